@@ -19,13 +19,41 @@ const module = "github.com/gompss/gompss"
 // A new edge is a design decision. Packages that are not listed here may not exist.
 var layers = map[string][]string{
 	"codegen/kernel": {},
+	// The environment variables that this module reads.
+	"internal/environment": {},
+	// The Go files of folders and modules, for commands and analyzers.
+	"internal/source": {"codegen"},
+	// What go vet says of kernels.
+	"codegen/vet": {"codegen", "internal/source"},
 	// Locks that spin; in a perturb build they yield at random.
-	"internal/spin":   {},
-	"deps":            {"internal/spin"},
-	"trace/clock":     {},
-	"trace/probe":     {"deps"},
-	"codegen/ir":      {"deps"},
-	"codegen":         {"codegen/ir", "deps"},
+	"internal/spin":        {},
+	"internal/sighandlers": {},
+	"deps":                 {"internal/spin"},
+	"trace/clock":          {},
+	"trace/probe":          {"deps"},
+	"codegen/ir":           {"deps"},
+	// Constructors of the IR, and questions about it.
+	"codegen/ir/query": {"codegen/ir"},
+	"codegen/ir/build": {"codegen/ir", "codegen/ir/query"},
+	// The stages of the compiler, in their order.
+	"codegen/internal/diag":     {"codegen/ir"},
+	"codegen/internal/integers": {},
+	"codegen/internal/analysis": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers", "deps"},
+	"codegen/internal/mapping":  {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/analysis"},
+	"codegen/target":            {"deps"},
+	"codegen/internal/lower": {"codegen/ir", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
+		"codegen/internal/analysis", "codegen/internal/mapping"},
+	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
+	"codegen/internal/check": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
+		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/contract", "deps"},
+	"codegen/internal/frontend": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
+		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract", "codegen/internal/check",
+		"codegen/kernel", "deps"},
+	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
+		"codegen/internal/frontend", "deps"},
+	// The facade.
+	"codegen": {"codegen/ir", "codegen/internal/diag", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract",
+		"codegen/internal/frontend", "codegen/internal/wrapper"},
 	"codegen/cpu/x86": {},
 	// Virtual code, register allocation, linking.
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
@@ -47,15 +75,26 @@ var layers = map[string][]string{
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
 	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
-	"devices/cuda":       {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "internal/spin"},
-	"devices/opencl":     {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl"},
+	"devices/cuda": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "internal/spin",
+		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "internal/sighandlers"},
+	// libcuda, NVRTC and compiled programs on disk, without a device.
+	"devices/cuda/internal/driver": {"deps", "internal/sighandlers"},
+	// What one launch is: grid, arguments, checks that the host makes.
+	"devices/cuda/internal/launch": {"devices", "codegen/ir", "codegen/cuda", "deps"},
+	// Names of launches for profiling tools.
+	"devices/cuda/internal/nvtx": {"devices/cuda/internal/driver", "internal/sighandlers"},
+	"devices/opencl":             {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl", "internal/sighandlers"},
 	// The choice between the variants of a kernel, from times alone.
 	"devices/smp/choose": {},
 	// One conformance suite for every plug-in; imported by tests alone.
 	"devices/devicetest": {"devices", "codegen/ir", "deps", "trace/probe"},
 	"sched":              {"devices", "deps", "trace/probe"},
 	"task": {"codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/spin"},
+		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/spin"},
+	// Ranks, owners, transports.
+	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
+	// The MPI library of the machine; usable on its own.
+	"dist/mpi":      {},
 	"devices/all":   {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
 	"trace/record":  {"trace/probe", "deps"},
 	"trace/run":     {"trace/probe", "trace/record", "deps"},
@@ -67,13 +106,15 @@ var layers = map[string][]string{
 
 // external names the third-party modules that only the listed packages may import.
 var external = map[string][]string{
-	"github.com/ebitengine/purego": {"devices/cuda", "devices/opencl"},
+	"github.com/ebitengine/purego": {"devices/cuda", "devices/cuda/internal/driver", "devices/cuda/internal/nvtx", "devices/opencl", "dist/mpi"},
 	"go.opentelemetry.io/otel":     {"trace/otel", "examples/otlp"},
 }
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure    = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath"}
+	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "devices/cuda/internal/launch",
+		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/analysis",
+		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )
 

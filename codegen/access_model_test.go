@@ -7,7 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/check"
+	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/deps"
 )
 
@@ -138,7 +142,7 @@ func (n *nest) loop(values, vars []int64, f func(u use, at int64)) {
 	}
 	lo, _ := ir.EvalInt(l.Lo, env)
 	hi, _ := ir.EvalInt(l.Hi, env)
-	step, _ := constInt(l.Step)
+	step, _ := query.Int64(l.Step)
 	for i := lo; step > 0 && i < hi || step < 0 && i >= hi; i += step {
 		n.loop(values, append(slices.Clone(vars), i), f)
 	}
@@ -154,7 +158,7 @@ func TestInferredAccessesHoldEveryTouch(t *testing.T) {
 		if n.shape == nil {
 			shapes = nil
 		}
-		accesses := inferAccesses(n.kernel, shapes)
+		accesses := analysis.Infer(n.kernel, shapes)
 		values := []int64{rapid.Int64Range(0, 3).Draw(t, "p"), rapid.Int64Range(0, 5).Draw(t, "q"), rapid.Int64Range(1, 4).Draw(t, "r")}
 		length := rapid.Int64Range(0, 40).Draw(t, "length")
 		touched := map[int64]bool{}
@@ -276,17 +280,17 @@ func (n *nest) judgeUnion(t *rapid.T, values []int64, verdicts map[string]int) {
 		}
 		may = append(may, ir.Access{Region: region, Mode: deps.InOut})
 	}
-	c := &accessCheck{k: n.kernel}
-	for i, r := range collect(n.kernel, n.kernel.Body) {
+	c := &check.AccessCheck{K: n.kernel}
+	for i, r := range analysis.Collect(n.kernel, n.kernel.Body) {
 		count, out := n.touches(i, values, held)
-		constant := c.constant(r, may)
-		if constant == someOutside || constant == undecided && c.outsideAll(r, may) {
+		constant := c.Constant(r, may)
+		if constant == contract.SomeOutside || constant == contract.Undecided && c.OutsideAll(r, may) {
 			verdicts["outside the union"]++
-			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, regionList(may), n.kernel)
+			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, contract.RegionList(may), n.kernel)
 		}
-		if constant == allInside {
+		if constant == contract.AllInside {
 			verdicts["inside the union"]++
-			require.Zero(t, out, "use %d is said to be inside %s and is not, in\n%s", i, regionList(may), n.kernel)
+			require.Zero(t, out, "use %d is said to be inside %s and is not, in\n%s", i, contract.RegionList(may), n.kernel)
 		}
 	}
 }
@@ -307,25 +311,25 @@ func (n *nest) judge(t *rapid.T, region ir.Region, values []int64, verdicts map[
 			held[at] = true
 		}
 	}
-	c := &accessCheck{k: n.kernel}
-	reaches := collect(n.kernel, n.kernel.Body)
+	c := &check.AccessCheck{K: n.kernel}
+	reaches := analysis.Collect(n.kernel, n.kernel.Body)
 	require.Len(t, reaches, len(n.uses))
 	for i := range n.uses {
-		if c.outside(reaches[i], region) != 0 {
+		if c.Outside(reaches[i], region) != 0 {
 			verdicts["outside"]++
 			count, out := n.touches(i, values, held)
-			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, regionText(region), n.kernel)
+			require.True(t, count == 0 || out > 0, "use %d is said to be outside %s and never is, in\n%s", i, analysis.RegionText(region), n.kernel)
 		}
 	}
-	writes := slices.DeleteFunc(reaches, func(r reach) bool { return !r.write })
-	if c.coverage(region, writes) != full {
+	writes := slices.DeleteFunc(reaches, func(r analysis.Reach) bool { return !r.Write })
+	if c.Coverage(region, writes) != check.Full {
 		return
 	}
 	verdicts["full"]++
 	written := map[int64]bool{}
 	n.run(values, func(u use, at int64) { written[at] = written[at] || u.write })
 	for at := range held {
-		require.True(t, written[at], "%s is said to be written, and %d is not, in\n%s", regionText(region), at, n.kernel)
+		require.True(t, written[at], "%s is said to be written, and %d is not, in\n%s", analysis.RegionText(region), at, n.kernel)
 	}
 }
 

@@ -22,7 +22,7 @@ func BenchmarkProves(b *testing.B) {
 			require.NoError(b, err)
 			k, err := pkg.Kernel("K")
 			require.NoError(b, err)
-			env := &few{k.Params, [3]ir.Value{{Bits: 1000}, {Len: 1e6, Cap: 1e6}, {Len: 1e6, Cap: 1e6}}}
+			env := &few{k.Params, []ir.Value{{Bits: 1000}, {Len: 1e6, Cap: 1e6}, {Len: 1e6, Cap: 1e6}}}
 			contract, p := NewContract(k), &Proof{}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -38,7 +38,7 @@ func BenchmarkProves(b *testing.B) {
 // few is an environment of few parameters, as that of a launch.
 type few struct {
 	params []*ir.Var
-	values [3]ir.Value
+	values []ir.Value
 }
 
 func (f *few) of(v *ir.Var) *ir.Value {

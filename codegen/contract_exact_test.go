@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -61,14 +62,14 @@ func proofOf(t testing.TB, name string, n, r, c, b, m int64) (p *Proof, prove fu
 func TestProofIsCheap(t *testing.T) {
 	p, prove := proofOf(t, "Tile", 4096, 256, 512, 128, 128)
 	require.NoError(t, prove())
-	require.Equal(t, 1, p.steps)
+	require.Equal(t, 1, p.Steps)
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = prove() }))
 
 	p, prove = proofOf(t, "Odd", 256, 0, 255, 0, 0) // the last element of each row is odd
 	require.NoError(t, prove())
-	require.Greater(t, p.steps, manySteps)
+	require.Greater(t, p.Steps, contract.ManySteps)
 	require.NoError(t, prove())
-	require.LessOrEqual(t, p.steps, manySteps+1)
+	require.LessOrEqual(t, p.Steps, contract.ManySteps+1)
 	_, prove = proofOf(t, "Odd", 256, 0, 255, 1, 0)
 	require.ErrorContains(t, prove(), "touches elements 1 to 65535 (i = 32767) of a, outside its region a[0:n][0:c]")
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/deps"
 )
 
@@ -49,8 +50,8 @@ func (n *nest) prove(t *rapid.T, contract *Contract, proof *Proof, values []int6
 			return
 		}
 		boxes = append(boxes, list)
-		whole[0] = whole[0] || isWhole(a.Region)
-		whole[1] = whole[1] || a.Mode.Writes() && isWhole(a.Region)
+		whole[0] = whole[0] || query.IsWhole(a.Region)
+		whole[1] = whole[1] || a.Mode.Writes() && query.IsWhole(a.Region)
 		for _, b := range list {
 			for _, at := range elements(b, 0, 0) {
 				held[0][at] = true

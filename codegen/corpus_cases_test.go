@@ -49,6 +49,22 @@ func csr(r *rand.Rand, n int) []any {
 	return []any{start, col, floats[float64](r, len(col)), floats[float64](r, n), floats[float64](r, n)}
 }
 
+// hubs is csr with a few long rows.
+func hubs(r *rand.Rand, n int) (start, col []int32) {
+	start = make([]int32, n+1)
+	for i := range n {
+		length := r.IntN(7) * r.IntN(2)
+		if r.IntN(16) == 0 {
+			length = 20 + r.IntN(200)
+		}
+		for range length {
+			col = append(col, int32(r.IntN(n)))
+		}
+		start[i+1] = int32(len(col))
+	}
+	return start, col
+}
+
 // side is the side of a small matrix with about n elements.
 func side(n int) int { return int(math.Sqrt(float64(n))) + 1 }
 
@@ -135,6 +151,18 @@ var corpus = []corpusCase{
 			floats[float64](r, s)}
 	}},
 	{kernel: SeqParSeq, args: func(n int, r *rand.Rand) []any { return []any{floats[float64](r, n), []float64{2, 0, 0}} }},
+	{kernel: HubRows, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		start, col := hubs(r, n)
+		return []any{start, col, floats[float64](r, len(col)), floats[float64](r, n), floats[float64](r, n)}
+	}},
+	{kernel: HubNodes, args: func(n int, r *rand.Rand) []any {
+		start, edges := hubs(r, n)
+		return []any{int32(4), start, edges, ints[int32](r, n, 9), ints[int32](r, n, 9), ints[int32](r, 1, 9)}
+	}},
+	{kernel: HubSteps, args: func(n int, r *rand.Rand) []any {
+		start, col := hubs(r, n)
+		return []any{3, start, col, ints[int64](r, n, 99), ints[int64](r, n, 99)}
+	}},
 	{kernel: SpMV, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
 	{kernel: SpMVTeams, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n/8) }},
 	{kernel: SpMVLoop, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any { return csr(r, n) }},
@@ -253,6 +281,9 @@ var corpus = []corpusCase{
 		return []any{ints[int64](r, n, 100), make([]int64, n+1)}
 	}},
 	{kernel: GuidedRounds, args: func(n int, r *rand.Rand) []any {
+		return []any{n%5 + 1, ints[int64](r, n, 100), make([]int64, n)}
+	}},
+	{kernel: CountedRounds, args: func(n int, r *rand.Rand) []any {
 		return []any{n%5 + 1, ints[int64](r, n, 100), make([]int64, n)}
 	}},
 	{kernel: StaticChunks, args: func(n int, r *rand.Rand) []any {

@@ -33,8 +33,35 @@ func deviceSpec() string {
 // TestCorpusOnADevice runs every kernel of the corpus on an accelerator, a GPU where there is one, and compares with the
 // Go function: both lowerings, sizes that fill teams and sizes that do not. Whole arguments go there and back, so that
 // what a kernel leaves alone counts too.
-func TestCorpusOnADevice(t *testing.T) {
-	spec := deviceSpec()
+func TestCorpusOnADevice(t *testing.T) { runCorpus(t, deviceSpec(), corpus) }
+
+// TestCorpusOnPoCL runs a part of the corpus on PoCL, where it is there: every eighth kernel, and those that found its mistakes. All of it takes
+// GOMPSS_TEST_DEVICE='opencl:1(platform=pocl)' and TestCorpusOnADevice.
+func TestCorpusOnPoCL(t *testing.T) {
+	const spec = "opencl:1(platform=pocl,cache=off)"
+	m, err := machine.Open(spec, machine.Options{})
+	if err != nil {
+		t.Skipf("no PoCL: %v", err)
+	}
+	require.NoError(t, m.Close())
+	found := map[string]bool{"Dot": true, "ArrayReduce": true, "TeamArrayReduce": true, "DistributeReduce": true}
+	var cases []corpusCase
+	for i, c := range corpus {
+		if (i%8 == 0 || found[name(c.kernel)]) && (!testing.Short() || found[name(c.kernel)]) {
+			cases = append(cases, c)
+		}
+	}
+	runCorpus(t, spec, cases)
+}
+
+// notOnOpenCL are the kernels of the corpus that do not run there, with the reason.
+var notOnOpenCL = map[string]string{
+	"MomentTable": "it keeps a pointer in memory, where an address belongs to no memory object",
+	"LayerNorm":   "the compiler of PoCL 3.1 has no end on it, and runs out of stack",
+}
+
+// runCorpus runs cases on the accelerator of a specification.
+func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 	m, err := machine.Open(spec, machine.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, m.Close()) }()
@@ -44,9 +71,12 @@ func TestCorpusOnADevice(t *testing.T) {
 		sizes = append(sizes, 5000, 40000)
 	}
 	p := loadCorpus(t)
-	for _, c := range corpus {
+	for _, c := range cases {
 		t.Run(name(c.kernel), func(t *testing.T) {
-			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+			if why := notOnOpenCL[name(c.kernel)]; why != "" && d.Properties().Kind == "opencl" {
+				t.Skip(why)
+			}
+			for _, opt := range []codegen.LowerOptions{d.lowering(), {NoShuffles: true, KeepChecks: true}} {
 				k := &devices.Kernel{Name: name(c.kernel), Program: lowerKernel(t, p, name(c.kernel), opt).Program}
 				require.NoError(t, d.Prepare(k))
 				for _, n := range sizes {
@@ -69,6 +99,11 @@ func TestCorpusOnADevice(t *testing.T) {
 type corpusDevice struct {
 	devices.Accelerator
 	next deps.BufferID
+}
+
+// lowering is the one for the device: OpenCL has no operations of warps.
+func (d *corpusDevice) lowering() codegen.LowerOptions {
+	return codegen.LowerOptions{NoShuffles: d.Properties().Kind == "opencl"}
 }
 
 // run makes buffers of the slices and pointers among args, runs k on them and brings them back.

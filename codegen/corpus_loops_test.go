@@ -459,3 +459,92 @@ func RowScans(rows, n int, a []float32, least []float32, at []int32, mean []floa
 		}
 	}
 }
+
+// HubRows is SpMV with rows of very different lengths: the long ones wait for a loop of the teams.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) out(y)
+func HubRows(start, col []int32, val, x, y []float64) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		s := 1.0
+		//omp:parallel for reduction(+: s) nested(host)
+		for k := start[r]; k < start[r+1]; k++ {
+			s += val[k] * x[col[k]]
+		}
+		y[r] = 2 * s
+	}
+}
+
+// HubNodes reaches the neighbours of nodes at a level, and counts the nodes and edges behind the nested loop.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, edges) inout(depth, degree, total)
+func HubNodes(level int32, start, edges, depth, degree, total []int32) {
+	nodes := int32(0)
+	//omp:teams distribute parallel for reduction(+: nodes)
+	for v := 0; v < len(start)-1; v++ {
+		if v%3 != 0 {
+			mine := start[v+1] - start[v]
+			//omp:parallel for nested(host) if(mine > 5)
+			for e := start[v]; e < start[v+1]; e++ {
+				//omp:atomic
+				depth[edges[e]] = min(depth[edges[e]], level+1)
+			}
+			if mine == 0 {
+				continue
+			}
+			degree[v] = mine
+			nodes++
+		}
+	}
+	total[0] += nodes
+}
+
+// HubSteps has two nested loops in one iteration, in a loop over time.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col) inout(x, y)
+func HubSteps(steps int, start, col []int32, x, y []int64) {
+	scale := int64(3)
+	for t := 0; t < steps; t++ {
+		//omp:teams distribute parallel for firstprivate(scale)
+		for r := 0; r < len(start)-1; r++ {
+			s := int64(t)
+			//omp:parallel for reduction(+: s) nested(host)
+			for k := start[r]; k < start[r+1]; k++ {
+				s += x[col[k]] * scale
+			}
+			most := s
+			if s&1 == 0 {
+				//omp:parallel for reduction(max: most) nested(host) if(r&1 == 0)
+				for k := start[r]; k < start[r+1]; k++ {
+					most = max(most, x[col[k]]+int64(k))
+				}
+			}
+			y[r] = most + s
+		}
+		//omp:teams distribute parallel for
+		for r := 0; r < len(y); r++ {
+			x[r] += y[r] & 7
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(out)
+func CountedRounds(n int, x, out []int64) {
+	//omp:teams
+	for k := 0; k < n; k++ {
+		//omp:distribute parallel for schedule(counter)
+		for i := 0; i < len(x); i++ {
+			//omp:atomic
+			out[i] += x[i] + int64(k)
+		}
+		//omp:distribute parallel for schedule(dynamic, 2)
+		for i := 0; i < len(x); i++ {
+			//omp:atomic
+			out[i] += int64(i)
+		}
+	}
+}

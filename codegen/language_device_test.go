@@ -25,7 +25,7 @@ func TestLanguageOnADevice(t *testing.T) {
 				k, err = p.Instance(full, args...)
 			}
 			require.NoError(t, err)
-			l, err := codegen.Lower(k, codegen.LowerOptions{})
+			l, err := codegen.Lower(k, d.lowering())
 			require.NoError(t, err)
 			kernel := &devices.Kernel{Name: full, Program: l.Program}
 			require.NoError(t, d.Prepare(kernel))
@@ -48,7 +48,7 @@ func TestSeveralReductionsOnADevice(t *testing.T) {
 	for _, form := range severalForms {
 		t.Run(strings.ReplaceAll(form, " ", "_"), func(t *testing.T) {
 			l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int64) {\n"+
-				strings.ReplaceAll(severalReductions, "FORM", form)+"\n}\n", codegen.LowerOptions{})
+				strings.ReplaceAll(severalReductions, "FORM", form)+"\n}\n", d.lowering())
 			require.NoError(t, err)
 			k := &devices.Kernel{Name: "K", Program: l.Program}
 			require.NoError(t, d.Prepare(k))

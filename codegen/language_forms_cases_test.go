@@ -29,6 +29,14 @@ func loadLanguage(t *testing.T) *codegen.Package {
 func init() {
 	languageCases = append(languageCases,
 		corpusCase{kernel: LangMethods, args: twoInts},
+		corpusCase{kernel: LangBigUnsigned, args: func(n int, r *rand.Rand) []any {
+			x := make([]uint64, n)
+			for i := range x {
+				e := uint64(1) << r.IntN(64)
+				x[i] = []uint64{e, e - 1, -e, ^e, 0xfedcba9876543211, r.Uint64(), 1<<63 + r.Uint64N(9) - 4}[r.IntN(7)]
+			}
+			return []any{x, ints[int](r, max(n, 1), 100)}
+		}},
 		corpusCase{kernel: LangReducedPlaces, args: func(n int, r *rand.Rand) []any {
 			return []any{ints[int](r, max(n, 1), 20), ints[int](r, min(n, 7)+1, 20), &sums{n: 3, least: [2]int{5, 6}, all: n%2 == 0}, &[2]int{1, 2}, &[3]int{7, 8, 9}}
 		}},

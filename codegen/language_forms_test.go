@@ -194,3 +194,54 @@ func LangArrayClauses(x []int, v [3]int, q vector, p *[4]int) {
 	}
 	p[1] = v[2]
 }
+
+// LangBigUnsigned has uint64 constants that no int64 holds.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x, y)
+func LangBigUnsigned(x []uint64, y []int) {
+	const top, last, odd = 1 << 63, 1<<64 - 1, 0xfedcba9876543211
+	//omp:teams distribute parallel for
+	for i := range x {
+		v := x[i]
+		s := v + last
+		s ^= v - top
+		s += v * odd
+		s ^= v * last
+		s += v / odd
+		s ^= v % odd
+		s += v/top + v%top + v/last + v%last
+		s ^= v & odd
+		s += v | top
+		s ^= odd &^ v
+		s += top - v
+		s ^= min(v, odd) + max(v, top)
+		s += v<<(v|top) + v>>(v|odd) + v<<last&3 + uint64(int64(v)>>(v|top))
+		if v > odd {
+			s++
+		}
+		if v >= top && v != last {
+			s += 5
+		}
+		if last-v < top {
+			s ^= 9
+		}
+		for k := uint64(top - 3); k < top+3 && k < v; k++ {
+			s += k
+		}
+		for k := uint64(last); k > last-3; k-- {
+			s ^= k
+		}
+		for k := uint64(last - 5); k < last; k += 5 {
+			s += k
+		}
+		switch v {
+		case odd:
+			s += 1000
+		case last, top:
+			s += 2000
+		}
+		s += uint64(y[(v|top)%uint64(len(y))]) + uint64(float64(v|top)/4)
+		x[i] = s
+	}
+}

@@ -11,18 +11,23 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// whoRuns lowers a loop over 40 iterations that notes which team and thread ran each, and returns what it noted.
+// whoRuns is whoRunsOf for 40 iterations.
 func whoRuns(t *testing.T, directive string, teams, threads int) []string {
+	return whoRunsOf(t, 40, directive, teams, threads)
+}
+
+// whoRunsOf lowers a loop that notes which team and thread ran each of its iterations, and returns what it noted.
+func whoRunsOf(t *testing.T, iterations int, directive string, teams, threads int) []string {
 	l, err := lowerText(t, "import \"github.com/gompss/gompss/codegen/kernel\"\n\n//omp:target device(acc)\n//omp:task inout(x, y)\n"+
 		"func K(x, y []int, n int) {\n//omp:"+directive+
-		"\nfor i := 0; i < 40; i++ {\nx[i], y[i] = kernel.TeamNum(), kernel.ThreadNum()\n}\n}", codegen.LowerOptions{})
+		fmt.Sprintf("\nfor i := 0; i < %d; i++ {\nx[i], y[i] = kernel.TeamNum(), kernel.ThreadNum()\n}\n}", iterations), codegen.LowerOptions{})
 	require.NoError(t, err)
 	program, err := simt.New(l.Program)
 	require.NoError(t, err)
-	x, y := make([]int, 40), make([]int, 40)
+	x, y := make([]int, iterations), make([]int, iterations)
 	cfg := simt.Config{Teams: teams, Threads: threads, Warp: 1, Races: true, Steps: 1_000_000}
 	require.NoError(t, runDevice(program, []any{x, y, 3}, cfg), l.Program)
-	out := make([]string, 40)
+	out := make([]string, iterations)
 	for i := range out {
 		out[i] = fmt.Sprintf("%d.%d", x[i], y[i])
 	}
@@ -55,19 +60,27 @@ func TestStaticChunksGoRoundRobin(t *testing.T) {
 	}
 }
 
-// Chunks of schedule(guided) shrink from half an even share to what the clause says.
+// Batches of schedule(guided) are half of what is left, dealt to the teams in turns of their threads; then come chunks of
+// what the clause says. Thread 0 begins every turn.
 func TestGuidedChunksShrink(t *testing.T) {
-	ran := whoRuns(t, "teams distribute parallel for schedule(guided, 3)", 2, 16)
-	var sizes []int
-	for i, who := range ran {
-		if strings.HasSuffix(who, ".0") {
-			sizes = append(sizes, 0)
+	turns := func(schedule string) (out []int) {
+		for i, ran := range whoRunsOf(t, 400, "teams distribute parallel for schedule("+schedule+")", 2, 16) {
+			if strings.HasSuffix(ran, ".0") {
+				out = append(out, i)
+			}
 		}
-		require.NotEmpty(t, sizes, "thread 0 runs the first iteration of a chunk: %v", ran[:i+1])
-		sizes[len(sizes)-1]++
+		return out
 	}
-	require.Equal(t, []int{10, 7, 5, 4, 3, 3, 3, 3, 2}, sizes)
-	require.NotEqual(t, whoRuns(t, "teams distribute parallel for schedule(guided)", 2, 4), ran)
+	batches := func(starts ...int) (out []int) {
+		for i, lo := range starts[:len(starts)-1] {
+			for ; lo < starts[i+1]; lo += 16 {
+				out = append(out, lo)
+			}
+		}
+		return out
+	}
+	require.Equal(t, batches(0, 200, 300, 350, 400), turns("guided"))
+	require.Equal(t, batches(0, 200, 264, 328, 392, 400), turns("guided, 51"), "whole turns of 16 threads")
 }
 
 // The grid that the device takes by itself has a team for each chunk, and a thread for each iteration or chunk in it.
@@ -76,7 +89,7 @@ func TestChunksHaveTheirGrid(t *testing.T) {
 		{"teams distribute dist_schedule(static, 4)", "", "(max(n, 0) + 3) / 4"},
 		{"teams distribute parallel for dist_schedule(static, 64)", "64", "(max(n, 0) + 63) / 64"},
 		{"teams distribute parallel for dist_schedule(static, 64) schedule(static, 2)", "65 / 2", "(max(n, 0) + 63) / 64"},
-		{"teams distribute parallel for schedule(static, 8)", "(max(n, 0) + 7) / 8", ""},
+		{"teams distribute parallel for schedule(static, 8)", "max(n, 0)", ""},
 	} {
 		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n//omp:"+c.directive+
 			"\nfor i := 0; i < n; i++ {\nx[i]++\n}\n}", codegen.LowerOptions{})
@@ -88,7 +101,7 @@ func TestChunksHaveTheirGrid(t *testing.T) {
 		if c.teams != "" {
 			require.Contains(t, text, c.teams)
 		}
-		require.Contains(t, l.Explain(), "iterations to the")
+		require.Regexp(t, "iterations (to the|side by side)", l.Explain())
 	}
 }
 

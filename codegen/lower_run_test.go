@@ -33,6 +33,9 @@ var corpusLoopsSource string
 //go:embed corpus_codes_test.go
 var corpusCodesSource string
 
+//go:embed nest_kernels_test.go
+var nestKernelsSource string
+
 //go:embed corpus_vars_test.go
 var corpusVarsSource string
 
@@ -45,7 +48,7 @@ func loadCorpus(t testing.TB) *codegen.Package {
 	p, err := codegen.Load(codegen.File{Name: "corpus_test.go", Text: corpusSource},
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
-		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource},
+		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource}, codegen.File{Name: "nest_kernels_test.go", Text: nestKernelsSource},
 		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource})
 	require.NoError(t, err)
 	return p

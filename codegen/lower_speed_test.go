@@ -91,14 +91,14 @@ func TestBlocks(t *testing.T) {
 	}{
 		{"product", "", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", "4 rows and 4 columns"},
 		{"product with the transpose", "", "s := z[i*n+j]; for k := 0; k < n; k++ { s -= x[i*n+k] * y[j*n+k] }; z[i*n+j] = s", "4 rows and 4 columns"},
-		{"rows share", "", "s := 0.0; for k := 0; k < n; k++ { s += y[k*n+j] }; z[i*n+j] = s", "4 rows and 1 columns"},
+		{"rows share", "", "s := 0.0; for k := 0; k < n; k++ { s += y[k*n+j] }; z[i*n+j] = s", "8 rows and 1 columns"},
 		{"columns share", "", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] }; z[i*n+j] = s", "1 rows and 4 columns"},
 		{"many sums", "", "a, b, c := 0.0, 0.0, 0.0; for k := 0; k < n; k++ { a += x[i*n+k] * y[k*n+j]; b += x[i*n+k]; c += y[k*n+j] }; z[i*n+j] = a + b*c",
-			"2 rows and 4 columns"},
+			"4 rows and 1 columns"},
 		{"triangle", "", "s := 0.0; for k := 0; k < i; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", ""},
 		{"nothing in common", "", "s := 0.0; for k := 0; k < n; k++ { s += x[(i*n+j)*n+k] }; z[i*n+j] = s", ""},
-		{"condition", "", "s := 0.0; for k := 0; k < n; k++ { if k != i { s += x[i*n+k] * y[k*n+j] } }; z[i*n+j] = s", ""},
-		{"stores inside", "", "for k := 0; k < n; k++ { z[i*n+j] += x[i*n+k] * y[k*n+j] }", ""},
+		{"condition", "", "s := 0.0; for k := 0; k < n; k++ { if k != i { s += x[i*n+k] * y[k*n+j] } }; z[i*n+j] = s", "4 rows and 4 columns"},
+		{"stores inside", "", "for k := 0; k < n; k++ { z[i*n+j] += x[i*n+k] * y[k*n+j] }", "4 rows and 4 columns"},
 		{"one to one", "schedule(onetoone)", "s := 0.0; for k := 0; k < n; k++ { s += x[i*n+k] * y[k*n+j] }; z[i*n+j] = s", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

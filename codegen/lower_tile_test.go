@@ -27,7 +27,7 @@ func TestTiledLoops(t *testing.T) {
 		{"strided", "for j := 0; j < n; j++ { s += x[j*n] }", false},
 		{"few", "for j := 0; j < 40; j++ { s += x[j] }", false},
 		{"left early", "for j := range x { if x[j] < 0 { break }; s += x[j] }", false},
-		{"writes", "for j := range x { s += x[j]; y[i] = s }", false},
+		{"writes", "for j := range x { s += x[j]; y[i] = s }", true}, // y[i] waits in a variable
 		{"asks", "for j := range x { s += x[j] * float64(kernel.ThreadNum()) }", false},
 		{"iteration left early", "if y[i] < 0 { continue }; for j := range x { s += x[j] }", false},
 		{"under a condition", "if y[i] < 0 { for j := range x { s += x[j] } }", false},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -36,12 +37,12 @@ func BenchmarkOverlapCheck(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			k, o := overlapsOf(b, c.body)
-			env := &few{k.Params, [3]ir.Value{{Bits: 1000}, {Len: 2e6, Cap: 2e6}, {Len: 2e6, Cap: 2e6}}}
+			env := &few{k.Params, []ir.Value{{Bits: 1000}, {Len: 2e6, Cap: 2e6}, {Len: 2e6, Cap: 2e6}}}
 			p := &Proof{}
 			b.ReportAllocs()
 			for b.Loop() {
 				if !c.again {
-					o.passed[0] = new(launches)
+					o.Passed[0] = new(contract.Launches)
 				}
 				if err := o.Check(k, env, p, 0, c.gap); (err != nil) != (c.name == "conflict") {
 					b.Fatal(err)
@@ -78,12 +79,59 @@ func TestOverlap_LargeLoopsAreDecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, o := overlapsOf(t, c.body)
-			env := &few{k.Params, [3]ir.Value{{Bits: 1000}, {Len: 2e6, Cap: 2e6}, {Len: 2e6, Cap: 2e6}}}
+			env := &few{k.Params, []ir.Value{{Bits: 1000}, {Len: 2e6, Cap: 2e6}, {Len: 2e6, Cap: 2e6}}}
 			err := o.Check(k, env, &Proof{}, 0, c.gap)
 			if c.want == "" {
 				require.NoError(t, err)
 			} else {
 				require.ErrorContains(t, err, c.want)
+			}
+		})
+	}
+}
+
+// TestOverlap_LoopsWithNowait has two loops of a team with no barrier in between. Issue 16, 2.
+func TestOverlap_LoopsWithNowait(t *testing.T) {
+	const first = "//omp:for nowait\nfor i := 0; i < n; i++ {\nx[i] = 3\n}\n"
+	for _, c := range []struct {
+		name, body string
+		gap        int64
+		want       string
+	}{
+		{"same", first + "//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 0, ""},
+		{"shifted", first + "//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 8, "iteration i = 1 writes x[1] and iteration j = 0 reads y[0], which is the same memory"},
+		{"shifted back", first + "//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", -16, "iteration i = 0 writes x[0] and iteration j = 2 reads y[2], which is the same memory"},
+		{"far", first + "//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 8000, ""},
+		{"by its own index", first + "//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j+1]\n}", -8, ""},
+		{"fewer", first + "//omp:for\nfor j := 0; j < n-3; j++ {\nz[j] = y[j]\n}", 0, "which is the same memory"},
+		{"dynamic", "//omp:for nowait schedule(dynamic)\nfor i := 0; i < n; i++ {\nx[i] = 3\n}\n//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 0, "which is the same memory"},
+		{"odd and even", "//omp:for nowait\nfor i := 0; i < n; i++ {\nx[2*i] = 3\n}\n//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[2*j]\n}", 8, ""},
+		{"with a barrier", first + "kernel.Barrier()\n//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 8, ""},
+		{"without nowait", "//omp:for\nfor i := 0; i < n; i++ {\nx[i] = 3\n}\n//omp:for\nfor j := 0; j < n; j++ {\nz[j] = y[j]\n}", 8, ""},
+		{"rows", "//omp:for nowait\nfor i := 0; i < 100; i++ {\nfor j := 0; j < 100; j++ {\nx[i*100+j] = 3\n}\n}\n//omp:for\nfor i := 0; i < 100; i++ {\nfor j := 0; j < 100; j++ {\nz[i*100+j] = y[i*100+j]\n}\n}", 0, ""},
+		{"next iteration", "for k := 0; k < n; k++ {\n//omp:for\nfor i := 0; i < n; i++ {\nz[i] = y[i]\n}\n//omp:for nowait\nfor i := 0; i < n; i++ {\nx[i] = 3\n}\n}", 8, "may touch the same memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pkg, err := Load(File{Name: "k.go", Text: "package p\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.Barrier\n\n//omp:target device(acc)\n//omp:task in(y) inout(x, z)\nfunc K(n int, x, y, z []float64) {\n//omp:parallel\n{\n" + c.body + "\n}\n}\n"})
+			require.NoError(t, err)
+			k, err := pkg.Kernel("K")
+			require.NoError(t, err)
+			o := NewOverlaps(k)
+			if c.want == "" && o == nil {
+				return
+			}
+			require.NotNil(t, o)
+			found := error(nil)
+			for n, pair := range o.Pairs {
+				if k.Params[pair[0]].Name == "x" && k.Params[pair[1]].Name == "y" {
+					env := &few{k.Params, []ir.Value{{Bits: 1000}, {Len: 2e4, Cap: 2e4}, {Len: 2e4, Cap: 2e4}, {Len: 2e4, Cap: 2e4}}}
+					found = o.Check(k, env, &Proof{}, n, c.gap)
+				}
+			}
+			if c.want == "" {
+				require.NoError(t, found)
+			} else {
+				require.ErrorContains(t, found, c.want)
 			}
 		})
 	}

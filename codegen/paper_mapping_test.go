@@ -82,10 +82,10 @@ func TestPaperDynamicSchedule(t *testing.T) {
 		}
 		return first
 	}
-	const chunks = 1000 / 20
+	const chunks = (1000 + 79) / 80 // whole turns of eight threads
 	for _, teams := range []int{1, 4, 7} {
-		require.EqualValues(t, chunks+teams, atomics("counter, 20", teams))
-		require.EqualValues(t, chunks, atomics("dynamic, 20", teams))
+		require.EqualValues(t, chunks+teams, atomics("counter, 77", teams))
+		require.EqualValues(t, chunks, atomics("dynamic, 77", teams))
 	}
 }
 

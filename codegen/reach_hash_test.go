@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/wrapper"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,7 +116,7 @@ func TestHash_CountsOtherPackages(t *testing.T) {
 
 func TestSameGenerated_OverlooksLines(t *testing.T) {
 	text := func(hash, code string) string {
-		return GeneratedHeader + "\n" + sourcesLine + hash + "\n\n//go:build linux\n\npackage p\n\n" + code
+		return GeneratedHeader + "\n" + wrapper.SourcesLine + hash + "\n\n//go:build linux\n\npackage p\n\n" + code
 	}
 	const code = "func f() {\n//line k.go:3\n\tg(1)\n}\nvar s = \"\" +\n\t\"line 1\\n\"\n"
 	one := text("abc", code)
@@ -141,5 +143,5 @@ func TestMovedLine_FollowsCode(t *testing.T) {
 	require.Equal(t, 6, MovedLine(before, before, 6))
 	require.Zero(t, MovedLine(before, "5-9", 6), "on more lines")
 	require.Zero(t, MovedLine(before, now, 99))
-	require.Empty(t, numbersIn("a-b"))
+	require.Empty(t, frontend.NumbersIn("a-b"))
 }

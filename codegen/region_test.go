@@ -23,15 +23,15 @@ func TestEvalRegion(t *testing.T) {
 		want   []Box
 		err    string
 	}{
-		{"whole", ir.Region{}, []Box{{[]int64{20}, []int64{0}, []int64{20}}}, ""},
-		{"element", ir.Region{Dims: []ir.Range{{Lo: ref}}}, []Box{{[]int64{20}, []int64{4}, []int64{5}}}, ""},
-		{"range", ir.Region{Dims: []ir.Range{{Lo: integer(1), Hi: ref}}}, []Box{{[]int64{20}, []int64{1}, []int64{4}}}, ""},
+		{"whole", ir.Region{}, []Box{{Shape: []int64{20}, Lo: []int64{0}, Hi: []int64{20}}}, ""},
+		{"element", ir.Region{Dims: []ir.Range{{Lo: ref}}}, []Box{{Shape: []int64{20}, Lo: []int64{4}, Hi: []int64{5}}}, ""},
+		{"range", ir.Region{Dims: []ir.Range{{Lo: integer(1), Hi: ref}}}, []Box{{Shape: []int64{20}, Lo: []int64{1}, Hi: []int64{4}}}, ""},
 		{"empty", ir.Region{Dims: []ir.Range{{Lo: ref, Hi: integer(4)}}}, nil, ""},
 		{"empty outside", ir.Region{Dims: []ir.Range{{Lo: integer(70), Hi: integer(60)}}}, nil, ""},
 		{"shaped", ir.Region{Shape: []ir.Expr{ref, integer(5)}, Dims: []ir.Range{{Lo: integer(1), Hi: integer(3)}}},
-			[]Box{{[]int64{4, 5}, []int64{1, 0}, []int64{3, 5}}}, ""},
+			[]Box{{Shape: []int64{4, 5}, Lo: []int64{1, 0}, Hi: []int64{3, 5}}}, ""},
 		{"open", ir.Region{Shape: []ir.Expr{nil, integer(6)}, Dims: []ir.Range{{Lo: integer(2)}, {Lo: integer(1), Hi: integer(3)}}},
-			[]Box{{[]int64{3, 6}, []int64{2, 1}, []int64{3, 3}}}, ""},
+			[]Box{{Shape: []int64{3, 6}, Lo: []int64{2, 1}, Hi: []int64{3, 3}}}, ""},
 		{"past the end", ir.Region{Dims: []ir.Range{{Lo: integer(1), Hi: integer(21)}}}, nil, "it is [1:21], and the slice has 20 elements"},
 		{"before the start", ir.Region{Dims: []ir.Range{{Lo: integer(-1), Hi: integer(3)}}}, nil, "it is [-1:3], and the slice has 20 elements"},
 		{"outside the shape", ir.Region{Shape: []ir.Expr{ref, integer(5)}, Dims: []ir.Range{{Lo: integer(0)}, {Lo: integer(5)}}}, nil,

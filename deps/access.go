@@ -3,15 +3,17 @@ package deps
 // A ReductionID names the operator of a reduction; it means nothing to this package but equality.
 type ReductionID uint16
 
-// An Access is a region with a mode. Op tells reductions apart: two Reduction accesses go together if their Op is the same.
+// An Access is a region with a mode. Op tells reductions apart: two Reduction accesses go together
+// if their Op is the same.
 type Access struct {
 	Region Region
 	Mode   Mode
 	Op     ReductionID
 }
 
-// SetInterval makes a the access to elements [lo, hi) of b in a mode, where lo < hi. It is Access{Region: Interval(b, lo, hi), Mode: mode}
-// without the copies: those of what was just written in pieces hold a processor up.
+// SetInterval makes a the access to elements [lo, hi) of b in a mode, where lo < hi. It is
+// Access{Region: Interval(b, lo, hi), Mode: mode} without the copies: those of what was just
+// written in pieces hold a processor up.
 func (a *Access) SetInterval(b BufferID, lo, hi int64, mode Mode) {
 	r := &a.Region
 	r.Buffer, r.N, r.Offset = b, 1, lo
@@ -20,9 +22,10 @@ func (a *Access) SetInterval(b BufferID, lo, hi int64, mode Mode) {
 	a.Mode, a.Op = mode, 0
 }
 
-// Merge joins the accesses of one task, in place and without allocation: empty regions go, the same region twice becomes one
-// access (in and out of the same elements are inout), and an access inside another one that already says as much goes. Other
-// overlaps stay as they are, so that what is only written is not also read; a task never waits for itself.
+// Merge joins the accesses of one task, in place and without allocation: empty regions go, the same
+// region twice becomes one access (in and out of the same elements are inout), and an access inside
+// another one that already says as much goes. Other overlaps stay as they are, so that what is only
+// written is not also read; a task never waits for itself.
 //
 // Cost: O(accesses²) comparisons.
 func Merge(accesses []Access) []Access {
@@ -70,8 +73,8 @@ func (a Access) says(o Access) bool {
 	return mode == a.Mode && op == a.Op && a.Region.Contains(o.Region)
 }
 
-// together is the mode of a task that accesses the same elements in two modes. Concurrent and Commutative are relaxed forms of
-// InOut, which read as well.
+// together is the mode of a task that accesses the same elements in two modes. Concurrent and
+// Commutative are relaxed forms of InOut, which read as well.
 func together(a, b Access) (Mode, ReductionID) {
 	if a.Mode == b.Mode && (a.Mode != Reduction || a.Op == b.Op) {
 		return a.Mode, a.Op
@@ -84,7 +87,8 @@ func together(a, b Access) (Mode, ReductionID) {
 	return InOut, 0
 }
 
-// A modeKey is what the order of two accesses depends on: the mode, and the operator of a reduction.
+// A modeKey is what the order of two accesses depends on: the mode, and the operator of a
+// reduction.
 type modeKey uint32
 
 func keyOf(a *Access) modeKey {
@@ -94,7 +98,8 @@ func keyOf(a *Access) modeKey {
 	return modeKey(a.Mode)
 }
 
-// reading and the modes with shared true let accesses with the same key run together, or in any order.
+// reading and the modes with shared true let accesses with the same key run together, or in any
+// order.
 const reading = modeKey(In)
 
 func (k modeKey) shared() bool { return Mode(k) >= Concurrent }

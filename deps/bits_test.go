@@ -27,5 +27,5 @@ func TestBuild_32BitProcessorsAreNamed(t *testing.T) {
 	f, err := parser.ParseFile(fset, "bits32.go", nil, 0)
 	require.NoError(t, err)
 	_, err = (&types.Config{Importer: importer.Default()}).Check("deps", fset, []*ast.File{f}, nil)
-	require.EqualError(t, err, "bits32.go:6:9: undefined: gompss_needs_a_64_bit_GOARCH_such_as_amd64_or_arm64")
+	require.EqualError(t, err, "bits32.go:7:9: undefined: gompss_needs_a_64_bit_GOARCH_such_as_amd64_or_arm64")
 }

@@ -1,15 +1,17 @@
 package deps
 
-// A cell is one region that tasks access, with the accesses to it that later ones may have to wait for.
+// A cell is one region that tasks access, with the accesses to it that later ones may have to wait
+// for.
 //
 //   - writers is the latest group of accesses that write: one alone, or several of one shared mode (key);
 //   - readers are those after it; every reader waits for every writer;
 //   - before is what the members of a shared group wait for, as one that joins late has to wait for it too.
 //
-// What came earlier is in no list: everything in the lists waits for it, so later accesses need not. Finished tasks stay in a
-// list until a submission looks there: that makes completion cheap. Where all readers have finished, so
-// are the writers before them. Cells whose regions have a common element know each other (over), so a region that repeats costs
-// one look into the table and no search.
+// What came earlier is in no list: everything in the lists waits for it, so later accesses need
+// not. Finished tasks stay in a list until a submission looks there: that makes completion cheap.
+// Where all readers have finished, so are the writers before them. Cells whose regions have a
+// common element know each other (over), so a region that repeats costs one look into the table and
+// no search.
 //
 // Where many wait for the same many, they do so through one joint: see fanin.go.
 //
@@ -29,7 +31,8 @@ type cell struct {
 
 	before refs
 	hash   uint64
-	// The tree of the cells of a buffer, ordered by the first element: a treap whose nodes know the highest end below them.
+	// The tree of the cells of a buffer, ordered by the first element: a treap whose nodes know the
+	// highest end below them.
 	left, right *cell
 	end, top    int64
 }
@@ -114,8 +117,8 @@ func (c *cell) take(n *Node, key modeKey) {
 // joins reports whether an access that writes goes together with the writers.
 func (c *cell) joins(key modeKey) bool { return key == c.key && key.shared() && len(c.readers) == 0 }
 
-// latest is what a writer waits for: what the group that it joins does, or the readers, who wait for the writers before them, or
-// else those.
+// latest is what a writer waits for: what the group that it joins does, or the readers, who wait
+// for the writers before them, or else those.
 func (c *cell) latest(key modeKey) *refs {
 	switch {
 	case c.joins(key):

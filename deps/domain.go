@@ -8,19 +8,23 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain is empty and ready.
+// A Domain is one nesting level of the graph: it orders the nodes submitted to it. The zero Domain
+// is empty and ready.
 //
-// Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the order of Submit, Enter and Place calls is the
-// program order. Prepare, Settle, Complete and Launch may be called from any goroutine at any time.
+// Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the
+// order of Submit, Enter and Place calls is the program order. Prepare, Settle, Complete and Launch
+// may be called from any goroutine at any time.
 type Domain struct {
-	// Edges, when set before the first Submit, is called for every node that has edges, before it can become ready: for traces. preds is
-	// good until it returns.
+	// Edges, when set before the first Submit, is called for every node that has edges, before it
+	// can become ready: for traces. preds is good until it returns.
 	Edges func(succ TaskID, preds []TaskID)
-	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its own in every node.
+	// KeepVersions, when set before the first Submit, makes Node.Version known, for memory of its
+	// own in every node.
 	KeepVersions bool
-	// Follow, when set before the first Submit, is called without a lock for a node of which every predecessor is complete or
-	// was launched on one stream, with at least one that is not complete: it may be put behind them there. It is called before
-	// the node can be ready, at most once for each node, and not for one whose predecessors complete meanwhile.
+	// Follow, when set before the first Submit, is called without a lock for a node of which every
+	// predecessor is complete or was launched on one stream, with at least one that is not
+	// complete: it may be put behind them there. It is called before the node can be ready, at most
+	// once for each node, and not for one whose predecessors complete meanwhile.
 	Follow func(n *Node, stream int)
 
 	_ [64]byte // padding: completions read Follow, and nothing below
@@ -38,27 +42,32 @@ type Domain struct {
 	spent  atomic.Pointer[joint]
 }
 
-// Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has to come first. n.ID is
-// assigned, from 1 in order of submission, where it is 0; in one domain that is all nodes or none. The accesses are not kept. Empty
-// regions are no accesses; the same or an overlapping region may come more than once, though Merge makes that cheaper.
+// Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has
+// to come first. n.ID is assigned, from 1 in order of submission, where it is 0; in one domain that
+// is all nodes or none. The accesses are not kept. Empty regions are no accesses; the same or an
+// overlapping region may come more than once, though Merge makes that cheaper.
 //
-// n may be visited by Complete before Submit has returned false, so whatever visit needs must be in place. Cost: O(accesses) for
-// regions that repeat and overlap with no others, plus O(edges), plus O(regions of the buffer in use that overlap); the first
-// use of a region also searches for those. m tasks that all wait for the same n have O(n+m) edges, also where the n are on parts of
-// the region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No allocation in the steady state.
+// n may be visited by Complete before Submit has returned false, so whatever visit needs must be in
+// place. Cost: O(accesses) for regions that repeat and overlap with no others, plus O(edges), plus
+// O(regions of the buffer in use that overlap); the first use of a region also searches for those.
+// m tasks that all wait for the same n have O(n+m) edges, also where the n are on parts of the
+// region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No
+// allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	return d.Settle(n, d.Enter(n, accesses))
 }
 
-// Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come later: all that the order of
-// submission is for. Settle, with what Enter returns, must follow, and is the part that others need not wait for.
+// Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come
+// later: all that the order of submission is for. Settle, with what Enter returns, must follow, and
+// is the part that others need not wait for.
 func (d *Domain) Enter(n *Node, accesses []Access) (edges int32) {
 	d.Prepare(n, accesses)
 	return d.Place(n, accesses)
 }
 
-// Prepare is the part of Enter that concerns n alone, whose memory another processor has had most often: several nodes are prepared at
-// once, and the next submission does not wait for it. Place, with the same accesses, must follow, or n be prepared again.
+// Prepare is the part of Enter that concerns n alone, whose memory another processor has had most
+// often: several nodes are prepared at once, and the next submission does not wait for it. Place,
+// with the same accesses, must follow, or n be prepared again.
 func (d *Domain) Prepare(n *Node, accesses []Access) { n.begin(accesses, d.Follow != nil) }
 
 // Place is the rest of Enter, for a node that is prepared.
@@ -75,7 +84,8 @@ func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	return edges
 }
 
-// Settle tells of the stream where n may follow its predecessors, if there is one, and reports whether n is ready.
+// Settle tells of the stream where n may follow its predecessors, if there is one, and reports
+// whether n is ready.
 func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
 	if d.Follow != nil {
 		if stream := n.more.streamBehind(); stream != 0 {
@@ -83,18 +93,21 @@ func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
 		}
 	}
 	spin.Perturb()
-	// Predecessors that completed since have been subtracted already; the last one to come to 0 makes n ready.
+	// Predecessors that completed since have been subtracted already; the last one to come to 0
+	// makes n ready.
 	return edges == 0 || n.pending.Add(edges) == 0
 }
 
-// A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero Ref is over.
+// A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero
+// Ref is over.
 type Ref struct{ ref }
 
 // Ref returns the name of the task that n is, or is about to be with the ID that it has.
 func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
 
-// SubmitAfter is Submit for a node whose predecessors are known: it has no accesses, and comes after those of preds that are not
-// over. No accesses are looked at, and others do not find n by any. Requires: preds are of this domain, each there once.
+// SubmitAfter is Submit for a node whose predecessors are known: it has no accesses, and comes
+// after those of preds that are not over. No accesses are looked at, and others do not find n by
+// any. Requires: preds are of this domain, each there once.
 func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
 	n.begin(nil, d.Follow != nil)
 	d.next++
@@ -109,7 +122,8 @@ func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
 	return d.Settle(n, edges)
 }
 
-// enterAfter makes n one that may be waited for, and a successor of preds. It returns the number of its edges.
+// enterAfter makes n one that may be waited for, and a successor of preds. It returns the number of
+// its edges.
 func (d *Domain) enterAfter(n *Node, preds []Ref) (edges int32) {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	for _, p := range preds {
@@ -120,7 +134,8 @@ func (d *Domain) enterAfter(n *Node, preds []Ref) (edges int32) {
 	return edges
 }
 
-// enterAll enters n into the graph, and returns the number of its edges: from here on others find it.
+// enterAll enters n into the graph, and returns the number of its edges: from here on others find
+// it.
 func (d *Domain) enterAll(n *Node, accesses []Access) int32 {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	edges := int32(0)
@@ -158,7 +173,8 @@ func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	return d.enter(n, c, key)
 }
 
-// after makes n a successor of the nodes in a list of c, drops those that are over, and returns the number of new edges.
+// after makes n a successor of the nodes in a list of c, drops those that are over, and returns the
+// number of new edges.
 func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	if len(*list) >= fanIn {
 		d.fold(n, c, list)
@@ -217,7 +233,8 @@ func (d *Domain) precede(p ref, n *Node) bool {
 	return true
 }
 
-// leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch says of p.
+// leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch
+// says of p.
 func (p ref) leads(n *Node) bool {
 	m := p.node.more
 	spin.Lock(&m.mu)
@@ -239,12 +256,14 @@ func (d *Domain) tellEdges(succ TaskID) {
 	d.found = d.found[:0]
 }
 
-// Complete takes n out of the graph: its memory may be used for another task of the domain when Complete has returned.
+// Complete takes n out of the graph: its memory may be used for another task of the domain when
+// Complete has returned.
 //
-// visit is called without a lock, at least once for every successor: with ready false before n lets go of it, so that what is
-// noted of a failure is there before anybody can start the successor; with ready true, once for each successor whose last
-// predecessor this was. A successor that waits for n alone is visited only with ready true. One that is submitted while Complete
-// runs may count as submitted after it.
+// visit is called without a lock, at least once for every successor: with ready false before n lets
+// go of it, so that what is noted of a failure is there before anybody can start the successor;
+// with ready true, once for each successor whose last predecessor this was. A successor that waits
+// for n alone is visited only with ready true. One that is submitted while Complete runs may count
+// as submitted after it.
 func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 	count, counted := d.take(n)
 	at := walk{node: n}
@@ -274,7 +293,8 @@ func (d *Domain) Complete(n *Node, visit func(succ *Node, ready bool)) {
 	}
 }
 
-// Finish is Complete for a node that did not fail: visit is called only for successors that are ready.
+// Finish is Complete for a node that did not fail: visit is called only for successors that are
+// ready.
 func (d *Domain) Finish(n *Node, visit func(ready *Node)) {
 	count, counted := d.take(n)
 	at := walk{node: n}
@@ -303,7 +323,8 @@ func (d *Domain) visitReady(s *Node, visit func(ready *Node)) {
 	visit(s)
 }
 
-// take closes n: it gets no further successors. It returns how many there are, and whether they count n as not launched.
+// take closes n: it gets no further successors. It returns how many there are, and whether they
+// count n as not launched.
 func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	if n.word.Load() == 0 || n.pending.Load() != 0 {
 		panic(fmt.Sprintf("gompss: bug: node %d completed in state %d with %d predecessors", n.ID, n.word.Load()>>31&1, n.pending.Load()))
@@ -318,7 +339,8 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	return uint32(n.word.Swap(0)) &^ open, m.stream == 0
 }
 
-// follows counts a predecessor of s that is complete, and tells of s if it may follow the others now.
+// follows counts a predecessor of s that is complete, and tells of s if it may follow the others
+// now.
 func (d *Domain) follows(s *Node, counted bool) {
 	if !counted {
 		return
@@ -328,8 +350,9 @@ func (d *Domain) follows(s *Node, counted bool) {
 	}
 }
 
-// Launch says that n is on its way on a stream (1 to 127), where what is launched later and conflicts with it comes behind it: its
-// successors need not wait until it is complete, and Follow is told of them. Only the first call for a node counts.
+// Launch says that n is on its way on a stream (1 to 127), where what is launched later and
+// conflicts with it comes behind it: its successors need not wait until it is complete, and Follow
+// is told of them. Only the first call for a node counts.
 //
 // Requires: Follow is set, n is submitted and is completed after Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {
@@ -356,8 +379,9 @@ func (d *Domain) Launch(n *Node, stream int) {
 	}
 }
 
-// Busy is the number of regions that are accessed by nodes which are submitted and not complete, and that a later access might wait
-// for. It is 0 if and only if all nodes with accesses are complete. Cost: O(regions).
+// Busy is the number of regions that are accessed by nodes which are submitted and not complete,
+// and that a later access might wait for. It is 0 if and only if all nodes with accesses are
+// complete. Cost: O(regions).
 func (d *Domain) Busy() (regions int) {
 	for _, t := range d.tracts {
 		t.root.each(func(c *cell) {
@@ -369,7 +393,8 @@ func (d *Domain) Busy() (regions int) {
 	return regions
 }
 
-// Uses reports whether nodes that are submitted and not complete access a buffer. Cost: O(regions of the buffer).
+// Uses reports whether nodes that are submitted and not complete access a buffer. Cost: O(regions
+// of the buffer).
 func (d *Domain) Uses(b BufferID) (uses bool) {
 	if t := d.tracts[b]; t != nil {
 		t.root.each(func(c *cell) { uses = uses || !c.idle() })
@@ -380,7 +405,8 @@ func (d *Domain) Uses(b BufferID) (uses bool) {
 // keptCells is how many cells Reset keeps the memory of.
 const keptCells = 1 << 10
 
-// Reset makes d empty, as the zero Domain, but for Edges and some memory. Requires: all its nodes are complete.
+// Reset makes d empty, as the zero Domain, but for Edges and some memory. Requires: all its nodes
+// are complete.
 func (d *Domain) Reset() {
 	if n := d.Busy(); n > 0 {
 		panic(fmt.Sprintf("gompss: bug: domain with %d regions in use is reset", n))
@@ -418,7 +444,8 @@ func (e *BusyError) Error() string {
 
 func (e *BusyError) Unwrap() error { return ErrBusy }
 
-// Forget drops what the domain knows of a buffer that is being freed. Error: *BusyError when nodes in flight still access it.
+// Forget drops what the domain knows of a buffer that is being freed. Error: *BusyError when nodes
+// in flight still access it.
 func (d *Domain) Forget(b BufferID) error {
 	t := d.tracts[b]
 	if t == nil {

@@ -8,11 +8,13 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not order: a node is granted all of
-// its commutative regions at once or waits holding none, so nothing deadlocks. The zero Exclusion holds nothing.
+// An Exclusion keeps tasks with overlapping Commutative regions apart, which the graph does not
+// order: a node is granted all of its commutative regions at once or waits holding none, so nothing
+// deadlocks. The zero Exclusion holds nothing.
 //
-// Nodes that wait for the same first region are in one queue, where only the head can be next. No node overtakes the one that
-// has waited longest if the two conflict, so none starves. Safe for concurrent use.
+// Nodes that wait for the same first region are in one queue, where only the head can be next. No
+// node overtakes the one that has waited longest if the two conflict, so none starves. Safe for
+// concurrent use.
 type Exclusion struct {
 	mu      spin.Mutex
 	held    Shelf[int32] // regions by how many nodes have them: one, but where a node names one twice
@@ -40,8 +42,9 @@ type waiter struct {
 
 func (q *queue) head() waiter { return q.waiters[q.next] }
 
-// TryAcquire grants n its commutative regions, if it has any, and reports whether it did. If not, n waits, and a later Release
-// visits it when they have been granted. Cost: O(log regions that are held).
+// TryAcquire grants n its commutative regions, if it has any, and reports whether it did. If not, n
+// waits, and a later Release visits it when they have been granted. Cost: O(log regions that are
+// held).
 func (e *Exclusion) TryAcquire(n *Node) bool {
 	if len(n.Exclusive()) == 0 {
 		return true
@@ -58,8 +61,9 @@ func (e *Exclusion) TryAcquire(n *Node) bool {
 	return false
 }
 
-// Release takes back what n was granted and calls visit, without a lock, for each waiting node that got its regions now: it may
-// run. Requires: n not completed yet. Cost: O(log regions that are held), and O(queues that wait).
+// Release takes back what n was granted and calls visit, without a lock, for each waiting node that
+// got its regions now: it may run. Requires: n not completed yet. Cost: O(log regions that are
+// held), and O(queues that wait).
 func (e *Exclusion) Release(n *Node, visit func(granted *Node)) {
 	if len(n.Exclusive()) == 0 {
 		return
@@ -122,9 +126,9 @@ func (e *Exclusion) free(n *Node) bool {
 	return true
 }
 
-// grant gives those of the waiting heads that n has kept back what is free now, oldest first, and appends them to granted. No other node
-// can continue: a node that another waiting node blocked stays blocked when that one is granted its regions.
-// Requires: e.mu held.
+// grant gives those of the waiting heads that n has kept back what is free now, oldest first, and
+// appends them to granted. No other node can continue: a node that another waiting node blocked
+// stays blocked when that one is granted its regions. Requires: e.mu held.
 func (e *Exclusion) grant(n *Node, granted []*Node) []*Node {
 	e.freed = e.freed[:0]
 	for _, q := range e.waiting {

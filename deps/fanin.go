@@ -2,15 +2,19 @@ package deps
 
 import "github.com/gompss/gompss/internal/spin"
 
-// This file keeps the edges few where many tasks wait for the same many: m tasks that read a region which n have written in parts, n
-// that write the parts next, groups of m and n that share a region. Each of the m would have n edges. Instead the first one has; for
-// the second one a joint is made, a node without a task, which comes after the n, and that one and all later ones come after the joint.
-// Whoever completes the last predecessor of a joint passes through it to its successors.
+// This file keeps the edges few where many tasks wait for the same many: m tasks that read a region
+// which n have written in parts, n that write the parts next, groups of m and n that share a
+// region. Each of the m would have n edges. Instead the first one has; for the second one a joint
+// is made, a node without a task, which comes after the n, and that one and all later ones come
+// after the joint. Whoever completes the last predecessor of a joint passes through it to its
+// successors.
 //
-// A joint stands for a whole list, or for all that a reader or writer of a region waits for, so no node waits for more than before.
-// There are none where edges are told of or counted: where Domain.Edges or Domain.Follow is set.
+// A joint stands for a whole list, or for all that a reader or writer of a region waits for, so no
+// node waits for more than before. There are none where edges are told of or counted: where
+// Domain.Edges or Domain.Follow is set.
 
-// fanIn is the number of edges from which a joint is made, or of regions that one overlaps from which it is wide.
+// fanIn is the number of edges from which a joint is made, or of regions that one overlaps from
+// which it is wide.
 const fanIn = 8
 
 // A joint is a node that only makes edges fewer.
@@ -28,7 +32,8 @@ func (n *Node) joint() *joint {
 // joining reports whether there are joints.
 func (d *Domain) joining() bool { return d.Edges == nil && d.Follow == nil }
 
-// newJoint returns a joint that may be waited for and has no predecessors yet: then settle is to be called.
+// newJoint returns a joint that may be waited for and has no predecessors yet: then settle is to be
+// called.
 func (d *Domain) newJoint() *joint {
 	if d.joints == nil {
 		d.joints = d.spent.Swap(nil)
@@ -46,7 +51,8 @@ func (d *Domain) newJoint() *joint {
 	return j
 }
 
-// follow makes j a successor of the nodes in list, drops those that are over, and returns the number of edges.
+// follow makes j a successor of the nodes in list, drops those that are over, and returns the
+// number of edges.
 func (d *Domain) follow(j *joint, list *refs) (edges int32) {
 	kept := (*list)[:0]
 	for _, r := range *list {
@@ -94,7 +100,8 @@ func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	}
 }
 
-// tell visits the nodes that wait for j, with ready false. Requires: a predecessor of j is not over before tell returns.
+// tell visits the nodes that wait for j, with ready false. Requires: a predecessor of j is not over
+// before tell returns.
 func (j *joint) tell(visit func(succ *Node, ready bool)) {
 	at := walk{node: &j.Node}
 	for range uint32(j.word.Load()) &^ open {
@@ -147,8 +154,9 @@ func (l *refs) has(n *Node) bool {
 	return false
 }
 
-// A wide is what a cell knows that overlaps many others, so that an access need not walk through all of them when nothing has
-// happened there since the one before it. Times are submissions of the domain.
+// A wide is what a cell knows that overlaps many others, so that an access need not walk through
+// all of them when nothing has happened there since the one before it. Times are submissions of the
+// domain.
 //
 //   - Where the latest writer, alone, came after all accesses to the others, it waits for those: the next access waits for it, or
 //     for its waiters, as in any cell.
@@ -229,7 +237,8 @@ func (w *wide) opened(now uint64, key modeKey) {
 	w.summed = 0
 }
 
-// walkThrough makes n wait for all that an access of mode key waits for, where own is the list of c itself.
+// walkThrough makes n wait for all that an access of mode key waits for, where own is the list of c
+// itself.
 func (d *Domain) walkThrough(n *Node, c *cell, own *refs, key modeKey) int32 {
 	w := c.wide
 	edges := d.after(n, c, own)
@@ -255,7 +264,8 @@ func (c *cell) awaited(key modeKey) *refs {
 	return c.latest(key)
 }
 
-// sum returns a joint that stands for all that an access of mode key waits for, where own is the list of c itself.
+// sum returns a joint that stands for all that an access of mode key waits for, where own is the
+// list of c itself.
 func (d *Domain) sum(c *cell, own *refs, key modeKey) ref {
 	j := d.newJoint()
 	edges := d.follow(j, own)

@@ -3,8 +3,9 @@ package deps
 // maxLevels bounds the grid of two regions: the strides of both, or 1 for two single elements.
 const maxLevels = 2 * MaxDims
 
-// A grid numbers elements by mixed-radix digits relative to origin: digit k steps stride[k] elements and carries into digit k-1
-// at extent[k]. Digit 0 has no end. The tiles of one row-major array are boxes of one grid.
+// A grid numbers elements by mixed-radix digits relative to origin: digit k steps stride[k]
+// elements and carries into digit k-1 at extent[k]. Digit 0 has no end. The tiles of one row-major
+// array are boxes of one grid.
 type grid struct {
 	n              int
 	origin         int64
@@ -14,11 +15,12 @@ type grid struct {
 // A box is the elements of a grid whose digit k is in [lo[k], lo[k]+count[k]).
 type box struct{ lo, count [maxLevels]int64 }
 
-// maxBoxes is how many boxes one region becomes at most in practice: a head, a middle and a tail for two wrapping levels.
+// maxBoxes is how many boxes one region becomes at most in practice: a head, a middle and a tail
+// for two wrapping levels.
 const maxBoxes = 9
 
-// gridOf returns the grid of the strides of r and s, with its origin at the first element of r, so that r is one box of it. It
-// fails where a stride is no multiple of the next smaller one.
+// gridOf returns the grid of the strides of r and s, with its origin at the first element of r, so
+// that r is one box of it. It fails where a stride is no multiple of the next smaller one.
 func gridOf(r, s *Region) (g grid, ok bool) {
 	g.origin = r.Offset
 	i, j := 0, 0
@@ -58,8 +60,9 @@ func strideAt(r *Region, k int) int64 {
 	return r.Dims[k].Stride
 }
 
-// boxes appends r as disjoint boxes of g: one unless r runs past the end of a row of the grid. It fails where the elements of
-// r lie between those that g numbers; then r has none in common with the region at the origin.
+// boxes appends r as disjoint boxes of g: one unless r runs past the end of a row of the grid. It
+// fails where the elements of r lie between those that g numbers; then r has none in common with
+// the region at the origin.
 func (g *grid) boxes(r *Region, out []box) ([]box, bool) {
 	rest := r.Offset - g.origin
 	var b box
@@ -83,8 +86,9 @@ func (g *grid) boxes(r *Region, out []box) ([]box, bool) {
 	return g.split(g.n-1, b, out), true
 }
 
-// split cuts b where a digit of level k or above would pass its extent. A region steps over the whole extent of its inner
-// dimensions, so a digit that wraps more than once stands alone above, and the middle part is a box too.
+// split cuts b where a digit of level k or above would pass its extent. A region steps over the
+// whole extent of its inner dimensions, so a digit that wraps more than once stands alone above,
+// and the middle part is a box too.
 func (g *grid) split(k int, b box, out []box) []box {
 	if k == 0 {
 		return append(out, b)
@@ -138,7 +142,8 @@ func (g *grid) size(b *box) int64 {
 	return n
 }
 
-// cut appends a without b as disjoint boxes, outermost level first: what is left of whole rows stays whole.
+// cut appends a without b as disjoint boxes, outermost level first: what is left of whole rows
+// stays whole.
 func (g *grid) cut(a, b *box, out []box) []box {
 	c, ok := g.meet(a, b)
 	if !ok {

@@ -103,8 +103,8 @@ type tract struct {
 	pairs  int // overlapping pairs of cells, each counted twice
 	// dropped is the regions of cells that were swept: Known finds them.
 	dropped Set
-	// The numbers from which cells without waiters are dropped, if they have not been used again: regions that never
-	// repeat must not pile up, and those of a loop must stay.
+	// The numbers from which cells without waiters are dropped, if they have not been used again:
+	// regions that never repeat must not pile up, and those of a loop must stay.
 	maxCells, maxPairs int
 }
 
@@ -116,7 +116,8 @@ const (
 	keptNeighbours = 64 // a recycled cell keeps no more memory for others
 )
 
-// newCell makes the cell of a region seen for the first time and ties it to the cells that it overlaps.
+// newCell makes the cell of a region seen for the first time and ties it to the cells that it
+// overlaps.
 //
 // Cost: O(log cells) and an exact test for every cell whose bounds overlap.
 func (d *Domain) newCell(r *Region, hash uint64) *cell {
@@ -156,8 +157,8 @@ func (n *cell) meeting(c *cell) {
 	}
 }
 
-// sweep drops the cells without waiters that have not been used since the last sweep. The next one comes when
-// what is left has doubled, which spreads the cost.
+// sweep drops the cells without waiters that have not been used since the last sweep. The next one
+// comes when what is left has doubled, which spreads the cost.
 func (d *Domain) sweep(t *tract) {
 	d.swept = d.swept[:0]
 	t.root.each(func(c *cell) {

@@ -2,11 +2,12 @@ package deps
 
 // This file answers questions about a region for callers that submit nothing.
 
-// InFlight adds to written the regions of unfinished nodes that write elements of r, and to read the regions of those that only read
-// some. A region may reach out of r. Nodes for whose ID, or its lower 32 bits,
-// ignored reports true do not count; ignored may be nil.
+// InFlight adds to written the regions of unfinished nodes that write elements of r, and to read
+// the regions of those that only read some. A region may reach out of r. Nodes for whose ID, or its
+// lower 32 bits, ignored reports true do not count; ignored may be nil.
 //
-// Cost: O(log regions of the buffer) and O(accesses to the regions whose bounds overlap). Requires: as Busy.
+// Cost: O(log regions of the buffer) and O(accesses to the regions whose bounds overlap). Requires:
+// as Busy.
 func (d *Domain) InFlight(r *Region, ignored func(id uint32) bool, written, read *Set) {
 	d.eachOver(r, func(c *cell) bool {
 		c.writers.tidy()
@@ -32,7 +33,8 @@ func (l refs) count(ignored func(id uint32) bool) (n int) {
 	return n
 }
 
-// Known reports whether a node has accessed an element of r since the buffer was forgotten last. Requires: as Busy.
+// Known reports whether a node has accessed an element of r since the buffer was forgotten last.
+// Requires: as Busy.
 //
 // Cost: as InFlight, plus that of a question to a Set.
 func (d *Domain) Known(r *Region) bool {
@@ -73,10 +75,12 @@ func (n *cell) eachOver(r *Region, lo, hi int64, f func(*cell) bool) bool {
 	return true
 }
 
-// droppedParts bounds the parts in which a tract remembers the regions of the cells that it has dropped.
+// droppedParts bounds the parts in which a tract remembers the regions of the cells that it has
+// dropped.
 const droppedParts = 1 << 8
 
-// remember notes the region of a cell that is being dropped. A set of very many parts becomes the interval around them.
+// remember notes the region of a cell that is being dropped. A set of very many parts becomes the
+// interval around them.
 func (t *tract) remember(r Region) {
 	if t.dropped.Contains(r) {
 		return

@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// What a node holds without memory of its own: a pending task with up to four accesses and nine successors takes the node alone.
+// What a node holds without memory of its own: a pending task with up to four accesses and nine
+// successors takes the node alone.
 const (
 	inlineAccesses  = 4
 	nearSuccessors  = 3
@@ -16,12 +17,14 @@ const (
 	keptChunks      = 4 // a recycled node keeps no more
 )
 
-// A Node is one task in a Domain. It is embedded in the task's record, submitted once, completed once, and may then be
-// submitted again as another task of the domain. The zero Node is ready for use. Owner is the caller's way back to its record.
+// A Node is one task in a Domain. It is embedded in the task's record, submitted once, completed
+// once, and may then be submitted again as another task of the domain. The zero Node is ready for
+// use. Owner is the caller's way back to its record.
 //
-// A task costs little as long as each cache line has one writer. Owner does not change. What lies between it and word belongs to
-// the submitting goroutines; a completion reads there only where the node has more than three successors or is no simple task. word, near
-// and pending are what goes from one processor to the other and back.
+// A task costs little as long as each cache line has one writer. Owner does not change. What lies
+// between it and word belongs to the submitting goroutines; a completion reads there only where the
+// node has more than three successors or is no simple task. word, near and pending are what goes
+// from one processor to the other and back.
 type Node struct {
 	Owner any
 
@@ -35,23 +38,28 @@ type Node struct {
 	chunks, last *chunk // of successors: the first one, and the one that is being filled
 	extra        [extraSuccessors]*Node
 
-	// word is 0 for a node that is not in flight, else its tag, open and the number of successors. A submission records a successor and
-	// then counts it by a compare-and-swap; a completion takes the word by a swap. One of the two comes first: either the swap finds
-	// the successor counted, and with it what was noted, or the compare-and-swap fails and there is no edge, as the node is complete.
+	// word is 0 for a node that is not in flight, else its tag, open and the number of successors.
+	// A submission records a successor and then counts it by a compare-and-swap; a completion takes
+	// the word by a swap. One of the two comes first: either the swap finds the successor counted,
+	// and with it what was noted, or the compare-and-swap fails and there is no edge, as the node
+	// is complete.
 	word atomic.Uint64
 	near [nearSuccessors]*Node
-	// pending is the number of predecessors that are not complete. While Submit counts them it is at most 0: those that
-	// complete meanwhile have already been taken away.
+	// pending is the number of predecessors that are not complete. While Submit counts them it is
+	// at most 0: those that complete meanwhile have already been taken away.
 	pending atomic.Int32
 }
 
-// open is in the word of every node in flight: above it is the tag, below it the number of successors.
+// open is in the word of every node in flight: above it is the tag, below it the number of
+// successors.
 const open = 1 << 31
 
-// A ref is a node as one task. The node may be another task by now, which then has another tag in its word.
+// A ref is a node as one task. The node may be another task by now, which then has another tag in
+// its word.
 //
-// Tags are the lower halves of ids. Should a ref outlive 2^32 submissions and meet its tag again, then there is an edge from a
-// task of the same domain, submitted earlier and in flight: an order too many, and no cycle.
+// Tags are the lower halves of ids. Should a ref outlive 2^32 submissions and meet its tag again,
+// then there is an edge from a task of the same domain, submitted earlier and in flight: an order
+// too many, and no cycle.
 type ref struct {
 	node *Node
 	tag  uint32
@@ -78,22 +86,24 @@ type spill struct {
 	modes    []Mode // of cells
 	commutes []Region
 	versions []uint64 // by access, where the domain keeps them
-	// Where Domain.Follow is set: unlaunched is how many of the predecessors are neither launched nor complete, and one more while the
-	// node is being submitted; behind is where the others were launched: 0 is nowhere, mixed several places.
+	// Where Domain.Follow is set: unlaunched is how many of the predecessors are neither launched
+	// nor complete, and one more while the node is being submitted; behind is where the others were
+	// launched: 0 is nowhere, mixed several places.
 	unlaunched, behind atomic.Int32
 	mu                 spin.Mutex // of a node, held while it gets a successor, is launched or completes
 	stream             int8       // where the node was launched
 }
 
-// Version returns, for access i of a node in flight in a domain that keeps versions, how many writing accesses to its buffer
-// had been submitted before this one: the same in every process that submits the same program. Two readers of a region at the
-// same version see the same values.
+// Version returns, for access i of a node in flight in a domain that keeps versions, how many
+// writing accesses to its buffer had been submitted before this one: the same in every process that
+// submits the same program. Two readers of a region at the same version see the same values.
 func (n *Node) Version(i int) uint64 { return n.more.versions[i] }
 
 // Accesses returns how many accesses n was submitted with.
 func (n *Node) Accesses() int { return int(n.accesses) }
 
-// Access returns access i of a node in flight, but for the operator of a reduction: the node itself does not keep the regions.
+// Access returns access i of a node in flight, but for the operator of a reduction: the node itself
+// does not keep the regions.
 func (n *Node) Access(i int) Access {
 	// The cell is in use as long as n is: it refers to n, or to a node that waits for n.
 	c, mode := (*cell)(nil), Mode(0)
@@ -108,8 +118,8 @@ func (n *Node) Access(i int) Access {
 	return Access{Region: c.region, Mode: mode}
 }
 
-// Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n while it runs. Valid until n is
-// completed.
+// Exclusive returns the regions that n accesses in mode Commutative: what Exclusion keeps for n
+// while it runs. Valid until n is completed.
 func (n *Node) Exclusive() []Region {
 	if n.more == nil {
 		return nil
@@ -164,7 +174,8 @@ func (n *Node) spill() *spill {
 	return n.more
 }
 
-// precede makes s a successor of p, and reports whether p was in flight. Requires: s is being submitted.
+// precede makes s a successor of p, and reports whether p was in flight. Requires: s is being
+// submitted.
 func (p ref) precede(s *Node) bool {
 	n := p.node
 	for {
@@ -196,7 +207,8 @@ func (n *Node) room(i uint32) **Node {
 		}
 		n.last = n.chunks
 	case at == 0:
-		// The chunk may be the last one for a concurrent completion of n, which does not look for a next one then.
+		// The chunk may be the last one for a concurrent completion of n, which does not look for a
+		// next one then.
 		if n.last.next == nil {
 			n.last.next = &chunk{}
 		}
@@ -262,8 +274,8 @@ func (m *spill) isBehind(stream int32) {
 	}
 }
 
-// streamBehind says that a predecessor is launched, or complete, or that all are known. If nothing else is missing it returns the
-// stream where all were launched that are not complete, else 0.
+// streamBehind says that a predecessor is launched, or complete, or that all are known. If nothing
+// else is missing it returns the stream where all were launched that are not complete, else 0.
 func (m *spill) streamBehind() int {
 	if m.unlaunched.Add(-1) != 0 {
 		return 0

@@ -2,8 +2,9 @@ package deps
 
 // Overlaps reports whether r and s have a common element. Exact for any shapes.
 //
-// Cost: O(1) for two regions with at most two different strides between them (intervals, tiles of one matrix, columns),
-// O(dimensions) where every stride is a multiple of the next smaller one, as for boxes of one array; else O(runs).
+// Cost: O(1) for two regions with at most two different strides between them (intervals, tiles of
+// one matrix, columns), O(dimensions) where every stride is a multiple of the next smaller one, as
+// for boxes of one array; else O(runs).
 func (r Region) Overlaps(s Region) bool {
 	if r.Buffer != s.Buffer || r.N == 0 || s.N == 0 || apart(&r, &s) {
 		return false
@@ -35,8 +36,8 @@ func (r Region) Contains(s Region) bool {
 	return r.Buffer == s.Buffer && r.N > 0 && overlapLen(&r, &s) == s.Len()
 }
 
-// Intersect returns the common elements of r and s as disjoint regions. Cost as Overlaps: one region, or a few, for boxes of
-// one array.
+// Intersect returns the common elements of r and s as disjoint regions. Cost as Overlaps: one
+// region, or a few, for boxes of one array.
 func (r Region) Intersect(s Region) []Region { return r.intersect(s, nil) }
 
 func (r Region) intersect(s Region, out []Region) []Region {
@@ -118,7 +119,8 @@ func overlapLen(r, s *Region) int64 {
 	return n
 }
 
-// overlapSize is the number of common elements of the two regions of the grid; with any set, it stops at the first box that has some.
+// overlapSize is the number of common elements of the two regions of the grid; with any set, it
+// stops at the first box that has some.
 func (g *grid) overlapSize(r, s *Region, any bool) int64 {
 	var x, y [maxBoxes]box
 	as, _ := g.boxes(r, x[:0])

@@ -12,13 +12,14 @@ const MaxDims = 4
 // A Dim is one dimension of a region: Count indices, Stride elements apart.
 type Dim struct{ Count, Stride int64 }
 
-// A Region is the set of elements Offset + i0*Dims[0].Stride + i1*Dims[1].Stride + ... of a buffer, with 0 <= ik < Dims[k].Count,
-// for the first N dimensions. The zero Region is empty.
+// A Region is the set of elements Offset + i0*Dims[0].Stride + i1*Dims[1].Stride + ... of a buffer,
+// with 0 <= ik < Dims[k].Count, for the first N dimensions. The zero Region is empty.
 //
-// Regions made by Interval, Box and Strided are canonical: strides are positive and descend, a dimension steps over the
-// whole extent of those inside it, dimensions of one index are left out and two that form an even progression are one. So two
-// regions of a buffer are == if and only if they have the same elements (a single element is {N: 1, Count 1, Stride 1}; what
-// has no such form is refused by Strided).
+// Regions made by Interval, Box and Strided are canonical: strides are positive and descend, a
+// dimension steps over the whole extent of those inside it, dimensions of one index are left out
+// and two that form an even progression are one. So two regions of a buffer are == if and only if
+// they have the same elements (a single element is {N: 1, Count 1, Stride 1}; what has no such form
+// is refused by Strided).
 type Region struct {
 	Buffer BufferID
 	N      uint8
@@ -34,9 +35,10 @@ func Interval(b BufferID, lo, hi int64) Region {
 	return Region{Buffer: b, N: 1, Offset: lo, Dims: [MaxDims]Dim{{hi - lo, 1}}}
 }
 
-// Box returns the half-open box lo to hi of the row-major array with extents shape whose first element is element offset of b.
-// The outermost extent may be -1: unknown. An index alone is the range lo, lo+1. No allocation but for errors. Errors: wrong
-// numbers of dimensions, a box outside of the shape.
+// Box returns the half-open box lo to hi of the row-major array with extents shape whose first
+// element is element offset of b. The outermost extent may be -1: unknown. An index alone is the
+// range lo, lo+1. No allocation but for errors. Errors: wrong numbers of dimensions, a box outside
+// of the shape.
 func Box(b BufferID, offset int64, shape, lo, hi []int64) (Region, error) {
 	n := len(shape)
 	if n == 0 || n > MaxDims || len(lo) != n || len(hi) != n {
@@ -66,10 +68,10 @@ func Box(b BufferID, offset int64, shape, lo, hi []int64) (Region, error) {
 // maxElement bounds offsets and extents, so that sums of two cannot overflow.
 const maxElement = 1 << 62
 
-// Strided returns the region with the given dimensions, at most 2*MaxDims, in any order and with strides of either sign; a
-// stride of 0 names one element again and again, and overlapping progressions are joined. No allocation but for errors.
-// Errors: more than MaxDims dimensions are needed, or dimensions interleave so that no canonical form exists, such as strides
-// 2 and 3.
+// Strided returns the region with the given dimensions, at most 2*MaxDims, in any order and with
+// strides of either sign; a stride of 0 names one element again and again, and overlapping
+// progressions are joined. No allocation but for errors. Errors: more than MaxDims dimensions are
+// needed, or dimensions interleave so that no canonical form exists, such as strides 2 and 3.
 func Strided(b BufferID, offset int64, dims []Dim) (Region, error) {
 	var kept [2 * MaxDims]Dim
 	if len(dims) > len(kept) {
@@ -184,8 +186,8 @@ func (r Region) Runs() iter.Seq2[int64, int64] {
 		if last := outer[len(outer)-1]; last.Stride == 1 {
 			outer, length = outer[:len(outer)-1], last.Count
 		}
-		// The last element of a strided row may be the neighbour of the first one of the next row, so a run waits for its
-		// successor.
+		// The last element of a strided row may be the neighbour of the first one of the next row,
+		// so a run waits for its successor.
 		lo, hi := r.Offset, r.Offset+length
 		var at [MaxDims]int64
 		for pos := r.Offset; next(outer, &at, &pos); {

@@ -9,11 +9,13 @@ import (
 
 // A Set is a union of regions of one buffer. The zero Set is empty.
 //
-// Contiguous parts are kept as sorted intervals that do not touch, so a buffer that is filled in pieces ends as one
-// interval; strided parts are kept as disjoint boxes, joined with a neighbour where the two make a box.
+// Contiguous parts are kept as sorted intervals that do not touch, so a buffer that is filled in
+// pieces ends as one interval; strided parts are kept as disjoint boxes, joined with a neighbour
+// where the two make a box.
 //
-// Cost of a question: O(log parts) for what was added as it is asked for, and for intervals; else O(parts whose bounds overlap).
-// A change also moves what lies behind it in memory. Not safe for concurrent use.
+// Cost of a question: O(log parts) for what was added as it is asked for, and for intervals; else
+// O(parts whose bounds overlap). A change also moves what lies behind it in memory. Not safe for
+// concurrent use.
 type Set struct {
 	buffer BufferID
 	flat   []run    // sorted, disjoint, not touching
@@ -198,7 +200,8 @@ func join(a, b Region) (Region, bool) {
 	return Region{}, false
 }
 
-// lifted is the dimensions of r with those of one index that s has and a canonical form leaves out: a row as a box of one row.
+// lifted is the dimensions of r with those of one index that s has and a canonical form leaves out:
+// a row as a box of one row.
 func (r *Region) lifted(s *Region) [MaxDims]Dim {
 	d := r.Dims
 	switch {

@@ -1,10 +1,10 @@
 package deps
 
-// A Shelf keeps a value for each of many regions and finds those whose regions overlap one. The zero Shelf is empty. Not safe for
-// concurrent use. In the steady state it allocates nothing.
+// A Shelf keeps a value for each of many regions and finds those whose regions overlap one. The
+// zero Shelf is empty. Not safe for concurrent use. In the steady state it allocates nothing.
 //
-// The regions of a buffer are a treap by first element, as the cells of a domain are (tree.go), and a region that is on the shelf already is
-// found by one look into a map.
+// The regions of a buffer are a treap by first element, as the cells of a domain are (tree.go), and
+// a region that is on the shelf already is found by one look into a map.
 type Shelf[T any] struct {
 	exact map[Region]*shelved[T]
 	roots map[BufferID]*shelved[T]
@@ -23,7 +23,8 @@ type shelved[T any] struct {
 // Len returns the number of regions.
 func (s *Shelf[T]) Len() int { return len(s.exact) }
 
-// At returns the value of r, which it puts on the shelf if it is not there. The value stays where it is until Drop. r must not be empty.
+// At returns the value of r, which it puts on the shelf if it is not there. The value stays where
+// it is until Drop. r must not be empty.
 func (s *Shelf[T]) At(r Region) *T {
 	if e := s.exact[r]; e != nil {
 		return &e.value
@@ -61,8 +62,8 @@ func (s *Shelf[T]) Drop(r Region) {
 	s.spare = e
 }
 
-// Any reports whether f does for the value of some region that overlaps r; f is asked for those until then. f must not change the shelf.
-// Cost: O(log n), and what overlaps r by its bounds.
+// Any reports whether f does for the value of some region that overlaps r; f is asked for those
+// until then. f must not change the shelf. Cost: O(log n), and what overlaps r by its bounds.
 func (s *Shelf[T]) Any(r *Region, f func(*Region, *T) bool) bool {
 	root := s.roots[r.Buffer]
 	if root == nil {

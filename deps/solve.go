@@ -2,12 +2,14 @@ package deps
 
 import "math/bits"
 
-// A term is one unknown of the question whether r and s overlap. With r at offset x and s at y, they do if and only if
+// A term is one unknown of the question whether r and s overlap. With r at offset x and s at y,
+// they do if and only if
 //
 //	y - x = d1*stride1 + d2*stride2 + ...
 //
-// for some d where lo <= dk <= hi: the difference of the two index vectors along each stride, taken together where both
-// regions have that stride. Two terms at most are solved in closed form, without looking at rows.
+// for some d where lo <= dk <= hi: the difference of the two index vectors along each stride, taken
+// together where both regions have that stride. Two terms at most are solved in closed form,
+// without looking at rows.
 type term struct{ stride, lo, hi int64 }
 
 // solveOverlap reports whether r and s overlap, where the two have at most two different strides.

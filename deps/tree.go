@@ -1,9 +1,11 @@
 package deps
 
-// The cells of a buffer form a treap by first element: the hash of a region makes its priority, so the shape is a function of the
-// regions alone. top is the highest end of the cells below, so that a search for overlapping bounds skips what ends too early.
+// The cells of a buffer form a treap by first element: the hash of a region makes its priority, so
+// the shape is a function of the regions alone. top is the highest end of the cells below, so that
+// a search for overlapping bounds skips what ends too early.
 
-// less is the order of the tree. It may not use the hash, or cells with the same first element would form a path.
+// less is the order of the tree. It may not use the hash, or cells with the same first element
+// would form a path.
 func (c *cell) less(o *cell) bool { return comesBefore(&c.region, &o.region, c.end, o.end) }
 
 // comesBefore is the order of regions of one buffer that end where it says.
@@ -22,7 +24,8 @@ func comesBefore(r, s *Region, end, other int64) bool {
 	return false
 }
 
-// priority is the hash, mixed once more: that of regions at equal distances may grow with them, for some distances.
+// priority is the hash, mixed once more: that of regions at equal distances may grow with them, for
+// some distances.
 func (c *cell) priority() uint64 { return (c.hash ^ c.hash>>29) * 0xbf58476d1ce4e5b9 }
 
 // lift sets top from the children.

@@ -23,12 +23,13 @@ func (b Bytes) String() string {
 	return fmt.Sprintf("%.1f %ciB", v, "KMGTP"[i])
 }
 
-// A Mode says how a task uses a region. Tasks in mode In run together; so do those in mode Concurrent, which order their own
-// accesses, and those in mode Reduction with one operator, on private copies; those in mode Commutative run in any order, one at a
-// time. All else is ordered as submitted.
+// A Mode says how a task uses a region. Tasks in mode In run together; so do those in mode
+// Concurrent, which order their own accesses, and those in mode Reduction with one operator, on
+// private copies; those in mode Commutative run in any order, one at a time. All else is ordered as
+// submitted.
 //
-// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, section 2.2.1; differs: regions may overlap, and
-// reductions with different operators are ordered.
+// Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, section 2.2.1;
+// differs: regions may overlap, and reductions with different operators are ordered.
 type Mode uint8
 
 // The modes.

@@ -11,7 +11,8 @@ import (
 
 // ScalarArg returns argument i, a scalar, or a struct or array by value, as a T of the same size.
 //
-// It panics when the argument is not a value of T's size: generated wrappers pass what the kernel's signature says.
+// It panics when the argument is not a value of T's size: generated wrappers pass what the kernel's
+// signature says.
 func ScalarArg[T any](a *Args, i int) T {
 	arg := &a.List[i]
 	var v T
@@ -31,8 +32,8 @@ func ScalarArg[T any](a *Args, i int) T {
 	return v
 }
 
-// SliceArg returns argument i as a slice over the memory of the place where the kernel runs, with the length and
-// capacity that the caller's slice has. A nil slice stays nil.
+// SliceArg returns argument i as a slice over the memory of the place where the kernel runs, with
+// the length and capacity that the caller's slice has. A nil slice stays nil.
 //
 // The result is valid while the kernel runs, and only its declared regions are.
 func SliceArg[T any](a *Args, i int) []T {
@@ -43,7 +44,8 @@ func SliceArg[T any](a *Args, i int) []T {
 	if arg.Cap == 0 {
 		return []T{}
 	}
-	// Safe: the buffer was registered with at least Offset + Cap elements, and At gives memory of that size.
+	// Safe: the buffer was registered with at least Offset + Cap elements, and At gives memory of
+	// that size.
 	p := (*T)(unsafe.Add(a.At(arg.Buffer), arg.Offset))
 	return unsafe.Slice(p, arg.Cap)[:arg.Len]
 }
@@ -58,15 +60,16 @@ func PointerArg[T any](a *Args, i int) *T {
 	return (*T)(unsafe.Add(a.At(arg.Buffer), arg.Offset))
 }
 
-// StructArg returns the arguments from i on as a T, a struct that holds slices or pointers: a kernel has a parameter for each of its leaves
-// (ir.Leaves). They are valid as those of SliceArg and PointerArg are.
+// StructArg returns the arguments from i on as a T, a struct that holds slices or pointers: a
+// kernel has a parameter for each of its leaves (ir.Leaves). They are valid as those of SliceArg
+// and PointerArg are.
 func StructArg[T any](a *Args, i int) T {
 	v, _ := StructValue(a, i, reflect.TypeFor[T]())
 	return *(*T)(v.Addr().UnsafePointer())
 }
 
-// StructValue returns what StructArg does, or a struct by value, for a type that is known when the program runs, and the number of the
-// argument behind its last one.
+// StructValue returns what StructArg does, or a struct by value, for a type that is known when the
+// program runs, and the number of the argument behind its last one.
 func StructValue(a *Args, i int, t reflect.Type) (v reflect.Value, next int) {
 	v = reflect.New(t).Elem()
 	leaves := leavesOf(t)
@@ -105,7 +108,8 @@ func appendLeaves(out []leaf, t reflect.Type, offset uintptr) []leaf {
 	return out
 }
 
-// HoldsAddress reports whether a value of t has slices or pointers in it, or is one: ir.HoldsAddress of Go's types.
+// HoldsAddress reports whether a value of t has slices or pointers in it, or is one:
+// ir.HoldsAddress of Go's types.
 func HoldsAddress(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Pointer:
@@ -125,7 +129,8 @@ func HoldsAddress(t reflect.Type) bool {
 // store writes argument i to where a value of its type is wanted.
 func (a *Args) store(i int, to unsafe.Pointer, l leaf) {
 	arg := &a.List[i]
-	// Safe: the argument is of the type of the leaf, by the tests of submission, and its memory is valid as that of SliceArg is.
+	// Safe: the argument is of the type of the leaf, by the tests of submission, and its memory is
+	// valid as that of SliceArg is.
 	switch {
 	case l.kind == reflect.Slice && arg.Nil, l.kind == reflect.Pointer && arg.Nil:
 	case l.kind == reflect.Slice:

@@ -10,7 +10,8 @@ import (
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// TestCopyBytes_CopiesAsCopyDoes: all lengths around pieces, the shorter one counts, and nothing else is written.
+// TestCopyBytes_CopiesAsCopyDoes: all lengths around pieces, the shorter one counts, and nothing
+// else is written.
 func TestCopyBytes_CopiesAsCopyDoes(t *testing.T) {
 	const piece = 256 << 10
 	from := make([]byte, 3*piece+9)

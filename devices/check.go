@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// The texts of Go's run time: "index out of range [5] with length 3", "slice bounds out of range [:5] with capacity 3", "[5:3]", "[:5:3]",
-// "[5:3:]"; of a negative number there is no other.
+// The texts of Go's run time: "index out of range [5] with length 3", "slice bounds out of range
+// [:5] with capacity 3", "[5:3]", "[:5:3]", "[5:3:]"; of a negative number there is no other.
 var (
 	goIndex = regexp.MustCompile(`index out of range \[(-?\d+)\](?: with length (\d+))?`)
 	goBound = regexp.MustCompile(`slice bounds out of range \[:{0,2}(-?\d+):{0,2}(\d*):{0,2}\](?: with (?:length|capacity) (\d+))?`)
@@ -51,8 +51,9 @@ func numbered(kind ir.CheckKind, index, length string) *ir.CheckError {
 	return e
 }
 
-// Locate gives the failed check in err, if there is one in k or a step of it, the text that it has on every device: see ir.Kernel.Locate.
-// args are the arguments of the launch. Nothing else may use err yet.
+// Locate gives the failed check in err, if there is one in k or a step of it, the text that it has
+// on every device: see ir.Kernel.Locate. args are the arguments of the launch. Nothing else may use
+// err yet.
 func (k *Kernel) Locate(err error, args []Arg) {
 	var check *ir.CheckError
 	if !errors.As(err, &check) || check.Among != nil {
@@ -91,7 +92,8 @@ func valuesOf(loop *ir.Kernel, args []Arg) ir.Values {
 	return values
 }
 
-// alike leaves in x what is the same in y: it is not known which of two steps with one kernel has failed.
+// alike leaves in x what is the same in y: it is not known which of two steps with one kernel has
+// failed.
 func alike(x, y ir.Values) {
 	for v, a := range x {
 		if b := y[v]; a.Bits != b.Bits || a.Len != b.Len || a.Cap != b.Cap {
@@ -114,7 +116,8 @@ func (k *Kernel) loop() *ir.Kernel {
 	return k.Loop
 }
 
-// Checked is err, which a launch of k ended with, with the text of the failed check in it, if that is all that it says; else err.
+// Checked is err, which a launch of k ended with, with the text of the failed check in it, if that
+// is all that it says; else err.
 func (k *Kernel) Checked(err error) error {
 	if list, joined := err.(interface{ Unwrap() []error }); joined && len(list.Unwrap()) == 1 {
 		err = list.Unwrap()[0]

@@ -12,14 +12,15 @@ import (
 // A Kind names a family of devices: "smp", "sim", "cuda". Tokens are counted per kind.
 type Kind string
 
-// SMP is the kind of the CPU workers. Kinds other than SMP are accelerators: they have an address space of their own.
+// SMP is the kind of the CPU workers. Kinds other than SMP are accelerators: they have an address
+// space of their own.
 const SMP Kind = "smp"
 
 // Acc in a device clause or in resources stands for every accelerator kind.
 const Acc Kind = "acc"
 
-// A SpaceID names an address space: a node (0 is this process) and a device of it (0 is host memory, shared by all
-// CPU workers; accelerator i of the machine has i+1).
+// A SpaceID names an address space: a node (0 is this process) and a device of it (0 is host
+// memory, shared by all CPU workers; accelerator i of the machine has i+1).
 type SpaceID struct {
 	Node, Device uint16
 }
@@ -50,28 +51,31 @@ type Properties struct {
 // A Device is an opened device. Methods may be called from any goroutine.
 type Device interface {
 	Properties() Properties
-	// Prepare compiles the kernel for this device, once (memoised by the device). An error says that the kernel has
-	// no variant here and why.
+	// Prepare compiles the kernel for this device, once (memoised by the device). An error says
+	// that the kernel has no variant here and why.
 	Prepare(k *Kernel) error
 	// Close waits for the work in flight and frees everything.
 	Close() error
 }
 
-// An Accelerator is a device with its own address space, whose work is asynchronous and ordered by events.
+// An Accelerator is a device with its own address space, whose work is asynchronous and ordered by
+// events.
 type Accelerator interface {
 	Device
 	Memory
-	// Reaches reports whether Copy can read directly from address space s into this device's; it can always copy
-	// from and to the host.
+	// Reaches reports whether Copy can read directly from address space s into this device's; it
+	// can always copy from and to the host.
 	Reaches(s SpaceID) bool
-	// Copy and Launch enqueue work that starts when all events in after have happened, and return at once. A failure
-	// is carried by the event; work whose predecessor event failed does not run and fails with the same error.
+	// Copy and Launch enqueue work that starts when all events in after have happened, and return
+	// at once. A failure is carried by the event; work whose predecessor event failed does not run
+	// and fails with the same error.
 	Copy(t Transfer, after []Event) Event
 	Launch(l *Launch, after []Event) Event
 }
 
-// Memory is the mirrors of an accelerator: for each buffer an address range of the buffer's size, backed on demand.
-// Offsets are bytes in the buffer and multiples of Properties.Granule (but for the end of the buffer).
+// Memory is the mirrors of an accelerator: for each buffer an address range of the buffer's size,
+// backed on demand. Offsets are bytes in the buffer and multiples of Properties.Granule (but for
+// the end of the buffer).
 type Memory interface {
 	Reserve(b Buffer) error
 	Map(b deps.BufferID, lo, hi deps.Bytes) error // errors.Is ErrNoMemory when the device is full
@@ -79,8 +83,9 @@ type Memory interface {
 	Release(b deps.BufferID) error
 }
 
-// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem bytes. A device that copies from or to it is
-// sure that the memory is alive until the copy is over; at other times it may be gone.
+// A Buffer is memory of the Go program that tasks work on: Size bytes at Host, in elements of Elem
+// bytes. A device that copies from or to it is sure that the memory is alive until the copy is
+// over; at other times it may be gone.
 type Buffer struct {
 	ID   deps.BufferID
 	Host *HostMemory
@@ -97,21 +102,24 @@ type Event interface {
 	Then(f func(error))
 }
 
-// Timed is what an Event also implements whose device knows when the work began and ended. Both are moments of the host's
-// clock, up to Properties.ClockError; zero for work that did not run.
+// Timed is what an Event also implements whose device knows when the work began and ended. Both are
+// moments of the host's clock, up to Properties.ClockError; zero for work that did not run.
 type Timed interface {
 	Times() (began, ended time.Time)
 }
 
-// Modelled is what a Device also implements that may have a time of its own, which does not pass: how long things would take.
+// Modelled is what a Device also implements that may have a time of its own, which does not pass:
+// how long things would take.
 type Modelled interface {
-	// Virtual returns when the last of what it has done ended, and whether the device has such a time. Its events are Lasting then.
+	// Virtual returns when the last of what it has done ended, and whether the device has such a
+	// time. Its events are Lasting then.
 	Virtual() (elapsed time.Duration, virtual bool)
 }
 
 // Lasting is what an Event of a Modelled device also implements.
 type Lasting interface {
-	// Lasted returns how long the work of an event that has happened took in the time of the device.
+	// Lasted returns how long the work of an event that has happened took in the time of the
+	// device.
 	Lasted() time.Duration
 }
 
@@ -121,13 +129,15 @@ type Caching interface {
 	FromCache(k *Kernel) bool
 }
 
-// Attentive is what an Accelerator also implements that has a goroutine which looks for something to do.
+// Attentive is what an Accelerator also implements that has a goroutine which looks for something
+// to do.
 type Attentive interface {
-	// Attend has f called again and again while the device has work: by a goroutine that does nothing else while crowded returns true,
-	// else by one that has other things to do for the device. f reports whether it has done something. Attend is called before the
-	// first launch.
+	// Attend has f called again and again while the device has work: by a goroutine that does
+	// nothing else while crowded returns true, else by one that has other things to do for the
+	// device. f reports whether it has done something. Attend is called before the first launch.
 	Attend(f func() bool, crowded func() bool)
-	// Attends reports whether f will be called soon: at least once that begins after Attends has returned true.
+	// Attends reports whether f will be called soon: at least once that begins after Attends has
+	// returned true.
 	Attends() bool
 }
 
@@ -141,35 +151,42 @@ type Transfer struct {
 // Size returns the number of bytes that move.
 func (t Transfer) Size() deps.Bytes { return deps.Bytes(t.Region.Len()) * t.Elem }
 
-// A Kernel is what a device needs to know of a kernel to make its variant: the Go function for CPU workers and the
-// lowered program for accelerators.
+// A Kernel is what a device needs to know of a kernel to make its variant: the Go function for CPU
+// workers and the lowered program for accelerators.
 type Kernel struct {
 	Name string
 	Pos  ir.Pos
 	// Go runs the Go function on memory of the host's address space; always there.
 	Go func(a *Args)
-	// Split runs iterations lo to hi of the Trips(a) iterations of the kernel's one parallel loop; nil when the
-	// kernel cannot be cut.
+	// Split runs iterations lo to hi of the Trips(a) iterations of the kernel's one parallel loop;
+	// nil when the kernel cannot be cut.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
-	// MovedLine says on which line of the kernel's file now stands what a line comment of a function, by its full name, calls line: the code
-	// that Split calls has such comments. It may be nil.
+	// MovedLine says on which line of the kernel's file now stands what a line comment of a
+	// function, by its full name, calls line: the code that Split calls has such comments. It may
+	// be nil.
 	MovedLine func(function string, line int) int
 	// Loop is what the source says; nil where that is not known, or Program has it.
 	Loop *ir.Kernel
-	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused says why.
+	// Program is the device IR; nil when the kernel has no accelerator variant, and then Refused
+	// says why.
 	Program *ir.Program
 	Refused error
-	// Unchecked is the device IR without the checks that Proves makes: right for arguments for which that is true. Both are nil where the host
-	// proves no check.
+	// Portable makes the device IR without operations of warps, once, for devices that have none;
+	// nil where Program has none.
+	Portable func() (*ir.Program, error)
+	// Unchecked is the device IR without the checks that Proves makes: right for arguments for
+	// which that is true. Both are nil where the host proves no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
-	// Hidden is how many of the last arguments stand for package variables that the Go function reads: natives do not get them.
+	// Hidden is how many of the last arguments stand for package variables that the Go function
+	// reads: natives do not get them.
 	Hidden int
-	// Steps make the kernel a sequence of launches on one accelerator, which an accelerator may run as one. It has no Program
-	// and no Natives then; Go runs the steps in order, and the arguments of a launch are those of all steps.
+	// Steps make the kernel a sequence of launches on one accelerator, which an accelerator may run
+	// as one. It has no Program and no Natives then; Go runs the steps in order, and the arguments
+	// of a launch are those of all steps.
 	Steps []Step
 }
 
@@ -182,17 +199,17 @@ type Launch struct {
 	Accesses []deps.Access
 }
 
-// Args are the actual arguments of a launch, by parameter. Buffer arguments name a buffer and an offset; At resolves
-// them to memory of the place where the kernel runs.
+// Args are the actual arguments of a launch, by parameter. Buffer arguments name a buffer and an
+// offset; At resolves them to memory of the place where the kernel runs.
 type Args struct {
 	List []Arg
-	// At gives the address of byte 0 of a buffer where the kernel runs, in memory that this process can read. Set
-	// by the device that runs Kernel.Go or Kernel.Split.
+	// At gives the address of byte 0 of a buffer where the kernel runs, in memory that this process
+	// can read. Set by the device that runs Kernel.Go or Kernel.Split.
 	At func(b deps.BufferID) unsafe.Pointer
 }
 
-// An Arg is one argument: a scalar in Bits (as ir.Const.Bits), a struct or array by value in Blob, a slice or pointer in
-// Buffer, Offset, Len and Cap. A nil slice or pointer has Nil set.
+// An Arg is one argument: a scalar in Bits (as ir.Const.Bits), a struct or array by value in Blob,
+// a slice or pointer in Buffer, Offset, Len and Cap. A nil slice or pointer has Nil set.
 type Arg struct {
 	Type   *ir.Type
 	Bits   uint64

@@ -22,6 +22,16 @@ var (
 	ErrUnknownBuffer = errors.New("unknown buffer")
 )
 
+// A MissingError says that a machine has no devices of a kind, or not what they need: no driver, no
+// GPU, one that cannot be used. Plug-ins return it from their Opener; where the part of the
+// specification is optional, it is no error.
+type MissingError struct {
+	Err error
+}
+
+func (e *MissingError) Error() string { return e.Err.Error() }
+func (e *MissingError) Unwrap() error { return e.Err }
+
 // A NoSpaceError says that a working set can never be in a device's memory at once.
 type NoSpaceError struct {
 	Device  string
@@ -50,7 +60,8 @@ func (e *NoSpaceError) Error() string {
 // Is makes errors.Is(err, ErrNoMemory) true.
 func (e *NoSpaceError) Is(target error) bool { return target == ErrNoMemory }
 
-// A LostError says that data are gone: no address space holds their newest value since Device failed with Cause.
+// A LostError says that data are gone: no address space holds their newest value since Device
+// failed with Cause.
 type LostError struct {
 	Device string
 	Region deps.Region

@@ -7,8 +7,9 @@ import (
 	"weak"
 )
 
-// HostMemory is where a buffer lies in the memory of the program. It keeps that memory alive, until Weaken has been called: then the
-// collector may free it, and the address may become that of something else.
+// HostMemory is where a buffer lies in the memory of the program. It keeps that memory alive, until
+// Weaken has been called: then the collector may free it, and the address may become that of
+// something else.
 //
 // Its methods may be called from any goroutine, but Weaken and Hold by one at a time.
 type HostMemory struct {
@@ -25,7 +26,8 @@ func NewHostMemory(at unsafe.Pointer) *HostMemory {
 	return h
 }
 
-// At returns the address of byte 0, nil when the collector has freed the memory. The memory lives as long as the result.
+// At returns the address of byte 0, nil when the collector has freed the memory. The memory lives
+// as long as the result.
 func (h *HostMemory) At() unsafe.Pointer {
 	if p := h.held.Load(); p != nil {
 		return unsafe.Pointer(p)
@@ -36,8 +38,9 @@ func (h *HostMemory) At() unsafe.Pointer {
 // Address returns the address of byte 0, whether the memory is alive or not.
 func (h *HostMemory) Address() uintptr { return h.address }
 
-// Collectable reports whether the collector will ever free the memory, which it does not if that is of a package variable or was mapped by
-// the program. The first call has freed called with arg when the collector has freed it, on a goroutine of the Go runtime.
+// Collectable reports whether the collector will ever free the memory, which it does not if that is
+// of a package variable or was mapped by the program. The first call has freed called with arg when
+// the collector has freed it, on a goroutine of the Go runtime.
 //
 // Requires: the memory is kept alive; arg does not keep it alive once Weaken has been called.
 func Collectable[T any](h *HostMemory, freed func(T), arg T) (yes bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Link is what joins the memory of a device to the host's: Rate in bytes per second, each way, 0 where it is not known, and Latency of
-// every copy.
+// A Link is what joins the memory of a device to the host's: Rate in bytes per second, each way, 0
+// where it is not known, and Latency of every copy.
 type Link struct {
 	Rate    deps.Bytes
 	Latency time.Duration

@@ -6,16 +6,17 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Native is a variant of a kernel that the user has written for one kind of device, in its own language. It takes the
-// parameters of the Go function, in order, in the C types of the same size and layout: scalars, structs and arrays by value,
-// slices and pointers as the address of the first element, without a length; a struct that
-// holds some as its leaves (ir.Leaves). Nothing checks what it does; what it reads and writes is what the task directive of the Go
-// function says.
+// A Native is a variant of a kernel that the user has written for one kind of device, in its own
+// language. It takes the parameters of the Go function, in order, in the C types of the same size
+// and layout: scalars, structs and arrays by value, slices and pointers as the address of the first
+// element, without a length; a struct that holds some as its leaves (ir.Leaves). Nothing checks
+// what it does; what it reads and writes is what the task directive of the Go function says.
 type Native struct {
 	Kind  Kind   // "cuda"
 	Entry string // the function; "" is the name of the kernel
-	// Source is the text in the language of the kind (CUDA C++, with extern "C" before the function), Options what its
-	// compiler is to be told. Binary is what a compiler has made of it (a cubin for the device at hand) and replaces both.
+	// Source is the text in the language of the kind (CUDA C++, with extern "C" before the
+	// function), Options what its compiler is to be told. Binary is what a compiler has made of it
+	// (a cubin for the device at hand) and replaces both.
 	Source  string
 	Options []string
 	Binary  []byte
@@ -23,8 +24,8 @@ type Native struct {
 	Shape func(a *Args) NDRange
 }
 
-// An NDRange is the shape of a launch: work items in up to three dimensions, and how many of them make a team (0 counts as
-// 1). Each dimension has as many whole teams as cover its items.
+// An NDRange is the shape of a launch: work items in up to three dimensions, and how many of them
+// make a team (0 counts as 1). Each dimension has as many whole teams as cover its items.
 type NDRange struct {
 	Items, Team [3]int64
 	Shared      deps.Bytes // dynamic shared memory of a team

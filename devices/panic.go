@@ -11,19 +11,21 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A PanicError is a panic in a kernel's Go function or in the body of a task. What Go itself panics with is
-// ir.ErrBounds, ir.ErrDivide, ir.ErrShift or ir.ErrNil for errors.Is, as the failed checks of accelerators are.
+// A PanicError is a panic in a kernel's Go function or in the body of a task. What Go itself panics
+// with is ir.ErrBounds, ir.ErrDivide, ir.ErrShift or ir.ErrNil for errors.Is, as the failed checks
+// of accelerators are.
 type PanicError struct {
 	Value any
 	Stack []byte
-	// At is the line that panicked, or, in a kernel, the innermost one of its files where Go's run time panicked; the zero Pos if the stack
-	// does not name it. It has no column.
+	// At is the line that panicked, or, in a kernel, the innermost one of its files where Go's run
+	// time panicked; the zero Pos if the stack does not name it. It has no column.
 	At ir.Pos
 	// Check is the check that failed, where Go's run time panicked in a kernel; else nil.
 	Check *ir.CheckError
 }
 
-// Error returns the text of Check, which is that of every other device, or else what the function panicked with.
+// Error returns the text of Check, which is that of every other device, or else what the function
+// panicked with.
 func (e *PanicError) Error() string {
 	if e.Check != nil {
 		return e.Check.Error()
@@ -49,7 +51,8 @@ func (e *PanicError) Unwrap() []error {
 	return []error{err}
 }
 
-// Panicked returns the error of the Go function of k, which panicked with value on a stack as debug.Stack prints it.
+// Panicked returns the error of the Go function of k, which panicked with value on a stack as
+// debug.Stack prints it.
 func (k *Kernel) Panicked(value any, stack []byte) *PanicError {
 	e := &PanicError{Value: value, Stack: stack}
 	if err, ours := value.(runtime.Error); ours {
@@ -103,19 +106,21 @@ func placeIn(line []byte) ir.Pos {
 	return ir.Pos{File: path.Base(place[:colon]), Line: n}
 }
 
-// Panicked returns the error of a function that is no kernel and panicked with value on a stack as debug.Stack prints it.
+// Panicked returns the error of a function that is no kernel and panicked with value on a stack as
+// debug.Stack prints it.
 func Panicked(value any, stack []byte) *PanicError {
 	return &PanicError{Value: value, Stack: stack, At: raised(stack)}
 }
 
-// runtimeOf and workersOf begin the names of functions of the runtime's, and of those that call bodies in the end.
+// runtimeOf and workersOf begin the names of functions of the runtime's, and of those that call
+// bodies in the end.
 const (
 	runtimeOf = "github.com/gompss/gompss/task."
 	workersOf = "github.com/gompss/gompss/devices/smp."
 )
 
-// raised returns the line that panicked: the innermost one below the call of panic that belongs neither to Go's run time nor, as long as
-// there is another in the body, to ours.
+// raised returns the line that panicked: the innermost one below the call of panic that belongs
+// neither to Go's run time nor, as long as there is another in the body, to ours.
 func raised(stack []byte) (at ir.Pos) {
 	const (
 		above = iota

@@ -16,7 +16,14 @@ const MaxAccelerators = 63
 
 const maxWorkers = 1024 // smp.MaxWorkers
 
-// ParseSpec reads a device specification: kinds with counts and parameters, as in "smp:2,sim:3(memory=64MiB,peer=off)".
+// Auto in place of a kind is what is there: the CPU workers, and the devices of every plug-in of
+// RegisterAutomatic that open.
+const Auto Kind = "auto"
+
+// ParseSpec reads a device specification: kinds with counts and parameters, as in
+// "smp:2,sim:3(memory=64MiB,peer=off)". A question mark after a kind makes it optional, as in
+// "smp,cuda?"; "auto" is the CPU workers and the optional real accelerators of all imported
+// plug-ins, without those that the specification names itself.
 //
 // Errors carry the column.
 func ParseSpec(spec string) ([]Config, error) {
@@ -29,12 +36,30 @@ func ParseSpec(spec string) ([]Config, error) {
 		}
 		out = append(out, c)
 		if p.skip(); p.at == len(p.text) {
-			return out, nil
+			return expandAuto(out), nil
 		}
 		if !p.take(',') {
 			return nil, specError(p.at+1, "found %q: want a comma before the next kind", p.text[p.at:])
 		}
 	}
+}
+
+// expandAuto puts what Auto stands for in its place.
+func expandAuto(list []Config) []Config {
+	named := func(k Kind) bool { return slices.ContainsFunc(list, func(c Config) bool { return c.Kind == k }) }
+	var out []Config
+	for _, c := range list {
+		if c.Kind != Auto {
+			out = append(out, c)
+			continue
+		}
+		for _, kind := range append([]Kind{SMP}, automatic()...) {
+			if !named(kind) {
+				out = append(out, Config{Kind: kind, Optional: kind != SMP})
+			}
+		}
+	}
+	return out
 }
 
 type specParser struct {
@@ -50,6 +75,15 @@ func (p *specParser) item() (Config, error) {
 		return c, specError(column, "want a kind of devices, as in smp:2,sim:4; known are %s", list(Kinds()))
 	}
 	c.Kind = Kind(word)
+	if name, optional := strings.CutSuffix(word, "?"); optional {
+		word, c.Kind, c.Optional = name, Kind(name), true
+	}
+	if c.Kind == Auto {
+		if p.skip(); c.Optional || p.at < len(p.text) && p.text[p.at] != ',' {
+			return c, specError(column, "auto takes no count and no options: name the kind, as in auto,cuda?(memory=8GiB)")
+		}
+		return c, nil
+	}
 	if p.take(':') {
 		column = p.column()
 		digits := p.word()

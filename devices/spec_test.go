@@ -1,6 +1,8 @@
 package devices_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,10 +23,99 @@ func TestSpecificationsAreRead(t *testing.T) {
 	}, got)
 }
 
+func TestSpec_OptionalKinds(t *testing.T) {
+	got, err := devices.ParseSpec("smp, cuda?:2(memory=1GiB)")
+	require.NoError(t, err)
+	require.Equal(t, []devices.Config{{Kind: "smp"}, {Kind: "cuda", Count: 2, Optional: true, Params: []devices.Param{{Key: "memory", Value: "1GiB", Column: 14}}}}, got)
+}
+
+// hardware is the plug-in of a kind that Auto takes. Its Opener is what a test says.
+var hardware devices.Opener
+
+func init() {
+	devices.RegisterAutomatic("widget", func(c devices.Config) ([]devices.Device, error) { return hardware(c) })
+}
+
+func widget(n string) devices.Device {
+	return fake{devices.Properties{Name: n, Kind: "widget", Workers: 1}}
+}
+
+type fake struct{ p devices.Properties }
+
+func (f fake) Properties() devices.Properties { return f.p }
+func (f fake) Prepare(*devices.Kernel) error  { return nil }
+func (f fake) Close() error                   { return nil }
+
+func names(m *machine.Machine) (out []string) {
+	for _, d := range m.Devices() {
+		out = append(out, d.Properties().Name)
+	}
+	return out
+}
+
+func TestAuto_TakesWhatIsThere(t *testing.T) {
+	broken := errors.New("its fan is stuck")
+	for _, c := range []struct {
+		spec   string
+		there  []string // widgets
+		opens  []string
+		absent []string
+	}{
+		{"auto", nil, []string{"smp"}, []string{"widget: no widget"}},
+		{"auto", []string{"widget:0", "widget:1"}, []string{"smp", "widget:0"}, []string{"widget:1: its fan is stuck"}},
+		{"auto,sim:2", nil, []string{"smp", "sim:0", "sim:1"}, []string{"widget: no widget"}},
+		{"auto,smp:1", []string{"widget:0"}, []string{"widget:0", "smp"}, nil},
+		{"smp,cuda?", nil, []string{"smp"}, []string{"cuda: devices: cuda: the program imports no plug-in of this kind, or there is none for this system"}},
+	} {
+		hardware = func(open devices.Config) (out []devices.Device, err error) {
+			if !open.Optional || len(c.there) == 0 {
+				return nil, &devices.MissingError{Err: errors.New("no widget")}
+			}
+			for _, n := range c.there {
+				if n == "widget:1" {
+					open.Absent(n, broken)
+					continue
+				}
+				out = append(out, widget(n))
+			}
+			return out, nil
+		}
+		m, err := machine.Open(c.spec, machine.Options{})
+		require.NoError(t, err, c.spec)
+		require.Equal(t, c.opens, names(m), c.spec)
+		var absent []string
+		for _, a := range m.Absent() {
+			absent = append(absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
+		}
+		require.Equal(t, c.absent, absent, c.spec)
+		require.NoError(t, m.Close())
+	}
+}
+
+func TestAuto_Errors(t *testing.T) {
+	hardware = func(devices.Config) ([]devices.Device, error) {
+		return nil, &devices.MissingError{Err: errors.New("no widget")}
+	}
+	for spec, want := range map[string]string{
+		"auto:2":        "devices: column 1: auto takes no count and no options: name the kind, as in auto,cuda?(memory=8GiB)",
+		"smp,auto(x=1)": "devices: column 5: auto takes no count and no options: name the kind, as in auto,cuda?(memory=8GiB)",
+		"widget":        "devices: open widget: no widget",
+		"widget?":       "devices: widget?: none is there: widget: no widget",
+		"smp,gpu?":      `devices: unknown kind "gpu": known are sim, smp, widget`,
+		"sim?(x=1)":     "devices: open sim: devices: column 6: sim: unknown parameter \"x\": known are attend, bandwidth, clock, exec, granule, hostspeed, latency, memory, peer, peerbw, races, speed, submit",
+	} {
+		_, err := machine.Open(spec, machine.Options{})
+		require.EqualError(t, err, want, "%q", spec)
+	}
+	hardware = func(devices.Config) ([]devices.Device, error) { return nil, errors.New("wrong option") }
+	_, err := machine.Open("smp,widget?", machine.Options{})
+	require.EqualError(t, err, "devices: open widget: wrong option", "an optional kind forgives absence alone")
+}
+
 func TestSpecificationErrorsSayWhere(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":                              `devices: column 1: want a kind of devices, as in smp:2,sim:4; known are sim, smp`,
-		"smp,":                          `devices: column 5: want a kind of devices, as in smp:2,sim:4; known are sim, smp`,
+		"":                              `devices: column 1: want a kind of devices, as in smp:2,sim:4; known are sim, smp, widget`,
+		"smp,":                          `devices: column 5: want a kind of devices, as in smp:2,sim:4; known are sim, smp, widget`,
 		"smp:0":                         `devices: column 5: smp: count "0": want a number from 1 to 1024`,
 		"smp:1025":                      `devices: column 5: smp: count "1025": want a number from 1 to 1024`,
 		"sim:64":                        `devices: column 5: sim: count "64": want a number from 1 to 63`,
@@ -32,9 +123,9 @@ func TestSpecificationErrorsSayWhere(t *testing.T) {
 		"sim(granule=0KiB)":             `devices: open sim: devices: column 5: sim: granule=0KiB: want more than 0 bytes`,
 		"sim:x":                         `devices: column 5: sim: count "x": want a number from 1 to 63`,
 		"sim:1000000":                   `devices: column 5: sim: count "1000000": want a number from 1 to 63`,
-		"smp;sim":                       `devices: unknown kind "smp;sim": known are sim, smp`,
+		"smp;sim":                       `devices: unknown kind "smp;sim": known are sim, smp, widget`,
 		"smp:2 sim":                     `devices: column 7: found "sim": want a comma before the next kind`,
-		"gpu:2":                         `devices: unknown kind "gpu": known are sim, smp`,
+		"gpu:2":                         `devices: unknown kind "gpu": known are sim, smp, widget`,
 		"sim:1,sim:2":                   `devices: kind "sim" is there twice: write one part with the count`,
 		"sim(":                          `devices: column 5: sim: want key=value`,
 		"sim(memory":                    `devices: column 5: sim: want key=value`,

@@ -23,9 +23,11 @@ type Place struct {
 	Name  string
 	Kind  devices.Kind
 	Width int // items that run at once
-	// Host says that the memory of this place is the Go program's own: where data are before anything is moved.
+	// Host says that the memory of this place is the Go program's own: where data are before
+	// anything is moved.
 	Host bool
-	// Link is what joins an accelerator's memory to the host's; the zero Link where that is not known.
+	// Link is what joins an accelerator's memory to the host's; the zero Link where that is not
+	// known.
 	Link devices.Link
 }
 
@@ -53,14 +55,15 @@ type Tokens struct {
 	Count int
 }
 
-// An Item is a ready task as the scheduler sees it. It is embedded in the owner's record, so that queueing it
-// allocates nothing; the fields below the line are the scheduler's, from Prepare on.
+// An Item is a ready task as the scheduler sees it. It is embedded in the owner's record, so that
+// queueing it allocates nothing; the fields below the line are the scheduler's, from Prepare on.
 type Item struct {
 	Owner    any // the record of the task, for the caller of Pop
 	Name     string
 	Priority int // higher runs first, under policies that look at it
 	Allowed  PlaceSet
-	// Missing is, by place, the bytes that would have to move there; empty when nothing has to move anywhere.
+	// Missing is, by place, the bytes that would have to move there; empty when nothing has to move
+	// anywhere.
 	Missing []deps.Bytes
 	// Work is the number of bytes that the task accesses: the measure of its run time until times
 	// are known.

@@ -131,7 +131,8 @@ func (l *loadEstimator) candidates(it *Item) PlaceSet {
 	return set
 }
 
-// A trial on the host may take trialFactor times what an accelerator takes, and trialLeast at the least.
+// A trial on the host may take trialFactor times what an accelerator takes, and trialLeast at the
+// least.
 const (
 	trialFactor = 2
 	trialLeast  = 100 * time.Microsecond
@@ -306,8 +307,8 @@ func (l *loadEstimator) refusesTrial(it *Item, p PlaceID) bool {
 	return it.Changes && it.Home == 0 && l.sampledLess(it, tryUnstopped)
 }
 
-// A trial on the host waits for one that costs less until so many like it have run on accelerators: one that can be stopped, and one
-// behind which others wait.
+// A trial on the host waits for one that costs less until so many like it have run on accelerators:
+// one that can be stopped, and one behind which others wait.
 const (
 	tryUnstopped = 256
 	tryCritical  = 32

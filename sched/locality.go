@@ -172,7 +172,8 @@ func (l *locality) better(it *Item, p, q PlaceID) bool {
 	a, b := it.missing(p), it.missing(q)
 	accelerators := !l.state.Places[p].Host && !l.state.Places[q].Host
 	if accelerators && l.unplaced(it, min(a, b)) {
-		// The data will stay where they are moved to: balance the owned bytes, and a little the queues.
+		// The data will stay where they are moved to: balance the owned bytes, and a little the
+		// queues.
 		if x, y := l.ownedBytes[p]+a+l.wait(it, p)/queuePart, l.ownedBytes[q]+b+l.wait(it, q)/queuePart; x != y {
 			return x < y
 		}

@@ -17,7 +17,8 @@ import (
 type Policy interface {
 	// Push takes a ready item; it may decide where the item should run.
 	Push(it *Item)
-	// Pop takes out and returns the item that p should run next: one that State.Admit admits there, or nil.
+	// Pop takes out and returns the item that p should run next: one that State.Admit admits there,
+	// or nil.
 	Pop(p PlaceID) *Item
 	// Remove takes out an item that was pushed.
 	Remove(it *Item)
@@ -71,8 +72,9 @@ type State struct {
 	links  []devices.Link // by place
 }
 
-// Admit reports whether it could be granted to p now: p is allowed and has the tokens. A policy calls it on items in
-// the order in which they should run, for the first one refused is the one that ages.
+// Admit reports whether it could be granted to p now: p is allowed and has the tokens. A policy
+// calls it on items in the order in which they should run, for the first one refused is the one
+// that ages.
 func (s *State) Admit(it *Item, p PlaceID) bool {
 	if !it.needs {
 		return it.Allowed.Has(p)
@@ -151,7 +153,8 @@ func openPolicy(name string, s *State, broke func(error)) (Policy, error) {
 	return g, nil
 }
 
-// fifo runs items in the order in which they became ready; as "priority", the highest priority first.
+// fifo runs items in the order in which they became ready; as "priority", the highest priority
+// first.
 type fifo struct {
 	state      *State
 	items      queue

@@ -1,11 +1,13 @@
 package sched
 
-// scanLimit is how many items of one lane a pop looks at before it gives up: items of a lane may run at the same
-// places, so what holds the first ones back (tokens) most often holds the rest back too.
+// scanLimit is how many items of one lane a pop looks at before it gives up: items of a lane may
+// run at the same places, so what holds the first ones back (tokens) most often holds the rest back
+// too.
 const scanLimit = 32
 
-// A queue keeps items by priority, then by the places they may run at, then in order of arrival. The split by places
-// means that a thousand items for the CPU do not hide the one for an accelerator behind them.
+// A queue keeps items by priority, then by the places they may run at, then in order of arrival.
+// The split by places means that a thousand items for the CPU do not hide the one for an
+// accelerator behind them.
 type queue struct {
 	lanes []*lane // by priority, highest first; lanes are kept when empty, up to keepLanes
 	spare []*lane
@@ -122,8 +124,8 @@ func (it *Item) remove() {
 	it.lane, it.prev, it.next = nil, nil, nil
 }
 
-// first returns the item of highest priority that may run at p and that s admits there, the earliest among equals;
-// nil when there is none. It stays in the queue.
+// first returns the item of highest priority that may run at p and that s admits there, the
+// earliest among equals; nil when there is none. It stays in the queue.
 func (q *queue) first(s *State, p PlaceID) *Item {
 	var best *Item
 	for _, l := range q.lanes {

@@ -80,7 +80,8 @@ func New(o Options) (*Scheduler, error) {
 // Learns reports whether the policy learns from the run times of items.
 func (s *Scheduler) Learns() bool { return s.learner != nil }
 
-// Prepare sets where it may run and what it needs there: places that can never have the tokens are left out.
+// Prepare sets where it may run and what it needs there: places that can never have the tokens are
+// left out.
 //
 // Errors: *UnsatisfiableError when no place is left. Cost: O(places) with tokens, O(1) without.
 // It looks at nothing that changes, so it needs no lock.
@@ -128,8 +129,8 @@ func (s *Scheduler) unsatisfiable(it *Item, allowed PlaceSet, needs []Tokens) er
 	return e
 }
 
-// Push makes a prepared item ready. Missing and Work must be set before. It returns false, and does not hold the item,
-// when all its places were retired since Prepare.
+// Push makes a prepared item ready. Missing and Work must be set before. It returns false, and does
+// not hold the item, when all its places were retired since Prepare.
 func (s *Scheduler) Push(it *Item) bool {
 	if it.state != idle || it.Allowed == 0 {
 		panic("gompss: bug: sched: push of an item that is queued, in flight or not prepared")

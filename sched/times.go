@@ -43,7 +43,8 @@ func (t *Times) all() map[timeKey]*history {
 	return nil
 }
 
-// keptTimes is how many of the latest durations count, and fewTimes how many there must be before a history is believed.
+// keptTimes is how many of the latest durations count, and fewTimes how many there must be before a
+// history is believed.
 const (
 	keptTimes = 15
 	fewTimes  = 3
@@ -52,15 +53,15 @@ const (
 	aloneTimes = 8
 )
 
-// An outlier is a duration that is outlierFactor times the median or more, or that part of it; what comes outlierRun times in a
-// row is no outlier but a change.
+// An outlier is a duration that is outlierFactor times the median or more, or that part of it; what
+// comes outlierRun times in a row is no outlier but a change.
 const (
 	outlierFactor = 4
 	outlierRun    = 4
 )
 
-// After settled durations only one of learnEach counts, learnBlock one after the other: what is known does not change, and there are many.
-// Of outliers it is seen whether they come in a row.
+// After settled durations only one of learnEach counts, learnBlock one after the other: what is
+// known does not change, and there are many. Of outliers it is seen whether they come in a row.
 const (
 	settled    = 4 * keptTimes
 	learnEach  = 8

@@ -134,7 +134,8 @@ func checkLimits(pools []pool, limits map[devices.Kind]int) error {
 	return nil
 }
 
-// needOf returns what needs asks of a kind. An entry that names the kind goes before one for all accelerators.
+// needOf returns what needs asks of a kind. An entry that names the kind goes before one for all
+// accelerators.
 func needOf(kind devices.Kind, needs []Tokens) int {
 	all := 0
 	for _, t := range needs {

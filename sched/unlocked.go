@@ -6,8 +6,8 @@ import (
 )
 
 // This file holds the operations that need no lock of the scheduler's owner, for items without
-// tokens whose run time is known. Concurrent goroutines share only the counters of a place. Whatever
-// the policy must learn of takes the locked way.
+// tokens whose run time is known. Concurrent goroutines share only the counters of a place.
+// Whatever the policy must learn of takes the locked way.
 
 // A placeLoad counts what a place has in flight.
 type placeLoad struct {

@@ -2,17 +2,19 @@ package task
 
 import "iter"
 
-// An addressTree is a part [lo, hi) of the addresses with what lies there, and the root of a tree of such stretches, none overlapping another; nil is
-// the empty one. A tree is never changed: insert and remove return another, which shares all but the way to what is new, so that reading
-// takes no lock and entering n stretches takes O(n log n) steps in whatever order they come (a treap: addresses decide between left and
-// right, their hashes between above and below).
+// An addressTree is a part [lo, hi) of the addresses with what lies there, and the root of a tree
+// of such stretches, none overlapping another; nil is the empty one. A tree is never changed:
+// insert and remove return another, which shares all but the way to what is new, so that reading
+// takes no lock and entering n stretches takes O(n log n) steps in whatever order they come (a
+// treap: addresses decide between left and right, their hashes between above and below).
 type addressTree[T any] struct {
 	lo, hi      uintptr
 	value       T
 	left, right *addressTree[T]
 }
 
-// rank is greater above than below. It is different for different addresses: each step can be undone.
+// rank is greater above than below. It is different for different addresses: each step can be
+// undone.
 func (s *addressTree[T]) rank() uint64 {
 	x := uint64(s.lo)
 	x ^= x >> 31

@@ -9,10 +9,12 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is what keeps a task back whose predecessors are over: commutative accesses, which are had by one task at a
-// time, and concurrent ones, whose tasks must all be in one address space at a time.
+// This file is what keeps a task back whose predecessors have finished: commutative accesses, which
+// are had by one task at a time, and concurrent ones, whose tasks must all be in one address space
+// at a time.
 
-// admit reports whether s may go to the scheduler now. If not, it comes back by itself: through releaseExclusion of another task.
+// admit reports whether s may go to the scheduler now. If not, it comes back by itself: through
+// releaseExclusion of another task.
 func (rt *Runtime) admit(s *record) bool {
 	if !s.relaxed {
 		return true
@@ -50,12 +52,13 @@ func hasConcurrent(s *record) bool {
 	return slices.ContainsFunc(s.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent })
 }
 
-// inherits reports whether r has a concurrent access that its parent has too. What a task shares because its parent does does not count:
-// the parent is there for it, on the host, and must not wait for tasks that wait for the parent.
+// inherits reports whether r has a concurrent access that its parent has too. What a task shares
+// because its parent does does not count: the parent is there for it, on the host, and must not
+// wait for tasks that wait for the parent.
 func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.scope.shares(a) }
 
-// joinGroup restricts s to the address space where its companions are, or to the one that is best for it when there are none. It
-// reports false when it must wait for them. Requires: mu held.
+// joinGroup restricts s to the address space where its companions are, or to the one that is best
+// for it when there are none. It reports false when it must wait for them. Requires: mu held.
 func (rt *Runtime) joinGroup(s *record) bool {
 	allowed := s.item.Allowed
 	if s.simple {
@@ -120,7 +123,8 @@ func (rt *Runtime) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
 	return out
 }
 
-// releaseExclusion gives back what kept others from running, and makes those ready that may run now.
+// releaseExclusion gives back what kept others from running, and makes those ready that may run
+// now.
 func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	spin.Perturb()
 	if r.exclusive {
@@ -139,7 +143,8 @@ func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	}
 }
 
-// leaveConcurrent takes r out of its concurrent groups and returns the waiting tasks that may run now.
+// leaveConcurrent takes r out of its concurrent groups and returns the waiting tasks that may run
+// now.
 func (rt *Runtime) leaveConcurrent(r *record) (free []*record) {
 	rt.mu.Lock()
 	defer rt.unlock()

@@ -172,3 +172,58 @@ func WrongPointer(p *int, x, at []int) {
 	}
 	x[0] = 1
 }
+
+//omp:target device(acc, smp)
+//omp:task in(at, y) inout(x)
+func WrongNil(x, y, at []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		var none []int
+		if at[i] != 1 {
+			x[i] = none[at[i]] // WrongNil
+		}
+		x[i] += y[0]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(at, y) inout(x)
+func WrongCopy(x, y, at []int) {
+	for i := 0; i < len(x); i++ {
+		copy(x[:2], y[at[i]:]) // WrongCopy
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(at, y) inout(x)
+func WrongConversion(x, y, at []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		f := float32(at[i])
+		x[i] = y[int16(f)] // WrongConversion
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(at, y) inout(x)
+func WrongAssign(x, y, at []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = y[0]
+		x[i] %= at[i] // WrongAssign
+	}
+}
+
+type wrongLists struct {
+	n    int
+	list []int
+}
+
+//omp:target device(acc, smp)
+//omp:task in(at, p.list) inout(x)
+func WrongField(x []int, p wrongLists, at []int) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		x[i] = p.list[at[i]] + p.n // WrongField
+	}
+}

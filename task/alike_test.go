@@ -5,12 +5,15 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/task"
 )
@@ -54,15 +57,25 @@ func TestFailedChecks_HaveOneText(t *testing.T) {
 		{"WrongEnd", WrongEnd, 0, "m: integer division by zero", ir.ErrDivide},
 		{"WrongInOrder", WrongInOrder, 12, "y: index 12 out of range: length 5", ir.ErrBounds},
 		{"WrongPointer", WrongPointer, 5, "p: nil pointer dereference", ir.ErrNil},
+		{"WrongNil", WrongNil, 5, "none: index 5 out of range: length 0", ir.ErrBounds},
+		{"WrongCopy", WrongCopy, 6, "x[:2] or y[at[i]:]: slice bound 6 out of range: limit 5", ir.ErrBounds},
+		{"WrongConversion", WrongConversion, 260, "y: index 260 out of range: length 5", ir.ErrBounds},
+		{"WrongAssign", WrongAssign, 0, "at[i]: integer division by zero", ir.ErrDivide},
+		{"WrongField", WrongField, 1 << 40, "p.list: index 1099511627776 out of range: length 5", ir.ErrBounds},
 	} {
 		k, err := task.NewKernel(c.fn, task.SourceFile{Name: "alike_kernels_test.go", Text: alikeSource})
 		require.NoError(t, err)
 		want := fmt.Sprintf("alike_kernels_test.go:%d: %s: %s", lineMarked(c.name), c.name, c.want)
 		for _, spec := range []string{"smp:1", "smp:2", "sim:1(exec=cpu)", "sim:1(exec=simt)"} {
-			for _, vector := range []string{task.VectorAuto, task.VectorOff} {
+			for _, vector := range []string{task.VectorAuto, task.VectorOff, task.VectorAVX2, task.VectorAVX512} {
 				t.Run(fmt.Sprint(c.name, c.bad, spec, vector), func(t *testing.T) {
-					rt := open(t, task.Options{Devices: spec, Vector: vector})
-					_, err := k.Submit(rt, mistaken(c.name, c.bad)...)
+					rt, err := task.New(task.Options{Devices: spec, Vector: vector})
+					if err != nil && (vector == task.VectorAVX2 || vector == task.VectorAVX512) {
+						t.Skip(err)
+					}
+					require.NoError(t, err)
+					defer func() { _ = rt.Close() }() // it returns the mistake again
+					_, err = k.Submit(rt, mistaken(c.name, c.bad)...)
 					require.NoError(t, err)
 					err = rt.Wait(context.Background())
 					var check *task.CheckError
@@ -73,6 +86,44 @@ func TestFailedChecks_HaveOneText(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestFailedChecks_HaveOneTextInCUDA has a site in the CUDA C++ of each kernel that makes the error of the other devices, numbers apart.
+func TestFailedChecks_HaveOneTextInCUDA(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "alike_kernels_test.go", Text: alikeSource})
+	require.NoError(t, err)
+	kinds := map[cuda.SiteKind]ir.CheckKind{cuda.IndexSite: ir.IndexCheck, cuda.SliceSite: ir.SliceCheck, cuda.DivisorSite: ir.DivisorCheck, cuda.CountSite: ir.CountCheck, cuda.PointerSite: ir.PointerCheck}
+	for name, want := range map[string]string{
+		"WrongRead": "y: index 5 out of range: length 5", "WrongHelper": "list: index 5 out of range: length 5", "WrongNested": "rows[i].cells: index 5 out of range: length 3",
+		"WrongPart": "y[:at[i]]: slice bound 5 out of range: limit 5", "WrongQuotient": "at[i]: integer division by zero", "WrongRest": "b: integer division by zero",
+		"WrongShift": "at[i]: negative shift count", "WrongPointer": "p: nil pointer dereference", "WrongAssign": "at[i]: integer division by zero", "WrongField": "p.list: index 5 out of range: length 5",
+	} {
+		k, err := p.Kernel(name)
+		require.NoError(t, err)
+		l, err := codegen.Lower(k, codegen.LowerOptions{})
+		require.NoError(t, err)
+		source, err := cuda.Print(l.Program, cuda.Options{})
+		require.NoError(t, err)
+		values := ir.Values{}
+		for i, p := range k.GoParams() {
+			if v := reflect.ValueOf(mistaken(name, 5)[i]); v.Kind() == reflect.Slice {
+				values[k.Params[p.First]] = ir.Value{Len: int64(v.Len()), Cap: int64(v.Cap())}
+			}
+		}
+		var texts []string
+		for _, s := range source.Sites {
+			if s.Pos.Line != lineMarked(name) {
+				continue
+			}
+			e := &ir.CheckError{Kernel: k.Name, At: s.Pos, Kind: kinds[s.Kind], What: s.What, Index: 5, Length: 5, Unsigned: s.Unsigned}
+			if name == "WrongNested" {
+				e.Length = 3
+			}
+			k.Locate(e, values)
+			texts = append(texts, e.Error())
+		}
+		require.Contains(t, texts, fmt.Sprintf("alike_kernels_test.go:%d: %s: %s", lineMarked(name), name, want))
 	}
 }
 
@@ -109,6 +160,8 @@ func mistaken(name string, bad int) []any {
 		at = at[:999]
 	case "WrongNested":
 		return []any{x, make([]wrongRow, 1000), at}
+	case "WrongField":
+		return []any{x, wrongLists{n: 3, list: y}, at}
 	case "WrongEnd":
 		return []any{x, y, at, 5, bad}
 	case "WrongPointer":

@@ -9,9 +9,10 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// Alloc returns a slice of n zero elements for tasks to work on. It lies outside the Go heap and is aligned to pages;
-// it lives until Free or the runtime's Close, and must not be used afterwards. Tasks of other runtimes cannot use it. Both are errors
-// of the submission that uses it, as long as nothing else lies where the slice was.
+// Alloc returns a slice of n zero elements for tasks to work on. It lies outside the Go heap and is
+// aligned to pages; it lives until Free or the runtime's Close, and must not be used afterwards.
+// Tasks of other runtimes cannot use it. Both are errors of the submission that uses it, as long as
+// nothing else lies where the slice was.
 //
 // Errors: elements that hold Go pointers, no memory.
 func Alloc[T any](rt *Runtime, n int) ([]T, error) {
@@ -43,8 +44,8 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	return x, nil
 }
 
-// Free waits for the tasks that use x, a slice of Alloc, and gives its memory back. x and its parts must not be used
-// afterwards.
+// Free waits for the tasks that use x, a slice of Alloc, and gives its memory back. x and its parts
+// must not be used afterwards.
 func Free[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Free")
@@ -52,11 +53,12 @@ func Free[T any](rt *Runtime, x []T) error {
 	return rt.drop("free", memoryOf(x), true)
 }
 
-// Register makes an ordinary slice, up to its capacity, a buffer: it stays where it is and is kept alive until
-// Unregister or the runtime's Close. The first use of a slice in a task makes it a buffer too, up to the next one, which lasts as long as tasks
-// or the program use the slice: when the collector has freed that, the runtime forgets the buffer, with what devices have of it. Register saves
-// what it costs to make parts that were used first part of the whole, and is needed for slices of which tasks use parts and their children
-// the whole.
+// Register makes an ordinary slice, up to its capacity, a buffer: it stays where it is and is kept
+// alive until Unregister or the runtime's Close. The first use of a slice in a task makes it a
+// buffer too, up to the next one, which lasts as long as tasks or the program use the slice: when
+// the collector has freed that, the runtime forgets the buffer, with what devices have of it.
+// Register saves what it costs to make parts that were used first part of the whole, and is needed
+// for slices of which tasks use parts and their children the whole.
 //
 // Errors: a slice that overlaps memory of Alloc without lying in it, elements of another size.
 func Register[T any](rt *Runtime, x []T) error {
@@ -124,7 +126,8 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	return nil
 }
 
-// beginDrop has replays of what uses b refused from here on, and lets Close wait until describing.leave is called.
+// beginDrop has replays of what uses b refused from here on, and lets Close wait until
+// describing.leave is called.
 //
 // Errors: ErrClosed; another caller has begun.
 func (rt *Runtime) beginDrop(b *buffer) error {
@@ -145,13 +148,15 @@ var errDropped = errors.New("done already")
 // takeOutTries is how often takeOut waits for tasks that others submitted while it was waiting.
 const takeOutTries = 8
 
-// takeOut waits for the tasks that use b and takes it out of the table, in one step with other submissions: a goroutine that submits a task
-// that uses it is either waited for, or finds no buffer.
+// takeOut waits for the tasks that use b and takes it out of the table, in one step with other
+// submissions: a goroutine that submits a task that uses it is either waited for, or finds no
+// buffer.
 //
 // Errors: Close was quicker; others submit tasks that use it again and again.
 func (rt *Runtime) takeOut(b *buffer) (err error) {
 	for range takeOutTries {
-		// What failed before is no reason to keep the memory: the wait is for the order, and the data are given up.
+		// What failed before is no reason to keep the memory: the wait is for the order, and the
+		// data are given up.
 		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory())})
 		if failed != nil {
 			return failed

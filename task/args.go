@@ -40,7 +40,8 @@ var basicTypes = map[string]reflect.Type{
 	"float32": reflect.TypeFor[float32](), "float64": reflect.TypeFor[float64](),
 }
 
-// goType returns the Go type that t stands for, or nil where only the shape is known (structs and named types).
+// goType returns the Go type that t stands for, or nil where only the shape is known (structs and
+// named types).
 func goType(t *ir.Type) reflect.Type {
 	switch t.Kind {
 	case ir.Slice:
@@ -93,8 +94,8 @@ func fits(g reflect.Type, t *ir.Type) bool {
 // packagePath is what reflection writes before the name of a type argument.
 var packagePath = regexp.MustCompile(`[^][,*]*\.`)
 
-// nameFits compares the name that reflection gives a type with the one in the source: they differ where a generic type has arguments, and
-// where the type is of another package.
+// nameFits compares the name that reflection gives a type with the one in the source: they differ
+// where a generic type has arguments, and where the type is of another package.
 func nameFits(of, name string) bool {
 	return of == name || packagePath.ReplaceAllString(of, "") == packagePath.ReplaceAllString(strings.ReplaceAll(name, " ", ""), "")
 }
@@ -126,7 +127,8 @@ func typeText(t *ir.Type) string {
 	return "struct"
 }
 
-// scalarBits returns the bits of a scalar as ir.Const has them: signed integers extended to 64 bits.
+// scalarBits returns the bits of a scalar as ir.Const has them: signed integers extended to 64
+// bits.
 func scalarBits(v reflect.Value) uint64 {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -182,8 +184,8 @@ func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, memory) {
 	return a, memory{}
 }
 
-// comparedWithNil reports whether k, or a function that it calls, compares a pointer with nil: then v, if it is one, may
-// be nil.
+// comparedWithNil reports whether k, or a function that it calls, compares a pointer with nil: then
+// v, if it is one, may be nil.
 func comparedWithNil(k *ir.Kernel, v *ir.Var) bool {
 	found := false
 	look := func(s ir.Stmt) bool {

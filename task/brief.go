@@ -5,8 +5,9 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// makeBriefs makes room for what a recorder wants to know of tasks that have no detail of their own. Such tasks are many and short, and what
-// is kept of each is two cache lines, beside those of its neighbours in the order of submission.
+// makeBriefs makes room for what a recorder wants to know of tasks that have no detail of their
+// own. Such tasks are many and short, and what is kept of each is two cache lines, beside those of
+// its neighbours in the order of submission.
 func (rt *Runtime) makeBriefs() {
 	c, ok := rt.recorder.(probe.Collector)
 	if !ok || !rt.fastPath {

@@ -45,7 +45,7 @@ func (k *shardedFreeList) take(s *Scope) *record {
 	spin.Lock(&at.mu)
 	at.made++
 	at.mu.Unlock()
-	r := &record{detail: s.rt.none, scope: s}
+	r := s.rt.madeRecords.add(&record{detail: s.rt.none, scope: s})
 	s.rt.detail(r)
 	return r
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// checkCapacities returns an error where a kernel with copy gets slices that overlap and whose capacities end at different places: the
-// capacities say which of the two begins later, and so from which end to copy.
+// checkCapacities returns an error where a kernel with copy gets slices that overlap and whose
+// capacities end at different places: the capacities say which of the two begins later, and so from
+// which end to copy.
 func (r *record) checkCapacities() error {
 	if !r.kernel.ir.Copies {
 		return nil

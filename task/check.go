@@ -13,8 +13,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it on, "0" and "off" do not, and "reads" also
-// Options.CheckReads.
+// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it
+// on, "0" and "off" do not, and "reads" also Options.CheckReads.
 const CheckVariable = "GOMPSS_CHECK"
 
 // wantedChecks returns what CheckVariable asks for.
@@ -31,13 +31,15 @@ func wantedChecks() (check, reads bool, err error) {
 	}
 }
 
-// This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they declare, as far as sums over memory can
-// tell. What a task declares as read must be the same after its body as before: no other task may write it meanwhile. On a machine
-// without accelerators what it has not declared, of any buffer, must be the same too. For that bodies run one at a time, as they would with
-// one worker; one of a GoScope gives way when it waits, is judged by what it has not declared until then, and what runs beside it
-// later is not.
-// The program must not write buffers while tasks are in flight. What is read without having been declared leaves no trace in memory: the
-// policy random, with several seeds, runs what nothing orders in other orders.
+// This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they
+// declare, as far as sums over memory can tell. What a task declares as read must be the same after
+// its body as before: no other task may write it meanwhile. On a machine without accelerators what
+// it has not declared, of any buffer, must be the same too. For that bodies run one at a time, as
+// they would with one worker; one of a GoScope gives way when it waits, is judged by what it has
+// not declared until then, and what runs beside it later is not.
+// The program must not write buffers while tasks are in flight. What is read without having been
+// declared leaves no trace in memory: the policy random, with several seeds, runs what nothing
+// orders in other orders.
 
 // A ViolationError says that memory changed under a task which did not say that it would.
 type ViolationError struct {
@@ -48,7 +50,8 @@ type ViolationError struct {
 	Stray  bool      // the region is not in its accesses
 	// Touched says that it was read or written, which its pages have told of: Options.CheckReads.
 	Touched bool
-	// Buffer says which slice or variable the region is of, as far as the runtime knows: its length, the size of its elements and its address.
+	// Buffer says which slice or variable the region is of, as far as the runtime knows: its
+	// length, the size of its elements and its address.
 	Buffer string
 }
 
@@ -92,7 +95,8 @@ type accessChecker struct {
 	unguarded atomic.Int64  // bodies that run without having it, each twice
 }
 
-// tokenTimeout is how long a body waits for its turn: one that talks to another, by a channel, would wait for ever.
+// tokenTimeout is how long a body waits for its turn: one that talks to another, by a channel,
+// would wait for ever.
 const tokenTimeout = 200 * time.Millisecond
 
 // takeToken waits for the turn of a body, and reports whether it came.
@@ -105,7 +109,8 @@ func (w *accessChecker) takeToken() bool {
 	}
 }
 
-// Bodies without the turn are counted when they begin and when they end, by odd and even: state changes when one of them was there.
+// Bodies without the turn are counted when they begin and when they end, by odd and even: state
+// changes when one of them was there.
 const (
 	unguardedBegin = 1<<32 + 1
 	unguardedEnd   = 1<<32 - 1
@@ -116,7 +121,8 @@ func (w *accessChecker) quiet(before int64) bool {
 	return before&(1<<32-1) == 0 && w.unguarded.Load() == before
 }
 
-// beginUnguarded records that a goroutine without the token begins to access memory; endUnguarded records the end.
+// beginUnguarded records that a goroutine without the token begins to access memory; endUnguarded
+// records the end.
 func (rt *Runtime) beginUnguarded() {
 	rt.checker.unguarded.Add(unguardedBegin)
 	rt.pageGuard.beginUnguarded()
@@ -138,7 +144,8 @@ func (rt *Runtime) unchecked(f func()) {
 	f()
 }
 
-// pauseCheck is called before the body of s waits, resumes afterwards: it touches nothing meanwhile. The first time it gives its turn back.
+// pauseCheck is called before the body of s waits, resumes afterwards: it touches nothing
+// meanwhile. The first time it gives its turn back.
 func (s *Scope) pauseCheck() {
 	if s.rt.check && !s.program() {
 		if v := s.monitor.Swap(nil); v != nil {
@@ -157,8 +164,8 @@ func (s *Scope) resumeCheck() {
 	}
 }
 
-// waitForParents waits until the bodies whose child r is wait too, as with one worker they would: else r is beside them. Not for ever, as they may
-// talk to it by a channel.
+// waitForParents waits until the bodies whose child r is wait too, as with one worker they would:
+// else r is beside them. Not for ever, as they may talk to it by a channel.
 func (rt *Runtime) waitForParents(r *record) {
 	began := time.Now()
 	for s := r.scope; !s.program(); s = s.owner.scope {
@@ -171,7 +178,8 @@ func (rt *Runtime) waitForParents(r *record) {
 // checkSeed is the seed of the sums: any will do, for the process that makes them.
 var checkSeed = maphash.MakeSeed()
 
-// snapshotBody copies what the body of r must leave as it is; with strays also what it has not declared.
+// snapshotBody copies what the body of r must leave as it is; with strays also what it has not
+// declared.
 func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegion) {
 	rests := map[deps.BufferID]*deps.Set{} // of the buffers of r, what it does not write
 	accesses := r.toCheck()
@@ -214,8 +222,9 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 	return list
 }
 
-// mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces into is its private copy; beside
-// accelerators the host may get the elements themselves from one of them meanwhile.
+// mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces
+// into is its private copy; beside accelerators the host may get the elements themselves from one
+// of them meanwhile.
 func (rt *Runtime) mayWrite(m deps.Mode) bool {
 	return m.Writes() && (m != deps.Reduction || rt.accelerators)
 }
@@ -270,8 +279,9 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.size())), true
 }
 
-// findViolation returns what the body of r has changed of what it must leave as it is, nil for nothing. What it has not declared counts only if
-// alone reports, after the checksum, that no other goroutine accessed memory meanwhile.
+// findViolation returns what the body of r has changed of what it must leave as it is, nil for
+// nothing. What it has not declared counts only if alone reports, after the checksum, that no other
+// goroutine accessed memory meanwhile.
 func (rt *Runtime) findViolation(r *record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
@@ -312,7 +322,8 @@ func elementAt(r deps.Region, n int64) int64 {
 	return -1
 }
 
-// An accessMonitor is what a body whose turn it is must leave as it is although it has not declared it.
+// An accessMonitor is what a body whose turn it is must leave as it is although it has not declared
+// it.
 type accessMonitor struct {
 	rt         *Runtime
 	r          *record
@@ -384,7 +395,8 @@ func (rt *Runtime) checkBody(r *record) {
 	}
 }
 
-// attachMonitor returns where the vigil of the body of r is kept: in its scope, whose waits end it. Without one the body is loose.
+// attachMonitor returns where the vigil of the body of r is kept: in its scope, whose waits end it.
+// Without one the body is loose.
 func (rt *Runtime) attachMonitor(r *record, v *accessMonitor) *Scope {
 	s := &Scope{}
 	if r.nested != nil {

@@ -8,12 +8,15 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Close waits for all tasks, makes all data valid on the host, ends the workers and gives everything back: slices of
-// Alloc must not be used any more. It returns what Wait would, and a *LeakError if the runtime has lost sight of something.
-// Calls after the first return nil, also while that one waits. A task body must not call it: there it is ErrInsideTask, and nothing is closed.
+// Close waits for all tasks, makes all data valid on the host, ends the workers and gives
+// everything back: slices of Alloc must not be used any more. It returns what Wait would, and a
+// *LeakError if the runtime has lost sight of something. Calls after the first return nil, also
+// while that one waits. A task body must not call it: there it is ErrInsideTask, and nothing is
+// closed.
 //
-// From its beginning on the runtime takes no more tasks of the program: what goroutines submit to it is ErrClosed. The bodies that run go on
-// submitting, to it and to their Scope, and Close waits for what they submit. That is the bodies alone, and not goroutines that they started.
+// From its beginning on the runtime takes no more tasks of the program: what goroutines submit to
+// it is ErrClosed. The bodies that run go on submitting, to it and to their Scope, and Close waits
+// for what they submit. That is the bodies alone, and not goroutines that they started.
 func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")
@@ -26,16 +29,23 @@ func (rt *Runtime) Close() error {
 	}
 	began := rt.now()
 	err := rt.finish()
+	if rt.world != nil {
+		err = rt.world.Close(err)
+	}
 	if broke := rt.policyErr.Load(); broke != nil {
 		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
+	rt.samples.stop()
+	openRuntimes.remove(rt)
 	rt.callers.wait()
 	rt.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)
+	rt.session.ShowStatus(nil)
 	if rt.workers != nil {
 		rt.workers.Close()
 	}
+	rt.stream.close()
 	rt.virtual.endJobs()
 	rt.cleaning.Wait()
 	rt.checkNone()
@@ -56,8 +66,8 @@ func (rt *Runtime) Close() error {
 	return errors.Join(err, rt.session.Close())
 }
 
-// finish waits until nothing is in flight whose body could submit more, and takes nothing from there on, of the bodies of other runtimes
-// either.
+// finish waits until nothing is in flight whose body could submit more, and takes nothing from
+// there on, of the bodies of other runtimes either.
 func (rt *Runtime) finish() error {
 	for !rt.finished.Load() {
 		rt.root.endReductions()

@@ -16,21 +16,23 @@ import (
 
 // This file chooses what runs a kernel on CPU workers: vector code or the Go function.
 //
-// Vector code is compiled beside the tasks, from the first submission of a kernel on. Until it is there the Go function runs where both
-// give the same bits; elsewhere the worker waits before the body begins. No body's time has compiling in it, and none that
-// scheduling policies learn. Where both variants give the same bits the first launches of each size are measured, and the
-// faster one runs from then on. Where they need not, vector code always runs, so that results do not depend on time.
+// Vector code is compiled beside the tasks, from the first submission of a kernel on. Until it is
+// there the Go function runs where both give the same bits; elsewhere the worker waits before the
+// body begins. No body's time has compiling in it, and none that scheduling policies learn. Where
+// both variants give the same bits the first launches of each size are measured, and the faster one
+// runs from then on. Where they need not, vector code always runs, so that results do not depend on
+// time.
 
-// goBytes is how much memory a kernel that cannot be cut may work on and run as its Go function while its vector code is being
-// compiled: the function is expected to take no longer than that.
+// goBytes is how much memory a kernel that cannot be cut may work on and run as its Go function
+// while its vector code is being compiled: the function is expected to take no longer than that.
 const goBytes deps.Bytes = 64 << 10
 
-// Prepare makes the variants of kernels for all devices that may run them, before a task does: code for CPU workers and
-// accelerators is compiled, or taken from a cache. What tasks do is the same without it, but the first ones may wait for code, or run as
-// Go functions meanwhile.
+// Prepare makes the variants of kernels for all devices that may run them, before a task does: code
+// for CPU workers and accelerators is compiled, or taken from a cache. What tasks do is the same
+// without it, but the first ones may wait for code, or run as Go functions meanwhile.
 //
-// Errors: a *NoDeviceError for each kernel that no device of the runtime can run; the cause of ctx, whose end does not
-// stop what is being compiled; ErrClosed.
+// Errors: a *NoDeviceError for each kernel that no device of the runtime can run; the cause of ctx,
+// whose end does not stop what is being compiled; ErrClosed.
 func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
 	if ctx == nil {
 		return errors.New("task: prepare: nil context: want context.Background()")
@@ -56,7 +58,8 @@ func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
 }
 
 // prepareKernel makes all variants of k and waits for them.
-func (rt *Runtime) prepareKernel(k *Kernel) error {
+func (rt *Runtime) prepareKernel(k *Kernel) (err error) {
+	defer catchBug(k.name, &err)
 	v := rt.variantsOf(k)
 	if v.places == 0 {
 		return &NoDeviceError{Kernel: k.name, Pos: k.pos, Reasons: v.reasons}
@@ -78,7 +81,8 @@ func (rt *Runtime) onHost(k *Kernel, v *variants) *Kernel {
 	return k
 }
 
-// awaitCode waits for the vector code of r's kernel where the Go function must not run instead. It is called before the body begins.
+// awaitCode waits for the vector code of r's kernel where the Go function must not run instead. It
+// is called before the body begins.
 func (rt *Runtime) awaitCode(r *record) {
 	if k := r.running(rt.host); k.ir != nil {
 		if c := rt.vectors.of(k); c.vector.Load() == nil && rt.needsCode(r, c) {
@@ -110,7 +114,8 @@ func sizeOfArgs(a *devices.Args) (size deps.Bytes) {
 	return size
 }
 
-// callKernel runs a kernel on the calling worker, a parallel loop that is long enough together with idle workers.
+// callKernel runs a kernel on the calling worker, a parallel loop that is long enough together with
+// idle workers.
 func (rt *Runtime) callKernel(r *record) {
 	version := r.running(rt.host)
 	r.args.At = rt.hostAt
@@ -186,8 +191,8 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 	took = max(1, rt.now()-began)
 }
 
-// callMeanwhile runs the Go function of a kernel whose vector code is being compiled. Where its loop can be cut, the code runs the rest as
-// soon as it is there.
+// callMeanwhile runs the Go function of a kernel whose vector code is being compiled. Where its
+// loop can be cut, the code runs the rest as soon as it is there.
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	r.trace.Variant = goVariant
 	rt.workerStates[r.worker].untypical = true
@@ -212,7 +217,8 @@ func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	})
 }
 
-// runRest runs iterations [lo, hi) of a loop of so many trips as vector code, and reports whether there is such code.
+// runRest runs iterations [lo, hi) of a loop of so many trips as vector code, and reports whether
+// there is such code.
 func (rt *Runtime) runRest(r *record, c *kernelCode, trips, lo, hi int64) bool {
 	x := c.vector.Load()
 	if x == nil || x.runner == nil || !x.runner.OneLoop() {
@@ -242,7 +248,8 @@ func (rt *Runtime) callWithout(r *record, k *Kernel, x *vectorVariant) {
 	}
 }
 
-// callGoShared runs the Go function of a kernel; its parallel loop is shared with idle workers where it can be cut and is long enough.
+// callGoShared runs the Go function of a kernel; its parallel loop is shared with idle workers
+// where it can be cut and is long enough.
 func (rt *Runtime) callGoShared(r *record, version *Kernel) {
 	r.trace.Variant = goVariant
 	k, a := &version.device, &r.args
@@ -264,15 +271,17 @@ func (rt *Runtime) callGoShared(r *record, version *Kernel) {
 	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
-// A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks should take about
-// chunkTime, so that waking a worker (some microseconds) is small beside them. trialTrips iterations are run to know.
+// A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks
+// should take about chunkTime, so that waking a worker (some microseconds) is small beside them.
+// trialTrips iterations are run to know.
 const (
 	shareAbove = 50 * time.Microsecond
 	chunkTime  = 25 * time.Microsecond
 	trialTrips = 16
 )
 
-// trySplit runs the first iterations of a loop, and returns how many and how many nanoseconds each took.
+// trySplit runs the first iterations of a loop, and returns how many and how many nanoseconds each
+// took.
 func trySplit(rt *Runtime, k *devices.Kernel, a *devices.Args, trips int64) (trial int64, each float64) {
 	trial = max(trialTrips, trips/256)
 	began := rt.now()
@@ -283,8 +292,8 @@ func trySplit(rt *Runtime, k *devices.Kernel, a *devices.Args, trips int64) (tri
 // grainOf returns how many iterations of so many nanoseconds take about chunkTime.
 func grainOf(each float64) int64 { return max(1, int64(float64(chunkTime)/each)) }
 
-// callGo calls the Go function of a kernel. A touch of memory that is not there is a panic of it, as it is an error of vector code, and not the
-// end of the program.
+// callGo calls the Go function of a kernel. A touch of memory that is not there is a panic of it,
+// as it is an error of vector code, and not the end of the program.
 func callGo(k *devices.Kernel, a *devices.Args) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	k.Go(a)

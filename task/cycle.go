@@ -13,7 +13,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is the life of a task after submission: ready -> granted to a place -> over -> successors are ready.
+// This file is the life of a task after submission: ready -> granted to a place -> over ->
+// successors are ready.
 
 // A recordList is a list of records in order.
 type recordList struct {
@@ -41,8 +42,8 @@ func (l *recordList) pop() *record {
 	return r
 }
 
-// retire ends r, and all tasks that are skipped because of that, and starts those that become ready. For a worker, that is not
-// smp.None, it returns what to run next.
+// retire ends r, and all tasks that are skipped because of that, and starts those that become
+// ready. For a worker, that is not smp.None, it returns what to run next.
 func (rt *Runtime) retire(r *record, worker int) *record {
 	var over, ready recordList
 	done := r
@@ -66,7 +67,8 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 	return next
 }
 
-// release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere else.
+// release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere
+// else.
 func (rt *Runtime) release(r *record) {
 	if rt.watched() {
 		rt.observeEnd(r)
@@ -80,8 +82,8 @@ func (rt *Runtime) release(r *record) {
 	}
 }
 
-// makeReady puts s, whose predecessors are over, on the list of those that run or those that do not. by is the last of
-// them, nil if there was none.
+// makeReady puts s, whose predecessors have finished, on the list of those that run or those that
+// do not. by is the last of them, nil if there was none.
 func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
 	if via := s.poison.Load(); via != nil && !s.ignoresFailures {
 		s.skip(via)
@@ -105,9 +107,10 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 	}
 }
 
-// estimate tells the scheduler what would have to move for s to each place. For the host that is also the way back: what has its home
-// on accelerators and is written on the host must go there again, together with what it lacks there now. Between accelerators what is
-// written counts twice where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
+// estimate tells the scheduler what would have to move for s to each place. For the host that is
+// also the way back: what has its home on accelerators and is written on the host must go there
+// again, together with what it lacks there now. Between accelerators what is written counts twice
+// where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
 func (rt *Runtime) estimate(s *record) {
 	if !rt.accelerators || len(s.data()) == 0 || s.kind.waits() || s.item.Allowed.Len() < 2 {
 		return
@@ -133,7 +136,8 @@ func (rt *Runtime) estimate(s *record) {
 	s.item.Missing, s.item.Work = missing, s.work
 }
 
-// addMoves adds to what is missing at accelerators what s reads and writes and another one has, and says which have all of that.
+// addMoves adds to what is missing at accelerators what s reads and writes and another one has, and
+// says which have all of that.
 func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 	var room [4]deps.Access
 	changed := room[:0]
@@ -171,8 +175,9 @@ func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
 	}
 }
 
-// schedule takes done out of flight, makes the records of ready ready, starts what accelerators can take and, for a
-// worker, returns what it should run. Each of them may be nil; smp.None is no worker.
+// schedule takes done out of flight, makes the records of ready ready, starts what accelerators can
+// take and, for a worker, returns what it should run. Each of them may be nil; smp.None is no
+// worker.
 func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record {
 	if rt.fastPath {
 		return rt.scheduleFast(done, ready, worker)
@@ -243,7 +248,8 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 	}
 }
 
-// removeScheduled takes r out of flight. It returns how many sleeping workers that gives work to. Requires: mu held.
+// removeScheduled takes r out of flight. It returns how many sleeping workers that gives work to.
+// Requires: mu held.
 func (rt *Runtime) removeScheduled(r *record) int {
 	p := r.item.Place()
 	if rt.learned.on && p != rt.host && r.item.Took == 0 {
@@ -258,7 +264,8 @@ func (rt *Runtime) removeScheduled(r *record) int {
 	return 0
 }
 
-// pushReady pushes ready records. It returns how many of them a worker may run, and the first of these. Requires: mu held.
+// pushReady pushes ready records. It returns how many of them a worker may run, and the first of
+// these. Requires: mu held.
 func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
@@ -278,8 +285,8 @@ func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *s
 	return n, first
 }
 
-// takeHost returns what a CPU worker should run that has just made after ready, if it has: first those whose data have arrived.
-// Requires: mu held.
+// takeHost returns what a CPU worker should run that has just made after ready, if it has: first
+// those whose data have arrived. Requires: mu held.
 func (rt *Runtime) takeHost(after *sched.Item) *record {
 	if !rt.hostHasRoom() {
 		return nil
@@ -343,9 +350,10 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 	}
 }
 
-// hasHostWork reports whether a sleeping worker would get a task if it were woken. Most of what may run on the host beside accelerators is taken
-// by these at once, or kept for them; a worker that is woken for that costs who wakes it more than starting a kernel does, and then asks for
-// the lock that all accelerators are waited on with. Requires: mu held.
+// hasHostWork reports whether a sleeping worker would get a task if it were woken. Most of what may
+// run on the host beside accelerators is taken by these at once, or kept for them; a worker that is
+// woken for that costs who wakes it more than starting a kernel does, and then asks for the lock
+// that all accelerators are waited on with. Requires: mu held.
 func (rt *Runtime) hasHostWork() bool {
 	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.host)
 }
@@ -358,15 +366,16 @@ func (rt *Runtime) dataArrived(r *record) {
 	rt.workers.Wake(1)
 }
 
-// startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel is enqueued behind
-// them.
+// startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel
+// is enqueued behind them.
 func (rt *Runtime) startOn(r *record) {
 	if rt.beginStart(r) {
 		rt.launchOn(r)
 	}
 }
 
-// beginStart does what comes before the launch of r, and reports false when another goroutine continues r.
+// beginStart does what comes before the launch of r, and reports false when another goroutine
+// continues r.
 func (rt *Runtime) beginStart(r *record) bool {
 	if rt.watched() {
 		rt.observeChoice(r)
@@ -400,8 +409,8 @@ func (rt *Runtime) describeLaunch(r *record) {
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
 }
 
-// startWait makes the accesses of a wait valid on the host, combines a reduction where there are no CPU workers, or submits the steps of an
-// iteration.
+// startWait makes the accesses of a wait valid on the host, combines a reduction where there are no
+// CPU workers, or submits the steps of an iteration.
 func (rt *Runtime) startWait(r *record) {
 	if r.kind == combineBody {
 		rt.startCombination(r)
@@ -438,9 +447,9 @@ func kernelFinished(ws *machine.WorkingSet, err error) {
 	}
 }
 
-// retryElsewhere reports whether r failed because its device went out of service, and is ready again for the others.
-// What it wrote is in no replica, so its inputs are as they were; if some were on that device alone, it will fail there
-// with a devices.LostError.
+// retryElsewhere reports whether r failed because its device went out of service, and is ready
+// again for the others. What it wrote is in no replica, so its inputs are as they were; if some
+// were on that device alone, it will fail there with a devices.LostError.
 func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	if rt.machine.Retired(rt.spaces[p]) == nil {
 		return false
@@ -481,8 +490,8 @@ func (rt *Runtime) requeue(r *record) {
 // countRun counts a plain task that ran on no worker to its end.
 func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
 
-// conclude closes the books on a task that is over and lets its record go. It returns the parent if that is over too. worker is
-// the one that has run it as a plain task, if there is one.
+// conclude closes the books on a task that has finished and lets its record go. It returns the
+// parent if that is over too. worker is the one that has run it as a plain task, if there is one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
 	spin.Perturb()
 	id, scope, member, others := r.taskID(), r.scope, r.member, r.others()

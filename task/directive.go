@@ -23,7 +23,8 @@ type submitScratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(submitScratch) }}
 
-// arguments is the arguments of a task as an environment for the expressions of its kernel's clauses.
+// arguments is the arguments of a task as an environment for the expressions of its kernel's
+// clauses.
 type arguments struct {
 	params []*ir.Var
 	list   []devices.Arg
@@ -94,8 +95,8 @@ func (e *arguments) Set(v *ir.Var) (set, ok bool) {
 // Query implements ir.Env: on the host there is no grid.
 func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
 
-// evaluate fills in the accesses of r: those of the task directive, and what the target directive copies besides. It
-// refuses arguments with which the kernel would touch something else.
+// evaluate fills in the accesses of r: those of the task directive, and what the target directive
+// copies besides. It refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
 	k, draft := r.kernel.ir, r.scratch
 	draft.env.params, draft.env.list = k.Params, r.args.List
@@ -154,7 +155,8 @@ func (rt *Runtime) evaluate(r *record) error {
 	return draft.proof.Inside(draft.boxes)
 }
 
-// evaluateReductions adds the reductions of r to its accesses, behind the others, which have been merged.
+// evaluateReductions adds the reductions of r to its accesses, behind the others, which have been
+// merged.
 func (rt *Runtime) evaluateReductions(r *record) error {
 	for i := range r.kernel.ir.Task.Accesses {
 		c := &r.kernel.ir.Task.Accesses[i]
@@ -208,7 +210,8 @@ func (rt *Runtime) regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps
 	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
 }
 
-// clauses evaluates priority, resources and if. wait says that the submitter has to wait for the task.
+// clauses evaluates priority, resources and if. wait says that the submitter has to wait for the
+// task.
 func (rt *Runtime) clauses(r *record) (wait bool, err error) {
 	k := r.kernel.ir
 	if k.Task.Priority != nil {

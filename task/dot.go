@@ -11,8 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in the language of
-// Graphviz. It keeps every task of the run: it is for programs under inspection.
+// A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in
+// the language of Graphviz. It keeps every task of the run: it is for programs under inspection.
 type Graph struct {
 	mu    spin.Mutex
 	tasks map[deps.TaskID]*graphTask
@@ -56,8 +56,8 @@ func (g *Graph) Observe(p probe.Point) {
 	}
 }
 
-// WriteDOT writes the graph so far: tasks by number, those inside a task in a box of their own, what failed or was skipped in
-// red. An edge goes from a task to one that waited for it.
+// WriteDOT writes the graph so far: tasks by number, those inside a task in a box of their own,
+// what failed or was skipped in red. An edge goes from a task to one that waited for it.
 func (g *Graph) WriteDOT(w io.Writer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

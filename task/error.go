@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -18,8 +19,8 @@ var (
 	ErrClosed = errors.New("task: runtime is closed")
 )
 
-// An Error is the failure of one task. Cause is what its body returned, a *PanicError, a *SkippedError, the context's
-// error or a failure of a device.
+// An Error is the failure of one task. Cause is what its body returned, a *PanicError, a
+// *SkippedError, the context's error or a failure of a device.
 type Error struct {
 	Task   deps.TaskID
 	Label  string // as given; the kernel's or the function's name where none was
@@ -60,8 +61,17 @@ func (e *Error) Unwrap() error { return e.Cause }
 // A PanicError is a panic in the body of a task, or in a kernel on any device.
 type PanicError = devices.PanicError
 
-// A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and unwraps to the
-// failure.
+// catchBug makes a panic of the runtime, a compiler or a device, met while a task was described or
+// its variants were made, the error of what asked for that: the submitting goroutine goes on, and
+// Close finds nothing held.
+func catchBug(what string, err *error) {
+	if broke := recover(); broke != nil {
+		*err = fmt.Errorf("gompss: bug: %s cannot be described: panic: %v\n\n%s", what, broke, debug.Stack())
+	}
+}
+
+// A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and
+// unwraps to the failure.
 type SkippedError struct {
 	Via   string // label of the predecessor, which failed or was itself skipped, with the line of a Go task that has none
 	First *Error // the failure at the start of the chain
@@ -89,8 +99,8 @@ func (e *Error) first() *Error {
 	return e
 }
 
-// A FailedError is what Wait returns: the tasks that failed since the last Wait, in the order in which they failed,
-// and how many were skipped because of them.
+// A FailedError is what Wait returns: the tasks that failed since the last Wait, in the order in
+// which they failed, and how many were skipped because of them.
 type FailedError struct {
 	Failed  []*Error
 	Skipped int

@@ -72,10 +72,13 @@ func (q *simpleQueue) next() *record {
 	return r
 }
 
-func (q *simpleQueue) push(r *record) {
+// push adds r and returns how many records are in q then.
+func (q *simpleQueue) push(r *record) (count uint32) {
 	spin.Lock(&q.mu)
 	q.add(r)
+	count = q.count
 	q.mu.Unlock()
+	return count
 }
 
 func (q *simpleQueue) pop() (r *record) {
@@ -91,10 +94,10 @@ func (q *simpleQueue) pop() (r *record) {
 }
 
 // takeShare takes a part of the queue for one of n workers: it returns the first task and puts the
-// others into own. taken counts all of them.
-func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, taken int) {
+// others into own. taken counts all of them, left those that remain.
+func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, taken, left uint32) {
 	if !q.nonEmpty.Load() {
-		return nil, 0
+		return nil, 0, 0
 	}
 	var room [maxShare]*record
 	spin.Lock(&q.mu)
@@ -103,9 +106,10 @@ func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, take
 	for i := range list {
 		list[i] = q.next()
 	}
+	left = q.count
 	q.mu.Unlock()
 	if take == 0 {
-		return nil, 0
+		return nil, 0, 0
 	}
 	for _, r := range list {
 		r.link = nil // fetches the line from the processor that made it ready, all of them at once
@@ -117,7 +121,7 @@ func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, take
 		}
 		own.mu.Unlock()
 	}
-	return list[0], len(list)
+	return list[0], take, left
 }
 
 // maxShare bounds what is taken at once: the tasks may be long. A queue of at most smallShare tasks
@@ -138,9 +142,12 @@ func (rt *Runtime) takeInbox(state *workerState) *record {
 	if !rt.inbox.nonEmpty.Load() {
 		return nil
 	}
+	if rt.stream.on.Load() {
+		return rt.collect(state)
+	}
 	for state.underfilled && time.Since(state.lastShare) < inboxPause {
 	}
-	r, n := rt.inbox.takeShare(&state.queue, uint32(len(rt.workerStates)))
+	r, n, _ := rt.inbox.takeShare(&state.queue, uint32(len(rt.workerStates)))
 	if state.underfilled = n < maxShare; state.underfilled {
 		state.lastShare = time.Now()
 	}
@@ -165,7 +172,8 @@ func (rt *Runtime) setFastPath(policy string) {
 func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *record {
 	var next *record
 	var rest recordList
-	queued := false
+	queued := uint32(0) // how many tasks are in the queue to which one was added
+	program := false    // that one is of the program, and not of a body
 	if ready != nil {
 		for r := ready.pop(); r != nil; r = ready.pop() {
 			switch {
@@ -174,8 +182,8 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 			case next == nil && worker != smp.None:
 				next = r
 			default:
-				rt.queueOf(worker).push(r)
-				queued = true
+				program = r.scope.program() // before the push: r may be finished after it
+				queued = rt.queueOf(worker).push(r)
 			}
 		}
 	}
@@ -195,7 +203,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 	} else if worker != smp.None {
 		next = rt.nextSimple(worker, next)
 	}
-	if queued {
+	if queued > 0 && rt.wakesForQueued(worker, queued, program) {
 		rt.workers.Wake(1)
 	}
 	return next
@@ -246,9 +254,12 @@ func (rt *Runtime) takeScheduled() *record {
 // takeSimple returns a simple task from the queues, and wakes another worker where more are left.
 func (rt *Runtime) takeSimple(worker int) *record {
 	state := &rt.workerStates[worker]
+	state.left = 0
 	var r *record
 	if state.tick++; state.tick%fairness != 0 {
-		r = state.queue.pop()
+		if r = state.queue.pop(); r == nil {
+			rt.endShare(worker)
+		}
 	}
 	if r == nil {
 		r = rt.takeInbox(state)
@@ -258,12 +269,18 @@ func (rt *Runtime) takeSimple(worker int) *record {
 	}
 	if r == nil {
 		for _, o := range rt.neighbours[worker] { // those of the same memory node first
-			if r, _ = rt.workerStates[o].queue.takeShare(&state.queue, 2); r != nil {
+			var n, left uint32
+			if r, n, left = rt.workerStates[o].queue.takeShare(&state.queue, 2); r != nil {
+				state.left = n - 1 + left
 				break
 			}
 		}
 	}
-	if r != nil && (state.queue.nonEmpty.Load() || rt.inbox.nonEmpty.Load()) {
+	if r == nil {
+		return nil
+	}
+	rt.beginShare(worker)
+	if (state.queue.nonEmpty.Load() || rt.inbox.nonEmpty.Load()) && rt.wakesForRest(state) {
 		rt.workers.Wake(1)
 	}
 	return r
@@ -290,6 +307,12 @@ func (rt *Runtime) publishWaiting() {
 	if rt.fastPath && rt.lowItems != rt.waitingLow.Load() {
 		rt.waitingLow.Store(rt.lowItems)
 	}
+}
+
+// More reports whether what a worker leaves behind is worth a wake-up.
+func (w cpu) More() bool {
+	rt := w.rt
+	return rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || !rt.stream.on.Load() && w.Ready()
 }
 
 // Ready reports whether there may be a task for a worker.

@@ -9,13 +9,16 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file finds what the body of a task touches, reads included, without having declared it: while a body runs alone, the pages of Alloc
-// that other tasks of the program have to do with, and it has not, are closed. They are closed for all, which is no more than the rule: a
-// program does not touch what a submitted task uses before Wait, or WaitOn for that part. What it breaks by a page, who has breached
-// it is told of by a fault: a body by a ViolationError, a program by the end of the process.
+// This file finds what the body of a task touches, reads included, without having declared it:
+// while a body runs alone, the pages of Alloc that other tasks of the program have to do with, and
+// it has not, are closed. They are closed for all, which is no more than the rule: a program does
+// not touch what a submitted task uses before Wait, or WaitOn for that part. What it breaks by a
+// page, who has breached it is told of by a fault: a body by a ViolationError, a program by the end
+// of the process.
 //
-// What cannot be found so: memory that is not of Alloc, or that no task has used since the program waited for it; what lies in a page with
-// something that the body has declared; bodies that run beside others, as those of a GoScope do.
+// What cannot be found so: memory that is not of Alloc, or that no task has used since the program
+// waited for it; what lies in a page with something that the body has declared; bodies that run
+// beside others, as those of a GoScope do.
 
 // A pageGuard is what bodies that are looked at in this way have in common.
 type pageGuard struct {
@@ -34,7 +37,8 @@ type closedPages struct {
 	pages []byte
 }
 
-// use tells of what r, which is about to be submitted by the program, uses, or of what it waits for.
+// use tells of what r, which is about to be submitted by the program, uses, or of what it waits
+// for.
 func (f *pageGuard) use(r *record) {
 	if !f.on || !r.scope.program() {
 		return
@@ -173,7 +177,8 @@ func (f *pageGuard) openLocked() {
 	}
 }
 
-// guardViolation returns what a fault says that the body of r has touched, nil if that is not of the fence.
+// guardViolation returns what a fault says that the body of r has touched, nil if that is not of
+// the fence.
 func (rt *Runtime) guardViolation(r *record, value any) error {
 	err, _ := value.(error)
 	var fault interface{ Addr() uintptr }

@@ -10,10 +10,12 @@ import (
 // keptFailures is the number of failures kept for Task.Err.
 const keptFailures = 1 << 14
 
-// ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only the fact is known.
+// ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only
+// the fact is known.
 var ErrForgotten = errors.New("the task failed or was skipped; its error is not kept any more")
 
-// failures are the errors of tasks that are over, for Task.Err: the latest ones as they are, of the others the numbers of the tasks.
+// failures are the errors of tasks that have finished, for Task.Err: the latest ones as they are,
+// of the others the numbers of the tasks.
 type failures struct {
 	byTask    map[deps.TaskID]*Error
 	order     []deps.TaskID // of byTask, some perhaps taken out since; a ring once it is full

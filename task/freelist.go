@@ -97,7 +97,7 @@ func (s *Scope) takeRecord() *record {
 		if b = rt.depot.take(b); b == nil {
 			rt.magazine = nil
 			rt.depot.made++
-			return &record{detail: rt.none, scope: s}
+			return rt.madeRecords.add(&record{detail: rt.none, scope: s})
 		}
 		rt.magazine = b
 		for _, r := range b.list[:b.n] {
@@ -187,7 +187,7 @@ func (l *recordFreeList) get(rt *Runtime) *record {
 	r := l.list
 	if r == nil {
 		l.made++
-		return &record{detail: rt.none}
+		return rt.madeRecords.add(&record{detail: rt.none})
 	}
 	l.list, r.link = r.link, nil
 	return r

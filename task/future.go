@@ -13,6 +13,7 @@ type Future[T any] struct {
 	value T
 	it    *Iteration // it is a step of, nil where it is none
 	step  int
+	other bool // its task is on another rank
 }
 
 // GoValue submits a task that runs body, as Runtime.Go does, and returns its value as a Future.
@@ -33,7 +34,7 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 		return f, err
 	}
 	t, err := goTask(s, g, run, options)
-	f.Task = t
+	f.Task, f.other = t, t.record == nil && s.rt.world != nil
 	return f, err
 }
 
@@ -55,15 +56,17 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 		return f, err
 	}
 	t, err := goScope(s, g, run, options)
-	f.Task = t
+	f.Task, f.other = t, t.record == nil && s.rt.world != nil
 	return f, err
 }
 
-// Get waits until the task is over, or ctx is done, and returns the value, or the error of the task. In the body of a
-// task, ctx must be that of its Scope, or be derived from it: then the worker runs other tasks meanwhile.
+// Get waits until the task has finished, or ctx is done, and returns the value, or the error of the
+// task. In the body of a task, ctx must be that of its Scope, or be derived from it: then the
+// worker runs other tasks meanwhile.
 //
-// A Future that was recorded has the value of the replay that was asked for last, for which Value waits; before the first it is ErrNotReplayed.
-// In the body of a step of the same iteration, it is the value of the same replay. Its embedded Task is no task.
+// A Future that was recorded has the value of the replay that was asked for last, for which Value
+// waits; before the first it is ErrNotReplayed. In the body of a step of the same iteration, it is
+// the value of the same replay. Its embedded Task is no task.
 func (f *Future[T]) Get(ctx context.Context) (T, error) {
 	var none T
 	if f == nil {
@@ -71,6 +74,9 @@ func (f *Future[T]) Get(ctx context.Context) (T, error) {
 	}
 	if err := checkContext("Future.Get", ctx); err != nil {
 		return none, err
+	}
+	if f.other {
+		return none, errOtherRank
 	}
 	t := f.Task
 	if f.it != nil {
@@ -88,7 +94,8 @@ func (f *Future[T]) Get(ctx context.Context) (T, error) {
 // ErrNotReplayed says that a recorded value was asked for before it was ever computed.
 var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet")
 
-// taskOf returns the task to wait for, for what step i does: in a step of the same replay the task of that step, else the replay.
+// taskOf returns the task to wait for, for what step i does: in a step of the same replay the task
+// of that step, else the replay.
 func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 	for s := scopeOf(ctx); s != nil && !s.program(); s = s.owner.scope {
 		if s.owner.graphReplay == &it.graph {
@@ -103,7 +110,8 @@ func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 	return it.last, nil
 }
 
-// An Event keeps a task from being over after its body has returned, until something outside says that it has happened.
+// An Event keeps a task from being over after its body has returned, until something outside says
+// that it has happened.
 type Event struct {
 	scope     *Scope
 	fulfilled atomic.Bool
@@ -112,9 +120,9 @@ type Event struct {
 // ErrFulfilled says that an event was fulfilled before.
 var ErrFulfilled = errors.New("task: event: fulfilled already")
 
-// Event returns an event that the task waits for after its body: its successors do not start, and no wait for it
-// goes on, before Fulfill is called. It must be called before the body returns. A task that was cancelled waits for its
-// events too: the code that fulfills them checks Context.
+// Event returns an event that the task waits for after its body: its successors do not start, and
+// no wait for it goes on, before Fulfill is called. It must be called before the body returns. A
+// task that was cancelled waits for its events too: the code that fulfills them checks Context.
 func (s *Scope) Event() (*Event, error) {
 	if !s.usable() {
 		return nil, misuse("Scope.Event", s.unusable())
@@ -134,8 +142,8 @@ func (s *Scope) Event() (*Event, error) {
 	return &Event{scope: s}, nil
 }
 
-// Fulfill says that the event has happened; with an error the task fails. It may be called from any goroutine, and what was
-// done before it is seen by the task's successors. Error: ErrFulfilled.
+// Fulfill says that the event has happened; with an error the task fails. It may be called from any
+// goroutine, and what was done before it is seen by the task's successors. Error: ErrFulfilled.
 func (e *Event) Fulfill(err error) error {
 	if e == nil || e.scope == nil {
 		return misuse("Event.Fulfill", errNilHandle)

@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Instances are the kernels of one generic function, one for each list of type arguments, made when they are asked for
-// first. The zero value is ready; it may be used by several goroutines.
+// Instances are the kernels of one generic function, one for each list of type arguments, made when
+// they are asked for first. The zero value is ready; it may be used by several goroutines.
 type Instances struct {
 	made sync.Map // instanceKey -> *instance
 }
@@ -27,7 +27,8 @@ type instance struct {
 
 // Kernel returns the kernel for the given type arguments; spec describes it, but for TypeArgs.
 //
-// Errors: types that the constraints or the dialect do not allow, or that the kernel's package cannot name.
+// Errors: types that the constraints or the dialect do not allow, or that the kernel's package
+// cannot name.
 func (g *Instances) Kernel(spec func() KernelSpec, types ...reflect.Type) (*Kernel, error) {
 	if len(types) > maxTypeArgs {
 		return nil, fmt.Errorf("task: kernel %s: %d type arguments, and %d is the limit", spec().Name, len(types), maxTypeArgs)

@@ -2,6 +2,7 @@
 
 package task
 
-// goroutine returns what tells the calling goroutine from all others that there are: two loads, where a look at its stack takes
-// microseconds. It is no pointer to anything: goroutines that have ended lend theirs to later ones.
+// goroutine returns what tells the calling goroutine from all others that there are: two loads,
+// where a look at its stack takes microseconds. It is no pointer to anything: goroutines that have
+// ended lend theirs to later ones.
 func goroutine() uintptr

@@ -2,5 +2,6 @@
 
 package task
 
-// goroutine returns 0: goroutines cannot be distinguished here, so a wait at the scope of another task is not detected.
+// goroutine returns 0: goroutines cannot be distinguished here, so a wait at the scope of another
+// task is not detected.
 func goroutine() uintptr { return 0 }

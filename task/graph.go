@@ -6,10 +6,12 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A graph is the tasks in flight, their dependences, and the data that became undefined by failures.
+// A graph is the tasks in flight, their dependences, and the data that became undefined by
+// failures.
 //
-// A task that failed or was skipped leaves taints: its successors do not run, whether they were submitted before it was
-// over, and have an edge, or after, and meet the taint. Wait tells of the failure and takes the taints away.
+// A task that failed or was skipped leaves taints: its successors do not run, whether they were
+// submitted before it was over, and have an edge, or after, and meet the taint. Wait tells of the
+// failure and takes the taints away.
 type graph struct {
 	domain   *deps.Domain                                // nil before the first task
 	poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.submitting
@@ -23,7 +25,8 @@ type poisonedAccess struct {
 	group  *Group // whose wait tells of it
 }
 
-// orders reports whether a task that accesses common elements as a comes after, or before, the one that t is of.
+// orders reports whether a task that accesses common elements as a comes after, or before, the one
+// that t is of.
 func (t *poisonedAccess) orders(a *deps.Access) bool {
 	if t.mode != a.Mode {
 		return true
@@ -31,8 +34,8 @@ func (t *poisonedAccess) orders(a *deps.Access) bool {
 	return t.mode == deps.Out || t.mode == deps.InOut || t.op != a.Op
 }
 
-// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there is none: of the first of these, that
-// of the earliest task.
+// poisonOf returns the error of a task whose accesses conflict with some of accesses, nil if there
+// is none: of the first of these, that of the earliest task.
 func (g *graph) poisonOf(accesses []deps.Access) *Error {
 	if len(g.poisoned) == 0 {
 		return nil
@@ -65,7 +68,8 @@ func (r *record) nodeAccess(i int) deps.Access {
 	return a
 }
 
-// eachPoisonedAccess calls f for the accesses of r, in the buffers that those of r are parts of by now.
+// eachPoisonedAccess calls f for the accesses of r, in the buffers that those of r are parts of by
+// now.
 func (r *record) eachPoisonedAccess(f func(poisonedAccess)) {
 	for i := range r.node.Accesses() {
 		a := r.nodeAccess(i)
@@ -90,7 +94,8 @@ func (g *graph) addPoison(t poisonedAccess, e *Error) {
 	}
 }
 
-// graphAdd finds the predecessors of r and reports whether it has none. Requires: the submitting of its home held.
+// graphAdd finds the predecessors of r and reports whether it has none. Requires: the submitting of
+// its home held.
 func (rt *Runtime) graphAdd(r *record) bool {
 	g := rt.graphFor(r)
 	if r.isStep() {
@@ -112,7 +117,8 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	return ready
 }
 
-// graphEnter is the part of graphAdd, for an unobserved task, that needs the lock: its edges are still to be added.
+// graphEnter is the part of graphAdd, for an unobserved task, that needs the lock: its edges are
+// still to be added.
 func (rt *Runtime) graphEnter(r *record) (edges int32) {
 	g := rt.graphFor(r)
 	if e := g.poisonOf(r.accesses); e != nil {
@@ -142,7 +148,8 @@ func (r *record) graphNode() *deps.Node {
 	return &r.node
 }
 
-// getDomain returns an empty domain for s. Those of nested tasks are used again and again, with their memory.
+// getDomain returns an empty domain for s. Those of nested tasks are used again and again, with
+// their memory.
 func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 	d, _ := rt.domains.Get().(*deps.Domain)
 	if d == nil {
@@ -164,8 +171,8 @@ func (rt *Runtime) putDomain(g *graph) {
 	}
 }
 
-// graphRelease tells the successors of r that it is over: those that wait for nothing more go to over when they are not to
-// run, else to ready.
+// graphRelease tells the successors of r that it is over: those that wait for nothing more go to
+// over when they are not to run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	spin.Perturb()
 	if r.exclusive || r.inConcurrentGroup {
@@ -190,8 +197,8 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	}
 }
 
-// releaseSuccessor puts s, whose predecessors are over, into led if it follows, else into free. One that follows may be on the list of who
-// starts it, and must be put on no other.
+// releaseSuccessor puts s, whose predecessors are over, into led if it follows, else into free. One
+// that follows may be on the list of who starts it, and must be put on no other.
 func (s *record) releaseSuccessor(free *recordList, led **record) {
 	if s.rt.eagerQueues != nil && s.wasGranted() {
 		s.releasedNext, *led = *led, s

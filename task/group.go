@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// ErrFinished is the error of a call on what has ended: a Group that was waited for, the Scope of a body that has returned,
-// the Recorder of a complete iteration.
+// ErrFinished is the error of a call on what has ended: a Group that was waited for, the Scope of a
+// body that has returned, the Recorder of a complete iteration.
 var ErrFinished = errors.New("finished already")
 
 // What has ended, each ErrFinished.
@@ -23,8 +23,9 @@ var (
 	errRecorderFinished = fmt.Errorf("task: record: the iteration is complete: %w", ErrFinished)
 )
 
-// A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have the predecessors that
-// they would have without it. What the tasks of a group submit is cancelled with it too.
+// A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have
+// the predecessors that they would have without it. What the tasks of a group submit is cancelled
+// with it too.
 type Group struct {
 	rt       *Runtime
 	scope    *Scope
@@ -34,18 +35,21 @@ type Group struct {
 	live     atomic.Int64
 	failures FailedError // guarded by Runtime.failing
 	index    int32       // of a group of an iteration, from 1
-	// wrote is what tasks of the group were submitted to write, where accelerators may have it; guarded by the submitting of home.
+	// wrote is what tasks of the group were submitted to write, where accelerators may have it;
+	// guarded by the submitting of home.
 	wrote      map[*buffer]*deps.Set
 	wroteLimit int // of wrote: then it is looked at for buffers that are gone
 	mu         spin.Mutex
 	changed    *sync.Cond
 }
 
-// NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or another Group, which then
-// waits for these tasks too and ends them when it is cancelled. Wait must be called in the end. It panics where at is nil or a zero value.
+// NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or
+// another Group, which then waits for these tasks too and ends them when it is cancelled. Wait must
+// be called in the end. It panics where at is nil or a zero value.
 //
-// A group of a Recorder is part of the iteration. Its Wait, while the iteration is recorded, orders what is recorded later behind the
-// tasks of the group; Cancel ends those tasks in the replay that runs, and in that alone.
+// A group of a Recorder is part of the iteration. Its Wait, while the iteration is recorded, orders
+// what is recorded later behind the tasks of the group; Cancel ends those tasks in the replay that
+// runs, and in that alone.
 func NewGroup(at Submitter) *Group {
 	s, outer, err := submitterOf("NewGroup", at)
 	if err != nil {
@@ -88,8 +92,8 @@ func (g *Group) Context() context.Context {
 	return g.ctx
 }
 
-// Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that is nil, and so do their
-// successors; those that run see it by their context. Tasks outside go on.
+// Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that
+// is nil, and so do their successors; those that run see it by their context. Tasks outside go on.
 func (g *Group) Cancel(cause error) {
 	g.mu.Lock()
 	cancel := g.cancel

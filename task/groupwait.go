@@ -10,19 +10,24 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// This file is Group.Wait: the tasks of the group finish, their reductions are combined, and what they wrote comes back to the host.
+// This file is Group.Wait: the tasks of the group finish, their reductions are combined, and what
+// they wrote comes back to the host.
 
-// Wait waits until the tasks of the group have finished, combines what they reduced, makes what they wrote valid on the host, and ends
-// the group. It returns a *FailedError for the tasks that failed, which no other Wait returns then; what depends on what they access may
-// be submitted again. In the body of a task the worker runs other tasks meanwhile.
+// Wait waits until the tasks of the group have finished, combines what they reduced, makes what
+// they wrote valid on the host, and ends the group. It returns a *FailedError for the tasks that
+// failed, which no other Wait returns then; what depends on what they access may be submitted
+// again. In the body of a task the worker runs other tasks meanwhile.
 //
-// The program may then read and write these data, until it submits a task that uses them; with ReadOnly it may only read, and devices keep
-// their copies; with KeepOnDevice the data stay where they are. What an unfinished task outside of the group accesses too stays that
-// task's: it is not waited for, what it writes is not brought back, and what it reads may only be read. A reduction into which tasks
-// outside of the group reduce too is combined when those have finished that were submitted before.
+// The program may then read and write these data, until it submits a task that uses them; with
+// ReadOnly it may only read, and devices keep their copies; with KeepOnDevice the data stay where
+// they are. What an unfinished task outside of the group accesses too stays that task's: it is not
+// waited for, what it writes is not brought back, and what it reads may only be read. A reduction
+// into which tasks outside of the group reduce too is combined when those have finished that were
+// submitted before.
 //
-// Errors: also that of ctx, and then the tasks and the group go on; ErrInsideTask for a group of the program in a body, and
-// for one of another task's Scope, in which the caller may be itself; data that were lost with a device (devices.LostError).
+// Errors: also that of ctx, and then the tasks and the group go on; ErrInsideTask for a group of
+// the program in a body, and for one of another task's Scope, in which the caller may be itself;
+// data that were lost with a device (devices.LostError).
 func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 	if !g.usable() {
 		return misuse("Group.Wait", g.unusable())
@@ -44,12 +49,13 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 		return err
 	}
 	for {
+		g.rt.awaits()
 		if err := g.waitTasks(o.ctx); err != nil {
-			return err
+			return g.rt.withStatus(err, 0)
 		}
 		back, ended, err := g.bringBack(o)
 		if err == nil && !g.scope.awaitUntil(back, o.ctx) {
-			return fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx))
+			return g.rt.withStatus(fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx)), 0)
 		}
 		if err == nil && back.record != nil {
 			err = g.rt.forgetError(back)
@@ -60,7 +66,8 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 	}
 }
 
-// waitTasks waits until no task of the group is in flight, and no reduction of it is open. Error: the context's.
+// waitTasks waits until no task of the group is in flight, and no reduction of it is open. Error:
+// the context's.
 func (g *Group) waitTasks(ctx context.Context) (err error) {
 	for g.unfinished() {
 		g.endReductions()
@@ -91,8 +98,8 @@ func (g *Group) finished() bool {
 	return g.live.Load() == 0 && !slices.ContainsFunc(g.scope.reductions, func(o *reduction) bool { return o.concerns(g) })
 }
 
-// end ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What depends on its failures may be submitted
-// again.
+// end ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What
+// depends on its failures may be submitted again.
 func (g *Group) end() bool {
 	g.scope.submitting.Lock()
 	defer g.scope.submitting.Unlock()
@@ -110,7 +117,8 @@ func (g *Group) end() bool {
 	return true
 }
 
-// endReductions submits the combinations of the open reductions that tasks of the group take part in.
+// endReductions submits the combinations of the open reductions that tasks of the group take part
+// in.
 func (g *Group) endReductions() {
 	var ready recordList
 	s := g.scope
@@ -141,7 +149,8 @@ func (o *reduction) addMember(m *Group) {
 	}
 }
 
-// innermost returns the group that is inside most others of those that take part in o, nil where none does.
+// innermost returns the group that is inside most others of those that take part in o, nil where
+// none does.
 func (o *reduction) innermost() (best *Group) {
 	deepest := 0
 	for _, m := range o.members {
@@ -160,8 +169,8 @@ func (g *Group) depth() (n int) {
 	return n
 }
 
-// others returns the groups that wait for r besides r.member and those around it: where several groups take part in the reduction that r
-// combines.
+// others returns the groups that wait for r besides r.member and those around it: where several
+// groups take part in the reduction that r combines.
 func (r *record) others() (list []*Group) {
 	if r.kind != combineBody || len(r.uses) == 0 {
 		return nil
@@ -185,7 +194,8 @@ func (g *Group) noteWrites(accesses []deps.Access) {
 	}
 }
 
-// setOf returns what tasks of g were submitted to write of b. Requires: the submitting of home held.
+// setOf returns what tasks of g were submitted to write of b. Requires: the submitting of home
+// held.
 func (g *Group) setOf(b *buffer) *deps.Set {
 	of := g.wrote[b]
 	if of == nil {
@@ -199,7 +209,8 @@ func (g *Group) setOf(b *buffer) *deps.Set {
 	return of
 }
 
-// forgetGone drops what g wrote in buffers that are gone, now and then. Requires: the submitting of home held.
+// forgetGone drops what g wrote in buffers that are gone, now and then. Requires: the submitting of
+// home held.
 func (g *Group) forgetGone() {
 	if len(g.wrote) < g.wroteLimit {
 		return
@@ -208,7 +219,8 @@ func (g *Group) forgetGone() {
 	g.wroteLimit = 2*len(g.wrote) + sweepBuffers
 }
 
-// followGrowth makes what g wrote in buffers that have become parts of others what it wrote of those. Requires: submitting held.
+// followGrowth makes what g wrote in buffers that have become parts of others what it wrote of
+// those. Requires: submitting held.
 func (g *Group) followGrowth() {
 	for b, of := range g.wrote {
 		if !b.movedIn(g.scope) {
@@ -222,8 +234,8 @@ func (g *Group) followGrowth() {
 	}
 }
 
-// bringBack submits the task that makes what the group wrote valid on the host: the zero Task where there is nothing to do. It reports
-// false when tasks of the group were submitted meanwhile.
+// bringBack submits the task that makes what the group wrote valid on the host: the zero Task where
+// there is nothing to do. It reports false when tasks of the group were submitted meanwhile.
 func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 	s := g.scope
 	if !g.rt.accelerators || o.keep {
@@ -245,8 +257,9 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 	return s.commit(r), ended, nil
 }
 
-// ownData appends accesses to what the group wrote, but for what unfinished tasks write: in mode In where others read, or where the
-// program only reads. Requires: submitting held, and no task of the group in flight.
+// ownData appends accesses to what the group wrote, but for what unfinished tasks write: in mode In
+// where others read, or where the program only reads. Requires: submitting held, and no task of the
+// group in flight.
 func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 	g.followGrowth()
 	byNumber := func(a, b *buffer) int { return int(a.id) - int(b.id) }
@@ -274,18 +287,21 @@ func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 	return to
 }
 
-// noteWait notes that t is a wait, which is over soon and brings to the host what it names. Requires: submitting held.
+// noteWait notes that t is a wait, which is over soon and brings to the host what it names.
+// Requires: submitting held.
 func (s *Scope) noteWait(t Task) {
 	s.waits = slices.DeleteFunc(s.waits, func(o Task) bool { return o.record.taskID() != o.id })
 	s.waits = append(s.waits, t)
 }
 
-// isWait reports whether a task in flight, of which id is the lower part of the number, is a wait. Requires: submitting held.
+// isWait reports whether a task in flight, of which id is the lower part of the number, is a wait.
+// Requires: submitting held.
 func (s *Scope) isWait(id uint32) bool {
 	return slices.ContainsFunc(s.waits, func(t Task) bool { return uint32(t.id) == id })
 }
 
-// splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read, and InOut to the rest.
+// splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read,
+// and InOut to the rest.
 func splitAccess(r deps.Region, shared *deps.Set, read bool, to []deps.Access) []deps.Access {
 	if read {
 		return append(to, deps.Access{Region: r, Mode: deps.In})

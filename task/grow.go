@@ -9,18 +9,20 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file lets buffers grow. Memory that overlaps buffers without lying in one of them makes a buffer around all of it; the buffers
-// that it overlaps become parts of that one.
+// This file lets buffers grow. Memory that overlaps buffers without lying in one of them makes a
+// buffer around all of it; the buffers that it overlaps become parts of that one.
 //
-// A part keeps its number, its regions and its mirrors for the tasks that use it already. A task of the runtime, the merge, accesses
-// every part and the same elements of the larger buffer: it comes after the tasks that use the parts, brings what devices have of the
-// parts to the host, and comes before the tasks that use the larger buffer. Then the parts are forgotten. The merge is submitted with
-// the first task that is committed after the growth, so a buffer may grow where no lock of submission is held. Open reductions of the parts
-// become those of the larger buffer: tasks that have copies for a part and tasks that have copies for all of it are combined together. What
+// A part keeps its number, its regions and its mirrors for the tasks that use it already. A task of
+// the runtime, the merge, accesses every part and the same elements of the larger buffer: it comes
+// after the tasks that use the parts, brings what devices have of the parts to the host, and comes
+// before the tasks that use the larger buffer. Then the parts are forgotten. The merge is submitted
+// with the first task that is committed after the growth, so a buffer may grow where no lock of
+// submission is held. Open reductions of the parts become those of the larger buffer: tasks that
+// have copies for a part and tasks that have copies for all of it are combined together. What
 // children of a task use is another scope's: they go on with the part that their parent accesses.
 
-// bounded returns m with the capacity that ends where the next buffer begins, and the buffers that overlap the elements of m, by address.
-// Requires: mu held, no buffer around m.
+// bounded returns m with the capacity that ends where the next buffer begins, and the buffers that
+// overlap the elements of m, by address. Requires: mu held, no buffer around m.
 func (t *buffers) bounded(m memory) (memory, []*buffer) {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
 	var parts []*buffer
@@ -38,7 +40,8 @@ func (t *buffers) bounded(m memory) (memory, []*buffer) {
 	}
 }
 
-// around returns the memory of m and of parts. Errors: *ElementError, *OverlapError where one of them cannot become a part.
+// around returns the memory of m and of parts. Errors: *ElementError, *OverlapError where one of
+// them cannot become a part.
 func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
 	base, hi := m.base, uintptr(m.base)+uintptr(m.cap)*uintptr(m.elem)
 	if first := parts[0]; first.lo() < uintptr(base) {
@@ -57,8 +60,8 @@ func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
 	return memory{base: base, len: n, cap: n, elem: m.elem}, nil
 }
 
-// setParts makes parts those of b, before b is found: children of a task that accesses a part look for it, and a task that uses b comes
-// after the merge. Requires: mu held.
+// setParts makes parts those of b, before b is found: children of a task that accesses a part look
+// for it, and a task that uses b comes after the merge. Requires: mu held.
 func (b *buffer) setParts(parts []*buffer) {
 	for _, p := range parts {
 		p.grown.Store(b)
@@ -69,8 +72,8 @@ func (b *buffer) setParts(parts []*buffer) {
 	spin.Perturb()
 }
 
-// retireParts ends the use of parts as buffers of their own: the buffer that they are parts of is in the table in their place. Requires: mu
-// held.
+// retireParts ends the use of parts as buffers of their own: the buffer that they are parts of is
+// in the table in their place. Requires: mu held.
 func (t *buffers) retireParts(parts []*buffer) {
 	spin.Perturb()
 	for _, p := range parts {
@@ -84,7 +87,8 @@ func (t *buffers) retireParts(parts []*buffer) {
 	}
 }
 
-// movedIn reports whether new tasks of s use another buffer that b has become a part of. Children of a task that accesses b go on with b.
+// movedIn reports whether new tasks of s use another buffer that b has become a part of. Children
+// of a task that accesses b go on with b.
 func (b *buffer) movedIn(s *Scope) bool { return b.owner == s && b.moved.Load() }
 
 // target returns the buffer that b is a part of by now, and where b begins in it.
@@ -105,7 +109,8 @@ func (b *buffer) movedRegion(r deps.Region) deps.Region {
 	return r.Translate(shift)
 }
 
-// regionNow returns a region that a task of s accesses as one of the buffer that new tasks of s use for it.
+// regionNow returns a region that a task of s accesses as one of the buffer that new tasks of s use
+// for it.
 func (s *Scope) regionNow(r deps.Region) deps.Region {
 	if b := s.rt.buffers.ofID(r.Buffer); b != nil && b.movedIn(s) {
 		return b.movedRegion(r)
@@ -121,8 +126,9 @@ func (b *buffer) inside(o *buffer) bool {
 	return b == o
 }
 
-// view returns the buffer that children in s use for m, of which b is the buffer: where b has grown since the task of s was submitted, the
-// part of it that the task accesses, as its other children do. Error: *OverlapError where m reaches out of that part.
+// view returns the buffer that children in s use for m, of which b is the buffer: where b has grown
+// since the task of s was submitted, the part of it that the task accesses, as its other children
+// do. Error: *OverlapError where m reaches out of that part.
 func (s *Scope) view(m memory, b *buffer, at int64) (*buffer, int64, error) {
 	if s.program() || b.parts.Load() == nil {
 		return b, at, nil
@@ -147,14 +153,16 @@ func (t *buffers) ofID(id deps.BufferID) *buffer {
 	return table.get(id)
 }
 
-// catchUp submits the merges that are due before r, and lets r use the larger buffers. Requires: submitting held.
+// catchUp submits the merges that are due before r, and lets r use the larger buffers. Requires:
+// submitting held.
 func (s *Scope) catchUp(r *record, ready *recordList) {
 	if s.submitMerges(ready) || r.kind == kernelBody && r.merged != s.merged.Load() {
 		r.followGrowth()
 	}
 }
 
-// submitMerges submits the merges of the buffers of s that have grown, and reports whether there were any. Requires: submitting held.
+// submitMerges submits the merges of the buffers of s that have grown, and reports whether there
+// were any. Requires: submitting held.
 func (s *Scope) submitMerges(ready *recordList) bool {
 	if s.growths.Load() == s.merged.Load() {
 		return false
@@ -205,15 +213,16 @@ func (g *graph) movePoison(p *buffer) {
 	}
 }
 
-// followGrowth makes accesses of a new task of s those to the buffers that theirs have become parts of. Requires: submitting held since they
-// were found.
+// followGrowth makes accesses of a new task of s those to the buffers that theirs have become parts
+// of. Requires: submitting held since they were found.
 func (s *Scope) followGrowth(accesses []deps.Access) {
 	for i := range accesses {
 		accesses[i].Region = s.regionNow(accesses[i].Region)
 	}
 }
 
-// followGrowth makes r, which is being submitted, use the buffers that those of its accesses and arguments have become parts of.
+// followGrowth makes r, which is being submitted, use the buffers that those of its accesses and
+// arguments have become parts of.
 func (r *record) followGrowth() {
 	t := &r.rt.buffers
 	r.scope.followGrowth(*r.declared())
@@ -247,7 +256,8 @@ func (b *buffer) moveArg(a *devices.Arg) {
 // errGrown says that a buffer that an iteration uses has grown.
 var errGrown = errors.New("gompss: a buffer of an iteration has grown")
 
-// followGrowth makes the steps use the buffers that theirs have become parts of. No replay may be in flight then, so it waits for them.
+// followGrowth makes the steps use the buffers that theirs have become parts of. No replay may be
+// in flight then, so it waits for them.
 func (it *Iteration) followGrowth() error {
 	root := &it.rt.root
 	if !slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.grown.Load() != nil }) {
@@ -310,8 +320,9 @@ func (l *recording) followGrowth() {
 	}
 }
 
-// followGrowth makes g one of the buffer that its buffer has become a part of. Tasks of g in flight keep the buffer and the copies that they
-// have. Requires: submitting held, or no task of g is in flight.
+// followGrowth makes g one of the buffer that its buffer has become a part of. Tasks of g in flight
+// keep the buffer and the copies that they have. Requires: submitting held, or no task of g is in
+// flight.
 func (g *reduction) followGrowth() {
 	g = g.root()
 	from := g.buffer
@@ -333,13 +344,15 @@ type poisonedInput struct {
 	err *Error
 }
 
-// addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed. Requires: submitting held.
+// addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed.
+// Requires: submitting held.
 func (r *record) addPoisonedInput(failed *record) {
 	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, failed.err}) })
 }
 
-// releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has failed itself: of its successors only those
-// are not to run that would have waited for these tasks.
+// releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has
+// failed itself: of its successors only those are not to run that would have waited for these
+// tasks.
 func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
 	r.scope.submitting.Lock()
 	defer r.scope.submitting.Unlock()
@@ -367,8 +380,8 @@ func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
 	})
 }
 
-// endMerge forgets the parts of b: the tasks that used them, and the merge, are over. Kernels that are being described may name them still,
-// until they are committed.
+// endMerge forgets the parts of b: the tasks that used them, and the merge, are over. Kernels that
+// are being described may name them still, until they are committed.
 func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 	parts := *b.parts.Load()
 	scope.submitting.Lock()
@@ -389,7 +402,8 @@ func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 	})
 }
 
-// freePart gives up a part whose merge is over. Its number is not used again, so that the numbers of buffers do not depend on when.
+// freePart gives up a part whose merge is over. Its number is not used again, so that the numbers
+// of buffers do not depend on when.
 func (t *buffers) freePart(p *buffer) error {
 	err := t.dropPart(p)
 	t.mu.Lock()

@@ -8,13 +8,16 @@ import (
 	"strings"
 )
 
-// This file refuses waits of a body that would never end, or would take away the worker of another one.
+// This file refuses waits of a body that would never end, or would take away the worker of another
+// one.
 
-// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait for, and which keeps a worker: Wait,
-// WaitOn and Close of a Runtime, submission to it with If(false), Task.Wait and Future.Get with a context that is no
-// Scope's, Wait of a Group of the program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that of a child
-// may do with the one of its parent, or for its own task, is told the same. In a body, Scope.Wait and Scope.WaitOn wait for the
-// tasks of its own; to wait for those of another runtime there, call Wait on another goroutine.
+// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait
+// for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission to it with
+// If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of a Group of the
+// program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that
+// of a child may do with the one of its parent, or for its own task, is told the same. In a body,
+// Scope.Wait and Scope.WaitOn wait for the tasks of its own; to wait for those of another runtime
+// there, call Wait on another goroutine.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
 // insideBody reports whether the body of a task is on the stack of the caller.
@@ -38,8 +41,9 @@ func insideBody() bool {
 	return false
 }
 
-// blocksWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where the body of a task submits it to the
-// runtime, or to the scope of another task: that would keep a worker.
+// blocksWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where
+// the body of a task submits it to the runtime, or to the scope of another task: that would keep a
+// worker.
 func (r *record) blocksWorker() error {
 	switch {
 	case !r.undeferred:
@@ -75,8 +79,9 @@ func (s *Scope) wrongScopeIn(call string) error {
 	return nil
 }
 
-// wrongScope returns an error when the caller must not wait with s: it is in the body of another task, such as a child of s, or the body of s
-// has returned. The goroutine of the body, which nearly always asks, is known at once; for others their stack says whether they run a body.
+// wrongScope returns an error when the caller must not wait with s: it is in the body of another
+// task, such as a child of s, or the body of s has returned. The goroutine of the body, which
+// nearly always asks, is known at once; for others their stack says whether they run a body.
 func (s *Scope) wrongScope() error {
 	if s.program() {
 		return nil

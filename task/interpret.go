@@ -10,15 +10,16 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file runs kernels that read package variables, and have no vector code, on CPU workers. Their Go function reads the variables
-// themselves, and not the values at submission. So it runs while both are the same; else the interpreter runs the kernel on the values
-// at submission, as the simulated accelerator would.
+// This file runs kernels that read package variables, and have no vector code, on CPU workers.
+// Their Go function reads the variables themselves, and not the values at submission. So it runs
+// while both are the same; else the interpreter runs the kernel on the values at submission, as the
+// simulated accelerator would.
 
 // interpreterVariant is what records say where the interpreter ran.
 const interpreterVariant = "interpreter"
 
-// A VariableError is the error of a task whose kernel ran as its Go function while the program changed a package variable that the
-// function reads: what the task has written is undefined.
+// A VariableError is the error of a task whose kernel ran as its Go function while the program
+// changed a package variable that the function reads: what the task has written is undefined.
 type VariableError struct {
 	Kernel   string
 	Pos      ir.Pos
@@ -39,8 +40,8 @@ func (e *VariableError) Error() string {
 // Unwrap returns why there is no other variant.
 func (e *VariableError) Unwrap() error { return e.Why }
 
-// withVariables calls f, which runs the Go function of k, unless package variables are not what they were at submission. It returns a
-// *VariableError where they have changed meanwhile.
+// withVariables calls f, which runs the Go function of k, unless package variables are not what
+// they were at submission. It returns a *VariableError where they have changed meanwhile.
 func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error) error {
 	if len(k.variables) == 0 {
 		return f()
@@ -72,7 +73,8 @@ func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
 	return err
 }
 
-// interpreterArgs returns arguments as the interpreter takes them. Those in one buffer share a memory.
+// interpreterArgs returns arguments as the interpreter takes them. Those in one buffer share a
+// memory.
 func interpreterArgs(a *devices.Args) []simt.Arg {
 	spans := map[deps.BufferID][2]deps.Bytes{}
 	for i := range a.List {
@@ -95,7 +97,8 @@ func interpreterArgs(a *devices.Args) []simt.Arg {
 		}
 		s, memory := spans[arg.Buffer], memories[arg.Buffer]
 		if memory == nil {
-			// Safe: the span is of arguments, which lie in the buffer that At resolves, and the buffer outlives the task.
+			// Safe: the span is of arguments, which lie in the buffer that At resolves, and the
+			// buffer outlives the task.
 			base := (*byte)(unsafe.Add(a.At(arg.Buffer), s[0]))
 			memory = &simt.Memory{Name: fmt.Sprintf("buffer %d", arg.Buffer), Bytes: unsafe.Slice(base, s[1]-s[0])}
 			memories[arg.Buffer] = memory

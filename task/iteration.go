@@ -10,16 +10,18 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as one task of the runtime: its
-// accesses are those of all its steps together, so that it is ordered with other tasks as the steps would be, and among the steps the
-// recorded order holds. Nothing is analysed for a step. Where all steps are functions without a Scope, with accesses and labels only, and
-// the machine has no accelerator, they do not become tasks at all (replay.go); else they are children of that task, on any devices
-// (rerun.go).
+// An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as
+// one task of the runtime: its accesses are those of all its steps together, so that it is ordered
+// with other tasks as the steps would be, and among the steps the recorded order holds. Nothing is
+// analysed for a step. Where all steps are functions without a Scope, with accesses and labels
+// only, and the machine has no accelerator, they do not become tasks at all (replay.go); else they
+// are children of that task, on any devices (rerun.go).
 //
-// Many replays may be in flight, of one iteration and of several: those of one run one after the other, each with the values that Args
-// had when it was asked for.
+// Many replays may be in flight, of one iteration and of several: those of one run one after the
+// other, each with the values that Args had when it was asked for.
 //
-// An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from the body of a task.
+// An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from
+// the body of a task.
 type Iteration struct {
 	rt       *Runtime
 	mu       spin.Mutex // one call at a time
@@ -81,16 +83,20 @@ type use struct {
 	box    *box
 }
 
-// Record calls build, which gives the tasks of one iteration to the recorder, and returns their graph. No task runs yet.
+// Record calls build, which gives the tasks of one iteration to the recorder, and returns their
+// graph. No task runs yet.
 //
-// A task with If(false), or a kernel whose if clause is false, comes before all that are recorded after it, and so do the tasks of a
-// Group before what is recorded after its Wait. Reductions are combined where a task accesses the same elements otherwise, and at the
-// end of the iteration.
+// A task with If(false), or a kernel whose if clause is false, comes before all that are recorded
+// after it, and so do the tasks of a Group before what is recorded after its Wait. Reductions are
+// combined where a task accesses the same elements otherwise, and at the end of the iteration.
 //
 // Errors: what build returns; those of submitting the tasks.
 func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	if !rt.usable() {
 		return nil, rt.unusable("Runtime.Record")
+	}
+	if rt.world != nil {
+		return nil, errNoReplay
 	}
 	it := &Iteration{rt: rt}
 	r := &Recorder{rt: rt, it: it}
@@ -104,8 +110,8 @@ func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 // ErrNotRecordable says that an option has no meaning for a task that is recorded.
 var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 
-// together returns accesses that conflict with just what one of the given ones conflicts with: what is written, and what is
-// only read.
+// together returns accesses that conflict with just what one of the given ones conflicts with: what
+// is written, and what is only read.
 func together(accesses []deps.Access) []deps.Access {
 	type sets struct{ written, read deps.Set }
 	var order []deps.BufferID
@@ -140,20 +146,23 @@ func together(accesses []deps.Access) []deps.Access {
 	return out
 }
 
-// Tasks returns the number of steps, those included that combine reductions or stand for the wait of a group.
+// Tasks returns the number of steps, those included that combine reductions or stand for the wait
+// of a group.
 func (it *Iteration) Tasks() int { return len(it.steps) }
 
 // Edges returns the number of recorded edges.
 func (it *Iteration) Edges() int { return len(it.succs) }
 
-// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It comes after the replays before it, and does not
-// wait for them, but where its steps write nothing, or an Arg makes a step access something else than before. The steps that fail are
-// the task's error, a *FailedError; steps that depend on them are skipped.
+// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It comes after
+// the replays before it, and does not wait for them, but where its steps write nothing, or an Arg
+// makes a step access something else than before. The steps that fail are the task's error, a
+// *FailedError; steps that depend on them are skipped.
 //
-// On CPU workers alone the replay is one task, whose steps idle workers help with. While it waits for steps that others run, its worker
-// runs other tasks: a step keeps one worker, as a task does.
+// On CPU workers alone the replay is one task, whose steps idle workers help with. While it waits
+// for steps that others run, its worker runs other tasks: a step keeps one worker, as a task does.
 //
-// Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any more.
+// Errors: those of Runtime.Go; a *ChangedError when memory that the steps use is no buffer any
+// more.
 func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.Replay", errNilHandle)
@@ -161,7 +170,8 @@ func (it *Iteration) Replay() (Task, error) {
 	return it.ReplayIn(it.rt)
 }
 
-// ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it, or for the Runtime.
+// ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it,
+// or for the Runtime.
 func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.ReplayIn", errNilHandle)
@@ -216,7 +226,8 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	return task, err
 }
 
-// freed returns an error when a buffer that the steps use is gone, or about to be; of all of them the runtime's end is the reason.
+// freed returns an error when a buffer that the steps use is gone, or about to be; of all of them
+// the runtime's end is the reason.
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		switch {
@@ -249,7 +260,8 @@ func (it *Iteration) userOf(b *buffer) string {
 	return ""
 }
 
-// goneError reports that b is no longer a buffer; user names the task or replay that uses it, or is empty.
+// goneError reports that b is no longer a buffer; user names the task or replay that uses it, or is
+// empty.
 func goneError(b *buffer, user string) error {
 	if g := b.grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
 		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.id, b.text(), user, g.text())}
@@ -261,7 +273,8 @@ func goneError(b *buffer, user string) error {
 	return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s was given back by %s", b.id, b.text(), user, by)}
 }
 
-// goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to be.
+// goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to
+// be.
 func goneIn(buffers []*buffer) error {
 	for _, b := range buffers {
 		if b.gone.Load() || b.dropping.Load() {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
@@ -17,7 +18,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and devices.PointerArg.
+// Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and
+// devices.PointerArg.
 type Args = devices.Args
 
 // A SourceFile is a file of Go source, by its name in errors.
@@ -25,22 +27,26 @@ type SourceFile = codegen.File
 
 // A KernelSpec describes a kernel by its source and its Go function, as generated code does.
 type KernelSpec struct {
-	// Name of the function in Files. For an instance of a generic kernel, TypeArgs are the types it is for.
+	// Name of the function in Files. For an instance of a generic kernel, TypeArgs are the types it
+	// is for.
 	Name     string
 	TypeArgs []string
-	// Files are the Go files that hold the kernel and what it calls: of one package, and of others those that say so.
+	// Files are the Go files that hold the kernel and what it calls: of one package, and of others
+	// those that say so.
 	Files []SourceFile
-	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, "" where it is unknown: they hold copies
-	// of its code, so that Files with another hash, which accelerators and vector code would run, are refused. Lines are its CodeLines then:
-	// where the function stands elsewhere now, a panic in Split names the line that its code is on in Files.
+	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, ""
+	// where it is unknown: they hold copies of its code, so that Files with another hash, which
+	// accelerators and vector code would run, are refused. Lines are its CodeLines then: where the
+	// function stands elsewhere now, a panic in Split names the line that its code is on in Files.
 	Sources, Lines string
 	// Go runs the function on the CPU.
 	Go func(a *Args)
-	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how many there are. Both
-	// are nil when the kernel cannot be cut.
+	// Split runs iterations lo to hi of the one parallel loop of the kernel, and Trips says how
+	// many there are. Both are nil when the kernel cannot be cut.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
-	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for "cuda".
+	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for
+	// "cuda".
 	Natives []devices.Native
 	// Versions are other kernels for the same task: see Kernel.AddVersion.
 	Versions []*Kernel
@@ -75,7 +81,8 @@ type param struct {
 	of   int  // the argument that it is, or is a leaf of
 }
 
-// A given is what is known of an argument of a submission: it is the parameter first, or its leaves are the parameters from there.
+// A given is what is known of an argument of a submission: it is the parameter first, or its leaves
+// are the parameters from there.
 type given struct {
 	typ    *ir.Type
 	want   reflect.Type // nil where fits must look
@@ -83,12 +90,12 @@ type given struct {
 	leaves []ir.Leaf // of a struct that is split
 }
 
-// NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with the source files of
-// its package that hold it and what it calls. On the CPU fn itself is called, by reflection. Of package variables that it
-// reads BindVariable has to tell.
+// NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with
+// the source files of its package that hold it and what it calls. On the CPU fn itself is called,
+// by reflection. Of package variables that it reads BindVariable has to tell.
 //
-// Errors: a codegen.ErrorList with all that is wrong in what the kernel reaches. A kernel that cannot run on accelerators is none: it
-// runs on the CPU, and Refused says why.
+// Errors: a codegen.ErrorList with all that is wrong in what the kernel reaches. A kernel that
+// cannot run on accelerators is none: it runs on the CPU, and Refused says why.
 func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Func || v.IsNil() {
@@ -116,9 +123,9 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 // literalName matches how Go names function literals: after the function around, with a number.
 var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 
-// MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from a generator that has
-// checked it. Where the source has changed since, which the author has to mend and no stack explains, it ends the program with one line
-// on standard error.
+// MustKernel returns the kernel that s describes. It panics when the source is wrong: s comes from
+// a generator that has checked it. Where the source has changed since, which the author has to mend
+// and no stack explains, it ends the program with one line on standard error.
 func MustKernel(s KernelSpec) *Kernel {
 	k, err := newKernel(s)
 	if err != nil {
@@ -200,8 +207,8 @@ func (k *Kernel) takeParams() {
 	}
 }
 
-// keepOrder takes care that Split cuts a descriptive loop only where its iterations are independent: not at all, or where the arguments
-// show it.
+// keepOrder takes care that Split cuts a descriptive loop only where its iterations are
+// independent: not at all, or where the arguments show it.
 func (k *Kernel) keepOrder() {
 	conds, why := codegen.Independent(k.ir)
 	if why != "" {
@@ -222,7 +229,8 @@ func (k *Kernel) keepOrder() {
 	}
 }
 
-// A staleError says that what the kernel of a wrapper reaches in its files is not what its Go functions were made from.
+// A staleError says that what the kernel of a wrapper reaches in its files is not what its Go
+// functions were made from.
 type staleError struct{ spec KernelSpec }
 
 func (e *staleError) Error() string {
@@ -251,6 +259,13 @@ func hasAtomics(k *ir.Kernel) bool {
 
 // lower makes the accelerator variant. Where there is none, the kernel knows why.
 func (k *Kernel) lower() {
+	k.device.Portable = sync.OnceValues(func() (*ir.Program, error) {
+		lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
+		if err != nil {
+			return nil, err
+		}
+		return lowered.Program, nil
+	})
 	lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{})
 	if err != nil {
 		k.device.Refused = err
@@ -260,7 +275,8 @@ func (k *Kernel) lower() {
 	k.unchecked()
 }
 
-// unchecked makes the variant of accelerators without the checks that the host makes at each launch.
+// unchecked makes the variant of accelerators without the checks that the host makes at each
+// launch.
 func (k *Kernel) unchecked() {
 	free := k.contract.Unchecked(k.ir)
 	if free == nil {
@@ -334,7 +350,8 @@ type Call struct {
 	options []Option
 }
 
-// With returns the kernel with options for its next tasks: label, priority, places, tokens. Accesses are the kernel's.
+// With returns the kernel with options for its next tasks: label, priority, places, tokens.
+// Accesses are the kernel's.
 func (k *Kernel) With(options ...Option) Call { return Call{k, options} }
 
 // Submit is Kernel.Submit with the options of c.
@@ -342,13 +359,14 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 	return c.kernel.submit(at, args, c.options)
 }
 
-// Submit submits a task that runs the kernel with args on a device that it may run on, after the tasks submitted before
-// that its accesses depend on. Slices and pointers are passed by reference: what the accesses name must not be touched
-// before the task is over (Runtime.Wait, WaitOn).
+// Submit submits a task that runs the kernel with args on a device that it may run on, after the
+// tasks submitted before that its accesses depend on. Slices and pointers are passed by reference:
+// what the accesses name must not be touched before the task is over (Runtime.Wait, WaitOn).
 //
-// Errors: the number and types of arguments, nil pointers that the kernel does not ask for, regions outside of slices, accesses that with
-// these arguments would leave their slice or region (a *codegen.AccessError), no device that may run it, tokens that can
-// never be had, a working set that fits no device; nothing has been written then.
+// Errors: the number and types of arguments, nil pointers that the kernel does not ask for, regions
+// outside of slices, accesses that with these arguments would leave their slice or region (a
+// *codegen.AccessError), no device that may run it, tokens that can never be had, a working set
+// that fits no device; nothing has been written then.
 func (k *Kernel) Submit(at Submitter, args ...any) (Task, error) { return k.submit(at, args, nil) }
 
 func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error) {
@@ -365,7 +383,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
-	if s.program() && s.rt.accelerators && !k.reduces {
+	if s.program() && s.rt.accelerators && !k.reduces && s.rt.world == nil {
 		return k.submitUnlocked(s, g, args, options)
 	}
 	r, err := s.begin(g, kernelBody)
@@ -383,6 +401,11 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err := r.blocksWorker(); err != nil {
 		return s.abort(r, r.refused(err))
 	}
+	if s.rt.world != nil && s.program() {
+		if here, err := s.placeInWorld(r); !here {
+			return s.abort(r, err)
+		}
+	}
 	t := s.commit(r)
 	if wait {
 		return t, t.Err()
@@ -390,7 +413,8 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	return t, nil
 }
 
-// submitUnlocked is submit for a task that several goroutines may describe at once, and that needs the lock of submission only once.
+// submitUnlocked is submit for a task that several goroutines may describe at once, and that needs
+// the lock of submission only once.
 func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option) (Task, error) {
 	s.rt.virtual.spend()
 	r, err := s.openUnlocked(k, g)
@@ -412,8 +436,8 @@ func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option
 	return t, err
 }
 
-// describe is describeKernel, for a task of the program without the lock of submission, which is had again afterwards: several
-// goroutines describe their tasks at once. Requires: submitting held.
+// describe is describeKernel, for a task of the program without the lock of submission, which is
+// had again afterwards: several goroutines describe their tasks at once. Requires: submitting held.
 func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, err error) {
 	if !s.program() || r.kernel.reduces {
 		return s.rt.describeKernel(r, args, options)
@@ -455,9 +479,10 @@ func (k *Kernel) badArg(i int, what string) error {
 	return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.params[i].name, Index: k.params[i].of, What: what}
 }
 
-// describeKernel fills r from the arguments and the directives of its kernel. wait says that its if clause is false: the
-// submitter does not go on before the task is over.
+// describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
+// clause is false: the submitter does not go on before the task is over.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
+	defer catchBug(r.kernel.name, &err)
 	r.merged = r.scope.merged.Load()
 	r.scratch = scratchPool.Get().(*submitScratch)
 	defer func() { scratchPool.Put(r.scratch); r.scratch = nil }()
@@ -484,7 +509,8 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	return wait, rt.placeKernel(r)
 }
 
-// refused says which kernel, and which task of it where that has a label, could not be submitted, and why.
+// refused says which kernel, and which task of it where that has a label, could not be submitted,
+// and why.
 func (r *record) refused(why error) error {
 	where := fmt.Sprintf("kernel %s", r.kernel.name)
 	if r.label != "" && r.label != r.kernel.name {
@@ -530,7 +556,8 @@ func (rt *Runtime) bind(r *record, args []any) error {
 	return nil
 }
 
-// bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter i.
+// bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
+// i.
 func (rt *Runtime) bindOne(r *record, i int, a devices.Arg, where memory) error {
 	p := &r.kernel.params[i]
 	if p.typ.Kind == ir.Pointer && where.base == nil && !p.nils {

@@ -9,13 +9,15 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file tells a kind of devices that this run has none of, which is no error, from one that nobody knows, which is a misspelt one:
-// a program written for GPUs runs on a laptop.
+// This file tells a kind of devices that this run has none of, which is no error, from one that
+// nobody knows, which is a misspelt one: a program written for GPUs runs on a laptop.
 
-// ownKinds are the kinds that have a name without a plug-in: those of the kernel language and the simulated one.
+// ownKinds are the kinds that have a name without a plug-in: those of the kernel language and the
+// simulated one.
 var ownKinds = []devices.Kind{devices.Acc, devices.SMP, "cuda", "opencl", "sim"}
 
-// checkKind returns an error for a kind that neither this module nor a plug-in that the program imports has.
+// checkKind returns an error for a kind that neither this module nor a plug-in that the program
+// imports has.
 func checkKind(what string, kind devices.Kind) error {
 	if slices.Contains(ownKinds, kind) {
 		return nil

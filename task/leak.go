@@ -8,7 +8,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// A LeakError says what a runtime still held when Close had waited for its tasks: our own mistake, and no failure of a task.
+// A LeakError says what a runtime still held when Close had waited for its tasks: our own mistake,
+// and no failure of a task.
 type LeakError struct {
 	Held []string
 }
@@ -17,8 +18,8 @@ func (e *LeakError) Error() string {
 	return "gompss: bug: task: close: still held: " + strings.Join(e.Held, "; ")
 }
 
-// leak returns a *LeakError when something is not back where it was before the first task. Requires: no task is in flight and
-// the workers have ended.
+// leak returns a *LeakError when something is not back where it was before the first task.
+// Requires: no task is in flight and the workers have ended.
 func (rt *Runtime) leak() error {
 	e := &LeakError{}
 	e.count("tasks in the window", rt.window.live())
@@ -102,7 +103,8 @@ func (rt *Runtime) leakOfPrivates(e *LeakError) {
 	e.count("private copies", n)
 }
 
-// leakOfMemory returns a *LeakError when accelerators hold memory. Requires: all buffers were dropped.
+// leakOfMemory returns a *LeakError when accelerators hold memory. Requires: all buffers were
+// dropped.
 func (rt *Runtime) leakOfMemory() error {
 	for _, s := range rt.spaces {
 		if s != devices.Host && rt.machine.Retired(s) != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// learned passes run times of kernels to policies that learn. Without such a policy no clock is read.
+// learned passes run times of kernels to policies that learn. Without such a policy no clock is
+// read.
 type learned struct {
 	on         bool
 	file       string
@@ -41,7 +42,8 @@ func (l *learned) load(file string) error {
 	return nil
 }
 
-// check returns an error if save could not write the file, before the program has learned for hours in vain.
+// check returns an error if save could not write the file, before the program has learned for hours
+// in vain.
 func (l *learned) check() error {
 	if l.file == "" || !l.on {
 		return nil
@@ -58,7 +60,8 @@ func (l *learned) create() (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(l.file), filepath.Base(l.file)+".*")
 }
 
-// save writes the file, which others may be reading: it is there as a whole or not at all. Requires: no task in flight.
+// save writes the file, which others may be reading: it is there as a whole or not at all.
+// Requires: no task in flight.
 func (l *learned) save() error {
 	if l.file == "" || !l.on {
 		return nil
@@ -81,7 +84,8 @@ func (l *learned) save() error {
 	return nil
 }
 
-// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those launched before.
+// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those
+// launched before.
 func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)

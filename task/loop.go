@@ -18,7 +18,8 @@ type LoopOption struct {
 	every        bool // option is there
 }
 
-// Grain makes every task of a loop run at least n iterations, and less than twice as many, where there are so many.
+// Grain makes every task of a loop run at least n iterations, and less than twice as many, where
+// there are so many.
 func Grain(n int) LoopOption { return LoopOption{grain: n} }
 
 // Tasks cuts a loop into n tasks, or as many as it has iterations if that is less.
@@ -30,15 +31,16 @@ func PerChunk(options func(lo, hi int) []Option) LoopOption { return LoopOption{
 // WithOptions gives all tasks of a loop an option, such as a label or a reduction.
 func WithOptions(o Option) LoopOption { return LoopOption{option: o, every: true} }
 
-// tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough for chunks of different length
-// to end together.
+// tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough
+// for chunks of different length to end together.
 const tasksPerWorker = 4
 
-// Taskloop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They are tasks like others: ordered
-// by their accesses, and only by those. A body that reduces into a variable (Reduce) gets at its copy with its scope (Private).
+// Taskloop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They
+// are tasks like others: ordered by their accesses, and only by those. A body that reduces into a
+// variable (Reduce) gets at its copy with its scope (Private).
 //
-// It returns the tasks in the order of their iterations. Errors: those of Go, and then the tasks returned have been submitted;
-// a grain or a number of tasks below 1, and both.
+// It returns the tasks in the order of their iterations. Errors: those of Go, and then the tasks
+// returned have been submitted; a grain or a number of tasks below 1, and both.
 func Taskloop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, options ...LoopOption) ([]Task, error) {
 	s, g, err := submitterOf("Loop", at)
 	if err != nil {
@@ -126,9 +128,10 @@ func (rt *Runtime) workerCount() int {
 	return rt.workers.Len()
 }
 
-// ParallelFor submits one task that runs body for the iterations lo to hi-1, which workers without other work share, in chunks of at
-// least grain iterations. The accesses are those of the whole loop. Iterations that have not begun when one fails do not run;
-// the errors and panics of those that have are the task's.
+// ParallelFor submits one task that runs body for the iterations lo to hi-1, which workers without
+// other work share, in chunks of at least grain iterations. The accesses are those of the whole
+// loop. Iterations that have not begun when one fails do not run; the errors and panics of those
+// that have are the task's.
 func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
 	s, g, err := submitterOf("Wide", at)
 	if err != nil {

@@ -16,9 +16,11 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only one in the package
-// that imports unsafe: it turns slices into addresses to find the buffer that they lie in, and mapped pages into
-// slices (operator.go does so for private copies). Addresses are compared, never written through; what they point at is kept alive by the buffer, while tasks use it.
+// memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only
+// one in the package that imports unsafe: it turns slices into addresses to find the buffer that
+// they lie in, and mapped pages into slices (operator.go does so for private copies). Addresses are
+// compared, never written through; what they point at is kept alive by the buffer, while tasks use
+// it.
 type memory struct {
 	base unsafe.Pointer
 	len  int64 // elements
@@ -92,14 +94,16 @@ type buffer struct {
 	shift uint8
 	use   atomic.Uint32 // inUse, unused, released or removed: see sweep.go
 	gone  atomic.Bool
-	// dropping means that a goroutine waits to drop it. Changed with the submission lock of the program held, or by the goroutine that set it.
+	// dropping means that a goroutine waits to drop it. Changed with the submission lock of the
+	// program held, or by the goroutine that set it.
 	dropping atomic.Bool
 	pages    []byte // of Alloc; nil for ordinary Go memory
 	owner    *Scope // where it was used first
 	copied   bool   // it is a private copy of a reduction
 
-	// grown is the buffer that this one has become a part of, nil for one of its own; moved says that its merge was submitted, and that new
-	// tasks use grown; parts are those that have become parts of this one, as long as they are used. See grow.go.
+	// grown is the buffer that this one has become a part of, nil for one of its own; moved says
+	// that its merge was submitted, and that new tasks use grown; parts are those that have become
+	// parts of this one, as long as they are used. See grow.go.
 	grown atomic.Pointer[buffer]
 	moved atomic.Bool
 	parts atomic.Pointer[[]*buffer]
@@ -131,10 +135,12 @@ func (b *buffer) hi() uintptr      { return b.end }
 // memory returns all of b, which is alive as long as the result.
 func (b *buffer) memory() memory { return memory{b.host.At(), b.len, b.len, b.elem} }
 
-// buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not changed.
+// buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not
+// changed.
 type buffers struct {
 	table atomic.Pointer[bufferTable]
-	// recent holds buffers that were found, by the page of the address that was looked for: most tasks use what others used.
+	// recent holds buffers that were found, by the page of the address that was looked for: most
+	// tasks use what others used.
 	recent [recentSize]atomic.Pointer[buffer]
 	mu     spin.Mutex
 	closed bool
@@ -153,7 +159,8 @@ type buffers struct {
 	sweepNow, sweepLater func()
 }
 
-// known is how many buffers of the program there are, and their size: private copies of reductions do not count.
+// known is how many buffers of the program there are, and their size: private copies of reductions
+// do not count.
 type known struct {
 	buffers int64
 	size    deps.Bytes
@@ -174,7 +181,8 @@ func (t *buffers) sum() known {
 	return t.known
 }
 
-// recentSize is how many buffers are found without a search: a power of 2. Submitting goroutines contend only where two buffers share an entry.
+// recentSize is how many buffers are found without a search: a power of 2. Submitting goroutines
+// contend only where two buffers share an entry.
 const (
 	recentBits = 10
 	recentSize = 1 << recentBits
@@ -200,8 +208,8 @@ func (t *buffers) forgetRecent(b *buffer) {
 	}
 }
 
-// A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is written when its buffer comes and goes, and
-// the caller knows that it is there.
+// A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is
+// written when its buffer comes and goes, and the caller knows that it is there.
 type bufferTable struct {
 	tree *addressTree[*buffer]
 	byID []atomic.Pointer[buffer] // nil for those that were forgotten, and for those to come
@@ -247,9 +255,11 @@ func (e *OverlapError) Error() string {
 		"memory of Alloc, is being given back, or tasks outside of this Scope use it: Register the whole slice before its parts are used", e.Lo, e.Hi, e.BufferLo, e.BufferHi)
 }
 
-// locate returns the buffer that m lies in and its first element there, registering the memory if it is new.
+// locate returns the buffer that m lies in and its first element there, registering the memory if
+// it is new.
 //
-// Cost: a search in a tree of the buffers, but for those found lately, and as many steps again to enter one. m must not be empty.
+// Cost: a search in a tree of the buffers, but for those found lately, and as many steps again to
+// enter one. m must not be empty.
 func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil && owner.program() {
 		return b, at, err
@@ -323,6 +333,9 @@ func (t *buffers) byID(id deps.BufferID) *buffer { return t.table.Load().byID[id
 // sizeOf returns the size of a buffer that is registered.
 func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.byID(id).size() }
 
+// sizeOfElement returns the bytes of an element of a buffer.
+func (t *buffers) sizeOfElement(id deps.BufferID) deps.Bytes { return t.byID(id).elem }
+
 // list returns the buffers by address.
 func (t *buffers) list() (out []*buffer) {
 	for s := range t.load().tree.all() {
@@ -340,8 +353,8 @@ func (t *buffers) load() bufferTable {
 
 var errNoSize = errors.New("elements without a size: there is nothing to order tasks by")
 
-// register makes [base, base+cap) of m a buffer, or a buffer around it and those that it overlaps. With pages the memory is ours, else it
-// is kept alive while tasks use it.
+// register makes [base, base+cap) of m a buffer, or a buffer around it and those that it overlaps.
+// With pages the memory is ours, else it is kept alive while tasks use it.
 func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -438,7 +451,8 @@ func (t *buffers) takeOut(b *buffer) bool {
 	return true
 }
 
-// free gives the memory of b back, which was removed. Nothing may use b any more, and its host copy must be valid.
+// free gives the memory of b back, which was removed. Nothing may use b any more, and its host copy
+// must be valid.
 func (t *buffers) free(b *buffer) error {
 	err := t.drop(b)
 	if err == nil {
@@ -454,8 +468,8 @@ func (t *buffers) free(b *buffer) error {
 	return err
 }
 
-// checkNoPointers returns an error when values of type t hold Go pointers, which must not lie outside the Go heap or move to
-// a device.
+// checkNoPointers returns an error when values of type t hold Go pointers, which must not lie
+// outside the Go heap or move to a device.
 func checkNoPointers(t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
@@ -474,27 +488,30 @@ func checkNoPointers(t reflect.Type) error {
 	return fmt.Errorf("type %s holds Go pointers", t)
 }
 
-// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of what the runtime knows of a type is how many of its bytes
-// have pointers among them. TestHoldsPointers compares the two; the type lives as long as the program.
+// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of what the
+// runtime knows of a type is how many of its bytes have pointers among them. TestHoldsPointers
+// compares the two; the type lives as long as the program.
 func holdsPointers[T any]() bool {
 	t := reflect.TypeFor[T]()
 	words := (*[2]*[2]uintptr)(unsafe.Pointer(&t)) // of the interface: its table, and the type
 	return words[1][1] != 0
 }
 
-// sliceOfPages returns the pages as n elements of T. It is safe because T holds no pointers, pages are aligned for
-// every type and n*sizeof(T) <= len(pages).
+// sliceOfPages returns the pages as n elements of T. It is safe because T holds no pointers, pages
+// are aligned for every type and n*sizeof(T) <= len(pages).
 func sliceOfPages[T any](pages []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
 }
 
-// pageAt returns the page of an address, which need not be there: it is only named to the system. size is a power of 2.
+// pageAt returns the page of an address, which need not be there: it is only named to the system.
+// size is a power of 2.
 func pageAt(at pointer, size uintptr) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(at, -int(uintptr(at)&(size-1)))), size)
 }
 
-// What follows reads package variables, to which a program has given pointers of their type (BindVariable): they have as many bytes as
-// that type, live for ever, and their own types say where addresses are in them.
+// What follows reads package variables, to which a program has given pointers of their type
+// (BindVariable): they have as many bytes as that type, live for ever, and their own types say
+// where addresses are in them.
 
 // variableBytes returns the memory of a variable, which must not be written.
 func variableBytes(at pointer, size deps.Bytes) []byte { return unsafe.Slice((*byte)(at), size) }
@@ -530,7 +547,8 @@ func memoryAt(at pointer, t *ir.Type) memory {
 	return m
 }
 
-// blobAddress returns where the bytes of an array or struct are, for vector code, which only reads them while the task runs.
+// blobAddress returns where the bytes of an array or struct are, for vector code, which only reads
+// them while the task runs.
 func blobAddress(blob []byte) pointer { return unsafe.Pointer(unsafe.SliceData(blob)) }
 
 // bytesOf returns a copy of the bytes of a value that holds no pointers.
@@ -556,7 +574,8 @@ func leavesAt(x any, leaves []ir.Leaf) []pointer {
 	return out
 }
 
-// argumentAt makes an Arg of the value of type t at a place; where is the memory of a slice or pointer, empty otherwise.
+// argumentAt makes an Arg of the value of type t at a place; where is the memory of a slice or
+// pointer, empty otherwise.
 func argumentAt(at pointer, t *ir.Type) (a devices.Arg, where memory) {
 	a.Type = t
 	switch {
@@ -570,8 +589,9 @@ func argumentAt(at pointer, t *ir.Type) (a devices.Arg, where memory) {
 	return a, where
 }
 
-// valueOfArg returns the argument that begins at i as a Go value of type t, and where the next one begins. It is safe for the reasons of
-// devices.SliceArg: the memory stays while the kernel runs and has room for Cap elements.
+// valueOfArg returns the argument that begins at i as a Go value of type t, and where the next one
+// begins. It is safe for the reasons of devices.SliceArg: the memory stays while the kernel runs
+// and has room for Cap elements.
 func valueOfArg(a *devices.Args, i int, t reflect.Type) (v reflect.Value, next int) {
 	if t.Kind() == reflect.Struct {
 		return devices.StructValue(a, i, t)

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// This file makes the errors of calls that a program must not make: each names the call and its line.
+// This file makes the errors of calls that a program must not make: each names the call and its
+// line.
 
 // A misuseError is a call that the program must not make.
 type misuseError struct {
@@ -31,13 +32,15 @@ func (e *misuseError) Error() string {
 
 func (e *misuseError) Unwrap() error { return e.why }
 
-// misuse returns the error of a call. It looks at the stack, and must be called below the function that the program has called.
+// misuse returns the error of a call. It looks at the stack, and must be called below the function
+// that the program has called.
 func misuse(call string, why error) error { return &misuseError{call, callerPos(), why} }
 
 // ownPackage is how runtime.Frame.Function begins for this package.
 var ownPackage = reflect.TypeFor[Runtime]().PkgPath() + "."
 
-// callerPos returns the line of the program that has called this package, and not that of a generated wrapper.
+// callerPos returns the line of the program that has called this package, and not that of a
+// generated wrapper.
 func callerPos() ir.Pos {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

@@ -12,12 +12,13 @@ import (
 
 // This file is how a task waits without keeping a worker, and how it ends after its children.
 
-// Wait waits until all children submitted so far are over, running them on this goroutine or letting others have the
-// worker meanwhile, and makes what the task accesses valid on the host: the body may use it again. It returns a
-// *FailedError for the children that failed since the last Wait; a failure that no Wait has told of makes the task fail.
+// Wait waits until all children submitted so far are over, running them on this goroutine or
+// letting others have the worker meanwhile, and makes what the task accesses valid on the host: the
+// body may use it again. It returns a *FailedError for the children that failed since the last
+// Wait; a failure that no Wait has told of makes the task fail.
 //
-// Errors: also that of ctx, and then the children go on; ErrInsideTask in the body of another task, such as a child, which would
-// wait for itself; ErrFinished when the body has returned.
+// Errors: also that of ctx, and then the children go on; ErrInsideTask in the body of another task,
+// such as a child, which would wait for itself; ErrFinished when the body has returned.
 func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	if !s.usable() {
 		return misuse("Scope.Wait", s.unusable())
@@ -31,7 +32,7 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	}
 	s.endReductions()
 	if err := s.waitChildren(o.ctx); err != nil {
-		return err
+		return s.rt.withStatus(err, 0)
 	}
 	if !o.keep {
 		if err = s.fetchToHost(); err != nil {
@@ -61,8 +62,9 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 	return nil
 }
 
-// waitOnce runs a child on this goroutine if the scheduler gives one. It may give something else: that goes to another
-// goroutine together with the worker, and this one sleeps until the children are over.
+// waitOnce runs a child on this goroutine if the scheduler gives one. It may give something else:
+// that goes to another goroutine together with the worker, and this one sleeps until the children
+// are over.
 func (s *Scope) waitOnce(ctx context.Context) {
 	if !s.lending.TryLock() { // another goroutine of the body has lent the worker
 		if s.childrenDone == nil {
@@ -97,12 +99,13 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	s.regain()
 }
 
-// holdsNoTokens reports whether children may run on the stack of the body: a wait there gives its own tokens back, but not
-// those of the tasks below it.
+// holdsNoTokens reports whether children may run on the stack of the body: a wait there gives its
+// own tokens back, but not those of the tasks below it.
 func (s *Scope) holdsNoTokens() bool { return len(s.owner.settings.tokens) == 0 }
 
-// runOnStack runs a child, and with more what comes after it as long as those are children, on the goroutine of the body: the
-// stack grows by one task for each nesting level. Requires: lending held.
+// runOnStack runs a child, and with more what comes after it as long as those are children, on the
+// goroutine of the body: the stack grows by one task for each nesting level. Requires: lending
+// held.
 func (s *Scope) runOnStack(next *record, more bool) {
 	worker := s.worker
 	s.above.Store(goroutine())
@@ -144,8 +147,9 @@ func (s *Scope) block(over func() bool, f func()) {
 	s.resumeCheck()
 }
 
-// aside calls f, which waits until over reports true for what other workers do for the body of r. The worker is lent meanwhile, but
-// the task stays in flight with its tokens: it goes on elsewhere. Requires: r has a detail, and its body is the caller.
+// aside calls f, which waits until over reports true for what other workers do for the body of r.
+// The worker is lent meanwhile, but the task stays in flight with its tokens: it goes on elsewhere.
+// Requires: r has a detail, and its body is the caller.
 func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	if r.inner == nil {
 		r.inner = newScope(r)
@@ -179,8 +183,8 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	s.regain()
 }
 
-// lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back: no task that waits holds
-// any. Requires: lending held.
+// lend gives the worker, and what it is to run next, to another goroutine. Tokens are given back:
+// no task that waits holds any. Requires: lending held.
 func (s *Scope) lend(next *record) {
 	spin.Perturb()
 	if s.resume == nil {
@@ -200,7 +204,8 @@ func (s *Scope) regain() {
 	s.rt.markBusy(s.owner)
 }
 
-// registerWaiter records that a goroutine waits for the children, and reports whether wakeWaiter will be called.
+// registerWaiter records that a goroutine waits for the children, and reports whether wakeWaiter
+// will be called.
 func (s *Scope) registerWaiter(how int32, ctx context.Context) bool {
 	spin.Perturb()
 	s.waiting.Store(how)
@@ -225,7 +230,8 @@ func (s *Scope) wakeWaiter() {
 	}
 }
 
-// childFinished counts a child out, or with holder a reason, and returns the task if it is over by that.
+// childFinished counts a child out, or with holder a reason, and returns the task if it is over by
+// that.
 func (s *Scope) childFinished(n int64) *record {
 	spin.Perturb()
 	left := s.pending.Add(-n)
@@ -238,7 +244,8 @@ func (s *Scope) childFinished(n int64) *record {
 	return nil
 }
 
-// end says that the body has returned: no more submissions. It returns the worker that the goroutine has.
+// end says that the body has returned: no more submissions. It returns the worker that the
+// goroutine has.
 func (s *Scope) end() int {
 	s.lending.Lock() // a goroutine of the body that still waits has the worker
 	defer s.lending.Unlock()
@@ -271,8 +278,8 @@ func (rt *Runtime) suspend(r *record) {
 	}
 }
 
-// wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for that stand in line as
-// ready tasks do, the others go first: they hold memory that ends with them.
+// wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for
+// that stand in line as ready tasks do, the others go first: they hold memory that ends with them.
 func (rt *Runtime) wantWorker(s *Scope) {
 	spin.Perturb()
 	r := s.owner
@@ -319,7 +326,8 @@ func (rt *Runtime) takeHandedOff() *record {
 	return r
 }
 
-// endBody ends the part of r that its body was, and returns what the worker should run next. ran says that the body has run.
+// endBody ends the part of r that its body was, and returns what the worker should run next. ran
+// says that the body has run.
 func (rt *Runtime) endBody(r *record, ran bool) (*record, int) {
 	spin.Perturb()
 	worker := r.inner.end()

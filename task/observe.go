@@ -14,14 +14,15 @@ import (
 	"github.com/gompss/gompss/trace/session"
 )
 
-// This file is what the observers of a runtime are told. rt.observer wants points, rt.recorder whole tasks; each is nil
-// when there is none, and then a point costs one comparison.
+// This file is what the observers of a runtime are told. rt.observer wants points, rt.recorder
+// whole tasks; each is nil when there is none, and then a point costs one comparison.
 //
-// With a recorder a task costs three looks at the clock: at its submission, its start and its end. A successor is ready when
-// the runtime has heard of the end of its last predecessor, and a CPU worker starts what it has chosen at once, so these moments
-// need no look of their own.
+// With a recorder a task costs three looks at the clock: at its submission, its start and its end.
+// A successor is ready when the runtime has heard of the end of its last predecessor, and a CPU
+// worker starts what it has chosen at once, so these moments need no look of their own.
 
-// observe sets the observers: that of the options, and the session that the options or the environment ask for.
+// observe sets the observers: that of the options, and the session that the options or the
+// environment ask for.
 func (rt *Runtime) observe(o *Options) error {
 	s, err := session.Open(orVariable(o.Trace, TraceVariable), orVariable(o.Dash, DashVariable), os.Stderr)
 	if err != nil {
@@ -58,7 +59,8 @@ func orVariable(value, name string) string {
 	return value
 }
 
-// fromVariable adds the name of the variable to an error of what orVariable may have taken from there.
+// fromVariable adds the name of the variable to an error of what orVariable may have taken from
+// there.
 func fromVariable(err error, value, name string) error {
 	if text := orVariable(value, name); value == "" && text != "" {
 		return fmt.Errorf("%s=%s: %w", name, text, err)
@@ -76,6 +78,9 @@ func (rt *Runtime) describe() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
 			Memory: of.Memory, Tokens: rt.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
+	}
+	for _, a := range rt.machine.Absent() {
+		m.Absent = append(m.Absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
 	}
 	rt.recorder.Open(m)
 	for _, p := range rt.machine.Phases() {
@@ -123,7 +128,8 @@ func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
 	}
 }
 
-// observeAccesses tells what task id touches and which tasks it waits for, once for each task. Requires: s.submitting held.
+// observeAccesses tells what task id touches and which tasks it waits for, once for each task.
+// Requires: s.submitting held.
 func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
 	if s.unreported && len(s.pendingAccesses)+len(preds) > 0 {
 		if b := s.brief; b == nil || !b.Pack(s.pendingAccesses, preds) {
@@ -133,7 +139,8 @@ func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID
 	s.unreported, s.pendingAccesses = false, nil
 }
 
-// observeReady tells that s waits for no task any more; by was the last one, nil when there was none.
+// observeReady tells that s waits for no task any more; by was the last one, nil when there was
+// none.
 func (rt *Runtime) observeReady(s, by *record) {
 	if o := rt.observer; o != nil {
 		o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: rt.now()})
@@ -173,8 +180,9 @@ func (rt *Runtime) released(r *record) time.Duration {
 	return r.trace.Release
 }
 
-// observeEagerStart reports that r, which was launched before its predecessors were finished, was ready when the last of them
-// was, and was chosen and launched then. An observer of points learns so now, and only of a task that was not skipped.
+// observeEagerStart reports that r, which was launched before its predecessors were finished, was
+// ready when the last of them was, and was chosen and launched then. An observer of points learns
+// so now, and only of a task that was not skipped.
 func (rt *Runtime) observeEagerStart(r *record, ran bool) {
 	x := &r.trace
 	x.Ready = max(x.Submit, x.Launch, r.lastPredecessor.at)
@@ -254,7 +262,8 @@ func (rt *Runtime) observeFetch(r *record) {
 	}
 }
 
-// observeEnd tells that the body of r is over, or that it cannot be run. On an accelerator its times are the device's.
+// observeEnd tells that the body of r is over, or that it cannot be run. On an accelerator its
+// times are the device's.
 func (rt *Runtime) observeEnd(r *record) {
 	if r.kind.waits() {
 		return
@@ -268,8 +277,9 @@ func (rt *Runtime) observeEnd(r *record) {
 		r.trace.Release = max(r.trace.Choice, r.trace.Start, rt.soon())
 		switch {
 		case accelerator && r.set.Began > 0:
-			// Two clocks are compared: what follows its predecessor on the device did not begin before that was over, and what the host
-			// has heard of is over, as those that wait for it are ready from then on.
+			// Two clocks are compared: what follows its predecessor on the device did not begin
+			// before that was over, and what the host has heard of is over, as those that wait for
+			// it are ready from then on.
 			r.trace.Start = min(max(r.set.Began, r.trace.Choice), r.trace.Release)
 			r.trace.End = min(max(r.set.Ended, r.trace.Start), r.trace.Release)
 		case r.trace.Start > 0 && !accelerator:
@@ -336,14 +346,16 @@ func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Durati
 	rt.observeAny(p)
 }
 
-// observePhase tells of what the runtime or the program did since began, and what memory was known then.
+// observePhase tells of what the runtime or the program did since began, and what memory was known
+// then.
 func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
 	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
 	rt.observeLearned(label == probe.PhaseClose)
 }
 
-// observeKernel tells what was decided for a kernel and why, or why it cannot run on accelerators. Finding that out takes milliseconds,
-// which no task waits for; Close does. onCPU says that CPU workers may run it.
+// observeKernel tells what was decided for a kernel and why, or why it cannot run on accelerators.
+// Finding that out takes milliseconds, which no task waits for; Close does. onCPU says that CPU
+// workers may run it.
 func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 	if rt.recorder == nil || k.ir == nil {
 		return
@@ -365,7 +377,8 @@ func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 // reportInterval is the least time between two reports of learned times.
 const reportInterval = 250 * time.Millisecond
 
-// observeLearned tells what the policy has learned, but for the end not more often than people can read.
+// observeLearned tells what the policy has learned, but for the end not more often than people can
+// read.
 func (rt *Runtime) observeLearned(end bool) {
 	if rt.recorder == nil || !rt.learned.on {
 		return
@@ -396,10 +409,12 @@ func (rt *Runtime) observeAny(p probe.Point) {
 	}
 }
 
-// watched reports whether there is an observer. A simple task calls it six times; without an observer tracing does nothing else.
+// watched reports whether there is an observer. A simple task calls it six times; without an
+// observer tracing does nothing else.
 func (rt *Runtime) watched() bool { return rt.hasObserver }
 
-// launchedEarly reports whether r was launched before its predecessors were finished, and is not finished itself.
+// launchedEarly reports whether r was launched before its predecessors were finished, and is not
+// finished itself.
 func (r *record) launchedEarly() bool {
 	return r.eagerState.Load() == r.id.Load()<<stateBits|eagerGranted
 }

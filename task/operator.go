@@ -12,11 +12,11 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file and memory.go are the ones that import unsafe: a private copy is memory of the size of its buffer, seen here as
-// elements of the type that the reduction was declared with.
+// This file and memory.go are the ones that import unsafe: a private copy is memory of the size of
+// its buffer, seen here as elements of the type that the reduction was declared with.
 
-// An Operator combines two values of a reduction into one. It must be associative and commutative up to what the program
-// accepts as the same result, and must not keep its arguments.
+// An Operator combines two values of a reduction into one. It must be associative and commutative
+// up to what the program accepts as the same result, and must not keep its arguments.
 type Operator[T any] struct {
 	name    string
 	neutral T
@@ -25,8 +25,9 @@ type Operator[T any] struct {
 	wrong   error // why it cannot be used
 }
 
-// NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold pointers: a task that reduces with such an
-// operator, or one without a function or a name, is refused.
+// NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold
+// pointers: a task that reduces with such an operator, or one without a function or a name, is
+// refused.
 func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operator[T] {
 	op := &Operator[T]{name: name, neutral: neutral, combine: combine}
 	op.key = op
@@ -48,7 +49,8 @@ type number interface {
 	integer | ~float32 | ~float64
 }
 
-// A builtinKey names an operator of the kernel language on one kind of elements, so that kernels and Go tasks go together.
+// A builtinKey names an operator of the kernel language on one kind of elements, so that kernels
+// and Go tasks go together.
 type builtinKey struct {
 	op   ir.Op
 	kind reflect.Kind

@@ -10,11 +10,11 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// An Option says something about a task: an access, a label, where it may run. Options are values; making and passing
-// them allocates nothing, but for Box and Reduce.
+// An Option says something about a task: an access, a label, where it may run. Options are values;
+// making and passing them allocates nothing, but for Box and Reduce.
 //
-// It is four words, which the compiler keeps in registers: a larger one would be written to memory and copied for every access of
-// every task. at and size are memory, at and n a text, n a number.
+// It is four words, which the compiler keeps in registers: a larger one would be written to memory
+// and copied for every access of every task. at and size are memory, at and n a text, n a number.
 type Option struct {
 	kind optionKind
 	at   pointer
@@ -69,12 +69,14 @@ const (
 	orderOnlyOption
 	untiedOption
 	costOption   // n is nanoseconds
+	rankOption   // n is the rank
 	originOption // n is where the function of the program begins
 )
 
 func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, memoryOf(x)) }
 
-// keepAccess is access in a mode in which a task reads and writes, so that Retry would have to put the elements back.
+// keepAccess is access in a mode in which a task reads and writes, so that Retry would have to put
+// the elements back.
 func keepAccess[T any](mode deps.Mode, m memory) Option {
 	o := accessTo(mode, m)
 	if holdsPointers[T]() {
@@ -93,30 +95,34 @@ func accessTo(mode deps.Mode, m memory) Option {
 // In says that the task reads x.
 func In[T any](x []T) Option { return access(deps.In, x) }
 
-// Out says that the task writes every element of x before anything else uses them; what it does not write is undefined
-// afterwards.
+// Out says that the task writes every element of x before anything else uses them; what it does not
+// write is undefined afterwards.
 func Out[T any](x []T) Option { return access(deps.Out, x) }
 
 // InOut says that the task reads and writes x. It is always safe.
 func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, memoryOf(x)) }
 
-// Concurrent says that the task updates x together with other tasks that say so, which may run at the same time and
-// order themselves, by atomic operations or by touching different elements. On the CPU a kernel with atomics is alone, as
-// neither its Go function nor its vector code makes them.
+// Concurrent says that the task updates x together with other tasks that say so, which may run at
+// the same time and order themselves, by atomic operations or by touching different elements. On
+// the CPU a kernel with atomics is alone, as neither its Go function nor its vector code makes
+// them.
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
-// Commutative says that the task updates x in any order with other tasks that say so, but not at the same time as one of
-// them. A task gets all its commutative accesses at once when it is ready, or waits without holding any.
+// Commutative says that the task updates x in any order with other tasks that say so, but not at
+// the same time as one of them. A task gets all its commutative accesses at once when it is ready,
+// or waits without holding any.
 func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, memoryOf(x)) }
 
-// Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so: each reduces into a private
-// copy (Private) that begins with the neutral element. The copies are combined, and with what x was before, when another
-// task accesses x otherwise, or somebody waits. Tasks with the same built-in operator, or the same *Operator, go together.
+// Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so:
+// each reduces into a private copy (Private) that begins with the neutral element. The copies are
+// combined, and with what x was before, when another task accesses x otherwise, or somebody waits.
+// Tasks with the same built-in operator, or the same *Operator, go together.
 func Reduce[T any](x []T, op *Operator[T]) Option {
 	return specialAccess(deps.Reduction, &special{memory: memoryOf(x), reducer: op.reducer()})
 }
 
-// One returns the variable that p points at as a slice of one element, for accesses: In(One(&x)). It is nil for nil.
+// One returns the variable that p points at as a slice of one element, for accesses: In(One(&x)).
+// It is nil for nil.
 func One[T any](p *T) []T {
 	if p == nil {
 		return nil
@@ -124,8 +130,8 @@ func One[T any](p *T) []T {
 	return unsafe.Slice(p, 1)
 }
 
-// Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a row-major array of the
-// given shape:
+// Box narrows an access to the box [lo[i], hi[i]) in each dimension i of its slice, read as a
+// row-major array of the given shape:
 //
 //	task.InOut(c).Box([]int{n, n}, []int{i, j}, []int{i + bs, j + bs})
 func (o Option) Box(shape, lo, hi []int) Option {
@@ -173,44 +179,50 @@ func (o *Option) reducer() *reducer {
 // Label names the task in errors and traces.
 func Label(text string) Option { return textOption(labelOption, text, 0) }
 
-// Priority lets tasks of higher n run first, under the policies that look at it (priority, locality).
+// Priority lets tasks of higher n run first, under the policies that look at it (priority,
+// locality).
 func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 
-// OnDevice restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all accelerators) or one device by its
-// name ("sim:2"). Several Ons add up.
+// OnDevice restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all
+// accelerators) or one device by its name ("sim:2"). Several Ons add up.
 func OnDevice(device string) Option { return textOption(placeOption, device, 0) }
 
-// Resources says how many of a kind's tokens the task holds while it runs there. It replaces what the kernel says of the
-// kind, which may be one that the run has no device of.
+// Resources says how many of a kind's tokens the task holds while it runs there. It replaces what
+// the kernel says of the kind, which may be one that the run has no device of.
 func Resources(kind devices.Kind, tokens int) Option {
 	return textOption(tokenOption, string(kind), tokens)
 }
 
-// If with false makes the submitting goroutine wait until the task has finished, as in a call: it runs in its order, and
-// where the body of a task submits it and nothing else is to come first, at once on the same goroutine. The error is the
-// task's. A body submits such tasks to its Scope: at the Runtime they are ErrInsideTask there.
+// If with false makes the submitting goroutine wait until the task has finished, as in a call: it
+// runs in its order, and where the body of a task submits it and nothing else is to come first, at
+// once on the same goroutine. The error is the task's. A body submits such tasks to its Scope: at
+// the Runtime they are ErrInsideTask there.
 func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)} }
 
-// Final with true does so for all tasks that the task submits, and those that they submit: for the depth from which on tasks
-// are too small to be spread.
+// Final with true does so for all tasks that the task submits, and those that they submit: for the
+// depth from which on tasks are too small to be spread.
 func Final(condition bool) Option { return Option{kind: finalOption, n: bit(condition)} }
 
-// Untied says that the task may go on with another worker after waiting. Every task may; the option is there for programs
-// that are carried over.
+// Untied says that the task may go on with another worker after waiting. Every task may; the option
+// is there for programs that are carried over.
 func Untied() Option { return Option{kind: untiedOption} }
 
-// Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it writes only is written again,
-// and what it also reads is put back as it was before: elements that hold no Go pointers. A task that has submitted others is not run
-// again. Tasks with concurrent accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the host first, where that does
-// not have it; the next run is elsewhere, if the task may run elsewhere.
+// Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it
+// writes only is written again, and what it also reads is put back as it was before: elements that
+// hold no Go pointers. A task that has submitted others is not run again. Tasks with concurrent
+// accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the
+// host first, where that does not have it; the next run is elsewhere, if the task may run
+// elsewhere.
 func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 
-// NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs, nor say that it has
-// written them. On WaitOn it waits for the tasks and leaves the data where they are.
+// NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs,
+// nor say that it has written them. On WaitOn it waits for the tasks and leaves the data where they
+// are.
 func NoCopyDeps() Option { return Option{kind: orderOnlyOption} }
 
-// HostCost is how long the task takes on a CPU worker in a virtual time: the accelerators' clock=virtual. Without it, that is what their
-// hostspeed makes of the memory that the task accesses: no time, where that is not given either. Else it means nothing.
+// HostCost is how long the task takes on a CPU worker in a virtual time: the accelerators'
+// clock=virtual. Without it, that is what their hostspeed makes of the memory that the task
+// accesses: no time, where that is not given either. Else it means nothing.
 func HostCost(cost time.Duration) Option { return Option{kind: costOption, n: int64(cost)} }
 
 func bit(b bool) int64 {

@@ -10,14 +10,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// This file finds the line of a Go function that failed. A task keeps nothing for it: the function knows where it was written.
+// This file finds the line of a Go function that failed. A task keeps nothing for it: the function
+// knows where it was written.
 
-// originOf is the option that names the function of the program where the body of a task is one of ours that calls it.
+// originOf is the option that names the function of the program where the body of a task is one of
+// ours that calls it.
 func originOf(f any) Option {
 	return Option{kind: originOption, n: int64(reflect.ValueOf(f).Pointer())}
 }
 
-// position returns where the body of r is written: the line of its directive for a kernel, that of the function else.
+// position returns where the body of r is written: the line of its directive for a kernel, that of
+// the function else.
 func (r *record) position() ir.Pos {
 	if pc := r.function(); pc != 0 {
 		return positionOf(pc)
@@ -42,7 +45,8 @@ func (r *record) function() uintptr {
 	return 0
 }
 
-// errorLabel returns the label of the error of r. A method value has no line: there it has the name of the method.
+// errorLabel returns the label of the error of r. A method value has no line: there it has the name
+// of the method.
 func (r *record) errorLabel() string {
 	name := r.name()
 	if pc := r.function(); name == unlabelled && pc != 0 && positionOf(pc) == (ir.Pos{}) {
@@ -51,7 +55,8 @@ func (r *record) errorLabel() string {
 	return name
 }
 
-// title is what errors of a submission call r: its name, and the line of the function of a Go task without a label.
+// title is what errors of a submission call r: its name, and the line of the function of a Go task
+// without a label.
 func (r *record) title() string { return titleOf(r.errorLabel(), r.position()) }
 
 // titleOf adds the line of its function to the label of a task that has none of its own.
@@ -83,7 +88,8 @@ func (s *step) position() ir.Pos {
 	return ir.Pos{}
 }
 
-// positionOf returns the line of the function at pc; none for a method value, which the compiler wraps.
+// positionOf returns the line of the function at pc; none for a method value, which the compiler
+// wraps.
 func positionOf(pc uintptr) ir.Pos {
 	f := runtime.FuncForPC(pc)
 	if f == nil {

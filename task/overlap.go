@@ -6,10 +6,11 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file refuses arguments that overlap where iterations of a loop that is declared parallel would conflict.
+// This file refuses arguments that overlap where iterations of a loop that is declared parallel
+// would conflict.
 
-// overlaps checks the arguments of r for its kernel and all versions of it. Cost: a comparison of buffers for each pair of parameters
-// that a loop touches together, where they do not overlap.
+// overlaps checks the arguments of r for its kernel and all versions of it. Cost: a comparison of
+// buffers for each pair of parameters that a loop touches together, where they do not overlap.
 func (r *record) overlaps() error {
 	if err := r.overlapsIn(r.kernel); err != nil {
 		return err

@@ -4,8 +4,8 @@ package task
 
 import "errors"
 
-// mapPages returns size bytes of zeroed memory. Where there is no mmap it is ordinary Go memory, which the buffer keeps
-// alive; large allocations of Go are aligned to pages.
+// mapPages returns size bytes of zeroed memory. Where there is no mmap it is ordinary Go memory,
+// which the buffer keeps alive; large allocations of Go are aligned to pages.
 func mapPages(size int) ([]byte, error) {
 	const page = 64 << 10
 	return make([]byte, max(size, page))[:size], nil

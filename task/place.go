@@ -74,7 +74,8 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 	return v
 }
 
-// versionAt returns the first other version of k that names the kind of a place and can run there, nil if there is none.
+// versionAt returns the first other version of k that names the kind of a place and can run there,
+// nil if there is none.
 func (rt *Runtime) versionAt(k *Kernel, p int, d devices.Device) *Kernel {
 	for _, v := range k.versions {
 		if rt.variantAt(v, p, d) == nil {
@@ -182,8 +183,8 @@ func (r *record) nameLargest(err error) error {
 	return err
 }
 
-// largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that fits, no caller needs to
-// count granules.
+// largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that
+// fits, no caller needs to count granules.
 func (rt *Runtime) largestSet(r *record) deps.Bytes {
 	var sum deps.Bytes
 	for i, a := range r.data() {

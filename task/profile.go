@@ -7,10 +7,11 @@ import (
 	"sync"
 )
 
-// A profile is the labels under which the bodies of tasks run on CPU workers, made once for each name.
+// A profile is the labels under which the bodies of tasks run on CPU workers, made once for each
+// name.
 //
-// "go tool pprof -tagfocus task=Forces" then shows what belongs to one kernel. While Go's execution tracer is on, each body is a
-// region of its own too.
+// "go tool pprof -tagfocus task=Forces" then shows what belongs to one kernel. While Go's execution
+// tracer is on, each body is a region of its own too.
 type profile struct {
 	on     bool
 	labels sync.Map // string to context.Context

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has lain since it was given back: a slice
-// of it says nothing of that. It is looked at when memory is registered, not when it is found.
+// allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has
+// lain since it was given back: a slice of it says nothing of that. It is looked at when memory is
+// registered, not when it is found.
 var allocated allocations
 
 // allocations are stretches of addresses by their owner, nil for those that were given back.
@@ -60,8 +61,8 @@ func (a *allocations) forget() {
 	a.freed = 0
 }
 
-// check returns an error when m, which is no part of a buffer of t, is memory of Alloc: of another runtime, or given back and not in use
-// again for something else.
+// check returns an error when m, which is no part of a buffer of t, is memory of Alloc: of another
+// runtime, or given back and not in use again for something else.
 func (a *allocations) check(m memory, t *buffers) error {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
 	a.mu.Lock()

@@ -14,17 +14,19 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A record is a task while it is in flight. Records are recycled: a holder outside the engine keeps the id with it
-// and asks whether they still belong together.
+// A record is a task while it is in flight. Records are recycled: a holder outside the engine keeps
+// the id with it and asks whether they still belong together.
 //
-// Ownership: until the task is ready its fields belong to the goroutine that submits it, from then on to
-// the goroutine that runs it. poison, id and done are shared.
+// Ownership: until the task is ready its fields belong to the goroutine that submits it, from then
+// on to the goroutine that runs it. poison, id and done are shared.
 //
-// Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in its detail.
+// Millions may be pending, so a record is 256 bytes at most, and what most tasks do not need is in
+// its detail.
 //
-// It is four cache lines, in the order of the fields. The first one is the same for all plain tasks, and only written where something
-// changes in it, so all processors keep it. The next two belong to the submitting goroutine; see deps.Node. The last one belongs to the worker that runs the
-// task and comes back.
+// It is four cache lines, in the order of the fields. The first one is the same for all plain
+// tasks, and only written where something changes in it, so all processors keep it. The next two
+// belong to the submitting goroutine; see deps.Node. The last one belongs to the worker that runs
+// the task and comes back.
 type record struct {
 	*detail
 	scope  *Scope // where it was submitted; stays
@@ -44,8 +46,9 @@ type record struct {
 	link *record // in lists that one goroutine owns
 }
 
-// A detail is the part of a record that plain Go tasks of the program with nothing but accesses do without: all of those have
-// that of Runtime.none, which is for reading only. A writer of a field of a record that may be one of them calls need before.
+// A detail is the part of a record that plain Go tasks of the program with nothing but accesses do
+// without: all of those have that of Runtime.none, which is for reading only. A writer of a field
+// of a record that may be one of them calls need before.
 type detail struct {
 	rt   *Runtime
 	next *detail // in the free list
@@ -67,6 +70,7 @@ type detail struct {
 	final             bool            // so do its children
 	retries           int             // how often it may still run again after a failure
 	tries             int             // how often it has failed and was run again
+	rank              int32           // 1 + where OnRank puts it, 0 where nothing does
 	cost              hostCost        // in a virtual time
 	stopped           bool            // its trial took too long, and counts for nothing
 	orderOnly         bool            // accesses order it, and moved is what is copied for it
@@ -111,7 +115,8 @@ type detail struct {
 	outcome         error           // of the kernel
 }
 
-// need gives r a detail of its own, before a field of it is written. Requires: the submitting of its home held.
+// need gives r a detail of its own, before a field of it is written. Requires: the submitting of
+// its home held.
 func (r *record) need() *detail {
 	rt := r.rt
 	if r.detail == rt.none {
@@ -136,7 +141,8 @@ func (rt *Runtime) checkNone() {
 	}
 }
 
-// declared returns the accesses of a task that is being submitted. Requires: the submitting of its home held.
+// declared returns the accesses of a task that is being submitted. Requires: the submitting of its
+// home held.
 func (r *record) declared() *[]deps.Access {
 	if r.detail == r.rt.none {
 		return &r.scope.declared
@@ -239,7 +245,7 @@ func (d *detail) clear() {
 		d.replayRun.release()
 		d.replayRun = nil
 	}
-	d.cost = hostCost{}
+	d.cost, d.rank = hostCost{}, 0
 	d.undeferred, d.final, d.retries, d.tries, d.orderOnly, d.ignoresFailures, d.copyAccesses = false, false, 0, 0, false, false, d.copyAccesses[:0]
 	clear(d.uses)
 	d.sharedRegions = d.sharedRegions[:0]

@@ -8,9 +8,9 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a kernel, or a function that was
-// generated for one, submits to it as to a Runtime, and so do Taskloop, ParallelFor, GoValue and the tasks of a Group; the Task that they return is
-// no task.
+// A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a
+// kernel, or a function that was generated for one, submits to it as to a Runtime, and so do
+// Taskloop, ParallelFor, GoValue and the tasks of a Group; the Task that they return is no task.
 type Recorder struct {
 	rt       *Runtime
 	it       *Iteration
@@ -86,7 +86,8 @@ func (r *Recorder) check() error {
 	return r.err
 }
 
-// goStep records a task that runs body, or nested with a scope. With value the program uses the handle of the task.
+// goStep records a task that runs body, or nested with a scope. With value the program uses the
+// handle of the task.
 func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group, options []Option, value bool) error {
 	if err := r.check(); err != nil {
 		return err
@@ -176,8 +177,8 @@ func (r *Recorder) take(d *taskTemplate, g *Group) error {
 	return r.addDescribed(d)
 }
 
-// expected returns the step of the old iteration that comes next, nil at the end. Steps that the program did not submit itself are left out: they follow from
-// the others.
+// expected returns the step of the old iteration that comes next, nil at the end. Steps that the
+// program did not submit itself are left out: they follow from the others.
 func (r *Recorder) expected() *step {
 	for r.at < len(r.old.steps) && r.old.steps[r.at].combines != nil {
 		r.at++
@@ -239,10 +240,12 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 	return r.addStep(s, accesses)
 }
 
-// wantsTasks reports whether steps that are functions alone become tasks too: for data that move, and to be looked at one by one.
+// wantsTasks reports whether steps that are functions alone become tasks too: for data that move,
+// and to be looked at one by one.
 func (rt *Runtime) wantsTasks() bool { return rt.accelerators || rt.check }
 
-// serializeCommutative gives commutative accesses the recorded order, which is one of those allowed.
+// serializeCommutative gives commutative accesses the recorded order, which is one of those
+// allowed.
 func serializeCommutative(accesses []deps.Access) {
 	for i := range accesses {
 		if accesses[i].Mode == deps.Commutative {
@@ -260,7 +263,8 @@ func serializeReductions(accesses []deps.Access) {
 	}
 }
 
-// addStep appends a step that was asked for, behind those that combine the reductions that it meets.
+// addStep appends a step that was asked for, behind those that combine the reductions that it
+// meets.
 func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	r.followGrowth()
 	if r.fresh.hold == nil {
@@ -279,8 +283,8 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	return nil
 }
 
-// append appends a step, with the edges that its accesses say and the one from what all later steps come after. Edges to it may be there
-// from index since on.
+// append appends a step, with the edges that its accesses say and the one from what all later steps
+// come after. Edges to it may be there from index since on.
 func (r *Recorder) append(s step, accesses []deps.Access, since int) {
 	if r.graph == nil {
 		r.graph = &deps.Domain{Edges: r.noteEdges}
@@ -307,7 +311,8 @@ func (r *Recorder) noteEdges(succ deps.TaskID, preds []deps.TaskID) {
 	}
 }
 
-// followGrowth makes the steps so far use the buffers that theirs have become parts of, if some have.
+// followGrowth makes the steps so far use the buffers that theirs have become parts of, if some
+// have.
 func (r *Recorder) followGrowth() {
 	now := r.rt.root.merged.Load()
 	if now == r.merged {
@@ -421,8 +426,8 @@ func (r *Recorder) addWait(g *Group) {
 	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, undeferred: true}, nil, since)
 }
 
-// keep adds the buffers of a step to those of its recording. It is called while the step is recorded: afterwards they may be gone, and
-// their ids those of others.
+// keep adds the buffers of a step to those of its recording. It is called while the step is
+// recorded: afterwards they may be gone, and their ids those of others.
 func (rt *Runtime) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*buffer, error) {
 	table := rt.buffers.load()
 	for _, a := range accesses {

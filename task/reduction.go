@@ -15,14 +15,16 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file is reductions: tasks that reduce into the same elements with the same operator run together, each on a private
-// copy, and a task of ours combines the copies before the first other access.
+// This file is reductions: tasks that reduce into the same elements with the same operator run
+// together, each on a private copy, and a task of ours combines the copies before the first other
+// access.
 //
-// A private copy is a buffer of its own, of the size and layout of the one that it stands for, so that kernels index it as
-// they do the other, and the directory, transfers and eviction treat it as any buffer. A task takes a free copy of the
-// address space where it runs when it starts, or a new one, and gives it back when it ends: there are as many copies as
-// tasks of the reduction that run at once. Of a copy only those elements count that some task was to reduce into; they are
-// set to the neutral element when the first such task takes the copy.
+// A private copy is a buffer of its own, of the size and layout of the one that it stands for, so
+// that kernels index it as they do the other, and the directory, transfers and eviction treat it as
+// any buffer. A task takes a free copy of the address space where it runs when it starts, or a new
+// one, and gives it back when it ends: there are as many copies as tasks of the reduction that run
+// at once. Of a copy only those elements count that some task was to reduce into; they are set to
+// the neutral element when the first such task takes the copy.
 
 // A reduction is a group of tasks that reduce into regions that hang together.
 type reduction struct {
@@ -74,7 +76,8 @@ func (rt *Runtime) reductionID(op *reducer) deps.ReductionID {
 	return id
 }
 
-// addReduction notes that access i of r is a reduction with op, through parameter param of its kernel.
+// addReduction notes that access i of r is a reduction with op, through parameter param of its
+// kernel.
 func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer) {
 	r.accesses[i].Op = rt.reductionID(op)
 	r.uses = append(r.uses, reductionUse{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
@@ -82,7 +85,8 @@ func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer)
 
 var errReducedElsewhere = errors.New("the same elements are also accessed otherwise by the task")
 
-// checkReductions refuses what private copies cannot do. It comes before accesses are merged, which reductions are not.
+// checkReductions refuses what private copies cannot do. It comes before accesses are merged, which
+// reductions are not.
 func (r *record) checkReductions() error {
 	for _, u := range r.uses {
 		a := &r.accesses[u.access]
@@ -95,7 +99,8 @@ func (r *record) checkReductions() error {
 	return nil
 }
 
-// joinReductions puts the reductions of r, which is being submitted, into the open groups of s. Requires: submitting held.
+// joinReductions puts the reductions of r, which is being submitted, into the open groups of s.
+// Requires: submitting held.
 func (s *Scope) joinReductions(r *record) {
 	for i := range r.uses {
 		u := &r.uses[i]
@@ -137,8 +142,8 @@ func (rt *Runtime) joinGroups(g, o *reduction) {
 	rt.reducing.Unlock()
 }
 
-// closeReductions submits the combination of every open reduction that an access of r meets, and is no part of; all of
-// them when r is nil. Requires: submitting held.
+// closeReductions submits the combination of every open reduction that an access of r meets, and is
+// no part of; all of them when r is nil. Requires: submitting held.
 func (s *Scope) closeReductions(r *record, ready *recordList) {
 	if len(s.reductions) == 0 {
 		return
@@ -188,7 +193,8 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	s.commitLocked(c, ready)
 }
 
-// bindPrivates makes the reductions of r, which starts in a space, work. It reports false when r has failed by that.
+// bindPrivates makes the reductions of r, which starts in a space, work. It reports false when r
+// has failed by that.
 func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
 	if len(r.uses) == 0 {
 		return true
@@ -224,7 +230,8 @@ func (rt *Runtime) takePrivates(r *record, space devices.SpaceID) error {
 	return nil
 }
 
-// init sets those elements of r to the neutral element that no task has used yet in c: they are on the host alone.
+// init sets those elements of r to the neutral element that no task has used yet in c: they are on
+// the host alone.
 func (g *reduction) init(c *privateCopy, r deps.Region) {
 	var missing deps.Set
 	missing.Add(r)
@@ -307,11 +314,12 @@ func (rt *Runtime) addPrivates(r *record) {
 	}
 }
 
-// combinesUnscheduled reports whether combinations run beside the scheduler, as the machine has no CPU workers.
+// combinesUnscheduled reports whether combinations run beside the scheduler, as the machine has no
+// CPU workers.
 func (rt *Runtime) combinesUnscheduled() bool { return rt.host < 0 }
 
-// startCombination brings the copies that r combines to the host, and combines them on a goroutine of its own: the callback of a driver, by
-// which they arrive, must not be kept.
+// startCombination brings the copies that r combines to the host, and combines them on a goroutine
+// of its own: the callback of a driver, by which they arrive, must not be kept.
 func (rt *Runtime) startCombination(r *record) {
 	rt.bindPrivates(r, devices.Host)
 	r.worker = smp.None
@@ -328,7 +336,8 @@ func (rt *Runtime) startCombination(r *record) {
 	}
 }
 
-// runCombination runs a combination whose copies have arrived on the host, unless they have not, and ends it.
+// runCombination runs a combination whose copies have arrived on the host, unless they have not,
+// and ends it.
 func (rt *Runtime) runCombination(r *record) {
 	defer func() {
 		if r.err != nil {
@@ -356,8 +365,8 @@ func (rt *Runtime) combine(r *record) {
 // keptPrivates is how many private copies of one size are kept for later reductions.
 const keptPrivates = 16
 
-// dropPrivates gives up the copies of a combination that is over, or was skipped. Those that never left the host are kept
-// for others.
+// dropPrivates gives up the copies of a combination that is over, or was skipped. Those that never
+// left the host are kept for others.
 func (rt *Runtime) dropPrivates(g *reduction) {
 	var gone []*buffer
 	rt.reducing.Lock()
@@ -391,9 +400,10 @@ func (rt *Runtime) noteLeak(err error) {
 	rt.failing.Unlock()
 }
 
-// Private returns the part of the task's private copy that stands for x, which the task of s declared with Reduce: all of it,
-// or a part; of a box, the elements from its first to its last. The body reduces into it; its values mean nothing else. Where
-// several of the task's reductions are around x, it is that of the smallest. It panics when the task has not declared x.
+// Private returns the part of the task's private copy that stands for x, which the task of s
+// declared with Reduce: all of it, or a part; of a box, the elements from its first to its last.
+// The body reduces into it; its values mean nothing else. Where several of the task's reductions
+// are around x, it is that of the smallest. It panics when the task has not declared x.
 func Private[T any](s *Scope, x []T) []T {
 	if len(x) == 0 {
 		return x

@@ -11,21 +11,26 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those that are idle.
+// A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those
+// that are idle.
 //
-// A step counts its predecessors that are over. It is run when all are: replays with an even number count down to 0, the others
-// up again, so that nothing has to be reset. The worker that makes a step ready runs it next, without a queue; of several ready steps the
-// others go into the queue of the worker, from which idle workers take half.
+// A step counts its predecessors that are over. It is run when all are: replays with an even number
+// count down to 0, the others up again, so that nothing has to be reset. The worker that makes a
+// step ready runs it next, without a queue; of several ready steps the others go into the queue of
+// the worker, from which idle workers take half.
 type replay struct {
 	it      *Iteration
 	ctx     context.Context // of the steps of this replay
 	countUp bool
 	pending []atomic.Int32
 	total   int64
+	deques  []deque
+	_       line128 // each step reads the fields above
 
-	roots      atomic.Int64 // handed out
-	completed  atomic.Int64 // steps; told by workers that run out of work
-	deques     []deque
+	roots     atomic.Int64 // handed out
+	completed atomic.Int64 // steps; told by workers that run out of work
+	_         line128
+
 	freeDeques []*deque // without a worker; the first deque is the owner's
 	dequesMu   spin.Mutex
 	owner      *record     // the task that this replay is
@@ -38,14 +43,17 @@ type replay struct {
 	failed     FailedError
 }
 
-// A deque is what one worker has before it.
+// A deque is what one worker has before it. Idle workers poll queued and roots, which have a cache
+// line to themselves.
 type deque struct {
-	queued    atomic.Int32
+	queued atomic.Int32
+	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
+	_      line128
+
 	mu        spin.Mutex
 	steps     []int32
-	roots     atomic.Uint64 // those that are left of what was taken at once: see packRoots
-	completed int64         // belongs to the worker alone
-	_         [64]byte
+	completed int64 // belongs to the worker alone
+	_         line128
 }
 
 // prepare makes r ready for the steps of it.
@@ -61,7 +69,8 @@ func (r *replay) prepare(it *Iteration) {
 	}
 }
 
-// packRoots makes roots lo to hi-1 the one number that a deque keeps: its worker takes the first, an idle worker the later half.
+// packRoots makes roots lo to hi-1 the one number that a deque keeps: its worker takes the first,
+// an idle worker the later half.
 func packRoots(lo, hi int64) uint64 { return uint64(hi)<<32 | uint64(lo) }
 
 func unpackRoots(s uint64) (lo, hi int64) { return int64(s & (1<<32 - 1)), int64(s >> 32) }
@@ -94,8 +103,8 @@ func (r *replay) result() error {
 // aside is smp.Aside.
 func (r *replay) aside(over func() bool, f func()) { r.it.rt.aside(r.owner, over, f) }
 
-// runOwner works until all steps are over. While others run the last of them, or those that others wait for, the worker is lent: a step may
-// wait for a task that has no other worker.
+// runOwner works until all steps are over. While others run the last of them, or those that others
+// wait for, the worker is lent: a step may wait for a task that has no other worker.
 func (r *replay) runOwner() {
 	d := &r.deques[0]
 	defer func() {
@@ -364,7 +373,8 @@ func (r *replay) arrive(i int32) bool {
 	return r.pending[i].Add(-1) == 0
 }
 
-// call runs the body of a step. A panic in it is its error. When it ends the goroutine the step is ended on the way out.
+// call runs the body of a step. A panic in it is its error. When it ends the goroutine the step is
+// ended on the way out.
 func (r *replay) call(d *deque, i int32, s *step) (err error) {
 	ended := false
 	defer func() {

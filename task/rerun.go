@@ -12,10 +12,12 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file replays iterations whose steps are more than functions for CPU workers: kernels, on any device, tasks with children, and
-// all iterations on a machine with accelerators. The iteration is a task without a body; its steps are submitted as children of it,
-// as what was made of them when they were recorded, each behind the steps that it comes after by the recorded edges. From there on
-// they are tasks as others are: the scheduler gives each a place, data are moved and kernels put behind each other on their devices.
+// This file replays iterations whose steps are more than functions for CPU workers: kernels, on any
+// device, tasks with children, and all iterations on a machine with accelerators. The iteration is
+// a task without a body; its steps are submitted as children of it, as what was made of them when
+// they were recorded, each behind the steps that it comes after by the recorded edges. From there
+// on they are tasks as others are: the scheduler gives each a place, data are moved and kernels put
+// behind each other on their devices.
 
 // A graphReplay is one replay of such an iteration.
 type graphReplay struct {
@@ -27,8 +29,9 @@ type graphReplay struct {
 	preds  []deps.Ref      // of the step that is being submitted
 }
 
-// A taskTemplate is a task with its arguments and clauses, as it is when it has been described and before it is submitted: a kernel, or a Go
-// function for which accesses and a label are not all that is said.
+// A taskTemplate is a task with its arguments and clauses, as it is when it has been described and
+// before it is submitted: a kernel, or a Go function for which accesses and a label are not all
+// that is said.
 type taskTemplate struct {
 	kernel  *Kernel
 	body    func() error
@@ -106,7 +109,8 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 	return d, err
 }
 
-// takeGrown is take for a record of the program that was only described: it is given back. Buffers that have grown by that are merged.
+// takeGrown is take for a record of the program that was only described: it is given back. Buffers
+// that have grown by that are merged.
 func (d *taskTemplate) takeGrown(r *record, wait bool) error {
 	var ready recordList
 	s, rt := r.scope, r.rt
@@ -165,8 +169,8 @@ func (d *taskTemplate) dynamic() bool {
 	})
 }
 
-// rebind takes the values of Args that are arguments of kernels over. Where a step then accesses something else, the iteration is
-// recorded anew.
+// rebind takes the values of Args that are arguments of kernels over. Where a step then accesses
+// something else, the iteration is recorded anew.
 func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {

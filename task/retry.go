@@ -10,14 +10,15 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is how a task that failed runs again. It may when no other task can observe that it has run before: what it only writes is
-// written again, and what it also reads is put back. No other task can have seen what it wrote, as its successors wait.
+// This file is how a task that failed runs again. It may when no other task can observe that it has
+// run before: what it only writes is written again, and what it also reads is put back. No other
+// task can have seen what it wrote, as its successors wait.
 
 // errNoRetry says why a task cannot be run again.
 var errNoRetry = errors.New("retry: what a concurrent access has written cannot be put back: other tasks write it too")
 
-// checkRetry refuses a task that may run again although it could be seen that it has run. options are those with its accesses, if it is no
-// kernel.
+// checkRetry refuses a task that may run again although it could be seen that it has run. options
+// are those with its accesses, if it is no kernel.
 func (r *record) checkRetry(options []Option) error {
 	if r.retries == 0 {
 		return nil
@@ -28,8 +29,8 @@ func (r *record) checkRetry(options []Option) error {
 	return canRestore(options)
 }
 
-// canRestore returns an error when a task that may run again reads and writes elements that hold Go pointers: what is kept of those
-// would not keep alive what they point at, nor that as it was.
+// canRestore returns an error when a task that may run again reads and writes elements that hold Go
+// pointers: what is kept of those would not keep alive what they point at, nor that as it was.
 func canRestore(options []Option) error {
 	for i := range options {
 		if o := &options[i]; o.isAccess() && o.kind&pointerBit != 0 {
@@ -39,7 +40,8 @@ func canRestore(options []Option) error {
 	return nil
 }
 
-// errNotAgain says why a kernel that failed on an accelerator was not run again although the program asked for it.
+// errNotAgain says why a kernel that failed on an accelerator was not run again although the
+// program asked for it.
 var errNotAgain = errors.New("not run again: what it also reads is not as it was before")
 
 // A saved is what a region held before a task ran.
@@ -65,14 +67,16 @@ func (rt *Runtime) runRetrying(r *record) {
 	}
 }
 
-// isViolation reports whether a task has written what it had no right to: that is not put back, so it must not run on it again.
+// isViolation reports whether a task has written what it had no right to: that is not put back, so
+// it must not run on it again.
 func isViolation(e *Error) bool {
 	var v *ViolationError
 	return errors.As(e, &v)
 }
 
-// leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there. The next run is on the worker that this
-// one has now: a goroutine that has waited may have another than before.
+// leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there.
+// The next run is on the worker that this one has now: a goroutine that has waited may have another
+// than before.
 func (rt *Runtime) leaveScope(r *record) bool {
 	if r.inner == nil {
 		return true
@@ -87,8 +91,8 @@ func (rt *Runtime) leaveScope(r *record) bool {
 	return true
 }
 
-// save keeps what the task may change although it reads it. It is not the task's turn yet: what is closed for the body whose turn it is
-// may be just that.
+// save keeps what the task may change although it reads it. It is not the task's turn yet: what is
+// closed for the body whose turn it is may be just that.
 func (rt *Runtime) save(r *record) (before []saved) {
 	rt.pageGuard.beginUnguarded()
 	defer rt.pageGuard.endUnguarded()
@@ -118,9 +122,10 @@ func (r *record) inputs() (list []deps.Access) {
 	return list
 }
 
-// keepInputs makes what r, which was granted to an accelerator, reads and writes valid on the host too, and launches it then. The host
-// is what it runs again from: a kernel writes where it runs, and no other task may access what it writes until it has finished. It reports false
-// when there is nothing to keep.
+// keepInputs makes what r, which was granted to an accelerator, reads and writes valid on the host
+// too, and launches it then. The host is what it runs again from: a kernel writes where it runs,
+// and no other task may access what it writes until it has finished. It reports false when there is
+// nothing to keep.
 func (rt *Runtime) keepInputs(r *record) bool {
 	list := r.inputs()
 	if len(list) == 0 {
@@ -137,7 +142,8 @@ func (rt *Runtime) keepInputs(r *record) bool {
 	return true
 }
 
-// retryOnAccelerator reports whether r, which failed on an accelerator, is ready again: elsewhere, if it may run elsewhere.
+// retryOnAccelerator reports whether r, which failed on an accelerator, is ready again: elsewhere,
+// if it may run elsewhere.
 func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) bool {
 	if r.retries == 0 || r.context().Err() != nil || errors.Is(err, devices.ErrLost) {
 		return false

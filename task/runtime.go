@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
@@ -21,10 +23,12 @@ import (
 	"github.com/gompss/gompss/trace/session"
 )
 
-// DevicesVariable is the environment variable that names the devices of a runtime whose Options do not.
+// DevicesVariable is the environment variable that names the devices of a runtime whose Options do
+// not.
 const DevicesVariable = "GOMPSS_DEVICES"
 
-// TraceVariable and DashVariable are the environment variables that Options.Trace and Options.Dash are taken from.
+// TraceVariable and DashVariable are the environment variables that Options.Trace and Options.Dash
+// are taken from.
 const (
 	TraceVariable = "GOMPSS_TRACE"
 	DashVariable  = "GOMPSS_DASH"
@@ -33,51 +37,65 @@ const (
 // DefaultWindow is the window of Options without one.
 const DefaultWindow = 1 << 12
 
-// Options are those of a Runtime. The zero value works: the CPU workers of this machine under the default policy.
+// Options are those of a Runtime. The zero value works: the CPU workers and the GPUs of this
+// machine, under the default policy.
 type Options struct {
-	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and where that is empty,
-	// "smp". Kinds other than smp must be imported, for example by devices/all.
+	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and
+	// where that is empty, "auto": the CPU workers and every GPU that opens. Kinds other than smp
+	// must be imported, for example by devices/all. "cuda?" takes the GPUs if there are any.
+	// Stats.Absent says what is not there and why.
 	Devices string
-	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or one of sched.Register.
+	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or
+	// one of sched.Register.
 	Policy string
-	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc means every accelerator. Kinds that the run
-	// has no device of may be named; one that neither this module nor an imported plug-in has is an error.
+	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc
+	// means every accelerator. Kinds that the run has no device of may be named; one that neither
+	// this module nor an imported plug-in has is an error.
 	Tokens map[devices.Kind]int
-	// Window bounds the tasks in flight: submission waits while there are as many. 0 is DefaultWindow, negative is no
-	// bound.
+	// Window bounds the tasks in flight: submission waits while there are as many. 0 is
+	// DefaultWindow, negative is no bound.
 	Window int
-	// Context ends the runtime's tasks: those that have not started when it is done fail with its cause, and so does a submission that
-	// waits for room in the window, as it does when its group's context ends.
+	// Context ends the runtime's tasks: those that have not started when it is done fail with its
+	// cause, and so does a submission that waits for room in the window, as it does when its
+	// group's context ends.
 	Context context.Context
-	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of every task; nil costs
-	// nothing.
+	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of
+	// every task; nil costs nothing.
 	Observer probe.Observer
-	// Trace records the run: "summary" prints one on standard error when the runtime is closed, "file:PATH" writes a trace file,
-	// "summary,file:PATH" does both; with "wait" tasks wait where their record would be dropped; "profile" labels CPU profiles with kernels and devices; "off" and "" do nothing, but "" takes
-	// GOMPSS_TRACE. See package trace/session.
+	// Trace records the run: "summary" prints one on standard error when the runtime is closed,
+	// "file:PATH" writes a trace file, "summary,file:PATH" does both; with "wait" tasks wait where
+	// their record would be dropped; "profile" labels CPU profiles with kernels and devices; "off"
+	// and "" do nothing, but "" takes GOMPSS_TRACE. See package trace/session.
 	Trace string
-	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package trace; "" takes GOMPSS_DASH.
+	// Dash is the address of a live page, such as "127.0.0.1:0", in programs that import package
+	// trace; "" takes GOMPSS_DASH.
 	Dash string
 	// Machine holds the options of devices; its Observer and Now are set by the runtime.
 	Machine machine.Options
-	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR. In a program built with -race "" is
-	// VectorOff: the race detector sees nothing that vector code does.
+	// Vector chooses how kernels run on the CPU workers: see VectorAuto; "" takes GOMPSS_VECTOR. In
+	// a program built with -race "" is VectorOff: the race detector sees nothing that vector code
+	// does.
 	Vector string
-	// AwaitCode makes tasks on CPU workers wait for the vector code of their kernel. Else the Go function runs until it is compiled,
-	// where both give the same bits (Runtime.CPUCode says where not).
+	// AwaitCode makes tasks on CPU workers wait for the vector code of their kernel. Else the Go
+	// function runs until it is compiled, where both give the same bits (Runtime.CPUCode says where
+	// not).
 	AwaitCode bool
-	// Learned is a file for what the versioning policy learns: read at the start if it is there, written by Close. New fails where
-	// that could not be done. "" keeps nothing.
+	// Learned is a file for what the versioning policy learns: read at the start if it is there,
+	// written by Close. New fails where that could not be done. "" keeps nothing.
 	Learned string
-	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over memory can tell (check.go), one at a time,
-	// which makes them slow; false takes GOMPSS_CHECK. In a run with accelerators what is written without any declaration is not found.
+	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over
+	// memory can tell (check.go), one at a time, which makes them slow; false takes GOMPSS_CHECK.
+	// In a run with accelerators what is written without any declaration is not found.
 	Check bool
-	// CheckReads is Check that also finds what tasks read without having declared it, by pages, in memory of Alloc that other tasks use
-	// (fence.go), on machines without accelerators. A program that touches such memory itself before it has waited for it ends with a
-	// fault. It runs the Go functions of kernels, not their vector code. GOMPSS_CHECK=reads asks for it.
+	// CheckReads is Check that also finds what tasks read without having declared it, by pages, in
+	// memory of Alloc that other tasks use (fence.go), on machines without accelerators. A program
+	// that touches such memory itself before it has waited for it ends with a fault. It runs the Go
+	// functions of kernels, not their vector code. GOMPSS_CHECK=reads asks for it.
 	CheckReads bool
 	// Seed is for the random policy.
 	Seed uint64
+	// World joins the runtimes of several ranks: see package dist. nil is one rank.
+	World World
 }
 
 // A Runtime runs tasks. Its methods may be called from any goroutine.
@@ -102,12 +120,16 @@ type Runtime struct {
 	recorder         probe.Recorder   // of whole tasks, or nil
 	hasObserver      bool             // one of them is there
 	session          *session.Session // nil when nothing is recorded
+	world            World            // nil where this is the only rank
+	skipper          Skipper          // world, where it is one
 	profile          profile
 	briefs           *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
 	clock            *clock.Clock
 	hostAt           func(deps.BufferID) unsafe.Pointer
 	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	buffers          buffers
+	madeRecords      recordRegistry
+	samples          samples
 
 	ctx    context.Context // of task bodies; no task starts when it is done
 	cancel context.CancelCauseFunc
@@ -130,7 +152,8 @@ type Runtime struct {
 	learned      learned
 	agreed       [agreements]agreement
 	alike        []sched.PlaceSet // by place: those of its kind
-	// Until here all is written rarely, and read by all for every task. The fields below are kept on cache lines of their own, by writer.
+	// Until here all is written rarely, and read by all for every task. The fields below are kept
+	// on cache lines of their own, by writer.
 	_ line128
 
 	root     Scope // of the tasks of the program
@@ -168,6 +191,7 @@ type Runtime struct {
 	waitingLow atomic.Int32 // these
 	_          line128
 	inbox      simpleQueue // plain tasks that no worker has made ready
+	stream     stream
 
 	busy     atomic.Int32 // workers that have a task
 	mostBusy atomic.Int32
@@ -184,11 +208,13 @@ type Runtime struct {
 
 // New opens the devices and starts the workers.
 //
-// Errors: unknown devices, kinds or policies, with those known; what devices say. Close must be called in the end.
+// Errors: unknown devices, kinds or policies, with those known; what devices say. Close must be
+// called in the end.
 func New(o Options) (*Runtime, error) {
+	environment.Warn(os.Stderr)
 	spec := orVariable(o.Devices, DevicesVariable)
 	if spec == "" {
-		spec = string(devices.SMP)
+		spec = string(devices.Auto)
 	}
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
@@ -216,11 +242,22 @@ func New(o Options) (*Runtime, error) {
 	if rt.machine, err = machine.Open(spec, o.Machine); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
 	}
+	openRuntimes.add(rt)
 	if err := rt.start(o, reads); err != nil {
+		openRuntimes.remove(rt)
 		err = errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
 		rt.virtual.close()
 		return nil, err
 	}
+	if o.World != nil {
+		rt.world = o.World
+		rt.skipper, _ = o.World.(Skipper)
+		if err := rt.world.Attach(&LocalTasks{rt}); err != nil {
+			rt.world = nil
+			return nil, errors.Join(fmt.Errorf("task: new: %w", err), rt.Close())
+		}
+	}
+	rt.session.ShowStatus(func() *probe.Status { return rt.status(dumpTasks, 0) })
 	return rt, nil
 }
 
@@ -316,13 +353,15 @@ func (rt *Runtime) watch(parent context.Context) {
 	rt.unhook = context.AfterFunc(rt.ctx, ended) // not the parent, whose children end in any order: this context has its cause then
 }
 
-// policyBroke ends the runtime: tasks that have not started fail with err, as where its context has ended. Requires: mu held.
+// policyBroke ends the runtime: tasks that have not started fail with err, as where its context has
+// ended. Requires: mu held.
 func (rt *Runtime) policyBroke(err error) {
 	rt.policyErr.Store(&err)
 	rt.cancel(err)
 }
 
-// now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the end of something, and costs less.
+// now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the
+// end of something, and costs less.
 func (rt *Runtime) now() time.Duration  { return rt.clock.Now() }
 func (rt *Runtime) soon() time.Duration { return rt.clock.Early() }
 

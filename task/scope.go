@@ -13,19 +13,21 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a task, for its children;
-// a Group, for tasks that are waited for and cancelled together.
+// A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a
+// task, for its children; a Group, for tasks that are waited for and cancelled together.
 type Submitter interface {
 	submitter() (*Scope, *Group)
 }
 
-// A Scope is what the body of a task submits tasks with: its children. They are ordered among themselves as the tasks of
-// a program are, and what they access is what the task itself accesses, or memory that was first used in the scope. The
-// task is over when its body has returned and its children are over; only then its own successors start.
+// A Scope is what the body of a task submits tasks with: its children. They are ordered among
+// themselves as the tasks of a program are, and what they access is what the task itself accesses,
+// or memory that was first used in the scope. The task is over when its body has returned and its
+// children are over; only then its own successors start.
 //
-// Between submitting a child and waiting for it, the body must not touch what the child uses. A Scope is valid until the
-// body returns. Its methods may be called from any goroutine, but the body must not return before they do. The body of a child has a Scope of
-// its own: with that of its parent it would wait for itself, and is refused (ErrInsideTask).
+// Between submitting a child and waiting for it, the body must not touch what the child uses. A
+// Scope is valid until the body returns. Its methods may be called from any goroutine, but the body
+// must not return before they do. The body of a child has a Scope of its own: with that of its
+// parent it would wait for itself, and is refused (ErrInsideTask).
 type Scope struct {
 	rt    *Runtime
 	owner *record // nil for the tasks of the program; valid until the task is over
@@ -112,8 +114,8 @@ func (s *Scope) GoScope(body func(*Scope) error, options ...Option) (Task, error
 	return goScope(s, s.group, body, options)
 }
 
-// Context returns the context of the task: done when the runtime's is, or that of its group. It carries the scope, so
-// that what waits with it lends the worker: Task.Wait, Future.Get.
+// Context returns the context of the task: done when the runtime's is, or that of its group. It
+// carries the scope, so that what waits with it lends the worker: Task.Wait, Future.Get.
 func (s *Scope) Context() context.Context {
 	s.submitting.Lock()
 	defer s.submitting.Unlock()
@@ -137,10 +139,11 @@ func (s *Scope) program() bool { return s.owner == nil }
 // children returns how many children are not over.
 func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 
-// lockSubmission takes the lock of submission, when a task may be submitted and there is room for it in the window, or the context of the task has
-// ended meanwhile. A child does not wait for room, as its parent may be what the others wait for: its parent waits for the child instead
-// (commit), so that each task has one child too many at most. Nor does a wait, without a context here: those that it is for may be all
-// that keep the others.
+// lockSubmission takes the lock of submission, when a task may be submitted and there is room for
+// it in the window, or the context of the task has ended meanwhile. A child does not wait for room,
+// as its parent may be what the others wait for: its parent waits for the child instead (commit),
+// so that each task has one child too many at most. Nor does a wait, without a context here: those
+// that it is for may be all that keep the others.
 func (s *Scope) lockSubmission(ctx context.Context) error {
 	for {
 		s.rt.lock(&s.submitting)
@@ -157,6 +160,7 @@ func (s *Scope) lockSubmission(ctx context.Context) error {
 			return nil
 		}
 		s.submitting.Unlock() // goroutines that end tasks may need it
+		s.rt.awaits()
 		if err := s.rt.window.waitCapacity(ctx); err != nil {
 			return err
 		}
@@ -180,7 +184,8 @@ func (e *UncoveredError) Error() string {
 	return fmt.Sprintf("%s of %v: %s: the parent must declare what its children use", e.Mode, e.Region, why)
 }
 
-// permits reports whether a task that accesses a region in mode may have a child that accesses it in mode child.
+// permits reports whether a task that accesses a region in mode may have a child that accesses it
+// in mode child.
 func permits(mode, child deps.Mode) bool {
 	switch mode {
 	case deps.In, deps.Concurrent:
@@ -191,8 +196,8 @@ func permits(mode, child deps.Mode) bool {
 	return true
 }
 
-// covers returns an error when an access of r, which is about to become a child, is not inside those of the parent.
-// Requires: submitting held.
+// covers returns an error when an access of r, which is about to become a child, is not inside
+// those of the parent. Requires: submitting held.
 func (s *Scope) covers(r *record) error {
 	if s.program() {
 		return nil
@@ -261,8 +266,8 @@ func (s *Scope) uncovered(a *deps.Access) error {
 	return e
 }
 
-// releaseSet lets go of what the parent holds of the machine, as a child is about to use it: what it has written so far is
-// valid on the host. Requires: submitting held.
+// releaseSet lets go of what the parent holds of the machine, as a child is about to use it: what
+// it has written so far is valid on the host. Requires: submitting held.
 func (s *Scope) releaseSet() {
 	if r := s.owner; r != nil && r.held {
 		r.held = false

@@ -11,9 +11,10 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// A KernelIteration is a recorded sequence of kernel tasks that one accelerator runs as one task: on a GPU as a graph of its
-// driver, so that a kernel costs what the driver takes for a node and nothing else. Its accesses are those of all its steps,
-// so that it is ordered with other tasks as the steps would be.
+// A KernelIteration is a recorded sequence of kernel tasks that one accelerator runs as one task:
+// on a GPU as a graph of its driver, so that a kernel costs what the driver takes for a node and
+// nothing else. Its accesses are those of all its steps, so that it is ordered with other tasks as
+// the steps would be.
 //
 // It belongs to one runtime. Its methods may be called from any goroutine.
 type KernelIteration struct {
@@ -47,16 +48,20 @@ type KernelRecorder struct {
 	err   error
 }
 
-// RecordKernels calls build, which submits kernels to the recorder in place of a runtime, and returns the sequence. Arguments
-// are what they are when they are recorded: scalars stay as they were.
+// RecordKernels calls build, which submits kernels to the recorder in place of a runtime, and
+// returns the sequence. Arguments are what they are when they are recorded: scalars stay as they
+// were.
 //
-// Commutative steps and those that reduce come one after the other in the order in which they were recorded; steps that hold tokens do so
-// too, and the sequence holds the most that one of them does. All that is recorded after a step whose if clause is false comes after it.
-// The priorities of the steps count for nothing: Replay takes one for all.
+// Commutative steps and those that reduce come one after the other in the order in which they were
+// recorded; steps that hold tokens do so too, and the sequence holds the most that one of them
+// does. All that is recorded after a step whose if clause is false comes after it. The priorities
+// of the steps count for nothing: Replay takes one for all.
 //
-// Where a step uses memory around what was used before, so that a buffer grows, build is called again.
+// Where a step uses memory around what was used before, so that a buffer grows, build is called
+// again.
 //
-// Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the kernels.
+// Errors: what build returns; those of Kernel.Submit; no accelerator that can run all of the
+// kernels.
 func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
 	if !rt.usable() {
 		return nil, rt.unusable("Runtime.RecordKernels")
@@ -74,7 +79,8 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 	return nil, &ChangedError{What: "whenever build was called, a step used memory around what an earlier step uses (Register the whole slice first)"}
 }
 
-// recordTries is how often RecordKernels calls build where buffers grow meanwhile: what was recorded before has the addresses of parts.
+// recordTries is how often RecordKernels calls build where buffers grow meanwhile: what was
+// recorded before has the addresses of parts.
 const recordTries = 3
 
 func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
@@ -224,8 +230,8 @@ func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
 
 // Replay submits the sequence as one task.
 //
-// Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any more, or a package
-// variable that they read has another value than when it was recorded.
+// Errors: those of Kernel.Submit; a *ChangedError when memory that the steps use is no buffer any
+// more, or a package variable that they read has another value than when it was recorded.
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {

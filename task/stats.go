@@ -16,24 +16,28 @@ type Stats struct {
 	Failed    int64 // by themselves
 	Skipped   int64 // because of others
 	InFlight  int64
-	// Buffers is how many slices and variables the runtime knows, of Alloc and ordinary ones, and Known their size. They are kept until Free,
-	// Unregister or Close.
+	// Buffers is how many slices and variables the runtime knows, of Alloc and ordinary ones, and
+	// Known their size. They are kept until Free, Unregister or Close.
 	Buffers int64
 	Known   deps.Bytes
-	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers); MostAtOnce is how many were
-	// there at the same time, by kind: granted, with tokens taken, and not over. Where tasks without tokens were put behind others on
-	// accelerators there may have been more for a moment.
+	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers);
+	// MostAtOnce is how many were there at the same time, by kind: granted, with tokens taken, and
+	// not over. Where tasks without tokens were put behind others on accelerators there may have
+	// been more for a moment.
 	ByDevice   map[string]int64
 	MostAtOnce map[devices.Kind]int
-	// Makespan is when the last of what devices with a virtual clock, and CPU workers beside them, have done ended, in their time; 0 without
-	// such devices.
+	// Makespan is when the last of what devices with a virtual clock, and CPU workers beside them,
+	// have done ended, in their time; 0 without such devices.
 	Makespan time.Duration
-	// OutOfTurn is how many things in virtual time happened while the program, or a body, seemed to run, as it waited for something outside
-	// of the runtime for ten seconds: placement and Makespan may then differ between runs.
+	// OutOfTurn is how many things in virtual time happened while the program, or a body, seemed to
+	// run, as it waited for something outside of the runtime for ten seconds: placement and
+	// Makespan may then differ between runs.
 	OutOfTurn int64
-	// Choices are the kernels and sizes for which both vector code and the Go function were measured on CPU workers, and which of them
-	// runs there from then on.
+	// Choices are the kernels and sizes for which both vector code and the Go function were
+	// measured on CPU workers, and which of them runs there from then on.
 	Choices []VariantChoice
+	// Absent are the optional devices ("auto", "cuda?") that the run does not have, and why.
+	Absent []machine.Absent
 	// What moved: see machine.Counters.
 	machine.Counters
 }
@@ -43,7 +47,8 @@ type VariantChoice struct {
 	Kernel   string
 	Launches string // "64 to 127 iterations on 512 to 1023 bytes"
 	Variant  string // "vector code" or "Go function"
-	// VectorTime and GoTime are the least nanoseconds that an iteration took, or a byte where iterations are not counted.
+	// VectorTime and GoTime are the least nanoseconds that an iteration took, or a byte where
+	// iterations are not counted.
 	VectorTime, GoTime float64
 }
 
@@ -90,7 +95,8 @@ func (c *counts) grant(p sched.PlaceID) {
 	c.most[of] = max(c.most[of], n)
 }
 
-// grantUncounted is grant for a place that shares no counter with others and does not know the total.
+// grantUncounted is grant for a place that shares no counter with others and does not know the
+// total.
 func (c *counts) grantUncounted(p sched.PlaceID) { c.held[p].n.Add(1) }
 
 func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
@@ -110,6 +116,7 @@ func (rt *Runtime) Stats() Stats {
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
 	s.Choices = rt.vectors.choices()
+	s.Absent = rt.machine.Absent()
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -137,8 +144,8 @@ type Live struct {
 	Tokens map[devices.Kind]int
 }
 
-// Live returns the tasks in flight. The numbers are looked at one after the other while tasks go on; Blocked is what is left of
-// all.
+// Live returns the tasks in flight. The numbers are looked at one after the other while tasks go
+// on; Blocked is what is left of all.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.busy.Load())}

@@ -13,11 +13,13 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// Go submits a task that runs body on a CPU worker, after the tasks submitted before that its accesses depend on. body
-// may use what the accesses name, as they say, until it returns. What it returns, or panics with, is the task's error.
+// Go submits a task that runs body on a CPU worker, after the tasks submitted before that its
+// accesses depend on. body may use what the accesses name, as they say, until it returns. What it
+// returns, or panics with, is the task's error.
 //
-// A body that has work for tasks of its own takes a Scope: GoScope. What it submits to the Runtime are siblings of its own
-// task, as if they had been submitted after it; it must not wait for those (ErrInsideTask), nor for anything else that needs a worker.
+// A body that has work for tasks of its own takes a Scope: GoScope. What it submits to the Runtime
+// are siblings of its own task, as if they had been submitted after it; it must not wait for those
+// (ErrInsideTask), nor for anything else that needs a worker.
 //
 // Errors: about the accesses, the places and the tokens; nothing has been submitted then.
 func (rt *Runtime) Go(body func() error, options ...Option) (Task, error) {
@@ -34,6 +36,9 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 	if s.records != nil {
 		return Task{}, s.records.goStep(body, nil, g, options, false)
 	}
+	if s.rt.skipper != nil && g == nil && s.program() && s.rt.skips(options) {
+		return Task{}, nil
+	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
 		return Task{}, err
@@ -42,7 +47,8 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 	return s.submitGo(r, options)
 }
 
-// GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task is over when they are.
+// GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task
+// is over when they are.
 func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
 	if !rt.usable() {
 		return Task{}, rt.unusable("Runtime.GoScope")
@@ -93,6 +99,11 @@ func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 			return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
 	}
+	if s.rt.world != nil && s.program() {
+		if here, err := s.placeInWorld(r); !here {
+			return s.abort(r, err)
+		}
+	}
 	return s.commit(r), nil
 }
 
@@ -123,7 +134,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		r.kind, r.simple = kind, false
 	}
 	s.declared = s.declared[:0]
-	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observer != nil {
+	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observer != nil || rt.world != nil {
 		r.need()
 	}
 	if g != nil {
@@ -195,8 +206,10 @@ func (s *Scope) commit(r *record) Task {
 	return t
 }
 
-// enterGraph enters r into the graph and gives the lock of submission back. late is as in commitLocked; follows says that r is to be started
-// behind its predecessors. Without an observer, the part that concerns r alone is done without the lock, so that the next submission need not wait.
+// enterGraph enters r into the graph and gives the lock of submission back. late is as in
+// commitLocked; follows says that r is to be started behind its predecessors. Without an observer,
+// the part that concerns r alone is done without the lock, so that the next submission need not
+// wait.
 func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
 	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
 	if rt.eagerQueues == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
@@ -233,8 +246,9 @@ func (l *recordList) takeLast(r *record) bool {
 	return true
 }
 
-// runInline runs r, a child without predecessors that was submitted just now, on the goroutine of the body that has submitted it.
-// It reports false when it does not: what needs tokens or an accelerator, or comes from another goroutine, goes its way.
+// runInline runs r, a child without predecessors that was submitted just now, on the goroutine of
+// the body that has submitted it. It reports false when it does not: what needs tokens or an
+// accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runInline(r *record) bool {
 	rt := s.rt
 	if s.program() || !s.holdsNoTokens() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
@@ -261,8 +275,9 @@ func (s *Scope) runInline(r *record) bool {
 	return true
 }
 
-// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors; late says that these were over
-// when r had been granted to a place already. Requires: submitting held.
+// commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors;
+// late says that these were over when r had been granted to a place already. Requires: submitting
+// held.
 func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
 	rt := s.rt
 	id = s.number(r)
@@ -306,7 +321,8 @@ func (rt *Runtime) startAll(ready *recordList) {
 	}
 }
 
-// endReductions has all reductions combined: no more tasks join them. Buffers that have grown are merged.
+// endReductions has all reductions combined: no more tasks join them. Buffers that have grown are
+// merged.
 func (s *Scope) endReductions() {
 	var ready recordList
 	s.submitting.Lock()
@@ -338,7 +354,8 @@ func (s *Scope) id() deps.TaskID {
 	return s.owner.taskID()
 }
 
-func (rt *Runtime) describeGo(r *record, options []Option) error {
+func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
+	defer catchBug("a Go task", &err)
 	if err := rt.apply(r, options); err != nil {
 		return err
 	}
@@ -412,6 +429,11 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 			return fmt.Errorf("host cost: %v", time.Duration(o.n))
 		}
 		r.need().cost = hostCost{true, time.Duration(o.n)}
+	case rankOption:
+		if o.n < 0 {
+			return fmt.Errorf("on rank %d", o.n)
+		}
+		r.need().rank = int32(o.n) + 1
 	case originOption:
 		r.need().origin = uintptr(o.n)
 	case tokenOption:

@@ -10,17 +10,22 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file lets the collector free ordinary slices that tasks have used, and forgets their buffers.
+// This file lets the collector free ordinary slices that tasks have used, and forgets their
+// buffers.
 //
-// The life of such a buffer: a task uses it (inUse); a sweep finds that no task was submitted with it since the last one (unused); the next
-// sweep finds that no task in flight uses it either, and holds its memory weakly (released). From there on it is found as before, which holds
-// the memory again, or the collector frees the memory: then the graph, the directory and the devices forget the buffer, with what devices
-// have of it, and its number becomes that of another buffer. What is looked for at the address of freed memory is new.
+// The life of such a buffer: a task uses it (inUse); a sweep finds that no task was submitted with
+// it since the last one (unused); the next sweep finds that no task in flight uses it either, and
+// holds its memory weakly (released). From there on it is found as before, which holds the memory
+// again, or the collector frees the memory: then the graph, the directory and the devices forget
+// the buffer, with what devices have of it, and its number becomes that of another buffer. What is
+// looked for at the address of freed memory is new.
 //
-// A sweep comes when as many buffers or bytes were registered since the last one as half of those that there were then, so that what it costs
-// is a part of what registering costs; when the collector has freed memory; and a while after a buffer was used.
+// A sweep comes when as many buffers or bytes were registered since the last one as half of those
+// that there were then, so that what it costs is a part of what registering costs; when the
+// collector has freed memory; and a while after a buffer was used.
 
-// How tasks use a buffer: buffer.use. A task is described with a buffer that is inUse: a goroutine that finds it in another state claims it (claim).
+// How tasks use a buffer: buffer.use. A task is described with a buffer that is inUse: a goroutine
+// that finds it in another state claims it (claim).
 const (
 	inUse    uint32 = iota
 	unused          // inUse, and not found since the last sweep
@@ -108,7 +113,8 @@ func (rt *Runtime) endSweeps() {
 	}
 }
 
-// sweep looks at all ordinary buffers of the program once. It returns how many are held that the collector may have to free.
+// sweep looks at all ordinary buffers of the program once. It returns how many are held that the
+// collector may have to free.
 func (rt *Runtime) sweep() (held int) {
 	t := &rt.buffers
 	t.mu.Lock()
@@ -143,7 +149,8 @@ func (rt *Runtime) sweep() (held int) {
 	return held
 }
 
-// takeFreed returns the buffers that were taken out of the table as their memory was freed. The caller frees them.
+// takeFreed returns the buffers that were taken out of the table as their memory was freed. The
+// caller frees them.
 func (t *buffers) takeFreed() []*buffer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +162,8 @@ func (t *buffers) takeFreed() []*buffer {
 // sweepLot is how many buffers are looked at while the lock of submission is held.
 const sweepLot = 64
 
-// weaken holds the memory of those of list weakly that no task in flight uses, and returns how many they are.
+// weaken holds the memory of those of list weakly that no task in flight uses, and returns how many
+// they are.
 func (rt *Runtime) weaken(list []*buffer) (n int) {
 	for lot := range slices.Chunk(list, sweepLot) {
 		rt.root.submitting.Lock()
@@ -181,7 +189,8 @@ func (rt *Runtime) noteFreed(b *buffer) {
 	rt.wantSweep()
 }
 
-// usedNow reports whether a task in flight uses b, or one that the runtime itself will submit. Requires: submitting held.
+// usedNow reports whether a task in flight uses b, or one that the runtime itself will submit.
+// Requires: submitting held.
 func (rt *Runtime) usedNow(b *buffer) bool {
 	s := &rt.root
 	return b.dropping.Load() || b.users.Load() > 0 || b.parts.Load() != nil || s.graph.domain != nil && s.graph.domain.Uses(b.id) ||
@@ -204,14 +213,15 @@ func (rt *Runtime) takeOutFreed(list []*buffer) {
 	}
 }
 
-// takeOutFreed takes b out of the table, whose memory the collector has freed. The next sweep does the rest. Requires: mu held.
+// takeOutFreed takes b out of the table, whose memory the collector has freed. The next sweep does
+// the rest. Requires: mu held.
 func (t *buffers) takeOutFreed(b *buffer) {
 	t.takeOut(b)
 	t.freed = append(t.freed, b)
 }
 
-// clearOf takes buffers out of the table whose memory the collector has freed and m has reused, and holds the memory of the others there.
-// Requires: mu held.
+// clearOf takes buffers out of the table whose memory the collector has freed and m has reused, and
+// holds the memory of the others there. Requires: mu held.
 func (t *buffers) clearOf(m memory) {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.cap)*uintptr(m.elem)
 	any := false
@@ -253,11 +263,12 @@ func (b *buffer) forgettable() bool {
 	return b.pages == nil && !b.copied && !b.kept.Load() && b.owner.program()
 }
 
-// claim makes b, which a task is about to use, one that is in use: its memory is alive until the next sweep but one, or until the task is
-// over. It reports false when that memory was freed, or b is no buffer of its own any more.
+// claim makes b, which a task is about to use, one that is in use: its memory is alive until the
+// next sweep but one, or until the task is over. It reports false when that memory was freed, or b
+// is no buffer of its own any more.
 //
-// Requires: a sweep waits for the caller, who has the lock of submission of the program or is in describing; or b.users or b.kept says that it
-// is used.
+// Requires: a sweep waits for the caller, who has the lock of submission of the program or is in
+// describing; or b.users or b.kept says that it is used.
 func (t *buffers) claim(b *buffer) bool {
 	if b.use.Load() == inUse || b.use.CompareAndSwap(unused, inUse) {
 		return true
@@ -271,7 +282,8 @@ func (t *buffers) claim(b *buffer) bool {
 	return b.use.Load() <= unused
 }
 
-// release holds the memory of b weakly, unless a task was submitted meanwhile, and reports whether it does.
+// release holds the memory of b weakly, unless a task was submitted meanwhile, and reports whether
+// it does.
 func (b *buffer) release() bool {
 	b.holding.Lock()
 	defer b.holding.Unlock()
@@ -282,7 +294,8 @@ func (b *buffer) release() bool {
 	return true
 }
 
-// keepUnordered keeps the memory alive, while r is in flight, that it uses without an access that orders it.
+// keepUnordered keeps the memory alive, while r is in flight, that it uses without an access that
+// orders it.
 func (r *record) keepUnordered() {
 	for i := range r.args.List {
 		if a := &r.args.List[i]; a.InMemory() && (r.orderOnly || !ordered(r.accesses, a.Buffer)) {

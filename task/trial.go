@@ -10,10 +10,11 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file is how a kernel is tried on CPU workers beside accelerators without holding up the program: for no longer than an
-// accelerator would take (sched.Item.Limit). What is left of its parallel loop then says how long all of it would have taken, and the
-// task goes back among the ready ones as if it had not begun: what it has written counts for nothing, since accelerators have the values
-// from before, or it only writes.
+// This file is how a kernel is tried on CPU workers beside accelerators without holding up the
+// program: for no longer than an accelerator would take (sched.Item.Limit). What is left of its
+// parallel loop then says how long all of it would have taken, and the task goes back among the
+// ready ones as if it had not begun: what it has written counts for nothing, since accelerators
+// have the values from before, or it only writes.
 
 // A trialRun is a run of a kernel on CPU workers that may be stopped.
 type trialRun struct {
@@ -45,15 +46,16 @@ func (rt *Runtime) trialOf(r *record) *trialRun {
 	return &trialRun{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
 }
 
-// earlyPart is the part of the time after which a tryout is stopped that will need more than abandonFactor times that; until earlyLeast
-// workers may be on their way.
+// earlyPart is the part of the time after which a tryout is stopped that will need more than
+// abandonFactor times that; until earlyLeast workers may be on their way.
 const (
 	earlyPart     = 4
 	earlyLeast    = 200 * time.Microsecond
 	abandonFactor = 2
 )
 
-// expired reports whether the time is up, or is known to be too short: by the iterations that have begun, as if they were over.
+// expired reports whether the time is up, or is known to be too short: by the iterations that have
+// begun, as if they were over.
 func (t *trialRun) expired() bool {
 	spent := t.rt.now() - t.began
 	if spent < max(earlyLeast, t.limit/earlyPart) {
@@ -76,8 +78,8 @@ func (t *trialRun) run(lo, hi int64, body func(lo, hi int64)) {
 	t.done.Add(hi - lo)
 }
 
-// loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns errStopped if they were not all run and what
-// was written does not count.
+// loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns errStopped
+// if they were not all run and what was written does not count.
 func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	if t.cannotStop {
 		t.rt.workers.Share(lo, hi, grain, body)
@@ -119,7 +121,8 @@ func (t *trialRun) vectorLoop(l *vec.Loop) error {
 	return t.loop(done, l.Trips, max(1, l.Grain()), func(lo, hi int64) { runLoop(l, lo, hi) })
 }
 
-// tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped when that took too long.
+// tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped
+// when that took too long.
 func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 	version := r.running(rt.host)
 	k := &version.device
@@ -157,7 +160,8 @@ func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *trialRun) error {
 	return t.loop(first, trips, grainOf(each), func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
-// requeueTrial makes r ready again, whose trial was stopped, and returns what the worker should run next.
+// requeueTrial makes r ready again, whose trial was stopped, and returns what the worker should run
+// next.
 func (rt *Runtime) requeueTrial(r *record, worker int) *record {
 	rt.unhold(r, errStopped)
 	rt.requeue(r)

@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// This file is what makes one replay of an iteration another than the next: the values of Args. A replay is a task that may have to
-// wait for earlier ones of the same iteration, so what it was asked for with is kept until it begins.
+// This file is what makes one replay of an iteration another than the next: the values of Args. A
+// replay is a task that may have to wait for earlier ones of the same iteration, so what it was
+// asked for with is kept until it begins.
 
 // anyArg is an Arg of any type.
 type anyArg interface {
@@ -20,8 +21,9 @@ type anyArg interface {
 	in(r *Recorder) anyArg
 }
 
-// An Arg is a value that the steps of an iteration read and that every replay may set anew. It may be an argument of a kernel
-// that is recorded, in place of a T. It belongs to one iteration; see In.
+// An Arg is a value that the steps of an iteration read and that every replay may set anew. It may
+// be an argument of a kernel that is recorded, in place of a T. It belongs to one iteration; see
+// In.
 type Arg[T any] struct {
 	it        *Iteration
 	set       *setting[T]
@@ -40,7 +42,8 @@ type setting[T any] struct {
 	times uint64
 }
 
-// NewArg makes an argument of the iteration that r records. What Set says holds from the next Replay on.
+// NewArg makes an argument of the iteration that r records. What Set says holds from the next
+// Replay on.
 func NewArg[T any](r *Recorder, value T) *Arg[T] {
 	a := newArg(r, &setting[T]{value: value})
 	r.args = append(r.args, a)
@@ -51,11 +54,13 @@ func newArg[T any](r *Recorder, set *setting[T]) *Arg[T] {
 	return &Arg[T]{it: r.it, set: set, now: set.value, requested: set.value, latest: set.times}
 }
 
-// In returns the argument for another iteration, the one that r records: what is Set in one of the two is set in both, and each replay has
-// the value that it was asked for with. A kernel may be given an Arg of another iteration as it is, a body that calls Get needs this.
+// In returns the argument for another iteration, the one that r records: what is Set in one of the
+// two is set in both, and each replay has the value that it was asked for with. A kernel may be
+// given an Arg of another iteration as it is, a body that calls Get needs this.
 func (a *Arg[T]) In(r *Recorder) *Arg[T] { return a.in(r).(*Arg[T]) }
 
-// in finds the Arg of the iteration that r records, or makes it, and sees that it stays one of that.
+// in finds the Arg of the iteration that r records, or makes it, and sees that it stays one of
+// that.
 func (a *Arg[T]) in(r *Recorder) anyArg {
 	for _, list := range [][]anyArg{r.args, r.used, r.it.args, {a}} {
 		for _, x := range list {
@@ -79,7 +84,8 @@ func (r *Recorder) use(a anyArg) {
 	}
 }
 
-// finalArgs returns the Args of the iteration that was recorded: those that it had, where none was made.
+// finalArgs returns the Args of the iteration that was recorded: those that it had, where none was
+// made.
 func (r *Recorder) finalArgs() []anyArg {
 	args := r.args
 	if len(args) == 0 {
@@ -96,8 +102,8 @@ func (r *Recorder) finalArgs() []anyArg {
 // ErrNoReplay says that an Arg was read where no replay of its iteration runs.
 var ErrNoReplay = errors.New("task: arg: get: no replay of the iteration that it was made for runs: Arg.In makes one for another iteration")
 
-// Get returns the value for this replay. It is for the bodies of steps of its iteration, and panics with ErrNoReplay where no replay of
-// that runs.
+// Get returns the value for this replay. It is for the bodies of steps of its iteration, and panics
+// with ErrNoReplay where no replay of that runs.
 func (a *Arg[T]) Get() T {
 	if !a.active.Load() {
 		panic(ErrNoReplay)

@@ -14,10 +14,12 @@ import (
 
 // This file gives kernels the package variables that they read.
 //
-// Their values are those at submission, or of a replay, on every device: the contract of the launch is proved for them, accelerators and
-// vector code are given them. The Go function reads the variables themselves, so that it only runs where there is no vector code and they
-// are what they were (interpret.go). What goes by value is copied when it has changed, and an unchanged copy is used again: a submission allocates nothing then. Large
-// arrays and structs are buffers in their own place, which tasks read as they do a slice that is an argument.
+// Their values are those at submission, or of a replay, on every device: the contract of the launch
+// is proved for them, accelerators and vector code are given them. The Go function reads the
+// variables themselves, so that it only runs where there is no vector code and they are what they
+// were (interpret.go). What goes by value is copied when it has changed, and an unchanged copy is
+// used again: a submission allocates nothing then. Large arrays and structs are buffers in their
+// own place, which tasks read as they do a slice that is an argument.
 
 // A Variable says where a package variable is that a kernel reads.
 type Variable struct {
@@ -34,8 +36,9 @@ type variable struct {
 	last atomic.Pointer[[]byte]
 }
 
-// BindVariable tells k, made by NewKernel, where a package variable is that it reads: reflection finds functions alone. The wrappers that
-// gompss gen writes do that themselves. It is to be called before tasks of k are submitted.
+// BindVariable tells k, made by NewKernel, where a package variable is that it reads: reflection
+// finds functions alone. The wrappers that gompss gen writes do that themselves. It is to be called
+// before tasks of k are submitted.
 //
 // Errors: k reads no variable of that name; pointer does not point at one of its type.
 func (k *Kernel) BindVariable(name string, pointer any) error {
@@ -137,7 +140,8 @@ func (v *variable) value() []byte {
 	return copied
 }
 
-// checkApart returns an error where an argument of r is memory of v, which the kernel would read as it was before.
+// checkApart returns an error where an argument of r is memory of v, which the kernel would read as
+// it was before.
 func (rt *Runtime) checkApart(r *record, v *variable) error {
 	lo := uintptr(v.at)
 	hi := lo + uintptr(v.of.Type.Size)
@@ -154,7 +158,8 @@ func (rt *Runtime) checkApart(r *record, v *variable) error {
 	return nil
 }
 
-// variableChanged returns a variable of k whose value is not the one in args any more, nil where there is none.
+// variableChanged returns a variable of k whose value is not the one in args any more, nil where
+// there is none.
 func (rt *Runtime) variableChanged(k *Kernel, args []devices.Arg) *variable {
 	for i, v := range k.variables {
 		was := &args[len(k.params)+i]

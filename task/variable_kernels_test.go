@@ -77,3 +77,28 @@ func VarNone(step float64, x []float64) {
 		x[i] += step
 	}
 }
+
+type varGrid struct {
+	data  []float64
+	width int
+	lens  lens
+	one   *float64
+	spare []float64
+}
+
+func (g varGrid) at(i, j int) float64 { return g.data[i*g.width+j] * g.lens.Scale }
+
+func varRow(g varGrid, i int) []float64 { return g.data[i*g.width : (i+1)*g.width] }
+
+var varField varGrid
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func VarStruct(x []float64) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		g := varField
+		p := &g
+		x[i] += varField.at(i/4, i%4) + float64(len(g.data)) + varRow(varField, i/4)[0] + p.data[i] + *varField.one
+	}
+}

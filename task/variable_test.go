@@ -71,6 +71,40 @@ func TestKernelsReadPackageVariables(t *testing.T) {
 	})
 }
 
+// A package variable that is a struct with slices and pointers in it gives each of its fields, at submission. Issue 16, item 11.
+func TestVariablesThatAreStructs_WithSlices(t *testing.T) {
+	k, err := task.NewKernel(VarStruct, variableFile)
+	require.NoError(t, err)
+	require.NoError(t, k.Refused())
+	x := make([]float64, 16)
+	onEach(t, func(t *testing.T, spec string) {
+		rt := open(t, task.Options{Devices: spec})
+		for name, at := range map[string]any{"varField.data": &varField.data, "varField.width": &varField.width, "varField.lens": &varField.lens, "varField.one": &varField.one, "varField.spare": &varField.spare} {
+			require.NoError(t, k.BindVariable(name, at))
+		}
+		clear(x)
+		want := make([]float64, len(x))
+		for n := range 3 {
+			one := float64(n) / 4
+			varField = varGrid{data: make([]float64, 16+n), width: 4, lens: lens{Scale: float64(n + 2)}, one: &one}
+			for i := range varField.data {
+				varField.data[i] = float64(i * n)
+			}
+			_, err := k.Submit(rt, x)
+			require.NoError(t, err)
+			if raceEnabled { // the Go function runs then, and reads the variable itself
+				require.NoError(t, rt.Wait(context.Background()))
+			}
+			VarStruct(want)
+			varField = varGrid{}
+		}
+		require.NoError(t, rt.Wait(context.Background()))
+		require.Equal(t, want, x)
+		_, err := k.Submit(rt, x)
+		require.ErrorContains(t, err, "package variable varField.one is a nil pointer")
+	})
+}
+
 // Tasks that write the memory of a variable come before and after those that read it, as with any argument.
 func TestVariablesThatAreMemoryAreOrdered(t *testing.T) {
 	memory, none := kernelReading(t, VarMemory, "varSlice", "varPointer"), kernelReading(t, VarNone)

@@ -29,7 +29,8 @@ const (
 // errRaceDetector is why kernels run as Go functions in a program built with -race.
 var errRaceDetector = errors.New("the race detector sees what Go code does, and nothing of vector code: " + VectorVariable + "=avx2 or avx512 takes that")
 
-// vectors makes and keeps the vectorised variants of a runtime's kernels. They are compiled beside the tasks: see code.go.
+// vectors makes and keeps the vectorised variants of a runtime's kernels. They are compiled beside
+// the tasks: see code.go.
 type vectors struct {
 	off     error // why there are none
 	pinned  bool  // the program wants vector code wherever there is some
@@ -119,7 +120,8 @@ func (v *vectors) cannot() error {
 	return v.off
 }
 
-// alwaysVector returns why tasks of k run as vector code wherever there is some, "" where they may run as the Go function.
+// alwaysVector returns why tasks of k run as vector code wherever there is some, "" where they may
+// run as the Go function.
 func (v *vectors) alwaysVector(k *Kernel) string {
 	switch {
 	case v.pinned:
@@ -130,7 +132,8 @@ func (v *vectors) alwaysVector(k *Kernel) string {
 	return vec.Differs(k.ir)
 }
 
-// compile makes the vector code of a kernel. A panic of the compiler is one of the tasks that would run the code.
+// compile makes the vector code of a kernel. A panic of the compiler is one of the tasks that would
+// run the code.
 func (v *vectors) compile(c *kernelCode) {
 	began := v.time()
 	x := &vectorVariant{}
@@ -188,12 +191,13 @@ func (c *kernelCode) wait() *vectorVariant {
 	return c.vector.Load()
 }
 
-// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil when it has vector code there. It waits
-// until the code is compiled.
+// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil
+// when it has vector code there. It waits until the code is compiled.
 func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).wait().refused }
 
-// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16 lanes", or "Go function" and why, and
-// what was chosen for which launches where both were measured. It waits until the code is compiled.
+// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16
+// lanes", or "Go function" and why, and what was chosen for which launches where both were
+// measured. It waits until the code is compiled.
 func (rt *Runtime) CPUCode(k *Kernel) string {
 	c := rt.vectors.of(k)
 	x := c.wait()
@@ -214,8 +218,8 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 	return text
 }
 
-// A checkFailed is the panic of vector code whose check failed: it unwinds the workers that share the loop, and err
-// becomes the error of the task.
+// A checkFailed is the panic of vector code whose check failed: it unwinds the workers that share
+// the loop, and err becomes the error of the task.
 type checkFailed struct{ err error }
 
 func (e *checkFailed) Error() string { return e.err.Error() }
@@ -250,7 +254,8 @@ func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
 	return args
 }
 
-// callVector runs the vector code of a kernel, its parallel loops by share. The error is errStopped; others are panics.
+// callVector runs the vector code of a kernel, its parallel loops by share. The error is
+// errStopped; others are panics.
 func (rt *Runtime) callVector(r *record, x *vectorVariant, args []vec.Value, share func(*vec.Loop) error) error {
 	r.trace.Variant = rt.vectors.options.Name()
 	err := rt.workerStates[r.worker].launcher.Call(x.runner, args, share)

@@ -6,14 +6,18 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// This file is how an iteration is replayed with new bodies, and how a change of its structure is noticed.
+// This file is how an iteration is replayed with new bodies, and how a change of its structure is
+// noticed.
 
-// ReplayOrRecord calls build as Record does and replays the iteration with the bodies that it gives. What each task accesses is compared
-// with what was recorded, access by access, by address, length, mode and box: there is no hash that two structures could share.
-// From the first difference on the iteration is recorded anew, before anything runs, and changed is true; so it is when memory
-// that it uses was freed. A step costs a comparison then, and no allocation but those of build itself.
+// ReplayOrRecord calls build as Record does and replays the iteration with the bodies that it
+// gives. What each task accesses is compared with what was recorded, access by access, by address,
+// length, mode and box: there is no hash that two structures could share. From the first difference
+// on the iteration is recorded anew, before anything runs, and changed is true; so it is when
+// memory that it uses was freed. A step costs a comparison then, and no allocation but those of
+// build itself.
 //
-// Errors: those of Record and Replay. After an error of build the iteration must be recorded again: Replay refuses.
+// Errors: those of Record and Replay. After an error of build the iteration must be recorded again:
+// Replay refuses.
 func (it *Iteration) ReplayOrRecord(build func(*Recorder) error) (t Task, changed bool, err error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -128,7 +132,8 @@ func (r *Recorder) restart() {
 	}
 }
 
-// copyStep records a step of the old iteration again. Its memory was there when the build function began, and may be gone since.
+// copyStep records a step of the old iteration again. Its memory was there when the build function
+// began, and may be gone since.
 func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	if s.template != nil {
 		if err := old.holds(s.requested.accesses); err != nil {
@@ -145,7 +150,8 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, undeferred: s.undeferred}, s.accesses)
 }
 
-// holds returns an error when a buffer that accesses of a step name is gone: its number may be another one's.
+// holds returns an error when a buffer that accesses of a step name is gone: its number may be
+// another one's.
 func (it *Iteration) holds(accesses []deps.Access) error {
 	for _, a := range accesses {
 		for _, b := range it.buffers {

@@ -6,9 +6,10 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// AddVersion makes v, whose target directive says implements(k), another version of k: a task of k runs v on the kinds of
-// devices that v names. Of several versions for one kind the one added first runs, and k itself only where none does. What
-// the task accesses is what k says. It is to be called before tasks of k are submitted.
+// AddVersion makes v, whose target directive says implements(k), another version of k: a task of k
+// runs v on the kinds of devices that v names. Of several versions for one kind the one added first
+// runs, and k itself only where none does. What the task accesses is what k says. It is to be
+// called before tasks of k are submitted.
 //
 // Errors: v says nothing of k, or its parameters are others.
 func (k *Kernel) AddVersion(v *Kernel) error {

@@ -10,15 +10,19 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 )
 
-// This file is a runtime whose devices have a virtual time: the same program does the same in every run, whatever the speed of the host.
+// This file is a runtime whose devices have a virtual time: the same program does the same in every
+// run, whatever the speed of the host.
 //
-// One thing is done at a time, and each one to its end: the program submits; a body runs; something ends on a device, with all that comes
-// of it: completions, placements, launches, copies. Each has its turn. When no goroutine has the turn and all goroutines of the program that use
-// the runtime wait in it, the next turn is, in this order: that of what waits no more, in the order in which the waits began; that of a job
-// of the runtime; that of the CPU workers; and that of the next thing in virtual time. So time goes on only when nothing else is to be done.
+// One thing is done at a time, and each one to its end: the program submits; a body runs; something
+// ends on a device, with all that comes of it: completions, placements, launches, copies. Each has
+// its turn. When no goroutine has the turn and all goroutines of the program that use the runtime
+// wait in it, the next turn is, in this order: that of what waits no more, in the order in which
+// the waits began; that of a job of the runtime; that of the CPU workers; and that of the next
+// thing in virtual time. So time goes on only when nothing else is to be done.
 //
-// One CPU worker is awake at a time, as bodies run one at a time in real time. In virtual time smp:N runs N at once: a body takes no time while
-// it runs, and none begins or goes on while the costs of N bodies pass.
+// One CPU worker is awake at a time, as bodies run one at a time in real time. In virtual time
+// smp:N runs N at once: a body takes no time while it runs, and none begins or goes on while the
+// costs of N bodies pass.
 
 // A turnOf says whose turn it is.
 type turnOf uint8
@@ -72,9 +76,10 @@ type virtual struct {
 	outside bool // there are accelerators with no virtual time
 }
 
-// turnPatience is how long nothing may happen before time goes on although the program, or a body, seems to run: it may wait for something
-// outside of the runtime, such as a channel that a body closes. glance is how often it is looked for what accelerators outside of the
-// virtual time have done.
+// turnPatience is how long nothing may happen before time goes on although the program, or a body,
+// seems to run: it may wait for something outside of the runtime, such as a channel that a body
+// closes. glance is how often it is looked for what accelerators outside of the virtual time have
+// done.
 const (
 	turnPatience = 10 * time.Second
 	glance       = time.Millisecond
@@ -200,7 +205,8 @@ func (v *virtual) grant(w *waiter) {
 	}
 }
 
-// programWaits reports whether a goroutine of the program waits, and goes on only because of what happens. Requires: mu held.
+// programWaits reports whether a goroutine of the program waits, and goes on only because of what
+// happens. Requires: mu held.
 func (v *virtual) programWaits() bool {
 	for _, w := range v.waiters {
 		if w.of == programWaits {
@@ -210,7 +216,8 @@ func (v *virtual) programWaits() bool {
 	return false
 }
 
-// step has the next thing in virtual time happen, and reports whether there was one. Requires: mu held; it is given up meanwhile.
+// step has the next thing in virtual time happen, and reports whether there was one. Requires: mu
+// held; it is given up meanwhile.
 func (v *virtual) step() (some bool) {
 	v.carryOut(clocksTurn, func() { some = v.line.Step() })
 	if some && v.loose {
@@ -241,7 +248,8 @@ func (v *virtual) endOf(some ...turnOf) {
 	v.poke()
 }
 
-// isTurnOf reports whether it is the turn of a worker, which it becomes where it is that of the workers and none has asked yet.
+// isTurnOf reports whether it is the turn of a worker, which it becomes where it is that of the
+// workers and none has asked yet.
 func (v *virtual) isTurnOf(worker int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -251,7 +259,8 @@ func (v *virtual) isTurnOf(worker int) bool {
 	return v.turn == workersTurn && v.worker == worker
 }
 
-// wait waits until over reports true, or ctx is done, if it is not nil: on behalf of the program, or of a job where it is the turn of one.
+// wait waits until over reports true, or ctx is done, if it is not nil: on behalf of the program,
+// or of a job where it is the turn of one.
 func (v *virtual) wait(over func() bool, ctx context.Context) {
 	if ctx != nil {
 		defer context.AfterFunc(ctx, v.poke)()
@@ -294,7 +303,8 @@ func (v *virtual) awaitTask(t Task, ctx context.Context) {
 	}
 }
 
-// bodyWaits is wait for a body, which has its worker until f has lent it. After it the body has its turn until end.
+// bodyWaits is wait for a body, which has its worker until f has lent it. After it the body has its
+// turn until end.
 func (v *virtual) bodyWaits(over func() bool, ctx context.Context, lend func()) {
 	if ctx != nil {
 		defer context.AfterFunc(ctx, v.poke)()
@@ -363,7 +373,8 @@ func (v *virtual) costOf(r *record) time.Duration {
 	return v.costs.During(r.work)
 }
 
-// afterBody calls end, which ends r, whose body has run, when its cost has passed. It reports false where there is none.
+// afterBody calls end, which ends r, whose body has run, when its cost has passed. It reports false
+// where there is none.
 func (v *virtual) afterBody(r *record, end func()) bool {
 	cost := v.costOf(r)
 	if cost <= 0 {
@@ -388,7 +399,8 @@ func (v *virtual) pass(n int) {
 	v.rt.mu.Unlock()
 }
 
-// makespan returns when the last cost of a body has passed, and how often time went on although a goroutine seemed to run.
+// makespan returns when the last cost of a body has passed, and how often time went on although a
+// goroutine seemed to run.
 func (v *virtual) makespan() (ended time.Duration, forced int64) {
 	if v == nil {
 		return 0, 0

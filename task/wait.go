@@ -11,7 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero Task is over.
+// A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero
+// Task is over.
 type Task struct {
 	rt     *Runtime
 	record *record
@@ -52,7 +53,8 @@ func (t Task) done() <-chan struct{} {
 			return closedDone // it ended between the two looks
 		}
 	}
-	// The record may have gone to another task meanwhile, which then closes a channel without receivers.
+	// The record may have gone to another task meanwhile, which then closes a channel without
+	// receivers.
 	if r.taskID() != t.id {
 		return closedDone
 	}
@@ -67,12 +69,13 @@ func (t Task) Err() error {
 	return t.rt.failureOf(t.id)
 }
 
-// Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It does not make data valid
-// on the host: see Runtime.WaitOn.
+// Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It
+// does not make data valid on the host: see Runtime.WaitOn.
 //
-// With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile. With any other context the body
-// of a task would keep its worker: Wait is ErrInsideTask there unless the task is done. So it is where the task would wait
-// for itself: for its own task, or one that contains it.
+// With the context of a Scope, or one derived from it, the worker runs other tasks meanwhile. With
+// any other context the body of a task would keep its worker: Wait is ErrInsideTask there unless
+// the task is done. So it is where the task would wait for itself: for its own task, or one that
+// contains it.
 func (t Task) Wait(ctx context.Context) error {
 	if err := checkContext("Task.Wait", ctx); err != nil {
 		return err
@@ -82,6 +85,7 @@ func (t Task) Wait(ctx context.Context) error {
 		return t.Err()
 	default:
 	}
+	t.rt.awaits()
 	return t.waitContext("Task.Wait", ctx)
 }
 
@@ -110,7 +114,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 		wait()
 	}
 	if !over {
-		return fmt.Errorf("task: wait for task %d: %w", t.id, context.Cause(ctx))
+		return t.rt.withStatus(fmt.Errorf("task: wait for task %d: %w", t.id, context.Cause(ctx)), t.id)
 	}
 	return t.Err()
 }
@@ -137,6 +141,9 @@ func (rt *Runtime) forgetError(t Task) error {
 func (rt *Runtime) noteFailure(r *record) {
 	if rt.watched() {
 		rt.observeFailure(r)
+	}
+	if rt.world != nil && r.kind != waitBody && !isSkip(r.err) {
+		rt.world.Failed(r.err)
 	}
 	rt.failing.Lock()
 	defer rt.failing.Unlock()
@@ -185,15 +192,17 @@ func (rt *Runtime) takeFailures(told *FailedError) error {
 	return &failed
 }
 
-// Wait waits until all tasks are over and all data are valid on the host, and returns a *FailedError for the tasks that
-// failed since the last Wait; what they and the tasks that were skipped should have written is undefined.
+// Wait waits until all tasks are over and all data are valid on the host, and returns a
+// *FailedError for the tasks that failed since the last Wait; what they and the tasks that were
+// skipped should have written is undefined.
 //
-// The program may then read and write its data, until it submits a task that uses them: devices give up their copies. With
-// ReadOnly it may only read, and devices keep what they have.
+// The program may then read and write its data, until it submits a task that uses them: devices
+// give up their copies. With ReadOnly it may only read, and devices keep what they have.
 //
 // Errors: also that of ctx, and then the tasks go on.
 //
-// With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not call it.
+// With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not
+// call it.
 func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Wait")
@@ -208,10 +217,20 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if rt.watched() {
 		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
 	}
+	if rt.world == nil {
+		return rt.waitHere(o)
+	}
+	err = rt.world.Complete()
+	return rt.world.Wait(ctx, errors.Join(err, rt.waitHere(o)))
+}
+
+// waitHere is Wait for the tasks of this rank.
+func (rt *Runtime) waitHere(o WaitOption) error {
 	for {
 		rt.root.endReductions()
+		rt.awaits()
 		if err := rt.window.wait(0, o.ctx); err != nil {
-			return err
+			return rt.withStatus(err, 0)
 		}
 		rt.virtual.endJobs() // which may need the lock
 		rt.root.submitting.Lock()
@@ -237,14 +256,16 @@ type WaitOption struct {
 	read bool
 }
 
-// KeepOnDevice leaves data where they are: on the devices that wrote them. The program must not touch them.
+// KeepOnDevice leaves data where they are: on the devices that wrote them. The program must not
+// touch them.
 func KeepOnDevice() WaitOption { return WaitOption{keep: true} }
 
-// ReadOnly says that the program only reads its data after the wait: devices keep their copies, and a task that reads the same
-// data there moves nothing.
+// ReadOnly says that the program only reads its data after the wait: devices keep their copies, and
+// a task that reads the same data there moves nothing.
 func ReadOnly() WaitOption { return WaitOption{read: true} }
 
-// waitOptions joins the options of a call. A context that never ends is nil in the result. Error: the nil context.
+// waitOptions joins the options of a call. A context that never ends is nil in the result. Error:
+// the nil context.
 func waitOptions(call string, ctx context.Context, options []WaitOption) (all WaitOption, err error) {
 	if err := checkContext(call, ctx); err != nil {
 		return all, err
@@ -259,7 +280,8 @@ func waitOptions(call string, ctx context.Context, options []WaitOption) (all Wa
 	return all, nil
 }
 
-// flush makes all data valid on the host, and nowhere else if the program does not only read them. Requires: submitting held and no task in flight.
+// flush makes all data valid on the host, and nowhere else if the program does not only read them.
+// Requires: submitting held and no task in flight.
 func (rt *Runtime) flush(read bool) error {
 	if !rt.accelerators {
 		return nil
@@ -327,7 +349,8 @@ func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 	}
 }
 
-// stop fails the tasks that wait for a device; those that are not ready yet fail when they would be.
+// stop fails the tasks that wait for a device; those that are not ready yet fail when they would
+// be.
 func (rt *Runtime) stop() {
 	rt.window.wake()
 	cause := context.Cause(rt.ctx)

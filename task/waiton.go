@@ -12,12 +12,13 @@ import (
 
 // This file is WaitOn: the wait for the tasks that use some memory.
 
-// WaitOn waits until the tasks submitted so far that the accesses depend on are over, and the data of the accesses are
-// valid on the host: what In names may then be read, and what InOut names be written, until another task is submitted
-// that uses it.
+// WaitOn waits until the tasks submitted so far that the accesses depend on are over, and the data
+// of the accesses are valid on the host: what In names may then be read, and what InOut names be
+// written, until another task is submitted that uses it.
 //
-// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits for failed; ErrInsideTask in the body
-// of a task, which has Scope.WaitOn; ErrUnused for memory of which no task has used an element, which would be a wait for nothing.
+// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits
+// for failed; ErrInsideTask in the body of a task, which has Scope.WaitOn; ErrUnused for memory of
+// which no task has used an element, which would be a wait for nothing.
 func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	const call = "Runtime.WaitOn"
 	if !rt.usable() {
@@ -29,10 +30,16 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	if rt.watched() {
 		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
 	}
+	if rt.world != nil {
+		if err := rt.shareInWorld(accesses); err != nil {
+			return err
+		}
+	}
 	return rt.root.waitOn(call, ctx, accesses)
 }
 
-// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of Scope.Wait.
+// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of
+// Scope.Wait.
 func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
 	if !s.usable() {
 		return misuse("Scope.WaitOn", s.unusable())
@@ -57,13 +64,15 @@ func (s *Scope) waitOn(call string, ctx context.Context, accesses []Option) erro
 	case err != nil:
 		return err
 	}
+	s.rt.awaits()
 	if s.awaitUntil(t, ctx) {
 		return s.rt.forgetError(t)
 	}
-	return fmt.Errorf("task: wait on %s: %w", count(len(accesses), "access"), context.Cause(ctx))
+	return s.rt.withStatus(fmt.Errorf("task: wait on %s: %w", count(len(accesses), "access"), context.Cause(ctx)), 0)
 }
 
-// awaitUntil waits until t is over or ctx, which may be nil, is done, and reports whether t is over. The worker of a body is lent meanwhile.
+// awaitUntil waits until t is over or ctx, which may be nil, is done, and reports whether t is
+// over. The worker of a body is lent meanwhile.
 func (s *Scope) awaitUntil(t Task, ctx context.Context) (over bool) {
 	var ended <-chan struct{}
 	if ctx != nil {
@@ -106,8 +115,8 @@ func checkWaitOptions(accesses []Option) error {
 	return nil
 }
 
-// ErrUnused says that WaitOn was given memory that no task has used, or that the runtime has forgotten: by Unregister, Free, or with the
-// task in whose Scope it was used first.
+// ErrUnused says that WaitOn was given memory that no task has used, or that the runtime has
+// forgotten: by Unregister, Free, or with the task in whose Scope it was used first.
 var ErrUnused = errors.New("no task has used this memory")
 
 // An unusedError is ErrUnused with the access that it is about.
@@ -128,7 +137,8 @@ func (e *unusedError) Error() string {
 
 func (e *unusedError) Unwrap() error { return ErrUnused }
 
-// submitWaitOn submits a task that does nothing but wait for its accesses, each of memory that tasks have used.
+// submitWaitOn submits a task that does nothing but wait for its accesses, each of memory that
+// tasks have used.
 func (s *Scope) submitWaitOn(accesses []Option) (Task, error) {
 	r, err := s.begin(nil, waitBody)
 	if err != nil {
@@ -144,8 +154,8 @@ func (s *Scope) submitWaitOn(accesses []Option) (Task, error) {
 	return s.submitGo(r, accesses)
 }
 
-// usedBefore returns an error when no task of s has accessed an element of o, access number n of a wait, nor declares it for s.
-// Requires: submitting held.
+// usedBefore returns an error when no task of s has accessed an element of o, access number n of a
+// wait, nor declares it for s. Requires: submitting held.
 func (s *Scope) usedBefore(n int, o *Option) error {
 	m := o.memory()
 	if m.len == 0 || o.box() != nil && o.box().empty() {

@@ -114,6 +114,9 @@ func (w *window) leave(worker int) {
 	}
 }
 
+// ranOn is the number of tasks that worker has counted out. It is called by that worker.
+func (w *window) ranOn(worker int) int64 { return w.tallies[worker+1].finished.Load() }
+
 // finished is the number of finished tasks.
 func (w *window) finished() int64 {
 	sum := int64(0)

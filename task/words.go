@@ -11,8 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// This file gives programs the words of the packages below: what the signatures of this package name, and the errors that callers branch
-// on. A program that only runs tasks imports nothing else.
+// This file gives programs the words of the packages below: what the signatures of this package
+// name, and the errors that callers branch on. A program that only runs tasks imports nothing else.
 
 // What names tasks, memory and places in errors and statistics.
 type (
@@ -32,6 +32,8 @@ type (
 	Kind = devices.Kind
 	// MachineOptions are the options of devices: Options.Machine.
 	MachineOptions = machine.Options
+	// AbsentDevice is an optional device that a run does not have: Stats.Absent.
+	AbsentDevice = machine.Absent
 	// Native is a variant of a kernel written by hand: KernelSpec.Natives.
 	Native = devices.Native
 	// Diagnostic is a message of the compiler: Kernel.Warnings.
@@ -42,6 +44,10 @@ type (
 	Observer = probe.Observer
 	// Point is one of these points.
 	Point = probe.Point
+	// Status is what a run does at one moment: Runtime.Status, Runtime.Progress.
+	Status = probe.Status
+	// InFlight is a task that has not ended: Status.Tasks.
+	InFlight = probe.InFlight
 )
 
 // The kinds of devices that have a name without a plug-in.
@@ -67,7 +73,8 @@ var (
 	ErrStep = ir.ErrStep
 )
 
-// A CheckError is a check of a kernel that failed, for errors.As: the same mistake has the same text and position on every device.
+// A CheckError is a check of a kernel that failed, for errors.As: the same mistake has the same
+// text and position on every device.
 type CheckError = ir.CheckError
 
 // Errors of devices; for errors.Is.
@@ -80,7 +87,8 @@ var (
 	ErrLost = devices.ErrLost
 )
 
-// ErrBusy says that memory could not be given back, as other goroutines went on submitting tasks that use it; for errors.Is.
+// ErrBusy says that memory could not be given back, as other goroutines went on submitting tasks
+// that use it; for errors.Is.
 var ErrBusy = deps.ErrBusy
 
 // Errors with fields; for errors.As.

@@ -13,8 +13,8 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 )
 
-// The stages of a task whose data are brought to the host. The worker that acquires and the callback of the machine
-// meet here: the second one continues the task.
+// The stages of a task whose data are brought to the host. The worker that acquires and the
+// callback of the machine meet here: the second one continues the task.
 const (
 	_ int32 = iota // nothing is being acquired
 	stageAcquiring
@@ -22,18 +22,23 @@ const (
 	stageFetched  // the callback came before the worker left
 )
 
-// cpu is the Runtime as the workers see it, their smp.Source, so that its methods are not part of the public API.
+// cpu is the Runtime as the workers see it, their smp.Source, so that its methods are not part of
+// the public API.
 type cpu struct{ rt *Runtime }
 
-// A workerState is what one worker has taken and not run yet; padded, as neighbours are used by other processors.
+// A workerState is what one worker has taken and not run yet; padded, as neighbours are used by
+// other processors.
 type workerState struct {
 	next        *record
 	tick        uint32    // how often it has looked for a plain task
 	underfilled bool      // its latest share of the inbox was small
 	lastShare   time.Time // and when that was
+	left        uint32    // tasks that remained where the latest share was taken, and in that
+	share       share
 	magazine    *magazine // of records that it has ended
 	launcher    vec.Launcher
-	// untypical says that what the worker ran last was no run that tells how long the kernel takes: another variant than usual.
+	// untypical says that what the worker ran last was no run that tells how long the kernel takes:
+	// another variant than usual.
 	untypical bool
 	_         line128 // others look into the queue
 	queue     simpleQueue
@@ -66,7 +71,8 @@ func (w cpu) Run(worker int) int {
 	return worker
 }
 
-// runOnHost runs r, if its data are there, and returns what the worker should run next, and which worker the goroutine is.
+// runOnHost runs r, if its data are there, and returns what the worker should run next, and which
+// worker the goroutine is.
 func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if r.worker != int32(worker) {
 		r.worker = int32(worker)
@@ -156,7 +162,8 @@ func (rt *Runtime) runOnce(r *record) {
 	}
 }
 
-// runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of the task.
+// runBody runs the body of r on the calling worker. A panic or runtime.Goexit in it is an error of
+// the task.
 func (rt *Runtime) runBody(r *record) {
 	if r.kind == kernelBody {
 		rt.awaitCode(r)
@@ -184,8 +191,8 @@ func (rt *Runtime) runBody(r *record) {
 	}
 }
 
-// bodyBroke ends a task whose body did not return. After runtime.Goexit the goroutine is on its way out, so the task
-// must be retired here; the workers start another goroutine.
+// bodyBroke ends a task whose body did not return. After runtime.Goexit the goroutine is on its way
+// out, so the task must be retired here; the workers start another goroutine.
 func (rt *Runtime) bodyBroke(r *record, value any) {
 	if value == nil {
 		r.fail("smp", errGoexit)

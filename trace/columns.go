@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// columns returns the tasks of a run as arrays, little-endian, each at a multiple of 8 bytes, by number of the task:
+// columns returns the tasks of a run as arrays, little-endian, each at a multiple of 8 bytes, by
+// number of the task:
 //
 //	uint32 tasks, edges
 //	float64 start; float32 running, submit, ready, choice, release (distances from start, ns); uint32 id, last; uint16 lane, sort, variant;
@@ -109,7 +110,8 @@ func (c *columnWriter) pad() {
 	}
 }
 
-// names are the numbers of sorts and variants, and of lanes. A name keeps its number, so that columns fit the states of other snapshots too.
+// names are the numbers of sorts and variants, and of lanes. A name keeps its number, so that
+// columns fit the states of other snapshots too.
 type names struct {
 	sorts, variants numbering
 	copies          numbering      // lanes of copies
@@ -126,7 +128,8 @@ func (n *names) meet(r *run.Run) {
 	n.copiesOf(r)
 }
 
-// A numbering gives names numbers in the order of their first use; all after the most share the last number.
+// A numbering gives names numbers in the order of their first use; all after the most share the
+// last number.
 type numbering struct {
 	names  []string
 	number map[string]uint16
@@ -161,8 +164,8 @@ const noLane = math.MaxUint16
 // mostStreams bounds the lanes of a device on a page.
 const mostStreams = 16
 
-// lanesOf returns the lanes of a page, and the number of that of each task: those of the run, but a device that does several tasks at once
-// has a lane for each of its streams.
+// lanesOf returns the lanes of a page, and the number of that of each task: those of the run, but a
+// device that does several tasks at once has a lane for each of its streams.
 func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
 	of = slices.Repeat([]uint16{noLane}, len(r.Tasks))
 	for _, l := range r.TaskLanes() {
@@ -200,8 +203,8 @@ func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
 // mostCopyStreams bounds the lanes of a link on a page.
 const mostCopyStreams = 4
 
-// copiesOf returns the copies of a run in order of their beginning, and the number of the lane of each: a link that has several copies under
-// way at once has a lane for each of its streams.
+// copiesOf returns the copies of a run in order of their beginning, and the number of the lane of
+// each: a link that has several copies under way at once has a lane for each of its streams.
 func (n *names) copiesOf(r *run.Run) (list []*probe.Point, lane []uint16) {
 	type link struct{ from, to string }
 	free := map[link]*[mostCopyStreams]time.Duration{} // until when each stream is busy
@@ -229,7 +232,8 @@ func (n *names) copiesOf(r *run.Run) (list []*probe.Point, lane []uint16) {
 	return list, lane
 }
 
-// predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to first[i+1].
+// predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to
+// first[i+1].
 func predecessorsOf(r *run.Run) (preds, first []uint32) {
 	first = make([]uint32, len(r.Tasks)+1)
 	at := 0

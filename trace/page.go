@@ -14,12 +14,13 @@ import (
 // liveTasks is how many of the newest tasks a live page shows at least.
 const liveTasks = 16384
 
-// The longest a page may be behind, and the share of a processor that snapshots may take: a snapshot that took d is followed by
-// costFactor times d of rest.
+// The longest a page may be behind, and the share of a processor that snapshots may take: a
+// snapshot that took d is followed by costFactor times d of rest.
 const (
 	refresh    = 500 * time.Millisecond
 	costFactor = 200
-	// longestRest bounds that: where others keep the processor busy, what was spent is mostly theirs, and the page should show the run.
+	// longestRest bounds that: where others keep the processor busy, what was spent is mostly
+	// theirs, and the page should show the run.
 	longestRest = 10 * time.Second
 )
 
@@ -27,9 +28,12 @@ const (
 type content struct {
 	title string
 
-	mu   sync.Mutex // guards run, live and fresh
+	mu   sync.Mutex // guards run, live, fresh and status
 	run  *run.Run
 	live bool
+	// status looks at the tasks in flight of a run that goes on; nil where there is nothing to look
+	// at.
+	status func() *probe.Status
 	// fresh says that something came since the last snapshot.
 	fresh bool
 
@@ -71,7 +75,8 @@ func (c *content) end() {
 	c.mu.Unlock()
 }
 
-// snapshot returns the newest snapshot, made anew when there is something new and the last one is old enough.
+// snapshot returns the newest snapshot, made anew when there is something new and the last one is
+// old enough.
 func (c *content) snapshot() (snapshot, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
@@ -108,10 +113,20 @@ func (c *content) task(id deps.TaskID) (*taskState, error) {
 func (c *content) newest() (snapshot, error) {
 	c.mu.Lock()
 	due := c.fresh && (!c.live || !time.Now().Before(c.next)) || c.made.version == 0
-	if !due {
+	status := c.status
+	if !due && (status == nil || !c.live || time.Now().Before(c.next)) {
 		c.mu.Unlock()
 		return c.made, nil
 	}
+	c.mu.Unlock()
+	var now *probe.Status // without mu: it looks into the runtime, which may be about to hand over records
+	if status != nil {
+		now = status()
+	}
+	if !due && now.Verdict == "" {
+		return c.made, nil
+	}
+	c.mu.Lock()
 	began := time.Now()
 	live := c.live
 	c.look()
@@ -120,6 +135,9 @@ func (c *content) newest() (snapshot, error) {
 	c.view.Finish()
 	s := stateOf(c.view, c.title, &c.names)
 	s.Live, s.Version = live, c.made.version+1
+	if live && now != nil {
+		s.show(now)
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return c.made, err
@@ -130,7 +148,8 @@ func (c *content) newest() (snapshot, error) {
 	return c.made, nil
 }
 
-// look sets the view to what there is now. The memory of the last view is used again. Requires: both locks held.
+// look sets the view to what there is now. The memory of the last view is used again. Requires:
+// both locks held.
 func (c *content) look() {
 	switch {
 	case !c.live:

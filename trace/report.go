@@ -10,11 +10,12 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// reportTasks is for how many tasks a report has accesses and candidates; it has times and edges of all.
+// reportTasks is for how many tasks a report has accesses and candidates; it has times and edges of
+// all.
 const reportTasks = 20000
 
-// Report writes the page of a run as one HTML file that needs no server and no network. Task details beyond the first 20000 tasks are
-// left out, and the page says so.
+// Report writes the page of a run as one HTML file that needs no server and no network. Task
+// details beyond the first 20000 tasks are left out, and the page says so.
 func Report(w io.Writer, r *run.Run) error {
 	c := &content{title: "report", run: r, fresh: true}
 	m, err := c.snapshot()

@@ -42,12 +42,21 @@ type Server struct {
 	closed   sync.Once
 }
 
-// Serve serves the page of a run that is going to be recorded: pass the server to a recorder as a sink. addr is host:port; port 0 takes a
-// free one, an empty host is loopback. On any other than a loopback address the URL has a random token, without which nothing is served.
+// Serve serves the page of a run that is going to be recorded: pass the server to a recorder as a
+// sink. addr is host:port; port 0 takes a free one, an empty host is loopback. On any other than a
+// loopback address the URL has a random token, without which nothing is served.
 //
 // Errors: an address that cannot be listened on.
 func Serve(addr string) (*Server, error) {
 	return serve(addr, &content{title: "live run", run: run.New(liveTasks), live: true})
+}
+
+// ShowStatus has the page say what is in flight, and, where no task ends for ten seconds, what the
+// run stands still for. nil ends that.
+func (s *Server) ShowStatus(status func() *probe.Status) {
+	s.content.mu.Lock()
+	defer s.content.mu.Unlock()
+	s.content.status = status
 }
 
 // ServeRun serves the page of a run that is over.
@@ -78,7 +87,8 @@ func serve(addr string, c *content) (*Server, error) {
 	return s, nil
 }
 
-// URL returns where the page is. Of a page on all addresses of the machine it has one that others can reach, where there is one.
+// URL returns where the page is. Of a page on all addresses of the machine it has one that others
+// can reach, where there is one.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "http", Host: reachable(s.listener.Addr()), Path: "/"}
 	if s.token != "" {
@@ -109,7 +119,8 @@ func (s *Server) Open(m *probe.Machine) error { return s.content.Open(m) }
 // Take implements record.Sink.
 func (s *Server) Take(b *record.Batch) error { return s.content.Take(b) }
 
-// Close ends the run of the page, gives clients a moment to get the last snapshot, and stops to serve.
+// Close ends the run of the page, gives clients a moment to get the last snapshot, and stops to
+// serve.
 func (s *Server) Close() error {
 	var err error
 	s.closed.Do(func() {
@@ -161,7 +172,8 @@ func localHost(hostport string) bool {
 
 const tokenCookie = "gompss_token"
 
-// knows reports whether a request has the token, in the URL or, from then on, in a cookie of this site alone.
+// knows reports whether a request has the token, in the URL or, from then on, in a cookie of this
+// site alone.
 func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
 	same := func(t string) bool { return subtle.ConstantTimeCompare([]byte(t), []byte(s.token)) == 1 }
 	if same(r.URL.Query().Get("token")) {
@@ -230,7 +242,8 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events sends the state when there is a new one, until the run or the page is over: one stream for a page.
+// events sends the state when there is a new one, until the run or the page is over: one stream for
+// a page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -31,6 +32,30 @@ type state struct {
 	From, To time.Duration
 	Shown    int // tasks in the columns
 	Links    int // of the critical path: Summary has the first
+}
+
+// shownTasks is how many tasks in flight a page lists of a run that stands still.
+const shownTasks = 10
+
+// show adds what is in flight. Where the run stands still, that is the verdict, and the oldest
+// tasks are notes.
+func (s *state) show(now *probe.Status) {
+	counts := fmt.Sprintf("now %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", now.Submitted, now.Blocked, now.Ready, now.Running, now.Waiting, now.Done)
+	if now.Verdict == "" {
+		s.Summary.Notes = append([]string{counts}, s.Summary.Notes...)
+		return
+	}
+	s.Summary.Verdict = run.Verdict{Bound: "stalled", Sentence: now.Verdict, Evidence: counts}
+	var lines []string
+	for i := range now.Tasks[:min(len(now.Tasks), shownTasks)] {
+		k := &now.Tasks[i]
+		line := k.Line()
+		if k.Since > 0 {
+			line += ", for " + probe.Ago(k.Since)
+		}
+		lines = append(lines, line)
+	}
+	s.Summary.Notes = append(lines, s.Summary.Notes...)
 }
 
 type laneState struct {

@@ -61,7 +61,8 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 	return s
 }
 
-// why says in a few words why the task ran where it did, from what the policy saw when the task became ready.
+// why says in a few words why the task ran where it did, from what the policy saw when the task
+// became ready.
 func (s *taskState) why(policy string) string {
 	if s.Place == "" {
 		return "it got no place: " + s.Err
@@ -95,7 +96,8 @@ func (s *taskState) why(policy string) string {
 	return text
 }
 
-// better returns a candidate that was better than here in something, the one with the fewest bytes missing; nil when there is none.
+// better returns a candidate that was better than here in something, the one with the fewest bytes
+// missing; nil when there is none.
 func (s *taskState) better(here *candidate) (best *candidate) {
 	for i := range s.Considered {
 		c := &s.Considered[i]

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 
 	"github.com/gompss/gompss/cmd/gompss/internal/taskbench"
@@ -39,12 +40,16 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.Policy, "policy", "", "scheduling policy")
 	flags.BoolVar(&o.Replay, "replay", false, "record the graph once and replay it")
 	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
+	suite := flags.Bool("suite", false, "all patterns, replays, several submitters and, with -metg, METG, with 1, 2, 4 workers and so on up to -workers, and OpenMP beside it where there is a compiler")
 	asJSON := flags.Bool("json", false, "print one JSON line")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
 	if flags.NArg() > 0 || min(o.Width, o.Steps, o.Workers, o.Submitters, o.Repetitions) < 1 || o.Grain < 0 {
 		return usageError("arguments %v: want none, and positive numbers", flags.Args())
+	}
+	if *suite {
+		return benchSuite(&o, *metg, *asJSON, stdout, stderr)
 	}
 	r, err := taskbench.Measure(o)
 	if err == nil && *metg {
@@ -54,6 +59,36 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return errors.Join(printTasks(stdout, &r, *asJSON), err)
+}
+
+// benchSuite runs the suite with at most o.Workers workers and about o.Width times o.Steps tasks in
+// a run.
+func benchSuite(o *taskbench.Options, metg, asJSON bool, stdout, stderr io.Writer) error {
+	dir, err := os.MkdirTemp("", "gompss-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	peers, missing, err := taskbench.BuildPeers(dir)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		fmt.Fprintln(stderr, "not measured:", m)
+	}
+	s := taskbench.Suite{Workers: o.Workers, Tasks: o.Width * o.Steps, Repetitions: o.Repetitions, METG: metg, Peers: peers}
+	var results []taskbench.Result
+	err = s.Run(func(r taskbench.Result) error {
+		results = append(results, r)
+		if asJSON {
+			return printTasks(stdout, &r, true)
+		}
+		return nil
+	})
+	if asJSON || err != nil && !errors.Is(err, taskbench.ErrOrder) {
+		return err
+	}
+	return errors.Join(taskbench.PrintTable(stdout, results), err)
 }
 
 func printTasks(w io.Writer, r *taskbench.Result, asJSON bool) error {

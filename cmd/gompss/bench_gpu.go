@@ -15,6 +15,7 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	flags.BoolVar(&o.JSON, "json", false, "")
 	flags.BoolVar(&o.Quick, "quick", false, "")
 	flags.BoolVar(&o.Trials, "trials", false, "")
+	flags.BoolVar(&o.Suite, "suite", false, "")
 	flags.StringVar(&o.Only, "only", "", "")
 	flags.StringVar(&o.Devices, "devices", "", "")
 	if err := flags.Parse(args); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// listDevices opens every kind of device by itself and says what is there, or why nothing is; with an argument, or with GOMPSS_DEVICES,
-// the devices that are named.
+// listDevices opens every kind of device by itself and says what is there, or why nothing is; with
+// an argument, or with GOMPSS_DEVICES, the devices that are named.
 func listDevices(args []string, stdout, _ io.Writer) error {
 	if len(args) > 1 {
 		return usageError("it takes one specification, such as smp:2,sim:4")
@@ -59,11 +59,15 @@ func describe(w io.Writer, spec string) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, memory, text)
 	}
+	for _, a := range m.Absent() {
+		fmt.Fprintf(w, "%s\t-\tnot there: %v\n", a.Device, a.Why)
+	}
 	describeCompilers(w, m.Devices())
 	return errors.Join(m.Close())
 }
 
-// describeCompilers prints a line for each kind of device that compiles kernels with a library: which, or why there is none.
+// describeCompilers prints a line for each kind of device that compiles kernels with a library:
+// which, or why there is none.
 func describeCompilers(w io.Writer, list []devices.Device) {
 	var told []devices.Kind
 	for _, d := range list {
@@ -100,7 +104,8 @@ func vectorUnits(p cpu.Processor, m cpu.Memory) string {
 	return fmt.Sprintf("%s on %s/%s, executable memory by %s: kernels run as vector code on the CPU workers", o.Name(), runtime.GOOS, runtime.GOARCH, how)
 }
 
-// compileCPU makes the vector code for AVX-512, which every machine can print, or for what this machine has.
+// compileCPU makes the vector code for AVX-512, which every machine can print, or for what this
+// machine has.
 func compileCPU(k *ir.Kernel) (*cpu.Code, cpu.Options, error) {
 	o, err := cpu.Processor{}.Choose(os.Getenv(task.VectorVariable))
 	if err != nil {

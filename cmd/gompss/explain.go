@@ -9,13 +9,14 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/internal/source"
 )
 
 // emitters print one stage of a kernel; "" is the explanation.
@@ -24,6 +25,7 @@ var emitters = map[string]func(k *ir.Kernel, w io.Writer) error{
 	"ir":     emitLoopIR,
 	"device": emitDeviceIR,
 	"cuda":   emitCUDA,
+	"opencl": emitOpenCL,
 	"asm":    emitAssembly,
 }
 
@@ -32,20 +34,20 @@ func explain(args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	kernel := flags.String("kernel", "", "")
 	emit := flags.String("emit", "", "")
-	tags := flags.String("tags", goTags(), "")
+	tags := flags.String("tags", source.GoTags(), "")
 	places, err := parseAround(flags, args)
 	if err != nil {
 		return err
 	}
 	emitter, known := emitters[*emit]
 	if !known {
-		return usageError("-emit %s: want ir, device, cuda or asm", *emit)
+		return usageError("-emit %s: want ir, device, cuda, opencl or asm", *emit)
 	}
 	targets, err := findTargets(places)
 	if err != nil {
 		return err
 	}
-	e := &explainRun{build: withTags(*tags), kernel: *kernel, emit: emitter, positions: *emit == "", stdout: stdout, stderr: stderr}
+	e := &explainRun{build: source.WithTags(*tags), kernel: *kernel, emit: emitter, positions: *emit == "", stdout: stdout, stderr: stderr}
 	var errs []error
 	for _, t := range targets {
 		errs = append(errs, e.target(t))
@@ -101,12 +103,12 @@ func (e *explainRun) nothing(places []string) error {
 
 // target explains the files of a folder that are asked for.
 func (e *explainRun) target(t target) error {
-	found, err := readFolder(e.build, t.dir)
+	found, err := source.ReadFolder(e.build, t.dir)
 	if err != nil {
 		return err
 	}
-	pkg, errs := found.built, []error{found.errorsOf(t.files)}
-	for _, f := range found.excluded {
+	pkg, errs := found.Built, []error{found.ErrorsOf(t.files)}
+	for _, f := range found.Excluded {
 		if slices.Contains(t.files, f.Name) {
 			errs = append(errs, excludedError(e.build, filepath.Join(t.dir, f.Name)))
 		}
@@ -117,10 +119,10 @@ func (e *explainRun) target(t target) error {
 				e.there = append(e.there, m[1])
 			}
 		}
-		if found.broken[f.Name] != nil {
+		if found.Broken[f.Name] != nil {
 			continue
 		}
-		if t.files == nil && (hasKernels(f) || codegen.HasDirectives(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
+		if t.files == nil && (source.HasKernels(f) || codegen.HasDirectives(f.Text)) && e.mayHave(f) || slices.Contains(t.files, f.Name) {
 			errs = append(errs, e.file(t.dir, f.Name, pkg))
 		}
 	}
@@ -134,9 +136,9 @@ func (e *explainRun) mayHave(f codegen.File) bool {
 }
 
 func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
-	stdout, stderr := e.stdout, io.Writer(&placed{dir, e.stderr})
+	stdout, stderr := e.stdout, io.Writer(&source.Placed{Dir: dir, To: e.stderr})
 	if e.positions {
-		stdout = &placed{dir, stdout}
+		stdout = &source.Placed{Dir: dir, To: stdout}
 	}
 	loaded, kernels, err := e.load(dir, name, pkg, stderr)
 	errs := []error{err}
@@ -149,7 +151,7 @@ func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
 			writeNotes(stdout, loaded.Notes(source))
 		}
 	}
-	return inFolder(dir, errors.Join(errs...))
+	return source.InFolder(dir, errors.Join(errs...))
 }
 
 // writeNotes prints what is worth knowing of the kernel above.
@@ -162,7 +164,7 @@ func writeNotes(w io.Writer, notes []codegen.Diagnostic) {
 // load returns the kernels of a file of a package, or the one that is named, none if it is not there; of a generic kernel the instance with the types in
 // brackets, as in Copy[float32], or without them one that was made to check it. Beside an error there may be kernels that nothing is wrong with.
 func (e *explainRun) load(dir, file string, pkg []codegen.File, warnings io.Writer) (*codegen.Package, []*ir.Kernel, error) {
-	sources, err := codegen.SourcesFor(file, pkg, moduleOf(e.build, dir).files)
+	sources, err := codegen.SourcesFor(file, pkg, source.ModuleOf(e.build, dir).Files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -342,14 +344,16 @@ func emitCUDA(k *ir.Kernel, w io.Writer) error {
 	return err
 }
 
-func version(args []string, stdout, _ io.Writer) error {
-	if len(args) > 0 {
-		return usageError("it takes no arguments")
+// emitOpenCL prints the text for a device that has what OpenCL C 1.2 lets it have.
+func emitOpenCL(k *ir.Kernel, w io.Writer) error {
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
+	if err != nil {
+		return err
 	}
-	v := "unknown"
-	if b, ok := debug.ReadBuildInfo(); ok {
-		v = b.Main.Version
+	source, err := opencl.Print(lowered.Program, opencl.Options{Fence: opencl.HostFence, RoundedDivide: true})
+	if err != nil {
+		return err
 	}
-	_, err := fmt.Fprintln(stdout, "gompss", v)
+	_, err = io.WriteString(w, source.Text)
 	return err
 }

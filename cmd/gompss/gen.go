@@ -5,10 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
 	"go/build"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/internal/source"
 )
 
 // gen writes, or with -check only compares, the generated file of every file with kernels.
@@ -25,7 +23,8 @@ func gen(args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	check := flags.Bool("check", false, "")
 	werror := flags.Bool("werror", false, "")
-	tags := flags.String("tags", goTags(), "")
+	tags := flags.String("tags", source.GoTags(), "")
+	watch := flags.Bool("watch", false, "")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
@@ -33,21 +32,35 @@ func gen(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g := &genRun{check: *check, build: withTags(*tags), stdout: stdout, stderr: stderr}
+	g := &genRun{check: *check, werror: *werror, build: source.WithTags(*tags), stdout: stdout, stderr: stderr}
+	if *watch {
+		if *check {
+			return usageError("-watch writes, and -check does not")
+		}
+		ctx, end := untilInterrupted()
+		defer end()
+		return g.watch(ctx, flags.Args())
+	}
+	if err := g.all(targets); err != nil || g.kernels > 0 {
+		return err
+	}
+	fmt.Fprintln(stderr, noKernels(flags.Args()))
+	return nil
+}
+
+// all generates the wrappers of targets.
+func (g *genRun) all(targets []target) error {
 	var errs []error
+	g.kernels, g.warnings = 0, 0
 	for _, t := range targets {
 		if err := g.target(t); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if *werror && g.warnings > 0 {
+	if g.werror && g.warnings > 0 {
 		errs = append(errs, fmt.Errorf("gompss gen: -werror makes %s an error", counted(g.warnings, "warning")))
 	}
-	if err := distinct(errs); err != nil || g.kernels > 0 {
-		return err
-	}
-	fmt.Fprintln(stderr, noKernels(flags.Args()))
-	return nil
+	return distinct(errs)
 }
 
 // counted returns n things as text.
@@ -114,7 +127,7 @@ func findTargets(args []string) ([]target, error) {
 			return nil, fmt.Errorf("gompss: %w", err)
 		case at.IsDir():
 			out = append(out, target{dir: arg})
-		case !isSource(arg):
+		case !source.IsSource(arg):
 			return nil, fmt.Errorf("gompss: %s: not a Go file that kernels are written in", arg)
 		default:
 			out = append(out, target{dir: filepath.Dir(arg), files: []string{filepath.Base(arg)}})
@@ -142,13 +155,9 @@ func foldersBelow(root string) ([]target, error) {
 	return out, nil
 }
 
-func isSource(name string) bool {
-	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(name, "_gompss.go")
-}
-
 // genRun carries the options of one call.
 type genRun struct {
-	check          bool
+	check, werror  bool
 	build          *build.Context
 	stdout, stderr io.Writer
 	kernels        int // files with kernels that were seen
@@ -156,17 +165,17 @@ type genRun struct {
 }
 
 func (g *genRun) target(t target) error {
-	found, err := readFolder(g.build, t.dir)
+	found, err := source.ReadFolder(g.build, t.dir)
 	if err != nil {
 		return err
 	}
-	sources, errs := found.built, []error{found.errorsOf(t.files)}
+	sources, errs := found.Built, []error{found.ErrorsOf(t.files)}
 	var made []string
-	for name := range found.broken { // whose kernels are not known
+	for name := range found.Broken { // whose kernels are not known
 		made = append(made, codegen.GeneratedName(name))
 	}
-	for _, f := range found.excluded {
-		if hasKernels(f) { // their wrappers are made where they are built
+	for _, f := range found.Excluded {
+		if source.HasKernels(f) { // their wrappers are made where they are built
 			made = append(made, codegen.GeneratedName(f.Name))
 		}
 		if slices.Contains(t.files, f.Name) {
@@ -174,24 +183,24 @@ func (g *genRun) target(t target) error {
 		}
 	}
 	for _, f := range sources {
-		if found.broken[f.Name] != nil {
+		if found.Broken[f.Name] != nil {
 			continue
 		}
-		if !hasKernels(f) {
+		if !source.HasKernels(f) {
 			if t.files == nil || slices.Contains(t.files, f.Name) {
 				errs = append(errs, g.without(t.dir, f, slices.Contains(t.files, f.Name)))
 			}
 			continue
 		}
 		made = append(made, codegen.GeneratedName(f.Name))
-		if by := embedder(f.Name, sources); by != "" && t.files == nil && !g.exists(t.dir, f.Name) {
+		if by := source.Embedder(f.Name, sources); by != "" && t.files == nil && !g.exists(t.dir, f.Name) {
 			g.leave(t.dir, f.Name, by)
 		} else if t.files == nil || slices.Contains(t.files, f.Name) {
 			errs = append(errs, g.file(t.dir, f.Name, sources))
 		}
 	}
 	if t.files == nil {
-		errs = append(errs, unknownDirectives(t.dir, found.excluded), g.orphans(t.dir, made))
+		errs = append(errs, unknownDirectives(t.dir, found.Excluded), g.orphans(t.dir, made))
 	}
 	g.kernels += len(made)
 	return errors.Join(errs...)
@@ -203,11 +212,11 @@ func (g *genRun) without(dir string, f codegen.File, named bool) error {
 	if codegen.HasDirectives(f.Text) {
 		loaded, err := codegen.Load(f)
 		if err != nil {
-			return inFolder(dir, err)
+			return source.InFolder(dir, err)
 		}
 		for _, w := range loaded.Warnings() {
 			g.warnings++
-			fmt.Fprintln(&placed{dir, g.stderr}, w.Error())
+			fmt.Fprintln(&source.Placed{Dir: dir, To: g.stderr}, w.Error())
 		}
 	}
 	if named {
@@ -233,22 +242,9 @@ func unknownDirectives(dir string, excluded []codegen.File) error {
 		excluded = append(excluded, codegen.File{Name: filepath.Base(path), Text: string(text)})
 	}
 	for _, f := range excluded {
-		errs = append(errs, inFolder(dir, codegen.UnknownDirectives(f)))
+		errs = append(errs, source.InFolder(dir, codegen.UnknownDirectives(f)))
 	}
 	return errors.Join(errs...)
-}
-
-// embedder returns the file of a package that embeds the source of name, so as to make its kernels by task.NewKernel; "" where none does.
-func embedder(name string, sources []codegen.File) string {
-	for _, f := range sources {
-		for line := range strings.Lines(f.Text) {
-			patterns, ok := strings.CutPrefix(line, "//go:embed ")
-			if ok && slices.Contains(strings.Fields(patterns), name) {
-				return f.Name
-			}
-		}
-	}
-	return ""
 }
 
 // exists reports whether a file has wrappers already.
@@ -265,34 +261,17 @@ func (g *genRun) leave(dir, name, by string) {
 	}
 }
 
-// withoutCR returns text with the line ends that it has on Unix: git writes others on Windows.
-func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
-
-func hasKernels(f codegen.File) bool {
-	if !strings.Contains(f.Text, "//omp:") {
-		return false
-	}
-	syntax, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return true // loading it reports the error
-	}
-	return slices.ContainsFunc(syntax.Decls, func(d ast.Decl) bool {
-		fn, ok := d.(*ast.FuncDecl)
-		return ok && codegen.IsKernel(fn)
-	})
-}
-
 // file generates the wrappers of one file.
 func (g *genRun) file(dir, name string, pkg []codegen.File) error {
-	sources, err := codegen.SourcesFor(name, pkg, moduleOf(g.build, dir).files)
+	sources, err := codegen.SourcesFor(name, pkg, source.ModuleOf(g.build, dir).Files)
 	if err != nil {
-		return inFolder(dir, err)
+		return source.InFolder(dir, err)
 	}
 	loaded, broken := codegen.LoadFile(name, sources...)
 	if loaded == nil || broken != nil && len(kernelsOf(loaded, name, "")) == 0 {
-		return inFolder(dir, broken)
+		return source.InFolder(dir, broken)
 	}
-	stderr := &placed{dir, g.stderr}
+	stderr := &source.Placed{Dir: dir, To: g.stderr}
 	warn := func(d codegen.Diagnostic) {
 		if !loaded.Silences(d) {
 			g.warnings++
@@ -304,13 +283,13 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	}
 	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
 	if err != nil {
-		return inFolder(dir, err)
+		return source.InFolder(dir, err)
 	}
 	path := filepath.Join(dir, codegen.GeneratedName(name))
 	if g.check {
-		return errors.Join(inFolder(dir, broken), compare(path, string(text)))
+		return errors.Join(source.InFolder(dir, broken), compare(path, string(text)))
 	}
-	return errors.Join(inFolder(dir, broken), g.write(path, text)) // the other kernels have their wrappers
+	return errors.Join(source.InFolder(dir, broken), g.write(path, text)) // the other kernels have their wrappers
 }
 
 func (g *genRun) write(path string, text []byte) error {
@@ -328,7 +307,7 @@ func (g *genRun) write(path string, text []byte) error {
 // compare says whether and why the file at path is not what text, made now, is. Lines of sources may have moved since.
 func compare(path, text string) error {
 	content, err := os.ReadFile(path)
-	old := string(withoutCR(content))
+	old := string(source.WithoutCR(content))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("gompss gen: %s: missing: run %s", path, codegen.GenerateCommand)

@@ -1,14 +1,19 @@
 // Command gompss shows what the compiler makes of kernels and writes typed wrappers for them.
 //
-//	gompss gen [-check] [-werror] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
-//	gompss explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]   where each loop went and why, or the code itself
-//	gompss bench tasks [-pattern P] [-width W] [-steps S] [-json]   what a task costs
+//	gompss gen [-check] [-werror] [-watch] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
+//	gompss vet [packages]                                 what is wrong with kernels and wrappers, as go vet says it
+//	gompss explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]   where each loop went and why, or the code itself
+//	gompss bench tasks [-pattern P] [-width W] [-steps S] [-suite] [-json]   what a task costs
 //	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
-//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]   GPUs beside hand-written CUDA, and programs on several
+//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials] [-suite]   GPUs beside hand-written CUDA, and programs on several
 //	gompss trace summary|critical FILE; export [-format F] [-o OUT] FILE; diff A B; report [-o OUT] FILE   what a trace file says
 //	gompss dash [-addr HOST:PORT] FILE                    the page of a trace file
+//	gompss run [-n RANKS] PROGRAM [arguments]             ranks of a program on this machine, without MPI
 //	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
+//	gompss doctor                                         what keeps this machine from running kernels, and what mends it
 //	gompss version
+//	gompss help [COMMAND]                                 all flags of a command
+//	gompss completion bash|zsh|fish                       a script for the shell
 //
 // Errors go to standard error and exit with 1, wrong usage with 2.
 package main
@@ -19,9 +24,16 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/gompss/gompss/internal/environment"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if isVetTool(os.Args[1:]) {
+		vetTool()
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // A command is one subcommand. It writes its result to stdout and warnings to stderr.
 type command struct {
@@ -31,14 +43,22 @@ type command struct {
 	run   func(args []string, stdout, stderr io.Writer) error
 }
 
-var commands = []command{
-	{"gen", "gen [-check] [-werror] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
-	{"explain", "explain [-kernel K] [-emit ir|device|cuda|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
-	{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials]", "", bench},
-	{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
-	{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
-	{"devices", "devices [SPEC]", devicesAbout, listDevices},
-	{"version", "version", "", version},
+// commands returns all of them. It is a function as help, which is one, looks at the others.
+func commands() []command {
+	return []command{
+		{"gen", "gen [-check] [-werror] [-watch] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
+		{"vet", "vet [flags of go vet] [packages]", vetAbout, vetCommand},
+		{"explain", "explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
+		{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-suite] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials] [-suite]", benchAbout, bench},
+		{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
+		{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
+		{"run", "run [-n RANKS] PROGRAM [arguments]", runAbout, runRanks},
+		{"devices", "devices [SPEC]", devicesAbout, listDevices},
+		{"version", "version", versionAbout, version},
+		{"doctor", "doctor", doctorAbout, doctor},
+		{"help", "help [COMMAND]", helpAbout, help},
+		{"completion", "completion bash|zsh|fish", completionAbout, completion},
+	}
 }
 
 // What -h says of the commands.
@@ -48,6 +68,7 @@ it looks at the current folder; folder/... takes the folders below, too. A file 
 (//go:embed FILE.go), so as to give it to task.NewKernel, is left out unless it is named or has a generated file already.
   -check       write nothing; fail where a generated file is missing or stale
   -werror      fail where there are warnings; the files are written all the same
+  -watch       write again whenever a source changes, until it is interrupted
   -tags LIST   the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
 	explainAbout = `Says where each loop and array of kernels went and why, or prints a stage of their code. Without files or folders it looks
@@ -56,6 +77,7 @@ at the current folder; folder/... takes the folders below, too.
   -emit ir       the loop IR
   -emit device   the device IR
   -emit cuda     the CUDA C++
+  -emit opencl   the OpenCL C
   -emit asm      the vector code of the CPU
   -tags LIST     the build tags of go build -tags; those of GOFLAGS where nothing is said
 `
@@ -81,11 +103,12 @@ GOMPSS_DEVICES counts.
 var errUsage = errors.New("usage")
 
 func run(args []string, stdout, stderr io.Writer) int {
+	environment.Warn(stderr)
 	if len(args) == 0 {
 		printUsage(stderr)
 		return 2
 	}
-	for _, c := range commands {
+	for _, c := range commands() {
 		if c.name == args[0] {
 			if slices.ContainsFunc(args[1:], isHelp) {
 				fmt.Fprintf(stdout, "usage: gompss %s\n%s", c.usage, c.about)
@@ -94,9 +117,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return status(c, c.run(args[1:], stdout, stderr), stderr)
 		}
 	}
-	if args[0] == "help" || isHelp(args[0]) {
-		printUsage(stdout)
-		return 0
+	if isHelp(args[0]) {
+		return status(command{name: "help"}, help(nil, stdout, stderr), stderr)
 	}
 	fmt.Fprintf(stderr, "gompss: unknown command %s\n", args[0])
 	printUsage(stderr)
@@ -109,17 +131,22 @@ func status(c command, err error, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errSaid):
+		return 1
 	case errors.Is(err, errUsage):
 		fmt.Fprintf(stderr, "gompss %s: %v\nusage: gompss %s\n", c.name, err, c.usage)
 		return 2
 	}
 	fmt.Fprintln(stderr, err)
+	if failed := (*exitError)(nil); errors.As(err, &failed) {
+		return failed.code
+	}
 	return 1
 }
 
 func printUsage(w io.Writer) {
 	fmt.Fprintln(w, "usage:")
-	for _, c := range commands {
+	for _, c := range commands() {
 		fmt.Fprintln(w, "  gompss "+c.usage)
 	}
 }

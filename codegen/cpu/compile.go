@@ -11,7 +11,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a construct without a vector form.
+// Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a
+// construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	prepared, err := prepare.Kernel(k)
 	if err != nil {
@@ -60,7 +61,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err := c.lockedStages(code); err != nil {
 		return nil, err
 	}
-	code.Plain = len(stages) == 2 && stages[0].Count.Set && stages[1].Loop != nil && len(stages[1].Sums) == 0 && !slices.ContainsFunc(code.Sites, image.Site.Resumes)
+	code.Plain = len(stages) == 2 && stages[0].Count.Set && stages[1].Loop != nil && len(stages[1].Sums) == 0 && !slices.ContainsFunc(code.Sites, image.Site.AsksGo)
 	return code, nil
 }
 
@@ -87,6 +88,9 @@ func addStage(c *Code, s *image.Stage, g *gen) error {
 	}
 	if s.Alone {
 		s.Updates = g.updatesOf(s.Loop)
+	}
+	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
+		s.Leaf = leafOf(s)
 	}
 	if s.Loop != nil && !s.Called() {
 		c.Streams = c.Streams || streams(s.Loop)
@@ -164,8 +168,9 @@ func (c *compiler) stage(s *image.Stage, sites []image.Site) (*gen, error) {
 	return best, nil
 }
 
-// mostRows is how many rows of memory lanes walk at once where fewer copies can do: where rows are a power of two long, their elements lie in few sets of
-// a cache, which keep eight lines or so each.
+// mostRows is how many rows of memory lanes walk at once where fewer copies can do: where rows are
+// a power of two long, their elements lie in few sets of a cache, which keep eight lines or so
+// each.
 const mostRows = 16
 
 func isRefusal(err error) bool {
@@ -190,7 +195,7 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
 	}
-	g.single, g.locked = single, s.Again
+	g.single, g.locked, g.stopAlways = single, s.Again, c.options.StopAlways
 	g.lanes = g.bytes / 8
 	s.Sums = nil
 	g.enter(s, c.frame)
@@ -214,7 +219,8 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
 }
 
-// sequentialStage runs once; loops in it that directives free run on this goroutine alone, as lanes.
+// sequentialStage runs once; loops in it that directives free run on this goroutine alone, as
+// lanes.
 func (g *gen) sequentialStage(s *image.Stage, f frame) {
 	g.chooseInside(s.Body)
 	g.list(s.Body)
@@ -238,8 +244,7 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 	g.openLeague(s, f)
 	if g.single {
 		g.sawLanes, g.sawLoop = 1, s.Loop.At
-		g.cutLoop = g.cut(s.Loop)
-		g.uniformFor(g.cutLoop)
+		g.uniformFor(g.cut(s.Loop))
 		g.closeLeague(s)
 		return
 	}
@@ -251,7 +256,6 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 		g.chooseInside(s.Loop.Body)
 	}
 	cut := g.cut(s.Loop)
-	g.cutLoop = cut
 	if cut != g.parallelLanes {
 		if t := g.tileOf(s.Loop, lanes); t != nil {
 			g.tiled(t)
@@ -354,8 +358,9 @@ func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
 
 func (g *gen) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
 
-// chooseLanes decides which loop's iterations become lanes: the parallel loop itself, or a loop in it that a directive or a collapse
-// clause frees, by what its accesses would cost. Between equals the outer loop wins: no sums across lanes.
+// chooseLanes decides which loop's iterations become lanes: the parallel loop itself, or a loop in
+// it that a directive or a collapse clause frees, by what its accesses would cost. Between equals
+// the outer loop wins: no sums across lanes.
 func (g *gen) chooseLanes(parallel *ir.For) *ir.For {
 	best, cost := parallel, laneCost(parallel)
 	var look func(body []ir.Stmt, free int)
@@ -386,8 +391,8 @@ func (g *gen) chooseLanes(parallel *ir.For) *ir.For {
 	return best
 }
 
-// laneCost weighs the accesses of a loop as lanes: neighbours and one element for all are cheap, everything else is a gather; loops inside
-// count more.
+// laneCost weighs the accesses of a loop as lanes: neighbours and one element for all are cheap,
+// everything else is a gather; loops inside count more.
 func laneCost(f *ir.For) float64 {
 	step, ok := ir.ConstStep(f)
 	if !ok || f.Rel == ir.Ne {
@@ -437,7 +442,8 @@ func accessCost(s *shapes, ix *ir.Index) float64 {
 	return 8
 }
 
-// laneBytes is the size of the widest value that differs between lanes: it decides how many lanes a vector has.
+// laneBytes is the size of the widest value that differs between lanes: it decides how many lanes a
+// vector has.
 func laneBytes(f *ir.For) int {
 	step, _ := ir.ConstStep(f)
 	s := analyseShapes(f, step)
@@ -534,7 +540,8 @@ func takesEight(t *ir.Type) bool {
 	return t.IsScalar() && t.Size == 8
 }
 
-// plainElement tells whether the place of an element in an array, itself in an element of a slice, is affine or uniform.
+// plainElement tells whether the place of an element in an array, itself in an element of a slice,
+// is affine or uniform.
 func plainElement(e ir.Expr, s *shapes) bool {
 	switch e := e.(type) {
 	case *ir.Index:

@@ -29,5 +29,6 @@ func copyOf(s *ir.For, f frame) (c image.CopyLoop, ok bool) {
 	return image.CopyLoop{Dst: f.word[x.Var], Src: f.word[y.Var], First: lo, Size: int64(to.Type().Size)}, true
 }
 
-// Four pages at once are what Intel's processors like best. On AMD's, plain loops that store past the caches take two thirds of that time, and
-// half of that of the C library, so that this is for slices that are not aligned there: 44, 31 and 22 GB/s on one of Zen 4.
+// Four pages at once are what Intel's processors like best. On AMD's, plain loops that store past
+// the caches take two thirds of that time, and half of that of the C library, so that this is for
+// slices that are not aligned there: 44, 31 and 22 GB/s on one of Zen 4.

@@ -13,7 +13,8 @@ var ErrNoVectorUnit = errors.New("cpu: no AVX2 with FMA and BMI2: kernels run as
 // ErrOff is the error of Choose where vector code is switched off.
 var ErrOff = errors.New("cpu: vector code is switched off: kernels run as Go functions")
 
-// A Processor is what vector code may use. The zero value is this machine's; tests give others, with less.
+// A Processor is what vector code may use. The zero value is this machine's; tests give others,
+// with less.
 type Processor struct {
 	Supports func(features ...cpuid.FeatureID) bool
 }
@@ -50,7 +51,8 @@ func (p Processor) Detect() (Options, error) {
 	return Options{}, ErrNoVectorUnit
 }
 
-// Choose is Detect under a choice by name: "" takes the widest vectors, "avx2" no more than that, "avx512" nothing less, "off" none: ErrOff.
+// Choose is Detect under a choice by name: "" takes the widest vectors, "avx2" no more than that,
+// "avx512" nothing less, "off" none: ErrOff.
 func (p Processor) Choose(name string) (Options, error) {
 	have, err := p.Detect()
 	switch name {

@@ -7,9 +7,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Differs returns why the vector code of k may give other bits than the Go function, "" where both give the same: integers,
-// + - * / and sqrt of floats, conversions, and functions that vector code leaves to Go; kernels that ask for numbers of threads and
-// teams, as both are one team of one thread. It is "" for most kernels, which may then run as either from one launch to the next.
+// Differs returns why the vector code of k may give other bits than the Go function, "" where both
+// give the same: integers, + - * / and sqrt of floats, conversions, and functions that vector code
+// leaves to Go; kernels that ask for numbers of threads and teams, as both are one team of one
+// thread. It is "" for most kernels, which may then run as either from one launch to the next.
 func Differs(k *ir.Kernel) string {
 	if k.Target.FastMath {
 		return "fastmath lets it round in another way than the Go function"

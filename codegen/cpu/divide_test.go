@@ -56,6 +56,9 @@ func TestDivisionByConst_IsGos(t *testing.T) {
 				for _, op := range []ir.Op{ir.Div, ir.Rem} {
 					if c != 0 {
 						tryConst(t, arena, o, typ, op, c, dividends(r, typ, c, 300), machine)
+						single := o
+						single.Single = SingleAlways
+						tryConst(t, arena, single, typ, op, c, dividends(r, typ, c, 300), machine+", one by one")
 					}
 				}
 			}

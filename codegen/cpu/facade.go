@@ -49,8 +49,8 @@ const (
 	SingleAlways = image.SingleAlways
 )
 
-// NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of stores by launch. The error is a *Refusal
-// where the kernel has no vector code.
+// NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of
+// stores by launch. The error is a *Refusal where the kernel has no vector code.
 func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	return exec.NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
 }

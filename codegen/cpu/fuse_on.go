@@ -2,5 +2,6 @@
 
 package cpu
 
-// goFuses says that Go's compiler makes one fused operation of x*y + z, as the processors that this build is for have one.
+// goFuses says that Go's compiler makes one fused operation of x*y + z, as the processors that this
+// build is for have one.
 const goFuses = true

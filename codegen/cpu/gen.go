@@ -51,11 +51,11 @@ type gen struct {
 	sawLoop           ir.Pos
 	round             int64 // iterations of the parallel loop that a round takes
 	sums              []image.Sum
+	stopAlways        bool // at every point where the code can stop
 	locked            bool // other workers update what this stage updates by atomics
 	single            bool // the parallel loop runs one iteration after the other
 	inLoop            bool // a stage of a parallel loop
 	notes             []string
-	cutLoop           *ir.For   // that loop, restricted to a chunk
 	parallelLo        ir.Expr   // where parallelLanes began before it was cut
 	tripLo, tripHi    *ir.Var   // iterations of the chunk
 	made              int       // variables
@@ -110,11 +110,13 @@ func (g *gen) shape(e ir.Expr) shape {
 	return g.shapes.shape(e)
 }
 
-// container is the bytes that a lane of type t takes in a register: small integers are held as 32 bits.
+// container is the bytes that a lane of type t takes in a register: small integers are held as 32
+// bits.
 func container(t *ir.Type) int { return max(4, int(t.Size)) }
 
 // width is the length of a vector of g.lanes values of type t.
-// width is that of a vector with a t in each lane; where that is more than a vector holds, all lanes have the same.
+// width is that of a vector with a t in each lane; where that is more than a vector holds, all
+// lanes have the same.
 func (g *gen) width(t *ir.Type) x86.Width { return widthOf(min(g.lanes*container(t), g.bytes)) }
 
 func widthOf(bytes int) x86.Width {
@@ -181,7 +183,8 @@ func (g *gen) setGeneral(r x86.Reg, v int64) {
 	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), mach.PoolAt(g.PoolWord(uint64(v), 8)))
 }
 
-// constVector returns a register that holds the constant in every lane; it is loaded once, at the entry.
+// constVector returns a register that holds the constant in every lane; it is loaded once, at the
+// entry.
 func (g *gen) constVector(bits uint64, size int) x86.Reg {
 	key := constKey{bits: bits & (1<<(8*size-1)<<1 - 1), size: size}
 	if r, ok := g.consts[key]; ok {

@@ -31,8 +31,8 @@ type access struct {
 	inner int64 // bytes from the element's start: fields, constant indices
 }
 
-// accessOf takes the place apart into one slice index and constant offsets in the element. Where arrays in the element are indexed by what is
-// not constant, all is counted in bytes.
+// accessOf takes the place apart into one slice index and constant offsets in the element. Where
+// arrays in the element are indexed by what is not constant, all is counted in bytes.
 func (g *gen) accessOf(e ir.Expr) access {
 	var terms []ir.Expr // in bytes
 	inner := int64(0)
@@ -159,7 +159,8 @@ func (g *gen) sum(terms []term) x86.Reg {
 	return r
 }
 
-// termValue is the value of a term without its factor; where the code is straight, it is computed once.
+// termValue is the value of a term without its factor; where the code is straight, it is computed
+// once.
 func (g *gen) termValue(t term) x86.Reg {
 	if _, ok := t.expr.(*ir.Ref); ok || g.shared == nil {
 		return g.gp(t.expr)
@@ -231,7 +232,8 @@ func (g *gen) gatherTarget(a access) target {
 	return t
 }
 
-// gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and checks them.
+// gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and
+// checks them.
 func (g *gen) gatherIndex(a access) target {
 	index := a.at.I
 	if c, ok := index.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {

@@ -7,10 +7,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Elements that lie apart by a constant distance, as the fields of structs in a slice do. Gathers and scatters take a cycle an element on many
-// processors; here whole vectors of what lies between the first lane's element and the last one's are loaded and permuted, or permuted and
-// stored, and where the gaps are too long for that, the lanes are loaded and stored one by one at addresses that are known. Nothing before the
-// first lane's element or behind the last one's is read, and only the elements are written.
+// Elements that lie apart by a constant distance, as the fields of structs in a slice do. Gathers
+// and scatters take a cycle an element on many processors; here whole vectors of what lies between
+// the first lane's element and the last one's are loaded and permuted, or permuted and stored, and
+// where the gaps are too long for that, the lanes are loaded and stored one by one at addresses
+// that are known. Nothing before the first lane's element or behind the last one's is read, and
+// only the elements are written.
 
 // A window is one vector of what the lanes lie in.
 type window struct {
@@ -21,7 +23,8 @@ type window struct {
 // placed says which lane an element of a window belongs to.
 type placed struct{ at, lane int }
 
-// windowsOf covers the elements lane*gap. Every element is in one window; the last one ends with the last element.
+// windowsOf covers the elements lane*gap. Every element is in one window; the last one ends with
+// the last element.
 func windowsOf(lanes int, gap int64) []window {
 	l := int64(lanes)
 	n := (l-1)*gap + 1

@@ -7,9 +7,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Local arrays lie in the scratch memory of a launch. One that is declared outside the vector loop is there once, like a slice. One that is
-// declared in it belongs to a lane: the elements with one number lie side by side, one for each lane of each unrolled copy, so that a number
-// that all lanes agree on is a plain vector load, and one that they do not is a gather.
+// Local arrays lie in the scratch memory of a launch. One that is declared outside the vector loop
+// is there once, like a slice. One that is declared in it belongs to a lane: the elements with one
+// number lie side by side, one for each lane of each unrolled copy, so that a number that all lanes
+// agree on is a plain vector load, and one that they do not is a gather.
 
 const (
 	manyScratch = 64 << 10 // bytes of scratch memory from which on fewer copies are better
@@ -61,6 +62,9 @@ func (g *gen) fillArray(h *home, t *ir.Type, n int64, value x86.Reg) {
 	top := g.NewLabel()
 	g.Place(top)
 	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(p, 0)), x86.RegArg(value))
+	if total > manyScratch {
+		g.pausePoint()
+	}
 	g.addConst(p, int64(g.bytes))
 	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
 	g.JumpBack(mach.CondNE, top)

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain code. Where one goroutine runs the loop, or each has
-// copies of what is updated, updates need no lock; the form for several goroutines is in gen_locked.go.
+// atomic updates a place, lane by lane: in a few instructions where that is all, else as plain
+// code. Where one goroutine runs the loop, or each has copies of what is updated, updates need no
+// lock; the form for several goroutines is in gen_locked.go.
 func (g *gen) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
 	op, ok := generalOps[s.Op]

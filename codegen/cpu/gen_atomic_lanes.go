@@ -6,12 +6,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Atomic updates of neighbouring places, or of one place, need not run lane by lane. In a stage that
-// has its data to itself they are plain vector instructions. In a locked stage (locks.go) other workers
-// update the same data, and only an update of one place of integers is made for all lanes at once.
+// Atomic updates of neighbouring places, or of one place, need not run lane by lane. In a stage
+// that has its data to itself they are plain vector instructions. In a locked stage (locks.go)
+// other workers update the same data, and only an update of one place of integers is made for all
+// lanes at once.
 
-// atomicTogether selects an update of places that differ in all lanes, or that is one place of integers, for all lanes at once; false where the places
-// are others.
+// atomicTogether selects an update of places that differ in all lanes, or that is one place of
+// integers, for all lanes at once; false where the places are others.
 func (g *gen) atomicTogether(s *ir.Atomic) bool {
 	ix, ok := s.Place.(*ir.Index)
 	if !ok || s.Kind != ir.AtomicUpdate || s.Old != nil || ix.X.Type().Kind != ir.Slice || g.shape(ix.X).kind != uniform || g.laneOwned(s.Place) {
@@ -39,7 +40,8 @@ func (g *gen) plainUpdate(s *ir.Atomic) {
 	g.list(steps)
 }
 
-// foldsLanes tells the updates of integers in which the values of all lanes may be put together first.
+// foldsLanes tells the updates of integers in which the values of all lanes may be put together
+// first.
 func foldsLanes(s *ir.Atomic) bool {
 	switch s.Op {
 	case ir.Add, ir.Sub, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
@@ -48,7 +50,8 @@ func foldsLanes(s *ir.Atomic) bool {
 	return false
 }
 
-// foldedUpdate puts the values of the lanes that are on together, and updates the place once, where there is one.
+// foldedUpdate puts the values of the lanes that are on together, and updates the place once, where
+// there is one.
 func (g *gen) foldedUpdate(s *ir.Atomic) {
 	t, x := s.Place.Type(), &sum{op: combined(s.Op), t: s.Place.Type()}
 	value := func() x86.Reg { return g.sameFolded(s, g.gp(s.Value)) }

@@ -5,10 +5,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// vecBits evaluates the functions of math/bits that shifts and sums of fields do; ok is false for others. Small integers lie in 32 bits, with
-// zeros above them.
+// vecBits evaluates the functions of math/bits that shifts and sums of fields do; ok is false for
+// others. Small integers lie in 32 bits, with zeros above them.
 //
-// Source: Warren, "Hacker's Delight", 2nd edition, sections 5-1 (population count), 5-3, 5-4 (zeros) and 7-1 (reversal).
+// Source: Warren, "Hacker's Delight", 2nd edition, sections 5-1 (population count), 5-3, 5-4
+// (zeros) and 7-1 (reversal).
 func (g *gen) vecBits(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	t := e.Args[0].Type()
 	if !t.IsInteger() {

@@ -24,7 +24,8 @@ func (g *gen) report(n int, r, length x86.Reg) {
 	g.Return()
 }
 
-// checkAccess checks an index that is no vector: of the slice where it asks for that, and of the parts on the way.
+// checkAccess checks an index that is no vector: of the slice where it asks for that, and of the
+// parts on the way.
 func (g *gen) checkAccess(a access, l linear, s shape) {
 	if a.at.Checked {
 		g.checkIndex(a, l, s)
@@ -86,7 +87,8 @@ func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 	}
 }
 
-// checkUniform checks one index for all lanes, of which one is on: below zero is a large unsigned number.
+// checkUniform checks one index for all lanes, of which one is on: below zero is a large unsigned
+// number.
 func (g *gen) checkUniform(a access, l linear) {
 	r := g.indexValue(l)
 	length := a.root.length
@@ -95,7 +97,8 @@ func (g *gen) checkUniform(a access, l linear) {
 	g.Jump(mach.CondAE, g.outOfLine(func() { g.report(n, r, length) }))
 }
 
-// checkAffine checks the first and the last lane at once; where that fails and lanes may be off, lane by lane.
+// checkAffine checks the first and the last lane at once; where that fails and lanes may be off,
+// lane by lane.
 func (g *gen) checkAffine(a access, l linear, stride int64) {
 	n := g.siteOf(a, 0)
 	length := a.root.length

@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// vecCircular is sin, cos or tan: the argument is reduced to [-pi/4, pi/4] with three words of pi/2. Lanes whose argument is too large for
-// that are left to Go.
+// vecCircular is sin, cos or tan: the argument is reduced to [-pi/4, pi/4] with three words of
+// pi/2. Lanes whose argument is too large for that are left to Go.
 func (g *gen) vecCircular(e *ir.Math) []x86.Reg {
 	s := g.series(e.T)
 	limit := vecmath.CircularLimit(e.T)

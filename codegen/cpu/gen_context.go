@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A context is all that selection depends on at one place in the kernel. Code that is selected elsewhere, later, is selected in the context of
-// the place that it belongs to: nothing else of the generator may differ between the two but what only grows, as constants and sites do.
+// A context is all that selection depends on at one place in the kernel. Code that is selected
+// elsewhere, later, is selected in the context of the place that it belongs to: nothing else of the
+// generator may differ between the two but what only grows, as constants and sites do.
 type context struct {
 	at            ir.Pos
 	shapes        *shapes
@@ -48,8 +49,8 @@ func (g *gen) later(l mach.Label, emit func()) {
 	g.behind(l, now, emit)
 }
 
-// outOfLine adds code behind the kernel and returns its label. It is selected in the context of now, but for variables and loops: it works on
-// registers alone.
+// outOfLine adds code behind the kernel and returns its label. It is selected in the context of
+// now, but for variables and loops: it works on registers alone.
 func (g *gen) outOfLine(emit func()) mach.Label {
 	now := g.context()
 	now.loops, now.homes = nil, nil

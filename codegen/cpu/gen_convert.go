@@ -44,7 +44,8 @@ func (g *gen) oneToFloat(x x86.Reg, to *ir.Type) []x86.Reg {
 	return g.same(d)
 }
 
-// toFloatAVX2 makes floats of the integers that AVX2 cannot convert, rounded once: halves become floats without rounding, and their sum is.
+// toFloatAVX2 makes floats of the integers that AVX2 cannot convert, rounded once: halves become
+// floats without rounding, and their sum is.
 func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	if container(from) == 8 {
 		return g.longToFloat(dst, x, from, to)
@@ -65,8 +66,8 @@ func (g *gen) toFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	})
 }
 
-// longToFloat goes by way of float64; where that rounds a number on its way to float32, only one bit that says so is left of what would be
-// rounded away: rounded to odd, it may be rounded again.
+// longToFloat goes by way of float64; where that rounds a number on its way to float32, only one
+// bit that says so is left of what would be rounded away: rounded to odd, it may be rounded again.
 func (g *gen) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	s := g.seriesOf(ir.Float64Type, g.width(from))
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
@@ -92,7 +93,8 @@ func (g *gen) widen(dst, x []x86.Reg, from, to *ir.Type, op x86.Op) []x86.Reg {
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) { g.Op(op, w, x86.RegArg(d), x86.RegArg(x)) })
 }
 
-// convertOnce converts a number that is the same in all lanes, of which its vectors hold fewer than those of the result.
+// convertOnce converts a number that is the same in all lanes, of which its vectors hold fewer than
+// those of the result.
 func (g *gen) convertOnce(dst, x []x86.Reg, to *ir.Type, op x86.Op) []x86.Reg {
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		g.Op(op, widthOf(g.bytes), x86.RegArg(d), x86.RegArg(x))

@@ -9,13 +9,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Integers are divided as float64 where both fit 51 bits: the quotient, rounded, is never taken past an integer that the exact one does not
-// reach, so that cut it is exact. Lanes with longer ones are divided one after the other, out of line.
+// Integers are divided as float64 where both fit 51 bits: the quotient, rounded, is never taken
+// past an integer that the exact one does not reach, so that cut it is exact. Lanes with longer
+// ones are divided one after the other, out of line.
 
-// magic turns an integer of up to 51 bits into a float64 by adding it to the bits, and back: 3 * 2^51.
+// magic turns an integer of up to 51 bits into a float64 by adding it to the bits, and back: 3 *
+// 2^51.
 const magic = 0x4338000000000000
 
-// vecDivide is x / y or x % y in every lane that is on. A divisor of 0 in one of them ends the launch.
+// vecDivide is x / y or x % y in every lane that is on. A divisor of 0 in one of them ends the
+// launch.
 func (g *gen) vecDivide(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	t := e.T
 	c, constant := ir.ConstInt(e.Y)
@@ -67,7 +70,8 @@ func (g *gen) shorten(q x86.Reg, t *ir.Type) x86.Reg {
 	return d
 }
 
-// divideHalves divides 32-bit lanes that are more than fit as 64 bits: the lower and the upper half apart.
+// divideHalves divides 32-bit lanes that are more than fit as 64 bits: the lower and the upper half
+// apart.
 func (g *gen) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	x, y := g.vec(e.X), g.vec(e.Y)
 	g.checkDivisors(e, ir.Int32Type, y)
@@ -101,7 +105,8 @@ func (g *gen) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				g.move(parts[i], g.narrowMask(q))
 			}
 		}
-		// Through memory: there are two halves to be joined, and only one instruction more than for any other way.
+		// Through memory: there are two halves to be joined, and only one instruction more than for
+		// any other way.
 		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(parts[0]))
 		g.Op(x86.VMOVUPSStore, widthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+half))), x86.RegArg(parts[1]))
 		g.Op(x86.VMOVUPS, widthOf(g.bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
@@ -148,7 +153,8 @@ func (g *gen) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 	return out
 }
 
-// anyLong clears the zero flag where a value of some lane is too long: at or above 2^50, or below -2^50.
+// anyLong clears the zero flag where a value of some lane is too long: at or above 2^50, or below
+// -2^50.
 func (g *gen) anyLong(t *ir.Type, x, y x86.Reg, w x86.Width) {
 	part := func(v x86.Reg) (d x86.Reg, high uint64) {
 		if !t.IsSigned() {
@@ -177,7 +183,8 @@ func (g *gen) testVector(v x86.Reg, w x86.Width) {
 	g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 }
 
-// quotient divides lanes of 64 bits that hold numbers of up to 51. Lanes that divide by 0 are off, and get anything.
+// quotient divides lanes of 64 bits that hold numbers of up to 51. Lanes that divide by 0 are off,
+// and get anything.
 func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 	m := g.constVector(magic, 8)
 	float := func(v x86.Reg) x86.Reg {

@@ -2,17 +2,21 @@ package cpu
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Divisions that need no float64: by constants, as the upper half of a product, and of numbers of one and two bytes, as float32.
+// Divisions that need no float64: by constants, as the upper half of a product, and of numbers of
+// one and two bytes, as float32.
 
-// divideByConst divides lanes of 32 or 64 bits by a constant other than 0. Numbers with a sign are divided without it.
+// divideByConst divides lanes of 32 or 64 bits by a constant other than 0. Numbers with a sign are
+// divided without it.
 //
-// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, figures 4.1 and 5.2; differs: the sign is taken off
-// and put back, as there is no arithmetic shift of 64 bits in AVX2.
+// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI
+// 1994, figures 4.1 and 5.2; differs: the sign is taken off and put back, as there is no arithmetic
+// shift of 64 bits in AVX2.
 func (g *gen) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
 	s := g.words(e.T)
 	x := g.vec(e.X)
@@ -33,8 +37,9 @@ func (g *gen) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
 	})
 }
 
-// divideShort divides numbers of one or two bytes, in lanes of 32 bits. Rounded to 24 bits, their quotient reaches no integer that the exact one does not
-// reach; nor does the product with a reciprocal that is rounded up.
+// divideShort divides numbers of one or two bytes, in lanes of 32 bits. Rounded to 24 bits, their
+// quotient reaches no integer that the exact one does not reach; nor does the product with a
+// reciprocal that is rounded up.
 func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	s := g.seriesOf(ir.Float32Type, g.width(e.T))
 	x := g.vec(e.X)
@@ -68,4 +73,42 @@ func above32(c int64) float32 {
 		r = math.Nextafter32(r, float32(math.Copysign(2, float64(c))))
 	}
 	return r
+}
+
+// gpDivideConst divides a number, which 64 bits with a sign hold, by a constant other than -1 to 1
+// and the least.
+//
+// Source: as for divideByConst, figure 5.2, and for powers of two figure 5.1.
+func (g *gen) gpDivideConst(op ir.Op, x x86.Reg, c int64) x86.Reg {
+	by := uint64(max(c, -c))
+	log := bits.Len64(by - 1) // rounded up
+	q, sign := g.NewGeneral(), g.NewGeneral()
+	g.move(sign, x)
+	g.Op(x86.SARQ, x86.W128, x86.RegArg(sign), x86.ImmArg(63))
+	if by&(by-1) == 0 {
+		g.Op(x86.SHRQ, x86.W128, x86.RegArg(sign), x86.ImmArg(int64(64-log))) // what rounds towards 0
+		g.move(q, sign)
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(q), x86.RegArg(x))
+		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log)))
+	} else {
+		m, _ := bits.Div64(1<<(log-1), 0, by)
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
+		g.MultiplyHigh(g.constGeneral(int64(m + 1)))
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(q), x86.RegArg(x86.DX))
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(q), x86.RegArg(x))
+		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log-1)))
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(q), x86.RegArg(sign))
+	}
+	if op == ir.Rem {
+		p := g.constGeneral(int64(by))
+		g.Op(x86.IMULQ, x86.W128, x86.RegArg(p), x86.RegArg(q))
+		rest := g.NewGeneral()
+		g.move(rest, x)
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(rest), x86.RegArg(p))
+		return rest
+	}
+	if c < 0 {
+		g.Op(x86.NEGQ, x86.W128, x86.RegArg(q))
+	}
+	return q
 }

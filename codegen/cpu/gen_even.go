@@ -9,11 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Indices that are computed from the counter by more than sums, as i&(n-1), i/n*m + i%n or max(i-w, 0), are neighbours in most vectors of some launches and in
-// none of others. The code looks, and gathers or scatters out of line only where they are not.
+// Indices that are computed from the counter by more than sums, as i&(n-1), i/n*m + i%n or max(i-w,
+// 0), are neighbours in most vectors of some launches and in none of others. The code looks, and
+// gathers or scatters out of line only where they are not.
 
-// computed tells whether an index is arithmetic of the counter and of numbers that are the same for all lanes, with an operation in it that cuts
-// its lines into pieces.
+// computed tells whether an index is arithmetic of the counter and of numbers that are the same for
+// all lanes, with an operation in it that cuts its lines into pieces.
 func (s *shapes) computed(e ir.Expr) bool {
 	pieces := false
 	var fits func(e ir.Expr, depth int) bool
@@ -45,7 +46,8 @@ func (s *shapes) computed(e ir.Expr) bool {
 	return fits(e, 8) && pieces
 }
 
-// An evenness says, of one copy of a variable that is an index more than once, where its first lane is, and whether the others follow.
+// An evenness says, of one copy of a variable that is an index more than once, where its first lane
+// is, and whether the others follow.
 type evenness struct{ first, apart x86.Reg }
 
 // indexUses counts the places where a variable alone is an index.
@@ -85,8 +87,8 @@ func (g *gen) evennessOf(a access, index ir.Expr) []evenness {
 	return g.home(r.Var, r.At).even
 }
 
-// lastStart is one more than where as many elements as there are lanes may begin, in a general register that is made at the entry; NoReg where that
-// is not possible.
+// lastStart is one more than where as many elements as there are lanes may begin, in a general
+// register that is made at the entry; NoReg where that is not possible.
 func (g *gen) lastStart(a access) x86.Reg {
 	root, ok := a.at.X.(*ir.Ref)
 	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
@@ -128,7 +130,8 @@ func (g *gen) lineOf(at target, u int) (first, differ x86.Reg) {
 	return first, g.compareCopy(&ir.Binary{Op: ir.Ne}, t, at.index[u], line)
 }
 
-// evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the address that it gets, and far, out of line, for others.
+// evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the
+// address that it gets, and far, out of line, for others.
 func (g *gen) evenly(at target, u int, near func(m x86.Mem), far func()) {
 	apart, back := g.NewLabel(), g.NewLabel()
 	var first x86.Reg

@@ -35,7 +35,8 @@ func (g *gen) vecExact(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	return g.lift(dst, g.vec(e.Args[0]), g.vec(e.Args[1]), func(d, x, y x86.Reg) { g.move(d, two(x, y)) }), true
 }
 
-// vecModulo divides with a whole quotient. Lanes whose quotient does not fit a float, and those that give a NaN, are left to Go.
+// vecModulo divides with a whole quotient. Lanes whose quotient does not fit a float, and those
+// that give a NaN, are left to Go.
 func (g *gen) vecModulo(e *ir.Math, f func(x, y x86.Reg) (r, quotient x86.Reg)) []x86.Reg {
 	s := g.series(e.T)
 	x, y := g.vec(e.Args[0]), g.vec(e.Args[1])

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
@@ -8,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// gp evaluates a uniform integer, bool or pointer, or the value in lane 0 of an affine integer, into a general register.
-// The result may be a variable's own register: it is not to be changed.
+// gp evaluates a uniform integer, bool or pointer, or the value in lane 0 of an affine integer,
+// into a general register. The result may be a variable's own register: it is not to be changed.
 func (g *gen) gp(e ir.Expr) x86.Reg {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -209,12 +211,16 @@ func (g *gen) failIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	}))
 }
 
-// gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least integer by -1, which is avoided.
+// gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least
+// integer by -1, which is avoided.
 func (g *gen) gpDivide(e *ir.Binary) x86.Reg {
 	x, r := g.gp(e.X), g.NewGeneral()
 	if c, ok := ir.ConstInt(e.Y); ok && c != 0 && c != -1 {
-		g.divide(e, x, g.constGeneral(c), r)
-		return r
+		if c == 1 || c == math.MinInt64 || e.T.Size == 8 && !e.T.IsSigned() {
+			g.divide(e, x, g.constGeneral(c), r)
+			return r
+		}
+		return g.gpDivideConst(e.Op, x, c)
 	}
 	y := g.gp(e.Y)
 	end := g.NewLabel()

@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Where the instruction set has no gather or scatter, lanes go one after the other, through the block's room for vectors.
+// Where the instruction set has no gather or scatter, lanes go one after the other, through the
+// block's room for vectors.
 
 // laneIndex is the index of one lane in a general register; the index vector is in the block.
 func (g *gen) laneIndex(at target, lane int) x86.Reg {
@@ -34,8 +35,8 @@ func (g *gen) spreadIndices(at target, u int) (bits x86.Reg) {
 	return bits
 }
 
-// A laneReader takes the integers out of a vector, lane after lane. They do not go through memory: processors are slow in handing parts of what was
-// just stored as a long vector on to loads.
+// A laneReader takes the integers out of a vector, lane after lane. They do not go through memory:
+// processors are slow in handing parts of what was just stored as a long vector on to loads.
 type laneReader struct {
 	*gen
 	v    x86.Reg
@@ -48,7 +49,8 @@ func (g *gen) readLanes(v x86.Reg, size int) *laneReader {
 	return &laneReader{gen: g, v: v, size: size, part: v}
 }
 
-// next is the given lane, with its sign, in a general register: lanes are asked for in order, and a register may change with the next.
+// next is the given lane, with its sign, in a general register: lanes are asked for in order, and a
+// register may change with the next.
 func (r *laneReader) next(lane int) x86.Reg {
 	offset := lane * r.size
 	if q := offset / 16; q > 0 && offset%16 == 0 {
@@ -135,7 +137,8 @@ func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 	})
 }
 
-// gatherSmall loads elements of one or two bytes from anywhere, each to the upper end of its lane where it has a sign.
+// gatherSmall loads elements of one or two bytes from anywhere, each to the upper end of its lane
+// where it has a sign.
 func (g *gen) gatherSmall(at target, t *ir.Type) []x86.Reg {
 	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
@@ -153,8 +156,8 @@ func (g *gen) gatherSmall(at target, t *ir.Type) []x86.Reg {
 	return out
 }
 
-// A laneInserter puts elements of one or two bytes into lanes of 32 bits, in registers: what is stored in pieces is not there for a while for who
-// loads it as a whole.
+// A laneInserter puts elements of one or two bytes into lanes of 32 bits, in registers: what is
+// stored in pieces cannot be loaded as a whole for some cycles.
 type laneInserter struct {
 	*gen
 	t     *ir.Type

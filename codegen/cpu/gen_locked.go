@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A stage that several workers run at once, and whose slices have no copies, updates memory by the processor's atomic instructions, one lane after the
-// other: a locked instruction where there is one for the operation, else a loop around a locked compare and exchange.
+// A stage that several workers run at once, and whose slices have no copies, updates memory by the
+// processor's atomic instructions, one lane after the other: a locked instruction where there is
+// one for the operation, else a loop around a locked compare and exchange.
 
 // lockedOps are the indivisible operations on memory, of 4 and 8 bytes, that leave no value.
 var lockedOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLLock, x86.ADDQLock}, ir.Sub: {x86.SUBLLock, x86.SUBQLock}, ir.And: {x86.ANDLLock, x86.ANDQLock}, ir.Or: {x86.ORLLock, x86.ORQLock}, ir.Xor: {x86.XORLLock, x86.XORQLock}}
@@ -75,7 +76,8 @@ func (g *gen) addressOnce(place ir.Expr) x86.Mem {
 	return x86.At(r, 0)
 }
 
-// loadElement extends an element of memory to a general register; the bits of a float are those of an unsigned integer.
+// loadElement extends an element of memory to a general register; the bits of a float are those of
+// an unsigned integer.
 func (g *gen) loadElement(r x86.Reg, place x86.Arg, t *ir.Type) {
 	op := elementLoad(t)
 	if t.Kind == ir.Int32 {
@@ -157,8 +159,8 @@ func (g *gen) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	g.giveOld(s, old)
 }
 
-// exchangeLoop computes the new value from the value in memory and repeats that until no other worker
-// has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
+// exchangeLoop computes the new value from the value in memory and repeats that until no other
+// worker has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
 func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) {
 	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()
 	bits := g.NewGeneral()

@@ -9,8 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars around vectors, or one in which lanes
-// drop out.
+// forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars
+// around vectors, or one in which lanes drop out.
 func (g *gen) forStmt(s *ir.For) {
 	if after, ok := g.shareFrom(s); ok {
 		defer g.Place(after)
@@ -31,8 +31,8 @@ func (g *gen) forStmt(s *ir.For) {
 	g.uniformFor(s)
 }
 
-// leavesMasked tells whether a loop holds a jump out of a loop around it that lanes leave at different times: there it only turns lanes off,
-// and the loop must see that.
+// leavesMasked tells whether a loop holds a jump out of a loop around it that lanes leave at
+// different times: there it only turns lanes off, and the loop must see that.
 func (g *gen) leavesMasked(s ir.Stmt) bool {
 	for _, f := range g.loops {
 		if f.varying && ir.LeavesLoop(s) {
@@ -58,8 +58,9 @@ func (g *gen) uniformFor(s *ir.For) {
 	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
 	top := g.NewLabel()
 	k := g.loopCond(s)
+	none := g.NewLabel()
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(h.gp), x86.RegArg(hi))
-	g.Jump(k.Not(), f.breakTo)
+	g.Jump(k.Not(), none)
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
@@ -70,36 +71,55 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.rounds(s, f, h.gp, hi, step, k, top)
 	g.safe = safe
 	g.Place(f.breakTo)
-	restore()
 	g.loops = g.loops[:len(g.loops)-1]
+	g.pauseBehind()
+	g.Place(none)
+	restore()
+}
+
+// pauseBehind is the pause point behind a loop of single numbers inside another: the rounds of that
+// one need none of their own then.
+func (g *gen) pauseBehind() {
+	if n := len(g.loops); n > 0 && g.loops[n-1].pieces {
+		g.pausePoint()
+	}
 }
 
 // rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
 func (g *gen) rounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k mach.Cond, top mach.Label) {
 	g.Place(top)
-	if g.runsInPieces(s, step) {
+	if f.pieces = g.runsInPieces(s, step); f.pieces {
 		g.pieces(s, f, i, hi, k, top)
 		return
 	}
 	g.list(s.Body)
 	g.Place(f.nextTo)
-	if s != g.cutLoop {
-		g.pausePoint()
-	}
+	g.pausePoint()
 	g.addConst(i, step)
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
 	g.JumpBack(k, top)
 }
 
-// piece is how many rounds an inner loop of single numbers takes between two looks at whether it is to pause: they are as short as that look.
-const piece = 64
-
-// runsInPieces tells the loops without loops inside.
+// runsInPieces tells the loops that have a pause point behind each loop inside, which no jump
+// passes by.
 func (g *gen) runsInPieces(s *ir.For, step int64) bool {
-	if !g.single || g.shapes != nil || s == g.cutLoop || step != 1 || s.Rel != ir.Lt {
+	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt {
 		return false
 	}
-	return innermost(s.Body)
+	return closedInside(s.Body)
+}
+
+// closedInside tells whether the loops in the body of one are left at their ends alone.
+func closedInside(body []ir.Stmt) bool {
+	closed := true
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			closed = closed && !ir.LeavesLoop(s)
+		}
+		return closed
+	})
+	return closed
 }
 
 // innermost tells whether there is no loop in the body of one.
@@ -118,7 +138,7 @@ func innermost(body []ir.Stmt) bool {
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
 func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k mach.Cond, top mach.Label) {
 	until, round := g.NewGeneral(), g.NewLabel()
-	most := g.constGeneral(piece)
+	most := g.constGeneral(g.roundsBetween(s.Body, 1))
 	g.move(until, hi)
 	g.Op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
@@ -130,9 +150,12 @@ func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k mach.Cond, top ma
 	g.addConst(i, 1)
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
 	g.JumpBack(k, round)
-	g.pause(piece)
+	end := g.NewLabel()
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
-	g.JumpBack(k, top)
+	g.Jump(k.Not(), end)
+	g.pausePoint()
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
 }
 
 func (g *gen) loopCond(s *ir.For) mach.Cond {
@@ -151,7 +174,8 @@ func (g *gen) changedIn(s *ir.For) *ir.VarSet {
 	return set
 }
 
-// maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different times: the counter is a vector.
+// maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different
+// times: the counter is a vector.
 func (g *gen) maskedFor(s *ir.For) {
 	if !s.Var.Type.IsInteger() {
 		g.refuse(s.At, "a loop over %s is not supported yet", s.Var.Type)
@@ -178,7 +202,7 @@ func (g *gen) while(s *ir.While) {
 	top := g.NewLabel()
 	left := x86.NoReg
 	if g.single && g.shapes == nil && innermost(s.Body) {
-		left = g.constGeneral(piece)
+		left = g.constGeneral(g.roundsBetween(s.Body, 1))
 	}
 	g.loops = append(g.loops, f)
 	g.Place(top)
@@ -192,14 +216,15 @@ func (g *gen) while(s *ir.While) {
 	if left != x86.NoReg {
 		g.addConst(left, -1)
 		g.JumpBack(mach.CondNE, top)
-		g.setGeneral(left, piece)
-		g.pause(piece)
+		g.setGeneral(left, g.roundsBetween(s.Body, 1))
+		g.pausePoint()
 	} else {
 		g.pausePoint()
 	}
 	g.JumpBack(mach.Always, top)
 	g.Place(f.breakTo)
 	g.loops = g.loops[:len(g.loops)-1]
+	g.pauseBehind()
 }
 
 // maskedLoop runs until no lane is left in it.
@@ -233,8 +258,8 @@ func (g *gen) maskedLoop(s *ir.While) {
 	g.exec, g.split = old, split
 }
 
-// lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then the rest under a mask of the lanes
-// that are in range.
+// lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then
+// the rest under a mask of the lanes that are in range.
 func (g *gen) lanesLoop(s *ir.For) {
 	step, ok := ir.ConstStep(s)
 	if !ok || s.Rel == ir.Ne {
@@ -286,7 +311,8 @@ func (g *gen) lanesLoop(s *ir.For) {
 	g.closeReductions(sums)
 }
 
-// fillLanes puts numbers of 4 bytes that come from outside of a loop into all its lanes: where they were computed fewer were on.
+// fillLanes puts numbers of 4 bytes that come from outside of a loop into all its lanes: where they
+// were computed fewer were on.
 func (g *gen) fillLanes(s *ir.For) {
 	for _, v := range ir.Used(s.Body).List() {
 		h := g.homes[v]
@@ -301,8 +327,8 @@ func (g *gen) fillLanes(s *ir.For) {
 	}
 }
 
-// checkAhead makes the checks of affine accesses for all iterations before the first. Where one fails, a loop that checks what the lanes that
-// are on touch runs instead, out of line.
+// checkAhead makes the checks of affine accesses for all iterations before the first. Where one
+// fails, a loop that checks what the lanes that are on touch runs instead, out of line.
 func (g *gen) checkAhead(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, end mach.Label, sums []*sum) {
 	slow := g.NewLabel()
 	hot := g.NewLabel()
@@ -362,7 +388,8 @@ func (g *gen) trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	return r
 }
 
-// mainLoop runs full vectors while enough iterations are left.
+// mainLoop runs full vectors while enough iterations are left, in strips between which it can
+// pause.
 func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, tail, again mach.Label, sums []*sum) {
 	per := int64(g.lanes * g.unroll)
 	top := g.NewLabel()
@@ -372,23 +399,55 @@ func (g *gen) mainLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, 
 	inner := *f
 	inner.breakTo, inner.nextTo = g.NewLabel(), g.NewLabel()
 	g.enterBody(s, &inner)
+	strip, now := g.NewLabel(), left
+	rounds := g.roundsBetween(s.Body, g.unroll)
+	if rounds > 1 {
+		now = g.NewGeneral()
+		g.Place(strip)
+		g.openStrip(left, now, rounds*per)
+	}
 	g.Place(top)
 	g.copies(s.Body)
 	g.Place(inner.nextTo)
-	if s != g.cutLoop {
+	if rounds == 1 {
 		g.pausePoint()
 	}
 	g.addConst(base, step*per)
-	g.addConst(left, -per)
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.addConst(now, -per)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(now), x86.ImmArg(per))
 	g.JumpBack(mach.CondGE, top)
+	if rounds > 1 {
+		g.closeStrip(left, now, per, strip)
+	}
 	g.Place(inner.breakTo)
 	g.foldSums(sums)
 	g.loops[len(g.loops)-1] = f
 }
 
-// copies selects all copies of the body of the main loop. Where it only moves and combines elements, they come one after the other: a row of
-// loads and then one of stores takes a tenth longer in the first cache.
+// openStrip takes as many iterations from left as come before the next pause point.
+func (g *gen) openStrip(left, now x86.Reg, most int64) {
+	limit := g.constGeneral(most)
+	g.move(now, left)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(now), x86.RegArg(limit))
+	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(now), x86.RegArg(limit))
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
+}
+
+// closeStrip gives back to left what the last round has not taken, and goes on with the next strip
+// where there is one.
+func (g *gen) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
+	end := g.NewLabel()
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.Jump(mach.CondL, end)
+	g.pausePoint()
+	g.Jump(mach.Always, strip)
+	g.Place(end)
+}
+
+// copies selects all copies of the body of the main loop. Where it only moves and combines
+// elements, they come one after the other: a row of loads and then one of stores takes a tenth
+// longer in the first cache.
 func (g *gen) copies(body []ir.Stmt) {
 	for _, s := range body {
 		if !g.moves(s) {
@@ -405,7 +464,8 @@ func (g *gen) copies(body []ir.Stmt) {
 	g.unroll, g.first = n, 0
 }
 
-// moves tells the stores of neighbouring elements, made of such elements, numbers that are the same for all lanes, and simple operations.
+// moves tells the stores of neighbouring elements, made of such elements, numbers that are the same
+// for all lanes, and simple operations.
 func (g *gen) moves(s ir.Stmt) bool {
 	a, ok := s.(*ir.Assign)
 	if !ok {
@@ -447,7 +507,8 @@ func (g *gen) enterBody(s *ir.For, f *loopFrame) {
 	g.loops[len(g.loops)-1] = f
 }
 
-// A tailing is how the loop of single vectors under masks is joined to the main loop: behind it, and, where there is a peel, before it too.
+// A tailing is how the loop of single vectors under masks is joined to the main loop: behind it,
+// and, where there is a peel, before it too.
 type tailing struct {
 	end   mach.Label
 	again mach.Label // of the main loop, where there is one
@@ -484,9 +545,7 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, 
 	g.list(s.Body)
 	g.exec, g.prefix, g.split = nil, x86.NoReg, false
 	g.Place(inner.nextTo)
-	if s != g.cutLoop {
-		g.pausePoint()
-	}
+	g.pausePoint()
 	if t.first == x86.NoReg {
 		g.addConst(base, step*int64(g.lanes))
 		g.addConst(left, -int64(g.lanes))
@@ -501,7 +560,8 @@ func (g *gen) tailLoop(s *ir.For, f *loopFrame, base, left x86.Reg, step int64, 
 	g.loops[len(g.loops)-1] = f
 }
 
-// wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every round: lines that it splits cost most.
+// wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every
+// round: lines that it splits cost most.
 func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) {
 	if step != 1 || g.lanes*g.unroll < 2 {
 		return nil, false
@@ -524,7 +584,8 @@ func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) 
 	return nil, false
 }
 
-// peel enters the loop of single vectors for as many iterations as there are before the store is at a multiple of its size, where many follow.
+// peel enters the loop of single vectors for as many iterations as there are before the store is at
+// a multiple of its size, where many follow.
 func (g *gen) peel(store *ir.Index, left x86.Reg, t *tailing) {
 	per := int64(g.lanes * g.unroll)
 	least := 2 * per

@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Masks are mask registers with AVX-512 and vectors with AVX2, there in one canonical lane size: bytes/lanes.
+// Masks are mask registers with AVX-512 and vectors with AVX2, there in one canonical lane size:
+// bytes/lanes.
 
 func (g *gen) newMask() x86.Reg {
 	if g.avx512 {
@@ -188,7 +189,8 @@ func (g *gen) broadcastGeneral(dst, src x86.Reg, size int, w x86.Width) {
 	}
 }
 
-// masksOf evaluates a condition in every lane. A uniform condition gives masks that are all or none.
+// masksOf evaluates a condition in every lane. A uniform condition gives masks that are all or
+// none.
 func (g *gen) masksOf(e ir.Expr) []x86.Reg {
 	if g.shape(e).kind == uniform {
 		return g.uniformMask(e)
@@ -316,8 +318,8 @@ func (g *gen) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
 	return out
 }
 
-// under evaluates e in the lanes of masks, and steps over it where there are none and e would touch memory or fail: what it sets must have
-// a value before.
+// under evaluates e in the lanes of masks, and steps over it where there are none and e would touch
+// memory or fail: what it sets must have a value before.
 func (g *gen) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
 	exec, split := g.exec, g.split
 	none, jumps := g.NewLabel(), prepare.MayFail(e)

@@ -165,7 +165,8 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 	out := g.vectors(g.unroll)
 	g.walksRows = g.walksRows || g.inLoopOfLanes()
 	one := func(u int) {
-		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not garbage from a false dependence.
+		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not
+		// garbage from a false dependence.
 		m := g.newMask()
 		if g.exec != nil {
 			g.maskMove(m, g.maskForGather(g.exec[u], t))
@@ -208,14 +209,16 @@ func (g *gen) checkNow(at target, u int) {
 	}
 }
 
-// mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all lanes are on, and fill a vector.
+// mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all
+// lanes are on, and fill a vector.
 func (g *gen) mayBeEven(at target, t *ir.Type) bool { return g.exec == nil && g.fillsEvenly(at, t) }
 
 func (g *gen) fillsEvenly(at target, t *ir.Type) bool {
 	return at.even && int64(at.scale) == int64(t.Size) && t.Size >= 4 && g.lanes*int(t.Size) == g.width(t).Bytes()
 }
 
-// walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each walks a row, and the rows begin side by side.
+// walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each
+// walks a row, and the rows begin side by side.
 func (g *gen) walksEvenly(at target, t *ir.Type) bool {
 	return g.prefix == x86.NoReg && len(g.loops) > 0 && g.loops[len(g.loops)-1].varying && g.fillsEvenly(at, t)
 }
@@ -298,7 +301,8 @@ func (g *gen) boolVector(e ir.Expr) []x86.Reg {
 	return out
 }
 
-// storeUniform writes one element for all lanes: only right where the lanes agree, as outside the lanes loop.
+// storeUniform writes one element for all lanes: only right where the lanes agree, as outside the
+// lanes loop.
 func (g *gen) storeUniform(place, value ir.Expr) {
 	if g.shapes != nil {
 		g.refuse(place.Pos(), "every iteration writes %s: write a reduction, or make it atomic", ir.Source(place))

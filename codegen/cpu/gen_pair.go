@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A pairIndex is the second of the two variables of minloc and maxloc: what belongs to the least or largest value.
+// A pairIndex is the second of the two variables of minloc and maxloc: what belongs to the least or
+// largest value.
 type pairIndex struct {
 	v     *ir.Var
 	outer *home
@@ -15,7 +16,8 @@ type pairIndex struct {
 	t     *ir.Type
 }
 
-// openPair lets every lane begin with the pair from before the loop: what is not better leaves it as it is.
+// openPair lets every lane begin with the pair from before the loop: what is not better leaves it
+// as it is.
 func (g *gen) openPair(x *sum, r ir.Reduction) {
 	ref, ok := r.Index.(*ir.Ref)
 	if !ok {
@@ -212,6 +214,7 @@ func (g *gen) closeArray(x *sum) {
 	g.loadOne(b, x86.At(to, 0), x.t)
 	g.combine(x, b, b, a, x86.W128)
 	g.storeOne(x86.At(to, 0), b, x.t)
+	g.pausePoint()
 	g.addConst(from, size*x.inner.per)
 	g.addConst(to, size)
 	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))

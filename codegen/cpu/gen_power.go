@@ -10,8 +10,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// vecPower is x^y = e^(y*log x), the logarithm in two words: its error counts as often as the exponent is large. Lanes with a base that is
-// not a positive normal number, or a result near the ends of the range, are left to Go.
+// vecPower is x^y = e^(y*log x), the logarithm in two words: its error counts as often as the
+// exponent is large. Lanes with a base that is not a positive normal number, or a result near the
+// ends of the range, are left to Go.
 func (g *gen) vecPower(e *ir.Math) []x86.Reg {
 	s := g.series(e.T)
 	tiny := math.Ldexp(1, -126)

@@ -10,14 +10,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Several fields of elements whose index differs from lane to lane are loaded together: each lane's pieces of 16 bytes at the address of its element,
-// which is computed and checked once, and turned as gen_rows.go says. A gather for each field would load as many elements as there are lanes, and
+// Several fields of elements whose index differs from lane to lane are loaded together: each lane's
+// pieces of 16 bytes at the address of its element, which is computed and checked once, and turned
+// as gen_rows.go says. A gather for each field would load as many elements as there are lanes, and
 // compute all addresses, for every one of them.
 
 // A recordPiece is a piece of the element and the size of the fields that are taken from it.
 type recordPiece struct{ start, size int64 }
 
-// record selects the declarations at the beginning of list that load fields of one element, and returns how many they are: 0 where there are none.
+// record selects the declarations at the beginning of list that load fields of one element, and
+// returns how many they are: 0 where there are none.
 func (g *gen) record(list []ir.Stmt) int {
 	moves := recordOf(list)
 	if len(moves) < 2 {
@@ -49,7 +51,8 @@ func (g *gen) record(list []ir.Stmt) int {
 	return len(moves)
 }
 
-// recordOf are the declarations at the beginning of list that load fields of one element: nothing that they load is declared among them.
+// recordOf are the declarations at the beginning of list that load fields of one element: nothing
+// that they load is declared among them.
 func recordOf(list []ir.Stmt) []fieldMove {
 	var out []fieldMove
 	for _, s := range list {
@@ -62,7 +65,8 @@ func recordOf(list []ir.Stmt) []fieldMove {
 	return out
 }
 
-// loadRecords declares the variables of the moves with what the lanes have in their elements, which begin at the target.
+// loadRecords declares the variables of the moves with what the lanes have in their elements, which
+// begin at the target.
 func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][]int) {
 	homes := make([]*home, len(moves))
 	for i, m := range moves {
@@ -88,7 +92,8 @@ func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][
 	})
 }
 
-// intoRows puts the piece of a lane into the vectors that hold those of every per-th lane; lanes come in order.
+// intoRows puts the piece of a lane into the vectors that hold those of every per-th lane; lanes
+// come in order.
 func (g *gen) intoRows(rows []x86.Reg, lane, per int, m x86.Mem) []x86.Reg {
 	r := g.NewVector()
 	if lane < per {

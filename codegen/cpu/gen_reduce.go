@@ -19,7 +19,8 @@ type sum struct {
 	n     int64      // elements of an array; 0: it is none
 }
 
-// openReductions gives every reduction variable accumulators, one vector a copy, set to the identity.
+// openReductions gives every reduction variable accumulators, one vector a copy, set to the
+// identity.
 func (g *gen) openReductions(s *ir.For) []*sum {
 	var out []*sum
 	for _, r := range reductionsOf(s) {

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Fields of structs that lie in one piece of 16 bytes are loaded and stored so, a piece for each lane, and turned: four vectors that hold four pieces
-// each, of every fourth lane, are the four fields of all lanes after eight operations, and the other way round.
+// Fields of structs that lie in one piece of 16 bytes are loaded and stored so, a piece for each
+// lane, and turned: four vectors that hold four pieces each, of every fourth lane, are the four
+// fields of all lanes after eight operations, and the other way round.
 
 // A fieldMove is a statement that loads a field into a new variable, or stores a variable to one.
 type fieldMove struct {
@@ -66,7 +67,8 @@ func fieldMoveOf(s ir.Stmt) (m fieldMove, ok bool) {
 	}
 }
 
-// piece selects the statements at the beginning of list that move fields of one piece, and returns how many they are: 0 where there are none.
+// piece selects the statements at the beginning of list that move fields of one piece, and returns
+// how many they are: 0 where there are none.
 func (g *gen) piece(list []ir.Stmt) int {
 	if g.shapes == nil || g.exec != nil || g.serialBase > 0 || len(list) < 2 {
 		return 0
@@ -104,7 +106,8 @@ func (g *gen) piece(list []ir.Stmt) int {
 	return len(moves)
 }
 
-// piecesOf are the moves at the beginning of list between one piece and variables, of scalars of one size, in order.
+// piecesOf are the moves at the beginning of list between one piece and variables, of scalars of
+// one size, in order.
 func piecesOf(list []ir.Stmt) []fieldMove {
 	var out []fieldMove
 	for _, s := range list {
@@ -185,7 +188,8 @@ func (g *gen) storePiece(a apart, moves []fieldMove) {
 	})
 }
 
-// turn exchanges rows and columns, in every 16 bytes of four vectors of 32-bit lanes or two of 64-bit ones.
+// turn exchanges rows and columns, in every 16 bytes of four vectors of 32-bit lanes or two of
+// 64-bit ones.
 func (g *gen) turn(x []x86.Reg, w x86.Width) []x86.Reg {
 	two := func(op x86.Op, x, y x86.Reg) x86.Reg {
 		r := g.NewVector()

@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// What has no form for vectors runs lane by lane in the vector loop: every lane that is on takes its values out of memory, runs the statement
-// as code outside the loop would, and puts back what it has changed.
+// What has no form for vectors runs lane by lane in the vector loop: every lane that is on takes
+// its values out of memory, runs the statement as code outside the loop would, and puts back what
+// it has changed.
 
 // A laneValue is a variable that a statement uses in one lane.
 type laneValue struct {
@@ -272,7 +273,8 @@ func (g *gen) leaveLane(x *laneValue, base, number x86.Reg) {
 	}
 }
 
-// agreed keeps what a lane has made of a value that all agree on, apart from what the next lane begins with.
+// agreed keeps what a lane has made of a value that all agree on, apart from what the next lane
+// begins with.
 func (g *gen) agreed(x *laneValue) {
 	if x.home.vec != nil {
 		g.move(x.home.vec[0], x.own.vec[0])

@@ -35,8 +35,9 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	})
 }
 
-// shiftByVector shifts every lane by its own count, or all by the same. The instructions give what Go gives for counts past the width, as long as
-// the count fits its lane; a negative one in a lane that is on ends the launch.
+// shiftByVector shifts every lane by its own count, or all by the same. The instructions give what
+// Go gives for counts past the width, as long as the count fits its lane; a negative one in a lane
+// that is on ends the launch.
 func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	x := g.vec(e.X)
 	var by []x86.Reg
@@ -68,7 +69,8 @@ func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	})
 }
 
-// checkCounts ends the launch where a lane that is on shifts by a negative count: one of those of all copies, put together, has a sign.
+// checkCounts ends the launch where a lane that is on shifts by a negative count: one of those of
+// all copies, put together, has a sign.
 func (g *gen) checkCounts(e *ir.Binary, by []x86.Reg) {
 	t := e.Y.Type()
 	w, all := g.width(t), x86.NoReg
@@ -126,7 +128,8 @@ func (g *gen) failAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	}))
 }
 
-// countsFor are counts without a sign in lanes of the number that is shifted. Those that do not fit them become longer than it.
+// countsFor are counts without a sign in lanes of the number that is shifted. Those that do not fit
+// them become longer than it.
 func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 	switch {
 	case container(from) == container(to):
@@ -154,7 +157,8 @@ func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 // mostCount is a count from which on all shifts are alike.
 const mostCount = 64
 
-// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is shifted; all from mostCount on are alike.
+// sameCount is the count of a shift by the same in all lanes, in lanes of the number that is
+// shifted; all from mostCount on are alike.
 func (g *gen) sameCount(e *ir.Binary) []x86.Reg {
 	n := g.gp(e.Y)
 	if e.Y.Type().IsSigned() && e.Checked {

@@ -5,10 +5,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Elements of one and two bytes lie in lanes of 32 bits. They are stored from the lower ends of these, and loaded from constant distances, by instructions
-// that move single bytes within 16 of them.
+// Elements of one and two bytes lie in lanes of 32 bits. They are stored from the lower ends of
+// these, and loaded from constant distances, by instructions that move single bytes within 16 of
+// them.
 
-// vecLow is vec where only the bits that an element in memory has are asked for: sums and products need not be cut to them on the way.
+// vecLow is vec where only the bits that an element in memory has are asked for: sums and products
+// need not be cut to them on the way.
 func (g *gen) vecLow(e ir.Expr) []x86.Reg {
 	t := e.Type()
 	if !t.IsInteger() || t.Size >= 4 || g.shape(e).kind != varying {
@@ -81,7 +83,8 @@ func lowBytes(n int, size int64) []int64 {
 	return out
 }
 
-// A smallApart is an access to elements of one or two bytes at a constant distance, four of which lie in 16 bytes.
+// A smallApart is an access to elements of one or two bytes at a constant distance, four of which
+// lie in 16 bytes.
 type smallApart struct {
 	apart
 	span int64 // bytes from the first that a vector has to the last
@@ -107,7 +110,8 @@ func (g *gen) firstOf(a smallApart, q int) int64 {
 	return int64(4 * q)
 }
 
-// loadSmallApart loads 16 bytes for every four lanes, none of them outside of what the vector has, and takes its elements from these.
+// loadSmallApart loads 16 bytes for every four lanes, none of them outside of what the vector has,
+// and takes its elements from these.
 func (g *gen) loadSmallApart(a smallApart) []x86.Reg {
 	out := g.vectors(g.unroll)
 	pattern := g.pattern(g.smallBytes(a), 1)
@@ -123,12 +127,14 @@ func (g *gen) loadSmallApart(a smallApart) []x86.Reg {
 	return out
 }
 
-// startOf is where the 16 bytes of the q-th four lanes begin; those of fewer bytes begin with their first 8, behind which the last 8 lie.
+// startOf is where the 16 bytes of the q-th four lanes begin; those of fewer bytes begin with their
+// first 8, behind which the last 8 lie.
 func (g *gen) startOf(a smallApart, q int) int64 {
 	return max(0, min(g.firstOf(a, q)*a.gap, a.span-16))
 }
 
-// smallBytes says which of 16 bytes goes where in the lanes: to their lower ends, or their upper ones, from which a shift fills them with the sign.
+// smallBytes says which of 16 bytes goes where in the lanes: to their lower ends, or their upper
+// ones, from which a shift fills them with the sign.
 func (g *gen) smallBytes(a smallApart) []int64 {
 	size := int64(a.t.Size)
 	var from []int64

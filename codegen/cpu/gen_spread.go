@@ -8,14 +8,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Integers that a loop over lanes does not change are brought into all lanes once, before it, where vectors are combined with them.
+// Integers that a loop over lanes does not change are brought into all lanes once, before it, where
+// vectors are combined with them.
 
 func spreadKey(e ir.Expr) string { return fmt.Sprint(container(e.Type()), ir.ExprKey(e)) }
 
 // countKey names counts of shifts, in lanes of the number that is shifted.
 func countKey(e *ir.Binary) string { return fmt.Sprint("<<", container(e.T), ir.ExprKey(e.Y)) }
 
-// spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is checked where the shift is.
+// spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is
+// checked where the shift is.
 func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
 	g.spreads = map[string]x86.Reg{}
 	ir.Inspect(body, nil, func(e ir.Expr) {
@@ -80,7 +82,8 @@ func (g *gen) invariant(f *loopFrame, e ir.Expr) bool {
 	return simple && f.fixed(e) && g.known([]term{{expr: e}})
 }
 
-// notNegative tells the integers that are known to have no sign: the counter of the loop over lanes where it rises from 0 or more.
+// notNegative tells the integers that are known to have no sign: the counter of the loop over lanes
+// where it rises from 0 or more.
 func (g *gen) notNegative(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:

@@ -10,7 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A loopFrame is a loop or labelled block that break and continue may name, while its body is selected.
+// A loopFrame is a loop or labelled block that break and continue may name, while its body is
+// selected.
 type loopFrame struct {
 	label   *ir.Label
 	block   bool
@@ -21,6 +22,7 @@ type loopFrame struct {
 	nextTo  mach.Label
 	changes *ir.VarSet // variables that the loop changes, for hoisting
 	hoists  bool
+	pieces  bool // it looks whether to pause behind the loops inside and after many rounds
 	counter *ir.Var
 }
 
@@ -75,10 +77,11 @@ func localRefusal(v *ir.Var) string {
 
 // list selects statements one after the other.
 //
-// Two things hold at every statement. A lane is on: where the last may have left, a jump goes to the end of the list. And g.exec is made of
-// registers that every way to the statement has set: list alone narrows it for those that follow a statement, and takes that back at its
-// end, so that the code behind a loop, block or branch has the masks that were there before it. Lanes that have left stay in the masks of
-// their frames, from which the list around narrows again.
+// Two things hold at every statement. A lane is on: where the last may have left, a jump goes to
+// the end of the list. And g.exec is made of registers that every way to the statement has set:
+// list alone narrows it for those that follow a statement, and takes that back at its end, so that
+// the code behind a loop, block or branch has the masks that were there before it. Lanes that have
+// left stay in the masks of their frames, from which the list around narrows again.
 func (g *gen) list(body []ir.Stmt) {
 	exec, split := g.exec, g.split
 	end, jumps := g.NewLabel(), false
@@ -102,7 +105,8 @@ func (g *gen) list(body []ir.Stmt) {
 	g.exec, g.split = exec, split
 }
 
-// afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it tells whether there may be any.
+// afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it
+// tells whether there may be any.
 func (g *gen) afterEscape() (any bool) {
 	for _, f := range g.loops {
 		if f.varying {
@@ -116,8 +120,9 @@ func (g *gen) afterEscape() (any bool) {
 	return any
 }
 
-// needsLane reports whether body must not run where no lane is on. What all lanes do together happens whether a lane is on or not:
-// it fails, touches memory, repeats, or changes a variable that has one value for all of them.
+// needsLane reports whether body must not run where no lane is on. What all lanes do together
+// happens whether a lane is on or not: it fails, touches memory, repeats, or changes a variable
+// that has one value for all of them.
 func (g *gen) needsLane(body []ir.Stmt) bool {
 	needs := false
 	ir.Inspect(body, func(s ir.Stmt) {
@@ -199,7 +204,8 @@ func (g *gen) decl(s *ir.Decl) {
 	g.noteEvenness(s.Var, h)
 }
 
-// set assigns to a variable. Lanes that are off keep their value, but a variable that is only now declared has none to keep.
+// set assigns to a variable. Lanes that are off keep their value, but a variable that is only now
+// declared has none to keep.
 func (g *gen) set(v *ir.Var, h *home, value ir.Expr, fresh bool) {
 	switch {
 	case h.masks != nil:
@@ -265,7 +271,8 @@ func (g *gen) branchStmt(s *ir.If) {
 	g.Place(end)
 }
 
-// maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane takes.
+// maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane
+// takes.
 func (g *gen) maskedIf(s *ir.If) {
 	cond := g.masksOf(s.Cond)
 	old, split := g.exec, g.split
@@ -335,7 +342,8 @@ func (g *gen) copyMasks() []x86.Reg {
 	return out
 }
 
-// leave is break or continue: a jump where all lanes go together, else the lanes that are on go off.
+// leave is break or continue: a jump where all lanes go together, else the lanes that are on go
+// off.
 func (g *gen) leave(l *ir.Label, next bool) {
 	for i := len(g.loops) - 1; i >= 0; i-- {
 		f := g.loops[i]

@@ -9,10 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// vec evaluates a number in every lane: one register for each unrolled copy. Results are not to be changed: they may be variables.
+// vec evaluates a number in every lane: one register for each unrolled copy. Results are not to be
+// changed: they may be variables.
 func (g *gen) vec(e ir.Expr) []x86.Reg { return g.vecTo(nil, e) }
 
-// vecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies and variables are not moved.
+// vecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies
+// and variables are not moved.
 func (g *gen) vecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
 	t := e.Type()
 	switch e := e.(type) {
@@ -225,7 +227,8 @@ func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	return nil
 }
 
-// below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without a sign.
+// below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without
+// a sign.
 func below32(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -250,7 +253,8 @@ func below32(e ir.Expr) bool {
 	return false
 }
 
-// mulShort is a product of 64-bit lanes that are known to need fewer multiplications than that of any.
+// mulShort is a product of 64-bit lanes that are known to need fewer multiplications than that of
+// any.
 func (g *gen) mulShort(e *ir.Binary, d, x, y x86.Reg) bool {
 	small, other := below32(e.X), below32(e.Y)
 	w := g.width(e.T)
@@ -278,7 +282,8 @@ func product(e ir.Expr) (*ir.Binary, bool) {
 	return b, ok && b.Op == ir.Mul && b.T.IsFloat()
 }
 
-// fused makes a fused multiply-add of a sum with a product in it; nil where there is none. Only under fastmath.
+// fused makes a fused multiply-add of a sum with a product in it; nil where there is none. Only
+// under fastmath.
 func (g *gen) fused(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	if e.Op != ir.Add && e.Op != ir.Sub {
 		return nil
@@ -349,7 +354,8 @@ func regArgs(r []x86.Reg) []x86.Arg {
 	return out
 }
 
-// accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a temporary.
+// accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a
+// temporary.
 func (g *gen) accumulator(dst, s []x86.Reg, sum ir.Expr, x []x86.Reg, y []x86.Arg) []x86.Reg {
 	if dst != nil && &dst[0] == &s[0] {
 		return dst
@@ -388,8 +394,8 @@ func touches(dst, x []x86.Reg, y []x86.Arg) bool {
 	return false
 }
 
-// foldable returns a function that makes memory operands of e, or nil where e has to be loaded first: loads of neighbouring floats in
-// full vectors.
+// foldable returns a function that makes memory operands of e, or nil where e has to be loaded
+// first: loads of neighbouring floats in full vectors.
 func (g *gen) foldable(e ir.Expr) func() []x86.Arg {
 	ix, ok := e.(*ir.Index)
 	if !ok || g.exec != nil || !ix.Type().IsFloat() {
@@ -467,8 +473,8 @@ func (g *gen) vecMath(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	return g.mathInGo(e)
 }
 
-// rsqrt is 1/sqrt(x) as the Go body of kernel.Rsqrt computes it; under fastmath an estimate with one Newton step for float32 (relative
-// error below 1e-6) and two for float64.
+// rsqrt is 1/sqrt(x) as the Go body of kernel.Rsqrt computes it; under fastmath an estimate with
+// one Newton step for float32 (relative error below 1e-6) and two for float64.
 func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	w, t := g.width(e.T), e.T
 	x := g.vec(e.Args[0])
@@ -520,7 +526,8 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 // rsqrtSpecials mends what Newton's step makes a NaN of: 0 gives infinity and infinity 0.
 func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 	if g.avx512 {
-		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative, positive.
+		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative,
+		// positive.
 		const classes = 2 | 2<<4 | 6<<8 | 3<<16 | 8<<20 | 3<<24
 		g.Op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
 		return
@@ -567,8 +574,9 @@ func (g *gen) minMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
 	g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
 }
 
-// floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN. Both orders are combined: equal bits
-// or signs by or (min) and and (max), and a NaN of either wins by adding the two.
+// floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN.
+// Both orders are combined: equal bits or signs by or (min) and and (max), and a NaN of either wins
+// by adding the two.
 func (g *gen) floatMinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
 	a, b, s := g.NewVector(), g.NewVector(), g.NewVector()
 	op, merge := pick(t, x86.VMAXPS, x86.VMAXPD), x86.VANDPS

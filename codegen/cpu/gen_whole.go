@@ -5,9 +5,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Floats are cut to integers as Go's compiler has it on amd64: to int32, and cut from that for smaller types; to int64 for the longer ones, of which
-// uint32 is the lower half. A uint64 from 2^63 on is what lies above that, with the upper bit. What does not fit gives the integer with the upper bit
-// alone.
+// Floats are cut to integers as Go's compiler has it on amd64: to int32, and cut from that for
+// smaller types; to int64 for the longer ones, of which uint32 is the lower half. A uint64 from
+// 2^63 on is what lies above that, with the upper bit. What does not fit gives the integer with the
+// upper bit alone.
 
 // floatToInt truncates.
 func (g *gen) floatToInt(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {

@@ -8,7 +8,8 @@ import (
 
 // Functions of math/bits on two numbers.
 
-// vecWords evaluates RotateLeft by any count and the upper half of a product; ok is false for other functions.
+// vecWords evaluates RotateLeft by any count and the upper half of a product; ok is false for other
+// functions.
 func (g *gen) vecWords(dst []x86.Reg, e *ir.Math) (out []x86.Reg, ok bool) {
 	s := g.words(e.T)
 	switch e.Fn {
@@ -36,7 +37,8 @@ func (g *gen) words(t *ir.Type) vecmath.Series {
 	return g.seriesOf(ir.Uint32Type, g.width(t))
 }
 
-// rotateCounts are the counts in lanes of the number that is rotated: of those that do not fit, the lower bits.
+// rotateCounts are the counts in lanes of the number that is rotated: of those that do not fit, the
+// lower bits.
 func (g *gen) rotateCounts(e *ir.Math) []x86.Reg {
 	k, t := e.Args[1], e.T
 	if g.shape(k).kind == uniform {

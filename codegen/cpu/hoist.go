@@ -34,8 +34,9 @@ func hoistKey(root *home, size int64, key string) string {
 	return fmt.Sprintf("%d/%d/%s", root.gp, size, key)
 }
 
-// hoist computes, before a loop, the address of every row that its accesses walk: slice address plus the terms of the index that the
-// loop does not change. It returns a function that forgets them after the loop.
+// hoist computes, before a loop, the address of every row that its accesses walk: slice address
+// plus the terms of the index that the loop does not change. It returns a function that forgets
+// them after the loop.
 func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 	old := g.pointer
 	g.pointer = make(map[string]x86.Reg, len(old))
@@ -91,7 +92,8 @@ func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
 	g.pointer[k] = p
 }
 
-// hoisted finds the longest part of the index that some loop around has computed, and returns the pointer with the terms that are left.
+// hoisted finds the longest part of the index that some loop around has computed, and returns the
+// pointer with the terms that are left.
 func (g *gen) hoisted(a access, l linear) (x86.Reg, []term) {
 	for i := len(g.loops) - 1; i >= 0; i-- {
 		f := g.loops[i]
@@ -116,8 +118,8 @@ func (g *gen) checks(ix *ir.Index) bool {
 	return !g.safe[ix] && !g.always[ix] && (ix.Checked || len(linearOf(ix.I).withins) > 0)
 }
 
-// markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no check. The front end of other loops does
-// not prove this.
+// markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no
+// check. The front end of other loops does not prove this.
 func (g *gen) markSafe(s *ir.For) {
 	length, ok := s.Hi.(*ir.Len)
 	if !ok || s.Rel != ir.Lt {
@@ -142,8 +144,9 @@ func (g *gen) markSafe(s *ir.For) {
 	})
 }
 
-// precheck tests, before the main loop, the first and the last index of every affine access whose other terms the loop does not change;
-// where one is out of range it jumps to the loop that checks lane by lane.
+// precheck tests, before the main loop, the first and the last index of every affine access whose
+// other terms the loop does not change; where one is out of range it jumps to the loop that checks
+// lane by lane.
 func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail mach.Label) {
 	g.safe = map[*ir.Index]bool{}
 	seen := map[string]bool{}

@@ -6,7 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// openLeague gives the reductions over the whole loop a start of their own: the identity, or for pairs what the pair was before.
+// openLeague gives the reductions over the whole loop a start of their own: the identity, or for
+// pairs what the pair was before.
 func (g *gen) openLeague(s *image.Stage, f frame) {
 	for _, r := range reductionsOf(s.Loop) {
 		ref, ok := r.Place.(*ir.Ref)
@@ -60,4 +61,29 @@ func (g *gen) closeLeague(s *image.Stage) {
 			g.storeWord(g.homes[r.Index.(*ir.Ref).Var], x.IndexType, x.Index)
 		}
 	}
+}
+
+// The least and the most iterations of a loop that are reduced together: one for each lane of the
+// widest round, and what takes much longer than a call. Between them, about leafWork operations
+// are.
+const (
+	leastLeaf = 64
+	mostLeaf  = 8192
+	leafWork  = 1 << 16
+)
+
+// leafOf is how many iterations of the loop are reduced together at least: by its text alone, so
+// that every machine cuts it alike. A loop around others has work enough for a call in a few
+// iterations.
+func leafOf(s *image.Stage) int64 {
+	if !innermost(s.Loop.Body) {
+		return leastLeaf
+	}
+	weight := int64(0)
+	ir.Inspect(s.Loop.Body, func(ir.Stmt) { weight++ }, func(e ir.Expr) { weight += operations(e) })
+	leaf := int64(mostLeaf)
+	for leaf > leastLeaf && leaf*weight > leafWork {
+		leaf /= 2
+	}
+	return leaf
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A linear is an index as a sum of terms and a constant: the form in which addresses are computed and shared.
+// A linear is an index as a sum of terms and a constant: the form in which addresses are computed
+// and shared.
 type linear struct {
 	terms   []term
 	c       int64

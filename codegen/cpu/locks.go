@@ -8,9 +8,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A loop with atomics is compiled twice: with plain instructions, for one worker and for workers with copies of what is updated, and with locked
-// instructions, for several workers that update one slice. A locked instruction takes as long as ten or twenty others, and longer where workers update
-// neighbours, so both forms are measured: the locked one runs where it saves at least a third of the time.
+// A loop with atomics is compiled twice: with plain instructions, for one worker and for workers
+// with copies of what is updated, and with locked instructions, for several workers that update one
+// slice. A locked instruction takes as long as ten or twenty others, and longer where workers
+// update neighbours, so both forms are measured: the locked one runs where it saves at least a
+// third of the time.
 
 // lockedStages appends the stages of loops with atomics again, with locked instructions.
 func (c *compiler) lockedStages(code *Code) error {
@@ -50,7 +52,8 @@ func sharing(s *image.Stage) string {
 	return "runs on one worker: its atomic updates have no locked form"
 }
 
-// aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop: each worker has arrays of its own.
+// aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop:
+// each worker has arrays of its own.
 func (c *compiler) aliasesUpdates(f *ir.For) bool {
 	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return c.Arrays[v] > 0 })
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A parallel loop inside sequential code - a time step, say - is there twice: inline, for the goroutine that runs what is around it, and as a
-// stage of its own that workers share. The sequential code counts the iterations, and where they are as many as a word of the block asks
-// for it stores the variables that the loop uses into their words and returns to Go, which lets the workers run the stage and calls it again.
-// The word begins at a guess and follows the time that an iteration takes; alone, nothing is ever shared.
+// A parallel loop inside sequential code - a time step, say - is there twice: inline, for the
+// goroutine that runs what is around it, and as a stage of its own that workers share. The
+// sequential code counts the iterations, and where they are as many as a word of the block asks for
+// it stores the variables that the loop uses into their words and returns to Go, which lets the
+// workers run the stage and calls it again. The word begins at a guess and follows the time that an
+// iteration takes; alone, nothing is ever shared.
 
 // nestedIn returns stages of the parallel loops in sequential code that may be shared.
 func (c *compiler) nestedIn(body []ir.Stmt) (out []*image.Stage) {
@@ -30,7 +32,8 @@ func (c *compiler) nestedIn(body []ir.Stmt) (out []*image.Stage) {
 	return out
 }
 
-// nested returns the stages of loops in sequential code, and the frame that they take; none where there are not words enough.
+// nested returns the stages of loops in sequential code, and the frame that they take; none where
+// there are not words enough.
 func (c *compiler) nested(stages []*image.Stage) (out []*image.Stage, f frame) {
 	for _, s := range stages {
 		if s.Loop == nil {

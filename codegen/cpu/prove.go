@@ -6,9 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// proveNest checks, before a parallel loop that has lanes loops directly inside, all their affine accesses for all iterations at once: an
-// index that is affine in both counters is extreme at the corners. Where the corners are in range, the checks before every single row are
-// stepped over.
+// proveNest checks, before a parallel loop that has lanes loops directly inside, all their affine
+// accesses for all iterations at once: an index that is affine in both counters is extreme at the
+// corners. Where the corners are in range, the checks before every single row are stepped over.
 func (g *gen) proveNest(outer *ir.For) {
 	step, _ := ir.ConstStep(outer)
 	for _, s := range outer.Body {
@@ -63,8 +63,8 @@ func (g *gen) fits(r x86.Reg, fail mach.Label) {
 	g.Jump(mach.CondNE, fail)
 }
 
-// provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine access is affine in both counters with
-// nothing else that changes.
+// provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine
+// access is affine in both counters with nothing else that changes.
 func (g *gen) provable(outer, inner *ir.For) bool {
 	changes := g.changedIn(outer)
 	fixed := func(e ir.Expr) bool {

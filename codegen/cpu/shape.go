@@ -37,9 +37,11 @@ type shapes struct {
 	inits  map[*ir.Var]ir.Expr
 }
 
-// analyseShapes finds the shapes of all variables in the body of a lanes loop: a fixed point from "all uniform" up.
+// analyseShapes finds the shapes of all variables in the body of a lanes loop: a fixed point from
+// "all uniform" up.
 //
-// Source: uniform and varying as in ISPC; the affine shape is that of stride analysis in outer-loop vectorisers.
+// Source: uniform and varying as in ISPC; the affine shape is that of stride analysis in outer-loop
+// vectorisers.
 func analyseShapes(f *ir.For, step int64) *shapes {
 	s := &shapes{lane: f.Var, step: step, of: map[*ir.Var]shape{f.Var: affineShape(step)}, inside: map[*ir.Var]bool{f.Var: true},
 		once: map[*ir.Var]bool{}, inits: map[*ir.Var]ir.Expr{}}
@@ -88,7 +90,8 @@ func reductionsOf(f *ir.For) []ir.Reduction {
 	return f.Directive.Reductions
 }
 
-// shapeWalk is one pass over the body. split says that lanes may be off: control varies around the statement.
+// shapeWalk is one pass over the body. split says that lanes may be off: control varies around the
+// statement.
 type shapeWalk struct {
 	*shapes
 	changed bool
@@ -238,8 +241,8 @@ func (s *shapes) binary(e *ir.Binary) shape {
 	return shape{kind: varying}
 }
 
-// convert keeps an affine value affine when it is widened to 64 bits: the loop's bounds keep the lane variable from
-// wrapping.
+// convert keeps an affine value affine when it is widened to 64 bits: the loop's bounds keep the
+// lane variable from wrapping.
 func (s *shapes) convert(e *ir.Convert) shape {
 	x := s.shape(e.X)
 	if x.kind == affine && ir.IsWide(e.T) && e.X.Type().IsInteger() {

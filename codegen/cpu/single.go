@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// weight is what a part of a loop is expected to cost in cycles: all lanes at once, and one of them alone.
+// weight is what a part of a loop is expected to cost in cycles: all lanes at once, and one of them
+// alone.
 type weight struct{ lanes, one float64 }
 
 func (w *weight) add(lanes, one float64) { w.lanes, w.one = w.lanes+lanes, w.one+one }
@@ -27,12 +28,14 @@ type weighing struct {
 	unfit   bool       // something in it is only good in vectors
 }
 
-// roundTrips is how often loops inside are expected to go round. The others are cycles, of one number alone: several of them begin in one.
+// roundTrips is how often loops inside are expected to go round. The others are cycles, of one
+// number alone: several of them begin in one.
 const (
 	roundTrips   = 8
 	perOperation = 0.4
 	perLoad      = 0.5
-	// Lanes that leave a loop one by one wait for the last: about so much longer than the average, where it counts and where it searches.
+	// Lanes that leave a loop one by one wait for the last: about so much longer than the average,
+	// where it counts and where it searches.
 	waitCounted = 1.1
 	waitSearch  = 1.7
 )
@@ -83,8 +86,8 @@ func (w *weighing) reason(times float64) string {
 		"to have lanes, use types of fewer bytes, or add simd to the directive", w.walks, times)
 }
 
-// onlyArrays tells the reductions that need no lanes: each of many elements, of which an iteration touches a few. Sums of single variables would wait
-// for one another.
+// onlyArrays tells the reductions that need no lanes: each of many elements, of which an iteration
+// touches a few. Sums of single variables would wait for one another.
 func (c *compiler) onlyArrays(reductions []ir.Reduction) bool {
 	for _, r := range reductions {
 		ref, ok := r.Place.(*ir.Ref)
@@ -244,7 +247,8 @@ func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) 
 	sum.add(w.count*each, perLoad)
 }
 
-// atomic weighs an update: of neighbours as of plain elements, of one place by integers as a sum, and else lane after lane.
+// atomic weighs an update: of neighbours as of plain elements, of one place by integers as a sum,
+// and else lane after lane.
 func (w *weighing) atomic(s *ir.Atomic, sum *weight) {
 	ix, ok := s.Place.(*ir.Index)
 	together := ok && s.Kind == ir.AtomicUpdate && s.Old == nil && ix.X.Type().Kind == ir.Slice

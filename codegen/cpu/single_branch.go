@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Branches in code for single numbers: what leaves a loop stands behind the code, so that going on costs no jump, and sides that only compute
-// an integer or two are both computed, and one taken: a branch that goes now one way and now the other costs more than they do.
+// Branches in code for single numbers: what leaves a loop stands behind the code, so that going on
+// costs no jump, and sides that only compute an integer or two are both computed, and one taken: a
+// branch that goes now one way and now the other costs more than they do.
 
 // branchSingle selects s where it has such a form.
 func (g *gen) branchSingle(s *ir.If) bool {
@@ -68,7 +69,8 @@ const (
 
 var taking = map[mach.Cond]x86.Op{mach.CondB: x86.CMOVQCS, mach.CondAE: x86.CMOVQCC, mach.CondE: x86.CMOVQEQ, mach.CondNE: x86.CMOVQNE, mach.CondBE: x86.CMOVQLS, mach.CondA: x86.CMOVQHI, mach.CondL: x86.CMOVQLT, mach.CondGE: x86.CMOVQGE, mach.CondLE: x86.CMOVQLE, mach.CondG: x86.CMOVQGT}
 
-// takeOne computes both sides and moves on a condition, where both only assign plain integers to variables.
+// takeOne computes both sides and moves on a condition, where both only assign plain integers to
+// variables.
 func (g *gen) takeOne(s *ir.If) bool {
 	c, ok := s.Cond.(*ir.Binary)
 	if !ok || !c.X.Type().IsInteger() || loads(s.Cond) || !changing(s) {
@@ -113,7 +115,8 @@ func (g *gen) takeOne(s *ir.If) bool {
 	return true
 }
 
-// otherwise moves what the other side makes of the variable of a, where it makes something of it, and returns what this side does.
+// otherwise moves what the other side makes of the variable of a, where it makes something of it,
+// and returns what this side does.
 func (g *gen) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k mach.Cond, value x86.Reg) x86.Reg {
 	for i, o := range other {
 		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
@@ -134,7 +137,8 @@ func assigns(side []*ir.Assign, a *ir.Assign) bool {
 	return false
 }
 
-// plainSide takes the assignments of one side apart, where they are few and simple and none needs another's result.
+// plainSide takes the assignments of one side apart, where they are few and simple and none needs
+// another's result.
 func (g *gen) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 	left := mostOperations
 	seen := &ir.VarSet{}
@@ -158,7 +162,8 @@ func (g *gen) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 	return out, true
 }
 
-// plainValue tells the expressions of a few operations on integers that take a cycle and cannot fail.
+// plainValue tells the expressions of a few operations on integers that take a cycle and cannot
+// fail.
 func plainValue(e ir.Expr, left *int) bool {
 	if !e.Type().IsInteger() {
 		return false

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where their indices grow with the counter: the first
-// and the last of each. Where one is out of range, rounds with checks run instead, out of line.
+// checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where
+// their indices grow with the counter: the first and the last of each. Where one is out of range,
+// rounds with checks run instead, out of line.
 func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k mach.Cond) {
 	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !innermost(s.Body) {
 		return

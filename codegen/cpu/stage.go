@@ -6,7 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// countable tells whether s does nothing but count the iterations of the loop behind it, which Go then does.
+// countable tells whether s does nothing but count the iterations of the loop behind it, which Go
+// then does.
 func countable(s *image.Stage, f frame) bool {
 	if s.Loop != nil || s.Next == nil || len(s.Body) > 0 {
 		return false
@@ -75,7 +76,8 @@ type frame struct {
 	inner   map[*ir.Var]bool  // that have words for nested stages alone
 }
 
-// frameOf gives words to the parameters, and to the variables of the top level that two stages use; arrays get memory, too.
+// frameOf gives words to the parameters, and to the variables of the top level that two stages use;
+// arrays get memory, too.
 func (c *compiler) frameOf(stages []*image.Stage) frame {
 	k := c.Kernel
 	f := frame{word: map[*ir.Var]int{}, size: image.WordParams, place: map[*ir.Var]int64{}}

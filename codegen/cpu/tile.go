@@ -7,14 +7,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A tile is a nest "rows { lanes { ... loops inside ... } }" of two loops that directives free, of which several rows run at once: their loops
-// inside are jammed into one, so that what all rows read - a row of the second matrix of a product - is loaded once for all of them, and the
-// values that the rows carry through these loops stay in registers.
+// A tile is a nest "rows { lanes { ... loops inside ... } }" of two loops that directives free, of
+// which several rows run at once: their loops inside are jammed into one, so that what all rows
+// read - a row of the second matrix of a product - is loaded once for all of them, and the values
+// that the rows carry through these loops stay in registers.
 //
-// The sums of a row keep their order, so that it changes no result. All accesses are checked before, for all rows; where that is not possible,
-// or fails, rows run one by one as elsewhere.
+// The sums of a row keep their order, so that it changes no result. All accesses are checked
+// before, for all rows; where that is not possible, or fails, rows run one by one as elsewhere.
 //
-// Source: unroll-and-jam as in Callahan, Carr and Kennedy, "Improving Register Allocation for Subscripted Variables", PLDI 1990.
+// Source: unroll-and-jam as in Callahan, Carr and Kennedy, "Improving Register Allocation for
+// Subscripted Variables", PLDI 1990.
 type tile struct {
 	rows, lanes *ir.For
 	local       *ir.VarSet // declared inside lanes
@@ -46,7 +48,8 @@ func (g *gen) tileOf(rows, lanes *ir.For) *tile {
 	return t
 }
 
-// jams tells whether several rows of the statements may take turns: assignments of numbers, and loops that all rows go through alike.
+// jams tells whether several rows of the statements may take turns: assignments of numbers, and
+// loops that all rows go through alike.
 func (t *tile) jams(body []ir.Stmt, fixed func(ir.Expr) bool) bool {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -282,8 +285,8 @@ func (j *jamming) join(rows [][]ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// tiled runs as many rows of the chunk as make whole tiles, and leaves the others. The loop over lanes is the outer one here: what all rows
-// read stays in the caches for the next rows.
+// tiled runs as many rows of the chunk as make whole tiles, and leaves the others. The loop over
+// lanes is the outer one here: what all rows read stays in the caches for the next rows.
 func (g *gen) tiled(t *tile) {
 	step, _ := ir.ConstStep(t.rows)
 	lo, hi := g.homes[g.tripLo].gp, g.homes[g.tripHi].gp
@@ -315,7 +318,8 @@ func (g *gen) tiled(t *tile) {
 	g.loadAgain()
 }
 
-// loadAgain loads what outlives the stage from the block once more, so that nothing that comes before has to keep it in registers.
+// loadAgain loads what outlives the stage from the block once more, so that nothing that comes
+// before has to keep it in registers.
 func (g *gen) loadAgain() {
 	for _, v := range g.entered {
 		g.homes[v] = g.loadWord(v, g.frame.word[v])
@@ -327,8 +331,8 @@ func (g *gen) loadAgain() {
 	}
 }
 
-// cornered tells whether the index is a sum of counters, products of a counter and what the nest does not change, and what it does not
-// change: it is extreme where all counters are.
+// cornered tells whether the index is a sum of counters, products of a counter and what the nest
+// does not change, and what it does not change: it is extreme where all counters are.
 func (g *gen) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed func(ir.Expr) bool) bool {
 	root, ok := ix.X.(*ir.Ref)
 	if !ok || ix.X.Type().Kind != ir.Slice || g.homes[root.Var] == nil || !fixed(root) {
@@ -375,8 +379,8 @@ func counted(e ir.Expr, counters map[*ir.Var]*ir.For) (v *ir.Var, y ir.Expr, ok 
 // ends are the least and the greatest value of a counter.
 type ends struct{ lo, hi x86.Reg }
 
-// proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows is its outer loop restricted to those that
-// are to run.
+// proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows
+// is its outer loop restricted to those that are to run.
 func (g *gen) proveCorners(t *tile, rows *ir.For, fail mach.Label) {
 	counters, of := t.counters(), map[*ir.Var]ends{}
 	counters[t.rows.Var] = rows
@@ -456,7 +460,8 @@ func (g *gen) addTimes(d, x x86.Reg, coef int64) {
 	g.Op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
 }
 
-// endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the numbers are large.
+// endsOf computes the ends of a counter; it jumps to fail where there are no iterations, or the
+// numbers are large.
 func (g *gen) endsOf(s *ir.For, fail mach.Label) ends {
 	step, _ := ir.ConstStep(s)
 	from, to := s.Lo, s.Hi

@@ -5,11 +5,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A loop whose iterations update slices by atomic operations may run on several workers: all but one of them update copies of their own, which hold the
-// identity at first and are combined with the slices at the end. That is worth it where the slices are short beside what the loop takes. Other loops run
-// with locked instructions, see exec/locks.go, or on one worker, where an update needs no lock.
+// A loop whose iterations update slices by atomic operations may run on several workers: all but
+// one of them update copies of their own, which hold the identity at first and are combined with
+// the slices at the end. That is worth it where the slices are short beside what the loop takes.
+// Other loops run with locked instructions, see exec/locks.go, or on one worker, where an update
+// needs no lock.
 
-// updatesOf finds the slices that the atomics of f update; nil where one of these does more than that, or its slice is used otherwise.
+// updatesOf finds the slices that the atomics of f update; nil where one of these does more than
+// that, or its slice is used otherwise.
 func (g *gen) updatesOf(f *ir.For) *image.SharedUpdates {
 	ops, uses, ok := map[*ir.Var]ir.Op{}, map[*ir.Var]int{}, true
 	ir.WalkStmts([]ir.Stmt{f}, func(s ir.Stmt) bool {

@@ -34,14 +34,15 @@ func streamsRows(f *ir.For) bool {
 	return ok && ir.RunsTogether(inner) && streams(inner)
 }
 
-// rowGoesPast tells whether the store that a loop over lanes inside a parallel loop aligns may leave the caches alone.
+// rowGoesPast tells whether the store that a loop over lanes inside a parallel loop aligns may
+// leave the caches alone.
 func (g *gen) rowGoesPast(ix *ir.Index, s *ir.For) bool {
 	root, ok := ix.X.(*ir.Ref)
 	return ok && g.past && g.inLoop && s != g.parallelLanes && g.frame.word[root.Var] > 0 && !g.readFrom(root.Var)
 }
 
-// goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole vectors to a slice that the kernel only writes,
-// at the number of the iteration.
+// goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole
+// vectors to a slice that the kernel only writes, at the number of the iteration.
 func (g *gen) goesPast(ix *ir.Index) (image.PastStore, bool) {
 	if !g.past || g.exec != nil || ix.Type().Size < 4 {
 		return image.PastStore{}, false

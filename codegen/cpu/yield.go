@@ -10,8 +10,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Generated code can yield: it saves every register that it may use into the block and returns to Go, which goes on at the resume entry of
-// the stage. That is how the collector and other goroutines get their turn in long loops, and how functions without vector code are called.
+// Generated code can yield: it saves every register that it may use into the block and returns to
+// Go, which goes on at the resume entry of the stage. That is how the collector and other
+// goroutines get their turn in long loops, and how functions without vector code are called.
 
 func (g *gen) newSite(s image.Site) int {
 	s.At = g.At
@@ -36,21 +37,81 @@ func (g *gen) yield(n int) {
 	g.Call(g.yieldTo)
 }
 
-// pausePoint stands where a loop goes round that Go does not cut into chunks: one inside a parallel loop, as a chunk is never shorter than one
-// iteration, and all in sequential code.
-func (g *gen) pausePoint() { g.pause(1) }
-
-// pause is a pausePoint that stands for so many rounds.
-func (g *gen) pause(rounds int64) {
+// pausePoint yields where the runtime has asked the goroutine to stop, which stopping the world
+// does. One stands where a loop goes round, or where it has gone round so often that its
+// instructions could take long: what lies between two of them bounds how long the world may wait.
+func (g *gen) pausePoint() {
 	back, cold := g.NewLabel(), g.NewLabel()
 	n := g.newSite(image.Site{Kind: image.SitePause})
-	g.Op(x86.ADDQImm, x86.W128, blockWord(image.WordBudget), x86.ImmArg(-rounds))
-	g.Jump(mach.CondS, cold)
+	if g.stopAlways {
+		g.Jump(mach.Always, cold)
+	} else {
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), blockWord(image.WordStop))
+		g.Op(x86.CMPQImm, x86.W128, x86.MemArg(x86.At(x86.AX, 0)), x86.ImmArg(image.StopAsked))
+		g.Jump(mach.CondE, cold)
+	}
 	g.Place(back)
 	g.later(cold, func() {
 		g.yield(n)
 		g.Jump(mach.Always, back)
 	})
+}
+
+// mostBetween bounds the instructions between two pause points of a loop without loops inside. One
+// takes a cycle or so, where each comes to memory beyond the caches or to a number without a normal
+// form some 50 to 100 ns: 16384 of these are a millisecond or two. With many fewer, the jump out of
+// the loop, which the processor does not foresee, would take more than a hundredth of the time.
+const mostBetween = 1 << 14
+
+// roundsBetween is how many rounds of a loop over body, of so many vectors each, may come between
+// two pause points.
+func (g *gen) roundsBetween(body []ir.Stmt, vectors int) int64 {
+	if !g.single && !innermost(body) {
+		return 1 // the loops inside have pause points
+	}
+	if g.stopAlways {
+		return 2
+	}
+	weight := int64(0)
+	ir.Inspect(body, func(s ir.Stmt) {
+		weight++
+		if _, ok := s.(*ir.Atomic); ok {
+			weight += 4 * int64(g.lanes)
+		}
+	}, func(e ir.Expr) { weight += g.weightOf(e) })
+	return max(1, mostBetween/(max(1, weight)*int64(vectors)))
+}
+
+// missing is the weight of an access that may miss all caches: it may touch a page for the first
+// time, too.
+const missing = 4
+
+// weightOf is about how many instructions the code for e has, besides those of its operands.
+func (g *gen) weightOf(e ir.Expr) int64 {
+	if e, ok := e.(*ir.Index); ok {
+		if g.shapes == nil {
+			return missing
+		}
+		if s := g.shape(e.I); s.kind == varying || s.kind == affine && s.stride != 1 {
+			return missing * int64(g.lanes)
+		}
+	}
+	return operations(e)
+}
+
+// operations is about how many simple operations e takes, besides those of its operands.
+func operations(e ir.Expr) int64 {
+	switch e := e.(type) {
+	case *ir.Const, *ir.Ref, *ir.Len, *ir.Cap:
+		return 0
+	case *ir.Math:
+		return 32
+	case *ir.Binary:
+		if e.Op == ir.Div || e.Op == ir.Rem {
+			return 16
+		}
+	}
+	return 1
 }
 
 // savedRegs are the registers that outlive a yield.
@@ -105,8 +166,8 @@ func (g *gen) yieldRoutines() {
 	g.Resume()
 }
 
-// inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector code, and where that of others does not
-// reach. It is slow, some 10 ns a lane.
+// inGo lets Go compute something of one or two numbers in the lanes that are on: what has no vector
+// code, and where that of others does not reach. It is slow, some 10 ns a lane.
 func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands ...ir.Expr) []x86.Reg {
 	s := image.Site{Kind: image.SiteLanes, Result: e.Type(), Eval: eval}
 	var args [][]x86.Reg

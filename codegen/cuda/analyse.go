@@ -6,7 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32 bits wide.
+// analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32
+// bits wide.
 func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	p.ranges = &ranges{index32: p.opt.Index32, width: int64(p.width), vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
@@ -47,7 +48,8 @@ func (p *printer) learnAll(list []ir.Stmt) {
 	}
 }
 
-// occurring returns the variables in the expressions of list: one that only takes the result of a call is not there.
+// occurring returns the variables in the expressions of list: one that only takes the result of a
+// call is not there.
 func occurring(list []ir.Stmt) *ir.VarSet {
 	set := &ir.VarSet{}
 	ir.Inspect(list, nil, func(e ir.Expr) {
@@ -67,8 +69,8 @@ func changedIn(list []ir.Stmt) *ir.VarSet {
 	return changed
 }
 
-// narrowParams passes in 32 bits the integer parameters that take part in arithmetic, loops or indices; one that is
-// only stored or compared keeps all its values.
+// narrowParams passes in 32 bits the integer parameters that take part in arithmetic, loops or
+// indices; one that is only stored or compared keeps all its values.
 func (p *printer) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSet) {
 	calculated, inits := &ir.VarSet{}, firstValues(list)
 	note := func(e ir.Expr) {
@@ -150,7 +152,8 @@ func (p *printer) learn(v *ir.Var, r interval, narrow bool) {
 	}
 }
 
-// looped takes the range of a loop variable, which is narrow if the value that ends the loop is, too.
+// looped takes the range of a loop variable, which is narrow if the value that ends the loop is,
+// too.
 func (p *printer) looped(f *ir.For, changed *ir.VarSet) {
 	if changed.Has(f.Var) {
 		return
@@ -161,8 +164,8 @@ func (p *printer) looped(f *ir.For, changed *ir.VarSet) {
 	}
 }
 
-// loop returns the values of the variable of f in its body, and with those that it has when the loop ends. ok is false
-// where it may wrap around.
+// loop returns the values of the variable of f in its body, and with those that it has when the
+// loop ends. ok is false where it may wrap around.
 func (r *ranges) loop(f *ir.For) (inside, all interval, ok bool) {
 	lo, hi, step := r.of(f.Lo), r.of(f.Hi), r.of(f.Step)
 	if !lo.known || !hi.known || !step.known {

@@ -18,8 +18,8 @@ var cOps = map[ir.Op]struct {
 	ir.Ge: {">=", precRel}, ir.LAnd: {"&&", precLAnd}, ir.LOr: {"||", precLOr},
 }
 
-// join prints x op y with the parentheses that C++ needs, and those that a reader wants around arithmetic below a
-// shift or a bit operation and around && below ||.
+// join prints x op y with the parentheses that C++ needs, and those that a reader wants around
+// arithmetic below a shift or a bit operation and around && below ||.
 func join(op ir.Op, x, y val, ct ctype) val {
 	o := cOps[op]
 	left, right := o.prec, o.prec+1
@@ -50,7 +50,8 @@ func aroundAnd(v val) int {
 	return precLOr
 }
 
-// clear returns the binding strength that operand v needs below an operator of strength prec to be read at a glance.
+// clear returns the binding strength that operand v needs below an operator of strength prec to be
+// read at a glance.
 func clear(prec int, v val) int {
 	if v.prec == prec && prec != precShift {
 		return prec
@@ -112,8 +113,8 @@ func (p *printer) bools(e *ir.Binary, x, y val) val {
 	return join(op, x, y, boolean)
 }
 
-// ring prints an addition, subtraction or multiplication of integers: signed where it provably stays in its type, on
-// unsigned operands, modulo 2^bits, where it may wrap around.
+// ring prints an addition, subtraction or multiplication of integers: signed where it provably
+// stays in its type, on unsigned operands, modulo 2^bits, where it may wrap around.
 func (p *printer) ring(e *ir.Binary) val {
 	r, wraps := p.ranges.eval(e)
 	w := p.ringWidth(e.T, r, wraps)
@@ -145,8 +146,8 @@ func (p *printer) ringWidth(t *ir.Type, r interval, wraps bool) int {
 	return n
 }
 
-// mustWrap reports whether an operation in ct has to be made unsigned. Types below int never overflow it, but for a
-// product of uint16.
+// mustWrap reports whether an operation in ct has to be made unsigned. Types below int never
+// overflow it, but for a product of uint16.
 func (p *printer) mustWrap(e *ir.Binary, ct ctype, wraps bool) bool {
 	if !wraps || ct.isUnsigned() {
 		return false
@@ -217,8 +218,8 @@ func exactAt(bits, n int) int {
 	return bits
 }
 
-// all32 reports whether the leaves of a chain of additions, subtractions and multiplications are 32-bit values, so
-// that the chain may be computed modulo 2^32.
+// all32 reports whether the leaves of a chain of additions, subtractions and multiplications are
+// 32-bit values, so that the chain may be computed modulo 2^32.
 func (p *printer) all32(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	if ok && (b.Op == ir.Add || b.Op == ir.Sub || b.Op == ir.Mul) {
@@ -247,8 +248,8 @@ func (p *printer) exact(v val, t *ir.Type) val {
 	return val{text: "(" + p.typed(ct).String() + ")" + v.at(precUnary), prec: precUnary, ct: ct, bits: exact}
 }
 
-// alike prints the operands of a comparison, quotient or bit operation: exact, and not a negative one with an unsigned
-// one, which C++ would take for a large one.
+// alike prints the operands of a comparison, quotient or bit operation: exact, and not a negative
+// one with an unsigned one, which C++ would take for a large one.
 func (p *printer) alike(a, b ir.Expr) (x, y val) {
 	x, y = p.number(a), p.number(b)
 	ct := common(x.ct, y.ct)

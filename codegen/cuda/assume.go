@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// assume notes what cond says of variables that do not change, and returns what forgets it again. Lowering tests the
-// sizes that a loop is given in front of it: inside, they are known not to be negative.
+// assume notes what cond says of variables that do not change, and returns what forgets it again.
+// Lowering tests the sizes that a loop is given in front of it: inside, they are known not to be
+// negative.
 func (p *printer) assume(cond ir.Expr) (forget func()) {
 	before := map[*ir.Var]interval{}
 	p.assumeAll(cond, before)
@@ -59,8 +60,9 @@ func (p *printer) assumeAll(cond ir.Expr, before map[*ir.Var]interval) {
 	}
 }
 
-// rises reports whether no part of the sum of products e is larger than e, nor negative: where e fits 32 bits, every step
-// of its calculation does, and a compiler that may rely on that makes additions of the multiplications in a loop.
+// rises reports whether no part of the sum of products e is larger than e, nor negative: where e
+// fits 32 bits, every step of its calculation does, and a compiler that may rely on that makes
+// additions of the multiplications in a loop.
 func (r *ranges) rises(e ir.Expr) bool {
 	v, wraps := r.eval(e)
 	if !wraps && v.nonNegative() && v.fits32() {
@@ -79,7 +81,8 @@ func (r *ranges) rises(e ir.Expr) bool {
 	return false
 }
 
-// factor reports whether x is not larger than its product with y: y is not zero, or x fits 32 bits by itself.
+// factor reports whether x is not larger than its product with y: y is not zero, or x fits 32 bits
+// by itself.
 func (r *ranges) factor(x, y ir.Expr) bool {
 	v, wraps := r.eval(x)
 	if !wraps && v.nonNegative() && v.fits32() {

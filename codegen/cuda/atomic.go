@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// atomic prints an atomic operation: one instruction where the hardware has it, else atomic_update of the prelude.
-// Reads and writes are volatile, which no compiler merges, tears or moves past each other.
+// atomic prints an atomic operation: one instruction where the hardware has it, else atomic_update
+// of the prelude. Reads and writes are volatile, which no compiler merges, tears or moves past each
+// other.
 func (p *printer) atomic(s *ir.Atomic) {
 	if v := ir.RootVar(s.Place); v != nil && v.Space == ir.Local {
 		p.private(s)
@@ -61,7 +62,8 @@ func (p *printer) keep(s *ir.Atomic, v val) {
 	p.printf(s.At, "%s = %s;", p.expr(s.Old).text, v.text)
 }
 
-// The names of the operations that the hardware has, by the kinds of integers and floats that they exist for.
+// The names of the operations that the hardware has, by the kinds of integers and floats that they
+// exist for.
 var nativeAtomics = map[ir.Op]string{ir.Add: "atomicAdd", ir.Sub: "atomicAdd", ir.And: "atomicAnd", ir.Or: "atomicOr",
 	ir.Xor: "atomicXor", ir.AndNot: "atomicAnd", ir.Min: "atomicMin", ir.Max: "atomicMax"}
 
@@ -91,7 +93,8 @@ func (p *printer) update(s *ir.Atomic) {
 	p.keep(s, p.loop(s, name, func(old ir.Expr) ir.Expr { return combined(s, old) }))
 }
 
-// addAndFetch prints old = (place += value): the hardware returns the value before, to which the sum is done again.
+// addAndFetch prints old = (place += value): the hardware returns the value before, to which the
+// sum is done again.
 func (p *printer) addAndFetch(s *ir.Atomic) {
 	once := *s
 	once.Value = p.once(s.Value, "value")
@@ -102,8 +105,8 @@ func (p *printer) addAndFetch(s *ir.Atomic) {
 	p.keep(s, join(ir.Add, before, v, before.ct))
 }
 
-// native prints the operation of the hardware. The type of the address chooses it; sums, and bit operations, of signed
-// 64-bit integers are those of unsigned ones.
+// native prints the operation of the hardware. The type of the address chooses it; sums, and bit
+// operations, of signed 64-bit integers are those of unsigned ones.
 func (p *printer) native(s *ir.Atomic) val {
 	t := s.Place.Type()
 	ct := ctypeOf(t)
@@ -119,8 +122,8 @@ func (p *printer) native(s *ir.Atomic) val {
 	return value(p.call(nativeAtomics[s.Op], addr, v), precPostfix, as)
 }
 
-// operand prints the value that the hardware's operation takes: subtraction adds the negative, &^ is & of the
-// complement.
+// operand prints the value that the hardware's operation takes: subtraction adds the negative, &^
+// is & of the complement.
 func (p *printer) operand(s *ir.Atomic) val {
 	at := s.Value.Pos()
 	switch s.Op {
@@ -145,7 +148,8 @@ func (p *printer) exchange(s *ir.Atomic) {
 	p.keep(s, p.loop(s, "atomic_update", func(ir.Expr) ir.Expr { return s.Value }))
 }
 
-// compareSwap prints if place == compare { place = value }. Floats are compared as numbers, not as bits.
+// compareSwap prints if place == compare { place = value }. Floats are compared as numbers, not as
+// bits.
 func (p *printer) compareSwap(s *ir.Atomic) {
 	t := s.Place.Type()
 	ct := ctypeOf(t)
@@ -168,7 +172,8 @@ func (p *printer) compareSwap(s *ir.Atomic) {
 	p.keep(s, value(p.call("atomicCAS", addr, old, p.argument(p.number(s.Value), as)), precPostfix, ct))
 }
 
-// loop prints an update by a function of the old value. What the function reads is evaluated once, before.
+// loop prints an update by a function of the old value. What the function reads is evaluated once,
+// before.
 func (p *printer) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr) val {
 	t := s.Place.Type()
 	fixed := *s
@@ -189,7 +194,8 @@ func (p *printer) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr
 	return value(p.call(name, addr, fmt.Sprintf("[=](%s %s) -> %s { return %s; }", ct, param, ct, result)), precPostfix, ctypeOf(t))
 }
 
-// once returns e, or a variable that is declared with its value where it is more than a name or a constant.
+// once returns e, or a variable that is declared with its value where it is more than a name or a
+// constant.
 func (p *printer) once(e ir.Expr, name string) ir.Expr {
 	switch e.(type) {
 	case *ir.Const, *ir.Ref:
@@ -223,7 +229,8 @@ func extremeOf(op ir.Op, t *ir.Type) ir.MathFn {
 	return fns[0]
 }
 
-// private prints the operation on a variable that no other thread sees; the hardware's atomics cannot reach it.
+// private prints the operation on a variable that no other thread sees; the hardware's atomics
+// cannot reach it.
 func (p *printer) private(s *ir.Atomic) {
 	set := &ir.Assign{Place: s.Place, Value: s.Value, At: s.At}
 	if s.Kind == ir.AtomicUpdate || s.Kind == ir.AtomicCapture && s.Op != ir.NoOp {

@@ -45,8 +45,8 @@ func (p *printer) shift(e *ir.Binary) val {
 	return p.shiftLeft(e, count)
 }
 
-// fullWidth casts the shifted value to its Go type where the count may pass the width of the one that it has, and a
-// number that stands for an unsigned value.
+// fullWidth casts the shifted value to its Go type where the count may pass the width of the one
+// that it has, and a number that stands for an unsigned value.
 func (p *printer) fullWidth(x val, e *ir.Binary, count interval) val {
 	if count.hi >= int64(x.ct.promote().bits()) || !e.T.IsSigned() && isNumber(x.text) {
 		return x.cast(p.typed(ctypeOf(e.T)))
@@ -151,13 +151,15 @@ func (p *printer) negateWrapping(e *ir.Unary) val {
 	return out
 }
 
-// negate16 prints -x of an int16 in a way that ptxas does not see through: up to CUDA 13.0 at least, it widens neg.s16
-// to 32 bits and takes the result for sign-extended, which -(-32768) is not.
+// negate16 prints -x of an int16 in a way that ptxas does not see through: up to CUDA 13.0 at
+// least, it widens neg.s16 to 32 bits and takes the result for sign-extended, which -(-32768) is
+// not.
 func (p *printer) negate16(x ir.Expr) val {
 	return value(p.call("go_neg16", p.number(x).text), precPostfix, i16)
 }
 
-// negated16 returns x where e is x * -1, x / -1 or 0 - x of an int16, which the compiler turns into -x; else nil.
+// negated16 returns x where e is x * -1, x / -1 or 0 - x of an int16, which the compiler turns into
+// -x; else nil.
 func negated16(e *ir.Binary) ir.Expr {
 	is := func(x ir.Expr, v int64) bool {
 		c, ok := x.(*ir.Const)

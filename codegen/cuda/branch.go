@@ -109,8 +109,9 @@ func (p *printer) barrier(s *ir.Barrier) {
 	}
 }
 
-// namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come and not, as for
-// __syncthreads, those that have ended, so that a failed check would leave the others waiting: a gate is used beside checks.
+// namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come
+// and not, as for __syncthreads, those that have ended, so that a failed check would leave the
+// others waiting: a gate is used beside checks.
 func (p *printer) namedBarrier(s *ir.Barrier) {
 	if q, ok := s.Count.(*ir.Query); ok && q.What == ir.NumThreads {
 		p.printf(s.At, "asm volatile(\"barrier.sync %d;\" ::: \"memory\");", s.ID)

@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// declaredResults returns the call that n declarations at the start of list stand before and fill nothing else.
+// declaredResults returns the call that n declarations at the start of list stand before and fill
+// nothing else.
 func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
 	declared := map[*ir.Var]bool{}
 	for ; n < len(list); n++ {
@@ -36,8 +37,8 @@ func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
 	return n, c
 }
 
-// declaredOld returns the atomic that the declaration at the start of list stands before and that gives the variable
-// its value.
+// declaredOld returns the atomic that the declaration at the start of list stands before and that
+// gives the variable its value.
 func (p *printer) declaredOld(list []ir.Stmt) *ir.Atomic {
 	if len(list) < 2 {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// constant prints a constant. Small integers are plain numbers, which take the type of what they meet.
+// constant prints a constant. Small integers are plain numbers, which take the type of what they
+// meet.
 func (p *printer) constant(c *ir.Const) val {
 	ct := ctypeOf(c.T)
 	switch c.T.Kind {

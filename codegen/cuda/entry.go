@@ -74,8 +74,8 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 	return p.results[f]
 }
 
-// kernel prints one launch. Where a part of the team meets beside checks, which end threads, it is printed again with
-// barriers that see that.
+// kernel prints one launch. Where a part of the team meets beside checks, which end threads, it is
+// printed again with barriers that see that.
 func (p *printer) kernel(e *Entry) {
 	before := p.checkpoint()
 	p.start(nil)
@@ -127,7 +127,8 @@ func (p *printer) openGates(e *Entry) {
 	p.printf(at, "__syncthreads();")
 }
 
-// maxGates is one more than the greatest number of a barrier of a part of the team in a kernel with checks.
+// maxGates is one more than the greatest number of a barrier of a part of the team in a kernel with
+// checks.
 const maxGates = 4
 
 // entry puts the function of a launch together.
@@ -152,7 +153,8 @@ func (p *printer) entry(e *Entry) {
 // everyoneRuns is how many threads a multiprocessor of every generation runs at once.
 const everyoneRuns = 1024
 
-// abreast is how many teams a multiprocessor should run at once: fewer where that has no room for so many threads.
+// abreast is how many teams a multiprocessor should run at once: fewer where that has no room for
+// so many threads.
 func (p *printer) abreast(e *Entry) string {
 	n := e.Launch.Abreast
 	if n*e.MaxThreads <= everyoneRuns {
@@ -181,7 +183,8 @@ func wrapLines(params []string) string {
 	return b.String()
 }
 
-// teamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded as vectors.
+// teamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded
+// as vectors.
 func teamAlign(t *ir.Type) ir.Bytes {
 	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
 		return vector
@@ -222,7 +225,8 @@ func (p *printer) globals() []*ir.Var {
 	return vars
 }
 
-// copies makes variables of the slice parameters that the kernel changes; the text goes before the body.
+// copies makes variables of the slice parameters that the kernel changes; the text goes before the
+// body.
 func (p *printer) copies(list []ir.Stmt) string {
 	changed := ir.Assigned(list)
 	for _, v := range ir.AddressTaken(list).List() {

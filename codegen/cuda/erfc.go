@@ -1,7 +1,7 @@
 package cuda
 
-// erfcText is Go's math.Erfc in CUDA C++: that of CUDA errs by up to 5 ulp. Under fastmath it is contracted, which
-// costs it nothing.
+// erfcText is Go's math.Erfc in CUDA C++: that of CUDA errs by up to 5 ulp. Under fastmath it is
+// contracted, which costs it nothing.
 const erfcText = `
 // go_poly is c[0] + x * (c[1] + x * (c[2] + ...)).
 template <int N> __device__ __forceinline__ double go_poly(const double (&c)[N], double x)

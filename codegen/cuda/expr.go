@@ -44,7 +44,8 @@ func (p *printer) expr(e ir.Expr) val {
 	return p.memory(e)
 }
 
-// folded prints what has one value only, whatever the arguments: an operation, or a flag, that the ranges decide.
+// folded prints what has one value only, whatever the arguments: an operation, or a flag, that the
+// ranges decide.
 func (p *printer) folded(e ir.Expr) (val, bool) {
 	switch x := e.(type) {
 	case *ir.Binary:
@@ -148,7 +149,8 @@ func (p *printer) selection(e *ir.Select) val {
 	return value(cond.at(precLOr)+" ? "+x.at(precLOr)+" : "+y.at(precCond), precCond, ct)
 }
 
-// convert prints Go's conversion; nothing where the C++ value stays the same and its type does not matter.
+// convert prints Go's conversion; nothing where the C++ value stays the same and its type does not
+// matter.
 func (p *printer) convert(e *ir.Convert) val {
 	from, to := e.X.Type(), e.T
 	ct := ctypeOf(to)
@@ -165,8 +167,8 @@ func (p *printer) convert(e *ir.Convert) val {
 	return p.number(e.X).cast(p.typed(ct))
 }
 
-// convertInt prints a conversion between integers: a signed type takes any value that fits it as it is; an unsigned
-// one is named, as the arithmetic that follows depends on it.
+// convertInt prints a conversion between integers: a signed type takes any value that fits it as it
+// is; an unsigned one is named, as the arithmetic that follows depends on it.
 func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
 	from, to := e.X.Type(), e.T
 	v := p.expr(e.X)
@@ -182,7 +184,8 @@ func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
 	return v.cast(p.typed(ct))
 }
 
-// reinterpret prints a conversion between types of one representation: structs with different names, pointers.
+// reinterpret prints a conversion between types of one representation: structs with different
+// names, pointers.
 func (p *printer) reinterpret(e *ir.Convert) val {
 	v := p.expr(e.X)
 	from, to := p.typeName(e.X.Type()), p.typeName(e.T)
@@ -251,7 +254,8 @@ func (p *printer) element(x ir.Expr, t *ir.Type) string {
 	return v.cast(p.typed(want)).text
 }
 
-// assigned prints e where a variable of C++ type ct takes it: bits that C++ drops then need no cast.
+// assigned prints e where a variable of C++ type ct takes it: bits that C++ drops then need no
+// cast.
 func (p *printer) assigned(e ir.Expr, ct ctype) string {
 	v := p.expr(e)
 	if v.bits != exact && v.bits < ct.bits() {

@@ -6,12 +6,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run: without checks that they prove. Without
-// guards nothing is gained.
+// Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run:
+// without checks that they prove. Without guards nothing is gained.
 //
-// A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So of each launch a form is looked for that has
-// no check at all: tests that show all indices of a loop to be in range are guards, and so are those of single elements that the
-// host knows, as that of a result. Where there is none, a launch that begins with a test is taken from the branch of that.
+// A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So
+// of each launch a form is looked for that has no check at all: tests that show all indices of a
+// loop to be in range are guards, and so are those of single elements that the host knows, as that
+// of a result. Where there is none, a launch that begins with a test is taken from the branch of
+// that.
 func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 	q := *p
 	q.Launches = nil
@@ -44,8 +46,8 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 	return &q, guards
 }
 
-// inOrder returns the condition under which l runs where that is that slices overlap, which the host knows: it has the loops in order that
-// another launch has in parallel.
+// inOrder returns the condition under which l runs where that is that slices overlap, which the
+// host knows: it has the loops in order that another launch has in parallel.
 func inOrder(l *ir.Launch) ir.Expr {
 	not, ok := l.When.(*ir.Unary)
 	if !ok || not.Op != ir.Not || !sameOnHost(l.When) {
@@ -81,8 +83,9 @@ func branchOf(l *ir.Launch) (*ir.Launch, []ir.Expr) {
 	return &branch, []ir.Expr{test}
 }
 
-// thenOf returns a body that is one test with both branches as the first of them, and the test; nil for others. Where it need not run, tests
-// with one branch may stand around it: they stay, since the host knows not all of them, and in a graph the launch runs even where the host knows better.
+// thenOf returns a body that is one test with both branches as the first of them, and the test; nil
+// for others. Where it need not run, tests with one branch may stand around it: they stay, since
+// the host knows not all of them, and in a graph the launch runs even where the host knows better.
 func thenOf(body []ir.Stmt, inside bool) ([]ir.Stmt, ir.Expr) {
 	if len(body) != 1 {
 		return nil, nil
@@ -100,7 +103,8 @@ func thenOf(body []ir.Stmt, inside bool) ([]ir.Stmt, ir.Expr) {
 	return []ir.Stmt{&ir.If{Cond: around.Cond, Then: then, At: around.At}}, test
 }
 
-// whereRun is what must hold for guard to hold wherever l runs: that the host sees it or l not to run at all.
+// whereRun is what must hold for guard to hold wherever l runs: that the host sees it or l not to
+// run at all.
 func whereRun(l *ir.Launch, guard ir.Expr) ir.Expr {
 	if l.When == nil || !sameOnHost(l.When) {
 		return guard
@@ -135,8 +139,9 @@ type guarder struct {
 	guards         []ir.Expr
 }
 
-// list changes statements, which run where all of under hold, that the host knows: it takes the checks of elements away whose index the host
-// knows, and the branch of a test that the host can make where that has no check left and the other one has.
+// list changes statements, which run where all of under hold, that the host knows: it takes the
+// checks of elements away whose index the host knows, and the branch of a test that the host can
+// make where that has no check left and the other one has.
 func (g *guarder) list(list []ir.Stmt, under []ir.Expr) {
 	for i, s := range list {
 		ir.StmtExprs(s, func(e ir.Expr) { g.elements(e, under) })
@@ -253,8 +258,9 @@ func (g *guarder) isParam(v *ir.Var) bool {
 	return v.Space == ir.Param && !g.changed.Has(v) && !g.taken.Has(v)
 }
 
-// sameOnHost reports whether the host computes the same for e as every GPU. Of floats it need not: functions differ in the last places, fastmath contracts
-// and approximates, and out of range of an integer a conversion gives what the host's processor does. Differences of integers as floats, and
+// sameOnHost reports whether the host computes the same for e as every GPU. Of floats it need not:
+// functions differ in the last places, fastmath contracts and approximates, and out of range of an
+// integer a conversion gives what the host's processor does. Differences of integers as floats, and
 // products of these, are rounded alike everywhere.
 func sameOnHost(e ir.Expr) bool {
 	fine := true
@@ -278,7 +284,8 @@ func sameOnHost(e ir.Expr) bool {
 	return fine
 }
 
-// exactAlike reports whether e is a product of integers as floats, or of differences of these, which no printer contracts.
+// exactAlike reports whether e is a product of integers as floats, or of differences of these,
+// which no printer contracts.
 func exactAlike(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Const:

@@ -7,9 +7,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A target is a loop or block that a jump may name. C++ has break and continue for the innermost loop; all other jumps
-// are gotos to a label right behind the body (next) or the whole statement (end). A body with a next label gets braces
-// of its own, so that no goto passes a declaration of the scope that it jumps to.
+// A target is a loop or block that a jump may name. C++ has break and continue for the innermost
+// loop; all other jumps are gotos to a label right behind the body (next) or the whole statement
+// (end). A body with a next label gets braces of its own, so that no goto passes a declaration of
+// the scope that it jumps to.
 type target struct {
 	label     *ir.Label
 	loop      bool
@@ -58,7 +59,8 @@ func (p *printer) innermost() *target {
 	return nil
 }
 
-// enter makes the target of a statement whose body is list. direct says that C++'s continue does what Go's does.
+// enter makes the target of a statement whose body is list. direct says that C++'s continue does
+// what Go's does.
 func (p *printer) enter(l *ir.Label, loop, direct bool, lists ...[]ir.Stmt) target {
 	t := target{label: l, loop: loop}
 	far := jumps{label: l}
@@ -97,7 +99,8 @@ func (p *printer) label(l *ir.Label, what string) string {
 	return name
 }
 
-// jumps says how the statements inside a body jump to its label; far ones do so from inside another loop.
+// jumps says how the statements inside a body jump to its label; far ones do so from inside another
+// loop.
 type jumps struct {
 	label                                      *ir.Label
 	leaves, leavesFar, continues, continuesFar bool
@@ -149,7 +152,8 @@ func (p *printer) loopBody(list []ir.Stmt, t target) {
 	p.printf(ir.Pos{}, "%s:;", t.next)
 }
 
-// while prints Go's general loop: for or while in C++, with the parts that do not fit their heads in the body.
+// while prints Go's general loop: for or while in C++, with the parts that do not fit their heads
+// in the body.
 func (p *printer) while(s *ir.While) {
 	if d := p.heads[s]; d != nil {
 		p.counted(s, d)
@@ -204,7 +208,8 @@ func spaced(s string) string {
 	return " " + s
 }
 
-// postText prints the statements after each iteration for the head of the loop, where they are assignments.
+// postText prints the statements after each iteration for the head of the loop, where they are
+// assignments.
 func (p *printer) postText(list []ir.Stmt) (text string, fits bool) {
 	var out []string
 	for _, s := range list {
@@ -240,8 +245,8 @@ func (p *printer) forLoop(s *ir.For) {
 	p.exit(t)
 }
 
-// hoist returns e, or where it is not cheap a variable that is declared with it in the head of the loop. The type of
-// the variable is that of v.
+// hoist returns e, or where it is not cheap a variable that is declared with it in the head of the
+// loop. The type of the variable is that of v.
 func (p *printer) hoist(e ir.Expr, v *ir.Var, name, head string) (ir.Expr, string) {
 	if p.isCheap(e, 2) || p.narrow[v] && !p.ranges.of(e).fits32() {
 		return e, head
@@ -255,8 +260,9 @@ func (p *printer) hoist(e ir.Expr, v *ir.Var, name, head string) (ir.Expr, strin
 	return &ir.Ref{Var: end, At: e.Pos()}, head + ", " + p.declare(end) + " = " + text
 }
 
-// isCheap reports whether e costs nothing to evaluate again in every iteration: constants, variables, coordinates, and
-// arithmetic of depth n on them, which the compiler moves out of the loop.
+// isCheap reports whether e costs nothing to evaluate again in every iteration: constants,
+// variables, coordinates, and arithmetic of depth n on them, which the compiler moves out of the
+// loop.
 func (p *printer) isCheap(e ir.Expr, n int) bool {
 	switch e := e.(type) {
 	case *ir.Const, *ir.Query:

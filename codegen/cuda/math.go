@@ -7,8 +7,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// floatFuncs are the C functions of the math functions that map to one; the float32 form has an f behind it. All are
-// within 4 ulp (CUDA Programming Guide, mathematical functions) but those in doubled and erfc of float64.
+// floatFuncs are the C functions of the math functions that map to one; the float32 form has an f
+// behind it. All are within 4 ulp (CUDA Programming Guide, mathematical functions) but those in
+// doubled and erfc of float64.
 var floatFuncs = map[ir.MathFn]string{
 	ir.Abs: "fabs", ir.Sqrt: "sqrt", ir.Rsqrt: "rsqrt", ir.Cbrt: "cbrt", ir.FMA: "fma", ir.Exp: "exp", ir.Exp2: "exp2",
 	ir.Expm1: "expm1", ir.Log: "log", ir.Log2: "log2", ir.Log10: "log10", ir.Log1p: "log1p", ir.Pow: "pow", ir.Sin: "sin",
@@ -18,16 +19,17 @@ var floatFuncs = map[ir.MathFn]string{
 	ir.Round: "round", ir.RoundToEven: "rint", ir.Mod: "fmod", ir.Remainder: "remainder", ir.Copysign: "copysign",
 }
 
-// doubled are the float32 functions of CUDA that err by more than 4 ulp; the float64 one is rounded instead.
+// doubled are the float32 functions of CUDA that err by more than 4 ulp; the float64 one is rounded
+// instead.
 var doubled = map[ir.MathFn]bool{ir.Gamma: true}
 
 // goFuncs are those where C differs from Go, in functions of the prelude for both floats.
 var goFuncs = map[ir.MathFn]string{ir.FMin: "go_min", ir.FMax: "go_max", ir.Dim: "go_dim"}
 
-// fastFuncs are the float32 approximations that fastmath permits: an error of at most 1e-5 over the whole range,
-// relative, or absolute around the zero of a logarithm (2^-21.4). The others are not: __expf loses 117 ulp at 100,
-// __sinf and __cosf lose all digits of large arguments, __powf those of large exponents, tanh.approx has 11 bits, and
-// __fdividef is 0 for divisors above 2^126.
+// fastFuncs are the float32 approximations that fastmath permits: an error of at most 1e-5 over the
+// whole range, relative, or absolute around the zero of a logarithm (2^-21.4). The others are not:
+// __expf loses 117 ulp at 100, __sinf and __cosf lose all digits of large arguments, __powf those
+// of large exponents, tanh.approx has 11 bits, and __fdividef is 0 for divisors above 2^126.
 var fastFuncs = map[ir.MathFn]string{ir.Log: "__logf", ir.Log2: "__log2f", ir.Log10: "__log10f"}
 
 // math prints the call of a library function.
@@ -95,8 +97,9 @@ func fastName(e *ir.Math, name string) string {
 	return name
 }
 
-// isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum of squares and of a
-// positive constant. rsqrtf spends a third of its time on the others, and gives the same bits for these.
+// isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum
+// of squares and of a positive constant. rsqrtf spends a third of its time on the others, and gives
+// the same bits for these.
 func (p *printer) isNormal(e ir.Expr) bool {
 	low, ok := atLeast(e, p.inits)
 	return ok && low >= 0x1p-126
@@ -129,7 +132,8 @@ func atLeast(e ir.Expr, constants map[*ir.Var]ir.Expr) (low float64, ok bool) {
 	return 0, false
 }
 
-// extreme prints min and max of integers, with CUDA's functions, whose overloads take two arguments of one type.
+// extreme prints min and max of integers, with CUDA's functions, whose overloads take two arguments
+// of one type.
 func (p *printer) extreme(e *ir.Math) val {
 	name, ct := map[ir.MathFn]string{ir.IMin: "min", ir.IMax: "max"}[e.Fn], i32
 	vals := make([]val, len(e.Args))

@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// flatSlice is a slice parameter of a kernel: an address, and a length and capacity where they are used.
+// flatSlice is a slice parameter of a kernel: an address, and a length and capacity where they are
+// used.
 type flatSlice struct {
 	ptr, len, cap          string
 	usePtr, useLen, useCap bool
@@ -68,7 +69,8 @@ func (p *printer) data(x ir.Expr) string {
 	return p.expr(x).at(precPostfix) + ".p"
 }
 
-// subscript prints the index, checked where it has to be. An unchecked one is in range, so that its low bits do.
+// subscript prints the index, checked where it has to be. An unchecked one is in range, so that its
+// low bits do.
 func (p *printer) subscript(e *ir.Index) string {
 	if e.Checked {
 		i := p.number(e.I)

@@ -8,7 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// names gives every variable its C++ name: the user's, with a number where it would hide a name that is visible.
+// names gives every variable its C++ name: the user's, with a number where it would hide a name
+// that is visible.
 type names struct {
 	of     map[*ir.Var]string
 	scopes []map[string]bool // innermost last; the first one holds the names of the file
@@ -53,8 +54,9 @@ func (n *names) visible(name string) bool {
 	return false
 }
 
-// libraryNames are functions that CUDA declares in every file. A variable may hide those that its kernel does not call,
-// but a function or kernel of that name would be an overload of it, or an error.
+// libraryNames are functions that CUDA declares in every file. A variable may hide those that its
+// kernel does not call, but a function or kernel of that name would be an overload of it, or an
+// error.
 var libraryNames = libraryFunctions(`abs labs llabs min max umin umax llmin llmax ullmin ullmax clock clock64 memcpy memset
 	malloc free printf assert isnan isinf isfinite signbit tex2D`, `acos acosh asin asinh atan atan2 atanh cbrt ceil copysign
 	cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma
@@ -62,7 +64,8 @@ var libraryNames = libraryFunctions(`abs labs llabs min max umin umax llmin llma
 	nan nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow rcbrt remainder remquo rhypot rint rnorm rnorm3d
 	rnorm4d round rsqrt scalbln scalbn sin sincos sincospi sinh sinpi sqrt tan tanh tgamma trunc y0 y1 yn`)
 
-// libraryFunctions returns the names in plain, and those in floats with and without the f of the float32 form.
+// libraryFunctions returns the names in plain, and those in floats with and without the f of the
+// float32 form.
 func libraryFunctions(plain, floats string) map[string]bool {
 	out := words(plain)
 	for name := range words(floats) {

@@ -2,15 +2,16 @@ package cuda
 
 import "strings"
 
-// A piece is a part of the prelude: C++ text that printed code may use, and the pieces that it needs itself.
+// A piece is a part of the prelude: C++ text that printed code may use, and the pieces that it
+// needs itself.
 type piece struct {
 	name  string
 	needs []string
 	text  string
 }
 
-// pieces are in the order in which they are printed. Names that start with "go_" have the meaning that Go gives to an
-// operation, names that start with "check_" end the thread with a fault.
+// pieces are in the order in which they are printed. Names that start with "go_" have the meaning
+// that Go gives to an operation, names that start with "check_" end the thread with a fault.
 var pieces = []piece{
 	{"int8", nil, "typedef signed char int8;\n"},
 	{"uint8", nil, "typedef unsigned char uint8;\n"},
@@ -379,8 +380,8 @@ template <class T, class F> __device__ __forceinline__ T atomic_updated(T* p, F 
 `},
 }
 
-// reserved are the names that printed code uses and user variables may not have: keywords, types and functions of
-// CUDA. Functions of the prelude are reserved where they are used.
+// reserved are the names that printed code uses and user variables may not have: keywords, types
+// and functions of CUDA. Functions of the prelude are reserved where they are used.
 var reserved = words(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
 	class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
 	delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable

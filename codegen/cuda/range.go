@@ -9,10 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Limits of the 32-bit index version (Options.Index32). The caller promises them per launch, so that sums of two
-// parameters, and of a parameter and a coordinate of the grid, stay within 32 bits.
+// Limits of the 32-bit index version (Options.Index32). The caller promises them per launch, so
+// that sums of two parameters, and of a parameter and a coordinate of the grid, stay within 32
+// bits.
 const (
-	// Limit bounds lengths, capacities, the narrow integer parameters (both ways) and the trip count.
+	// Limit bounds lengths, capacities, the narrow integer parameters (both ways) and the trip
+	// count.
 	Limit = 1<<30 - 1
 	// GridLimit bounds the number of threads of the whole grid, times the width of the launch.
 	GridLimit = 1 << 29
@@ -24,8 +26,8 @@ const (
 	maxMemory = 1 << 47   // bytes of an address space, and so elements of a slice
 )
 
-// An interval is a set of integers lo..hi that holds every value of an expression. known is false where nothing is
-// known, or where values do not fit int64 (uint64).
+// An interval is a set of integers lo..hi that holds every value of an expression. known is false
+// where nothing is known, or where values do not fit int64 (uint64).
 type interval struct {
 	lo, hi int64
 	known  bool
@@ -61,8 +63,9 @@ func typeRange(t *ir.Type) interval {
 // width returns the bits of a scalar type.
 func width(t *ir.Type) int { return int(t.Size) * 8 }
 
-// ranges holds what is known of the integer variables of one function: those that are assigned once, where they are
-// declared, have the range of that value, and loop variables the range of their loop.
+// ranges holds what is known of the integer variables of one function: those that are assigned
+// once, where they are declared, have the range of that value, and loop variables the range of
+// their loop.
 type ranges struct {
 	index32 bool
 	vars    map[*ir.Var]interval
@@ -100,7 +103,8 @@ func (r *ranges) eval(e ir.Expr) (interval, bool) {
 	return v, false
 }
 
-// A promise is an expression that the launch keeps within Limit, both ways, and whether the text relies on that.
+// A promise is an expression that the launch keeps within Limit, both ways, and whether the text
+// relies on that.
 type promise struct {
 	e    ir.Expr
 	used bool
@@ -155,7 +159,8 @@ func (r *ranges) expand(e ir.Expr) ir.Expr {
 	return rewrite.CopyExpr(e)
 }
 
-// quotientOf returns x and y where e is x / y, also behind names and conversions that keep its value.
+// quotientOf returns x and y where e is x / y, also behind names and conversions that keep its
+// value.
 func (r *ranges) quotientOf(e ir.Expr) (x, y ir.Expr) {
 	switch e := r.plain(e).(type) {
 	case *ir.Binary:
@@ -172,8 +177,8 @@ func (r *ranges) quotientOf(e ir.Expr) (x, y ir.Expr) {
 	return nil, nil
 }
 
-// plain looks through names of values that never change, but for those that have no other value, and conversions
-// between integers that keep the value.
+// plain looks through names of values that never change, but for those that have no other value,
+// and conversions between integers that keep the value.
 func (r *ranges) plain(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -201,7 +206,8 @@ func (r *ranges) remainderOf(e *ir.Binary) (interval, bool) {
 	return remainder(r.of(x), r.of(y), typeRange(e.T)), true
 }
 
-// raw returns the values of e as if integers had no width; exact is false where they do not fit an interval.
+// raw returns the values of e as if integers had no width; exact is false where they do not fit an
+// interval.
 func (r *ranges) raw(e ir.Expr) (v interval, exact bool) {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -336,7 +342,8 @@ func (r *ranges) binary(e *ir.Binary) (interval, bool) {
 	return r.bounded(e, x, y), true
 }
 
-// isGridStride reports whether e is TeamNum*NumThreads or NumTeams*NumThreads, which is at most the threads of a grid.
+// isGridStride reports whether e is TeamNum*NumThreads or NumTeams*NumThreads, which is at most the
+// threads of a grid.
 func (r *ranges) isGridStride(e *ir.Binary) bool {
 	x, okX := e.X.(*ir.Query)
 	y, okY := e.Y.(*ir.Query)
@@ -389,8 +396,8 @@ func shiftLeft(x, y interval) (interval, bool) {
 	return product(x, span(1<<y.lo, 1<<y.hi))
 }
 
-// bounded returns the range of the operators that cannot leave the range of their operands, but for a quotient of the
-// least integer.
+// bounded returns the range of the operators that cannot leave the range of their operands, but for
+// a quotient of the least integer.
 func (r *ranges) bounded(e *ir.Binary, x, y interval) interval {
 	all := typeRange(e.T)
 	switch e.Op {

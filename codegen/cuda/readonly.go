@@ -2,11 +2,12 @@ package cuda
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// Slices of different element types do not overlap. A slice of a type that a kernel writes nowhere does not change
-// while it runs, and may be read through the cache for what does not change, which is told by const and __restrict__.
+// Slices of different element types do not overlap. A slice of a type that a kernel writes nowhere
+// does not change while it runs, and may be read through the cache for what does not change, which
+// const and __restrict__ say.
 
-// readOnly returns the slice parameters that nothing in list, a kernel's body, can change, and of which it uses elements
-// alone.
+// readOnly returns the slice parameters that nothing in list, a kernel's body, can change, and of
+// which it uses elements alone.
 func readOnly(list []ir.Stmt, params []*ir.Var, funcs []*ir.Func) map[*ir.Var]bool {
 	var written uint32
 	bodies := [][]ir.Stmt{list}
@@ -45,7 +46,8 @@ func readOnly(list []ir.Stmt, params []*ir.Var, funcs []*ir.Func) map[*ir.Var]bo
 	return out
 }
 
-// storedKinds returns the kinds of scalars in a place of memory that slices and pointers reach; 0 for a variable.
+// storedKinds returns the kinds of scalars in a place of memory that slices and pointers reach; 0
+// for a variable.
 func storedKinds(place ir.Expr) uint32 {
 	if ir.RootVar(place) != nil {
 		return 0

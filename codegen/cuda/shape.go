@@ -4,8 +4,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Lowering spells a shared loop as declarations of its end, its stride and its variable, and a general loop. A reader
-// wants the for loop that he would write: the declaration goes into the head of the loop, cheap bounds into its text.
+// Lowering spells a shared loop as declarations of its end, its stride and its variable, and a
+// general loop. A reader wants the for loop that he would write: the declaration goes into the head
+// of the loop, cheap bounds into its text.
 
 // shape is what shaping found in one function.
 type shape struct {
@@ -30,7 +31,8 @@ func (s *shape) findHeads(list []ir.Stmt) {
 	}
 }
 
-// isHead reports whether w counts with the variable of d: compares it before each iteration and changes it after.
+// isHead reports whether w counts with the variable of d: compares it before each iteration and
+// changes it after.
 func isHead(d *ir.Decl, w *ir.While) bool {
 	cond, ok := w.Cond.(*ir.Binary)
 	if !ok || !d.Var.Type.IsInteger() || d.Var.Space != ir.Local || d.Init == nil || len(w.Pre) > 0 {
@@ -55,7 +57,8 @@ func counting(w *ir.While) *ir.Assign {
 	return a
 }
 
-// exempt takes the variables that only the heads of their loops change out of the set of changed ones.
+// exempt takes the variables that only the heads of their loops change out of the set of changed
+// ones.
 func (s *shape) exempt(list []ir.Stmt, changed *ir.VarSet) *ir.VarSet {
 	kept := &ir.VarSet{}
 	counters, inside := map[*ir.Var]bool{}, &ir.VarSet{}
@@ -74,8 +77,8 @@ func (s *shape) exempt(list []ir.Stmt, changed *ir.VarSet) *ir.VarSet {
 	return kept
 }
 
-// countsAlone reports whether the loop that counts with v does not change it in its body; an inner loop of another
-// variable may be what made v show up among the assigned.
+// countsAlone reports whether the loop that counts with v does not change it in its body; an inner
+// loop of another variable may be what made v show up among the assigned.
 func (s *shape) countsAlone(v *ir.Var) bool {
 	for w, d := range s.heads {
 		if d.Var == v && ir.Assigned(w.Body).Has(v) {
@@ -85,8 +88,8 @@ func (s *shape) countsAlone(v *ir.Var) bool {
 	return true
 }
 
-// findInlined chooses the bounds that are printed where they are used: never changed, cheap, and used in the heads of
-// loops alone.
+// findInlined chooses the bounds that are printed where they are used: never changed, cheap, and
+// used in the heads of loops alone.
 func (p *printer) findInlined(list []ir.Stmt, changed *ir.VarSet) {
 	all, inHeads := map[*ir.Var]int{}, map[*ir.Var]int{}
 	count := func(into map[*ir.Var]int) func(ir.Expr) bool {
@@ -132,7 +135,8 @@ func (p *printer) isHidden(s ir.Stmt) bool {
 	return inlined || p.merged[d] || p.isDecided(d) || p.isIdle(d)
 }
 
-// isIdle reports whether d declares a local variable that nothing uses, with a value that cannot fail.
+// isIdle reports whether d declares a local variable that nothing uses, with a value that cannot
+// fail.
 func (p *printer) isIdle(d *ir.Decl) bool {
 	return d.Var.Space == ir.Local && !p.occur.Has(d.Var) && (d.Init == nil || !hasChecks(d.Init))
 }
@@ -146,7 +150,8 @@ func (p *printer) isDecided(d *ir.Decl) bool {
 	return known
 }
 
-// loopOnly returns the loop that a body consists of, but for what is hidden; nil for every other body.
+// loopOnly returns the loop that a body consists of, but for what is hidden; nil for every other
+// body.
 func (p *printer) loopOnly(list []ir.Stmt) *ir.While {
 	var only *ir.While
 	for _, s := range list {
@@ -271,7 +276,8 @@ func (p *printer) halvingRange(d *ir.Decl, cond, b *ir.Binary) {
 	p.ranges.ends[d.Var] = span(0, max(1, init.hi))
 }
 
-// condition prints the condition of a loop that counts with v, which has there also the value that ends the loop.
+// condition prints the condition of a loop that counts with v, which has there also the value that
+// ends the loop.
 func (p *printer) condition(e ir.Expr, v *ir.Var) string {
 	all, ok := p.ranges.ends[v]
 	if !ok {

@@ -10,19 +10,24 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Options choose the version of a program that Print writes. The zero value is right for every launch.
+// Options choose the version of a program that Print writes. The zero value is right for every
+// launch.
 type Options struct {
-	// Index32 computes indices, lengths and Go ints in 32 bits where interval analysis proves that they fit, provided
-	// that the launch keeps to Limit and GridLimit; the caller checks that for every launch (Argument.Narrow).
+	// Index32 computes indices, lengths and Go ints in 32 bits where interval analysis proves that
+	// they fit, provided that the launch keeps to Limit and GridLimit; the caller checks that for
+	// every launch (Argument.Narrow).
 	Index32 bool
 	// Lines writes #line directives, so that messages of NVRTC and profilers name the Go source.
 	Lines bool
-	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is no bound.
+	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is
+	// no bound.
 	MaxThreads int
-	// Early gives each kernel an argument by which it waits, at its beginning, for the kernels that it is behind, and lets those behind
-	// it be set up meanwhile, where an edge of a graph is made for that (sm_90 and later; on other edges it does nothing).
-	// It is an argument because a launch without such edges must not pay for it, and what is only read is then read as what may change.
-	// Source: measured on an H200, STREAM copy in teams of 128 threads: 4270 GB/s without the wait, 3390 with it.
+	// Early gives each kernel an argument by which it waits, at its beginning, for the kernels that
+	// it is behind, and lets those behind it be set up meanwhile, where an edge of a graph is made
+	// for that (sm_90 and later; on other edges it does nothing). It is an argument because a
+	// launch without such edges must not pay for it, and what is only read is then read as what may
+	// change. Source: measured on an H200, STREAM copy in teams of 128 threads: 4270 GB/s without
+	// the wait, 3390 with it.
 	Early bool
 }
 
@@ -35,8 +40,8 @@ type Source struct {
 	Hash    string   // of Text and Options, hexadecimal
 }
 
-// FaultSize is the size of the fault record, which the caller zeroes before a run: site (uint32 at offset 0, 0 is no
-// fault), index (int64 at 8) and length (int64 at 16).
+// FaultSize is the size of the fault record, which the caller zeroes before a run: site (uint32 at
+// offset 0, 0 is no fault), index (int64 at 8) and length (int64 at 16).
 const FaultSize ir.Bytes = 24
 
 // An Entry is one kernel of a Source.
@@ -51,7 +56,8 @@ type Entry struct {
 	Promises   []ir.Expr // with Index32: over parameters, to be within Limit both ways at every launch
 }
 
-// Wait writes whether the kernel is to wait for those before it into its arguments. Without Options.Early there is nothing to be written.
+// Wait writes whether the kernel is to wait for those before it into its arguments. Without
+// Options.Early there is nothing to be written.
 func (e *Entry) Wait(args []byte, wait bool) {
 	for i := range e.Args {
 		if a := &e.Args[i]; a.Kind == Early {
@@ -73,13 +79,15 @@ const (
 	Early                   // with Options.Early: whether to wait for the kernels before (Entry.Wait)
 )
 
-// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for Fault and Early.
+// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for
+// Fault and Early.
 type Argument struct {
 	Kind   ArgKind
 	Var    *ir.Var
 	Offset ir.Bytes // in the parameter block
 	Size   ir.Bytes
-	// Narrow says of a Go integer that it is passed in 32 bits, and its value must be within Limit, both ways; of a slice that its length must be.
+	// Narrow says of a Go integer that it is passed in 32 bits, and its value must be within Limit,
+	// both ways; of a slice that its length must be.
 	Narrow bool
 }
 
@@ -126,9 +134,9 @@ func Print(p *ir.Program, opt Options) (*Source, error) {
 	return src, nil
 }
 
-// nvrtcOptions returns the options that decide what the text means. Contraction is chosen here and not by intrinsics:
-// the dialect has one fastmath for a whole kernel as NVRTC has one --fmad for a whole program, and a * b + c stays
-// readable.
+// nvrtcOptions returns the options that decide what the text means. Contraction is chosen here and
+// not by intrinsics: the dialect has one fastmath for a whole kernel as NVRTC has one --fmad for a
+// whole program, and a * b + c stays readable.
 func nvrtcOptions(p *ir.Program) []string {
 	precise := "true"
 	if p.FastMath {
@@ -197,12 +205,12 @@ func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
 		file.scopes[0][piece.name] = true
 	}
 	return &printer{prog: p, opt: opt, file: &file, hidden: used, used: map[string]bool{}, structs: map[string]string{}, fields: map[*ir.Type][]string{}, keys: map[*ir.Type]string{},
-		equals: map[string]bool{}, wrapped: wrappedArrays(p), results: map[*ir.Func]string{},
+		equals: map[string]bool{}, wrapped: ir.ArrayValues(p), results: map[*ir.Func]string{},
 		faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}
 }
 
-// A checkpoint is what the body of a launch may add to the file, as it was before the body: the checks, the pieces of
-// the prelude, the types with their names, text and comparisons.
+// A checkpoint is what the body of a launch may add to the file, as it was before the body: the
+// checks, the pieces of the prelude, the types with their names, text and comparisons.
 type checkpoint struct {
 	sites                       int
 	used, structNames, compared map[string]bool
@@ -215,8 +223,8 @@ func (p *printer) checkpoint() checkpoint {
 		compared: maps.Clone(p.equals), structs: maps.Clone(p.structs), structText: p.structText.String()}
 }
 
-// rewind drops what was added to the file since c, so that the body of a launch can be printed again. A type that is
-// defined again notes the pieces of the prelude that its definition needs.
+// rewind drops what was added to the file since c, so that the body of a launch can be printed
+// again. A type that is defined again notes the pieces of the prelude that its definition needs.
 func (p *printer) rewind(c checkpoint) {
 	p.sites, p.used, p.equals, p.structs = p.sites[:c.sites], c.used, c.compared, c.structs
 	p.file.scopes[len(p.file.scopes)-1] = c.structNames

@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// printf writes one line of code that belongs to the Go position at, with a #line directive where the compiler would
-// count another one.
+// printf writes one line of code that belongs to the Go position at, with a #line directive where
+// the compiler would count another one.
 func (p *printer) printf(at ir.Pos, format string, args ...any) {
 	at.Col = 0
 	if p.opt.Lines && at.Line > 0 && at != p.line {
@@ -30,7 +30,8 @@ func (p *printer) block(list []ir.Stmt) {
 	p.pop()
 }
 
-// stmts prints a list. A declaration without value right before the call that fills it becomes one with value.
+// stmts prints a list. A declaration without value right before the call that fills it becomes one
+// with value.
 func (p *printer) stmts(list []ir.Stmt) {
 	for i := 0; i < len(list); i++ {
 		if p.isHidden(list[i]) {
@@ -179,7 +180,8 @@ func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
 	return text + " " + op + "= " + p.assigned(y, p.peek(place).ct), true
 }
 
-// isPlain reports whether b is C++'s operation on the type of its place, cut to that type by the assignment.
+// isPlain reports whether b is C++'s operation on the type of its place, cut to that type by the
+// assignment.
 func (p *printer) isPlain(b *ir.Binary) bool {
 	if b.T.IsFloat() {
 		return true
@@ -201,7 +203,8 @@ func (p *printer) isPlain(b *ir.Binary) bool {
 	return false
 }
 
-// sameExpr reports whether a and b are the same expression; two checked accesses to one place are checked once.
+// sameExpr reports whether a and b are the same expression; two checked accesses to one place are
+// checked once.
 func sameExpr(a, b ir.Expr) bool {
 	switch a := a.(type) {
 	case *ir.Ref:

@@ -43,44 +43,16 @@ func (p *printer) declarator(t *ir.Type, name string) string {
 	return p.typeName(t) + " " + name + dims
 }
 
-// isWrapped reports whether arrays of type t are printed as Array<T, N>, because somewhere the program copies one.
-func (p *printer) isWrapped(t *ir.Type) bool { return p.wrapped[typeKey(t)] }
+// isWrapped reports whether arrays of type t are printed as Array<T, N>, because somewhere the
+// program copies one.
+func (p *printer) isWrapped(t *ir.Type) bool { return p.wrapped[ir.TypeKey(t)] }
 
-// typeKey tells types apart that need different C++ types.
-func typeKey(t *ir.Type) string {
-	switch t.Kind {
-	case ir.Array:
-		return fmt.Sprintf("[%d]%s", t.Len, typeKey(t.Elem))
-	case ir.Slice:
-		return "[]" + typeKey(t.Elem)
-	case ir.Pointer:
-		return "*" + typeKey(t.Elem)
-	case ir.Struct:
-		return structKey(t)
-	}
-	return t.Kind.String()
-}
-
-// structKey tells structs apart by name and layout. Types behind a pointer are named only: a struct may point at its
-// own kind.
-func structKey(t *ir.Type) string {
-	var b strings.Builder
-	b.WriteString("struct " + t.Name + "{")
-	for _, f := range t.Fields {
-		key := f.Type.String()
-		if f.Type.Kind != ir.Pointer && f.Type.Kind != ir.Slice {
-			key = typeKey(f.Type)
-		}
-		fmt.Fprintf(&b, "%s %s@%d;", f.Name, key, f.Offset)
-	}
-	return b.String() + "}"
-}
-
-// structName returns the name of struct t and prints its definition when it comes for the first time.
+// structName returns the name of struct t and prints its definition when it comes for the first
+// time.
 func (p *printer) structName(t *ir.Type) string {
 	key, ok := p.keys[t]
 	if !ok {
-		key = structKey(t)
+		key = ir.TypeKey(t)
 		p.keys[t] = key
 	}
 	if name, ok := p.structs[key]; ok {
@@ -120,7 +92,8 @@ func (p *printer) fieldName(t *ir.Type, i int) string {
 	return p.fields[t][i]
 }
 
-// fieldNames returns the C++ names of the fields of a struct, each once: two names of Go can be spelled alike.
+// fieldNames returns the C++ names of the fields of a struct, each once: two names of Go can be
+// spelled alike.
 func fieldNames(t *ir.Type) []string {
 	out, taken := make([]string, len(t.Fields)), map[string]bool{}
 	for i, f := range t.Fields {
@@ -142,7 +115,7 @@ func fieldNames(t *ir.Type) []string {
 
 // equality prints operator== of a struct or array type once and remembers it.
 func (p *printer) equality(t *ir.Type) {
-	key := typeKey(t)
+	key := ir.TypeKey(t)
 	if p.equals[key] || t.Kind != ir.Struct && t.Kind != ir.Array {
 		return
 	}
@@ -172,120 +145,4 @@ func (p *printer) equalFields(t *ir.Type) string {
 		return "true"
 	}
 	return strings.Join(terms, " && ")
-}
-
-// wrappedArrays returns the array types that p uses as values: copied, passed, compared, pointed at or held by slices.
-func wrappedArrays(prog *ir.Program) map[string]bool {
-	w := wrapping{keys: map[string]bool{}}
-	for _, v := range prog.Params {
-		w.value(v.Type)
-	}
-	for _, s := range prog.Scratch {
-		w.value(s.Var.Type)
-	}
-	for _, f := range prog.Funcs {
-		for _, v := range f.Params {
-			w.value(v.Type)
-		}
-		for _, r := range f.Results {
-			w.value(r)
-		}
-		w.body(f.Body)
-	}
-	for _, l := range prog.Launches {
-		for _, v := range l.Team {
-			w.held(v.Type)
-		}
-		w.body(l.Body)
-	}
-	return w.keys
-}
-
-type wrapping struct{ keys map[string]bool }
-
-// value notes that t is the type of a value.
-func (w *wrapping) value(t *ir.Type) {
-	if t.Kind == ir.Array {
-		if w.keys[typeKey(t)] {
-			return
-		}
-		w.keys[typeKey(t)] = true
-		w.value(t.Elem)
-		return
-	}
-	w.held(t)
-}
-
-// held notes what follows from a variable of type t: elements behind a slice or pointer are values.
-func (w *wrapping) held(t *ir.Type) {
-	switch t.Kind {
-	case ir.Slice, ir.Pointer:
-		if t.Elem.Kind != ir.Struct { // its fields are seen where they are used; it may point at itself
-			w.value(t.Elem)
-		}
-	case ir.Array:
-		w.held(t.Elem)
-	}
-}
-
-func (w *wrapping) body(list []ir.Stmt) {
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		if d, ok := s.(*ir.Decl); ok {
-			w.decl(d)
-			return true
-		}
-		ir.StmtExprs(s, w.expr)
-		return true
-	})
-}
-
-func (w *wrapping) decl(d *ir.Decl) {
-	w.held(d.Var.Type)
-	if c, ok := d.Init.(*ir.Composite); ok {
-		w.literal(c)
-		return
-	}
-	if d.Init != nil {
-		w.expr(d.Init)
-	}
-}
-
-// literal looks into a literal that initialises a variable: an array in it is no copy.
-func (w *wrapping) literal(c *ir.Composite) {
-	for _, e := range c.Elems {
-		if inner, ok := e.(*ir.Composite); ok {
-			w.literal(inner)
-			continue
-		}
-		w.expr(e)
-	}
-}
-
-// expr notes e as a value and what is in it; the base of an element or a part is no value.
-func (w *wrapping) expr(e ir.Expr) {
-	w.value(e.Type())
-	w.inside(e)
-}
-
-func (w *wrapping) inside(e ir.Expr) {
-	base := ir.Expr(nil)
-	switch e := e.(type) {
-	case *ir.Index:
-		base = e.X
-	case *ir.Member:
-		base = e.X
-	case *ir.Reslice:
-		base = e.X
-	case *ir.AddrOf:
-		base = e.X
-		w.value(e.X.Type())
-	}
-	ir.Operands(e, func(x ir.Expr) {
-		if x == base && ir.IsPlace(x) {
-			w.held(x.Type())
-			w.inside(x)
-			return
-		}
-		w.expr(x)
-	})
 }

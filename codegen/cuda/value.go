@@ -114,11 +114,13 @@ const (
 	precPostfix = 15
 )
 
-// exact says that a value is Go's value; any other number of bits m that it is Go's value modulo 2^m.
+// exact says that a value is Go's value; any other number of bits m that it is Go's value modulo
+// 2^m.
 const exact = 1000
 
-// A val is a printed expression. Where bits is not exact, the text has to be cast to the type of the Go value before
-// anything but an addition, subtraction or multiplication, or an assignment, may use it.
+// A val is a printed expression. Where bits is not exact, the text has to be cast to the type of
+// the Go value before anything but an addition, subtraction or multiplication, or an assignment,
+// may use it.
 type val struct {
 	text string
 	prec int
@@ -136,7 +138,8 @@ func (v val) at(prec int) string {
 	return v.text
 }
 
-// cast returns v converted to ct. Casting to a type with as many bits as v has right makes it exact.
+// cast returns v converted to ct. Casting to a type with as many bits as v has right makes it
+// exact.
 func (v val) cast(ct ctype) val {
 	if v.ct == ct && v.bits == exact {
 		return v
@@ -151,7 +154,8 @@ func (v val) cast(ct ctype) val {
 	return value(text, precUnary, ct)
 }
 
-// beside returns v as an operand of an operation in ct: a negative number beside an unsigned one says that it is meant.
+// beside returns v as an operand of an operation in ct: a negative number beside an unsigned one
+// gets an explicit conversion.
 func (v val) beside(ct ctype) val {
 	digits := strings.TrimSuffix(v.text, "ll")
 	if !ct.isUnsigned() || !strings.HasPrefix(digits, "-") || !isNumber(digits[1:]) || digits != v.text && ct.bits() < 64 {

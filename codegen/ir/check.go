@@ -25,11 +25,13 @@ func (k CheckKind) sentinel() error {
 	return [...]error{ErrBounds, ErrBounds, ErrDivide, ErrShift, ErrNil, ErrStep}[k]
 }
 
-// A CheckError is a check of a kernel that failed: where Go panics. The access was not made. It has one text on every
-// device, and errors.Is knows it as ErrBounds, ErrDivide, ErrShift, ErrNil or ErrStep.
+// A CheckError is a check of a kernel that failed: where Go panics. The access was not made. It has
+// one text on every device, and errors.Is knows it as ErrBounds, ErrDivide, ErrShift, ErrNil or
+// ErrStep.
 //
-// The text has the file and the line but no column, and no number that Go's run time does not report: a negative index
-// is without the length, a negative shift count without the count. The fields have all that the device knows.
+// The text has the file and the line but no column, and no number that Go's run time does not
+// report: a negative index is without the length, a negative shift count without the count. The
+// fields have all that the device knows.
 type CheckError struct {
 	Kernel   string
 	At       Pos // without a column where a Go function failed
@@ -87,10 +89,12 @@ func (e *CheckError) negative() bool { return e.Index < 0 && !e.Unsigned }
 // Unwrap returns the sentinel of the kind.
 func (e *CheckError) Unwrap() error { return e.Kind.sentinel() }
 
-// Locate gives e the text that every device gives it: the name of the kernel, and in Among what the check can be of by the kernel's source
-// and the arguments of the launch alone, as the stack of a Go function has lines but no columns. These are the operands of the checked
-// operations of e's kind on e's line. Left out are arrays and slice parameters that do not have the length of e, constant indices that are not
-// that of e, and variables of loops that do not get there. Where none is left, What stays the name. Among is not nil afterwards.
+// Locate gives e the text that every device gives it: the name of the kernel, and in Among what the
+// check can be of by the kernel's source and the arguments of the launch alone, as the stack of a
+// Go function has lines but no columns. These are the operands of the checked operations of e's
+// kind on e's line. Left out are arrays and slice parameters that do not have the length of e,
+// constant indices that are not that of e, and variables of loops that do not get there. Where none
+// is left, What stays the name. Among is not nil afterwards.
 func (k *Kernel) Locate(e *CheckError, args Values) {
 	e.Kernel = k.Name
 	l := &locator{kernel: k, fault: e, args: Values{}, counters: map[*Var]span{}, parts: map[*Var][]part{}}
@@ -120,7 +124,8 @@ type locator struct {
 	unsigned bool // the index of all that is found is a uint64
 }
 
-// A part is what an iteration owns of the array of a dist_ clause: indices on chip count from its start.
+// A part is what an iteration owns of the array of a dist_ clause: indices on chip count from its
+// start.
 type part struct {
 	text   string
 	length int64
@@ -148,7 +153,8 @@ func (l *locator) stmt(s Stmt) {
 	}
 }
 
-// partsOf notes the parts of the arrays of x that accelerators keep on chip: those of constant length.
+// partsOf notes the parts of the arrays of x that accelerators keep on chip: those of constant
+// length.
 func (l *locator) partsOf(x *For) {
 	if x.Directive == nil {
 		return
@@ -187,7 +193,8 @@ func (l *locator) expr(e Expr) {
 // here reports whether a position is on the line of the error.
 func (l *locator) here(at Pos) bool { return at.File == l.fault.At.File && at.Line == l.fault.At.Line }
 
-// checked reports whether an operation with this mark can fail; in a kernel with check(none) it has no mark but can.
+// checked reports whether an operation with this mark can fail; in a kernel with check(none) it has
+// no mark but can.
 func (l *locator) checked(mark bool) bool { return mark || l.kernel.Target.NoBounds }
 
 func (l *locator) index(e *Index) {
@@ -212,7 +219,8 @@ func (l *locator) index(e *Index) {
 	}
 }
 
-// A span is what is known of the values of a loop's variable: none is below least, and none above most.
+// A span is what is known of the values of a loop's variable: none is below least, and none above
+// most.
 type span struct{ least, most int64 }
 
 // spanOf is the span of the variable of x in this launch.
@@ -234,7 +242,8 @@ func (l *locator) spanOf(x *For) span {
 	return s
 }
 
-// reaches reports whether an index can be the one that failed: the variable of a loop is within its span.
+// reaches reports whether an index can be the one that failed: the variable of a loop is within its
+// span.
 func (l *locator) reaches(x Expr) bool {
 	r, ok := x.(*Ref)
 	if !ok || l.fault.Index < 0 && l.fault.Unsigned {

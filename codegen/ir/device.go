@@ -1,7 +1,7 @@
 package ir
 
-// A Program is the device IR of one kernel: launches that run in order, each over the whole device, what one wrote
-// being visible to the next.
+// A Program is the device IR of one kernel: launches that run in order, each over the whole device,
+// what one wrote being visible to the next.
 type Program struct {
 	Name     string
 	Kernel   *Kernel // what it was lowered from: parameters, positions, options
@@ -13,27 +13,31 @@ type Program struct {
 	FastMath bool
 }
 
-// A Scratchpad is a piece of global memory that exists during one run of a Program: Count elements of Var.Type,
-// zeroed before the first launch. Var is in Scratch space; a Ref of it is a value of type []T (Var.Type is the slice
-// type). Count is evaluated on the host and may ask Query NumTeams of launch number Launch.
+// A Scratchpad is a piece of global memory that exists during one run of a Program: Count elements
+// of Var.Type, zeroed before the first launch. Var is in Scratch space; a Ref of it is a value of
+// type []T (Var.Type is the slice type). Count is evaluated on the host and may ask Query NumTeams
+// of launch number Launch.
 type Scratchpad struct {
 	Var    *Var
 	Count  Expr
 	Launch int
 }
 
-// A Launch is one grid. Every statement of Body is executed by every thread of every team, as in CUDA.
+// A Launch is one grid. Every statement of Body is executed by every thread of every team, as in
+// CUDA.
 //
-// Body must be right for every number of teams and of threads within the bounds: the device chooses them, and at least
-// one team of one thread (one warp, with Warps) even where nothing is shared out.
-// Trip is the number of iterations that the grid shares out, nil where there is none (sequential code) or where it is
-// not known before the launch (then MaxTeams is not 1 and the device takes the grid that suits it best); the natural
-// grid has Trip threads. TeamTrip, where given, is the number of iterations that the teams share out: the natural grid
-// then has TeamTrip teams, of Trip threads each. MaxTeams and MaxThreads are upper bounds (nil: the device's own); the
-// expressions are evaluated on the host (Eval) over the parameters. A team never has more than 1024 threads. Warps says
-// that Body uses shuffles, warp barriers or named barriers, so the number of threads must be a multiple of the warp, and
-// at most 32 warps. ExtraWarps, which needs Warps, is the number of warps that each team has beside the threads that Trip
-// and MaxThreads speak of: they lead the others, and NumThreads counts them too.
+// Body must be right for every number of teams and of threads within the bounds: the device chooses
+// them, and at least one team of one thread (one warp, with Warps) even where nothing is shared
+// out. Trip is the number of iterations that the grid shares out, nil where there is none
+// (sequential code) or where it is not known before the launch (then MaxTeams is not 1 and the
+// device takes the grid that suits it best); the natural grid has Trip threads. TeamTrip, where
+// given, is the number of iterations that the teams share out: the natural grid then has TeamTrip
+// teams, of Trip threads each. MaxTeams and MaxThreads are upper bounds (nil: the device's own);
+// the expressions are evaluated on the host (Eval) over the parameters. A team never has more than
+// 1024 threads. Warps says that Body uses shuffles, warp barriers or named barriers, so the number
+// of threads must be a multiple of the warp, and at most 32 warps. ExtraWarps, which needs Warps,
+// is the number of warps that each team has beside the threads that Trip and MaxThreads speak of:
+// they lead the others, and NumThreads counts them too.
 type Launch struct {
 	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
 	Trip       Expr

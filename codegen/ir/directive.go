@@ -47,12 +47,13 @@ type Directive struct {
 	Scan         *Scan // of a loop whose body a scan directive cuts; nil for every other
 }
 
-// A Scan says that the body of the loop ends with a Block, the second of two phases, and that the place of every
-// reduction is scanned. Inclusive: the input phase, which updates the places, comes first, and the Block reads them with
-// the updates of its iteration. Exclusive: the scan phase, which reads the places without these, comes first.
+// A Scan says that the body of the loop ends with a Block, the second of two phases, and that the
+// place of every reduction is scanned. Inclusive: the input phase, which updates the places, comes
+// first, and the Block reads them with the updates of its iteration. Exclusive: the scan phase,
+// which reads the places without these, comes first.
 //
-// Source: OpenMP Application Programming Interface 5.2, section 5.6; differs: locals of the first phase may be used in
-// the second, and the loop may be one that teams share out.
+// Source: OpenMP Application Programming Interface 5.2, section 5.6; differs: locals of the first
+// phase may be used in the second, and the loop may be one that teams share out.
 type Scan struct {
 	Exclusive bool
 	At        Pos
@@ -124,8 +125,9 @@ type Nested struct {
 	Boost bool
 }
 
-// A Reduction combines the private copies of Place with Op when the construct ends. Place is a Ref, a Deref of a
-// pointer, a whole fixed array or a constant part of one. For MinLoc and MaxLoc, Index is the place of the index.
+// A Reduction combines the private copies of Place with Op when the construct ends. Place is a Ref,
+// a Deref of a pointer, a whole fixed array or a constant part of one. For MinLoc and MaxLoc, Index
+// is the place of the index.
 type Reduction struct {
 	Op    Op
 	Place Expr

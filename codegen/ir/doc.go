@@ -1,10 +1,11 @@
 // Package ir holds the two intermediate representations of a kernel and what is common to them.
 //
-// The loop IR (Kernel) is what the front end makes of a Go function: structured statements with Go's types and
-// positions, and directives hung on the loops and bodies that they govern; no SSA. The device IR (Program) is what
-// lowering makes of it for an accelerator: one or more launches of a grid of teams of threads, with team memory,
-// barriers, shuffles and atomics spelled out and no directive left. Both share types, variables, expressions and the
-// plain statements; Verify says which nodes each may hold.
+// The loop IR (Kernel) is what the front end makes of a Go function: structured statements with
+// Go's types and positions, and directives hung on the loops and bodies that they govern; no SSA.
+// The device IR (Program) is what lowering makes of it for an accelerator: one or more launches of
+// a grid of teams of threads, with team memory, barriers, shuffles and atomics spelled out and no
+// directive left. Both share types, variables, expressions and the plain statements; Verify says
+// which nodes each may hold.
 //
 // Invariants:
 //   - every expression has a type and every node a position in the user's Go source;

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// An Env gives the values that a host expression may ask for. Each method reports false for what it does not know.
+// An Env gives the values that a host expression may ask for. Each method reports false for what it
+// does not know.
 type Env interface {
 	// Scalar returns the value of a scalar variable.
 	Scalar(v *Var) (Bits, bool)
@@ -18,7 +19,8 @@ type Env interface {
 	Query(q QueryKind) (int64, bool)
 }
 
-// A Value is what Values holds for one variable: Bits of a scalar, Len and Cap of a slice, or Bytes.
+// A Value is what Values holds for one variable: Bits of a scalar, Len and Cap of a slice, or
+// Bytes.
 type Value struct {
 	Bits     Bits
 	Len, Cap int64
@@ -53,13 +55,14 @@ func (m Values) Query(QueryKind) (int64, bool) { return 0, false }
 var (
 	ErrBounds  = errors.New("out of range")
 	ErrUnknown = errors.New("not known on the host")
-	// ErrNil and ErrStep are what kernels fail with on accelerators besides: Go panics, or runs for ever.
+	// ErrNil and ErrStep are what kernels fail with on accelerators besides: Go panics, or runs for
+	// ever.
 	ErrNil  = errors.New("nil pointer dereference")
 	ErrStep = errors.New("loop step of zero or of the wrong sign")
 )
 
-// An EvalError is a failed evaluation. Err is ErrDivide, ErrShift, ErrBounds or ErrUnknown, What the expression or
-// the numbers.
+// An EvalError is a failed evaluation. Err is ErrDivide, ErrShift, ErrBounds or ErrUnknown, What
+// the expression or the numbers.
 type EvalError struct {
 	At   Pos
 	What string
@@ -80,9 +83,10 @@ func (e *EvalError) Unwrap() error {
 
 // Eval computes a scalar expression on the host with Go's semantics.
 //
-// e may hold constants, operators, conversions, functions, queries, references of variables that env knows, parts of
-// structs and arrays that are passed by value, lengths and capacities of slices, and of an AddressEnv whether they overlap.
-// Errors: *EvalError, for the operation that Go would panic at and for what cannot be known on the host.
+// e may hold constants, operators, conversions, functions, queries, references of variables that
+// env knows, parts of structs and arrays that are passed by value, lengths and capacities of
+// slices, and of an AddressEnv whether they overlap. Errors: *EvalError, for the operation that Go
+// would panic at and for what cannot be known on the host.
 func Eval(e Expr, env Env) (Bits, error) {
 	switch e := e.(type) {
 	case *Const:
@@ -119,7 +123,8 @@ func Eval(e Expr, env Env) (Bits, error) {
 	return evalAccess(e, env)
 }
 
-// EvalInt is Eval for an expression of any integer type whose value an int64 holds; larger ones are ErrBounds.
+// EvalInt is Eval for an expression of any integer type whose value an int64 holds; larger ones are
+// ErrBounds.
 func EvalInt(e Expr, env Env) (int64, error) {
 	x, err := Eval(e, env)
 	if err == nil && e.Type().Kind == Uint64 && x >= 1<<63 {
@@ -202,7 +207,8 @@ func evalAccess(e Expr, env Env) (Bits, error) {
 // An AddressEnv is an Env that also knows where slices lie.
 type AddressEnv interface {
 	Env
-	// Apart reports whether the memory of two slice or pointer variables has no byte in common; ok is false where it cannot know.
+	// Apart reports whether the memory of two slice or pointer variables has no byte in common; ok
+	// is false where it cannot know.
 	Apart(x, y *Var) (apart, ok bool)
 }
 
@@ -332,7 +338,8 @@ func StoreBits(t *Type, b []byte, x Bits) {
 	}
 }
 
-// Source returns e as the user's source says it: what ExprString prints, without the marks of checks.
+// Source returns e as the user's source says it: what ExprString prints, without the marks of
+// checks.
 func Source(e Expr) string {
 	plain := &Rewrite{Expr: func(e Expr) Expr {
 		switch e := e.(type) {

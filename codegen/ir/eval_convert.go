@@ -2,8 +2,8 @@ package ir
 
 import "math"
 
-// FoldConvert returns to(x) for a scalar x of type from. Integers wrap. A float out of the range of an integer type
-// gives what Go's compiler gives on this machine; the language leaves it open.
+// FoldConvert returns to(x) for a scalar x of type from. Integers wrap. A float out of the range of
+// an integer type gives what Go's compiler gives on this machine; the language leaves it open.
 func FoldConvert(to, from *Type, x Bits) Bits {
 	switch {
 	case from.Kind == to.Kind:

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Bits is the bit pattern of a scalar, as in Const: signed integers are sign-extended to 64 bits, unsigned ones and
-// float32 patterns zero-extended, bool is 0 or 1.
+// Bits is the bit pattern of a scalar, as in Const: signed integers are sign-extended to 64 bits,
+// unsigned ones and float32 patterns zero-extended, bool is 0 or 1.
 type Bits = uint64
 
 // What an operator can fail with.
@@ -15,7 +15,8 @@ var (
 	ErrShift  = errors.New("negative shift count")
 )
 
-// Normal returns b cut to the width of t and extended as Bits are: what is left of a wide result in a narrow type.
+// Normal returns b cut to the width of t and extended as Bits are: what is left of a wide result in
+// a narrow type.
 func Normal(t *Type, b Bits) Bits {
 	switch t.Kind {
 	case Bool:
@@ -79,8 +80,8 @@ func FoldUnary(op Op, t *Type, x Bits) Bits {
 	panic("gompss: bug: ir: no unary operator " + op.String())
 }
 
-// FoldBinary returns x op y with Go's meaning, for every operator but MinLoc and MaxLoc. xt is the type of x and, but
-// for shifts, of y; yt is the type of y. Comparisons give a bool.
+// FoldBinary returns x op y with Go's meaning, for every operator but MinLoc and MaxLoc. xt is the
+// type of x and, but for shifts, of y; yt is the type of y. Comparisons give a bool.
 //
 // Errors: ErrDivide and ErrShift.
 func FoldBinary(op Op, xt, yt *Type, x, y Bits) (Bits, error) {

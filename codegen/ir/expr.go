@@ -1,6 +1,7 @@
 package ir
 
-// An Expr is a typed expression. Some expressions are places (IsPlace): they can be assigned to and pointed at.
+// An Expr is a typed expression. Some expressions are places (IsPlace): they can be assigned to and
+// pointed at.
 type Expr interface {
 	Type() *Type
 	Pos() Pos
@@ -10,8 +11,8 @@ type Expr interface {
 // A Space says where a variable lives.
 type Space uint8
 
-// The spaces of variables. The loop IR uses Param and Local only; which team or thread owns a Local follows from the
-// construct that it is declared in (DIALECT.md section 1).
+// The spaces of variables. The loop IR uses Param and Local only; which team or thread owns a Local
+// follows from the construct that it is declared in (DIALECT.md section 1).
 const (
 	Param   Space = iota // a parameter of the kernel or of a function
 	Local                // loop IR: a Go local; device IR: private to one thread
@@ -19,8 +20,8 @@ const (
 	Scratch              // device IR: global memory that the host allocates for one run of the program (Program.Scratch)
 )
 
-// A Var is a variable. Identity is the pointer; two variables may have the same Name, and a back end that prints
-// names makes them unique with ID.
+// A Var is a variable. Identity is the pointer; two variables may have the same Name, and a back
+// end that prints names makes them unique with ID.
 type Var struct {
 	Name  string
 	Type  *Type
@@ -34,8 +35,9 @@ type Var struct {
 // An Op is an operator of Unary, Binary, a reduction or an atomic update.
 type Op uint8
 
-// The operators. LAnd and LOr evaluate Y only when X does not decide. Min and Max are those of Go's builtins (a NaN
-// operand gives NaN, -0 is below +0) and occur in Reduction and Atomic; in expressions they are Math.
+// The operators. LAnd and LOr evaluate Y only when X does not decide. Min and Max are those of Go's
+// builtins (a NaN operand gives NaN, -0 is below +0) and occur in Reduction and Atomic; in
+// expressions they are Math.
 const (
 	NoOp   Op = iota
 	Neg       // unary -x
@@ -66,8 +68,8 @@ const (
 	MaxLoc
 )
 
-// Const is a scalar constant: Bits holds the value's bit pattern (signed integers sign-extended to 64 bits, bool 0 or
-// 1, float32 as math.Float32bits).
+// Const is a scalar constant: Bits holds the value's bit pattern (signed integers sign-extended to
+// 64 bits, bool 0 or 1, float32 as math.Float32bits).
 type Const struct {
 	T    *Type
 	Bits uint64
@@ -87,10 +89,11 @@ type Unary struct {
 	At Pos
 }
 
-// Binary is X Op Y. X and Y have the same type, but for shifts. T is that type, or bool for comparisons.
-// Checked: an integer division whose divisor, or a shift whose signed count, is not proved fine; failing ends the task.
-// NoFuse: X*Y whose result Go forbids to contract into an addition is marked by an explicit Convert in Go; without
-// fastmath nothing is contracted, so back ends must not fuse at all unless the kernel says FastMath.
+// Binary is X Op Y. X and Y have the same type, but for shifts. T is that type, or bool for
+// comparisons. Checked: an integer division whose divisor, or a shift whose signed count, is not
+// proved fine; failing ends the task. NoFuse: X*Y whose result Go forbids to contract into an
+// addition is marked by an explicit Convert in Go; without fastmath nothing is contracted, so back
+// ends must not fuse at all unless the kernel says FastMath.
 type Binary struct {
 	Op      Op
 	X, Y    Expr
@@ -99,15 +102,17 @@ type Binary struct {
 	At      Pos
 }
 
-// Convert is Go's conversion T(X) between numeric types, or between types of the same representation.
+// Convert is Go's conversion T(X) between numeric types, or between types of the same
+// representation.
 type Convert struct {
 	T  *Type
 	X  Expr
 	At Pos
 }
 
-// Math is the call of a pure library function (package math, math/bits, codegen/kernel, builtin min and max). Fn is
-// one of the names in mathfn.go; T is the result type, which also tells the float32 form from the float64 form.
+// Math is the call of a pure library function (package math, math/bits, codegen/kernel, builtin min
+// and max). Fn is one of the names in mathfn.go; T is the result type, which also tells the float32
+// form from the float64 form.
 type Math struct {
 	Fn   MathFn
 	Args []Expr
@@ -118,8 +123,9 @@ type Math struct {
 // A QueryKind names something that a thread can ask of its place in the grid.
 type QueryKind uint8
 
-// The queries; each has Go type int. In the loop IR only the first four (those of codegen/kernel) occur. In the
-// device IR TeamNum..NumThreads are the raw coordinates of the grid: blockIdx.x, gridDim.x, threadIdx.x, blockDim.x.
+// The queries; each has Go type int. In the loop IR only the first four (those of codegen/kernel)
+// occur. In the device IR TeamNum..NumThreads are the raw coordinates of the grid: blockIdx.x,
+// gridDim.x, threadIdx.x, blockDim.x.
 const (
 	ThreadNum QueryKind = iota
 	NumThreads
@@ -141,9 +147,10 @@ type Select struct {
 	At         Pos
 }
 
-// Index is X[I]: an element of a slice value, or of an array place or value. It is a place when X is a slice or an
-// array place. I is of any integer type. Checked: the bound is not proved, so the back end tests it and a failing
-// access is not made: the task fails naming Slice, index, length and At.
+// Index is X[I]: an element of a slice value, or of an array place or value. It is a place when X
+// is a slice or an array place. I is of any integer type. Checked: the bound is not proved, so the
+// back end tests it and a failing access is not made: the task fails naming Slice, index, length
+// and At.
 type Index struct {
 	X, I    Expr
 	Checked bool
@@ -170,7 +177,8 @@ type AddrOf struct {
 	At Pos
 }
 
-// Reslice is X[Lo:Hi:Max] of a slice value or an array place; nil bounds are Go's defaults. Checked as Index is.
+// Reslice is X[Lo:Hi:Max] of a slice value or an array place; nil bounds are Go's defaults. Checked
+// as Index is.
 type Reslice struct {
 	X           Expr
 	Lo, Hi, Max Expr
@@ -190,7 +198,8 @@ type Cap struct {
 	At Pos
 }
 
-// Apart says that the memory of X and Y, slices of len elements or pointers to one, has no byte in common. Made by lowering.
+// Apart says that the memory of X and Y, slices of len elements or pointers to one, has no byte in
+// common. Made by lowering.
 type Apart struct {
 	X, Y Expr
 	At   Pos
@@ -214,8 +223,8 @@ const (
 	ShuffleFrom                    // lane By
 )
 
-// Shuffle exchanges the scalar X between the lanes of a warp. All threads of the warp must reach it (device IR only).
-// A lane outside the warp gives the thread's own X.
+// Shuffle exchanges the scalar X between the lanes of a warp. All threads of the warp must reach it
+// (device IR only). A lane outside the warp gives the thread's own X.
 type Shuffle struct {
 	Kind ShuffleKind
 	X    Expr

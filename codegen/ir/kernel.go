@@ -2,7 +2,8 @@ package ir
 
 import "github.com/gompss/gompss/deps"
 
-// A Func is a function that kernels call, monomorphised; never recursive. It may hold orphaned directives.
+// A Func is a function that kernels call, monomorphised; never recursive. It may hold orphaned
+// directives.
 type Func struct {
 	Name    string // unique within its Kernel, also for instances of a generic function
 	Params  []*Var
@@ -29,8 +30,9 @@ type Kernel struct {
 	Task   Task
 }
 
-// A Global is a package variable that a kernel reads. Var, one of the last parameters, is its value when a task is submitted.
-// Where Shared, the variable's own memory is an argument instead: Var is a slice over it, of an array, or a pointer to it.
+// A Global is a package variable that a kernel reads. Var, one of the last parameters, is its value
+// when a task is submitted. Where Shared, the variable's own memory is an argument instead: Var is
+// a slice over it, of an array, or a pointer to it.
 type Global struct {
 	Var     *Var
 	Type    *Type // of the variable
@@ -41,7 +43,8 @@ type Global struct {
 // Written returns the parameters of the Go function, the leaves of Structs in place of these.
 func (k *Kernel) Written() []*Var { return k.Params[:len(k.Params)-len(k.Globals)] }
 
-// Fuses reports whether sums of the kernel take products in: some do by clause contract, any may under fastmath.
+// Fuses reports whether sums of the kernel take products in: some do by clause contract, any may
+// under fastmath.
 func (k *Kernel) Fuses() bool { return k.Target.FastMath || len(k.Fused) > 0 }
 
 // Target is what the target directive of a kernel says.
@@ -66,8 +69,8 @@ type Tokens struct {
 	Tokens Expr
 }
 
-// Task is what the task directive of a kernel says. Expressions are over parameters and constants and can be
-// evaluated on the host at submission (Eval).
+// Task is what the task directive of a kernel says. Expressions are over parameters and constants
+// and can be evaluated on the host at submission (Eval).
 type Task struct {
 	Present  bool
 	Accesses []Access
@@ -87,9 +90,9 @@ type Access struct {
 	Why    string // for an inferred access: why it is all of the parameter; "" where it is a part
 }
 
-// A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a box in it.
-// Unshaped regions have one dimension. With Shape, Var is read as a row-major array of these extents (Shape[0] may be
-// nil: unknown); dimensions that are not written are whole.
+// A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a
+// box in it. Unshaped regions have one dimension. With Shape, Var is read as a row-major array of
+// these extents (Shape[0] may be nil: unknown); dimensions that are not written are whole.
 type Region struct {
 	Var   *Var
 	Shape []Expr

@@ -6,8 +6,9 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A StructParam is a parameter of the Go function whose struct type holds slices or pointers. The leaves of Type are parameters of the
-// kernel in its place: Params[First] and those behind it, named Name.Field.
+// A StructParam is a parameter of the Go function whose struct type holds slices or pointers. The
+// leaves of Type are parameters of the kernel in its place: Params[First] and those behind it,
+// named Name.Field.
 type StructParam struct {
 	Name  string
 	Type  *Type
@@ -35,10 +36,12 @@ func HoldsAddress(t *Type) bool {
 	return false
 }
 
-// IsSplit reports whether values of t, a struct that holds slices or pointers, are variables of their own for each leaf.
+// IsSplit reports whether values of t, a struct that holds slices or pointers, are variables of
+// their own for each leaf.
 func IsSplit(t *Type) bool { return t.Kind == Struct && HoldsAddress(t) }
 
-// Leaves returns the leaves of t in the order of its fields; for a type that is not split, one with an empty path.
+// Leaves returns the leaves of t in the order of its fields; for a type that is not split, one with
+// an empty path.
 func Leaves(t *Type) []Leaf {
 	if !IsSplit(t) {
 		return []Leaf{{Type: t}}
@@ -56,7 +59,8 @@ func Leaves(t *Type) []Leaf {
 	return out
 }
 
-// A GoParam is a parameter of the Go function of a kernel. Its leaves are the Count parameters of the kernel from First.
+// A GoParam is a parameter of the Go function of a kernel. Its leaves are the Count parameters of
+// the kernel from First.
 type GoParam struct {
 	Name         string
 	Type         *Type

@@ -3,7 +3,8 @@ package ir
 // A MathFn is a pure library function that every back end knows.
 type MathFn uint8
 
-// The functions. Floats come in two widths (Math.T); integer functions in all widths of their argument.
+// The functions. Floats come in two widths (Math.T); integer functions in all widths of their
+// argument.
 const (
 	NoMath MathFn = iota
 

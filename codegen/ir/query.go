@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// ConstInt is the value of an integer constant.
+// ConstInt returns the value of an integer constant that an int64 holds: none of those of uint64
+// from 1<<63 on.
 func ConstInt(e Expr) (int64, bool) {
 	c, ok := e.(*Const)
-	if !ok || !c.T.IsInteger() {
+	if !ok || !c.T.IsInteger() || c.T.Kind == Uint64 && c.Bits >= 1<<63 {
 		return 0, false
 	}
 	return int64(c.Bits), true

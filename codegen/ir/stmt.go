@@ -6,12 +6,14 @@ type Stmt interface {
 	stmt()
 }
 
-// A Label is the target of Break and Continue. Identity is the pointer. Name is the user's label or "".
+// A Label is the target of Break and Continue. Identity is the pointer. Name is the user's label or
+// "".
 type Label struct {
 	Name string
 }
 
-// Decl declares Var; a nil Init means the zero value, but for variables in Team space, which start undefined.
+// Decl declares Var; a nil Init means the zero value, but for variables in Team space, which start
+// undefined.
 type Decl struct {
 	Var  *Var
 	Init Expr
@@ -25,7 +27,8 @@ type Assign struct {
 	At    Pos
 }
 
-// Call runs a function of the user's. Results[i] is nil where the result is dropped. Arguments are values.
+// Call runs a function of the user's. Results[i] is nil where the result is dropped. Arguments are
+// values.
 type Call struct {
 	Results []*Var
 	Fn      *Func
@@ -47,8 +50,9 @@ type Block struct {
 	At    Pos
 }
 
-// While is Go's general for loop, with any initialisation before it: while Cond (nil: forever) run Body, then Post;
-// Continue goes to Post. Pre runs before every evaluation of Cond (calls that the condition needs).
+// While is Go's general for loop, with any initialisation before it: while Cond (nil: forever) run
+// Body, then Post; Continue goes to Post. Pre runs before every evaluation of Cond (calls that the
+// condition needs).
 type While struct {
 	Label *Label
 	Pre   []Stmt
@@ -58,10 +62,11 @@ type While struct {
 	At    Pos
 }
 
-// For is a counted loop: for Var := Lo; Var Rel Hi; Var += Step. Lo, Hi and Step are evaluated once, before the loop:
-// the front end makes a For only where nothing in Body changes Var or what Hi and Step read. Rel is Lt, Le, Gt, Ge or
-// Ne; Step is never zero (a Step that is not constant is checked: zero or the wrong sign fails). Var is of any integer
-// type and a new variable in every iteration. A loop that a directive governs is always a For.
+// For is a counted loop: for Var := Lo; Var Rel Hi; Var += Step. Lo, Hi and Step are evaluated
+// once, before the loop: the front end makes a For only where nothing in Body changes Var or what
+// Hi and Step read. Rel is Lt, Le, Gt, Ge or Ne; Step is never zero (a Step that is not constant is
+// checked: zero or the wrong sign fails). Var is of any integer type and a new variable in every
+// iteration. A loop that a directive governs is always a For.
 type For struct {
 	Label     *Label
 	Var       *Var
@@ -104,10 +109,11 @@ const (
 	AtomicCompare                   // if Place == Compare { Place = Value }; where Old is given it gets the value before
 )
 
-// Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor AndNot Shl Shr Min Max
-// LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil. Ordered (device IR) orders memory for the whole
-// device: who sees its value also sees all that its thread wrote before, and what other threads of the team wrote
-// before a barrier that came before; the user's atomics order nothing.
+// Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor
+// AndNot Shl Shr Min Max LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil.
+// Ordered (device IR) orders memory for the whole device: who sees its value also sees all that its
+// thread wrote before, and what other threads of the team wrote before a barrier that came before;
+// the user's atomics order nothing.
 type Atomic struct {
 	Kind    AtomicKind
 	Op      Op
@@ -131,11 +137,12 @@ const (
 	NamedBarrier                     // Count threads of the team, in whole warps, at barrier number ID (device IR)
 )
 
-// Barrier waits until all threads of the scope have come. In the loop IR it is kernel.Barrier() (TeamBarrier).
+// Barrier waits until all threads of the scope have come. In the loop IR it is kernel.Barrier()
+// (TeamBarrier).
 //
-// At a NamedBarrier a warp has come, with all its threads, when those of them that have not ended have. A Count of all the
-// threads of the team waits for those that have not ended; a smaller one is a multiple of the warp, and its warps do not
-// end. ID is 1 to 15.
+// At a NamedBarrier a warp has come, with all its threads, when those of them that have not ended
+// have. A Count of all the threads of the team waits for those that have not ended; a smaller one
+// is a multiple of the warp, and its warps do not end. ID is 1 to 15.
 type Barrier struct {
 	Scope BarrierScope
 	ID    int
@@ -143,8 +150,8 @@ type Barrier struct {
 	At    Pos
 }
 
-// Construct is a directive on a body: teams, parallel, single, masked, or a combination of the first two (loop IR
-// only). A combined directive on a loop hangs on the For.
+// Construct is a directive on a body: teams, parallel, single, masked, or a combination of the
+// first two (loop IR only). A combined directive on a loop hangs on the For.
 type Construct struct {
 	Directive *Directive
 	Body      []Stmt

@@ -34,7 +34,8 @@ func (t *Type) String() string {
 	return t.Literal()
 }
 
-// Literal returns the type as Go writes it without its own name; names of element and field types stay.
+// Literal returns the type as Go writes it without its own name; names of element and field types
+// stay.
 func (t *Type) Literal() string {
 	switch t.Kind {
 	case Array:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ExprString returns e as Go text, for diagnostics and tests: every variable has its own name, and a "?" marks what is
-// still checked at run time, a[i?], x /? y, *p?.
+// ExprString returns e as Go text, for diagnostics and tests: every variable has its own name, and
+// a "?" marks what is still checked at run time, a[i?], x /? y, *p?.
 func ExprString(e Expr) string { return (&text{}).expr(e, 0) }
 
 // The binding strengths: Go's, with the conditional below and the operand of a selector above them.
@@ -16,7 +16,8 @@ const (
 	precPrimary = 7
 )
 
-// Precedence returns how strongly o binds as a binary operator in Go, 1 (||) to 5 (*); 0 for no binary operator.
+// Precedence returns how strongly o binds as a binary operator in Go, 1 (||) to 5 (*); 0 for no
+// binary operator.
 func (o Op) Precedence() int {
 	switch o {
 	case LOr:

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// String returns the loop IR as Go-like text: functions called first, then the kernel with its directives.
+// String returns the loop IR as Go-like text: functions called first, then the kernel with its
+// directives.
 func (k *Kernel) String() string {
 	t := newText()
 	for _, f := range k.Funcs {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// text prints IR. Names are kept as the user wrote them; a variable that would hide another one that is visible at its
-// declaration gets a number, so that the text is unambiguous.
+// text prints IR. Names are kept as the user wrote them; a variable that would hide another one
+// that is visible at its declaration gets a number, so that the text is unambiguous.
 type text struct {
 	b      strings.Builder
 	depth  int
@@ -31,7 +31,8 @@ func newText() *text {
 		needed: map[*Label]bool{}}
 }
 
-// need notes the labels that jumps in list have to name, inner being that of the innermost loop around.
+// need notes the labels that jumps in list have to name, inner being that of the innermost loop
+// around.
 func (t *text) need(list []Stmt, inner *Label) {
 	for _, s := range list {
 		around := inner
@@ -190,7 +191,8 @@ func (t *text) ifElse(s *If, head string) {
 	t.line("}")
 }
 
-// while prints a loop in Go's form where it fits, and with "pre" and "post" bodies where Go has no room for them.
+// while prints a loop in Go's form where it fits, and with "pre" and "post" bodies where Go has no
+// room for them.
 func (t *text) while(s *While) {
 	t.label(s.Label)
 	t.line("for %s{", t.whileHead(s))

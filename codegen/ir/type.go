@@ -8,7 +8,8 @@ type Pos struct {
 	Line, Col int
 }
 
-// Bytes is a size in bytes; the same type as deps.Bytes, for back ends, which import nothing but this package.
+// Bytes is a size in bytes; the same type as deps.Bytes, for back ends, which import nothing but
+// this package.
 type Bytes = deps.Bytes
 
 // A Kind says what a Type is.
@@ -34,8 +35,9 @@ const (
 	Pointer
 )
 
-// A Type is a Go type of the dialect, with the sizes and offsets of gc on a 64-bit machine, so that host and device
-// read the same bytes. A slice is {address, length, capacity} and a pointer an address; neither lives in a buffer.
+// A Type is a Go type of the dialect, with the sizes and offsets of gc on a 64-bit machine, so that
+// host and device read the same bytes. A slice is {address, length, capacity} and a pointer an
+// address; neither lives in a buffer.
 type Type struct {
 	Kind   Kind
 	Name   string     // as the Go source says it: "int", "float32", "Particle"; "" for an unnamed composite
@@ -97,8 +99,9 @@ func (t *Type) IsFloat() bool { return t.Kind == Float32 || t.Kind == Float64 }
 // IsScalar reports whether a value of t fits one register: a bool, an integer or a float.
 func (t *Type) IsScalar() bool { return t.Kind >= Bool && t.Kind <= Float64 }
 
-// Same reports whether values of a and b have the same representation: names of basic types do not matter, so int
-// and int64 are the same here (the front end has already type-checked the Go program).
+// Same reports whether values of a and b have the same representation: names of basic types do not
+// matter, so int and int64 are the same here (the front end has already type-checked the Go
+// program).
 func Same(a, b *Type) bool {
 	if a == b {
 		return true

@@ -15,8 +15,8 @@ type VerifyError struct {
 
 func (e *VerifyError) Error() string { return fmt.Sprintf("ir: %s: %s: %s", e.Name, e.At, e.What) }
 
-// VerifyKernel checks the loop IR of k: types agree, places are places, labels and variables are in scope, every node
-// has a position, and no node of the device IR occurs.
+// VerifyKernel checks the loop IR of k: types agree, places are places, labels and variables are in
+// scope, every node has a position, and no node of the device IR occurs.
 //
 // Errors: all problems, each a *VerifyError, joined.
 func VerifyKernel(k *Kernel) error {
@@ -33,7 +33,8 @@ func VerifyKernel(k *Kernel) error {
 	return errors.Join(v.problems...)
 }
 
-// VerifyProgram checks the device IR of p as VerifyKernel checks loop IR, and that no directive is left.
+// VerifyProgram checks the device IR of p as VerifyKernel checks loop IR, and that no directive is
+// left.
 func VerifyProgram(p *Program) error {
 	v := &verifier{name: p.Name, numVars: p.NumVars, ids: map[int]*Var{}, funcs: map[*Func]bool{}, device: true}
 	for _, f := range p.Funcs {

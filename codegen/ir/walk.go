@@ -1,7 +1,7 @@
 package ir
 
-// Lists calls f with every list of statements directly in s, in program order: both sides of an If, the parts of a
-// loop, the body of a construct.
+// Lists calls f with every list of statements directly in s, in program order: both sides of an If,
+// the parts of a loop, the body of a construct.
 func Lists(s Stmt, f func(list []Stmt)) {
 	switch s := s.(type) {
 	case *If:
@@ -20,8 +20,9 @@ func Lists(s Stmt, f func(list []Stmt)) {
 	}
 }
 
-// WalkStmts calls visit for every statement of list and of the lists inside it, outer ones first, in program order.
-// Where visit returns false, what is inside the statement is left out. Functions that are called are not entered.
+// WalkStmts calls visit for every statement of list and of the lists inside it, outer ones first,
+// in program order. Where visit returns false, what is inside the statement is left out. Functions
+// that are called are not entered.
 func WalkStmts(list []Stmt, visit func(Stmt) bool) {
 	for _, s := range list {
 		if visit(s) {
@@ -75,16 +76,16 @@ func each(f func(Expr), list ...Expr) {
 	}
 }
 
-// WalkExpr calls visit for e and every expression in it, outer ones first; where visit returns false, the operands
-// are left out.
+// WalkExpr calls visit for e and every expression in it, outer ones first; where visit returns
+// false, the operands are left out.
 func WalkExpr(e Expr, visit func(Expr) bool) {
 	if e != nil && visit(e) {
 		Operands(e, func(x Expr) { WalkExpr(x, visit) })
 	}
 }
 
-// StmtExprs calls f for every expression that stands directly in s, places too, and the expressions of its directive;
-// not those of the statements inside it.
+// StmtExprs calls f for every expression that stands directly in s, places too, and the expressions
+// of its directive; not those of the statements inside it.
 func StmtExprs(s Stmt, f func(Expr)) {
 	switch s := s.(type) {
 	case *Decl:
@@ -144,8 +145,8 @@ func WalkExprs(list []Stmt, visit func(Expr) bool) {
 	})
 }
 
-// Inspect calls stmt for every statement of list and expr for every expression in it, in program order; either may be
-// nil.
+// Inspect calls stmt for every statement of list and expr for every expression in it, in program
+// order; either may be nil.
 func Inspect(list []Stmt, stmt func(Stmt), expr func(Expr)) {
 	WalkStmts(list, func(s Stmt) bool {
 		if stmt != nil {

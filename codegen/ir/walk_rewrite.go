@@ -1,12 +1,14 @@
 package ir
 
-// A Rewrite says how a copy of IR differs from the original. Every field may be nil, which changes nothing; the zero
-// Rewrite makes a plain copy. The original is never touched and shares no node with the copy but types, functions and
-// what the hooks return.
+// A Rewrite says how a copy of IR differs from the original. Every field may be nil, which changes
+// nothing; the zero Rewrite makes a plain copy. The original is never touched and shares no node
+// with the copy but types, functions and what the hooks return.
 type Rewrite struct {
-	// Expr gets the copy of each expression, its operands being rewritten already, and returns what stands there.
+	// Expr gets the copy of each expression, its operands being rewritten already, and returns what
+	// stands there.
 	Expr func(Expr) Expr
-	// Stmt gets the copy of each statement, all inside it being rewritten already, and returns what stands there.
+	// Stmt gets the copy of each statement, all inside it being rewritten already, and returns what
+	// stands there.
 	Stmt func(Stmt) []Stmt
 	// Var maps a variable wherever it occurs: declarations, references, results of calls, clauses.
 	Var func(*Var) *Var
@@ -217,10 +219,12 @@ func (r *Rewrite) distArrays(list []DistArray) []DistArray {
 	return out
 }
 
-// Subst returns a copy of e in which each reference of a variable that is a key of with is a copy of its expression.
+// Subst returns a copy of e in which each reference of a variable that is a key of with is a copy
+// of its expression.
 func Subst(e Expr, with map[*Var]Expr) Expr { return substitution(with).CopyExpr(e) }
 
-// SubstStmts does what Subst does to a list of statements; no variable that list assigns to may be a key.
+// SubstStmts does what Subst does to a list of statements; no variable that list assigns to may be
+// a key.
 func SubstStmts(list []Stmt, with map[*Var]Expr) []Stmt { return substitution(with).CopyStmts(list) }
 
 func substitution(with map[*Var]Expr) *Rewrite {
@@ -234,8 +238,9 @@ func substitution(with map[*Var]Expr) *Rewrite {
 	}}
 }
 
-// Fresh returns a Rewrite that gives every variable declared in list, and every label in it, a new identity, so that a
-// copy of list may stand beside the original. newVar makes a variable like the given one, with an ID of its own.
+// Fresh returns a Rewrite that gives every variable declared in list, and every label in it, a new
+// identity, so that a copy of list may stand beside the original. newVar makes a variable like the
+// given one, with an ID of its own.
 func Fresh(list []Stmt, newVar func(*Var) *Var) *Rewrite {
 	declared, vars, labels := Declared(list), map[*Var]*Var{}, map[*Label]*Label{}
 	for _, v := range declared.List() {

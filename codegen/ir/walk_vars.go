@@ -27,8 +27,8 @@ func (s *VarSet) List() []*Var { return s.list }
 // Len returns the number of variables.
 func (s *VarSet) Len() int { return len(s.list) }
 
-// RootVar returns the variable that place e is, or is a part of (a field, an element of an array). It is nil where e
-// lies in memory that a slice or a pointer refers to.
+// RootVar returns the variable that place e is, or is a part of (a field, an element of an array).
+// It is nil where e lies in memory that a slice or a pointer refers to.
 func RootVar(e Expr) *Var {
 	switch e := e.(type) {
 	case *Ref:
@@ -58,9 +58,9 @@ func Declared(list []Stmt) *VarSet {
 	return set
 }
 
-// Assigned returns the variables that list changes, wholly or in part, after their declaration: by assignment, as the
-// result of a call, by an atomic, as the place of a reduction or in a lastprivate clause. What pointers reach is not
-// followed: see AddressTaken.
+// Assigned returns the variables that list changes, wholly or in part, after their declaration: by
+// assignment, as the result of a call, by an atomic, as the place of a reduction or in a
+// lastprivate clause. What pointers reach is not followed: see AddressTaken.
 func Assigned(list []Stmt) *VarSet {
 	set := &VarSet{}
 	WalkStmts(list, func(s Stmt) bool {
@@ -119,8 +119,8 @@ func AddressTaken(list []Stmt) *VarSet {
 	return set
 }
 
-// Used returns every variable that occurs in an expression of list, as a value or as a place, in its directives, or
-// as the result of a call; variables that are only declared are not in it.
+// Used returns every variable that occurs in an expression of list, as a value or as a place, in
+// its directives, or as the result of a call; variables that are only declared are not in it.
 func Used(list []Stmt) *VarSet {
 	set := &VarSet{}
 	Inspect(list, func(s Stmt) { usedBy(s, set) }, func(e Expr) {

@@ -2,8 +2,9 @@ package kernel
 
 import "math"
 
-// The functions in this file are those of package math for both widths of float: of a float32 they give the float32
-// nearest to the float64 result. Compiled for a device they are the device's functions of that width.
+// The functions in this file are those of package math for both widths of float: of a float32 they
+// give the float32 nearest to the float64 result. Compiled for a device they are the device's
+// functions of that width.
 
 // Abs returns the absolute value of x.
 func Abs[T Float](x T) T { return T(math.Abs(float64(x))) }

@@ -45,7 +45,8 @@ type arrayElem struct{ length, size, off int64 }
 
 type conversion struct{ to, from *ir.Type }
 
-// slicing is X[lo:hi:max]: registers, -1 where absent; of an array of length where that is not negative.
+// slicing is X[lo:hi:max]: registers, -1 where absent; of an array of length where that is not
+// negative.
 type slicing struct {
 	lo, hi, max  int32
 	size, length int64

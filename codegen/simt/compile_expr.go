@@ -2,8 +2,8 @@ package simt
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// expr returns registers that hold the value of e, or for types that are not inRegisters its address. The registers
-// may be those of a variable or a constant: they are only read.
+// expr returns registers that hold the value of e, or for types that are not inRegisters its
+// address. The registers may be those of a variable or a constant: they are only read.
 func (g *compiler) expr(e ir.Expr) int32 {
 	switch e := e.(type) {
 	case *ir.Const:
@@ -79,8 +79,8 @@ func (g *compiler) into(dst int32, e ir.Expr) {
 	}
 }
 
-// oneStep reports whether into writes its result with its last instruction, so that the result may go to a variable
-// that e reads.
+// oneStep reports whether into writes its result with its last instruction, so that the result may
+// go to a variable that e reads.
 func oneStep(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary:
@@ -103,7 +103,8 @@ func (g *compiler) choose(dst int32, e *ir.Select) {
 	g.here(end)
 }
 
-// apart compares the ends of two slices with the starts of the other; buffers have address ranges of their own.
+// apart compares the ends of two slices with the starts of the other; buffers have address ranges
+// of their own.
 func (g *compiler) apart(dst int32, e *ir.Apart) {
 	x, y := g.expr(e.X), g.expr(e.Y)
 	end := g.temp(1)

@@ -6,12 +6,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// narrow is the operation that cuts a 64-bit result to an integer type; there is none for 64-bit types.
+// narrow is the operation that cuts a 64-bit result to an integer type; there is none for 64-bit
+// types.
 var narrow = map[ir.Kind]op{ir.Int8: opExtS8, ir.Int16: opExtS16, ir.Int32: opExtS32, ir.Uint8: opExtU8,
 	ir.Uint16: opExtU16, ir.Uint32: opExtU32}
 
-// choice is the operation for an operator: on signed and unsigned integers and the floats. Those that can leave the
-// range of a narrow type are cut.
+// choice is the operation for an operator: on signed and unsigned integers and the floats. Those
+// that can leave the range of a narrow type are cut.
 type choice struct {
 	signed, unsigned, f32, f64 op
 	swap, cut                  bool

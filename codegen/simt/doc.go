@@ -1,9 +1,10 @@
-// Package simt runs device IR on the host, exactly and suspiciously: it is the judge of the kernels that other back
-// ends print.
+// Package simt runs device IR on the host, exactly and suspiciously: it is the judge of the kernels
+// that other back ends print.
 //
-// New compiles a program to a compact register code; Run executes its launches with real teams, threads, team memory,
-// barriers, shuffles and atomics, one thread at a time on the calling goroutine. Every access is checked whatever the
-// front end proved, and with Config.Races also for data races and for reads of team memory that nobody wrote.
+// New compiles a program to a compact register code; Run executes its launches with real teams,
+// threads, team memory, barriers, shuffles and atomics, one thread at a time on the calling
+// goroutine. Every access is checked whatever the front end proved, and with Config.Races also for
+// data races and for reads of team memory that nobody wrote.
 //
 // Invariants:
 //   - a thread is a program counter, registers and private memory, so it can stop at a barrier and go on later;

@@ -86,8 +86,8 @@ func (a Access) String() string {
 	return fmt.Sprintf("%s of %s at %s by team %d thread %d", what, a.Place, a.At, a.Team, a.Thread)
 }
 
-// A RaceError is two accesses of different threads to the same memory, at least one of them a write and not both
-// atomic, which no barrier puts in order. First was made first in this run.
+// A RaceError is two accesses of different threads to the same memory, at least one of them a write
+// and not both atomic, which no barrier puts in order. First was made first in this run.
 type RaceError struct {
 	Kernel, Launch string
 	Memory         string // the name of the buffer, or "team memory"

@@ -28,9 +28,10 @@ type thread struct {
 	known   *knowledge
 }
 
-// run executes t until it stops. The switch is the whole of the interpreter: one case for each operation. It is one function of
-// some 250 lines, because with the operations on floating-point numbers in a second function Forces of the
-// corpus took a fifth more processor time: go test ./codegen/simt -run '^$' -bench Forces.
+// run executes t until it stops. The switch is the whole of the interpreter: one case for each
+// operation. It is one function of some 250 lines, because with the operations on floating-point
+// numbers in a second function Forces of the corpus took a fifth more processor time: go test
+// ./codegen/simt -run '^$' -bench Forces.
 func (m *machine) run(t *thread) status {
 	ins, regs, segs := m.code.ins, t.regs, m.segments
 	m.current = t

@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// meet lets the threads go on that have all come to where they wait for each other. None is ready; waiting of them
-// have not ended. It reports whether any can go on.
+// meet lets the threads go on that have all come to where they wait for each other. None is ready;
+// waiting of them have not ended. It reports whether any can go on.
 func (m *machine) meet(waiting int) bool {
 	if first := m.threads[0]; waiting == len(m.threads) && m.scope(first) == teamScope && together(m.threads) {
 		m.release(m.threads)
@@ -110,8 +110,9 @@ func exchange(in *instr, warp []*thread) {
 	}
 }
 
-// meetNamed lets warps go on whose named barrier has as many threads as it counts. A warp has come when all of its threads
-// that have not ended have; one that has ended counts only where the barrier is one of the whole team.
+// meetNamed lets warps go on whose named barrier has as many threads as it counts. A warp has come
+// when all of its threads that have not ended have; one that has ended counts only where the
+// barrier is one of the whole team.
 func (m *machine) meetNamed() bool {
 	type group struct {
 		list  []*thread
@@ -151,8 +152,8 @@ func (m *machine) meetNamed() bool {
 // maxNamed is one more than the greatest number of a named barrier.
 const maxNamed = 16
 
-// namedOf returns the number of the named barrier that all threads of a warp that have not ended wait at, and these
-// threads: none where they do not, and number 0 where all have ended.
+// namedOf returns the number of the named barrier that all threads of a warp that have not ended
+// wait at, and these threads: none where they do not, and number 0 where all have ended.
 func (m *machine) namedOf(warp []*thread) (id int, list []*thread) {
 	for _, t := range warp {
 		if t.status == ended {

@@ -57,7 +57,8 @@ func (s *slicing) bounds(in *instr, regs []uint64) (lo, hi, most, limit uint64) 
 	return lo, hi, most, limit
 }
 
-// atomic does one indivisible operation; a is the register for the old or new value, b the address, c the value.
+// atomic does one indivisible operation; a is the register for the old or new value, b the address,
+// c the value.
 func (m *machine) atomic(in *instr, regs []uint64, pc int) bool {
 	x := &m.code.atomics[in.imm]
 	t := x.Place.Type()

@@ -1,6 +1,7 @@
 package simt
 
-// op is an operation of the register code. In the comments a, b and c are registers and imm is a constant.
+// op is an operation of the register code. In the comments a, b and c are registers and imm is a
+// constant.
 type op uint16
 
 const (
@@ -90,7 +91,8 @@ const (
 	opReturn // to a
 	opExit
 
-	// memory through a slice (b: address, length), index c; imm: element size and offset. In the order of sizes.
+	// memory through a slice (b: address, length), index c; imm: element size and offset. In the
+	// order of sizes.
 	opLoadIndexU8
 	opLoadIndexU16
 	opLoadIndexU32

@@ -6,14 +6,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// detector finds data races: it remembers for each piece of memory who touched it last, and whether that came before
-// what happens now.
+// detector finds data races: it remembers for each piece of memory who touched it last, and whether
+// that came before what happens now.
 //
-// Every thread has a clock. A barrier of the team ends a phase: all threads get one clock, above all earlier ones, so
-// what the team did before phase is known to all of it. Other knowledge - from barriers of fewer threads, and from
-// ordered atomics - is written down in each thread. Plain atomics and shuffles order nothing.
-// For each piece the last write and two reads and two atomics by different threads are kept; a race with an access that
-// was pushed out by two others is missed, which needs three threads and a barrier of fewer than the team.
+// Every thread has a clock. A barrier of the team ends a phase: all threads get one clock, above
+// all earlier ones, so what the team did before phase is known to all of it. Other knowledge - from
+// barriers of fewer threads, and from ordered atomics - is written down in each thread. Plain
+// atomics and shuffles order nothing. For each piece the last write and two reads and two atomics
+// by different threads are kept; a race with an access that was pushed out by two others is missed,
+// which needs three threads and a barrier of fewer than the team.
 type detector struct {
 	m       *machine
 	phase   uint32
@@ -23,8 +24,8 @@ type detector struct {
 	errs    []error
 }
 
-// knowledge is what a thread knows of others: of a thread, all up to and with a clock; of a team, all before a clock.
-// It is never changed once made.
+// knowledge is what a thread knows of others: of a thread, all up to and with a clock; of a team,
+// all before a clock. It is never changed once made.
 type knowledge struct {
 	threads map[uint32]uint32
 	teams   map[uint32]uint32
@@ -164,7 +165,8 @@ func (d *detector) keep(list *[2]stamp, s stamp) {
 	}
 }
 
-// order makes the running thread learn what earlier ordered atomics at p told, and tell what it knows.
+// order makes the running thread learn what earlier ordered atomics at p told, and tell what it
+// knows.
 func (d *detector) order(p uint64) {
 	t := d.m.current
 	k := newKnowledge(t.known, d.sync[p])

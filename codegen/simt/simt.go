@@ -20,9 +20,9 @@ type Memory struct {
 	Bytes []byte
 }
 
-// An Arg is the value of one parameter: Bits of a scalar; Bytes, little-endian in gc's layout, of a struct or array;
-// or for slices and pointers the place in Memory where they start, Offset in bytes, with Len and Cap in elements. A nil
-// Memory makes the nil slice and the nil pointer.
+// An Arg is the value of one parameter: Bits of a scalar; Bytes, little-endian in gc's layout, of a
+// struct or array; or for slices and pointers the place in Memory where they start, Offset in
+// bytes, with Len and Cap in elements. A nil Memory makes the nil slice and the nil pointer.
 type Arg struct {
 	Bits     ir.Bits
 	Bytes    []byte
@@ -31,17 +31,19 @@ type Arg struct {
 	Len, Cap int64
 }
 
-// Config says how to run. The zero value runs the natural grid in ascending order and checks all but races.
+// Config says how to run. The zero value runs the natural grid in ascending order and checks all
+// but races.
 type Config struct {
-	// Teams and Threads are the shape of every grid, within the bounds of the launch. Where zero they follow from its
-	// trip count. A launch that uses warp operations gets whole warps.
+	// Teams and Threads are the shape of every grid, within the bounds of the launch. Where zero
+	// they follow from its trip count. A launch that uses warp operations gets whole warps.
 	Teams, Threads int
 	// Warp is the number of threads in a warp; zero is 32.
 	Warp int
-	// Seed shuffles the order of teams, and of the threads of a team between barriers. Zero is ascending order.
+	// Seed shuffles the order of teams, and of the threads of a team between barriers. Zero is
+	// ascending order.
 	Seed uint64
-	// Races makes Run look for data races and reads of team memory that nobody wrote. It costs time and about 20 bytes
-	// for each byte that is touched.
+	// Races makes Run look for data races and reads of team memory that nobody wrote. It costs time
+	// and about 20 bytes for each byte that is touched.
 	Races bool
 	// Steps bounds the instructions of one Run; zero is no bound.
 	Steps int64
@@ -86,10 +88,9 @@ const maxErrors = 20
 
 // Run executes the launches of p in order. What it wrote before an error stays written.
 //
-// Cost: a few nanoseconds an instruction, and several times that with Races.
-// Errors: ErrArgument, ErrSteps, the context's error, *ir.EvalError for a bound of a launch, *CheckError,
-// *DivergenceError; and with Races, joined, up to 20 of *RaceError and
-// *UnsetError.
+// Cost: a few nanoseconds an instruction, and several times that with Races. Errors: ErrArgument,
+// ErrSteps, the context's error, *ir.EvalError for a bound of a launch, *CheckError,
+// *DivergenceError; and with Races, joined, up to 20 of *RaceError and *UnsetError.
 func (p *Program) Run(args []Arg, cfg Config) (Stats, error) {
 	m, err := newMachine(p, args, cfg)
 	if err != nil {

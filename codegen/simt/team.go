@@ -164,7 +164,8 @@ func (m *machine) runTeam(team int, order []int) error {
 	return nil
 }
 
-// runTogether runs threads that wait for each other: each as far as it comes, then those that have met go on.
+// runTogether runs threads that wait for each other: each as far as it comes, then those that have
+// met go on.
 func (m *machine) runTogether(order []int) error {
 	for id, t := range m.threads {
 		m.begin(t, id)

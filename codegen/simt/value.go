@@ -24,7 +24,8 @@ type leaf struct {
 	off  int64
 }
 
-// inRegisters reports whether variables of type t can be registers: those without arrays, which are indexed.
+// inRegisters reports whether variables of type t can be registers: those without arrays, which are
+// indexed.
 func inRegisters(t *ir.Type) bool {
 	switch t.Kind {
 	case ir.Array:
@@ -39,7 +40,8 @@ func inRegisters(t *ir.Type) bool {
 	return true
 }
 
-// leaves returns the number of registers of a value: 1, an address, for types that are not inRegisters.
+// leaves returns the number of registers of a value: 1, an address, for types that are not
+// inRegisters.
 func leaves(t *ir.Type) int32 {
 	switch {
 	case !inRegisters(t):

@@ -1,4 +1,5 @@
-// Package all imports every plug-in of devices, for programs that take the specification of devices from their user.
+// Package all imports every plug-in of devices, for programs that take the specification of devices
+// from their user.
 package all
 
 import (

@@ -2,4 +2,7 @@
 
 package all
 
-import _ "github.com/gompss/gompss/devices/cuda" // NVIDIA GPUs
+import (
+	_ "github.com/gompss/gompss/devices/cuda"   // NVIDIA GPUs
+	_ "github.com/gompss/gompss/devices/opencl" // what has an OpenCL driver
+)

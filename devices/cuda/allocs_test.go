@@ -12,8 +12,9 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// TestTasksAllocateLittle counts what tasks of one access allocate in the steady state, through the whole runtime: boxing the slice
-// for Submit is one, and events come several at once. (Pools of the race detector's runtime forget things on purpose.)
+// TestTasksAllocateLittle counts what tasks of one access allocate in the steady state, through the
+// whole runtime: boxing the slice for Submit is one, and events come several at once. (Pools of the
+// race detector's runtime forget things on purpose.)
 func TestTasksAllocateLittle(t *testing.T) {
 	gpus(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// An attendant is the goroutine of a device that does for the runtime what has to be done soon, but neither by who submits nor by who
-// tells of what is over: where many submit, both would be held up by it. It looks without pause while there was something lately, as an
-// engine does. Where one submits, a third goroutine is one more to wait for: the finisher does this work then, while it looks for events.
-// On a machine with few processors neither does, and others do it.
+// An attendant is the goroutine of a device that does for the runtime what has to be done soon, but
+// neither by who submits nor by who tells of what is over: where many submit, both would be held up
+// by it. It looks without pause while there was something lately, as an engine does. Where one
+// submits, a third goroutine is one more to wait for: the finisher does this work then, while it
+// looks for events. On a machine with few processors neither does, and others do it.
 type attendant struct {
 	done  sync.WaitGroup
 	when  Attendance
@@ -64,7 +65,8 @@ func (d *Device) Attend(f func() bool, crowded func() bool) {
 	d.engine.beside.call.Store(&attention{f, crowded})
 }
 
-// Attends reports whether the one of them that is to is awake: it calls once more before it sleeps, whoever is to by then.
+// Attends reports whether the one of them that is to is awake: it calls once more before it sleeps,
+// whoever is to by then.
 func (d *Device) Attends() bool {
 	if d.engine.beside.crowded() {
 		return d.engine.beside.awake.Load()

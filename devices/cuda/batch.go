@@ -5,13 +5,17 @@ package cuda
 import (
 	"errors"
 	"math/bits"
+
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// This file is how kernels that the engine finds together go to a stream with one call: as a graph of the driver whose nodes are a
-// chain, and whose kernels are replaced before each launch. To replace one costs a part of what a launch costs.
+// This file is how kernels that the engine finds together go to a stream with one call: as a graph
+// of the driver whose nodes are a chain, and whose kernels are replaced before each launch. To
+// replace one costs a part of what a launch costs.
 //
-// Kernels that can fail alone, need much scratch memory or consist of several launches go one by one, and so does everything when
-// somebody wants times. What is pending counts as enqueued for nobody but the engine: others that wait for it are told when it is.
+// Kernels that can fail alone, need much scratch memory or consist of several launches go one by
+// one, and so does everything when somebody wants times. What is pending counts as enqueued for
+// nobody but the engine: others that wait for it are told when it is.
 
 // A graph is of batchLeast to batchMost kernels, a power of two.
 const (
@@ -31,8 +35,9 @@ func (op *operation) lone() (*run, bool) {
 	return r, ok && r.lone
 }
 
-// pendingBehind flushes the streams with what op is behind, but for the one on which it can stay pending itself, which is returned
-// when op batches. Requires: enqueueing held, on the engine's goroutine, the context is current.
+// pendingBehind flushes the streams with what op is behind, but for the one on which it can stay
+// pending itself, which is returned when op batches. Requires: enqueueing held, on the engine's
+// goroutine, the context is current.
 func (d *Device) pendingBehind(op *operation, batches bool) (home *stream) {
 	for _, a := range op.event.after {
 		ours, ok := a.(*event)
@@ -89,7 +94,8 @@ func (d *Device) enlist(op *operation, home *stream) {
 	}
 }
 
-// complete packs the parameters of op, whose stream is chosen, if they were not known before: it has scratch memory. Requires: as for pendingBehind.
+// complete packs the parameters of op, whose stream is chosen, if they were not known before: it
+// has scratch memory. Requires: as for pendingBehind.
 func (d *Device) complete(op *operation) error {
 	r, _ := op.lone()
 	if r.packed != nil {
@@ -102,7 +108,7 @@ func (d *Device) complete(op *operation) error {
 	if err != nil {
 		return err
 	}
-	r.binding.place(uint64(at))
+	r.binding.Place(uint64(at))
 	return r.packAhead(op.part.params[:])
 }
 
@@ -131,8 +137,8 @@ func (d *Device) flushAll() {
 	}
 }
 
-// send makes the calls for some operations: one launch, of a kernel or of a graph. When the graph does not go they go one by one,
-// so that it is known which of them fails.
+// send makes the calls for some operations: one launch, of a kernel or of a graph. When the graph
+// does not go they go one by one, so that it is known which of them fails.
 func (d *Device) send(s *stream, list []*operation) {
 	if len(list) > 1 && d.sendGraph(s, list) == nil {
 		now := monotonic()
@@ -160,7 +166,8 @@ func (d *Device) send(s *stream, list []*operation) {
 	}
 }
 
-// sendOne makes the call for one operation, unless what it is behind has failed: then it fails with that, in its place on the stream.
+// sendOne makes the call for one operation, unless what it is behind has failed: then it fails with
+// that, in its place on the stream.
 func (d *Device) sendOne(op *operation) {
 	err := firstError(op.event.after)
 	if err == nil {
@@ -193,7 +200,7 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 			}
 		}
 	}
-	return d.driver.do(cuGraphLaunch, g.exec, s.cu)
+	return d.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
 }
 
 // node describes the one kernel of r, whose parameters are packed.
@@ -204,12 +211,12 @@ func (r *run) node() kernelNode {
 }
 
 func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
 		return err
 	}
-	g.graph, g.nodes = uintptr(b.words[0]), g.nodes[:0]
+	g.graph, g.nodes = uintptr(b.Words[0]), g.nodes[:0]
 	var after []uint64
 	for _, op := range list {
 		r, _ := op.lone()
@@ -220,10 +227,10 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 		}
 		g.nodes, after = append(g.nodes, id), []uint64{id}
 	}
-	if err := d.driver.do(cuGraphInstantiate, b.at(0), g.graph, 0); err != nil {
+	if err := d.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
 		return err
 	}
-	g.exec = uintptr(b.words[0])
+	g.exec = uintptr(b.Words[0])
 	return nil
 }
 

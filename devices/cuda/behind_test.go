@@ -14,11 +14,13 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// calls returns how often a function of the fake was called; "kernel" is one that ran, "copied" a copy that is over.
+// calls returns how often a function of the fake was called; "kernel" is one that ran, "copied" a
+// copy that is over.
 func calls(t testing.TB, name string) int {
-	text := cString(name)
+	text := driver.CString(name)
 	return fakeCall(t, "fakeCalls", uintptr(unsafe.Pointer(text)))
 }
 
@@ -28,7 +30,8 @@ func triad(_ testing.TB, label string, k *devices.Kernel) *devices.Launch {
 	return &devices.Launch{Kernel: k, Label: label, Args: &devices.Args{List: []devices.Arg{x, x, x, {Type: ir.Float64Type}}}}
 }
 
-// together submits n launches that the engine finds at once, each behind those that after names, and returns their events.
+// together submits n launches that the engine finds at once, each behind those that after names,
+// and returns their events.
 func (s *subject) together(n int, after func(i int) []int) (events []devices.Event) {
 	k := benchKernel(s.t, "Triad")
 	require.NoError(s.t, s.d.Prepare(k))
@@ -57,8 +60,8 @@ func inChain(i int) []int {
 	return []int{i - 1}
 }
 
-// TestNothingRunsBehindWhatFailed sends chains of launches, together and one by one, of which one is refused: those before it run,
-// and those behind it do not, and fail with its error.
+// TestNothingRunsBehindWhatFailed sends chains of launches, together and one by one, of which one
+// is refused: those before it run, and those behind it do not, and fail with its error.
 func TestNothingRunsBehindWhatFailed(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7, 21, 40} {
 		for _, bad := range []int{0, n / 2, n - 1} {
@@ -84,7 +87,8 @@ func TestNothingRunsBehindWhatFailed(t *testing.T) {
 	}
 }
 
-// TestAGraphThatDoesNotGoFailsNobody makes each call fail that sends launches together: they go one by one.
+// TestAGraphThatDoesNotGoFailsNobody makes each call fail that sends launches together: they go one
+// by one.
 func TestAGraphThatDoesNotGoFailsNobody(t *testing.T) {
 	for _, function := range []string{"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch"} {
 		for _, nth := range []int{1, 2, 4} {
@@ -104,8 +108,9 @@ func TestAGraphThatDoesNotGoFailsNobody(t *testing.T) {
 	}
 }
 
-// TestAJoinBehindAFailureDoesNotRun has launches behind two chains, one of which fails: who is behind that one fails, in whatever
-// order they are put on streams, and the other chain is as if nothing had been.
+// TestAJoinBehindAFailureDoesNotRun has launches behind two chains, one of which fails: who is
+// behind that one fails, in whatever order they are put on streams, and the other chain is as if
+// nothing had been.
 func TestAJoinBehindAFailureDoesNotRun(t *testing.T) {
 	const n = 24
 	after := func(i int) []int { // two chains, even and odd, and each third launch is behind both
@@ -187,8 +192,8 @@ func TestWhatNobodyHearsOfFailsWhenItIsOver(t *testing.T) {
 	s.close()
 }
 
-// TestWhatIsBehindAnotherDeviceEndsWithIt lets an operation be over on its GPU while what it waited for on another GPU has not been
-// heard of, and has failed.
+// TestWhatIsBehindAnotherDeviceEndsWithIt lets an operation be over on its GPU while what it waited
+// for on another GPU has not been heard of, and has failed.
 func TestWhatIsBehindAnotherDeviceEndsWithIt(t *testing.T) {
 	s := newSubject(t, Options{})
 	other := &event{device: s.list[1]}
@@ -202,7 +207,8 @@ func TestWhatIsBehindAnotherDeviceEndsWithIt(t *testing.T) {
 	s.close()
 }
 
-// TestTheErrorSaysHowManyItMayBe: the driver does not say which of the kernels in flight has ended a device.
+// TestTheErrorSaysHowManyItMayBe: the driver does not say which of the kernels in flight has ended
+// a device.
 func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 	s := newSubject(t, Options{})
 	failNext(t, "kernel", 3, 700)
@@ -216,7 +222,8 @@ func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 	s.close()
 }
 
-// A kernel goes to the stream of one that it is behind when nothing else is behind that one there, or when all that is there is brief.
+// A kernel goes to the stream of one that it is behind when nothing else is behind that one there,
+// or when all that is there is brief.
 func TestBriefKernelsStayOnTheirStream(t *testing.T) {
 	d := &Device{kernels: []*stream{{kernels: true}, {kernels: true}}}
 	s := d.kernels[1]

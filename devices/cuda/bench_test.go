@@ -19,6 +19,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 //go:embed testdata/bench.go.txt
@@ -107,32 +108,33 @@ func waitFor(e devices.Event) error {
 	return <-done
 }
 
-// measure returns the median seconds of one call of f, which enqueues work on the stream, by events of the device.
+// measure returns the median seconds of one call of f, which enqueues work on the stream, by events
+// of the device.
 func (b *bench) measure(repeat int, f func(stream uintptr) error) float64 {
 	b.t.Helper()
 	d := b.d
 	d.enter()
 	defer d.leave()
-	w := newBlock()
-	defer w.free()
-	require.NoError(b.t, d.driver.do(cuEventCreate, w.at(0), 0))
-	require.NoError(b.t, d.driver.do(cuEventCreate, w.at(1), 0))
-	first, last, stream := uintptr(w.words[0]), uintptr(w.words[1]), d.kernels[0].cu
+	w := driver.NewBlock()
+	defer w.Free()
+	require.NoError(b.t, d.driver.Do(driver.CuEventCreate, w.At(0), 0))
+	require.NoError(b.t, d.driver.Do(driver.CuEventCreate, w.At(1), 0))
+	first, last, stream := uintptr(w.Words[0]), uintptr(w.Words[1]), d.kernels[0].cu
 	var times []float64
 	for round := range 12 {
-		require.NoError(b.t, d.driver.do(cuEventRecord, first, stream))
+		require.NoError(b.t, d.driver.Do(driver.CuEventRecord, first, stream))
 		for range repeat {
 			require.NoError(b.t, f(stream))
 		}
-		require.NoError(b.t, d.driver.do(cuEventRecord, last, stream))
-		require.NoError(b.t, d.driver.do(cuStreamSynchronize, stream))
-		require.NoError(b.t, d.driver.do(cuEventElapsedTime, w.at(2), first, last))
+		require.NoError(b.t, d.driver.Do(driver.CuEventRecord, last, stream))
+		require.NoError(b.t, d.driver.Do(driver.CuStreamSynchronize, stream))
+		require.NoError(b.t, d.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
 		if round >= 2 { // warm
-			times = append(times, float64(math.Float32frombits(uint32(w.words[2])))/1e3/float64(repeat))
+			times = append(times, float64(math.Float32frombits(uint32(w.Words[2])))/1e3/float64(repeat))
 		}
 	}
-	require.NoError(b.t, d.driver.do(cuEventDestroy, first))
-	require.NoError(b.t, d.driver.do(cuEventDestroy, last))
+	require.NoError(b.t, d.driver.Do(driver.CuEventDestroy, first))
+	require.NoError(b.t, d.driver.Do(driver.CuEventDestroy, last))
 	slices.Sort(times)
 	return times[len(times)/2]
 }
@@ -172,7 +174,7 @@ func (b *bench) reference(name string, teams, threads int, params ...uint64) fun
 		list[i] = unsafe.Pointer(&values[i])
 	}
 	return func(stream uintptr) error {
-		err := b.d.driver.do(cuLaunchKernel, function, uintptr(teams), 1, 1, uintptr(threads), 1, 1, 0, stream,
+		err := b.d.driver.Do(driver.CuLaunchKernel, function, uintptr(teams), 1, 1, uintptr(threads), 1, 1, 0, stream,
 			uintptr(unsafe.Pointer(&list[0])), 0)
 		runtime.KeepAlive(list)
 		return err
@@ -197,9 +199,9 @@ func TestBench(t *testing.T) {
 		run  func(b *bench)
 	}{{"copies", benchCopies}, {"triad", benchTriad}, {"nbody", benchForces}, {"tasks", benchTasks}} {
 		t.Run(part.name, func(t *testing.T) {
-			drv, err := theDriver()
+			drv, err := driver.Open()
 			require.NoError(t, err)
-			part.run(openBench(t, drv.count, &rows))
+			part.run(openBench(t, drv.Count, &rows))
 		})
 	}
 	for _, r := range rows {
@@ -341,7 +343,8 @@ func benchTasks(b *bench) {
 	require.EqualValues(b.t, n+1000, b.keep[0].([]int64)[0])
 }
 
-// TestBenchKernelsCompile makes sure that the kernels of the measurements have a device program, also without a GPU.
+// TestBenchKernelsCompile makes sure that the kernels of the measurements have a device program,
+// also without a GPU.
 func TestBenchKernelsCompile(t *testing.T) {
 	for _, name := range []string{"Triad", "Forces", "ForcesFast", "Empty"} {
 		k := benchKernel(t, name)

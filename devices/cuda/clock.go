@@ -6,13 +6,15 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A clock maps moments of the GPU to the host's clock. It has an event on a stream of its own whose host time is known within bound;
-// events of operations are measured from there.
+// A clock maps moments of the GPU to the host's clock. It has an event on a stream of its own whose
+// host time is known within bound; events of operations are measured from there.
 //
-// The event is made anew every few seconds: the clocks drift apart, and the driver tells distances in milliseconds as float32, so
-// that after five seconds they are exact to half a microsecond.
+// The event is made anew every few seconds: the clocks drift apart, and the driver tells distances
+// in milliseconds as float32, so that after five seconds they are exact to half a microsecond.
 type clock struct {
 	on     bool // somebody wants to know
 	stream uintptr
@@ -32,17 +34,17 @@ func (d *Device) startClock() error {
 	if !d.options.Timed {
 		return nil
 	}
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	const nonBlocking = 1
-	if err := d.driver.do(cuStreamCreate, b.at(0), nonBlocking); err != nil {
+	if err := d.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
 		return err
 	}
-	c.stream = uintptr(b.words[0])
-	if err := d.driver.do(cuEventCreate, b.at(0), 0); err != nil {
+	c.stream = uintptr(b.Words[0])
+	if err := d.driver.Do(driver.CuEventCreate, b.At(0), 0); err != nil {
 		return err
 	}
-	c.base, c.on = uintptr(b.words[0]), true
+	c.base, c.on = uintptr(b.Words[0]), true
 	if err := d.setClock(); err != nil {
 		return err
 	}
@@ -50,17 +52,17 @@ func (d *Device) startClock() error {
 	return nil
 }
 
-// setClock records the base event some times and keeps the last, which is as good as any: the shortest time in which it can have
-// happened is the bound. Requires: the context is current.
+// setClock records the base event some times and keeps the last, which is as good as any: the
+// shortest time in which it can have happened is the bound. Requires: the context is current.
 func (d *Device) setClock() error {
 	c := &d.clock
 	best := time.Duration(math.MaxInt64)
 	for range clockTries {
 		before := time.Now()
-		if err := d.driver.do(cuEventRecord, c.base, c.stream); err != nil {
+		if err := d.driver.Do(driver.CuEventRecord, c.base, c.stream); err != nil {
 			return err
 		}
-		if err := d.driver.do(cuStreamSynchronize, c.stream); err != nil {
+		if err := d.driver.Do(driver.CuStreamSynchronize, c.stream); err != nil {
 			return err
 		}
 		took := time.Since(before)
@@ -80,7 +82,7 @@ func (d *Device) recordFirst(e *event, s *stream) error {
 	if err != nil {
 		return err
 	}
-	if err := d.driver.do(cuEventRecord, first, s.cu); err != nil {
+	if err := d.driver.Do(driver.CuEventRecord, first, s.cu); err != nil {
 		d.spare.put(first)
 		return err
 	}
@@ -88,8 +90,8 @@ func (d *Device) recordFirst(e *event, s *stream) error {
 	return nil
 }
 
-// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of its events back; last is the
-// CUevent behind it. Requires: the context is current.
+// timeOf reads when the operation of e, which has happened, began and ended, and gives the first of
+// its events back; last is the CUevent behind it. Requires: the context is current.
 func (d *Device) timeOf(e *event, last uintptr) {
 	t := e.timed
 	if t == nil || t.first == 0 {
@@ -111,17 +113,17 @@ func (d *Device) timeOf(e *event, last uintptr) {
 
 // since returns how long after the base an event happened.
 func (d *Device) since(cu uintptr) (time.Duration, bool) {
-	b := newBlock()
-	defer b.free()
-	if d.driver.call(cuEventElapsedTime, b.at(0), d.clock.base, cu) != 0 {
+	b := driver.NewBlock()
+	defer b.Free()
+	if d.driver.Call(driver.CuEventElapsedTime, b.At(0), d.clock.base, cu) != 0 {
 		return 0, false // then the trace has the host's times
 	}
-	ms := float64(math.Float32frombits(uint32(b.words[0])))
+	ms := float64(math.Float32frombits(uint32(b.Words[0])))
 	return time.Duration(ms * float64(time.Millisecond)), true
 }
 
-// Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it did not run or nobody asked
-// for times.
+// Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it
+// did not run or nobody asked for times.
 func (e *event) Times() (began, ended time.Time) {
 	if e.timed == nil {
 		return
@@ -140,9 +142,9 @@ func (d *Device) stopClock() error {
 	if c.stream == 0 {
 		return nil
 	}
-	err := d.driver.do(cuStreamDestroy, c.stream)
+	err := d.driver.Do(driver.CuStreamDestroy, c.stream)
 	if c.base != 0 {
-		err = errors.Join(err, d.driver.do(cuEventDestroy, c.base))
+		err = errors.Join(err, d.driver.Do(driver.CuEventDestroy, c.base))
 	}
 	c.stream, c.base = 0, 0
 	return err

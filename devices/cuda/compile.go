@@ -13,15 +13,17 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A program is what a device has made of a kernel: a version with indices in 32 bits whose arguments prove that no
-// check fails, where there is one, and the others when a launch needs them.
+// A program is what a device has made of a kernel: a version with indices in 32 bits whose
+// arguments prove that no check fails, where there is one, and the others when a launch needs them.
 type program struct {
 	kernel   *devices.Kernel
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
-	proved   *guarded
+	proved   *launch.Guarded
 	versions [8]version // by versionOf
 }
 
@@ -52,7 +54,7 @@ type version struct {
 // An entry is a function of a module.
 type entry struct {
 	function uintptr
-	fit      fit
+	fit      launch.Limits
 }
 
 // Prepare compiles the kernel for this GPU, once.
@@ -76,8 +78,8 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
 }
 
-// program returns the record of a kernel. It is made without the lock, in up to milliseconds: others launch meanwhile. Of two that are made
-// at once the first counts.
+// program returns the record of a kernel. It is made without the lock, in up to milliseconds:
+// others launch meanwhile. Of two that are made at once the first counts.
 func (d *Device) program(k *devices.Kernel) *program {
 	d.mu.Lock()
 	p := d.programs[k]
@@ -104,13 +106,13 @@ func newProgram(k *devices.Kernel) *program {
 		p.graph = &graph{steps: k.Steps}
 	}
 	if k.Program != nil {
-		p.proved = guardOf(k)
+		p.proved = launch.GuardOf(k)
 	}
 	for i := range p.versions {
 		p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
 		p.versions[i].program = k.Program
 		if i&2 != 0 && p.proved != nil {
-			p.versions[i].program = p.proved.program
+			p.versions[i].program = p.proved.Program
 		}
 	}
 	return p
@@ -161,73 +163,74 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 //
 // Errors: *CompileError; *LibraryError when there is no NVRTC and the cache does not have it.
 func (p *platform) compile(name, text, hash, arch string, options []string) (cubin []byte, cached bool, err error) {
-	compiler, missing := theCompiler()
+	compiler, missing := driver.OpenNVRTC()
 	release := ""
 	if missing == nil {
-		release = compiler.version
+		release = compiler.Version
 	}
-	key := cubinKey{hash, arch}
+	key := driver.CubinKey{Hash: hash, Arch: arch}
 	if p.cache != nil {
-		if code, ok := p.cache.load(key, release); ok {
+		if code, ok := p.cache.Load(key, release); ok {
 			return code, true, nil
 		}
 	}
 	if missing != nil {
 		return nil, false, missing
 	}
-	code, log, err := compiler.compile(name+".cu", text, arch, options)
-	if errors.Is(err, errNotCompiled) {
+	code, log, err := compiler.Compile(name+".cu", text, arch, options)
+	if errors.Is(err, driver.ErrNotCompiled) {
 		return nil, false, newCompileError(name, arch, log)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("NVRTC %s for %s: %w", release, arch, err)
 	}
 	if p.cache != nil {
-		// A cache that cannot be written costs time and nothing else: the next process compiles again.
-		_ = p.cache.store(key, release, code)
+		// A cache that cannot be written costs time and nothing else: the next process compiles
+		// again.
+		_ = p.cache.Store(key, release, code)
 	}
 	return code, false, nil
 }
 
 // loadModule loads a cubin and finds its functions. Requires: the context is current.
 func (d *Device) loadModule(code []byte, names []string) (module uintptr, entries []entry, err error) {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuModuleLoadData, b.at(0), address(&code[0])); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuModuleLoadData, b.At(0), driver.Address(&code[0])); err != nil {
 		return 0, nil, err
 	}
-	module = uintptr(b.words[0])
+	module = uintptr(b.Words[0])
 	entries = make([]entry, len(names))
 	for i, name := range names {
-		text := cString(name)
-		if err := d.driver.do(cuModuleGetFunction, b.at(0), module, address(text)); err != nil {
-			return 0, nil, errors.Join(err, d.driver.do(cuModuleUnload, module))
+		text := driver.CString(name)
+		if err := d.driver.Do(driver.CuModuleGetFunction, b.At(0), module, driver.Address(text)); err != nil {
+			return 0, nil, errors.Join(err, d.driver.Do(driver.CuModuleUnload, module))
 		}
-		entries[i].function = uintptr(b.words[0])
-		if entries[i].fit, err = d.fitOf(entries[i].function); err != nil {
-			return 0, nil, errors.Join(err, d.driver.do(cuModuleUnload, module))
+		entries[i].function = uintptr(b.Words[0])
+		if entries[i].fit, err = d.limitsOf(entries[i].function); err != nil {
+			return 0, nil, errors.Join(err, d.driver.Do(driver.CuModuleUnload, module))
 		}
 	}
 	return module, entries, nil
 }
 
-// fitOf asks what the chip allows a function.
-func (d *Device) fitOf(function uintptr) (fit, error) {
-	b := newBlock()
-	defer b.free()
+// limitsOf asks what the chip allows a function.
+func (d *Device) limitsOf(function uintptr) (launch.Limits, error) {
+	b := driver.NewBlock()
+	defer b.Free()
 	const maxThreads = 0 // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-	if err := d.driver.do(cuFuncGetAttribute, b.at(0), maxThreads, function); err != nil {
-		return fit{}, err
+	if err := d.driver.Do(driver.CuFuncGetAttribute, b.At(0), maxThreads, function); err != nil {
+		return launch.Limits{}, err
 	}
-	f := fit{sms: d.chip.sms, warp: d.chip.warp, maxThreads: int(b.int32(0))}
+	f := launch.Limits{Multiprocessors: d.chip.sms, Warp: d.chip.warp, MaxThreads: int(b.Int32(0))}
 	for _, n := range []int{32, 64, 96, 128, 192, 256, 384, 512, 768, 1024} {
-		if n > f.maxThreads {
+		if n > f.MaxThreads {
 			break
 		}
-		if err := d.driver.do(cuOccupancyMaxActiveBlocksPerMultiprocessor, b.at(0), function, uintptr(n), 0); err != nil {
-			return fit{}, err
+		if err := d.driver.Do(driver.CuOccupancyMaxActiveBlocksPerMultiprocessor, b.At(0), function, uintptr(n), 0); err != nil {
+			return launch.Limits{}, err
 		}
-		f.table = append(f.table, occupancy{threads: n, teams: int(b.int32(0))})
+		f.Occupancies = append(f.Occupancies, launch.Occupancy{Threads: n, Teams: int(b.Int32(0))})
 	}
 	return f, nil
 }
@@ -239,19 +242,20 @@ func (p *program) unload(d *Device) error {
 		errs = append(errs, p.graph.free(d))
 	}
 	if n := p.native; n != nil && n.module != 0 {
-		errs = append(errs, d.driver.do(cuModuleUnload, n.module))
+		errs = append(errs, d.driver.Do(driver.CuModuleUnload, n.module))
 		n.module = 0
 	}
 	for i := range p.versions {
 		if v := &p.versions[i]; v.module != 0 {
-			errs = append(errs, d.driver.do(cuModuleUnload, v.module))
+			errs = append(errs, d.driver.Do(driver.CuModuleUnload, v.module))
 			v.module = 0
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// A CompileError says that NVRTC does not take a kernel's text. That is our bug, or that of a kernel in CUDA C++.
+// A CompileError says that NVRTC does not take a kernel's text. That is our bug, or that of a
+// kernel in CUDA C++.
 type CompileError struct {
 	Kernel  string
 	Arch    string
@@ -264,7 +268,8 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("NVRTC for %s: %s: %s", e.Arch, e.Pos, e.Message)
 }
 
-// logLine is a message of NVRTC: file(line): error: text. #line makes file and line those of the Go source.
+// logLine is a message of NVRTC: file(line): error: text. #line makes file and line those of the Go
+// source.
 var logLine = regexp.MustCompile(`(?m)^(.+)\((\d+)\): (?:catastrophic )?error(?: #\S+)?: (.*)$`)
 
 func newCompileError(kernel, arch, log string) *CompileError {
@@ -277,4 +282,16 @@ func newCompileError(kernel, arch, log string) *CompileError {
 		e.Pos.Line, _ = strconv.Atoi(m[2]) // digits, by the pattern
 	}
 	return e
+}
+
+// Compiler names the compiler of kernels; without one only those run that the cache on disk has.
+//
+// Cost: it opens the compiler's library, which is done otherwise when a kernel is compiled. Errors:
+// *LibraryError.
+func (d *Device) Compiler() (string, error) {
+	c, err := driver.OpenNVRTC()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("NVRTC %s, %s", c.Version, c.Path), nil
 }

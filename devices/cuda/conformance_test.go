@@ -40,8 +40,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory, and with somebody who wants to know when what
-// runs.
+// TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory, and with
+// somebody who wants to know when what runs.
 func TestMachine(t *testing.T) {
 	n := gpus(t)
 	for _, c := range []struct{ pin, timed, slow bool }{{true, false, false}, {false, false, false}, {true, true, false}, // what is not pinned is copied behind the host
@@ -75,7 +75,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestMachineOfSim runs the same jobs on simulated devices: what differs there is wrong in the test.
+// TestMachineOfSim runs the same jobs on simulated devices: what differs there is wrong in the
+// test.
 func TestMachineOfSim(t *testing.T) {
 	const granule = 16 << 10
 	runSuite(t, suite{

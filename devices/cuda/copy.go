@@ -8,12 +8,13 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 // Copy enqueues a copy between this GPU and the host, or from a GPU whose memory it can read.
 //
-// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for the host. Where it is being pinned, the
-// copy is enqueued when that is over.
+// Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for
+// the host. Where it is being pinned, the copy is enqueued when that is over.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op, over := d.copyOperation(t)
 	if over == nil {
@@ -29,7 +30,8 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	return e
 }
 
-// copyOperation returns the operation of a copy, and the end of pinning its memory if it has to wait for that.
+// copyOperation returns the operation of a copy, and the end of pinning its memory if it has to
+// wait for that.
 func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	c := &copying{device: d, transfer: t, event: event{device: d}}
 	c.event.copy = &c.transfer
@@ -81,7 +83,8 @@ func (c *copying) start(op *operation) error {
 	return eachPiece(t.Region, t.Elem, d.chip.maxPitch, func(p piece) error { return d.copyPiece(p, from, to, op.stream.cu) })
 }
 
-// endOf finds the memory of one side of a copy, checks that it is mapped, and that this GPU may touch it.
+// endOf finds the memory of one side of a copy, checks that it is mapped, and that this GPU may
+// touch it.
 func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 	if s == devices.Host {
 		m, err := d.mirrors.get(t.Region.Buffer)
@@ -119,8 +122,8 @@ func (m *mirror) covered(t devices.Transfer) error {
 	return nil
 }
 
-// share lets to touch the granules of a region that d has, when they are needed for the first time; from then on it may touch what is mapped
-// anew at once (grantAtOnce).
+// share lets to touch the granules of a region that d has, when they are needed for the first time;
+// from then on it may touch what is mapped anew at once (grantAtOnce).
 //
 // Cost: 0.06 to 0.3 ms for one new granule on four H200, up to milliseconds for more, else O(runs).
 func (d *Device) share(m *mirror, t devices.Transfer, to *Device) error {
@@ -147,29 +150,30 @@ func (d *Device) copyPiece(p piece, from, to end, stream uintptr) error {
 	a, b, n := from.base+uintptr(p.offset), to.base+uintptr(p.offset), uintptr(p.width)
 	switch {
 	case from.host:
-		return d.driver.do(cuMemcpyHtoDAsync, b, a, n, stream)
+		return d.driver.Do(driver.CuMemcpyHtoDAsync, b, a, n, stream)
 	case to.host:
-		return d.driver.do(cuMemcpyDtoHAsync, b, a, n, stream)
+		return d.driver.Do(driver.CuMemcpyDtoHAsync, b, a, n, stream)
 	}
-	return d.driver.do(cuMemcpyDtoDAsync, b, a, n, stream)
+	return d.driver.Do(driver.CuMemcpyDtoDAsync, b, a, n, stream)
 }
 
-// copyRows enqueues a 2-D copy: both sides have the same layout. The words are those of CUDA_MEMCPY2D.
+// copyRows enqueues a 2-D copy: both sides have the same layout. The words are those of
+// CUDA_MEMCPY2D.
 func (d *Device) copyRows(p piece, from, to end, stream uintptr) error {
 	const host, onDevice = 1, 2
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	side := func(at int, e end) {
 		address := uint64(e.base) + uint64(p.offset)
-		b.words[at], b.words[at+1] = 0, 0 // x, y
-		b.words[at+2], b.words[at+3], b.words[at+4] = onDevice, 0, address
+		b.Words[at], b.Words[at+1] = 0, 0 // x, y
+		b.Words[at+2], b.Words[at+3], b.Words[at+4] = onDevice, 0, address
 		if e.host {
-			b.words[at+2], b.words[at+3], b.words[at+4] = host, address, 0
+			b.Words[at+2], b.Words[at+3], b.Words[at+4] = host, address, 0
 		}
-		b.words[at+5], b.words[at+6] = 0, uint64(p.pitch) // array, pitch
+		b.Words[at+5], b.Words[at+6] = 0, uint64(p.pitch) // array, pitch
 	}
 	side(0, from)
 	side(7, to)
-	b.words[14], b.words[15] = uint64(p.width), uint64(p.height)
-	return d.driver.do(cuMemcpy2DAsync, b.at(0), stream)
+	b.Words[14], b.Words[15] = uint64(p.width), uint64(p.height)
+	return d.driver.Do(driver.CuMemcpy2DAsync, b.At(0), stream)
 }

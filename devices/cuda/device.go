@@ -12,12 +12,14 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/internal/sighandlers"
 )
 
 // A Device is one GPU.
 type Device struct {
 	platform *platform
-	driver   *driver
+	driver   *driver.Driver
 	options  Options
 	name     string // "cuda:0"
 	model    string // "NVIDIA H200"
@@ -77,13 +79,15 @@ const (
 	attributeUnifiedVA = 41
 )
 
-func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error) {
+// openDevice opens the GPU of the driver's number ordinal as the one of an index in p.
+func openDevice(p *platform, ordinal, i int, space devices.SpaceID) (_ *Device, err error) {
 	d := &Device{
 		platform: p,
 		driver:   p.driver,
 		options:  p.options,
-		name:     fmt.Sprintf("%s:%d", Kind, i),
+		name:     fmt.Sprintf("%s:%d", Kind, ordinal),
 		index:    i,
+		ordinal:  int32(ordinal),
 		space:    space,
 		mirrors:  mirrorTable{of: make(map[deps.BufferID]*mirror)},
 		programs: make(map[*devices.Kernel]*program),
@@ -91,7 +95,7 @@ func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error
 	d.spare.device, d.slots.device = d, d
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	restore := keepSignals() // the first context starts threads and handlers of the driver
+	restore := sighandlers.Keep() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
 	for _, step := range []func() error{d.identify, d.retain, d.makeStreams, d.measureLink, d.measure, d.startClock} {
 		if err := step(); err != nil {
@@ -105,16 +109,16 @@ func openDevice(p *platform, i int, space devices.SpaceID) (_ *Device, err error
 
 // identify reads what the device is.
 func (d *Device) identify() error {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuDeviceGet, b.at(0), uintptr(d.index)); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuDeviceGet, b.At(0), uintptr(d.ordinal)); err != nil {
 		return err
 	}
-	d.ordinal = b.int32(0)
-	if err := d.driver.do(cuDeviceGetName, b.at(0), 256, uintptr(d.ordinal)); err != nil {
+	d.ordinal = b.Int32(0)
+	if err := d.driver.Do(driver.CuDeviceGetName, b.At(0), 256, uintptr(d.ordinal)); err != nil {
 		return err
 	}
-	d.model = textOf(b.bytes(0))
+	d.model = textOf(b.Bytes(0))
 	var virtual, pools, unified, pitch int
 	for _, a := range []struct {
 		to     *int
@@ -124,13 +128,13 @@ func (d *Device) identify() error {
 		{&d.chip.warp, attributeWarp}, {&pitch, attributeMaxPitch}, {&virtual, attributeVirtual},
 		{&pools, attributeMemPools}, {&unified, attributeUnifiedVA},
 	} {
-		if err := d.driver.do(cuDeviceGetAttribute, b.at(0), uintptr(a.number), uintptr(d.ordinal)); err != nil {
+		if err := d.driver.Do(driver.CuDeviceGetAttribute, b.At(0), uintptr(a.number), uintptr(d.ordinal)); err != nil {
 			return err
 		}
-		*a.to = int(b.int32(0))
+		*a.to = int(b.Int32(0))
 	}
 	d.chip.maxPitch = deps.Bytes(pitch)
-	d.waits = !d.options.NoEarly && d.chip.major >= 9 && d.driver.fns[cuGraphAddDependencies] != 0
+	d.waits = !d.options.NoEarly && d.chip.major >= 9 && d.driver.Addresses[driver.CuGraphAddDependencies] != 0
 	if virtual == 0 || pools == 0 || unified == 0 {
 		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
 			d.model, virtual, pools, unified)
@@ -150,26 +154,26 @@ func textOf(b []byte) string {
 
 // retain makes the primary context and makes it current.
 func (d *Device) retain() error {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	began := monotonic()
-	if err := d.driver.do(cuDevicePrimaryCtxRetain, b.at(0), uintptr(d.ordinal)); err != nil {
+	if err := d.driver.Do(driver.CuDevicePrimaryCtxRetain, b.At(0), uintptr(d.ordinal)); err != nil {
 		return err
 	}
-	d.context = uintptr(b.words[0])
-	err := d.driver.do(cuCtxSetCurrent, d.context)
+	d.context = uintptr(b.Words[0])
+	err := d.driver.Do(driver.CuCtxSetCurrent, d.context)
 	d.contextTook = time.Duration(monotonic() - began)
 	return err
 }
 
 // measure reads how much memory there is, and makes the pool of scratch memory keep what it has.
 func (d *Device) measure() error {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuMemGetInfo, b.at(0), b.at(1)); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)); err != nil {
 		return err
 	}
-	free := deps.Bytes(b.words[0])
+	free := deps.Bytes(b.Words[0])
 	d.memory = d.options.Memory
 	if d.memory == 0 {
 		d.memory = free / 100 * 95
@@ -178,20 +182,20 @@ func (d *Device) measure() error {
 	if d.memory > free {
 		return fmt.Errorf("memory=%v: only %v are free", d.memory, free)
 	}
-	*b = block{}
+	*b = driver.Block{}
 	fillAllocation(b, d)
-	if err := d.driver.do(cuMemGetAllocationGranularity, b.at(20), b.at(0), 0); err != nil {
+	if err := d.driver.Do(driver.CuMemGetAllocationGranularity, b.At(20), b.At(0), 0); err != nil {
 		return err
 	}
-	if unit := deps.Bytes(b.words[20]); d.options.Granule%unit != 0 {
+	if unit := deps.Bytes(b.Words[20]); d.options.Granule%unit != 0 {
 		return fmt.Errorf("granule=%v: want a multiple of %v, which the GPU maps", d.options.Granule, unit)
 	}
-	if err := d.driver.do(cuDeviceGetDefaultMemPool, b.at(0), uintptr(d.ordinal)); err != nil {
+	if err := d.driver.Do(driver.CuDeviceGetDefaultMemPool, b.At(0), uintptr(d.ordinal)); err != nil {
 		return err
 	}
 	const releaseThreshold = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-	b.words[1] = 1<<64 - 1
-	return d.driver.do(cuMemPoolSetAttribute, uintptr(b.words[0]), releaseThreshold, b.at(1))
+	b.Words[1] = 1<<64 - 1
+	return d.driver.Do(driver.CuMemPoolSetAttribute, uintptr(b.Words[0]), releaseThreshold, b.At(1))
 }
 
 func (d *Device) makeStreams() error {
@@ -200,14 +204,14 @@ func (d *Device) makeStreams() error {
 	for i := range d.kernels {
 		list = append(list, &d.kernels[i])
 	}
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	const nonBlocking = 1
 	for _, s := range list {
-		if err := d.driver.do(cuStreamCreate, b.at(0), nonBlocking); err != nil {
+		if err := d.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
 			return err
 		}
-		*s = &stream{device: d, cu: uintptr(b.words[0])}
+		*s = &stream{device: d, cu: uintptr(b.Words[0])}
 	}
 	for _, s := range d.kernels {
 		s.kernels = true
@@ -229,29 +233,30 @@ func (d *Device) streams() []*stream {
 // enter makes the device's context current on this thread, until leave. Calls may nest.
 func (d *Device) enter() {
 	runtime.LockOSThread()
-	if code := d.driver.call(cuCtxSetCurrent, d.context); code != 0 && d.lost.Load() == nil {
-		d.lose("set context", d.driver.check(cuCtxSetCurrent, code))
+	if code := d.driver.Call(driver.CuCtxSetCurrent, d.context); code != 0 && d.lost.Load() == nil {
+		d.lose("set context", d.driver.Check(driver.CuCtxSetCurrent, code))
 	}
 }
 
 func (d *Device) leave() { runtime.UnlockOSThread() }
 
-// within calls f with the device's context current, on a locked thread whose context may be another before and after.
+// within calls f with the device's context current, on a locked thread whose context may be another
+// before and after.
 func (d *Device) within(f func() error) error {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuCtxGetCurrent, b.at(0)); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuCtxGetCurrent, b.At(0)); err != nil {
 		return err
 	}
-	before := uintptr(b.words[0])
+	before := uintptr(b.Words[0])
 	if before == d.context {
 		return f()
 	}
-	if err := d.driver.do(cuCtxSetCurrent, d.context); err != nil {
+	if err := d.driver.Do(driver.CuCtxSetCurrent, d.context); err != nil {
 		return err
 	}
 	err := f()
-	return errors.Join(err, d.driver.do(cuCtxSetCurrent, before))
+	return errors.Join(err, d.driver.Do(driver.CuCtxSetCurrent, before))
 }
 
 // Model returns what the maker calls the device.
@@ -263,8 +268,8 @@ func (d *Device) Multiprocessors() int { return d.chip.sms }
 // ContextTime returns how long the driver took to make the context, at open.
 func (d *Device) ContextTime() time.Duration { return d.contextTook }
 
-// depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as are over before the host
-// has heard of the first and sent another.
+// depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as
+// are over before the host has heard of the first and sent another.
 const depthOfStream = 4
 
 // Properties says what the device is.
@@ -273,7 +278,7 @@ func (d *Device) Properties() devices.Properties {
 		Name: d.name,
 		Kind: Kind,
 		Description: fmt.Sprintf("%s, %s, %d SMs, %v in granules of %v, driver %s", d.model, d.chip.arch(), d.chip.sms,
-			d.memory, d.options.Granule, release(d.driver.version)),
+			d.memory, d.options.Granule, driver.Release(d.driver.Version)),
 		Memory:  d.memory,
 		Granule: d.options.Granule,
 		Workers: 1,
@@ -309,28 +314,28 @@ func (d *Device) lose(what string, cause error) error {
 	return d.lost.Load()
 }
 
-// fail makes the error of an operation of this device; one after which CUDA gives no answers ends the device, and is that of a kernel
-// in flight, if there is one.
+// fail makes the error of an operation of this device; one after which CUDA gives no answers ends
+// the device, and is that of a kernel in flight, if there is one.
 func (d *Device) fail(what string, err error) error {
 	var already *devices.DeviceError
 	if errors.As(err, &already) {
 		return err
 	}
-	if sticky(codeOf(err)) {
+	if driver.Sticky(driver.CodeOf(err)) {
 		if k, _ := d.flyingKernels(); k != nil { // calls that find that a kernel has failed are not what failed
 			d.blame(k, err)
 			return d.alive()
 		}
 		return d.lose(what, err)
 	}
-	if codeOf(err) == codeNoMemory {
+	if driver.CodeOf(err) == driver.CodeNoMemory {
 		err = fmt.Errorf("%w: %w", devices.ErrNoMemory, err)
 	}
 	return &devices.DeviceError{Device: d.name, What: what, Err: err}
 }
 
-// Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for what has passed
-// the time limit: that, and what it uses, is left to the end of the process.
+// Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for
+// what has passed the time limit: that, and what it uses, is left to the end of the process.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	closed := d.closed
@@ -362,7 +367,7 @@ func (d *Device) freeAll() error {
 		return nil
 	}
 	for _, s := range d.streams() {
-		free(d.driver.do(cuStreamSynchronize, s.cu))
+		free(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 	}
 	for _, s := range d.kernels {
 		if s == nil {
@@ -382,9 +387,9 @@ func (d *Device) freeAll() error {
 	free(d.slots.freeAll())
 	free(d.stopClock())
 	for _, s := range d.streams() {
-		free(d.driver.do(cuStreamDestroy, s.cu))
+		free(d.driver.Do(driver.CuStreamDestroy, s.cu))
 	}
-	free(d.driver.do(cuDevicePrimaryCtxRelease, uintptr(d.ordinal)))
+	free(d.driver.Do(driver.CuDevicePrimaryCtxRelease, uintptr(d.ordinal)))
 	d.context = 0
 	return errors.Join(errs...)
 }

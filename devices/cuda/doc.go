@@ -1,12 +1,16 @@
-// Package cuda is the plug-in of NVIDIA GPUs: libcuda and NVRTC, opened at run time, without cgo or a toolkit.
+// Package cuda is the plug-in of NVIDIA GPUs: libcuda and NVRTC, opened at run time, without cgo or
+// a toolkit.
 //
-// A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped into granule by granule.
-// Copies and kernels go to streams of their own and are ordered by events of the GPU, so that the host is not in the
-// loop; one goroutine a device, its engine, enqueues them and looks for what is over, another, the finisher, tells of that.
-// What the runtime leaves to the device, the finisher does while it looks for more to tell, or, where several goroutines submit, a third,
-// the attendant. All sleep when nothing is in flight. Memory of the program is page-locked by one more goroutine for all GPUs, which is there as
-// long as there is some to lock; copies of that memory wait for it, and nothing else does. A kernel is printed by codegen/cuda, compiled by NVRTC for the GPU at hand and kept
-// in a cache on disk; or the user has written it, in CUDA C++ or as a cubin.
+// A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped
+// into granule by granule. Copies and kernels go to streams of their own and are ordered by events
+// of the GPU, so that the host is not in the loop; one goroutine a device, its engine, enqueues
+// them and looks for what is over, another, the finisher, tells of that. What the runtime leaves to
+// the device, the finisher does while it looks for more to tell, or, where several goroutines
+// submit, a third, the attendant. All sleep when nothing is in flight. Memory of the program is
+// page-locked by one more goroutine for all GPUs, which is there as long as there is some to lock;
+// copies of that memory wait for it, and nothing else does. A kernel is printed by codegen/cuda,
+// compiled by NVRTC for the GPU at hand and kept in a cache on disk; or the user has written it, in
+// CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every result is looked at;
@@ -19,7 +23,8 @@
 //   - a CUevent is recorded again only when nobody waits for what it stood for; it may stand for several operations (mark);
 //   - what is pending on a stream (batch.go) is enqueued for nobody but the engine: others wait for it until it is.
 //
-// Lock order: Device.enqueueing is held over the calls that enqueue one operation or batch, then graph.mu and stream.marking, which is
-// held over the call that records, then the rest, which are leaves: none is held while another is taken, and none over a driver
-// call, but for mirror.mu, which keeps one buffer's calls in order.
+// Lock order: Device.enqueueing is held over the calls that enqueue one operation or batch, then
+// graph.mu and stream.marking, which is held over the call that records, then the rest, which are
+// leaves: none is held while another is taken, and none over a driver call, but for mirror.mu,
+// which keeps one buffer's calls in order.
 package cuda

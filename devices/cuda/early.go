@@ -6,10 +6,11 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A kernel of a recorded sequence is set up while the one before it in a chain still runs, and waits by itself until that is over: the
-// driver calls it a programmatic edge. What that rests on:
+// A kernel of a recorded sequence is set up while the one before it in a chain still runs, and
+// waits by itself until that is over: the driver calls it a programmatic edge. What that rests on:
 //
 //   - A kernel with such an edge in front of it is of a version that waits (codegen/cuda, Options.Early) before it touches memory, in
 //     all its threads, and is told to by an argument. Kernels of the user have ordinary edges in front of them.
@@ -20,21 +21,23 @@ import (
 //   - A kernel that waits has taken its place on the GPU, which others need while what is before it runs long. So it has this
 //     edge only where all its threads are few (leavesRoom).
 //
-// Kernels that are sent as they come have ordinary edges: on one H200 a task of 64 chains took a tenth longer with others, on another the
-// same, and a chain as long. Source: measured on an H200, a chain of kernels that count, replayed: 0.62 us a kernel, 0.94 without; of
-// empty ones 0.44, 0.61 without. Another at 100b024: 0.51, 0.82 without.
+// Kernels that are sent as they come have ordinary edges: on one H200 a task of 64 chains took a
+// tenth longer with others, on another the same, and a chain as long. Source: measured on an H200,
+// a chain of kernels that count, replayed: 0.62 us a kernel, 0.94 without; of empty ones 0.44, 0.61
+// without. Another at 100b024: 0.51, 0.82 without.
 
 // edges reports whether graphs may have such edges.
 func (d *Device) edges() bool { return d.waits && !d.noEdges.Load() }
 
-// A kernel that waits may have so many threads and so much team memory for each multiprocessor, of the 2048 and 228 KiB that one has.
+// A kernel that waits may have so many threads and so much team memory for each multiprocessor, of
+// the 2048 and 228 KiB that one has.
 const (
 	waitingThreads            = 256
 	waitingMemory  deps.Bytes = 28 << 10
 )
 
 // leavesRoom reports whether others hardly miss what a kernel of that shape takes while it waits.
-func (d *Device) leavesRoom(e *cuda.Entry, g grid) bool {
+func (d *Device) leavesRoom(e *cuda.Entry, g launch.Grid) bool {
 	sms := int64(d.chip.sms)
 	return g.Teams*g.Threads <= sms*waitingThreads && deps.Bytes(g.Teams)*e.TeamMemory <= deps.Bytes(sms)*waitingMemory
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 const earlyEdge = "cuGraphAddDependencies_v2"
@@ -23,7 +24,8 @@ func sequenceOf(t *testing.T, n int, after func(i int) []int) *devices.Kernel {
 	return out
 }
 
-// Recorded steps get edges that let the next kernel start early where two are a piece of a chain, unless it was said that none should.
+// Recorded steps get edges that let the next kernel start early where two are a piece of a chain,
+// unless it was said that none should.
 func TestEarlyEdgesAreThoseOfChains(t *testing.T) {
 	fork := func(i int) []int { // 0 -> 1, 2; 1 -> 3; 2 -> 4; 3, 4 -> 5 -> 6
 		return [][]int{nil, {0}, {0}, {1}, {2}, {3, 4}, {5}}[i]
@@ -85,8 +87,9 @@ func TestEarlyEdgesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Kernels that take much of the GPU while they wait have ordinary edges in front of them, and so have those written by hand, which do not
-// wait: an early edge is where the kernel behind it is told to wait, and nowhere else.
+// Kernels that take much of the GPU while they wait have ordinary edges in front of them, and so
+// have those written by hand, which do not wait: an early edge is where the kernel behind it is
+// told to wait, and nowhere else.
 func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
 	s := newSubject(t, Options{})
 	small, byHand := benchKernel(t, "Triad"), &devices.Kernel{Name: "ByHand", Natives: []devices.Native{{Kind: Kind, Entry: "by_hand",
@@ -128,11 +131,11 @@ func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
 // Without the driver's call, or on an older GPU, all edges are ordinary.
 func TestEarlyEdgesNeedTheirDriver(t *testing.T) {
 	needFake(t)
-	drv, err := theDriver()
+	drv, err := driver.Open()
 	require.NoError(t, err)
-	at := drv.fns[cuGraphAddDependencies]
-	drv.fns[cuGraphAddDependencies] = 0
-	defer func() { drv.fns[cuGraphAddDependencies] = at }()
+	at := drv.Addresses[driver.CuGraphAddDependencies]
+	drv.Addresses[driver.CuGraphAddDependencies] = 0
+	defer func() { drv.Addresses[driver.CuGraphAddDependencies] = at }()
 	s := newSubject(t, Options{})
 	require.False(t, s.d.edges())
 	k := sequenceOf(t, 9, inChain)

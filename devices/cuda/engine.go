@@ -13,23 +13,26 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// How an engine waits when there is nothing to enqueue: it looks without pause while something happened lately, as chains of
-// short kernels and copies want it; then it naps between looks, and with nothing in flight it sleeps.
+// How an engine waits when there is nothing to enqueue: it looks without pause while something
+// happened lately, as chains of short kernels and copies want it; then it naps between looks, and
+// with nothing in flight it sleeps.
 //
-// The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond. To wake a thread that
-// sleeps takes 70 microseconds in a virtual machine, so whoever finds the next one asleep does its work.
+// The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond.
+// To wake a thread that sleeps takes 70 microseconds in a virtual machine, so whoever finds the
+// next one asleep does its work.
 const (
 	eager = time.Millisecond
 	nap   = 20 * time.Microsecond
 	crowd = 4 // processors below which nobody spins
 )
 
-// lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the driver takes a third of
-// the time that a launch takes.
+// lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the
+// driver takes a third of the time that a launch takes.
 const lookEvery = 32
 
-// An engine is the goroutine of a device that calls the driver for work: it enqueues what is submitted, in order, and sees
-// what is over. That both are one thread's keeps them from waiting for each other inside the driver.
+// An engine is the goroutine of a device that calls the driver for work: it enqueues what is
+// submitted, in order, and sees what is over. That both are one thread's keeps them from waiting
+// for each other inside the driver.
 type engine struct {
 	device *Device
 	done   sync.WaitGroup
@@ -193,9 +196,10 @@ func rest(d time.Duration) {
 	_ = unix.Nanosleep(&t, nil) // an interrupted nap is a shorter one
 }
 
-// look hands on the events that have happened since it last looked, and reports whether there were any and whether none
-// is left. Where several marks are in flight it asks for one in the middle, since those before it are over when that is; with
-// closely it finds them all. Requires: the context is current, on the engine's goroutine.
+// look hands on the events that have happened since it last looked, and reports whether there were
+// any and whether none is left. Where several marks are in flight it asks for one in the middle,
+// since those before it are over when that is; with closely it finds them all. Requires: the
+// context is current, on the engine's goroutine.
 func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
 	for _, s := range streams {
@@ -271,8 +275,8 @@ func patience() time.Duration {
 	return eager
 }
 
-// A finisher is the goroutine of a device that tells of what is over, so that what is done about it keeps nothing from
-// being enqueued.
+// A finisher is the goroutine of a device that tells of what is over, so that what is done about it
+// keeps nothing from being enqueued.
 type finisher struct {
 	engine *engine
 	done   sync.WaitGroup
@@ -302,7 +306,8 @@ func (f *finisher) push(e *event) {
 	f.mu.Unlock()
 }
 
-// tell makes the events happen that were pushed, if the finisher sleeps, and reports whether it has.
+// tell makes the events happen that were pushed, if the finisher sleeps, and reports whether it
+// has.
 func (f *finisher) tell() bool {
 	f.mu.Lock()
 	if !f.asleep || f.working || len(f.events) == 0 {
@@ -348,7 +353,8 @@ func (f *finisher) stop() {
 	f.done.Wait()
 }
 
-// take waits for events, or until some are to be expected, and returns them; not ok when there will be no more.
+// take waits for events, or until some are to be expected, and returns them; not ok when there will
+// be no more.
 func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -363,7 +369,8 @@ func (f *finisher) take(spare []*event) (events []*event, ok bool) {
 	return events, len(events) > 0 || !f.stopping
 }
 
-// attend does what has been left to the device to do for the runtime, and reports whether there was something.
+// attend does what has been left to the device to do for the runtime, and reports whether there was
+// something.
 func (f *finisher) attend() bool {
 	c := f.engine.beside.call.Load()
 	return c != nil && c.attend()
@@ -397,8 +404,8 @@ func monotonic() int64 { return int64(time.Since(started)) }
 
 var started = time.Now()
 
-// A later is the goroutine of a device for copies of host memory that is not pinned: the driver looks at that memory
-// before it returns, which may take as long as the copy.
+// A later is the goroutine of a device for copies of host memory that is not pinned: the driver
+// looks at that memory before it returns, which may take as long as the copy.
 type later struct {
 	device *Device
 	done   sync.WaitGroup

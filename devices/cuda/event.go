@@ -11,26 +11,27 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// An event is the end of one operation on a GPU. It happens when the engine has seen a mark that stands for it, or when the
-// operation could not be enqueued.
+// An event is the end of one operation on a GPU. It happens when the engine has seen a mark that
+// stands for it, or when the operation could not be enqueued.
 type event struct {
 	device *Device
 	// What it is the end of: the launch of a kernel with a label, or a copy.
 	kernel *devices.Kernel
 	label  string
 	copy   *devices.Transfer
-	// alone says that the operation can fail without ending the device, so that nothing may be enqueued behind it
-	// before it has happened.
+	// alone says that the operation can fail without ending the device, so that nothing may be
+	// enqueued behind it before it has happened.
 	alone  bool
 	after  []devices.Event // what it was enqueued behind, to take their errors over
 	room   [2]devices.Event
 	checks []check // where kernels leave faults
 	graph  *graph  // whose slots or scratch memory it uses
 	began  int64   // monotonic nanoseconds, for the time limit
-	// failed is why it fails, from when that is known: what comes behind it must not run, though it may take until all that it has
-	// enqueued is over before it happens.
+	// failed is why it fails, from when that is known: what comes behind it must not run, though it
+	// may take until all that it has enqueued is over before it happens.
 	failed atomic.Pointer[error]
 	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
 	pending *stream
@@ -73,8 +74,8 @@ func (e *event) pos() ir.Pos {
 	return e.kernel.Pos
 }
 
-// eventsAtOnce is how many events of kernels are allocated together. They are not used again: nobody knows how long others look at
-// them.
+// eventsAtOnce is how many events of kernels are allocated together. They are not used again:
+// nobody knows how long others look at them.
 const eventsAtOnce = 8
 
 // A clutch is events that were allocated together; from next on nobody has them.
@@ -174,8 +175,9 @@ func (e *event) happen(err error) {
 	}
 }
 
-// finish makes an event happen, with the fault of its kernel, the end of the device or what it was behind. It reports false when
-// that is put off: another device's work was waited for on the GPU, and has not been heard of. It may have failed.
+// finish makes an event happen, with the fault of its kernel, the end of the device or what it was
+// behind. It reports false when that is put off: another device's work was waited for on the GPU,
+// and has not been heard of. It may have failed.
 func (e *event) finish() bool {
 	d := e.device
 	for _, a := range e.after {
@@ -209,8 +211,9 @@ func (e *event) finish() bool {
 	return true
 }
 
-// mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it; nil when e is over. It may make
-// the mark, on the stream of e, whose device need not be the one whose context is current: that is so again afterwards.
+// mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it;
+// nil when e is over. It may make the mark, on the stream of e, whose device need not be the one
+// whose context is current: that is so again afterwards.
 func (e *event) mark() (*mark, error) {
 	s := e.on()
 	if s == nil {
@@ -243,24 +246,25 @@ func firstError(events []devices.Event) error {
 	return nil
 }
 
-// ended asks the driver whether a mark has happened. An error ends the device, because of what is in flight on the stream.
+// ended asks the driver whether a mark has happened. An error ends the device, because of what is
+// in flight on the stream.
 func (d *Device) ended(m *mark, s *stream) bool {
-	switch code := d.driver.call(cuEventQuery, m.cu); code {
+	switch code := d.driver.Call(driver.CuEventQuery, m.cu); code {
 	case 0:
 		return true
-	case codeNotReady:
+	case driver.CodeNotReady:
 		first := s.first()
 		return first != nil && d.overdue(first, s)
 	default:
 		if first := s.first(); first != nil {
-			d.blame(first, d.driver.check(cuEventQuery, code))
+			d.blame(first, d.driver.Check(driver.CuEventQuery, code))
 		}
 		return true
 	}
 }
 
-// overdue ends the device when e has been the next of its stream for longer than the time limit, and reports whether it
-// is.
+// overdue ends the device when e has been the next of its stream for longer than the time limit,
+// and reports whether it is.
 func (d *Device) overdue(e *event, s *stream) bool {
 	limit := d.options.TimeLimit
 	if limit == 0 || time.Duration(monotonic()-max(e.began, s.moved)) < limit {
@@ -271,8 +275,9 @@ func (d *Device) overdue(e *event, s *stream) bool {
 	return true
 }
 
-// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame: copies do not fail. Of several
-// kernels in flight the driver does not say which it was: the error names the first and says how many there are.
+// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame:
+// copies do not fail. Of several kernels in flight the driver does not say which it was: the error
+// names the first and says how many there are.
 func (d *Device) blame(e *event, err error) {
 	culprit, kernels := d.flyingKernels()
 	if e.kernel != nil || culprit == nil {
@@ -284,7 +289,8 @@ func (d *Device) blame(e *event, err error) {
 	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos(), Err: err, Fatal: true})
 }
 
-// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how many are in flight.
+// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how
+// many are in flight.
 func (d *Device) flyingKernels() (first *event, n int) {
 	for _, s := range d.kernels {
 		if s == nil {
@@ -319,10 +325,10 @@ func (p *eventPool) get() (uintptr, error) {
 	if p.device.clock.on {
 		flags = 0
 	}
-	b := newBlock()
-	defer b.free()
-	err := p.device.driver.do(cuEventCreate, b.at(0), flags)
-	return uintptr(b.words[0]), err
+	b := driver.NewBlock()
+	defer b.Free()
+	err := p.device.driver.Do(driver.CuEventCreate, b.At(0), flags)
+	return uintptr(b.Words[0]), err
 }
 
 func (p *eventPool) put(cu uintptr) {
@@ -334,7 +340,7 @@ func (p *eventPool) put(cu uintptr) {
 func (p *eventPool) freeAll() error {
 	var errs []error
 	for _, cu := range p.free {
-		errs = append(errs, p.device.driver.do(cuEventDestroy, cu))
+		errs = append(errs, p.device.driver.Do(driver.CuEventDestroy, cu))
 	}
 	p.free = nil
 	return errors.Join(errs...)

@@ -29,7 +29,8 @@ type record struct {
 	_             int64 // so that records do not share a sector
 }
 
-// fault is the *ir.CheckError of a record, nil when there is none. The access was not made; what the kernel wrote before stays written.
+// fault is the *ir.CheckError of a record, nil when there is none. The access was not made; what
+// the kernel wrote before stays written.
 func (r *record) fault(kernel string, sites []cuda.Site) error {
 	if r.site == 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
@@ -76,8 +77,8 @@ func TestNothingIsLeft(t *testing.T) {
 	s.close()
 }
 
-// TestEveryCallMayFail makes each call of the driver fail, the first and the second time: the operation fails with the
-// call's name, nothing hangs, and everything else goes on.
+// TestEveryCallMayFail makes each call of the driver fail, the first and the second time: the
+// operation fails with the call's name, nothing hangs, and everything else goes on.
 func TestEveryCallMayFail(t *testing.T) {
 	needFake(t)
 	for _, function := range []string{"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemHostRegister_v2",
@@ -149,14 +150,14 @@ func TestOpenMayFail(t *testing.T) {
 func TestMemoryThatIsGoneIsNoMemory(t *testing.T) {
 	s := newSubject(t, Options{})
 	require.NoError(t, s.d.Unmap(0, 0, s.buffer().Size))
-	failNext(t, "cuMemCreate", 1, codeNoMemory)
+	failNext(t, "cuMemCreate", 1, driver.CodeNoMemory)
 	require.ErrorIs(t, s.d.Map(0, 0, s.buffer().Size), devices.ErrNoMemory)
 	require.NoError(t, s.d.Map(0, 0, s.buffer().Size))
 	s.close()
 }
 
-// TestAnIllegalAddressEndsTheDevice lets a kernel fail while it runs: all that is in flight fails and names the kernel,
-// nothing hangs, and the other device goes on.
+// TestAnIllegalAddressEndsTheDevice lets a kernel fail while it runs: all that is in flight fails
+// and names the kernel, nothing hangs, and the other device goes on.
 func TestAnIllegalAddressEndsTheDevice(t *testing.T) {
 	s := newSubject(t, Options{})
 	require.NoError(t, s.d.Prepare(devicetest.Twice()))
@@ -230,7 +231,7 @@ func TestAnIdleDeviceSleeps(t *testing.T) {
 	s := newSubject(t, Options{})
 	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
 	queries := func() int {
-		name := cString("cuEventQuery")
+		name := driver.CString("cuEventQuery")
 		return fakeCall(t, "fakeCalls", uintptr(unsafe.Pointer(name)))
 	}
 	before := queries()
@@ -239,7 +240,8 @@ func TestAnIdleDeviceSleeps(t *testing.T) {
 	s.close()
 }
 
-// TestProvedArgumentsNeedNoChecks runs a kernel whose lengths prove its accesses, and then one whose lengths do not.
+// TestProvedArgumentsNeedNoChecks runs a kernel whose lengths prove its accesses, and then one
+// whose lengths do not.
 func TestProvedArgumentsNeedNoChecks(t *testing.T) {
 	s := newSubject(t, Options{})
 	k := benchKernel(t, "Triad")
@@ -263,4 +265,33 @@ func TestProvedArgumentsNeedNoChecks(t *testing.T) {
 	require.ErrorIs(t, err, ir.ErrBounds)
 	require.ErrorContains(t, err, "b: index 99 out of range: length 99")
 	s.close()
+}
+
+// TestOptional_LeavesOutWhatDoesNotOpen opens GPUs of which the first one does not do, and none:
+// without the question mark either is an error.
+func TestOptional_LeavesOutWhatDoesNotOpen(t *testing.T) {
+	needFake(t)
+	var absent []string
+	c := devices.Config{Kind: Kind, First: devices.SpaceID{Device: 1}, Optional: true, Absent: func(device string, why error) { absent = append(absent, device+": "+why.Error()) }}
+	failNext(t, "cuStreamCreate", 1, 304)
+	opened, err := openConfig(c)
+	require.NoError(t, err)
+	require.NotEmpty(t, opened)
+	require.Equal(t, "cuda:1", opened[0].Properties().Name)
+	require.Equal(t, devices.SpaceID{Device: 1}, opened[0].(*Device).space, "address spaces have no gap")
+	require.Equal(t, 0, opened[0].(*Device).index)
+	require.Len(t, absent, 1)
+	require.Contains(t, absent[0], "cuda:0: ")
+	require.Contains(t, absent[0], "cuStreamCreate")
+	for _, d := range opened {
+		require.NoError(t, d.Close())
+	}
+	noneLive(t)
+	absent, c.Count = nil, 99
+	opened, err = openConfig(c)
+	require.NoError(t, err)
+	require.Empty(t, absent, "a count is the most")
+	for _, d := range opened {
+		require.NoError(t, d.Close())
+	}
 }

@@ -11,13 +11,17 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A graph is a sequence of launches as the driver runs it: a CUgraph, instantiated once and launched as a whole.
+// A graph is a sequence of launches as the driver runs it: a CUgraph, instantiated once and
+// launched as a whole.
 //
-// What steps need of their own belongs to the graph: a fault record for each step whose checks can fail, and scratch memory, which
-// is zeroed before each run. So such a sequence has one run at a time as a graph; one that comes meanwhile is enqueued step by step
-// on one stream, which keeps its order.
+// What steps need of their own belongs to the graph: a fault record for each step whose checks can
+// fail, and scratch memory, which is zeroed before each run. So such a sequence has one run at a
+// time as a graph; one that comes meanwhile is enqueued step by step on one stream, which keeps its
+// order.
 type graph struct {
 	steps []devices.Step
 
@@ -28,7 +32,8 @@ type graph struct {
 	size        deps.Bytes
 	busy        bool // a run that uses slots or scratch is under way
 
-	// What all steps launch, once it was decided: their arguments stay as they are, and mirrors stay where they are.
+	// What all steps launch, once it was decided: their arguments stay as they are, and mirrors
+	// stay where they are.
 	choosing sync.Mutex
 	run      *sequenceRun
 	alone    bool
@@ -120,11 +125,11 @@ func (r *sequenceRun) start(op *operation) error {
 		}
 	}
 	if g.size > 0 {
-		if err := r.device.driver.do(cuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
+		if err := r.device.driver.Do(driver.CuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
 			return err
 		}
 	}
-	if err := r.device.driver.do(cuGraphLaunch, g.exec, op.stream.cu); err != nil {
+	if err := r.device.driver.Do(driver.CuGraphLaunch, g.exec, op.stream.cu); err != nil {
 		return err
 	}
 	if r.own {
@@ -140,23 +145,24 @@ func (g *graph) over() {
 	g.mu.Unlock()
 }
 
-// provide gives the steps their fault records and their scratch memory. Requires: graph.mu held, the context is current.
+// provide gives the steps their fault records and their scratch memory. Requires: graph.mu held,
+// the context is current.
 func (r *sequenceRun) provide(s *stream) error {
 	d, g := r.device, r.graph
 	g.slots = make([]*slot, len(r.steps))
 	for _, one := range r.steps {
 		if one, ok := one.(*run); ok && one.scratch > 0 {
-			g.size = alignUp(g.size, scratchAlign) + one.scratch
+			g.size = launch.AlignUp(g.size, launch.ScratchAlign) + one.scratch
 		}
 	}
 	if g.size > 0 {
-		b := newBlock()
-		defer b.free()
-		if err := d.driver.do(cuMemAllocAsync, b.at(0), uintptr(g.size), s.cu); err != nil {
+		b := driver.NewBlock()
+		defer b.Free()
+		if err := d.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(g.size), s.cu); err != nil {
 			return fmt.Errorf("scratch memory of %v: %w", g.size, err)
 		}
-		g.scratch = uintptr(b.words[0])
-		if err := d.driver.do(cuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
+		g.scratch = uintptr(b.Words[0])
+		if err := d.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
 			return err
 		}
 	}
@@ -173,15 +179,16 @@ func (r *sequenceRun) provide(s *stream) error {
 			}
 		}
 		if one.scratch > 0 {
-			at = alignUp(at, scratchAlign)
-			one.binding.place(uint64(g.scratch) + uint64(at))
+			at = launch.AlignUp(at, launch.ScratchAlign)
+			one.binding.Place(uint64(g.scratch) + uint64(at))
 			at += one.scratch
 		}
 	}
 	return nil
 }
 
-// buildEither makes the graph, with ordinary edges alone where the driver refuses others. Requires: as for build.
+// buildEither makes the graph, with ordinary edges alone where the driver refuses others. Requires:
+// as for build.
 func (r *sequenceRun) buildEither(s *stream) error {
 	d, early := r.device, r.device.edges()
 	err := r.build(s)
@@ -204,12 +211,12 @@ func (r *sequenceRun) build(s *stream) error {
 	if err := r.provide(s); err != nil {
 		return err
 	}
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuGraphCreate, b.at(0), 0); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
 		return err
 	}
-	g.graph = uintptr(b.words[0])
+	g.graph = uintptr(b.Words[0])
 	ends := make([]uint64, len(r.steps)) // the last node of each step
 	followers := make([]int, len(r.steps))
 	for i := range g.steps {
@@ -238,43 +245,43 @@ func (r *sequenceRun) build(s *stream) error {
 			return err
 		}
 	}
-	if err := d.driver.do(cuGraphInstantiate, b.at(0), g.graph, 0); err != nil {
+	if err := d.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
 		return err
 	}
-	g.exec = uintptr(b.words[0])
+	g.exec = uintptr(b.Words[0])
 	return nil
 }
 
 // addNode adds a kernel behind other nodes.
 func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	if n.early && len(after) == 1 {
 		id, err := d.addNode(graph, n, nil)
 		if err != nil {
 			return 0, err
 		}
 		const fromProgrammatic, programmatic = 1, 1 << 16 // a CUgraphEdgeData: port of the first node, kind of the edge
-		b.words[0], b.words[1], b.words[2] = after[0], id, fromProgrammatic|programmatic
-		return id, d.driver.do(cuGraphAddDependencies, graph, b.at(0), b.at(1), b.at(2), 1)
+		b.Words[0], b.Words[1], b.Words[2] = after[0], id, fromProgrammatic|programmatic
+		return id, d.driver.Do(driver.CuGraphAddDependencies, graph, b.At(0), b.At(1), b.At(2), 1)
 	}
 	n.fill(b)
 	var list uintptr
 	if len(after) > 0 {
 		list = uintptr(unsafe.Pointer(&after[0]))
 	}
-	err := d.driver.do(cuGraphAddKernelNode, b.at(nodeWord), graph, list, uintptr(len(after)), b.at(0))
+	err := d.driver.Do(driver.CuGraphAddKernelNode, b.At(nodeWord), graph, list, uintptr(len(after)), b.At(0))
 	runtime.KeepAlive(after)
 	runtime.KeepAlive(n.params)
-	return b.words[nodeWord], err
+	return b.Words[nodeWord], err
 }
 
 // setNode makes a node of an instantiated graph another kernel, from its next launch on.
 func (d *Device) setNode(exec uintptr, node uint64, n *kernelNode) error {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	n.fill(b)
-	err := d.driver.do(cuGraphExecKernelNodeSetParams, exec, uintptr(node), b.at(0))
+	err := d.driver.Do(driver.CuGraphExecKernelNodeSetParams, exec, uintptr(node), b.At(0))
 	runtime.KeepAlive(n.params)
 	return err
 }
@@ -283,25 +290,25 @@ func (d *Device) setNode(exec uintptr, node uint64, n *kernelNode) error {
 const nodeWord = 32
 
 // fill writes n as a CUDA_KERNEL_NODE_PARAMS_v1 at the start of a block.
-func (n *kernelNode) fill(b *block) {
+func (n *kernelNode) fill(b *driver.Block) {
 	const extra, size = 16, 24
 	pair := func(x, y int64) uint64 { return uint64(uint32(x)) | uint64(uint32(y))<<32 }
-	b.words[0] = uint64(n.function)
-	b.words[1], b.words[2], b.words[3] = pair(n.teams[0], n.teams[1]), pair(n.teams[2], n.team[0]), pair(n.team[1], n.team[2])
-	b.words[4], b.words[5], b.words[6] = uint64(n.shared), 0, uint64(b.at(extra))
-	b.words[extra], b.words[extra+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(n.params))))
-	b.words[extra+2], b.words[extra+3], b.words[extra+4] = 2, uint64(b.at(size)), 0
-	b.words[size] = uint64(len(n.params))
+	b.Words[0] = uint64(n.function)
+	b.Words[1], b.Words[2], b.Words[3] = pair(n.teams[0], n.teams[1]), pair(n.teams[2], n.team[0]), pair(n.team[1], n.team[2])
+	b.Words[4], b.Words[5], b.Words[6] = uint64(n.shared), 0, uint64(b.At(extra))
+	b.Words[extra], b.Words[extra+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(n.params))))
+	b.Words[extra+2], b.Words[extra+3], b.Words[extra+4] = 2, uint64(b.At(size)), 0
+	b.Words[size] = uint64(len(n.params))
 }
 
 // free gives the graph back. Requires: the context is current.
 func (g *graph) free(d *Device) error {
 	var errs []error
 	if g.exec != 0 {
-		errs = append(errs, d.driver.do(cuGraphExecDestroy, g.exec))
+		errs = append(errs, d.driver.Do(driver.CuGraphExecDestroy, g.exec))
 	}
 	if g.graph != 0 {
-		errs = append(errs, d.driver.do(cuGraphDestroy, g.graph))
+		errs = append(errs, d.driver.Do(driver.CuGraphDestroy, g.graph))
 	}
 	for _, s := range g.slots {
 		if s != nil {
@@ -309,7 +316,7 @@ func (g *graph) free(d *Device) error {
 		}
 	}
 	if g.scratch != 0 {
-		errs = append(errs, d.driver.do(cuMemFreeAsync, g.scratch, d.kernels[0].cu))
+		errs = append(errs, d.driver.Do(driver.CuMemFreeAsync, g.scratch, d.kernels[0].cu))
 	}
 	g.exec, g.graph, g.slots, g.scratch, g.size = 0, 0, nil, 0, 0
 	return errors.Join(errs...)
@@ -320,7 +327,7 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
 			params: make([]byte, e.ArgsSize), early: r.waits && d.edges() && d.leavesRoom(e, g)}
-		if err := r.binding.pack(e, n.params, d.mirrorAt, fault); err != nil {
+		if err := r.binding.Pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}
 		e.Wait(n.params, n.early)

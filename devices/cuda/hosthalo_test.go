@@ -14,8 +14,9 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// BenchmarkHostHalo measures what the host does for a sweep of a halo exchange, eight blocks on four GPUs, on a driver that does nothing, as
-// BenchmarkHostPath does for other tasks: alone, with tokens, and beside CPU workers, which the kernel may run on and which are too slow for it. Ten
+// BenchmarkHostHalo measures what the host does for a sweep of a halo exchange, eight blocks on
+// four GPUs, on a driver that does nothing, as BenchmarkHostPath does for other tasks: alone, with
+// tokens, and beside CPU workers, which the kernel may run on and which are too slow for it. Ten
 // sweeps are one wait.
 //
 //	NULL_KERNEL_NS=20000 GOMPSS_TEST_NULL=1 go test -run - -bench HostHalo ./devices/cuda

@@ -32,8 +32,9 @@ func processorTime() time.Duration {
 //
 //	GOMPSS_TEST_NULL=1 go test -run - -bench HostPath -cpuprofile cpu ./devices/cuda
 //
-// NULL_LAUNCH_NS, NULL_RECORD_NS, NULL_QUERY_NS, NULL_NODE_NS and NULL_KERNEL_NS make its calls, and its kernels, take time. With
-// GOMPSS_TEST_HOSTPATH=1 in place of GOMPSS_TEST_NULL it runs on the GPUs that are there.
+// NULL_LAUNCH_NS, NULL_RECORD_NS, NULL_QUERY_NS, NULL_NODE_NS and NULL_KERNEL_NS make its calls,
+// and its kernels, take time. With GOMPSS_TEST_HOSTPATH=1 in place of GOMPSS_TEST_NULL it runs on
+// the GPUs that are there.
 func BenchmarkHostPath(b *testing.B) {
 	if os.Getenv("GOMPSS_TEST_NULL") == "" && os.Getenv("GOMPSS_TEST_HOSTPATH") == "" {
 		b.Skip("GOMPSS_TEST_NULL is not set: the driver would take most of the time")

@@ -11,21 +11,24 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/launch"
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A launching is the operation of a launch, in one piece of memory, which is used again when its work has been enqueued.
+// A launching is the operation of a launch, in one piece of memory, which is used again when its
+// work has been enqueued.
 type launching struct {
 	operation
 	run    run
-	grids  [2]grid
-	pads   [4]pad
+	grids  [2]launch.Grid
+	pads   [4]launch.Scratchpad
 	params [16]uint64
 	next   *launching // in a list of those that nobody uses
 }
 
-// launchings are those of a device that nobody uses. Who launches and who enqueues are different threads: a sync.Pool would look for what one
-// of them has put with all processors, each time.
+// launchings are those of a device that nobody uses. Who launches and who enqueues are different
+// threads: a sync.Pool would look for what one of them has put with all processors, each time.
 type launchings struct {
 	mu   spin.Mutex
 	list *launching
@@ -97,7 +100,8 @@ func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
 	return o
 }
 
-// spent says that nobody needs op any more: its work has been enqueued, or will not be. Requires: enqueueing held, if it is a launch.
+// spent says that nobody needs op any more: its work has been enqueued, or will not be. Requires:
+// enqueueing held, if it is a launch.
 func (op *operation) spent() {
 	if o := op.part; o != nil {
 		d := op.event.device
@@ -153,9 +157,9 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 type run struct {
 	device  *Device
 	version *version
-	binding binding
-	grids   []grid
-	pads    []pad // room for those of the binding
+	binding launch.Binding
+	grids   []launch.Grid
+	pads    []launch.Scratchpad // room for those of the binding
 	scratch deps.Bytes
 	faults  bool
 	waits   bool     // of versions that can wait for what they are behind
@@ -168,16 +172,16 @@ func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
 	if k := l.Kernel; k.Program == nil {
 		return d.Prepare(k)
 	}
-	r.device, r.binding = d, binding{params: l.Kernel.Program.Params, args: l.Args.List}
-	if len(r.binding.params) != len(r.binding.args) {
-		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.args), len(r.binding.params))
+	r.device, r.binding = d, launch.Binding{Params: l.Kernel.Program.Params, Args: l.Args.List}
+	if len(r.binding.Params) != len(r.binding.Args) {
+		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.Args), len(r.binding.Params))
 	}
-	proved := p.proved.holds(&r.binding)
+	proved := p.proved.Holds(&r.binding)
 	v := &p.versions[versionOf(true, proved, r.waits)]
 	if err := d.load(p, v); err != nil {
 		return err
 	}
-	ok := fits32(v.source, &r.binding)
+	ok := launch.Fits32(v.source, &r.binding)
 	if ok {
 		if err := r.choose(v, cuda.GridLimit); err != nil {
 			return err
@@ -201,7 +205,7 @@ func (r *run) packAhead(room []uint64) error {
 		room = make([]uint64, (e.ArgsSize+7)/8)
 	}
 	r.packed = room
-	return r.binding.pack(e, bytesOfWords(room)[:e.ArgsSize], r.device.mirrorAt, 0)
+	return r.binding.Pack(e, bytesOfWords(room)[:e.ArgsSize], r.device.mirrorAt, 0)
 }
 
 // bytesOfWords returns the memory of words. Safe: a word is 8 bytes.
@@ -209,10 +213,11 @@ func bytesOfWords(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
-// scratchFits32 reports whether the lengths of all scratchpads are within the limit of 32-bit indices.
+// scratchFits32 reports whether the lengths of all scratchpads are within the limit of 32-bit
+// indices.
 func (r *run) scratchFits32() bool {
-	for i := range r.binding.scratch {
-		if r.binding.scratch[i].count > cuda.Limit {
+	for i := range r.binding.Scratch {
+		if r.binding.Scratch[i].Count > cuda.Limit {
 			return false
 		}
 	}
@@ -222,10 +227,10 @@ func (r *run) scratchFits32() bool {
 // choose decides the shapes of all launches of a version. limit bounds the threads of a grid.
 func (r *run) choose(v *version, limit int64) error {
 	r.version, r.faults = v, false
-	r.grids, r.binding.scratch = r.grids[:0], r.pads[:0]
+	r.grids, r.binding.Scratch = r.grids[:0], r.pads[:0]
 	for i := range v.source.Entries {
 		e := &v.source.Entries[i]
-		g, err := shapeOf(e.Launch, &r.binding, &v.entries[i].fit, limit)
+		g, err := launch.Shape(e.Launch, &r.binding, &v.entries[i].fit, limit)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
@@ -233,7 +238,7 @@ func (r *run) choose(v *version, limit int64) error {
 		r.faults = r.faults || e.Fault
 	}
 	var err error
-	r.scratch, err = r.binding.sizeScratch(v.program, r.grids)
+	r.scratch, err = r.binding.SizeScratch(v.program, r.grids)
 	return err
 }
 
@@ -254,17 +259,17 @@ func (r *run) start(op *operation) (failed error) {
 		if err != nil {
 			return err
 		}
-		r.binding.place(uint64(at))
+		r.binding.Place(uint64(at))
 		if own != 0 {
 			defer func() {
-				if freed := d.driver.do(cuMemFreeAsync, own, stream); failed == nil {
+				if freed := d.driver.Do(driver.CuMemFreeAsync, own, stream); failed == nil {
 					failed = freed
 				}
 			}()
 		}
 	}
 	for i := range r.version.entries {
-		if r.binding.idle(r.version.source.Entries[i].Launch) {
+		if r.binding.Idle(r.version.source.Entries[i].Launch) {
 			continue
 		}
 		if err := r.launch(i, stream, fault); err != nil {
@@ -275,7 +280,8 @@ func (r *run) start(op *operation) (failed error) {
 	return nil
 }
 
-// Words of the block of a launch: "extra" of cuLaunchKernel, the size of the parameters, the parameters.
+// Words of the block of a launch: "extra" of cuLaunchKernel, the size of the parameters, the
+// parameters.
 const (
 	extraWord = 0
 	sizeWord  = 5
@@ -286,24 +292,24 @@ const (
 func (r *run) launch(i int, stream uintptr, fault uint64) error {
 	const bufferPointer, bufferSize, end = 1, 2, 0
 	e, g := &r.version.source.Entries[i], r.grids[i]
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	params := bytesOfWords(r.packed)
 	if r.packed == nil {
-		params = b.bytes(paramWord)
+		params = b.Bytes(paramWord)
 		if int(e.ArgsSize) > len(params) {
 			params = make([]byte, e.ArgsSize)
 		}
-		if err := r.binding.pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
+		if err := r.binding.Pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
 			return err
 		}
 	}
-	b.words[sizeWord] = uint64(e.ArgsSize)
-	b.words[extraWord], b.words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))
-	b.words[extraWord+2], b.words[extraWord+3] = bufferSize, uint64(b.at(sizeWord))
-	b.words[extraWord+4] = end
-	err := r.device.driver.do(cuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
-		uintptr(g.Threads), 1, 1, 0, stream, 0, b.at(extraWord))
+	b.Words[sizeWord] = uint64(e.ArgsSize)
+	b.Words[extraWord], b.Words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))
+	b.Words[extraWord+2], b.Words[extraWord+3] = bufferSize, uint64(b.At(sizeWord))
+	b.Words[extraWord+4] = end
+	err := r.device.driver.Do(driver.CuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
+		uintptr(g.Threads), 1, 1, 0, stream, 0, b.At(extraWord))
 	runtime.KeepAlive(params)
 	return err
 }

@@ -11,19 +11,22 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// The link to the host is measured once, when the device is opened: linkTries copies of each of linkSizes, after one that does not count.
-// That is 30 MiB in all, 1.2 ms at 25 GB/s, beside allocating the memory.
+// The link to the host is measured once, when the device is opened: linkTries copies of each of
+// linkSizes, after one that does not count. That is 30 MiB in all, 1.2 ms at 25 GB/s, beside
+// allocating the memory.
 const linkTries = 5
 
 var linkSizes = [...]deps.Bytes{4 << 10, 1 << 20, 4 << 20}
 
-// Link returns the link to the host, as measured when the device was opened; its rate is 0 where the device had no memory left for that.
+// Link returns the link to the host, as measured when the device was opened; its rate is 0 where
+// the device had no memory left for that.
 func (d *Device) Link() devices.Link { return d.link }
 
-// measureLink measures the link. With pin=off it copies from memory that is not pinned, as the device does then. Requires: the context is
-// current.
+// measureLink measures the link. With pin=off it copies from memory that is not pinned, as the
+// device does then. Requires: the context is current.
 func (d *Device) measureLink() error {
 	n := linkSizes[len(linkSizes)-1]
 	host, freeHost, err := d.linkHost(n)
@@ -33,9 +36,10 @@ func (d *Device) measureLink() error {
 	return errors.Join(d.timeLink(host, n), freeHost())
 }
 
-// unlessFull returns err, unless it says that there is no memory: a device without it does not know its link.
+// unlessFull returns err, unless it says that there is no memory: a device without it does not know
+// its link.
 func unlessFull(err error) error {
-	if codeOf(err) == codeNoMemory {
+	if driver.CodeOf(err) == driver.CodeNoMemory {
 		return nil
 	}
 	return err
@@ -49,25 +53,25 @@ func (d *Device) linkHost(n deps.Bytes) (at uintptr, free func() error, err erro
 		at = uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 		return at, func() error { runtime.KeepAlive(memory); return nil }, nil
 	}
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuMemHostAlloc, b.at(0), uintptr(n), 0); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuMemHostAlloc, b.At(0), uintptr(n), 0); err != nil {
 		return 0, nil, err
 	}
-	at = uintptr(b.words[0])
-	return at, func() error { return d.driver.do(cuMemFreeHost, at) }, nil
+	at = uintptr(b.Words[0])
+	return at, func() error { return d.driver.Do(driver.CuMemFreeHost, at) }, nil
 }
 
 // timeLink copies from host, n bytes at the most, and sets the link.
 func (d *Device) timeLink(host uintptr, n deps.Bytes) (err error) {
-	b := newBlock()
-	defer b.free()
-	if err := d.driver.do(cuMemAllocAsync, b.at(0), uintptr(n), d.toDevice.cu); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := d.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), d.toDevice.cu); err != nil {
 		return unlessFull(err)
 	}
-	to := uintptr(b.words[0])
+	to := uintptr(b.Words[0])
 	defer func() {
-		err = errors.Join(err, d.driver.do(cuMemFreeAsync, to, d.toDevice.cu), d.driver.do(cuStreamSynchronize, d.toDevice.cu))
+		err = errors.Join(err, d.driver.Do(driver.CuMemFreeAsync, to, d.toDevice.cu), d.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu))
 	}()
 	var took [len(linkSizes)]time.Duration
 	for i, size := range linkSizes {
@@ -84,10 +88,10 @@ func (d *Device) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, e
 	var took [linkTries]time.Duration
 	for i := -1; i < linkTries; i++ {
 		began := monotonic()
-		if err := d.driver.do(cuMemcpyHtoDAsync, to, host, uintptr(size), d.toDevice.cu); err != nil {
+		if err := d.driver.Do(driver.CuMemcpyHtoDAsync, to, host, uintptr(size), d.toDevice.cu); err != nil {
 			return 0, err
 		}
-		if err := d.driver.do(cuStreamSynchronize, d.toDevice.cu); err != nil {
+		if err := d.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu); err != nil {
 			return 0, err
 		}
 		if i >= 0 {
@@ -98,10 +102,12 @@ func (d *Device) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, e
 	return took[linkTries/2], nil
 }
 
-// fitLink returns the link on which copies of these sizes, which increase, take so long: the median of the rates between any two sizes, and
-// the median of what each copy takes besides. The rate is 0 where larger copies do not take longer.
+// fitLink returns the link on which copies of these sizes, which increase, take so long: the median
+// of the rates between any two sizes, and the median of what each copy takes besides. The rate is 0
+// where larger copies do not take longer.
 //
-// Source: Theil, A rank-invariant method of linear and polynomial regression analysis, 1950, section 1.
+// Source: Theil, A rank-invariant method of linear and polynomial regression analysis, 1950,
+// section 1.
 func fitLink(sizes []deps.Bytes, took []time.Duration) devices.Link {
 	var slopes, rests []float64 // seconds a byte, seconds
 	for i := range sizes {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/stretchr/testify/require"
 )
 
-// TestLink_IsMeasuredAtOpen: a device knows the rate and the latency of its link, with pinned memory and without, and gives the memory
-// back that it measures with (issue 16, 19).
+// TestLink_IsMeasuredAtOpen: a device knows the rate and the latency of its link, with pinned
+// memory and without, and gives the memory back that it measures with (issue 16, 19).
 func TestLink_IsMeasuredAtOpen(t *testing.T) {
 	needFake(t)
 	fakeCall(t, "fakeSlow", 3000)
@@ -31,13 +32,14 @@ func TestLink_IsMeasuredAtOpen(t *testing.T) {
 	}
 }
 
-// TestLink_OfNoMemoryIsNotKnown: a device without memory to measure with is opened all the same, and any other failure is an error.
+// TestLink_OfNoMemoryIsNotKnown: a device without memory to measure with is opened all the same,
+// and any other failure is an error.
 func TestLink_OfNoMemoryIsNotKnown(t *testing.T) {
 	needFake(t)
 	defer fakeCall(t, "fakeRepair")
 	for _, function := range []string{"cuMemHostAlloc", "cuMemAllocAsync"} {
 		host := live(t, "host")
-		failNext(t, function, 1, codeNoMemory)
+		failNext(t, function, 1, driver.CodeNoMemory)
 		list, err := Open(1, devices.SpaceID{Device: 1}, Options{})
 		require.NoError(t, err)
 		require.False(t, devices.LinkOf(list[0]).Known())

@@ -16,7 +16,8 @@ import (
 
 const elem = 8 // bytes: the buffers hold int64
 
-// A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a deps.Domain.
+// A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a
+// deps.Domain.
 type rig struct {
 	failing sync.Mutex // guards poison of all jobs
 	t       testing.TB

@@ -208,7 +208,8 @@ func (s *suite) fullDevicesEvict(t *testing.T) {
 	require.ErrorIs(t, err, devices.ErrNoMemory)
 }
 
-// scratchIsZeroed has so many launches that memory for them is used again, with sizes that share it and sizes that do not, beside each other.
+// scratchIsZeroed has so many launches that memory for them is used again, with sizes that share it
+// and sizes that do not, beside each other.
 func (s *suite) scratchIsZeroed(t *testing.T) {
 	r := s.rig(t, shape{})
 	random := rand.New(rand.NewPCG(7, 8))
@@ -299,7 +300,8 @@ func (s *suite) aFaultFailsTheJobAlone(t *testing.T) {
 	require.NoError(t, again.err, "the device is as before")
 }
 
-// randomPrograms runs random jobs on random tiles and devices, in little memory, and compares with the sequential run.
+// randomPrograms runs random jobs on random tiles and devices, in little memory, and compares with
+// the sequential run.
 func (s *suite) randomPrograms(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed%d", seed), func(t *testing.T) {

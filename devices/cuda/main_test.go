@@ -14,21 +14,22 @@ import (
 
 	"github.com/ebitengine/purego"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"go.uber.org/goleak"
 )
 
-// ground is what the tests run on: the GPUs of the machine, or a libcuda of the tests' own (testdata/fake.cc), or
-// nothing, and then why.
+// ground is what the tests run on: the GPUs of the machine, or a libcuda of the tests' own
+// (testdata/fake.cc), or nothing, and then why.
 var ground struct {
 	real, fake bool
 	null       bool // a libcuda that does nothing, for benchmarks
 	why        string
-	lib        uintptr  // of the fake
-	nvrtc      *library // the real one, nil when there is none
+	lib        uintptr         // of the fake
+	nvrtc      *driver.Library // the real one, nil when there is none
 }
 
-// nullVariable makes the tests run on testdata/null.cc, for benchmarks of what the host does: built here, or the library that it
-// names.
+// nullVariable makes the tests run on testdata/null.cc, for benchmarks of what the host does: built
+// here, or the library that it names.
 const nullVariable = "GOMPSS_TEST_NULL"
 
 func TestMain(m *testing.M) {
@@ -64,13 +65,13 @@ func prepareGround() (cleanUp func()) {
 			}
 		}
 	}
-	if lib, err := openLibrary(nvrtcSearch, nvrtcFunctions); err == nil {
+	if lib, err := driver.OpenLibrary(driver.NVRTCSearch, driver.NVRTCFunctions); err == nil {
 		ground.nvrtc = lib
 	}
-	lib, err := openLibrary(driverSearch, driverFunctions)
+	lib, err := driver.OpenLibrary(driver.DriverSearch, driver.Functions)
 	if err == nil {
-		var drv *driver
-		if drv, err = startDriver(lib); err == nil && drv.count > 0 {
+		var drv *driver.Driver
+		if drv, err = driver.Start(lib); err == nil && drv.Count > 0 {
 			ground.real = true
 			return func() {}
 		}
@@ -113,7 +114,8 @@ func buildFake(source string) (dir string, err error) {
 	return dir, useLibrary(so)
 }
 
-// useNull makes a library the one that is found, with a cache of its own: what it compiles is no code.
+// useNull makes a library the one that is found, with a cache of its own: what it compiles is no
+// code.
 func useNull(so string) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "nullcuda"); err != nil {
 		return "", err
@@ -126,8 +128,8 @@ func useNull(so string) (dir string, err error) {
 
 // useLibrary makes a library the libcuda and the libnvrtc that are found.
 func useLibrary(so string) (err error) {
-	for _, name := range []string{driverSearch.env, nvrtcSearch.env} {
-		if name == nvrtcSearch.env && os.Getenv("GOMPSS_TEST_KEEP_NVRTC") != "" {
+	for _, name := range []string{driver.DriverSearch.Env, driver.NVRTCSearch.Env} {
+		if name == driver.NVRTCSearch.Env && os.Getenv("GOMPSS_TEST_KEEP_NVRTC") != "" {
 			continue // a test without a compiler
 		}
 		if err := os.Setenv(name, so); err != nil {
@@ -166,14 +168,14 @@ func fakeCall(t testing.TB, name string, args ...uintptr) int {
 
 // failNext makes the n-th call of a function from now on fail.
 func failNext(t testing.TB, function string, n, code int) {
-	name := cString(function)
+	name := driver.CString(function)
 	fakeCall(t, "fakeFail", uintptr(unsafe.Pointer(name)), uintptr(n), uintptr(code))
 	runtime.KeepAlive(name)
 	t.Cleanup(func() { fakeCall(t, "fakeRepair") })
 }
 
 func live(t testing.TB, what string) int {
-	name := cString(what)
+	name := driver.CString(what)
 	defer runtime.KeepAlive(name)
 	return fakeCall(t, "fakeLive", uintptr(unsafe.Pointer(name)))
 }
@@ -188,7 +190,8 @@ func noneLive(t testing.TB) {
 	}
 }
 
-// SlowPins has a fake driver take so long for registering memory, until the end of the test; false where the driver is none.
+// SlowPins has a fake driver take so long for registering memory, until the end of the test; false
+// where the driver is none.
 func SlowPins(t testing.TB, microseconds uintptr) bool {
 	if !ground.fake {
 		return false
@@ -198,16 +201,17 @@ func SlowPins(t testing.TB, microseconds uintptr) bool {
 	return true
 }
 
-// Ground says what external tests of this package run on: how many GPUs, and whether they are real; 0 and why not.
+// Ground says what external tests of this package run on: how many GPUs, and whether they are real;
+// 0 and why not.
 func Ground() (gpus int, real bool, why string) {
 	if ground.why != "" {
 		return 0, false, ground.why
 	}
-	drv, err := theDriver()
+	drv, err := driver.Open()
 	if err != nil {
 		return 0, false, err.Error()
 	}
-	return drv.count, ground.real, ""
+	return drv.Count, ground.real, ""
 }
 
 // newRun decides about a launch that is not enqueued.

@@ -12,10 +12,11 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A mirror is the address range of one buffer on one GPU. Physical memory is created, mapped and unmapped in granules,
-// since what was mapped at once can only be unmapped at once.
+// A mirror is the address range of one buffer on one GPU. Physical memory is created, mapped and
+// unmapped in granules, since what was mapped at once can only be unmapped at once.
 type mirror struct {
 	buffer  devices.Buffer
 	base    uintptr
@@ -43,8 +44,8 @@ func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
 	return nil, fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer)
 }
 
-// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that goes on after it has returned, and copies of
-// the buffer's memory wait for it.
+// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that goes
+// on after it has returned, and copies of the buffer's memory wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
 	if err := d.alive(); err != nil {
 		return err
@@ -58,12 +59,12 @@ func (d *Device) Reserve(b devices.Buffer) error {
 	d.enter()
 	defer d.leave()
 	if m.size > 0 {
-		w := newBlock()
-		defer w.free()
-		if err := d.driver.do(cuMemAddressReserve, w.at(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
+		w := driver.NewBlock()
+		defer w.Free()
+		if err := d.driver.Do(driver.CuMemAddressReserve, w.At(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
 			return d.fail(fmt.Sprintf("reserve %v", m.size), err)
 		}
-		m.base = uintptr(w.words[0])
+		m.base = uintptr(w.Words[0])
 	}
 	d.platform.pins.pin(d, b)
 	d.mirrors.mu.Lock()
@@ -76,10 +77,11 @@ func (d *Device) freeRange(m *mirror) error {
 	if m.size == 0 {
 		return nil
 	}
-	return d.driver.do(cuMemAddressFree, m.base, uintptr(m.size))
+	return d.driver.Do(driver.CuMemAddressFree, m.base, uintptr(m.size))
 }
 
-// span returns the granules of [lo, hi), which must be whole granules or reach to the end of the buffer.
+// span returns the granules of [lo, hi), which must be whole granules or reach to the end of the
+// buffer.
 func (m *mirror) span(lo, hi deps.Bytes) (first, last int, err error) {
 	if lo%m.granule != 0 || hi%m.granule != 0 && hi != m.buffer.Size || lo < 0 || hi <= lo || hi > m.buffer.Size {
 		return 0, 0, fmt.Errorf("bytes [%d,%d) of buffer %d: not whole granules of %v", lo, hi, m.buffer.ID, m.granule)
@@ -141,9 +143,10 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	return nil
 }
 
-// grantAtOnce lets d touch fresh granules of m, and with the same call those who have been let touch others of d: they will most likely want these
-// too, and would wait for that with a copy, on the thread that enqueues for them. Where that fails they wait: share asks again, and
-// its error is told. Requires: m.mu held.
+// grantAtOnce lets d touch fresh granules of m, and with the same call those who have been let
+// touch others of d: they will most likely want these too, and would wait for that with a copy, on
+// the thread that enqueues for them. Where that fails they wait: share asks again, and its error is
+// told. Requires: m.mu held.
 func (d *Device) grantAtOnce(m *mirror, first, last int) error {
 	own, all := uint64(1)<<d.index, d.sharers.Load()
 	for _, p := range d.platform.devices {
@@ -157,25 +160,26 @@ func (d *Device) grantAtOnce(m *mirror, first, last int) error {
 	return d.grant(m, first, last, own)
 }
 
-// fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed block.
-func fillAllocation(b *block, d *Device) {
+// fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed
+// block.
+func fillAllocation(b *driver.Block, d *Device) {
 	const pinned, onDevice = 1, 1
-	b.words[0] = pinned                                         // type; no handle type
-	b.words[1] = onDevice | uint64(d.ordinal)<<32               // location
-	b.words[2], b.words[3], b.words[4], b.words[5] = 0, 0, 0, 0 // security, flags
+	b.Words[0] = pinned                                         // type; no handle type
+	b.Words[1] = onDevice | uint64(d.ordinal)<<32               // location
+	b.Words[2], b.Words[3], b.Words[4], b.Words[5] = 0, 0, 0, 0 // security, flags
 }
 
 // mapGranule creates and maps the memory of granule i. Requires: m.mu held, nothing mapped there.
 func (d *Device) mapGranule(m *mirror, i int) error {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	fillAllocation(b, d)
-	if err := d.driver.do(cuMemCreate, b.at(20), uintptr(m.granule), b.at(0), 0); err != nil {
+	if err := d.driver.Do(driver.CuMemCreate, b.At(20), uintptr(m.granule), b.At(0), 0); err != nil {
 		return err
 	}
-	memory := b.words[20]
-	if err := d.driver.do(cuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
-		return errors.Join(err, d.driver.do(cuMemRelease, uintptr(memory)))
+	memory := b.Words[20]
+	if err := d.driver.Do(driver.CuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
+		return errors.Join(err, d.driver.Do(driver.CuMemRelease, uintptr(memory)))
 	}
 	m.memory[i], m.access[i] = memory, 0
 	d.mirrors.backed.Add(int64(m.granule))
@@ -185,8 +189,8 @@ func (d *Device) mapGranule(m *mirror, i int) error {
 // at returns the address of granule i.
 func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
 
-// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of d, all of which are mapped. Requires: m.mu
-// held.
+// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of d,
+// all of which are mapped. Requires: m.mu held.
 func (d *Device) grant(m *mirror, first, last int, to uint64) error {
 	for i := first; i < last; {
 		lacking := to &^ m.access[i]
@@ -211,9 +215,9 @@ func (d *Device) grant(m *mirror, first, last int, to uint64) error {
 // setAccess lets the devices of a set touch size bytes from address on, which are mapped.
 func (d *Device) setAccess(address uintptr, size deps.Bytes, to uint64) error {
 	const onDevice, readWrite, word = 1, 3, 4 // a CUmemAccessDesc is three words: where, which device, and how
-	b := newBlock()
-	defer b.free()
-	list := b.bytes(0)
+	b := driver.NewBlock()
+	defer b.Free()
+	list := b.Bytes(0)
 	most := len(list) / (3 * word)
 	for to != 0 {
 		n := 0
@@ -224,14 +228,15 @@ func (d *Device) setAccess(address uintptr, size deps.Bytes, to uint64) error {
 				binary.NativeEndian.PutUint32(list[(3*n+k)*word:], v)
 			}
 		}
-		if err := d.driver.do(cuMemSetAccess, address, uintptr(size), b.at(0), uintptr(n)); err != nil {
+		if err := d.driver.Do(driver.CuMemSetAccess, address, uintptr(size), b.At(0), uintptr(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Unmap takes the memory of [lo, hi) away and gives it back to the GPU. It does not wait for other work.
+// Unmap takes the memory of [lo, hi) away and gives it back to the GPU. It does not wait for other
+// work.
 func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	what := fmt.Sprintf("unmap %v", hi-lo)
 	m, err := d.mirrors.get(b)
@@ -265,8 +270,8 @@ func (d *Device) unmapGranules(m *mirror, first, last int) error {
 		if m.memory[i] == 0 {
 			continue
 		}
-		errs = append(errs, d.driver.do(cuMemUnmap, m.at(i), uintptr(m.granule)),
-			d.driver.do(cuMemRelease, uintptr(m.memory[i])))
+		errs = append(errs, d.driver.Do(driver.CuMemUnmap, m.at(i), uintptr(m.granule)),
+			d.driver.Do(driver.CuMemRelease, uintptr(m.memory[i])))
 		m.memory[i], m.access[i] = 0, 0
 		d.mirrors.backed.Add(-int64(m.granule))
 	}

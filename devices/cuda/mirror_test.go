@@ -12,9 +12,10 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// TestWhoHasTouchedMayTouchWhatIsNew: the first copy from a GPU to another waits for its memory to be let be touched; what is mapped there from
-// then on may be touched with the call that maps it, and copies of it wait for nothing. By a trace of Cholesky on four H200 copies that waited
-// for that took 130 us, others 17.
+// TestWhoHasTouchedMayTouchWhatIsNew: the first copy from a GPU to another waits for its memory to
+// be let be touched; what is mapped there from then on may be touched with the call that maps it,
+// and copies of it wait for nothing. By a trace of Cholesky on four H200 copies that waited for
+// that took 130 us, others 17.
 func TestWhoHasTouchedMayTouchWhatIsNew(t *testing.T) {
 	s := newSubject(t, Options{})
 	from, to := s.d, s.list[1]

@@ -15,9 +15,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/launch"
 )
 
-// A native is a kernel in CUDA C++ or as a cubin that the user has written, as this device has loaded it.
+// A native is a kernel in CUDA C++ or as a cubin that the user has written, as this device has
+// loaded it.
 type native struct {
 	of     *devices.Native
 	once   sync.Once
@@ -85,13 +88,14 @@ func (d *Device) prepareNative(l *devices.Launch, n *native) (*nativeRun, error)
 	if r.teams, r.team, err = shape.Teams(); err != nil {
 		return nil, err
 	}
-	if threads := r.team[0] * r.team[1] * r.team[2]; threads > int64(n.entry.fit.maxThreads) {
-		return nil, fmt.Errorf("teams of %v threads: the function allows %d", r.team, n.entry.fit.maxThreads)
+	if threads := r.team[0] * r.team[1] * r.team[2]; threads > int64(n.entry.fit.MaxThreads) {
+		return nil, fmt.Errorf("teams of %v threads: the function allows %d", r.team, n.entry.fit.MaxThreads)
 	}
 	return r, nil
 }
 
-// allowShared lets the function have dynamic shared memory beyond what every function may. Requires: the context is current.
+// allowShared lets the function have dynamic shared memory beyond what every function may.
+// Requires: the context is current.
 func (r *nativeRun) allowShared() error {
 	const usual, maxDynamicShared = 48 << 10, 8
 	n := r.native
@@ -100,7 +104,7 @@ func (r *nativeRun) allowShared() error {
 	if r.shared <= max(usual, n.shared) {
 		return nil
 	}
-	if err := r.device.driver.do(cuFuncSetAttribute, n.entry.function, maxDynamicShared, uintptr(r.shared)); err != nil {
+	if err := r.device.driver.Do(driver.CuFuncSetAttribute, n.entry.function, maxDynamicShared, uintptr(r.shared)); err != nil {
 		return fmt.Errorf("shared memory of %v: %w", r.shared, err)
 	}
 	n.shared = r.shared
@@ -116,14 +120,14 @@ func (r *nativeRun) start(op *operation) error {
 	if err != nil {
 		return err
 	}
-	b := newBlock()
-	defer b.free()
-	b.words[sizeWord] = uint64(len(params))
-	b.words[extraWord], b.words[extraWord+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(params))))
-	b.words[extraWord+2], b.words[extraWord+3], b.words[extraWord+4] = 2, uint64(b.at(sizeWord)), 0
+	b := driver.NewBlock()
+	defer b.Free()
+	b.Words[sizeWord] = uint64(len(params))
+	b.Words[extraWord], b.Words[extraWord+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(params))))
+	b.Words[extraWord+2], b.Words[extraWord+3], b.Words[extraWord+4] = 2, uint64(b.At(sizeWord)), 0
 	n := func(x int64) uintptr { return uintptr(x) }
-	err = r.device.driver.do(cuLaunchKernel, r.native.entry.function, n(r.teams[0]), n(r.teams[1]), n(r.teams[2]),
-		n(r.team[0]), n(r.team[1]), n(r.team[2]), uintptr(r.shared), op.stream.cu, 0, b.at(extraWord))
+	err = r.device.driver.Do(driver.CuLaunchKernel, r.native.entry.function, n(r.teams[0]), n(r.teams[1]), n(r.teams[2]),
+		n(r.team[0]), n(r.team[1]), n(r.team[2]), uintptr(r.shared), op.stream.cu, 0, b.At(extraWord))
 	runtime.KeepAlive(params)
 	if err != nil {
 		return fmt.Errorf("grid of %v teams of %v threads, %v shared: %w", r.teams, r.team, r.shared, err)
@@ -141,12 +145,12 @@ func (r *nativeRun) pack() ([]byte, error) {
 		if t.Kind == ir.Slice || t.Kind == ir.Pointer {
 			size, align = 8, 8
 		}
-		at := int(alignUp(deps.Bytes(len(out)), max(align, 1)))
+		at := int(launch.AlignUp(deps.Bytes(len(out)), max(align, 1)))
 		out = append(out, make([]byte, at-len(out)+int(size))...)
 		to := out[at : at+int(size)]
 		switch {
 		case t.Kind == ir.Slice || t.Kind == ir.Pointer:
-			address, err := addressOf(a, r.device.mirrorAt)
+			address, err := launch.AddressOf(a, r.device.mirrorAt)
 			if err != nil {
 				return nil, err
 			}

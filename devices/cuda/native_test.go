@@ -45,7 +45,8 @@ func axpyShape(a *devices.Args) devices.NDRange {
 	return devices.NDRange{Items: [3]int64{int64(devices.ScalarArg[int](a, 4))}, Team: [3]int64{128}}
 }
 
-// A kernel in CUDA C++ runs as a variant of a task, and what is wrong with it is said at submission.
+// A kernel in CUDA C++ runs as a variant of a task, and what is wrong with it is said at
+// submission.
 func TestNativeKernelsRunAsTasks(t *testing.T) {
 	gpus(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

@@ -23,8 +23,9 @@ import (
 //go:embed testdata/injection.cc
 var injection []byte
 
-// A tool's library that is named as Nsight Systems names its own is initialised and gets a range for every launch, on the thread that
-// launches. The handshake is the process's, so this is one of its own.
+// A tool's library that is named as Nsight Systems names its own is initialised and gets a range
+// for every launch, on the thread that launches. The handshake is the process's, so this is one of
+// its own.
 func TestRangesOfATool(t *testing.T) {
 	if os.Getenv("NVTX_INJECTION64_PATH") == "" {
 		gpus(t)

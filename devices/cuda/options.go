@@ -11,6 +11,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 // What a device has when nothing is said.
@@ -22,8 +23,8 @@ const (
 
 // Options are those of all GPUs opened together. The zero value works.
 //
-// In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off, pin=on|off, early=on|off,
-// attend=crowds|always|never, cache=/path, cachelimit=256MiB.
+// In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off,
+// pin=on|off, early=on|off, attend=crowds|always|never, cache=/path, cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
@@ -64,7 +65,7 @@ func (o *Options) fill() error {
 }
 
 // cache returns where compiled kernels are kept, nil for nowhere.
-func (o *Options) cache() *cache {
+func (o *Options) cache() *driver.Cache {
 	dir := o.CacheDir
 	if dir == "off" {
 		return nil
@@ -76,7 +77,7 @@ func (o *Options) cache() *cache {
 		}
 		dir = filepath.Join(base, "gompss", "cuda")
 	}
-	return &cache{dir: dir, limit: o.CacheLimit}
+	return &driver.Cache{Dir: dir, Limit: o.CacheLimit}
 }
 
 // setters are the parameters of a device specification.

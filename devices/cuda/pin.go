@@ -11,20 +11,23 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// pinSize is the least size of a buffer that is pinned: below it, a copy by way of the driver's own pinned memory
-// costs less than pinning does.
+// pinSize is the least size of a buffer that is pinned: below it, a copy by way of the driver's own
+// pinned memory costs less than pinning does.
 const pinSize deps.Bytes = 64 << 10
 
 // pins is the host memory that is registered with the driver, for all GPUs at once.
 //
-// To register takes long, so a goroutine does it beside all else, one buffer after the other, first those that copies wait for: two at once
-// take as long as one after the other. Only who needs the memory of a buffer registered waits for that: its copies from and to the host, which are enqueued when it is
-// over, and who releases it. The goroutine ends when there is nothing to register; the GPUs that close wait for it.
+// To register takes long, so a goroutine does it beside all else, one buffer after the other, first
+// those that copies wait for: two at once take as long as one after the other. Only who needs the
+// memory of a buffer registered waits for that: its copies from and to the host, which are enqueued
+// when it is over, and who releases it. The goroutine ends when there is nothing to register; the
+// GPUs that close wait for it.
 //
-// Cost, a GiB: 0.1 s (4 H200, 64 processors), 0.4 where nobody has touched the memory; where populate does that first it is 0.15, by the sum of
-// what the two take. To unregister takes 26 ms.
+// Cost, a GiB: 0.1 s (4 H200, 64 processors), 0.4 where nobody has touched the memory; where
+// populate does that first it is 0.15, by the sum of what the two take. To unregister takes 26 ms.
 type pins struct {
 	platform *platform
 
@@ -63,8 +66,9 @@ func (p *pins) start(of *platform) {
 	p.changed.L = &p.mu
 }
 
-// pin has a buffer registered, in a while, unless it is small or empty. Calls are counted: each needs its unpin by the same device. A
-// buffer that cannot be registered, or has a neighbour in its pages that is, will be copied by way of the driver's own memory.
+// pin has a buffer registered, in a while, unless it is small or empty. Calls are counted: each
+// needs its unpin by the same device. A buffer that cannot be registered, or has a neighbour in its
+// pages that is, will be copied by way of the driver's own memory.
 func (p *pins) pin(d *Device, b devices.Buffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +86,9 @@ func (p *pins) pin(d *Device, b devices.Buffer) {
 	}
 }
 
-// blocked reports whether memory that the collector has freed was where e is, and is registered still: its buffer is being dropped. The driver
-// would take pages for those of e that the system has taken back since. Requires: mu held.
+// blocked reports whether memory that the collector has freed was where e is, and is registered
+// still: its buffer is being dropped. The driver would take pages for those of e that the system
+// has taken back since. Requires: mu held.
 func (p *pins) blocked(e *pinned) bool {
 	page := uintptr(os.Getpagesize())
 	lo, hi := e.buffer.Host.Address()&^(page-1), e.buffer.Host.Address()+uintptr(e.buffer.Size)
@@ -174,18 +179,18 @@ func (d *Device) register(b devices.Buffer) error {
 	d.enter()
 	defer d.leave()
 	const portable = 1
-	return d.driver.do(cuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
+	return d.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
-// settle notes what registering e in the context of d has come to, and tells those who wait. When that GPU has come to its end, another one
-// that has a mirror gets its turn.
+// settle notes what registering e in the context of d has come to, and tells those who wait. When
+// that GPU has come to its end, another one that has a mirror gets its turn.
 func (p *pins) settle(e *pinned, d *Device, err error) {
 	state := registered
 	switch {
 	case !e.wanted:
 		state = pageable
 	case err == nil:
-	case codeOf(err) == codeAlreadyRegistered || refused(err):
+	case driver.CodeOf(err) == driver.CodeAlreadyRegistered || refused(err):
 		state, err = pageable, nil
 	default:
 		state, err = unregistered, d.fail("pin", err)
@@ -208,10 +213,10 @@ func (p *pins) settle(e *pinned, d *Device, err error) {
 	over.happen(err)
 }
 
-// refused reports whether memory cannot be registered because of what it is: it may be read-only, mapped from a file
-// or of another device; or the system allows no more locked pages.
+// refused reports whether memory cannot be registered because of what it is: it may be read-only,
+// mapped from a file or of another device; or the system allows no more locked pages.
 func refused(err error) bool {
-	switch codeOf(err) {
+	switch driver.CodeOf(err) {
 	case 1, 2, 801, 999: // invalid value, out of memory, not supported, unknown
 		return true
 	}
@@ -226,8 +231,9 @@ func (p *pins) has(b deps.BufferID) bool {
 	return e != nil && e.state == registered
 }
 
-// ask is has for a copy of the memory of a buffer. Where that is not known yet it returns the end of registering, behind which has tells; the
-// copy fails with what that fails with. Where registering has failed and a copy has been told, it is tried again.
+// ask is has for a copy of the memory of a buffer. Where that is not known yet it returns the end
+// of registering, behind which has tells; the copy fails with what that fails with. Where
+// registering has failed and a copy has been told, it is tried again.
 func (p *pins) ask(b deps.BufferID) (has bool, over *event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,8 +253,9 @@ func (p *pins) ask(b deps.BufferID) (has bool, over *event) {
 	return false, e.over
 }
 
-// unpin takes back one pin. The last one waits until the buffer is registered, if that has begun, and has the driver forget it.
-// Requires: the context of d is current, no copy of the buffer's memory is in flight.
+// unpin takes back one pin. The last one waits until the buffer is registered, if that has begun,
+// and has the driver forget it. Requires: the context of d is current, no copy of the buffer's
+// memory is in flight.
 //
 // Errors: also what registering failed with, if no copy was told.
 func (p *pins) unpin(d *Device, b devices.Buffer) error {
@@ -256,19 +263,20 @@ func (p *pins) unpin(d *Device, b devices.Buffer) error {
 	if last == nil {
 		return err
 	}
-	err = p.platform.driver.do(cuMemHostUnregister, b.Host.Address())
+	err = p.platform.driver.Do(driver.CuMemHostUnregister, b.Host.Address())
 	p.mu.Lock()
 	delete(p.of, b.ID)
 	p.wake()
 	p.changed.Broadcast()
 	p.mu.Unlock()
-	if codeOf(err) == codeNotRegistered {
+	if driver.CodeOf(err) == driver.CodeNotRegistered {
 		return nil // the GPU in whose context it was registered is closed already, and the registration went with it
 	}
 	return err
 }
 
-// leave takes d from the users of a buffer, and returns the buffer if nobody is left and it has to be unregistered: nobody else does.
+// leave takes d from the users of a buffer, and returns the buffer if nobody is left and it has to
+// be unregistered: nobody else does.
 func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,8 +301,8 @@ func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 	return nil, e.err
 }
 
-// rest waits until nothing is registered in the context of d, nor anything that d has a mirror of. When there is nothing more to register
-// at all, it waits for the end of the goroutine.
+// rest waits until nothing is registered in the context of d, nor anything that d has a mirror of.
+// When there is nothing more to register at all, it waits for the end of the goroutine.
 func (p *pins) rest(d *Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -303,7 +311,8 @@ func (p *pins) rest(d *Device) {
 	}
 }
 
-// waitsFor reports whether a buffer that d has a mirror of is to be registered, or is just now. Requires: mu held.
+// waitsFor reports whether a buffer that d has a mirror of is to be registered, or is just now.
+// Requires: mu held.
 func (p *pins) waitsFor(d *Device) bool {
 	for _, e := range p.of {
 		if (e.state == awaiting && !p.blocked(e) || e.state == registering) && slices.Contains(e.users, d) {

@@ -76,8 +76,9 @@ func (s *subject) underWay(before, n int) {
 	}
 }
 
-// TestRegisteringHoldsUpNobodyElse has a buffer that is registered without end: copies of other buffers go on, and so do kernels on this
-// one and copies of it between GPUs; those of its memory wait, on both GPUs, and it is registered once.
+// TestRegisteringHoldsUpNobodyElse has a buffer that is registered without end: copies of other
+// buffers go on, and so do kernels on this one and copies of it between GPUs; those of its memory
+// wait, on both GPUs, and it is registered once.
 func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()
@@ -113,8 +114,8 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s.close()
 }
 
-// TestWhatCopiesWaitForIsRegisteredFirst has a buffer that is registered without end, one that nobody copies behind it, and one behind that
-// which is to be copied.
+// TestWhatCopiesWaitForIsRegisteredFirst has a buffer that is registered without end, one that
+// nobody copies behind it, and one behind that which is to be copied.
 func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()
@@ -143,8 +144,9 @@ func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 	s.close()
 }
 
-// TestWhatHasWaitedIsCopiedAsPinnedMemory: a copy that waited for registering goes to its stream while the kernel before it still runs, as those do
-// that find their memory registered; one of memory that was refused does when that is over.
+// TestWhatHasWaitedIsCopiedAsPinnedMemory: a copy that waited for registering goes to its stream
+// while the kernel before it still runs, as those do that find their memory registered; one of
+// memory that was refused does when that is over.
 func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 	const enqueue = "cuMemcpyHtoDAsync_v2"
 	for _, refuse := range []bool{false, true} {
@@ -181,7 +183,8 @@ func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 	}
 }
 
-// TestReleaseWhileRegisteringIsUnderWay: the last to release waits and has the driver forget it; another does not wait.
+// TestReleaseWhileRegisteringIsUnderWay: the last to release waits and has the driver forget it;
+// another does not wait.
 func TestReleaseWhileRegisteringIsUnderWay(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()
@@ -244,8 +247,8 @@ func TestCloseWhileRegisteringIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestRegisteringMayFail: who waits for it fails with its error, on both GPUs, else who comes first, else who releases the buffer; then it is
-// tried again.
+// TestRegisteringMayFail: who waits for it fails with its error, on both GPUs, else who comes
+// first, else who releases the buffer; then it is tried again.
 func TestRegisteringMayFail(t *testing.T) {
 	right := func(t *testing.T, err error) {
 		t.Helper()
@@ -315,7 +318,8 @@ func TestRegisteringMayFail(t *testing.T) {
 	})
 }
 
-// TestRegisteringOutlivesItsDevice: the GPU in whose context memory is being registered comes to its end by that, and the other registers it.
+// TestRegisteringOutlivesItsDevice: the GPU in whose context memory is being registered comes to
+// its end by that, and the other registers it.
 func TestRegisteringOutlivesItsDevice(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()
@@ -336,7 +340,8 @@ func TestRegisteringOutlivesItsDevice(t *testing.T) {
 	s.close()
 }
 
-// TestManyPinAndRelease has both GPUs reserve, copy and release the same buffers again and again, in any order.
+// TestManyPinAndRelease has both GPUs reserve, copy and release the same buffers again and again,
+// in any order.
 func TestManyPinAndRelease(t *testing.T) {
 	s := newSubject(t, Options{})
 	fakeCall(t, "fakeSlowPins", 200)
@@ -399,8 +404,8 @@ func resident(t *testing.T, pages []byte) (given []byte, n int) {
 	return given, n
 }
 
-// TestPopulateGivesWholePages populates memory of which some was written, and that begins and ends within pages: all its whole pages are
-// there, none beside them, and it holds what it held.
+// TestPopulateGivesWholePages populates memory of which some was written, and that begins and ends
+// within pages: all its whole pages are there, none beside them, and it holds what it held.
 func TestPopulateGivesWholePages(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	page := unix.Getpagesize()
@@ -463,8 +468,8 @@ func TestPopulateBesideWriters(t *testing.T) {
 	}
 }
 
-// TestMemoryThatNobodyMayWriteIsPinnedOrNot registers memory that can only be read, where the driver takes it and where it refuses it: the copy
-// brings what it holds.
+// TestMemoryThatNobodyMayWriteIsPinnedOrNot registers memory that can only be read, where the
+// driver takes it and where it refuses it: the copy brings what it holds.
 func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for _, refuse := range []bool{false, true} {
@@ -491,8 +496,9 @@ func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 	}
 }
 
-// TestPins_MemoryThatWasFreed: what lies where memory was that the collector has freed, and that is still registered, is neither registered nor
-// copied before the driver has forgotten that: the system may have given its pages to others (issue 16, 18).
+// TestPins_MemoryThatWasFreed: what lies where memory was that the collector has freed, and that is
+// still registered, is neither registered nor copied before the driver has forgotten that: the
+// system may have given its pages to others (issue 16, 18).
 func TestPins_MemoryThatWasFreed(t *testing.T) {
 	for _, n := range []int{20000, 1000} { // registered, and too small for it
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -2,17 +2,18 @@ package cuda
 
 import "github.com/gompss/gompss/deps"
 
-// A piece is a part of a copy that one call of the driver makes: height rows of width bytes, pitch bytes apart, the
-// first at offset. A single row has no pitch.
+// A piece is a part of a copy that one call of the driver makes: height rows of width bytes, pitch
+// bytes apart, the first at offset. A single row has no pitch.
 type piece struct {
 	offset, width, height, pitch deps.Bytes
 }
 
-// eachPiece calls f with the pieces of a region, which cover its elements exactly and each once, until one fails.
+// eachPiece calls f with the pieces of a region, which cover its elements exactly and each once,
+// until one fails.
 //
-// The innermost two dimensions are one piece, so that a tile is one 2-D copy; elements that are not neighbours are
-// rows of one element. maxPitch is the greatest pitch of the driver's 2-D copies: beyond it every row is a piece.
-// Cost: O(pieces), no allocation.
+// The innermost two dimensions are one piece, so that a tile is one 2-D copy; elements that are not
+// neighbours are rows of one element. maxPitch is the greatest pitch of the driver's 2-D copies:
+// beyond it every row is a piece. Cost: O(pieces), no allocation.
 func eachPiece(r deps.Region, elem, maxPitch deps.Bytes, f func(piece) error) error {
 	if r.Empty() {
 		return nil

@@ -7,48 +7,67 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/nvtx"
 )
 
 // Kind is the kind of NVIDIA GPUs.
 const Kind devices.Kind = "cuda"
 
-func init() { devices.Register(Kind, openConfig) }
+func init() { devices.RegisterAutomatic(Kind, openConfig) }
 
-// A platform is the GPUs that were opened together: they may reach each other and share the pinned host memory.
+// A platform is the GPUs that were opened together: they may reach each other and share the pinned
+// host memory.
 type platform struct {
-	driver  *driver
+	driver  *driver.Driver
 	options Options
 	devices []*Device
 	first   devices.SpaceID
 	pins    pins
-	cache   *cache
-	nvtx    *nvtx // nil when no tool wants ranges
+	cache   *driver.Cache
+	nvtx    *nvtx.Tool // nil when no tool wants ranges
 }
 
-// Open opens n GPUs, the first ones, with address spaces from first on; all that there are when n is 0.
+// Open opens n GPUs, the first ones, with address spaces from first on; all that there are when n
+// is 0.
 //
-// Errors: *LibraryError when there is no driver or it is too old; how many GPUs there are when they are too few.
-func Open(n int, first devices.SpaceID, o Options) (_ []*Device, err error) {
+// Errors: *LibraryError when there is no driver or it is too old; how many GPUs there are when they
+// are too few.
+func Open(n int, first devices.SpaceID, o Options) ([]*Device, error) { return open(n, first, o, nil) }
+
+// open is Open. Where absent is not nil, n is the most, a GPU that does not open is left out and
+// told to absent, and a machine without any is a *devices.MissingError.
+func open(n int, first devices.SpaceID, o Options, absent func(device string, why error)) (_ []*Device, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	drv, err := theDriver()
+	drv, err := driver.Open()
 	if err != nil {
-		return nil, err
+		return nil, &devices.MissingError{Err: err}
+	}
+	if absent != nil {
+		if drv.Count == 0 {
+			return nil, &devices.MissingError{Err: fmt.Errorf("cuda: the driver (%s, CUDA %s) sees no GPU", drv.Path, driver.Release(drv.Version))}
+		}
+		n = min(n, drv.Count)
 	}
 	if n == 0 {
-		n = max(drv.count, 1)
+		n = max(drv.Count, 1)
 	}
-	if n < 0 || n > drv.count {
-		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.path, release(drv.version), drv.count)
+	if n < 0 || n > drv.Count {
+		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.Path, driver.Release(drv.Version), drv.Count)
 	}
 	p := &platform{driver: drv, options: o, first: first, cache: o.cache()}
 	p.pins.start(p)
-	if p.nvtx, err = theNvtx(); err != nil {
+	if p.nvtx, err = nvtx.Open(); err != nil {
 		return nil, err
 	}
 	for i := range n {
-		d, err := openDevice(p, i, devices.SpaceID{Node: first.Node, Device: first.Device + uint16(i)})
+		d, err := openDevice(p, i, len(p.devices), devices.SpaceID{Node: first.Node, Device: first.Device + uint16(len(p.devices))})
+		if err != nil && absent != nil {
+			absent(fmt.Sprintf("%s:%d", Kind, i), err)
+			continue
+		}
 		if err != nil {
 			for _, d := range p.devices {
 				err = errors.Join(err, d.Close())
@@ -58,6 +77,18 @@ func Open(n int, first devices.SpaceID, o Options) (_ []*Device, err error) {
 		p.devices = append(p.devices, d)
 	}
 	return p.devices, p.findPeers()
+}
+
+// optional returns what to tell of GPUs that are left out: nil where the specification insists on
+// them.
+func optional(c devices.Config) func(string, error) {
+	switch {
+	case !c.Optional:
+		return nil
+	case c.Absent == nil:
+		return func(string, error) {}
+	}
+	return c.Absent
 }
 
 func openConfig(c devices.Config) ([]devices.Device, error) {
@@ -73,7 +104,7 @@ func openConfig(c devices.Config) ([]devices.Device, error) {
 		return nil, err
 	}
 	o.Timed = o.Timed || c.Timed
-	opened, err := Open(c.Count, c.First, o)
+	opened, err := open(c.Count, c.First, o, optional(c))
 	if err != nil {
 		return nil, err
 	}
@@ -86,18 +117,18 @@ func openConfig(c devices.Config) ([]devices.Device, error) {
 
 // findPeers asks which GPUs can read which others' memory.
 func (p *platform) findPeers() error {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	for _, d := range p.devices {
 		d.peers = make([]bool, len(p.devices))
 		for i, other := range p.devices {
 			if d == other || p.options.NoPeer {
 				continue
 			}
-			if err := p.driver.do(cuDeviceCanAccessPeer, b.at(0), uintptr(d.ordinal), uintptr(other.ordinal)); err != nil {
+			if err := p.driver.Do(driver.CuDeviceCanAccessPeer, b.At(0), uintptr(d.ordinal), uintptr(other.ordinal)); err != nil {
 				return d.fail("open", err)
 			}
-			d.peers[i] = b.int32(0) != 0
+			d.peers[i] = b.Int32(0) != 0
 		}
 	}
 	return nil
@@ -111,3 +142,9 @@ func (p *platform) at(s devices.SpaceID) *Device {
 	}
 	return p.devices[i]
 }
+
+// An Error is a result of the CUDA driver that is not success.
+type Error = driver.Error
+
+// A LibraryError says that a library of CUDA is not there or cannot be used.
+type LibraryError = driver.LibraryError

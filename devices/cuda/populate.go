@@ -15,10 +15,11 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Memory of populateFrom and more is populated before it is registered, in pieces, by a goroutine for two processors, populateMost at the
-// most. A piece is a huge page, if there are some. The system is asked for populateStep at a time: while it gives pages nobody may map or
-// unmap memory, and who touches a new page waits behind who wants to. If that is a goroutine, the Go runtime waits for it with all others when
-// it collects garbage.
+// Memory of populateFrom and more is populated before it is registered, in pieces, by a goroutine
+// for two processors, populateMost at the most. A piece is a huge page, if there are some. The
+// system is asked for populateStep at a time: while it gives pages nobody may map or unmap memory,
+// and who touches a new page waits behind who wants to. If that is a goroutine, the Go runtime
+// waits for it with all others when it collects garbage.
 const (
 	populateFrom  = 32 << 20
 	populatePiece = 2 << 20
@@ -47,23 +48,26 @@ func wholePages(memory []byte) []byte {
 	return memory[first:end]
 }
 
-// populate has the system give all pages of large memory, by several threads: the driver would touch them one after the other. What they hold
-// stays as it is, and others may use the memory meanwhile. Pages that the system does not give are left to the driver, which says what is wrong
+// populate has the system give all pages of large memory, by several threads: the driver would
+// touch them one after the other. What they hold stays as it is, and others may use the memory
+// meanwhile. Pages that the system does not give are left to the driver, which says what is wrong
 // with them: read-only memory, and all memory where Linux is older than 5.14.
 //
-// It wishes no huge pages, though memory in them is populated and registered in two thirds of the time: the wish would outlive the
-// buffer, and Go's heap, where most memory comes from that is not of task.Alloc, gives pages back that such a wish fills again. task.Alloc wishes them
-// itself, before anybody touches its memory.
+// It wishes no huge pages, though memory in them is populated and registered in two thirds of the
+// time: the wish would outlive the buffer, and Go's heap, where most memory comes from that is not
+// of task.Alloc, gives pages back that such a wish fills again. task.Alloc wishes them itself,
+// before anybody touches its memory.
 //
-// Cost, a GiB: 47 ms on 16 threads, 21 to 29 in huge pages, once; a walk over the page tables where all pages are there. With fewer than four
-// processors it does nothing: one thread gains nothing.
+// Cost, a GiB: 47 ms on 16 threads, 21 to 29 in huge pages, once; a walk over the page tables where
+// all pages are there. With fewer than four processors it does nothing: one thread gains nothing.
 func populate(memory []byte) {
 	pages := wholePages(memory)
 	threads := min(runtime.GOMAXPROCS(0)/2, populateMost)
 	if len(pages) < populateFrom || threads < 2 {
 		return
 	}
-	// Pieces begin at multiples of their size, so that two threads do not wait for the same huge page.
+	// Pieces begin at multiples of their size, so that two threads do not wait for the same huge
+	// page.
 	base := int64(uintptr(unsafe.Pointer(unsafe.SliceData(pages))) % populatePiece)
 	var next atomic.Int64
 	next.Store(-base)

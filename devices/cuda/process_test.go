@@ -14,10 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// alone runs the calling test again in a process of its own, with more environment, and returns what it prints.
+// alone runs the calling test again in a process of its own, with more environment, and returns
+// what it prints.
 func alone(t *testing.T, extra ...string) (string, error) {
 	cmd := exec.Command(os.Args[0], "-test.run", t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), append(extra, "GOMPSS_TEST_ALONE=1")...)
@@ -35,7 +37,8 @@ func prepareOnce(t *testing.T, dir string) {
 	require.NoError(t, opened[0].Close())
 }
 
-// Without NVRTC what the cache has runs, and what it has not says which library is missing and how to name it.
+// Without NVRTC what the cache has runs, and what it has not says which library is missing and how
+// to name it.
 func TestTheCacheServesProcessesWithoutACompiler(t *testing.T) {
 	needGround(t)
 	if dir := os.Getenv("GOMPSS_TEST_CACHE"); os.Getenv("GOMPSS_TEST_ALONE") != "" {
@@ -43,12 +46,13 @@ func TestTheCacheServesProcessesWithoutACompiler(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	cache, missing := "GOMPSS_TEST_CACHE="+dir, nvrtcSearch.env+"=/nonexistent/libnvrtc.so"
-	// the fake driver of the tests is made anew by every process, but its compiler is the same library: name it by hand
+	cache, missing := "GOMPSS_TEST_CACHE="+dir, driver.NVRTCSearch.Env+"=/nonexistent/libnvrtc.so"
+	// the fake driver of the tests is made anew by every process, but its compiler is the same
+	// library: name it by hand
 	out, err := alone(t, cache, missing, "GOMPSS_TEST_KEEP_NVRTC=1")
 	require.NoError(t, err, out)
 	require.Contains(t, out, "libnvrtc", out)
-	require.Contains(t, out, nvrtcSearch.env)
+	require.Contains(t, out, driver.NVRTCSearch.Env)
 	out, err = alone(t, cache)
 	require.NoError(t, err, out)
 	require.Contains(t, out, "prepared: <nil>, from the cache: false")

@@ -12,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// edgesSource has kernels that do nothing, and that count, with and without what lets the next kernel of a chain be started early: it
-// waits for the one before at its beginning, and the driver may set it up meanwhile.
+// edgesSource has kernels that do nothing, and that count, with and without what lets the next
+// kernel of a chain be started early: it waits for the one before at its beginning, and the driver
+// may set it up meanwhile.
 const edgesSource = `
 extern "C" __global__ void nothing(long long* x) { if (!x) *x = 1; }
 extern "C" __global__ void counting(long long* x) { *x += 1; }
@@ -24,14 +26,15 @@ extern "C" __global__ void counting_early(long long* x) { asm volatile("griddepc
 extern "C" __global__ void counting_earliest(long long* x) { asm volatile("griddepcontrol.launch_dependents;"); asm volatile("griddepcontrol.wait;" ::: "memory"); *x += 1; }
 `
 
-// profileEdges measures what a node of a chain takes when the edges are ordinary ones, and when they let the next kernel start early.
+// profileEdges measures what a node of a chain takes when the edges are ordinary ones, and when
+// they let the next kernel start early.
 func profileEdges(p *profile) {
 	const n, launches = 1000, 10
 	d := p.d
 	if d.chip.major < 9 {
 		return
 	}
-	raw, err := openFile(d.driver.path, []string{"cuGraphAddDependencies_v2"})
+	raw, err := driver.OpenFile(d.driver.Path, []string{"cuGraphAddDependencies_v2"})
 	if err != nil {
 		p.note("no cuGraphAddDependencies_v2", 0, err.Error())
 		return
@@ -48,13 +51,13 @@ func profileEdges(p *profile) {
 	ok(err)
 	base := p.addressOf(x)
 	params := bytesOfWords([]uint64{base})
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	counted := int64(0)
 	for i, name := range names {
 		for _, early := range []bool{false, true} {
-			ok(d.driver.do(cuGraphCreate, b.at(0), 0))
-			graph := uintptr(b.words[0])
+			ok(d.driver.Do(driver.CuGraphCreate, b.At(0), 0))
+			graph := uintptr(b.Words[0])
 			node := kernelNode{function: entries[i].function, teams: [3]int64{1, 1, 1}, team: [3]int64{1, 1, 1}, params: params}
 			var nodes []uint64
 			for range n {
@@ -68,36 +71,36 @@ func profileEdges(p *profile) {
 					edges[k] = 1 | 1<<16 // from the programmatic port, of the programmatic type
 				}
 			}
-			r, _, _ := purego.SyscallN(raw.fns[0], graph, uintptr(unsafe.Pointer(&nodes[0])), uintptr(unsafe.Pointer(&nodes[1])), uintptr(unsafe.Pointer(&edges[0])), n-1)
+			r, _, _ := purego.SyscallN(raw.Addresses[0], graph, uintptr(unsafe.Pointer(&nodes[0])), uintptr(unsafe.Pointer(&nodes[1])), uintptr(unsafe.Pointer(&edges[0])), n-1)
 			runtime.KeepAlive(edges)
 			what := fmt.Sprintf("graph: chain of %d, %s, early edges %t", n, name, early)
 			if r == 0 {
-				r = uintptr(d.driver.call(cuGraphInstantiate, b.at(0), graph, 0))
+				r = uintptr(d.driver.Call(driver.CuGraphInstantiate, b.At(0), graph, 0))
 			}
 			if r != 0 {
 				p.note(what+": refused", float64(r), "(code)")
-				ok(d.driver.do(cuGraphDestroy, graph))
+				ok(d.driver.Do(driver.CuGraphDestroy, graph))
 				continue
 			}
-			exec := uintptr(b.words[0])
+			exec := uintptr(b.Words[0])
 			s := d.kernels[0]
 			p.median(what+", a node", "us", 5, func() float64 {
 				start := time.Now()
 				for range launches {
-					ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+					ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 				}
-				ok(d.driver.do(cuStreamSynchronize, s.cu))
+				ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 				return time.Since(start).Seconds() / (n * launches) * 1e6
 			})
 			start := time.Now()
-			ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+			ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			p.note(what+": the call", time.Since(start).Seconds()*1e6, "us")
-			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 			if i == 1 || i >= 3 {
 				counted += n * (5*launches + 1)
 			}
-			ok(d.driver.do(cuGraphExecDestroy, exec))
-			ok(d.driver.do(cuGraphDestroy, graph))
+			ok(d.driver.Do(driver.CuGraphExecDestroy, exec))
+			ok(d.driver.Do(driver.CuGraphDestroy, graph))
 		}
 	}
 	p.move(x.Buffer, 1, 8, d.space, devices.Host)

@@ -15,8 +15,9 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// profilePins has large memory registered, in small pages and in huge ones, touched before and not, and runs tiny kernels meanwhile on the GPU in
-// whose context it is and on the last one: what the driver lets them wait for shows in the longest of them.
+// profilePins has large memory registered, in small pages and in huge ones, touched before and not,
+// and runs tiny kernels meanwhile on the GPU in whose context it is and on the last one: what the
+// driver lets them wait for shows in the longest of them.
 func profilePins(p *profile) {
 	const size = 1 << 30
 	x := put(p.bench, make([]int64, 1))

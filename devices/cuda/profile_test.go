@@ -20,6 +20,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 // The driver's functions that only TestProfile calls.
@@ -43,11 +44,11 @@ var rawFunctions = []string{"cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyPeerAsync"
 // A profile takes the costs apart that TestBench measures together.
 type profile struct {
 	*bench
-	raw *library
+	raw *driver.Library
 }
 
 func (p *profile) call(f int, args ...uintptr) error {
-	r, _, _ := purego.SyscallN(p.raw.fns[f], args...)
+	r, _, _ := purego.SyscallN(p.raw.Addresses[f], args...)
 	if code := int(int32(r)); code != 0 {
 		return fmt.Errorf("%s: %d", rawFunctions[f], code)
 	}
@@ -83,16 +84,16 @@ func TestProfile(t *testing.T) {
 	if !ground.real {
 		t.Skip("no GPU to measure")
 	}
-	drv, err := theDriver()
+	drv, err := driver.Open()
 	require.NoError(t, err)
-	raw, err := openFile(drv.path, rawFunctions)
+	raw, err := driver.OpenFile(drv.Path, rawFunctions)
 	require.NoError(t, err)
 	var rows []string
 	for _, part := range []struct {
 		name string
 		run  func(p *profile)
 	}{{"sleeps", profileSleeps}, {"launches", profileLaunches}, {"pins", profilePins}, {"copies", profileCopies}, {"peers", profilePeers}, {"graph", profileGraph}, {"edges", profileEdges}, {"batches", profileBatches}, {"crowd", profileCrowd}} {
-		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.count, &rows), raw: raw}) })
+		t.Run(part.name, func(t *testing.T) { part.run(&profile{bench: openBench(t, drv.Count, &rows), raw: raw}) })
 	}
 	for _, r := range rows {
 		fmt.Println("PROF", r)
@@ -139,17 +140,17 @@ func profileLaunches(p *profile) {
 	op := &operation{event: &event{device: d}, stream: s}
 	sync := func() {
 		for _, s := range d.kernels {
-			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 		}
 	}
 	cu, err := d.spare.get()
 	ok(err)
 	for round := range 2 { // the first one warms
 		_ = round
-		p.each("cuCtxSetCurrent", n, func(int) { d.driver.call(cuCtxSetCurrent, d.context) })
-		p.each("cuEventRecord", n, func(int) { ok(d.driver.do(cuEventRecord, cu, s.cu)) })
-		p.each("cuEventQuery of a done event", n, func(int) { d.driver.call(cuEventQuery, cu) })
-		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.driver.do(cuStreamWaitEvent, s.cu, cu, 0)) })
+		p.each("cuCtxSetCurrent", n, func(int) { d.driver.Call(driver.CuCtxSetCurrent, d.context) })
+		p.each("cuEventRecord", n, func(int) { ok(d.driver.Do(driver.CuEventRecord, cu, s.cu)) })
+		p.each("cuEventQuery of a done event", n, func(int) { d.driver.Call(driver.CuEventQuery, cu) })
+		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.driver.Do(driver.CuStreamWaitEvent, s.cu, cu, 0)) })
 		p.each("prepareRun", n, func(int) { _, _ = d.newRun(launch) })
 		p.each("launch, one stream, enqueue alone", n, func(int) { ok(r.start(op)) })
 		start := time.Now()
@@ -158,22 +159,22 @@ func profileLaunches(p *profile) {
 		p.each("the clock", n, func(int) { _ = monotonic() })
 		p.byPointers(n, op, r)
 		sync()
-		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.driver.do(cuEventRecord, cu, s.cu)) })
+		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.driver.Do(driver.CuEventRecord, cu, s.cu)) })
 		sync()
 		p.each("wait, launch and record over four streams", n, func(i int) {
 			to := d.kernels[i%len(d.kernels)]
-			ok(d.driver.do(cuStreamWaitEvent, to.cu, cu, 0))
+			ok(d.driver.Do(driver.CuStreamWaitEvent, to.cu, cu, 0))
 			op.stream = to
 			ok(r.start(op))
-			ok(d.driver.do(cuEventRecord, cu, to.cu))
+			ok(d.driver.Do(driver.CuEventRecord, cu, to.cu))
 		})
 		sync()
 		op.stream = s
 		p.contended(n, op, r, cu)
 		p.each("launch, record, spin on cuEventQuery", 1000, func(int) {
 			ok(r.start(op))
-			ok(d.driver.do(cuEventRecord, cu, s.cu))
-			for d.driver.call(cuEventQuery, cu) != 0 {
+			ok(d.driver.Do(driver.CuEventRecord, cu, s.cu))
+			for d.driver.Call(driver.CuEventQuery, cu) != 0 {
 			}
 		})
 		p.writeValues(n, op, r)
@@ -206,13 +207,13 @@ func profileLaunches(p *profile) {
 func (p *profile) byPointers(n int, op *operation, r *run) {
 	e := &r.version.source.Entries[0]
 	params, list := make([]byte, e.ArgsSize), make([]unsafe.Pointer, len(e.Args)+1)
-	require.NoError(p.t, r.binding.pack(e, params, p.d.mirrorAt, 0))
+	require.NoError(p.t, r.binding.Pack(e, params, p.d.mirrorAt, 0))
 	for i, a := range e.Args {
 		list[i] = unsafe.Pointer(&params[a.Offset])
 	}
 	f, g := r.version.entries[0].function, r.grids[0]
 	p.each("launch by pointers, packed once, enqueue alone", n, func(int) {
-		require.NoError(p.t, p.d.driver.do(cuLaunchKernel, f, uintptr(g.Teams), 1, 1, uintptr(g.Threads), 1, 1, 0, op.stream.cu,
+		require.NoError(p.t, p.d.driver.Do(driver.CuLaunchKernel, f, uintptr(g.Teams), 1, 1, uintptr(g.Threads), 1, 1, 0, op.stream.cu,
 			uintptr(unsafe.Pointer(&list[0])), 0))
 	})
 	runtime.KeepAlive(params)
@@ -229,14 +230,14 @@ func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 		p.d.enter()
 		defer p.d.leave()
 		for !stop.Load() {
-			p.d.driver.call(cuEventQuery, cu)
+			p.d.driver.Call(driver.CuEventQuery, cu)
 			asked.Add(1)
 		}
 	}()
 	start := time.Now()
 	p.each("launch and record while another thread queries", n, func(int) {
 		require.NoError(p.t, r.start(op))
-		require.NoError(p.t, p.d.driver.do(cuEventRecord, cu, op.stream.cu))
+		require.NoError(p.t, p.d.driver.Do(driver.CuEventRecord, cu, op.stream.cu))
 	})
 	took := time.Since(start)
 	stop.Store(true)
@@ -247,12 +248,12 @@ func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 // writeValues tries completion by a word in pinned memory that the stream writes.
 func (p *profile) writeValues(n int, op *operation, r *run) {
 	d := p.d
-	b := newBlock()
-	defer b.free()
-	require.NoError(p.t, d.driver.do(cuMemHostAlloc, b.at(0), 4096, 1|2))
-	at := uintptr(b.words[0])
-	word := (*uint32)(*(*unsafe.Pointer)(unsafe.Pointer(&b.words[0])))
-	defer func() { require.NoError(p.t, d.driver.do(cuMemFreeHost, at)) }()
+	b := driver.NewBlock()
+	defer b.Free()
+	require.NoError(p.t, d.driver.Do(driver.CuMemHostAlloc, b.At(0), 4096, 1|2))
+	at := uintptr(b.Words[0])
+	word := (*uint32)(*(*unsafe.Pointer)(unsafe.Pointer(&b.Words[0])))
+	defer func() { require.NoError(p.t, d.driver.Do(driver.CuMemFreeHost, at)) }()
 	if err := p.call(rawWriteValue, op.stream.cu, at, 1, 0); err != nil {
 		p.note("cuStreamWriteValue32: "+err.Error(), 0, "")
 		return
@@ -273,24 +274,24 @@ func (p *profile) writeValues(n int, op *operation, r *run) {
 
 // timed returns GB/s of a copy of n bytes by events of the device on a stream.
 func (p *profile) timed(s *stream, n int, f func() error) float64 {
-	d, w := s.device, newBlock()
-	defer w.free()
+	d, w := s.device, driver.NewBlock()
+	defer w.Free()
 	d.enter()
 	defer d.leave()
-	require.NoError(p.t, d.driver.do(cuEventCreate, w.at(0), 0))
-	require.NoError(p.t, d.driver.do(cuEventCreate, w.at(1), 0))
-	first, last := uintptr(w.words[0]), uintptr(w.words[1])
+	require.NoError(p.t, d.driver.Do(driver.CuEventCreate, w.At(0), 0))
+	require.NoError(p.t, d.driver.Do(driver.CuEventCreate, w.At(1), 0))
+	first, last := uintptr(w.Words[0]), uintptr(w.Words[1])
 	var times []float64
 	for range 10 {
-		require.NoError(p.t, d.driver.do(cuEventRecord, first, s.cu))
+		require.NoError(p.t, d.driver.Do(driver.CuEventRecord, first, s.cu))
 		require.NoError(p.t, f())
-		require.NoError(p.t, d.driver.do(cuEventRecord, last, s.cu))
-		require.NoError(p.t, d.driver.do(cuStreamSynchronize, s.cu))
-		require.NoError(p.t, d.driver.do(cuEventElapsedTime, w.at(2), first, last))
-		times = append(times, float64(math.Float32frombits(uint32(w.words[2])))/1e3)
+		require.NoError(p.t, d.driver.Do(driver.CuEventRecord, last, s.cu))
+		require.NoError(p.t, d.driver.Do(driver.CuStreamSynchronize, s.cu))
+		require.NoError(p.t, d.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
+		times = append(times, float64(math.Float32frombits(uint32(w.Words[2])))/1e3)
 	}
-	require.NoError(p.t, d.driver.do(cuEventDestroy, first))
-	require.NoError(p.t, d.driver.do(cuEventDestroy, last))
+	require.NoError(p.t, d.driver.Do(driver.CuEventDestroy, first))
+	require.NoError(p.t, d.driver.Do(driver.CuEventDestroy, last))
 	slices.Sort(times)
 	return float64(n) / times[len(times)/2] / 1e9
 }
@@ -303,11 +304,11 @@ func profileCopies(p *profile) {
 	host, device := uintptr(unsafe.Pointer(&x[0])), uintptr(p.addressOf(a))
 	p.note("pinned", map[bool]float64{true: 1}[d.platform.pins.has(a.Buffer)], "")
 	d.enter()
-	b := newBlock()
-	defer b.free()
-	require.NoError(p.t, d.driver.do(cuMemHostAlloc, b.at(0), 8*n, 1))
-	require.NoError(p.t, p.call(rawAlloc, b.at(1), 8*n))
-	own, plain := uintptr(b.words[0]), uintptr(b.words[1])
+	b := driver.NewBlock()
+	defer b.Free()
+	require.NoError(p.t, d.driver.Do(driver.CuMemHostAlloc, b.At(0), 8*n, 1))
+	require.NoError(p.t, p.call(rawAlloc, b.At(1), 8*n))
+	own, plain := uintptr(b.Words[0]), uintptr(b.Words[1])
 	d.leave()
 	for _, c := range []struct {
 		name string
@@ -316,14 +317,14 @@ func profileCopies(p *profile) {
 	}{{"registered, mapped granules", host, device}, {"cuMemHostAlloc, mapped granules", own, device},
 		{"registered, cuMemAlloc", host, plain}, {"cuMemHostAlloc, cuMemAlloc", own, plain}} {
 		p.note("h2d 256 MiB by device events: "+c.name, p.timed(d.toDevice, 8*n, func() error {
-			return d.driver.do(cuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
+			return d.driver.Do(driver.CuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
 		}), "GB/s")
 		p.note("d2h 256 MiB by device events: "+c.name, p.timed(d.toHost, 8*n, func() error {
-			return d.driver.do(cuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
+			return d.driver.Do(driver.CuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
 		}), "GB/s")
 	}
 	d.enter()
-	require.NoError(p.t, d.driver.do(cuMemFreeHost, own))
+	require.NoError(p.t, d.driver.Do(driver.CuMemFreeHost, own))
 	require.NoError(p.t, p.call(rawFree, plain))
 	d.leave()
 	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: devices.Host, To: d.space}
@@ -370,7 +371,7 @@ func profilePeers(p *profile) {
 	require.NoError(p.t, err)
 	for _, at := range []*stream{to.between} {
 		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
-			return at.device.driver.do(cuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
+			return at.device.driver.Do(driver.CuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
 		}), "GB/s")
 		p.note("peer 256 MiB by device events, cuMemcpyPeerAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
 			return p.call(rawPeer, uintptr(dst), to.context, uintptr(src), from.context, 8*n, at.cu)
@@ -393,7 +394,8 @@ func profilePeers(p *profile) {
 	})
 }
 
-// profileAccess maps a granule for its owner alone, for the owner and the other GPUs at once, and for one other GPU afterwards.
+// profileAccess maps a granule for its owner alone, for the owner and the other GPUs at once, and
+// for one other GPU afterwards.
 func profileAccess(p *profile) {
 	const times = 64
 	d, bytes := p.d, deps.Bytes(2<<20)
@@ -441,49 +443,50 @@ func profileGraph(p *profile) {
 	ok := func(err error) { require.NoError(p.t, err) }
 	d.enter()
 	defer d.leave()
-	e, b := &r.version.source.Entries[0], newBlock()
-	defer b.free()
+	e, b := &r.version.source.Entries[0], driver.NewBlock()
+	defer b.Free()
 	params := make([]byte, e.ArgsSize)
-	ok(r.binding.pack(e, params, d.mirrorAt, 0))
-	node, extra := newBlock(), newBlock()
-	extra.words[8] = uint64(e.ArgsSize)
-	extra.words[0], extra.words[1], extra.words[2], extra.words[3], extra.words[4] = 1, uint64(uintptr(unsafe.Pointer(&params[0]))), 2, uint64(extra.at(8)), 0
+	ok(r.binding.Pack(e, params, d.mirrorAt, 0))
+	node, extra := driver.NewBlock(), driver.NewBlock()
+	extra.Words[8] = uint64(e.ArgsSize)
+	extra.Words[0], extra.Words[1], extra.Words[2], extra.Words[3], extra.Words[4] = 1, uint64(uintptr(unsafe.Pointer(&params[0]))), 2, uint64(extra.At(8)), 0
 	// CUDA_KERNEL_NODE_PARAMS_v2: func, grid x3, block x3, shared memory, params, extra, kern, ctx
-	node.words[0] = uint64(r.version.entries[0].function)
-	node.words[1], node.words[2], node.words[3] = 1|1<<32, 1|1<<32, 1|1<<32
-	node.words[4] = 0
-	node.words[5], node.words[6], node.words[7], node.words[8] = 0, uint64(extra.at(0)), 0, 0
-	ok(p.call(rawGraphCreate, b.at(0), 0))
-	graph := uintptr(b.words[0])
+	node.Words[0] = uint64(r.version.entries[0].function)
+	node.Words[1], node.Words[2], node.Words[3] = 1|1<<32, 1|1<<32, 1|1<<32
+	node.Words[4] = 0
+	node.Words[5], node.Words[6], node.Words[7], node.Words[8] = 0, uint64(extra.At(0)), 0, 0
+	ok(p.call(rawGraphCreate, b.At(0), 0))
+	graph := uintptr(b.Words[0])
 	p.each("graph: add a kernel node", n, func(i int) {
 		if i == 0 {
-			ok(p.call(rawGraphAddKernel, b.at(2), graph, 0, 0, node.at(0)))
+			ok(p.call(rawGraphAddKernel, b.At(2), graph, 0, 0, node.At(0)))
 		} else {
-			ok(p.call(rawGraphAddKernel, b.at(2), graph, b.at(3), 1, node.at(0)))
+			ok(p.call(rawGraphAddKernel, b.At(2), graph, b.At(3), 1, node.At(0)))
 		}
-		b.words[3] = b.words[2]
+		b.Words[3] = b.Words[2]
 	})
 	start := time.Now()
-	ok(p.call(rawInstantiate, b.at(4), graph, 0))
+	ok(p.call(rawInstantiate, b.At(4), graph, 0))
 	p.note("graph: instantiate, each node", time.Since(start).Seconds()/n*1e6, "us")
-	exec := uintptr(b.words[4])
+	exec := uintptr(b.Words[4])
 	s := d.kernels[0]
 	p.median("graph: replay of a chain of 1000, each node", "us", 9, func() float64 {
 		start := time.Now()
 		ok(p.call(rawGraphLaunch, exec, s.cu))
-		ok(d.driver.do(cuStreamSynchronize, s.cu))
+		ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 		return time.Since(start).Seconds() / n * 1e6
 	})
 	ok(p.call(rawExecDestroy, exec))
 	ok(p.call(rawGraphDestroy, graph))
 	runtime.KeepAlive(params)
-	node.free()
-	extra.free()
+	node.Free()
+	extra.Free()
 	p.move(x.Buffer, 1, 8, d.space, devices.Host)
 	require.EqualValues(p.t, 9*n, p.keep[0].([]int64)[0])
 }
 
-// profileBatches makes every node of a small graph another kernel before each launch, as for a batch of tasks.
+// profileBatches makes every node of a small graph another kernel before each launch, as for a
+// batch of tasks.
 func profileBatches(p *profile) {
 	d := p.d
 	x := put(p.bench, make([]int64, 1))
@@ -494,12 +497,12 @@ func profileBatches(p *profile) {
 	defer d.leave()
 	var node *kernelNode
 	ok(r.nodes(d, 0, func(n *kernelNode) error { node = n; return nil }))
-	s, b := d.kernels[0], newBlock()
-	defer b.free()
+	s, b := d.kernels[0], driver.NewBlock()
+	defer b.Free()
 	for _, chain := range []bool{true, false} {
 		for _, n := range []int{4, 8, 16, 32, 64} {
-			ok(d.driver.do(cuGraphCreate, b.at(0), 0))
-			graph := uintptr(b.words[0])
+			ok(d.driver.Do(driver.CuGraphCreate, b.At(0), 0))
+			graph := uintptr(b.Words[0])
 			var nodes, after []uint64
 			for range n {
 				id, err := d.addNode(graph, node, after)
@@ -509,11 +512,11 @@ func profileBatches(p *profile) {
 					after = []uint64{id}
 				}
 			}
-			ok(d.driver.do(cuGraphInstantiate, b.at(0), graph, 0))
-			exec := uintptr(b.words[0])
+			ok(d.driver.Do(driver.CuGraphInstantiate, b.At(0), graph, 0))
+			exec := uintptr(b.Words[0])
 			name := fmt.Sprintf("graph of %d, %s", n, map[bool]string{true: "a chain", false: "independent"}[chain])
-			ok(d.driver.do(cuGraphLaunch, exec, s.cu))
-			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 			batches := 4000 / n
 			began := time.Now()
 			for range batches {
@@ -524,23 +527,23 @@ func profileBatches(p *profile) {
 			p.note(name+": set a node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
 			began = time.Now()
 			for range batches {
-				ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+				ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			}
 			p.note(name+": launch unchanged, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 			p.note(name+": the same until over", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
 			began = time.Now()
 			for range batches {
 				for _, id := range nodes {
 					ok(d.setNode(exec, id, node))
 				}
-				ok(d.driver.do(cuGraphLaunch, exec, s.cu))
+				ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			}
 			p.note(name+": set all and launch, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.do(cuStreamSynchronize, s.cu))
+			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
 			p.note(name+": the same until over ", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.do(cuGraphExecDestroy, exec))
-			ok(d.driver.do(cuGraphDestroy, graph))
+			ok(d.driver.Do(driver.CuGraphExecDestroy, exec))
+			ok(d.driver.Do(driver.CuGraphDestroy, graph))
 		}
 	}
 }
@@ -570,7 +573,7 @@ func profileCrowd(p *profile) {
 					return
 				}
 			}
-			if err := d.driver.do(cuStreamSynchronize, op.stream.cu); err != nil {
+			if err := d.driver.Do(driver.CuStreamSynchronize, op.stream.cu); err != nil {
 				p.t.Error(err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/task"
 )
 
@@ -58,10 +59,11 @@ func Trouble(what int, x []int64, n int) {
 		}}}})
 }
 
-// TestFaultsOnARealGPU has real GPUs fail, each fault in a process of its own: the task fails with device, kernel, label and line,
-// what is behind it is skipped, only what CUDA does not recover from takes the GPU out of service, the other GPUs go on, and Close
-// returns. After an illegal address and after a trap drivers were seen (580, four H200s) that refuse all calls of the process, for all
-// GPUs: then the others are out of service too, each with the driver's reason.
+// TestFaultsOnARealGPU has real GPUs fail, each fault in a process of its own: the task fails with
+// device, kernel, label and line, what is behind it is skipped, only what CUDA does not recover
+// from takes the GPU out of service, the other GPUs go on, and Close returns. After an illegal
+// address and after a trap drivers were seen (580, four H200s) that refuse all calls of the
+// process, for all GPUs: then the others are out of service too, each with the driver's reason.
 func TestFaultsOnARealGPU(t *testing.T) {
 	needGround(t)
 	if !ground.real {
@@ -160,29 +162,29 @@ func TestFaultsOnARealGPU(t *testing.T) {
 
 // hog takes nearly all memory of a GPU, past the device, until release.
 func hog(t *testing.T, d *Device) (release func()) {
-	b := newBlock()
-	defer b.free()
+	b := driver.NewBlock()
+	defer b.Free()
 	d.enter()
 	defer d.leave()
-	require.NoError(t, d.driver.do(cuMemGetInfo, b.at(0), b.at(1)))
-	left := deps.Bytes(b.words[0])
+	require.NoError(t, d.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)))
+	left := deps.Bytes(b.Words[0])
 	var taken []uintptr
 	for chunk := deps.Bytes(16 << 30); chunk >= 64<<20; {
 		if chunk+512<<20 > left {
 			chunk /= 2
 			continue
 		}
-		*b = block{}
+		*b = driver.Block{}
 		fillAllocation(b, d)
-		require.NoError(t, d.driver.do(cuMemCreate, b.at(20), uintptr(chunk), b.at(0), 0))
-		taken = append(taken, uintptr(b.words[20]))
+		require.NoError(t, d.driver.Do(driver.CuMemCreate, b.At(20), uintptr(chunk), b.At(0), 0))
+		taken = append(taken, uintptr(b.Words[20]))
 		left -= chunk
 	}
 	return func() {
 		d.enter()
 		defer d.leave()
 		for _, h := range taken {
-			require.NoError(t, d.driver.do(cuMemRelease, h))
+			require.NoError(t, d.driver.Do(driver.CuMemRelease, h))
 		}
 	}
 }

@@ -32,8 +32,9 @@ func wild() *devices.Kernel {
 	}}
 }
 
-// TestAWildKernelOnAGPU makes a GPU report an illegal address: the launch and what is behind it fail and name the kernel, and Close
-// returns. CUDA gives a process no way back to that GPU afterwards, so the test runs in a process of its own.
+// TestAWildKernelOnAGPU makes a GPU report an illegal address: the launch and what is behind it
+// fail and name the kernel, and Close returns. CUDA gives a process no way back to that GPU
+// afterwards, so the test runs in a process of its own.
 func TestAWildKernelOnAGPU(t *testing.T) {
 	needGround(t)
 	if !ground.real {

@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// TestAReplayIsOneCall launches a sequence of many steps again and again: the driver is asked once for each, no node is changed, and what
-// the steps launch is not decided anew.
+// TestAReplayIsOneCall launches a sequence of many steps again and again: the driver is asked once
+// for each, no node is changed, and what the steps launch is not decided anew.
 func TestAReplayIsOneCall(t *testing.T) {
 	s := newSubject(t, Options{})
 	k := benchKernel(t, "Triad")

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// byScratch is a kernel of one launch that copies x to y by way of scratch memory, to which it adds: byScratch(x, y []int64).
+// byScratch is a kernel of one launch that copies x to y by way of scratch memory, to which it
+// adds: byScratch(x, y []int64).
 func byScratch() *devices.Kernel {
 	k := *devicetest.Twice()
 	p := *k.Program
@@ -35,8 +36,8 @@ func byScratch() *devices.Kernel {
 	return &k
 }
 
-// TestMeasuringLeavesPendingScratchMemoryAlone measures a kernel while another one is pending on that stream, whose scratch memory it would take: as a lap
-// ends between the two.
+// TestMeasuringLeavesPendingScratchMemoryAlone measures a kernel while another one is pending on
+// that stream, whose scratch memory it would take: as a lap ends between the two.
 func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	s := newSubject(t, Options{})
 	k := byScratch()

@@ -6,13 +6,15 @@ import (
 	"errors"
 	"sync"
 	"unsafe"
+
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 // slotsPerPage is the number of fault records that are allocated together.
 const slotsPerPage = 1024
 
-// A slot is a fault record in pinned host memory: kernels write to it only when a check fails, so that a launch whose
-// checks hold moves nothing.
+// A slot is a fault record in pinned host memory: kernels write to it only when a check fails, so
+// that a launch whose checks hold moves nothing.
 type slot struct {
 	record  *record
 	address uint64 // the same for the GPU
@@ -41,16 +43,17 @@ func (p *slotPool) get() (*slot, error) {
 	return s, nil
 }
 
-// grow allocates a page of slots. Safe: the driver gives memory of that size, which stays until freeAll.
+// grow allocates a page of slots. Safe: the driver gives memory of that size, which stays until
+// freeAll.
 func (p *slotPool) grow() error {
 	const portableMapped = 1 | 2
-	b := newBlock()
-	defer b.free()
-	if err := p.device.driver.do(cuMemHostAlloc, b.at(0), slotsPerPage*unsafe.Sizeof(record{}), portableMapped); err != nil {
+	b := driver.NewBlock()
+	defer b.Free()
+	if err := p.device.driver.Do(driver.CuMemHostAlloc, b.At(0), slotsPerPage*unsafe.Sizeof(record{}), portableMapped); err != nil {
 		return err
 	}
-	start := *(*unsafe.Pointer)(unsafe.Pointer(&b.words[0]))
-	p.pages = append(p.pages, uintptr(b.words[0]))
+	start := *(*unsafe.Pointer)(unsafe.Pointer(&b.Words[0]))
+	p.pages = append(p.pages, uintptr(b.Words[0]))
 	for i := range slotsPerPage {
 		r := (*record)(unsafe.Add(start, i*int(unsafe.Sizeof(record{}))))
 		p.free = append(p.free, &slot{record: r, address: uint64(uintptr(unsafe.Pointer(r)))})
@@ -67,7 +70,7 @@ func (p *slotPool) put(s *slot) {
 func (p *slotPool) freeAll() error {
 	var errs []error
 	for _, page := range p.pages {
-		errs = append(errs, p.device.driver.do(cuMemFreeHost, page))
+		errs = append(errs, p.device.driver.Do(driver.CuMemFreeHost, page))
 	}
 	p.pages, p.free = nil, nil
 	return errors.Join(errs...)

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
 // A stream is a CUstream and the events of what is in flight on it, in order.
 //
-// Not every operation has a CUevent of its own: a mark stands for all that was enqueued before it, and what is over is seen by
-// the marks. Whoever has to wait for an operation that no mark stands for yet makes one.
+// Not every operation has a CUevent of its own: a mark stands for all that was enqueued before it,
+// and what is over is seen by the marks. Whoever has to wait for an operation that no mark stands
+// for yet makes one.
 type stream struct {
 	device *Device
 	cu     uintptr
@@ -36,8 +38,9 @@ type stream struct {
 
 	marking sync.Mutex // held by who makes a mark, over the call of the driver
 
-	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event that was put on the stream last,
-	// the graphs for that, by the binary logarithm of their length, and scratch memory.
+	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event
+	// that was put on the stream last, the graphs for that, by the binary logarithm of their
+	// length, and scratch memory.
 	pending []*operation
 	tail    *event
 	graphs  [6]batchGraph
@@ -84,7 +87,8 @@ func (s *stream) length() int { return int(s.flying.Load()) }
 // unmarked returns how many events no mark stands for.
 func (s *stream) unmarked() int { return int(s.loose.Load()) }
 
-// markAt returns mark k of those in flight, held until letGo, where k is chosen by their number; nil when there are none.
+// markAt returns mark k of those in flight, held until letGo, where k is chosen by their number;
+// nil when there are none.
 func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +100,8 @@ func (s *stream) markAt(k func(n int) int) (m *mark, n int) {
 	return m, n
 }
 
-// popTo takes the events up to number upTo away and adds them to list; the marks that stand for them go.
+// popTo takes the events up to number upTo away and adds them to list; the marks that stand for
+// them go.
 func (s *stream) popTo(upTo uint64, list []*event) []*event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,9 +158,10 @@ func (m *mark) letGo() {
 	m.stream.mu.Unlock()
 }
 
-// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for fails, but not before it is over:
-// the next mark tells of that. If that one cannot be made either, the device is out of service, as nobody would hear of its work.
-// Requires: the context of its device is current.
+// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for
+// fails, but not before it is over: the next mark tells of that. If that one cannot be made either,
+// the device is out of service, as nobody would hear of its work. Requires: the context of its
+// device is current.
 func (s *stream) record() error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
@@ -168,7 +174,7 @@ func (s *stream) record() error {
 	d := s.device
 	cu, err := d.spare.get()
 	if err == nil {
-		if err = d.driver.do(cuEventRecord, cu, s.cu); err != nil {
+		if err = d.driver.Do(driver.CuEventRecord, cu, s.cu); err != nil {
 			d.spare.put(cu)
 		}
 	}
@@ -197,8 +203,8 @@ func (s *stream) record() error {
 	return nil
 }
 
-// hold returns a mark that stands for event number n, for as long as the caller waits for it, until letGo; nil when the event is
-// over or no mark stands for it, and then whether one has to be made.
+// hold returns a mark that stands for event number n, for as long as the caller waits for it, until
+// letGo; nil when the event is over or no mark stands for it, and then whether one has to be made.
 func (s *stream) hold(n uint64) (m *mark, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +221,8 @@ func (s *stream) hold(n uint64) (m *mark, wanted bool) {
 type operation struct {
 	event  *event
 	stream *stream // nil for a kernel until it is enqueued
-	// host says that the work looks at host memory when it is enqueued, so that all it is behind must have happened.
+	// host says that the work looks at host memory when it is enqueued, so that all it is behind
+	// must have happened.
 	host bool
 	work starter
 	part *launching // that it is part of, if it is a launch
@@ -226,8 +233,8 @@ type starter interface {
 	start(op *operation) error
 }
 
-// submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can do the waiting, else when
-// they have happened. It returns at once.
+// submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can
+// do the waiting, else when they have happened. It returns at once.
 func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 	e := op.event // from submit on op may be another one
 	if d.accept(op, after) {
@@ -236,7 +243,8 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 	return e
 }
 
-// accept counts op in, behind events, for the engine to enqueue. It reports false when op has failed, as the device is lost.
+// accept counts op in, behind events, for the engine to enqueue. It reports false when op has
+// failed, as the device is lost.
 func (d *Device) accept(op *operation, after []devices.Event) bool {
 	e := op.event
 	e.device = d
@@ -254,8 +262,9 @@ func (d *Device) accept(op *operation, after []devices.Event) bool {
 	return true
 }
 
-// begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it has to wait for first. With
-// batching it may stay pending until flushAll. Requires: the context is current.
+// begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it
+// has to wait for first. With batching it may stay pending until flushAll. Requires: the context is
+// current.
 //
 // It returns the stream that something was put on. From then on op may be another one.
 func (d *Device) begin(op *operation, batching bool) *stream {
@@ -301,7 +310,8 @@ func (d *Device) park(op *operation, a devices.Event) bool {
 	return true
 }
 
-// place enqueues op, and returns its stream; when that fails its event has failed. Requires: the context is current.
+// place enqueues op, and returns its stream; when that fails its event has failed. Requires: the
+// context is current.
 func (d *Device) place(op *operation) *stream {
 	e := op.event
 	if op.stream == nil {
@@ -347,7 +357,8 @@ func (d *Device) lead(op *operation) error {
 	return err
 }
 
-// launchOn makes the calls of the work of op. If one fails, others may have put something on the stream: it fails when that is over.
+// launchOn makes the calls of the work of op. If one fails, others may have put something on the
+// stream: it fails when that is over.
 func (d *Device) launchOn(op *operation) {
 	e := op.event
 	if err := d.start(op); err != nil {
@@ -357,21 +368,22 @@ func (d *Device) launchOn(op *operation) {
 	op.stream.push(e)
 }
 
-// start makes the calls of the work of op, for kernels in a range of their name where a tool wants that.
+// start makes the calls of the work of op, for kernels in a range of their name where a tool wants
+// that.
 func (d *Device) start(op *operation) error {
 	if n := d.platform.nvtx; n != nil && op.event.kernel != nil {
 		name := op.event.label
 		if name == "" {
 			name = op.event.kernel.Name
 		}
-		n.push(name)
-		defer n.pop()
+		n.Push(name)
+		defer n.Pop()
 	}
 	return op.work.start(op)
 }
 
-// A mark stands for as many operations as take about markTime, and no more than markMost: who waits for the first of them hears
-// of it that much later.
+// A mark stands for as many operations as take about markTime, and no more than markMost: who waits
+// for the first of them hears of it that much later.
 const (
 	markTime = 20 * time.Microsecond
 	markMost = 16
@@ -394,12 +406,13 @@ func (d *Device) markAll(streams []*stream) {
 	}
 }
 
-// briefTime is how long operations of a stream take at the most that are brief: to wait behind one that is no predecessor costs less
-// than to wait for a predecessor on another stream, which takes an event and cuts what could be enqueued together.
+// briefTime is how long operations of a stream take at the most that are brief: to wait behind one
+// that is no predecessor costs less than to wait for a predecessor on another stream, which takes
+// an event and cuts what could be enqueued together.
 const briefTime = 20 * time.Microsecond
 
-// leadsTo reports whether what is behind e, the event of an operation on s, should be put on s too: it is the last there, or those after
-// it are brief.
+// leadsTo reports whether what is behind e, the event of an operation on s, should be put on s too:
+// it is the last there, or those after it are brief.
 func (s *stream) leadsTo(e *event) bool {
 	if s.tail == e {
 		return true
@@ -408,8 +421,8 @@ func (s *stream) leadsTo(e *event) bool {
 	return pace > 0 && pace <= briefTime
 }
 
-// chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing else is behind that one
-// there yet or all is brief, and so needs no event; else the next in turn.
+// chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing
+// else is behind that one there yet or all is brief, and so needs no event; else the next in turn.
 func (d *Device) chooseStream(after []devices.Event) *stream {
 	for _, a := range after {
 		if ours, ok := a.(*event); ok && ours.device == d {
@@ -439,7 +452,7 @@ func (d *Device) waitOn(s *stream, a devices.Event) error {
 		err = ours.device.alive()
 	}
 	if err == nil {
-		err = d.driver.do(cuStreamWaitEvent, s.cu, m.cu, 0)
+		err = d.driver.Do(driver.CuStreamWaitEvent, s.cu, m.cu, 0)
 	}
 	if m != nil {
 		m.letGo()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/task"
 )
 
@@ -52,8 +53,9 @@ func faultRuntime(t *testing.T, o Options) *task.Runtime {
 	return rt
 }
 
-// Every fault fails its task with device, kernel, label and line, skips what depends on it, leaves the rest alone, and Close
-// returns. Only what CUDA does not recover from takes the GPU out of service.
+// Every fault fails its task with device, kernel, label and line, skips what depends on it, leaves
+// the rest alone, and Close returns. Only what CUDA does not recover from takes the GPU out of
+// service.
 func TestFaultsOfTasks(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -63,7 +65,7 @@ func TestFaultsOfTasks(t *testing.T) {
 		is    error
 		says  string
 	}{
-		{name: "out of memory", fault: func(t *testing.T) { failNext(t, "cuMemCreate", 1, codeNoMemory) }, is: devices.ErrNoMemory, says: "map"},
+		{name: "out of memory", fault: func(t *testing.T) { failNext(t, "cuMemCreate", 1, driver.CodeNoMemory) }, is: devices.ErrNoMemory, says: "map"},
 		{name: "launch failure", fault: func(t *testing.T) { failNext(t, "cuLaunchKernel", 1, 1) }, says: "cuLaunchKernel"},
 		{name: "illegal address", fault: func(t *testing.T) { failNext(t, "kernel", 1, 700) }, fatal: true, says: "illegal"},
 		{name: "beyond the time limit", fault: func(t *testing.T) { fakeCall(t, "fakeSlow", 2_500_000) }, limit: 500 * time.Millisecond, fatal: true,
@@ -115,7 +117,8 @@ func TestFaultsOfTasks(t *testing.T) {
 	}
 }
 
-// Memory is registered while its first task waits for its copy: where that fails the task fails with it, and the next one has it tried again.
+// Memory is registered while its first task waits for its copy: where that fails the task fails
+// with it, and the next one has it tried again.
 func TestATaskWhoseMemoryCannotBeRegistered(t *testing.T) {
 	rt := faultRuntime(t, Options{})
 	count, _ := faultKernels()
@@ -158,8 +161,8 @@ func TestAFailedCheckOfATask(t *testing.T) {
 	require.NoError(t, rt.Close())
 }
 
-// A sequence with checks is a graph too: a check that fails in one run is told with its line, and the next run begins anew. Runs that
-// come while one is under way go step by step.
+// A sequence with checks is a graph too: a check that fails in one run is told with its line, and
+// the next run begins anew. Runs that come while one is under way go step by step.
 func TestSequencesWithChecks(t *testing.T) {
 	needGround(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

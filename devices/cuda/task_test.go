@@ -30,8 +30,8 @@ func emptyKernel() *task.Kernel {
 		}})
 }
 
-// TestTasks runs chains and crowds of tiny tasks through the whole runtime, checks what they did, and prints what one
-// costs; on a real GPU in the numbers that the goals are about.
+// TestTasks runs chains and crowds of tiny tasks through the whole runtime, checks what they did,
+// and prints what one costs; on a real GPU in the numbers that the goals are about.
 func TestTasks(t *testing.T) {
 	n := gpus(t)
 	_, real, _ := cuda.Ground()
@@ -91,7 +91,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestSequences runs a recorded sequence as a graph of the driver, and one whose checks can fail step by step.
+// TestSequences runs a recorded sequence as a graph of the driver, and one whose checks can fail
+// step by step.
 func TestSequences(t *testing.T) {
 	gpus(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

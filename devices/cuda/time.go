@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// Time launches l repeat times in a row, rounds times over, and returns how long a launch took in each round, by events of
-// the GPU. Everything that l touches must be there: it is launched behind nothing. For measurements.
+// Time launches l repeat times in a row, rounds times over, and returns how long a launch took in
+// each round, by events of the GPU. Everything that l touches must be there: it is launched behind
+// nothing. For measurements.
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
 	o := newLaunching(d, l.Kernel, l.Label)
 	op := &o.operation
@@ -41,7 +43,8 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 	return each, err
 }
 
-// TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events of the GPU.
+// TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events
+// of the GPU.
 func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
 	op, over := d.copyOperation(t)
 	if over != nil {
@@ -59,33 +62,33 @@ func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration,
 func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func() error) (err error) {
 	d.enter()
 	defer d.leave()
-	w := newBlock()
-	defer w.free()
+	w := driver.NewBlock()
+	defer w.Free()
 	var events [2]uintptr
 	for i := range events {
-		if err := d.driver.do(cuEventCreate, w.at(0), 0); err != nil {
+		if err := d.driver.Do(driver.CuEventCreate, w.At(0), 0); err != nil {
 			return err
 		}
-		events[i] = uintptr(w.words[0])
-		defer func() { err = errors.Join(err, d.driver.do(cuEventDestroy, events[i])) }()
+		events[i] = uintptr(w.Words[0])
+		defer func() { err = errors.Join(err, d.driver.Do(driver.CuEventDestroy, events[i])) }()
 	}
 	for range rounds {
-		if err := d.driver.do(cuEventRecord, events[0], s.cu); err != nil {
+		if err := d.driver.Do(driver.CuEventRecord, events[0], s.cu); err != nil {
 			return err
 		}
 		if err := f(); err != nil {
 			return err
 		}
-		if err := d.driver.do(cuEventRecord, events[1], s.cu); err != nil {
+		if err := d.driver.Do(driver.CuEventRecord, events[1], s.cu); err != nil {
 			return err
 		}
-		if err := d.driver.do(cuStreamSynchronize, s.cu); err != nil {
+		if err := d.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil {
 			return d.fail("measure", err)
 		}
-		if err := d.driver.do(cuEventElapsedTime, w.at(2), events[0], events[1]); err != nil {
+		if err := d.driver.Do(driver.CuEventElapsedTime, w.At(2), events[0], events[1]); err != nil {
 			return err
 		}
-		ms := float64(math.Float32frombits(uint32(w.words[2])))
+		ms := float64(math.Float32frombits(uint32(w.Words[2])))
 		told(time.Duration(ms * float64(time.Millisecond)))
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Twice returns a kernel of int64 slices, y[i] = 2*x[i] + y[i] for i below len(x), as a Go function and as a program.
+// Twice returns a kernel of int64 slices, y[i] = 2*x[i] + y[i] for i below len(x), as a Go function
+// and as a program.
 func Twice() *devices.Kernel {
 	return &devices.Kernel{
 		Name: "Twice",
@@ -23,7 +24,8 @@ func Twice() *devices.Kernel {
 	}
 }
 
-// Broken returns a kernel that fails when it runs, and would leave the device in order: it indexes x[len(x)].
+// Broken returns a kernel that fails when it runs, and would leave the device in order: it indexes
+// x[len(x)].
 func Broken() *devices.Kernel {
 	p := twiceProgram()
 	p.Name = "Broken"

@@ -13,8 +13,9 @@ import (
 // MostStop is the longest that stopping the world may take.
 const MostStop = 5 * time.Millisecond
 
-// StopsSoon requires that the world is stopped within MostStop while run runs again and again. Another process may take the processor for longer
-// at any time, so that there are several tries: what cannot be stopped in time fails them all.
+// StopsSoon requires that the world is stopped within MostStop while run runs again and again.
+// Another process may take the processor for longer at any time, so that there are several tries:
+// what cannot be stopped in time fails them all.
 func StopsSoon(t *testing.T, run func()) {
 	t.Helper()
 	if runtime.GOMAXPROCS(0) < 2 {
@@ -29,8 +30,8 @@ func StopsSoon(t *testing.T, run func()) {
 	require.Less(t, best, MostStop, "the longest wait for the world to stop")
 }
 
-// longestStop is the longest time that the runtime waited for all goroutines to stop, by its own account, while the collector was called for a
-// tenth of a second, and ten times at least.
+// longestStop is the longest time that the runtime waited for all goroutines to stop, by its own
+// account, while the collector was called for a tenth of a second, and ten times at least.
 func longestStop(run func()) time.Duration {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

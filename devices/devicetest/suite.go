@@ -186,7 +186,8 @@ func regions(b deps.BufferID, n int64) []deps.Region {
 	return out
 }
 
-// copiesAreExact sends a region to the device, changes the host, brings the region back: nothing else may change.
+// copiesAreExact sends a region to the device, changes the host, brings the region back: nothing
+// else may change.
 func copiesAreExact(s *suite) {
 	b := s.backed(1000)
 	x := s.host[b]

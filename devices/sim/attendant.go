@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// An attendant calls what it was given while it is awake, for a while each time, and then sleeps for a while: so that all orders of its
-// coming and going with what is left to it are met.
+// An attendant calls what it was given while it is awake, for a while each time, and then sleeps
+// for a while: so that all orders of its coming and going with what is left to it are met.
 type attendant struct {
 	done  sync.WaitGroup
 	awake atomic.Bool

@@ -9,9 +9,11 @@ import (
 type Clock uint8
 
 const (
-	// Real spends modelled time by sleeping; without bandwidth, latency and speed there is none to spend.
+	// Real spends modelled time by sleeping; without bandwidth, latency and speed there is none to
+	// spend.
 	Real Clock = iota
-	// Virtual carries things out one at a time, in the order of their modelled moments (Device.Elapsed): deterministic, and nothing sleeps.
+	// Virtual carries things out one at a time, in the order of their modelled moments
+	// (Device.Elapsed): deterministic, and nothing sleeps.
 	Virtual
 )
 

@@ -73,14 +73,16 @@ func copyRuns(to, from []byte, t devices.Transfer) (err error) {
 	return nil
 }
 
-// memoryOf returns the memory of the buffer of t in one of its address spaces, and checks that the region is there.
+// memoryOf returns the memory of the buffer of t in one of its address spaces, and checks that the
+// region is there.
 func (d *Device) memoryOf(t devices.Transfer, s devices.SpaceID) ([]byte, error) {
 	if s == devices.Host {
 		m, err := d.mirrors.get(t.Region.Buffer)
 		if err != nil {
 			return nil, err
 		}
-		// Safe: the buffer was registered with this size, and the machine keeps its memory alive until the copy is over.
+		// Safe: the buffer was registered with this size, and the machine keeps its memory alive
+		// until the copy is over.
 		return unsafe.Slice((*byte)(m.buffer.Host.At()), m.buffer.Size), nil
 	}
 	owner := d.platform.at(s)

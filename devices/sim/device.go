@@ -85,13 +85,14 @@ func (d *Device) Reaches(s devices.SpaceID) bool {
 	return s == d.space || !d.options.NoPeer && d.platform.at(s) != nil
 }
 
-// Link returns the link to the host that the options describe; without bandwidth its rate is not known.
+// Link returns the link to the host that the options describe; without bandwidth its rate is not
+// known.
 func (d *Device) Link() devices.Link {
 	return devices.Link{Rate: d.options.Bandwidth, Latency: d.options.Latency}
 }
 
-// Elapsed returns the device's time: when the last of what it has done ended. It is meaningful when nothing is in
-// flight.
+// Elapsed returns the device's time: when the last of what it has done ended. It is meaningful when
+// nothing is in flight.
 func (d *Device) Elapsed() time.Duration {
 	return max(d.toDevice.now(), d.toHost.now(), d.peers.now(), d.kernels.now())
 }
@@ -239,8 +240,8 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// At returns the address of byte 0 of a buffer's mirror. It panics when there is none: a launch's arguments name
-// buffers of its working set.
+// At returns the address of byte 0 of a buffer's mirror. It panics when there is none: a launch's
+// arguments name buffers of its working set.
 func (d *Device) at(b deps.BufferID) unsafe.Pointer {
 	m, err := d.mirrors.get(b)
 	if err != nil {

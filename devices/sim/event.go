@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// An event is a point in a stream: it happens once, with an error or without, at a moment of the device's time.
+// An event is a point in a stream: it happens once, with an error or without, at a moment of the
+// device's time.
 type event struct {
 	mu   spin.Mutex
 	done bool
@@ -15,8 +16,8 @@ type event struct {
 	at   time.Duration // virtual time
 	// lasted is how long it took of that; set before it happens.
 	lasted time.Duration
-	// began and ended are when it was carried out, on the host's clock, whatever the clock of the device is: they are
-	// exact.
+	// began and ended are when it was carried out, on the host's clock, whatever the clock of the
+	// device is: they are exact.
 	began, ended time.Time
 	then         []func(error)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A lane is a stream in virtual time. An operation is carried out at the moment when it ends: nothing looks at what it changes before.
+// A lane is a stream in virtual time. An operation is carried out at the moment when it ends:
+// nothing looks at what it changes before.
 type lane struct {
 	line *timeline
 
@@ -29,8 +30,9 @@ func (l *lane) enqueue(op operation) *event {
 	return op.event
 }
 
-// begin starts the first operation of the queue when all that it is behind has happened. Where the timeline is governed that is now: the
-// latest of when it was enqueued, when the one before ended and when those happened. Else it may be earlier: what enqueues it takes no time.
+// begin starts the first operation of the queue when all that it is behind has happened. Where the
+// timeline is governed that is now: the latest of when it was enqueued, when the one before ended
+// and when those happened. Else it may be earlier: what enqueues it takes no time.
 func (l *lane) begin(op *operation) {
 	for len(op.after) > 0 {
 		if e := op.after[0]; !e.Done() {

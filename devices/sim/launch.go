@@ -47,7 +47,8 @@ func (d *Device) start(l *devices.Launch) error {
 		return d.inject(what)
 	}
 	var err error
-	// The labels let CPU profiles tell kernels and devices apart; beside a simulated launch they cost nothing.
+	// The labels let CPU profiles tell kernels and devices apart; beside a simulated launch they
+	// cost nothing.
 	pprof.Do(context.Background(), pprof.Labels("task", l.Kernel.Name, "device", d.name), func(context.Context) { err = d.execute(l) })
 	if err != nil {
 		return &devices.DeviceError{Device: d.name, What: what, Pos: l.Kernel.Pos, Err: err}

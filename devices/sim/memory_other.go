@@ -4,7 +4,8 @@ package sim
 
 const canGuard = false
 
-// reserve returns plain Go memory: without guards, touching what is not backed shows as poison only.
+// reserve returns plain Go memory: without guards, touching what is not backed shows as poison
+// only.
 func reserve(size int, _ bool) ([]byte, error) { return make([]byte, size), nil }
 
 func release([]byte) error { return nil }

@@ -10,7 +10,8 @@ import (
 
 const canGuard = true
 
-// reserve returns an address range that cannot be touched when guarded, and can otherwise. release gives it back.
+// reserve returns an address range that cannot be touched when guarded, and can otherwise. release
+// gives it back.
 func reserve(size int, guarded bool) ([]byte, error) {
 	if size == 0 {
 		return nil, nil

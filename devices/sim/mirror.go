@@ -10,12 +10,12 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Poison is what fresh memory of a device is filled with, four bytes at a time: a NaN as a float32, and twice in a row
-// as a float64.
+// Poison is what fresh memory of a device is filled with, four bytes at a time: a NaN as a float32,
+// and twice in a row as a float64.
 const Poison uint32 = 0xfffa5a5a
 
-// A mirror is the address range of one buffer on one device. Where granules are whole pages, only the backed ones can
-// be touched.
+// A mirror is the address range of one buffer on one device. Where granules are whole pages, only
+// the backed ones can be touched.
 type mirror struct {
 	buffer  devices.Buffer
 	memory  []byte // of the buffer's size, rounded up to whole granules
@@ -36,7 +36,8 @@ func newMirror(b devices.Buffer, granule deps.Bytes) (*mirror, error) {
 // base returns the address of byte 0.
 func (m *mirror) base() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(m.memory)) }
 
-// mapRange backs [lo, hi), which must be whole granules (or the end of the buffer) that are not backed.
+// mapRange backs [lo, hi), which must be whole granules (or the end of the buffer) that are not
+// backed.
 func (m *mirror) mapRange(lo, hi deps.Bytes) error {
 	part, err := m.flip(lo, hi, true)
 	if err != nil {
@@ -66,7 +67,8 @@ func (m *mirror) unmapRange(lo, hi deps.Bytes) error {
 
 // flip marks the granules of [lo, hi) as backed or not and returns their memory.
 //
-// Errors: what the contract of devices.Memory forbids; they are bugs of the caller, which a real driver would refuse too.
+// Errors: what the contract of devices.Memory forbids; they are bugs of the caller, which a real
+// driver would refuse too.
 func (m *mirror) flip(lo, hi deps.Bytes, backed bool) ([]byte, error) {
 	if lo%m.granule != 0 || hi%m.granule != 0 && hi != m.buffer.Size || lo < 0 || hi <= lo || hi > m.buffer.Size {
 		return nil, fmt.Errorf("bytes [%d,%d) of buffer %d: not whole granules of %v", lo, hi, m.buffer.ID, m.granule)

@@ -20,17 +20,19 @@ type Exec uint8
 const (
 	// CPU runs the kernel's Go function over the device's own mirrors.
 	CPU Exec = iota
-	// SIMT interprets the kernel's lowered program, thread by thread. A kernel without one is refused.
+	// SIMT interprets the kernel's lowered program, thread by thread. A kernel without one is
+	// refused.
 	SIMT
 )
 
 func (e Exec) String() string { return [...]string{"cpu", "simt"}[e] }
 
-// Options are those of all devices opened together. The zero value is a device of DefaultMemory that runs Go functions
-// and is as fast as the machine.
+// Options are those of all devices opened together. The zero value is a device of DefaultMemory
+// that runs Go functions and is as fast as the machine.
 //
-// In a device specification: memory=64MiB, granule=4KiB, exec=cpu|simt, bandwidth=50GB/s, latency=10us,
-// peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual, hostspeed=10GB/s, submit=1us.
+// In a device specification: memory=64MiB, granule=4KiB, exec=cpu|simt, bandwidth=50GB/s,
+// latency=10us, peer=on|off, races=on|off, attend=on|off, speed=100GB/s, clock=real|virtual,
+// hostspeed=10GB/s, submit=1us.
 type Options struct {
 	Memory  deps.Bytes
 	Granule deps.Bytes
@@ -45,8 +47,8 @@ type Options struct {
 	Attended      bool          // an attendant (devices.Attentive) comes and goes, at random
 	NoPeer        bool          // devices cannot copy from each other: what goes between them goes through the host
 
-	// HostSpeed and Submit are of clock=virtual: bytes of slices that a CPU worker works through in a second (0: no time), and how long the
-	// program takes to submit a task.
+	// HostSpeed and Submit are of clock=virtual: bytes of slices that a CPU worker works through in
+	// a second (0: no time), and how long the program takes to submit a task.
 	HostSpeed deps.Bytes
 	Submit    time.Duration
 
@@ -55,7 +57,8 @@ type Options struct {
 	Cost func(l *devices.Launch) time.Duration
 }
 
-// Faults make the n-th operation of a sort fail, counted from 1 over all devices opened together; 0 means never.
+// Faults make the n-th operation of a sort fail, counted from 1 over all devices opened together; 0
+// means never.
 type Faults struct {
 	Alloc    int64 // Map
 	Transfer int64 // Copy
@@ -64,7 +67,8 @@ type Faults struct {
 	Late bool
 	// Lose takes the device out of service at that fault: what it holds is gone.
 	Lose bool
-	// LoseAt is when each device goes out of service, with clock=virtual; 0, and what is not there, is never.
+	// LoseAt is when each device goes out of service, with clock=virtual; 0, and what is not there,
+	// is never.
 	LoseAt []time.Duration
 }
 

@@ -18,7 +18,8 @@ func init() { devices.Register(Kind, openConfig) }
 // ErrInjected is the cause of every failure that Faults asked for.
 var ErrInjected = errors.New("injected fault")
 
-// A platform is the devices that were opened together: they reach each other and share the count of faults.
+// A platform is the devices that were opened together: they reach each other and share the count of
+// faults.
 type platform struct {
 	options   Options
 	devices   []*Device

@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A program is what a device has made of a kernel: compiled device IR with exec=simt, nothing with exec=cpu; or why
-// not.
+// A program is what a device has made of a kernel: compiled device IR with exec=simt, nothing with
+// exec=cpu; or why not.
 type program struct {
 	code *simt.Program
 	err  error
@@ -41,8 +41,9 @@ func (d *Device) programOf(k *devices.Kernel) *program {
 	return p
 }
 
-// readsVariables reports whether k reads package variables: its Go function reads them where the Go program has them, when it runs, and not
-// what they were at submission or a mirror, so that it is interpreted with exec=cpu, too.
+// readsVariables reports whether k reads package variables: its Go function reads them where the Go
+// program has them, when it runs, and not what they were at submission or a mirror, so that it is
+// interpreted with exec=cpu, too.
 func readsVariables(k *devices.Kernel) bool { return k.Hidden > 0 }
 
 func (d *Device) build(k *devices.Kernel) *program {

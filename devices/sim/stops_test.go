@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// TestDevice_LetsTheWorldStop: large copies, and the filling of memory that nobody has written, kept the collector waiting for 7.5 ms and more,
-// where 5 ms are promised (issue 16, point h).
+// TestDevice_LetsTheWorldStop: large copies, and the filling of memory that nobody has written,
+// kept the collector waiting for 7.5 ms and more, where 5 ms are promised (issue 16, point h).
 func TestDevice_LetsTheWorldStop(t *testing.T) {
 	const n = 256 << 20
 	to, from := make([]byte, n), make([]byte, n)

@@ -15,7 +15,8 @@ type operation struct {
 	run   func() error
 	cost  time.Duration
 	event *event
-	// of a lane: its place among what happens at the same moment, from when on it may start, and what failed of what it is behind
+	// of a lane: its place among what happens at the same moment, from when on it may start, and
+	// what failed of what it is behind
 	order  uint64
 	start  time.Duration
 	failed error

@@ -65,7 +65,8 @@ func (l *timeline) run() {
 	}
 }
 
-// await waits until there is something to carry out, and reports false where that is no more up to run.
+// await waits until there is something to carry out, and reports false where that is no more up to
+// run.
 func (l *timeline) await() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

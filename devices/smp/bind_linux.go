@@ -22,8 +22,8 @@ func systemTopology() (Topology, error) {
 	return ReadTopology(os.DirFS("/sys/devices/system/node"), allowed)
 }
 
-// bind keeps the calling goroutine on its thread, and that on the processors of a node. The thread ends with the goroutine, so
-// that no other goroutine inherits it.
+// bind keeps the calling goroutine on its thread, and that on the processors of a node. The thread
+// ends with the goroutine, so that no other goroutine inherits it.
 func (n *memoryNode) bind() error {
 	runtime.LockOSThread()
 	var set unix.CPUSet

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A Panic is what Share panics with when a chunk has panicked: the value, and the stack of the worker it happened on.
+// A Panic is what Share panics with when a chunk has panicked: the value, and the stack of the
+// worker it happened on.
 type Panic struct {
 	Value any
 	Stack []byte
@@ -42,7 +43,8 @@ type loop struct {
 type Job interface {
 	// Wanted reports whether another worker would find something to do.
 	Wanted() bool
-	// Help works on the job until there is nothing for the caller to do. It is called by any number of idle workers at once.
+	// Help works on the job until there is nothing for the caller to do. It is called by any number
+	// of idle workers at once.
 	Help()
 }
 
@@ -53,15 +55,16 @@ type offer struct {
 	inside  sync.WaitGroup // the same, to wait for
 }
 
-// An Aside calls f, which waits for other workers until over reports true, while the worker that the caller was goes on with something
-// else: see Lend.
+// An Aside calls f, which waits for other workers until over reports true, while the worker that
+// the caller was goes on with something else: see Lend.
 type Aside func(over func() bool, f func())
 
-// Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It returns when run has returned
-// and no helper is in the job any more: what is left of those it waits for with aside, if it takes longer than a wake-up.
+// Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It
+// returns when run has returned and no helper is in the job any more: what is left of those it
+// waits for with aside, if it takes longer than a wake-up.
 //
-// Idle workers come when Offer is called; when more of them could help later, the job calls Wake. run and Help may end
-// the goroutine (runtime.Goexit), and must not panic.
+// Idle workers come when Offer is called; when more of them could help later, the job calls Wake.
+// run and Help may end the goroutine (runtime.Goexit), and must not panic.
 func (w *Workers) Offer(job Job, run func(), aside Aside) {
 	o := &offer{job: job}
 	w.publish(o)
@@ -83,17 +86,19 @@ func (o *offer) outlast(aside Aside) {
 	}
 }
 
-// Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter), on the caller and
-// on whatever workers are idle or become so. It returns when every iteration has run.
+// Share runs body over [lo, hi) in chunks of at least grain iterations (the last may be shorter),
+// on the caller and on whatever workers are idle or become so. It returns when every iteration has
+// run.
 //
-// The caller is a worker, and stays one while it waits for the last chunks: body must not wait for what other workers do.
-// Chunks shrink as the loop drains, so that the last ones end together.
-// A panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
+// The caller is a worker, and stays one while it waits for the last chunks: body must not wait for
+// what other workers do. Chunks shrink as the loop drains, so that the last ones end together. A
+// panic in a chunk lets the other chunks end, drops those not begun and is thrown here as a *Panic.
 func (w *Workers) Share(lo, hi, grain int64, body func(lo, hi int64)) {
 	w.ShareAside(lo, hi, grain, body, func(_ func() bool, f func()) { f() })
 }
 
-// ShareAside is Share for a body that may wait for what other workers do: the caller waits for the last chunks with aside.
+// ShareAside is Share for a body that may wait for what other workers do: the caller waits for the
+// last chunks with aside.
 func (w *Workers) ShareAside(lo, hi, grain int64, body func(lo, hi int64), aside Aside) {
 	if hi <= lo {
 		return
@@ -179,8 +184,9 @@ func (l *loop) Help() {
 		if lo >= l.hi {
 			return
 		}
-		// Guided: half of an even share of what is left, so that late chunks are small and early ones cheap to hand out. Whole grains: a kernel
-		// that takes several rows at once would run what is left over one by one.
+		// Guided: half of an even share of what is left, so that late chunks are small and early
+		// ones cheap to hand out. Whole grains: a kernel that takes several rows at once would run
+		// what is left over one by one.
 		size := max(l.grain, (l.hi-lo)/(2*l.workers))
 		size -= size % l.grain
 		hi := min(lo+size, l.hi)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Topology is the memory nodes of a machine: which processors each has, and how far they are from each other. One without nodes
-// is a machine whose processors are all alike.
+// A Topology is the memory nodes of a machine: which processors each has, and how far they are from
+// each other. One without nodes is a machine whose processors are all alike.
 type Topology struct {
 	nodes []memoryNode
 }
@@ -22,8 +22,8 @@ type memoryNode struct {
 	distances []int // to the nodes of the system, by rank
 }
 
-// ReadTopology reads what Linux says in /sys/devices/system/node, of which root is the content: the nodes that have processors among
-// allowed, or all with nil. A system without that has no nodes.
+// ReadTopology reads what Linux says in /sys/devices/system/node, of which root is the content: the
+// nodes that have processors among allowed, or all with nil. A system without that has no nodes.
 func ReadTopology(root fs.FS, allowed []int) (Topology, error) {
 	var t Topology
 	for rank, id := range nodeIDs(root) {
@@ -58,7 +58,8 @@ func nodeIDs(root fs.FS) (ids []int) {
 	return ids
 }
 
-// Nearest returns for each of n workers the others in the order in which it should ask them for work.
+// Nearest returns for each of n workers the others in the order in which it should ask them for
+// work.
 func Nearest(n int) [][]int32 {
 	t, err := systemTopology()
 	if err != nil {
@@ -111,8 +112,8 @@ func readNumbers(root fs.FS, name string) (out []int, err error) {
 	return out, nil
 }
 
-// homes returns the node of each of n workers, by its place among the nodes: neighbours share a node, and nodes get workers in
-// proportion to their processors.
+// homes returns the node of each of n workers, by its place among the nodes: neighbours share a
+// node, and nodes get workers in proportion to their processors.
 func (t *Topology) homes(n int) []int {
 	out := make([]int, n)
 	if len(t.nodes) == 0 {
@@ -133,8 +134,9 @@ func (t *Topology) homes(n int) []int {
 	return out
 }
 
-// near returns for each worker the others in the order in which it should ask them for work: those of its node, then of the nodes
-// next to it. Among equals everyone begins with the one behind itself, so that not all ask the same.
+// near returns for each worker the others in the order in which it should ask them for work: those
+// of its node, then of the nodes next to it. Among equals everyone begins with the one behind
+// itself, so that not all ask the same.
 func (t *Topology) near(homes []int) [][]int32 {
 	n := len(homes)
 	out := make([][]int32, n)

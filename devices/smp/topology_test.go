@@ -37,7 +37,8 @@ func TestWorkersStealFromTheirNodeFirst(t *testing.T) {
 	require.Equal(t, []int32{3, 0, 1}, near[2][:3], "everyone begins behind itself")
 }
 
-// The ids of nodes have gaps where a node has no memory and no processors, and distances have none: the second one is that to node 8.
+// The ids of nodes have gaps where a node has no memory and no processors, and distances have none:
+// the second one is that to node 8.
 func TestNodesWithGapsBetweenTheirIDs(t *testing.T) {
 	root := fstest.MapFS{}
 	for id, n := range map[int][2]string{0: {"0-1", "10 40 20 80"}, 8: {"2-3", "40 10 80 20"}, 10: {"4-5", "20 80 10 40"}, 252: {"", "80 20 40 10"}} {
@@ -68,7 +69,8 @@ func TestAMachineThatDoesNotSay(t *testing.T) {
 	}
 }
 
-// Every worker has a node, in order, none has more than its share of them, and everyone asks every other, near ones first.
+// Every worker has a node, in order, none has more than its share of them, and everyone asks every
+// other, near ones first.
 func TestTopologiesOfAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var files [][2]string

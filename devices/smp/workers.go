@@ -14,18 +14,24 @@ import (
 
 // A Source is where workers find what to run. It is called by all workers at once.
 type Source interface {
-	// Ready reports whether Take may find something. It is cheap, and never misses what was put in before it is called.
+	// Ready reports whether Take may find something. It is cheap, and never misses what was put in
+	// before it is called.
 	Ready() bool
-	// Take takes out one thing for a worker, unless one was taken already that has not been run, and reports whether there
-	// is one.
+	// More reports whether a worker that has found something wakes another one for the rest. It is
+	// cheap. A source that says no for what Ready sees takes care that a worker comes for it.
+	More() bool
+	// Take takes out one thing for a worker, unless one was taken already that has not been run,
+	// and reports whether there is one.
 	Take(worker int) bool
-	// Run runs what Take has taken for a worker. It returns which worker the calling goroutine is now, as that may change
-	// meanwhile (Lend), or None. When it is ended from inside (runtime.Goexit), it must have lent the worker that it was.
+	// Run runs what Take has taken for a worker. It returns which worker the calling goroutine is
+	// now, as that may change meanwhile (Lend), or None. When it is ended from inside
+	// (runtime.Goexit), it must have lent the worker that it was.
 	Run(worker int) int
 }
 
-// Turns is what a Source also implements whose workers may look for work at times only: when it is the turn of the workers, which begins
-// with Workers.Begin. All work comes from other goroutines then; Wake wakes no worker.
+// Turns is what a Source also implements whose workers may look for work at times only: when it is
+// the turn of the workers, which begins with Workers.Begin. All work comes from other goroutines
+// then; Wake wakes no worker.
 type Turns interface {
 	// Turn reports whether a worker may look for work now: one of them, the first that asks.
 	Turn(worker int) bool
@@ -116,12 +122,14 @@ func (w *Workers) settleIn(bind bool) error {
 
 var errNoNodes = errors.New("smp: bind=node: this system does not say which processors are near each other")
 
-// goHome keeps the calling goroutine, which is worker i now and was kept at node before, at the node of i, and returns that.
+// goHome keeps the calling goroutine, which is worker i now and was kept at node before, at the
+// node of i, and returns that.
 func (w *Workers) goHome(i, node int) int {
 	if w.bound == nil || node == w.homes[i] {
 		return node
 	}
-	// It was possible when the workers were started; a cpuset that shrinks since moves the thread, and the work goes on there.
+	// It was possible when the workers were started; a cpuset that shrinks since moves the thread,
+	// and the work goes on there.
 	_ = w.bound[w.homes[i]].bind()
 	return w.homes[i]
 }
@@ -132,7 +140,8 @@ func (w *Workers) Len() int { return len(w.rooms) }
 // Idle returns the number of workers that sleep or are about to.
 func (w *Workers) Idle() int { return int(w.asleep.Load()) }
 
-// Close waits until every worker has found its source empty and ends them all. Calls after the first wait too.
+// Close waits until every worker has found its source empty and ends them all. Calls after the
+// first wait too.
 func (w *Workers) Close() {
 	w.ending.Store(true)
 	w.wake(len(w.rooms)) // all: one that looks for work now may have gone to bed before the others are counted
@@ -147,8 +156,9 @@ func (w *Workers) Close() {
 	w.resting.Wait()
 }
 
-// Lend lets another goroutine go on as worker i, which the caller was and is no more. How the caller becomes a worker
-// again is between it and its source: another goroutine gives its worker up by returning None from Run.
+// Lend lets another goroutine go on as worker i, which the caller was and is no more. How the
+// caller becomes a worker again is between it and its source: another goroutine gives its worker up
+// by returning None from Run.
 func (w *Workers) Lend(i int) {
 	w.mu.Lock()
 	if last := len(w.spares) - 1; last >= 0 {
@@ -162,8 +172,8 @@ func (w *Workers) Lend(i int) {
 	go w.work(i)
 }
 
-// rest waits until the calling goroutine is lent a worker, or returns None when it is not wanted any more: there are
-// spares enough, or all is over.
+// rest waits until the calling goroutine is lent a worker, or returns None when it is not wanted
+// any more: there are spares enough, or all is over.
 func (w *Workers) rest() int {
 	w.mu.Lock()
 	if w.closed || len(w.spares) >= len(w.rooms) {
@@ -182,8 +192,9 @@ func (w *Workers) rest() int {
 	return i
 }
 
-// Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called after work was put into the
-// source; cost: one atomic load when no worker sleeps. A source whose Take sees that there is more calls it too.
+// Wake wakes up to n sleeping workers, one less when one is awake and looks for work. It is called
+// after work was put into the source; cost: one atomic load when no worker sleeps. A source whose
+// Take sees that there is more calls it too.
 func (w *Workers) Wake(n int) {
 	spin.Perturb()
 	if w.asleep.Load() == 0 || w.turns != nil {
@@ -220,7 +231,8 @@ func (w *Workers) rise(i int) {
 	w.asleep.Add(-1)
 }
 
-// work runs until the end, first as worker i. A body that ends the goroutine (runtime.Goexit) costs it, not the worker.
+// work runs until the end, first as worker i. A body that ends the goroutine (runtime.Goexit) costs
+// it, not the worker.
 func (w *Workers) work(i int) {
 	over, inside, node := false, false, None
 	defer func() {
@@ -261,16 +273,18 @@ func (w *Workers) work(i int) {
 	over = true
 }
 
-// spinTime is how long a worker without work looks for some before it sleeps: about what it takes to wake it.
+// spinTime is how long a worker without work looks for some before it sleeps: about what it takes
+// to wake it.
 const spinTime = 20 * time.Microsecond
 
-// pauseTime is how long such a worker does not look at first. Where a goroutine makes short tasks and the worker is quicker, it would take
-// each as it comes, and both would wait for the cache lines of the other: it had better come for several. Where no tasks are made just
-// now, a later submission finds it looking.
+// pauseTime is how long such a worker does not look at first. Where a goroutine makes short tasks
+// and the worker is quicker, it would take each as it comes, and both would wait for the cache
+// lines of the other: it had better come for several. Where no tasks are made just now, a later
+// submission finds it looking.
 const pauseTime = time.Microsecond
 
-// spin looks for work for a while, unless another worker does, and reports whether there was some. Other goroutines run in
-// between: the goroutines that make work may need the processor.
+// spin looks for work for a while, unless another worker does, and reports whether there was some.
+// Other goroutines run in between: the goroutines that make work may need the processor.
 func (w *Workers) spin(i int) bool {
 	if w.ending.Load() || !w.spinning.CompareAndSwap(false, true) {
 		return false
@@ -279,7 +293,7 @@ func (w *Workers) spin(i int) bool {
 	defer func() {
 		w.spinning.Store(false)
 		spin.Perturb()
-		if found && w.source.Ready() { // put in by goroutines that counted on this worker
+		if found && w.source.More() { // put in by goroutines that counted on this worker
 			w.Wake(1)
 		}
 	}()
@@ -304,8 +318,9 @@ func (w *Workers) spin(i int) bool {
 	}
 }
 
-// sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken. It returns with nothing run: what it has
-// found or may help with is for who called it, as one that works lies in no bed.
+// sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken. It
+// returns with nothing run: what it has found or may help with is for who called it, as one that
+// works lies in no bed.
 func (w *Workers) sleep(i int) {
 	w.mu.Lock()
 	w.beds[i/64] |= 1 << (i % 64)
@@ -317,9 +332,15 @@ func (w *Workers) sleep(i int) {
 		return
 	}
 	<-w.rooms[i].wake
+	// One wake-up may stand for several that counted on the worker that looked for work: what is
+	// left, in any queue, is for the next.
+	if w.turns == nil && w.source.Take(i) && w.source.More() {
+		w.Wake(1)
+	}
 }
 
-// getUp takes back the announcement of worker i, which has found work, or the token of a concurrent wake-up.
+// getUp takes back the announcement of worker i, which has found work, or the token of a concurrent
+// wake-up.
 func (w *Workers) getUp(i int) {
 	w.mu.Lock()
 	inBed := w.beds[i/64]&(1<<(i%64)) != 0
@@ -330,7 +351,7 @@ func (w *Workers) getUp(i int) {
 	if !inBed {
 		<-w.rooms[i].wake // the wake-up was for other work: perhaps its own, when it took one of two
 	}
-	if w.turns == nil && w.source.Ready() { // also when it was in bed: several may have counted on it as the one that looks for work
+	if w.turns == nil && w.source.More() { // also when it was in bed: several may have counted on it as the one that looks for work
 		w.Wake(1)
 	}
 }

@@ -38,6 +38,8 @@ func (q *queue) Ready() bool {
 	return len(q.jobs) > 0
 }
 
+func (q *queue) More() bool { return q.Ready() }
+
 func (q *queue) Take(worker int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -328,7 +330,8 @@ func (e *errand) Help() {
 	}
 }
 
-// A worker that was looking for work when Close came, and has gone to bed since, takes none of the others' calls: Close calls all.
+// A worker that was looking for work when Close came, and has gone to bed since, takes none of the
+// others' calls: Close calls all.
 func TestCloseCallsEveryWorker(t *testing.T) {
 	w := &Workers{rooms: make([]room, 3), beds: []uint64{0b111}}
 	w.asleep.Store(3)
@@ -342,8 +345,9 @@ func TestCloseCallsEveryWorker(t *testing.T) {
 	}
 }
 
-// A pair is a Source that has two things for the worker that looks a last time before it sleeps, when all others sleep already: it takes
-// one of them, which does not end before the other does, and wakes a worker for that.
+// A pair is a Source that has two things for the worker that looks a last time before it sleeps,
+// when all others sleep already: it takes one of them, which does not end before the other does,
+// and wakes a worker for that.
 type pair struct {
 	workers     *Workers
 	armed, rest atomic.Bool
@@ -352,6 +356,7 @@ type pair struct {
 }
 
 func (p *pair) Ready() bool { return p.rest.Load() }
+func (p *pair) More() bool  { return p.Ready() }
 
 func (p *pair) Take(worker int) bool {
 	if p.taken[worker].Load() {
@@ -377,8 +382,8 @@ func (p *pair) Run(worker int) int {
 	return worker
 }
 
-// Who takes one of two things when it is about to sleep is asleep for those who wake somebody: it could be woken itself for the other
-// one, which nobody came for then.
+// Who takes one of two things when it is about to sleep is asleep for those who wake somebody: it
+// could be woken itself for the other one, which nobody came for then.
 func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
 	p := &pair{}
 	var err error
@@ -392,7 +397,8 @@ func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
 	p.workers.Close()
 }
 
-// A late is an offer that two things are put in beside just before the worker that looks for work stops: each counts on that one.
+// A late is an offer that two things are put in beside just before the worker that looks for work
+// stops: each counts on that one.
 type late struct {
 	workers *Workers
 	queue   queue
@@ -414,8 +420,8 @@ func (l *late) Wanted() bool {
 	return false
 }
 
-// Two who make work at once count on the same worker, which stops looking just then and takes one of the two: somebody else comes for
-// the other.
+// Two who make work at once count on the same worker, which stops looking just then and takes one
+// of the two: somebody else comes for the other.
 func TestWhoIsCountedOnTwiceWakesAnother(t *testing.T) {
 	l := &late{}
 	var err error

@@ -1,4 +1,5 @@
-// Command dashboard runs a long heat simulation with the live page: simulated accelerators compute the steps, the CPU workers draw them.
+// Command dashboard runs a long heat simulation with the live page: simulated accelerators compute
+// the steps, the CPU workers draw them.
 //
 //	go run ./examples/dashboard                 # prints the address of the page; ends after a minute
 //	go run ./examples/dashboard -for 10s -trace heat.gtrace
@@ -25,7 +26,8 @@ type options struct {
 	length                      time.Duration
 }
 
-// inFlight is how many tasks may be submitted and not over: some ten steps, so that no device waits for the program.
+// inFlight is how many tasks may be submitted and not over: some ten steps, so that no device waits
+// for the program.
 const inFlight = 128
 
 func main() {

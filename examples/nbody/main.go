@@ -1,22 +1,25 @@
-// Command nbody moves bodies that attract each other, over CPU workers and accelerators, from one kernel source.
+// Command nbody moves bodies that attract each other, over CPU workers and accelerators, from one
+// kernel source.
 //
-// Every step is two tasks a block: Forces reads all positions and changes the velocities of its block, Move changes the
-// positions of its block. The order among them, and the copies, follow from what the tasks say they read and write.
+// Every step is two tasks a block: Forces reads all positions and changes the velocities of its
+// block, Move changes the positions of its block. The order among them, and the copies, follow from
+// what the tasks say they read and write.
 package main
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	_ "github.com/gompss/gompss/devices/all"
+	"github.com/gompss/gompss/dist"
 	"github.com/gompss/gompss/examples/internal/demo"
 	"github.com/gompss/gompss/task"
 )
 
-// bound is the largest relative error that the check accepts: the targets may add up the forces in another order.
+// bound is the largest relative error that the check accepts: the targets may add up the forces in
+// another order.
 const bound = 1e-4
 
 const dt = 0.01
@@ -26,15 +29,15 @@ type bodies struct{ px, py, pz, vx, vy, vz []float32 }
 
 func main() {
 	f := demo.Parse(demo.Flags{N: 4096, Rounds: 5, Block: 256, Devices: "smp:2,sim:2", Policy: "locality"}, "steps")
-	os.Exit(run(f))
+	f.Exit(run(f))
 }
 
 func run(f demo.Flags) int {
-	rt, err := task.New(task.Options{Devices: f.Devices, Policy: f.Policy})
+	rt, err := task.New(f.Options())
 	if err != nil {
 		demo.Fail(err)
 	}
-	b, err := allocate(rt, f.N)
+	b, err := allocate(rt, f.N, f.Block)
 	if err != nil {
 		demo.Fail(err)
 	}
@@ -53,12 +56,15 @@ func run(f demo.Flags) int {
 	r.Count(rt, elapsed)
 	r.Gflops = 20 * float64(f.N) * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9
 	if f.Check {
+		if err := b.bring(rt, f); err != nil {
+			demo.Fail(err)
+		}
 		r.Judge(b.difference(want), bound)
 	}
 	if err := rt.Close(); err != nil {
 		demo.Fail(err)
 	}
-	return r.Print(os.Stdout, f.JSON)
+	return r.Print(f.Output(), f.JSON)
 }
 
 // simulate submits all steps and waits for them. Submission runs ahead of the work.
@@ -89,13 +95,30 @@ func (b bodies) sequential(f demo.Flags) {
 	}
 }
 
-func allocate(rt *task.Runtime, n int) (b bodies, err error) {
+// allocate makes arrays whose blocks the ranks own in equal parts.
+func allocate(rt *task.Runtime, n, block int) (b bodies, err error) {
 	for _, p := range b.fields() {
 		if *p, err = task.Alloc[float32](rt, n); err != nil {
 			return b, err
 		}
+		if err := dist.Distribute(rt, *p, dist.Block(block)); err != nil {
+			return b, err
+		}
 	}
 	return b, nil
+}
+
+// bring has all ranks receive what the others own, for the check.
+func (b *bodies) bring(rt *task.Runtime, f demo.Flags) error {
+	if f.World == nil {
+		return nil
+	}
+	for _, p := range b.fields() {
+		if err := rt.WaitOn(context.Background(), task.In(*p)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bodies) fields() []*[]float32 {
@@ -119,7 +142,8 @@ func (b *bodies) clone() bodies {
 	return c
 }
 
-// difference is the largest distance of a coordinate from want, relative to the largest coordinate of its array.
+// difference is the largest distance of a coordinate from want, relative to the largest coordinate
+// of its array.
 func (b *bodies) difference(want bodies) float64 {
 	worst := 0.0
 	for i, p := range b.fields() {

@@ -1,5 +1,6 @@
-// Command otlp runs a small program of tasks and tells an OpenTelemetry collector of it: metrics, the span of the run and a sample of
-// task spans, by OTLP over HTTP. It is a module of its own, so that the library does not need the SDK.
+// Command otlp runs a small program of tasks and tells an OpenTelemetry collector of it: metrics,
+// the span of the run and a sample of task spans, by OTLP over HTTP. It is a module of its own, so
+// that the library does not need the SDK.
 //
 //	go run . -endpoint 127.0.0.1:4318
 package main
@@ -49,7 +50,8 @@ func run(ctx context.Context, endpoint string, spans float64, n int) (err error)
 		return err
 	}
 	who := resource.NewSchemaless(attribute.String("service.name", "gompss-example"))
-	// A blocking processor loses no span; it is the collecting goroutine of the recorder that waits, never a task.
+	// A blocking processor loses no span; it is the collecting goroutine of the recorder that
+	// waits, never a task.
 	tp := sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(traces, sdktrace.WithBlocking()))
 	mp := sdkmetric.NewMeterProvider(sdkmetric.WithResource(who), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers, sdkmetric.WithInterval(time.Second))))
 	defer func() {

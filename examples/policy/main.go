@@ -1,4 +1,5 @@
-// Command policy registers a scheduling policy of its own (smallest.go) and runs tasks under it: the smallest go first.
+// Command policy registers a scheduling policy of its own (smallest.go) and runs tasks under it:
+// the smallest go first.
 package main
 
 import (
@@ -25,7 +26,8 @@ func main() {
 	fmt.Println(*policy, order)
 }
 
-// run submits tasks of different sizes while the only worker is busy, and returns the order in which they ran.
+// run submits tasks of different sizes while the only worker is busy, and returns the order in
+// which they ran.
 func run(policy string) (order []int, err error) {
 	rt, err := task.New(task.Options{Devices: "smp:1", Policy: policy})
 	if err != nil {

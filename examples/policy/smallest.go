@@ -6,7 +6,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// smallest runs the item with the lowest number, given as its priority, of those that a place may run.
+// smallest runs the item with the lowest number, given as its priority, of those that a place may
+// run.
 type smallest struct {
 	state *sched.State
 	items []*sched.Item

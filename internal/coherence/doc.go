@@ -3,8 +3,9 @@
 //
 // A Directory knows which elements of each buffer are valid in which address space. It plans the
 // copies that make an access valid, as Operations in a Plan. A Residency knows which granules of
-// one accelerator's mirrors are backed by memory, which operations pin them, and which are evicted next.
-// Package machine carries the plans out and reports what has completed; it also holds the lock.
+// one accelerator's mirrors are backed by memory, which operations pin them, and which are evicted
+// next. Package machine carries the plans out and reports what has completed; it also holds the
+// lock.
 //
 // Invariants:
 //   - every element of a buffer is valid in at least one space, or is known to be lost with a

@@ -5,7 +5,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// This file has the two ways in which a space stops having data: eviction and the loss of its device.
+// This file has the two ways in which a space stops having data: eviction and the loss of its
+// device.
 
 // Evict makes r invalid at an accelerator. What no other space has is copied to the host, in p.
 //

@@ -11,7 +11,8 @@ func EachGranules(r deps.Region, elem, size deps.Bytes, f func(lo, hi int)) {
 	if r.Empty() {
 		return
 	}
-	// Dimensions from k on have gaps below a granule: they are one range for each index of those before k.
+	// Dimensions from k on have gaps below a granule: they are one range for each index of those
+	// before k.
 	k, extent := int(r.N), int64(1)
 	for k > 0 {
 		d := r.Dims[k-1]

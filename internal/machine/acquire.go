@@ -11,8 +11,8 @@ import (
 // It returns true when all is on the host already; then Ready is not called. Otherwise, on the
 // host, Ready is called once everything has arrived. On an accelerator the whole working set gets
 // its memory at once or waits, first come first served; then its copies are issued, each once for
-// all tasks that need it, and Launch may be called at any time after Acquire. Failures come through Ready
-// and Done. Every acquired working set must be released.
+// all tasks that need it, and Launch may be called at any time after Acquire. Failures come through
+// Ready and Done. Every acquired working set must be released.
 //
 // Cost: on the host, for buffers that are there alone, one atomic load an access and no allocation.
 func (m *Machine) Acquire(ws *WorkingSet) bool {

@@ -35,6 +35,7 @@ type Machine struct {
 	clock   clock
 	phases  []probe.Point // of Open
 	devices []devices.Device
+	absent  []Absent
 
 	mu           machineLock // includes that of each space: see single_space.go
 	planner      planner
@@ -45,6 +46,15 @@ type Machine struct {
 	wait     func(over func() bool)
 	progress sync.Cond // on completed copies, released working sets, no more actions
 }
+
+// An Absent device is one that an optional part of the specification left out, and why.
+type Absent struct {
+	Device string // "cuda", where none opens, or "cuda:1"
+	Why    error
+}
+
+// Absent returns the devices that were left out.
+func (m *Machine) Absent() []Absent { return m.absent }
 
 // A space is one address space of a Machine.
 type space struct {
@@ -81,6 +91,13 @@ func Open(spec string, o Options) (*Machine, error) {
 			return nil, errors.Join(err, m.Close())
 		}
 	}
+	if len(m.devices) == 0 {
+		err := fmt.Errorf("devices: %s: none is there", spec)
+		for _, a := range m.absent {
+			err = fmt.Errorf("%w: %s: %w", err, a.Device, a.Why)
+		}
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -104,9 +121,14 @@ func (m *Machine) open(c devices.Config) error {
 	c.First = devices.SpaceID{Device: uint16(len(m.planner.spaces))}
 	c.Options = m.options.ByKind[c.Kind]
 	c.Timed = m.options.Observer != nil
+	c.Absent = func(device string, why error) { m.absent = append(m.absent, Absent{device, why}) }
 	began := m.options.Now()
 	opened, err := devices.OpenKind(c)
 	m.phases = append(m.phases, probe.Point{Kind: probe.Phase, Label: probe.PhaseInit, Device: string(c.Kind), Begin: began, Time: m.options.Now()})
+	if missing := (*devices.MissingError)(nil); c.Optional && errors.As(err, &missing) {
+		c.Absent(string(c.Kind), missing.Err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -151,11 +173,13 @@ func closeAll(list []devices.Device) error {
 // Timeline returns the virtual time of the devices, nil where they have none.
 func (m *Machine) Timeline() devices.Timeline { return m.timeline }
 
-// SetWait has wait called where the Machine waits for its devices: it returns when over, which it may call at any time, reports true. It
-// is for the caller that governs the Timeline, and is called before the first work.
+// SetWait has wait called where the Machine waits for its devices: it returns when over, which it
+// may call at any time, reports true. It is for the caller that governs the Timeline, and is called
+// before the first work.
 func (m *Machine) SetWait(wait func(over func() bool)) { m.wait = wait }
 
-// await waits until over, which is called with m.mu held, reports true. Requires: m.mu held; it is given up meanwhile.
+// await waits until over, which is called with m.mu held, reports true. Requires: m.mu held; it is
+// given up meanwhile.
 func (m *Machine) await(over func() bool) {
 	for !over() {
 		if m.wait == nil {

@@ -16,14 +16,14 @@ type operationState struct {
 	began   time.Duration // when it was issued, for observers
 	waiters []*WorkingSet
 	pinned  [2][]*coherence.Granule // at From and at To
-	// host keeps the host memory of the buffer alive until the copy has completed. hostFreed says that
-	// the collector has freed it: no copy is made, as the address may be that of other memory.
+	// host keeps the host memory of the buffer alive until the copy has completed. hostFreed says
+	// that the collector has freed it: no copy is made, as the address may be that of other memory.
 	host      unsafe.Pointer
 	hostFreed bool
 }
 
-// stateOf returns the state of op, and adds it where there is none. Requires: Machine.mu held, or op is a
-// copy that was queued.
+// stateOf returns the state of op, and adds it where there is none. Requires: Machine.mu held, or
+// op is a copy that was queued.
 func stateOf(op *coherence.Operation) *operationState {
 	if s, ok := op.Owner.(*operationState); ok {
 		return s

@@ -51,7 +51,8 @@ func (p *planner) endKernel(ws *WorkingSet, err error) {
 	ws.kernel = ws.kernel[:0]
 }
 
-// commit updates the directory with what ws has written, or failed to write. Requires: Machine.mu held.
+// commit updates the directory with what ws has written, or failed to write. Requires: Machine.mu
+// held.
 func (p *planner) commit(ws *WorkingSet, err error) {
 	p.plan.Reset()
 	for _, a := range ws.Accesses {

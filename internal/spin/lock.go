@@ -1,5 +1,5 @@
-// Package spin has the locks of the runtime: a mutex that a perturb build makes yield at random, and
-// two ways to spin for it before the goroutine sleeps.
+// Package spin has the locks of the runtime: a mutex that a perturb build makes yield at random,
+// and two ways to spin for it before the goroutine sleeps.
 package spin
 
 import "runtime"
@@ -24,9 +24,9 @@ func Lock(mu *Mutex) {
 }
 
 // LockLong is Lock for locks that accelerators wait for. A woken goroutine is queued behind the one
-// that runs on the processor of its waker, for 10 to 100 microseconds, in which the accelerator gets
-// nothing and all that sleep for the lock are kept from it; that is worse than a processor that spins
-// for 30.
+// that runs on the processor of its waker, for 10 to 100 microseconds, in which the accelerator
+// gets nothing and all that sleep for the lock are kept from it; that is worse than a processor
+// that spins for 30.
 func LockLong(mu *Mutex) {
 	for range attempts {
 		if mu.TryLock() {

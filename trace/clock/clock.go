@@ -63,8 +63,9 @@ func (c *Clock) Now() time.Duration {
 	return c.system()
 }
 
-// Early is Now at half the price: the processor may read it some ten nanoseconds early, before what the caller did just before is over. It
-// suits the end of something: what others do because of it they do later.
+// Early is Now at half the price: the processor may read it some ten nanoseconds early, before what
+// the caller did just before is over. It suits the end of something: what others do because of it
+// they do later.
 func (c *Clock) Early() time.Duration {
 	if l := c.line.Load(); l != nil {
 		tick := ticks()
@@ -91,7 +92,8 @@ func (l *line) after(ticks uint64) time.Duration {
 	return l.at + time.Duration(hi<<32|lo>>32)
 }
 
-// compare reads the counter between two readings of the system's clock that are as close to each other as can be had.
+// compare reads the counter between two readings of the system's clock that are as close to each
+// other as can be had.
 func (c *Clock) compare() (best sample) {
 	for i := range 6 {
 		before := time.Since(c.opened)
@@ -103,18 +105,20 @@ func (c *Clock) compare() (best sample) {
 	return best
 }
 
-// How long lines are good, first to last; the first is how long it takes to know the rate at all. A rate is as good as the time it was
-// measured over is long beside the width of a sample.
+// How long lines are good, first to last; the first is how long it takes to know the rate at all. A
+// rate is as good as the time it was measured over is long beside the width of a sample.
 var spans = [...]time.Duration{2 * time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// little is how many ticks before the beginning of a line somebody may have read the counter who then found that line.
+// little is how many ticks before the beginning of a line somebody may have read the counter who
+// then found that line.
 const little = 1 << 32
 
 // lost is how far the counter may be from the system's clock before it is not believed any more.
 const lost = time.Millisecond
 
-// steer returns the time at a tick for which the line is not good: it is too old, or so new that the tick was before it. The line is
-// replaced by one that goes on where it is and meets the system's clock in the end of its span.
+// steer returns the time at a tick for which the line is not good: it is too old, or so new that
+// the tick was before it. The line is replaced by one that goes on where it is and meets the
+// system's clock in the end of its span.
 func (c *Clock) steer(tick uint64) time.Duration {
 	if !c.mu.TryLock() {
 		return c.beyond(tick)
@@ -149,7 +153,8 @@ func (c *Clock) steer(tick uint64) time.Duration {
 	return next.at
 }
 
-// beyond is the time at a tick for which the line is not good, while another one steers or has just done so.
+// beyond is the time at a tick for which the line is not good, while another one steers or has just
+// done so.
 func (c *Clock) beyond(tick uint64) time.Duration {
 	l := c.line.Load()
 	switch {

@@ -11,8 +11,9 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// Chrome writes a run as JSON for chrome://tracing and the tools that read it. Times are microseconds with three decimals, which is
-// exact. Prefer Perfetto for more than some hundred thousand tasks.
+// Chrome writes a run as JSON for chrome://tracing and the tools that read it. Times are
+// microseconds with three decimals, which is exact. Prefer Perfetto for more than some hundred
+// thousand tasks.
 func Chrome(w io.Writer, r *run.Run) error {
 	c := &chrome{w: bufio.NewWriterSize(w, 1<<16)}
 	fmt.Fprintf(c.w, `{"displayTimeUnit":"ns","otherData":{"dropped":%d,"title":%s},"traceEvents":[`, r.Dropped, quote(title(r)))

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// CSV writes a line for each task, times in nanoseconds. The first line is a comment with what is missing.
+// CSV writes a line for each task, times in nanoseconds. The first line is a comment with what is
+// missing.
 func CSV(w io.Writer, r *run.Run) error {
 	fmt.Fprintf(w, "# %s\n", title(r))
 	c := csv.NewWriter(w)

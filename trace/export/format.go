@@ -23,7 +23,8 @@ var formats = map[string]func(w io.Writer, r *run.Run) error{
 // Formats returns the names that Write knows.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Write writes a run in a format that is one file. Errors: an unknown format, with those known; those of w.
+// Write writes a run in a format that is one file. Errors: an unknown format, with those known;
+// those of w.
 func Write(w io.Writer, format string, r *run.Run) error {
 	f := formats[format]
 	if f == nil {

@@ -50,7 +50,8 @@ type sample struct {
 	value float64
 }
 
-// maxSamples is how many samples a counter has at most: beyond that, some are left out, never the highest of a stretch.
+// maxSamples is how many samples a counter has at most: beyond that, some are left out, never the
+// highest of a stretch.
 const maxSamples = 20000
 
 // integrate turns changes into the value at each moment.
@@ -133,8 +134,8 @@ func countersOf(r *run.Run, f *flowSet) []counter {
 	return out
 }
 
-// readyOf returns how many tasks are ready and have no place, from the moments at which that changes. These are nearly in order, so they
-// are sorted by themselves.
+// readyOf returns how many tasks are ready and have no place, from the moments at which that
+// changes. These are nearly in order, so they are sorted by themselves.
 func readyOf(up, down []time.Duration) []sample {
 	slices.Sort(up)
 	slices.Sort(down)

@@ -39,9 +39,10 @@ var prvStates = [...]struct {
 //go:embed cfg/*.cfg
 var cfgs embed.FS
 
-// Paraver writes base.prv, base.pcf and base.row, and views for them in the folder base.cfgs. Every lane is a thread of one application; host
-// memory is the last thread, so that copies between memories are communications between threads. Where an accelerator runs several tasks
-// at once, events are of the one that started last.
+// Paraver writes base.prv, base.pcf and base.row, and views for them in the folder base.cfgs. Every
+// lane is a thread of one application; host memory is the last thread, so that copies between
+// memories are communications between threads. Where an accelerator runs several tasks at once,
+// events are of the one that started last.
 func Paraver(base string, r *run.Run) error {
 	base = strings.TrimSuffix(base, ".prv")
 	p := newParaver(r)
@@ -151,8 +152,8 @@ func (p *paraver) lane(lines []prvRecord, lane int) []prvRecord {
 	return lines
 }
 
-// program appends what is of no lane, on that of the host's memory: failures, and what the program and the runtime did besides tasks, as far
-// as it is within the run.
+// program appends what is of no lane, on that of the host's memory: failures, and what the program
+// and the runtime did besides tasks, as far as it is within the run.
 func (p *paraver) program(lines []prvRecord) []prvRecord {
 	last := len(p.lanes)
 	for i := range p.run.Tasks {

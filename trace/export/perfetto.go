@@ -98,9 +98,10 @@ type recentName struct {
 // chunk is how much is written at once.
 const chunk = 1 << 16
 
-// Perfetto writes a run for ui.perfetto.dev: a process for every place with a track for every lane and stream, one for the copies with
-// a track for every link, a track for what the program and the runtime did besides, counters, and one flow to each task, from the
-// predecessor that was over last. Flows for all edges would stall the viewer on dense graphs.
+// Perfetto writes a run for ui.perfetto.dev: a process for every place with a track for every lane
+// and stream, one for the copies with a track for every link, a track for what the program and the
+// runtime did besides, counters, and one flow to each task, from the predecessor that was over
+// last. Flows for all edges would stall the viewer on dense graphs.
 //
 // Cost: about 60 bytes a task, and below 100 ns where the tasks are in order.
 func Perfetto(w io.Writer, r *run.Run) error {
@@ -137,7 +138,8 @@ func Perfetto(w io.Writer, r *run.Run) error {
 // programPID is the process of what is of the whole run; those of places follow.
 const programPID = 1
 
-// A flowSet is, for each task by index, the tasks that it made ready, by index; and what else one look at all tasks finds.
+// A flowSet is, for each task by index, the tasks that it made ready, by index; and what else one
+// look at all tasks finds.
 type flowSet struct {
 	first []int32 // of to, by index of the task; two more than there are tasks
 	to    []int32
@@ -168,7 +170,8 @@ func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 	return f, lanes
 }
 
-// look notes what is of interest of a task, and returns the index of the task that made it ready, -1 when there is none.
+// look notes what is of interest of a task, and returns the index of the task that made it ready,
+// -1 when there is none.
 func (f *flowSet) look(r *run.Run, i int, t *probe.Task) int32 {
 	if t.Err != "" {
 		f.failed = append(f.failed, int32(i))
@@ -279,7 +282,8 @@ func (p *perfetto) event(at time.Duration) {
 	p.flush()
 }
 
-// A slice is a time on a track: of a task, with the flows that begin and that end at its beginning, or of something else.
+// A slice is a time on a track: of a task, with the flows that begin and that end at its beginning,
+// or of something else.
 type slice struct {
 	from, to time.Duration
 	value    uint64 // of the annotation
@@ -300,7 +304,8 @@ const (
 	annotateBytes
 )
 
-// slice writes a beginning and an end. Nearly all of a trace is slices, so they are put together here, and not by message.
+// slice writes a beginning and an end. Nearly all of a trace is slices, so they are put together
+// here, and not by message.
 func (p *perfetto) slice(of *sheaf, s *slice, track uint64) {
 	b, at := open(p.out, s.from, sliceBegin, track)
 	b = number(b, eventNameID<<3, uint64(s.name))
@@ -355,8 +360,8 @@ func annotate(b []byte, name byte, v uint64) []byte {
 	return b
 }
 
-// close fills in the lengths of an event and its packet. One of a task that made many others ready takes more than the byte that there
-// is for them: it is moved.
+// close fills in the lengths of an event and its packet. One of a task that made many others ready
+// takes more than the byte that there is for them: it is moved.
 func (p *perfetto) close(b []byte, o opened) []byte {
 	whole, event := len(b)-o.packet, len(b)-o.event
 	if whole < 0x80 {

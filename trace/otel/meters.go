@@ -28,7 +28,8 @@ type meters struct {
 	tokens    metric.Int64ObservableUpDownCounter
 }
 
-// The attributes of metrics and spans that are ours. hw.id, hw.type and error.type are those of the conventions.
+// The attributes of metrics and spans that are ours. hw.id, hw.type and error.type are those of the
+// conventions.
 const (
 	taskName   = "gompss.task.name"
 	outcome    = "gompss.task.outcome"

@@ -29,8 +29,9 @@ type Options struct {
 	MeterProvider  metric.MeterProvider
 	// Parent holds the span that the run is a part of; its end does not end the recording.
 	Parent context.Context
-	// TaskSpans is the share of the tasks that get a span of their own, between 0 and 1. A span costs the SDK microseconds and about a
-	// kilobyte, and its batch processor drops what comes too fast without a word: prefer small shares, or a blocking processor.
+	// TaskSpans is the share of the tasks that get a span of their own, between 0 and 1. A span
+	// costs the SDK microseconds and about a kilobyte, and its batch processor drops what comes too
+	// fast without a word: prefer small shares, or a blocking processor.
 	TaskSpans float64
 	// Patience is how long Close waits for exporters that do not take what they are told; 0 is 5 s.
 	Patience time.Duration
@@ -43,8 +44,9 @@ type Live struct {
 	Tokens                  map[string]int64 // held, by kind
 }
 
-// A Sink tells OpenTelemetry of what a recorder hands to it, from a goroutine of its own: an exporter that blocks, or a collector that hangs
-// behind it, keeps up neither the recorder nor its other sinks. What does not fit in the queue is lost, counted, and told by Close.
+// A Sink tells OpenTelemetry of what a recorder hands to it, from a goroutine of its own: an
+// exporter that blocks, or a collector that hangs behind it, keeps up neither the recorder nor its
+// other sinks. What does not fit in the queue is lost, counted, and told by Close.
 type Sink struct {
 	queue     chan *record.Batch
 	done      chan struct{} // closed when the goroutine is over
@@ -141,8 +143,8 @@ func (s *Sink) work() {
 	s.end()
 }
 
-// Watch has live asked for the tasks in flight when metrics are collected, until Close: what task.Runtime.Live returns. Call it once, when
-// the runtime is open. Errors: the provider's.
+// Watch has live asked for the tasks in flight when metrics are collected, until Close: what
+// task.Runtime.Live returns. Call it once, when the runtime is open. Errors: the provider's.
 func (s *Sink) Watch(live func() Live) (err error) {
 	s.watch, err = s.meters.watch(live)
 	return err
@@ -180,7 +182,8 @@ func (s *Sink) tell(b *record.Batch) {
 	}
 }
 
-// countLost adds the tasks and bytes without a record to their counters. l counts since the start of the run.
+// countLost adds the tasks and bytes without a record to their counters. l counts since the start
+// of the run.
 func (s *Sink) countLost(l *record.Losses) {
 	for i := range l.Tasks {
 		t := &l.Tasks[i]
@@ -220,7 +223,8 @@ func (s *Sink) end() {
 	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
 }
 
-// Close waits, no longer than its patience, until all is told and the span of the run has ended. Errors: records that were not told.
+// Close waits, no longer than its patience, until all is told and the span of the run has ended.
+// Errors: records that were not told.
 func (s *Sink) Close() error {
 	if s.machine == nil {
 		return nil
@@ -359,5 +363,6 @@ func (s *Sink) set(pairs ...string) metric.MeasurementOption {
 	return o
 }
 
-// maxSets bounds the sets that are kept: names of tasks are few, unless a program makes a label for each.
+// maxSets bounds the sets that are kept: names of tasks are few, unless a program makes a label for
+// each.
 const maxSets = 1 << 12

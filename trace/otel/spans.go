@@ -11,10 +11,12 @@ import (
 	"github.com/gompss/gompss/trace/record"
 )
 
-// maxLinks is how many predecessors a span is linked to: well below the limit of the SDK, which is 128.
+// maxLinks is how many predecessors a span is linked to: well below the limit of the SDK, which is
+// 128.
 const maxLinks = 16
 
-// A spanTable keeps what links need: the predecessors of tasks that are not over, and the spans of the last tasks.
+// A spanTable keeps what links need: the predecessors of tasks that are not over, and the spans of
+// the last tasks.
 type spanTable struct {
 	waits map[uint64][]uint64
 	known map[uint64]trace.SpanContext

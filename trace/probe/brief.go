@@ -7,17 +7,19 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Brief is a task of the program without kernel and label that runs on a CPU worker and does not fail: most tasks of a program of small
-// Go functions are that, and two cache lines are all there is to say. It was chosen when it started, and its release was noticed when it
-// ended.
+// A Brief is a task of the program without kernel and label that runs on a CPU worker and does not
+// fail: most tasks of a program of small Go functions are that, and two cache lines are all there
+// is to say. It was chosen when it started, and its release was noticed when it ended.
 //
-// It lies in Briefs, where the goroutines that submit the task, make it ready and run it write it in turn: nothing is copied until it is collected.
+// It lies in Briefs, where the goroutines that submit the task, make it ready and run it write it
+// in turn: nothing is copied until it is collected.
 type Brief struct {
 	ID   deps.TaskID
 	over atomic.Uint32 // overMark of ID once all is written
 
 	Worker int16
-	// Filled counts the words that are used, Touched the accesses in them and Waited the predecessors: see Pack.
+	// Filled counts the words that are used, Touched the accesses in them and Waited the
+	// predecessors: see Pack.
 	Filled, Touched, Waited uint8
 
 	Last                      deps.TaskID
@@ -30,7 +32,8 @@ type Brief struct {
 //	small  mode (3 bits), 1, buffer (12), elements (20), first element (28)
 //	near   mode (3 bits), 0, nothing (12), buffer (48); then first element (32), elements (32)
 //
-// It is elements that lie side by side. Predecessors follow, two a word, each by its distance from the task (32).
+// It is elements that lie side by side. Predecessors follow, two a word, each by its distance from
+// the task (32).
 const (
 	smallBit   = 1 << 3
 	modeMask   = smallBit - 1
@@ -43,7 +46,8 @@ const (
 	mostNear   = 1<<32 - 1
 )
 
-// Pack writes what the task touches and which tasks it waits for into the words, and reports whether they fit.
+// Pack writes what the task touches and which tasks it waits for into the words, and reports
+// whether they fit.
 func (b *Brief) Pack(accesses []deps.Access, predecessors []deps.TaskID) bool {
 	n, w := 0, &b.Words
 	for i := range accesses {
@@ -82,8 +86,8 @@ func (b *Brief) Pack(accesses []deps.Access, predecessors []deps.TaskID) bool {
 	return true
 }
 
-// UnpackAccess returns the first access in words, as mode, buffer, first element and elements, and the words behind it. It returns nil
-// words and ok false when they are too few.
+// UnpackAccess returns the first access in words, as mode, buffer, first element and elements, and
+// the words behind it. It returns nil words and ok false when they are too few.
 func UnpackAccess(words []uint64) (mode deps.Mode, buffer deps.BufferID, first, length int64, rest []uint64, ok bool) {
 	if len(words) == 0 {
 		return 0, 0, 0, 0, nil, false

@@ -8,13 +8,15 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// sheetTasks is how many tasks a sheet is for, and mostSheets how many sheets there may be: they bound the memory to 32 MiB.
+// sheetTasks is how many tasks a sheet is for, and mostSheets how many sheets there may be: they
+// bound the memory to 32 MiB.
 const (
 	sheetTasks = 1 << 10
 	mostSheets = 1 << 8
 	// wakeSheets is after how many sheets the collecting goroutine is called.
 	wakeSheets = 2
-	// publishEvery is after how many tasks those of a sheet that is not full are shown to the collecting goroutine.
+	// publishEvery is after how many tasks those of a sheet that is not full are shown to the
+	// collecting goroutine.
 	publishEvery = 64
 	// patience is how many tasks of a sheet that are not over a sweep looks at for one that is.
 	patience = 64
@@ -22,13 +24,17 @@ const (
 	epochSheets = 1 << 30 / sheetTasks
 )
 
-// Briefs are where the tasks of a runtime are written that a Brief says all of, until they are collected.
+// Briefs are where the tasks of a runtime are written that a Brief says all of, until they are
+// collected.
 //
-// They lie in sheets, in order of their ids. A submitting goroutine takes a sheet for the next ids, one that was used last if there is one, so
-// that what is written lies in a cache; workers find a task by its id; the collecting goroutine takes what is over and gives sheets
-// back. No two of them write the same line at the same time, but for a lock that submission and collection take once for each sheet.
+// They lie in sheets, in order of their ids. A submitting goroutine takes a sheet for the next ids,
+// one that was used last if there is one, so that what is written lies in a cache; workers find a
+// task by its id; the collecting goroutine takes what is over and gives sheets back. No two of them
+// write the same line at the same time, but for a lock that submission and collection take once for
+// each sheet.
 //
-// Where all sheets are in use, because no collector runs or tasks take long, New says so: such tasks are told of by Recorder.Ended.
+// Where all sheets are in use, because no collector runs or tasks take long, New says so: such
+// tasks are told of by Recorder.Ended.
 type Briefs struct {
 	sheets [mostSheets]atomic.Pointer[sheet] // by the ids that they are for
 	// Fields of submission.
@@ -61,12 +67,13 @@ type sheet struct {
 	lately int
 }
 
-// NewBriefs returns room for briefs. settle is called by the collecting goroutine: it calls Publish when no submission is under way, and must
-// not wait.
+// NewBriefs returns room for briefs. settle is called by the collecting goroutine: it calls Publish
+// when no submission is under way, and must not wait.
 func NewBriefs(settle func()) *Briefs { return &Briefs{settle: settle} }
 
-// New returns the brief of a task that is submitted, nil when there is no room: its ID is set, and no words, predecessor, start and end are.
-// One call at a time, with ids that grow. A nil *Briefs has no room.
+// New returns the brief of a task that is submitted, nil when there is no room: its ID is set, and
+// no words, predecessor, start and end are. One call at a time, with ids that grow. A nil *Briefs
+// has no room.
 func (l *Briefs) New(id deps.TaskID) *Brief {
 	if l == nil {
 		return nil
@@ -133,7 +140,8 @@ func (s *sheet) forget() {
 	}
 }
 
-// Publish shows all that was written to the collecting goroutine. Requires: no call of New is under way, and what New returned last is written.
+// Publish shows all that was written to the collecting goroutine. Requires: no call of New is under
+// way, and what New returned last is written.
 func (l *Briefs) Publish() {
 	if s := l.current; s != nil && l.at != l.published {
 		s.told.Store(l.at)
@@ -151,12 +159,13 @@ func (l *Briefs) Find(id deps.TaskID) *Brief {
 	panic("gompss: bug: trace: a task has no brief")
 }
 
-// Collect sets what is called when there is something to collect. It must not wait. Call it before the first New.
+// Collect sets what is called when there is something to collect. It must not wait. Call it before
+// the first New.
 func (l *Briefs) Collect(wake func()) { l.wake = wake }
 
-// Sweep calls take for tasks that are over, each once, about most of them at most, and returns how many there were. It may leave out some
-// that are over while many before them are not, unless it is to be thorough, which costs a look at every task in flight. Sweep is for one
-// goroutine.
+// Sweep calls take for tasks that are over, each once, about most of them at most, and returns how
+// many there were. It may leave out some that are over while many before them are not, unless it is
+// to be thorough, which costs a look at every task in flight. Sweep is for one goroutine.
 func (l *Briefs) Sweep(most int, thorough bool, take func(*Brief)) (n int) {
 	l.settle()
 	l.mu.Lock()

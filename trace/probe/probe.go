@@ -1,14 +1,17 @@
-// Package probe names what can be seen of a task's life: points, and the observer that is told of them.
+// Package probe names what can be seen of a task's life: points, and the observer that is told of
+// them.
 //
-// The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice, transfer, launch, start,
-// end, release, failure); with no observer a point costs one nil check. Traces, metrics and tests are observers.
+// The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice,
+// transfer, launch, start, end, release, failure); with no observer a point costs one nil check.
+// Traces, metrics and tests are observers.
 //
-// A Recorder is an observer that wants a task as a whole when it is over, in place of its points; a Collector comes for most of them itself,
-// to where the runtime has written them (Briefs).
+// A Recorder is an observer that wants a task as a whole when it is over, in place of its points; a
+// Collector comes for most of them itself, to where the runtime has written them (Briefs).
 //
-// Invariants: of one task, Submit comes before Ready before Choice before Start before End before Release; a task that
-// is skipped has Submit, Failure and Release only. Points of different tasks come from many goroutines at once. The points from
-// Ready on of a task that an accelerator got before its predecessors were finished come when it is finished, with their times.
+// Invariants: of one task, Submit comes before Ready before Choice before Start before End before
+// Release; a task that is skipped has Submit, Failure and Release only. Points of different tasks
+// come from many goroutines at once. The points from Ready on of a task that an accelerator got
+// before its predecessors were finished come when it is finished, with their times.
 package probe
 
 import (
@@ -82,14 +85,15 @@ type Point struct {
 	Learned  *Learned
 }
 
-// Learned is what a policy has learned of how long a kernel runs on a kind of device, on data of one size class.
+// Learned is what a policy has learned of how long a kernel runs on a kind of device, on data of
+// one size class.
 type Learned struct {
 	Samples             int64
 	Middle, Least, Most time.Duration // of those that count; Middle is what is expected
 }
 
-// An Observer is told of points. Observe is called from many goroutines, on the path of the tasks: it must be quick,
-// must not block and must not call the runtime.
+// An Observer is told of points. Observe is called from many goroutines, on the path of the tasks:
+// it must be quick, must not block and must not call the runtime.
 type Observer interface {
 	Observe(p Point)
 }

@@ -6,17 +6,19 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Task is all that is known of a task when it is over. Times are since the runtime was opened, and 0 where the task
-// did not get so far.
+// A Task is all that is known of a task when it is over. Times are since the runtime was opened,
+// and 0 where the task did not get so far.
 type Task struct {
 	ID deps.TaskID
-	// Last is the predecessor that was over last, which made the task ready; 0 when it waited for none.
+	// Last is the predecessor that was over last, which made the task ready; 0 when it waited for
+	// none.
 	Last deps.TaskID
 	// Parent is the task whose body submitted it; 0 for the program.
 	Parent deps.TaskID
 	Submit time.Duration
 	Ready  time.Duration
-	// Choice is when it was given to its place; on a CPU worker, where nothing lies between the two, it is Start.
+	// Choice is when it was given to its place; on a CPU worker, where nothing lies between the
+	// two, it is Start.
 	Choice time.Duration
 	// Launch is when it was handed to an accelerator; 0 on a CPU worker.
 	Launch time.Duration
@@ -43,33 +45,37 @@ type Candidate struct {
 	Meant   bool       // the policy meant the task for it; another place may have taken it
 	Known   bool       // Run was learned; else it is a guess
 	Missing deps.Bytes // to be copied there
-	// Run is how long the task is expected to run there, of policies that learn, else 0; Ahead is how long the place has to do before it.
+	// Run is how long the task is expected to run there, of policies that learn, else 0; Ahead is
+	// how long the place has to do before it.
 	Run, Ahead time.Duration
 	Queued     int32 // tasks that wait for this place, of policies with a queue for each
 	Load       int32 // tasks that it was given and that are not over
 	Need, Free int32 // tokens: what the task needs of the kind, and what the kind has left
 }
 
-// A Recorder is an observer that is told of a task once, when it is over, and not of each point: that is what makes it
-// cheap. Points that belong to no task, such as copies, come through Observe. All methods are called from many
-// goroutines at once, must be quick and must not block or keep what they are given.
+// A Recorder is an observer that is told of a task once, when it is over, and not of each point:
+// that is what makes it cheap. Points that belong to no task, such as copies, come through Observe.
+// All methods are called from many goroutines at once, must be quick and must not block or keep
+// what they are given.
 type Recorder interface {
 	Observer
 	// Open says what machine the tasks run on, once, before everything else.
 	Open(m *Machine)
-	// Submitted tells what a task touches and which tasks it waits for, before it can start unless it waits for none. Those with neither are
-	// left out.
+	// Submitted tells what a task touches and which tasks it waits for, before it can start unless
+	// it waits for none. Those with neither are left out.
 	Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID)
-	// Considered tells what was known of the candidates when a task with several of them became ready, and where it was given to. A task
-	// that is given a place again (its trial was too long, it failed and is retried, its device went out of service) is told of again: the
-	// last time counts.
+	// Considered tells what was known of the candidates when a task with several of them became
+	// ready, and where it was given to. A task that is given a place again (its trial was too long,
+	// it failed and is retried, its device went out of service) is told of again: the last time
+	// counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
 	// Ended tells of a task that is over: it ran, failed or was skipped.
 	Ended(t *Task)
 }
 
-// A Collector is a Recorder that comes for the tasks that a Brief says all of: nobody tells it of those, but where they are. Where words were
-// packed of one that a Brief does not say all of, they are there, with Start 0, and Ended tells of the task afterwards.
+// A Collector is a Recorder that comes for the tasks that a Brief says all of: nobody tells it of
+// those, but where they are. Where words were packed of one that a Brief does not say all of, they
+// are there, with Start 0, and Ended tells of the task afterwards.
 type Collector interface {
 	Recorder
 	// Collect says where they are, once, after Open and before there are any.
@@ -80,6 +86,7 @@ type Collector interface {
 type Machine struct {
 	Places []Place
 	Policy string
+	Absent []string `json:",omitempty"` // optional devices that are not there, and why
 	// Opened is the moment that all times count from.
 	Opened time.Time
 }

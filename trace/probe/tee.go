@@ -2,7 +2,8 @@ package probe
 
 import "github.com/gompss/gompss/deps"
 
-// Tee returns an observer that tells all of list in order; nil for none, and the one that there is for one.
+// Tee returns an observer that tells all of list in order; nil for none, and the one that there is
+// for one.
 func Tee(list ...Observer) Observer {
 	switch len(list) {
 	case 0:
@@ -17,7 +18,8 @@ func Tee(list ...Observer) Observer {
 	})
 }
 
-// TeeRecorders is Tee for recorders. Several of them are no Collector: what one has collected is gone for the others.
+// TeeRecorders is Tee for recorders. Several of them are no Collector: what one has collected is
+// gone for the others.
 func TeeRecorders(list ...Recorder) Recorder {
 	switch len(list) {
 	case 0:

@@ -7,8 +7,9 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies what it keeps. Other sinks get the same
-// batch: who wants what is packed in another form makes a copy first.
+// A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies
+// what it keeps. Other sinks get the same batch: who wants what is packed in another form makes a
+// copy first.
 type Batch struct {
 	Tasks   []probe.Task
 	Packed  Packed // other tasks, with their details
@@ -21,7 +22,8 @@ type Batch struct {
 // Len returns how many records are in b; what is packed counts by tasks.
 func (b *Batch) Len() int { return len(b.Tasks) + b.Packed.Len() + len(b.Details) + len(b.Points) }
 
-// take appends a task, and a detail that says whose body submitted it: files have tasks without that.
+// take appends a task, and a detail that says whose body submitted it: files have tasks without
+// that.
 func (b *Batch) take(t *probe.Task) {
 	b.Tasks = append(b.Tasks, *t)
 	if t.Parent != 0 {
@@ -48,7 +50,8 @@ const (
 	Inside                          // Values[0]: the task whose body submitted this one
 )
 
-// A Detail is something about a task that has no place in probe.Task; there may be several of a kind for a task.
+// A Detail is something about a task that has no place in probe.Task; there may be several of a
+// kind for a task.
 type Detail struct {
 	Task   deps.TaskID
 	What   DetailKind

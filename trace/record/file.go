@@ -121,7 +121,8 @@ func (d Damage) String() string {
 // ErrNotTrace says that there is not one readable block.
 var ErrNotTrace = errors.New("not a trace file")
 
-// Read gives what is in a trace file to the sink, which it opens and does not close: what is damaged or cut off is left out and told.
+// Read gives what is in a trace file to the sink, which it opens and does not close: what is
+// damaged or cut off is left out and told.
 //
 // Errors: reading, the sink, a newer version of the format, ErrNotTrace; not damage.
 func Read(r io.Reader, s Sink) (Damage, error) {
@@ -265,7 +266,8 @@ func (f *reader) take(kind byte, payload []byte) error {
 	return nil
 }
 
-// losses gives the sink what was lost until then. The counts of a later block include those of an earlier one.
+// losses gives the sink what was lost until then. The counts of a later block include those of an
+// earlier one.
 func (f *reader) losses(payload []byte) error {
 	var l Losses
 	if json.Unmarshal(payload, &l) != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// The file: the 8 bytes of magic, the version (2 bytes), then blocks. All fixed numbers are little-endian.
+// The file: the 8 bytes of magic, the version (2 bytes), then blocks. All fixed numbers are
+// little-endian.
 //
 //	block    mark (4 bytes), kind (1), length of the payload (4), CRC-32C of kind and payload (4), payload
 //	machine  kind 1: probe.Machine as JSON; the first block
@@ -20,9 +21,9 @@ import (
 //	packed   kind 4: the Packed of a Batch, see appendPacked
 //	losses   kind 5: Losses since the start, as JSON; the last one counts
 //
-// In a batch numbers are varints, signed ones zigzag, times nanoseconds; strings are numbers of the table at its front; so a
-// block can be read without those before it. Kinds that a reader does not know are skipped and counted. A change that an older reader
-// would misread raises Version.
+// In a batch numbers are varints, signed ones zigzag, times nanoseconds; strings are numbers of the
+// table at its front; so a block can be read without those before it. Kinds that a reader does not
+// know are skipped and counted. A change that an older reader would misread raises Version.
 const (
 	magic   = "GOMPSSTR"
 	mark    = "\xf5GTB"
@@ -38,7 +39,8 @@ const (
 	blockLimit = 64 << 20
 )
 
-// Totals are what the last block of a file says, to check the rest against. What is packed counts among Tasks, and its details nowhere.
+// Totals are what the last block of a file says, to check the rest against. What is packed counts
+// among Tasks, and its details nowhere.
 type Totals struct {
 	Tasks   uint64
 	Details uint64

@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Losses counts what a recorder dropped since the start because its rings were full. A dropped task or copy leaves no
-// record, and its counts and sums are exact all the same.
+// Losses counts what a recorder dropped since the start because its rings were full. A dropped task
+// or copy leaves no record, and its counts and sums are exact all the same.
 type Losses struct {
 	Tasks   []LostTasks  `json:",omitempty"`
 	Copies  []LostCopies `json:",omitempty"`
@@ -21,7 +21,8 @@ type Losses struct {
 	Points  uint64       `json:",omitempty"` // of memory, compilation and phases
 }
 
-// LostTasks are the dropped tasks of one kernel, or of one label where there is no kernel, and one variant at one place.
+// LostTasks are the dropped tasks of one kernel, or of one label where there is no kernel, and one
+// variant at one place.
 type LostTasks struct {
 	Kernel, Label, Variant string
 	Place                  int16
@@ -67,8 +68,8 @@ func (l *Losses) Sum() (all LostTasks) {
 	return all
 }
 
-// mostLostKinds bounds the rows of tasks that one writer counts apart: labels may differ from task to task. Further tasks
-// count in a row of their place, with OtherTasks as the label.
+// mostLostKinds bounds the rows of tasks that one writer counts apart: labels may differ from task
+// to task. Further tasks count in a row of their place, with OtherTasks as the label.
 const mostLostKinds = 1 << 8
 
 // OtherTasks is the label of the row that counts dropped tasks of too many kinds.
@@ -81,7 +82,8 @@ type lostKind struct {
 
 type lostLink struct{ from, to string }
 
-// losses are what the tasks and points of one writer lost. They are written only when a ring is full.
+// losses are what the tasks and points of one writer lost. They are written only when a ring is
+// full.
 type losses struct {
 	records atomic.Uint64 // of all kinds; read without mu
 	mu      sync.Mutex    // guards what follows

@@ -7,8 +7,9 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Packed is tasks of which a probe.Brief says all, with what they touch and wait for, in few words. Sinks that keep them, or write them, do
-// that as they are; Batch.Unpack makes tasks and details of them.
+// Packed is tasks of which a probe.Brief says all, with what they touch and wait for, in few words.
+// Sinks that keep them, or write them, do that as they are; Batch.Unpack makes tasks and details of
+// them.
 //
 // A task is six words, and those of its brief behind them:
 //
@@ -113,7 +114,8 @@ func (b *Batch) Unpack() {
 	b.Packed.clear()
 }
 
-// unpack appends one task, and its details. What is left over in words says nothing: they come from a Brief, or were checked by wellFormed.
+// unpack appends one task, and its details. What is left over in words says nothing: they come from
+// a Brief, or were checked by wellFormed.
 func (b *Batch) unpack(words []uint64, place int16) {
 	id, last := deps.TaskID(words[0]>>16), deps.TaskID(words[1]>>16)
 	if start := time.Duration(words[4]); start != 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// The payload of a block of packed tasks: records dropped so far, the number of tasks and their place (varints), then each task behind the one
-// before it. A task is seven numbers, and the words of its brief (8 bytes each, as probe.Brief has them):
+// The payload of a block of packed tasks: records dropped so far, the number of tasks and their
+// place (varints), then each task behind the one before it. A task is seven numbers, and the words
+// of its brief (8 bytes each, as probe.Brief has them):
 //
 //	0  task, from the one before
 //	1  predecessors (8 bits), accesses (4), words (4); worker (16)
@@ -20,9 +21,10 @@ import (
 //	5  start, from ready
 //	6  end, from start
 //
-// Mostly that is three words: 0 (8 bits, zigzag), the first half of 1 without what is 0 in it (13), worker (8), 0 (2), 1 (1), 2 (32); 3 (zigzag)
-// and 4; 5 and 6. To write that takes one decision. What does not fit is 4 bytes with the lengths of the numbers, half a byte each, and
-// the numbers in as many bytes; those from 3 on are signed, as 0 is: zigzag.
+// Mostly that is three words: 0 (8 bits, zigzag), the first half of 1 without what is 0 in it (13),
+// worker (8), 0 (2), 1 (1), 2 (32); 3 (zigzag) and 4; 5 and 6. To write that takes one decision.
+// What does not fit is 4 bytes with the lengths of the numbers, half a byte each, and the numbers
+// in as many bytes; those from 3 on are signed, as 0 is: zigzag.
 const (
 	packedNumbers = 7
 	shortTask     = 24 // bytes of one that fits

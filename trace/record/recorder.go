@@ -21,17 +21,19 @@ type Sink interface {
 
 // Options are those of a Recorder. The zero value works, and drops everything for want of sinks.
 type Options struct {
-	// Slots is the size of the reserves, in tasks, and bounds that of the rings before them; 0 chooses.
+	// Slots is the size of the reserves, in tasks, and bounds that of the rings before them; 0
+	// chooses.
 	Slots int
 	// Every is the longest time between two batches while there is something; 0 is 20 ms.
 	Every time.Duration
-	// Wait makes a writer wait for room where it would drop a record: the run takes as long as its sinks need, and its
-	// records are complete. Writers may hold locks of the runtime meanwhile.
+	// Wait makes a writer wait for room where it would drop a record: the run takes as long as its
+	// sinks need, and its records are complete. Writers may hold locks of the runtime meanwhile.
 	Wait  bool
 	Sinks []Sink
 }
 
-// A Recorder is a probe.Recorder that keeps tasks in rings and hands them to sinks. Close must be called after the runtime's.
+// A Recorder is a probe.Recorder that keeps tasks in rings and hands them to sinks. Close must be
+// called after the runtime's.
 type Recorder struct {
 	options Options
 	tasks   rings[probe.Task]
@@ -42,8 +44,8 @@ type Recorder struct {
 
 	lost []losses // by writer
 
-	// Of the collecting goroutine: how far the rings of tasks were written, what was taken of the briefs, and how many
-	// lost records the sinks know of, since when.
+	// Of the collecting goroutine: how far the rings of tasks were written, what was taken of the
+	// briefs, and how many lost records the sinks know of, since when.
 	ends       []uint64
 	swept      Packed
 	reported   uint64
@@ -65,8 +67,8 @@ func New(o Options) *Recorder {
 	return &Recorder{options: o, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 }
 
-// The sizes of rings, in tasks: of those of writers, which fit a cache, and of the reserves, which hold what comes while the collecting
-// goroutine waits for a processor.
+// The sizes of rings, in tasks: of those of writers, which fit a cache, and of the reserves, which
+// hold what comes while the collecting goroutine waits for a processor.
 const (
 	ownSlots     = 1 << 14
 	reserveSlots = 1 << 16
@@ -102,7 +104,8 @@ func (r *Recorder) Open(m *probe.Machine) {
 	r.done.Go(r.collect)
 }
 
-// Observe implements probe.Observer for points that belong to no task; others are left out, as Ended tells of tasks.
+// Observe implements probe.Observer for points that belong to no task; others are left out, as
+// Ended tells of tasks.
 func (r *Recorder) Observe(p probe.Point) {
 	if p.Kind < probe.Arrive {
 		return
@@ -122,7 +125,8 @@ func (r *Recorder) Observe(p probe.Point) {
 	}
 }
 
-// room makes room for n words, which say what records details say. It returns nil when there is none.
+// room makes room for n words, which say what records details say. It returns nil when there is
+// none.
 func (r *Recorder) room(writer, n, records int) (*words, int64) {
 	for tries := 0; ; tries++ {
 		if to, at := r.details.claim(writer, n); to != nil {
@@ -136,7 +140,8 @@ func (r *Recorder) room(writer, n, records int) (*words, int64) {
 	}
 }
 
-// A writer that waits for room yields its processor yields times, and then sleeps between two looks.
+// A writer that waits for room yields its processor yields times, and then sleeps between two
+// looks.
 const (
 	yields       = 16
 	waitInterval = 50 * time.Microsecond
@@ -249,13 +254,15 @@ func (r *Recorder) collect() {
 	}
 }
 
-// The largest batch, in records of each sort, or a few more: what the sinks are handed is still in the caches.
+// The largest batch, in records of each sort, or a few more: what the sinks are handed is still in
+// the caches.
 const largestBatch = 1 << 10
 
-// hand takes what is in the rings, and tasks that are over, to the sinks and reports whether there may be more.
+// hand takes what is in the rings, and tasks that are over, to the sinks and reports whether there
+// may be more.
 //
-// Tasks are taken up to where they were before anything else was: what is known of a task was put before it ended, so it comes with it
-// or came before.
+// Tasks are taken up to where they were before anything else was: what is known of a task was put
+// before it ended, so it comes with it or came before.
 func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	swept := 0
 	r.ends = r.tasks.written(r.ends)
@@ -324,7 +331,8 @@ func (r *Recorder) Dropped() (n uint64) {
 // Losses returns the counts of what was lost so far because a ring was full.
 func (r *Recorder) Losses() *Losses { return lossesOf(r.lost) }
 
-// Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is closed.
+// Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is
+// closed.
 func (r *Recorder) Close() error {
 	switch {
 	case r.closed:

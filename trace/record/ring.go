@@ -24,8 +24,8 @@ func newRing[T any](n int) *ring[T] {
 	return &ring[T]{slots: make([]T, size)}
 }
 
-// claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0 when they do not fit, and false when
-// another writer is active; then it has done nothing.
+// claim makes room for n slots from at on, which the caller fills and publishes. It returns at < 0
+// when they do not fit, and false when another writer is active; then it has done nothing.
 func (r *ring[T]) claim(n int) (at int64, done bool) {
 	s := r.state.Load()
 	if s&1 != 0 || !r.state.CompareAndSwap(s, s|1) {
@@ -54,7 +54,8 @@ func (r *ring[T]) publish(at int64, n int) bool {
 // written returns up to where the ring is written.
 func (r *ring[T]) written() uint64 { return r.state.Load() / 2 }
 
-// take calls f for what is in the ring up to a slot, at most most of it, and frees that. It returns how many there were.
+// take calls f for what is in the ring up to a slot, at most most of it, and frees that. It returns
+// how many there were.
 func (r *ring[T]) take(until uint64, most int, f func(*T)) int {
 	from, size := r.tail.Load(), uint64(len(r.slots))
 	to := min(until, from+uint64(most))
@@ -68,8 +69,9 @@ func (r *ring[T]) take(until uint64, most int, f func(*T)) int {
 	return int(to - from)
 }
 
-// rings are the rings of one sort, by writer. Those of the writers are small, so that what is written and read all the time stays in the
-// caches; the reserves behind them are large, and belong to no writer: they serve writers whose ring is taken or full.
+// rings are the rings of one sort, by writer. Those of the writers are small, so that what is
+// written and read all the time stays in the caches; the reserves behind them are large, and belong
+// to no writer: they serve writers whose ring is taken or full.
 type rings[T any] []*ring[T]
 
 func newRings[T any](writers, slots, reserve int) rings[T] {
@@ -87,8 +89,8 @@ func newRings[T any](writers, slots, reserve int) rings[T] {
 // spare is how many rings are reserves.
 const spare = 2
 
-// claim makes room for n slots in the ring of a writer, else in any idle one, reserves first. It returns nil when all of them
-// are full.
+// claim makes room for n slots in the ring of a writer, else in any idle one, reserves first. It
+// returns nil when all of them are full.
 func (l rings[T]) claim(writer, n int) (r *ring[T], at int64) {
 	if writer < 0 || writer >= len(l) {
 		writer = 0
@@ -114,7 +116,8 @@ func (l rings[T]) elsewhere(n int) (r *ring[T], at int64) {
 	return nil, 0
 }
 
-// put copies v into a ring. It reports whether there was room, and whether it is time to empty the rings.
+// put copies v into a ring. It reports whether there was room, and whether it is time to empty the
+// rings.
 func (l rings[T]) put(writer int, v *T) (kept, due bool) {
 	r, at := l.claim(writer, 1)
 	if r == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// What is told of a task before it ends lies in rings of words: a head and what it counts. A ring of details would be several times as
-// much memory to write, which is most of the price.
+// What is told of a task before it ends lies in rings of words: a head and what it counts. A ring
+// of details would be several times as much memory to write, which is most of the price.
 //
 //	head        task (48 bits), sort (8), count (8)
 //	accesses    each buffer (48), mode (8), dimensions (7), near (1); then, near: first element (32), elements (32), which lie side by
@@ -167,8 +167,8 @@ func (w *wordReader) next() uint64 {
 	return *w.r.slot(w.at - 1)
 }
 
-// takeWords appends details that are in a ring to out until there are most of them or a few more, and frees their words. It returns false
-// when the ring is empty.
+// takeWords appends details that are in a ring to out until there are most of them or a few more,
+// and frees their words. It returns false when the ring is empty.
 func takeWords(r *words, out []Detail, most int) ([]Detail, bool) {
 	w, to := wordReader{r, int64(r.tail.Load())}, int64(r.written())
 	for w.at < to && len(out) < most {
@@ -214,8 +214,9 @@ func (w *wordReader) access(d *Detail, id deps.TaskID) {
 	d.Values[1], d.Values[2], d.Values[3] = int64(second), int64(w.next()), int64(w.next())
 }
 
-// candidate returns a detail. Values: bytes missing, expected running time, time that the place has to do before it, queued and load in 32
-// bits each, tokens needed and left in 32 bits each; Count has the flags.
+// candidate returns a detail. Values: bytes missing, expected running time, time that the place has
+// to do before it, queued and load in 32 bits each, tokens needed and left in 32 bits each; Count
+// has the flags.
 func (w *wordReader) candidate(id deps.TaskID) Detail {
 	first := w.next()
 	d := Detail{Task: id, What: Candidate, Count: uint8(first), Place: int16(first >> 8)}

@@ -15,10 +15,12 @@ type Path struct {
 	Length time.Duration // the sum of their running times
 }
 
-// Critical returns a path whose tasks take the longest time to run: no number of devices makes the run shorter than that. Edges to
-// tasks that were over when the successor was submitted are not in the records; they delayed nothing.
+// Critical returns a path whose tasks take the longest time to run: no number of devices makes the
+// run shorter than that. Edges to tasks that were over when the successor was submitted are not in
+// the records; they delayed nothing.
 //
-// A task whose body submitted others runs for as long as it would have if no device had been short: see nest.
+// A task whose body submitted others runs for as long as it would have if no device had been short:
+// see nest.
 //
 // Cost: O(tasks + edges).
 func (r *Run) Critical() Path {
@@ -79,8 +81,9 @@ func (r *Run) Collapse(p Path) []Link {
 	return out
 }
 
-// A Chain is the path that the run really took, found from its end: the last task, the predecessor that made it ready, and so on.
-// Its parts add up to the time from the first submission to the end of the last task.
+// A Chain is the path that the run really took, found from its end: the last task, the predecessor
+// that made it ready, and so on. Its parts add up to the time from the first submission to the end
+// of the last task.
 type Chain struct {
 	Tasks  []deps.TaskID
 	Run    time.Duration // bodies
@@ -96,8 +99,8 @@ type Chain struct {
 	Most   Link          // the sort of tasks on it that ran for the longest; of a Summary
 }
 
-// Chain follows the run back from its end. Before a task that was ready when it was submitted comes the task that was over last before
-// that: what the program did between the two is submission.
+// Chain follows the run back from its end. Before a task that was ready when it was submitted comes
+// the task that was over last before that: what the program did between the two is submission.
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
@@ -138,7 +141,8 @@ func (r *Run) Chain() Chain {
 	return c
 }
 
-// waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and what most of it is.
+// waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and
+// what most of it is.
 func (r *Run) waitBehind(c *Chain, busy [][]Span) {
 	sorts := map[string]Link{}
 	for _, id := range c.Tasks {

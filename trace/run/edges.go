@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/trace/record"
 )
 
-// Predecessors returns the tasks that a task waited for: those that were not over when it was submitted. A run with a limit may not have
-// all of them: see EdgesGoneOf.
+// Predecessors returns the tasks that a task waited for: those that were not over when it was
+// submitted. A run with a limit may not have all of them: see EdgesGoneOf.
 func (r *Run) Predecessors(id deps.TaskID) []deps.TaskID {
 	var out []deps.TaskID
 	for _, d := range r.DetailsOf(id) {
@@ -31,7 +31,8 @@ func (r *Run) EdgesGoneOf(id deps.TaskID) (n int64) {
 	return n
 }
 
-// goneAt is where a detail of thinned edges, which are few, has the number of those that are not there.
+// goneAt is where a detail of thinned edges, which are few, has the number of those that are not
+// there.
 const goneAt = len(record.Detail{}.Values) - 1
 
 // An Edge is between two tasks of the run, by index.
@@ -61,7 +62,8 @@ func (r *Run) Edges() []Edge {
 	return r.edges
 }
 
-// extraWaits counts the details of edges that are not the first of their task, where those of a task lie together.
+// extraWaits counts the details of edges that are not the first of their task, where those of a
+// task lie together.
 func extraWaits(list []record.Detail) (n int) {
 	for i := 1; i < len(list); i++ {
 		if list[i].What == record.Waits && list[i-1].What == record.Waits && list[i].Task == list[i-1].Task {
@@ -71,10 +73,12 @@ func extraWaits(list []record.Detail) (n int) {
 	return n
 }
 
-// thin leaves out edges of tasks that waited for more others than one detail says. Where n tasks wait for m others each, as when phases
-// follow each other, there are n times m edges, and a run with a limit is to stay in a bounded memory. What is kept of a task that is over
-// is the predecessor that was over last and the one at the end of the longest chain: the critical path stays the same. Tasks that are not
-// over, or whose predecessors are not all here yet, keep what they have.
+// thin leaves out edges of tasks that waited for more others than one detail says. Where n tasks
+// wait for m others each, as when phases follow each other, there are n times m edges, and a run
+// with a limit is to stay in a bounded memory. What is kept of a task that is over is the
+// predecessor that was over last and the one at the end of the longest chain: the critical path
+// stays the same. Tasks that are not over, or whose predecessors are not all here yet, keep what
+// they have.
 //
 // Cost: O(tasks + edges), each time that the edges have doubled.
 func (r *Run) thin() {
@@ -108,8 +112,8 @@ func (r *Run) thin() {
 	r.extraKept, r.edges, r.nested = r.extra, nil, nil
 }
 
-// longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for none, and how long that chain is. It returns
-// ok false where a predecessor may still come.
+// longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for
+// none, and how long that chain is. It returns ok false where a predecessor may still come.
 func (r *Run) longest(details []record.Detail, i int, best []time.Duration, known []bool) (on int, length time.Duration, ok bool) {
 	on, ok = -1, true
 	for k := range details {
@@ -132,7 +136,8 @@ func (r *Run) longest(details []record.Detail, i int, best []time.Duration, know
 	return on, length, ok
 }
 
-// fewer appends the details of a task with two of its edges at most: from the task at index on, and from its last predecessor.
+// fewer appends the details of a task with two of its edges at most: from the task at index on, and
+// from its last predecessor.
 func (r *Run) fewer(out, details []record.Detail, on int) []record.Detail {
 	id := details[0].Task
 	keep := record.Detail{Task: id, What: record.Waits}

@@ -28,7 +28,8 @@ func (r *Run) Explanations() []Explanation {
 	return out
 }
 
-// A LearnedTime is what the policy had learned of a kernel on a kind of device, for data of Size bytes up to twice that.
+// A LearnedTime is what the policy had learned of a kernel on a kind of device, for data of Size
+// bytes up to twice that.
 type LearnedTime struct {
 	Kernel, Kind        string
 	Size                deps.Bytes

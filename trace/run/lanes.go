@@ -47,7 +47,8 @@ func (r *Run) Phases() []Phase {
 	return out
 }
 
-// A Lane is a CPU worker or an accelerator: what runs on it runs one after the other, or overlaps where the device can do that.
+// A Lane is a CPU worker or an accelerator: what runs on it runs one after the other, or overlaps
+// where the device can do that.
 type Lane struct {
 	Place  int
 	Worker int
@@ -55,7 +56,8 @@ type Lane struct {
 	Tasks  []int32 // indices of Run.Tasks, by start
 	// Overlap says that some start before the one before them is over.
 	Overlap bool
-	// Segments are its states from the first to the last moment of the run; the times below are their sums.
+	// Segments are its states from the first to the last moment of the run; the times below are
+	// their sums.
 	Segments                       []Segment
 	Busy, Transfer, Overhead, Idle time.Duration
 }
@@ -81,7 +83,8 @@ func (r *Run) lanes(also func(l *Lane, d *division)) []Lane {
 // TaskLanes is Lanes without the states.
 func (r *Run) TaskLanes() []Lane { return r.Deal(func(int, *probe.Task) {}) }
 
-// Deal is TaskLanes, and calls also for every task of the run on the way: to look at all tasks is much of what it costs.
+// Deal is TaskLanes, and calls also for every task of the run on the way: to look at all tasks is
+// much of what it costs.
 func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	lanes, first := r.emptyLanes()
 	over, mixed := make([]Span, len(lanes)), make([]bool, len(lanes))
@@ -137,7 +140,8 @@ func (r *Run) emptyLanes() (lanes []Lane, first []int) {
 	return lanes, append(first, len(lanes))
 }
 
-// copiesByPlace returns when copies to or from the memory of each place were under way; for the CPU workers only those to it.
+// copiesByPlace returns when copies to or from the memory of each place were under way; for the CPU
+// workers only those to it.
 func (r *Run) copiesByPlace() [][]Span {
 	out := make([][]Span, len(r.Machine.Places))
 	for i := range r.Points {
@@ -218,7 +222,8 @@ func (l *Lane) enter(state State, spans []Span) {
 	}
 }
 
-// subtract returns what of a, which is in order and apart, is not in b, which lies within a and is so too.
+// subtract returns what of a, which is in order and apart, is not in b, which lies within a and is
+// so too.
 func subtract(a, b []Span) []Span {
 	var out []Span
 	for _, s := range a {
@@ -236,8 +241,8 @@ func subtract(a, b []Span) []Span {
 	return out
 }
 
-// Streams deals spans, in order of their start, to as few streams as there are spans at once, so that those of one stream do not
-// overlap. It returns the stream of each and the number of streams.
+// Streams deals spans, in order of their start, to as few streams as there are spans at once, so
+// that those of one stream do not overlap. It returns the stream of each and the number of streams.
 func Streams(spans []Span) (stream []int, n int) {
 	var free []time.Duration
 	stream = make([]int, len(spans))
@@ -252,7 +257,8 @@ func Streams(spans []Span) (stream []int, n int) {
 	return stream, len(free)
 }
 
-// union returns the moments that are in any of the spans, in order and apart, in the place of spans.
+// union returns the moments that are in any of the spans, in order and apart, in the place of
+// spans.
 func union(spans []Span) []Span {
 	byFrom := func(a, b Span) int { return cmp.Compare(a.From, b.From) }
 	if !slices.IsSortedFunc(spans, byFrom) {

@@ -22,7 +22,8 @@ func (r *Run) ParentOf(id deps.TaskID) deps.TaskID {
 // A child is a task and the one whose body submitted it, by index.
 type child struct{ parent, task int32 }
 
-// children returns the tasks that bodies submitted, by parent, then in order of submission. Parents are before their children.
+// children returns the tasks that bodies submitted, by parent, then in order of submission. Parents
+// are before their children.
 func (r *Run) children() (out []child) {
 	for i := range r.Details {
 		d := &r.Details[i]
@@ -39,8 +40,8 @@ func (r *Run) children() (out []child) {
 	return out
 }
 
-// spans returns for how long each task of a run with nested tasks runs, as the critical path counts it: 0 for those inside others, which
-// are part of these. It returns nil where no task is nested.
+// spans returns for how long each task of a run with nested tasks runs, as the critical path counts
+// it: 0 for those inside others, which are part of these. It returns nil where no task is nested.
 func (r *Run) spans() []time.Duration {
 	if r.nested != nil {
 		return r.nested
@@ -74,7 +75,8 @@ func (r *Run) spans() []time.Duration {
 	return spans
 }
 
-// weigh returns for how long a task runs, as the critical path counts it. spans are those of the run.
+// weigh returns for how long a task runs, as the critical path counts it. spans are those of the
+// run.
 func (r *Run) weigh(i int, spans []time.Duration) time.Duration {
 	if spans != nil {
 		return spans[i]
@@ -85,9 +87,10 @@ func (r *Run) weigh(i int, spans []time.Duration) time.Duration {
 	return 0
 }
 
-// nest returns how long a task takes with those inside it when no device is short: what its body does itself until it submits them, their
-// longest chain, and what the body does itself after the last of them, for which it is taken to have waited. What a body does itself is
-// the time in which none of those inside runs.
+// nest returns how long a task takes with those inside it when no device is short: what its body
+// does itself until it submits them, their longest chain, and what the body does itself after the
+// last of them, for which it is taken to have waited. What a body does itself is the time in which
+// none of those inside runs.
 func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) time.Duration {
 	parent := &r.Tasks[inside[0].parent]
 	if !Ran(parent) {

@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// muchGo is the share of the running time of all tasks from which on a kernel that runs as its Go function is worth a note.
+// muchGo is the share of the running time of all tasks from which on a kernel that runs as its Go
+// function is worth a note.
 const muchGo = 0.1
 
 // notes says what a reader of the summary would have to look for in its tables.
@@ -67,7 +68,8 @@ func (r *Run) refusals() (out []string) {
 	return out
 }
 
-// goFunctions says which kernels ran as Go functions on CPU workers for a good part of the time, and why.
+// goFunctions says which kernels ran as Go functions on CPU workers for a good part of the time,
+// and why.
 func (r *Run) goFunctions(s *Summary) (out []string) {
 	var all time.Duration
 	for i := range s.Kernels {

@@ -35,9 +35,11 @@ type Run struct {
 
 	edges  []Edge
 	nested []time.Duration // see spans
-	// Of details that say which tasks others waited for, those beyond the first of a task, now and after the last thinning.
+	// Of details that say which tasks others waited for, those beyond the first of a task, now and
+	// after the last thinning.
 	extra, extraKept int
-	// EdgesGone is how many edges to kept tasks are not among the details, of all tasks so far: see thin.
+	// EdgesGone is how many edges to kept tasks are not among the details, of all tasks so far: see
+	// thin.
 	EdgesGone int64
 	// spare is memory for Finish to put records in order; its records mean nothing.
 	spare struct {
@@ -78,7 +80,8 @@ func (r *Run) Take(b *record.Batch) error {
 	return nil
 }
 
-// packedWords is how many words of packed tasks are kept together, or more where they come together.
+// packedWords is how many words of packed tasks are kept together, or more where they come
+// together.
 const packedWords = 1 << 13
 
 func (r *Run) keepPacked(p *record.Packed) {
@@ -131,7 +134,8 @@ func (r *Run) unpack() {
 	}
 }
 
-// forget drops the oldest tasks beyond the limit, and what is known of them, without putting them in order: ids are nearly dense.
+// forget drops the oldest tasks beyond the limit, and what is known of them, without putting them
+// in order: ids are nearly dense.
 func (r *Run) forget() {
 	newest := deps.TaskID(0)
 	for i := range r.Tasks {
@@ -167,8 +171,9 @@ func (r *Run) forget() {
 	r.edges, r.nested = nil, nil
 }
 
-// forgetPoints drops the points before the earliest submission of a task that is kept, and the first of those beyond four a task. What memory
-// had backed by then stays, as one point for each device.
+// forgetPoints drops the points before the earliest submission of a task that is kept, and the
+// first of those beyond four a task. What memory had backed by then stays, as one point for each
+// device.
 func (r *Run) forgetPoints(since time.Duration) {
 	backed := map[string]probe.Point{}
 	gone := func(p probe.Point) bool {
@@ -193,7 +198,8 @@ func (r *Run) forgetPoints(since time.Duration) {
 	}
 }
 
-// forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest submission of the rest.
+// forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest
+// submission of the rest.
 func (r *Run) forgetPacked(oldest deps.TaskID) time.Duration {
 	since := time.Duration(math.MaxInt64)
 	r.packed = slices.DeleteFunc(r.packed, func(p record.Packed) bool {
@@ -210,7 +216,8 @@ func (r *Run) forgetPacked(oldest deps.TaskID) time.Duration {
 	return since
 }
 
-// lasting reports whether points of a kind are of interest however long ago they were: there are few.
+// lasting reports whether points of a kind are of interest however long ago they were: there are
+// few.
 func lasting(k probe.Kind) bool { return k == probe.Compile || k == probe.Explain }
 
 // keep returns how many tasks came after the one of an id, or a few less.
@@ -245,7 +252,8 @@ func (r *Run) Finish() {
 	r.edges, r.nested = nil, nil
 }
 
-// Copy makes r a copy of from, in the memory that r has: what becomes of one then is nothing to the other.
+// Copy makes r a copy of from, in the memory that r has: what becomes of one then is nothing to the
+// other.
 func (r *Run) Copy(from *Run) {
 	mine := *r
 	*r = *from
@@ -255,8 +263,8 @@ func (r *Run) Copy(from *Run) {
 	r.edges, r.nested, r.spare = nil, nil, mine.spare
 }
 
-// sorted returns list in order of a key, equals as they were, and memory for the next time: that of spare, or of list where spare is used.
-// The elements are large: each moves once.
+// sorted returns list in order of a key, equals as they were, and memory for the next time: that of
+// spare, or of list where spare is used. The elements are large: each moves once.
 func sorted[T any](list, spare []T, key func(*T) uint64) (out, rest []T) {
 	lo, hi, inOrder := uint64(math.MaxUint64), uint64(0), true
 	for i := range list {

@@ -20,14 +20,17 @@ type Summary struct {
 	Skipped int64
 	Gone    int64  // counted in Tasks, in nothing else
 	Dropped uint64 // records lost
-	// Lost counts the records that were lost. Its tasks and copies count in all counts, sums and extremes of s; spans of
-	// time, medians and the critical path are those of the tasks with a record.
+	// Lost counts the records that were lost. Its tasks and copies count in all counts, sums and
+	// extremes of s; spans of time, medians and the critical path are those of the tasks with a
+	// record.
 	Lost record.Losses
-	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of all.
+	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of
+	// all.
 	EdgesGone int64
 	Damage    string // of the file
 	Policy    string
 	Places    []PlaceUse
+	Absent    []string // optional devices that the run does not have, and why
 	Kernels   []KernelUse
 	Links     []LinkUse
 	Critical  time.Duration
@@ -40,11 +43,13 @@ type Summary struct {
 	Compiled  int64
 	Cached    int64         // of these, found in a cache
 	Compile   time.Duration // for all of them
-	// Buffers is how many buffers the runtime knew at the end, or when the program waited last, and Known their size; MostBuffers and
-	// MostKnown are the most that it knew when the program waited.
+	// Buffers is how many buffers the runtime knew at the end, or when the program waited last, and
+	// Known their size; MostBuffers and MostKnown are the most that it knew when the program
+	// waited.
 	Buffers, MostBuffers int64
 	Known, MostKnown     deps.Bytes
-	// CompileFirst is what of that was before the first submission, CompileAlone what was after it while no task ran.
+	// CompileFirst is what of that was before the first submission, CompileAlone what was after it
+	// while no task ran.
 	CompileFirst, CompileAlone time.Duration
 	Notes                      []string // what else is worth knowing, in a sentence each
 	Verdict                    Verdict
@@ -58,7 +63,8 @@ type TokenUse struct {
 	Time  time.Duration // tokens times the time from the choice of a place to the end, summed over tasks
 }
 
-// A PlaceUse is how a place spent its time: Busy, Transfer, Overhead and Idle add up to Elapsed times Lanes.
+// A PlaceUse is how a place spent its time: Busy, Transfer, Overhead and Idle add up to Elapsed
+// times Lanes.
 type PlaceUse struct {
 	Name, Kind, Description        string
 	Lanes                          int
@@ -116,7 +122,7 @@ func (l *LinkUse) Rate() float64 {
 // Summary works out the numbers. Requires: Finish.
 func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
-	s := &Summary{Elapsed: to - from, Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy}
+	s := &Summary{Elapsed: to - from, Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy, Absent: r.Machine.Absent}
 	r.countTasks(s)
 	s.Held = r.sumTokens()
 	busy := r.sumPlaces(s)
@@ -203,7 +209,8 @@ func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
 	return busy
 }
 
-// longestWait returns the longest of the times of overhead of a lane, and the task that started at its end.
+// longestWait returns the longest of the times of overhead of a lane, and the task that started at
+// its end.
 func (r *Run) longestWait(l *Lane, overhead []Span) (longest time.Duration, before deps.TaskID) {
 	for _, s := range overhead {
 		if s.To-s.From <= longest {
@@ -217,7 +224,8 @@ func (r *Run) longestWait(l *Lane, overhead []Span) (longest time.Duration, befo
 	return longest, before
 }
 
-// sumMemory follows what was backed and taken away, what came back after that, and what was compiled.
+// sumMemory follows what was backed and taken away, what came back after that, and what was
+// compiled.
 func (r *Run) sumMemory(s *Summary) {
 	type part struct {
 		device string

@@ -16,6 +16,9 @@ func (s *Summary) Write(w io.Writer) error {
 	fmt.Fprintf(t, "elapsed\t%v, critical path %v (%.0f %%)\n", Round(s.Elapsed), Round(s.Critical), percent(s.Critical, s.Elapsed))
 	fmt.Fprintf(t, "tasks\t%d, failed %d, skipped %d\n", s.Tasks, s.Failed, s.Skipped)
 	fmt.Fprintf(t, "records\t%s\n", s.records())
+	for _, a := range s.Absent {
+		fmt.Fprintf(t, "not there\t%s\n", a)
+	}
 	if s.MostBuffers > 0 {
 		fmt.Fprintf(t, "buffers\t%d of %v known in the end, %d of %v at most\n", s.Buffers, s.Known, s.MostBuffers, s.MostKnown)
 	}

@@ -70,8 +70,9 @@ func (s *Summary) smallTasks() (Verdict, bool) {
 		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, Round(busy), percent(busy, all), percent(s.Overhead, all))}, true
 }
 
-// boundByCompiling finds a run in which no task ran for long while variants of kernels were made. What is made for the first task is made
-// before it is submitted, which is no part of the elapsed time.
+// boundByCompiling finds a run in which no task ran for long while variants of kernels were made.
+// What is made for the first task is made before it is submitted, which is no part of the elapsed
+// time.
 func (s *Summary) boundByCompiling() (Verdict, bool) {
 	whole := s.Elapsed + s.CompileFirst
 	if float64(s.CompileFirst+s.CompileAlone) < muchCompiled*float64(whole) {
@@ -82,8 +83,8 @@ func (s *Summary) boundByCompiling() (Verdict, bool) {
 			Round(s.CompileFirst+s.CompileAlone), Round(whole), Round(s.CompileFirst), s.Cached, s.Compiled)}, true
 }
 
-// boundByTransfers finds the accelerator that waited for copies the most, unless another place was busy for longer than its work and its
-// copies took together.
+// boundByTransfers finds the accelerator that waited for copies the most, unless another place was
+// busy for longer than its work and its copies took together.
 func (s *Summary) boundByTransfers() (Verdict, bool) {
 	worst := -1
 	var longest time.Duration
@@ -114,7 +115,8 @@ func (s *Summary) boundByTransfers() (Verdict, bool) {
 		fmt.Sprintf("%s; %v went over this link in %v, at %.3g GB/s", waited, l.Bytes, Round(l.Time), l.Rate()/1e9)}, true
 }
 
-// linkOf returns the link to or from a memory that was in use the longest, and how much went to that memory.
+// linkOf returns the link to or from a memory that was in use the longest, and how much went to
+// that memory.
 func (s *Summary) linkOf(memory string) (longest *LinkUse, in deps.Bytes) {
 	for i := range s.Links {
 		l := &s.Links[i]
@@ -168,8 +170,9 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", Round(s.Critical), Round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, Round(most.Time))}, true
 }
 
-// boundByLoad finds a kind of which one lane is busy most of the time and the others are not: the work could be spread better, and the
-// critical path does not forbid it. Tasks that are submitted one after the other could not.
+// boundByLoad finds a kind of which one lane is busy most of the time and the others are not: the
+// work could be spread better, and the critical path does not forbid it. Tasks that are submitted
+// one after the other could not.
 func (s *Summary) boundByLoad() (Verdict, bool) {
 	type load struct {
 		lanes      int
@@ -218,8 +221,9 @@ func (s *Summary) boundByDevices() (Verdict, bool) {
 		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
 }
 
-// boundByRuntime finds the accelerator that had a task to run and neither ran nor copied anything for the longest: the runtime was at work,
-// or waited for the system, as when memory of the program is locked for copies the first time.
+// boundByRuntime finds the accelerator that had a task to run and neither ran nor copied anything
+// for the longest: the runtime was at work, or waited for the system, as when memory of the program
+// is locked for copies the first time.
 func (s *Summary) boundByRuntime() (Verdict, bool) {
 	worst := -1
 	for i := range s.Places {
@@ -235,8 +239,9 @@ func (s *Summary) boundByRuntime() (Verdict, bool) {
 		fmt.Sprintf("for %v of %v a task was ready for %s, which ran and copied nothing; the longest of these waits was %v, for task %d", Round(p.Overhead), Round(s.Elapsed), p.Name, Round(p.Longest), p.Before)}, true
 }
 
-// boundByChain finds a chain of tasks to the end that ran, or waited behind others on their accelerators, for most of the time, though no place
-// was busy for as long: waits of the program cut a critical path into pieces, or each step waits for the place that has most of its tasks.
+// boundByChain finds a chain of tasks to the end that ran, or waited behind others on their
+// accelerators, for most of the time, though no place was busy for as long: waits of the program
+// cut a critical path into pieces, or each step waits for the place that has most of its tasks.
 func (s *Summary) boundByChain() (Verdict, bool) {
 	c := &s.Chain
 	if float64(c.Run+c.Behind) < longChain*float64(s.Elapsed) {

@@ -1,7 +1,9 @@
-// Package session records one run as its user asked: a summary at the end, a trace file, a live page, or several of them.
+// Package session records one run as its user asked: a summary at the end, a trace file, a live
+// page, or several of them.
 //
-// It is what task.Options.Trace and Dash, and the variables GOMPSS_TRACE and GOMPSS_DASH, stand for. The page is in package trace, which
-// brings a web server with it: a program that wants one imports that package, which registers itself here.
+// It is what task.Options.Trace and Dash, and the variables GOMPSS_TRACE and GOMPSS_DASH, stand
+// for. The page is in package trace, which brings a web server with it: a program that wants one
+// imports that package, which registers itself here.
 package session
 
 import (
@@ -16,11 +18,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 )
 
-// SummaryTasks is how many tasks a summary at the end keeps: with more of them it is of the last ones, and says so.
+// SummaryTasks is how many tasks a summary at the end keeps: with more of them it is of the last
+// ones, and says so.
 const SummaryTasks = 1 << 18
 
 // A Page shows a run while it goes on.
@@ -36,8 +40,9 @@ var pages struct {
 	open func(addr string) (Page, error)
 }
 
-// taken is how often each file and each address of a page was asked for in this program: a variable of the environment is meant for every
-// runtime that it opens, and none may write over what another one has written.
+// taken is how often each file and each address of a page was asked for in this program: a variable
+// of the environment is meant for every runtime that it opens, and none may write over what another
+// one has written.
 var taken struct {
 	sync.Mutex
 	times map[string]int
@@ -73,18 +78,22 @@ type Session struct {
 	out      io.Writer
 	summary  *run.Run
 	page     Page
-	// Profile says that CPU profiles should have the tasks' names as labels, and execution traces of Go regions of tasks.
+	// Profile says that CPU profiles should have the tasks' names as labels, and execution traces
+	// of Go regions of tasks.
 	Profile bool
 	wait    bool // writers wait for room in the rings: no record is dropped
 }
 
-// Open starts what trace ("", "off", "summary", "file:PATH", "profile", "wait", separated by commas) and dash ("" or an address) ask for; what people
-// should read goes to out. It returns nil when nothing is asked for. The second run of a program that asks for the same file gets PATH with
+// Open starts what trace ("", "off", "summary", "file:PATH", "profile", "wait", separated by
+// commas) and dash ("" or an address) ask for; what people should read goes to out. It returns nil
+// when nothing is asked for. The second run of a program that asks for the same file gets PATH with
 // -2 before its ending, and one whose page would be where another one's is gets a free port.
 //
-// With "wait" a task waits where its record would be dropped: records are complete, and the run takes as long as its file needs.
+// With "wait" a task waits where its record would be dropped: records are complete, and the run
+// takes as long as its file needs.
 //
-// Errors: an unknown word, a word given twice, "wait" without a summary, file or page, a file that cannot be made, an address that cannot be served.
+// Errors: an unknown word, a word given twice, "wait" without a summary, file or page, a file that
+// cannot be made, an address that cannot be served.
 func Open(trace, dash string, out io.Writer) (*Session, error) {
 	s := &Session{out: out}
 	sinks, err := s.sinks(trace)
@@ -142,7 +151,8 @@ func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 	return sinks, nil
 }
 
-// create makes the trace file of a name, or the n-th of this program with a number before its ending.
+// create makes the trace file of a name, or the n-th of this program with a number before its
+// ending.
 func (s *Session) create(name string) (*os.File, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
@@ -181,6 +191,18 @@ func (s *Session) serve(addr string) error {
 	ask(addr)
 	fmt.Fprintf(s.out, "gompss: page at %s\n", s.page.URL())
 	return nil
+}
+
+// ShowStatus has the page, where there is one that can, say what is in flight.
+func (s *Session) ShowStatus(status func() *probe.Status) {
+	if s == nil {
+		return
+	}
+	if p, ok := s.page.(interface {
+		ShowStatus(func() *probe.Status)
+	}); ok {
+		p.ShowStatus(status)
+	}
 }
 
 // Close ends the recording and prints the summary, if one was asked for. The page is shown no more.

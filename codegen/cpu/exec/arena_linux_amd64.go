@@ -3,10 +3,13 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
 // arenaSize is the address space of one arena; pages are backed as code is written.
@@ -33,6 +36,9 @@ func (m Memory) NewArena() (*Arena, error) {
 	if m.Protect == nil {
 		m.Protect = unix.Mprotect
 	}
+	if err := stoppable(ownStack()); err != nil {
+		return nil, err
+	}
 	a, err := m.memfdArena()
 	if err == nil {
 		return a, nil
@@ -45,6 +51,20 @@ func (m Memory) NewArena() (*Arena, error) {
 		return nil, fmt.Errorf("cpu: executable memory: %w", errors.Join(err, err2, unix.Munmap(mem)))
 	}
 	return &Arena{write: mem, exec: mem, protect: m.Protect}, nil
+}
+
+// mostGuard bounds how far the guard lies above the end of the stack.
+const mostGuard = 4 << 10
+
+// stoppable finds out whether the runtime's record of a goroutine begins with the bounds of its
+// stack and the guard, which generated code looks at to see whether the goroutine is to stop.
+func stoppable(lo, hi, guard, pointer uintptr) error {
+	within := lo < pointer && pointer <= hi
+	asked := int64(guard) == image.StopAsked
+	if !within || !asked && (guard < lo || guard > lo+mostGuard) {
+		return fmt.Errorf("cpu: vector code: a goroutine of %s could not be stopped in it: its record has %#x, %#x, %#x where the bounds of the stack and the guard are expected, with the stack at %#x", runtime.Version(), lo, hi, guard, pointer)
+	}
+	return nil
 }
 
 // How names how the arena got its memory.

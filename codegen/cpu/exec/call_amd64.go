@@ -7,6 +7,10 @@ import "unsafe"
 //go:noescape
 func call(code uintptr, block unsafe.Pointer)
 
+// ownStack returns the bounds of the calling goroutine's stack, its guard and its pointer, as they
+// lie in the runtime's record of a goroutine.
+func ownStack() (lo, hi, guard, pointer uintptr)
+
 // tidy cleans the upper halves of the vectors, as generated code does before it returns: Go code is
 // slow while they are in use.
 func tidy()

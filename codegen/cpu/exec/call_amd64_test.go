@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
@@ -35,16 +36,32 @@ func TestCallRunsGeneratedCode(t *testing.T) {
 		x86.I(x86.VMOVUPS, x86.W256, x86.RegArg(x86.V(1)), x86.MemArg(x86.At(x86.DI, 0))),
 		x86.I(x86.VADDPS, x86.W256, x86.RegArg(x86.V(1)), x86.RegArg(x86.V(1)), x86.RegArg(x86.V(1))),
 		x86.I(x86.VMOVUPSStore, x86.W256, x86.MemArg(x86.At(x86.DI, 32)), x86.RegArg(x86.V(1))))
-	block := [16]float32{1, 2, 3, 4, 5, 6, 7, 8}
+	block := [2 * image.WordParams]float32{1, 2, 3, 4, 5, 6, 7, 8}
 	call(entry, unsafe.Pointer(&block))
-	require.Equal(t, [16]float32{1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 8, 10, 12, 14, 16}, block)
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 8, 10, 12, 14, 16}, block[:16])
 	require.Zero(t, testing.AllocsPerRun(100, func() { call(entry, unsafe.Pointer(&block)) }))
 }
 
 func TestFaultInGeneratedCodeIsAPanicOfTheCaller(t *testing.T) {
 	entry := machine(t, x86.I(x86.XORQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX)), x86.I(x86.MOVQ, x86.W128, x86.RegArg(x86.CX), x86.MemArg(x86.At(x86.AX, 0))))
-	var block [8]uint64
+	var block [image.WordParams]uint64
 	require.Panics(t, func() { call(entry, unsafe.Pointer(&block)) })
+}
+
+// TestStoppable_LayoutOfGoroutines: the guard that generated code looks at is there, and a runtime that keeps it elsewhere gets no vector code.
+func TestStoppable_LayoutOfGoroutines(t *testing.T) {
+	require.NoError(t, stoppable(ownStack()))
+	entry := machine(t)
+	var block [image.WordParams]uint64
+	call(entry, unsafe.Pointer(&block))
+	lo, hi, guard, pointer := ownStack()
+	at := uintptr(block[image.WordStop])
+	require.Equal(t, guard, *(*uintptr)(*(*unsafe.Pointer)(unsafe.Pointer(&at)))) // safe: a word of the record of this goroutine
+	asked := int64(image.StopAsked)
+	require.NoError(t, stoppable(lo, hi, uintptr(asked), pointer))
+	for _, odd := range [][4]uintptr{{hi, lo, guard, pointer}, {lo, hi, 0, pointer}, {lo, hi, lo + mostGuard + 8, pointer}, {lo, hi, guard, hi + 8}} {
+		require.ErrorContains(t, stoppable(odd[0], odd[1], odd[2], odd[3]), "could not be stopped")
+	}
 }
 
 func TestArenaFull(t *testing.T) {
@@ -74,7 +91,7 @@ func TestArenaByProtection(t *testing.T) {
 	for range 3 {
 		entry, err := a.Add([]byte{0xC3})
 		require.NoError(t, err)
-		var block [8]uint64
+		var block [image.WordParams]uint64
 		call(entry, unsafe.Pointer(&block))
 	}
 }
@@ -89,7 +106,7 @@ func TestNoArenaSaysWhy(t *testing.T) {
 
 func BenchmarkCall(b *testing.B) {
 	entry := machine(b)
-	var block [8]uint64
+	var block [image.WordParams]uint64
 	for b.Loop() {
 		call(entry, unsafe.Pointer(&block))
 	}

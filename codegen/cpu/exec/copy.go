@@ -9,7 +9,13 @@ import (
 const (
 	quad      = 4 * 4096
 	leastMove = 4 * quad
+	mostQuads = 32 // between two points at which the goroutine can be stopped
 )
+
+// moveQuads is movePages. The goroutine can be stopped where it begins, as it looks at the stack.
+//
+//go:noinline
+func moveQuads(dst, src unsafe.Pointer, quads int64) { movePages(dst, src, quads) }
 
 // movePast copies for iterations [lo, hi) and reports whether it could: all is in range, nothing
 // overlaps, and it is worth while.
@@ -30,7 +36,9 @@ func movePast(c image.CopyLoop, b *image.Block, lo, hi int64) bool {
 	head := int64(-dst & 31)
 	copy(to[:head], from)
 	quads := (n - head) / quad
-	movePages(unsafe.Pointer(&to[head]), unsafe.Pointer(&from[head]), quads)
+	for at, rest := head, quads; rest > 0; at, rest = at+mostQuads*quad, rest-mostQuads {
+		moveQuads(unsafe.Pointer(&to[at]), unsafe.Pointer(&from[at]), min(rest, mostQuads))
+	}
 	copy(to[head+quads*quad:], from[head+quads*quad:])
 	b[image.WordStatus] = image.StatusDone
 	return true

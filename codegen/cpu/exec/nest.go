@@ -22,6 +22,9 @@ func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
 }
 
 func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
+	if leaf := p.Code.Stages[i].Leaf; leaf > 0 { // inline, the loop is one part
+		return uint64(leaf) + 1
+	}
 	if alone {
 		return math.MaxInt64
 	}

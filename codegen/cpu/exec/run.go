@@ -2,8 +2,6 @@ package exec
 
 import (
 	"math/bits"
-	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
@@ -24,11 +22,10 @@ type Value struct {
 type Program struct {
 	Code      *image.Code
 	entry     uintptr
-	otherwise *Program     // runs what this one cannot; nil: it can run everything
-	direct    uintptr      // the code of the one loop of a plain kernel; 0: it is not plain
-	from      int64        // where that loop begins,
-	until     int          // and the word of where it ends; 0: counting is more than that
-	rounds    atomic.Int64 // of inner loops between two pauses
+	otherwise *Program // runs what this one cannot; nil: it can run everything
+	direct    uintptr  // the code of the one loop of a plain kernel; 0: it is not plain
+	from      int64    // where that loop begins,
+	until     int      // and the word of where it ends; 0: counting is more than that
 }
 
 // Install puts code into the arena.
@@ -38,7 +35,6 @@ func (a *Arena) Install(c *image.Code) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Code: c, entry: entry}
-	p.rounds.Store(pauseRounds)
 	if c.Plain && !c.Far && c.Scratch == 0 && c.Spill == 0 && len(c.Caps) == 0 {
 		p.direct = entry + uintptr(c.Stages[1].Entry)
 		if n := c.Stages[0].Count; n.Lo == 0 && n.Step == 1 && !n.Inclusive {
@@ -133,15 +129,15 @@ func (p *Program) run(i int, l *launch, lo, hi int64) error {
 			s = p.Code.Stages[i]
 		}
 	}
-	if enter(b, p.entry+uintptr(s.Entry), lo, hi, p.rounds.Load()) {
+	if enter(b, p.entry+uintptr(s.Entry), lo, hi) {
 		return nil
 	}
 	return p.goOn(s, l)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
-func enter(b *image.Block, at uintptr, lo, hi, rounds int64) bool {
-	b[image.WordLo], b[image.WordHi], b[image.WordBudget], b[image.WordStatus] = uint64(lo), uint64(hi), uint64(rounds), image.StatusRunning
+func enter(b *image.Block, at uintptr, lo, hi int64) bool {
+	b[image.WordLo], b[image.WordHi], b[image.WordStatus] = uint64(lo), uint64(hi), image.StatusRunning
 	call(at, unsafe.Pointer(b))
 	return b[image.WordStatus] == image.StatusDone
 }
@@ -149,7 +145,6 @@ func enter(b *image.Block, at uintptr, lo, hi, rounds int64) bool {
 // goOn does what a stage asks for, and calls it again until it has run to its end.
 func (p *Program) goOn(s *image.Stage, l *launch) error {
 	b := l.block
-	var last time.Time // of a pause
 	for {
 		st := b[image.WordStatus]
 		if st == image.StatusDone || st == image.StatusReturned {
@@ -160,13 +155,8 @@ func (p *Program) goOn(s *image.Stage, l *launch) error {
 			if err := site.Compute(b); err != nil {
 				return &ir.EvalError{At: site.At, What: p.Code.Kernel.Name, Err: err}
 			}
-		case image.SitePause: // calling again is what lets others in
-			now := time.Now()
-			if !last.IsZero() {
-				p.paused(now.Sub(last))
-			}
-			last = now
-			b[image.WordBudget] = uint64(p.rounds.Load())
+		case image.SitePause: // call, which looks at the stack, is where the goroutine stops
+			l.stopped = true
 		case image.SiteShare:
 			if err := p.shareNested(site.Stage, l); err != nil {
 				return err

@@ -64,6 +64,7 @@ type launch struct {
 	untimed int  // calls since the last that was timed
 	busy    bool // it runs what is long, or has not come back from that
 	watched bool // faults of the goroutine were panics before the call
+	stopped bool // the goroutine was stopped in the call: its time tells nothing
 	before  [image.MaxSums]uint64
 	spill   int     // bytes of the block for spilled values
 	scratch []byte  // memory for local arrays: kept from launch to launch
@@ -131,10 +132,14 @@ type Loop struct {
 	runner  *Runner
 	program *Program
 	from    int64 // the iteration of the stage that is 0 here
+	end     int64 // the one behind the last
+	part    int64 // iterations of the stage that are one here: more where they are reduced together
 	number  int   // of the stage
 	stage   *image.Stage
 	master  *image.Block
 	begin   [image.MaxSums][2]uint64 // the pairs that are reduced, before the loop
+	parts   []byte                   // of reductions whose order shows, one after the other
+	each    int64                    // bytes of one
 
 	mu         sync.Mutex // guards the words of reductions in master, and what follows
 	copies     []*copySet // of what a loop with atomics updates
@@ -220,6 +225,12 @@ func (p *Program) ended(l *launch) error {
 		b[image.WordStatus] = image.StatusDone
 		return faultAt(p.Code, b, uintptr(b[image.WordIndex]))
 	}
+	return p.goOnWatched(l)
+}
+
+// goOnWatched goes on with a plain kernel that has stopped on its way.
+func (p *Program) goOnWatched(l *launch) (err error) {
+	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	return p.goOn(p.Code.Stages[1], l)
 }
 
@@ -297,7 +308,7 @@ func (r *Runner) stages(p *Program, l *launch, share func(*Loop) error) error {
 func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func(*Loop) error) error {
 	switch s := p.Code.Stages[i]; {
 	case share == nil:
-		return r.calls(p, i, l, 0, trips)
+		return r.onOneWorker(p, i, l, 0, trips)
 	case s.Alone:
 		return r.atomicLoop(p, i, l, trips, share)
 	}
@@ -307,11 +318,19 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 // shareLoop lets workers run iterations [from, trips) of stage i.
 func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, share func(*Loop) error) error {
 	s, o := p.Code.Stages[i], &l.loop
-	o.Trips, o.from, o.runner, o.program, o.number, o.stage, o.master = trips-from, from, r, p, i, s, l.block
+	if o.part = 1; s.Leaf > 0 {
+		o.part = s.Part(trips)
+	}
+	o.end = trips
+	o.Trips, o.from, o.runner, o.program, o.number, o.stage, o.master = (trips-from+o.part-1)/o.part, from, r, p, i, s, l.block
 	for k, x := range s.Sums {
 		o.begin[k] = x.Pair(l.block)
 	}
+	o.openParts()
 	err := share(o)
+	if err == nil {
+		o.foldParts()
+	}
 	if s.Alone {
 		o.combineCopies(l.block, err == nil)
 	}
@@ -324,6 +343,9 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 	s := p.Code.Stages[i]
 	for lo < hi {
 		end := min(hi, lo+grain(r.pace[i].Load(), s.Round))
+		if s.Leaf > 0 {
+			end = min(hi, lo+s.Part(hi))
+		}
 		for k, x := range s.Sums {
 			l.before[k] = l.block[x.Word]
 		}
@@ -354,9 +376,14 @@ func (r *Runner) one(p *Program, i int, l *launch, lo, hi int64) error {
 		}
 		l.untimed = 0
 	}
+	l.stopped = false
 	began := time.Now()
 	err := p.run(i, l, lo, hi)
-	r.pace[i].Store(max(1, int64(time.Since(began))*1000/(hi-lo)))
+	if each := max(1, int64(time.Since(began))*1000/(hi-lo)); !l.stopped {
+		r.pace[i].Store(each)
+	} else {
+		r.pace[i].CompareAndSwap(0, each)
+	}
 	return err
 }
 
@@ -371,18 +398,18 @@ func grain(each, round int64) int64 {
 }
 
 // Each is how long an iteration took lately, 0 before the first run.
-func (l *Loop) Each() (picoseconds int64) { return l.runner.pace[l.number].Load() }
+func (l *Loop) Each() (picoseconds int64) { return l.runner.pace[l.number].Load() * l.part }
 
 // Batch is the least number of iterations that keeps every vector of a round busy.
-func (l *Loop) Batch() int64 { return l.stage.Round }
+func (l *Loop) Batch() int64 { return max(1, l.stage.Round/l.part) }
 
 // Grain is how many iterations take about the time of a call, in whole rounds; at least one.
-func (l *Loop) Grain() int64 { return grain(l.Each(), l.stage.Round) }
+func (l *Loop) Grain() int64 { return grain(l.Each(), l.Batch()) }
 
 // Run runs iterations [lo, hi), on a block of its own.
 func (l *Loop) Run(lo, hi int64) error {
 	own := l.runner.take()
-	err := l.onBlock(own, l.from+lo, l.from+hi)
+	err := l.onBlock(own, l.from+lo*l.part, min(l.from+hi*l.part, l.end))
 	l.runner.giveBack(own)
 	return err
 }
@@ -407,14 +434,13 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
+		if l.stage.Leaf > 0 {
+			end = min(hi, lo+l.part)
+		}
 		if err := r.one(l.program, l.number, own, lo, end); err != nil {
 			return err
 		}
-		l.mu.Lock()
-		for _, s := range l.stage.Sums {
-			s.Fold(l.master, own.block)
-		}
-		l.mu.Unlock()
+		l.fold(own.block, (lo-l.from)/l.part)
 		lo = end
 	}
 	return nil

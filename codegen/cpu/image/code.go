@@ -25,6 +25,9 @@ type Options struct {
 	Text      bool   // with Code.Lines
 	// FewRegisters hands out one register of each class and spills the rest: for tests.
 	FewRegisters bool
+	// StopAlways stops at every point where the code can stop, and has one after every two rounds
+	// of a loop: for tests.
+	StopAlways bool
 }
 
 // A Code is the vectorised variant of one kernel.

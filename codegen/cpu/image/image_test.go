@@ -110,5 +110,5 @@ func TestBlock_HoldsWhatTheLayoutPromises(t *testing.T) {
 	require.EqualValues(t, unsafe.Sizeof(Block{}), SpillArea+SpillBytes)
 	require.Zero(t, SavedVectors%64)
 	require.Zero(t, SpillArea%64)
-	require.Less(t, WordLanes+16, WordBudget+1)
+	require.Less(t, WordLanes+16, WordStop+1)
 }

@@ -17,7 +17,7 @@ const (
 	WordTrips   = 6  // iterations of the next loop
 	WordResume  = 7  // where to go on after a yield
 	WordLanes   = 8  // 2 times 64 bytes: vectors for Go
-	WordBudget  = 24 // rounds of inner loops until the code pauses
+	WordStop    = 24 // address of the word that holds StopAsked when the goroutine is to stop
 	WordScratch = 25 // address of memory for local arrays
 	WordParams  = 26 // the first of the parameters
 )
@@ -29,6 +29,10 @@ const (
 	StatusRunning  = 1 << 31   // set by Go: the code has not come back
 	StatusFault    = 1<<31 + 1 // and this: it never will; the address is in WordIndex
 )
+
+// StopAsked is what the runtime stores where WordStop points when the goroutine is to be stopped:
+// the value of stackPreempt in Go's package runtime.
+const StopAsked = -1314
 
 // Places in the block, in bytes, behind the words.
 const (

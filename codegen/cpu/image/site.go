@@ -30,7 +30,7 @@ const (
 	SiteBounds siteKind = iota // an index is out of range: the launch fails
 	SiteArith                  // a division by zero or a shift by a negative count: the launch fails
 	SiteLanes                  // Go computes something in some lanes
-	SitePause                  // nothing to do but to go on
+	SitePause                  // the goroutine is to stop: nothing else to do but to go on
 	SiteShare                  // workers run a nested stage
 )
 
@@ -87,7 +87,5 @@ func (s *Site) IndexIn(b *Block, lane int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(le[lane%2*4:])))
 }
 
-// Resumes tells whether the code goes on from the site.
-func (s Site) Resumes() bool {
-	return s.Kind == SiteLanes || s.Kind == SitePause || s.Kind == SiteShare
-}
+// AsksGo tells whether Go does something for the code at the site, which then goes on.
+func (s Site) AsksGo() bool { return s.Kind == SiteLanes || s.Kind == SiteShare }

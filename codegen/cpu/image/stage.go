@@ -21,10 +21,21 @@ type Stage struct {
 	Updates *SharedUpdates // of a loop with atomics; nil: there can be no copies
 	Locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
 	Round   int64          // iterations of the loop that one round of vectors takes
+	Leaf    int64          // the least iterations that are reduced together, where the order of a reduction shows; else 0
 
 	Nested    bool // a loop in sequential code, which calls it
 	Refused   bool // nested, and has no code
 	Threshold int  // nested: the word that says how many iterations are worth sharing
+}
+
+// mostParts bounds the parts of a loop whose reductions are combined in order.
+const mostParts = 256
+
+// Part is how many of so many iterations are reduced together: the trip count alone decides, so
+// that neither the workers nor the time that they take shows in the result. The parts are combined
+// in their order.
+func (s *Stage) Part(trips int64) int64 {
+	return s.Leaf * max(1, (trips+s.Leaf*mostParts-1)/(s.Leaf*mostParts))
 }
 
 // A Count is how many iterations a loop has, in terms that need no code: the difference of two

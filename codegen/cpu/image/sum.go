@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -88,6 +89,36 @@ func (x Sum) Fold(master, own *Block) {
 	}
 }
 
+// Ordered tells whether the order in which values are combined shows in the result: sums and
+// products of floats round. A minimum has one value whatever the order.
+func (x Sum) Ordered() bool { return x.Type.IsFloat() && (x.Op == ir.Add || x.Op == ir.Mul) }
+
+// PartBytes is how many bytes the part of a chunk takes beside the blocks.
+func (x Sum) PartBytes() int64 {
+	if x.Elements > 0 {
+		return x.Elements * int64(x.Type.Size)
+	}
+	return 8
+}
+
+// SavePart copies the part of a chunk out of the block that it was made on.
+func (x Sum) SavePart(to []byte, own *Block) {
+	if x.Elements > 0 {
+		copy(to, x.memory(own[WordScratch]+uint64(x.Offset)))
+		return
+	}
+	binary.LittleEndian.PutUint64(to, own[x.Word])
+}
+
+// FoldPart adds a part that was saved.
+func (x Sum) FoldPart(master *Block, from []byte) {
+	if x.Elements > 0 {
+		x.foldElements(x.memory(master[x.Word]), from)
+		return
+	}
+	master[x.Word] = x.combine(master[x.Word], binary.LittleEndian.Uint64(from))
+}
+
 // Pair is what a pair holds. Every chunk begins with what it held before the loop: among equals the
 // smallest index must win, whichever chunk comes first.
 func (x Sum) Pair(b *Block) [2]uint64 {
@@ -120,7 +151,10 @@ func (x Sum) better(b, c *Block) bool {
 func (x Sum) foldArray(master, own *Block) {
 	// Safe: both arrays lie in scratch memory of launches that are running, at offsets below what
 	// was asked for.
-	to, from := x.memory(master[x.Word]), x.memory(own[WordScratch]+uint64(x.Offset))
+	x.foldElements(x.memory(master[x.Word]), x.memory(own[WordScratch]+uint64(x.Offset)))
+}
+
+func (x Sum) foldElements(to, from []byte) {
 	for i := range x.Elements {
 		at := i * int64(x.Type.Size)
 		a, b := ir.LoadBits(x.Type, to[at:]), ir.LoadBits(x.Type, from[at:])

@@ -53,8 +53,9 @@ func Registers(avx512, divides bool, w x86.Width) RegisterFile {
 	return f
 }
 
-// hotMask is the weight of a mask that is set and used in a loop inside another.
-const hotMask = 2 * 8 * 8
+// hotMask is the weight of a mask that is set and used in a loop inside another, or, where there is
+// none, in a loop.
+func (c *Code) hotMask() float64 { return []float64{2, 2 * 8, 2 * 8 * 8}[c.deepest] }
 
 // KeepOne leaves one register of each class to hand out, so that nearly every value is spilled: for
 // tests.
@@ -66,7 +67,7 @@ func (f *RegisterFile) KeepOne() {
 
 // Allocate gives every virtual register a machine register or a spill slot, by linear scan over
 // covering intervals, and rewrites the code. It returns how many vectors had to be spilled, and
-// masks that are used in loops inside loops, each use of which goes through memory and a general
+// masks that are used in the inner loops, each use of which goes through memory and a general
 // register.
 //
 // Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs:
@@ -131,7 +132,7 @@ func (c *Code) scan(all []interval, f RegisterFile) (spilled, masks int, spills 
 		case k == Vector && c.yields[victim.reg]: // expected: its value is as good in memory
 		case k == Vector:
 			spilled++
-		case k == Mask && victim.weight >= hotMask:
+		case k == Mask && victim.weight >= c.hotMask():
 			masks++
 		}
 	}

@@ -52,6 +52,7 @@ type Code struct {
 	SpillBytes int              // bytes of spilled values
 	At         ir.Pos           // of the steps that are added
 	entry      []step           // in front of all others, when the code is finished
+	deepest    int              // loops around a step, up to two
 	layout     Layout
 	Listing    bool // link writes lines of text
 }
@@ -139,6 +140,12 @@ func (c *Code) Fence() { c.plain(stepFence) }
 // DivideSigned divides AX by r: the quotient is in AX, the remainder in DX.
 func (c *Code) DivideSigned(r x86.Reg) {
 	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepDivide, at: c.At})
+}
+
+// MultiplyHigh multiplies AX by r, both with signs: the upper half of the product is in DX.
+func (c *Code) MultiplyHigh(r x86.Reg) {
+	c.DivideSigned(r)
+	c.steps[len(c.steps)-1].times = true
 }
 
 // DivideUnsigned divides AX by r; short says that both are numbers of 32 bits.

@@ -113,6 +113,10 @@ func (c *Code) encode(code []byte, s *step, places []int) ([]byte, *fixup, error
 	case stepResume:
 		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), uint32(c.layout.ResumeAt)), nil, nil // JMP through the block in DI
 	case stepDivide:
+		if s.times {
+			code, err := x86.Append(code, x86.I(x86.IMULHQ, x86.W128, s.Args[0]))
+			return code, nil, err
+		}
 		code = append(code, 0x48, 0x99) // CQO
 		code, err := x86.Append(code, x86.I(x86.IDIVQ, x86.W128, s.Args[0]))
 		return code, nil, err
@@ -169,6 +173,9 @@ func (c *Code) line(s *step) string {
 	case stepResume:
 		return fmt.Sprintf("\tJMP %d(DI)", c.layout.ResumeAt)
 	case stepDivide:
+		if s.times {
+			return "\tIMULQ " + s.Args[0].Reg.Name(x86.W128)
+		}
 		return "\tCQO; IDIVQ " + s.Args[0].Reg.Name(x86.W128)
 	case stepUDivide:
 		if s.short {

@@ -91,6 +91,7 @@ func (c *Code) intervals() []interval {
 		all[i] = interval{reg: x86.FirstVirtual + x86.Reg(i), lo: -1, slot: -1, phys: x86.NoReg}
 	}
 	depth := c.loopDepth(blocks)
+	c.deepest = min(max(1, slices.Max(append(depth, 0))), 2)
 	begins := c.lay(blocks)
 	for b := range blocks {
 		s := &blocks[b]

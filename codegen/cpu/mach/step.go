@@ -29,6 +29,7 @@ type step struct {
 	label Label
 	back  bool // the jump that closes a loop
 	short bool // a division of numbers of 32 bits
+	times bool // stepDivide: DX:AX becomes AX * Args[0] instead
 	at    ir.Pos
 }
 

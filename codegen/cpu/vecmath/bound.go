@@ -3,9 +3,9 @@ package vecmath
 import "github.com/gompss/gompss/codegen/ir"
 
 // Functions by polynomial. The bound is in units in the last place of the exact result, over the
-// whole range; the tests of package cpu hold them to it. NaN, infinities, zeros of both signs and subnormal
-// numbers give what Go's functions give. Under fastmath the bound of DIALECT.md holds with room to
-// spare, so the same code serves both.
+// whole range; the tests of package cpu hold them to it. NaN, infinities, zeros of both signs and
+// subnormal numbers give what Go's functions give. Under fastmath the bound of DIALECT.md holds
+// with room to spare, so the same code serves both.
 //
 // Source: the ranges and rationals of log, tanh and erf are those of fdlibm and Cephes as in Go's
 // package math; exp, sin and cos interpolate at Chebyshev nodes.

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// fields are the parts of a VEX or EVEX encoding, collected from the operands before any byte is written.
+// fields are the parts of a VEX or EVEX encoding, collected from the operands before any byte is
+// written.
 type fields struct {
 	reg      uint8 // ModRM.reg, 5 bits
 	vvvv     uint8 // 5 bits
@@ -14,7 +15,8 @@ type fields struct {
 	immBytes uint8 // 0, 1 or 4
 }
 
-// Append adds the machine code of in to code. The error says which operand or width the form does not have.
+// Append adds the machine code of in to code. The error says which operand or width the form does
+// not have.
 func Append(code []byte, in Inst) ([]byte, error) {
 	if in.Op == NoOp || in.Op >= NumForms {
 		return code, fmt.Errorf("cpu: assembler: unknown operation %d", in.Op)
@@ -149,7 +151,8 @@ func (f *Form) appendVEX(code []byte, in Inst, fl fields) []byte {
 	return fl.appendOperands(code, 1)
 }
 
-// appendLegacy writes an instruction on general registers. The low bytes of SP, BP, SI and DI need a REX prefix.
+// appendLegacy writes an instruction on general registers. The low bytes of SP, BP, SI and DI need
+// a REX prefix.
 func (f *Form) appendLegacy(code []byte, fl fields) []byte {
 	if f.Flags&fLock != 0 {
 		code = append(code, 0xF0)
@@ -159,7 +162,8 @@ func (f *Form) appendLegacy(code []byte, fl fields) []byte {
 	}
 	op := f.op
 	if f.mm == m00 && op < 0x40 && fl.rm.Kind == ArgReg {
-		// Between registers the Go assembler writes the form that stores; so do we, to be comparable.
+		// Between registers the Go assembler writes the form that stores; so do we, to be
+		// comparable.
 		op -= 2
 		fl.reg, fl.rm = fl.rm.Reg.num(), RegArg(R(int(fl.reg)))
 	}
@@ -241,7 +245,8 @@ func (fl *fields) appendOperands(code []byte, scale int32) []byte {
 	return code
 }
 
-// appendModRM writes ModRM, SIB and displacement; a displacement that is a multiple of scale and fits is written as 8 bits.
+// appendModRM writes ModRM, SIB and displacement; a displacement that is a multiple of scale and
+// fits is written as 8 bits.
 func appendModRM(code []byte, reg uint8, rm Arg, scale int32) []byte {
 	reg = reg & 7 << 3
 	if rm.Kind == ArgReg {

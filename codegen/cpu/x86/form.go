@@ -1,7 +1,7 @@
 package x86
 
-// A layout says which operand goes to which field of the encoding: R is ModRM.reg, M ModRM.rm, V the extra register
-// of VEX and EVEX, I an immediate byte, X a register in an immediate (is4).
+// A layout says which operand goes to which field of the encoding: R is ModRM.reg, M ModRM.rm, V
+// the extra register of VEX and EVEX, I an immediate byte, X a register in an immediate (is4).
 type layout uint8
 
 const (

@@ -1,7 +1,7 @@
 package x86
 
-// An Op names one row of the instruction table: the Go assembler's mnemonic, with Store, Load, R, Set, Get or AVX
-// added where one mnemonic has several encodings.
+// An Op names one row of the instruction table: the Go assembler's mnemonic, with Store, Load, R,
+// Set, Get or AVX added where one mnemonic has several encodings.
 type Op uint16
 
 // The operations.
@@ -466,6 +466,7 @@ const (
 	DIVQ
 	DIVL
 	MULQ
+	IMULHQ
 	TESTQ
 	POPCNTQ
 	LZCNTQ

@@ -2,8 +2,8 @@ package x86
 
 import "fmt"
 
-// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask; from firstVirtual on it is one of those
-// that the register allocator replaces.
+// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask; from firstVirtual
+// on it is one of those that the register allocator replaces.
 type Reg uint16
 
 // The first register of each class, and none.
@@ -82,8 +82,8 @@ const (
 // Bytes is the length of a vector in bytes.
 func (w Width) Bytes() int { return 16 << w }
 
-// A Mem is a memory operand: Base + Index*Scale + Disp. Index is a vector register in gathers and scatters. Broadcast
-// repeats one element over all lanes.
+// A Mem is a memory operand: Base + Index*Scale + Disp. Index is a vector register in gathers and
+// scatters. Broadcast repeats one element over all lanes.
 type Mem struct {
 	Base, Index Reg
 	Scale       uint8 // 1, 2, 4, 8
@@ -143,8 +143,9 @@ func MemArg(m Mem) Arg { return Arg{Kind: ArgMem, Mem: m} }
 // ImmArg makes an immediate operand.
 func ImmArg(v int64) Arg { return Arg{Kind: ArgImm, Imm: v} }
 
-// An Inst is one instruction. Args stand in Intel's order, destination first. Mask (K1 to K7, or NoReg) and Zero are
-// EVEX masking. Width is the length that the encoding states; operands of another length follow from the form.
+// An Inst is one instruction. Args stand in Intel's order, destination first. Mask (K1 to K7, or
+// NoReg) and Zero are EVEX masking. Width is the length that the encoding states; operands of
+// another length follow from the form.
 type Inst struct {
 	Op    Op
 	Width Width

@@ -1,7 +1,8 @@
 package x86
 
-// Forms is the instruction table, after the opcode maps of Intel's manual, volume 2. Operand lengths (last column) are
-// v the instruction's, h half, q a quarter, e an eighth of it, x 128 and y 256 bits, g general, m mask.
+// Forms is the instruction table, after the opcode maps of Intel's manual, volume 2. Operand
+// lengths (last column) are v the instruction's, h half, q a quarter, e an eighth of it, x 128 and
+// y 256 bits, g general, m mask.
 var Forms = [NumForms]Form{
 	VADDPS:          {"VADDPS", lRVM, pNone, m0F, 0x58, 0, 0, tFull, 4, fVEX | fEVEX, "vvv"},
 	VADDPD:          {"VADDPD", lRVM, p66, m0F, 0x58, 0, 1, tFull, 8, fVEX | fEVEX, "vvv"},
@@ -396,7 +397,8 @@ var Forms = [NumForms]Form{
 	BZHIQ:           {"BZHIQ", lRMV, pNone, m0F38, 0xF5, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
 	PDEPQ:           {"PDEPQ", lRVM, pF2, m0F38, 0xF5, 0, 0, tFullMem, 8, fVEX | fNoLen | fVexW, "ggg"},
 
-	// General registers: flags fLegacy; the element size is that of the immediate. b is the low byte of a register.
+	// General registers: flags fLegacy; the element size is that of the immediate. b is the low
+	// byte of a register.
 	MOVQ:         {"MOVQ", lRM, pNone, m00, 0x8B, 0, 1, tFullMem, 0, Legacy, "gg"},
 	MOVQStore:    {"MOVQ", lMR, pNone, m00, 0x89, 0, 1, tFullMem, 0, Legacy, "gg"},
 	MOVL:         {"MOVL", lRM, pNone, m00, 0x8B, 0, 0, tFullMem, 0, Legacy, "gg"},
@@ -462,6 +464,7 @@ var Forms = [NumForms]Form{
 	DIVQ:         {"DIVQ", lM, pNone, m00, 0xF7, 6, 1, tFullMem, 0, Legacy, "g"},
 	DIVL:         {"DIVL", lM, pNone, m00, 0xF7, 6, 0, tFullMem, 0, Legacy, "g"},
 	MULQ:         {"MULQ", lM, pNone, m00, 0xF7, 4, 1, tFullMem, 0, Legacy, "g"},
+	IMULHQ:       {"IMULQ", lM, pNone, m00, 0xF7, 5, 1, tFullMem, 0, Legacy, "g"},
 	TESTQ:        {"TESTQ", lMR, pNone, m00, 0x85, 0, 1, tFullMem, 0, Legacy, "gg"},
 	POPCNTQ:      {"POPCNTQ", lRM, pF3, m0F, 0xB8, 0, 1, tFullMem, 0, Legacy, "gg"},
 	LZCNTQ:       {"LZCNTQ", lRM, pF3, m0F, 0xBD, 0, 1, tFullMem, 0, Legacy, "gg"},

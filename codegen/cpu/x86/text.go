@@ -30,7 +30,8 @@ func (in Inst) String() string {
 	return strings.TrimSpace(f.Name + in.suffix() + " " + strings.Join(order, ", "))
 }
 
-// narrowing is the set of conversions whose memory form does not tell the length: Go adds X or Y to the mnemonic.
+// narrowing is the set of conversions whose memory form does not tell the length: Go adds X or Y to
+// the mnemonic.
 var narrowing = map[Op]bool{VCVTTPD2DQ: true, VCVTPD2PS: true, VCVTQQ2PS: true, VCVTUQQ2PS: true, VCVTTPD2UDQ: true}
 
 func (in Inst) suffix() string {

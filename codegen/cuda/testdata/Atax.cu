@@ -83,7 +83,7 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 			-134217728 < n) {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 				double s = 0.0;
-				#pragma unroll 4
+				#pragma unroll 8
 				for (int i = 0; i < n; i++) {
 					s += a[i * m + j] * tmp[i];
 				}

@@ -89,7 +89,7 @@ Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 			int64 end = m;
 			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 				double s = 0.0;
-				#pragma unroll 4
+				#pragma unroll 8
 				for (int64 i = 0; i < n; i++) {
 					s += a[i * m + j] * tmp[i];
 				}

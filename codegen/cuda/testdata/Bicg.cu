@@ -38,8 +38,22 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 		double sum_2 = 0.0;
 		if (0 <= (int64)m * i && (int64)m * i + m <= a_len && m <= p_len && m < 134217728 && -134217728 < m &&
 			i < 134217728) {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				sum_2 += a[(unsigned)i * m + j] * p[j];
+			int end = m;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int j = base + threadIdx.x;
+					int j_2 = base + (blockDim.x + threadIdx.x);
+					int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+					sum_2 += a[(unsigned)i * m + j] * p[j];
+					sum_2 += a[(unsigned)i * m + j_2] * p[j_2];
+					sum_2 += a[(unsigned)i * m + j_3] * p[j_3];
+					sum_2 += a[(unsigned)i * m + j_4] * p[j_4];
+				} else {
+					for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+						sum_2 += a[(unsigned)i * m + j] * p[j];
+					}
+				}
 			}
 		} else {
 			for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -72,7 +86,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 		m < 134217728) {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double sum = 0.0;
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int i = 0; i < n; i++) {
 				sum += r[i] * a[i * m + j];
 			}

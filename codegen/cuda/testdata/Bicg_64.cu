@@ -39,8 +39,22 @@ Bicg(int64 n, int64 m, double* a, int64 a_len, double* p, int64 p_len, double* q
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m <= p_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
 			int64 end = m;
-			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-				sum_2 += a[i * m + j] * p[j];
+			for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end) {
+					int64 j = base + threadIdx.x;
+					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					sum_2 += a[i * m + j] * p[j];
+					sum_2 += a[i * m + j_2] * p[j_2];
+					sum_2 += a[i * m + j_3] * p[j_3];
+					sum_2 += a[i * m + j_4] * p[j_4];
+				} else {
+					int64 end_2 = m;
+					for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+						sum_2 += a[i * m + j] * p[j];
+					}
+				}
 			}
 		} else {
 			int64 end = m;
@@ -75,7 +89,7 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double sum = 0.0;
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int64 i = 0; i < n; i++) {
 				sum += r[i] * a[i * m + j];
 			}

@@ -86,7 +86,7 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
 		if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
-				#pragma unroll 4
+				#pragma unroll 16
 				for (int i = 0; i < n; i++) {
 					a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
 				}

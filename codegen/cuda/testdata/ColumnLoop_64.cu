@@ -88,7 +88,7 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			int64 end = m;
 			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 4
+				#pragma unroll 16
 				for (int64 i = 0; i < n; i++) {
 					a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
 				}

@@ -40,8 +40,22 @@ Converge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fault* 
 			int64 sum_2 = 0;
 			if (0 <= (int64)n * r && (int64)n * r + n <= x_len && n < 134217728 && -134217728 < n &&
 				r < 134217728) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i];
+				int end = n;
+				for (int base = 0; base < end; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i];
+						sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i_2];
+						sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i_3];
+						sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i_4];
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							sum_2 = (uint64)sum_2 + x[(unsigned)r * n + i];
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -76,8 +90,20 @@ Converge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fault* 
 			__syncthreads();
 			if (0 <= (int64)n * r && (int64)n * r + n <= x_len && n < 134217728 && -134217728 < n &&
 				r < 134217728) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					x[(unsigned)r * n + i] /= 2;
+				int end = n;
+				for (int base = 0; base < end; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int64 value = x[(unsigned)r * n + i] / 2;
+						int64 value_2 = x[(unsigned)r * n + i_2] / 2;
+						x[(unsigned)r * n + i] = value;
+						x[(unsigned)r * n + i_2] = value_2;
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							x[(unsigned)r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -41,8 +41,22 @@ Converge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gompss_f
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
 				int64 end = n;
-				for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
-					sum_2 = (uint64)sum_2 + x[r * n + i];
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						sum_2 = (uint64)sum_2 + x[r * n + i];
+						sum_2 = (uint64)sum_2 + x[r * n + i_2];
+						sum_2 = (uint64)sum_2 + x[r * n + i_3];
+						sum_2 = (uint64)sum_2 + x[r * n + i_4];
+					} else {
+						int64 end_2 = n;
+						for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+							sum_2 = (uint64)sum_2 + x[r * n + i];
+						}
+					}
 				}
 			} else {
 				int64 end = n;
@@ -79,8 +93,20 @@ Converge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gompss_f
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
 				int64 end = n;
-				for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
-					x[r * n + i] /= 2;
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 2) {
+					if (base + (int64)blockDim.x * 2 <= end) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 value = x[r * n + i] / 2;
+						int64 value_2 = x[r * n + i_2] / 2;
+						x[r * n + i] = value;
+						x[r * n + i_2] = value_2;
+					} else {
+						int64 end_2 = n;
+						for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+							x[r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				int64 end = n;

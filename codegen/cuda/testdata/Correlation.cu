@@ -35,13 +35,13 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 		-134217728 < n) {
 		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
 			double s = 0.0;
-			#pragma unroll 4
+			#pragma unroll 16
 			for (int i = 0; i < n; i++) {
 				s += x[i * m + j];
 			}
 			s /= (double)n;
 			double d = 0.0;
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int i = 0; i < n; i++) {
 				double e = x[i * m + j] - s;
 				d += e * e;
@@ -136,7 +136,7 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 			k < 134217728 && n < 134217728 && -134217728 < n) {
 			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {
 				double s = 0.0;
-				#pragma unroll 4
+				#pragma unroll 8
 				for (int i = 0; i < n; i++) {
 					s += x[i * m + k] * x[i * m + j];
 				}

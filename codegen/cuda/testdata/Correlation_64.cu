@@ -37,13 +37,13 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 		int64 end = m;
 		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
 			double s = 0.0;
-			#pragma unroll 4
+			#pragma unroll 16
 			for (int64 i = 0; i < n; i++) {
 				s += x[i * m + j];
 			}
 			s /= (double)n;
 			double d = 0.0;
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int64 i = 0; i < n; i++) {
 				double e = x[i * m + j] - s;
 				d += e * e;
@@ -144,7 +144,7 @@ Correlation_3(int64 n, int64 m, double* x, int64 x_len, double* corr, int64 corr
 			int64 end_2 = m;
 			for (int64 j = k + threadIdx.x; j < end_2; j += blockDim.x) {
 				double s = 0.0;
-				#pragma unroll 4
+				#pragma unroll 8
 				for (int64 i = 0; i < n; i++) {
 					s += x[i * m + k] * x[i * m + j];
 				}

@@ -40,16 +40,19 @@ CounterChunks(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64*
 		int64 end = x_len;
 		int64 count = max(end, (int64)0);
 		int64 total = count;
-		int64 base = 0;
+		int64 chunk = max((5 + ((int64)blockDim.x - 1)) / blockDim.x * blockDim.x, blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8));
+		int64 chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = 0;
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			int64 taken = atomicAdd((uint64*)&counter[0], 5ull);
+			int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
 			next = taken;
 		}
 		__syncthreads();
-		base = next;
-		while (base < total) {
-			int64 stop = min((int64)((uint64)base + 5), total);
+		mine = next;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
+			int64 stop = min((int64)((uint64)base + chunk), total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
 				int64 i = it;
 				out[i + 1] = (uint64)x[i] * 2;
@@ -57,26 +60,29 @@ CounterChunks(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64*
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter[0], 5ull);
+				int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	} else {
 		int64 end = x_len;
 		int64 count = max(end, (int64)0);
 		int64 total = count;
-		int64 base = 0;
+		int64 chunk = max((5 + ((int64)blockDim.x - 1)) / blockDim.x * blockDim.x, blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8));
+		int64 chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = 0;
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			int64 taken = atomicAdd((uint64*)&counter_2[0], 5ull);
+			int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
 			next = taken;
 		}
 		__syncthreads();
-		base = next;
-		while (base < total) {
-			int64 stop = min((int64)((uint64)base + 5), total);
+		mine = next;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
+			int64 stop = min((int64)((uint64)base + chunk), total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
 				int64 i = it;
 				out[check_index(i + 1, out_len, 1, fault)] = (uint64)x[i] * 2;
@@ -84,11 +90,11 @@ CounterChunks(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64*
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter_2[0], 5ull);
+				int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {

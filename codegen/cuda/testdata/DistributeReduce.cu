@@ -40,8 +40,22 @@ DistributeReduce(int n, int m, int64* x, int x_len, int64* out, int out_len, int
 		__syncthreads();
 		int64 t_2 = 0;
 		if (0 <= (int64)m * i && (int64)m * i + m <= x_len && m < 134217728 && -134217728 < m && i < 134217728) {
-			for (int j = threadIdx.x; j < m; j += blockDim.x) {
-				t_2 = (uint64)t_2 + x[(unsigned)i * m + j];
+			int end = m;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int j = base + threadIdx.x;
+					int j_2 = base + (blockDim.x + threadIdx.x);
+					int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+					t_2 = (uint64)t_2 + x[(unsigned)i * m + j];
+					t_2 = (uint64)t_2 + x[(unsigned)i * m + j_2];
+					t_2 = (uint64)t_2 + x[(unsigned)i * m + j_3];
+					t_2 = (uint64)t_2 + x[(unsigned)i * m + j_4];
+				} else {
+					for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+						t_2 = (uint64)t_2 + x[(unsigned)i * m + j];
+					}
+				}
 			}
 		} else {
 			for (int j = threadIdx.x; j < m; j += blockDim.x) {

@@ -42,8 +42,22 @@ DistributeReduce(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= x_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
 			int64 end = m;
-			for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-				t_2 = (uint64)t_2 + x[i * m + j];
+			for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end) {
+					int64 j = base + threadIdx.x;
+					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					t_2 = (uint64)t_2 + x[i * m + j];
+					t_2 = (uint64)t_2 + x[i * m + j_2];
+					t_2 = (uint64)t_2 + x[i * m + j_3];
+					t_2 = (uint64)t_2 + x[i * m + j_4];
+				} else {
+					int64 end_2 = m;
+					for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+						t_2 = (uint64)t_2 + x[i * m + j];
+					}
+				}
 			}
 		} else {
 			int64 end = m;

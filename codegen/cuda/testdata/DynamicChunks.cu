@@ -48,8 +48,10 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
-		int64 base = (int64)blockIdx.x * chunk;
-		while (base < total) {
+		int chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);
 			int64 it = (uint64)base + threadIdx.x;
 			while (it < stop) {
@@ -71,11 +73,11 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter[0], (uint64)chunk);
-				next = (uint64)((int64)gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	} else {
 		int end = n;
@@ -84,8 +86,10 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
-		int64 base = (int64)blockIdx.x * chunk;
-		while (base < total) {
+		int chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);
 			int64 it = (uint64)base + threadIdx.x;
 			while (it < stop) {
@@ -107,11 +111,11 @@ DynamicChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int6
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter_2[0], (uint64)chunk);
-				next = (uint64)((int64)gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	}
 }

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -28,31 +34,340 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256, 2)
 FuseMatMulInPlace(int64 n, double alpha, double* c, int64 c_len, double* a, int64 a_len, double* b, int64 b_len,
 	gompss_fault* fault)
 {
-	if (0 <= n && (int64)((uint64)n * n) <= a_len && (int64)((uint64)n * n) <= c_len &&
-		(int64)((uint64)n * n) <= b_len && n < 134217728) {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-			for (int64 k = 0; k < n; k++) {
-				double x = alpha * a[i * n + k];
-				#pragma unroll 4
-				for (int64 j = 0; j < n; j++) {
-					c[i * n + j] = fma(-x, b[k * n + j], c[i * n + j]);
+	__shared__ __align__(16) double rowTile[8][34];
+	__shared__ double columnTile[8][129];
+	if (apart(a, a_len, c, c_len) && apart(b, b_len, c, c_len) && 0 < n) {
+		if ((int64)((uint64)n * n) <= c_len && (int64)((uint64)n * n) <= a_len &&
+			(int64)((uint64)n * n) <= b_len && n < 134217728) {
+			int64 height = (int64)(blockDim.x / 32) * 4;
+			int64 bottom = n;
+			int64 right = n;
+			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
+			int64 down = (max(n, (int64)0) + height - 1) / height;
+			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+				int64 line = min(block / across, down);
+				int64 i0 = max(min(line * height, bottom), (int64)0);
+				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
+				int64 level = threadIdx.x / 32;
+				int64 lane = threadIdx.x % 32;
+				int64 i = i0 + level * 4;
+				int64 i_2 = i0 + (level * 4 + 1);
+				int64 i_3 = i0 + (level * 4 + 2);
+				int64 i_4 = i0 + (level * 4 + 3);
+				int64 j = j0 + lane;
+				int64 j_2 = j0 + (lane + 32);
+				int64 j_3 = j0 + (lane + 64);
+				int64 j_4 = j0 + (lane + 96);
+				double sum = 0.0;
+				if (i < bottom && j < right) {
+					sum = c[i * n + j];
+				}
+				double sum_2 = 0.0;
+				if (i < bottom && j_2 < right) {
+					sum_2 = c[i * n + j_2];
+				}
+				double sum_3 = 0.0;
+				if (i < bottom && j_3 < right) {
+					sum_3 = c[i * n + j_3];
+				}
+				double sum_4 = 0.0;
+				if (i < bottom && j_4 < right) {
+					sum_4 = c[i * n + j_4];
+				}
+				double sum_5 = 0.0;
+				if (i_2 < bottom && j < right) {
+					sum_5 = c[i_2 * n + j];
+				}
+				double sum_6 = 0.0;
+				if (i_2 < bottom && j_2 < right) {
+					sum_6 = c[i_2 * n + j_2];
+				}
+				double sum_7 = 0.0;
+				if (i_2 < bottom && j_3 < right) {
+					sum_7 = c[i_2 * n + j_3];
+				}
+				double sum_8 = 0.0;
+				if (i_2 < bottom && j_4 < right) {
+					sum_8 = c[i_2 * n + j_4];
+				}
+				double sum_9 = 0.0;
+				if (i_3 < bottom && j < right) {
+					sum_9 = c[i_3 * n + j];
+				}
+				double sum_10 = 0.0;
+				if (i_3 < bottom && j_2 < right) {
+					sum_10 = c[i_3 * n + j_2];
+				}
+				double sum_11 = 0.0;
+				if (i_3 < bottom && j_3 < right) {
+					sum_11 = c[i_3 * n + j_3];
+				}
+				double sum_12 = 0.0;
+				if (i_3 < bottom && j_4 < right) {
+					sum_12 = c[i_3 * n + j_4];
+				}
+				double sum_13 = 0.0;
+				if (i_4 < bottom && j < right) {
+					sum_13 = c[i_4 * n + j];
+				}
+				double sum_14 = 0.0;
+				if (i_4 < bottom && j_2 < right) {
+					sum_14 = c[i_4 * n + j_2];
+				}
+				double sum_15 = 0.0;
+				if (i_4 < bottom && j_3 < right) {
+					sum_15 = c[i_4 * n + j_3];
+				}
+				double sum_16 = 0.0;
+				if (i_4 < bottom && j_4 < right) {
+					sum_16 = c[i_4 * n + j_4];
+				}
+				int64 to = n;
+				{
+					double ahead = 0.0;
+					double ahead_2 = 0.0;
+					double ahead_3 = 0.0;
+					double ahead_4 = 0.0;
+					double ahead_5 = 0.0;
+					ahead = a[min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+					ahead_2 = b[min(level, to - 1) * n + min(j0 + lane, right - 1)];
+					ahead_3 = b[min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+					ahead_4 = b[min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+					ahead_5 = b[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					for (int64 k0 = 0; k0 < to; k0 += 8) {
+						__syncthreads();
+						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						columnTile[level][lane] = ahead_2;
+						columnTile[level][lane + 32] = ahead_3;
+						columnTile[level][lane + 64] = ahead_4;
+						columnTile[level][lane + 96] = ahead_5;
+						for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+							columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + lane, right - 1)];
+							columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						__syncthreads();
+						int64 n_2 = min(to - k0, (int64)8);
+						if (k0 + 8 < to) {
+							ahead = a[min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+							ahead_2 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+							ahead_3 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							ahead_4 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							ahead_5 = b[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						}
+						#pragma unroll 8
+						for (int64 k = 0; k < n_2; k++) {
+							double value = rowTile[k][level * 4];
+							double value_2 = rowTile[k][level * 4 + 1];
+							double value_3 = rowTile[k][level * 4 + 2];
+							double value_4 = rowTile[k][level * 4 + 3];
+							double value_5 = columnTile[k][lane];
+							double value_6 = columnTile[k][lane + 32];
+							double value_7 = columnTile[k][lane + 64];
+							double value_8 = columnTile[k][lane + 96];
+							double x = alpha * value;
+							double x_2 = alpha * value;
+							double x_3 = alpha * value;
+							double x_4 = alpha * value;
+							double x_5 = alpha * value_2;
+							double x_6 = alpha * value_2;
+							double x_7 = alpha * value_2;
+							double x_8 = alpha * value_2;
+							double x_9 = alpha * value_3;
+							double x_10 = alpha * value_3;
+							double x_11 = alpha * value_3;
+							double x_12 = alpha * value_3;
+							double x_13 = alpha * value_4;
+							double x_14 = alpha * value_4;
+							double x_15 = alpha * value_4;
+							double x_16 = alpha * value_4;
+							sum = fma(-x, value_5, sum);
+							sum_2 = fma(-x_2, value_6, sum_2);
+							sum_3 = fma(-x_3, value_7, sum_3);
+							sum_4 = fma(-x_4, value_8, sum_4);
+							sum_5 = fma(-x_5, value_5, sum_5);
+							sum_6 = fma(-x_6, value_6, sum_6);
+							sum_7 = fma(-x_7, value_7, sum_7);
+							sum_8 = fma(-x_8, value_8, sum_8);
+							sum_9 = fma(-x_9, value_5, sum_9);
+							sum_10 = fma(-x_10, value_6, sum_10);
+							sum_11 = fma(-x_11, value_7, sum_11);
+							sum_12 = fma(-x_12, value_8, sum_12);
+							sum_13 = fma(-x_13, value_5, sum_13);
+							sum_14 = fma(-x_14, value_6, sum_14);
+							sum_15 = fma(-x_15, value_7, sum_15);
+							sum_16 = fma(-x_16, value_8, sum_16);
+						}
+					}
+				}
+				double value = 0.0;
+				if (i < bottom && j < right) {
+					value = sum;
+				}
+				double value_2 = 0.0;
+				if (i < bottom && j_2 < right) {
+					value_2 = sum_2;
+				}
+				double value_3 = 0.0;
+				if (i < bottom && j_3 < right) {
+					value_3 = sum_3;
+				}
+				double value_4 = 0.0;
+				if (i < bottom && j_4 < right) {
+					value_4 = sum_4;
+				}
+				double value_5 = 0.0;
+				if (i_2 < bottom && j < right) {
+					value_5 = sum_5;
+				}
+				double value_6 = 0.0;
+				if (i_2 < bottom && j_2 < right) {
+					value_6 = sum_6;
+				}
+				double value_7 = 0.0;
+				if (i_2 < bottom && j_3 < right) {
+					value_7 = sum_7;
+				}
+				double value_8 = 0.0;
+				if (i_2 < bottom && j_4 < right) {
+					value_8 = sum_8;
+				}
+				double value_9 = 0.0;
+				if (i_3 < bottom && j < right) {
+					value_9 = sum_9;
+				}
+				double value_10 = 0.0;
+				if (i_3 < bottom && j_2 < right) {
+					value_10 = sum_10;
+				}
+				double value_11 = 0.0;
+				if (i_3 < bottom && j_3 < right) {
+					value_11 = sum_11;
+				}
+				double value_12 = 0.0;
+				if (i_3 < bottom && j_4 < right) {
+					value_12 = sum_12;
+				}
+				double value_13 = 0.0;
+				if (i_4 < bottom && j < right) {
+					value_13 = sum_13;
+				}
+				double value_14 = 0.0;
+				if (i_4 < bottom && j_2 < right) {
+					value_14 = sum_14;
+				}
+				double value_15 = 0.0;
+				if (i_4 < bottom && j_3 < right) {
+					value_15 = sum_15;
+				}
+				double value_16 = 0.0;
+				if (i_4 < bottom && j_4 < right) {
+					value_16 = sum_16;
+				}
+				if (i < bottom && j < right) {
+					c[i * n + j] = value;
+				}
+				if (i < bottom && j_2 < right) {
+					c[i * n + j_2] = value_2;
+				}
+				if (i < bottom && j_3 < right) {
+					c[i * n + j_3] = value_3;
+				}
+				if (i < bottom && j_4 < right) {
+					c[i * n + j_4] = value_4;
+				}
+				if (i_2 < bottom && j < right) {
+					c[i_2 * n + j] = value_5;
+				}
+				if (i_2 < bottom && j_2 < right) {
+					c[i_2 * n + j_2] = value_6;
+				}
+				if (i_2 < bottom && j_3 < right) {
+					c[i_2 * n + j_3] = value_7;
+				}
+				if (i_2 < bottom && j_4 < right) {
+					c[i_2 * n + j_4] = value_8;
+				}
+				if (i_3 < bottom && j < right) {
+					c[i_3 * n + j] = value_9;
+				}
+				if (i_3 < bottom && j_2 < right) {
+					c[i_3 * n + j_2] = value_10;
+				}
+				if (i_3 < bottom && j_3 < right) {
+					c[i_3 * n + j_3] = value_11;
+				}
+				if (i_3 < bottom && j_4 < right) {
+					c[i_3 * n + j_4] = value_12;
+				}
+				if (i_4 < bottom && j < right) {
+					c[i_4 * n + j] = value_13;
+				}
+				if (i_4 < bottom && j_2 < right) {
+					c[i_4 * n + j_2] = value_14;
+				}
+				if (i_4 < bottom && j_3 < right) {
+					c[i_4 * n + j_3] = value_15;
+				}
+				if (i_4 < bottom && j_4 < right) {
+					c[i_4 * n + j_4] = value_16;
 				}
 			}
-		}
-	} else {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			#pragma unroll 1
-			for (int64 k = 0; k < n; k++) {
-				double x = alpha * a[check_index((int64)((uint64)i * n + k), a_len, 1, fault)];
+		} else {
+			int64 end = n;
+			int64 count = max(end, (int64)0);
+			int64 end_2 = n;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 i = rows;
+				int64 j = it - (uint64)rows * count_2;
+				double sum = c[check_index((int64)((uint64)i * n + j), c_len, 1, fault)];
 				#pragma unroll 1
-				for (int64 j = 0; j < n; j++) {
-					c[check_index((int64)((uint64)i * n + j), c_len, 2, fault)] = fma(-x, b[check_index((int64)((uint64)k * n + j), b_len, 3, fault)], c[check_index((int64)((uint64)i * n + j), c_len, 4, fault)]);
+				for (int64 k = 0; k < n; k++) {
+					double x = alpha * a[check_index((int64)((uint64)i * n + k), a_len, 2, fault)];
+					sum = fma(-x, b[check_index((int64)((uint64)k * n + j), b_len, 3, fault)], sum);
+				}
+				c[check_index((int64)((uint64)i * n + j), c_len, 4, fault)] = sum;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+FuseMatMulInPlace_2(int64 n, double alpha, double* c, int64 c_len, double* a, int64 a_len, double* b, int64 b_len,
+	gompss_fault* fault)
+{
+	if (!(apart(a, a_len, c, c_len) && apart(b, b_len, c, c_len) && 0 < n)) {
+		if (0 <= n && (int64)((uint64)n * n) <= a_len && (int64)((uint64)n * n) <= c_len &&
+			(int64)((uint64)n * n) <= b_len && n < 134217728) {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+				for (int64 k = 0; k < n; k++) {
+					double x = alpha * a[i * n + k];
+					#pragma unroll 4
+					for (int64 j = 0; j < n; j++) {
+						c[i * n + j] = fma(-x, b[k * n + j], c[i * n + j]);
+					}
+				}
+			}
+		} else {
+			int64 end = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+				#pragma unroll 1
+				for (int64 k = 0; k < n; k++) {
+					double x = alpha * a[check_index((int64)((uint64)i * n + k), a_len, 5, fault)];
+					#pragma unroll 1
+					for (int64 j = 0; j < n; j++) {
+						c[check_index((int64)((uint64)i * n + j), c_len, 6, fault)] = fma(-x, b[check_index((int64)((uint64)k * n + j), b_len, 7, fault)], c[check_index((int64)((uint64)i * n + j), c_len, 8, fault)]);
+					}
 				}
 			}
 		}

@@ -38,8 +38,26 @@ FuseTeam(int n, float* out, int out_len, float* x, int x_len, float* y, int y_le
 		__syncthreads();
 		if (0 <= (int64)n * r && (int64)n * r + n <= out_len && n < 134217728 && -134217728 < n &&
 			r < 134217728) {
-			for (int j = threadIdx.x; j < n; j += blockDim.x) {
-				out[(unsigned)r * n + j] = fmaf(scale, scale_2, out[(unsigned)r * n + j]);
+			int end = n;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int j = base + threadIdx.x;
+					int j_2 = base + (blockDim.x + threadIdx.x);
+					int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+					float value = fmaf(scale, scale_2, out[(unsigned)r * n + j]);
+					float value_2 = fmaf(scale, scale_2, out[(unsigned)r * n + j_2]);
+					float value_3 = fmaf(scale, scale_2, out[(unsigned)r * n + j_3]);
+					float value_4 = fmaf(scale, scale_2, out[(unsigned)r * n + j_4]);
+					out[(unsigned)r * n + j] = value;
+					out[(unsigned)r * n + j_2] = value_2;
+					out[(unsigned)r * n + j_3] = value_3;
+					out[(unsigned)r * n + j_4] = value_4;
+				} else {
+					for (int j = base + threadIdx.x; j < n; j += blockDim.x) {
+						out[(unsigned)r * n + j] = fmaf(scale, scale_2, out[(unsigned)r * n + j]);
+					}
+				}
 			}
 		} else {
 			for (int j = threadIdx.x; j < n; j += blockDim.x) {
@@ -49,8 +67,26 @@ FuseTeam(int n, float* out, int out_len, float* x, int x_len, float* y, int y_le
 		__syncthreads();
 		if (0 <= (int64)n * r && (int64)n * r + n <= out_len && n <= y_len && n < 134217728 && -134217728 < n &&
 			r < 134217728) {
-			for (int j = threadIdx.x; j < n; j += blockDim.x) {
-				out[(unsigned)r * n + j] = fmaf(y[j], out[(unsigned)r * n + j], -(x0 * y[j]));
+			int end = n;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int j = base + threadIdx.x;
+					int j_2 = base + (blockDim.x + threadIdx.x);
+					int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+					float value = fmaf(y[j], out[(unsigned)r * n + j], -(x0 * y[j]));
+					float value_2 = fmaf(y[j_2], out[(unsigned)r * n + j_2], -(x0 * y[j_2]));
+					float value_3 = fmaf(y[j_3], out[(unsigned)r * n + j_3], -(x0 * y[j_3]));
+					float value_4 = fmaf(y[j_4], out[(unsigned)r * n + j_4], -(x0 * y[j_4]));
+					out[(unsigned)r * n + j] = value;
+					out[(unsigned)r * n + j_2] = value_2;
+					out[(unsigned)r * n + j_3] = value_3;
+					out[(unsigned)r * n + j_4] = value_4;
+				} else {
+					for (int j = base + threadIdx.x; j < n; j += blockDim.x) {
+						out[(unsigned)r * n + j] = fmaf(y[j], out[(unsigned)r * n + j], -(x0 * y[j]));
+					}
+				}
 			}
 		} else {
 			for (int j = threadIdx.x; j < n; j += blockDim.x) {

@@ -40,8 +40,26 @@ FuseTeam(int64 n, float* out, int64 out_len, float* x, int64 x_len, float* y, in
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= out_len && n < 134217728 &&
 			-134217728 < n && r < 134217728 && -134217728 < r) {
 			int64 end_2 = n;
-			for (int64 j = threadIdx.x; j < end_2; j += blockDim.x) {
-				out[r * n + j] = fmaf(scale, scale_2, out[r * n + j]);
+			for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end_2) {
+					int64 j = base + threadIdx.x;
+					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					float value = fmaf(scale, scale_2, out[r * n + j]);
+					float value_2 = fmaf(scale, scale_2, out[r * n + j_2]);
+					float value_3 = fmaf(scale, scale_2, out[r * n + j_3]);
+					float value_4 = fmaf(scale, scale_2, out[r * n + j_4]);
+					out[r * n + j] = value;
+					out[r * n + j_2] = value_2;
+					out[r * n + j_3] = value_3;
+					out[r * n + j_4] = value_4;
+				} else {
+					int64 end_3 = n;
+					for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+						out[r * n + j] = fmaf(scale, scale_2, out[r * n + j]);
+					}
+				}
 			}
 		} else {
 			int64 end_2 = n;
@@ -53,8 +71,26 @@ FuseTeam(int64 n, float* out, int64 out_len, float* x, int64 x_len, float* y, in
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= out_len && n <= y_len &&
 			n < 134217728 && -134217728 < n && r < 134217728 && -134217728 < r) {
 			int64 end_2 = n;
-			for (int64 j = threadIdx.x; j < end_2; j += blockDim.x) {
-				out[r * n + j] = fmaf(y[j], out[r * n + j], -(x0 * y[j]));
+			for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end_2) {
+					int64 j = base + threadIdx.x;
+					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					float value = fmaf(y[j], out[r * n + j], -(x0 * y[j]));
+					float value_2 = fmaf(y[j_2], out[r * n + j_2], -(x0 * y[j_2]));
+					float value_3 = fmaf(y[j_3], out[r * n + j_3], -(x0 * y[j_3]));
+					float value_4 = fmaf(y[j_4], out[r * n + j_4], -(x0 * y[j_4]));
+					out[r * n + j] = value;
+					out[r * n + j_2] = value_2;
+					out[r * n + j_3] = value_3;
+					out[r * n + j_4] = value_4;
+				} else {
+					int64 end_3 = n;
+					for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+						out[r * n + j] = fmaf(y[j], out[r * n + j], -(x0 * y[j]));
+					}
+				}
 			}
 		} else {
 			int64 end_2 = n;

@@ -86,7 +86,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 	if (n <= x_len && 0 <= n && (int64)n * n <= a_len && n <= y_len && n <= z_len && n < 134217728) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			double s = x[i];
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int j = 0; j < n; j++) {
 				s += beta * a[j * n + i] * y[j];
 			}

@@ -88,7 +88,7 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			double s = x[i];
-			#pragma unroll 4
+			#pragma unroll 8
 			for (int64 j = 0; j < n; j++) {
 				s += beta * a[j * n + i] * y[j];
 			}

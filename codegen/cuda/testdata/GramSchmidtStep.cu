@@ -97,8 +97,38 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 {
 	if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && (int64)n * m + k + 1 <= m + a_len &&
 		(int64)m * k + k + 1 <= r_len && m < 134217728 && k < 134217728 && n < 134217728 && -134217728 < n) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			q[i * m + k] = a[i * m + k] / r[k * m + k];
+		int width = blockDim.x / 32 * 128;
+		int right = n;
+		int across = (max(n, 0) + width - 1) / width;
+		int down = 1;
+		for (int block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int line = min(block / across, down);
+			int row0 = max(min(line, 1), 0);
+			int i0 = max(min((int64)((uint64)(block - (int64)line * across) * width), (int64)right), (int64)0);
+			int row = row0;
+			int i = i0 + threadIdx.x / 32 * 128 + threadIdx.x - threadIdx.x / 32 * 32;
+			if (row + 1 <= 1 && i + 96 < right) {
+				int i_2 = i;
+				int i_3 = i_2 + 32;
+				int i_4 = i_2 + 64;
+				int i_5 = i_2 + 96;
+				double value = a[i_2 * m + k] / r[k * m + k];
+				double value_2 = a[i_3 * m + k] / r[k * m + k];
+				double value_3 = a[i_4 * m + k] / r[k * m + k];
+				double value_4 = a[i_5 * m + k] / r[k * m + k];
+				q[i_2 * m + k] = value;
+				q[i_3 * m + k] = value_2;
+				q[i_4 * m + k] = value_3;
+				q[i_5 * m + k] = value_4;
+			} else {
+				#pragma unroll 1
+				for (int row_2 = row, row_2_end = min(row + 1, 1); row_2 < row_2_end; row_2++) {
+					#pragma unroll 1
+					for (int i_2 = i, i_2_end = min(i + 128, right); i_2 < i_2_end; i_2 += 32) {
+						q[i_2 * m + k] = a[i_2 * m + k] / r[k * m + k];
+					}
+				}
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

@@ -102,9 +102,38 @@ GramSchmidtStep_2(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		(int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + a_len) &&
 		(int64)((uint64)m * k + k + 1) <= r_len && m < 134217728 && k < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-			q[i * m + k] = a[i * m + k] / r[k * m + k];
+		int64 width = (int64)(blockDim.x / 32) * 128;
+		int64 right = n;
+		int64 across = (max(n, (int64)0) + width - 1) / width;
+		int64 down = 1;
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 line = min(block / across, down);
+			int64 row0 = max(min(line, (int64)1), (int64)0);
+			int64 i0 = max(min((int64)((uint64)(block - line * across) * width), right), (int64)0);
+			int64 row = row0;
+			int64 i = i0 + (int64)(threadIdx.x / 32) * 128 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
+			if (row + 1 <= 1 && i + 96 < right) {
+				int64 i_2 = i;
+				int64 i_3 = i_2 + 32;
+				int64 i_4 = i_2 + 64;
+				int64 i_5 = i_2 + 96;
+				double value = a[i_2 * m + k] / r[k * m + k];
+				double value_2 = a[i_3 * m + k] / r[k * m + k];
+				double value_3 = a[i_4 * m + k] / r[k * m + k];
+				double value_4 = a[i_5 * m + k] / r[k * m + k];
+				q[i_2 * m + k] = value;
+				q[i_3 * m + k] = value_2;
+				q[i_4 * m + k] = value_3;
+				q[i_5 * m + k] = value_4;
+			} else {
+				#pragma unroll 1
+				for (int64 row_2 = row, row_2_end = min(row + 1, (int64)1); row_2 < row_2_end; row_2++) {
+					#pragma unroll 1
+					for (int64 i_2 = i, i_2_end = min(i + 128, right); i_2 < i_2_end; i_2 += 32) {
+						q[i_2 * m + k] = a[i_2 * m + k] / r[k * m + k];
+					}
+				}
+			}
 		}
 	} else {
 		int64 end = n;

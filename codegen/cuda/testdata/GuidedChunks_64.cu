@@ -28,6 +28,13 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_shr is x >> n for any n.
+template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
+{
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
+}
+
 extern "C" __global__ void
 GuidedChunks(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64* counter, int64* counter_2, int64* sParts,
 	unsigned* ticket, gompss_fault* fault)
@@ -35,128 +42,82 @@ GuidedChunks(int64* x, int64 x_len, int64* out, int64 out_len, int64* s, int64* 
 	__shared__ int64 slots[32];
 	__shared__ int64 next;
 	__shared__ bool last;
-	int64 round = 0;
-	int64 round_2 = 0;
 	int64 s_2 = 0;
 	if (x_len + 1 <= out_len) {
 		int64 end = x_len;
 		int64 count = max(end, (int64)0);
 		int64 total = count;
-		round = (uint64)round + 1;
-		int64 base = 0;
+		int64 least = (3 + ((int64)blockDim.x - 1)) / blockDim.x * blockDim.x;
+		int64 batches = 0;
+		while (go_shr(total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+			batches = (uint64)batches + 1;
+		}
+		int64 chunks = (uint64)batches * gridDim.x + (go_shr(total, batches) + (least - 1)) / least;
+		int64 mine = 0;
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			int64 taken = 0;
-			int64 was = 0;
-			int64 seen = 0;
-			was = *(volatile int64*)&counter[0];
-			for (;;) {
-				int64 of = was >> 42;
-				if (of > round) {
-					taken = total;
-					break;
-				}
-				taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-				seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), (int64)3)));
-				if (seen == was) {
-					break;
-				}
-				was = seen;
-			}
+			int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
 			next = taken;
 		}
 		__syncthreads();
-		base = next;
-		while (base < total) {
-			int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / ((int64)gridDim.x * 2), (int64)3)), total);
-			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+		mine = next;
+		while (mine < chunks) {
+			int64 batch = min(mine / gridDim.x, batches);
+			int64 lo = total - go_shr(total, batch);
+			int64 size = batch < batches ? blockDim.x : least;
+			int64 stride = batch < batches ? (int64)gridDim.x * blockDim.x : blockDim.x;
+			int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+			int64 stop = batch < batches ? total - go_shr(total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), total);
+			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 				int64 i = it;
 				out[i + 1] = (uint64)x[i] * 2;
 				s_2 = (uint64)s_2 + x[i];
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = 0;
-				int64 was = 0;
-				int64 seen = 0;
-				was = *(volatile int64*)&counter[0];
-				for (;;) {
-					int64 of = was >> 42;
-					if (of > round) {
-						taken = total;
-						break;
-					}
-					taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-					seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), (int64)3)));
-					if (seen == was) {
-						break;
-					}
-					was = seen;
-				}
+				int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	} else {
 		int64 end = x_len;
 		int64 count = max(end, (int64)0);
 		int64 total = count;
-		round_2 = (uint64)round_2 + 1;
-		int64 base = 0;
+		int64 least = (3 + ((int64)blockDim.x - 1)) / blockDim.x * blockDim.x;
+		int64 batches = 0;
+		while (go_shr(total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+			batches = (uint64)batches + 1;
+		}
+		int64 chunks = (uint64)batches * gridDim.x + (go_shr(total, batches) + (least - 1)) / least;
+		int64 mine = 0;
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			int64 taken = 0;
-			int64 was = 0;
-			int64 seen = 0;
-			was = *(volatile int64*)&counter_2[0];
-			for (;;) {
-				int64 of = was >> 42;
-				if (of > round_2) {
-					taken = total;
-					break;
-				}
-				taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-				seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), (int64)3)));
-				if (seen == was) {
-					break;
-				}
-				was = seen;
-			}
+			int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
 			next = taken;
 		}
 		__syncthreads();
-		base = next;
-		while (base < total) {
-			int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / ((int64)gridDim.x * 2), (int64)3)), total);
-			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+		mine = next;
+		while (mine < chunks) {
+			int64 batch = min(mine / gridDim.x, batches);
+			int64 lo = total - go_shr(total, batch);
+			int64 size = batch < batches ? blockDim.x : least;
+			int64 stride = batch < batches ? (int64)gridDim.x * blockDim.x : blockDim.x;
+			int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+			int64 stop = batch < batches ? total - go_shr(total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), total);
+			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 				int64 i = it;
 				out[check_index(i + 1, out_len, 1, fault)] = (uint64)x[i] * 2;
 				s_2 = (uint64)s_2 + x[i];
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = 0;
-				int64 was = 0;
-				int64 seen = 0;
-				was = *(volatile int64*)&counter_2[0];
-				for (;;) {
-					int64 of = was >> 42;
-					if (of > round_2) {
-						taken = total;
-						break;
-					}
-					taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-					seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), (int64)3)));
-					if (seen == was) {
-						break;
-					}
-					was = seen;
-				}
+				int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {

@@ -28,6 +28,13 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_shr is x >> n for any n.
+template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
+{
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
+}
+
 extern "C" __global__ void
 GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter, int64* counter_2, gompss_fault* fault)
 {
@@ -39,9 +46,14 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 			int end = x_len;
 			int count = max(end, 0);
 			int total = count;
-			int chunk = blockDim.x;
+			int least = blockDim.x;
+			int64 batches = 0;
+			while (go_shr((int64)total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+				batches = (uint64)batches + 1;
+			}
+			int64 chunks = (uint64)batches * gridDim.x + (go_shr((int64)total, batches) + (least - 1)) / least;
 			round = (uint64)round + 1;
-			int64 base = 0;
+			int64 mine = 0;
 			__syncthreads();
 			if (threadIdx.x == 0) {
 				int64 taken = 0;
@@ -51,11 +63,11 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 				for (;;) {
 					int64 of = was >> 42;
 					if (of > round) {
-						taken = total;
+						taken = chunks;
 						break;
 					}
 					taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-					seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / (gridDim.x * 2), (int64)chunk)));
+					seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + 1));
 					if (seen == was) {
 						break;
 					}
@@ -64,10 +76,15 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
-			while (base < total) {
-				int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / (gridDim.x * 2), (int64)chunk)), (int64)total);
-				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+			mine = next;
+			while (mine < chunks) {
+				int64 batch = min(mine / gridDim.x, batches);
+				int lo = total - go_shr((int64)total, batch);
+				int size = batch < batches ? blockDim.x : least;
+				int stride = batch < batches ? gridDim.x * blockDim.x : blockDim.x;
+				int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+				int64 stop = batch < batches ? total - go_shr((int64)total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), (int64)total);
+				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 					int64 i = it;
 					atomicAdd((uint64*)&out[i], (uint64)(int64)((uint64)x[i] + k));
 				}
@@ -80,11 +97,11 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 					for (;;) {
 						int64 of = was >> 42;
 						if (of > round) {
-							taken = total;
+							taken = chunks;
 							break;
 						}
 						taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-						seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / (gridDim.x * 2), (int64)chunk)));
+						seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + 1));
 						if (seen == was) {
 							break;
 						}
@@ -93,15 +110,20 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 					next = taken;
 				}
 				__syncthreads();
-				base = next;
+				mine = next;
 			}
 		} else {
 			int end = x_len;
 			int count = max(end, 0);
 			int total = count;
-			int chunk = blockDim.x;
+			int least = blockDim.x;
+			int64 batches = 0;
+			while (go_shr((int64)total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+				batches = (uint64)batches + 1;
+			}
+			int64 chunks = (uint64)batches * gridDim.x + (go_shr((int64)total, batches) + (least - 1)) / least;
 			round_2 = (uint64)round_2 + 1;
-			int64 base = 0;
+			int64 mine = 0;
 			__syncthreads();
 			if (threadIdx.x == 0) {
 				int64 taken = 0;
@@ -111,11 +133,11 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 				for (;;) {
 					int64 of = was >> 42;
 					if (of > round_2) {
-						taken = total;
+						taken = chunks;
 						break;
 					}
 					taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-					seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / (gridDim.x * 2), (int64)chunk)));
+					seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + 1));
 					if (seen == was) {
 						break;
 					}
@@ -124,10 +146,15 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
-			while (base < total) {
-				int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / (gridDim.x * 2), (int64)chunk)), (int64)total);
-				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+			mine = next;
+			while (mine < chunks) {
+				int64 batch = min(mine / gridDim.x, batches);
+				int lo = total - go_shr((int64)total, batch);
+				int size = batch < batches ? blockDim.x : least;
+				int stride = batch < batches ? gridDim.x * blockDim.x : blockDim.x;
+				int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+				int64 stop = batch < batches ? total - go_shr((int64)total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), (int64)total);
+				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 					int64 i = it;
 					atomicAdd((uint64*)&out[check_index(i, out_len, 1, fault)], (uint64)(int64)((uint64)x[i] + k));
 				}
@@ -140,11 +167,11 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 					for (;;) {
 						int64 of = was >> 42;
 						if (of > round_2) {
-							taken = total;
+							taken = chunks;
 							break;
 						}
 						taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-						seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / (gridDim.x * 2), (int64)chunk)));
+						seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + 1));
 						if (seen == was) {
 							break;
 						}
@@ -153,7 +180,7 @@ GuidedRounds(int n, int64* x, int x_len, int64* out, int out_len, int64* counter
 					next = taken;
 				}
 				__syncthreads();
-				base = next;
+				mine = next;
 			}
 		}
 	}

@@ -28,6 +28,13 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_shr is x >> n for any n.
+template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
+{
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
+}
+
 extern "C" __global__ void
 GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* counter, int64* counter_2,
 	gompss_fault* fault)
@@ -40,9 +47,14 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 			int64 end = x_len;
 			int64 count = max(end, (int64)0);
 			int64 total = count;
-			int64 chunk = blockDim.x;
+			int64 least = blockDim.x;
+			int64 batches = 0;
+			while (go_shr(total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+				batches = (uint64)batches + 1;
+			}
+			int64 chunks = (uint64)batches * gridDim.x + (go_shr(total, batches) + (least - 1)) / least;
 			round = (uint64)round + 1;
-			int64 base = 0;
+			int64 mine = 0;
 			__syncthreads();
 			if (threadIdx.x == 0) {
 				int64 taken = 0;
@@ -52,11 +64,11 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 				for (;;) {
 					int64 of = was >> 42;
 					if (of > round) {
-						taken = total;
+						taken = chunks;
 						break;
 					}
 					taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-					seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), chunk)));
+					seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + 1));
 					if (seen == was) {
 						break;
 					}
@@ -65,10 +77,15 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
-			while (base < total) {
-				int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / ((int64)gridDim.x * 2), chunk)), total);
-				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+			mine = next;
+			while (mine < chunks) {
+				int64 batch = min(mine / gridDim.x, batches);
+				int64 lo = total - go_shr(total, batch);
+				int64 size = batch < batches ? blockDim.x : least;
+				int64 stride = batch < batches ? (int64)gridDim.x * blockDim.x : blockDim.x;
+				int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+				int64 stop = batch < batches ? total - go_shr(total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), total);
+				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 					int64 i = it;
 					atomicAdd((uint64*)&out[i], (uint64)(int64)((uint64)x[i] + k));
 				}
@@ -81,11 +98,11 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 					for (;;) {
 						int64 of = was >> 42;
 						if (of > round) {
-							taken = total;
+							taken = chunks;
 							break;
 						}
 						taken = of < round ? 0 : (int64)(was - ((uint64)round << 42));
-						seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), chunk)));
+						seen = atomicCAS((uint64*)&counter[0], (uint64)was, (uint64)(int64)(((uint64)round << 42) + taken + 1));
 						if (seen == was) {
 							break;
 						}
@@ -94,15 +111,20 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 					next = taken;
 				}
 				__syncthreads();
-				base = next;
+				mine = next;
 			}
 		} else {
 			int64 end = x_len;
 			int64 count = max(end, (int64)0);
 			int64 total = count;
-			int64 chunk = blockDim.x;
+			int64 least = blockDim.x;
+			int64 batches = 0;
+			while (go_shr(total, (int64)((uint64)batches + 1)) / gridDim.x > least) {
+				batches = (uint64)batches + 1;
+			}
+			int64 chunks = (uint64)batches * gridDim.x + (go_shr(total, batches) + (least - 1)) / least;
 			round_2 = (uint64)round_2 + 1;
-			int64 base = 0;
+			int64 mine = 0;
 			__syncthreads();
 			if (threadIdx.x == 0) {
 				int64 taken = 0;
@@ -112,11 +134,11 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 				for (;;) {
 					int64 of = was >> 42;
 					if (of > round_2) {
-						taken = total;
+						taken = chunks;
 						break;
 					}
 					taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-					seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), chunk)));
+					seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + 1));
 					if (seen == was) {
 						break;
 					}
@@ -125,10 +147,15 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 				next = taken;
 			}
 			__syncthreads();
-			base = next;
-			while (base < total) {
-				int64 stop = min((int64)((uint64)base + max((int64)((uint64)total - base) / ((int64)gridDim.x * 2), chunk)), total);
-				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
+			mine = next;
+			while (mine < chunks) {
+				int64 batch = min(mine / gridDim.x, batches);
+				int64 lo = total - go_shr(total, batch);
+				int64 size = batch < batches ? blockDim.x : least;
+				int64 stride = batch < batches ? (int64)gridDim.x * blockDim.x : blockDim.x;
+				int64 base = lo + (mine - (uint64)batch * gridDim.x) * size;
+				int64 stop = batch < batches ? total - go_shr(total, (int64)((uint64)batch + 1)) : min((int64)((uint64)base + least), total);
+				for (int64 it = (uint64)base + threadIdx.x; it < stop; it += stride) {
 					int64 i = it;
 					atomicAdd((uint64*)&out[check_index(i, out_len, 1, fault)], (uint64)(int64)((uint64)x[i] + k));
 				}
@@ -141,11 +168,11 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 					for (;;) {
 						int64 of = was >> 42;
 						if (of > round_2) {
-							taken = total;
+							taken = chunks;
 							break;
 						}
 						taken = of < round_2 ? 0 : (int64)(was - ((uint64)round_2 << 42));
-						seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + max((int64)((uint64)total - taken) / ((int64)gridDim.x * 2), chunk)));
+						seen = atomicCAS((uint64*)&counter_2[0], (uint64)was, (uint64)(int64)(((uint64)round_2 << 42) + taken + 1));
 						if (seen == was) {
 							break;
 						}
@@ -154,7 +181,7 @@ GuidedRounds(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* c
 					next = taken;
 				}
 				__syncthreads();
-				base = next;
+				mine = next;
 			}
 		}
 	}

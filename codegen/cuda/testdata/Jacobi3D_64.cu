@@ -31,21 +31,68 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Jacobi3D(int64 n, double* b, int64 b_len, double* a, int64 a_len, gompss_fault* fault)
 {
-	int64 end = (uint64)n - 1;
-	int64 count = max((int64)((uint64)end - 1), (int64)0);
-	int64 end_2 = (uint64)n - 1;
-	int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
-	int64 end_3 = (uint64)n - 1;
-	int64 count_3 = max((int64)((uint64)end_3 - 1), (int64)0);
-	int64 total = (uint64)count * count_2 * count_3;
-	bool small = total <= 4294967295ll;
-	for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-		int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
-		int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
-		int64 i = 1ull + rows_2;
-		int64 j = 1 + (rows - (uint64)rows_2 * count_2);
-		int64 k = 1 + (it - (uint64)rows * count_3);
-		int64 c = ((uint64)i * n + j) * n + k;
-		b[check_index(c, b_len, 1, fault)] = a[check_index(c, a_len, 2, fault)] / 2.0 + (a[check_index((int64)(c - (uint64)n * n), a_len, 3, fault)] + a[check_index((int64)(c + (uint64)n * n), a_len, 4, fault)] + a[check_index((int64)((uint64)c - n), a_len, 5, fault)] + a[check_index((int64)((uint64)c + n), a_len, 6, fault)] + a[check_index((int64)((uint64)c - 1), a_len, 7, fault)] + a[check_index((int64)((uint64)c + 1), a_len, 8, fault)]) / 12.0;
+	if (0 <= n && (int64)((uint64)n * n * n) <= (int64)((uint64)n * n + n + b_len + 1) &&
+		(int64)((uint64)n * n * n) <= (int64)((uint64)n * n + n + a_len) &&
+		(int64)((uint64)n * n * n) <= (int64)(2ull * n * n + n + a_len + 1) &&
+		(int64)((uint64)n * n * n) <= (int64)((uint64)n + a_len + 1) &&
+		(int64)((uint64)n * n * n) <= (int64)((uint64)n * n + 2ull * n + a_len + 1) &&
+		(int64)((uint64)n * n * n) <= (int64)((uint64)n * n + a_len + 1) && n < 262144) {
+		int64 end = n - 1;
+		int64 count = max(end - 1, (int64)0);
+		int64 end_2 = (max(n - 1 - 1, (int64)0) + 3) / 4;
+		int64 count_2 = max(end_2, (int64)0);
+		int64 end_3 = n - 1;
+		int64 count_3 = max(end_3 - 1, (int64)0);
+		int64 total = count * count_2 * count_3;
+		bool small = total <= 4294967295ll;
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
+			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
+			int64 i = 1 + rows_2;
+			int64 block = rows - (uint64)rows_2 * count_2;
+			int64 k = 1 + (it - (uint64)rows * count_3);
+			int64 top = min((int64)(1 + (uint64)block * 4), n - 1);
+			if (top + 4 <= n - 1) {
+				int64 j = top;
+				int64 j_2 = top + 1;
+				int64 j_3 = top + 2;
+				int64 j_4 = top + 3;
+				int64 c = ((uint64)i * n + j) * n + k;
+				int64 c_2 = ((uint64)i * n + j_2) * n + k;
+				int64 c_3 = ((uint64)i * n + j_3) * n + k;
+				int64 c_4 = ((uint64)i * n + j_4) * n + k;
+				double value = a[c] / 2.0 + (a[(uint64)c - n * n] + a[(uint64)c + n * n] + a[(uint64)c - n] + a[(uint64)c + n] + a[(uint64)c - 1] + a[(uint64)c + 1]) / 12.0;
+				double value_2 = a[c_2] / 2.0 + (a[(uint64)c_2 - n * n] + a[(uint64)c_2 + n * n] + a[(uint64)c_2 - n] + a[(uint64)c_2 + n] + a[(uint64)c_2 - 1] + a[(uint64)c_2 + 1]) / 12.0;
+				double value_3 = a[c_3] / 2.0 + (a[(uint64)c_3 - n * n] + a[(uint64)c_3 + n * n] + a[(uint64)c_3 - n] + a[(uint64)c_3 + n] + a[(uint64)c_3 - 1] + a[(uint64)c_3 + 1]) / 12.0;
+				double value_4 = a[c_4] / 2.0 + (a[(uint64)c_4 - n * n] + a[(uint64)c_4 + n * n] + a[(uint64)c_4 - n] + a[(uint64)c_4 + n] + a[(uint64)c_4 - 1] + a[(uint64)c_4 + 1]) / 12.0;
+				b[c] = value;
+				b[c_2] = value_2;
+				b[c_3] = value_3;
+				b[c_4] = value_4;
+			} else {
+				for (int64 j = top; j < n - 1; j++) {
+					int64 c = ((uint64)i * n + j) * n + k;
+					b[c] = a[c] / 2.0 + (a[(uint64)c - n * n] + a[(uint64)c + n * n] + a[(uint64)c - n] + a[(uint64)c + n] + a[(uint64)c - 1] + a[(uint64)c + 1]) / 12.0;
+				}
+			}
+		}
+	} else {
+		int64 end = (uint64)n - 1;
+		int64 count = max((int64)((uint64)end - 1), (int64)0);
+		int64 end_2 = (uint64)n - 1;
+		int64 count_2 = max((int64)((uint64)end_2 - 1), (int64)0);
+		int64 end_3 = (uint64)n - 1;
+		int64 count_3 = max((int64)((uint64)end_3 - 1), (int64)0);
+		int64 total = (uint64)count * count_2 * count_3;
+		bool small = total <= 4294967295ll;
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
+			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
+			int64 i = 1ull + rows_2;
+			int64 j = 1 + (rows - (uint64)rows_2 * count_2);
+			int64 k = 1 + (it - (uint64)rows * count_3);
+			int64 c = ((uint64)i * n + j) * n + k;
+			b[check_index(c, b_len, 1, fault)] = a[check_index(c, a_len, 2, fault)] / 2.0 + (a[check_index((int64)(c - (uint64)n * n), a_len, 3, fault)] + a[check_index((int64)(c + (uint64)n * n), a_len, 4, fault)] + a[check_index((int64)((uint64)c - n), a_len, 5, fault)] + a[check_index((int64)((uint64)c + n), a_len, 6, fault)] + a[check_index((int64)((uint64)c - 1), a_len, 7, fault)] + a[check_index((int64)((uint64)c + 1), a_len, 8, fault)]) / 12.0;
+		}
 	}
 }

@@ -41,8 +41,20 @@ LUStep(int n, int k, double* m, int m_len, gompss_fault* fault)
 		if (0 <= (int64)n * i + k + 1 && (int64)n * i + n <= m_len && 0 <= (int64)n * k + k + 1 &&
 			(int64)n * k + n <= m_len && n < 134217728 && -134217728 < n && i < 134217728 && -134217728 < i &&
 			k < 134217728 && -134217728 < k) {
-			for (int j = k + 1 + threadIdx.x; j < n; j += blockDim.x) {
-				m[(unsigned)i * n + j] -= f * m[(unsigned)k * n + j];
+			int end = n;
+			for (int base = k + 1; base < end; base += blockDim.x * 2) {
+				if ((int)(base + blockDim.x * 2) <= end) {
+					int j = base + threadIdx.x;
+					int j_2 = base + (blockDim.x + threadIdx.x);
+					double value = m[(unsigned)i * n + j] - f * m[(unsigned)k * n + j];
+					double value_2 = m[(unsigned)i * n + j_2] - f * m[(unsigned)k * n + j_2];
+					m[(unsigned)i * n + j] = value;
+					m[(unsigned)i * n + j_2] = value_2;
+				} else {
+					for (int j = base + threadIdx.x; j < n; j += blockDim.x) {
+						m[(unsigned)i * n + j] -= f * m[(unsigned)k * n + j];
+					}
+				}
 			}
 		} else {
 			for (int j = k + 1 + threadIdx.x; j < n; j += blockDim.x) {

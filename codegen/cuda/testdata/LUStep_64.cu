@@ -43,8 +43,20 @@ LUStep(int64 n, int64 k, double* m, int64 m_len, gompss_fault* fault)
 			0 <= (int64)((uint64)n * k + k + 1) && (int64)((uint64)n * k + n) <= m_len && n < 134217728 &&
 			-134217728 < n && i < 134217728 && -134217728 < i && k < 134217728 && -134217728 < k) {
 			int64 end_2 = n;
-			for (int64 j = k + 1 + threadIdx.x; j < end_2; j += blockDim.x) {
-				m[i * n + j] -= f * m[k * n + j];
+			for (int64 base = k + 1; base < end_2; base += (int64)blockDim.x * 2) {
+				if (base + (int64)blockDim.x * 2 <= end_2) {
+					int64 j = base + threadIdx.x;
+					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+					double value = m[i * n + j] - f * m[k * n + j];
+					double value_2 = m[i * n + j_2] - f * m[k * n + j_2];
+					m[i * n + j] = value;
+					m[i * n + j_2] = value_2;
+				} else {
+					int64 end_3 = n;
+					for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+						m[i * n + j] -= f * m[k * n + j];
+					}
+				}
 			}
 		} else {
 			int64 end_2 = n;

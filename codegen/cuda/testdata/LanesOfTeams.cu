@@ -45,8 +45,20 @@ LanesOfTeams(double* y, int y_len, int n, gompss_fault* fault)
 		__syncthreads();
 		if (0 <= (int64)n * r + 1 && (int64)n * r + n <= y_len && n < 134217728 && -134217728 < n &&
 			r < 134217728) {
-			for (int i = 1 + threadIdx.x; i < n; i += blockDim.x) {
-				y[(unsigned)r * n + i] *= scale;
+			int end_2 = n;
+			for (int base = 1; base < end_2; base += blockDim.x * 2) {
+				if ((int)(base + blockDim.x * 2) <= end_2) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					double value = y[(unsigned)r * n + i] * scale;
+					double value_2 = y[(unsigned)r * n + i_2] * scale;
+					y[(unsigned)r * n + i] = value;
+					y[(unsigned)r * n + i_2] = value_2;
+				} else {
+					for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+						y[(unsigned)r * n + i] *= scale;
+					}
+				}
 			}
 		} else {
 			for (int i = 1 + threadIdx.x; i < n; i += blockDim.x) {

@@ -46,8 +46,20 @@ LanesOfTeams(double* y, int64 y_len, int64 n, gompss_fault* fault)
 		if (0 <= (int64)((uint64)n * r + 1) && (int64)((uint64)n * r + n) <= y_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
 			int64 end_2 = n;
-			for (int64 i = (int64)1 + threadIdx.x; i < end_2; i += blockDim.x) {
-				y[r * n + i] *= scale;
+			for (int64 base = 1; base < end_2; base += (int64)blockDim.x * 2) {
+				if (base + (int64)blockDim.x * 2 <= end_2) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					double value = y[r * n + i] * scale;
+					double value_2 = y[r * n + i_2] * scale;
+					y[r * n + i] = value;
+					y[r * n + i_2] = value_2;
+				} else {
+					int64 end_3 = n;
+					for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+						y[r * n + i] *= scale;
+					}
+				}
 			}
 		} else {
 			int64 end_2 = n;

@@ -56,8 +56,30 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 			float mean_2 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					mean_2 += x[(unsigned)r * m + j];
+				int end_2 = m;
+				for (int base = 0; base < end_2; base += blockDim.x * 8) {
+					if ((int)(base + blockDim.x * 8) <= end_2) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
+						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
+						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
+						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
+						mean_2 += x[(unsigned)r * m + j];
+						mean_2 += x[(unsigned)r * m + j_2];
+						mean_2 += x[(unsigned)r * m + j_3];
+						mean_2 += x[(unsigned)r * m + j_4];
+						mean_2 += x[(unsigned)r * m + j_5];
+						mean_2 += x[(unsigned)r * m + j_6];
+						mean_2 += x[(unsigned)r * m + j_7];
+						mean_2 += x[(unsigned)r * m + j_8];
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							mean_2 += x[(unsigned)r * m + j];
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -82,9 +104,39 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 			float sq_2 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					float d = x[(unsigned)r * m + j] - mean;
-					sq_2 += d * d;
+				int end_2 = m;
+				for (int base = 0; base < end_2; base += blockDim.x * 8) {
+					if ((int)(base + blockDim.x * 8) <= end_2) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
+						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
+						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
+						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
+						float d = x[(unsigned)r * m + j] - mean;
+						float d_2 = x[(unsigned)r * m + j_2] - mean;
+						float d_3 = x[(unsigned)r * m + j_3] - mean;
+						float d_4 = x[(unsigned)r * m + j_4] - mean;
+						float d_5 = x[(unsigned)r * m + j_5] - mean;
+						float d_6 = x[(unsigned)r * m + j_6] - mean;
+						float d_7 = x[(unsigned)r * m + j_7] - mean;
+						float d_8 = x[(unsigned)r * m + j_8] - mean;
+						sq_2 += d * d;
+						sq_2 += d_2 * d_2;
+						sq_2 += d_3 * d_3;
+						sq_2 += d_4 * d_4;
+						sq_2 += d_5 * d_5;
+						sq_2 += d_6 * d_6;
+						sq_2 += d_7 * d_7;
+						sq_2 += d_8 * d_8;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							float d = x[(unsigned)r * m + j] - mean;
+							sq_2 += d * d;
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -108,8 +160,26 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 			float inv = rsqrtf(sq / (float)m + eps);
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
 				m < 134217728 && -134217728 < m && r < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+				int end_2 = m;
+				for (int base = 0; base < end_2; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end_2) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						float value = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+						float value_2 = (x[(unsigned)r * m + j_2] - mean) * inv * gain[j_2] + shift[j_2];
+						float value_3 = (x[(unsigned)r * m + j_3] - mean) * inv * gain[j_3] + shift[j_3];
+						float value_4 = (x[(unsigned)r * m + j_4] - mean) * inv * gain[j_4] + shift[j_4];
+						x[(unsigned)r * m + j] = value;
+						x[(unsigned)r * m + j_2] = value_2;
+						x[(unsigned)r * m + j_3] = value_3;
+						x[(unsigned)r * m + j_4] = value_4;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -133,8 +203,30 @@ LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift
 			float mean_2 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					mean_2 += x[(unsigned)r * m + j];
+				int end = m;
+				for (int base = 0; base < end; base += blockDim.x * 8) {
+					if ((int)(base + blockDim.x * 8) <= end) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
+						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
+						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
+						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
+						mean_2 += x[(unsigned)r * m + j];
+						mean_2 += x[(unsigned)r * m + j_2];
+						mean_2 += x[(unsigned)r * m + j_3];
+						mean_2 += x[(unsigned)r * m + j_4];
+						mean_2 += x[(unsigned)r * m + j_5];
+						mean_2 += x[(unsigned)r * m + j_6];
+						mean_2 += x[(unsigned)r * m + j_7];
+						mean_2 += x[(unsigned)r * m + j_8];
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							mean_2 += x[(unsigned)r * m + j];
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -159,9 +251,39 @@ LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift
 			float sq_2 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					float d = x[(unsigned)r * m + j] - mean;
-					sq_2 += d * d;
+				int end = m;
+				for (int base = 0; base < end; base += blockDim.x * 8) {
+					if ((int)(base + blockDim.x * 8) <= end) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
+						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
+						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
+						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
+						float d = x[(unsigned)r * m + j] - mean;
+						float d_2 = x[(unsigned)r * m + j_2] - mean;
+						float d_3 = x[(unsigned)r * m + j_3] - mean;
+						float d_4 = x[(unsigned)r * m + j_4] - mean;
+						float d_5 = x[(unsigned)r * m + j_5] - mean;
+						float d_6 = x[(unsigned)r * m + j_6] - mean;
+						float d_7 = x[(unsigned)r * m + j_7] - mean;
+						float d_8 = x[(unsigned)r * m + j_8] - mean;
+						sq_2 += d * d;
+						sq_2 += d_2 * d_2;
+						sq_2 += d_3 * d_3;
+						sq_2 += d_4 * d_4;
+						sq_2 += d_5 * d_5;
+						sq_2 += d_6 * d_6;
+						sq_2 += d_7 * d_7;
+						sq_2 += d_8 * d_8;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							float d = x[(unsigned)r * m + j] - mean;
+							sq_2 += d * d;
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -186,8 +308,26 @@ LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift
 			if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
 				if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
 					m < 134217728 && -134217728 < m && r < 134217728) {
-					for (int j = threadIdx.x; j < m; j += blockDim.x) {
-						x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+					int end = m;
+					for (int base = 0; base < end; base += blockDim.x * 4) {
+						if ((int)(base + blockDim.x * 4) <= end) {
+							int j = base + threadIdx.x;
+							int j_2 = base + (blockDim.x + threadIdx.x);
+							int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+							int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+							float value = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+							float value_2 = (x[(unsigned)r * m + j_2] - mean) * inv * gain[j_2] + shift[j_2];
+							float value_3 = (x[(unsigned)r * m + j_3] - mean) * inv * gain[j_3] + shift[j_3];
+							float value_4 = (x[(unsigned)r * m + j_4] - mean) * inv * gain[j_4] + shift[j_4];
+							x[(unsigned)r * m + j] = value;
+							x[(unsigned)r * m + j_2] = value_2;
+							x[(unsigned)r * m + j_3] = value_3;
+							x[(unsigned)r * m + j_4] = value_4;
+						} else {
+							for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+								x[(unsigned)r * m + j] = (x[(unsigned)r * m + j] - mean) * inv * gain[j] + shift[j];
+							}
+						}
 					}
 				} else {
 					for (int j = threadIdx.x; j < m; j += blockDim.x) {

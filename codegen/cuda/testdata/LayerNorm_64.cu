@@ -57,8 +57,30 @@ LayerNorm(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64 s
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
 				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j += blockDim.x) {
-					mean_2 += x[r * m + j];
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 8) {
+					if (base + (int64)blockDim.x * 8 <= end_2) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+						mean_2 += x[r * m + j];
+						mean_2 += x[r * m + j_2];
+						mean_2 += x[r * m + j_3];
+						mean_2 += x[r * m + j_4];
+						mean_2 += x[r * m + j_5];
+						mean_2 += x[r * m + j_6];
+						mean_2 += x[r * m + j_7];
+						mean_2 += x[r * m + j_8];
+					} else {
+						int64 end_3 = m;
+						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+							mean_2 += x[r * m + j];
+						}
+					}
 				}
 			} else {
 				int64 end_2 = m;
@@ -85,9 +107,39 @@ LayerNorm(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64 s
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
 				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j += blockDim.x) {
-					float d = x[r * m + j] - mean;
-					sq_2 += d * d;
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 8) {
+					if (base + (int64)blockDim.x * 8 <= end_2) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+						float d = x[r * m + j] - mean;
+						float d_2 = x[r * m + j_2] - mean;
+						float d_3 = x[r * m + j_3] - mean;
+						float d_4 = x[r * m + j_4] - mean;
+						float d_5 = x[r * m + j_5] - mean;
+						float d_6 = x[r * m + j_6] - mean;
+						float d_7 = x[r * m + j_7] - mean;
+						float d_8 = x[r * m + j_8] - mean;
+						sq_2 += d * d;
+						sq_2 += d_2 * d_2;
+						sq_2 += d_3 * d_3;
+						sq_2 += d_4 * d_4;
+						sq_2 += d_5 * d_5;
+						sq_2 += d_6 * d_6;
+						sq_2 += d_7 * d_7;
+						sq_2 += d_8 * d_8;
+					} else {
+						int64 end_3 = m;
+						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+							float d = x[r * m + j] - mean;
+							sq_2 += d * d;
+						}
+					}
 				}
 			} else {
 				int64 end_2 = m;
@@ -113,8 +165,26 @@ LayerNorm(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64 s
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m <= gain_len &&
 				m <= shift_len && m < 134217728 && -134217728 < m && r < 134217728) {
 				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j += blockDim.x) {
-					x[r * m + j] = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end_2) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						float value = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+						float value_2 = (x[r * m + j_2] - mean) * inv * gain[j_2] + shift[j_2];
+						float value_3 = (x[r * m + j_3] - mean) * inv * gain[j_3] + shift[j_3];
+						float value_4 = (x[r * m + j_4] - mean) * inv * gain[j_4] + shift[j_4];
+						x[r * m + j] = value;
+						x[r * m + j_2] = value_2;
+						x[r * m + j_3] = value_3;
+						x[r * m + j_4] = value_4;
+					} else {
+						int64 end_3 = m;
+						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+							x[r * m + j] = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+						}
+					}
 				}
 			} else {
 				int64 end_2 = m;
@@ -140,8 +210,30 @@ LayerNorm_2(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
 				int64 end = m;
-				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-					mean_2 += x[r * m + j];
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 8) {
+					if (base + (int64)blockDim.x * 8 <= end) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+						mean_2 += x[r * m + j];
+						mean_2 += x[r * m + j_2];
+						mean_2 += x[r * m + j_3];
+						mean_2 += x[r * m + j_4];
+						mean_2 += x[r * m + j_5];
+						mean_2 += x[r * m + j_6];
+						mean_2 += x[r * m + j_7];
+						mean_2 += x[r * m + j_8];
+					} else {
+						int64 end_2 = m;
+						for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+							mean_2 += x[r * m + j];
+						}
+					}
 				}
 			} else {
 				int64 end = m;
@@ -168,9 +260,39 @@ LayerNorm_2(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
 				int64 end = m;
-				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-					float d = x[r * m + j] - mean;
-					sq_2 += d * d;
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 8) {
+					if (base + (int64)blockDim.x * 8 <= end) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+						float d = x[r * m + j] - mean;
+						float d_2 = x[r * m + j_2] - mean;
+						float d_3 = x[r * m + j_3] - mean;
+						float d_4 = x[r * m + j_4] - mean;
+						float d_5 = x[r * m + j_5] - mean;
+						float d_6 = x[r * m + j_6] - mean;
+						float d_7 = x[r * m + j_7] - mean;
+						float d_8 = x[r * m + j_8] - mean;
+						sq_2 += d * d;
+						sq_2 += d_2 * d_2;
+						sq_2 += d_3 * d_3;
+						sq_2 += d_4 * d_4;
+						sq_2 += d_5 * d_5;
+						sq_2 += d_6 * d_6;
+						sq_2 += d_7 * d_7;
+						sq_2 += d_8 * d_8;
+					} else {
+						int64 end_2 = m;
+						for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+							float d = x[r * m + j] - mean;
+							sq_2 += d * d;
+						}
+					}
 				}
 			} else {
 				int64 end = m;
@@ -197,8 +319,26 @@ LayerNorm_2(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64
 				if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m <= gain_len &&
 					m <= shift_len && m < 134217728 && -134217728 < m && r < 134217728) {
 					int64 end = m;
-					for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-						x[r * m + j] = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+					for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+						if (base + (int64)blockDim.x * 4 <= end) {
+							int64 j = base + threadIdx.x;
+							int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+							int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+							int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+							float value = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+							float value_2 = (x[r * m + j_2] - mean) * inv * gain[j_2] + shift[j_2];
+							float value_3 = (x[r * m + j_3] - mean) * inv * gain[j_3] + shift[j_3];
+							float value_4 = (x[r * m + j_4] - mean) * inv * gain[j_4] + shift[j_4];
+							x[r * m + j] = value;
+							x[r * m + j_2] = value_2;
+							x[r * m + j_3] = value_3;
+							x[r * m + j_4] = value_4;
+						} else {
+							int64 end_2 = m;
+							for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+								x[r * m + j] = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
+							}
+						}
 					}
 				} else {
 					int64 end = m;

@@ -74,8 +74,20 @@ extern "C" __global__ void
 LoopParts_2(int n, double* out, int out_len, gompss_fault* fault)
 {
 	if (n <= out_len) {
-		for (int i = threadIdx.x; i < n; i += blockDim.x) {
-			out[i] += 1.0;
+		int end = n;
+		for (int base = 0; base < end; base += blockDim.x * 2) {
+			if ((int)(base + blockDim.x * 2) <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				double value = out[i] + 1.0;
+				double value_2 = out[i_2] + 1.0;
+				out[i] = value;
+				out[i_2] = value_2;
+			} else {
+				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+					out[i] += 1.0;
+				}
+			}
 		}
 	} else {
 		for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -77,8 +77,20 @@ LoopParts_2(int64 n, double* out, int64 out_len, gompss_fault* fault)
 {
 	if (n <= out_len && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 end = n;
-		for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
-			out[i] += 1.0;
+		for (int64 base = 0; base < end; base += (int64)blockDim.x * 2) {
+			if (base + (int64)blockDim.x * 2 <= end) {
+				int64 i = base + threadIdx.x;
+				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+				double value = out[i] + 1.0;
+				double value_2 = out[i_2] + 1.0;
+				out[i] = value;
+				out[i_2] = value_2;
+			} else {
+				int64 end_2 = n;
+				for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+					out[i] += 1.0;
+				}
+			}
 		}
 	} else {
 		int64 end = n;

@@ -41,10 +41,36 @@ MaxLocTeams(int64* x, int x_len, int64* out, int out_len, int n, gompss_fault* f
 		int64 best_2 = (-9223372036854775807ll - 1);
 		int64 where_2 = 9223372036854775807ll;
 		if (0 <= (int64)n * r && (int64)n * r + n <= x_len && n < 134217728 && -134217728 < n && r < 134217728) {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				if (x[(unsigned)r * n + i] > best_2) {
-					best_2 = x[(unsigned)r * n + i];
-					where_2 = i;
+			int end_2 = n;
+			for (int base = 0; base < end_2; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end_2) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+					if (x[(unsigned)r * n + i] > best_2) {
+						best_2 = x[(unsigned)r * n + i];
+						where_2 = i;
+					}
+					if (x[(unsigned)r * n + i_2] > best_2) {
+						best_2 = x[(unsigned)r * n + i_2];
+						where_2 = i_2;
+					}
+					if (x[(unsigned)r * n + i_3] > best_2) {
+						best_2 = x[(unsigned)r * n + i_3];
+						where_2 = i_3;
+					}
+					if (x[(unsigned)r * n + i_4] > best_2) {
+						best_2 = x[(unsigned)r * n + i_4];
+						where_2 = i_4;
+					}
+				} else {
+					for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+						if (x[(unsigned)r * n + i] > best_2) {
+							best_2 = x[(unsigned)r * n + i];
+							where_2 = i;
+						}
+					}
 				}
 			}
 		} else {

@@ -43,10 +43,36 @@ MaxLocTeams(int64* x, int64 x_len, int64* out, int64 out_len, int64 n, gompss_fa
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
 			int64 end_2 = n;
-			for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
-				if (x[r * n + i] > best_2) {
-					best_2 = x[r * n + i];
-					where_2 = i;
+			for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end_2) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					if (x[r * n + i] > best_2) {
+						best_2 = x[r * n + i];
+						where_2 = i;
+					}
+					if (x[r * n + i_2] > best_2) {
+						best_2 = x[r * n + i_2];
+						where_2 = i_2;
+					}
+					if (x[r * n + i_3] > best_2) {
+						best_2 = x[r * n + i_3];
+						where_2 = i_3;
+					}
+					if (x[r * n + i_4] > best_2) {
+						best_2 = x[r * n + i_4];
+						where_2 = i_4;
+					}
+				} else {
+					int64 end_3 = n;
+					for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+						if (x[r * n + i] > best_2) {
+							best_2 = x[r * n + i];
+							where_2 = i;
+						}
+					}
 				}
 			}
 		} else {

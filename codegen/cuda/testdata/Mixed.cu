@@ -46,8 +46,26 @@ Mixed(int* x, int x_len, int* s, int s_len, int n, gompss_fault* fault)
 		__syncthreads();
 		k_2 = k;
 		if (0 <= (int64)n * r && (int64)n * r + n <= x_len && n < 134217728 && -134217728 < n && r < 134217728) {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				x[(unsigned)r * n + i] = (unsigned)x[(unsigned)r * n + i] - k_2;
+			int end = n;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+					int value = (unsigned)x[(unsigned)r * n + i] - k_2;
+					int value_2 = (unsigned)x[(unsigned)r * n + i_2] - k_2;
+					int value_3 = (unsigned)x[(unsigned)r * n + i_3] - k_2;
+					int value_4 = (unsigned)x[(unsigned)r * n + i_4] - k_2;
+					x[(unsigned)r * n + i] = value;
+					x[(unsigned)r * n + i_2] = value_2;
+					x[(unsigned)r * n + i_3] = value_3;
+					x[(unsigned)r * n + i_4] = value_4;
+				} else {
+					for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+						x[(unsigned)r * n + i] = (unsigned)x[(unsigned)r * n + i] - k_2;
+					}
+				}
 			}
 		} else {
 			for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -69,8 +87,26 @@ Mixed(int* x, int x_len, int* s, int s_len, int n, gompss_fault* fault)
 			__syncthreads();
 			if (0 <= (int64)n * r && (int64)n * r + n <= x_len && n < 134217728 && -134217728 < n &&
 				r < 134217728) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					x[(unsigned)r * n + i] = (unsigned)x[(unsigned)r * n + i] + s[r];
+				int end = n;
+				for (int base = 0; base < end; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[(unsigned)r * n + i] + s[r];
+						int value_2 = (unsigned)x[(unsigned)r * n + i_2] + s[r];
+						int value_3 = (unsigned)x[(unsigned)r * n + i_3] + s[r];
+						int value_4 = (unsigned)x[(unsigned)r * n + i_4] + s[r];
+						x[(unsigned)r * n + i] = value;
+						x[(unsigned)r * n + i_2] = value_2;
+						x[(unsigned)r * n + i_3] = value_3;
+						x[(unsigned)r * n + i_4] = value_4;
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							x[(unsigned)r * n + i] = (unsigned)x[(unsigned)r * n + i] + s[r];
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {

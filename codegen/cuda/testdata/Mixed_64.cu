@@ -48,8 +48,26 @@ Mixed(int* x, int64 x_len, int* s, int64 s_len, int64 n, gompss_fault* fault)
 		if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 			-134217728 < n && r < 134217728) {
 			int64 end = n;
-			for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
-				x[r * n + i] = (unsigned)x[r * n + i] - k_2;
+			for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					int value = (unsigned)x[r * n + i] - k_2;
+					int value_2 = (unsigned)x[r * n + i_2] - k_2;
+					int value_3 = (unsigned)x[r * n + i_3] - k_2;
+					int value_4 = (unsigned)x[r * n + i_4] - k_2;
+					x[r * n + i] = value;
+					x[r * n + i_2] = value_2;
+					x[r * n + i_3] = value_3;
+					x[r * n + i_4] = value_4;
+				} else {
+					int64 end_2 = n;
+					for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+						x[r * n + i] = (unsigned)x[r * n + i] - k_2;
+					}
+				}
 			}
 		} else {
 			int64 end = n;
@@ -73,8 +91,26 @@ Mixed(int* x, int64 x_len, int* s, int64 s_len, int64 n, gompss_fault* fault)
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728) {
 				int64 end = n;
-				for (int64 i = threadIdx.x; i < end; i += blockDim.x) {
-					x[r * n + i] = (unsigned)x[r * n + i] + s[r];
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[r * n + i] + s[r];
+						int value_2 = (unsigned)x[r * n + i_2] + s[r];
+						int value_3 = (unsigned)x[r * n + i_3] + s[r];
+						int value_4 = (unsigned)x[r * n + i_4] + s[r];
+						x[r * n + i] = value;
+						x[r * n + i_2] = value_2;
+						x[r * n + i_3] = value_3;
+						x[r * n + i_4] = value_4;
+					} else {
+						int64 end_2 = n;
+						for (int64 i = base + threadIdx.x; i < end_2; i += blockDim.x) {
+							x[r * n + i] = (unsigned)x[r * n + i] + s[r];
+						}
+					}
 				}
 			} else {
 				int64 end = n;

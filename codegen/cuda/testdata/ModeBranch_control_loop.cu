@@ -77,8 +77,26 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 		if (region == 1) {
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+				int end_2 = n;
+				for (int base = 0; base < end_2; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end_2) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[(uint64)r * n + i] - d[r];
+						int value_2 = (unsigned)x[(uint64)r * n + i_2] - d[r];
+						int value_3 = (unsigned)x[(uint64)r * n + i_3] - d[r];
+						int value_4 = (unsigned)x[(uint64)r * n + i_4] - d[r];
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+						x[(uint64)r * n + i_3] = value_3;
+						x[(uint64)r * n + i_4] = value_4;
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -89,8 +107,26 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 		} else {
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+				int end_2 = n;
+				for (int base = 0; base < end_2; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end_2) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[(uint64)r * n + i] + d[r];
+						int value_2 = (unsigned)x[(uint64)r * n + i_2] + d[r];
+						int value_3 = (unsigned)x[(uint64)r * n + i_3] + d[r];
+						int value_4 = (unsigned)x[(uint64)r * n + i_4] + d[r];
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+						x[(uint64)r * n + i_3] = value_3;
+						x[(uint64)r * n + i_4] = value_4;
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -78,8 +78,26 @@ ModeBranch(int* x, int64 x_len, int* d, int64 d_len, int64 n, gompss_fault* faul
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				int64 end_2 = n;
-				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end_2) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[(uint64)r * n + i] - d[r];
+						int value_2 = (unsigned)x[(uint64)r * n + i_2] - d[r];
+						int value_3 = (unsigned)x[(uint64)r * n + i_3] - d[r];
+						int value_4 = (unsigned)x[(uint64)r * n + i_4] - d[r];
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+						x[(uint64)r * n + i_3] = value_3;
+						x[(uint64)r * n + i_4] = value_4;
+					} else {
+						int64 end_3 = n;
+						for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+						}
+					}
 				}
 			} else {
 				int64 end_2 = n;
@@ -92,8 +110,26 @@ ModeBranch(int* x, int64 x_len, int* d, int64 d_len, int64 n, gompss_fault* faul
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				int64 end_2 = n;
-				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end_2) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int value = (unsigned)x[(uint64)r * n + i] + d[r];
+						int value_2 = (unsigned)x[(uint64)r * n + i_2] + d[r];
+						int value_3 = (unsigned)x[(uint64)r * n + i_3] + d[r];
+						int value_4 = (unsigned)x[(uint64)r * n + i_4] + d[r];
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+						x[(uint64)r * n + i_3] = value_3;
+						x[(uint64)r * n + i_4] = value_4;
+					} else {
+						int64 end_3 = n;
+						for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+						}
+					}
 				}
 			} else {
 				int64 end_2 = n;

@@ -78,8 +78,26 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 			if (region == 1) {
 				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 					-134217728 < n && r < 134217728 && -134217728 < r) {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+					int end = n;
+					for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
+						if ((int64)((uint64)base + workers * 4) <= end) {
+							int64 i = (uint64)base + threadIdx.x;
+							int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
+							int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
+							int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+							int value = (unsigned)x[(uint64)r * n + i] + d[r];
+							int value_2 = (unsigned)x[(uint64)r * n + i_2] + d[r];
+							int value_3 = (unsigned)x[(uint64)r * n + i_3] + d[r];
+							int value_4 = (unsigned)x[(uint64)r * n + i_4] + d[r];
+							x[(uint64)r * n + i] = value;
+							x[(uint64)r * n + i_2] = value_2;
+							x[(uint64)r * n + i_3] = value_3;
+							x[(uint64)r * n + i_4] = value_4;
+						} else {
+							for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + workers) {
+								x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + d[r];
+							}
+						}
 					}
 				} else {
 					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
@@ -88,8 +106,26 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 				}
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-					x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+				int end = n;
+				for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
+					if ((int64)((uint64)base + workers * 4) <= end) {
+						int64 i = (uint64)base + threadIdx.x;
+						int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
+						int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
+						int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+						int value = (unsigned)x[(uint64)r * n + i] - d[r];
+						int value_2 = (unsigned)x[(uint64)r * n + i_2] - d[r];
+						int value_3 = (unsigned)x[(uint64)r * n + i_3] - d[r];
+						int value_4 = (unsigned)x[(uint64)r * n + i_4] - d[r];
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+						x[(uint64)r * n + i_3] = value_3;
+						x[(uint64)r * n + i_4] = value_4;
+					} else {
+						for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + workers) {
+							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] - d[r];
+						}
+					}
 				}
 			} else {
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {

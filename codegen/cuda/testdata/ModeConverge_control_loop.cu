@@ -91,8 +91,22 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 			int64 sum_2 = 0;
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+				int end_2 = n;
+				for (int base = 0; base < end_2; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end_2) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_2];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_3];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_4];
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {
@@ -118,8 +132,20 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 		} else {
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int i = threadIdx.x; i < n; i += blockDim.x) {
-					x[(uint64)r * n + i] /= 2;
+				int end_2 = n;
+				for (int base = 0; base < end_2; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end_2) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int64 value = x[(uint64)r * n + i] / 2;
+						int64 value_2 = x[(uint64)r * n + i_2] / 2;
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+					} else {
+						for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+							x[(uint64)r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				for (int i = threadIdx.x; i < n; i += blockDim.x) {

@@ -92,8 +92,22 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				int64 end_2 = n;
-				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
-					sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end_2) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_2];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_3];
+						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_4];
+					} else {
+						int64 end_3 = n;
+						for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+						}
+					}
 				}
 			} else {
 				int64 end_2 = n;
@@ -121,8 +135,20 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 			if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				int64 end_2 = n;
-				for (int64 i = threadIdx.x; i < end_2; i += blockDim.x) {
-					x[(uint64)r * n + i] /= 2;
+				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 2) {
+					if (base + (int64)blockDim.x * 2 <= end_2) {
+						int64 i = base + threadIdx.x;
+						int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 value = x[(uint64)r * n + i] / 2;
+						int64 value_2 = x[(uint64)r * n + i_2] / 2;
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+					} else {
+						int64 end_3 = n;
+						for (int64 i = base + threadIdx.x; i < end_3; i += blockDim.x) {
+							x[(uint64)r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				int64 end_2 = n;

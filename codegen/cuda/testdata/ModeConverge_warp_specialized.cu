@@ -118,8 +118,22 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 				int64 sum_2 = 0;
 				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 					-134217728 < n && r < 134217728 && -134217728 < r) {
-					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+					int end = n;
+					for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
+						if ((int64)((uint64)base + workers * 4) <= end) {
+							int64 i = (uint64)base + threadIdx.x;
+							int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
+							int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
+							int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_2];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_3];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_4];
+						} else {
+							for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + workers) {
+								sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+							}
+						}
 					}
 				} else {
 					for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
@@ -144,8 +158,20 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 				}
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {
-					x[(uint64)r * n + i] /= 2;
+				int end = n;
+				for (int64 base = 0; base < end; base = (uint64)base + workers * 2) {
+					if ((int64)((uint64)base + workers * 2) <= end) {
+						int64 i = (uint64)base + threadIdx.x;
+						int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
+						int64 value = x[(uint64)r * n + i] / 2;
+						int64 value_2 = x[(uint64)r * n + i_2] / 2;
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+					} else {
+						for (int64 i = (uint64)base + threadIdx.x; i < n; i = (uint64)i + workers) {
+							x[(uint64)r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + workers) {

@@ -119,8 +119,22 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 				if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 					-134217728 < n && r < 134217728 && -134217728 < r) {
 					int64 end = n;
-					for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
-						sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+					for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
+						if ((int64)((uint64)base + workers * 4) <= end) {
+							int64 i = (uint64)base + threadIdx.x;
+							int64 i_2 = (uint64)base + (workers + threadIdx.x);
+							int64 i_3 = (uint64)base + (workers * 2 + threadIdx.x);
+							int64 i_4 = (uint64)base + (workers * 3 + threadIdx.x);
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_2];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_3];
+							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_4];
+						} else {
+							int64 end_2 = n;
+							for (int64 i = (uint64)base + threadIdx.x; i < end_2; i = (uint64)i + workers) {
+								sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
+							}
+						}
 					}
 				} else {
 					int64 end = n;
@@ -147,8 +161,20 @@ ModeConverge(int64* x, int64 x_len, int64 n, int* rounds, int64 rounds_len, gomp
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
 				int64 end = n;
-				for (int64 i = threadIdx.x; i < end; i = (uint64)i + workers) {
-					x[(uint64)r * n + i] /= 2;
+				for (int64 base = 0; base < end; base = (uint64)base + workers * 2) {
+					if ((int64)((uint64)base + workers * 2) <= end) {
+						int64 i = (uint64)base + threadIdx.x;
+						int64 i_2 = (uint64)base + (workers + threadIdx.x);
+						int64 value = x[(uint64)r * n + i] / 2;
+						int64 value_2 = x[(uint64)r * n + i_2] / 2;
+						x[(uint64)r * n + i] = value;
+						x[(uint64)r * n + i_2] = value_2;
+					} else {
+						int64 end_2 = n;
+						for (int64 i = (uint64)base + threadIdx.x; i < end_2; i = (uint64)i + workers) {
+							x[(uint64)r * n + i] /= 2;
+						}
+					}
 				}
 			} else {
 				int64 end = n;

@@ -38,52 +38,48 @@ extern "C" __global__ void
 Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
 {
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
-		if (n <= x1_len && 0 <= n && (int64)n * n <= a_len && n <= y1_len && n < 134217728) {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				#pragma unroll 4
-				for (int j = 0; j < n; j++) {
-					x1[i] += a[i * n + j] * y1[j];
+		if (0 < n) {
+			if (n <= x1_len && (int64)n * n <= a_len && n <= y1_len && n < 134217728) {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					float sum = x1[i];
+					#pragma unroll 4
+					for (int j = 0; j < n; j++) {
+						sum += a[i * n + j] * y1[j];
+					}
+					x1[i] = sum;
 				}
-			}
-		} else {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int j = 0; j < n; j++) {
-					x1[check_index(i, x1_len, 1, fault)] += a[check_index((int64)i * n + j, a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
+			} else {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					float sum = x1[check_index(i, x1_len, 1, fault)];
+					#pragma unroll 1
+					for (int j = 0; j < n; j++) {
+						sum += a[check_index((int64)i * n + j, a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
+					}
+					x1[check_index(i, x1_len, 4, fault)] = sum;
 				}
-			}
-		}
-	}
-}
-
-extern "C" __global__ void __launch_bounds__(1)
-Mvt_2(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
-{
-	if (!(apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len))) {
-		for (int i = 0; i < n; i++) {
-			for (int j = 0; j < n; j++) {
-				x1[check_index(i, x1_len, 4, fault)] += a[check_index((int64)i * n + j, a_len, 5, fault)] * y1[check_index(j, y1_len, 6, fault)];
 			}
 		}
 	}
 }
 
 extern "C" __global__ void
-Mvt_3(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, gompss_fault* fault)
+Mvt_2(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
 {
-	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
-		if (n <= x2_len && 0 <= n && (int64)n * n <= a_len && n <= y2_len && n < 134217728) {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				#pragma unroll 4
-				for (int j = 0; j < n; j++) {
-					x2[i] += a[j * n + i] * y2[j];
+	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
+		if (!(0 < n)) {
+			if (0 <= n && (int64)n * n <= a_len && n < 134217728) {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					#pragma unroll 4
+					for (int j = 0; j < n; j++) {
+						x1[i] += a[i * n + j] * y1[j];
+					}
 				}
-			}
-		} else {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int j = 0; j < n; j++) {
-					x2[check_index(i, x2_len, 7, fault)] += a[check_index((int64)j * n + i, a_len, 8, fault)] * y2[check_index(j, y2_len, 9, fault)];
+			} else {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					#pragma unroll 1
+					for (int j = 0; j < n; j++) {
+						x1[i] += a[check_index((int64)i * n + j, a_len, 5, fault)] * y1[j];
+					}
 				}
 			}
 		}
@@ -91,12 +87,76 @@ Mvt_3(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 }
 
 extern "C" __global__ void __launch_bounds__(1)
+Mvt_3(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
+{
+	if (!(apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len))) {
+		for (int i = 0; i < n; i++) {
+			for (int j = 0; j < n; j++) {
+				x1[check_index(i, x1_len, 6, fault)] += a[check_index((int64)i * n + j, a_len, 7, fault)] * y1[check_index(j, y1_len, 8, fault)];
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
 Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, gompss_fault* fault)
+{
+	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+		if (0 < n) {
+			if (n <= x2_len && (int64)n * n <= a_len && n <= y2_len && n < 134217728) {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					float sum = x2[i];
+					#pragma unroll 16
+					for (int j = 0; j < n; j++) {
+						sum += a[j * n + i] * y2[j];
+					}
+					x2[i] = sum;
+				}
+			} else {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					float sum = x2[check_index(i, x2_len, 9, fault)];
+					#pragma unroll 1
+					for (int j = 0; j < n; j++) {
+						sum += a[check_index((int64)j * n + i, a_len, 10, fault)] * y2[check_index(j, y2_len, 11, fault)];
+					}
+					x2[check_index(i, x2_len, 12, fault)] = sum;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+Mvt_5(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, gompss_fault* fault)
+{
+	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+		if (!(0 < n)) {
+			if (0 <= n && (int64)n * n <= a_len && n < 134217728) {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					#pragma unroll 8
+					for (int j = 0; j < n; j++) {
+						x2[i] += a[j * n + i] * y2[j];
+					}
+				}
+			} else {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					#pragma unroll 1
+					for (int j = 0; j < n; j++) {
+						x2[i] += a[check_index((int64)j * n + i, a_len, 13, fault)] * y2[j];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Mvt_6(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, gompss_fault* fault)
 {
 	if (!(apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len))) {
 		for (int i = 0; i < n; i++) {
 			for (int j = 0; j < n; j++) {
-				x2[check_index(i, x2_len, 10, fault)] += a[check_index((int64)j * n + i, a_len, 11, fault)] * y2[check_index(j, y2_len, 12, fault)];
+				x2[check_index(i, x2_len, 14, fault)] += a[check_index((int64)j * n + i, a_len, 15, fault)] * y2[check_index(j, y2_len, 16, fault)];
 			}
 		}
 	}

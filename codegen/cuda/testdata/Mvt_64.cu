@@ -38,56 +38,52 @@ extern "C" __global__ void
 Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
 {
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
-		if (n <= x1_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y1_len && n < 134217728) {
-			int64 end = n;
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 4
-				for (int64 j = 0; j < n; j++) {
-					x1[i] += a[i * n + j] * y1[j];
+		if (0 < n) {
+			if (n <= x1_len && (int64)((uint64)n * n) <= a_len && n <= y1_len && n < 134217728) {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+					float sum = x1[i];
+					#pragma unroll 4
+					for (int64 j = 0; j < n; j++) {
+						sum += a[i * n + j] * y1[j];
+					}
+					x1[i] = sum;
 				}
-			}
-		} else {
-			int64 end = n;
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int64 j = 0; j < n; j++) {
-					x1[check_index(i, x1_len, 1, fault)] += a[check_index((int64)((uint64)i * n + j), a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
+			} else {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+					float sum = x1[check_index(i, x1_len, 1, fault)];
+					#pragma unroll 1
+					for (int64 j = 0; j < n; j++) {
+						sum += a[check_index((int64)((uint64)i * n + j), a_len, 2, fault)] * y1[check_index(j, y1_len, 3, fault)];
+					}
+					x1[check_index(i, x1_len, 4, fault)] = sum;
 				}
-			}
-		}
-	}
-}
-
-extern "C" __global__ void __launch_bounds__(1)
-Mvt_2(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
-{
-	if (!(apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len))) {
-		for (int64 i = 0; i < n; i++) {
-			for (int64 j = 0; j < n; j++) {
-				x1[check_index(i, x1_len, 4, fault)] += a[check_index((int64)((uint64)i * n + j), a_len, 5, fault)] * y1[check_index(j, y1_len, 6, fault)];
 			}
 		}
 	}
 }
 
 extern "C" __global__ void
-Mvt_3(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
+Mvt_2(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
 {
-	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
-		if (n <= x2_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y2_len && n < 134217728) {
-			int64 end = n;
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 4
-				for (int64 j = 0; j < n; j++) {
-					x2[i] += a[j * n + i] * y2[j];
+	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
+		if (!(0 < n)) {
+			if (0 <= n && (int64)((uint64)n * n) <= a_len && n < 134217728) {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+					#pragma unroll 4
+					for (int64 j = 0; j < n; j++) {
+						x1[i] += a[i * n + j] * y1[j];
+					}
 				}
-			}
-		} else {
-			int64 end = n;
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 1
-				for (int64 j = 0; j < n; j++) {
-					x2[check_index(i, x2_len, 7, fault)] += a[check_index((int64)((uint64)j * n + i), a_len, 8, fault)] * y2[check_index(j, y2_len, 9, fault)];
+			} else {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+					#pragma unroll 1
+					for (int64 j = 0; j < n; j++) {
+						x1[i] += a[check_index((int64)((uint64)i * n + j), a_len, 5, fault)] * y1[j];
+					}
 				}
 			}
 		}
@@ -95,12 +91,80 @@ Mvt_3(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 
 }
 
 extern "C" __global__ void __launch_bounds__(1)
+Mvt_3(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
+{
+	if (!(apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len))) {
+		for (int64 i = 0; i < n; i++) {
+			for (int64 j = 0; j < n; j++) {
+				x1[check_index(i, x1_len, 6, fault)] += a[check_index((int64)((uint64)i * n + j), a_len, 7, fault)] * y1[check_index(j, y1_len, 8, fault)];
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
 Mvt_4(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
+{
+	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+		if (0 < n) {
+			if (n <= x2_len && (int64)((uint64)n * n) <= a_len && n <= y2_len && n < 134217728) {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+					float sum = x2[i];
+					#pragma unroll 16
+					for (int64 j = 0; j < n; j++) {
+						sum += a[j * n + i] * y2[j];
+					}
+					x2[i] = sum;
+				}
+			} else {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+					float sum = x2[check_index(i, x2_len, 9, fault)];
+					#pragma unroll 1
+					for (int64 j = 0; j < n; j++) {
+						sum += a[check_index((int64)((uint64)j * n + i), a_len, 10, fault)] * y2[check_index(j, y2_len, 11, fault)];
+					}
+					x2[check_index(i, x2_len, 12, fault)] = sum;
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void
+Mvt_5(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
+{
+	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
+		if (!(0 < n)) {
+			if (0 <= n && (int64)((uint64)n * n) <= a_len && n < 134217728) {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+					#pragma unroll 8
+					for (int64 j = 0; j < n; j++) {
+						x2[i] += a[j * n + i] * y2[j];
+					}
+				}
+			} else {
+				int64 end = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+					#pragma unroll 1
+					for (int64 j = 0; j < n; j++) {
+						x2[i] += a[check_index((int64)((uint64)j * n + i), a_len, 13, fault)] * y2[j];
+					}
+				}
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+Mvt_6(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
 {
 	if (!(apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len))) {
 		for (int64 i = 0; i < n; i++) {
 			for (int64 j = 0; j < n; j++) {
-				x2[check_index(i, x2_len, 10, fault)] += a[check_index((int64)((uint64)j * n + i), a_len, 11, fault)] * y2[check_index(j, y2_len, 12, fault)];
+				x2[check_index(i, x2_len, 14, fault)] += a[check_index((int64)((uint64)j * n + i), a_len, 15, fault)] * y2[check_index(j, y2_len, 16, fault)];
 			}
 		}
 	}

@@ -45,8 +45,10 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 		int count_2 = max(end, 0);
 		int total = count * count_2;
 		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
-		int64 base = (int64)blockIdx.x * chunk;
-		while (base < total) {
+		int chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
 				int64 rows = (unsigned)it / (unsigned)count_2;
@@ -63,11 +65,11 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter[0], (uint64)chunk);
-				next = (uint64)((int64)gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	} else {
 		int start = n - 1;
@@ -76,8 +78,10 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 		int count_2 = max(end, 0);
 		int total = count * count_2;
 		int chunk = blockDim.x * min(max(total / ((int64)(gridDim.x * blockDim.x) * 4), (int64)1), (int64)8);
-		int64 base = (int64)blockIdx.x * chunk;
-		while (base < total) {
+		int chunks = (total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), (int64)total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it += blockDim.x) {
 				int64 rows = (unsigned)it / (unsigned)count_2;
@@ -94,11 +98,11 @@ PairsBelow(int n, int64* x, int x_len, int64* out, int out_len, int64* s, int64*
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter_2[0], (uint64)chunk);
-				next = (uint64)((int64)gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	}
 	for (int d = 16; d > 0; d /= 2) {

@@ -46,8 +46,10 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
 		int64 chunk = blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8);
-		int64 base = blockIdx.x * chunk;
-		while (base < total) {
+		int64 chunks = (int64)((uint64)total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it = (uint64)it + blockDim.x) {
 				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
@@ -64,11 +66,11 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter[0], (uint64)chunk);
-				next = (uint64)(gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	} else {
 		int64 start = (uint64)n - 1;
@@ -78,8 +80,10 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 		int64 total = (uint64)count * count_2;
 		bool small = total <= 4294967295ll;
 		int64 chunk = blockDim.x * min(max(total / ((int64)gridDim.x * blockDim.x * 4), (int64)1), (int64)8);
-		int64 base = blockIdx.x * chunk;
-		while (base < total) {
+		int64 chunks = (int64)((uint64)total + (chunk - 1)) / chunk;
+		int64 mine = blockIdx.x;
+		while (mine < chunks) {
+			int64 base = (uint64)mine * chunk;
 			int64 stop = min((int64)((uint64)base + chunk), total);
 			for (int64 it = (uint64)base + threadIdx.x; it < stop; it = (uint64)it + blockDim.x) {
 				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
@@ -96,11 +100,11 @@ PairsBelow(int64 n, int64* x, int64 x_len, int64* out, int64 out_len, int64* s, 
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				int64 taken = atomicAdd((uint64*)&counter_2[0], (uint64)chunk);
-				next = (uint64)(gridDim.x * chunk) + taken;
+				int64 taken = atomicAdd((uint64*)&counter_2[0], 1ull);
+				next = (uint64)gridDim.x + taken;
 			}
 			__syncthreads();
-			base = next;
+			mine = next;
 		}
 	}
 	for (int64 d = 16; d > 0; d /= 2) {

@@ -46,8 +46,22 @@ RowNorms(int n, int m, double* c, int c_len, double* a, int a_len, double* b, in
 			double s_2 = 0.0;
 			if (0 <= (int64)m * i && (int64)m * i + m <= a_len && m < 134217728 && -134217728 < m &&
 				i < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+				int end = m;
+				for (int base = 0; base < end; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+						s_2 += a[(unsigned)i * m + j_2] * a[(unsigned)i * m + j_2] * w;
+						s_2 += a[(unsigned)i * m + j_3] * a[(unsigned)i * m + j_3] * w;
+						s_2 += a[(unsigned)i * m + j_4] * a[(unsigned)i * m + j_4] * w;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {
@@ -86,8 +100,22 @@ RowNorms_2(int n, int m, double* c, int c_len, double* a, int a_len, double* b, 
 			double s_2 = 0.0;
 			if (0 <= (int64)m * i && (int64)m * i + m <= a_len && m < 134217728 && -134217728 < m &&
 				i < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+				int end = m;
+				for (int base = 0; base < end; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
+						s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+						s_2 += a[(unsigned)i * m + j_2] * a[(unsigned)i * m + j_2] * w;
+						s_2 += a[(unsigned)i * m + j_3] * a[(unsigned)i * m + j_3] * w;
+						s_2 += a[(unsigned)i * m + j_4] * a[(unsigned)i * m + j_4] * w;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {

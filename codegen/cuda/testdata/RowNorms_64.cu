@@ -47,8 +47,22 @@ RowNorms(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, doubl
 			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
 				-134217728 < m && i < 134217728 && -134217728 < i) {
 				int64 end = m;
-				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-					s_2 += a[i * m + j] * a[i * m + j] * w;
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						s_2 += a[i * m + j] * a[i * m + j] * w;
+						s_2 += a[i * m + j_2] * a[i * m + j_2] * w;
+						s_2 += a[i * m + j_3] * a[i * m + j_3] * w;
+						s_2 += a[i * m + j_4] * a[i * m + j_4] * w;
+					} else {
+						int64 end_2 = m;
+						for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+							s_2 += a[i * m + j] * a[i * m + j] * w;
+						}
+					}
 				}
 			} else {
 				int64 end = m;
@@ -89,8 +103,22 @@ RowNorms_2(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, dou
 			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
 				-134217728 < m && i < 134217728) {
 				int64 end = m;
-				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-					s_2 += a[i * m + j] * a[i * m + j] * w;
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						s_2 += a[i * m + j] * a[i * m + j] * w;
+						s_2 += a[i * m + j_2] * a[i * m + j_2] * w;
+						s_2 += a[i * m + j_3] * a[i * m + j_3] * w;
+						s_2 += a[i * m + j_4] * a[i * m + j_4] * w;
+					} else {
+						int64 end_2 = m;
+						for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+							s_2 += a[i * m + j] * a[i * m + j] * w;
+						}
+					}
 				}
 			} else {
 				int64 end = m;

@@ -41,8 +41,22 @@ RowSums(int n, int m, double* out, int out_len, double* q, int q_len, double* x,
 		double sum_2 = 0.0;
 		if (0 <= (int64)m * i && (int64)m * i + m <= q_len && m <= x_len && m < 134217728 && -134217728 < m &&
 			i < 134217728) {
-			for (int k = threadIdx.x; k < m; k += blockDim.x) {
-				sum_2 += q[(unsigned)i * m + k] + x[k] * (t1 + t2);
+			int end = m;
+			for (int base = 0; base < end; base += blockDim.x * 4) {
+				if ((int)(base + blockDim.x * 4) <= end) {
+					int k = base + threadIdx.x;
+					int k_2 = base + (blockDim.x + threadIdx.x);
+					int k_3 = base + (blockDim.x * 2 + threadIdx.x);
+					int k_4 = base + (blockDim.x * 3 + threadIdx.x);
+					sum_2 += q[(unsigned)i * m + k] + x[k] * (t1 + t2);
+					sum_2 += q[(unsigned)i * m + k_2] + x[k_2] * (t1 + t2);
+					sum_2 += q[(unsigned)i * m + k_3] + x[k_3] * (t1 + t2);
+					sum_2 += q[(unsigned)i * m + k_4] + x[k_4] * (t1 + t2);
+				} else {
+					for (int k = base + threadIdx.x; k < m; k += blockDim.x) {
+						sum_2 += q[(unsigned)i * m + k] + x[k] * (t1 + t2);
+					}
+				}
 			}
 		} else {
 			for (int k = threadIdx.x; k < m; k += blockDim.x) {

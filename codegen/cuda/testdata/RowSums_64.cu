@@ -42,8 +42,22 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= q_len && m <= x_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
 			int64 end = m;
-			for (int64 k = threadIdx.x; k < end; k += blockDim.x) {
-				sum_2 += q[i * m + k] + x[k] * (t1 + t2);
+			for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end) {
+					int64 k = base + threadIdx.x;
+					int64 k_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 k_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 k_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					sum_2 += q[i * m + k] + x[k] * (t1 + t2);
+					sum_2 += q[i * m + k_2] + x[k_2] * (t1 + t2);
+					sum_2 += q[i * m + k_3] + x[k_3] * (t1 + t2);
+					sum_2 += q[i * m + k_4] + x[k_4] * (t1 + t2);
+				} else {
+					int64 end_2 = m;
+					for (int64 k = base + threadIdx.x; k < end_2; k += blockDim.x) {
+						sum_2 += q[i * m + k] + x[k] * (t1 + t2);
+					}
+				}
 			}
 		} else {
 			int64 end = m;

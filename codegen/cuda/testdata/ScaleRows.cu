@@ -49,8 +49,20 @@ ScaleRows(int n, int m, double* x, int x_len, double* y, int y_len, double* sums
 			__syncthreads();
 			if (0 <= (int64)m * i && (int64)m * i + m <= y_len && (int64)m * i + m <= x_len && m < 134217728 &&
 				-134217728 < m && i < 134217728) {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					y[(unsigned)i * m + j] = x[(unsigned)i * m + j] * s;
+				int end = m;
+				for (int base = 0; base < end; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end) {
+						int j = base + threadIdx.x;
+						int j_2 = base + (blockDim.x + threadIdx.x);
+						double value = x[(unsigned)i * m + j] * s;
+						double value_2 = x[(unsigned)i * m + j_2] * s;
+						y[(unsigned)i * m + j] = value;
+						y[(unsigned)i * m + j_2] = value_2;
+					} else {
+						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
+							y[(unsigned)i * m + j] = x[(unsigned)i * m + j] * s;
+						}
+					}
 				}
 			} else {
 				for (int j = threadIdx.x; j < m; j += blockDim.x) {

@@ -52,8 +52,20 @@ ScaleRows(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, doub
 				(int64)((uint64)m * i + m) <= x_len && m < 134217728 && -134217728 < m && i < 134217728 &&
 				-134217728 < i) {
 				int64 end = m;
-				for (int64 j = threadIdx.x; j < end; j += blockDim.x) {
-					y[i * m + j] = x[i * m + j] * s;
+				for (int64 base = 0; base < end; base += (int64)blockDim.x * 2) {
+					if (base + (int64)blockDim.x * 2 <= end) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						double value = x[i * m + j] * s;
+						double value_2 = x[i * m + j_2] * s;
+						y[i * m + j] = value;
+						y[i * m + j_2] = value_2;
+					} else {
+						int64 end_2 = m;
+						for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
+							y[i * m + j] = x[i * m + j] * s;
+						}
+					}
 				}
 			} else {
 				int64 end = m;

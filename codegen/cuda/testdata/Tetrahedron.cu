@@ -31,23 +31,45 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 {
-	int end = n;
-	int count = max(end, 0);
-	int end_2 = n;
-	int count_2 = max(end_2, 0);
-	int end_3 = n - 1;
-	int count_3 = max(end_3, 0);
-	int total = (unsigned)count * count_2 * count_3;
-	for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-		int rows = (unsigned)it / (unsigned)count_3;
-		int rows_2 = (unsigned)rows / (unsigned)count_2;
-		int i = rows_2;
-		int64 jTurn = rows - (int64)rows_2 * count_2;
-		int kTurn = it - (unsigned)rows * count_3;
-		int64 j = i + jTurn;
-		int k = i + 1 + kTurn;
-		if (j < n && k <= j) {
-			x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2 * j - k);
+	if (0 <= n && (int64)((uint64)((int64)n * n) * n + (int64)n * n) <= x_len + 1 && n < 262144) {
+		int end = n;
+		int count = max(end, 0);
+		int end_2 = n;
+		int count_2 = max(end_2, 0);
+		int end_3 = n - 1;
+		int count_3 = max(end_3, 0);
+		int total = (unsigned)count * count_2 * count_3;
+		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int rows = (unsigned)it / (unsigned)count_3;
+			int rows_2 = (unsigned)rows / (unsigned)count_2;
+			int i = rows_2;
+			int64 jTurn = rows - (int64)rows_2 * count_2;
+			int kTurn = it - (unsigned)rows * count_3;
+			int64 j = i + jTurn;
+			int k = i + 1 + kTurn;
+			if (j < n && k <= j) {
+				x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
+			}
+		}
+	} else {
+		int end = n;
+		int count = max(end, 0);
+		int end_2 = n;
+		int count_2 = max(end_2, 0);
+		int end_3 = n - 1;
+		int count_3 = max(end_3, 0);
+		int total = (unsigned)count * count_2 * count_3;
+		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int rows = (unsigned)it / (unsigned)count_3;
+			int rows_2 = (unsigned)rows / (unsigned)count_2;
+			int i = rows_2;
+			int64 jTurn = rows - (int64)rows_2 * count_2;
+			int kTurn = it - (unsigned)rows * count_3;
+			int64 j = i + jTurn;
+			int k = i + 1 + kTurn;
+			if (j < n && k <= j) {
+				x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2 * j - k);
+			}
 		}
 	}
 }

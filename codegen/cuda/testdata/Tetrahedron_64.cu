@@ -31,24 +31,47 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 {
-	int64 end = n;
-	int64 count = max(end, (int64)0);
-	int64 end_2 = n;
-	int64 count_2 = max(end_2, (int64)0);
-	int64 end_3 = (uint64)n - 1;
-	int64 count_3 = max(end_3, (int64)0);
-	int64 total = (uint64)count * count_2 * count_3;
-	bool small = total <= 4294967295ll;
-	for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
-		int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
-		int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
-		int64 i = rows_2;
-		int64 jTurn = rows - (uint64)rows_2 * count_2;
-		int64 kTurn = it - (uint64)rows * count_3;
-		int64 j = (uint64)i + jTurn;
-		int64 k = (uint64)i + 1 + kTurn;
-		if (j < n && k <= j) {
-			x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2ull * j - k);
+	if (0 <= n && (int64)((uint64)n * n * n + (uint64)n * n) <= x_len + 1 && n < 262144) {
+		int64 end = n;
+		int64 count = max(end, (int64)0);
+		int64 end_2 = n;
+		int64 count_2 = max(end_2, (int64)0);
+		int64 end_3 = n - 1;
+		int64 count_3 = max(end_3, (int64)0);
+		int64 total = count * count_2 * count_3;
+		bool small = total <= 4294967295ll;
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
+			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
+			int64 i = rows_2;
+			int64 jTurn = rows - (uint64)rows_2 * count_2;
+			int64 kTurn = it - (uint64)rows * count_3;
+			int64 j = (uint64)i + jTurn;
+			int64 k = (uint64)(i + 1) + kTurn;
+			if (j < n && k <= j) {
+				x[((uint64)i * n + j) * n + k] = (unsigned)x[((uint64)i * n + j) * n + k] + (int)(i + 2ull * j - k);
+			}
+		}
+	} else {
+		int64 end = n;
+		int64 count = max(end, (int64)0);
+		int64 end_2 = n;
+		int64 count_2 = max(end_2, (int64)0);
+		int64 end_3 = (uint64)n - 1;
+		int64 count_3 = max(end_3, (int64)0);
+		int64 total = (uint64)count * count_2 * count_3;
+		bool small = total <= 4294967295ll;
+		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
+			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
+			int64 i = rows_2;
+			int64 jTurn = rows - (uint64)rows_2 * count_2;
+			int64 kTurn = it - (uint64)rows * count_3;
+			int64 j = (uint64)i + jTurn;
+			int64 k = (uint64)i + 1 + kTurn;
+			if (j < n && k <= j) {
+				x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2ull * j - k);
+			}
 		}
 	}
 }

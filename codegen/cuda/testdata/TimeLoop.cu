@@ -34,8 +34,20 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, gompss_fault* fa
 	for (int t = 0; t < steps; t++) {
 		__syncthreads();
 		if (a_len <= b_len + 1) {
-			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+			int end = a_len - 1;
+			for (int base = 1; base < end; base += blockDim.x * 2) {
+				if ((int)(base + blockDim.x * 2) <= end) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					double value = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+					double value_2 = (a[i_2 - 1] + a[i_2] + a[i_2 + 1]) / 3.0;
+					b[i] = value;
+					b[i_2] = value_2;
+				} else {
+					for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+						b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+					}
+				}
 			}
 		} else {
 			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
@@ -44,8 +56,20 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, gompss_fault* fa
 		}
 		__syncthreads();
 		if (a_len <= b_len + 1) {
-			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				a[i] = b[i];
+			int end = a_len - 1;
+			for (int base = 1; base < end; base += blockDim.x * 2) {
+				if ((int)(base + blockDim.x * 2) <= end) {
+					int i = base + threadIdx.x;
+					int i_2 = base + (blockDim.x + threadIdx.x);
+					double value = b[i];
+					double value_2 = b[i_2];
+					a[i] = value;
+					a[i_2] = value_2;
+				} else {
+					for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+						a[i] = b[i];
+					}
+				}
 			}
 		} else {
 			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {

@@ -34,8 +34,20 @@ TimeLoop(double* a, int64 a_len, double* b, int64 b_len, int64 steps, gompss_fau
 	for (int64 t = 0; t < steps; t++) {
 		__syncthreads();
 		if (a_len <= b_len + 1) {
-			for (int64 i = (int64)1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+			int64 end = a_len - 1;
+			for (int64 base = 1; base < end; base += (int64)blockDim.x * 2) {
+				if (base + (int64)blockDim.x * 2 <= end) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					double value = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+					double value_2 = (a[i_2 - 1] + a[i_2] + a[i_2 + 1]) / 3.0;
+					b[i] = value;
+					b[i_2] = value_2;
+				} else {
+					for (int64 i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+						b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+					}
+				}
 			}
 		} else {
 			for (int64 i = (int64)1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
@@ -44,8 +56,20 @@ TimeLoop(double* a, int64 a_len, double* b, int64 b_len, int64 steps, gompss_fau
 		}
 		__syncthreads();
 		if (a_len <= b_len + 1) {
-			for (int64 i = (int64)1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				a[i] = b[i];
+			int64 end = a_len - 1;
+			for (int64 base = 1; base < end; base += (int64)blockDim.x * 2) {
+				if (base + (int64)blockDim.x * 2 <= end) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					double value = b[i];
+					double value_2 = b[i_2];
+					a[i] = value;
+					a[i_2] = value_2;
+				} else {
+					for (int64 i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+						a[i] = b[i];
+					}
+				}
 			}
 		} else {
 			for (int64 i = (int64)1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {

@@ -49,30 +49,28 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 		__syncthreads();
 		float best_2 = __int_as_float(0xff800000);
 		int64 at_2 = 9223372036854775807ll;
-		if (t + 1 <= col_len) {
+		if (t + 1 <= col_len && 0 <= size &&
+			(int64)((uint64)((int64)size * size) * t + (int64)size * size) <= template_2_len && t < 262144 &&
+			size < 262144) {
 			for (int w = threadIdx.x; w < window * window; w += blockDim.x) {
 				int64 y = (int64)row[t] + w / check_divisor(window, 1, fault);
 				int64 x = (int64)col[t] + w % check_divisor(window, 2, fault);
 				float s = 0.0f;
 				for (int i = 0; i < size; i++) {
-					bool bad = 0 < size && !(0 < frame_len && 0 < template_2_len);
+					bool bad = 0 < size && !(0 < frame_len);
 					if (!bad) {
 						for (int j = 0; j < size; j++) {
 							int64 at_3 = (y + i) * width + x + j;
 							bool fits = 0 <= at_3 && at_3 < frame_len;
 							float value = frame[fits ? at_3 : 0];
 							bad = bad || !fits;
-							int64 at_4 = (uint64)((int64)t * size + i) * size + j;
-							bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
-							float value_2 = template_2[fits_2 ? at_4 : 0];
-							bad = bad || !fits_2;
-							s += value * value_2;
+							s += value * template_2[((unsigned)t * size + i) * size + j];
 						}
 					}
 					if (bad) {
 						#pragma unroll 1
 						for (int j = 0; j < size; j++) {
-							s += frame[check_index((y + i) * width + x + j, frame_len, 3, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 4, fault)];
+							s += frame[check_index((y + i) * width + x + j, frame_len, 3, fault)] * template_2[((unsigned)t * size + i) * size + j];
 						}
 					}
 				}
@@ -83,14 +81,14 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 			}
 		} else {
 			for (int w = threadIdx.x; w < window * window; w += blockDim.x) {
-				int64 y = (int64)row[t] + w / check_divisor(window, 5, fault);
-				int64 x = (int64)col[check_index(t, col_len, 6, fault)] + w % check_divisor(window, 7, fault);
+				int64 y = (int64)row[t] + w / check_divisor(window, 4, fault);
+				int64 x = (int64)col[check_index(t, col_len, 5, fault)] + w % check_divisor(window, 6, fault);
 				float s = 0.0f;
 				#pragma unroll 1
 				for (int i = 0; i < size; i++) {
 					#pragma unroll 1
 					for (int j = 0; j < size; j++) {
-						s += frame[check_index((y + i) * width + x + j, frame_len, 8, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 9, fault)];
+						s += frame[check_index((y + i) * width + x + j, frame_len, 7, fault)] * template_2[check_index((int64)((uint64)((int64)t * size + i) * size + j), template_2_len, 8, fault)];
 					}
 				}
 				if (s > best_2) {
@@ -125,8 +123,8 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 			best = best_2;
 		}
 		if (threadIdx.x == 0) {
-			bestAt[check_index(t, bestAt_len, 10, fault)] = (int)at;
-			bestValue[check_index(t, bestValue_len, 11, fault)] = best;
+			bestAt[check_index(t, bestAt_len, 9, fault)] = (int)at;
+			bestValue[check_index(t, bestValue_len, 10, fault)] = best;
 		}
 	}
 }

@@ -60,31 +60,29 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 		__syncthreads();
 		float best_2 = __int_as_float(0xff800000);
 		int64 at_2 = 9223372036854775807ll;
-		if (t + 1 <= col_len) {
+		if (t + 1 <= col_len && 0 <= size &&
+			(int64)((uint64)size * size * t + (uint64)size * size) <= template_2_len && t < 262144 &&
+			size < 262144) {
 			int64 end = (uint64)window * window;
 			for (int64 w = threadIdx.x; w < end; w = (uint64)w + blockDim.x) {
 				int64 y = (uint64)row[t] + go_div(w, check_divisor(window, 1, fault));
 				int64 x = (uint64)col[t] + go_rem(w, check_divisor(window, 2, fault));
 				float s = 0.0f;
 				for (int64 i = 0; i < size; i++) {
-					bool bad = 0 < size && !(0 < frame_len && 0 < template_2_len);
+					bool bad = 0 < size && !(0 < frame_len);
 					if (!bad) {
 						for (int64 j = 0; j < size; j++) {
 							int64 at_3 = ((uint64)y + i) * width + x + j;
 							bool fits = 0 <= at_3 && at_3 < frame_len;
 							float value = frame[fits ? at_3 : 0];
 							bad = bad || !fits;
-							int64 at_4 = ((uint64)t * size + i) * size + j;
-							bool fits_2 = 0 <= at_4 && at_4 < template_2_len;
-							float value_2 = template_2[fits_2 ? at_4 : 0];
-							bad = bad || !fits_2;
-							s += value * value_2;
+							s += value * template_2[(t * size + i) * size + j];
 						}
 					}
 					if (bad) {
 						#pragma unroll 1
 						for (int64 j = 0; j < size; j++) {
-							s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 3, fault)] * template_2[check_index((int64)(((uint64)t * size + i) * size + j), template_2_len, 4, fault)];
+							s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 3, fault)] * template_2[(t * size + i) * size + j];
 						}
 					}
 				}
@@ -96,14 +94,14 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 		} else {
 			int64 end = (uint64)window * window;
 			for (int64 w = threadIdx.x; w < end; w = (uint64)w + blockDim.x) {
-				int64 y = (uint64)row[t] + go_div(w, check_divisor(window, 5, fault));
-				int64 x = (uint64)col[check_index(t, col_len, 6, fault)] + go_rem(w, check_divisor(window, 7, fault));
+				int64 y = (uint64)row[t] + go_div(w, check_divisor(window, 4, fault));
+				int64 x = (uint64)col[check_index(t, col_len, 5, fault)] + go_rem(w, check_divisor(window, 6, fault));
 				float s = 0.0f;
 				#pragma unroll 1
 				for (int64 i = 0; i < size; i++) {
 					#pragma unroll 1
 					for (int64 j = 0; j < size; j++) {
-						s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 8, fault)] * template_2[check_index((int64)(((uint64)t * size + i) * size + j), template_2_len, 9, fault)];
+						s += frame[check_index((int64)(((uint64)y + i) * width + x + j), frame_len, 7, fault)] * template_2[check_index((int64)(((uint64)t * size + i) * size + j), template_2_len, 8, fault)];
 					}
 				}
 				if (s > best_2) {
@@ -138,8 +136,8 @@ Tracks(int64 width, int64 size, int64 window, float* frame, int64 frame_len, int
 			best = best_2;
 		}
 		if (threadIdx.x == 0) {
-			bestAt[check_index(t, bestAt_len, 10, fault)] = (int)at;
-			bestValue[check_index(t, bestValue_len, 11, fault)] = best;
+			bestAt[check_index(t, bestAt_len, 9, fault)] = (int)at;
+			bestValue[check_index(t, bestValue_len, 10, fault)] = best;
 		}
 	}
 }

@@ -28,32 +28,72 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256)
 Transpose(int n, int m, int* b, int b_len, int* a, int a_len, gompss_fault* fault)
 {
+	__shared__ int square0[32][33];
 	if (0 <= n && (int64)n * m <= b_len && 0 <= m && (int64)n * m <= a_len && n < 134217728 && m < 134217728) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = m;
-		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			b[j * n + i] = a[i * m + j];
+		int bottom = n;
+		int right = m;
+		int across = (max(m, 0) + 31) / 32;
+		int down = (max(n, 0) + 31) / 32;
+		int plane = down * across;
+		for (int square = blockIdx.x; square < plane; square += gridDim.x) {
+			int line = min(square / across, down);
+			int i0 = max(min(line * 32, bottom), 0);
+			int j0 = max(min((square - (int64)line * across) * 32, (int64)right), (int64)0);
+			if (blockDim.x == 256 && i0 + 32 <= bottom && j0 + 32 <= right) {
+				int level = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				__syncthreads();
+				#pragma unroll 4
+				for (int turn = 0; turn < 4; turn++) {
+					int line_2 = level + turn * 8;
+					int i = i0 + line_2;
+					int j = j0 + lane;
+					square0[line_2][lane] = a[i * m + j];
+				}
+				__syncthreads();
+				#pragma unroll 4
+				for (int turn = 0; turn < 4; turn++) {
+					int line_2 = level + turn * 8;
+					int i = i0 + lane;
+					int j = j0 + line_2;
+					b[j * n + i] = square0[lane][line_2];
+				}
+			} else {
+				int level = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				__syncthreads();
+				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+					int64 i = (uint64)i0 + line_2;
+					int j = j0 + lane;
+					if (i < bottom && j < right) {
+						square0[line_2][lane] = a[(uint64)i * m + j];
+					}
+				}
+				__syncthreads();
+				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+					int i = i0 + lane;
+					int64 j = (uint64)j0 + line_2;
+					if (i < bottom && j < right) {
+						b[(uint64)j * n + i] = square0[lane][line_2];
+					}
+				}
+			}
 		}
 	} else {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;
 		int count_2 = max(end_2, 0);
-		int total = count * count_2;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
-			int i = rows;
-			int j = it - (unsigned)rows * count_2;
-			b[check_index((int64)j * n + i, b_len, 1, fault)] = a[check_index((int64)i * m + j, a_len, 2, fault)];
+		int64 total = (int64)count * count_2;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+			int64 i = rows;
+			int64 j = it - (uint64)rows * count_2;
+			b[check_index((int64)((uint64)j * n + i), b_len, 1, fault)] = a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)];
 		}
 	}
 }

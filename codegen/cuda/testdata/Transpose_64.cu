@@ -28,22 +28,60 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256)
 Transpose(int64 n, int64 m, int* b, int64 b_len, int* a, int64 a_len, gompss_fault* fault)
 {
+	__shared__ int square0[32][33];
 	if (0 <= n && (int64)((uint64)n * m) <= b_len && 0 <= m && (int64)((uint64)n * m) <= a_len &&
 		n < 134217728 && m < 134217728) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = m;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			b[(uint64)j * n + i] = a[(uint64)i * m + j];
+		int64 bottom = n;
+		int64 right = m;
+		int64 across = (max(m, (int64)0) + 31) / 32;
+		int64 down = (max(n, (int64)0) + 31) / 32;
+		int64 plane = down * across;
+		for (int64 square = blockIdx.x; square < plane; square += gridDim.x) {
+			int64 line = min(square / across, down);
+			int64 i0 = max(min(line * 32, bottom), (int64)0);
+			int64 j0 = max(min((square - line * across) * 32, right), (int64)0);
+			if (blockDim.x == 256 && i0 + 32 <= bottom && j0 + 32 <= right) {
+				int64 level = threadIdx.x / 32;
+				int64 lane = threadIdx.x % 32;
+				__syncthreads();
+				#pragma unroll 4
+				for (int64 turn = 0; turn < 4; turn++) {
+					int64 line_2 = level + turn * 8;
+					int64 i = i0 + line_2;
+					int64 j = j0 + lane;
+					square0[line_2][lane] = a[i * m + j];
+				}
+				__syncthreads();
+				#pragma unroll 4
+				for (int64 turn = 0; turn < 4; turn++) {
+					int64 line_2 = level + turn * 8;
+					int64 i = i0 + lane;
+					int64 j = j0 + line_2;
+					b[j * n + i] = square0[lane][line_2];
+				}
+			} else {
+				int64 level = threadIdx.x / 32;
+				int64 lane = threadIdx.x % 32;
+				__syncthreads();
+				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+					int64 i = (uint64)i0 + line_2;
+					int64 j = j0 + lane;
+					if (i < bottom && j < right) {
+						square0[line_2][lane] = a[(uint64)i * m + j];
+					}
+				}
+				__syncthreads();
+				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+					int64 i = i0 + lane;
+					int64 j = (uint64)j0 + line_2;
+					if (i < bottom && j < right) {
+						b[(uint64)j * n + i] = square0[lane][line_2];
+					}
+				}
+			}
 		}
 	} else {
 		int64 end = n;

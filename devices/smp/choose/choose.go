@@ -1,14 +1,18 @@
-// Package choose keeps which variant of a kernel is the faster one for launches of a size: vector code, or the Go function.
+// Package choose keeps which variant of a kernel is the faster one for launches of a size: vector
+// code, or the Go function.
 //
-// The first launches of a size run the variants in turn and are timed. Of each variant the shortest time per unit of work counts:
-// what else the machine does makes a launch longer and never shorter. The Go function is chosen only where vector code takes
-// more than Margin times as long.
+// The first launches of a size run the variants in turn and are timed. Of each variant the shortest
+// time per unit of work counts: what else the machine does makes a launch longer and never shorter.
+// The Go function is chosen only where vector code takes more than Margin times as long.
 //
-// Invariants: a choice changes only where a later launch of the other variant was faster than all launches before had shown. Trials of
-// the Go function are expected to cost at most trialCost each, or trialPart of what vector code has taken at the size so far: a kernel
-// that vector code runs sixteen times as fast is not held up. Looking again at the variant that lost costs lookPart of the time.
+// Invariants: a choice changes only where a later launch of the other variant was faster than all
+// launches before had shown. Trials of the Go function are expected to cost at most trialCost each,
+// or trialPart of what vector code has taken at the size so far: a kernel that vector code runs
+// sixteen times as fast is not held up. Looking again at the variant that lost costs lookPart of
+// the time.
 //
-// Lock order: Table.mu guards what is being measured; nothing is called under it. Next reads what is decided without it.
+// Lock order: Table.mu guards what is being measured; nothing is called under it. Next reads what
+// is decided without it.
 package choose
 
 import (
@@ -44,24 +48,27 @@ const Margin = 1.05
 const (
 	// samples of each variant are compared.
 	samples = 4
-	// trialCost is what a trial of the Go function may be expected to cost at any time, and trialPart the part of the time
-	// that vector code has taken so far.
+	// trialCost is what a trial of the Go function may be expected to cost at any time, and
+	// trialPart the part of the time that vector code has taken so far.
 	trialCost = 2 * time.Millisecond
 	trialPart = 0.05
-	// guess is how many times as long as vector code the Go function is expected to take where no size of the kernel has told.
+	// guess is how many times as long as vector code the Go function is expected to take where no
+	// size of the kernel has told.
 	guess = 16
-	// fewSamples of each variant decide where both take longLaunch at least and one of them clear times as long: preemption
-	// seldom makes that much of two launches so long.
+	// fewSamples of each variant decide where both take longLaunch at least and one of them clear
+	// times as long: preemption seldom makes that much of two launches so long.
 	fewSamples = 2
 	clear      = 2
 	longLaunch = 5 * time.Millisecond
-	// One of lookEvery launches, on average, is measured after the choice was made. The other variant runs once where that is
-	// expected to cost lookPart of the time since it ran: its samples may all have been held up.
+	// One of lookEvery launches, on average, is measured after the choice was made. The other
+	// variant runs once where that is expected to cost lookPart of the time since it ran: its
+	// samples may all have been held up.
 	lookEvery = 256
 	lookPart  = 0.01
 )
 
-// A Size is the size class of a launch: the powers of two of its iterations and of the bytes of its slices.
+// A Size is the size class of a launch: the powers of two of its iterations and of the bytes of its
+// slices.
 type Size uint16
 
 // SizeOf returns the size class of a launch. Iterations are 0 where they are not known.
@@ -89,7 +96,8 @@ func upTo(n uint, of string) string {
 	return fmt.Sprintf("%d to %d %ss", uint64(1)<<(n-1), uint64(1)<<n-1, of)
 }
 
-// A Choice is which variant runs launches of a size, and the least time that a unit of work took with each.
+// A Choice is which variant runs launches of a size, and the least time that a unit of work took
+// with each.
 type Choice struct {
 	Size    Size
 	Variant Variant
@@ -101,7 +109,8 @@ func (c Choice) String() string {
 	return fmt.Sprintf("%v for %v: %.3g ns for each against %.3g ns of the %v", c.Variant, c.Size, c.Times[c.Variant], c.Times[1-c.Variant], 1-c.Variant)
 }
 
-// A Table has the choices of one kernel. The zero Table has none. Its methods may be called from any goroutine.
+// A Table has the choices of one kernel. The zero Table has none. Its methods may be called from
+// any goroutine.
 type Table struct {
 	// quick has some of the choices: bits 1 to 16 are the size, bit 0 the variant; 0 is none.
 	quick [16]atomic.Uint32
@@ -128,8 +137,9 @@ type class struct {
 	trying   bool                    // a launch runs the Go function
 }
 
-// Next returns the variant for the next launch of a size, and whether Measured wants to know how long it takes. work is the
-// launch's amount in the unit of Measured. Cost: nanoseconds where the choice is made.
+// Next returns the variant for the next launch of a size, and whether Measured wants to know how
+// long it takes. work is the launch's amount in the unit of Measured. Cost: nanoseconds where the
+// choice is made.
 func (t *Table) Next(s Size, work int64) (v Variant, measure bool) {
 	v, decided := Variant(0), false
 	if x := t.quick[s.slot()].Load(); x>>1 == uint32(s) {
@@ -143,7 +153,8 @@ func (t *Table) Next(s Size, work int64) (v Variant, measure bool) {
 	return t.next(s, work)
 }
 
-// looksAgain reports whether a launch is one of those that are measured although the choice is made.
+// looksAgain reports whether a launch is one of those that are measured although the choice is
+// made.
 func (t *Table) looksAgain() bool {
 	if t.random != nil {
 		return t.random()%lookEvery == 0
@@ -167,7 +178,8 @@ func (t *Table) next(s Size, work int64) (Variant, bool) {
 	return Go, true
 }
 
-// again returns the variant for a launch that is measured although the choice is made. Requires: mu held.
+// again returns the variant for a launch that is measured although the choice is made. Requires: mu
+// held.
 func (t *Table) again(c Choice, work int64) Variant {
 	if t.looks == nil {
 		t.looks = map[Size]*look{}
@@ -199,7 +211,8 @@ func (t *Table) affordable(c *class, work int64) bool {
 	return cost <= trialCost || float64(cost) <= trialPart*float64(c.spent)
 }
 
-// ratio returns the most times that the Go function takes as long as vector code at sizes that are decided, 0 where none is.
+// ratio returns the most times that the Go function takes as long as vector code at sizes that are
+// decided, 0 where none is.
 func (t *Table) ratio() (most float64) {
 	for _, c := range t.Choices() {
 		most = max(most, c.Times[Go]/c.Times[Vector])
@@ -207,8 +220,8 @@ func (t *Table) ratio() (most float64) {
 	return most
 }
 
-// Measured takes in how long a launch of a size took for so much work, with the variant that Next returned; took is 0 where it
-// failed. It reports a choice that this has made.
+// Measured takes in how long a launch of a size took for so much work, with the variant that Next
+// returned; took is 0 where it failed. It reports a choice that this has made.
 func (t *Table) Measured(s Size, v Variant, work int64, took time.Duration) (made Choice, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +244,8 @@ func (t *Table) Measured(s Size, v Variant, work int64, took time.Duration) (mad
 	return made, true
 }
 
-// looked takes in a launch of a size that is decided, and reports the choice where it is another one now. Requires: mu held.
+// looked takes in a launch of a size that is decided, and reports the choice where it is another
+// one now. Requires: mu held.
 func (t *Table) looked(c Choice, v Variant, work int64, took time.Duration) (Choice, bool) {
 	if l := t.looks[c.Size]; l != nil && v != c.Variant {
 		l.looking = false

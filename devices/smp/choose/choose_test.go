@@ -13,7 +13,8 @@ import (
 func never() uint32  { return 1 }
 func always() uint32 { return 0 }
 
-// A machine takes so many nanoseconds for a launch of a size with each variant, and now and then much longer.
+// A machine takes so many nanoseconds for a launch of a size with each variant, and now and then
+// much longer.
 type machine struct {
 	fixed, each [2]float64
 	random      *rand.Rand
@@ -41,7 +42,8 @@ func (m *machine) launch(t *Table, work int64) Variant {
 	return v
 }
 
-// Whatever runs beside it, the variant that is faster by more than the margin runs from some launch on, for each size on its own.
+// Whatever runs beside it, the variant that is faster by more than the margin runs from some launch
+// on, for each size on its own.
 func TestTable_KeepsTheFasterVariant(t *testing.T) {
 	for seed := range uint64(200) {
 		m := machine{fixed: [2]float64{400, 20}, each: [2]float64{0.5, 2}, random: rand.New(rand.NewPCG(seed, 1))}
@@ -71,7 +73,8 @@ func TestTable_StaysWithVectorCodeWithinTheMargin(t *testing.T) {
 	require.False(t, measure)
 }
 
-// A launch that vector code runs sixteen times as fast is not held up by trials: they cost a small part of all time.
+// A launch that vector code runs sixteen times as fast is not held up by trials: they cost a small
+// part of all time.
 func TestTable_TriesWhatItCanAfford(t *testing.T) {
 	for seed := range uint64(50) {
 		m := machine{each: [2]float64{10, 160}, random: rand.New(rand.NewPCG(seed, 2))}
@@ -100,8 +103,9 @@ func TestTable_LearnsFromOtherSizes(t *testing.T) {
 	require.LessOrEqual(t, m.runs[Vector]-before, samples+1)
 }
 
-// recorded are times of launches like those measured on a machine with six times as many processes as processors: those of kernels
-// of the corpus, in ns for a unit of work, vector code first. The variants in truth take what was measured alone.
+// recorded are times of launches like those measured on a machine with six times as many processes
+// as processors: those of kernels of the corpus, in ns for a unit of work, vector code first. The
+// variants in truth take what was measured alone.
 var recorded = []struct {
 	kernel          string
 	work            int64
@@ -118,8 +122,9 @@ var recorded = []struct {
 	{"AddArrays/50us, vector code held up", 92168, []float64{2.6, 1.9, 1.3, 3.1}, []float64{0.58, 0.6, 0.6, 0.9}, [2]float64{0.26, 0.58}, Vector},
 }
 
-// What runs in the end is at most 1.05 times as slow as the Go function, whatever the first launches were held up by, and finding out has cost
-// little: the test of the runtime with real launches is codegen's TestFaster_TasksAgainstGoFunctions.
+// What runs in the end is at most 1.05 times as slow as the Go function, whatever the first
+// launches were held up by, and finding out has cost little: the test of the runtime with real
+// launches is codegen's TestFaster_TasksAgainstGoFunctions.
 func TestTable_RecordedLaunches(t *testing.T) {
 	for _, r := range recorded {
 		random := rand.New(rand.NewPCG(1, 6))
@@ -151,7 +156,8 @@ func TestTable_RecordedLaunches(t *testing.T) {
 	}
 }
 
-// A variant that lost since it was held up runs again now and then, which costs no more than a hundredth of the time, and wins.
+// A variant that lost since it was held up runs again now and then, which costs no more than a
+// hundredth of the time, and wins.
 func TestTable_LooksAgain(t *testing.T) {
 	table := Table{random: always}
 	s := SizeOf(1000, 8000)

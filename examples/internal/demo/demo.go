@@ -1,4 +1,5 @@
-// Package demo is what the demonstration programs share: flags, the progress line, the summary table and the JSON line.
+// Package demo is what the demonstration programs share: flags, the progress line, the summary
+// table and the JSON line.
 package demo
 
 import (
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/dist"
 	"github.com/gompss/gompss/task"
 	_ "github.com/gompss/gompss/trace" // GOMPSS_DASH shows the page
 )
@@ -26,24 +28,31 @@ type Flags struct {
 	Policy  string
 	Check   bool
 	JSON    bool
+	Ranks   int
+	World   *dist.World // nil where this is no rank of several
 }
 
-// Parse reads the command line; rounds is the name of the flag for the number of rounds. It ends the program on bad flags, with status 2.
+// Parse reads the command line; rounds is the name of the flag for the number of rounds. It ends
+// the program on bad flags, with status 2.
 func Parse(f Flags, rounds string) Flags {
 	flag.IntVar(&f.N, "n", f.N, "elements of each array")
 	flag.IntVar(&f.Rounds, rounds, f.Rounds, "number of "+rounds)
 	flag.IntVar(&f.Block, "block", f.Block, "elements that one task works on")
-	flag.StringVar(&f.Devices, "devices", f.Devices, "devices, such as smp:2,sim:2 or sim:4(exec=simt); empty: $GOMPSS_DEVICES, else smp")
+	flag.StringVar(&f.Devices, "devices", f.Devices, "devices, such as smp:2,sim:2 or sim:4(exec=simt); auto: the CPU workers and all GPUs; empty: $GOMPSS_DEVICES, else auto")
 	flag.StringVar(&f.Policy, "policy", f.Policy, "scheduling policy")
 	flag.BoolVar(&f.Check, "check", f.Check, "compare with the plain sequential Go run; exit with 1 when they differ")
 	flag.BoolVar(&f.JSON, "json", f.JSON, "print one JSON object as the last line, and nothing else")
+	flag.IntVar(&f.Ranks, "ranks", 1, "processes that share the work; mpirun, srun and gompss run start them, too")
 	flag.Parse()
 	switch {
+	case f.Ranks < 1:
+		usage("-ranks %d: want at least 1", f.Ranks)
 	case flag.NArg() > 0:
 		usage("unexpected argument %q", flag.Arg(0))
 	case f.N <= 0 || f.Rounds < 0 || f.Block <= 0:
 		usage("-n %d -%s %d -block %d: want positive numbers", f.N, rounds, f.Rounds, f.Block)
 	}
+	f.join()
 	return f
 }
 
@@ -172,7 +181,7 @@ type Progress struct {
 
 // NewProgress starts a progress line.
 func NewProgress(f Flags, what string) *Progress {
-	return &Progress{quiet: f.JSON, what: what, total: f.Rounds}
+	return &Progress{quiet: f.JSON || f.World != nil && f.World.Rank() != 0, what: what, total: f.Rounds}
 }
 
 // Step shows that round i is submitted.

@@ -8,8 +8,9 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 )
 
-// A series of sizes of one kernel, all in the first cache, tells what a call, or a row of a nest, costs from what its elements do: the time
-// is a straight line over the bytes, and the line cuts the axis at the cost of the call.
+// A series of sizes of one kernel, all in the first cache, tells what a call, or a row of a nest,
+// costs from what its elements do: the time is a straight line over the bytes, and the line cuts
+// the axis at the cost of the call.
 type callSeries struct {
 	name  string
 	per   string // what has the cost: a call or a row

@@ -91,7 +91,8 @@ func rowsOf[T float32 | float64](o Options, options cpu.Options, dir, typ, ctype
 	})
 }
 
-// measureType calls each for every spec, with our side, the C programs that wait, and memory for the largest of them.
+// measureType calls each for every spec, with our side, the C programs that wait, and memory for
+// the largest of them.
 func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype string, list []spec, each func(us *ours[T], refs []*reference, s spec) error) (err error) {
 	size := int(unsafe.Sizeof(T(0)))
 	pkg, err := codegen.Load(codegen.File{Name: "kernels.go", Text: kernelText})
@@ -138,8 +139,9 @@ func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype strin
 
 const hugePage = 2 << 20
 
-// fromHugePage is the part of mem, of bytes bytes, that begins where a huge page may: small pages fall into the sets of a second cache by
-// chance, and rows that fit it then differ by half from run to run.
+// fromHugePage is the part of mem, of bytes bytes, that begins where a huge page may: small pages
+// fall into the sets of a second cache by chance, and rows that fit it then differ by half from run
+// to run.
 func fromHugePage(mem []byte, bytes int) []byte {
 	past := int(uintptr(unsafe.Pointer(unsafe.SliceData(mem))) % hugePage)
 	if past > 0 {
@@ -198,7 +200,8 @@ func (o *ours[T]) times(v *variant, s spec, refs []*reference, p pace) (c *call,
 	return c, times, nil
 }
 
-// sameSums runs every variant and compares the sums of what they wrote. It returns how long each took, once its memory was there.
+// sameSums runs every variant and compares the sums of what they wrote. It returns how long each
+// took, once its memory was there.
 func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) (first []time.Duration, err error) {
 	d, err := c.run(1)
 	if err != nil {
@@ -239,8 +242,9 @@ func again(t turn, before time.Duration) (time.Duration, error) {
 // A turn runs one variant reps times.
 type turn func(reps int) (time.Duration, error)
 
-// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by variant and round. first is how long a
-// run took: where that is much longer than the row may take, it is all that is measured of the variant.
+// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by
+// variant and round. first is how long a run took: where that is much longer than the row may take,
+// it is all that is measured of the variant.
 func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 	times := make([][]float64, len(turns))
 	began := time.Now()

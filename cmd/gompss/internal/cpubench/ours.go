@@ -103,7 +103,8 @@ func (c *call) run(reps int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// verify runs the row at its small size on both the Go function and ours, and compares every element.
+// verify runs the row at its small size on both the Go function and ours, and compares every
+// element.
 func (o *ours[T]) verify(v *variant, s spec) error {
 	s = s.small()
 	var got, want []any

@@ -9,8 +9,9 @@ import (
 // least is the ratio below which a row says why.
 const least = 0.95
 
-// reason says why a row is below least, as far as measuring tells: others on the machine disturbed it, or the call costs what the row lacks,
-// which is the case where one of 64 elements lacks as much, or the loop does.
+// reason says why a row is below least, as far as measuring tells: others on the machine disturbed
+// it, or the call costs what the row lacks, which is the case where one of 64 elements lacks as
+// much, or the loop does.
 func (o *ours[T]) reason(v *variant, s spec, times [][]float64, refs []*reference, best float64) (string, error) {
 	if best >= least {
 		return fmt.Sprintf("disturbed: the fastest rounds are at %.2f", best), nil

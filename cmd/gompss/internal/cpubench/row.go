@@ -64,7 +64,8 @@ func specs(mc machine, size int) []spec {
 		spec{"histogram", "1Mi", 1 << 20, 0, "ns", 1 << 20, "Histogram"})
 }
 
-// small is the size at which a row is compared with the Go function element by element: odd, so that there are tails.
+// small is the size at which a row is compared with the Go function element by element: odd, so
+// that there are tails.
 func (s spec) small() spec {
 	switch {
 	case s.name == "matmul" || s.name == "mandelbrot" || s.name == "jacobi":

@@ -22,7 +22,8 @@ var driverRows = []measurement{
 	{"start-up", startRow},
 }
 
-// copyRows compares copies by the host's clock, from the call to the caller's knowing, with the link by events of the GPU.
+// copyRows compares copies by the host's clock, from the call to the caller's knowing, with the
+// link by events of the GPU.
 func copyRows(b *bench) error {
 	n := b.size(32<<20, 1<<16)
 	a, err := put(b, make([]float64, n))
@@ -65,7 +66,8 @@ func copyRows(b *bench) error {
 	return b.drop(a)
 }
 
-// pipelineRow sends tiles through the GPU: copy, kernel, copy back, each tile by itself, ordered by events alone.
+// pipelineRow sends tiles through the GPU: copy, kernel, copy back, each tile by itself, ordered by
+// events alone.
 func pipelineRow(b *bench) error {
 	const tiles, times = 64, 8
 	size := b.size(2<<20, 1<<12) // elements of a tile
@@ -197,7 +199,8 @@ func launchRow(b *bench) error {
 	return b.drop(a)
 }
 
-// startRow opens a GPU, compiles the kernels of nbody and runs one, with an empty cache of compiled kernels and a full one.
+// startRow opens a GPU, compiles the kernels of nbody and runs one, with an empty cache of compiled
+// kernels and a full one.
 func startRow(b *bench) error {
 	dir, err := os.MkdirTemp("", "gompss-cache")
 	if err != nil {
@@ -218,8 +221,8 @@ func startRow(b *bench) error {
 	return nil
 }
 
-// start returns how long it takes until the kernels have been compiled and the first has run, and whether they came from
-// the cache.
+// start returns how long it takes until the kernels have been compiled and the first has run, and
+// whether they came from the cache.
 func (b *bench) start(dir string) (took time.Duration, cached bool, err error) {
 	began := time.Now()
 	opened, err := cuda.Open(1, devices.SpaceID{Device: 1}, cuda.Options{CacheDir: dir, Memory: 64 << 20})
@@ -246,7 +249,8 @@ func (b *bench) start(dir string) (took time.Duration, cached bool, err error) {
 	return time.Since(began) - d.ContextTime(), cached, nil
 }
 
-// runPrograms makes the rows of tasks and applications, on one, two and four GPUs, and with CPU workers beside them.
+// runPrograms makes the rows of tasks and applications, on one, two and four GPUs, and with CPU
+// workers beside them.
 func runPrograms(o Options) error {
 	specs, err := o.specs()
 	if err != nil {
@@ -255,7 +259,8 @@ func runPrograms(o Options) error {
 	return o.playAll(specs)
 }
 
-// specs returns the devices that the programs run on: those of the options, or the GPUs that there are.
+// specs returns the devices that the programs run on: those of the options, or the GPUs that there
+// are.
 func (o *Options) specs() ([]testbed, error) {
 	if o.Devices != "" {
 		return testbedsOf(o.Devices)

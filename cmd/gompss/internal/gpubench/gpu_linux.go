@@ -45,7 +45,8 @@ type handWritten struct {
 	binary  []byte // nvcc's
 }
 
-// fastOptions lets the compiler of a reference do what it likes with floats; exactOptions asks for the bits that Go gives.
+// fastOptions lets the compiler of a reference do what it likes with floats; exactOptions asks for
+// the bits that Go gives.
 var (
 	fastOptions  = []string{"--use_fast_math"}
 	exactOptions = []string{"-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"}
@@ -61,7 +62,7 @@ func openBench(o Options) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.hand, b.exact = compileByHand(o, fastOptions), compileByHand(o, exactOptions)
+	b.hand, b.exact = compileReference(o, referenceSource, fastOptions), compileReference(o, referenceSource, exactOptions)
 	return b, nil
 }
 
@@ -75,8 +76,8 @@ func (b *bench) close() (err error) {
 	return err
 }
 
-// compileByHand compiles the references with nvcc where it is, else leaves them to NVRTC.
-func compileByHand(o Options, options []string) handWritten {
+// compileReference compiles kernels by hand with nvcc where it is, else leaves them to NVRTC.
+func compileReference(o Options, text string, options []string) handWritten {
 	nvcc, err := exec.LookPath("nvcc")
 	if err != nil {
 		nvcc = "/usr/local/cuda/bin/nvcc"
@@ -87,7 +88,7 @@ func compileByHand(o Options, options []string) handWritten {
 	}
 	defer os.RemoveAll(dir)
 	source, out := filepath.Join(dir, "reference.cu"), filepath.Join(dir, "reference.cubin")
-	if err := os.WriteFile(source, []byte(referenceSource), 0o644); err != nil {
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		return handWritten{by: "NVRTC", options: options}
 	}
 	cmd := exec.Command(nvcc, append([]string{"-O3", "-std=c++17", "-arch=native", "-cubin", "-o", out, source}, options...)...)
@@ -117,7 +118,7 @@ func (b *bench) kernel(name string) (*devices.Kernel, error) {
 
 // An element is what buffers of the measurements hold.
 type element interface {
-	float32 | float64 | int32 | int64
+	float32 | float64 | int32 | uint32 | int64
 }
 
 func typeOf[T element]() *ir.Type {
@@ -129,6 +130,8 @@ func typeOf[T element]() *ir.Type {
 		return ir.Float64Type
 	case int32:
 		return ir.Int32Type
+	case uint32:
+		return ir.Uint32Type
 	}
 	return ir.Int64Type
 }
@@ -138,7 +141,8 @@ func sizeOf[T element]() deps.Bytes {
 	return deps.Bytes(unsafe.Sizeof(zero))
 }
 
-// put makes x a buffer with a mirror on every GPU, sends it to the first and returns it as an argument.
+// put makes x a buffer with a mirror on every GPU, sends it to the first and returns it as an
+// argument.
 func put[T element](b *bench, x []T) (devices.Arg, error) {
 	id, n := b.next, deps.Bytes(len(x))*sizeOf[T]()
 	b.next++
@@ -222,11 +226,16 @@ type reference struct {
 
 // kernelOf returns a reference as a kernel.
 func (b *bench) referenceKernel(r reference) *devices.Kernel {
+	return b.nativeKernel(r, referenceSource)
+}
+
+// nativeKernel is referenceKernel for a kernel of text.
+func (b *bench) nativeKernel(r reference, text string) *devices.Kernel {
 	hand := b.hand
 	if r.exact {
 		hand = b.exact
 	}
-	n := devices.Native{Kind: cuda.Kind, Entry: r.entry, Source: referenceSource, Binary: hand.binary,
+	n := devices.Native{Kind: cuda.Kind, Entry: r.entry, Source: text, Binary: hand.binary,
 		Options: append([]string{"--std=c++17"}, hand.options...),
 		Shape:   func(*devices.Args) devices.NDRange { return devices.NDRange{Items: r.items, Team: r.team} }}
 	return &devices.Kernel{Name: r.entry, Natives: []devices.Native{n}}

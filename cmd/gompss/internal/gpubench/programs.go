@@ -14,10 +14,12 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A budget is the most bytes that a program may move. With the work shared by accelerators alone it is what the placement of
-// the program's comment needs, as long as accelerators are about equally quick: one that is held up while others have nothing to do,
-// as simulated ones are on a busy machine, loses tasks to them, and with them data. CPU workers take whatever waits, and with it data away from where they were, so with them it is
-// what the tasks read and write: nothing is moved twice for one task, or without need.
+// A budget is the most bytes that a program may move. With the work shared by accelerators alone it
+// is what the placement of the program's comment needs, as long as accelerators are about equally
+// quick: one that is held up while others have nothing to do, as simulated ones are on a busy
+// machine, loses tasks to them, and with them data. CPU workers take whatever waits, and with it
+// data away from where they were, so with them it is what the tasks read and write: nothing is
+// moved twice for one task, or without need.
 type budget struct {
 	toDevice, toHost, between deps.Bytes
 	into                      deps.Bytes // toDevice and between together
@@ -35,7 +37,8 @@ type program struct {
 	reads, writes deps.Bytes
 }
 
-// An application makes programs: parts is how many accelerators share the work, runs how often it will be run.
+// An application makes programs: parts is how many accelerators share the work, runs how often it
+// will be run.
 type application struct {
 	name  string
 	goal  string // of several devices against one
@@ -76,8 +79,9 @@ func allocate[T any](rt *task.Runtime, n, length int) ([][]T, error) {
 	return out, nil
 }
 
-// calls are the kernels of functions for the tasks of an application. With CPU workers beside accelerators a task there holds
-// 40 of the workers' 100 tokens, and one of the accelerators' 100: two at most keep workers busy.
+// calls are the kernels of functions for the tasks of an application. With CPU workers beside
+// accelerators a task there holds 40 of the workers' 100 tokens, and one of the accelerators' 100:
+// two at most keep workers busy.
 func calls(rt *task.Runtime, functions ...any) ([]task.Call, error) {
 	list, err := kernels(functions...)
 	if err != nil {
@@ -106,7 +110,8 @@ func pick(quick bool, full, small int) int {
 	return full
 }
 
-// buildStream adds the triads of blocks, 4 a part, that stay where they are. Only the first run moves anything.
+// buildStream adds the triads of blocks, 4 a part, that stay where they are. Only the first run
+// moves anything.
 func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Triad)
 	if err != nil {
@@ -144,8 +149,8 @@ func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildNBody moves bodies by one step a run, a block of them a part, four where devices of different speeds share them. Every step each
-// block needs the positions of the others.
+// buildNBody moves bodies by one step a run, a block of them a part, four where devices of
+// different speeds share them. Every step each block needs the positions of the others.
 func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
 	if err != nil {
@@ -229,7 +234,8 @@ func bodiesOf(n int) (p, v [3][]float32) {
 	return p, v
 }
 
-// stillAtRest checks that the velocities add up to little beside their sizes, and that there are some.
+// stillAtRest checks that the velocities add up to little beside their sizes, and that there are
+// some.
 func stillAtRest(v [][]float32) error {
 	for c := range v {
 		sum, size := 0.0, 0.0
@@ -319,8 +325,8 @@ func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, err
 	return buildFactor(rt, quick, parts, runs, false)
 }
 
-// buildCholeskyPanelsFirst is buildCholesky with priorities: what the next columns wait for does not queue behind updates that nobody
-// waits for yet.
+// buildCholeskyPanelsFirst is buildCholesky with priorities: what the next columns wait for does
+// not queue behind updates that no other task needs yet.
 func buildCholeskyPanelsFirst(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	return buildFactor(rt, quick, parts, runs, true)
 }
@@ -350,7 +356,8 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	}
 	lower := deps.Bytes(side*(side+1)/2) * deps.Bytes(8*bs*bs)
 	p := &program{unit: "TFLOP/s", work: float64(n) * float64(n) * float64(n) / 3 / 1e12}
-	// Every tile of the factor may have to be on every device, and every tile moves once more to where it is updated.
+	// Every tile of the factor may have to be on every device, and every tile moves once more to
+	// where it is updated.
 	all := lower * deps.Bytes(parts*runs)
 	p.budget = budget{toDevice: all, toHost: lower, between: all, into: all + lower}
 	p.reads, p.writes = lower*deps.Bytes(3*side), lower*deps.Bytes(side+1)
@@ -415,10 +422,12 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	return p, nil
 }
 
-// sweeps is how many Jacobi sweeps are one run: an even number, so that the result is where it began.
+// sweeps is how many Jacobi sweeps are one run: an even number, so that the result is where it
+// began.
 const sweeps = 10
 
-// buildJacobi smooths a matrix in blocks of rows, 2 a part; what goes between devices is rows at the edges of blocks.
+// buildJacobi smooths a matrix in blocks of rows, 2 a part; what goes between devices is rows at
+// the edges of blocks.
 func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Jacobi)
 	if err != nil {
@@ -471,7 +480,8 @@ func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// checkSmooth checks what all sweeps keep: the border, and that no value leaves the range of the start.
+// checkSmooth checks what all sweeps keep: the border, and that no value leaves the range of the
+// start.
 func checkSmooth(x, start []float64, n, m int) error {
 	for i, v := range x {
 		if r, c := i/m, i%m; (r == 0 || r == n-1 || c == 0 || c == m-1) && v != start[i] || v < 0 || v > 1012 {
@@ -509,8 +519,9 @@ func (p *program) ready(rt *task.Runtime) error {
 	return errors.Join(p.prepare(), rt.Wait(context.Background(), task.KeepOnDevice()))
 }
 
-// settles is how long a program rests after its first run: memory that this has only written is still being page-locked, beside all else, for
-// up to 0.4 s a GiB, and the driver makes calls of that GPU wait meanwhile.
+// settles is how long a program rests after its first run: memory that this has only written is
+// still being page-locked, beside all else, for up to 0.4 s a GiB, and the driver makes calls of
+// that GPU wait meanwhile.
 const settles = 2 * time.Second
 
 // playOn returns what was measured also where the result is wrong.

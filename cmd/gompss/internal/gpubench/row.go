@@ -37,6 +37,7 @@ type Options struct {
 	Only           string // rows whose name contains one of these words, separated by commas
 	Quick          bool   // small sizes: to see that it works, not how fast it is
 	Trials         bool   // beside some rows what is off until it is measured, in turn
+	Suite          bool   // kernels of many fields beside CUDA by hand, instead of the rows
 	Devices        string // of the programs, instead of the GPUs that are there
 }
 

@@ -8,8 +8,12 @@ import (
 	"runtime"
 )
 
-// Run measures and prints the rows that are asked for. A row that fails is told and does not keep the others from being made.
+// Run measures and prints the rows that o names. A row that fails is reported, and the others are
+// still measured.
 func Run(o Options) error {
+	if o.Suite {
+		return runSuite(o)
+	}
 	var errs []error
 	if o.Devices == "" {
 		errs = append(errs, runOnGPUs(o))

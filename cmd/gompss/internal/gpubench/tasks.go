@@ -16,8 +16,9 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A testbed is a specification of devices and how many parts work is cut into for them: the accelerators, so that a program is the same
-// with CPU workers beside them and without, and neither has blocks that its accelerators cannot share evenly.
+// A testbed is a specification of devices and how many parts work is cut into for them: the
+// accelerators, so that a program is the same with CPU workers beside them and without, and neither
+// has blocks that its accelerators cannot share evenly.
 type testbed struct {
 	spec  string
 	parts int
@@ -26,7 +27,8 @@ type testbed struct {
 // alone reports whether it is one accelerator and nothing else.
 func (m testbed) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
 
-// cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is over, and that start what follows.
+// cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is
+// over, and that start what follows.
 func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
 
 // testbedsOf returns the testbed of a specification.
@@ -150,14 +152,15 @@ func (o *Options) taskRows(m testbed) error {
 	return nil
 }
 
-// Rounds that warm, and rounds of which the median counts: the processors may be shared with others.
+// Rounds that warm, and rounds of which the median counts: the processors may be shared with
+// others.
 const (
 	warmRounds  = 2
 	countRounds = 11
 )
 
-// crowd submits n tasks in chains from several goroutines, and checks what they counted. It returns the median of what a round took, and what it
-// took to submit that one.
+// crowd submits n tasks in chains from several goroutines, and checks what they counted. It returns
+// the median of what a round took, and what it took to submit that one.
 func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
@@ -225,8 +228,8 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	return middle.took, middle.submitted, nil
 }
 
-// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a row: the median of several times. Each
-// tick-th counts.
+// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a
+// row: the median of several times. Each tick-th counts.
 func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {

@@ -7,15 +7,20 @@ import (
 	"strings"
 )
 
-// maxReads is how many cells a task of any pattern reads beside the one that it writes.
-const maxReads = 3
+// maxReads is how many cells a task of any pattern reads beside the one that it writes, and radix
+// how many the patterns nearest and spread read: Task Bench's default.
+const (
+	maxReads = 5
+	radix    = 5
+)
 
 // A stamp is an access: a cell and the version that it must have.
 type stamp struct {
 	cell, version int32
 }
 
-// A node is one task: it reads some cells and writes one, whose version it raises. own says that it reads that one too.
+// A node is one task: it reads some cells and writes one, whose version it raises. own says that it
+// reads that one too.
 type node struct {
 	reads  [maxReads]stamp
 	writes stamp
@@ -53,6 +58,8 @@ var patterns = []struct {
 	{"trivial", func(b *builder, t int) { b.each(func(i int) { b.write(int32(t*b.Width+i), false) }) }},
 	{"chain", func(b *builder, _ int) { b.each(func(i int) { b.write(int32(i), true) }) }},
 	{"stencil1d", func(b *builder, t int) { b.each(func(i int) { b.step(t, i, i-1, i, i+1) }) }},
+	{"nearest", (*builder).nearest},
+	{"spread", (*builder).spread},
 	{"fft", (*builder).fft},
 	{"tree", (*builder).tree},
 	{"random", (*builder).random},
@@ -68,8 +75,8 @@ func Patterns() []string {
 	return names
 }
 
-// NewGraph makes a pattern with width tasks in each of steps steps. cholesky factors a matrix of width by width tiles again and
-// again until it has as many tasks.
+// NewGraph makes a pattern with width tasks in each of steps steps. cholesky factors a matrix of
+// width by width tiles again and again until it has as many tasks.
 func NewGraph(pattern string, width, steps int) (*Graph, error) {
 	if width < 1 || steps < 1 || width*steps > 1<<26 {
 		return nil, fmt.Errorf("bench tasks: width %d and steps %d: want at least 1, and at most %d tasks", width, steps, 1<<26)
@@ -177,7 +184,8 @@ func (b *builder) write(cell int32, own bool, reads ...int32) {
 	b.add(n)
 }
 
-// step adds task i of step t, which reads columns of the step before, clipped and each once, and writes its own.
+// step adds task i of step t, which reads columns of the step before, clipped and each once, and
+// writes its own.
 func (b *builder) step(t, i int, from ...int) {
 	n := node{writes: stamp{cell: b.cell(t, i)}, writer: true}
 	for _, j := range from {
@@ -200,6 +208,22 @@ func (n *node) reading(c int32) bool {
 		}
 	}
 	return false
+}
+
+// nearest reads the radix columns around a task's own.
+func (b *builder) nearest(t int) {
+	b.each(func(i int) { b.step(t, i, i-2, i-1, i, i+1, i+2) })
+}
+
+// spread reads radix columns at equal distances, from one that moves with the step.
+func (b *builder) spread(t int) {
+	b.each(func(i int) {
+		var from [radix]int
+		for k := range from {
+			from[k] = (i + k*b.Width/radix + t) % b.Width
+		}
+		b.step(t, i, from[:]...)
+	})
 }
 
 func (b *builder) fft(t int) {

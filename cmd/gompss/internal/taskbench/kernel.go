@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A kernel is the work of a task: so many steps of an arithmetic loop, each of which needs the one before. 0 is an empty task.
+// A kernel is the work of a task: so many steps of an arithmetic loop, each of which needs the one
+// before. 0 is an empty task.
 type kernel int
 
 // sink keeps the loop from being removed.

@@ -45,6 +45,8 @@ type Result struct {
 	Pending    float64 `json:"bytes_per_pending_task"`
 	METG       float64 `json:"metg50_us,omitempty"`
 	Order      string  `json:"order"` // "ok", or what ran out of order
+
+	Peers map[string]float64 `json:"peers_ns_per_task,omitempty"` // by runtime, in a Suite
 }
 
 // A rig is a runtime and the programs to run on it.
@@ -114,7 +116,8 @@ type sample struct {
 	allocs  uint64
 }
 
-// once runs all programs, from the first submission to the end of the last task, and checks the order.
+// once runs all programs, from the first submission to the end of the last task, and checks the
+// order.
 func (r *rig) once() (sample, error) {
 	r.reset()
 	before := mallocs()
@@ -153,7 +156,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// Measure runs a pattern. An error of ErrOrder comes with a Result, whose Order says what was out of order.
+// Measure runs a pattern. An error of ErrOrder comes with a Result, whose Order says what was out
+// of order.
 func Measure(o Options) (Result, error) {
 	out, err := o.measure()
 	if out.Order = "ok"; err != nil {
@@ -187,8 +191,9 @@ func (o *Options) measure() (Result, error) {
 	return out, err
 }
 
-// pending measures submission alone: all workers are held by gates, and the window is open. bytes is what the heap grew by for
-// a task the first time, with what was recorded if it is replayed; ns is the median of the times after that.
+// pending measures submission alone: all workers are held by gates, and the window is open. bytes
+// is what the heap grew by for a task the first time, with what was recorded if it is replayed; ns
+// is the median of the times after that.
 func (o *Options) pending() (ns, bytes float64, err error) {
 	r, err := o.open(-1)
 	if err != nil {

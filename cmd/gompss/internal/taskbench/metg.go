@@ -2,9 +2,10 @@ package taskbench
 
 import "time"
 
-// METG returns the time of a kernel, in microseconds, at which half of what the workers could do goes into kernels: the minimum
-// effective task granularity at 50 %. It doubles the grain until it is reached, cuts the last step in half three times and
-// interpolates; at each grain the quickest of three runs counts, since other work on the machine only adds.
+// METG returns the time of a kernel, in microseconds, at which half of what the workers could do
+// goes into kernels: the minimum effective task granularity at 50 %. It doubles the grain until it
+// is reached, cuts the last step in half three times and interpolates; at each grain the quickest
+// of three runs counts, since other work on the machine only adds.
 func METG(o Options) (float64, error) {
 	below, above := point{}, point{}
 	for grain := 64; ; grain *= 2 {

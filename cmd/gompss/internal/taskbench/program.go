@@ -32,8 +32,8 @@ func (p *program) turn(i int) int {
 	return i
 }
 
-// line is how many elements a cell takes: a cache line, so that workers share no line but by the accesses of their tasks. The
-// first one holds the version.
+// line is how many elements a cell takes: a cache line, so that workers share no line but by the
+// accesses of their tasks. The first one holds the version.
 const line = 8
 
 func newProgram(rt *task.Runtime, g *Graph, k kernel) (*program, error) {
@@ -109,8 +109,12 @@ func (p *program) submitOne(rt *task.Runtime, i int) error {
 		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), last)
 	case n.count == 2:
 		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), last)
-	default:
+	case n.count == 3:
 		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), task.In(at(&r[2])), last)
+	case n.count == 4:
+		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), task.In(at(&r[2])), task.In(at(&r[3])), last)
+	default:
+		_, err = rt.Go(p.bodies[i], task.In(at(&r[0])), task.In(at(&r[1])), task.In(at(&r[2])), task.In(at(&r[3])), task.In(at(&r[4])), last)
 	}
 	return err
 }

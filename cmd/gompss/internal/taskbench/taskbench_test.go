@@ -21,6 +21,10 @@ func TestEdgesOfSmallGraphs(t *testing.T) {
 		// Step 1 reads the step before: 2+2 of the corners, 3+3 of the rest. Step 2 writes what step 1 read, and reads what step 1
 		// wrote: the same tasks.
 		{"stencil1d", 4, 3, 12, 20},
+		// A task of step 1 reads 3, 4, 4 and 3 columns, which were written by as many tasks.
+		{"nearest", 4, 2, 8, 14},
+		// A task of step 1 reads the columns at odd distances, and writes what five others at even ones have read.
+		{"spread", 10, 2, 20, 100},
 		{"tree", 2, 2, 4, 2 + 1},
 		{"cholesky", 2, 1, 4, 3},
 		{"cholesky", 3, 1, 10, 12},

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// lockLimit knows of no limit.
+func lockLimit() (string, bool) { return "", false }

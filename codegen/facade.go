@@ -1,0 +1,149 @@
+package codegen
+
+import (
+	"go/ast"
+	"go/build/constraint"
+
+	"github.com/gompss/gompss/codegen/internal/contract"
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/lower"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/internal/wrapper"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// What is wrong with the source, or may be.
+type (
+	Diagnostic = diag.Diagnostic
+	ErrorList  = diag.ErrorList
+	Severity   = diag.Severity
+)
+
+// The severities.
+const (
+	Error   = diag.Error
+	Warning = diag.Warning
+	Note    = diag.Note // of explain: there is nothing to change
+)
+
+// What lowering takes and gives.
+type (
+	LowerOptions = lower.Options
+	Lowering     = lower.Result
+	Decision     = mapping.Decision
+)
+
+// Lower makes device IR of k, which it leaves as it is; see lower.Lower.
+func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) { return lower.Lower(k, opt) }
+
+// ForCPU returns k with what the compiler finds about its loops for the vector code of CPUs; see
+// lower.ForCPU.
+func ForCPU(k *ir.Kernel) *ir.Kernel { return lower.ForCPU(k) }
+
+// Independent returns why the iterations of the parallel loop at the end of k may not be cut into
+// parts that run at once, "" where they may if all conditions hold, which are over the parameters.
+func Independent(k *ir.Kernel) (conds []ir.Expr, why string) { return lower.Independent(k) }
+
+// What the host proves of a launch.
+type (
+	Contract     = contract.Contract
+	Proof        = contract.Proof
+	AccessError  = contract.AccessError
+	PartError    = contract.PartError
+	Overlaps     = contract.Overlaps
+	OverlapError = contract.OverlapError
+	OverlapTouch = contract.OverlapTouch
+	Box          = contract.Box
+	Regions      = contract.Regions
+	RegionError  = contract.RegionError
+)
+
+// Accesses returns the accesses of the parameters of k; see contract.Accesses.
+func Accesses(k *ir.Kernel) []ir.Access { return contract.Accesses(k) }
+
+// NewContract returns what the host proves of the accesses of k; see contract.NewContract.
+func NewContract(k *ir.Kernel) *Contract { return contract.NewContract(k) }
+
+// NewOverlaps returns what the host proves of the slices of k that may overlap; see
+// contract.NewOverlaps.
+func NewOverlaps(k *ir.Kernel) *Overlaps { return contract.NewOverlaps(k) }
+
+// EvalRegion returns the boxes of a region for the values of an environment; see
+// contract.EvalRegion.
+func EvalRegion(r ir.Region, length int64, env ir.Env) ([]Box, error) {
+	return contract.EvalRegion(r, length, env)
+}
+
+// The sources of a package, and what was loaded of them.
+type (
+	File            = frontend.File
+	Package         = frontend.Package
+	GenerateOptions = wrapper.Options
+)
+
+// GeneratedHeader is the first line of every generated file.
+const GeneratedHeader = wrapper.GeneratedHeader
+
+// GenerateCommand is how a module that has the command as a tool runs it.
+const GenerateCommand = wrapper.GenerateCommand
+
+// Load checks the files of a package and builds its kernels. Errors: an ErrorList of all that is
+// wrong with them.
+func Load(files ...File) (*Package, error) { return frontend.Load(files...) }
+
+// LoadFile is Load for the kernels of one of the files, and those that implement them.
+func LoadFile(name string, files ...File) (*Package, error) { return frontend.LoadFile(name, files...) }
+
+// LoadKernel is Load for one kernel, by its name.
+func LoadKernel(name string, files ...File) (*Package, error) {
+	return frontend.LoadKernel(name, files...)
+}
+
+// SourcesFor returns the files that the kernels of file need, file first; see frontend.SourcesFor.
+func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]File, error) {
+	return frontend.SourcesFor(file, pkg, imported)
+}
+
+// IsKernel reports whether a target or task directive stands on f. The file must have been parsed
+// with comments.
+func IsKernel(f *ast.FuncDecl) bool { return frontend.IsKernel(f) }
+
+// HasDirectives reports whether a file may have directives, or comments that were meant to be some.
+func HasDirectives(text string) bool { return frontend.HasDirectives(text) }
+
+// UnknownDirectives returns an ErrorList of the comments of a file that begin as directives do and
+// name none, nil where there are none. Nothing else of the file need be right.
+func UnknownDirectives(f File) error { return frontend.UnknownDirectives(f) }
+
+// MovedLine returns the line of a kernel's file on which now stands what stood on a line before, by
+// the CodeLines of both; 0 where that is not known.
+func MovedLine(before, now string, line int) int { return frontend.MovedLine(before, now, line) }
+
+// Generate returns the Go file with a typed wrapper for every kernel of opt.File; see
+// wrapper.Generate.
+func Generate(p *Package, opt GenerateOptions) ([]byte, error) { return wrapper.Generate(p, opt) }
+
+// GeneratedName returns the name of the generated file for the kernels of a file:
+// zkernels_gompss.go for kernels.go.
+func GeneratedName(file string) string { return wrapper.GeneratedName(file) }
+
+// GeneratedHash returns the hash of what the kernels of text, a generated file, reached when it was
+// made, "" where there is none.
+func GeneratedHash(text string) string { return wrapper.GeneratedHash(text) }
+
+// SameGenerated reports whether two generated files are the same code, made from the same
+// declarations.
+func SameGenerated(a, b string) bool { return wrapper.SameGenerated(a, b) }
+
+// RangeName returns the name of the function that runs a part of a kernel's iterations.
+func RangeName(kernel string) string { return wrapper.RangeName(kernel) }
+
+// Constraint returns what decides whether go build takes a file, nil where every build takes it;
+// see wrapper.Constraint.
+func Constraint(name string, syntax *ast.File) constraint.Expr {
+	return wrapper.Constraint(name, syntax)
+}
+
+// ExplainAccesses returns the accesses of tasks of k as lines of text.
+func ExplainAccesses(k *ir.Kernel) []string { return wrapper.ExplainAccesses(k) }

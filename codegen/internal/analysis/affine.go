@@ -1,0 +1,332 @@
+// Package analysis finds what is true of a kernel in loop IR: affine forms and ranges of indices,
+// effects of statements, dependences between the iterations of loops, accesses of memory, and the
+// phases of scans and reductions. Everything is pure: a kernel is looked at and stays as it is, but
+// for ProveBounds and CountLoops, which mark what they prove.
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// An AtomKind says what of a variable an Atom stands for.
+type AtomKind uint8
+
+// The kinds of atoms.
+const (
+	ValueOf AtomKind = iota // the integer variable itself
+	LenOf                   // len of the slice variable
+	CapOf                   // cap of the slice variable
+	SetOf                   // 1 where the pointer variable is not nil, else 0
+)
+
+// An Atom is an integer that a form leaves symbolic.
+type Atom struct {
+	Var *ir.Var
+	Of  AtomKind
+}
+
+// A Term is Coef times the product of Atoms, which are sorted; no atoms is the constant term.
+type Term struct {
+	Coef  int64
+	Atoms []Atom
+}
+
+// An Affine is a sum of Terms over the mathematical integers: affine in each loop variable, with
+// coefficients that may be products of parameters (i*n + j is affine in i with the coefficient n).
+// Terms are sorted and have distinct atoms and coefficients that are not zero, so equal forms are
+// equal term by term. The zero Affine is 0.
+//
+// Forms that leave 64 bits, or grow past MaxTerms, are unknown: Known reports false, and stays
+// false in all that is computed from them.
+type Affine struct {
+	Terms   []Term
+	Unknown bool
+}
+
+const MaxTerms = 64
+
+func ConstAffine(c int64) Affine {
+	if c == 0 {
+		return Affine{}
+	}
+	return Affine{Terms: []Term{{Coef: c}}}
+}
+
+func VarAffine(v *ir.Var) Affine { return AtomAffine(Atom{Var: v}) }
+
+func AtomAffine(a Atom) Affine { return Affine{Terms: []Term{{Coef: 1, Atoms: []Atom{a}}}} }
+
+// Known reports whether a stands for a form at all.
+func (a Affine) Known() bool { return !a.Unknown }
+
+// Const returns the value of a form without atoms.
+func (a Affine) Const() (int64, bool) {
+	switch {
+	case a.Unknown:
+		return 0, false
+	case len(a.Terms) == 0:
+		return 0, true
+	case len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 0:
+		return a.Terms[0].Coef, true
+	}
+	return 0, false
+}
+
+// Add returns a + b.
+func (a Affine) Add(b Affine) Affine { return sumTerms(a, b, 1) }
+
+// Sub returns a - b.
+func (a Affine) Sub(b Affine) Affine { return sumTerms(a, b, -1) }
+
+// AddConst returns a + c.
+func (a Affine) AddConst(c int64) Affine { return a.Add(ConstAffine(c)) }
+
+// Mul returns a * b.
+func (a Affine) Mul(b Affine) Affine {
+	if a.Unknown || b.Unknown || len(a.Terms)*len(b.Terms) > MaxTerms {
+		return Affine{Unknown: true}
+	}
+	var terms []Term
+	for _, x := range a.Terms {
+		for _, y := range b.Terms {
+			c, ok := integers.Mul(x.Coef, y.Coef)
+			if !ok {
+				return Affine{Unknown: true}
+			}
+			atoms := slices.Concat(x.Atoms, y.Atoms)
+			slices.SortFunc(atoms, compareAtoms)
+			terms = append(terms, Term{Coef: c, Atoms: atoms})
+		}
+	}
+	return normalise(terms)
+}
+
+// Equal reports whether a and b are the same form.
+func (a Affine) Equal(b Affine) bool {
+	c, ok := a.Sub(b).Const()
+	return ok && c == 0
+}
+
+// Has reports whether the value of v occurs in a.
+func (a Affine) Has(v *ir.Var) bool {
+	return slices.ContainsFunc(a.Terms, func(t Term) bool { return t.power(v) > 0 })
+}
+
+// Coef returns the coefficient of v, a form without v; ok is false where a is not affine in v.
+func (a Affine) Coef(v *ir.Var) (coef Affine, ok bool) {
+	if a.Unknown {
+		return Affine{Unknown: true}, false
+	}
+	var terms []Term
+	for _, t := range a.Terms {
+		switch t.power(v) {
+		case 0:
+		case 1:
+			rest := slices.DeleteFunc(slices.Clone(t.Atoms), func(x Atom) bool { return x == Atom{Var: v} })
+			terms = append(terms, Term{Coef: t.Coef, Atoms: rest})
+		default:
+			return Affine{Unknown: true}, false
+		}
+	}
+	return normalise(terms), true
+}
+
+// Without returns a with every term that v occurs in left out: a at v = 0.
+func (a Affine) Without(v *ir.Var) Affine {
+	if a.Unknown {
+		return a
+	}
+	return Affine{Terms: slices.DeleteFunc(slices.Clone(a.Terms), func(t Term) bool { return t.power(v) > 0 })}
+}
+
+// Subst returns a with v replaced by the form by; unknown where a is not affine in v.
+func (a Affine) Subst(v *ir.Var, by Affine) Affine {
+	if !a.Has(v) {
+		return a
+	}
+	coef, ok := a.Coef(v)
+	if !ok {
+		return Affine{Unknown: true}
+	}
+	return a.Without(v).Add(coef.Mul(by))
+}
+
+// Atoms returns the distinct atoms of a, sorted.
+func (a Affine) Atoms() []Atom {
+	var all []Atom
+	for _, t := range a.Terms {
+		all = append(all, t.Atoms...)
+	}
+	slices.SortFunc(all, compareAtoms)
+	return slices.Compact(all)
+}
+
+// Expr returns a as an int expression at at.
+func (a Affine) Expr(at ir.Pos) ir.Expr {
+	var sum ir.Expr
+	for _, t := range a.Terms {
+		sum = addTerm(sum, t, at)
+	}
+	if sum == nil {
+		return build.Int(0, at)
+	}
+	return sum
+}
+
+func addTerm(sum ir.Expr, t Term, at ir.Pos) ir.Expr {
+	op, coef := ir.Add, t.Coef
+	if sum != nil && coef < 0 && coef != -coef {
+		op, coef = ir.Sub, -coef
+	}
+	x := termExpr(coef, t.Atoms, at)
+	if sum == nil {
+		return x
+	}
+	return &ir.Binary{Op: op, X: sum, Y: x, T: ir.IntType, At: at}
+}
+
+func termExpr(coef int64, atoms []Atom, at ir.Pos) ir.Expr {
+	var x ir.Expr
+	if coef != 1 || len(atoms) == 0 {
+		x = build.Int(coef, at)
+	}
+	for _, a := range atoms {
+		y := a.Expr(at)
+		if x == nil {
+			x = y
+		} else {
+			x = &ir.Binary{Op: ir.Mul, X: x, Y: y, T: ir.IntType, At: at}
+		}
+	}
+	return x
+}
+
+func (a Atom) Expr(at ir.Pos) ir.Expr {
+	r := &ir.Ref{Var: a.Var, At: at}
+	switch {
+	case a.Of == LenOf:
+		return &ir.Len{X: r, At: at}
+	case a.Of == CapOf:
+		return &ir.Cap{X: r, At: at}
+	case a.Var.Type.Kind != ir.Int64:
+		return &ir.Convert{T: ir.IntType, X: r, At: at}
+	}
+	return r
+}
+
+func (a Atom) String() string {
+	switch a.Of {
+	case LenOf:
+		return "len(" + a.Var.Name + ")"
+	case CapOf:
+		return "cap(" + a.Var.Name + ")"
+	case SetOf:
+		return a.Var.Name + " != nil"
+	}
+	return a.Var.Name
+}
+
+func (a Affine) String() string {
+	if a.Unknown {
+		return "?"
+	}
+	var b strings.Builder
+	for i, t := range a.Terms {
+		t.write(&b, i == 0)
+	}
+	if len(a.Terms) == 0 {
+		return "0"
+	}
+	return b.String()
+}
+
+func (t Term) write(b *strings.Builder, first bool) {
+	coef := t.Coef
+	switch {
+	case coef < 0 && first:
+		b.WriteString("-")
+	case coef < 0:
+		b.WriteString(" - ")
+	case !first:
+		b.WriteString(" + ")
+	}
+	if coef < 0 {
+		coef = -coef
+	}
+	sep := ""
+	if coef != 1 || len(t.Atoms) == 0 {
+		fmt.Fprint(b, uint64(coef))
+		sep = "*"
+	}
+	for _, a := range t.Atoms {
+		b.WriteString(sep + a.String())
+		sep = "*"
+	}
+}
+
+func (t Term) power(v *ir.Var) int {
+	n := 0
+	for _, a := range t.Atoms {
+		if a == (Atom{Var: v}) {
+			n++
+		}
+	}
+	return n
+}
+
+// compareAtoms orders by ID, which is dense within one kernel, so that forms print alike in every
+// run.
+func compareAtoms(a, b Atom) int {
+	return cmp.Or(cmp.Compare(a.Var.ID, b.Var.ID), cmp.Compare(a.Of, b.Of))
+}
+
+// compareTerms puts products before single atoms and the constant last.
+func compareTerms(a, b Term) int {
+	if c := cmp.Compare(len(b.Atoms), len(a.Atoms)); c != 0 {
+		return c
+	}
+	return slices.CompareFunc(a.Atoms, b.Atoms, compareAtoms)
+}
+
+func sumTerms(a, b Affine, sign int64) Affine {
+	if a.Unknown || b.Unknown {
+		return Affine{Unknown: true}
+	}
+	terms := slices.Clone(a.Terms)
+	for _, t := range b.Terms {
+		c, ok := integers.Mul(t.Coef, sign)
+		if !ok {
+			return Affine{Unknown: true}
+		}
+		terms = append(terms, Term{Coef: c, Atoms: t.Atoms})
+	}
+	return normalise(terms)
+}
+
+func normalise(terms []Term) Affine {
+	slices.SortStableFunc(terms, compareTerms)
+	var out []Term
+	for _, t := range terms {
+		if n := len(out); n > 0 && compareTerms(out[n-1], t) == 0 {
+			c, ok := integers.Add(out[n-1].Coef, t.Coef)
+			if !ok {
+				return Affine{Unknown: true}
+			}
+			out[n-1].Coef = c
+			continue
+		}
+		out = append(out, t)
+	}
+	out = slices.DeleteFunc(out, func(t Term) bool { return t.Coef == 0 })
+	if len(out) > MaxTerms {
+		return Affine{Unknown: true}
+	}
+	return Affine{Terms: out}
+}

@@ -1,0 +1,369 @@
+package analysis
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// ProveBounds clears Checked where loop bounds and slice lengths prove an index to be in range.
+func ProveBounds(k *ir.Kernel) {
+	p := NewProver(k.Body)
+	p.list(k.Body)
+}
+
+func NewProver(list []ir.Stmt) Prover {
+	p := Prover{Changed: ir.Assigned(list), Taken: ir.AddressTaken(list), Defs: Definitions{}, lengths: map[*ir.Var]Affine{}}
+	changed := ir.Assigned(list)
+	for _, v := range p.Taken.List() {
+		changed.Add(v)
+	}
+	p.First = valuesOf(list, changed)
+	return p
+}
+
+// Prover walks the loop IR with what is known of the variables in scope.
+type Prover struct {
+	Changed, Taken *ir.VarSet
+	Defs           Definitions
+	lengths        map[*ir.Var]Affine // of slice variables made in the kernel
+	Ranges         []bounds           // of the loop variables in scope, innermost last
+	Facts          []Fact             // what the conditions around say
+	First          FirstValues        // of variables that never change
+}
+
+// A Fact is that form is not negative, known from a comparison of x and y.
+type Fact struct{ Form, X, Y Affine }
+
+// Plain reports whether no arithmetic was done for the comparison, which might have wrapped.
+func (f Fact) Plain() bool { return IsAtom(f.X) && IsAtom(f.Y) }
+
+// bounds are those of one loop variable: lo <= v <= hi.
+type bounds struct {
+	Var    *ir.Var
+	Lo, Hi Affine
+}
+
+func (p *Prover) list(list []ir.Stmt) {
+	for _, s := range list {
+		p.stmt(s)
+	}
+}
+
+func (p *Prover) stmt(s ir.Stmt) {
+	ir.StmtExprs(s, func(e ir.Expr) { p.expr(e) })
+	switch s := s.(type) {
+	case *ir.Decl:
+		p.Define(s)
+	case *ir.For:
+		p.Ranges = append(p.Ranges, p.BoundsOf(s))
+		p.list(s.Body)
+		p.Ranges = p.Ranges[:len(p.Ranges)-1]
+		return
+	case *ir.If:
+		p.Branches(s, p.list)
+		return
+	}
+	ir.Lists(s, p.list)
+}
+
+// Branches visits both sides of an If with what its condition says about them.
+func (p *Prover) Branches(s *ir.If, list func([]ir.Stmt)) {
+	n := len(p.Facts)
+	p.assume(s.Cond, true)
+	list(s.Then)
+	p.Facts = p.Facts[:n]
+	p.assume(s.Cond, false)
+	list(s.Else)
+	p.Facts = p.Facts[:n]
+}
+
+// assume adds what follows from cond being holds.
+func (p *Prover) assume(cond ir.Expr, holds bool) {
+	switch c := cond.(type) {
+	case *ir.Unary:
+		p.assume(c.X, !holds)
+	case *ir.Binary:
+		switch {
+		case c.Op == ir.LAnd && holds, c.Op == ir.LOr && !holds:
+			p.assume(c.X, holds)
+			p.assume(c.Y, holds)
+		case c.X.Type().IsInteger():
+			p.comparison(c, holds)
+		}
+	}
+}
+
+// comparison adds the facts of x op y, which is holds: x < y says y - x - 1 >= 0, and so on.
+func (p *Prover) comparison(c *ir.Binary, holds bool) {
+	x, y := p.Defs.Form(c.X), p.Defs.Form(c.Y)
+	if !x.Known() || !y.Known() || !p.Fixed(x) || !p.Fixed(y) {
+		return
+	}
+	add := func(a Affine) { p.Facts = append(p.Facts, Fact{Form: p.ReplaceLengths(a), X: x, Y: y}) }
+	op := c.Op
+	if !holds {
+		op = negated(op)
+	}
+	switch op {
+	case ir.Lt:
+		add(y.Sub(x).AddConst(-1))
+	case ir.Le:
+		add(y.Sub(x))
+	case ir.Gt:
+		add(x.Sub(y).AddConst(-1))
+	case ir.Ge:
+		add(x.Sub(y))
+	case ir.Eq:
+		add(x.Sub(y))
+		add(y.Sub(x))
+	}
+}
+
+func negated(op ir.Op) ir.Op {
+	switch op {
+	case ir.Lt:
+		return ir.Ge
+	case ir.Le:
+		return ir.Gt
+	case ir.Gt:
+		return ir.Le
+	case ir.Ge:
+		return ir.Lt
+	case ir.Ne:
+		return ir.Eq
+	}
+	return ir.NoOp
+}
+
+// IsAtom reports whether a is a constant or an atom.
+func IsAtom(a Affine) bool {
+	if _, ok := a.Const(); ok {
+		return true
+	}
+	return len(a.Terms) == 1 && a.Terms[0].Coef == 1 && len(a.Terms[0].Atoms) == 1
+}
+
+// Define remembers the form of a variable that keeps its first value.
+func (p *Prover) Define(s *ir.Decl) {
+	if s.Init == nil || p.Changed.Has(s.Var) || p.Taken.Has(s.Var) {
+		return
+	}
+	if rs, ok := s.Init.(*ir.Reslice); ok {
+		if n := p.resliced(rs); n.Known() {
+			p.lengths[s.Var] = n
+		}
+		return
+	}
+	if form, ok := p.Defs.AffineOf(s.Init); ok && p.Fixed(form) {
+		p.Defs[s.Var] = form
+	}
+}
+
+// Fixed reports whether nothing changes what a form is made of.
+func (p *Prover) Fixed(a Affine) bool {
+	for _, x := range a.Atoms() {
+		if p.Changed.Has(x.Var) || p.Taken.Has(x.Var) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Prover) resliced(rs *ir.Reslice) Affine {
+	lo := ConstAffine(0)
+	if rs.Lo != nil {
+		lo = p.Defs.Form(rs.Lo)
+	}
+	var hi Affine
+	switch {
+	case rs.Hi != nil:
+		hi = p.Defs.Form(rs.Hi)
+	case rs.X.Type().Kind == ir.Array:
+		hi = ConstAffine(rs.X.Type().Len)
+	default:
+		hi = p.Length(rs.X)
+	}
+	if n := hi.Sub(lo); n.Known() && p.Fixed(n) {
+		return n
+	}
+	return Affine{Unknown: true}
+}
+
+// Length returns len(x) as a form.
+func (p *Prover) Length(x ir.Expr) Affine {
+	r, ok := x.(*ir.Ref)
+	if !ok || p.Changed.Has(r.Var) || p.Taken.Has(r.Var) {
+		return Affine{Unknown: true}
+	}
+	if n, ok := p.lengths[r.Var]; ok {
+		return n
+	}
+	return AtomAffine(Atom{Var: r.Var, Of: LenOf})
+}
+
+func (p *Prover) BoundsOf(f *ir.For) bounds {
+	lo, hi := p.bound(f.Lo), p.bound(f.Hi)
+	b := bounds{Var: f.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
+	step, ok := query.Int64(f.Step)
+	if !ok && p.First.Positive(f.Step) {
+		step, ok = 2, true // 1 or more
+	}
+	if !lo.Known() && p.First.NonNegative(f.Lo) {
+		lo = ConstAffine(0) // or more: the place in the grid has no form
+	}
+	switch {
+	case !ok || !f.Var.Type.IsInteger():
+	case step > 0 && f.Rel == ir.Lt:
+		b.Lo, b.Hi = lo, hi.AddConst(-1)
+	case step > 0 && f.Rel == ir.Le:
+		b.Lo, b.Hi = lo, hi
+	case step == 1 && f.Rel == ir.Ne:
+		b.Lo, b.Hi = lo, hi.AddConst(-1)
+	case step < 0 && f.Rel == ir.Gt:
+		b.Lo, b.Hi = hi.AddConst(1), lo
+	case step < 0 && f.Rel == ir.Ge:
+		b.Lo, b.Hi = hi, lo
+	}
+	return b
+}
+
+// bound returns a bound of a loop, with the lengths of slices made in the kernel replaced by their
+// forms.
+func (p *Prover) bound(e ir.Expr) Affine {
+	a := p.ReplaceLengths(p.Defs.Form(e))
+	if a.Known() && p.Fixed(a) {
+		return a
+	}
+	return Affine{Unknown: true}
+}
+
+func (p *Prover) ReplaceLengths(a Affine) Affine {
+	for _, x := range a.Atoms() {
+		n, ok := p.lengths[x.Var]
+		if !ok || x.Of != LenOf {
+			continue
+		}
+		// Give the length a variable to substitute: forms replace values alone.
+		v := &ir.Var{Name: x.String(), Type: ir.IntType, ID: -1}
+		terms := make([]Term, len(a.Terms))
+		for i, t := range a.Terms {
+			terms[i] = Term{Coef: t.Coef, Atoms: swapAtom(t.Atoms, x, Atom{Var: v})}
+		}
+		a = normalise(terms).Subst(v, n)
+	}
+	return a
+}
+
+func swapAtom(atoms []Atom, from, to Atom) []Atom {
+	out := make([]Atom, len(atoms))
+	for i, a := range atoms {
+		if out[i] = a; a == from {
+			out[i] = to
+		}
+	}
+	return out
+}
+
+// expr looks at every index in e.
+func (p *Prover) expr(e ir.Expr) {
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		if ix, ok := x.(*ir.Index); ok && ix.Checked && p.inRange(ix) {
+			ix.Checked = false
+		}
+		return true
+	})
+}
+
+func (p *Prover) inRange(ix *ir.Index) bool {
+	if n, ok := below(ix.I); ok && ix.X.Type().Kind == ir.Array && n <= ix.X.Type().Len {
+		return true
+	}
+	i := p.ReplaceLengths(p.Defs.Form(ix.I))
+	n := ConstAffine(ix.X.Type().Len)
+	if ix.X.Type().Kind == ir.Slice {
+		n = p.Length(ix.X)
+	}
+	if !i.Known() || !n.Known() || !p.Fixed(i) {
+		return false
+	}
+	return p.holds(i) && p.holds(n.AddConst(-1).Sub(i))
+}
+
+// holds reports whether a >= 0, by the ranges of the loops alone or with a plain condition around.
+func (p *Prover) holds(a Affine) bool {
+	if p.notNegative(a) {
+		return true
+	}
+	for _, f := range p.Facts {
+		if f.Plain() && p.notNegative(a.Sub(f.Form)) {
+			return true
+		}
+	}
+	return false
+}
+
+// notNegative reports whether a >= 0 for all values of the loop variables in range.
+func (p *Prover) notNegative(a Affine) bool {
+	for k := len(p.Ranges) - 1; k >= 0; k-- {
+		b := p.Ranges[k]
+		if !a.Has(b.Var) {
+			continue
+		}
+		coef, ok := a.Coef(b.Var)
+		if !ok {
+			return false
+		}
+		c, ok := coef.Const()
+		switch {
+		case !ok && positiveTerms(coef): // a sum of products of lengths
+			c = 1
+		case !ok && positiveTerms(Affine{}.Sub(coef)):
+			c = -1
+		case !ok:
+			return false
+		}
+		least := b.Lo
+		if c < 0 {
+			least = b.Hi
+		}
+		if !least.Known() {
+			return false
+		}
+		a = a.Subst(b.Var, least)
+	}
+	return a.Known() && PositiveOver(a, p.notNegativeAtoms(a))
+}
+
+// notNegativeAtoms returns the variables in a whose first values, which they keep, are not
+// negative.
+func (p *Prover) notNegativeAtoms(a Affine) map[Atom]bool {
+	var out map[Atom]bool
+	for _, x := range a.Atoms() {
+		if first := p.First[x.Var]; x.Of == ValueOf && first != nil && p.First.NonNegative(first) {
+			if out == nil {
+				out = map[Atom]bool{}
+			}
+			out[x] = true
+		}
+	}
+	return out
+}
+
+// positiveTerms reports whether a is a sum of terms that cannot be negative: constants and products
+// of lengths.
+func positiveTerms(a Affine) bool { return PositiveOver(a, nil) }
+
+// PositiveOver is positiveTerms where also the atoms in positive are known not to be negative.
+func PositiveOver(a Affine, positive map[Atom]bool) bool {
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			return false
+		}
+		for _, x := range t.Atoms {
+			if x.Of == ValueOf && x.Var.Type.IsSigned() && !positive[x] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,567 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A Reach is one use of memory by code: a load or store of an element of the memory that base
+// refers to, or of the array variable base.
+type Reach struct {
+	Base    *ir.Var  // a parameter of the kernel, or a local array or pointer that nothing more is known of
+	Index   Affine   // in elements of base; unknown where it depends on data
+	Inside  []Affine // the indices of arrays in the element, outermost first
+	Write   bool
+	Atomic  bool
+	Always  bool        // it happens in every iteration of the loops around, and these run to their end
+	Certain bool        // always, and it is all of an element
+	Sure    bool        // certain, but for conds
+	Whole   bool        // index is checked against the length of base itself
+	Loops   []LoopRange // around, outermost first
+	Conds   []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
+	Sides   []side      // of the branches that each of conds decides
+	Facts   []Fact      // what is not negative, as the conditions say
+	Part    bytePart    // of the element
+	In      []ir.Stmt   // directives around, outermost first: Fors and Constructs
+	At      ir.Pos      // of the access
+	Expr    ir.Expr     // as written
+	Through *ir.Var     // the slice or pointer that is assigned in several places, through which base may be reached; else nil
+	Maybe   bool        // it may refer to something else there
+}
+
+// A bytePart is what a place is of an element that index names: size bytes, off bytes behind its
+// start.
+type bytePart struct {
+	Off  Affine
+	Size int64
+}
+
+// A view is what a slice or pointer variable refers to: base from element off on.
+type view struct {
+	Base *ir.Var
+	Off  Affine
+	cut  bool // it is only a part
+}
+
+// A Collector finds the reaches of code, through the functions that it calls.
+type Collector struct {
+	defs       Definitions
+	views      map[*ir.Var]view
+	Mutable    *ir.VarSet // variables with more than one value during their life
+	jumps      bool       // a break, continue or return makes what follows uncertain
+	lost       bool       // a place is reached in a way that is not followed
+	Unfollowed []Reach    // such places, without a base
+	Loops      []LoopRange
+	conds      []ir.Expr
+	sides      []side // of the branches that each of conds decides
+	tests      int    // how many conditions were met
+	passed     side   // of the If that was left last
+
+	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
+	in        []ir.Stmt
+	Out       []Reach
+	Parts     []DistPart  // of the arrays of dist_ clauses
+	once      *ir.VarSet  // variables that get their value at one place, behind their declaration
+	params    []*ir.Var   // of the kernel
+	taken     *ir.VarSet  // variables whose address is taken
+	helpers   *ir.VarSet  // variables of the functions that the kernel calls
+	Sites     *SiteFinder // nil where checks are of no interest
+}
+
+// Collect returns the reaches of list, a part of k, in program order.
+func Collect(k *ir.Kernel, list []ir.Stmt) []Reach {
+	c := NewCollector(k)
+	c.Define(k.Body)
+	c.Stmts(list)
+	return c.Out
+}
+
+func NewCollector(k *ir.Kernel) *Collector {
+	c := &Collector{defs: Definitions{}, views: map[*ir.Var]view{}, negations: map[ir.Expr]ir.Expr{}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
+	bodies := [][]ir.Stmt{k.Body}
+	for _, f := range k.Funcs {
+		bodies = append(bodies, f.Body)
+	}
+	for i, body := range bodies {
+		for _, v := range ir.AddressTaken(body).List() {
+			c.taken.Add(v)
+		}
+		if i > 0 {
+			for _, set := range []*ir.VarSet{ir.Declared(body), ir.Assigned(body)} {
+				for _, v := range set.List() {
+					c.helpers.Add(v)
+				}
+			}
+			for _, v := range k.Funcs[i-1].Params {
+				c.helpers.Add(v)
+			}
+		}
+		for _, set := range []*ir.VarSet{ir.Assigned(body), ir.AddressTaken(body)} {
+			for _, v := range set.List() {
+				if !c.once.Has(v) {
+					c.Mutable.Add(v)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Define notes the locals of list that keep their first value, so that a part of list can be looked
+// at by itself.
+func (c *Collector) Define(list []ir.Stmt) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok {
+			c.decl(d)
+		}
+		return true
+	})
+}
+
+func (c *Collector) decl(s *ir.Decl) {
+	if s.Init == nil || c.Mutable.Has(s.Var) {
+		return
+	}
+	c.set(s.Var, s.Init)
+}
+
+// set notes the value of a variable that keeps it, or that nothing is known of it: a function may
+// have been called before with other arguments.
+func (c *Collector) set(v *ir.Var, value ir.Expr) {
+	c.length(v, value)
+	switch v.Type.Kind {
+	case ir.Slice, ir.Pointer:
+		w, ok := c.ViewOf(value)
+		if delete(c.views, v); ok {
+			c.views[v] = w
+		}
+	default:
+		a := c.form(value)
+		if delete(c.defs, v); a.Known() {
+			c.defs[v] = a
+		}
+	}
+}
+
+// form returns e over parameters, lengths and loop variables; unknown where a variable in it
+// changes.
+func (c *Collector) form(e ir.Expr) Affine {
+	if c.Sites != nil {
+		return c.deriving(e)
+	}
+	a := c.resolve(c.defs.Form(e))
+	for _, x := range a.Atoms() {
+		if c.Mutable.Has(x.Var) {
+			return Affine{Unknown: true}
+		}
+	}
+	return a
+}
+
+// resolve leaves no lengths of local slices in a form: theirs are not known.
+func (c *Collector) resolve(a Affine) Affine {
+	for _, x := range a.Atoms() {
+		if x.Of != ValueOf && x.Var.Space != ir.Param {
+			return Affine{Unknown: true}
+		}
+	}
+	return a
+}
+
+// ViewOf returns what the slice or pointer value e refers to.
+func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
+	switch e := e.(type) {
+	case *ir.Ref:
+		if v, ok := c.views[e.Var]; ok {
+			return v, true
+		}
+		k := e.Var.Type.Kind
+		return view{Base: e.Var}, k == ir.Slice || k == ir.Pointer || k == ir.Array
+	case *ir.Reslice:
+		v, ok := c.ViewOf(e.X)
+		if e.X.Type().Kind == ir.Array && query.RefVar(e.X) == nil {
+			v.Off = Affine{Unknown: true} // a slice of an array in an element: its elements are smaller
+		} else if ok && e.Lo != nil {
+			v.Off = v.Off.Add(c.form(e.Lo))
+		}
+		v.cut = v.cut || e.Lo != nil || e.Hi != nil
+		return v, ok
+	case *ir.AddrOf:
+		v, ok := c.ViewOf(e.X)
+		v.cut = true
+		if !wholeElement(e.X) {
+			v.Off = Affine{Unknown: true}
+		}
+		return v, ok
+	case *ir.Index:
+		v, ok := c.ViewOf(e.X)
+		if e.X.Type().Kind == ir.Slice || query.RefVar(e.X) != nil {
+			v.Off = v.Off.Add(c.form(e.I)) // else a part of the element that e.X is
+		}
+		return v, ok
+	case *ir.Member:
+		return c.ViewOf(e.X)
+	case *ir.Deref:
+		return c.ViewOf(e.X)
+	}
+	return view{}, false
+}
+
+func (c *Collector) Stmts(list []ir.Stmt) {
+	for i, s := range list {
+		if w, ok := s.(*ir.While); ok && i > 0 && c.Sites != nil && c.counted(list[i-1], w) {
+			continue
+		}
+		undo := c.freeze(s)
+		jumps := c.jumps
+		c.stmt(s)
+		undo()
+		if skips, ok := s.(*ir.If); ok && (c.Sites == nil || c.Sites.Reaches) && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
+			c.jumps = false
+			c.turn(skips.Cond, c.passed)
+			c.Stmts(list[i+1:])
+			c.pop()
+			c.jumps = true
+			return
+		}
+	}
+}
+
+// onlyContinues reports whether list ends in a continue and has no other jump.
+func onlyContinues(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	_, ok := list[len(list)-1].(*ir.Continue)
+	return ok && !Jumps(list[:len(list)-1]) && !slices.ContainsFunc(list, query.IsHole)
+}
+
+func (c *Collector) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		c.read(s.Init)
+		c.decl(s)
+		c.jumps = c.jumps || query.IsHole(s) // it may stand for a jump
+	case *ir.Assign:
+		c.read(s.Value)
+		c.store(s.Place, false)
+		if r, ok := s.Place.(*ir.Ref); ok && c.once.Has(r.Var) {
+			c.set(r.Var, s.Value)
+		}
+	case *ir.Atomic:
+		c.atomic(s)
+	case *ir.Call:
+		c.call(s)
+	case *ir.If:
+		c.read(s.Cond)
+		c.push(s.Cond)
+		c.Stmts(s.Then)
+		c.turn(c.pop())
+		c.Stmts(s.Else)
+		_, c.passed = c.pop()
+	case *ir.While:
+		c.push(s.Cond)
+		outer := c.jumps
+		c.nest(s)
+		c.jumps = outer || Leaves(s.Body, s.Label, false)
+		c.pop()
+	case *ir.For:
+		c.forLoop(s)
+	case *ir.Block:
+		outer := c.jumps
+		c.nest(s)
+		c.jumps = outer || Leaves(s.Body, s.Label, false)
+	case *ir.Construct:
+		c.checkedPlaces(s.Directive)
+		c.in = append(c.in, s)
+		c.nest(s)
+		c.in = c.in[:len(c.in)-1]
+	case *ir.Break, *ir.Continue, *ir.Return:
+		c.nest(s)
+		c.jumps = true
+	default:
+		c.nest(s)
+	}
+}
+
+// nest collects the expressions of s itself and the statements in it.
+func (c *Collector) nest(s ir.Stmt) {
+	for _, e := range query.DirectExprs(s) {
+		c.read(e)
+	}
+	ir.Lists(s, c.Stmts)
+}
+
+func (c *Collector) forLoop(s *ir.For) {
+	for _, e := range query.DirectExprs(s) {
+		c.read(e)
+	}
+	c.checkedPlaces(s.Directive)
+	c.checkedStep(s)
+	c.Loops = append(c.Loops, c.RangeOf(s))
+	if s.Directive != nil {
+		c.in = append(c.in, s)
+	}
+	c.distParts(s)
+	outer := c.jumps
+	c.jumps = outer || Leaves(s.Body, s.Label, true)
+	c.Stmts(s.Body)
+	c.jumps = outer || Leaves(s.Body, s.Label, false)
+	if s.Directive != nil {
+		c.in = c.in[:len(c.in)-1]
+	}
+	c.Loops = c.Loops[:len(c.Loops)-1]
+}
+
+func (c *Collector) atomic(s *ir.Atomic) {
+	c.read(s.Value)
+	c.read(s.Compare)
+	if s.Kind != ir.AtomicWrite {
+		c.place(s.Place, false, true)
+	}
+	if s.Kind != ir.AtomicRead {
+		c.place(s.Place, true, true)
+	}
+	if s.Old != nil {
+		c.store(s.Old, false)
+	}
+}
+
+// call goes into the function with its parameters bound to the arguments.
+func (c *Collector) call(s *ir.Call) {
+	for i, arg := range s.Args {
+		c.read(arg)
+		c.bind(s.Fn.Params[i], arg)
+	}
+	jumps := c.jumps
+	if c.Sites != nil {
+		if c.Sites.calls++; c.Sites.TooMany() {
+			return
+		}
+	}
+	c.Stmts(s.Fn.Body)
+	c.jumps = jumps // its returns end it alone
+	c.returned(s)
+}
+
+// Leaves reports whether a jump in list, the body of what has the label own, may lead out of it; a
+// Continue of it does not, and its Break only where breaks count.
+func Leaves(list []ir.Stmt, own *ir.Label, breaks bool) bool {
+	inside := map[*ir.Label]bool{}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.For:
+			inside[s.Label] = true
+		case *ir.While:
+			inside[s.Label] = true
+		case *ir.Block:
+			inside[s.Label] = true
+		}
+		return true
+	})
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Return:
+			found = true
+		case *ir.Break:
+			found = found || !inside[s.Label] && (s.Label != own || breaks)
+		case *ir.Continue:
+			found = found || !inside[s.Label] && s.Label != own
+		default:
+			found = found || query.IsHole(s)
+		}
+		return !found
+	})
+	return found
+}
+
+func (c *Collector) bind(param *ir.Var, arg ir.Expr) {
+	delete(c.defs, param)
+	delete(c.views, param)
+	if !c.Mutable.Has(param) {
+		c.set(param, arg)
+	}
+}
+
+// read collects the loads of e.
+func (c *Collector) read(e ir.Expr) {
+	switch e := e.(type) {
+	case nil, *ir.Ref:
+	case *ir.Index, *ir.Member, *ir.Deref:
+		c.place(e, false, false)
+	case *ir.AddrOf:
+		c.address(e.X)
+	case *ir.Reslice:
+		c.address(e.X)
+		c.read(e.Lo)
+		c.read(e.Hi)
+		c.read(e.Max)
+		c.checkedReslice(e)
+	case *ir.Binary:
+		c.checkedBinary(e)
+		c.read(e.X)
+		if e.Op != ir.LAnd && e.Op != ir.LOr {
+			c.read(e.Y)
+			return
+		}
+		cond := e.X
+		if e.Op == ir.LOr {
+			cond = negation(cond)
+		}
+		c.under(cond, e.Y)
+	case *ir.Select:
+		c.read(e.Cond)
+		c.under(e.Cond, e.X)
+		c.under(negation(e.Cond), e.Y)
+	default:
+		ir.Operands(e, c.read)
+	}
+}
+
+// under collects the loads of an expression that is evaluated only where cond holds.
+func (c *Collector) under(cond, e ir.Expr) {
+	c.push(cond)
+	c.read(e)
+	c.pop()
+}
+
+// A side is one branch of a condition that code has come to.
+type side struct {
+	Test  int  // the number of the condition
+	Not   bool // it does not hold
+	Depth int  // of loops around
+}
+
+// push notes that what follows happens only where cond holds.
+func (c *Collector) push(cond ir.Expr) {
+	c.tests++
+	c.conds, c.sides = append(c.conds, cond), append(c.sides, side{Test: c.tests, Depth: len(c.Loops)})
+}
+
+// turn notes that what follows happens only where a condition that was met before does not hold.
+func (c *Collector) turn(cond ir.Expr, met side) {
+	if c.negations[cond] == nil {
+		c.negations[cond] = negation(cond)
+	}
+	met.Not = true
+	c.conds, c.sides = append(c.conds, c.negations[cond]), append(c.sides, met)
+}
+
+func (c *Collector) pop() (ir.Expr, side) {
+	n := len(c.conds) - 1
+	cond, of := c.conds[n], c.sides[n]
+	c.conds, c.sides = c.conds[:n], c.sides[:n]
+	return cond, of
+}
+
+func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: cond.Pos()} }
+
+func (c *Collector) store(e ir.Expr, atomic bool) { c.place(e, true, atomic) }
+
+// address collects the loads that computing the address of place e makes.
+func (c *Collector) address(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Index:
+		c.read(e.I)
+		c.address(e.X)
+		c.checkedIndex(e)
+	case *ir.Member:
+		c.address(e.X)
+	case *ir.Deref:
+		c.read(e.X)
+		c.checkedDeref(e)
+	default:
+		c.read(e)
+	}
+}
+
+// place collects the load or store of place e, if it is in memory that a slice or pointer refers to
+// or in an array.
+func (c *Collector) place(e ir.Expr, write, atomic bool) {
+	c.address(e)
+	if _, whole := e.(*ir.Ref); whole && !write {
+		return
+	}
+	v, ok := c.ViewOf(e)
+	if ref, isRef := e.(*ir.Ref); isRef {
+		v, ok = view{Base: ref.Var}, true
+	}
+	if m, isMember := e.(*ir.Member); isMember && !ok {
+		v, ok = view{Base: ir.RootVar(m)}, ir.RootVar(m) != nil
+	}
+	if !ok {
+		c.lost = true
+		c.Unfollowed = append(c.Unfollowed, Reach{Write: write, Atomic: atomic, At: e.Pos(), Expr: e, Loops: slices.Clone(c.Loops), In: slices.Clone(c.in)})
+		return
+	}
+	c.Out = append(c.Out, Reach{Base: v.Base, Index: v.Off, Inside: c.indicesInside(e), Write: write, Atomic: atomic, At: e.Pos(), Expr: e,
+		Facts: c.factsWithSides(c.conds), Part: c.partOfElement(e), Always: len(c.conds) == 0 && !c.jumps, Certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), Sure: !c.jumps && wholeElement(e), Whole: c.indexesWhole(e),
+		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.conds), Sides: slices.Clone(c.sides), In: append([]ir.Stmt(nil), c.in...)})
+}
+
+// partOfElement returns what place e is of an element of what it lies in.
+func (c *Collector) partOfElement(e ir.Expr) bytePart {
+	p := bytePart{Size: int64(e.Type().Size)}
+	for {
+		switch x := e.(type) {
+		case *ir.Member:
+			p.Off = p.Off.AddConst(int64(x.X.Type().Fields[x.Field].Offset))
+			e = x.X
+			continue
+		case *ir.Index:
+			if x.X.Type().Kind == ir.Array && query.RefVar(x.X) == nil {
+				p.Off = p.Off.Add(c.form(x.I).Mul(ConstAffine(int64(x.X.Type().Elem.Size))))
+				e = x.X
+				continue
+			}
+		}
+		return p
+	}
+}
+
+// indexesWhole reports whether place e is in an element of all of a slice that the kernel was
+// given, not of a part.
+func (c *Collector) indexesWhole(e ir.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *ir.Member:
+			e = x.X
+		case *ir.Index:
+			if x.X.Type().Kind == ir.Slice {
+				v, ok := c.ViewOf(x.X)
+				return ok && !v.cut && v.Base.Type.Kind == ir.Slice
+			}
+			e = x.X
+		default:
+			return false
+		}
+	}
+}
+
+// indicesInside returns the indices that lead from an element of a slice, or from what a pointer is
+// to, to place e in it.
+func (c *Collector) indicesInside(e ir.Expr) []Affine {
+	switch e := e.(type) {
+	case *ir.Member:
+		return c.indicesInside(e.X)
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Array && query.RefVar(e.X) == nil {
+			return append(c.indicesInside(e.X), c.form(e.I))
+		}
+	}
+	return nil
+}
+
+// wholeElement reports whether e is all of an element, not a field or an element of it.
+func wholeElement(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Ref, *ir.Deref:
+		return true
+	case *ir.Index:
+		return e.X.Type().Kind == ir.Slice || query.RefVar(e.X) != nil
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package analysis
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// counted goes into a general loop whose variable, declared right before it, only its end changes,
+// in one direction: for d := 1; d < n; d *= 2. It returns false for others.
+func (c *Collector) counted(before ir.Stmt, w *ir.While) bool {
+	d, ok := before.(*ir.Decl)
+	if !ok || d.Init == nil || !d.Var.Type.IsInteger() || len(w.Pre) > 0 || len(w.Post) != 1 || !c.Mutable.Has(d.Var) || c.taken.Has(d.Var) {
+		return false
+	}
+	post, ok := w.Post[0].(*ir.Assign)
+	if !ok || !ir.IsRef(post.Place, d.Var) || ir.Assigned(w.Body).Has(d.Var) {
+		return false
+	}
+	step, ok := post.Value.(*ir.Binary)
+	if !ok || !ir.IsRef(step.X, d.Var) {
+		return false
+	}
+	c.Sites.counters[d.Var] = true
+	defer delete(c.Sites.counters, d.Var)
+	l, ok := c.rangeOfCounter(d, w, step)
+	if !ok {
+		return false
+	}
+	c.Loops = append(c.Loops, l)
+	c.stmt(w)
+	c.Loops = c.Loops[:len(c.Loops)-1]
+	return true
+}
+
+// rangeOfCounter returns the values of the variable of a general loop, or more.
+func (c *Collector) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r LoopRange, ok bool) {
+	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: c.form(d.Init), By: Affine{Unknown: true}, Stride: 1, Known: true}
+	_, most := LimitsOf(d.Var.Type)
+	n, constant := query.Int64(step.Y)
+	up, factor := true, int64(1)
+	switch {
+	case step.Op == ir.Add && constant && n > 0:
+		r.Stride, r.Rel = n, ir.Le
+	case step.Op == ir.Add && !constant:
+		r.By, r.Known, r.Rel = c.form(step.Y), false, ir.Le
+	case step.Op == ir.Sub && constant && n > 0:
+		r.Stride, r.Rel, up = -n, ir.Ge, false
+	case step.Op == ir.Mul && constant && n > 1:
+		factor = n
+	case step.Op == ir.Shl && constant && n > 0 && n < 62:
+		factor = 1 << n
+	case (step.Op == ir.Shr || step.Op == ir.Div) && constant && n > 0:
+		up, r.Stride, r.Rel = false, -1, ir.Gt
+	default:
+		return r, false
+	}
+	var side Affine
+	if r.Last, side, ok = c.boundOfCounter(w.Cond, d.Var, up); !ok || !r.First.Known() {
+		return r, false
+	}
+	if !IsAtom(side) {
+		if factor > 1 || r.Rel == ir.Gt {
+			return r, false
+		}
+		next := r.Last.AddConst(r.Stride)
+		if !r.Known {
+			next = r.Last.Add(r.By)
+		}
+		r.Fits = append(append(r.Fits, small(side.Subst(d.Var, r.First))...), small(side.Subst(d.Var, next))...)
+	}
+	switch {
+	case factor > 1:
+		r.Fits = []Affine{r.First.AddConst(-1), ConstAffine(most / factor).Sub(r.Last)}
+		r.Rel = ir.Lt
+	case r.Rel == ir.Gt:
+		r.Fits = []Affine{r.Last}
+	case r.Known && r.Stride == math.MinInt64:
+		return r, false
+	}
+	said, _ := FactsIn(w.Cond, true)
+	r.Loose = factor > 1 || r.Rel == ir.Gt || said != 1
+	return r, true
+}
+
+// small returns forms that are not negative where a stays far from the ends of 64 bits.
+func small(a Affine) []Affine {
+	const limit = 1 << 62
+	return []Affine{a.AddConst(limit), ConstAffine(limit).Sub(a)}
+}
+
+// boundOfCounter returns the last value of v that cond allows: v <= last where it goes up, v >=
+// last where it goes down; and the side of the comparison that holds v.
+func (c *Collector) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side Affine, ok bool) {
+	for _, f := range c.factsWithSides([]ir.Expr{cond}) {
+		side := f.X
+		if f.Y.Has(v) {
+			side = f.Y
+		}
+		coef, affine := f.Form.Coef(v)
+		n, constant := coef.Const()
+		switch {
+		case !affine || !constant || f.X.Has(v) && f.Y.Has(v):
+		case up && n == -1:
+			return f.Form.Without(v), side, true
+		case !up && n == 1:
+			return Affine{}.Sub(f.Form.Without(v)), side, true
+		}
+	}
+	return last, side, false
+}
+
+// freeze lets variables that change elsewhere, and not in s, be forms in s: each is a number of its
+// type that nothing more is known of. Variables that other threads may change meanwhile are left
+// out. The caller calls undo behind s.
+func (c *Collector) freeze(s ir.Stmt) (undo func()) {
+	if c.Sites == nil {
+		return func() {}
+	}
+	switch s.(type) {
+	case *ir.If, *ir.For:
+	default:
+		return func() {}
+	}
+	list := []ir.Stmt{s}
+	changed := ir.Assigned(list)
+	var frozen []*ir.Var
+	for _, v := range ir.Used(list).List() {
+		_, already := c.Sites.frozen[v]
+		if already || !v.Type.IsInteger() || !c.Mutable.Has(v) || c.counts(v) || c.taken.Has(v) || changed.Has(v) || c.sharedChange(v) ||
+			len(c.Sites.Order) >= MaxForms {
+			continue
+		}
+		lo, hi := LimitsOf(v.Type)
+		c.Sites.frozen[v] = VarAffine(c.newDerivation(DerivedAny, ConstAffine(lo), ConstAffine(hi), v.Type).Var)
+		frozen = append(frozen, v)
+	}
+	return func() {
+		for _, v := range frozen {
+			delete(c.Sites.frozen, v)
+		}
+	}
+}
+
+// sharedChange reports whether v may be shared by threads, one of which changes it.
+func (c *Collector) sharedChange(v *ir.Var) bool {
+	if len(c.in) == 0 {
+		return false
+	}
+	inner := c.in[len(c.in)-1]
+	return !ir.Declared([]ir.Stmt{inner}).Has(v) && !c.inHelper(v) && ir.Assigned(c.in[:1]).Has(v)
+}
+
+// inHelper reports whether v is a variable of a function that the kernel calls: each call has its
+// own.
+func (c *Collector) inHelper(v *ir.Var) bool { return c.helpers.Has(v) }
+
+// FactsIn returns how many facts say all that e does, where it holds or where it does not; ok is
+// false where none can.
+func FactsIn(e ir.Expr, holds bool) (n int, ok bool) {
+	switch e := e.(type) {
+	case *ir.Unary:
+		if e.Op == ir.Not {
+			return FactsIn(e.X, !holds)
+		}
+	case *ir.Binary:
+		if e.Op == ir.LAnd && holds || e.Op == ir.LOr && !holds {
+			x, ok1 := FactsIn(e.X, holds)
+			y, ok2 := FactsIn(e.Y, holds)
+			return x + y, ok1 && ok2
+		}
+		op := e.Op
+		if !holds {
+			op = negated(op)
+		}
+		n = len(factsOf(op, Affine{}, Affine{}))
+	}
+	return n, n > 0
+}

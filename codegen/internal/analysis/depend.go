@@ -1,0 +1,604 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// An access is one read or write of memory in a loop: element form of the slice or array root.
+type AccessForm struct {
+	root  *ir.Var
+	Form  Affine
+	kinds uint32
+	write bool
+	Known bool
+	Loops []*ir.For // around the access, inside the loop that is looked at, outermost first
+	// The bounds of their variables.
+	ranges []bounds
+	atomic bool // one of several updates that commute
+	at     ir.Pos
+}
+
+// Dependences are what iterations of the loops of a kernel, and statements beside them, have to do
+// with one another.
+type Dependences struct {
+	k       *ir.Kernel
+	Known   []ir.Expr    // what tests around say
+	suppose *supposition // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
+}
+
+func NewDependences(k *ir.Kernel) *Dependences { return &Dependences{k: k} }
+
+// Dependent returns why the iterations of f cannot be proved independent, "" where they are. What
+// the directive of f copies or combines belongs to each iteration.
+//
+// Slices of the same element type may overlap, so a loop that writes one and touches another has no
+// proof.
+func (m *Dependences) Dependent(f *ir.For) string { return m.DependentUnder(f, f.Directive) }
+
+// DependentUnder is dependent for f, which is governed by d.
+func (m *Dependences) DependentUnder(f *ir.For, d *ir.Directive) string {
+	if why := m.ScalarDependence(f, d); why != "" {
+		return why
+	}
+	list, why := m.Touches(f, d)
+	if why != "" {
+		return why
+	}
+	return InPairs(WithReductions(list, d), func(w, a AccessForm) string { return m.Conflict(f, w, a) })
+}
+
+// InPairs returns the first reason that conflict gives for a write and an access that may be of the
+// same element.
+func InPairs(list []AccessForm, conflict func(w, a AccessForm) string) string {
+	for i, w := range list {
+		for j, a := range list {
+			if !w.write || j < i && a.write || w.kinds&a.kinds == 0 || w.atomic && a.atomic {
+				continue
+			}
+			if why := conflict(w, a); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// ScalarDependence looks for variables that iterations share and change, and for jumps and effects
+// that order them.
+func (m *Dependences) ScalarDependence(f *ir.For, d *ir.Directive) string {
+	if query.JumpsOut(f) {
+		return "it can be left early"
+	}
+	declared := ir.Declared(f.Body)
+	for _, v := range ir.Assigned(f.Body).List() {
+		if !declared.Has(v) && !HasCopy(d, v) && !updatedAlone(f.Body, v) {
+			return "every iteration changes " + v.Name
+		}
+	}
+	if query.AsksForPlace(f.Body) {
+		return "it asks for its place in the grid"
+	}
+	switch x := (&Effects{}).Stmts(f.Body); {
+	case d == nil && (x.Atomics || x.Calls):
+		return "it holds atomics or calls that write memory"
+	case x.Atomics && !commute(atomicsIn(f.Body)):
+		return "it holds atomics whose order matters"
+	}
+	leaves := false
+	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+		if b, ok := s.(*ir.Break); ok && b.Label == f.Label && f.Label != nil {
+			leaves = true
+		}
+		return true
+	})
+	if leaves {
+		return "it can be left early"
+	}
+	return ""
+}
+
+// accesses lists what the body of f touches in memory.
+func (m *Dependences) accesses(f *ir.For) (list []AccessForm, why string) {
+	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(f.Body), Taken: ir.AddressTaken(f.Body)}
+	c.Stmts(f.Body)
+	for i := range c.List {
+		c.List[i].ranges = boundsOfAll(c.List[i].Loops)
+	}
+	return c.List, c.Why
+}
+
+// boundsOfAll returns the bounds of the variables of loops. Of the ends that a bound is the least
+// or the greatest of, the first with a form stands for it: the loop does not pass that.
+func boundsOfAll(loops []*ir.For) (out []bounds) {
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	for _, f := range loops {
+		g := *f
+		up, down := ir.IMin, ir.IMax
+		if f.Rel == ir.Gt || f.Rel == ir.Ge {
+			up, down = down, up
+		}
+		g.Lo, g.Hi = oneEnd(f.Lo, down), oneEnd(f.Hi, up)
+		out = append(out, p.BoundsOf(&g))
+	}
+	return out
+}
+
+// oneEnd returns an argument of e, which is fn of several, that has a form; e itself where it is no
+// such call.
+func oneEnd(e ir.Expr, fn ir.MathFn) ir.Expr {
+	call, ok := e.(*ir.Math)
+	if !ok || call.Fn != fn || !IsWide(call.T) {
+		return e
+	}
+	for i := len(call.Args) - 1; i >= 0; i-- { // as a rule the last is the length or zero
+		if x := oneEnd(call.Args[i], fn); affine(x) {
+			return x
+		}
+	}
+	return e
+}
+
+func affine(e ir.Expr) bool {
+	_, ok := AffineOf(e)
+	return ok
+}
+
+type AccessList struct {
+	Defs           Definitions
+	Changed, Taken *ir.VarSet
+	loops          []*ir.For
+	List           []AccessForm
+	Why            string
+}
+
+func (c *AccessList) Stmts(list []ir.Stmt) {
+	for _, s := range list {
+		c.stmt(s)
+	}
+}
+
+func (c *AccessList) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		c.place(s.Place, true)
+		c.expr(s.Value)
+		return
+	case *ir.For:
+		c.exprs(s.Lo, s.Hi, s.Step)
+		c.loops = append(c.loops, s)
+		c.Stmts(s.Body)
+		c.loops = c.loops[:len(c.loops)-1]
+		return
+	case *ir.Decl:
+		if form, ok := c.Defs.AffineOf(s.Init); s.Init != nil && ok && !c.Changed.Has(s.Var) && !c.Taken.Has(s.Var) {
+			c.Defs[s.Var] = form
+		}
+	case *ir.Atomic:
+		c.Why = "it holds atomics"
+	case *ir.Call:
+		if x := (&Effects{}).Stmts([]ir.Stmt{s}); !x.Reads.Empty() || !x.Writes.Empty() || x.Atomics {
+			c.Why = "it calls " + s.Fn.Name + ", which touches memory"
+		}
+	}
+	ir.StmtExprs(s, c.expr)
+	ir.Lists(s, c.Stmts)
+}
+
+func (c *AccessList) exprs(list ...ir.Expr) {
+	for _, e := range list {
+		if e != nil {
+			c.expr(e)
+		}
+	}
+}
+
+func (c *AccessList) expr(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Index, *ir.Member, *ir.Deref:
+		c.place(e, false)
+	case *ir.AddrOf, *ir.Reslice:
+		c.Why = "it takes addresses"
+	default:
+		ir.Operands(e, c.expr)
+	}
+}
+
+// place records the access of a place in global memory.
+func (c *AccessList) place(e ir.Expr, write bool) {
+	switch x := e.(type) {
+	case *ir.Member:
+		c.within(x.X, e, write)
+		return
+	case *ir.Index:
+		if x.X.Type().Kind == ir.Array {
+			c.expr(x.I)
+			c.within(x.X, e, write)
+			return
+		}
+	}
+	c.within(e, e, write)
+}
+
+// within finds the slice element or pointer target that holds place e, which is of the kinds of
+// whole.
+func (c *AccessList) within(e, whole ir.Expr, write bool) {
+	a := AccessForm{kinds: KindsOf(whole.Type()), write: write, at: whole.Pos(), Loops: append([]*ir.For{}, c.loops...)}
+	switch x := e.(type) {
+	case *ir.Member:
+		c.within(x.X, whole, write)
+		return
+	case *ir.Ref:
+		return
+	case *ir.Index:
+		if x.X.Type().Kind == ir.Array {
+			c.expr(x.I)
+			c.within(x.X, whole, write)
+			return
+		}
+		c.exprs(x.I)
+		if r, ok := x.X.(*ir.Ref); ok {
+			a.root = r.Var
+			a.Form, a.Known = c.Defs.AffineOf(x.I)
+		}
+	case *ir.Deref:
+		if r, ok := x.X.(*ir.Ref); ok {
+			a.root, a.Form, a.Known = r.Var, ConstAffine(0), true
+		}
+	default:
+		c.expr(e)
+		return
+	}
+	c.List = append(c.List, a)
+}
+
+// Conflict returns why iterations i and i' of f may touch the same element through w and a, ""
+// where they cannot.
+func (m *Dependences) Conflict(f *ir.For, w, a AccessForm) string {
+	if w.root == nil || a.root == nil || w.root != a.root {
+		if ownMemory(w.root, a.root) || m.SupposeApart(w.root, a.root) {
+			return ""
+		}
+		return "the memory of " + rootName(w) + " and " + rootName(a) + " may overlap"
+	}
+	if !w.Known || !a.Known {
+		return "an index of " + w.root.Name + " is not affine in the loop variables"
+	}
+	if m.steppedOver(w, a) {
+		return ""
+	}
+	w, a = w.fromZero(f), a.fromZero(f)
+	why := m.meeting(f, w, a)
+	for why != "" {
+		var fewer bool
+		if w, a, fewer = m.withoutEqual(f, w, a); !fewer {
+			return why
+		}
+		why = m.meeting(f, w, a)
+	}
+	return why
+}
+
+// meeting is conflict for affine accesses to one slice, by the stride of f alone.
+func (m *Dependences) meeting(f *ir.For, w, a AccessForm) string {
+	cw, ok1 := w.Form.Coef(f.Var)
+	ca, ok2 := a.Form.Coef(f.Var)
+	why := "two iterations may touch the same element of " + w.root.Name
+	if !ok1 || !ok2 || !cw.Equal(ca) || cw.Equal(Affine{}) || !m.keeps(f, cw) {
+		return why
+	}
+	// w at i equals a at i' where c*(i-i') = rest(a) - rest(w); impossible for i != i' while
+	// |difference| < |c|*step.
+	diff, ok := m.restRange(w, a, f)
+	if !ok {
+		return why
+	}
+	if diff.lo.Equal(Affine{}) && diff.hi.Equal(Affine{}) {
+		if !m.notZero(cw, f, w.Loops) && !m.SupposeAll(build.Compare(ir.Ne, cw.Expr(f.At), build.Int(0, f.At), f.At)) {
+			return why + " where " + cw.String() + " is 0"
+		}
+		return m.wraps(f, cw, why) // the rests are equal, so i = i'
+	}
+	if !m.stepsBeyond(f, cw, diff) && !endsBefore(f, cw, diff) {
+		return why
+	}
+	return m.wraps(f, cw, why)
+}
+
+// endsBefore reports whether all iterations of f together move an index, of which f's variable has
+// the coefficient coef, by less than diff.
+func endsBefore(f *ir.For, coef Affine, diff extent) bool {
+	b := boundsOfAll([]*ir.For{f})[0]
+	way := coef.Mul(b.Hi.Sub(b.Lo))
+	if c, ok := coef.Const(); ok && c < 0 {
+		way = Affine{}.Sub(way)
+	} else if !ok && !positiveTerms(coef) {
+		return false
+	}
+	p := &Prover{}
+	return way.Known() && (p.notNegative(diff.lo.Sub(way).AddConst(-1)) || p.notNegative(Affine{}.Sub(diff.hi).Sub(way).AddConst(-1)))
+}
+
+// stepsBeyond reports whether a step of f moves an index, of which f's variable has the coefficient
+// coef, by more than diff.
+func (m *Dependences) stepsBeyond(f *ir.For, coef Affine, diff extent) bool {
+	step, ok := query.Int64(f.Step)
+	if !ok {
+		return false
+	}
+	if step < 0 {
+		step = -step
+	}
+	reach := coef.Mul(ConstAffine(step))
+	if c, ok := coef.Const(); ok && c < 0 {
+		reach = Affine{}.Sub(reach)
+	}
+	p := &Prover{}
+	above, beneath := reach.AddConst(-1).Sub(diff.hi), reach.AddConst(-1).Add(diff.lo)
+	return p.notNegative(above) && p.notNegative(beneath) || m.stepIsCount(reach, diff) || m.supposeRoom(f, coef, above, beneath)
+}
+
+// keeps reports whether the variables in forms have the same values in all iterations of f.
+func keeps(f *ir.For, forms ...Affine) bool {
+	declared, assigned := ir.Declared(f.Body), ir.Assigned(f.Body)
+	for _, form := range forms {
+		for _, x := range form.Atoms() {
+			if declared.Has(x.Var) || assigned.Has(x.Var) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// notZero reports whether coef is not 0 where f runs and an access in loops is made: it is a
+// constant, or no less than what one of these loops, or of those around f, counts to from 0 on.
+func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
+	if _, ok := coef.Const(); ok {
+		return true
+	}
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}, Defs: m.constants()}
+	for _, x := range coef.Atoms() {
+		if form, ok := p.Defs[x.Var]; ok && x.Of == ValueOf {
+			coef = coef.Subst(x.Var, form)
+		}
+	}
+	for _, g := range append(loopsTo(m.k.Body, f), loops...) {
+		b := p.BoundsOf(g)
+		if b.Lo.Known() && b.Hi.Known() && keeps(g, coef, b.Lo, b.Hi) && p.notNegative(b.Lo) && p.notNegative(coef.AddConst(-1).Sub(b.Hi)) {
+			return true
+		}
+	}
+	return false
+}
+
+// constants are the variables of the kernel that are sums of its parameters for good.
+func (m *Dependences) constants() Definitions {
+	body, out := m.k.Body, Definitions{}
+	changed, taken := ir.Assigned(body), ir.AddressTaken(body)
+	fixed := func(v *ir.Var) bool { return v.Space == ir.Param && !changed.Has(v) && !taken.Has(v) }
+	for _, s := range body {
+		d, ok := s.(*ir.Decl)
+		if !ok || d.Init == nil || changed.Has(d.Var) || taken.Has(d.Var) {
+			continue
+		}
+		form, ok := out.AffineOf(d.Init)
+		if ok && !slices.ContainsFunc(form.Atoms(), func(x Atom) bool { return !fixed(x.Var) }) {
+			out[d.Var] = form
+		}
+	}
+	return out
+}
+
+// loopsTo returns f and the loops in list around it, f alone where it is not there.
+func loopsTo(list []ir.Stmt, f *ir.For) []*ir.For {
+	out := []*ir.For{f}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		g, ok := s.(*ir.For)
+		if !ok || g == f {
+			return g != f
+		}
+		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+			if s == ir.Stmt(f) {
+				out = append(out, g)
+			}
+			return true
+		})
+		return true
+	})
+	return out
+}
+
+// supposeRoom reports whether forms may be supposed not to be negative: that a row of coef elements
+// has room for what an iteration touches in it. They are sums of few variables, none of which is so
+// large that it wraps.
+func (m *Dependences) supposeRoom(f *ir.For, coef Affine, forms ...Affine) bool {
+	if _, isConst := coef.Const(); isConst {
+		return false // what is left to ask is how long the loop is
+	}
+	var conds []ir.Expr
+	for _, a := range forms {
+		if c, isConst := a.Const(); isConst && c >= 0 {
+			continue
+		} else if isConst || len(a.Terms) > 6 {
+			return false
+		}
+		for _, t := range a.Terms {
+			if len(t.Atoms) > 1 || integers.Magnitude(t.Coef) > 1<<20 {
+				return false
+			}
+			for _, x := range t.Atoms {
+				if v := x.Expr(f.At); x.Of == ValueOf && x.Var.Type.Size == 8 {
+					conds = append(conds, build.Compare(ir.Lt, v, build.Int(1<<40, f.At), f.At), build.Compare(ir.Lt, build.Int(-1<<40, f.At), v, f.At))
+				}
+			}
+		}
+		conds = append(conds, NotNegativeTest(a, f.At))
+	}
+	return m.SupposeAll(conds...)
+}
+
+// NotNegativeTest is the test a >= 0. Terms change sides rather than be negated, as a reader would
+// write it.
+func NotNegativeTest(a Affine, at ir.Pos) ir.Expr {
+	var left, right []Term
+	for _, t := range a.Terms {
+		if t.Coef < 0 {
+			right = append(right, Term{Coef: -t.Coef, Atoms: t.Atoms})
+		} else {
+			left = append(left, t)
+		}
+	}
+	return build.Compare(ir.Le, Affine{Terms: right}.Expr(at), Affine{Terms: left}.Expr(at), at)
+}
+
+// smallStride is a stride with which no loop that ends in hours makes an index wrap.
+const smallStride = 1 << 20
+
+// wraps returns why the multiples of coef in two iterations of f may be equal though it is not 0:
+// they leave 64 bits, and come back.
+func (m *Dependences) wraps(f *ir.For, coef Affine, why string) string {
+	if c, ok := coef.Const(); ok && integers.Magnitude(c) <= smallStride || m.counted(f, coef) {
+		return ""
+	}
+	at, asFloat := f.At, func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.Float64Type, X: e, At: f.At} }
+	trips := &ir.Binary{Op: ir.Sub, X: asFloat(f.Hi), Y: asFloat(f.Lo), T: ir.Float64Type, At: at}
+	reach := &ir.Binary{Op: ir.Mul, X: asFloat(coef.Expr(at)), Y: trips, T: ir.Float64Type, At: at}
+	limit := func(x float64) ir.Expr { return &ir.Const{T: ir.Float64Type, Bits: math.Float64bits(x), At: at} }
+	if !m.SupposeAll(build.Compare(ir.Lt, reach, limit(1<<62), at), build.Compare(ir.Gt, reach, limit(-1<<62), at)) {
+		return why + " where " + coef.String() + " is so large that an index wraps"
+	}
+	return ""
+}
+
+// counted reports whether every iteration of f runs a loop of coef iterations, or few less, to its
+// end: as many as it would take to wrap take longer than anybody waits.
+func (m *Dependences) counted(f *ir.For, coef Affine) bool {
+	p := &Prover{Changed: &ir.VarSet{}, Taken: &ir.VarSet{}, lengths: map[*ir.Var]Affine{}}
+	for _, s := range f.Body {
+		if query.JumpsOut(s) {
+			return false // maybe to the next iteration
+		}
+		g, ok := s.(*ir.For)
+		if !ok || query.LeavesLoop(g) {
+			continue
+		}
+		b := p.BoundsOf(g)
+		if step, ok := query.Int64(g.Step); !ok || step != 1 || !b.Lo.Known() || !b.Hi.Known() {
+			continue
+		}
+		if c, ok := coef.Sub(b.Hi).Add(b.Lo).Const(); ok && integers.Magnitude(c) < smallStride {
+			return true
+		}
+	}
+	return false
+}
+
+func rootName(a AccessForm) string {
+	if a.root == nil {
+		return "a slice made in the loop"
+	}
+	return a.root.Name
+}
+
+// ownMemory reports whether one of two variables is an array, which has memory of its own.
+func ownMemory(x, y *ir.Var) bool {
+	return x != nil && y != nil && x != y && (x.Type.Kind == ir.Array || y.Type.Kind == ir.Array)
+}
+
+// A extent is a range of a form over the inner loops' iterations.
+type extent struct{ lo, hi Affine }
+
+// restRange returns the range of rest(a) - rest(w), the inner loop variables of the two being
+// independent of each other.
+func (m *Dependences) restRange(w, a AccessForm, f *ir.For) (extent, bool) {
+	rw, ok1 := m.rangeOf(w.Form.Without(f.Var), w.ranges, f)
+	ra, ok2 := m.rangeOf(a.Form.Without(f.Var), a.ranges, f)
+	if !ok1 || !ok2 {
+		return extent{}, false
+	}
+	s := extent{lo: ra.lo.Sub(rw.hi), hi: ra.hi.Sub(rw.lo)}
+	return s, s.lo.Known() && s.hi.Known()
+}
+
+// RangeOf returns the least and greatest value of form over the ranges, in any iteration of f.
+func (m *Dependences) rangeOf(form Affine, ranges []bounds, f *ir.For) (extent, bool) {
+	whole := boundsOfAll([]*ir.For{f})
+	s, ok := spread(form, append(whole, ranges...))
+	return s, ok && m.keeps(f, s.lo, s.hi)
+}
+
+// spread returns the least and greatest value of form over ranges, outermost first.
+func spread(form Affine, ranges []bounds) (extent, bool) {
+	s := extent{form, form}
+	for k := len(ranges) - 1; k >= 0; k-- {
+		b := ranges[k]
+		if !s.lo.Has(b.Var) && !s.hi.Has(b.Var) {
+			continue
+		}
+		var ok1, ok2 bool
+		s.lo, ok1 = toEnd(s.lo, b.Var, b.Lo, b.Hi)
+		s.hi, ok2 = toEnd(s.hi, b.Var, b.Hi, b.Lo)
+		if !ok1 || !ok2 {
+			return extent{}, false
+		}
+	}
+	return s, s.lo.Known() && s.hi.Known()
+}
+
+// toEnd puts v at up where its coefficient in a is not negative, at down where it is; ok is false
+// where its sign is not known.
+func toEnd(a Affine, v *ir.Var, up, down Affine) (out Affine, ok bool) {
+	coef, ok := a.Coef(v)
+	c, isConst := coef.Const()
+	switch {
+	case !ok || !isConst && !positiveTerms(coef):
+		return a, false
+	case isConst && c < 0:
+		up = down
+	}
+	return a.Subst(v, up), up.Known()
+}
+
+// stepIsCount recognises i*n + j with j below n: the range is n-1 wide, and n is at least 1 where
+// the inner loop runs.
+func (m *Dependences) stepIsCount(reach Affine, s extent) bool {
+	return reach.AddConst(-1).Equal(s.hi) && reach.AddConst(-1).Equal(Affine{}.Sub(s.lo))
+}
+
+// Stride1 counts the accesses in list whose address moves by one element with v, less those that
+// jump; accesses in inner loops weigh more.
+func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
+	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(list), Taken: ir.AddressTaken(list)}
+	c.Stmts(list)
+	score := 0
+	for _, a := range c.List {
+		weight := 1
+		for range a.Loops {
+			weight *= 4
+		}
+		if !a.Known {
+			continue
+		}
+		coef, ok := a.Form.Coef(v)
+		n, isConst := coef.Const()
+		switch {
+		case ok && isConst && (n == 1 || n == -1):
+			score += weight
+		case !ok || !isConst || n != 0:
+			score -= weight
+		}
+	}
+	return score
+}
+
+// InsideRow is a as the inner loop of a traversal sees it.
+func (a AccessForm) InsideRow() AccessForm {
+	a.Loops, a.ranges = a.Loops[1:], a.ranges[1:]
+	return a
+}

@@ -1,0 +1,302 @@
+package analysis
+
+import (
+	"math"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// deriving returns e as a form in which variables of derivations stand for what is not affine.
+func (c *Collector) deriving(e ir.Expr) Affine {
+	if e == nil || !e.Type().IsInteger() {
+		return Affine{Unknown: true}
+	}
+	a := Affine{Unknown: true}
+	switch e := e.(type) {
+	case *ir.Const:
+		return constForm(e)
+	case *ir.Ref:
+		if known, ok := c.defs[e.Var]; ok {
+			return known
+		}
+		a = c.held(e.Var)
+	case *ir.Member, *ir.Index:
+		a = c.partOfParam(e)
+	case *ir.Len:
+		a = c.lengthOf(e.X)
+	case *ir.Cap:
+		if v := query.RefVar(e.X); v != nil && c.ofKernel(v) && !c.Mutable.Has(v) {
+			a = AtomAffine(Atom{Var: v, Of: CapOf})
+		}
+	case *ir.Convert:
+		a = c.derivedConvert(e)
+	case *ir.Unary:
+		if e.Op == ir.Neg {
+			a = c.inType(Affine{}.Sub(c.deriving(e.X)), e.Type())
+		}
+	case *ir.Binary:
+		a = c.derivedBinary(e)
+	case *ir.Math:
+		a = c.derivedMath(e)
+	}
+	if n, ok := below(e); !a.Known() && ok {
+		return c.derive(DerivedAny, ConstAffine(0), ConstAffine(n-1), e.Type())
+	}
+	return a
+}
+
+func (c *Collector) derivedConvert(e *ir.Convert) Affine {
+	if !e.X.Type().IsInteger() {
+		return Affine{Unknown: true}
+	}
+	a, from, to := c.deriving(e.X), e.X.Type(), e.T
+	if from.IsSigned() == to.IsSigned() && to.Size >= from.Size || !from.IsSigned() && to.Size > from.Size {
+		return a
+	}
+	return c.inType(a, to)
+}
+
+// inType returns a, the value of arithmetic in t, which must not wrap there.
+func (c *Collector) inType(a Affine, t *ir.Type) Affine {
+	if !a.Known() || IsWide(t) {
+		return a
+	}
+	if n, ok := a.Const(); ok {
+		if lo, hi := LimitsOf(t); n < lo || n > hi {
+			return Affine{Unknown: true}
+		}
+		return a
+	}
+	return c.derive(DerivedNarrow, a, Affine{}, t)
+}
+
+// LimitsOf returns the least and greatest value of an integer type that an int64 holds.
+func LimitsOf(t *ir.Type) (lo, hi int64) {
+	bits := uint(8 * t.Size)
+	switch {
+	case t.IsSigned():
+		return math.MinInt64 >> (64 - bits), math.MaxInt64 >> (64 - bits)
+	case bits < 64:
+		return 0, 1<<bits - 1
+	}
+	return 0, math.MaxInt64
+}
+
+func (c *Collector) derivedBinary(e *ir.Binary) Affine {
+	x, y := c.deriving(e.X), c.deriving(e.Y)
+	if !x.Known() || !y.Known() {
+		return Affine{Unknown: true}
+	}
+	n, constant := y.Const()
+	switch e.Op {
+	case ir.Add:
+		return c.inType(x.Add(y), e.T)
+	case ir.Sub:
+		return c.inType(x.Sub(y), e.T)
+	case ir.Mul:
+		return c.inType(x.Mul(y), e.T)
+	case ir.Div:
+		return c.derive(DerivedDiv, x, y, e.T)
+	case ir.Rem:
+		return c.derive(DerivedRem, x, y, e.T)
+	}
+	if !constant || n < 0 {
+		return Affine{Unknown: true}
+	}
+	switch {
+	case e.Op == ir.Shl && n < 62:
+		return c.inType(x.Mul(ConstAffine(1<<n)), e.T)
+	case e.Op == ir.Shr && n < 62:
+		return c.derive(DerivedShr, x, y, e.T)
+	case e.Op == ir.And:
+		return c.derive(DerivedAnd, x, y, e.T)
+	}
+	return Affine{Unknown: true}
+}
+
+// derivedMath has minima and maxima.
+func (c *Collector) derivedMath(e *ir.Math) Affine {
+	if e.Fn != ir.IMin && e.Fn != ir.IMax || len(e.Args) == 0 {
+		return Affine{Unknown: true}
+	}
+	op := DerivedMin
+	if e.Fn == ir.IMax {
+		op = DerivedMax
+	}
+	a := c.deriving(e.Args[0])
+	for _, arg := range e.Args[1:] {
+		a = c.derive(op, a, c.deriving(arg), e.T)
+	}
+	return a
+}
+
+// derive returns the variable of a derivation, the same for the same.
+func (c *Collector) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
+	if !x.Known() || !y.Known() || c.changes(x) || c.changes(y) || len(c.Sites.Order) >= MaxForms {
+		return Affine{Unknown: true}
+	}
+	if op != DerivedAny {
+		for _, d := range c.Sites.Order {
+			if d.Op == op && d.X.Equal(x) && d.Y.Equal(y) && (op != DerivedNarrow || ir.Same(d.T, t)) {
+				return VarAffine(d.Var)
+			}
+		}
+	}
+	d := c.newDerivation(op, x, y, t)
+	if op <= DerivedMax && t.IsSigned() {
+		d.Host = c.hostValue(d)
+	}
+	return VarAffine(d.Var)
+}
+
+func (c *Collector) newDerivation(op DerivedOp, x, y Affine, t *ir.Type) *Derivation {
+	d := &Derivation{Op: op, X: x, Y: y, T: t, Var: &ir.Var{Name: "derived", Type: ir.IntType, ID: derivedIDs + len(c.Sites.Order)}}
+	c.Sites.Order, c.Sites.Derived[d.Var] = append(c.Sites.Order, d), d
+	return d
+}
+
+// hostValue returns the expression over parameters that d is, nil where it is none.
+func (c *Collector) hostValue(d *Derivation) ir.Expr {
+	at := ir.Pos{}
+	x, y := c.hostForm(d.X), c.hostForm(d.Y)
+	if x == nil || y == nil {
+		return nil
+	}
+	op := map[DerivedOp]ir.Op{DerivedDiv: ir.Div, DerivedRem: ir.Rem, DerivedShr: ir.Shr, DerivedAnd: ir.And}
+	switch d.Op {
+	case DerivedMin:
+		return build.IntMath(ir.IMin, x, y)
+	case DerivedMax:
+		return build.IntMath(ir.IMax, x, y)
+	}
+	return &ir.Binary{Op: op[d.Op], X: x, Y: y, T: ir.IntType, At: at}
+}
+
+// hostForm returns a as an expression over parameters, nil where it is none.
+func (c *Collector) hostForm(a Affine) ir.Expr {
+	values := map[*ir.Var]ir.Expr{}
+	for _, x := range a.Atoms() {
+		d := c.Sites.Derived[x.Var]
+		switch {
+		case d != nil && d.Host != nil:
+			values[x.Var] = d.Host
+		case d != nil || !c.ofKernel(x.Var) || x.Of == SetOf:
+			return nil
+		}
+	}
+	return ir.Subst(a.Expr(ir.Pos{}), values)
+}
+
+// partOfParam returns an integer in a struct or array that the kernel is given by value as a
+// derivation.
+func (c *Collector) partOfParam(e ir.Expr) Affine {
+	root := ir.RootVar(e)
+	if root == nil || !c.ofKernel(root) || c.Mutable.Has(root) || root.Type.Kind != ir.Struct && root.Type.Kind != ir.Array {
+		return Affine{Unknown: true}
+	}
+	constant := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Member, *ir.Ref:
+		case *ir.Index:
+			_, ok := query.Int64(x.I)
+			constant = constant && ok && x.X.Type().Kind == ir.Array
+		case *ir.Const:
+		default:
+			constant = false
+		}
+		return constant
+	})
+	if !constant || len(c.Sites.Order) >= MaxForms {
+		return Affine{Unknown: true}
+	}
+	for _, d := range c.Sites.Order {
+		if d.Host != nil && query.Same(d.Host, e) {
+			return VarAffine(d.Var)
+		}
+	}
+	d := c.newDerivation(DerivedAny, Affine{}, Affine{}, e.Type())
+	d.Host = e
+	return VarAffine(d.Var)
+}
+
+// held returns what a variable holds here as a form.
+func (c *Collector) held(v *ir.Var) Affine {
+	if a, ok := c.Sites.frozen[v]; ok {
+		return a
+	}
+	if c.Mutable.Has(v) && !c.counts(v) {
+		return Affine{Unknown: true}
+	}
+	return VarAffine(v)
+}
+
+// counts reports whether v only changes at the end of a loop around.
+func (c *Collector) counts(v *ir.Var) bool { return c.Sites != nil && c.Sites.counters[v] }
+
+// derivedIDs is above the numbers of the variables of kernels.
+const derivedIDs = 1 << 40
+
+// changes reports whether a variable in a has more than one value.
+func (c *Collector) changes(a Affine) bool {
+	for _, x := range a.Atoms() {
+		if c.Mutable.Has(x.Var) && !c.counts(x.Var) {
+			return true
+		}
+	}
+	return false
+}
+
+// factsWithSides returns what comparisons of forms say where all of conds hold.
+func (c *Collector) factsWithSides(conds []ir.Expr) []Fact {
+	var out []Fact
+	for _, e := range conds {
+		out = c.assume(e, true, out)
+	}
+	return out
+}
+
+func (c *Collector) assume(e ir.Expr, holds bool, out []Fact) []Fact {
+	switch e := e.(type) {
+	case *ir.Unary:
+		return c.assume(e.X, holds != (e.Op == ir.Not), out)
+	case *ir.Binary:
+		if e.Op == ir.LAnd && holds || e.Op == ir.LOr && !holds {
+			return c.assume(e.Y, holds, c.assume(e.X, holds, out))
+		}
+		if !e.X.Type().IsInteger() {
+			return out
+		}
+		x, y := c.form(e.X), c.form(e.Y)
+		if !x.Known() || !y.Known() {
+			return out
+		}
+		op := e.Op
+		if !holds {
+			op = negated(op)
+		}
+		for _, a := range factsOf(op, x, y) {
+			out = append(out, Fact{Form: a, X: x, Y: y})
+		}
+	}
+	return out
+}
+
+// factsOf returns forms that are not negative where x op y.
+func factsOf(op ir.Op, x, y Affine) []Affine {
+	switch op {
+	case ir.Lt:
+		return []Affine{y.Sub(x).AddConst(-1)}
+	case ir.Le:
+		return []Affine{y.Sub(x)}
+	case ir.Gt:
+		return []Affine{x.Sub(y).AddConst(-1)}
+	case ir.Ge:
+		return []Affine{x.Sub(y)}
+	case ir.Eq:
+		return []Affine{x.Sub(y), y.Sub(x)}
+	}
+	return nil
+}

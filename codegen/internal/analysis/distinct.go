@@ -1,0 +1,87 @@
+package analysis
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// DistinctReaches returns the first of the reaches that are alike in all but where they stand.
+// Checks that compare all with all need no others.
+func DistinctReaches(list []Reach) []Reach {
+	seen := map[string]bool{}
+	ids := numbering{}
+	return slices.DeleteFunc(list, func(r Reach) bool {
+		key := ids.keyOf(&r)
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}
+
+// A numbering gives the parts of reaches numbers, by identity.
+type numbering map[any]int
+
+func (n numbering) of(x any) int {
+	id, ok := n[x]
+	if !ok {
+		id = len(n)
+		n[x] = id
+	}
+	return id
+}
+
+// form writes a form with the numbers of its atoms.
+func (n numbering) form(b *strings.Builder, a Affine) {
+	for _, t := range a.Terms {
+		b.WriteByte('+')
+		b.WriteString(strconv.FormatInt(t.Coef, 10))
+		for _, x := range t.Atoms {
+			b.WriteByte('*')
+			b.WriteString(strconv.Itoa(n.of(x)))
+		}
+	}
+	b.WriteByte(';')
+}
+
+func (n numbering) keyOf(r *Reach) string {
+	var b strings.Builder
+	add := func(id int) { b.WriteString(strconv.Itoa(id)); b.WriteByte(' ') }
+	add(n.of(r.Base))
+	for i, is := range []bool{r.Write, r.Atomic, r.Always, r.Certain, r.Whole, r.Index.Unknown} {
+		if is {
+			add(i)
+		}
+	}
+	unknown := false
+	for _, a := range r.Indices() {
+		n.form(&b, a)
+		unknown = unknown || a.Unknown
+	}
+	n.form(&b, r.Part.Off)
+	add(int(r.Part.Size))
+	for _, l := range r.Loops {
+		b.WriteByte('|')
+		if !l.First.Known() || !l.Last.Known() || r.Uses(l.Var) || BoundsHave(r.Loops, l.Var) || l.Directive != nil {
+			add(n.of(l.For))
+			continue
+		}
+		n.form(&b, l.First) // which of several such loops it is makes no difference
+		n.form(&b, l.Last)
+		b.WriteString(strconv.FormatInt(l.Stride, 10))
+	}
+	b.WriteByte('|')
+	for _, c := range r.Conds {
+		add(n.of(c))
+	}
+	b.WriteByte('|')
+	for _, s := range r.In {
+		add(n.of(s))
+	}
+	if unknown && r.Expr != nil {
+		b.WriteString(ir.ExprString(r.Expr))
+	}
+	return b.String()
+}

@@ -1,0 +1,253 @@
+package analysis
+
+import (
+	"maps"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Memory is a set of memory that code may touch: shared variables by name, and global memory,
+// reached through slices and pointers, by the kinds of the scalars that are touched there. Go's
+// slices of different element types do not overlap; those of the same type may, so kinds is all
+// that tells two slices apart.
+type Memory struct {
+	Vars  map[*ir.Var]bool
+	Kinds uint32
+}
+
+// KindsOf returns the set of scalar kinds in a value of type t.
+func KindsOf(t *ir.Type) uint32 {
+	switch t.Kind {
+	case ir.Array:
+		return KindsOf(t.Elem)
+	case ir.Struct:
+		var k uint32
+		for _, f := range t.Fields {
+			k |= KindsOf(f.Type)
+		}
+		return k
+	}
+	return 1 << t.Kind
+}
+
+func (m *Memory) AddVar(v *ir.Var) {
+	if m.Vars == nil {
+		m.Vars = map[*ir.Var]bool{}
+	}
+	m.Vars[v] = true
+}
+
+func (m *Memory) add(other Memory) {
+	for v := range other.Vars {
+		m.AddVar(v)
+	}
+	m.Kinds |= other.Kinds
+}
+
+func (m Memory) Meets(other Memory) bool {
+	if m.Kinds&other.Kinds != 0 {
+		return true
+	}
+	for v := range m.Vars {
+		if other.Vars[v] {
+			return true
+		}
+	}
+	return false
+}
+
+func (m Memory) Empty() bool { return m.Kinds == 0 && len(m.Vars) == 0 }
+
+func (m Memory) clone() Memory { return Memory{Vars: maps.Clone(m.Vars), Kinds: m.Kinds} }
+
+// within reports whether every element of m is in other.
+func (m Memory) within(other Memory) bool {
+	for v := range m.Vars {
+		if !other.Vars[v] {
+			return false
+		}
+	}
+	return m.Kinds&^other.Kinds == 0
+}
+
+// A Touch is what code reads and writes in memory that several threads see.
+type Touch struct {
+	Reads, Writes Memory
+	Atomics       bool
+	Calls         bool // a call of a function that is not pure
+}
+
+func (t *Touch) Add(other Touch) {
+	t.Reads.add(other.Reads)
+	t.Writes.add(other.Writes)
+	t.Atomics = t.Atomics || other.Atomics
+	t.Calls = t.Calls || other.Calls
+}
+
+// Conflicts reports whether the order of a and b matters to what is in memory.
+func (t Touch) Conflicts(other Touch) bool {
+	return t.Writes.Meets(other.Writes) || t.Writes.Meets(other.Reads) || t.Reads.Meets(other.Writes)
+}
+
+func (t Touch) Clone() Touch {
+	t.Reads, t.Writes = t.Reads.clone(), t.Writes.clone()
+	return t
+}
+
+func (t Touch) Within(other Touch) bool {
+	return t.Reads.within(other.Reads) && t.Writes.within(other.Writes)
+}
+
+// Effects finds the touches of code. shared says which variables several threads see; a nil shared
+// means none.
+type Effects struct {
+	Shared func(*ir.Var) bool
+	Exact  map[*ir.Var]bool // shared variables whose address is never taken
+	seen   map[*ir.Func]Touch
+}
+
+func (e *Effects) Stmts(list []ir.Stmt) Touch {
+	var t Touch
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		e.stmt(s, &t)
+		return true
+	})
+	return t
+}
+
+// stmt adds what s itself touches, without the statements in it.
+func (e *Effects) stmt(s ir.Stmt, t *Touch) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		e.place(s.Place, &t.Writes, t)
+		e.expr(s.Value, t)
+	case *ir.Atomic:
+		t.Atomics = true
+		e.place(s.Place, &t.Reads, t)
+		if s.Kind != ir.AtomicRead {
+			e.place(s.Place, &t.Writes, t)
+		}
+		e.Exprs(t, s.Value, s.Compare)
+		if s.Old != nil {
+			e.place(s.Old, &t.Writes, t)
+		}
+	case *ir.Call:
+		e.call(s, t)
+	case *ir.Decl:
+		e.Exprs(t, s.Init)
+		if e.isShared(s.Var) {
+			t.Writes.AddVar(s.Var)
+		}
+	default:
+		ir.StmtExprs(s, func(x ir.Expr) { e.expr(x, t) })
+		e.clauses(ir.DirectiveOf(s), t)
+	}
+}
+
+// clauses adds the places that a construct writes when it ends.
+func (e *Effects) clauses(d *ir.Directive, t *Touch) {
+	if d == nil {
+		return
+	}
+	for _, r := range d.Reductions {
+		e.place(r.Place, &t.Writes, t)
+		if r.Index != nil {
+			e.place(r.Index, &t.Writes, t)
+		}
+	}
+	for _, v := range d.Lastprivate {
+		if e.isShared(v) {
+			t.Writes.AddVar(v)
+		}
+	}
+}
+
+func (e *Effects) call(s *ir.Call, t *Touch) {
+	e.Exprs(t, s.Args...)
+	for _, v := range s.Results {
+		if v != nil && e.isShared(v) {
+			t.Writes.AddVar(v)
+		}
+	}
+	callee := e.function(s.Fn)
+	t.Add(callee)
+	if !callee.Writes.Empty() || callee.Atomics {
+		t.Calls = true
+	}
+}
+
+// function returns what the memory outside of a function sees of it.
+func (e *Effects) function(f *ir.Func) Touch {
+	if t, ok := e.seen[f]; ok {
+		return t
+	}
+	inner := &Effects{Shared: func(*ir.Var) bool { return false }, seen: e.seen}
+	t := inner.Stmts(f.Body)
+	if e.seen == nil {
+		e.seen = map[*ir.Func]Touch{}
+	}
+	e.seen[f] = t
+	return t
+}
+
+func (e *Effects) isShared(v *ir.Var) bool { return e.Shared != nil && e.Shared(v) }
+
+func (e *Effects) Exprs(t *Touch, list ...ir.Expr) {
+	for _, x := range list {
+		if x != nil {
+			e.expr(x, t)
+		}
+	}
+}
+
+// expr adds what evaluating x reads.
+func (e *Effects) expr(x ir.Expr, t *Touch) {
+	switch x := x.(type) {
+	case *ir.Ref, *ir.Index, *ir.Member, *ir.Deref:
+		e.place(x, &t.Reads, t)
+	case *ir.AddrOf:
+		e.address(x.X, t)
+	case *ir.Reslice:
+		e.address(x.X, t)
+		e.Exprs(t, x.Lo, x.Hi, x.Max)
+	default:
+		ir.Operands(x, func(y ir.Expr) { e.expr(y, t) })
+	}
+}
+
+// place adds the memory of place x to into, and what computing its address reads.
+func (e *Effects) place(x ir.Expr, into *Memory, t *Touch) {
+	root, global := e.address(x, t)
+	switch {
+	case global:
+		into.Kinds |= KindsOf(x.Type())
+	case root != nil && e.isShared(root):
+		into.AddVar(root)
+		if !e.Exact[root] {
+			into.Kinds |= KindsOf(x.Type())
+		}
+	}
+}
+
+// address adds what computing the address of place x reads. It returns the variable that x is a
+// part of, or says that x lies in global memory.
+func (e *Effects) address(x ir.Expr, t *Touch) (root *ir.Var, global bool) {
+	switch x := x.(type) {
+	case *ir.Ref:
+		return x.Var, false
+	case *ir.Member:
+		return e.address(x.X, t)
+	case *ir.Index:
+		e.expr(x.I, t)
+		if x.X.Type().Kind == ir.Array {
+			return e.address(x.X, t)
+		}
+		e.expr(x.X, t)
+		return nil, true
+	case *ir.Deref:
+		e.expr(x.X, t)
+		return nil, true
+	}
+	e.expr(x, t) // a value, not a place
+	return nil, false
+}

@@ -1,0 +1,229 @@
+package analysis
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// An AssignedState says whether a variable has a value at a point of the program.
+type AssignedState uint8
+
+const (
+	Unassigned AssignedState = iota // on no path
+	maybe                           // on some path
+	assigned                        // on every path
+	unreached                       // the point is behind a jump
+)
+
+func joinStates(a, b AssignedState) AssignedState {
+	switch {
+	case a == b, b == unreached:
+		return a
+	case a == unreached:
+		return b
+	}
+	return maybe
+}
+
+// privateFlow follows one private variable through a body.
+type privateFlow struct {
+	v      *ir.Var
+	report func(at ir.Pos, in AssignedState) // of the first read of what has no value; may be nil
+	warned bool
+	left   map[*ir.Label]AssignedState // what holds where jumps go to the end of what has the label, or to its next iteration
+}
+
+func NewPrivateFlow(v *ir.Var, report func(at ir.Pos, in AssignedState)) *privateFlow {
+	return &privateFlow{v: v, report: report, left: map[*ir.Label]AssignedState{}}
+}
+
+// jump joins what holds at a jump with that at the others to the same place.
+func (f *privateFlow) jump(to *ir.Label, in AssignedState) AssignedState {
+	f.left[to] = joinStates(f.landed(to), in)
+	return unreached
+}
+
+// landed returns what holds where jumps to a label arrive.
+func (f *privateFlow) landed(l *ir.Label) AssignedState {
+	if state, ok := f.left[l]; ok && l != nil {
+		return state
+	}
+	return unreached
+}
+
+func (f *privateFlow) Stmts(list []ir.Stmt, in AssignedState) AssignedState {
+	for _, s := range list {
+		in = f.stmt(s, in)
+	}
+	return in
+}
+
+func (f *privateFlow) stmt(s ir.Stmt, in AssignedState) AssignedState {
+	if query.IsHole(s) {
+		return assigned // as far as anybody knows
+	}
+	switch s := s.(type) {
+	case *ir.Assign:
+		f.place(s.Place, in)
+		f.read(s.Value, in)
+		if ir.RootVar(s.Place) == f.v {
+			return assigned // an element or field counts for the whole: what is left out cannot be told
+		}
+	case *ir.Call:
+		f.reads(s, in)
+		for _, v := range s.Results {
+			if v == f.v {
+				return assigned
+			}
+		}
+		return f.lent(s, in)
+	case *ir.If:
+		f.read(s.Cond, in)
+		return joinStates(f.Stmts(s.Then, in), f.Stmts(s.Else, in))
+	case *ir.While:
+		in = f.Stmts(s.Pre, in)
+		f.reads(s, in)
+		return f.loop(in, f.Stmts(s.Post, f.Stmts(s.Body, in)), s.Label, isTrue(s.Cond))
+	case *ir.For:
+		f.reads(s, in)
+		if privateAgain(s.Directive, f.v) {
+			return in
+		}
+		n, constant := ConstTrips(s)
+		return f.loop(in, f.Stmts(s.Body, in), s.Label, constant && n > 0)
+	case *ir.Construct:
+		if privateAgain(s.Directive, f.v) {
+			return in
+		}
+		return f.Stmts(s.Body, in)
+	case *ir.Block:
+		return joinStates(f.Stmts(s.Body, in), f.landed(s.Label))
+	case *ir.Atomic:
+		return f.atomic(s, in)
+	case *ir.Break:
+		return f.jump(s.Label, in)
+	case *ir.Continue:
+		return f.jump(s.Label, in)
+	case *ir.Return:
+		f.reads(s, in)
+		return unreached
+	default:
+		f.reads(s, in)
+		return f.lent(s, in)
+	}
+	return in
+}
+
+// lent returns what holds behind s: who gets the address of the variable, or a slice of it, assigns
+// to it as far as anybody knows.
+func (f *privateFlow) lent(s ir.Stmt, in AssignedState) AssignedState {
+	for _, e := range query.DirectExprs(s) {
+		ir.WalkExpr(e, func(x ir.Expr) bool {
+			if lends(x, f.v) {
+				in = assigned
+			}
+			return true
+		})
+	}
+	return in
+}
+
+// lends reports whether e is an address in v, or a slice of it.
+func lends(e ir.Expr, v *ir.Var) bool {
+	switch e := e.(type) {
+	case *ir.AddrOf:
+		return ir.RootVar(e.X) == v
+	case *ir.Reslice:
+		return ir.RootVar(e.X) == v && e.X.Type().Kind == ir.Array
+	}
+	return false
+}
+
+// loop returns what holds behind a loop that starts with in and whose body ends with out; entered
+// says that it makes an iteration. A loop that fills an array, of which an element counts for the
+// whole, fills it as far as it goes.
+func (f *privateFlow) loop(in, out AssignedState, label *ir.Label, entered bool) AssignedState {
+	out = joinStates(out, f.landed(label))
+	if entered || out == assigned && f.v.Type.Kind == ir.Array {
+		return out
+	}
+	return joinStates(in, out)
+}
+
+// isTrue reports whether e is the constant true, or no condition at all.
+func isTrue(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return e == nil || ok && c.Bits == 1
+}
+
+func (f *privateFlow) atomic(s *ir.Atomic, in AssignedState) AssignedState {
+	if s.Kind != ir.AtomicWrite {
+		f.read(s.Place, in)
+	}
+	f.read(s.Value, in)
+	f.read(s.Compare, in)
+	if ir.RootVar(s.Place) == f.v || s.Old != nil && ir.RootVar(s.Old) == f.v {
+		return assigned
+	}
+	return in
+}
+
+// privateAgain reports whether d makes copies of v of its own.
+func privateAgain(d *ir.Directive, v *ir.Var) bool {
+	if d == nil {
+		return false
+	}
+	for _, list := range [][]*ir.Var{d.Private, d.Firstprivate, d.Lastprivate} {
+		for _, x := range list {
+			if x == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// place checks the indices and pointers of an assigned place.
+func (f *privateFlow) place(e ir.Expr, in AssignedState) {
+	switch e := e.(type) {
+	case *ir.Ref:
+	case *ir.Index:
+		f.read(e.I, in)
+		if e.X.Type().Kind == ir.Array {
+			f.place(e.X, in)
+			return
+		}
+		f.read(e.X, in)
+	case *ir.Member:
+		f.place(e.X, in)
+	default:
+		f.read(e, in)
+	}
+}
+
+func (f *privateFlow) reads(s ir.Stmt, in AssignedState) {
+	for _, e := range query.DirectExprs(s) {
+		f.read(e, in)
+	}
+}
+
+// read reports the first read of the variable where it has no value, or may have none.
+func (f *privateFlow) read(e ir.Expr, in AssignedState) {
+	if e == nil || in == assigned || in == unreached || f.warned {
+		return
+	}
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		if lends(x, f.v) {
+			return false
+		}
+		ref, ok := x.(*ir.Ref)
+		if !ok || ref.Var != f.v || f.warned {
+			return !f.warned
+		}
+		f.warned = true
+		if f.report != nil {
+			f.report(ref.At, in)
+		}
+		return false
+	})
+}

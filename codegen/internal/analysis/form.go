@@ -1,0 +1,99 @@
+package analysis
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// AffineOf returns e, an integer expression, as a form over the variables and slice lengths that
+// occur in it.
+//
+// Forms are over the mathematical integers while Go's integers wrap: e is taken to stay within 64
+// bits, and arithmetic in narrower types, which wraps early, has no form (a variable of a narrow
+// type is an atom).
+func AffineOf(e ir.Expr) (Affine, bool) { return Definitions(nil).AffineOf(e) }
+
+// Definitions maps a variable that has one value during its whole life to that value as a form, so
+// that forms see through temporaries. A nil map knows none.
+type Definitions map[*ir.Var]Affine
+
+func (d Definitions) AffineOf(e ir.Expr) (Affine, bool) {
+	a := d.Form(e)
+	return a, a.Known()
+}
+
+func (d Definitions) Form(e ir.Expr) Affine {
+	if e == nil || !e.Type().IsInteger() {
+		return Affine{Unknown: true}
+	}
+	switch e := e.(type) {
+	case *ir.Const:
+		return constForm(e)
+	case *ir.Ref:
+		if known, ok := d[e.Var]; ok {
+			return known
+		}
+		return VarAffine(e.Var)
+	case *ir.Len:
+		return sliceForm(e.X, LenOf)
+	case *ir.Cap:
+		return sliceForm(e.X, CapOf)
+	case *ir.Convert:
+		return d.convertForm(e)
+	case *ir.Unary:
+		if e.Op == ir.Neg && IsWide(e.Type()) {
+			return Affine{}.Sub(d.Form(e.X))
+		}
+	case *ir.Binary:
+		return d.binaryForm(e)
+	}
+	return Affine{Unknown: true}
+}
+
+func (d Definitions) binaryForm(e *ir.Binary) Affine {
+	if !IsWide(e.T) {
+		return Affine{Unknown: true}
+	}
+	switch e.Op {
+	case ir.Add:
+		return d.Form(e.X).Add(d.Form(e.Y))
+	case ir.Sub:
+		return d.Form(e.X).Sub(d.Form(e.Y))
+	case ir.Mul:
+		return d.Form(e.X).Mul(d.Form(e.Y))
+	case ir.Shl:
+		if by, ok := d.Form(e.Y).Const(); ok && by >= 0 && by < 62 {
+			return d.Form(e.X).Mul(ConstAffine(1 << by))
+		}
+	}
+	return Affine{Unknown: true}
+}
+
+// convertForm sees through conversions that keep every value: widening ones and those between
+// 64-bit signed types.
+func (d Definitions) convertForm(e *ir.Convert) Affine {
+	from, to := e.X.Type(), e.T
+	keeps := from.IsInteger() && (to.Size > from.Size || to.Size == from.Size && to.IsSigned() == from.IsSigned())
+	if keeps && from.IsSigned() && !to.IsSigned() {
+		keeps = false
+	}
+	if !keeps {
+		return Affine{Unknown: true}
+	}
+	return d.Form(e.X)
+}
+
+func constForm(e *ir.Const) Affine {
+	if e.T.Kind == ir.Uint64 && e.Bits >= 1<<63 {
+		return Affine{Unknown: true}
+	}
+	return ConstAffine(int64(e.Bits))
+}
+
+func sliceForm(x ir.Expr, of AtomKind) Affine {
+	if r, ok := x.(*ir.Ref); ok {
+		return AtomAffine(Atom{Var: r.Var, Of: of})
+	}
+	return Affine{Unknown: true}
+}
+
+// IsWide reports whether arithmetic in t is taken not to wrap. Unsigned differences wrap at zero,
+// so only int64 is.
+func IsWide(t *ir.Type) bool { return t.Kind == ir.Int64 }

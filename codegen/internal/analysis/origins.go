@@ -1,0 +1,109 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// origins are the parameters of the kernel and the arrays that slice and pointer variables may
+// refer to, whatever the order of statements.
+type origins struct {
+	k       *ir.Kernel
+	of      map[*ir.Var]*ir.VarSet
+	changed bool
+}
+
+// originsOf returns what the local slices and pointers of k may refer to.
+func originsOf(k *ir.Kernel) *origins {
+	o := &origins{k: k, of: map[*ir.Var]*ir.VarSet{}, changed: true}
+	for o.changed {
+		o.changed = false
+		for _, f := range k.Funcs {
+			ir.WalkStmts(f.Body, o.stmt)
+		}
+		ir.WalkStmts(k.Body, o.stmt)
+	}
+	return o
+}
+
+func (o *origins) stmt(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Decl:
+		o.give(s.Var, s.Init)
+	case *ir.Assign:
+		o.give(query.RefVar(s.Place), s.Value)
+	case *ir.Call:
+		for i, a := range s.Args {
+			o.give(s.Fn.Params[i], a)
+		}
+		for i, v := range s.Results {
+			ir.WalkStmts(s.Fn.Body, func(s ir.Stmt) bool {
+				if r, ok := s.(*ir.Return); ok && len(r.Results) > i {
+					o.give(v, r.Results[i])
+				}
+				return true
+			})
+		}
+	}
+	return true
+}
+
+// give notes that v may refer to what value does.
+func (o *origins) give(v *ir.Var, value ir.Expr) {
+	if v == nil || value == nil || !query.IsAddress(v.Type) {
+		return
+	}
+	if a, ok := value.(*ir.AddrOf); ok {
+		value = a.X
+	}
+	base := query.BaseVar(value)
+	if base == nil || base == v {
+		return
+	}
+	from := &ir.VarSet{}
+	if from.Add(base); query.IsAddress(base.Type) && !slices.Contains(o.k.Params, base) {
+		if from = o.of[base]; from == nil {
+			return // it gets there when this is known
+		}
+	}
+	if o.of[v] == nil {
+		o.of[v] = &ir.VarSet{}
+	}
+	for _, b := range from.List() {
+		if !o.of[v].Has(b) {
+			o.of[v].Add(b)
+			o.changed = true
+		}
+	}
+}
+
+// ThroughLocals adds to reaches, for those through slices and pointers that are assigned in several
+// places, reaches of the parameters of k that these may refer to: somewhere, and maybe not at all.
+func ThroughLocals(k *ir.Kernel, reaches []Reach) []Reach {
+	isLocal := func(r Reach) bool {
+		_, itself := r.Expr.(*ir.Ref)
+		return query.IsAddress(r.Base.Type) && !itself && !slices.Contains(k.Params, r.Base)
+	}
+	if !slices.ContainsFunc(reaches, isLocal) {
+		return reaches
+	}
+	from := originsOf(k)
+	out := make([]Reach, 0, len(reaches))
+	for _, r := range reaches {
+		if out = append(out, r); !isLocal(r) || from.of[r.Base] == nil {
+			continue
+		}
+		list := from.of[r.Base].List()
+		for _, v := range list {
+			if slices.Contains(k.Params, v) {
+				via := r
+				via.Base, via.Index, via.Through, via.Maybe = v, Affine{Unknown: true}, r.Base, len(list) > 1
+				via.Always, via.Certain, via.Sure, via.Whole = false, false, false, false
+				out = append(out, via)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package analysis
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A LoopRange is a loop and the values that its variable takes: from first to last by step,
+// downwards where step is negative; not known where a bound has no form.
+type LoopRange struct {
+	*ir.For
+	First, Last Affine
+	Stride      int64
+	Known       bool
+	By          Affine   // the step where it is not a constant
+	Loose       bool     // the variable may take fewer values
+	Fits        []Affine // what must not be negative besides for the variable to stay between first and last
+}
+
+func (c *Collector) RangeOf(l *ir.For) LoopRange {
+	r := LoopRange{For: l, First: c.form(l.Lo), Last: c.form(l.Hi), By: Affine{Unknown: true}}
+	step, constant := query.Int64(l.Step)
+	if !constant {
+		r.By = c.form(l.Step)
+		return r
+	}
+	switch {
+	case l.Rel == ir.Lt && step > 0, l.Rel == ir.Ne && step == 1:
+		r.Last = r.Last.AddConst(-1)
+	case l.Rel == ir.Le && step > 0, l.Rel == ir.Ge && step < 0:
+	case l.Rel == ir.Gt && step < 0, l.Rel == ir.Ne && step == -1:
+		r.Last = r.Last.AddConst(1)
+	default:
+		constant = false
+	}
+	r.Stride, r.Known = step, constant && r.First.Known() && r.Last.Known()
+	return r
+}
+
+// Ends returns the smallest and the largest value of the variable.
+func (r LoopRange) Ends() (lo, hi Affine) {
+	if r.Stride < 0 {
+		return r.Last, r.First
+	}
+	return r.First, r.Last
+}
+
+// extremes returns the smallest and largest value of a over the loops, outermost first; known is
+// false where a coefficient has no known sign or a bound no form.
+func extremes(a Affine, loops []LoopRange) (lo, hi Affine, known bool) {
+	lo, hi = a, a
+	for i := len(loops) - 1; i >= 0; i-- {
+		v := loops[i].Var
+		if !lo.Has(v) && !hi.Has(v) {
+			continue
+		}
+		if !loops[i].Known {
+			return lo, hi, false
+		}
+		first, last := loops[i].Ends()
+		var ok1, ok2 bool
+		lo, ok1 = atExtreme(lo, v, first, last)
+		hi, ok2 = atExtreme(hi, v, last, first)
+		if !ok1 || !ok2 {
+			return lo, hi, false
+		}
+	}
+	return lo, hi, lo.Known() && hi.Known()
+}
+
+// atExtreme puts v at up where its coefficient is positive, at down where it is negative.
+func atExtreme(a Affine, v *ir.Var, up, down Affine) (Affine, bool) {
+	coef, ok := a.Coef(v)
+	c, constant := coef.Const()
+	switch {
+	case !ok || !constant:
+		return a, false
+	case c < 0:
+		return a.Subst(v, down), true
+	}
+	return a.Subst(v, up), true
+}
+
+// Past returns what is added to the bound of a loop to get the last value that it allows; ok is
+// false where the step is not known or leads away.
+func (r LoopRange) Past() (add int64, ok bool) {
+	step, constant := query.Int64(r.Step)
+	switch {
+	case !constant:
+	case r.Rel == ir.Lt && step > 0, r.Rel == ir.Ne && step == 1:
+		return -1, true
+	case r.Rel == ir.Gt && step < 0, r.Rel == ir.Ne && step == -1:
+		return 1, true
+	case r.Rel == ir.Le && step > 0, r.Rel == ir.Ge && step < 0:
+		return 0, true
+	}
+	return 0, false
+}
+
+// MaxDepth and MaxForms bound what is proved; accesses beyond are left to the kernel.
+const (
+	MaxDepth = 8
+	MaxForms = 256
+	MaxConds = 16 // around one access
+)

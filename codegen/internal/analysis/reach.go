@@ -1,0 +1,257 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// CollectStmt returns the reaches of the statements inside s.
+func CollectStmt(k *ir.Kernel, s ir.Stmt) []Reach {
+	c := NewCollector(k)
+	c.Define(k.Body)
+	ir.Lists(s, c.Stmts)
+	return c.Out
+}
+
+// Shared reports whether a loop around r, inside outer, shares its iterations out to the teams.
+func (r *Reach) Shared(outer ir.Stmt) bool {
+	return slices.ContainsFunc(r.In, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		return s != outer && (d.Parts&ir.Distribute != 0 || d.Parts&ir.Loop != 0 && d.Bind != ir.BindThread && d.Parts&ir.Parallel == 0)
+	})
+}
+
+// HasCopy reports whether every iteration, team or thread of d has its own v, or combines it.
+func HasCopy(d *ir.Directive, v *ir.Var) bool {
+	if d == nil {
+		return false
+	}
+	for _, r := range d.Reductions {
+		if query.PlaceVar(r.Place) == v || r.Index != nil && query.PlaceVar(r.Index) == v {
+			return true
+		}
+	}
+	for _, a := range d.DistArrays {
+		if a.Var == v {
+			return true
+		}
+	}
+	return privateAgain(d, v)
+}
+
+// NestOf returns l and the loops that are collapsed into it.
+func NestOf(l *ir.For) []*ir.For {
+	nest := []*ir.For{l}
+	for n := 1; n < l.Directive.Collapse; n++ {
+		inner := query.OnlyLoop(nest[n-1].Body)
+		if inner == nil {
+			break
+		}
+		nest = append(nest, inner)
+	}
+	return nest
+}
+
+// Fixed reports whether the indices of r hold nothing but loop variables and what is declared
+// outside of the loop: a local of the body, or of a function that it calls, may differ from
+// iteration to iteration.
+func (r *Reach) Fixed(inside *ir.VarSet, nest []*ir.For) bool {
+	for _, index := range r.Indices() {
+		for _, a := range index.Atoms() {
+			loop := slices.ContainsFunc(nest, func(l *ir.For) bool { return l.Var == a.Var }) ||
+				slices.ContainsFunc(r.Loops, func(l LoopRange) bool { return l.Var == a.Var })
+			if !loop && inside.Has(a.Var) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Guarded reports whether a condition around r singles out iterations or threads, so that not all
+// of them come to it.
+func (r *Reach) Guarded(nest []*ir.For) bool {
+	if slices.ContainsFunc(r.Conds, func(cond ir.Expr) bool { return singlesOut(cond, nest, true) }) {
+		return true
+	}
+	return slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return ir.DirectiveOf(s).Parts&(ir.Single|ir.Masked) != 0 })
+}
+
+// singlesOut reports whether cond, where it holds or where it does not, names one iteration of a
+// loop of nest, or a thread.
+func singlesOut(cond ir.Expr, nest []*ir.For, holds bool) bool {
+	equal := ir.Eq
+	if !holds {
+		equal = ir.Ne
+	}
+	switch e := cond.(type) {
+	case *ir.Query:
+		return true
+	case *ir.Unary:
+		return singlesOut(e.X, nest, holds != (e.Op == ir.Not))
+	case *ir.Binary:
+		if e.Op == equal && slices.ContainsFunc(nest, func(l *ir.For) bool { return ir.ExprVars(e).Has(l.Var) }) {
+			return true
+		}
+	}
+	if cond == nil {
+		return false
+	}
+	found := false
+	ir.Operands(cond, func(x ir.Expr) { found = found || singlesOut(x, nest, holds) })
+	return found
+}
+
+// CopiedIn reports whether l, or a construct inside it around r, gives r.base copies.
+func (r *Reach) CopiedIn(l *ir.For) bool {
+	return r.CopiedBy(l.Directive) || slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return r.CopiedBy(ir.DirectiveOf(s)) })
+}
+
+// CopiedBy reports whether d gives r.base copies, or what r names: a pointer to r.base may be the
+// place of a reduction.
+func (r *Reach) CopiedBy(d *ir.Directive) bool {
+	return HasCopy(d, r.Base) || r.Expr != nil && HasCopy(d, query.BaseVar(r.Expr))
+}
+
+// Indices returns the index of the element and those inside it.
+func (r *Reach) Indices() []Affine { return append([]Affine{r.Index}, r.Inside...) }
+
+// Uses reports whether v is in an index of r.
+func (r *Reach) Uses(v *ir.Var) bool {
+	return slices.ContainsFunc(r.Indices(), func(a Affine) bool { return a.Has(v) })
+}
+
+// ConstTrips returns the number of iterations of l where its bounds are constant.
+func ConstTrips(l *ir.For) (int64, bool) {
+	lo, ok1 := query.Int64(l.Lo)
+	hi, ok2 := query.Int64(l.Hi)
+	step, ok3 := query.Int64(l.Step)
+	if !ok1 || !ok2 || !ok3 || step == 0 {
+		return 0, false
+	}
+	switch {
+	case l.Rel == ir.Lt && step > 0:
+		return max((hi-lo+step-1)/step, 0), true
+	case l.Rel == ir.Le && step > 0:
+		return max((hi-lo)/step+1, 0), true
+	case l.Rel == ir.Gt && step < 0:
+		return max((lo-hi-step-1)/-step, 0), true
+	case l.Rel == ir.Ge && step < 0:
+		return max((lo-hi)/-step+1, 0), true
+	}
+	return 0, false
+}
+
+// Anywhere returns r as a touch of any element of base, of which not even the place is known.
+func (r Reach) Anywhere(base *ir.Var) Reach {
+	return Reach{Base: base, Index: Affine{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops}
+}
+
+// A DistPart is the use of one array by a dist_ clause: iterations of the innermost of loops own
+// parts of it.
+type DistPart struct {
+	ir.DistArray
+	Loops  []LoopRange // outermost first
+	Conds  []ir.Expr   // of the Ifs around
+	Always bool        // but for conds it happens, and in every iteration of the loops around
+}
+
+// distParts notes the arrays of the dist_ clauses of s, the innermost of the loops around.
+func (c *Collector) distParts(s *ir.For) {
+	if s.Directive == nil {
+		return
+	}
+	for _, a := range s.Directive.DistArrays {
+		c.Parts = append(c.Parts, DistPart{DistArray: a, Loops: slices.Clone(c.Loops), Conds: slices.Clone(c.conds), Always: !c.jumps})
+	}
+}
+
+// Knows reports whether a is not negative wherever r happens, by the loops or by a condition around
+// it.
+func (r *Reach) Knows(a Affine, params []*ir.Var) bool {
+	if s, ok := SpanOf(a, r.Loops, params); ok && AtLeast(s.Lo, 0) {
+		return true
+	}
+	return slices.ContainsFunc(r.Facts, func(f Fact) bool { return AtLeast(a.Sub(f.Form), 0) })
+}
+
+// BeforeAll reports whether read r, which stands before the writes among later, happens before each
+// of them: surely, or where it happens at all. In a loop around both, what an iteration reads may
+// have been written by one before it, unless the first iteration reads.
+func (r *Reach) BeforeAll(later []Reach) (early, sure bool) {
+	common := 0
+	for _, w := range later {
+		if w.Write {
+			common = max(common, CommonLoops(r.Loops, w.Loops))
+		}
+	}
+	return common == 0 || r.Always && r.inFirst(common), r.Always && r.inFirst(common)
+}
+
+// inFirst reports whether r happens in the first iteration of its outermost n loops, as far as the
+// loops inside them are not empty for all arguments: their bounds do not depend on these n.
+func (r *Reach) inFirst(n int) bool {
+	for _, l := range r.Loops[n:] {
+		if trips, ok := ConstTrips(l.For); ok && trips == 0 || n > 0 && !l.Known {
+			return false
+		}
+		for _, outer := range r.Loops[:n] {
+			if l.First.Has(outer.Var) || l.Last.Has(outer.Var) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Moves reports whether every loop around r moves its index, so that its span is empty where a loop
+// makes no iteration.
+func (r *Reach) Moves() bool {
+	return !slices.ContainsFunc(r.Loops, func(l LoopRange) bool {
+		n, ok := ConstTrips(l.For)
+		return !r.Index.Has(l.Var) && (!ok || n == 0)
+	})
+}
+
+// AtLeast reports whether a is a constant of at least n.
+func AtLeast(a Affine, n int64) bool {
+	c, ok := a.Const()
+	return ok && c >= n
+}
+
+// CommonLoops returns how many of the outermost loops are the same.
+func CommonLoops(a, b []LoopRange) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n].For == b[n].For {
+		n++
+	}
+	return n
+}
+
+// CopiedHere reports whether a construct around r gives each thread or iteration what r touches.
+func (r *Reach) CopiedHere() bool {
+	if slices.ContainsFunc(r.In, func(s ir.Stmt) bool { return r.CopiedBy(ir.DirectiveOf(s)) }) {
+		return true
+	}
+	inside := ir.Declared(r.In)
+	for _, l := range r.Loops {
+		inside.Add(l.Var)
+	}
+	return inside.Has(r.Base)
+}
+
+// Happens reports whether r is in every iteration of the loops around, and of all of an element.
+func (r *Reach) Happens() bool {
+	return r.Always && len(r.Conds) == 0 && PlainPlace(r.Expr) && len(r.Inside) == 0
+}
+
+// PlainPlace reports whether e is all of an element or a field of it, and no element of an array in
+// it.
+func PlainPlace(e ir.Expr) bool {
+	if m, ok := e.(*ir.Member); ok {
+		return PlainPlace(m.X)
+	}
+	return wholeElement(e)
+}

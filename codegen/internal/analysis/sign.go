@@ -1,0 +1,176 @@
+package analysis
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// FirstValues maps variables that never change to what they are declared with.
+type FirstValues map[*ir.Var]ir.Expr
+
+// NonNegative reports whether e cannot be negative, nor wrap around: constants, lengths, places in
+// the grid, and sums and products of few places, which a grid bounds.
+func (f FirstValues) NonNegative(e ir.Expr) bool { return f.size(e, 0) > 0 }
+
+// Positive reports whether e is at least 1 and small: a constant, or a product of numbers of teams
+// and threads.
+func (f FirstValues) Positive(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		c, ok := query.Int64(e)
+		return ok && c > 0 && c < 1<<32
+	case *ir.Query:
+		return e.What == ir.NumThreads || e.What == ir.NumTeams || e.What == ir.WarpSize
+	case *ir.Ref:
+		return f[e.Var] != nil && f.Positive(f[e.Var])
+	case *ir.Binary:
+		return e.Op == ir.Mul && f.Positive(e.X) && f.Positive(e.Y) && f.size(e, 0) > 0
+	}
+	return false
+}
+
+// size returns a number of bits in which e, which is not negative, fits; 0 where that is not known.
+func (f FirstValues) size(e ir.Expr, depth int) int {
+	if depth > 8 {
+		return 0
+	}
+	n := 0
+	switch e := e.(type) {
+	case *ir.Const:
+		if c, ok := query.Int64(e); ok && c >= 0 && c < 1<<32 {
+			n = 32
+		}
+	case *ir.Query:
+		n = 11 // of the threads of a team
+		if e.What == ir.TeamNum || e.What == ir.NumTeams {
+			n = 31
+		}
+	case *ir.Len, *ir.Cap:
+		n = 48
+	case *ir.Ref:
+		if f[e.Var] != nil {
+			n = f.size(f[e.Var], depth+1)
+		}
+	case *ir.Binary:
+		x, y := f.size(e.X, depth+1), f.size(e.Y, depth+1)
+		switch {
+		case x == 0 || y == 0 || e.T.Kind != ir.Int64:
+		case e.Op == ir.Add:
+			n = max(x, y) + 1
+		case e.Op == ir.Mul:
+			n = x + y
+		}
+	}
+	if n > 62 {
+		return 0
+	}
+	return n
+}
+
+// below returns an upper bound of an unsigned or masked index: e < n. ok is false where its type
+// and form say nothing.
+func below(e ir.Expr) (n int64, ok bool) {
+	switch e := e.(type) {
+	case *ir.Convert:
+		if e.X.Type().IsInteger() && e.T.IsInteger() {
+			if n, ok = below(e.X); ok && (e.T.Size > 1 || n <= 1<<7) && (e.T.Size > 2 || n <= 1<<15) {
+				return n, true
+			}
+		}
+		return 0, false
+	case *ir.Binary:
+		c, isConst := query.Int64(e.Y)
+		switch {
+		case isConst && c >= 0 && e.Op == ir.And:
+			return c + 1, c < 1<<62
+		case isConst && c > 0 && e.Op == ir.Rem && !e.T.IsSigned():
+			return c, true
+		}
+	}
+	switch e.Type().Kind {
+	case ir.Uint8:
+		return 1 << 8, true
+	case ir.Uint16:
+		return 1 << 16, true
+	}
+	return 0, false
+}
+
+// CountLoops makes counted loops of general ones whose step is a number of threads or teams, as of
+// a loop by which a thread takes its part of an array by hand: bounds of their indices are proved
+// like those of any counted loop.
+func CountLoops(k *ir.Kernel) {
+	changed := ir.Assigned(k.Body)
+	for _, v := range ir.AddressTaken(k.Body).List() {
+		changed.Add(v)
+	}
+	first := valuesOf(k.Body, changed)
+	r := &ir.Rewrite{}
+	k.Body = countedIn(r.CopyStmts(k.Body), first, changed)
+}
+
+// valuesOf returns the first values of the variables of list that are not in changed.
+func valuesOf(list []ir.Stmt, changed *ir.VarSet) FirstValues {
+	out := FirstValues{}
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok && d.Init != nil && !changed.Has(d.Var) {
+			out[d.Var] = d.Init
+		}
+		return true
+	})
+	return out
+}
+
+func countedIn(list []ir.Stmt, first FirstValues, changed *ir.VarSet) []ir.Stmt {
+	var out []ir.Stmt
+	for k, s := range list {
+		switch s := s.(type) {
+		case *ir.If:
+			s.Then, s.Else = countedIn(s.Then, first, changed), countedIn(s.Else, first, changed)
+		case *ir.Block:
+			s.Body = countedIn(s.Body, first, changed)
+		case *ir.For:
+			s.Body = countedIn(s.Body, first, changed)
+		case *ir.Construct:
+			s.Body = countedIn(s.Body, first, changed)
+		case *ir.While:
+			s.Body = countedIn(s.Body, first, changed)
+			if k == 0 || len(out) == 0 {
+				break
+			}
+			d, ok := out[len(out)-1].(*ir.Decl)
+			if !ok || ir.Used(list[k+1:]).Has(d.Var) {
+				break
+			}
+			if f := countedLoop(d, s, first, changed); f != nil {
+				out[len(out)-1] = f
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// countedLoop returns the counted loop that a declaration and the loop behind it are, nil where
+// they are none.
+func countedLoop(d *ir.Decl, w *ir.While, first FirstValues, changed *ir.VarSet) *ir.For {
+	cond, ok := w.Cond.(*ir.Binary)
+	if !ok || d.Init == nil || d.Var.Type.Kind != ir.Int64 || cond.Op != ir.Lt || len(w.Pre) > 0 || len(w.Post) != 1 {
+		return nil
+	}
+	post, ok := w.Post[0].(*ir.Assign)
+	if !ok || !ir.IsRef(cond.X, d.Var) || !ir.IsRef(post.Place, d.Var) {
+		return nil
+	}
+	next, ok := post.Value.(*ir.Binary)
+	if !ok || next.Op != ir.Add || !ir.IsRef(next.X, d.Var) || !first.Positive(next.Y) || ir.Assigned(w.Body).Has(d.Var) ||
+		ir.AddressTaken(w.Body).Has(d.Var) {
+		return nil
+	}
+	n, ok := cond.Y.(*ir.Len)
+	if !ok || !query.IsRef(n.X) || changed.Has(n.X.(*ir.Ref).Var) {
+		return nil
+	}
+	return &ir.For{Label: w.Label, Var: d.Var, Lo: d.Init, Hi: n, Step: next.Y, Rel: ir.Lt, Body: w.Body, At: w.At}
+}

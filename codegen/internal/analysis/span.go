@@ -1,0 +1,165 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Span is the set of values that an index takes over the loops around it, or a part of [lo, hi]
+// where it is not dense. Both ends are forms over parameters and lengths.
+type Span struct {
+	Lo, Hi Affine // inclusive
+	Dense  bool   // every value between is taken, the ends too
+	Single bool   // empty, hi < lo, exactly where the loops make no iteration
+}
+
+// SpanOf returns the values of index over the loops, outermost first; ok is false where they have
+// no such bounds.
+//
+// A loop whose step in the index is the length of what the loops inside it cover continues that
+// dense interval: rows of a matrix that are written whole add up to one interval.
+func SpanOf(index Affine, loops []LoopRange, params []*ir.Var) (s Span, ok bool) {
+	s = Span{Lo: index, Hi: index, Dense: true}
+	length := ConstAffine(1)
+	var rest []LoopRange
+	for _, l := range loops {
+		if index.Has(l.Var) || BoundsHave(loops, l.Var) {
+			rest = append(rest, l)
+		}
+	}
+	s.Single = len(loops) == 0 || len(loops) == 1 && len(rest) == 1
+	for {
+		i := slices.IndexFunc(rest, func(l LoopRange) bool { return continues(index, l, length, loops) })
+		if i < 0 {
+			break
+		}
+		l := rest[i]
+		coef, _ := index.Coef(l.Var)
+		lo, hi := l.Ends()
+		if !coef.Equal(length) {
+			lo, hi = hi, lo
+		}
+		s.Lo, s.Hi = s.Lo.Subst(l.Var, lo), s.Hi.Subst(l.Var, hi)
+		length = length.Mul(l.Last.Sub(l.First).Mul(ConstAffine(l.Stride)).AddConst(1))
+		rest = slices.Delete(rest, i, i+1)
+	}
+	if len(rest) > 0 {
+		s.Dense = false
+		if s.Lo, _, ok = extremes(s.Lo, rest); !ok {
+			return s, false
+		}
+		if _, s.Hi, ok = extremes(s.Hi, rest); !ok {
+			return s, false
+		}
+	}
+	return s, OnHost(s.Lo, params) && OnHost(s.Hi, params)
+}
+
+// continues reports whether l moves index by exactly length in every iteration, over bounds that no
+// loop changes.
+func continues(index Affine, l LoopRange, length Affine, loops []LoopRange) bool {
+	coef, ok := index.Coef(l.Var)
+	if !ok || !l.Known || l.Stride != 1 && l.Stride != -1 || !index.Has(l.Var) {
+		return false
+	}
+	for _, other := range loops {
+		if l.First.Has(other.Var) || l.Last.Has(other.Var) || other.First.Has(l.Var) || other.Last.Has(l.Var) {
+			return false
+		}
+	}
+	return coef.Equal(length) || coef.Equal(Affine{}.Sub(length))
+}
+
+// BoundsHave reports whether v occurs in the bounds of one of the loops.
+func BoundsHave(loops []LoopRange, v *ir.Var) bool {
+	return slices.ContainsFunc(loops, func(l LoopRange) bool { return l.First.Has(v) || l.Last.Has(v) })
+}
+
+// OnHost reports whether a can be evaluated from the arguments of the kernel.
+func OnHost(a Affine, params []*ir.Var) bool {
+	return a.Known() && !slices.ContainsFunc(a.Atoms(), func(x Atom) bool { return !slices.Contains(params, x.Var) })
+}
+
+// split takes an index into a row-major array of the shape apart into one index per dimension.
+// Terms that hold the stride of a dimension belong to it; ok is false where an extent is not a
+// product.
+func splitIndex(index Affine, shape []ir.Expr) (dims []Affine, ok bool) {
+	if len(shape) < 2 {
+		return []Affine{index}, index.Known()
+	}
+	rest := index
+	for d := range shape {
+		stride := ConstAffine(1)
+		for _, e := range shape[d+1:] {
+			extent, known := AffineOf(e)
+			if !known {
+				return nil, false
+			}
+			stride = stride.Mul(extent)
+		}
+		if !rest.Known() || !stride.Known() || len(stride.Terms) != 1 {
+			return nil, false
+		}
+		var q Affine
+		q, rest = Divide(rest, stride.Terms[0])
+		dims = append(dims, q)
+	}
+	return dims, len(rest.Terms) == 0
+}
+
+// Divide returns the terms of a that hold the factor by, without it, and the others.
+func Divide(a Affine, by Term) (quotient, rest Affine) {
+	var q, r []Term
+	for _, t := range a.Terms {
+		if atoms, ok := removeAtoms(t.Atoms, by.Atoms); ok && t.Coef%by.Coef == 0 {
+			q = append(q, Term{Coef: t.Coef / by.Coef, Atoms: atoms})
+		} else {
+			r = append(r, t)
+		}
+	}
+	return normalise(q), normalise(r)
+}
+
+func removeAtoms(from, atoms []Atom) ([]Atom, bool) {
+	out := slices.Clone(from)
+	for _, a := range atoms {
+		i := slices.Index(out, a)
+		if i < 0 {
+			return nil, false
+		}
+		out = slices.Delete(out, i, i+1)
+	}
+	return out, true
+}
+
+// Spans returns the values of the index of r in each dimension of an array of the shape (none: one
+// dimension); ok is false where one has no bounds.
+func (r *Reach) Spans(shape []ir.Expr, params []*ir.Var) (out []Span, ok bool) {
+	dims, ok := splitIndex(r.Index, shape)
+	if !ok {
+		return nil, false
+	}
+	for i, d := range dims {
+		s, ok := SpanOf(d, r.Loops, params)
+		if !ok {
+			return nil, false
+		}
+		s.Dense = s.Dense && !SharesLoop(dims, i, r.Loops)
+		out = append(out, s)
+	}
+	return out, true
+}
+
+// SharesLoop reports whether a loop moves the index of dimension i and of another one together,
+// along a diagonal.
+func SharesLoop(dims []Affine, i int, loops []LoopRange) bool {
+	return slices.ContainsFunc(loops, func(l LoopRange) bool {
+		for j, d := range dims {
+			if j != i && d.Has(l.Var) && dims[i].Has(l.Var) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,244 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/deps"
+)
+
+// This file infers boxes of row-major arrays whose shape no directive gives: in x[(i+1)*w+j-1],
+// with loops over i and j, w is the length of a row. The access is the box from the least to the
+// greatest coordinate of each dimension wherever these stay inside of their rows, which each launch
+// tests; elsewhere it is the whole slice.
+
+// A tile is a box of a slice that is read as an array with rows of stride[0] elements, stride[1]
+// elements in those, and so on to 1.
+type tile struct {
+	strides []Affine // outermost first; of the last dimension it is 1
+	spans   []Span   // of each dimension
+	mode    deps.Mode
+	runs    ir.Expr // the loops around make an iteration; nil for always
+	at      ir.Pos
+}
+
+// maxTileDims bounds the dimensions of a tile, maxTileTerms what the test of one adds up.
+const (
+	maxTileDims  = 4
+	maxTileTerms = 6
+)
+
+// tileOf returns the tile that r touches in a slice of unknown shape.
+func (in *inference) tileOf(r Reach, mode deps.Mode) (t tile, ok bool) {
+	strides := in.stridesOf(r)
+	if len(strides) < 2 || len(strides) > maxTileDims {
+		return t, false
+	}
+	rest := r.Index
+	var dims []Affine
+	for _, s := range strides {
+		var q Affine
+		q, rest = divideForm(rest, s)
+		dims = append(dims, q)
+	}
+	if !rest.Equal(Affine{}) {
+		return t, false
+	}
+	dense := true
+	for i, d := range dims {
+		s, ok := SpanOf(d, r.Loops, in.k.Params)
+		if !ok || !plainSum(s.Lo) || !plainSum(s.Hi) {
+			return t, false
+		}
+		dense = dense && s.Dense && !SharesLoop(dims, i, r.Loops)
+		t.spans = append(t.spans, s)
+	}
+	if mode == deps.Out && !dense {
+		mode = deps.InOut
+	}
+	t.strides, t.mode, t.at, t.runs = strides, mode, r.At, in.nonEmpty(r)
+	return t, true
+}
+
+// plainSum reports whether a has few terms with small coefficients: its value stays within 64 bits
+// where its products do.
+func plainSum(a Affine) bool {
+	return len(a.Terms) <= maxTileTerms && !slices.ContainsFunc(a.Terms, func(t Term) bool {
+		return integers.Magnitude(t.Coef) > 16 && len(t.Atoms) > 0 || integers.Magnitude(t.Coef) > 1<<56
+	})
+}
+
+// stridesOf returns the distances by which loops move r, that are not constants, the longest first,
+// and 1.
+func (in *inference) stridesOf(r Reach) []Affine {
+	var out []Affine
+	for _, l := range r.Loops {
+		coef, ok := r.Index.Coef(l.Var)
+		if _, constant := coef.Const(); !ok || constant {
+			continue
+		}
+		if !OnHost(coef, in.k.Params) {
+			return nil
+		}
+		if !slices.ContainsFunc(out, func(s Affine) bool { return coef.Equal(s) }) {
+			out = append(out, coef)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Affine) int { return len(y.Terms[0].Atoms) - len(x.Terms[0].Atoms) })
+	for i := 1; i < len(out); i++ {
+		if _, rest := divideForm(out[i-1], out[i]); !rest.Equal(Affine{}) {
+			return nil
+		}
+	}
+	return append(out, ConstAffine(1))
+}
+
+// divideForm returns a/by and what is left, by the first term of by, which has the most atoms.
+func divideForm(a, by Affine) (quotient, rest Affine) {
+	if c, ok := by.Const(); ok && c == 1 || !a.Known() || len(by.Terms) == 0 {
+		return a, Affine{}
+	}
+	rest = a
+	for range MaxTerms {
+		q, _ := Divide(rest, by.Terms[0])
+		if len(q.Terms) == 0 || !q.Known() {
+			break
+		}
+		quotient, rest = quotient.Add(q), rest.Sub(q.Mul(by))
+		if !rest.Known() {
+			break
+		}
+	}
+	return quotient, rest
+}
+
+// join takes u into t where both are of one shape and their ends differ by constants: then the box
+// around both is t.
+func (t *tile) join(u tile) bool {
+	if t.mode == deps.Out || u.mode == deps.Out || len(t.spans) != len(u.spans) || !query.Same(t.runs, u.runs) {
+		return false
+	}
+	joined := slices.Clone(t.spans)
+	for d := range t.spans {
+		lo, ok1 := u.spans[d].Lo.Sub(t.spans[d].Lo).Const()
+		hi, ok2 := u.spans[d].Hi.Sub(t.spans[d].Hi).Const()
+		if !ok1 || !ok2 || !t.strides[d].Equal(u.strides[d]) {
+			return false
+		}
+		joined[d].Lo = t.spans[d].Lo.AddConst(min(lo, 0))
+		joined[d].Hi = t.spans[d].Hi.AddConst(max(hi, 0))
+	}
+	t.spans, t.mode = joined, max(t.mode, u.mode)
+	return true
+}
+
+// tiles returns the accesses of the tiles of a parameter: the boxes, and the whole slice for
+// launches in which one does not stay in its rows.
+func (in *inference) tiles() []ir.Access {
+	var joined []tile
+	for _, t := range in.boxes {
+		if !slices.ContainsFunc(joined, func(u tile) bool { return t.equal(u) }) {
+			joined = append(joined, t)
+		}
+	}
+	for i := 0; i < len(joined); i++ {
+		for j := i + 1; j < len(joined); j++ {
+			if joined[i].mode == joined[j].mode && joined[i].join(joined[j]) {
+				joined = slices.Delete(joined, j, j+1)
+				j = i
+			}
+		}
+	}
+	var out []ir.Access
+	for _, t := range joined {
+		out = append(out, in.tileAccesses(t)...)
+	}
+	return out
+}
+
+func (t *tile) equal(u tile) bool {
+	return t.mode == u.mode && query.Same(t.runs, u.runs) && slices.EqualFunc(t.strides, u.strides, Affine.Equal) &&
+		slices.EqualFunc(t.spans, u.spans, func(x, y Span) bool { return x.Lo.Equal(y.Lo) && x.Hi.Equal(y.Hi) })
+}
+
+// tileAccesses returns the box of t, and the whole slice for where it is none.
+func (in *inference) tileAccesses(t tile) []ir.Access {
+	fits := in.inRows(t)
+	box := ir.Region{Var: in.v, At: t.at, Shape: []ir.Expr{nil}, When: bothHold(t.runs, fits, t.at)}
+	for d, s := range t.spans {
+		box.Dims = append(box.Dims, ir.Range{Lo: s.Lo.Expr(t.at), Hi: s.Hi.AddConst(1).Expr(t.at)})
+		if d > 0 {
+			extent, _ := divideForm(t.strides[d-1], t.strides[d])
+			box.Shape = append(box.Shape, extent.Expr(t.at))
+		}
+	}
+	box.Text = RegionText(box)
+	all := ir.Region{Var: in.v, Text: in.text(), At: t.at, When: bothHold(t.runs, &ir.Unary{Op: ir.Not, X: fits, At: t.at}, t.at)}
+	rest := ir.Access{Region: all, Mode: t.mode, Why: "in launches in which " + box.Text + " does not stay in its rows"}
+	if t.mode == deps.Out {
+		rest.Mode = deps.InOut
+	}
+	return []ir.Access{{Region: box, Mode: t.mode}, rest}
+}
+
+// inRows returns the test that the coordinates of t stay inside of their rows, and these in the
+// slice. No number in it is so large that it wraps.
+func (in *inference) inRows(t tile) ir.Expr {
+	at := t.at
+	var cond ir.Expr
+	need := func(a Affine) {
+		if c, ok := a.Const(); !ok || c < 0 {
+			cond = bothHold(cond, NotNegativeTest(a, at), at)
+		}
+	}
+	limits, limit := map[Atom]bool{}, t.limit()
+	small := func(a Affine) {
+		for _, x := range a.Atoms() {
+			if x.Of == ValueOf && x.Var.Type.Size == 8 && !limits[x] {
+				limits[x] = true
+				v := x.Expr(at)
+				cond = bothHold(cond, build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Int(-limit, at), v, at), build.Compare(ir.Lt, v, build.Int(limit, at), at), at), at)
+			}
+		}
+	}
+	for d, s := range t.spans {
+		small(s.Lo)
+		small(s.Hi)
+		small(t.strides[d])
+		need(s.Lo)
+		if d > 0 {
+			extent, _ := divideForm(t.strides[d-1], t.strides[d])
+			need(extent.Sub(s.Hi).AddConst(-1))
+			need(extent.AddConst(-1))
+		}
+	}
+	rows := &ir.Binary{Op: ir.Div, X: &ir.Len{X: build.Ref(in.v, at), At: at}, Y: t.strides[0].Expr(at), T: ir.IntType, At: at}
+	return bothHold(cond, build.Compare(ir.Lt, t.spans[0].Hi.Expr(at), rows, at), at)
+}
+
+// limit bounds the variables in t: sums of products of them stay within 64 bits.
+func (t *tile) limit() int64 {
+	factors := 1
+	for d, s := range t.spans {
+		for _, a := range []Affine{s.Lo, s.Hi, t.strides[d]} {
+			for _, term := range a.Terms {
+				factors = max(factors, len(term.Atoms))
+			}
+		}
+	}
+	return 1 << (56 / factors)
+}
+
+// bothHold returns x && y; nil stands for true.
+func bothHold(x, y ir.Expr, at ir.Pos) ir.Expr {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return build.Compare(ir.LAnd, x, y, at)
+}

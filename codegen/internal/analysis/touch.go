@@ -1,0 +1,220 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Touches lists what the iterations of f touch in memory. Where the body calls functions that touch
+// memory, uses parts of slices or pointers, or has atomics, the accesses are those that the
+// collector finds through them.
+func (m *Dependences) Touches(f *ir.For, d *ir.Directive) (list []AccessForm, why string) {
+	list, why = m.accesses(f)
+	local := func(a AccessForm) bool { return a.root == nil || a.root.Space != ir.Param }
+	if d == nil || why == "" && !slices.ContainsFunc(list, local) {
+		return list, why
+	}
+	if slices.ContainsFunc(m.k.Params, func(v *ir.Var) bool { return ir.Assigned(m.k.Body).Has(v) }) {
+		return list, why // a name stands for several slices
+	}
+	c := NewCollector(m.k)
+	c.Define(m.k.Body)
+	c.Stmts(f.Body)
+	if c.lost {
+		return list, cmp.Or(why, "it reaches memory through what it reads from memory")
+	}
+	list = nil
+	declared := m.inside(f)
+	for _, r := range c.Out {
+		if a, ok := accessOf(r, declared); ok {
+			list = append(list, a)
+		}
+	}
+	return list, ""
+}
+
+// accessOf returns r as an access; ok is false where it is of a variable that each iteration has
+// for itself, or of no memory.
+func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
+	kind := r.Base.Type.Kind
+	_, whole := r.Expr.(*ir.Ref)
+	switch {
+	case kind != ir.Slice && kind != ir.Pointer && kind != ir.Array, whole, kind == ir.Array && declared.Has(r.Base):
+		return a, false
+	}
+	a = AccessForm{root: r.Base, kinds: KindsOf(r.Expr.Type()), Form: r.Index, write: r.Write, Known: r.Index.Known(), atomic: r.Atomic, at: r.At}
+	if kind != ir.Array && r.Base.Space != ir.Param || throughMemory(r.Expr) {
+		a.root, a.Known = nil, false // it may be another slice in every iteration
+	}
+	for _, l := range r.Loops {
+		lo, hi := l.Ends()
+		b := bounds{Var: l.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
+		if l.Known {
+			b.Lo, b.Hi = lo, hi
+		}
+		a.Loops, a.ranges = append(a.Loops, l.For), append(a.ranges, b)
+	}
+	return a, true
+}
+
+// throughMemory reports whether place e lies where a slice or pointer says that is itself in
+// memory, or is made anew.
+func throughMemory(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Slice {
+			return !namesMemory(e.X)
+		}
+		return throughMemory(e.X)
+	case *ir.Member:
+		return throughMemory(e.X)
+	case *ir.Deref:
+		return !namesMemory(e.X)
+	}
+	return false
+}
+
+// namesMemory reports whether slice or pointer e is made of variables alone.
+func namesMemory(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Ref:
+		return true
+	case *ir.Reslice:
+		return e.X.Type().Kind == ir.Slice && namesMemory(e.X) || e.X.Type().Kind == ir.Array && !throughMemory(e.X)
+	case *ir.AddrOf:
+		return !throughMemory(e.X)
+	}
+	return false
+}
+
+// inside returns the variables that each iteration of f has for itself, those of the functions that
+// it calls too.
+func (m *Dependences) inside(f *ir.For) *ir.VarSet {
+	out := ir.Declared(f.Body)
+	for _, fn := range m.k.Funcs {
+		for _, v := range append(ir.Declared(fn.Body).List(), fn.Params...) {
+			out.Add(v)
+		}
+	}
+	return out
+}
+
+// keeps reports whether the variables in forms have the same values in all iterations of f.
+func (m *Dependences) keeps(f *ir.For, forms ...Affine) bool {
+	if !keeps(f, forms...) {
+		return false
+	}
+	inside := m.inside(f)
+	return !slices.ContainsFunc(forms, func(a Affine) bool {
+		return slices.ContainsFunc(a.Atoms(), func(x Atom) bool { return inside.Has(x.Var) })
+	})
+}
+
+// WithReductions leaves out of list what the reductions of d combine in memory, which each
+// iteration has copies of, and adds what is written in these places when the loop ends.
+func WithReductions(list []AccessForm, d *ir.Directive) []AccessForm {
+	if d == nil {
+		return list
+	}
+	for _, r := range d.Reductions {
+		for _, place := range []ir.Expr{r.Place, r.Index} {
+			root, form := memoryOf(place)
+			if root == nil {
+				continue
+			}
+			list = slices.DeleteFunc(slices.Clone(list), func(a AccessForm) bool {
+				return a.root == root && (root.Type.Kind == ir.Pointer || a.Known && a.Form.Equal(form))
+			})
+			list = append(list, AccessForm{root: root, kinds: KindsOf(place.Type()), Form: form, Known: form.Known(), write: true, atomic: true, at: r.At})
+		}
+	}
+	return list
+}
+
+// memoryOf returns the pointer or slice through which place e is reached, and the element; nil
+// where it is a variable's own memory.
+func memoryOf(e ir.Expr) (*ir.Var, Affine) {
+	switch e := e.(type) {
+	case *ir.Deref:
+		return query.RefVar(e.X), Affine{}
+	case *ir.Member:
+		return memoryOf(e.X)
+	case *ir.Reslice:
+		return memoryOf(e.X)
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Slice {
+			form, _ := AffineOf(e.I)
+			return query.RefVar(e.X), form
+		}
+		return memoryOf(e.X)
+	}
+	return nil, Affine{}
+}
+
+// atomicsIn returns the atomics of list and of the functions that it calls.
+func atomicsIn(list []ir.Stmt) (out []*ir.Atomic) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Atomic:
+			out = append(out, s)
+		case *ir.Call:
+			out = append(out, atomicsIn(s.Fn.Body)...)
+		}
+		return true
+	})
+	return out
+}
+
+// commute reports whether the atomics do the same in every order: updates whose operators are of
+// one kind. The sum of floats may differ in its last bits, as a reduction does.
+func commute(list []*ir.Atomic) bool {
+	class := func(op ir.Op) ir.Op {
+		switch op {
+		case ir.Sub:
+			return ir.Add
+		case ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor, ir.LAnd, ir.LOr:
+			return op
+		}
+		return ir.NoOp
+	}
+	for _, a := range list {
+		if a.Kind != ir.AtomicUpdate || a.Swapped || class(a.Op) == ir.NoOp || class(a.Op) != class(list[0].Op) {
+			return false
+		}
+	}
+	return true
+}
+
+// updatedAlone reports whether list does nothing with variable v but update it by atomics that
+// commute.
+func updatedAlone(list []ir.Stmt, v *ir.Var) bool {
+	uses, updates := 0, 0
+	ir.Inspect(list, func(s ir.Stmt) {
+		if a, ok := s.(*ir.Atomic); ok && ir.RootVar(a.Place) == v && a.Kind == ir.AtomicUpdate {
+			updates++
+		}
+		if d := ir.DirectiveOf(s); d != nil && HasCopy(d, v) {
+			uses++
+		}
+	}, func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok && r.Var == v {
+			uses++
+		}
+	})
+	return updates > 0 && uses == updates && commute(atomicsIn(list))
+}
+
+// CarriedLast returns why the last value of a lastprivate variable of d depends on more than the
+// last iteration of body.
+func CarriedLast(body []ir.Stmt, d *ir.Directive) string {
+	for _, v := range d.Lastprivate {
+		flow := NewPrivateFlow(v, nil)
+		if end := flow.Stmts(body, Unassigned); end != assigned || flow.warned {
+			return "not every iteration assigns to " + v.Name + " before it reads it"
+		}
+	}
+	return ""
+}

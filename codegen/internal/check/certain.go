@@ -1,0 +1,125 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A race is certain where two iterations that run at once, of any number from two on, both come to
+// the two places. Then it is an error; a condition, a jump or an empty loop around one of them, or
+// a clause that may leave the loop to one thread, makes it a warning.
+
+// constructsAround returns the statements with directives around l in list, outermost first.
+func constructsAround(list []ir.Stmt, l *ir.For) (out []ir.Stmt) {
+	for _, s := range list {
+		holds := false
+		ir.WalkStmts([]ir.Stmt{s}, func(t ir.Stmt) bool { holds = holds || t == ir.Stmt(l); return !holds })
+		if !holds || s == ir.Stmt(l) {
+			continue
+		}
+		if ir.DirectiveOf(s) != nil {
+			out = append(out, s)
+		}
+		ir.Lists(s, func(inner []ir.Stmt) { out = append(out, constructsAround(inner, l)...) })
+	}
+	return out
+}
+
+// threadOwn returns the variables of which each of the threads, or teams, that share the iterations
+// of l has one: those of the parallel region around, or of the teams.
+func threadOwn(l *ir.For, around []ir.Stmt) *ir.VarSet {
+	out, region := &ir.VarSet{}, ir.Parts(0)
+	switch p := l.Directive.Parts; {
+	case p&(ir.Workshare|ir.Parallel) == ir.Workshare:
+		region = ir.Parallel
+	case p&(ir.Distribute|ir.Parallel|ir.Simd|ir.Teams) == ir.Distribute:
+		region = ir.Teams
+	}
+	for _, s := range around {
+		d := ir.DirectiveOf(s)
+		if d.Parts&region == 0 {
+			continue
+		}
+		out = ir.Declared([]ir.Stmt{s})
+		for _, v := range slices.Concat(d.Private, d.Firstprivate) {
+			out.Add(v)
+		}
+		for _, r := range d.Reductions {
+			out.Add(query.PlaceVar(r.Place))
+			if r.Index != nil {
+				out.Add(query.PlaceVar(r.Index))
+			}
+		}
+	}
+	return out
+}
+
+// withinSafelen reports whether the safelen of l keeps iterations distance apart from running at
+// once.
+func withinSafelen(l *ir.For, distance int64) bool {
+	d := l.Directive
+	return d.Parts == ir.Simd && d.Safelen > 0 && integers.Magnitude(distance) >= uint64(d.Safelen)
+}
+
+// certainRace reports whether w and r, which touch the same element in iterations of n distance
+// apart, do so for all numbers of iterations from two on.
+func certainRace(l, n *ir.For, w, r analysis.Reach, distance int64, around []ir.Stmt) bool {
+	if n.Var.Name == query.HoleName || !w.Always || !r.Always || r.Atomic || !analysis.PlainPlace(w.Expr) || !analysis.PlainPlace(r.Expr) || mayRunAlone(l.Directive) || !runs(n, w.Loops) || !runs(n, r.Loops) {
+		return false
+	}
+	if slices.ContainsFunc(around, func(s ir.Stmt) bool { return mayRunAlone(ir.DirectiveOf(s)) }) {
+		return false
+	}
+	trips, known := analysis.ConstTrips(n)
+	if known && trips <= max(int64(integers.Magnitude(distance)), 1) {
+		return false
+	}
+	return integers.Magnitude(distance) <= 1 || known
+}
+
+// mayRunAlone reports whether a clause of d may leave it to one team or thread.
+func mayRunAlone(d *ir.Directive) bool {
+	return d.NumThreads != nil || d.NumTeams != nil || d.ThreadLimit != nil || d.If != nil || d.Nested.Kind != ir.NestedNone ||
+		d.Parts&(ir.Single|ir.Masked) != 0
+}
+
+// runs reports whether the loops inside n are not known to be empty, nor to be empty for some
+// values of n's variable.
+func runs(n *ir.For, loops []analysis.LoopRange) bool {
+	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
+		trips, ok := analysis.ConstTrips(l.For)
+		return ok && trips == 0 || l.For != n && (ir.ExprVars(l.Lo).Has(n.Var) || ir.ExprVars(l.Hi).Has(n.Var))
+	})
+}
+
+// otherField reports whether two places in elements of one type are in different fields of these.
+func otherField(a, b ir.Expr) bool {
+	x, y := fieldsOf(a), fieldsOf(b)
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// fieldsOf returns the numbers of the fields that lead from an element to place e in it, up to the
+// first index of an array in between.
+func fieldsOf(e ir.Expr) []int {
+	switch e := e.(type) {
+	case *ir.Member:
+		if ix, ok := e.X.(*ir.Index); ok && ix.X.Type().Kind == ir.Array && query.RefVar(ix.X) == nil {
+			return fieldsOf(ix)
+		}
+		return append(fieldsOf(e.X), e.Field)
+	case *ir.Index:
+		if e.X.Type().Kind == ir.Array && query.RefVar(e.X) == nil {
+			return slices.Clip(fieldsOf(e.X))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/contract"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// distArrays refuses touches of the arrays of the dist_ clauses of s that are outside the part that
+// their iteration owns: those that are outside wherever they happen, and those that are sure to
+// happen and are outside in one iteration that the loop may have.
+func (c *Check) distArrays(s *ir.For) {
+	if len(s.Directive.DistArrays) == 0 {
+		return
+	}
+	found := analysis.NewCollector(c.kernel)
+	found.Define(c.kernel.Body)
+	found.Loops = []analysis.LoopRange{found.RangeOf(s)}
+	ir.Lists(s, found.Stmts)
+	for _, a := range s.Directive.DistArrays {
+		start, ok := found.ViewOf(&ir.Ref{Var: a.Var})
+		if !ok {
+			continue
+		}
+		for _, r := range found.Out {
+			if r.Base == start.Base && (start.Base == a.Var || query.BaseVar(r.Expr) == a.Var) {
+				c.distTouch(s, a, r, r.Index.Sub(start.Off))
+			}
+		}
+	}
+}
+
+// distTouch looks at one touch of the array of a, at an index of it.
+func (c *Check) distTouch(s *ir.For, a ir.DistArray, r analysis.Reach, index analysis.Affine) {
+	chunk, ok := analysis.AffineOf(a.Chunk)
+	rel := index.Sub(analysis.VarAffine(s.Var).Mul(chunk))
+	if !ok || !rel.Known() {
+		return
+	}
+	name, i, text := a.Var.Name, s.Var.Name, query.Source(r.Expr)
+	part := a.Part(s.Var)
+	touch := fmt.Sprintf("iteration %s touches %s, and owns %s", i, text, part)
+	switch found, point, loops := c.inPart(r, rel, chunk); found {
+	case contract.AllInside:
+		return
+	case contract.SomeOutside:
+		n, _ := chunk.Const()
+		at := point[0]*n + point[len(point)-1]
+		touch = fmt.Sprintf("iteration %s = %d touches %s[%d]", i, point[0], name, at)
+		for k, l := range loops[1:] {
+			touch += fmt.Sprintf("%s%s = %d", [2]string{" (", ", "}[min(k, 1)], l.Var.Name, point[k+1])
+		}
+		if len(loops) > 1 {
+			touch += ")"
+		}
+		if text != fmt.Sprintf("%s[%d]", name, at) {
+			touch += " by " + text
+		}
+		touch += fmt.Sprintf(", and owns %s[%d:%d]", name, point[0]*n, (point[0]+1)*n)
+	default:
+		if !c.neverOwn(r, rel, chunk) {
+			return
+		}
+	}
+	c.fail(r.At, a.Kind.String()+" of "+name, touch, "keep the index inside "+part+", or take "+name+" out of the clause")
+}
+
+// manyIterations is what a loop has for inPart that may have any number.
+const manyIterations = 1 << 20
+
+// inPart decides whether r, which is sure to happen, stays in a part of a constant chunk. Where it
+// does not, point is the first iteration of loops that is outside: their variables, and the index
+// counted from the start of the part. It is undecided where numbers are not known.
+func (c *Check) inPart(r analysis.Reach, rel, chunk analysis.Affine) (found contract.Verdict, point []int64, loops []analysis.LoopRange) {
+	n, constant := chunk.Const()
+	if !constant || !r.Always || len(r.Loops) > analysis.MaxDepth {
+		return contract.Undecided, nil, nil
+	}
+	loops = append(loops, r.Loops...)
+	loops[0] = manyOf(loops[0])
+	r.Loops = loops
+	b := contract.NewBuilder(c.kernel)
+	check := contract.Check{Reach: r, Passed: new(contract.Launches)}
+	if !b.Nest(&check) || !b.Linear(&check.Index, rel, loops) || len(b.Out.Atoms) > 0 {
+		return contract.Undecided, nil, nil
+	}
+	b.Out.CheckAtoms, b.Out.CheckForms = len(b.Out.Atoms), len(b.Out.Forms)
+	var p contract.Proof
+	p.Load(c.kernel, b.Out, ir.Values{})
+	found = p.Stays(&check, p.Below(n))
+	if found == contract.SomeOutside {
+		point = append(append(point, p.Point[:len(loops)]...), p.At(&check.Index, len(loops), &p.Point).N)
+	}
+	return found, point, loops
+}
+
+// manyOf returns l with many iterations where their number is not constant, from 0 on where the
+// first one is not.
+func manyOf(l analysis.LoopRange) analysis.LoopRange {
+	first, ok1 := l.First.Const()
+	if _, ok2 := l.Last.Const(); ok1 && ok2 {
+		return l
+	}
+	if l.Stride == 0 {
+		l.Stride = 1
+	}
+	last := contract.LimitOf(l.Var.Type, l.Stride)
+	if away := first + manyIterations*l.Stride; l.Stride > 0 && away < last || l.Stride < 0 && away > last {
+		last = away
+	}
+	l.First, l.Last = analysis.ConstAffine(first), analysis.ConstAffine(last)
+	return l
+}
+
+// neverOwn reports whether r is outside the part of its iteration wherever it happens, or in some
+// iteration in which it is sure to.
+func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
+	s, ok := analysis.SpanOf(rel, r.Loops, c.kernel.Params)
+	if !ok {
+		return false
+	}
+	negative := func(a analysis.Affine) bool { return multiple(analysis.ConstAffine(-1).Sub(a), chunk) }
+	behind := func(a analysis.Affine) bool { return multiple(a.Sub(chunk), chunk) }
+	if negative(s.Hi) || behind(s.Lo) {
+		return true
+	}
+	return r.Always && contract.RectangularNest(r.Loops) && s.Dense && (negative(s.Lo) || behind(s.Hi))
+}
+
+// multiple reports whether a is known not to be negative: some chunks, each at least 1, and a
+// constant.
+func multiple(a, chunk analysis.Affine) bool {
+	for n := range int64(4) {
+		if analysis.AtLeast(a.Sub(chunk.Mul(analysis.ConstAffine(n))), -n) {
+			return true
+		}
+	}
+	return false
+}

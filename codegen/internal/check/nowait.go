@@ -1,0 +1,313 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// This file looks at what follows a construct with nowait up to the next barrier of its parallel
+// region: threads come there while others are still in the construct. Two loops whose iterations
+// are dealt out alike give the same numbers to the same threads (OpenMP 5.2, section 11.5.3); any
+// other two touches of one place, of which one writes, are a conflict: certain where the numbers of
+// the iterations are known to differ.
+
+// nowait looks at construct s and what threads come to behind it.
+func (c *Check) nowait(k *ir.Kernel, s ir.Stmt, rest []analysis.FollowUp, around []ir.Stmt) {
+	own := regionOwn(around)
+	first := analysis.DistinctReaches(collectAlone(k, s))
+	for _, f := range rest {
+		if f.Stmt == s && ir.DirectiveOf(s).Parts&ir.Workshare != 0 && analysis.DealtInOrder(ir.DirectiveOf(s)) && len(changesOf(f.Again).List()) == 0 {
+			continue
+		}
+		found := map[*ir.Var]bool{}
+		second := analysis.DistinctReaches(collectAlone(k, f.Stmt))
+		for _, certain := range []bool{true, false} {
+			for i := range first {
+				for j := range second {
+					w, r := &first[i], &second[j]
+					if !mayClash(w, r, own) || found[w.Base] {
+						continue
+					}
+					if how := c.clash(k, s, f, w, r, around); how == analysis.ClashCertain || how == analysis.ClashPossible && !certain {
+						found[w.Base] = true
+						c.clashFound(s, w, r, how)
+					}
+				}
+			}
+		}
+	}
+}
+
+// collectAlone returns the reaches of s with all that is in it.
+func collectAlone(k *ir.Kernel, s ir.Stmt) []analysis.Reach {
+	c := analysis.NewCollector(k)
+	c.Define(k.Body)
+	c.Stmts([]ir.Stmt{s})
+	return c.Out
+}
+
+// regionOwn returns the variables of which each thread of the innermost parallel region among
+// around has one.
+func regionOwn(around []ir.Stmt) *ir.VarSet {
+	for i := len(around) - 1; i >= 0; i-- {
+		if ir.DirectiveOf(around[i]).Parts&ir.Parallel != 0 {
+			worker := &ir.For{Directive: &ir.Directive{Parts: ir.Workshare}}
+			return threadOwn(worker, around[i:i+1])
+		}
+	}
+	return &ir.VarSet{}
+}
+
+// mayClash reports whether a and b are of memory that threads share, and one of them writes it.
+func mayClash(a, b *analysis.Reach, own *ir.VarSet) bool {
+	return a.Base != nil && a.Base == b.Base && (a.Write || b.Write) && !(a.Atomic && b.Atomic) && !own.Has(a.Base) && a.Base.Name != query.HoleName &&
+		!query.HasBadValue(a.Expr) && !query.HasBadValue(b.Expr) && !otherField(a.Expr, b.Expr) && !a.CopiedHere() && !b.CopiedHere()
+}
+
+// clash decides about touch w of construct s and r of f.
+func (c *Check) clash(k *ir.Kernel, s ir.Stmt, f analysis.FollowUp, w, r *analysis.Reach, around []ir.Stmt) analysis.ClashKind {
+	a, b := analysis.SharerOf(w), analysis.SharerOf(r)
+	kind := analysis.ClashKind(analysis.ClashPossible)
+	if c.sound && f.Sure && w.Happens() && r.Happens() && (b == f.Stmt || b == nil) &&
+		!slices.ContainsFunc(around, func(s ir.Stmt) bool { return mayRunAlone(ir.DirectiveOf(s)) }) {
+		kind = analysis.ClashCertain
+	}
+	if !w.Index.Known() || !r.Index.Known() || variesBetween(w, f, a, b) || variesBetween(r, f, a, b) {
+		return analysis.ClashPossible
+	}
+	if len(w.Inside) == 1 && len(r.Inside) == 1 {
+		if gap, known := w.Inside[0].Sub(r.Inside[0]).Const(); known && gap != 0 {
+			return analysis.ClashNever
+		}
+	}
+	x, y := analysis.LoopOf(a), analysis.LoopOf(b)
+	index := alignedIndex(w, r, x, y)
+	p, ok1 := numberedIndex(w.Index, w.Loops, x)
+	q, ok2 := numberedIndex(index, r.Loops, y)
+	if !ok1 || !ok2 {
+		return analysis.ClashPossible
+	}
+	gap := q.base.Sub(p.base) // what is left is free of loops inside, or runs over the same in both
+	if strange(gap, w, x) || strange(gap, r, y) {
+		return analysis.ClashPossible
+	}
+	if n, known := gap.Const(); known && n != 0 && p.per.Equal(analysis.Affine{}) && q.per.Equal(analysis.Affine{}) {
+		return analysis.ClashNever
+	}
+	switch {
+	case x != nil && y != nil && p.per.Equal(q.per) && !p.per.Equal(analysis.Affine{}):
+		return alikeClash(kind, x, y, w, r, p.per, gap)
+	case p.per.Equal(analysis.Affine{}) && q.per.Equal(analysis.Affine{}):
+		if n, known := gap.Const(); !known || n != 0 || !manyThreads(b) && !manyThreads(a) || a == b {
+			return analysis.ClashPossible
+		}
+		return kind
+	case q.per.Equal(analysis.Affine{}) && manyThreads(b):
+		return onOneElement(kind, x, w, p.per, gap)
+	case p.per.Equal(analysis.Affine{}) && manyThreads(a):
+		return onOneElement(kind, y, r, q.per, gap.Mul(analysis.ConstAffine(-1)))
+	}
+	return analysis.ClashPossible
+}
+
+// manyThreads reports whether several threads are in s: it is no single nor masked.
+func manyThreads(s ir.Stmt) bool { return s == nil || analysis.LoopOf(s) != nil }
+
+// changesOf returns the variables that have other values in the next iteration of loops.
+func changesOf(loops []ir.Stmt) *ir.VarSet {
+	out := ir.Declared(loops)
+	for _, v := range ir.Assigned(loops).List() {
+		out.Add(v)
+	}
+	for _, s := range loops {
+		if l, ok := s.(*ir.For); ok {
+			out.Add(l.Var)
+		}
+	}
+	return out
+}
+
+// variesBetween reports whether the index of r holds a variable that may differ between the
+// construct and f: a local of an iteration, or one that the sequential loop changes.
+func variesBetween(r *analysis.Reach, f analysis.FollowUp, a, b ir.Stmt) bool {
+	varies := changesOf(f.Again)
+	for _, s := range []ir.Stmt{a, b} {
+		if s != nil {
+			for _, v := range ir.Declared([]ir.Stmt{s}).List() {
+				varies.Add(v)
+			}
+		}
+	}
+	for _, v := range ir.Assigned([]ir.Stmt{f.Stmt}).List() {
+		varies.Add(v)
+	}
+	return slices.ContainsFunc(r.Index.Atoms(), func(x analysis.Atom) bool {
+		return varies.Has(x.Var) && !slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return l.Var == x.Var && !slices.Contains(f.Again, ir.Stmt(l.For)) })
+	})
+}
+
+// alignedIndex returns the index of r with the variables of loops inside y replaced by those of w's
+// inside x that run over the same.
+func alignedIndex(w, r *analysis.Reach, x, y *ir.For) analysis.Affine {
+	index := r.Index
+	inW, inR := insideOf(w, x), insideOf(r, y)
+	var renamed []int
+	for i := range min(len(inW), len(inR)) {
+		a, b := inW[i], inR[i]
+		lo, hi := b.First, b.Last
+		for _, j := range renamed {
+			lo, hi = lo.Subst(inR[j].Var, analysis.VarAffine(inW[j].Var)), hi.Subst(inR[j].Var, analysis.VarAffine(inW[j].Var))
+		}
+		if x != nil && y != nil && (lo.Has(y.Var) || a.First.Has(x.Var) || hi.Has(y.Var) || a.Last.Has(x.Var)) {
+			continue
+		}
+		if a.Known && b.Known && a.Stride == b.Stride && a.First.Equal(lo) && a.Last.Equal(hi) {
+			renamed = append(renamed, i)
+			index = index.Subst(b.Var, analysis.VarAffine(a.Var))
+		}
+	}
+	return index
+}
+
+// insideOf returns the loops around r inside l.
+func insideOf(r *analysis.Reach, l *ir.For) []analysis.LoopRange {
+	i := slices.IndexFunc(r.Loops, func(x analysis.LoopRange) bool { return x.For == l })
+	return r.Loops[i+1:]
+}
+
+// A numbered is an index as base + per*n, n being the number of the iteration.
+type numbered struct{ base, per analysis.Affine }
+
+// numberedIndex takes an index apart by the iterations of l, nil for none.
+func numberedIndex(index analysis.Affine, loops []analysis.LoopRange, l *ir.For) (numbered, bool) {
+	if l == nil {
+		return numbered{base: index}, index.Known()
+	}
+	i := slices.IndexFunc(loops, func(x analysis.LoopRange) bool { return x.For == l })
+	coef, ok := index.Coef(l.Var)
+	if !ok || i < 0 || !loops[i].Known || !loops[i].First.Known() {
+		return numbered{}, false
+	}
+	n := numbered{base: index.Without(l.Var).Add(coef.Mul(loops[i].First)), per: coef.Mul(analysis.ConstAffine(loops[i].Stride))}
+	return n, n.base.Known() && n.per.Known()
+}
+
+// strange reports whether a holds the variable of a loop around r inside l.
+func strange(a analysis.Affine, r *analysis.Reach, l *ir.For) bool {
+	return !a.Known() || slices.ContainsFunc(insideOf(r, l), func(x analysis.LoopRange) bool { return a.Has(x.Var) })
+}
+
+// alikeClash decides about touches of two loops that go as far from one iteration to the next.
+func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
+	distance, known := timesOf(gap, per)
+	if n, fixed := gap.Const(); fixed && !known {
+		if step, fixed := per.Const(); fixed && n%step != 0 {
+			if len(insideOf(w, x))+len(insideOf(r, y)) == 0 {
+				return analysis.ClashNever
+			}
+			return analysis.ClashPossible
+		}
+		if within(n, w, r, x, y) {
+			return analysis.SameIteration(x, y, w, r)
+		}
+	}
+	switch {
+	case !known:
+		return analysis.ClashPossible
+	case distance == 0:
+		return analysis.SameIteration(x, y, w, r)
+	}
+	for _, of := range []*analysis.Reach{w, r} {
+		if trips, ok := analysis.ConstTrips(sharerLoop(of)); ok && trips <= int64(integers.Magnitude(distance)) {
+			return analysis.ClashNever
+		} else if !ok && integers.Magnitude(distance) > 1 {
+			return analysis.ClashPossible
+		}
+	}
+	if !runs(x, w.Loops) || !runs(y, r.Loops) || x.Directive.Collapse > 1 || y.Directive.Collapse > 1 {
+		return analysis.ClashPossible
+	}
+	return kind
+}
+
+func sharerLoop(r *analysis.Reach) *ir.For { return analysis.LoopOf(analysis.SharerOf(r)) }
+
+// within reports whether a gap of n elements is one along the loops inside, as between neighbours
+// in a row: it is then taken to stay in the row.
+func within(n int64, w, r *analysis.Reach, x, y *ir.For) bool {
+	a, b := insideOf(w, x), insideOf(r, y)
+	for i := range min(len(a), len(b)) {
+		cw, ok1 := w.Index.Coef(a[i].Var)
+		cr, ok2 := r.Index.Coef(b[i].Var)
+		if step, known := cw.Const(); ok1 && ok2 && known && step != 0 && cw.Equal(cr) && n%step == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// timesOf returns how many times b is a.
+func timesOf(a, b analysis.Affine) (n int64, ok bool) {
+	if a.Equal(analysis.Affine{}) {
+		return 0, true
+	}
+	x, ok1 := a.Const()
+	y, ok2 := b.Const()
+	if ok1 && ok2 && y != 0 {
+		return x / y, x%y == 0
+	}
+	for _, n := range []int64{1, -1, 2, -2} {
+		if a.Equal(b.Mul(analysis.ConstAffine(n))) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// onOneElement decides about a touch of one element by several threads or iterations, and touch r
+// of loop l, which is at base + per*n: gap lies between.
+func onOneElement(kind analysis.ClashKind, l *ir.For, r *analysis.Reach, per, gap analysis.Affine) analysis.ClashKind {
+	n, known := timesOf(gap, per)
+	if step, ok := per.Const(); l == nil || !known {
+		if at, fixed := gap.Const(); ok && fixed && step != 0 && at%step != 0 {
+			return analysis.ClashNever
+		}
+		return analysis.ClashPossible
+	}
+	trips, ok := analysis.ConstTrips(l)
+	switch {
+	case n < 0 || ok && n >= trips:
+		return analysis.ClashNever
+	case !ok && n > 1 || !runs(l, r.Loops):
+		return analysis.ClashPossible
+	}
+	return kind
+}
+
+func (c *Check) clashFound(s ir.Stmt, w, r *analysis.Reach, how analysis.ClashKind) {
+	verb, done := "read of ", "writes"
+	if r.Write {
+		verb = "write to "
+	}
+	if !w.Write {
+		done = "reads"
+	}
+	could := "another thread may touch the same element there"
+	if how == analysis.ClashCertain {
+		could = "another thread touches the same element there"
+	}
+	d := ir.DirectiveOf(s)
+	why := fmt.Sprintf("directive %s at %v has nowait and %s %s at %v: %s, and need not be done yet", d.Parts, d.At, done, query.Source(w.Expr), w.At, could)
+	instead := "leave nowait out, or write kernel.Barrier() in between"
+	if how == analysis.ClashCertain {
+		c.fail(r.At, verb+query.Source(r.Expr), why, instead)
+		return
+	}
+	c.warnOf(w.Base, diag.Warning, r.At, verb+query.Source(r.Expr), why, instead)
+}

@@ -1,0 +1,301 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// teamWrites warns of writes to shared memory that every team makes: inside teams, outside
+// distribute, not atomic, and as far as can be seen not to a place, nor under a condition, that
+// depends on the team.
+func (c *Check) teamWrites(k *ir.Kernel) {
+	own := teamDependent(k.Body)
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil || d.Parts&ir.Teams == 0 {
+			return true
+		}
+		if d.Parts&(ir.Distribute|ir.Loop) == 0 && !isOne(d.NumTeams) {
+			c.teamBody(k, s, d, own)
+		}
+		return false
+	})
+}
+
+// isOne reports whether e is the constant 1.
+func isOne(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return ok && c.Bits == 1
+}
+
+func (c *Check) teamBody(k *ir.Kernel, s ir.Stmt, d *ir.Directive, own *ir.VarSet) {
+	inside := ir.Declared([]ir.Stmt{s})
+	for _, r := range analysis.CollectStmt(k, s) {
+		if !r.Write || r.Atomic || inside.Has(r.Base) || r.Shared(s) || ownedByTeam(r, own) || analysis.HasCopy(d, r.Base) {
+			continue
+		}
+		name := query.Source(r.Expr)
+		c.warnOf(r.Base, diag.Warning, r.At, "write to "+name, "every team of "+d.At.String()+" makes it, and "+r.Base.Name+" is shared by all teams",
+			"put it in a distribute loop, or write //omp:atomic above it")
+	}
+}
+
+// ownedByTeam reports whether the place of r, or a condition around it, depends on the team.
+func ownedByTeam(r analysis.Reach, own *ir.VarSet) bool {
+	return slices.ContainsFunc(append([]ir.Expr{r.Expr}, r.Conds...), func(e ir.Expr) bool { return e != nil && fromTeam(e, own) })
+}
+
+func fromTeam(e ir.Expr, own *ir.VarSet) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Query:
+			found = found || x.What == ir.TeamNum
+		case *ir.Ref:
+			found = found || own.Has(x.Var)
+		}
+		return !found
+	})
+	return found
+}
+
+// teamDependent returns the variables whose value comes from kernel.TeamNum.
+func teamDependent(list []ir.Stmt) *ir.VarSet {
+	own := &ir.VarSet{}
+	for before := -1; before != own.Len(); {
+		before = own.Len()
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				addIf(own, s.Var, s.Init)
+			case *ir.Assign:
+				addIf(own, ir.RootVar(s.Place), s.Value)
+			case *ir.For:
+				addIf(own, s.Var, s.Lo)
+			}
+			return true
+		})
+	}
+	return own
+}
+
+func addIf(own *ir.VarSet, v *ir.Var, e ir.Expr) {
+	if e != nil && fromTeam(e, own) {
+		own.Add(v)
+	}
+}
+
+// dependences warns of prescriptive loops whose iterations visibly depend on one another.
+func (c *Check) dependences(k *ir.Kernel) {
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		l, ok := s.(*ir.For)
+		if ok && l.Directive != nil && l.Directive.Parts&(ir.Distribute|ir.Workshare|ir.Simd) != 0 {
+			c.dependence(k, l)
+		}
+		return true
+	})
+}
+
+// dependence looks at pairs of a write and another use of the same memory in the body of l. It
+// warns once per pair of places, and only where the distance between two iterations that meet is
+// known.
+func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
+	reaches := analysis.DistinctReaches(analysis.CollectStmt(k, l))
+	nest := analysis.NestOf(l)
+	inside := ir.Declared([]ir.Stmt{l})
+	for _, f := range k.Funcs {
+		for _, v := range append(ir.Declared(f.Body).List(), f.Params...) {
+			inside.Add(v)
+		}
+	}
+	around := constructsAround(k.Body, l)
+	var team *ir.Directive // where a team runs its iterations one after the other
+	if l.Directive.Parts&(ir.Parallel|ir.Simd|ir.Workshare) == 0 {
+		team = teamAround(around)
+		for _, v := range teamLocals(k, l).List() {
+			inside.Add(v)
+		}
+	}
+	for _, v := range threadOwn(l, around).List() {
+		inside.Add(v)
+	}
+	fixed := make([]bool, len(reaches))
+	for i := range reaches {
+		fixed[i] = reaches[i].Fixed(inside, nest)
+	}
+	for i, w := range reaches {
+		if !fixed[i] || !w.Write || w.Atomic || query.HasBadValue(w.Expr) || inside.Has(w.Base) || w.Guarded(nest) || w.CopiedIn(l) || w.CopiedBy(team) {
+			continue
+		}
+		for j, r := range reaches {
+			if r.Base != w.Base || r.Write && j < i || !fixed[j] || query.HasBadValue(r.Expr) || otherField(w.Expr, r.Expr) {
+				continue
+			}
+			if c.meet(l, nest, w, r, i == j, around) {
+				break
+			}
+		}
+	}
+}
+
+// teamAround returns the directive of the teams among the constructs around a loop, nil for none.
+func teamAround(around []ir.Stmt) *ir.Directive {
+	for _, s := range around {
+		if d := ir.DirectiveOf(s); d.Parts&ir.Teams != 0 {
+			return d
+		}
+	}
+	return nil
+}
+
+// teamLocals returns the variables of the construct of teams around l, of which each team has its
+// own.
+func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
+	out := &ir.VarSet{}
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		d := ir.DirectiveOf(s)
+		if d == nil || d.Parts&ir.Teams == 0 {
+			return true
+		}
+		around := false
+		ir.WalkStmts([]ir.Stmt{s}, func(t ir.Stmt) bool { around = around || t == ir.Stmt(l); return true })
+		if around {
+			out = ir.Declared([]ir.Stmt{s})
+		}
+		return false
+	})
+	return out
+}
+
+// meet reports where w in one iteration of the nest and r in another are sure to touch the same
+// element, if they happen.
+func (c *Check) meet(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool, around []ir.Stmt) bool {
+	unknown := func(a analysis.Affine) bool { return !a.Known() }
+	if slices.ContainsFunc(w.Indices(), unknown) || slices.ContainsFunc(r.Indices(), unknown) {
+		return false
+	}
+	for _, n := range nest {
+		distance, ok := meetingDistance(n, w, r)
+		if !ok || distance == 0 && (same && coefficient(w.Index, n.Var) != 0) || withinSafelen(l, distance) {
+			continue
+		}
+		say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.Base, diag.Warning, at, what, why, instead) }
+		if c.sound && certainRace(l, n, w, r, distance, around) {
+			say = c.fail
+		}
+		c.dependenceFound(l, n, w, r, distance, same, say)
+		return true
+	}
+	return false
+}
+
+// meetingDistance returns how many steps of n lie between the iterations in which w and r touch the
+// same element, or the same part of it; ok is false where they never do or it cannot be told. 0
+// means that all iterations touch the same.
+func meetingDistance(n *ir.For, w, r analysis.Reach) (distance int64, ok bool) {
+	if !sameInner(n, w, r) {
+		return 0, false
+	}
+	all := true
+	for i, wi := range w.Indices() {
+		if i == len(r.Indices()) {
+			break // r is all of what w is a part of
+		}
+		d, always, ok := meetingOf(n, wi, r.Indices()[i])
+		switch {
+		case !ok || !always && !all && d != distance:
+			return 0, false
+		case !always:
+			distance, all = d, false
+		}
+	}
+	trips, known := analysis.ConstTrips(n)
+	switch {
+	case all:
+		return 0, !known || trips > 1
+	case known && integers.Magnitude(distance) >= uint64(trips):
+		return 0, false
+	}
+	return distance, true
+}
+
+// meetingOf returns how many steps of n lie between the iterations in which two indices are equal;
+// always says that they are in any two.
+func meetingOf(n *ir.For, w, r analysis.Affine) (distance int64, always, ok bool) {
+	cw, okw := w.Coef(n.Var)
+	cr, okr := r.Coef(n.Var)
+	a, constant := cw.Const()
+	gap, known := w.Without(n.Var).Sub(r.Without(n.Var)).Const()
+	if !okw || !okr || !cw.Equal(cr) || !constant || !known {
+		return 0, false, false
+	}
+	step, constStep := query.Int64(n.Step)
+	switch {
+	case a == 0:
+		return 0, true, gap == 0
+	case !constStep || gap == 0 || gap%(a*step) != 0:
+		return 0, false, false
+	}
+	return gap / (a * step), false, true
+}
+
+// sameInner reports whether the indices are free of the variables of loops inside n, so that a gap
+// between them is one between iterations of n; equal indices may hold any.
+func sameInner(n *ir.For, w, r analysis.Reach) bool {
+	if slices.EqualFunc(w.Indices(), r.Indices(), analysis.Affine.Equal) {
+		return rectangular(n, w.Loops) && rectangular(n, r.Loops)
+	}
+	for _, of := range []analysis.Reach{w, r} {
+		for _, l := range slices.Concat(w.Loops, r.Loops) {
+			if l.For != n && of.Uses(l.Var) && !outside(l.For, n) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// outside reports whether l is a loop around n.
+func outside(l, n *ir.For) bool {
+	around := false
+	ir.WalkStmts(l.Body, func(s ir.Stmt) bool { around = around || s == ir.Stmt(n); return true })
+	return around
+}
+
+// rectangular reports whether the bounds of the loops do not depend on the variable of n.
+func rectangular(n *ir.For, loops []analysis.LoopRange) bool {
+	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
+		return l.For != n && (ir.ExprVars(l.Lo).Has(n.Var) || ir.ExprVars(l.Hi).Has(n.Var))
+	})
+}
+
+func coefficient(a analysis.Affine, v *ir.Var) int64 {
+	coef, _ := a.Coef(v)
+	c, _ := coef.Const()
+	return c
+}
+
+func (c *Check) dependenceFound(l, n *ir.For, w, r analysis.Reach, distance int64, same bool, say func(at ir.Pos, what, why, instead string)) {
+	what := "directive " + l.Directive.Parts.String()
+	place, other, verb := query.Source(w.Expr), query.Source(r.Expr), "reads"
+	if r.Write {
+		verb = "writes"
+	}
+	why := fmt.Sprintf("the iterations over %s depend on one another: %s is written here, and an iteration %d away %s %s at %v",
+		n.Var.Name, place, integers.Magnitude(distance), verb, other, r.At)
+	instead := "take the directive off, or make the iterations independent"
+	if distance == 0 {
+		why = fmt.Sprintf("every iteration over %s writes %s here", n.Var.Name, place)
+		if !same {
+			why += fmt.Sprintf(" and %s it at %v", verb, r.At)
+		}
+		instead = "write private, lastprivate or reduction, or //omp:atomic above the update"
+	}
+	say(w.At, what, why+" (loop at "+l.Directive.At.String()+")", instead)
+}

@@ -1,0 +1,64 @@
+package contract
+
+import (
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Unchecked returns k, of which c is the contract, without the checks that the host makes for every
+// launch: right for launches for which Proof.Proves holds. It returns nil where no check is left
+// out.
+func (c *Contract) Unchecked(k *ir.Kernel) *ir.Kernel {
+	if len(c.sites) == 0 {
+		return nil
+	}
+	own := *k
+	own.Funcs = mapping.OwnFuncs(&own)
+	c.clear(k.Body, own.Body)
+	for i, f := range k.Funcs {
+		c.clear(f.Body, own.Funcs[i].Body)
+	}
+	return &own
+}
+
+// clear takes the checks of the sites of c out of list, a copy of from.
+func (c *Contract) clear(from, list []ir.Stmt) {
+	var originals []ir.Expr
+	var steps []bool
+	ir.Inspect(from, func(s ir.Stmt) {
+		if f, ok := s.(*ir.For); ok {
+			steps = append(steps, c.sites[f.Step])
+		}
+	}, func(e ir.Expr) { originals = append(originals, e) })
+	i, j := 0, 0
+	var positive []*ir.For
+	ir.Inspect(list, func(s ir.Stmt) {
+		if f, ok := s.(*ir.For); ok {
+			if steps[j] {
+				positive = append(positive, f)
+			}
+			j++
+		}
+	}, func(e ir.Expr) {
+		if c.sites[originals[i]] {
+			uncheck(e)
+		}
+		i++
+	})
+	for _, f := range positive {
+		f.Step = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{f.Step, &ir.Const{T: f.Step.Type(), Bits: 1, At: f.At}}, T: f.Step.Type(), At: f.At}
+	}
+}
+
+func uncheck(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Index:
+		e.Checked = false
+	case *ir.Reslice:
+		e.Checked = false
+	case *ir.Binary:
+		e.Checked = false
+	case *ir.Deref:
+		e.Checked = false
+	}
+}

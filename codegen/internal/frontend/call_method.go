@@ -1,0 +1,159 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A method is a function whose first parameter is its receiver. Which method a call means is known
+// when the kernel is compiled: of a type parameter it is that of the type argument.
+
+// method returns the method that fun selects. Its receiver is evaluated now.
+func (b *builder) method(fun *ast.SelectorExpr, sel *types.Selection) *inlinable {
+	if sel.Kind() == types.FieldVal {
+		b.typeAt(sel.Type(), fun.Sel.Pos())
+		return nil
+	}
+	from := b.env.types.closed(sel.Recv())
+	o, path, _ := types.LookupFieldOrMethod(from, true, sel.Obj().Pkg(), sel.Obj().Name())
+	f, ok := o.(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		b.unknown(fun.Sel.Pos())
+		return nil
+	}
+	if types.IsInterface(f.Signature().Recv().Type()) && b.refused(from) {
+		b.unknown(fun.Sel.Pos())
+		return nil
+	}
+	if types.IsInterface(f.Signature().Recv().Type()) {
+		b.fail(fun.Sel.Pos(), "method "+fun.Sel.Name, "which function it is is known only when the kernel runs: there are no interface values on a device",
+			"use a concrete type, or a type parameter")
+		return nil
+	}
+	in := &inlinable{fn: f.Origin(), args: b.receiverArgs(f), name: f.Name()}
+	if sel.Kind() == types.MethodExpr {
+		if len(path) > 1 || isPointer(from) != isPointer(f.Signature().Recv().Type()) {
+			b.fail(fun.Sel.Pos(), "method expression "+fun.Sel.Name, "its receiver is not the parameter of the method", "call it as a method, x."+fun.Sel.Name)
+			return nil
+		}
+		return in
+	}
+	in.recv = b.receiverOf(fun, path[:len(path)-1], isPointer(f.Signature().Recv().Type()))
+	if in.recv == nil {
+		return nil
+	}
+	return in
+}
+
+// receiverArgs returns the type arguments of the receiver of f, an instance of a method.
+func (b *builder) receiverArgs(f *types.Func) []types.Type {
+	t := types.Unalias(f.Signature().Recv().Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok := t.(*types.Named)
+	if !ok {
+		return nil
+	}
+	var out []types.Type
+	for i := range named.TypeArgs().Len() {
+		out = append(out, b.env.types.closed(named.TypeArgs().At(i)))
+	}
+	return out
+}
+
+// receiverOf returns the value, or the address where pointer is set, of the operand of fun, or of
+// the embedded field at path in it; nil, and the error reported, where there is none.
+func (b *builder) receiverOf(fun *ast.SelectorExpr, path []int, pointer bool) ir.Expr {
+	x, at := b.expr(fun.X), b.pos(fun.Sel.Pos())
+	for _, i := range path {
+		if x.Type().Kind == ir.Pointer {
+			x = b.deref(x, fun.X)
+		}
+		if t := x.Type(); t.Kind != ir.Struct || i >= len(t.Fields) {
+			b.typeOf(fun.X)
+			return nil
+		}
+		x = &ir.Member{X: x, Field: i, At: at}
+	}
+	isAddress := x.Type().Kind == ir.Pointer
+	switch {
+	case isBad(x):
+		b.unknown(fun.X.Pos())
+		return nil
+	case isAddress == pointer:
+		return x
+	case isAddress:
+		return b.deref(x, fun.X)
+	case !ir.IsPlace(x):
+		b.unknown(fun.X.Pos())
+		return nil
+	}
+	return &ir.AddrOf{X: x, At: at}
+}
+
+// withReceiver puts the receiver, if there is one, before the arguments.
+func (in *inlinable) withReceiver(values []ir.Expr) []ir.Expr {
+	if in.recv == nil {
+		return values
+	}
+	return append([]ir.Expr{in.recv}, values...)
+}
+
+// ofParameters returns the functions among the arguments by the number of their parameter: that of
+// a method expression counts the receiver.
+func (in *inlinable) ofParameters(bodies map[int]*inlinable) map[int]*inlinable {
+	if in.fn == nil || in.fn.Signature().Recv() == nil || in.recv != nil {
+		return bodies
+	}
+	out := map[int]*inlinable{}
+	for i, body := range bodies {
+		out[i-1] = body
+	}
+	return out
+}
+
+// receiver declares the receiver of a method as a parameter.
+func (b *builder) receiver(sig *types.Signature, decl *ast.FuncDecl) []*ir.Var {
+	if sig.Recv() == nil {
+		return nil
+	}
+	t := b.typeAt(sig.Recv().Type(), decl.Recv.Pos())
+	return []*ir.Var{b.variable(sig.Recv(), t, ir.Param)}
+}
+
+// receiverName returns the name of the type of the receiver of f and an underscore, "" where f has
+// none.
+func receiverName(f *types.Func) string {
+	if f.Signature().Recv() == nil {
+		return ""
+	}
+	t := types.Unalias(f.Signature().Recv().Type())
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	if named, ok := t.(*types.Named); ok {
+		return named.Obj().Name() + "_"
+	}
+	return ""
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// takesAddress reports whether the selection of a method takes the address of its operand, or of a
+// part of it.
+func takesAddress(sel *types.Selection) bool {
+	f, ok := sel.Obj().(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return false
+	}
+	if _, free := sel.Recv().(*types.TypeParam); free {
+		return true // the method of the type argument may
+	}
+	return isPointer(f.Signature().Recv().Type()) && !isPointer(sel.Recv())
+}

@@ -1,0 +1,202 @@
+package frontend
+
+import (
+	"fmt"
+	"go/token"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A clauseReader turns the arguments of clauses into IR. Every method reports what is wrong at its
+// place and then returns a zero value, so that all errors of a directive are found.
+type clauseReader struct {
+	b     *builder
+	scope token.Pos         // where the names in clauses are looked up
+	host  bool              // the clauses are evaluated at submission: no memory may be read
+	lets  map[string]string // of the function, expanded; "" where one could not be read
+}
+
+func (r *clauseReader) fail(p piece, what, why, instead string) { r.b.fail(p.at, what, why, instead) }
+
+// expr returns p as an expression, nil where it is none.
+func (r *clauseReader) expr(what string, p piece) ir.Expr {
+	if p.text == "" {
+		r.fail(p, what, "an expression is missing", "write one, or leave the clause out")
+		return nil
+	}
+	text, ok := r.expand(p.text)
+	if !ok {
+		return nil // reported at the let
+	}
+	if len(text) > maxClause {
+		r.fail(p, what, fmt.Sprintf("the expression has %d bytes with what its lets stand for, at most %d", len(text), maxClause), "write it with parameters")
+		return nil
+	}
+	r.b.host = r.host
+	e := r.b.clauseExpr(text, p.at, r.scope)
+	r.b.host = false
+	if e == nil || !r.host {
+		return e
+	}
+	e = r.b.u.ofLeaves(e)
+	if bad := query.ReadsMemory(e); bad != nil {
+		r.fail(p, what, query.Source(bad)+" reads memory, but this clause is evaluated when the task is submitted",
+			"use parameters, constants and len of slices")
+		return nil
+	}
+	return e
+}
+
+// expand replaces the names of lets in text by what they stand for; ok is false where one could not
+// be read.
+func (r *clauseReader) expand(text string) (expanded string, ok bool) {
+	if len(r.lets) == 0 {
+		return text, true
+	}
+	var out strings.Builder
+	p := piece{text: text}
+	for i := 0; i < len(p.text); {
+		word, _ := nextWord(p.from(i))
+		switch by, isLet := r.lets[word.text]; {
+		case word.text == "":
+			n := literalLength(p.text, i)
+			out.WriteString(p.text[i : i+n])
+			i += n
+			continue
+		case isLet && !strings.HasSuffix(strings.TrimRight(p.text[:i], Blanks), "."):
+			if by == "" {
+				return "", false
+			}
+			out.WriteString("(" + by + ")")
+		default:
+			out.WriteString(word.text)
+		}
+		i += len(word.text)
+	}
+	return out.String(), true
+}
+
+// literalLength returns the length of the quoted or numeric literal that starts at i, 1 for any
+// other byte.
+func literalLength(s string, i int) int {
+	switch {
+	case strings.IndexByte("\"'`", s[i]) >= 0:
+		return min(closingQuote(s, i)+1, len(s)) - i
+	case '0' <= s[i] && s[i] <= '9':
+		if n := strings.IndexFunc(s[i:], NotInWord); n >= 0 {
+			return n
+		}
+		return len(s) - i
+	}
+	return 1
+}
+
+func (r *clauseReader) integer(what string, p piece) ir.Expr {
+	e := r.expr(what, p)
+	if e != nil && !e.Type().IsInteger() {
+		instead := "convert it: int(" + p.text + ")"
+		if _, constant := e.(*ir.Const); constant {
+			instead = "write a whole number"
+		}
+		r.fail(p, what, "it needs an integer, and "+p.text+" is "+e.Type().String(), instead)
+		return nil
+	}
+	return e
+}
+
+// positive returns an integer expression that, if it is constant, is at least 1.
+func (r *clauseReader) positive(what string, p piece) ir.Expr {
+	e := r.integer(what, p)
+	if v, ok := query.Int64(e); ok && v < 1 {
+		r.fail(p, what, "it needs a number of at least 1, not "+p.text, "write 1 or more")
+		return nil
+	}
+	return e
+}
+
+// constant returns a constant of at least 1; 0 where there is none.
+func (r *clauseReader) constant(what string, p piece) int {
+	e := r.positive(what, p)
+	if e == nil {
+		return 0
+	}
+	v, ok := query.Int64(e)
+	switch {
+	case !ok:
+		r.fail(p, what, p.text+" is not a constant", "write a number or a constant")
+		return 0
+	case v > 1<<20:
+		r.fail(p, what, p.text+" is too large", "write at most 1048576")
+		return 0
+	}
+	return int(v)
+}
+
+func (r *clauseReader) boolean(what string, p piece) ir.Expr {
+	e := r.expr(what, p)
+	if e != nil && e.Type().Kind != ir.Bool {
+		r.fail(p, what, "it needs a condition, and "+p.text+" is "+e.Type().String(), "compare it: "+p.text+" > 0")
+		return nil
+	}
+	return e
+}
+
+// word returns the index of p in words; ok is false, and the error reported, where it is none of them.
+func (r *clauseReader) word(what string, p piece, words []string) (i int, ok bool) {
+	for i, w := range words {
+		if w == p.text {
+			return i, true
+		}
+	}
+	instead := "write " + orList(words)
+	if near := nearest(p.text, words); near != "" {
+		instead = "write " + near
+	}
+	r.fail(p, what, "it does not know '"+p.text+"'", instead)
+	return 0, false
+}
+
+// variable returns the variable that p names.
+func (r *clauseReader) variable(what string, p piece) *ir.Var {
+	name, rest := nextWord(p)
+	if name.text == "" || rest.text != "" {
+		r.fail(p, what, "'"+p.text+"' is not the name of a variable", "list variables by name")
+		return nil
+	}
+	v := r.b.lookup(name.text, r.scope)
+	if v == nil {
+		r.fail(p, what, p.text+" is not a variable that is declared above and can be seen here", "name such a variable")
+	}
+	return v
+}
+
+// reductionOps are the operators as written in clauses.
+var reductionOps = map[string]ir.Op{"+": ir.Add, "*": ir.Mul, "min": ir.Min, "max": ir.Max, "&": ir.And, "|": ir.Or,
+	"^": ir.Xor, "&&": ir.LAnd, "||": ir.LOr, "minloc": ir.MinLoc, "maxloc": ir.MaxLoc}
+
+const reductionNames = "+ * min max & | ^ && || minloc maxloc"
+
+// reduction splits "op: list".
+func (r *clauseReader) reduction(what string, args piece) (ir.Op, []piece) {
+	op, list, found := args.cut(':')
+	if !found {
+		r.fail(args.trim(), what, "the operator and its colon are missing", "write reduction(+: x)")
+		return ir.NoOp, nil
+	}
+	o, known := reductionOps[op.text]
+	if !known {
+		instead := "write one of " + reductionNames
+		if op.text == "-" {
+			instead = "write reduction(+: x); s -= e is one of its forms"
+		}
+		r.fail(op, what, "there is no operator '"+op.text+"'", instead)
+		return ir.NoOp, nil
+	}
+	items := list.split(',')
+	if len(items) == 0 {
+		r.fail(list, what, "no variable follows the colon", "write reduction("+op.text+": x)")
+	}
+	return o, items
+}

@@ -1,0 +1,118 @@
+package frontend
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// fieldPath cuts a name and the fields selected of it, as in m.Grid.Data, off p; name is empty
+// where there is none.
+func fieldPath(p piece) (name []piece, rest piece) {
+	word, rest := nextWord(p)
+	if word.text == "" {
+		return nil, rest
+	}
+	name = []piece{word}
+	for strings.HasPrefix(rest.text, ".") {
+		field, after := nextWord(rest.from(1).trim())
+		if field.text == "" {
+			break
+		}
+		name, rest = append(name, field), after
+	}
+	return name, rest
+}
+
+// A clauseFault says what is wrong with a part of a clause.
+type clauseFault struct {
+	at           piece
+	why, instead string
+}
+
+// parameterPart returns the parameter that name is, or the leaf of one that is split; nil, and the
+// error reported, where it is none. For a field of another struct it returns a variable of its name
+// and type, which is passed by value.
+func (r *kernelReader) parameterPart(what string, name []piece) *ir.Var {
+	if r.parameter(what, name[0]) == nil {
+		return nil
+	}
+	v, fault := r.partOf(name)
+	if fault != nil {
+		r.fail(fault.at, what, fault.why, fault.instead)
+		return nil
+	}
+	return v
+}
+
+// partOf is parameterPart without reports.
+func (r *kernelReader) partOf(name []piece) (*ir.Var, *clauseFault) {
+	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name[0].text && v.Name != "_" })
+	if i < 0 {
+		return nil, &clauseFault{at: name[0]}
+	}
+	v := r.k.Params[i]
+	path, t, fault := r.fieldsOf(v, r.b.u.busy[0].Signature().Params().At(i).Type(), name)
+	if fault != nil {
+		return nil, fault
+	}
+	if ir.IsSplit(t) {
+		return nil, &clauseFault{name[0], textOf(name) + " is " + t.String() + ", which holds slices or pointers", "name them: " + textOf(name) + "." + addressLeaf(t).Name}
+	}
+	if !ir.IsSplit(v.Type) {
+		if len(path) == 0 {
+			return v, nil
+		}
+		return &ir.Var{Name: textOf(name), Type: t, Space: ir.Param, At: v.At}, nil
+	}
+	for n, l := range ir.Leaves(v.Type) {
+		switch {
+		case slices.Equal(l.Path, path):
+			return r.b.u.leavesOf(v)[n], nil
+		case len(l.Path) < len(path) && slices.Equal(l.Path, path[:len(l.Path)]):
+			return &ir.Var{Name: textOf(name), Type: t, Space: ir.Param, At: v.At}, nil
+		}
+	}
+	panic("gompss: bug: codegen: no leaf " + textOf(name))
+}
+
+// fieldsOf follows the fields in name from v, which is of Go type goType: their numbers, those of
+// embedded structs too, and the type of the last.
+func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []piece) (path []int, t *ir.Type, fault *clauseFault) {
+	t, goType = v.Type, r.b.env.types.closed(goType)
+	for n, f := range name[1:] {
+		o, index, _ := types.LookupFieldOrMethod(goType, true, r.b.u.p.types, f.text)
+		field, ok := o.(*types.Var)
+		if !ok {
+			return nil, nil, &clauseFault{f, textOf(name[:n+1]) + " has no field " + f.text, "name one of its fields"}
+		}
+		for _, i := range index {
+			if t.Kind == ir.Pointer {
+				return nil, nil, &clauseFault{f, "it lies behind pointer " + textOf(name[:n+1]), "name all that this points at: *" + textOf(name[:n+1])}
+			}
+			if t.Kind != ir.Struct || i >= len(t.Fields) { // refused where it is declared
+				return nil, query.BadType, nil
+			}
+			path, t = append(path, i), t.Fields[i].Type
+		}
+		goType = field.Type()
+	}
+	return path, t, nil
+}
+
+func textOf(name []piece) string {
+	words := make([]string, len(name))
+	for i, p := range name {
+		words[i] = p.text
+	}
+	return strings.Join(words, ".")
+}
+
+// addressLeaf returns the first leaf of t that is a slice or pointer.
+func addressLeaf(t *ir.Type) ir.Leaf {
+	list := ir.Leaves(t)
+	return list[slices.IndexFunc(list, func(l ir.Leaf) bool { return query.IsAddress(l.Type) })]
+}

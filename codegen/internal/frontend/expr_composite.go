@@ -1,0 +1,170 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/constant"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// maxFilled bounds the length of arrays whose missing elements a literal is filled up with.
+const maxFilled = 64
+
+// composite returns the value of a struct, array or slice literal. A slice literal gets an array of
+// its own.
+func (b *builder) composite(e *ast.CompositeLit) ir.Expr {
+	if b.blame(e.Type) {
+		return b.bad(e)
+	}
+	t, at := b.typeOf(e), b.pos(e.Pos())
+	switch t.Kind {
+	case ir.Struct, ir.Array:
+		b.u.splits = b.u.splits || ir.IsSplit(t)
+		values, ok := b.elements(e, t)
+		if !ok {
+			return b.bad(e)
+		}
+		return b.filled(t, values, at)
+	case ir.Slice:
+		return b.sliceLiteral(e, t)
+	}
+	return b.bad(e)
+}
+
+func (b *builder) sliceLiteral(e *ast.CompositeLit, t *ir.Type) ir.Expr {
+	n := int64(0)
+	next := int64(0)
+	for _, x := range e.Elts {
+		if kv, ok := x.(*ast.KeyValueExpr); ok {
+			next, _ = b.constantKey(kv.Key)
+		}
+		next++
+		n = max(n, next)
+	}
+	at := b.pos(e.Pos())
+	if n <= 0 {
+		return &ir.Const{T: t, At: at}
+	}
+	if n > maxTypeSize/int64(t.Elem.Size) {
+		b.fail(e.Pos(), "slice literal", "it is larger than 1 TiB", "make it smaller")
+		return b.bad(e)
+	}
+	array := ir.ArrayOf(t.Elem, n)
+	values, ok := b.elements(e, array)
+	if !ok {
+		return b.bad(e)
+	}
+	x := b.filled(array, values, at)
+	if _, isVar := x.(*ir.Ref); !isVar {
+		x = b.temp("lit", x, at)
+	}
+	return &ir.Reslice{X: x, At: at}
+}
+
+// An element is one given element of a literal.
+type element struct {
+	at    int // field or index
+	value ir.Expr
+}
+
+// elements returns the elements that the literal e of type t gives, in the order as written.
+func (b *builder) elements(e *ast.CompositeLit, t *ir.Type) ([]element, bool) {
+	var out []element
+	next, ok := int64(0), true
+	for _, x := range e.Elts {
+		if kv, isPair := x.(*ast.KeyValueExpr); isPair {
+			i, found := b.keyOf(kv.Key, t)
+			if !found {
+				b.unknown(kv.Pos())
+				return nil, false
+			}
+			next, x = i, kv.Value
+		}
+		elem := elementAt(t, next)
+		if elem == nil {
+			b.unknown(x.Pos())
+			return nil, false
+		}
+		v := b.exprAs(x, elem)
+		ok = ok && ir.Same(v.Type(), elem)
+		out = append(out, element{int(next), v})
+		next++
+	}
+	return out, ok
+}
+
+func elementAt(t *ir.Type, i int64) *ir.Type {
+	switch {
+	case i < 0:
+	case t.Kind == ir.Array && i < t.Len:
+		return t.Elem
+	case t.Kind == ir.Struct && i < int64(len(t.Fields)):
+		return t.Fields[i].Type
+	}
+	return nil
+}
+
+// keyOf returns the field or index that a key names.
+func (b *builder) keyOf(key ast.Expr, t *ir.Type) (int64, bool) {
+	if t.Kind == ir.Array {
+		return b.constantKey(key)
+	}
+	if id, ok := key.(*ast.Ident); ok {
+		for i, f := range t.Fields {
+			if f.Name == id.Name {
+				return int64(i), true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (b *builder) constantKey(key ast.Expr) (int64, bool) {
+	v := b.u.p.info.Types[key].Value
+	if v == nil {
+		return 0, false
+	}
+	return constant.Int64Val(constant.ToInt(v))
+}
+
+// filled returns a value of type t with the given elements and zeros. Where zeros do not go into an
+// expression it is a variable that starts as zero and gets the elements one by one.
+func (b *builder) filled(t *ir.Type, given []element, at ir.Pos) ir.Expr {
+	if all := allElements(t, given, at); all != nil {
+		return &ir.Composite{T: t, Elems: all, At: at}
+	}
+	place := b.zeroVar("lit", t, at)
+	for _, g := range given {
+		to := ir.Expr(&ir.Member{X: place, Field: g.at, At: at})
+		if t.Kind == ir.Array {
+			to = &ir.Index{X: place, I: build.Int(int64(g.at), at), At: at}
+		}
+		b.emit(&ir.Assign{Place: to, Value: g.value, At: g.value.Pos()})
+	}
+	return place
+}
+
+// allElements returns all elements of a literal, nil where that takes too many or a missing one is
+// no scalar.
+func allElements(t *ir.Type, given []element, at ir.Pos) []ir.Expr {
+	n := int64(len(t.Fields))
+	if t.Kind == ir.Array {
+		n = t.Len
+	}
+	if n > maxFilled && n != int64(len(given)) {
+		return nil
+	}
+	out := make([]ir.Expr, n)
+	for _, g := range given {
+		out[g.at] = g.value
+	}
+	for i := range out {
+		if out[i] == nil {
+			if out[i] = zeroOf(elementAt(t, int64(i)), at); out[i] == nil {
+				return nil
+			}
+		}
+	}
+	return out
+}

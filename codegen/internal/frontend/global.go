@@ -1,0 +1,303 @@
+package frontend
+
+import (
+	"cmp"
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/deps"
+)
+
+// A kernel reads the variables of its package, and changes none. Each that it reads, itself or in
+// what it calls, is one more parameter behind those of the Go function (ir.Global), which whoever
+// submits a task fills in, and which the functions between the kernel and the place where it is
+// read pass on.
+
+// Bounds of what goes by value: with the arguments of a launch, of which there may be 4 KiB in all.
+const (
+	maxGlobalValue  = 1 << 10 // of one variable
+	maxGlobalValues = 2 << 10 // of all of a kernel
+)
+
+// isPackageVariable reports whether o is a variable of a package.
+func isPackageVariable(o types.Object) bool {
+	v, ok := o.(*types.Var)
+	return ok && isGlobal(v)
+}
+
+// isGlobal reports whether o is declared in a package, outside of functions.
+func isGlobal(o types.Object) bool { return o.Pkg() != nil && o.Parent() == o.Pkg().Scope() }
+
+// packageVariable returns the value of the package variable o, which e names.
+func (b *builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
+	if b.host {
+		b.fail(e.Pos(), "package variable "+o.Name(), "clauses of target and task see parameters and package constants alone",
+			"make it a parameter, or a constant")
+		return b.bad(e)
+	}
+	if other := b.u.p.nameOfOther(o); other != "" && !o.Exported() {
+		b.fail(e.Pos(), "package variable "+other+"."+o.Name(), "the wrapper of the kernel, in package "+b.u.p.name+", cannot name it",
+			"export it, make it a constant, or pass it as a parameter")
+		return b.bad(e)
+	}
+	t := b.typeAt(o.Type(), e.Pos())
+	if t.Kind == ir.Invalid {
+		return b.bad(e)
+	}
+	b.u.splits = b.u.splits || ir.IsSplit(t)
+	return &ir.Ref{Var: b.globalOf(o, t), At: b.pos(e.Pos())}
+}
+
+func (b *builder) globalOf(o *types.Var, t *ir.Type) *ir.Var {
+	if v := b.u.globals[o]; v != nil {
+		return v
+	}
+	name := o.Name()
+	if other := b.u.p.nameOfOther(o); other != "" {
+		name = other + "." + name
+	}
+	v := b.newVar(name, t, ir.Param, b.u.p.position(o.Pos()))
+	b.u.globals[o] = v
+	b.u.fixed[v] = true
+	b.u.taken[v] = !t.IsScalar() // slices of it may be arguments
+	return v
+}
+
+// nameOfOther returns the name of the package of o, "" where that is the package of the kernels.
+func (p *Package) nameOfOther(o types.Object) string {
+	if o.Pkg() == nil || o.Pkg() == p.types || o.Pkg().Path() == p.name {
+		return ""
+	}
+	return o.Pkg().Name()
+}
+
+// placeGlobals makes the package variables that the kernel reads parameters of it and of the
+// functions that read them.
+func (u *unit) placeGlobals() {
+	if len(u.globals) == 0 {
+		return
+	}
+	list := make([]*ir.Var, 0, len(u.globals))
+	paths := map[*ir.Var]string{}
+	for o, v := range u.globals {
+		leaves := []*ir.Var{v}
+		if ir.IsSplit(v.Type) {
+			leaves = u.leavesRead(o, v)
+		}
+		for _, v := range leaves {
+			list = append(list, v)
+			if u.p.nameOfOther(o) != "" {
+				paths[v] = o.Pkg().Path()
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *ir.Var) int { return cmp.Compare(a.Name, b.Name) })
+	u.checkGlobalWrites(list)
+	uses := u.globalUses()
+	room := maxGlobalValues
+	for _, v := range list {
+		g := ir.Global{Var: v, Type: v.Type, Package: paths[v]}
+		switch size := int(v.Type.Size); {
+		case v.Type.IsScalar() || query.IsAddress(v.Type):
+		case size <= maxGlobalValue && size <= room && (v.Type.Kind == ir.Struct || !uses[v].sliced):
+			room -= size
+		case v.Type.Kind == ir.Struct:
+			g.Shared = true
+		case !uses[v].whole:
+			v.Type, g.Shared = ir.SliceOf(v.Type.Elem), true
+		case size <= room:
+			room -= size
+		default:
+			u.report(diag.Diagnostic{Pos: uses[v].at, What: "package variable " + v.Name, Instead: "use its elements, or a slice of it",
+				Why: "all of it is copied here, and at most " + strconv.Itoa(maxGlobalValues) + " bytes can be: it has " + strconv.Itoa(size)})
+		}
+		u.k.Globals = append(u.k.Globals, g)
+		u.k.Params = append(u.k.Params, v)
+	}
+	u.throughPointers()
+	u.passGlobals(list)
+	u.declareGlobals()
+}
+
+// leavesRead returns the leaves of v, a package variable that is split, that the kernel reads.
+func (u *unit) leavesRead(o types.Object, v *ir.Var) (out []*ir.Var) {
+	read := &ir.VarSet{}
+	for _, body := range u.bodies() {
+		for _, x := range ir.Used(body).List() {
+			read.Add(x)
+		}
+	}
+	for i, leaf := range u.leavesOf(v) {
+		if !read.Has(leaf) {
+			continue
+		}
+		out = append(out, leaf)
+		if l := ir.Leaves(v.Type)[i]; u.p.nameOfOther(o) != "" && slices.ContainsFunc(strings.Split(l.Name, "."), func(f string) bool { return !ast.IsExported(f) }) {
+			u.report(diag.Diagnostic{Pos: v.At, What: "package variable " + v.Name, Why: "the wrapper of the kernel, in package " + u.p.name + ", cannot name its field " + l.Name,
+				Instead: "export the field, or pass it as a parameter"})
+		}
+	}
+	return out
+}
+
+// A globalUse says how code uses a package variable that is an array.
+type globalUse struct {
+	whole  bool // as a value, or by its address
+	sliced bool // or an element of it by its address
+	at     ir.Pos
+}
+
+func (u *unit) globalUses() map[*ir.Var]globalUse {
+	out := map[*ir.Var]globalUse{}
+	parts := map[ir.Expr]bool{}
+	look := func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Index:
+			parts[e.X] = true
+		case *ir.Reslice:
+			parts[e.X] = true
+			u.sliced(e.X, out)
+		case *ir.AddrOf:
+			if _, whole := e.X.(*ir.Ref); !whole {
+				u.sliced(e.X, out)
+			}
+		case *ir.Ref:
+			if !parts[e] {
+				use := out[e.Var]
+				use.whole, use.at = true, e.At
+				out[e.Var] = use
+			}
+		}
+	}
+	for _, body := range u.bodies() {
+		ir.Inspect(body, nil, look)
+	}
+	return out
+}
+
+func (u *unit) sliced(e ir.Expr, out map[*ir.Var]globalUse) {
+	if v := ir.RootVar(e); v != nil {
+		use := out[v]
+		use.sliced = true
+		out[v] = use
+	}
+}
+
+// bodies returns the bodies of the kernel and of all functions.
+func (u *unit) bodies() [][]ir.Stmt {
+	out := [][]ir.Stmt{u.k.Body}
+	for _, f := range u.k.Funcs {
+		out = append(out, f.Body)
+	}
+	return out
+}
+
+// rewriteAll replaces all bodies by copies.
+func (u *unit) rewriteAll(r *ir.Rewrite) {
+	u.k.Body = r.CopyStmts(u.k.Body)
+	for _, f := range u.k.Funcs {
+		f.Body = r.CopyStmts(f.Body)
+	}
+}
+
+// throughPointers makes the structs that stay where they are parameters that are pointers.
+func (u *unit) throughPointers() {
+	pointers := map[*ir.Var]*ir.Type{}
+	for _, g := range u.k.Globals {
+		if g.Shared && g.Type.Kind == ir.Struct {
+			pointers[g.Var] = g.Type
+			g.Var.Type = ir.PointerTo(g.Type)
+		}
+	}
+	if len(pointers) == 0 {
+		return
+	}
+	u.rewriteAll(&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if r, ok := e.(*ir.Ref); ok && pointers[r.Var] != nil {
+			return &ir.Deref{X: e, At: r.At}
+		}
+		return e
+	}})
+}
+
+// passGlobals gives each function that reads package variables, or calls what does, parameters for
+// them.
+func (u *unit) passGlobals(list []*ir.Var) {
+	needs := map[*ir.Func][]*ir.Var{}
+	for _, f := range u.k.Funcs { // callees come first
+		used := ir.Used(f.Body)
+		ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+			if c, ok := s.(*ir.Call); ok {
+				for _, v := range needs[c.Fn] {
+					used.Add(v)
+				}
+			}
+			return true
+		})
+		for _, v := range list {
+			if used.Has(v) {
+				needs[f] = append(needs[f], v)
+			}
+		}
+	}
+	if len(needs) == 0 {
+		return
+	}
+	pass := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if c, ok := s.(*ir.Call); ok {
+			for _, v := range needs[c.Fn] {
+				c.Args = append(c.Args, &ir.Ref{Var: v, At: c.At})
+			}
+		}
+		return []ir.Stmt{s}
+	}}
+	u.rewriteAll(pass)
+	for _, f := range u.k.Funcs {
+		if len(needs[f]) > 0 {
+			u.ownGlobals(f, needs[f])
+		}
+	}
+}
+
+// ownGlobals makes vars, which f reads, parameters of f.
+func (u *unit) ownGlobals(f *ir.Func, vars []*ir.Var) {
+	own := map[*ir.Var]*ir.Var{}
+	for _, v := range vars {
+		c := *v
+		c.ID = u.k.NumVars
+		u.k.NumVars++
+		own[v] = &c
+		f.Params = append(f.Params, &c)
+	}
+	f.Body = build.WithVars(own).CopyStmts(f.Body)
+}
+
+// declareGlobals adds the accesses to what package variables refer to: all of it is read. Where
+// accesses are inferred, so are these.
+func (u *unit) declareGlobals() {
+	t := &u.k.Target
+	if !u.k.Task.Present || len(u.k.Task.Accesses) == 0 && !t.NoCopyDeps {
+		return
+	}
+	for _, g := range u.k.Globals {
+		if !query.IsAddress(g.Var.Type) {
+			continue
+		}
+		whole := ir.Region{Var: g.Var, Text: g.Var.Name, At: g.Var.At}
+		if g.Var.Type.Kind == ir.Pointer {
+			whole.Text = "*" + whole.Text
+		}
+		if t.NoCopyDeps {
+			t.CopyIn = append(t.CopyIn, whole)
+		} else {
+			u.k.Task.Accesses = append(u.k.Task.Accesses, ir.Access{Region: whole, Mode: deps.In})
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package frontend
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+
+	"github.com/gompss/gompss/codegen/kernel"
+)
+
+// kernelPath is the package of functions that kernels may call.
+const kernelPath = "github.com/gompss/gompss/codegen/kernel"
+
+// An importer gives go/types the packages that kernels may use, from source that travels with the
+// compiler: a program that compiles kernels at run time has no toolchain at hand. Every other
+// import fails, which makes the checker take what is used of it for valid and of unknown type; that
+// is an error only in code that a kernel reaches.
+type importer struct {
+	fset  *token.FileSet
+	done  map[string]*types.Package
+	names map[string]string // of packages without device counterpart, as far as they are known
+}
+
+func newImporter() *importer {
+	return &importer{fset: token.NewFileSet(), done: map[string]*types.Package{}, names: map[string]string{}}
+}
+
+// Import returns the package of an import path. Errors: there is no device counterpart of it; the
+// package is empty then and has its name.
+func (i *importer) Import(path string) (*types.Package, error) {
+	if p := i.done[path]; p != nil {
+		return p, nil
+	}
+	files, err := i.sources(path)
+	if err != nil {
+		return i.empty(path), err
+	}
+	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: sizes()}
+	p, err := conf.Check(path, i.fset, files, nil)
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: codegen: source of package %s: %v", path, err))
+	}
+	i.done[path] = p
+	return p, nil
+}
+
+// has reports whether the compiler has the package.
+func (i *importer) has(path string) bool {
+	_, err := i.Import(path)
+	return err == nil
+}
+
+// empty returns a package of which nothing but the name is known. It is another one each time:
+// go/types marks it.
+func (i *importer) empty(path string) *types.Package {
+	name := i.names[path]
+	if names := namesOfPath(path); name == "" && len(names) > 0 {
+		name = names[0]
+	}
+	if name == "" {
+		return nil // go/types makes one
+	}
+	return types.NewPackage(path, name)
+}
+
+func (i *importer) sources(path string) ([]*ast.File, error) {
+	switch path {
+	case "math":
+		return i.parse(map[string]string{"math.go": mathSource})
+	case "math/bits":
+		return i.parse(map[string]string{"bits.go": bitsSource})
+	case "cmp":
+		return i.parse(map[string]string{"cmp.go": cmpSource})
+	case kernelPath:
+		return i.parse(kernelFiles())
+	}
+	return nil, fmt.Errorf("package %s has no device counterpart", path)
+}
+
+func (i *importer) parse(texts map[string]string) ([]*ast.File, error) {
+	var out []*ast.File
+	for _, name := range sortedKeys(texts) {
+		f, err := parser.ParseFile(i.fset, name, texts[name], parser.SkipObjectResolution)
+		if err != nil {
+			panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v", name, err))
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func kernelFiles() map[string]string {
+	out := map[string]string{}
+	for _, name := range kernel.SourceNames {
+		text, err := kernel.Source.ReadFile(name)
+		if err != nil {
+			panic(fmt.Sprintf("gompss: bug: codegen: embedded source: %v", err))
+		}
+		out[name] = string(text)
+	}
+	return out
+}
+
+// sizes are those of host and device alike.
+func sizes() types.Sizes { return types.SizesFor("gc", "amd64") }

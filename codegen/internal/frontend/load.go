@@ -1,0 +1,288 @@
+// Package frontend makes loop IR of Go source with directives. Load parses and checks the files of
+// a package with go/parser and go/types, reads directives and clauses, builds what kernels reach,
+// and checks it: all that is wrong is said at once, and what could not be built becomes a hole in
+// the IR.
+//
+// There is no lock but Package.mu, which lets Instance run from several goroutines.
+package frontend
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A File is one source file of a package: its name, for positions, and its text. Package is the
+// import path of the package, "" for that of the kernels.
+type File struct{ Name, Text, Package string }
+
+// A Package is a package of Go source with the loop IR of its kernels.
+type Package struct {
+	name       string
+	asked      asked
+	fset       *token.FileSet
+	texts      map[string]string // of the files, by their names
+	files      []*ast.File
+	others     map[string]*otherPackage // that kernels use, by the names of their files
+	library    *importer
+	types      *types.Package
+	directives map[ast.Node]*directive
+	misread    []diag.Diagnostic // what is wrong with the text and the places of directives
+	clouds     []cloud           // what those govern
+	funcs      map[*types.Func]*ast.FuncDecl
+	decls      []*topDecl // by position
+	kernels    []*ir.Kernel
+	Generic    map[string]*types.Func
+	Trials     map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
+	broken     map[string]diag.ErrorList // what is wrong with the other kernels
+	warnings   []diag.Diagnostic
+	notes      map[string][]diag.Diagnostic // of kernels, by their names in the source
+	silent     map[ir.Pos]bool              // lines, without columns, that warnings are not wanted of
+
+	// mu guards what follows: an instance adds its clauses to info.
+	mu    sync.Mutex
+	info  *types.Info
+	fates map[types.Object]fate // what happens to variables; nil until asked for
+	// leavesLent says that the address of a leaf is taken through a pointer to a struct that is
+	// split.
+	leavesLent bool
+	uses       map[*ast.FuncDecl]map[*topDecl]bool // what kernels reach
+}
+
+// asked says which kernels of a package are made: those of a file, or one, or all.
+type asked struct{ file, kernel string }
+
+// Load parses and type-checks the files of one package, in any order, and makes loop IR of every
+// kernel in them: every top-level function with a target or task directive. What kernels do not
+// reach need not be in the dialect, nor need its imports be there. Files of other packages are for
+// what kernels use of these.
+//
+// Errors: an ErrorList of all that is wrong with the text and with what kernels reach. The package
+// is there all the same, with the kernels that nothing is wrong with, but where a file has no
+// syntax or belongs to another package.
+func Load(files ...File) (*Package, error) { return load(asked{}, files) }
+
+// LoadFile is Load for the kernels of one of the files, and those that implement them. What is
+// wrong with the other files counts where the kernels of the one reach it.
+func LoadFile(name string, files ...File) (*Package, error) {
+	return load(asked{file: path.Base(name)}, files)
+}
+
+// LoadKernel is Load for one kernel, by its name. What is wrong elsewhere counts where the kernel
+// reaches it.
+func LoadKernel(name string, files ...File) (*Package, error) {
+	return load(asked{kernel: name}, files)
+}
+
+func load(a asked, files []File) (*Package, error) {
+	p, diags := parseFiles(files)
+	if len(diags) > 0 {
+		return nil, diag.Sorted(diags)
+	}
+	p.asked = a
+	if large := append(p.largeTypes(), p.largeKernels()...); len(large) > 0 {
+		return nil, diag.Sorted(large)
+	}
+	p.check()
+	for _, d := range p.misread {
+		if a.kernel == "" && (a.file == d.Pos.File || a.file == "" && !strings.Contains(d.Pos.File, "/")) {
+			diags = append(diags, d)
+		}
+	}
+	for _, f := range p.functions() {
+		if p.isAsked(p.funcs[f]) {
+			diags = append(diags, p.load(f)...)
+		} else if p.isVersion(p.funcs[f]) {
+			p.load(f) // what is wrong with it counts where its file is asked for
+		}
+	}
+	errs, warnings := split(diags)
+	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, p.Silences))
+	if len(errs) > 0 {
+		return p, diag.Sorted(errs)
+	}
+	return p, nil
+}
+
+// isKernel reports whether n is a kernel of the package.
+func (p *Package) isKernel(n ast.Node) bool {
+	d := p.directives[n]
+	return (d.has("target") || d.has("task")) && p.packageAt(n.Pos()) == p.types
+}
+
+// isAsked reports whether n is a kernel that is asked for.
+func (p *Package) isAsked(n *ast.FuncDecl) bool {
+	return p.isKernel(n) && (p.asked.file == "" || p.position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
+}
+
+// isVersion reports whether n is a kernel that says it implements one of the file that is asked
+// for.
+func (p *Package) isVersion(n *ast.FuncDecl) bool {
+	if p.asked.file == "" || !p.isKernel(n) {
+		return false
+	}
+	for _, c := range p.directives[n].clauses() {
+		if c.name.text == "implements" {
+			o := p.types.Scope().Lookup(c.args.trim().text)
+			return o != nil && p.position(o.Pos()).File == p.asked.file
+		}
+	}
+	return false
+}
+
+// load builds kernel f, and returns what is wrong with it and with what it uses.
+func (p *Package) load(f *types.Func) []diag.Diagnostic {
+	reached := p.reachOf(p.funcs[f])
+	before := append(p.errorsIn(reached), p.misreadIn(reached)...)
+	k, diags := p.loadOne(f)
+	diags = append(before, diags...)
+	errs, _ := split(diags)
+	switch generic := f.Signature().TypeParams().Len() > 0; {
+	case len(errs) > 0: // warnings may follow from them
+		p.broken[f.Name()] = diag.Sorted(errs)
+		return errs
+	case generic:
+		p.Generic[f.Name()], p.Trials[f.Name()] = f, k
+	default:
+		p.kernels = append(p.kernels, k)
+	}
+	isNote := func(d diag.Diagnostic) bool { return d.Severity == diag.Note }
+	for _, d := range diags {
+		if isNote(d) {
+			p.notes[f.Name()] = append(p.notes[f.Name()], d)
+		}
+	}
+	return slices.DeleteFunc(diags, isNote)
+}
+
+// loadOne builds kernel f; of a generic one an instance, nil where no types are found for it.
+func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
+	decl := p.funcs[f]
+	if unfit := p.unfit(f, decl); len(unfit) > 0 {
+		if decl.Body == nil || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0 {
+			return nil, unfit
+		}
+		_, diags := p.build(f, decl, nil) // for the errors in it
+		return nil, append(unfit, diags...)
+	}
+	params := f.Signature().TypeParams()
+	args := trialArgs(params)
+	if params.Len() > 0 && args == nil {
+		return nil, nil
+	}
+	return p.build(f, decl, args)
+}
+
+// unfit says why the function f cannot be a kernel.
+func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	fail := func(pos token.Pos, why, instead string) {
+		out = append(out, diag.Diagnostic{Pos: p.position(pos), What: "kernel " + f.Name(), Why: why, Instead: instead})
+	}
+	switch sig := f.Signature(); {
+	case sig.Recv() != nil:
+		fail(decl.Recv.Pos(), "it is a method", "write a top-level function with the receiver as a parameter")
+	case decl.Body == nil:
+		fail(decl.Pos(), "it has no body", "write it in Go")
+	case sig.Results().Len() > 0:
+		fail(decl.Type.Results.Pos(), "it has results, and a task returns none", "write them to an element of a slice parameter")
+	}
+	return out
+}
+
+// Name returns the name of the package.
+func (p *Package) Name() string { return p.name }
+
+// Kernels returns the kernels that are not generic, by file in the order given to Load and by
+// position. The caller must not change them.
+func (p *Package) Kernels() []*ir.Kernel { return slices.Clone(p.kernels) }
+
+// Samples returns an instance of each generic kernel, with types that satisfy its constraints, by
+// the name in the source; those for which no types were found are left out. The caller must not
+// change them.
+func (p *Package) Samples() map[string]*ir.Kernel { return maps.Clone(p.Trials) }
+
+// Kernel returns the kernel of a name. Errors: there is none, or it is generic; an ErrorList of
+// what is wrong with it.
+func (p *Package) Kernel(name string) (*ir.Kernel, error) {
+	if errs := p.broken[name]; errs != nil {
+		return nil, errs
+	}
+	for _, k := range p.kernels {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	if f := p.Generic[name]; f != nil {
+		n := f.Signature().TypeParams().Len()
+		return nil, fmt.Errorf("codegen: kernel %s: it is generic: ask Instance for it with %d %s", name, n,
+			diag.Plural(n, "type argument", "type arguments"))
+	}
+	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.name)
+}
+
+// Warnings returns what may be wrong with the kernels, by position.
+func (p *Package) Warnings() []diag.Diagnostic { return slices.Clone(p.warnings) }
+
+// Notes returns what is worth knowing of a kernel, by its name in the source, that nobody needs to
+// change, by position.
+func (p *Package) Notes(kernel string) []diag.Diagnostic { return diag.Sorted(p.notes[kernel]) }
+
+// Files returns the names of the files of the package that a kernel, by its name in the source,
+// needs.
+func (p *Package) Files(kernel string) []string {
+	names := map[string]bool{}
+	for f, decl := range p.funcs {
+		if f.Name() == kernel && p.isKernel(decl) {
+			for d := range p.reachOf(decl) {
+				names[p.position(d.node.Pos()).File] = true
+			}
+		}
+	}
+	return sortedKeys(names)
+}
+
+// position returns where p is in the files as given to Load.
+func (p *Package) position(pos token.Pos) ir.Pos { return placeOf(p.fset, pos) }
+
+// placeOf returns where pos is. Line comments count in files of other packages, of which there may
+// be parts alone.
+func placeOf(fset *token.FileSet, pos token.Pos) ir.Pos {
+	at := fset.PositionFor(pos, false)
+	if strings.Contains(at.Filename, "/") {
+		at = fset.PositionFor(pos, true)
+	}
+	return ir.Pos{File: filepath.ToSlash(at.Filename), Line: at.Line, Col: at.Column}
+}
+
+// functions returns the functions of the package by position.
+func (p *Package) functions() []*types.Func {
+	var out []*types.Func
+	for f := range p.funcs {
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b *types.Func) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	return out
+}
+
+func split(list []diag.Diagnostic) (errs, warnings []diag.Diagnostic) {
+	for _, d := range list {
+		if d.Severity != diag.Error {
+			warnings = append(warnings, d)
+		} else {
+			errs = append(errs, d)
+		}
+	}
+	return errs, warnings
+}

@@ -1,0 +1,100 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/token"
+
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A cloud is the source of what a directive governs that could not be read, or most likely governs.
+// What is said about the places of the directives inside of it may follow from that one alone.
+type cloud struct {
+	file     string
+	from, to int      // lines
+	function ast.Node // the function that the directive stands above, nil where it stands in a body
+}
+
+// cloudsOf returns the clouds of what is wrong with the directives of f.
+func (p *Package) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
+	var out []cloud
+	for _, d := range misread {
+		if d.Severity != diag.Error {
+			continue
+		}
+		n := p.below(f, d.Pos.Line)
+		if n == nil {
+			continue
+		}
+		c := cloud{file: d.Pos.File, from: d.Pos.Line, to: p.position(n.End()).Line}
+		if _, ok := n.(*ast.FuncDecl); ok {
+			c.function = n
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// below returns the first statement of f that starts behind line, of the function around the line
+// if there is one, or the function there; nil where there is none.
+func (p *Package) below(f *ast.File, line int) (found ast.Node) {
+	lineOf := func(pos token.Pos) int { return p.position(pos).Line }
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil || found != nil {
+			return false
+		}
+		if lineOf(n.End()) < line {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if lineOf(n.Type.Pos()) > line {
+				found = n
+			}
+			return found == nil && n.Body != nil && lineOf(n.Body.Lbrace) <= line
+		case *ast.GenDecl:
+			return false
+		case ast.Stmt:
+			if lineOf(n.Pos()) > line {
+				found = n
+			}
+		}
+		return found == nil
+	})
+	if _, ok := found.(*ast.FuncDecl); ok && p.insideFunction(f, line) {
+		return nil
+	}
+	return found
+}
+
+// insideFunction reports whether line lies in the body of a function of f.
+func (p *Package) insideFunction(f *ast.File, line int) bool {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if ok && fn.Body != nil && p.position(fn.Body.Lbrace).Line <= line && line <= p.position(fn.End()).Line {
+			return true
+		}
+	}
+	return false
+}
+
+// clouded reports whether at lies in what a directive governs that could not be read.
+func (p *Package) clouded(at ir.Pos) bool {
+	for _, c := range p.clouds {
+		if c.function == nil && c.file == at.File && c.from <= at.Line && at.Line <= c.to {
+			return true
+		}
+	}
+	return false
+}
+
+// cloudedFunction reports whether a directive above decl could not be read.
+func (p *Package) cloudedFunction(decl ast.Node) bool {
+	for _, c := range p.clouds {
+		if c.function == decl {
+			return true
+		}
+	}
+	return false
+}

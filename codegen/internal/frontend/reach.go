@@ -1,0 +1,160 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// This file follows what declarations use, by the objects of go/types: a name that is declared
+// nearer hides one of the package.
+
+// reach returns the declarations of roots, those that they use, what those use, and so on.
+func (p *Package) reach(roots ...*topDecl) map[*topDecl]bool {
+	seen := map[*topDecl]bool{}
+	todo := slices.Clone(roots)
+	for len(todo) > 0 {
+		d := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if d == nil || seen[d] {
+			continue
+		}
+		seen[d] = true
+		todo = append(todo, d.repeats)
+		for _, o := range p.usedBy(d.node) {
+			if p.isSource(o.Pkg()) {
+				todo = append(todo, p.declAt(o.Pos()))
+			}
+		}
+	}
+	return seen
+}
+
+// reachOf returns the declarations that a function reaches.
+func (p *Package) reachOf(f *ast.FuncDecl) map[*topDecl]bool {
+	if p.uses[f] == nil {
+		p.uses[f] = p.reach(p.declAt(f.Pos()))
+	}
+	return p.uses[f]
+}
+
+// usedBy returns the objects that n and its directives name: package-level ones, methods, fields,
+// and locals of n.
+func (p *Package) usedBy(n ast.Node) []types.Object {
+	var out []types.Object
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if o := p.info.Uses[id]; o != nil {
+				out = append(out, o)
+			}
+			out = append(out, methodsFor(p.info.Instances[id])...)
+		}
+		if d := p.directives[n]; d != nil {
+			out = append(out, p.namedIn(d, n)...)
+		}
+		return true
+	})
+	return out
+}
+
+// methodsFor returns the methods of type arguments: a constraint may ask for them.
+func methodsFor(inst types.Instance) []types.Object {
+	var out []types.Object
+	for i := range inst.TypeArgs.Len() {
+		if named, ok := types.Unalias(inst.TypeArgs.At(i)).(*types.Named); ok {
+			out = append(out, named.Obj())
+			for m := range named.Methods() {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// keywordClauses take words of the dialect, or text, and name nothing of the program.
+var keywordClauses = []string{"device", "mode", "bind", "check", "label"}
+
+// namedIn returns the objects that the clauses of d, which governs n, name.
+func (p *Package) namedIn(d *directive, n ast.Node) []types.Object {
+	at := n.Pos()
+	if f, ok := n.(*ast.FuncDecl); ok && f.Body != nil {
+		at = bodyStart(f)
+	}
+	lets := map[string]bool{}
+	for _, l := range d.named("let") {
+		name, _ := nextWord(l.rest)
+		lets[name.text] = true
+	}
+	var out []types.Object
+	for _, l := range d.lines {
+		out = append(out, p.namesIn(l.rest.text, at, lets)...)
+		for _, c := range l.clauses {
+			if !slices.Contains(keywordClauses, c.name.text) {
+				out = append(out, p.namesIn(c.args.text, at, lets)...)
+			}
+		}
+	}
+	return out
+}
+
+// namesIn returns the objects that the words of a clause, but for the names of lets, mean at a
+// place; what follows a dot is a member, or of another package.
+func (p *Package) namesIn(text string, at token.Pos, lets map[string]bool) []types.Object {
+	if text == "" {
+		return nil
+	}
+	pkg := p.packageAt(at)
+	scope := pkg.Scope().Innermost(at)
+	if scope == nil {
+		scope = pkg.Scope()
+	}
+	var out []types.Object
+	var before types.Object // of a word with a dot behind it
+	for i := 0; i < len(text); {
+		word, _ := nextWord(piece{text: text[i:]})
+		if word.text == "" {
+			if text[i] != '.' && strings.IndexByte(Blanks, text[i]) < 0 {
+				before = nil
+			}
+			i += literalLength(text, i)
+			continue
+		}
+		o := memberOf(before, word.text)
+		if i == 0 || !strings.HasSuffix(strings.TrimRight(text[:i], Blanks), ".") {
+			_, o = scope.LookupParent(word.text, at)
+		}
+		if before = o; o != nil && !lets[word.text] {
+			out = append(out, o)
+		}
+		i += len(word.text)
+	}
+	return out
+}
+
+// memberOf returns the object name of the package that o, the name of an import, stands for.
+func memberOf(o types.Object, name string) types.Object {
+	if imported, ok := o.(*types.PkgName); ok {
+		return imported.Imported().Scope().Lookup(name)
+	}
+	return nil
+}
+
+// isSource reports whether the source of pkg is among the files.
+func (p *Package) isSource(pkg *types.Package) bool {
+	if pkg == nil || pkg == p.types {
+		return pkg != nil
+	}
+	return len(p.OtherNamed(pkg.Path()).files) > 0
+}
+
+// packageAt returns the package whose source is at pos.
+func (p *Package) packageAt(pos token.Pos) *types.Package {
+	if f := p.fset.File(pos); f != nil {
+		if other := p.others[f.Name()]; other != nil && other.Types != nil {
+			return other.Types
+		}
+	}
+	return p.types
+}

@@ -1,0 +1,284 @@
+package frontend
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/diag"
+)
+
+// SourcesFor returns the files that the kernels of file need: file itself and those of its package
+// that declare what it uses, and so on; file first, then by name. pkg holds all files of the
+// package that are built together, tests and generated ones left out. Behind them is what they use
+// of other packages: a file for each of these, of the declarations that are reached alone, with
+// line comments that say where they stand.
+//
+// imported returns the files of the package of an import path, none where the program does not have
+// it; it is asked for packages that kernels reach. It may be nil.
+//
+// Errors: the syntax of file, and names that it needs and two files declare. What is wrong with the
+// others Load says of those that are needed.
+func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]File, error) {
+	s := &sources{given: pkg, imported: imported, asked: map[string]bool{}}
+	for {
+		p, err := s.check(path.Base(file))
+		if p == nil || err != nil {
+			return nil, err
+		}
+		reached := p.reach(p.KernelsOf(path.Base(file))...)
+		if s.ask(p, reached) {
+			continue // types may be known now that were not, and with them methods
+		}
+		if errs := p.declaredTwice(reached); len(errs) > 0 {
+			return nil, diag.Sorted(errs)
+		}
+		return s.files(p, path.Base(file), reached), nil
+	}
+}
+
+// IsKernel reports whether a target or task directive stands on f. The file must have been parsed
+// with comments.
+func IsKernel(f *ast.FuncDecl) bool {
+	if f.Doc == nil {
+		return false
+	}
+	return slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool {
+		rest, ok := strings.CutPrefix(c.Text, prefix)
+		word := firstWord(rest)
+		return ok && (word == "target" || word == "task")
+	})
+}
+
+// sources are the files that may hold what kernels use.
+type sources struct {
+	given    []File
+	imported func(path string) []File
+	asked    map[string]bool // the packages that were asked for
+	others   []File          // what is there of them
+}
+
+// check returns the package, type-checked; nil where file is not in it. Files with errors in their
+// syntax count as far as they go.
+func (s *sources) check(file string) (*Package, error) {
+	p := newPackage()
+	i := slices.IndexFunc(s.given, func(f File) bool { return path.Base(f.Name) == file })
+	if i < 0 {
+		return nil, nil
+	}
+	for _, f := range slices.Concat(s.given[i:i+1], s.given[:i], s.given[i+1:], s.others) {
+		syntax, err := p.parse(f.fileName(), f.Text)
+		if list := syntaxErrors(err); len(list) > 0 && len(p.files) == 0 {
+			return nil, diag.Sorted(list)
+		}
+		if deep, _ := deepest(syntax); deep == nil {
+			p.add(syntax, f.Package)
+		}
+	}
+	own := slices.DeleteFunc(p.largeKernels(), func(d diag.Diagnostic) bool { return path.Base(d.Pos.File) != file })
+	if large := append(p.largeTypes(), own...); len(large) > 0 {
+		return nil, diag.Sorted(large)
+	}
+	p.check()
+	return p, nil
+}
+
+// KernelsOf returns the kernels of a file.
+func (p *Package) KernelsOf(file string) []*topDecl {
+	var out []*topDecl
+	for _, d := range p.decls {
+		if f, ok := d.node.(*ast.FuncDecl); ok && p.position(d.node.Pos()).File == file && (IsKernel(f) || p.isKernel(f)) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// ask asks for the packages that declarations use and that were not asked for before, and reports
+// whether there are any.
+func (s *sources) ask(p *Package, reached map[*topDecl]bool) bool {
+	before := len(s.others)
+	for name := range p.importsIn(reached) {
+		importPath := name.Imported().Path()
+		if s.imported == nil || s.asked[importPath] || p.library.has(importPath) {
+			continue
+		}
+		s.asked[importPath] = true
+		for _, f := range s.imported(importPath) {
+			f.Package = importPath
+			s.others = append(s.others, f)
+		}
+	}
+	return len(s.others) > before
+}
+
+// importsIn returns the imports that declarations name.
+func (p *Package) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
+	out := map[*types.PkgName]bool{}
+	for d := range decls {
+		for _, o := range p.usedBy(d.node) {
+			if name, ok := o.(*types.PkgName); ok {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
+// declaredTwice reports the names of declarations that other files declare, too.
+func (p *Package) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
+	type global struct {
+		pkg  *types.Package
+		name string
+	}
+	places, used := map[global][]token.Pos{}, map[global]bool{}
+	for _, d := range p.decls {
+		for _, n := range d.names() {
+			g := global{p.packageAt(n.Pos()), n.Name}
+			if n.Name != "_" && n.Name != "init" {
+				places[g] = append(places[g], n.Pos())
+				used[g] = used[g] || reached[d]
+			}
+		}
+	}
+	var out []diag.Diagnostic
+	for g, list := range places {
+		if first, last := p.position(list[0]), p.position(list[len(list)-1]); used[g] && first.File != last.File {
+			if first.File > last.File {
+				first, last = last, first
+			}
+			out = append(out, diag.Diagnostic{Pos: last, What: "name " + g.name, Why: fmt.Sprintf("it is declared at %s:%d:%d, too", first.File, first.Line, first.Col),
+				Instead: "rename one, or leave a file out by a build constraint"})
+		}
+	}
+	return out
+}
+
+// files returns the given files that hold reached declarations, and what is reached of other
+// packages.
+func (s *sources) files(p *Package, file string, reached map[*topDecl]bool) []File {
+	taken := map[string]bool{file: true}
+	for d := range reached {
+		taken[p.position(d.node.Pos()).File] = true
+	}
+	var out []File
+	for _, f := range s.given {
+		if taken[f.fileName()] {
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b File) int { return notFirst(a, file) - notFirst(b, file) })
+	for _, f := range s.others {
+		if part := p.partOf(f, reached); part != "" {
+			out = append(out, File{Name: f.Name, Text: part, Package: f.Package})
+		}
+	}
+	return out
+}
+
+// notFirst is 0 for file, 1 for others.
+func notFirst(f File, file string) int {
+	if path.Base(f.Name) == file {
+		return 0
+	}
+	return 1
+}
+
+// partOf returns the reached declarations of a file of another package as a file, "" where there
+// are none.
+func (p *Package) partOf(f File, reached map[*topDecl]bool) string {
+	var body strings.Builder
+	imports := map[string]bool{}
+	written := map[ast.Node]bool{}
+	for _, d := range p.decls {
+		if !reached[d] || p.fset.File(d.node.Pos()).Name() != f.fileName() {
+			continue
+		}
+		for name := range p.importsIn(map[*topDecl]bool{d: true}) {
+			imports[name.Name()+" "+strconv.Quote(name.Imported().Path())] = true
+		}
+		n, open, end := d.text()
+		if !written[n] {
+			written[n] = true
+			p.writePart(&body, f, n, open, end)
+		}
+	}
+	if body.Len() == 0 {
+		return ""
+	}
+	var head strings.Builder
+	fmt.Fprintf(&head, "package %s\n", p.OtherNamed(f.Package).files[0].Name.Name)
+	for _, spec := range sortedKeys(imports) {
+		fmt.Fprintf(&head, "import %s\n", spec)
+	}
+	return head.String() + body.String()
+}
+
+// text returns the node that is written for d, and what stands around it. Constants are written
+// with their group, for iota.
+func (d *topDecl) text() (n ast.Node, open, end string) {
+	switch {
+	case d.group == nil:
+		return d.node, "", ""
+	case d.group.Tok == token.CONST || !d.group.Lparen.IsValid():
+		return d.group, "", ""
+	}
+	return d.node, d.group.Tok.String() + " (\n", "\n)"
+}
+
+// writePart writes the text of n, its directives included, and where it stands.
+func (p *Package) writePart(b *strings.Builder, f File, n ast.Node, open, end string) {
+	from := n.Pos()
+	if fn, ok := n.(*ast.FuncDecl); ok && p.directives[n] != nil {
+		from = fn.Doc.Pos()
+	}
+	at := p.fset.PositionFor(from, false)
+	lo, hi := at.Offset, p.fset.PositionFor(n.End(), false).Offset
+	fmt.Fprintf(b, "\n%s//line %s:%d:%d\n%s%s\n", open, path.Base(f.Name), at.Line, at.Column, p.withoutComments(f, lo, hi), end)
+}
+
+// withoutComments returns the bytes lo to hi of a file with its directives and line ends, and
+// without other comments.
+func (p *Package) withoutComments(f File, lo, hi int) string {
+	var out strings.Builder
+	at := lo
+	for _, file := range p.OtherNamed(f.Package).files {
+		if p.fset.File(file.Pos()).Name() != f.fileName() {
+			continue
+		}
+		for _, g := range file.Comments {
+			for _, c := range g.List {
+				from := p.fset.PositionFor(c.Pos(), false).Offset
+				to := p.fset.PositionFor(c.End(), false).Offset
+				if from < at || to > hi || strings.HasPrefix(c.Text, prefix) {
+					continue
+				}
+				out.WriteString(strings.TrimRight(f.Text[at:from], Blanks))
+				out.WriteString(strings.Repeat("\n", strings.Count(c.Text, "\n")))
+				if c.Text[1] == '*' {
+					out.WriteString(" ")
+				}
+				at = to
+			}
+		}
+	}
+	out.WriteString(f.Text[at:hi])
+	return out.String()
+}
+
+// ImportsAt returns the imports that the words of a file name, by their place in it.
+func (p *Package) ImportsAt(file string) map[int]*types.PkgName {
+	out := map[int]*types.PkgName{}
+	for id, o := range p.info.Uses {
+		if name, ok := o.(*types.PkgName); ok && p.position(id.Pos()).File == file {
+			out[p.fset.PositionFor(id.Pos(), false).Offset] = name
+		}
+	}
+	return out
+}

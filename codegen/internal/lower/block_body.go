@@ -1,0 +1,182 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// What a block is made of: the body of an iteration without names for what the loops around
+// compute, short loops of a known length written out, and the tests of the rim taken out of it.
+
+const (
+	outMost  = 16  // iterations of one loop that is written out
+	outFlat  = 40  // the same where the loop around is alone, and no more than its body is in a thread
+	outWhole = 160 // statements that a body may come to
+)
+
+// propagated puts the values of variables that are declared with arithmetic on integers, and never
+// change, in their stead.
+func propagated(list []ir.Stmt) []ir.Stmt {
+	changed, taken := ir.Assigned(list), ir.AddressTaken(list)
+	values := map[*ir.Var]ir.Expr{}
+	var out []ir.Stmt
+	for _, s := range list {
+		if len(values) > 0 {
+			s = ir.SubstStmts([]ir.Stmt{s}, values)[0]
+		}
+		d, ok := s.(*ir.Decl)
+		if ok && d.Init != nil && d.Var.Type.Kind == ir.Int64 && !changed.Has(d.Var) && !taken.Has(d.Var) && query.LoadFree(d.Init) && isAffine(d.Init) {
+			values[d.Var] = d.Init
+			continue
+		}
+		if f, ok := s.(*ir.For); ok {
+			c := *f
+			c.Body = propagated(query.Flatten(f.Body))
+			s = &c
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// writtenOut returns list with short loops of a known length written out, loops in them first.
+func (l *lowering) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		f, ok := s.(*ir.For)
+		if !ok {
+			out = append(out, s)
+			continue
+		}
+		c := *f
+		c.Body = l.writtenOut(query.Flatten(f.Body), most)
+		n, known := analysis.ConstTrips(&c)
+		lo, okLo := query.Int64(c.Lo)
+		step, okStep := query.Int64(c.Step)
+		if !known || !okLo || !okStep || n > most || n*int64(len(c.Body))+int64(len(out)) > outWhole || !query.OnlyPlain(c.Body) || query.LeavesLoop(&c) {
+			out = append(out, &c)
+			continue
+		}
+		for k := range n {
+			value := &ir.Const{T: f.Var.Type, Bits: uint64(lo + k*step), At: f.At}
+			turn := ir.SubstStmts(c.Body, map[*ir.Var]ir.Expr{f.Var: value})
+			out = append(out, l.CopyOf(turn, &l.Kernel.NumVars)...)
+		}
+	}
+	return out
+}
+
+// splitInside takes conditions that hold everywhere but at the rim of the space out of the fast
+// body: comparisons of forms over the row and the column, without an Else.
+func (b *block) splitInside() {
+	kept := b.fast
+	var conds []ir.Expr
+	var strip func(list []ir.Stmt) ([]ir.Stmt, bool)
+	strip = func(list []ir.Stmt) ([]ir.Stmt, bool) {
+		var out []ir.Stmt
+		for _, s := range list {
+			c, ok := s.(*ir.If)
+			if !ok {
+				out = append(out, s)
+				continue
+			}
+			parts, fine := b.rim(c.Cond)
+			if !fine || len(c.Else) > 0 {
+				return nil, false
+			}
+			then, ok := strip(c.Then)
+			if !ok || len(ir.Declared(then).List()) > 0 {
+				return nil, false
+			}
+			conds = append(conds, parts...)
+			out = append(out, then...)
+		}
+		return out, true
+	}
+	list, ok := strip(b.fast)
+	if !ok || len(conds) == 0 {
+		b.fast = kept
+		return
+	}
+	b.fast, b.inside = list, conds
+}
+
+// rim returns the comparisons that cond joins, where each is of forms over the row, the column and
+// what does not change.
+func (b *block) rim(cond ir.Expr) ([]ir.Expr, bool) {
+	c, ok := cond.(*ir.Binary)
+	if !ok {
+		return nil, false
+	}
+	switch c.Op {
+	case ir.LAnd:
+		x, okx := b.rim(c.X)
+		y, oky := b.rim(c.Y)
+		return append(x, y...), okx && oky
+	case ir.Lt, ir.Le, ir.Gt, ir.Ge:
+	default:
+		return nil, false
+	}
+	form, ok := lessForm(c)
+	if !ok {
+		return nil, false
+	}
+	own := ir.Declared(b.body)
+	for _, x := range form.Atoms() {
+		if own.Has(x.Var) || x.Var != b.row.Var && x.Var != b.column.Var && ir.Assigned(b.body).Has(x.Var) {
+			return nil, false
+		}
+	}
+	for _, f := range []*ir.For{b.row, b.column} {
+		coef, ok := form.Coef(f.Var)
+		if _, isConst := coef.Const(); !ok || !isConst {
+			return nil, false
+		}
+	}
+	return []ir.Expr{c}, true
+}
+
+// lessForm returns the form that is not negative where a comparison of integers holds.
+func lessForm(c *ir.Binary) (analysis.Affine, bool) {
+	x, okx := analysis.AffineOf(c.X)
+	y, oky := analysis.AffineOf(c.Y)
+	if !okx || !oky || c.X.Type().Kind != ir.Int64 {
+		return analysis.Affine{}, false
+	}
+	switch c.Op {
+	case ir.Lt:
+		return y.Sub(x).AddConst(-1), true
+	case ir.Le:
+		return y.Sub(x), true
+	case ir.Gt:
+		return x.Sub(y).AddConst(-1), true
+	}
+	return x.Sub(y), true
+}
+
+// insideTests are the conditions at the first and the last row and column of a thread's block that
+// begins at i and j, those that follow from others left out.
+func (b *block) insideTests(i, j *ir.Var) []ir.Expr {
+	var all tests
+	for _, e := range b.inside {
+		form, _ := lessForm(e.(*ir.Binary))
+		if rise, _ := form.Coef(b.row.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
+			form = form.AddConst(rise.Terms[0].Coef * (b.rows - 1))
+		}
+		if rise, _ := form.Coef(b.column.Var); len(rise.Terms) > 0 && rise.Terms[0].Coef < 0 {
+			form = form.AddConst(rise.Terms[0].Coef * (b.columns - 1) * b.lanes)
+		}
+		all.need(form.Subst(b.row.Var, analysis.VarAffine(i)).Subst(b.column.Var, analysis.VarAffine(j)))
+	}
+	var out []ir.Expr
+	for _, form := range all.forms {
+		out = append(out, analysis.NotNegativeTest(form, b.row.At))
+	}
+	return out
+}
+
+func isAffine(e ir.Expr) bool {
+	_, ok := analysis.AffineOf(e)
+	return ok
+}

@@ -1,0 +1,282 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/target"
+)
+
+// How many rows and columns a thread takes follows from what it then loads: an element that does
+// not depend on the row, or that another row reads too because its place differs by a constant, is
+// loaded once for all of them. Each candidate is counted, and the clocks of the unit that is
+// busiest decide.
+
+const (
+	blockGain  = 0.87 // of the clocks of an element by itself that a block may take to be worth it
+	blockEqual = 1.05 // candidates within this of the best are as good: the smallest is taken
+	loadShare  = 0.2  // of the clocks of loads that another unit, though busier, does not hide
+	leastTeam  = 64   // threads of a team: multiprocessors hold as many warps only in few teams
+	innerTrips = 16   // iterations that an inner loop of unknown length is taken to have
+)
+
+// A shape is a candidate.
+type shape struct{ rows, columns, lanes int64 }
+
+// shapes are the candidates for b, smallest first.
+func (b *block) shapes() []shape {
+	var out []shape
+	across, known := analysis.ConstTrips(b.column)
+	for _, rc := range [][2]int64{{2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}, {8, 1}, {4, 2}, {2, 4}, {1, 8}, {4, 4}, {8, 2}, {8, 4}} {
+		s := shape{rc[0], rc[1], blockLanes}
+		for known && !b.flat && s.lanes > 8 && s.lanes*s.columns > across {
+			s.lanes /= 2
+		}
+		if down, ok := analysis.ConstTrips(b.row); ok && s.rows > down || known && s.lanes*s.columns > across && s.columns > 1 {
+			continue
+		}
+		if c := (&block{row: b.row, rows: s.rows, lanes: s.lanes, flat: b.flat}); c.threads() == 0 || c.threads() >= leastTeam {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// chooseBlock takes the candidate with the fewest clocks whose values fit the registers.
+func (t *team) chooseBlock(b *block) bool {
+	gpu := t.device()
+	c := t.countLoads(b)
+	clocksOf := func(s shape) float64 {
+		w := c.of(s)
+		return gpu.Clocks(w) + loadShare*gpu.Clocks(target.Work{Loads: w.Loads})
+	}
+	alone := clocksOf(shape{1, 1, blockLanes})
+	least := alone
+	var fits []shape
+	var clocks []float64
+	for _, s := range b.shapes() {
+		if c.registers(b, s) > blockRegisters(gpu) || c.statements*s.rows*s.columns > blockStatements {
+			continue
+		}
+		each := clocksOf(s)
+		fits, clocks = append(fits, s), append(clocks, each)
+		least = min(least, each)
+	}
+	for k, s := range fits {
+		if clocks[k] <= blockEqual*least && clocks[k] <= blockGain*alone {
+			b.rows, b.columns, b.lanes = s.rows, s.columns, s.lanes
+			t.Decide(b.row.At, "block of loop "+b.row.Var.Name, fmt.Sprintf("%.1f clocks of a multiprocessor for 32 elements", clocks[k]),
+				fmt.Sprintf("one by one they take %.1f on %s: what is loaded counts, and the %d registers", alone, gpu.Name, c.registers(b, s)), "")
+			return true
+		}
+	}
+	return false
+}
+
+const blockStatements = 1024
+
+// device is what the code is generated for.
+func (l *lowering) device() *target.Target { return target.Default() }
+
+// blockRegisters leaves room for sixteen warps on a multiprocessor, and for addresses.
+func blockRegisters(gpu *target.Target) int64 {
+	const warps, addresses = 16, 24
+	return int64(gpu.Team.Registers/(warps*gpu.Team.Warp) - addresses)
+}
+
+// A loadCount is what an iteration of a block's body does.
+type loadCount struct {
+	b          *block
+	work       target.Work // without loads
+	loads      []blockLoad
+	sums       int64 // words of variables that are assigned
+	statements int64
+	order      int
+}
+
+// A blockLoad is one load of the body.
+type blockLoad struct {
+	slice    string
+	form     analysis.Affine
+	known    bool
+	weight   float64
+	words    int64
+	at       int // place in the order of statements; 0: in a loop
+	ofRow    bool
+	ofColumn bool
+}
+
+func (t *team) countLoads(b *block) *loadCount {
+	c := &loadCount{b: b}
+	changed := ir.Assigned(b.fast)
+	for _, s := range b.fast {
+		if d, ok := s.(*ir.Decl); ok && changed.Has(d.Var) {
+			c.sums += int64(max(d.Var.Type.Size, 4) / 4)
+		}
+	}
+	c.list(b.fast, 1)
+	return c
+}
+
+func (c *loadCount) list(list []ir.Stmt, weight float64) {
+	for _, s := range list {
+		if weight == 1 {
+			c.order++
+		}
+		c.statements++
+		switch s := s.(type) {
+		case *ir.Decl:
+			if s.Init != nil {
+				c.expr(s.Init, weight)
+			}
+		case *ir.Assign:
+			if ix, ok := s.Place.(*ir.Index); ok {
+				c.work.Stores += weight
+				c.expr(ix.I, 0)
+			}
+			c.expr(s.Value, weight)
+		case *ir.If:
+			c.expr(s.Cond, weight)
+			c.list(s.Then, weight)
+			c.list(s.Else, weight)
+		case *ir.For:
+			n, known := analysis.ConstTrips(s)
+			if !known {
+				n = innerTrips
+			}
+			c.list(s.Body, weight*float64(max(n, 1))+1e-9)
+		}
+	}
+}
+
+// expr counts e; indices are taken to cost nothing, as neighbours share them.
+func (c *loadCount) expr(e ir.Expr, weight float64) {
+	switch e := e.(type) {
+	case *ir.Index:
+		c.load(e, weight)
+		if !isAffine(e.I) {
+			c.expr(e.I, weight)
+		}
+		return
+	case *ir.Binary:
+		switch {
+		case e.X.Type().Kind == ir.Float64:
+			c.work.Float64 += weight
+		case e.X.Type().IsFloat():
+			c.work.Float32 += weight
+		default:
+			c.work.Int += weight
+		}
+	case *ir.Math:
+		if e.Fn == ir.FMA {
+			c.work.Float32 += weight
+		} else {
+			c.work.Special += weight
+			c.work.Float32 += weight * float64(mathCost(e.Fn, 6))
+		}
+	}
+	ir.Operands(e, func(x ir.Expr) { c.expr(x, weight) })
+}
+
+func (c *loadCount) load(e *ir.Index, weight float64) {
+	l := blockLoad{slice: ir.ExprString(e.X), weight: weight, words: int64(max(e.Type().Size, 4) / 4)}
+	if weight == 1 {
+		l.at = c.order
+	}
+	vars := ir.ExprVars(e)
+	l.ofRow, l.ofColumn = vars.Has(c.b.row.Var), vars.Has(c.b.column.Var)
+	l.form, l.known = analysis.AffineOf(e.I)
+	if l.ofColumn || !l.known { // else all lanes read the same word
+		l.weight *= float64(l.words)
+	}
+	c.loads = append(c.loads, l)
+}
+
+// of is the work of an element where a thread takes s.
+func (c *loadCount) of(s shape) target.Work {
+	w := c.work
+	seen := map[string]bool{}
+	n := float64(s.rows * s.columns)
+	for _, l := range c.loads {
+		c.places(l, s, func(key string) {
+			if !seen[key] {
+				seen[key] = true
+				w.Loads += l.weight / n
+			}
+		})
+	}
+	return w
+}
+
+// places calls f with a name for each place that l reads in a block.
+func (c *loadCount) places(l blockLoad, s shape, f func(key string)) {
+	for r := range s.rows {
+		for k := range s.columns {
+			if !l.ofRow && r > 0 || !l.ofColumn && k > 0 {
+				continue
+			}
+			if !l.known {
+				f(fmt.Sprint(l.slice, "?", l.at, " ", r, " ", k))
+				continue
+			}
+			form := l.form
+			if l.ofRow && r > 0 {
+				form = form.Subst(c.b.row.Var, analysis.VarAffine(c.b.row.Var).AddConst(r))
+			}
+			if l.ofColumn && k > 0 {
+				form = form.Subst(c.b.column.Var, analysis.VarAffine(c.b.column.Var).AddConst(k*s.lanes))
+			}
+			f(l.slice + "@" + formKey(form))
+		}
+	}
+}
+
+// formKey names a form: equal forms have equal names.
+func formKey(a analysis.Affine) string {
+	var b strings.Builder
+	for _, t := range a.Terms {
+		fmt.Fprint(&b, t.Coef)
+		for _, x := range t.Atoms {
+			fmt.Fprintf(&b, "*%p.%d", x.Var, x.Of)
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// registers is how many 32-bit values a thread holds at once: sums, and what is loaded between its
+// first and its last use.
+func (c *loadCount) registers(b *block, s shape) int64 {
+	type life struct {
+		from, to int
+		words    int64
+	}
+	lives := map[string]*life{}
+	inLoops := int64(0)
+	for _, l := range c.loads {
+		c.places(l, s, func(key string) {
+			switch x := lives[key]; {
+			case x != nil:
+				x.to = max(x.to, l.at)
+			case l.at == 0:
+				lives[key] = &life{words: 0}
+				inLoops += l.words
+			default:
+				lives[key] = &life{l.at, l.at, l.words}
+			}
+		})
+	}
+	most := inLoops
+	for at := 1; at <= c.order; at++ {
+		n := int64(0)
+		for _, x := range lives {
+			if x.from <= at && at <= x.to {
+				n += x.words
+			}
+		}
+		most = max(most, n)
+	}
+	return most + c.sums*s.rows*s.columns
+}

@@ -1,0 +1,121 @@
+package lower
+
+import (
+	"strconv"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Iterations that each add up a column of a matrix, of which neighbours lie next to each other, are
+// few beside what a device runs at once, and each is long. Where a reduction clause lets their sums
+// be done in any order, the warps of a team share the rows: warp v of columnParts takes rows v,
+// v+columnParts and so on, and the parts are added up in their order. That order follows from the
+// length of the column alone: a team of fewer warps goes through the parts one after the other.
+
+const (
+	columnParts = 16
+	columnLeast = 4 * columnParts // rows from which a column is cut
+	columnTeam  = 32 * columnParts
+)
+
+// columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
+// that is not right or gains nothing.
+func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
+	f := sp.loops[0]
+	if !grid || t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !t.shuffles() || leavesIteration(body, sp.label) {
+		return nil
+	}
+	cut := t.cutForLanes(query.Flatten(body))
+	if cut == nil || !t.isColumn(f, cut) {
+		return nil
+	}
+	at, g := f.At, cut.loop
+	t.launch.Warps = true
+	t.limitThreads(build.Int(columnTeam, at))
+	t.launch.Threads = columnTeam
+	count := build.Binary(ir.Add, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(blockLanes-1, at), at)
+	t.trips.whole = t.seg.onHost(&ir.Binary{Op: ir.Div, X: count, Y: build.Int(blockLanes, at), T: ir.IntType, At: at})
+	t.Decide(at, "loop "+f.Var.Name, "columns: "+strconv.Itoa(columnParts)+" warps of a team share each iteration", "loop "+g.Var.Name+
+		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
+
+	long, out := t.temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
+	hi, out := t.temp("end", f.Hi, out)
+	whole := t.CopyOf(unwrapped(t.walk(sp, p, body, nil)), &t.Kernel.NumVars)
+	base, lane, level := t.Local("base", ir.IntType, at), t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
+	active := t.Local("active", ir.BoolType, at)
+	me, lanes := build.Query(ir.ThreadNum, at), build.Int(blockLanes, at)
+	first, stride := build.Int(0, at), ir.Expr(lanes)
+	start := ir.Expr(first)
+	if _, ok := p.first.(*ir.Binary); ok {
+		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), lanes, at)
+		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
+	}
+	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), build.Ref(lane, at), at), at), build.Decl(active, build.Compare(ir.Lt, build.Ref(f.Var, at), hi, at), at)}
+	turn = append(turn, t.inColumns(cut, active, lane, level, at)...)
+	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
+	shared := []ir.Stmt{build.Decl(level, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),
+		build.Decl(lane, &ir.Binary{Op: ir.Rem, X: me, Y: lanes, T: ir.IntType, At: at}, at), build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at),
+		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}}
+	return []ir.Stmt{&ir.Block{Body: append(out, &ir.If{Cond: long, Then: shared, Else: whole, At: at}), At: at}}
+}
+
+// isColumn reports whether the inner loop of c is the same for all iterations of f, and most of
+// what it reads lies next to what the next iteration reads.
+func (t *team) isColumn(f *ir.For, c *laned) bool {
+	own := ir.Declared(c.before)
+	own.Add(f.Var)
+	for _, e := range []ir.Expr{c.loop.Lo, c.loop.Hi, c.loop.Step} {
+		if !query.LoadFree(e) {
+			return false
+		}
+		for _, v := range ir.ExprVars(e).List() {
+			if own.Has(v) || t.isShared(v) {
+				return false
+			}
+		}
+	}
+	if n, known := analysis.ConstTrips(c.loop); known && n < columnLeast || c.loop.Var.Type.Kind != ir.Int64 {
+		return false
+	}
+	m := analysis.NewDependences(t.Kernel)
+	return m.Stride1(c.loop.Body, f.Var) > 0
+}
+
+// inColumns runs an iteration: all warps what stands in front of the loop, each its parts of the
+// rows, the first what follows.
+func (t *team) inColumns(c *laned, active, lane, level *ir.Var, at ir.Pos) []ir.Stmt {
+	out, own := t.declaredAhead(c.before)
+	f := c.loop
+	if len(own) > 0 {
+		out = append(out, &ir.If{Cond: build.Ref(active, at), Then: own, At: at})
+	}
+	number, other := t.Local("part", ir.IntType, at), t.Local("part", ir.IntType, at)
+	parts := map[*ir.Var]*ir.Var{}
+	var begin, store, add []ir.Stmt
+	for k, r := range c.sums {
+		v := r.Place.(*ir.Ref).Var
+		mine := t.Local(v.Name+"Part", v.Type, at)
+		parts[v] = mine
+		slots := t.slot(slot{what: "column", kind: v.Type.Kind, n: k}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
+		cell := func(n *ir.Var) ir.Expr {
+			return build.Index(build.Index(build.Ref(slots, at), build.Ref(n, at), at), build.Ref(lane, at), at)
+		}
+		begin = append(begin, build.Decl(mine, build.Identity(r.Op, v.Type, at), at))
+		store = append(store, build.Assign(cell(number), build.Ref(mine, at), at))
+		add = append(add, build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), cell(other), at), at))
+	}
+	one := build.Int(1, at)
+	rows := &ir.For{Label: f.Label, Var: f.Var, Lo: build.Binary(ir.Add, f.Lo, build.Ref(number, at), at), Hi: f.Hi, Step: build.Int(columnParts, at), Rel: ir.Lt,
+		Unroll: unrollLater, Body: build.WithVars(parts).CopyStmts(f.Body), At: f.At}
+	body := append(begin, &ir.If{Cond: build.Ref(active, at), Then: []ir.Stmt{rows}, At: at})
+	warps := build.Binary(ir.Div, build.Query(ir.NumThreads, at), build.Int(blockLanes, at), at)
+	out = append(out, build.Decl(number, build.Ref(level, at), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(number, at), build.Int(columnParts, at), at),
+		Post: []ir.Stmt{build.Assign(build.Ref(number, at), build.Binary(ir.Add, build.Ref(number, at), warps, at), at)}, Body: append(body, store...), At: at}, build.Barrier(at))
+	sum := &ir.For{Label: &ir.Label{}, Var: other, Lo: build.Int(0, at), Hi: build.Int(columnParts, at), Step: one, Rel: ir.Lt, Unroll: columnParts, Body: add, At: at}
+	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(level, at), build.Int(0, at), at), at)
+	return append(out, &ir.If{Cond: leads, Then: append([]ir.Stmt{sum}, c.after...), At: at}, build.Barrier(at))
+}

@@ -1,0 +1,188 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A deal gives the chunks of a range of iterations out in turns: those numbered first, first+stride
+// and so on.
+type deal struct{ first, stride, chunk ir.Expr }
+
+// dealt returns the portion in which the chunks of dist_schedule(static, chunk) go to the teams and
+// those of schedule(static, chunk), of what is a team's then, to its threads. p is what the
+// directive means without a chunk.
+func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr, at ir.Pos) (portion, []ir.Stmt) {
+	var out []ir.Stmt
+	chunk := func(e ir.Expr) ir.Expr {
+		var c ir.Expr
+		c, out = t.temp("chunk", t.chunkWithin(e, total, at), out)
+		return c
+	}
+	me := build.Query(ir.ThreadNum, at)
+	if c := d.DistSchedule.Chunk; grid && c != nil {
+		p.deals = append(p.deals, deal{build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at), chunk(masterOf(c))})
+		p.first, p.stride = me, count
+		if d.Parts&(ir.Parallel|ir.Workshare) == 0 {
+			p.first, p.stride = build.Int(0, at), build.Int(1, at)
+		}
+	}
+	if c := d.Schedule.Chunk; dealsChunks(d) {
+		p.deals = append(p.deals, deal{p.first, p.stride, chunk(c)})
+		p.first, p.stride = build.Int(0, at), build.Int(1, at)
+	}
+	return p, out
+}
+
+// chunkWithin is a chunk of at least one iteration and at most all: its products with numbers of
+// threads then fit.
+func (t *team) chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
+	if c, ok := query.Int64(e); ok && c < 1<<20 {
+		return build.Int(max(c, 1), at)
+	}
+	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
+		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
+	}
+	return limit(ir.IMax, limit(ir.IMin, build.ToInt(e), total), build.Int(1, at))
+}
+
+// dealsChunks reports whether the schedule of d deals chunks of a given size to the threads in
+// turns.
+func dealsChunks(d *ir.Directive) bool {
+	k := d.Schedule.Kind
+	return d.Schedule.Chunk != nil && (k == ir.ScheduleStatic || k == ir.ScheduleCyclic)
+}
+
+// inChunks reports whether d deals out chunks of iterations that are known before.
+func inChunks(d *ir.Directive, grid bool) bool {
+	return grid && d.DistSchedule.Chunk != nil || dealsChunks(d)
+}
+
+// dealChunksToTeams makes the chunks of static schedules in loops of the whole league those of a
+// team, whose threads take the iterations side by side: that is the schedule without a chunk, and
+// neighbouring threads touch neighbouring memory. Kernels that ask for numbers of threads or teams
+// keep a chunk a thread, because they see it.
+func (l *lowering) dealChunksToTeams() {
+	if asksNumbers(l.Kernel.Body) {
+		return
+	}
+	ir.WalkStmts(l.Kernel.Body, func(s ir.Stmt) bool {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil || f.Directive.Parts&(ir.Distribute|ir.Workshare) != ir.Distribute|ir.Workshare {
+			return true
+		}
+		if d := f.Directive; dealsChunks(d) && d.DistSchedule.Chunk == nil && cannotFail(d.Schedule.Chunk) {
+			own := *d
+			own.Schedule.Chunk = nil
+			f.Directive = &own
+			l.Decide(f.At, "loop "+f.Var.Name, "chunks of a team, whose threads take the iterations side by side",
+				"schedule("+d.Schedule.Kind.String()+", "+ir.ExprString(d.Schedule.Chunk)+") cannot tell which thread runs an iteration", "")
+		}
+		return true
+	})
+}
+
+// asksNumbers reports whether list asks for numbers of threads, teams or lanes.
+func asksNumbers(list []ir.Stmt) bool {
+	asks := false
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		_, query := e.(*ir.Query)
+		asks = asks || query
+		return !asks
+	})
+	return asks
+}
+
+// cannotFail reports whether e is a constant or the value of a variable.
+func cannotFail(e ir.Expr) bool {
+	switch e.(type) {
+	case *ir.Const, *ir.Ref:
+		return true
+	}
+	return false
+}
+
+// settleChunks returns d with chunks that each thread has computed before another writes what they
+// read. x is what the loop touches.
+func (t *team) settleChunks(d *ir.Directive, x analysis.Touch, at ir.Pos) (*ir.Directive, settled) {
+	c := *d
+	var s settled
+	for _, e := range []*ir.Expr{&c.Schedule.Chunk, &c.DistSchedule.Chunk} {
+		if *e == nil {
+			continue
+		}
+		*e = masterOf(*e)
+		if v := t.settleValue(x, "chunk", *e, &s, at); v != nil {
+			*e = build.Ref(v, at)
+		}
+	}
+	return &c, s
+}
+
+// walkDealt is walk for iterations dealt out in chunks.
+func (t *team) walkDealt(sp *space, d *ir.Directive, grid bool, p portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
+	at := sp.at
+	c, out := t.counted(sp)
+	p, chunks := t.dealt(d, grid, p, count, c.total, at)
+	out = append(out, chunks...)
+	lo, hi := ir.Expr(build.Int(0, at)), c.total
+	inner := &out
+	for _, k := range p.deals {
+		base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
+		var stride ir.Expr
+		start := build.Binary(ir.Add, lo, build.Binary(ir.Mul, k.first, k.chunk, at), at)
+		stride, *inner = t.temp("stride", build.Binary(ir.Mul, k.stride, k.chunk, at), *inner)
+		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(base, at), k.chunk, at), hi}, T: ir.IntType, At: at}
+		loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), At: at, Body: []ir.Stmt{build.Decl(end, least, at)},
+			Post: []ir.Stmt{build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)}}
+		*inner = append(*inner, build.Decl(base, start, at), loop)
+		lo, hi, inner = build.Ref(base, at), build.Ref(end, at), &loop.Body
+	}
+	it := t.Local("it", ir.IntType, at)
+	*inner = append(*inner, build.Decl(it, build.Binary(ir.Add, lo, p.first, at), at),
+		t.iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), hi, at), p.stride, body, last))
+	if p.only != nil {
+		return []ir.Stmt{&ir.If{Cond: p.only, Then: out, At: at}}
+	}
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// noteDealt says how many teams and threads chunks are for, where the host can tell.
+func (t *team) noteDealt(sp *space, d *ir.Directive) {
+	at := sp.at
+	total := sp.count()
+	chunks := func(of, chunk ir.Expr) ir.Expr {
+		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, of, build.Binary(ir.Sub, chunk, build.Int(1, at), at), at), Y: chunk, T: ir.IntType, At: at}
+	}
+	threads := total
+	if c := d.DistSchedule.Chunk; c != nil {
+		size := t.chunkWithin(masterOf(c), total, at)
+		t.noteCount(chunks(total, size), &t.trips.team)
+		threads = size
+	}
+	if dealsChunks(d) {
+		threads = chunks(threads, t.chunkWithin(d.Schedule.Chunk, total, at))
+	}
+	switch {
+	case d.DistSchedule.Chunk == nil:
+		t.noteCount(threads, &t.trips.grid)
+	case d.Parts&(ir.Parallel|ir.Workshare) != 0:
+		t.noteCount(threads, &t.trips.threads)
+	}
+}
+
+// explainDealt says what the chunks of d are for.
+func (t *team) explainDealt(sp *space, d *ir.Directive, grid bool) {
+	name := "loop " + sp.loops[0].Var.Name
+	if c := d.DistSchedule.Chunk; grid && c != nil {
+		t.Decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
+			"dist_schedule(static, "+ir.ExprString(c)+") says so", "dist_schedule(static), by which neighbours run next to each other")
+	}
+	if c := d.Schedule.Chunk; dealsChunks(d) {
+		t.Decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the threads in turn",
+			"schedule("+d.Schedule.Kind.String()+", "+ir.ExprString(c)+") says so, though neighbouring threads then touch memory that far apart",
+			"schedule(static), by which neighbouring threads touch neighbouring memory")
+	}
+}

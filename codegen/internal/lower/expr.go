@@ -1,0 +1,7 @@
+package lower
+
+import (
+	"strconv"
+)
+
+func launchName(kernel string, n int) string { return kernel + "_" + strconv.Itoa(n) }

@@ -1,0 +1,589 @@
+package lower
+
+import (
+	"maps"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A segment is a piece of a kernel that becomes one launch: one construct, or code that runs once.
+type segment struct {
+	guards    []ir.Expr // of the Ifs around it
+	list      []ir.Stmt
+	construct bool
+	oneTeam   bool   // list is sequential code with constructs in it, run by one team
+	known     values // of variables from outside, where the segment begins
+	initial   values // what variables hold whose memory its reductions are the first to write
+	tail      *ir.If // of a construct: what the team that finishes last runs at the very end
+}
+
+// values maps variables of the kernel's sequential code to what they hold, as an expression over
+// the parameters alone.
+type values map[*ir.Var]ir.Expr
+
+// maxKnown bounds the size of such an expression.
+const maxKnown = 60
+
+// split cuts the kernel's body into segments.
+func (l *lowering) split() {
+	sp := &segmenter{l: l, known: values{}, taken: ir.AddressTaken(l.Kernel.Body), renamed: map[*ir.Var]*ir.Var{}}
+	for _, p := range l.Kernel.Params {
+		sp.known[p] = build.Ref(p, p.At)
+	}
+	sp.list(l.Kernel.Body, nil)
+	sp.flush(nil)
+	l.segments = sp.segments
+	l.chooseScratch(sp.taken)
+}
+
+type segmenter struct {
+	l        *lowering
+	segments []*segment
+	run      []ir.Stmt // sequential statements since the last segment
+	atRun    values    // what was known where run begins
+	known    values
+	taken    *ir.VarSet
+	renamed  map[*ir.Var]*ir.Var // variables that got a new name when a reduction changed them
+}
+
+func (sp *segmenter) list(list []ir.Stmt, guards []ir.Expr) {
+	for i, s := range list {
+		if len(guards) == 0 && returns([]ir.Stmt{s}) && anyParallel(list[i:]) {
+			rest := build.WithVars(sp.renamed).CopyStmts(list[i:])
+			sp.byOneTeam(&ir.Block{Body: rest, At: s.Pos()}, guards, "a return leaves the kernel in front of constructs")
+			return
+		}
+		s = build.WithVars(sp.renamed).CopyStmt(s)[0]
+		if !isParallel(s) {
+			sp.sequential(s)
+			continue
+		}
+		sp.parallel(s, guards)
+	}
+}
+
+func (sp *segmenter) sequential(s ir.Stmt) {
+	if len(sp.run) == 0 {
+		sp.atRun = maps.Clone(sp.known)
+	}
+	s = onceOnly(s)
+	sp.run = append(sp.run, s)
+	sp.known.track(s, sp.taken)
+}
+
+// onceOnly answers the queries of code that one thread of one team runs.
+func onceOnly(s ir.Stmt) ir.Stmt { return (&ir.Rewrite{Expr: onceExpr, Stmt: undirect}).CopyStmt(s)[0] }
+
+// undirect takes the directive off a loop that one thread runs: what it says of lanes means nothing
+// to it.
+func undirect(s ir.Stmt) []ir.Stmt {
+	if f, ok := s.(*ir.For); ok {
+		f.Directive = nil
+	}
+	return []ir.Stmt{s}
+}
+
+func onceExpr(e ir.Expr) ir.Expr {
+	if q, ok := e.(*ir.Query); ok {
+		switch q.What {
+		case ir.ThreadNum, ir.TeamNum:
+			return build.Int(0, q.At)
+		}
+		return build.Int(1, q.At)
+	}
+	return e
+}
+
+func (sp *segmenter) flush(guards []ir.Expr) {
+	if len(sp.run) > 0 {
+		sp.segments = append(sp.segments, &segment{guards: guards, list: sp.run, known: sp.atRun})
+		sp.run = nil
+	}
+}
+
+func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
+	switch s := s.(type) {
+	case *ir.Barrier: // one thread waits for nobody
+	case *ir.If:
+		sp.branch(s, guards)
+	case *ir.Block:
+		if s.Label != nil && query.BreaksTo(s.Body, s.Label) {
+			sp.byOneTeam(s, guards, "a break leaves it in front of constructs")
+			return
+		}
+		sp.list(s.Body, guards)
+	case *ir.Construct:
+		sp.construct(s, guards, false)
+	case *ir.For:
+		if governed(s) {
+			sp.construct(s, guards, false)
+			return
+		}
+		sp.loopOfOneTeam(s, guards)
+	default:
+		sp.loopOfOneTeam(s, guards)
+	}
+}
+
+// byOneTeam gives sequential code with constructs in it, whose control flow the host cannot follow,
+// to one team.
+func (sp *segmenter) byOneTeam(s ir.Stmt, guards []ir.Expr, why string) {
+	sp.construct(s, guards, true)
+	sp.l.Decide(s.Pos(), "code around constructs", "one team runs it", why, "a task for each construct")
+	sp.l.Note(s.Pos(), "code around constructs", "runs on one team of the device: "+why, "make each construct a task of its own")
+}
+
+func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
+	if oneTeam {
+		s = limitedTeams(s)
+	} else {
+		s = sp.hoistClauses(s)
+	}
+	sp.flush(guards)
+	var initial values
+	if !oneTeam && len(guards) == 0 {
+		s, initial = sp.results(s)
+	}
+	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
+		known: maps.Clone(sp.known), initial: initial})
+	for _, v := range changedOutside([]ir.Stmt{s}).List() {
+		delete(sp.known, v)
+	}
+}
+
+// loopOfOneTeam gives a loop around constructs to one team.
+func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
+	sp.construct(s, guards, true)
+	sp.l.Decide(s.Pos(), "loop around constructs", "one team runs it",
+		"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
+		"loop on the host: one task an iteration")
+	sp.l.Note(s.Pos(), "loop around constructs", "runs on one team of the device",
+		"make the body of the loop a task of its own and loop on the host")
+}
+
+// results gives new names to the variables that construct s reduces into and whose value before is
+// known: their memory then needs no store before the launch, the reduction begins with the value.
+// Those of later constructs begin with the memory.
+func (sp *segmenter) results(s ir.Stmt) (ir.Stmt, values) {
+	fresh, initial := map[*ir.Var]*ir.Var{}, values{}
+	for _, r := range ir.DirectiveOf(s).Reductions {
+		for _, e := range []ir.Expr{r.Place, r.Index} {
+			x, ok := e.(*ir.Ref)
+			if !ok || x.Var.Space == ir.Param || sp.known[x.Var] == nil || !x.Var.Type.IsScalar() || sp.taken.Has(x.Var) {
+				continue
+			}
+			v := sp.l.Local(x.Var.Name, x.Var.Type, x.Var.At)
+			fresh[x.Var] = v
+			initial[v] = sp.known[x.Var]
+		}
+	}
+	for old, now := range sp.renamed {
+		if fresh[now] != nil {
+			sp.renamed[old] = fresh[now]
+		}
+	}
+	maps.Copy(sp.renamed, fresh)
+	return build.WithVars(fresh).CopyStmt(s)[0], initial
+}
+
+// branch turns the constructs of both sides into segments under a guard.
+func (sp *segmenter) branch(s *ir.If, guards []ir.Expr) {
+	cond := sp.known.test(onceExprs(s.Cond))
+	if cond == nil {
+		v := sp.l.Local("branch", ir.BoolType, s.At)
+		sp.sequential(build.Decl(v, s.Cond, s.At))
+		cond = build.Ref(v, s.At)
+	}
+	sp.flush(guards)
+	before := maps.Clone(sp.known)
+	sp.side(s.Then, guards, cond)
+	then := sp.known
+	sp.known = before
+	sp.side(s.Else, guards, build.Not(cond, s.At))
+	sp.known = merge(cond, then, sp.known)
+}
+
+func onceExprs(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: onceExpr}).CopyExpr(e) }
+
+func (sp *segmenter) side(list []ir.Stmt, guards []ir.Expr, cond ir.Expr) {
+	inner := append(append([]ir.Expr{}, guards...), cond)
+	sp.list(list, inner)
+	sp.flush(inner)
+}
+
+// test is of for a condition: each of the tests that it joins may be as long as a value.
+func (k values) test(cond ir.Expr) ir.Expr {
+	switch e := cond.(type) {
+	case *ir.Unary:
+		if x := k.test(e.X); x != nil && e.Op == ir.Not {
+			return &ir.Unary{Op: ir.Not, X: x, At: e.At}
+		}
+	case *ir.Binary:
+		if e.Op != ir.LAnd && e.Op != ir.LOr {
+			break
+		}
+		x, y := k.test(e.X), k.test(e.Y)
+		if x == nil || y == nil {
+			return nil
+		}
+		return build.Compare(e.Op, x, y, e.At)
+	}
+	return k.of(cond)
+}
+
+// of returns the value of e over the parameters, nil where it is not known.
+func (k values) of(e ir.Expr) ir.Expr {
+	if e == nil || !query.LoadFree(e) {
+		return nil
+	}
+	for _, v := range ir.ExprVars(e).List() {
+		if k[v] == nil {
+			return nil
+		}
+	}
+	e = simplifyLen(ir.Subst(e, k))
+	size := 0
+	ir.WalkExpr(e, func(ir.Expr) bool { size++; return true })
+	if size > maxKnown {
+		return nil
+	}
+	return e
+}
+
+// simplifyLen makes len(a[lo:hi]) hi-lo, which the host can evaluate.
+func simplifyLen(e ir.Expr) ir.Expr {
+	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		ln, ok := e.(*ir.Len)
+		if !ok {
+			return e
+		}
+		rs, ok := ln.X.(*ir.Reslice)
+		if !ok || rs.X.Type().Kind != ir.Slice {
+			return e
+		}
+		hi := rs.Hi
+		if hi == nil {
+			hi = &ir.Len{X: rs.X, At: e.Pos()}
+		}
+		if rs.Lo == nil {
+			return build.ToInt(hi)
+		}
+		return build.Binary(ir.Sub, build.ToInt(hi), build.ToInt(rs.Lo), e.Pos())
+	}}).CopyExpr(e)
+}
+
+// track follows what statement s, which holds no construct, does to the values.
+func (k values) track(s ir.Stmt, taken *ir.VarSet) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		init := s.Init
+		if init == nil && s.Var.Type.IsScalar() {
+			init = build.Zero(s.Var.Type, s.At)
+		}
+		k.set(s.Var, init, taken)
+	case *ir.Assign:
+		if r, ok := s.Place.(*ir.Ref); ok {
+			k.set(r.Var, s.Value, taken)
+		} else {
+			k.forget(s)
+		}
+	case *ir.If:
+		cond := k.of(s.Cond)
+		if cond == nil || query.JumpsOut(s) {
+			k.forget(s)
+			return
+		}
+		then, els := maps.Clone(k), maps.Clone(k)
+		then.trackAll(s.Then, taken)
+		els.trackAll(s.Else, taken)
+		both := merge(cond, then, els)
+		clear(k)
+		maps.Copy(k, both)
+	default:
+		k.forget(s)
+	}
+}
+
+func (k values) trackAll(list []ir.Stmt, taken *ir.VarSet) {
+	for _, s := range list {
+		k.track(s, taken)
+	}
+}
+
+func (k values) set(v *ir.Var, e ir.Expr, taken *ir.VarSet) {
+	value := k.of(e)
+	t := v.Type
+	if value == nil || taken.Has(v) || !t.IsScalar() && t.Kind != ir.Slice && t.Kind != ir.Pointer {
+		delete(k, v)
+		return
+	}
+	k[v] = value
+}
+
+func (k values) forget(s ir.Stmt) {
+	for _, v := range ir.Assigned([]ir.Stmt{s}).List() {
+		delete(k, v)
+	}
+}
+
+// merge joins what is known after both sides of an If.
+func merge(cond ir.Expr, then, els values) values {
+	out := values{}
+	for v, x := range then {
+		y := els[v]
+		switch {
+		case y == nil:
+		case query.Same(x, y):
+			out[v] = x
+		case v.Type.IsScalar():
+			out[v] = build.Choose(cond, x, y, x.Pos())
+		}
+	}
+	return out
+}
+
+// chooseScratch finds the variables that must live across launches in memory: what a construct
+// changes or takes the address of, and what cannot be computed again from the parameters.
+func (l *lowering) chooseScratch(taken *ir.VarSet) {
+	for _, s := range l.segments {
+		changed := &ir.VarSet{}
+		if s.construct {
+			changed = changedOutside(s.list)
+		}
+		for _, v := range l.outside(s) {
+			if s.known[v] == nil || changed.Has(v) || taken.Has(v) {
+				l.keepInScratch(v)
+			}
+		}
+	}
+}
+
+// changedOutside returns what list assigns but for its own firstprivate copies.
+func changedOutside(list []ir.Stmt) *ir.VarSet {
+	private := map[*ir.Var]bool{}
+	if d := ir.DirectiveOf(list[0]); d != nil {
+		for _, v := range d.Firstprivate {
+			private[v] = true
+		}
+		for _, v := range d.Lastprivate {
+			private[v] = false
+		}
+	}
+	out := &ir.VarSet{}
+	for _, v := range ir.Assigned(list).List() {
+		if !private[v] {
+			out.Add(v)
+		}
+	}
+	return out
+}
+
+// outside returns the variables that s uses and other segments declare.
+func (l *lowering) outside(s *segment) []*ir.Var {
+	var out []*ir.Var
+	used := append([]ir.Stmt{}, s.list...)
+	for _, g := range s.guards {
+		used = append(used, &ir.If{Cond: g})
+	}
+	for _, v := range ir.Free(used).List() {
+		if v.Space != ir.Param {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (l *lowering) keepInScratch(v *ir.Var) {
+	if l.Scratch[v] != nil {
+		return
+	}
+	pad := l.Variable(v.Name, ir.SliceOf(v.Type), ir.Scratch, v.At)
+	l.Scratch[v] = pad
+	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: build.Int(1, v.At)})
+	l.Decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
+}
+
+// typeName writes t for an error.
+func typeName(t *ir.Type) string {
+	switch {
+	case t.Name != "":
+		return t.Name
+	case t.Kind == ir.Slice:
+		return "[]" + typeName(t.Elem)
+	case t.Kind == ir.Pointer:
+		return "*" + typeName(t.Elem)
+	case t.Kind == ir.Array:
+		return "array of " + typeName(t.Elem)
+	}
+	return "struct"
+}
+
+// lowerSegments makes the launches.
+func (l *lowering) lowerSegments() {
+	for i, s := range l.segments {
+		switch {
+		case s.construct:
+			l.initial = s.initial
+			l.lowerLeague(s)
+		case !l.hasEffect(s):
+		case i > 0 && l.segments[i-1].tail != nil && len(s.guards) == 0:
+			l.finishWith(l.segments[i-1].tail, s)
+		default:
+			g := l.launch(s)
+			g.MaxTeams, g.MaxThreads = build.Int(1, g.At), build.Int(1, g.At)
+			g.Body = l.guarded(s, s.list)
+			l.Decide(g.At, "sequential code", "one thread", "it is outside of every construct and runs once", "")
+		}
+	}
+}
+
+// finishWith lets the team that finishes a launch last run the sequential code that follows, which
+// saves a launch.
+func (l *lowering) finishWith(tail *ir.If, s *segment) {
+	at := s.list[0].Pos()
+	own := l.CopyOf(l.guarded(s, s.list), &l.Kernel.NumVars) // the launch declares the same variables, for its own code
+	tail.Then = append(tail.Then, &ir.If{Cond: thread0(at), Then: own, At: at})
+	l.Decide(at, "sequential code", "one thread of the team that finishes last", "it follows a reduction over the league", "")
+}
+
+// hasEffect reports whether sequential code does more than compute variables that launches compute
+// again.
+func (l *lowering) hasEffect(s *segment) bool {
+	e := &analysis.Effects{Shared: func(v *ir.Var) bool { return l.Scratch[v] != nil }, Exact: nil}
+	for _, st := range s.list {
+		if d, ok := st.(*ir.Decl); ok && d.Init == nil && l.Scratch[d.Var] != nil {
+			continue // scratch memory begins as zero
+		}
+		t := e.Stmts([]ir.Stmt{st})
+		if !t.Writes.Empty() || t.Atomics || t.Calls {
+			return true
+		}
+	}
+	return false
+}
+
+// launch adds the launch of s to the program.
+func (l *lowering) launch(s *segment) *ir.Launch {
+	g := &ir.Launch{Name: l.Kernel.Name, At: s.list[0].Pos()}
+	for _, e := range s.guards {
+		switch host := s.onHost(e); {
+		case host == nil:
+		case g.When == nil:
+			g.When = host
+		default:
+			g.When = build.Compare(ir.LAnd, g.When, host, host.Pos())
+		}
+	}
+	if n := len(l.program.Launches); n > 0 {
+		g.Name = launchName(l.Kernel.Name, n+1)
+	}
+	l.program.Launches = append(l.program.Launches, g)
+	return g
+}
+
+// guarded puts in front of list what it needs from before, and around it the guards of s.
+func (l *lowering) guarded(s *segment, list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, v := range l.outside(s) {
+		if l.Scratch[v] == nil && s.known[v] != nil {
+			out = append(out, build.Decl(v, s.known[v], v.At))
+		}
+	}
+	out = append(out, list...)
+	for i := len(s.guards) - 1; i >= 0; i-- {
+		out = []ir.Stmt{&ir.If{Cond: s.guards[i], Then: out, At: s.guards[i].Pos()}}
+	}
+	return out
+}
+
+// OnHost returns e as an expression that the host can evaluate before the launch, nil where it
+// cannot.
+func (s *segment) onHost(e ir.Expr) ir.Expr {
+	e = s.known.test(onceExprs(e))
+	if e == nil {
+		return nil
+	}
+	fine := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Const, *ir.Unary, *ir.Binary, *ir.Convert, *ir.Math, *ir.Select:
+		case *ir.Ref:
+			fine = fine && x.Var.Type.IsScalar()
+		case *ir.Apart:
+			fine = fine && query.IsRef(x.X) && query.IsRef(x.Y)
+			return false
+		case *ir.Len:
+			fine = fine && query.IsRef(x.X)
+			return false
+		case *ir.Cap:
+			fine = fine && query.IsRef(x.X)
+			return false
+		default:
+			fine = false
+		}
+		return fine
+	})
+	if !fine {
+		return nil
+	}
+	return e
+}
+
+// placeScratch redirects the variables that live across launches to scratch memory.
+func (l *lowering) placeScratch() {
+	r := &ir.Rewrite{
+		Expr: func(e ir.Expr) ir.Expr {
+			if x, ok := e.(*ir.Ref); ok && l.Scratch[x.Var] != nil {
+				return l.inScratch(x.Var, x.At)
+			}
+			return e
+		},
+		Stmt: l.scratchStmt,
+	}
+	for _, g := range l.program.Launches {
+		g.Body = r.CopyStmts(g.Body)
+	}
+}
+
+// inScratch is the place of a variable that lives in scratch memory.
+func (l *lowering) inScratch(v *ir.Var, at ir.Pos) ir.Expr {
+	if l.perTeam[v] {
+		return build.Index(build.Ref(l.Scratch[v], at), build.Query(ir.TeamNum, at), at)
+	}
+	return build.Index(build.Ref(l.Scratch[v], at), build.Int(0, at), at)
+}
+
+func (l *lowering) scratchStmt(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.Decl:
+		pad := l.Scratch[s.Var]
+		if pad == nil {
+			return []ir.Stmt{s}
+		}
+		if s.Init == nil {
+			return nil
+		}
+		return []ir.Stmt{build.Assign(l.inScratch(s.Var, s.At), s.Init, s.At)}
+	case *ir.Call:
+		return l.scratchResults(s)
+	}
+	return []ir.Stmt{s}
+}
+
+// scratchResults stores results of a call by way of locals: results are variables, not places.
+func (l *lowering) scratchResults(c *ir.Call) []ir.Stmt {
+	var before, after []ir.Stmt
+	for i, v := range c.Results {
+		if v == nil || l.Scratch[v] == nil {
+			continue
+		}
+		t := l.Local(v.Name, v.Type, c.At)
+		before = append(before, build.Decl(t, nil, c.At))
+		after = append(after, build.Assign(l.inScratch(v, c.At), build.Ref(t, c.At), c.At))
+		c.Results[i] = t
+	}
+	return append(append(before, c), after...)
+}

@@ -1,0 +1,371 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// An iteration whose inner loop reads memory next to each other, as a row of a sparse matrix does,
+// is shared by lanes of a warp where a reduction clause lets them add up in any order: neighbouring
+// lanes then read neighbouring elements, which iterations of neighbouring threads do not. How many
+// lanes, the launch decides from the lengths of the slices. Source: measured on an H200 with
+// kernels written by hand, rows of 1 to 128 elements, 12 on average: 125 GFLOP/s with a thread a
+// row, 161 with 4 lanes, 174 with 8, 156 with 16, 104 with 32.
+
+// laneSteps are the average numbers of inner iterations from which an iteration gets 32, 16, 8, 4
+// and 2 lanes, no more than the smallest warp has.
+var laneSteps = []int64{40, 20, 8, 4, 2}
+
+// lanesUnknown is the logarithm of the number of lanes where nothing tells the length of the inner
+// loop.
+const lanesUnknown = 3
+
+// A laned is an iteration cut in front of and behind the loop that its lanes share.
+type laned struct {
+	before, after []ir.Stmt
+	loop          *ir.For
+	sums          []ir.Reduction
+}
+
+// lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
+// or gains nothing.
+func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
+	switch d.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return nil
+	}
+	f := sp.loops[0]
+	step, _ := query.Int64(f.Step)
+	if !grid || t.slow || !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() || leavesIteration(body, sp.label) {
+		return nil
+	}
+	cut := t.cutForLanes(flat(body))
+	if cut == nil || !t.gainsByLanes(f, cut) {
+		return nil
+	}
+	at := f.At
+	t.launch.Warps = true
+	if !t.single { // which is alone on its multiprocessor, and takes all threads that it can have
+		t.limitThreads(build.Int(lanesThreads, f.At))
+		t.launch.Abreast = lanesAbreast
+	}
+	hi, out := t.temp("end", f.Hi, nil)
+	total, rows := t.sharedBy(f, cut)
+	if t.trips.laned == nil {
+		t.countLanes(f, total, rows)
+	}
+	shift, out := t.temp("shift", lanesFor(total, rows, at), out)
+	var inner []ir.Stmt
+	lanes, inner := t.temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), inner)
+	per := func(x ir.Expr) ir.Expr { return shifted(ir.Shr, x, shift, at) }
+	me := build.Query(ir.ThreadNum, at)
+	lane, base, active := t.Local("lane", ir.IntType, at), t.Local("base", ir.IntType, at), t.Local("active", ir.BoolType, at)
+	inner = append(inner, build.Decl(lane, &ir.Binary{Op: ir.And, X: me, Y: build.Binary(ir.Sub, lanes, build.Int(1, at), at), T: ir.IntType, At: at}, at))
+	first := ir.Expr(build.Int(0, at))
+	if b, ok := p.first.(*ir.Binary); ok {
+		first = per(b.X) // teams are whole warps, which the lanes divide
+	}
+	// There is no grid of less than a thread for each lane; the maximum tells back ends that the
+	// loop goes on.
+	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.stride), build.Int(1, at)}, T: ir.IntType, At: at}
+	stride, inner := t.temp("stride", some, inner)
+	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
+		build.Decl(active, build.Compare(ir.Lt, build.Ref(f.Var, at), hi, at), at)}
+	turn = append(turn, t.onLanes(cut, active, lane, lanes, at)...)
+	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}
+	t.Decide(at, "loop "+f.Var.Name, "lanes of a warp share each iteration", "loop "+cut.loop.Var.Name+
+		" reads memory next to each other, and its reduction may be done in any order; their number follows from the lengths of the slices",
+		"no reduction clause on the inner loop")
+	inner = append(inner, build.Decl(base, build.Binary(ir.Add, f.Lo, first, at), at), loop)
+	return []ir.Stmt{&ir.Block{Body: append(out, t.byLanes(shift, inner, at)...), At: at}}
+}
+
+// Teams of at most lanesThreads threads, lanesAbreast of them on a multiprocessor at once: what
+// lanes are for waits for memory, so that all warps of a multiprocessor are needed, and a kernel of
+// a few more registers than these leave has a quarter fewer. A launch of one team has as many
+// threads as a team can have: measured on an H200, Potrf of a tile of 512, 7.9 ms with 256 threads
+// and 3.7 with 1024.
+const (
+	lanesThreads = 256
+	lanesAbreast = 8
+)
+
+// lanesKnown are the logarithms of numbers of lanes for which there is code of its own, the most
+// usual first.
+var lanesKnown = []int64{3, 2, 4, 5}
+
+// byLanes returns list, in which shift is the logarithm of the number of lanes, with copies for
+// single numbers in front of it: only where the number is a constant do compilers load for several
+// turns of a lane at once. Source: measured on an H200, 8 lanes a row: 155 GFLOP/s with their
+// number in a variable, 172 with a constant.
+func (t *team) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	r, ok := shift.(*ir.Ref)
+	if !ok {
+		return list
+	}
+	rest := list
+	for _, n := range slices.Backward(lanesKnown) {
+		known := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+			if x, ok := e.(*ir.Ref); ok && x.Var == r.Var {
+				return build.Int(n, x.At)
+			}
+			return e
+		}}
+		own := known.CopyStmts(t.CopyOf(list, &t.Kernel.NumVars))
+		rest = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Eq, shift, build.Int(n, at), at), Then: own, Else: rest, At: at}}
+	}
+	return rest
+}
+
+// cutForLanes finds the one loop of a body that has a reduction, nil where what stands in front of
+// it does more than compute, or the loop does more than read.
+func (t *team) cutForLanes(body []ir.Stmt) *laned {
+	for i, s := range body {
+		switch s := s.(type) {
+		case *ir.Decl:
+			continue
+		case *ir.Assign:
+			if query.IsRef(s.Place) && !t.isShared(s.Place.(*ir.Ref).Var) {
+				continue
+			}
+			return nil
+		case *ir.For:
+			sums := t.simds[s]
+			if len(sums) == 0 || !straight(body[i+1:]) {
+				return nil
+			}
+			c := &laned{before: body[:i], after: body[i+1:], loop: s, sums: sums}
+			if t.isLaned(c) {
+				return c
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (t *team) isLaned(c *laned) bool {
+	f := c.loop
+	step, ok := query.Int64(f.Step)
+	if !ok || step != 1 || f.Rel != ir.Lt || !f.Var.Type.IsInteger() || f.Var.Type.Kind == ir.Uint64 || query.LeavesLoop(f) {
+		return false
+	}
+	x := t.effects.Stmts(f.Body)
+	if !x.Writes.Empty() || x.Atomics || x.Calls {
+		return false
+	}
+	own := ir.Declared(c.before)
+	into := map[*ir.Var]bool{}
+	for _, r := range c.sums {
+		place, ok := r.Place.(*ir.Ref)
+		if !ok || r.Index != nil || !own.Has(place.Var) || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
+			return false
+		}
+		switch r.Op {
+		case ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+		default:
+			return false
+		}
+		into[place.Var] = true
+	}
+	inside := ir.Declared(f.Body)
+	for _, v := range ir.Assigned(f.Body).List() {
+		if !inside.Has(v) && !into[v] {
+			return false
+		}
+	}
+	return len(ir.AddressTaken(append(append([]ir.Stmt{}, c.before...), f.Body...)).List()) == 0
+}
+
+// gainsByLanes reports whether the inner loop reads more elements next to each other than the loop
+// around, and is not known to be short.
+func (t *team) gainsByLanes(f *ir.For, c *laned) bool {
+	if n, ok := query.Int64(build.Trips(c.loop, build.ToInt(c.loop.Lo), build.ToInt(c.loop.Hi), build.ToInt(c.loop.Step))); ok && n < mapping.WarpTrips {
+		return false
+	}
+	m := analysis.NewDependences(t.Kernel)
+	mine := m.Stride1(c.loop.Body, c.loop.Var)
+	return mine > 0 && mine > m.Stride1(c.loop.Body, f.Var)
+}
+
+// sharedBy returns how long the inner loop is, and for how many iterations of f together: its
+// trips, or what all its runs together go through, the shortest of the slices that its variable
+// indexes; nil where nothing tells.
+func (t *team) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
+	g, at := c.loop, f.At
+	own := ir.Declared(c.before)
+	own.Add(f.Var)
+	n := build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step))
+	known := query.LoadFree(n)
+	for _, v := range ir.ExprVars(n).List() {
+		known = known && !own.Has(v) && v.Space == ir.Param
+	}
+	if known {
+		return n, build.Int(1, at)
+	}
+	return t.indexedBy(g), build.Trips(f, f.Lo, f.Hi, f.Step)
+}
+
+// indexedBy returns the length of the shortest slice that the variable of g indexes, nil where
+// there is none.
+func (t *team) indexedBy(g *ir.For) ir.Expr {
+	var least ir.Expr
+	ir.WalkExprs(g.Body, func(e ir.Expr) bool {
+		ix, ok := e.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice || !query.IsRef(ix.X) || ix.X.(*ir.Ref).Var.Space != ir.Param {
+			return true
+		}
+		if form, ok := analysis.AffineOf(ix.I); !ok || !form.Equal(analysis.VarAffine(g.Var)) {
+			return true
+		}
+		length := &ir.Len{X: ix.X, At: g.At}
+		switch {
+		case least == nil:
+			least = length
+		case !ir.ExprVars(least).Has(ix.X.(*ir.Ref).Var):
+			least = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{least, length}, T: ir.IntType, At: g.At}
+		}
+		return true
+	})
+	return least
+}
+
+// lanesFor chooses the logarithm of the number of lanes by laneSteps for iterations of total / rows
+// on average.
+func lanesFor(total, rows ir.Expr, at ir.Pos) ir.Expr {
+	if total == nil {
+		return build.Int(lanesUnknown, at)
+	}
+	out := ir.Expr(build.Int(0, at))
+	for i := len(laneSteps) - 1; i >= 0; i-- {
+		enough := build.Compare(ir.Ge, total, build.Binary(ir.Mul, rows, build.Int(laneSteps[i], at), at), at)
+		out = build.Choose(enough, build.Int(int64(len(laneSteps)-i), at), out, at)
+	}
+	return out
+}
+
+func shifted(op ir.Op, x, by ir.Expr, at ir.Pos) ir.Expr {
+	return &ir.Binary{Op: op, X: x, Y: by, T: ir.IntType, At: at}
+}
+
+// countLanes tells the host that each iteration takes as many threads as it has lanes: with fewer,
+// each of them would go through several iterations one after the other. What the number follows
+// from is looked up piece by piece, as all of it is a large expression. Source: measured on an
+// H200, rows of 12 elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
+func (t *team) countLanes(f *ir.For, total, rows ir.Expr) {
+	k := len(t.trips.grid) - 1
+	if k < 0 || t.trips.unknown {
+		return
+	}
+	count := t.seg.onHost(build.Trips(f, f.Lo, f.Hi, f.Step))
+	if total != nil {
+		total, rows = t.seg.onHost(total), t.seg.onHost(rows)
+		if total == nil || rows == nil {
+			return
+		}
+	}
+	if count != nil {
+		t.trips.laned = shifted(ir.Shl, count, lanesFor(total, rows, f.At), f.At)
+		t.trips.grid[k] = t.trips.laned
+	}
+}
+
+// onLanes runs an iteration: all lanes what stands in front of the loop, each its part of the loop,
+// one what follows.
+func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+	out, own := t.declaredAhead(c.before)
+	f := c.loop
+	from, to := t.Local("from", ir.IntType, at), t.Local("to", ir.IntType, at)
+	if len(own) > 0 {
+		out = append(out, &ir.If{Cond: build.Ref(active, at), Then: own, At: at})
+	}
+	none := func(e ir.Expr) ir.Expr { return build.Choose(build.Ref(active, at), e, build.Int(0, at), at) }
+	out = append(out, build.Decl(from, build.Binary(ir.Add, none(build.ToInt(f.Lo)), build.Ref(lane, at), at), at), build.Decl(to, none(build.ToInt(f.Hi)), at))
+
+	parts := map[*ir.Var]*ir.Var{}
+	var mix, add []ir.Stmt
+	distance := t.Local("d", ir.IntType, at)
+	for _, r := range c.sums {
+		v := r.Place.(*ir.Ref).Var
+		part, other := t.Local(v.Name+"Part", v.Type, at), t.Local("other", v.Type, at)
+		parts[v] = part
+		out = append(out, build.Decl(part, build.Identity(r.Op, v.Type, at), at))
+		mix = append(mix, build.Decl(other, &ir.Shuffle{Kind: ir.ShuffleXor, X: build.Ref(part, at), By: build.Ref(distance, at), At: at}, at),
+			build.Assign(build.Ref(part, at), build.Combine(r.Op, build.Ref(part, at), build.Ref(other, at), at), at))
+		add = append(add, build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), build.Ref(part, at), at), at))
+	}
+	out = append(out, t.laneLoop(f, build.WithVars(parts).CopyStmts(f.Body), from, to, lanes, at)...)
+	half := func(x ir.Expr) ir.Expr {
+		return &ir.Binary{Op: ir.Div, X: x, Y: build.Int(2, at), T: ir.IntType, At: at}
+	}
+	out = append(out, build.Decl(distance, half(lanes), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, build.Ref(distance, at), build.Int(0, at), at),
+		Post: []ir.Stmt{build.Assign(build.Ref(distance, at), half(build.Ref(distance, at)), at)}, Body: mix, At: at})
+	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(lane, at), build.Int(0, at), at), at)
+	return append(out, &ir.If{Cond: leads, Then: append(add, c.after...), At: at})
+}
+
+// laneLoop runs body for every so many values of the variable of f between from and to. Where the
+// variable is narrow a lane may begin behind its last value, and the loop counts in ints; far from
+// it, which a test shows, it need not.
+func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+	k := t.Local(f.Var.Name, ir.IntType, at)
+	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
+		Body: t.widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
+	if f.Var.Type.Kind != ir.Int32 {
+		return t.trusted(wide, nil)
+	}
+	narrow := func(e ir.Expr) ir.Expr { return build.Convert(f.Var.Type, e, at) }
+	most := build.Int(math.MaxInt32-mostWarp, at)
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(to, at), most}, T: ir.IntType, At: at} // tells back ends that the variable cannot wrap
+	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
+		Body: body, At: f.At}
+	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
+	return t.trusted(wide, &quick{loop: short, fits: far})
+}
+
+// widened puts k, whose value fits the type of v, in the stead of v in body, which it may change.
+func (t *team) widened(body []ir.Stmt, v, k *ir.Var) []ir.Stmt {
+	if v.Type.Kind == ir.Int64 {
+		return build.WithVars(map[*ir.Var]*ir.Var{v: k}).CopyStmts(body)
+	}
+	ir.WalkExprs(body, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok {
+			if form, ok := analysis.AffineOf(ix.I); ok && form.Equal(analysis.VarAffine(v)) {
+				ix.I = build.Ref(k, ix.At)
+			}
+		}
+		return true
+	})
+	if !mentions(body, v) {
+		return body
+	}
+	return append([]ir.Stmt{build.Decl(v, build.Convert(v.Type, build.Ref(k, v.At), v.At), v.At)}, body...)
+}
+
+// declaredAhead splits list into declarations without a value that is computed, and the statements
+// that compute it.
+func (t *team) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
+	for _, s := range list {
+		d, ok := s.(*ir.Decl)
+		switch {
+		case !ok:
+			rest = append(rest, s)
+		case d.Init == nil || isConst(d.Init) && len(rest) == 0:
+			decls = append(decls, d)
+		default:
+			decls = append(decls, build.Decl(d.Var, nil, d.At))
+			rest = append(rest, build.Assign(build.Ref(d.Var, d.At), d.Init, d.At))
+		}
+	}
+	return decls, rest
+}

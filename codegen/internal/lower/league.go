@@ -1,0 +1,480 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// A shareOut is what a loop that teams share out leaves to do when it ends.
+type shareOut struct {
+	reductions *reductions
+	last       []ir.Stmt // stores of lastprivate copies
+}
+
+// expose declares what each team has of its own in a loop that the teams share out - copies of
+// firstprivate and lastprivate variables, parts of reductions - in front of the loop, where
+// variables of the team are looked for.
+func (t *team) expose(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		out = append(out, t.exposeIn(s)...)
+	}
+	return out
+}
+
+func (t *team) exposeIn(s ir.Stmt) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.If:
+		defer t.deeper()()
+		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: t.expose(s.Then), Else: t.expose(s.Else), At: s.At}}
+	case *ir.Block:
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: t.expose(s.Body), At: s.At}}
+	case *ir.While:
+		defer t.deeper()()
+		c := *s
+		c.Body = t.expose(s.Body)
+		return []ir.Stmt{&c}
+	case *ir.For:
+		return t.exposeLoop(s)
+	case *ir.Construct:
+		if s.Directive.Parts&ir.Parallel == 0 {
+			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: t.expose(s.Body), At: s.At}}
+		}
+	}
+	return []ir.Stmt{s}
+}
+
+func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
+	c := *s
+	if s.Directive == nil {
+		defer t.deeper()()
+		c.Body = t.expose(s.Body)
+		return []ir.Stmt{&c}
+	}
+	d := *s.Directive
+	d.Parts &^= ir.Teams
+	c.Directive = &d
+	if forThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.single && len(d.Reductions) > 0 {
+		t.deferShared(&c, &d)
+	}
+	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
+		return []ir.Stmt{&c}
+	}
+	firsts, body := t.ownCopies(d.Firstprivate, s.Body)
+	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
+	red, own := &reductions{}, d.Reductions
+	if t.inner > 0 && !t.single {
+		var others []ir.Reduction
+		own, others = t.ownFirst(d.Reductions)
+		t.postpone(t.startReductions(others, &body, s.At))
+	}
+	red = t.startReductions(own, &body, s.At)
+	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
+	c.Body = t.expose(body)
+	red.league = true
+	t.shareOuts[&c] = shareOut{reductions: red, last: last}
+	t.ends = append(t.ends, red)
+	return append(append(append(firsts, lasts...), red.decls...), &c)
+}
+
+// ownFirst tells the reductions into variables of a team's own, for which it waits for no other,
+// from the rest.
+func (t *team) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
+	for _, r := range list {
+		if v := ir.RootVar(r.Place); v != nil && t.mine.Has(v) {
+			own = append(own, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return own, others
+}
+
+// deeper notes that what is exposed next may run more than once, or not at all.
+func (t *team) deeper() (undo func()) {
+	t.inner++
+	return func() { t.inner-- }
+}
+
+// postpone lets the parts that each team holds of r grow through all runs of its loop: the league
+// combines them once, when the team ends, for no team can wait for the others before.
+func (t *team) postpone(r *reductions) {
+	if len(r.items) == 0 {
+		return
+	}
+	r.league = true
+	t.postponed = append(t.postponed, r)
+	t.Decide(r.items[0].At, "reduction", "over the league, when the teams end", "its loop is under an if or in a loop of the teams", "")
+}
+
+// deferShared makes the threads of a loop of the whole league reduce into their team's part of a
+// postponed reduction.
+func (t *team) deferShared(c *ir.For, d *ir.Directive) {
+	own, list := t.ownFirst(d.Reductions)
+	red := t.startReductions(list, &c.Body, c.At)
+	d.Reductions = own
+	if len(red.items) != len(list) {
+		return // one was refused
+	}
+	for i, r := range list {
+		r.Place = build.Ref(red.items[i].acc, r.At)
+		if red.items[i].idx != nil {
+			r.Index = build.Ref(red.items[i].idx, r.At)
+		}
+		d.Reductions = append(d.Reductions, r)
+	}
+	t.postpone(red)
+}
+
+// withPostponed declares the parts of postponed reductions in front of list.
+func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
+	var front []ir.Stmt
+	first := map[*ir.Var]item{}
+	for _, r := range t.postponed {
+		front = append(front, r.decls...)
+		for _, it := range r.items {
+			v := ir.RootVar(it.Place)
+			if v == nil {
+				continue
+			}
+			what := "reduction(" + it.Op.String() + ": " + v.Name + ")"
+			if before, ok := first[v]; ok && before.Op != it.Op {
+				t.Refuse(it.At, what, "it is combined by "+before.Op.String()+" too, at "+before.At.String()+
+					", under an if or in a loop of the teams: the order of the two is lost where the teams' parts meet, when they end",
+					"end the teams between the two loops")
+			}
+			first[v] = it
+			if at, used := usedBesides(list, v, it.Op); used {
+				t.Refuse(it.At, what, "the loop is under an if or in a loop of the teams, so that the teams' parts meet when they end, and "+
+					at.String()+" uses "+v.Name+" before: no team can wait for the others", "end the teams before it is used")
+			}
+		}
+	}
+	return append(front, list...)
+}
+
+// usedBesides returns where list uses v other than in loops of the league that combine it by op,
+// too.
+func usedBesides(list []ir.Stmt, v *ir.Var, op ir.Op) (at ir.Pos, used bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d := ir.DirectiveOf(s); d != nil && d.Parts&ir.Distribute != 0 {
+			for _, r := range d.Reductions {
+				if ir.RootVar(r.Place) == v && r.Op == op {
+					return false
+				}
+			}
+		}
+		ir.StmtExprs(s, func(e ir.Expr) {
+			if !used && ir.ExprVars(e).Has(v) {
+				at, used = e.Pos(), true
+			}
+		})
+		return !used
+	})
+	return at, used
+}
+
+// distribute lets each team take iterations.
+func (t *team) distribute(s *ir.For) []ir.Stmt {
+	d, ends := s.Directive, t.shareOuts[s]
+	sp, ok := t.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	if d.DistSchedule.Chunk != nil {
+		t.explainDealt(sp, d, true)
+		t.noteDealt(sp, d)
+	} else {
+		t.note(sp, &t.trips.team)
+	}
+	t.Decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
+	var out, body, last []ir.Stmt
+	for _, f := range sp.loops {
+		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)
+	}
+	if c := d.DistSchedule.Chunk; c != nil {
+		out = append(out, t.reads(s.At, masterOf(c))...)
+	}
+	t.repeat(sp.label, true, func() {
+		body = t.list(sp.body)
+		if sp.label != nil {
+			t.open.add(t.jump(sp.label).continues)
+		}
+		if len(ends.last) > 0 {
+			before := t.open.clone()
+			last = t.alone(ends.last)
+			t.open.add(before)
+		}
+	})
+	p := portion{first: build.Query(ir.TeamNum, s.At), stride: build.Query(ir.NumTeams, s.At)}
+	if d.DistSchedule.Chunk != nil {
+		out = append(out, t.walkDealt(sp, d, true, p, build.Int(1, s.At), body, last)...)
+	} else {
+		out = append(out, t.walk(sp, p, body, last)...)
+	}
+	return append(out, t.finishReductions(ends.reductions, s.At, t.barrier)...)
+}
+
+// overLeague combines what the teams hold. Each team leaves its part in scratch memory and takes a
+// ticket; the team with the last ticket finds all parts there and combines them in the order of the
+// teams, so that the result depends on the shape of the grid alone.
+func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if t.depth > 0 {
+		panic("gompss: bug: a reduction over the league is not postponed")
+	}
+	t.Decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order: the same bits for the same launch shape", "")
+	out := t.reads(at, t.copies(r, at)...)
+	last := t.slot(slot{what: "last"}, ir.BoolType, "last", at)
+	var w analysis.Touch
+	w.Writes.AddVar(last)
+	if t.open.beyondTeam() {
+		out = append(out, barrier(at)...) // what any thread touched comes before the ticket, and so before what follows it
+	} else {
+		out = append(out, t.sync(w, true, at)...)
+	}
+	store := t.storeParts(r, at)
+	store = append(store, t.ticket(last, at)...)
+	out = append(out, &ir.If{Cond: thread0(at), Then: store, At: at})
+	t.open.solo.Add(w)
+	out = append(out, barrier(at)...)
+	t.open.all.Reads.AddVar(last)
+	before := t.open.clone()
+	finish := t.combineParts(r, at, barrier)
+	t.open.add(before)
+	t.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
+	return append(out, t.last)
+}
+
+// haveAtomics reports whether every result of r is one that teams can add to by an atomic.
+func (t *team) haveAtomics(r *reductions) bool {
+	for _, it := range r.items {
+		v := ir.RootVar(it.Place)
+		first := v != nil && t.initial[v] != nil // the place has no value yet: the first team brings it
+		switch {
+		case it.n > 0 || it.idx != nil || v != nil && t.own.Has(v):
+			return false
+		case it.acc.Type.Size < 4 || it.acc.Type.IsFloat() && it.Op != ir.Add:
+			return false
+		}
+		switch it.Op {
+		case ir.Add, ir.Or, ir.Xor:
+		case ir.Min, ir.Max, ir.And:
+			if first {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// byAtomics lets thread 0 add the part of the team to the results. Scratch memory begins as zero,
+// to which the first team adds what the variable held.
+func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
+	out := t.reads(at, t.copies(r, at)...)
+	var add []ir.Stmt
+	order := "whole numbers come out the same in any order"
+	for _, it := range r.items {
+		var part ir.Expr = build.Ref(it.acc, at)
+		if x, ok := it.Place.(*ir.Ref); ok && t.initial[x.Var] != nil {
+			first := build.Compare(ir.Eq, build.Query(ir.TeamNum, at), build.Int(0, at), at)
+			part = build.Choose(first, build.Combine(it.Op, t.initial[x.Var], part, at), part, at)
+		}
+		if it.acc.Type.IsFloat() {
+			order = "in any order, so the last bits may differ from run to run"
+		}
+		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: masterOf(it.Place), Value: part, At: at})
+	}
+	t.Decide(at, "reduction", "over the league by atomics", order, "")
+	x := t.effects.Stmts(add)
+	out = append(out, t.sync(x, true, at)...)
+	t.open.solo.Add(x)
+	return append(out, &ir.If{Cond: thread0(at), Then: add, At: at})
+}
+
+// beyondTeam reports whether threads other than thread 0 touched memory that other teams see.
+func (o open) beyondTeam() bool {
+	for _, m := range []analysis.Memory{o.all.Reads, o.all.Writes} {
+		if m.Kinds != 0 {
+			return true
+		}
+		for v := range m.Vars {
+			if v.Space != ir.Team {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func thread0(at ir.Pos) ir.Expr {
+	return build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Int(0, at), at)
+}
+
+func (t *team) copies(r *reductions, at ir.Pos) []ir.Expr {
+	var out []ir.Expr
+	for _, it := range r.items {
+		out = append(out, build.Ref(it.acc, at))
+	}
+	return out
+}
+
+// ticket counts the teams that are done; last says that this one is the last of them.
+func (t *team) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
+	counter := t.pad("ticket", ir.Uint32Type, build.Int(1, at), at)
+	old := t.Local("ticket", ir.Uint32Type, at)
+	one := &ir.Const{T: ir.Uint32Type, Bits: 1, At: at}
+	teams := build.Convert(ir.Uint32Type, build.Query(ir.NumTeams, at), at)
+	return []ir.Stmt{
+		build.Decl(old, nil, at),
+		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Index(build.Ref(counter, at), build.Int(0, at), at), Value: one,
+			Old: build.Ref(old, at), Ordered: true, At: at},
+		build.Assign(build.Ref(last, at), build.Compare(ir.Eq, build.Ref(old, at), build.Binary(ir.Sub, teams, one, at), at), at),
+	}
+}
+
+// pad adds scratch memory of count elements, evaluated for this launch.
+func (t *team) pad(name string, elem *ir.Type, count ir.Expr, at ir.Pos) *ir.Var {
+	v := t.Variable(name, ir.SliceOf(elem), ir.Scratch, ir.Pos{})
+	t.program.Scratch = append(t.program.Scratch, ir.Scratchpad{Var: v, Count: count, Launch: t.number})
+	return v
+}
+
+// A part is where the teams leave one reduced value: of each array element, n of them for each
+// team.
+type part struct {
+	pad  *ir.Var
+	elem *ir.Type // of the value; the pad holds it in at least 32 bits, which every device can access atomically
+	n    int64
+}
+
+func (t *team) newPart(name string, elem *ir.Type, n int64, at ir.Pos) part {
+	count := build.Binary(ir.Mul, build.Query(ir.NumTeams, at), build.Int(n, at), at)
+	return part{pad: t.pad(name, storable(elem), count, at), elem: elem, n: n}
+}
+
+func storable(t *ir.Type) *ir.Type {
+	switch t.Kind {
+	case ir.Bool, ir.Uint8, ir.Uint16:
+		return ir.Uint32Type
+	case ir.Int8, ir.Int16:
+		return ir.Int32Type
+	}
+	return t
+}
+
+func (p part) place(team, e ir.Expr, at ir.Pos) ir.Expr {
+	i := build.Binary(ir.Mul, team, build.Int(p.n, at), at)
+	return build.Index(build.Ref(p.pad, at), build.Binary(ir.Add, i, e, at), at)
+}
+
+func (p part) store(team, e, value ir.Expr, at ir.Pos) ir.Stmt {
+	t := storable(p.elem)
+	if p.elem.Kind == ir.Bool {
+		value = build.Choose(value, &ir.Const{T: t, Bits: 1, At: at}, &ir.Const{T: t, At: at}, at)
+	}
+	return &ir.Atomic{Kind: ir.AtomicWrite, Place: p.place(team, e, at), Value: build.Convert(t, value, at), At: at}
+}
+
+// load reads into a new variable of the pad's type and returns the value in the type of the
+// reduction.
+func (p part) load(t *team, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+	v := t.Local("other", storable(p.elem), at)
+	out := []ir.Stmt{build.Decl(v, nil, at), &ir.Atomic{Kind: ir.AtomicRead, Place: p.place(team, e, at), Old: build.Ref(v, at), At: at}}
+	if p.elem.Kind == ir.Bool {
+		return out, build.Compare(ir.Ne, build.Ref(v, at), &ir.Const{T: v.Type, At: at}, at)
+	}
+	return out, build.Convert(p.elem, build.Ref(v, at), at)
+}
+
+// storeParts leaves the copies of thread 0 in new scratch memory.
+func (t *team) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for i := range r.items {
+		it := &r.items[i]
+		name := it.acc.Name + "Parts"
+		me := build.Query(ir.TeamNum, at)
+		if it.n > 0 {
+			it.part = t.newPart(name, scalarOf(it.acc.Type), it.n, at)
+			e := t.Local("e", ir.IntType, at)
+			k := build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at)
+			body := []ir.Stmt{it.part.store(me, k, scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at), at)}
+			out = append(out, t.elements(*it, e, body, at))
+			continue
+		}
+		it.part = t.newPart(name, it.acc.Type, 1, at)
+		out = append(out, it.part.store(me, build.Int(0, at), build.Ref(it.acc, at), at))
+		if it.idx != nil {
+			it.idxPart = t.newPart(name, it.idx.Type, 1, at)
+			out = append(out, it.idxPart.store(me, build.Int(0, at), build.Ref(it.idx, at), at))
+		}
+	}
+	return out
+}
+
+// combineParts is what the last team does: its threads share the parts out, then combine.
+func (t *team) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	var whole []item
+	for _, it := range r.items {
+		if it.n > 0 {
+			continue
+		}
+		total := it
+		total.acc = t.Local(it.acc.Name, it.acc.Type, at)
+		out = append(out, build.Decl(total.acc, build.Identity(it.Op, it.acc.Type, at), at))
+		if it.idx != nil {
+			total.idx = t.Local(it.idx.Name, it.idx.Type, at)
+			out = append(out, build.Decl(total.idx, build.Identity(ir.Min, it.idx.Type, at), at))
+		}
+		whole = append(whole, total)
+	}
+	if len(whole) > 0 {
+		out = append(out, t.gather(whole, at)...)
+		out = append(out, t.overTeam(whole, at, barrier)...)
+		out = append(out, t.apply(whole, at)...)
+		if len(whole) < len(r.items) {
+			out = append(out, barrier(at)...) // elements take the same slots
+		}
+	}
+	for i, it := range r.items {
+		if it.n > 0 {
+			out = append(out, t.gatherElements(it, i, at, barrier)...)
+		}
+	}
+	return out
+}
+
+// gather folds every NumThreads-th part into the copies of a thread.
+func (t *team) gather(items []item, at ir.Pos) []ir.Stmt {
+	k := t.Local("k", ir.IntType, at)
+	var body []ir.Stmt
+	for _, it := range items {
+		load, value := it.part.load(t, build.Ref(k, at), build.Int(0, at), at)
+		body = append(body, load...)
+		var idx ir.Expr
+		if it.idx != nil {
+			load, idx = it.idxPart.load(t, build.Ref(k, at), build.Int(0, at), at)
+			body = append(body, load...)
+		}
+		body = append(body, fold(scalar{op: it.Op, acc: it.acc, idx: it.idx}, value, idx, at)...)
+	}
+	return t.stride(k, build.Query(ir.NumTeams, at), body, at)
+}
+
+func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e, k := t.Local("e", ir.IntType, at), t.Local("k", ir.IntType, at)
+	x := t.Local("x", it.part.elem, at)
+	load, value := it.part.load(t, build.Ref(k, at), build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at), at)
+	s := scalar{op: it.Op, acc: x, n: n}
+	body := []ir.Stmt{build.Decl(x, build.Identity(it.Op, x.Type, at), at)}
+	body = append(body, t.stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
+	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
+	place := scalarAt(masterOf(it.Place), build.Ref(e, at), at)
+	update := []ir.Stmt{build.Assign(place, build.Combine(it.Op, place, build.Ref(x, at), at), at)}
+	body = append(body, &ir.If{Cond: thread0(at), Then: update, At: at})
+	body = append(body, barrier(at)...)
+	return []ir.Stmt{t.elements(it, e, body, at)}
+}

@@ -1,0 +1,228 @@
+// Package lower makes device IR of kernels in loop IR, by the list of passes in this file. Lower is
+// for devices with teams and threads; ForCPU prepares a kernel for vector code.
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// Options says what the device can do. The zero value is a GPU.
+type Options struct {
+	// Target names the device in errors; "" is "device code".
+	Target string
+	// NoShuffles keeps warp operations out of the code: the device has none, or runs teams of any
+	// number of threads.
+	NoShuffles bool
+	// AtomicReductions lets each team add its part of a reduction over the league to the result by
+	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
+	// floats may end with other last bits in each run. Without it the parts are combined in the
+	// order of the teams: the same bits for the same launch shape.
+	AtomicReductions bool
+	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half
+	// the code, more time.
+	KeepChecks bool
+}
+
+// A Result is what became of a kernel: its device IR, and what was decided on the way.
+type Result struct {
+	Program   *ir.Program
+	Decisions []mapping.Decision
+	// Strategies are the names of what was made of the loops that threads share out, in the order
+	// of the program.
+	Strategies []string
+	Notes      []diag.Diagnostic // what is slower than the author may expect
+}
+
+// Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
+//
+// Every launch is right for every number of teams and threads within its bounds. Errors: an
+// ErrorList of all that the kernel asks for and device code does not do yet.
+// Source: 001_ab8d859d95f513d8, sections 3.6 and 3.7; 003_299c3d2fb599beff, sections 5 and 6.2;
+// differs: reductions over the league end in the team that finishes last and combine in a fixed
+// order, not by atomics.
+func Lower(k *ir.Kernel, opt Options) (*Result, error) {
+	l := newLowering(k, opt)
+	for _, p := range passes {
+		p.run(l)
+		if len(l.Errors) > 0 {
+			return nil, diag.Sorted(l.Errors)
+		}
+		if err := p.check(l); err != nil {
+			panic(fmt.Sprintf("gompss: bug: lower %s: after %q: %v", k.Name, p.name, err))
+		}
+	}
+	return &Result{Program: l.program, Decisions: l.Decided(), Strategies: l.strategies, Notes: l.Notes}, nil
+}
+
+// A pass does one step; check looks at what it left.
+type pass struct {
+	name  string
+	run   func(*lowering)
+	check func(*lowering) error
+}
+
+// passes is the way from loop IR to device IR. The ones before "split into launches" work on the
+// loop IR.
+var passes = []pass{
+	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
+	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
+	{"order sums", (*lowering).orderSums, checkKernelIR},
+	{"deal chunks to teams", (*lowering).dealChunksToTeams, checkKernelIR},
+	{"structure returns", (*lowering).structureReturns, checkKernelIR},
+	{"count loops", onKernel(analysis.CountLoops), checkKernelIR},
+	{"split scans", (*lowering).splitScans, checkKernelIR},
+	{"order dependent loops", (*lowering).OrderLoops, checkKernelIR},
+	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
+	{"collapse rows", (*lowering).CollapseRows, checkKernelIR},
+	{"level dependent bounds", (*lowering).LevelDependent, checkKernelIR},
+	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
+	{"map loops", (*lowering).MapLoops, checkKernelIR},
+	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
+	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
+	{"split into launches", (*lowering).split, checkNothing},
+	{"lower launches", (*lowering).lowerSegments, checkNothing},
+	{"limit teams", (*lowering).limitTeams, checkNothing},
+	{"unroll loops", (*lowering).unrollLoops, checkNothing},
+	{"place arrays", (*lowering).placeArrays, checkNothing},
+	{"place scratch", (*lowering).placeScratch, checkNothing},
+	{"number variables", (*lowering).number, checkProgramIR},
+}
+
+// onKernel is a pass that needs the kernel alone.
+func onKernel(f func(*ir.Kernel)) func(*lowering) { return func(l *lowering) { f(l.Kernel) } }
+
+func checkKernelIR(l *lowering) error  { return ir.VerifyKernel(l.Kernel) }
+func checkProgramIR(l *lowering) error { return ir.VerifyProgram(l.program) }
+func checkNothing(*lowering) error     { return nil }
+
+// lowering is the state of one run of Lower.
+type lowering struct {
+	*mapping.Work
+	opt      Options
+	program  *ir.Program
+	segments []*segment
+	initial  values // of the segment that is lowered
+
+	strategies []string // of the loops that threads share out
+
+	insisted map[*ir.Var]string     // variables that a clause wants on chip, with its name
+	perTeam  map[*ir.Var]bool       // variables in scratch memory of which each team has one
+	fewTeams map[*ir.Launch]ir.Expr // bounds of num_teams that the device evaluates
+}
+
+func newLowering(k *ir.Kernel, opt Options) *lowering {
+	if opt.Target == "" {
+		opt.Target = "device code"
+	}
+	l := &lowering{Work: mapping.NewWork(k, opt.Target), opt: opt,
+		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
+	own := l.Kernel
+	own.Body = l.firstAndLast(own.Body)
+	l.program = &ir.Program{Name: k.Name, Kernel: k, Params: k.Params, NumVars: own.NumVars, FastMath: k.Target.FastMath}
+	return l
+}
+
+// number gives the variables of the program dense IDs in the order in which they appear, which is
+// the same in every run, and collects the functions that are still called.
+func (l *lowering) number() {
+	next := 0
+	give := func(v *ir.Var) {
+		v.ID = next
+		next++
+	}
+	mine := map[*ir.Var]*ir.Var{}
+	l.program.Params = nil
+	for _, p := range l.Kernel.Params {
+		c := *p
+		give(&c)
+		mine[p] = &c
+		l.program.Params = append(l.program.Params, &c)
+	}
+	for _, s := range l.program.Scratch {
+		give(s.Var)
+	}
+	l.program.Funcs = l.functions(give)
+	for _, g := range l.program.Launches {
+		l.numberLaunch(g, give, mine)
+	}
+	for i := range l.program.Scratch {
+		l.program.Scratch[i].Count = build.WithVars(mine).CopyExpr(l.program.Scratch[i].Count)
+	}
+	l.program.NumVars = next
+}
+
+// numberLaunch gives g variables of its own: launches share what they compute again.
+func (l *lowering) numberLaunch(g *ir.Launch, give func(*ir.Var), params map[*ir.Var]*ir.Var) {
+	for _, v := range g.Team {
+		give(v)
+	}
+	fresh := ir.Fresh(g.Body, func(v *ir.Var) *ir.Var {
+		c := *v
+		give(&c)
+		return &c
+	})
+	r := build.WithVars(params)
+	g.When = r.CopyExpr(g.When)
+	g.Trip, g.TeamTrip = r.CopyExpr(g.Trip), r.CopyExpr(g.TeamTrip)
+	g.MaxTeams, g.MaxThreads = r.CopyExpr(g.MaxTeams), r.CopyExpr(g.MaxThreads)
+	g.Body = r.CopyStmts(fresh.CopyStmts(g.Body))
+}
+
+// functions returns copies of the functions that the launches call, callees first, with the calls
+// renewed.
+func (l *lowering) functions(give func(*ir.Var)) []*ir.Func {
+	copies := map[*ir.Func]*ir.Func{}
+	var out []*ir.Func
+	var renew func([]ir.Stmt)
+	renew = func(list []ir.Stmt) {
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			if c, ok := s.(*ir.Call); ok {
+				if copies[c.Fn] == nil {
+					copies[c.Fn] = l.function(c.Fn, give)
+					renew(copies[c.Fn].Body)
+					out = append(out, copies[c.Fn])
+				}
+				c.Fn = copies[c.Fn]
+			}
+			return true
+		})
+	}
+	for _, g := range l.program.Launches {
+		renew(g.Body)
+	}
+	return out
+}
+
+// function copies f for the device: no directive is left in it, its loops run in order.
+func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
+	c := &ir.Func{Name: f.Name, Results: f.Results, At: f.At}
+	vars := map[*ir.Var]*ir.Var{}
+	for _, p := range f.Params {
+		q := *p
+		give(&q)
+		vars[p] = &q
+		c.Params = append(c.Params, &q)
+	}
+	fresh := ir.Fresh(f.Body, func(v *ir.Var) *ir.Var {
+		q := *v
+		give(&q)
+		return &q
+	})
+	fresh.Stmt = func(s ir.Stmt) []ir.Stmt {
+		if loop, ok := s.(*ir.For); ok {
+			loop.Directive = nil
+		}
+		return []ir.Stmt{s}
+	}
+	c.Body = build.WithVars(vars).CopyStmts(fresh.CopyStmts(f.Body))
+	if l.Kernel.Target.FastMath {
+		c.Body = (&ir.Rewrite{Expr: sumFirst}).CopyStmts(c.Body)
+	}
+	return c
+}

@@ -1,0 +1,208 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// In two of the four modes one thread of the team leads: it alone runs the code outside parallel
+// constructs, and the others wait for it to call them to a parallel region. In mode(control_loop)
+// the leader is thread 0, which takes part in the regions; in mode(warp_specialized) it is a warp
+// of its own, which waits while they run. What the regions need of the leader's variables lies in
+// team memory.
+//
+// Lowering makes a list of the leader's code, in which each region is a construct (called), and
+// gives that to controlLoop or specialise.
+
+// leads reports whether the team has a leader.
+func (t *team) leads() bool { return t.mode == ir.ModeControlLoop || t.mode == ir.ModeWarpSpecialized }
+
+// settleMode decides how the code of the team runs where the directive leaves that open, or asks
+// for what is not there.
+func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
+	if d == nil || !t.leads() {
+		return
+	}
+	name := t.mode.String()
+	if onlyRegions(list) {
+		t.Decide(d.At, "mode("+name+")", "needs nothing", "no code of the team is outside its parallel loops", "")
+		t.mode = ir.ModeAuto
+		t.limitAll(list)
+		return
+	}
+	if t.mode == ir.ModeWarpSpecialized && !t.shuffles() {
+		why := t.opt.Target + " has no warps that wait apart"
+		if !t.opt.NoShuffles {
+			why = "a team of at most " + ir.ExprString(t.launch.MaxThreads) + " threads may have less than two warps"
+		}
+		t.lowering.Note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")
+		t.mode = ir.ModeControlLoop
+	}
+}
+
+func onlyRegions(list []ir.Stmt) bool {
+	for _, s := range list {
+		if _, ok := s.(*ir.Decl); !ok && !forThreads(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// placeLed shares what regions use of the leader's variables, and the team's part of reductions
+// over the league, which all threads combine.
+func (t *team) placeLed(list []ir.Stmt, ends ...*reductions) {
+	const why = "the leader of the team sets it and the parallel regions use it"
+	var find func([]ir.Stmt)
+	find = func(list []ir.Stmt) {
+		for _, s := range list {
+			if !forThreads(s) {
+				ir.Lists(s, find)
+				continue
+			}
+			for _, v := range ir.Free([]ir.Stmt{s}).List() {
+				t.share(v, why)
+			}
+		}
+	}
+	find(list)
+	for _, r := range ends {
+		for _, it := range r.items {
+			t.share(it.acc, why)
+			if it.idx != nil {
+				t.share(it.idx, why)
+			}
+		}
+	}
+}
+
+// led lowers code of the leader.
+func (t *team) led(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for i, s := range list {
+		s = t.declared(s, list[i+1:], &out)
+		if s != nil {
+			out = append(out, t.stmt(s)...)
+		}
+	}
+	return out
+}
+
+// ledLoop lowers a loop of the leader around regions.
+func (t *team) ledLoop(s *ir.For) []ir.Stmt {
+	c := *s
+	c.Lo, c.Hi, c.Step = masterOf(s.Lo), masterOf(s.Hi), masterOf(s.Step)
+	sp := &space{loops: []*ir.For{&c}, order: []int{0}, label: s.Label, at: s.At}
+	return t.walk(sp, portion{first: build.Int(0, s.At), stride: build.Int(1, s.At)}, t.list(s.Body), nil)
+}
+
+// called makes a parallel region of list, which begins after the barrier that it needs: where the
+// team has a leader, one that the leader calls. What is in it costs the same in all modes, and is
+// not counted.
+func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if !t.leads() || len(list) == 0 {
+		for _, s := range list {
+			t.regions[s] = true
+		}
+		return append(barrier, list...)
+	}
+	return []ir.Stmt{&ir.Construct{Directive: &ir.Directive{Parts: ir.Parallel, At: at}, Body: list, At: at}}
+}
+
+// lead puts the leader's code, with its regions, into the form of the mode.
+func (t *team) lead(list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	list = existing().CopyStmts(list)
+	if t.mode == ir.ModeWarpSpecialized {
+		return t.specialise(list, at)
+	}
+	return t.controlLoop(list, at)
+}
+
+// existing makes assignments of the declarations of what is in team memory, and exists already.
+func existing() *ir.Rewrite {
+	return &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if d, ok := s.(*ir.Decl); ok && d.Var.Space == ir.Team {
+			return []ir.Stmt{firstValue(d)}
+		}
+		return []ir.Stmt{s}
+	}}
+}
+
+// firstValue is the declaration of a variable that exists already.
+func firstValue(d *ir.Decl) ir.Stmt {
+	if d.Init == nil {
+		return build.Assign(build.Ref(d.Var, d.At), build.Zero(d.Var.Type, d.At), d.At)
+	}
+	return build.Assign(build.Ref(d.Var, d.At), d.Init, d.At)
+}
+
+// A call is how the leader calls the team: it writes the number of a region, above that of its
+// turn, into team memory. All threads count the turns. A leader that a failed check has ended
+// leaves the number of an earlier turn, by which the others know that nothing more comes.
+type call struct {
+	box  *ir.Var // in team memory
+	turn *ir.Var // of each thread: the turns so far, each as much as there are regions and one
+	step int64
+}
+
+func (t *team) newCall(regions int, at ir.Pos) call {
+	return call{box: t.slot(slot{what: "work"}, ir.IntType, "work", at), turn: t.Local("turn", ir.IntType, at),
+		step: int64(regions) + 1}
+}
+
+// next begins a turn.
+func (c call) next(at ir.Pos) ir.Stmt {
+	return build.Assign(build.Ref(c.turn, at), build.Binary(ir.Add, build.Ref(c.turn, at), build.Int(c.step, at), at), at)
+}
+
+// ask calls for a region; 0 ends the work of the team.
+func (c call) ask(region ir.Expr, at ir.Pos) ir.Stmt {
+	return build.Assign(build.Ref(c.box, at), build.Binary(ir.Add, build.Ref(c.turn, at), region, at), at)
+}
+
+// reset is what the leader does first: should it never call, the others find turn 0.
+func (c call) reset(at ir.Pos) ir.Stmt {
+	return build.Assign(build.Ref(c.box, at), build.Int(0, at), at)
+}
+
+// answer reads the number of the region into k, or leaves the loop.
+func (c call) answer(k *ir.Var, loop *ir.Label, at ir.Pos) []ir.Stmt {
+	return []ir.Stmt{
+		build.Decl(k, build.Binary(ir.Sub, build.Ref(c.box, at), build.Ref(c.turn, at), at), at),
+		&ir.If{Cond: build.Compare(ir.Lt, build.Ref(k, at), build.Int(1, at), at), Then: []ir.Stmt{&ir.Break{Label: loop, At: at}}, At: at},
+	}
+}
+
+// choice runs list number k, of those numbered from first: the indirect call of a region, as a
+// chain of direct ones. Source: 000_b59ec0d825952dbe, section V.B.
+func choice(k *ir.Var, first int, lists [][]ir.Stmt, at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for i := len(lists) - 1; i >= 0; i-- {
+		if i == len(lists)-1 {
+			out = lists[i]
+			continue
+		}
+		is := build.Compare(ir.Eq, build.Ref(k, at), build.Int(int64(first+i), at), at)
+		out = []ir.Stmt{&ir.If{Cond: is, Then: lists[i], Else: out, At: at}}
+	}
+	return out
+}
+
+// confine makes list, written for all threads of the team, right for the first count of them, whole
+// warps that meet at barrier number id.
+func confine(list []ir.Stmt, count ir.Expr, id int) []ir.Stmt {
+	return (&ir.Rewrite{
+		Expr: func(e ir.Expr) ir.Expr {
+			if q, ok := e.(*ir.Query); ok && q.What == ir.NumThreads {
+				return count
+			}
+			return e
+		},
+		Stmt: func(s ir.Stmt) []ir.Stmt {
+			if b, ok := s.(*ir.Barrier); ok && b.Scope == ir.TeamBarrier {
+				return []ir.Stmt{&ir.Barrier{Scope: ir.NamedBarrier, ID: id, Count: count, At: b.At}}
+			}
+			return []ir.Stmt{s}
+		},
+	}).CopyStmts(list)
+}

@@ -1,0 +1,182 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// inlineOrphans replaces each call of a function whose meaning depends on the construct around the
+// call - it holds directives, barriers or asks for its place in the grid - by the function's body.
+func (l *lowering) inlineOrphans() {
+	orphaned := map[*ir.Func]bool{}
+	for _, f := range l.Kernel.Funcs { // callees come first
+		orphaned[f] = dependsOnPlace(f.Body, orphaned)
+	}
+	l.Kernel.Body = l.firstAndLast(l.inlineIn(l.Kernel.Body, orphaned))
+}
+
+func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
+	depends := false
+	ir.Inspect(list, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.Construct, *ir.Barrier:
+			depends = true
+		case *ir.For:
+			depends = depends || s.Directive != nil && (s.Directive.Parts&^ir.Simd != 0 || s.Directive.Scan != nil)
+		case *ir.Call:
+			depends = depends || orphaned[s.Fn]
+		}
+	}, func(e ir.Expr) {
+		if _, ok := e.(*ir.Query); ok {
+			depends = true
+		}
+	})
+	return depends
+}
+
+func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
+	in := &Inliner{Local: l.Local}
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		c, ok := s.(*ir.Call)
+		if !ok || !orphaned[c.Fn] {
+			return []ir.Stmt{s}
+		}
+		l.Decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
+		return l.inlineIn([]ir.Stmt{in.Inline(c)}, orphaned)
+	}}
+	return r.CopyStmts(list)
+}
+
+// keepParameters gives each parameter that the kernel assigns to a local variable in its place, so
+// that parameters have one value in all launches.
+func (l *lowering) keepParameters() {
+	assigned, taken := ir.Assigned(l.Kernel.Body), ir.AddressTaken(l.Kernel.Body)
+	locals := map[*ir.Var]*ir.Var{}
+	var decls []ir.Stmt
+	for _, p := range l.Kernel.Params {
+		if !assigned.Has(p) && !taken.Has(p) {
+			continue
+		}
+		v := l.Local(p.Name, p.Type, p.At)
+		locals[p] = v
+		decls = append(decls, build.Decl(v, build.Ref(p, p.At), p.At))
+	}
+	l.Kernel.Body = append(decls, build.WithVars(locals).CopyStmts(l.Kernel.Body)...)
+}
+
+// structureReturns turns a return in front of constructs into the Else of its If, so that control
+// flow around constructs is structured.
+func (l *lowering) structureReturns() { l.Kernel.Body = structured(l.Kernel.Body) }
+
+func structured(list []ir.Stmt) []ir.Stmt {
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ir.Return:
+			return list[:i]
+		case *ir.If:
+			if !returns(s.Then) && !returns(s.Else) {
+				continue
+			}
+			if fixed, ok := structuredIf(s, list[i+1:]); ok {
+				return append(append([]ir.Stmt{}, list[:i]...), fixed)
+			}
+		}
+	}
+	return list
+}
+
+func structuredIf(s *ir.If, rest []ir.Stmt) (ir.Stmt, bool) {
+	switch {
+	case ends(s.Then) && !returns(s.Then[:len(s.Then)-1]):
+		return &ir.If{Cond: s.Cond, Then: s.Then[:len(s.Then)-1], At: s.At,
+			Else: structured(append(append([]ir.Stmt{}, s.Else...), rest...))}, true
+	case ends(s.Else) && !returns(s.Else[:len(s.Else)-1]):
+		return &ir.If{Cond: s.Cond, Else: s.Else[:len(s.Else)-1], At: s.At,
+			Then: structured(append(append([]ir.Stmt{}, s.Then...), rest...))}, true
+	}
+	return nil, false
+}
+
+func ends(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	_, ok := list[len(list)-1].(*ir.Return)
+	return ok
+}
+
+func returns(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if _, ok := s.(*ir.Return); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// isParallel reports whether s is a construct or holds one, or a barrier.
+func isParallel(s ir.Stmt) bool {
+	found := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Construct, *ir.Barrier:
+			found = true
+		case *ir.For:
+			found = found || governed(s)
+		}
+		return !found
+	})
+	return found
+}
+
+// governed reports whether f has a directive that means more on a device than a plain loop.
+func governed(f *ir.For) bool { return f.Directive != nil && f.Directive.Parts&^ir.Simd != 0 }
+
+func anyParallel(list []ir.Stmt) bool {
+	for _, s := range list {
+		if isParallel(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable
+// of its own, with which every iteration begins, so that storing the last one meets nobody who
+// still reads the first.
+func (l *lowering) firstAndLast(list []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		f, ok := s.(*ir.For)
+		if !ok || f.Directive == nil {
+			return []ir.Stmt{s}
+		}
+		d := *f.Directive
+		d.Firstprivate = firstOnly(f.Directive)
+		var out []ir.Stmt
+		inner := f
+		for range d.Collapse - 1 {
+			inner = inner.Body[0].(*ir.For)
+		}
+		for _, v := range f.Directive.Firstprivate {
+			if slices.Contains(d.Firstprivate, v) {
+				continue
+			}
+			first := l.Local(v.Name, v.Type, f.At)
+			out = append(out, build.Decl(first, build.Ref(v, f.At), f.At))
+			inner.Body = append([]ir.Stmt{build.Assign(build.Ref(v, f.At), build.Ref(first, f.At), f.At)}, inner.Body...)
+		}
+		if len(out) == 0 {
+			return []ir.Stmt{s}
+		}
+		if d.Parts&(ir.Workshare|ir.Parallel) == ir.Workshare {
+			out = append(out, &ir.Barrier{At: f.At}) // the threads share v
+		}
+		f.Directive = &d
+		return append(out, f)
+	}}
+	return r.CopyStmts(list)
+}

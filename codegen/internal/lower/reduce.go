@@ -1,0 +1,629 @@
+package lower
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// An item is one reduced place with its private copy.
+type item struct {
+	ir.Reduction
+	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
+	lo, n    int64   // the part of a fixed array that is reduced, in scalars; n is 0 for a scalar
+
+	part, idxPart part // where the teams leave theirs
+}
+
+// reductions are those of one construct.
+type reductions struct {
+	items     []item
+	decls     []ir.Stmt // of the copies
+	perThread bool      // each thread has a result of its own
+	league    bool      // the teams' results are to be combined
+}
+
+// maxWarps is the greatest number of warps of a team that uses shuffles, maxTeam the greatest
+// number of threads of any.
+const (
+	maxWarps = 32
+	maxTeam  = 1024
+)
+
+// startReductions makes the copies that begin with the identity and puts them into body.
+func (l *lowering) startReductions(list []ir.Reduction, body *[]ir.Stmt, at ir.Pos) *reductions {
+	out := &reductions{}
+	c := &copies{lowering: l, at: at, vars: map[*ir.Var]*ir.Var{}, parts: map[*ir.Var][][2]int64{}}
+	for _, r := range list {
+		it := item{Reduction: r}
+		whole := l.reducedPlace(&it)
+		if whole == nil {
+			continue
+		}
+		it.Place = whole
+		if it.acc = c.shared(whole, &it); it.acc == nil {
+			it.acc = c.add(whole, startValue(it.Op, whole.Type(), at))
+		}
+		c.part(&it)
+		if r.Index != nil {
+			it.idx = c.add(r.Index, build.Identity(ir.Min, r.Index.Type(), at))
+		}
+		out.items = append(out.items, it)
+	}
+	out.decls = c.decls
+	if len(out.items) > 0 {
+		*body = c.rewrite(*body)
+	}
+	return out
+}
+
+// copies are the private copies of the places of one construct.
+type copies struct {
+	*lowering
+	at    ir.Pos
+	decls []ir.Stmt
+	vars  map[*ir.Var]*ir.Var    // of places that are variables
+	other []placeCopy            // of *p and the like
+	parts map[*ir.Var][][2]int64 // of arrays: what the copy stands for
+}
+
+// shared returns the copy of an array of which another part is reduced already, with what this part
+// begins with put in.
+func (c *copies) shared(place ir.Expr, it *item) *ir.Var {
+	r, ok := place.(*ir.Ref)
+	if !ok || c.vars[r.Var] == nil {
+		return nil
+	}
+	acc := c.vars[r.Var]
+	for _, s := range c.decls {
+		if d := s.(*ir.Decl); d.Var == acc {
+			start := startValue(it.Op, place.Type(), c.at).(*ir.Composite)
+			lo, hi := it.elements()
+			copy(d.Init.(*ir.Composite).Elems[lo:hi], start.Elems[lo:])
+		}
+	}
+	return acc
+}
+
+// part notes which elements of an array it combines.
+func (c *copies) part(it *item) {
+	if v := query.RefVar(it.Place); v != nil && it.n > 0 {
+		lo, hi := it.elements()
+		c.parts[v] = append(c.parts[v], [2]int64{lo, hi})
+	}
+}
+
+// elements returns the elements of the array, which may be arrays, that it combines.
+func (it *item) elements() (lo, hi int64) {
+	each := scalarsIn(it.Place.Type().Elem)
+	return it.lo / each, (it.lo + it.n) / each
+}
+
+type placeCopy struct {
+	place ir.Expr
+	acc   *ir.Var
+}
+
+func (c *copies) add(place, init ir.Expr) *ir.Var {
+	name := "part"
+	if root := ir.RootVar(place); root != nil {
+		name = root.Name
+	}
+	v := c.Local(name, place.Type(), c.at)
+	c.decls = append(c.decls, build.Decl(v, init, c.at))
+	if r, ok := place.(*ir.Ref); ok {
+		c.vars[r.Var] = v
+	} else {
+		c.other = append(c.other, placeCopy{place, v})
+	}
+	return v
+}
+
+// rewrite returns list with the copies in the places' stead. An element of an array beside the
+// parts that are combined stays where it is.
+func (c *copies) rewrite(list []ir.Stmt) []ir.Stmt {
+	stays := map[*ir.Var]*ir.Var{} // names for the arrays themselves, while the copies take theirs
+	apart := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		for _, o := range c.other {
+			if query.Same(e, o.place) {
+				return build.Ref(o.acc, e.Pos())
+			}
+		}
+		x, ok := e.(*ir.Index)
+		if v := refVarOf(x, ok); v != nil && c.beside(v, x.I) {
+			if stays[v] == nil {
+				name := *v
+				stays[v] = &name
+			}
+			return &ir.Index{X: build.Ref(stays[v], x.At), I: x.I, Checked: x.Checked, At: x.At}
+		}
+		return e
+	}}
+	list = apart.CopyStmts(list)
+	to := maps.Clone(c.vars)
+	for v, name := range stays {
+		to[name] = v
+	}
+	return build.WithVars(to).CopyStmts(list)
+}
+
+func refVarOf(x *ir.Index, ok bool) *ir.Var {
+	if !ok {
+		return nil
+	}
+	return query.RefVar(x.X)
+}
+
+// beside reports whether element i of v is in none of the parts that are combined.
+func (c *copies) beside(v *ir.Var, i ir.Expr) bool {
+	at, ok := query.Int64(i)
+	return ok && len(c.parts[v]) > 0 && !slices.ContainsFunc(c.parts[v], func(p [2]int64) bool { return p[0] <= at && at < p[1] })
+}
+
+// reducedPlace returns the place that the copy stands for: all of an array where only a part of it
+// is reduced.
+func (l *lowering) reducedPlace(it *item) ir.Expr {
+	place := it.Place
+	if rs, ok := place.(*ir.Reslice); ok {
+		lo, okLo := query.Int64(orZero(rs.Lo))
+		hi, okHi := int64(0), false
+		if rs.X.Type().Kind == ir.Array {
+			hi, okHi = rs.X.Type().Len, true
+			if rs.Hi != nil {
+				hi, okHi = query.Int64(rs.Hi)
+			}
+		}
+		if !okLo || !okHi {
+			panic("gompss: bug: the front end let a reduction of a part pass that is not constant")
+		}
+		each := scalarsIn(rs.X.Type().Elem)
+		it.lo, it.n = lo*each, (hi-lo)*each
+		return rs.X
+	}
+	if t := place.Type(); t.Kind == ir.Array {
+		it.n = scalarsIn(t)
+	} else if !t.IsScalar() {
+		panic("gompss: bug: the front end let a reduction of type " + typeName(t) + " pass")
+	}
+	return place
+}
+
+// scalarsIn returns the number of scalars in a scalar, an array or an array of arrays, scalarOf
+// their type.
+func scalarsIn(t *ir.Type) int64 {
+	if t.Kind != ir.Array {
+		return 1
+	}
+	return t.Len * scalarsIn(t.Elem)
+}
+
+func scalarOf(t *ir.Type) *ir.Type {
+	for t.Kind == ir.Array {
+		t = t.Elem
+	}
+	return t
+}
+
+// scalarAt is scalar number e of array x, of whatever it is an array.
+func scalarAt(x, e ir.Expr, at ir.Pos) ir.Expr {
+	elem := x.Type().Elem
+	if elem.Kind != ir.Array {
+		return build.Index(x, e, at)
+	}
+	each := build.Int(scalarsIn(elem), at)
+	part := func(op ir.Op) ir.Expr { return &ir.Binary{Op: op, X: e, Y: each, T: ir.IntType, At: at} }
+	return scalarAt(build.Index(x, part(ir.Div), at), part(ir.Rem), at)
+}
+
+// startValue is a value of type t of identities of op.
+func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
+	if t.Kind != ir.Array {
+		return build.Identity(op, t, at)
+	}
+	c := &ir.Composite{T: t, At: at}
+	for range t.Len {
+		c.Elems = append(c.Elems, startValue(op, t.Elem, at))
+	}
+	return c
+}
+
+// A slot names a piece of team or scratch memory that a launch uses again and again.
+type slot struct {
+	what string
+	of   *ir.Var
+	kind ir.Kind
+	n    int
+}
+
+// slot returns the team variable of s.
+func (t *team) slot(s slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
+	if v := t.slots[s]; v != nil {
+		return v
+	}
+	v := t.Variable(name, typ, ir.Team, at)
+	v.At = ir.Pos{}
+	t.slots[s] = v
+	t.effects.Exact[v] = true
+	t.launch.Team = append(t.launch.Team, v)
+	return v
+}
+
+// scalar is one value to combine over a team: held in acc (and idx) of every thread.
+type scalar struct {
+	op       ir.Op
+	acc, idx *ir.Var
+	n        int // tells the slots of one construct apart
+}
+
+func (t *team) accSlot(s scalar, at ir.Pos) *ir.Var {
+	return t.slot(slot{what: "reduce", kind: s.acc.Type.Kind, n: s.n}, t.slotType(s.acc.Type), "slots", at)
+}
+
+func (t *team) idxSlot(s scalar, at ir.Pos) *ir.Var {
+	return t.slot(slot{what: "reduce index", kind: s.idx.Type.Kind, n: s.n}, t.slotType(s.idx.Type), "slots", at)
+}
+
+func (t *team) slotType(elem *ir.Type) *ir.Type {
+	if t.shuffles() {
+		return ir.ArrayOf(elem, maxWarps)
+	}
+	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
+		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
+	}
+	return ir.ArrayOf(elem, maxTeam)
+}
+
+// shuffles reports whether teams of this launch are sure to be whole warps.
+func (t *team) shuffles() bool {
+	if t.opt.NoShuffles {
+		return false
+	}
+	if t.launch.MaxThreads == nil {
+		return true
+	}
+	n, ok := query.Int64(t.launch.MaxThreads)
+	return ok && n >= mostWarp
+}
+
+// slotsOf returns the team memory that finishing r uses, so that it can be free when the construct
+// begins.
+func (t *team) slotsOf(r *reductions) []*ir.Var {
+	var out []*ir.Var
+	for i, it := range r.items {
+		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i}
+		if it.n > 0 {
+			s.acc = &ir.Var{Type: scalarOf(it.acc.Type)}
+		}
+		out = append(out, t.accSlot(s, it.At))
+		if it.idx != nil {
+			out = append(out, t.idxSlot(s, it.At))
+		}
+	}
+	return out
+}
+
+// allSlots is slotsOf for a parallel body and the worksharing loops in it.
+func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
+	out := t.slotsOf(r)
+	ir.WalkStmts(s.Body, func(st ir.Stmt) bool {
+		f, ok := st.(*ir.For)
+		if !ok || f.Directive == nil || f.Directive.Parts&ir.Workshare == 0 {
+			return true
+		}
+		var body []ir.Stmt
+		out = append(out, t.slotsOf(t.startReductions(f.Directive.Reductions, &body, f.At))...)
+		return true
+	})
+	return out
+}
+
+// finishReductions combines the copies and applies them to their places once. barrier makes a
+// barrier.
+func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if len(r.items) == 0 {
+		return nil
+	}
+	if own, others := t.mixed(r); len(own) > 0 {
+		x, y := *r, *r
+		x.items, y.items, x.league = own, others, false
+		out := t.finishReductions(&x, at, barrier)
+		return append(append(out, barrier(at)...), t.finishReductions(&y, at, barrier)...) // they use the same slots
+	}
+	var out []ir.Stmt
+	if r.perThread {
+		out = append(out, t.overTeam(r.items, at, barrier)...)
+		t.Decide(at, "reduction", "over the team", how(t.shuffles()), "")
+	}
+	if r.league && !t.single && !t.ofTeam(r) {
+		if t.opt.AtomicReductions && t.haveAtomics(r) {
+			out = append(out, t.byAtomics(r, at)...)
+		} else {
+			out = append(out, t.overLeague(r, at, barrier)...)
+		}
+		if !r.perThread {
+			out = t.called(nil, out, at)
+		}
+		return out
+	}
+	if t.leads() && !r.perThread {
+		return append(out, t.updates(r.items, at)...)
+	}
+	before := t.open.clone()
+	apply := t.apply(r.items, at)
+	if !r.perThread { // no barrier of the combination came before
+		x := t.effects.Stmts(apply)
+		t.open = before
+		out = append(out, t.sync(x, true, at)...)
+		t.open.solo.Add(x)
+	}
+	return append(out, apply...)
+}
+
+func how(shuffles bool) string {
+	if shuffles {
+		return "shuffles in each warp, then team memory"
+	}
+	return "a tree in team memory: teams need not be whole warps"
+}
+
+// mixed tells items of the team's own from those of the league, where r has both; else it returns
+// none.
+func (t *team) mixed(r *reductions) (own, others []item) {
+	if !r.league || t.single || t.ofTeam(r) {
+		return nil, nil
+	}
+	for _, it := range r.items {
+		if v := ir.RootVar(it.Place); v != nil && t.own.Has(v) {
+			own = append(own, it)
+		} else {
+			others = append(others, it)
+		}
+	}
+	return own, others
+}
+
+// ofTeam reports whether the places belong to the team, so that nothing is combined over the
+// league.
+func (t *team) ofTeam(r *reductions) bool {
+	for _, it := range r.items {
+		v := ir.RootVar(it.Place)
+		if v == nil || !t.own.Has(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// overTeam leaves the combination of all threads' copies in the copy of every thread.
+func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	var scalars []scalar
+	var out []ir.Stmt
+	for i, it := range items {
+		if it.n == 0 {
+			scalars = append(scalars, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i})
+		}
+	}
+	if len(scalars) > 0 {
+		out = t.combineTeam(scalars, at, barrier)
+	}
+	for i, it := range items {
+		if it.n > 0 {
+			out = append(out, t.overElements(it, i, at, barrier)...)
+		}
+	}
+	return out
+}
+
+// overElements combines an array copy element by element.
+func (t *team) overElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e := t.Local("e", ir.IntType, at)
+	x := t.Local("x", scalarOf(it.acc.Type), at)
+	place := func() ir.Expr { return scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at) }
+	body := []ir.Stmt{build.Decl(x, place(), at)}
+	body = append(body, t.combineTeam([]scalar{{op: it.Op, acc: x, n: n}}, at, barrier)...)
+	body = append(body, build.Assign(place(), build.Ref(x, at), at))
+	body = append(body, barrier(at)...)
+	return []ir.Stmt{t.elements(it, e, body, at)}
+}
+
+func (t *team) elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
+	return &ir.For{Label: &ir.Label{}, Var: e, Lo: build.Int(it.lo, at), Hi: build.Int(it.lo+it.n, at), Step: build.Int(1, at),
+		Rel: ir.Lt, Body: body, At: at}
+}
+
+// combineTeam leaves in acc of every thread what all of them held, combined in the order of the
+// threads. Source: 001_ab8d859d95f513d8, section 3.6.3; differs: every thread reads the warps'
+// results, so one barrier is enough.
+func (t *team) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if !t.shuffles() {
+		return t.tree(list, at, barrier)
+	}
+	t.launch.Warps = true
+	out := t.overWarp(list, at)
+	warp := build.Binary(ir.Div, build.Query(ir.ThreadNum, at), build.Query(ir.WarpSize, at), at)
+	var store []ir.Stmt
+	for _, s := range list {
+		store = append(store, t.toSlot(s, warp, at)...)
+	}
+	lead := build.Compare(ir.Eq, build.Query(ir.Lane, at), build.Int(0, at), at)
+	out = append(out, &ir.If{Cond: lead, Then: store, At: at})
+	out = append(out, barrier(at)...)
+	w := t.Local("w", ir.IntType, at)
+	var read, more []ir.Stmt
+	for _, s := range list {
+		read = append(read, t.fromSlot(s, build.Int(0, at), at)...)
+		more = append(more, t.foldSlot(s, build.Ref(w, at), at)...)
+		t.readSlot(s, at)
+	}
+	warps := build.Binary(ir.Div, build.Query(ir.NumThreads, at), build.Query(ir.WarpSize, at), at)
+	loop := &ir.For{Label: &ir.Label{}, Var: w, Lo: build.Int(1, at), Hi: warps, Step: build.Int(1, at), Rel: ir.Lt, Body: more,
+		At: at}
+	return append(append(out, read...), loop)
+}
+
+// readSlot remembers that all threads read the slots after the last barrier.
+func (t *team) readSlot(s scalar, at ir.Pos) {
+	t.open.all.Reads.AddVar(t.accSlot(s, at))
+	if s.idx != nil {
+		t.open.all.Reads.AddVar(t.idxSlot(s, at))
+	}
+}
+
+// overWarp leaves the combination of a warp in its lane 0.
+func (t *team) overWarp(list []scalar, at ir.Pos) []ir.Stmt {
+	d := t.Local("d", ir.IntType, at)
+	var body []ir.Stmt
+	for _, s := range list {
+		other := t.Local("other", s.acc.Type, at)
+		body = append(body, build.Decl(other, &ir.Shuffle{Kind: ir.ShuffleDown, X: build.Ref(s.acc, at), By: build.Ref(d, at), At: at}, at))
+		var otherIdx *ir.Var
+		if s.idx != nil {
+			otherIdx = t.Local("otherIndex", s.idx.Type, at)
+			body = append(body, build.Decl(otherIdx, &ir.Shuffle{Kind: ir.ShuffleDown, X: build.Ref(s.idx, at), By: build.Ref(d, at), At: at}, at))
+		}
+		body = append(body, fold(s, build.Ref(other, at), refOr(otherIdx, at), at)...)
+	}
+	half := func(x ir.Expr) ir.Expr { return build.Binary(ir.Div, x, build.Int(2, at), at) }
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, build.Ref(d, at), build.Int(0, at), at), Body: body,
+		Post: []ir.Stmt{build.Assign(build.Ref(d, at), half(build.Ref(d, at)), at)}, At: at}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(d, half(build.Query(ir.WarpSize, at)), at), loop}, At: at}}
+}
+
+func refOr(v *ir.Var, at ir.Pos) ir.Expr {
+	if v == nil {
+		return nil
+	}
+	return build.Ref(v, at)
+}
+
+// tree combines in team memory, for teams of any number of threads.
+func (t *team) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	me := build.Query(ir.ThreadNum, at)
+	var out, fold, read []ir.Stmt
+	d := t.Local("d", ir.IntType, at)
+	mate := build.Binary(ir.Add, me, build.Ref(d, at), at)
+	for _, s := range list {
+		out = append(out, t.toSlot(s, me, at)...)
+		fold = append(fold, t.fromSlot(s, me, at)...)
+		fold = append(fold, t.foldSlot(s, mate, at)...)
+		fold = append(fold, t.toSlot(s, me, at)...)
+		read = append(read, t.fromSlot(s, build.Int(0, at), at)...)
+	}
+	out = append(out, barrier(at)...)
+	twice := build.Binary(ir.Mul, build.Ref(d, at), build.Int(2, at), at)
+	leads := build.Compare(ir.Eq, &ir.Binary{Op: ir.Rem, X: me, Y: twice, T: ir.IntType, At: at}, build.Int(0, at), at)
+	has := build.Compare(ir.Lt, mate, build.Query(ir.NumThreads, at), at)
+	step := append([]ir.Stmt{&ir.If{Cond: build.Compare(ir.LAnd, leads, has, at), Then: fold, At: at}}, barrier(at)...)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(d, at), build.Query(ir.NumThreads, at), at), Body: step,
+		Post: []ir.Stmt{build.Assign(build.Ref(d, at), twice, at)}, At: at}
+	out = append(out, build.Decl(d, build.Int(1, at), at), loop)
+	for _, s := range list {
+		t.readSlot(s, at)
+	}
+	return append(out, read...)
+}
+
+func (t *team) toSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{build.Assign(build.Index(build.Ref(t.accSlot(s, at), at), i, at), build.Ref(s.acc, at), at)}
+	if s.idx != nil {
+		out = append(out, build.Assign(build.Index(build.Ref(t.idxSlot(s, at), at), i, at), build.Ref(s.idx, at), at))
+	}
+	return out
+}
+
+func (t *team) fromSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{build.Assign(build.Ref(s.acc, at), build.Index(build.Ref(t.accSlot(s, at), at), i, at), at)}
+	if s.idx != nil {
+		out = append(out, build.Assign(build.Ref(s.idx, at), build.Index(build.Ref(t.idxSlot(s, at), at), i, at), at))
+	}
+	return out
+}
+
+func (t *team) foldSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	var other ir.Expr
+	if s.idx != nil {
+		other = build.Index(build.Ref(t.idxSlot(s, at), at), i, at)
+	}
+	return fold(s, build.Index(build.Ref(t.accSlot(s, at), at), i, at), other, at)
+}
+
+// fold combines another value into s.
+func fold(s scalar, value, idx ir.Expr, at ir.Pos) []ir.Stmt {
+	if s.idx == nil {
+		return []ir.Stmt{build.Assign(build.Ref(s.acc, at), build.Combine(s.op, build.Ref(s.acc, at), value, at), at)}
+	}
+	better := build.Compare(beats(s.op), value, build.Ref(s.acc, at), at)
+	tie := build.Compare(ir.LAnd, build.Compare(ir.Eq, value, build.Ref(s.acc, at), at), build.Compare(ir.Lt, idx, build.Ref(s.idx, at), at), at)
+	return []ir.Stmt{&ir.If{Cond: build.Compare(ir.LOr, better, tie, at), At: at,
+		Then: []ir.Stmt{build.Assign(build.Ref(s.idx, at), idx, at), build.Assign(build.Ref(s.acc, at), value, at)}}}
+}
+
+func beats(op ir.Op) ir.Op {
+	if op == ir.MinLoc {
+		return ir.Lt
+	}
+	return ir.Gt
+}
+
+// apply combines the results, which all threads hold, into their places: each thread into its copy
+// of a replicated variable, thread 0 into memory.
+func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
+	var all, one []ir.Stmt
+	for _, it := range items {
+		if v := ir.RootVar(it.Place); v != nil && !t.isShared(v) {
+			all = append(all, t.update(it, at)...)
+			continue
+		}
+		one = append(one, t.update(it, at)...)
+	}
+	if len(one) > 0 {
+		t.open.solo.Add(t.effects.Stmts(one))
+		all = append(all, &ir.If{Cond: build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Int(0, at), at), Then: one, At: at})
+	}
+	return all
+}
+
+// updates applies results in one thread.
+func (t *team) updates(items []item, at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for _, it := range items {
+		out = append(out, t.update(it, at)...)
+	}
+	return out
+}
+
+// update applies one result. On a tie a location from before the construct stays, as it does in Go.
+func (t *team) update(it item, at ir.Pos) []ir.Stmt {
+	place, before := masterOf(it.Place), t.before(it.Place)
+	switch {
+	case it.idx != nil:
+		index := masterOf(it.Index)
+		out := []ir.Stmt{&ir.If{Cond: build.Compare(beats(it.Op), build.Ref(it.acc, at), before, at), At: at,
+			Then: []ir.Stmt{build.Assign(index, build.Ref(it.idx, at), at), build.Assign(place, build.Ref(it.acc, at), at)}}}
+		choice := out[0].(*ir.If)
+		if !query.Same(place, before) {
+			choice.Else = append(choice.Else, build.Assign(place, before, at))
+		}
+		if was := t.before(it.Index); !query.Same(index, was) {
+			choice.Else = append(choice.Else, build.Assign(index, was, at))
+		}
+		return out
+	case it.n > 0:
+		e := t.Local("e", ir.IntType, at)
+		elem := scalarAt(place, build.Ref(e, at), at)
+		value := build.Combine(it.Op, elem, scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at), at)
+		return []ir.Stmt{t.elements(it, e, []ir.Stmt{build.Assign(elem, value, at)}, at)}
+	}
+	return []ir.Stmt{build.Assign(place, build.Combine(it.Op, before, build.Ref(it.acc, at), at), at)}
+}
+
+// before returns what a place holds before the reduction.
+func (t *team) before(place ir.Expr) ir.Expr {
+	if r, ok := place.(*ir.Ref); ok && t.initial[r.Var] != nil {
+		return t.initial[r.Var]
+	}
+	return masterOf(place)
+}

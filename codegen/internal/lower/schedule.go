@@ -1,0 +1,276 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// fromCounter reports whether teams take their next iterations from a counter. The other kinds are
+// dealt out one by one; inside one team all are, since its threads run in step.
+func fromCounter(k ir.ScheduleKind) bool {
+	return k == ir.ScheduleCounter || k == ir.ScheduleDynamic || k == ir.ScheduleGuided
+}
+
+// asksCounter reports whether the teams take the iterations of a loop of the whole league from a
+// counter: chunks that dist_schedule deals out are dealt out already, and the threads of one team
+// run in step.
+func asksCounter(d *ir.Directive) bool {
+	return fromCounter(d.Schedule.Kind) && d.DistSchedule.Chunk == nil
+}
+
+// residentGrid reports whether the grid of a loop of the whole league has no more teams than the
+// device runs at once. schedule(cyclic) asks for such a grid and schedule(onetoone) for a thread an
+// iteration. Otherwise a team that costs something of its own decides: the partial results of a
+// reduction, or the chunks taken from a counter. Source: Ozen, Compiler and Runtime Based
+// Parallelization & Optimization for GPUs, 2017, section 6.2.
+func residentGrid(d *ir.Directive, reduces bool) bool {
+	switch d.Schedule.Kind {
+	case ir.ScheduleOneToOne:
+		return false
+	case ir.ScheduleCyclic:
+		return true
+	}
+	return reduces || asksCounter(d)
+}
+
+// explainGrid says which grid a schedule asks for by name.
+func (t *team) explainGrid(sp *space, k ir.ScheduleKind) {
+	grids := map[ir.ScheduleKind][2]string{
+		ir.ScheduleOneToOne: {"a grid of one thread an iteration", "schedule(cyclic)"},
+		ir.ScheduleCyclic:   {"a grid of the teams that run at once, each with iterations in turns", "schedule(onetoone)"},
+	}
+	if g, ok := grids[k]; ok {
+		t.Decide(sp.at, "loop "+sp.loops[0].Var.Name, g[0], "schedule("+k.String()+") says so", g[1])
+	}
+}
+
+// chunks returns the loop in which a team takes a chunk of the iterations of sp at a time, which
+// its threads share out side by side, until none is left. With schedule(dynamic) the first chunk of
+// each team is its own without asking. Source: Ozen, Compiler and Runtime Based Parallelization &
+// Optimization for GPUs, 2017, section 6; differs: nothing resets the counter, it is new and zero
+// in each run.
+func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stmt) []ir.Stmt {
+	at := sp.at
+	t.Decide(at, "loop "+sp.loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
+		"schedule(static)")
+	c, out := t.counted(sp)
+	var cut chunking
+	if d.Schedule.Kind == ir.ScheduleGuided {
+		cut, out = t.shrinkingChunks(p, t.chunkOfTeam(d, p, c.total, at), c.total, at, out)
+	} else {
+		var size ir.Expr
+		size, out = t.temp("chunk", t.chunkOf(d, p, sp, c.total, at), out)
+		cut, out = t.equalChunks(p, size, c.total, at, out)
+	}
+	box := t.slot(slot{what: "next"}, ir.IntType, "next", at)
+	n := t.counterOf(sp, at)
+	if n.round != nil {
+		out = append(out, build.Assign(build.Ref(n.round, at), build.Binary(ir.Add, build.Ref(n.round, at), build.Int(1, at), at), at))
+	}
+	next := t.Local("mine", ir.IntType, at)
+	taken := build.Int(0, at) // chunks that no team asks for
+	var begin []ir.Stmt
+	if d.Schedule.Kind == ir.ScheduleDynamic {
+		begin = []ir.Stmt{build.Decl(next, build.Query(ir.TeamNum, at), at)}
+		taken = build.Query(ir.NumTeams, at)
+	} else {
+		begin = append([]ir.Stmt{build.Decl(next, nil, at)}, t.take(n, cut.count, box, next, taken, at)...)
+	}
+	it := t.Local("it", ir.IntType, at)
+	base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
+	stride, run := cut.bounds(build.Ref(next, at), base, end)
+	run = append(run, build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), p.first, at), at),
+		t.iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), build.Ref(end, at), at), stride, body, last))
+	if p.only != nil {
+		run = []ir.Stmt{&ir.If{Cond: p.only, Then: run, At: at}}
+	}
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(next, at), cut.count, at), Body: run,
+		Post: t.take(n, cut.count, box, next, taken, at), At: at}
+	out = append(append(out, begin...), loop)
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// A chunking says how a range of iterations is cut into numbered chunks. bounds declares the first
+// iteration of a chunk and the end of those that it is among; the threads of a team take iterations
+// stride apart, side by side.
+type chunking struct {
+	count  ir.Expr // of the chunks
+	bounds func(chunk ir.Expr, base, end *ir.Var) (stride ir.Expr, decls []ir.Stmt)
+}
+
+// equalChunks cuts total iterations into chunks of one size.
+func (t *team) equalChunks(p portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+	count, out := t.temp("chunks", ceilQuotient(total, size, at), out)
+	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
+		return p.stride, []ir.Stmt{build.Decl(base, build.Binary(ir.Mul, chunk, size, at), at),
+			build.Decl(end, atMostInt(build.Binary(ir.Add, build.Ref(base, at), size, at), total, at), at)}
+	}
+	return chunking{count, bounds}, out
+}
+
+// ceilQuotient is x / y rounded up; y is positive.
+func ceilQuotient(x, y ir.Expr, at ir.Pos) ir.Expr {
+	return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, x, build.Binary(ir.Sub, y, build.Int(1, at), at), at), Y: y, T: ir.IntType, At: at}
+}
+
+func atMostInt(x, most ir.Expr, at ir.Pos) ir.Expr {
+	return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{x, most}, T: ir.IntType, At: at}
+}
+
+// shrinkingChunks cuts total iterations into batches of one chunk a team. A batch is half of what
+// is left, so its chunks are half an even share, until they would have no more than least
+// iterations: the rest is cut into chunks of that size. The number of a chunk says what it is, so
+// that to take one is to add to a counter, however many teams do it at once. Teams that work on one
+// batch take turns in it, so that what they touch at a time lies together. Source: Hummel,
+// Schonberg and Flynn, Factoring: a method for scheduling parallel loops, 1992; differs: chunks of
+// a batch interleave.
+func (t *team) shrinkingChunks(p portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+	teams := build.Query(ir.NumTeams, at)
+	shr := func(x, n ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Shr, X: x, Y: n, T: ir.IntType, At: at} }
+	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
+	one := build.Int(1, at)
+	least, out = t.temp("least", least, out)
+	batches := t.Local("batches", ir.IntType, at)
+	halved := build.Binary(ir.Add, build.Ref(batches, at), one, at)
+	out = append(out, build.Decl(batches, build.Int(0, at), at), &ir.While{Label: &ir.Label{}, At: at,
+		Cond: build.Compare(ir.Gt, div(shr(total, halved), teams), least, at),
+		Body: []ir.Stmt{build.Assign(build.Ref(batches, at), halved, at)}})
+	before := build.Binary(ir.Mul, build.Ref(batches, at), teams, at) // chunks of the batches
+	count, out := t.temp("chunks", build.Binary(ir.Add, before, ceilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
+	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
+		batch, lo, size, stride := t.Local("batch", ir.IntType, at), t.Local("lo", ir.IntType, at), t.Local("size", ir.IntType, at), t.Local("stride", ir.IntType, at)
+		b := build.Ref(batch, at)
+		inBatch := build.Compare(ir.Lt, b, build.Ref(batches, at), at)
+		left := func(batch ir.Expr) ir.Expr { return build.Binary(ir.Sub, total, shr(total, batch), at) }
+		rank := build.Binary(ir.Sub, chunk, build.Binary(ir.Mul, b, teams, at), at)
+		return build.Ref(stride, at), []ir.Stmt{
+			build.Decl(batch, atMostInt(div(chunk, teams), build.Ref(batches, at), at), at),
+			build.Decl(lo, left(b), at),
+			build.Decl(size, build.Choose(inBatch, p.stride, least, at), at),
+			build.Decl(stride, build.Choose(inBatch, build.Binary(ir.Mul, teams, p.stride, at), p.stride, at), at),
+			build.Decl(base, build.Binary(ir.Add, build.Ref(lo, at), build.Binary(ir.Mul, rank, build.Ref(size, at), at), at), at),
+			build.Decl(end, build.Choose(inBatch, left(build.Binary(ir.Add, b, one, at)), atMostInt(build.Binary(ir.Add, build.Ref(base, at), least, at), total, at), at), at),
+		}
+	}
+	return chunking{count, bounds}, out
+}
+
+// chunkOfTeam is the clause's chunk as a team takes it: whole turns of its threads.
+func (t *team) chunkOfTeam(d *ir.Directive, p portion, total ir.Expr, at ir.Pos) ir.Expr {
+	if d.Schedule.Chunk == nil {
+		return p.stride
+	}
+	turns := ceilQuotient(t.chunkWithin(masterOf(d.Schedule.Chunk), total, at), p.stride, at)
+	return build.Binary(ir.Mul, turns, p.stride, at)
+}
+
+// chunkTurns is how many iterations of each thread a chunk has where there are enough, and
+// chunkShare how many chunks each team should find: a counter that is asked for every iteration of
+// a thread costs a loop over memory two thirds of its rate on an H200, one that is asked every
+// eighth nothing.
+const chunkTurns, chunkShare = 8, 4
+
+// chunkOf is what a team takes at once: the chunk of the clause, in whole turns of its threads, or
+// a few turns. Where all iterations cost the same, a chunk of the clause below that is as good as
+// several at once.
+func (t *team) chunkOf(d *ir.Directive, p portion, sp *space, total ir.Expr, at ir.Pos) ir.Expr {
+	mul := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, y, at) }
+	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
+		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
+	}
+	each := mul(mul(build.Query(ir.NumTeams, at), p.stride), build.Int(chunkShare, at))
+	turns := &ir.Binary{Op: ir.Div, X: total, Y: each, T: ir.IntType, At: at}
+	few := mul(p.stride, limit(ir.IMin, limit(ir.IMax, turns, build.Int(1, at)), build.Int(chunkTurns, at)))
+	size := t.chunkOfTeam(d, p, total, at)
+	switch {
+	case d.Schedule.Chunk == nil:
+		return few
+	case costsTheSame(sp.body):
+		return limit(ir.IMax, size, few)
+	}
+	return size
+}
+
+// costsTheSame reports whether each run of list takes about as long: it has no loop.
+func costsTheSame(list []ir.Stmt) bool {
+	same := true
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			same = false
+		}
+		return same
+	})
+	return same
+}
+
+// A counter is where teams take their chunks. A loop that the teams may run several times has
+// rounds: a team that has left one goes on to the next while others are still in it, so the counter
+// says which round it counts.
+type counter struct {
+	pad   *ir.Var
+	round *ir.Var // of the thread: how often it has come to the loop; nil where that is once
+}
+
+// roundBits is how far the number of the round lies above the chunks taken in it.
+const roundBits = 42
+
+// counterOf returns the counter of a loop, the same one each time that the loop is lowered.
+func (t *team) counterOf(sp *space, at ir.Pos) counter {
+	v := sp.loops[0].Var
+	n, ok := t.counters[v]
+	if !ok {
+		n.pad = t.pad("counter", ir.Int64Type, build.Int(1, at), at)
+		if t.depth > 0 || t.leads() { // a thread that leads may call a region again and again
+			n.round = t.Local("round", ir.IntType, at)
+			t.front = append(t.front, build.Decl(n.round, nil, at))
+		}
+		t.counters[v] = n
+	}
+	return n
+}
+
+// take gives the team the number of its next chunk; the first ones are not the counter's. The
+// second barrier keeps thread 0 from taking another before all have read this.
+func (t *team) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, at ir.Pos) []ir.Stmt {
+	old := t.Local("taken", ir.IntType, at)
+	place := build.Index(build.Ref(n.pad, at), build.Int(0, at), at)
+	ask := []ir.Stmt{build.Decl(old, nil, at)}
+	if n.round == nil {
+		ask = append(ask, &ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: place, Value: build.Int(1, at), Old: build.Ref(old, at), At: at})
+	} else {
+		ask = append(ask, t.takeInRound(n, place, old, count, at)...)
+	}
+	ask = append(ask, build.Assign(build.Ref(box, at), build.Binary(ir.Add, first, build.Ref(old, at), at), at))
+	t.open = open{}
+	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: thread0(at), Then: ask, At: at}, build.Barrier(at),
+		build.Assign(build.Ref(next, at), build.Ref(box, at), at)}
+}
+
+// takeInRound leaves in taken how many chunks of this round were taken before, and takes one. A
+// counter of an earlier round begins again: a team in the next round has seen the end of it. One of
+// a later round says that this one is done.
+func (t *team) takeInRound(n counter, place ir.Expr, taken *ir.Var, count ir.Expr, at ir.Pos) []ir.Stmt {
+	was, seen, of := t.Local("was", ir.IntType, at), t.Local("seen", ir.IntType, at), t.Local("of", ir.IntType, at)
+	shift := func(op ir.Op, x ir.Expr) ir.Expr {
+		return &ir.Binary{Op: op, X: x, Y: build.Int(roundBits, at), T: ir.IntType, At: at}
+	}
+	loop := &ir.While{Label: &ir.Label{}, At: at}
+	leave := &ir.Break{Label: loop.Label, At: at}
+	round := build.Ref(n.round, at)
+	begun := shift(ir.Shl, round)
+	now := build.Binary(ir.Add, build.Binary(ir.Add, begun, build.Ref(taken, at), at), build.Int(1, at), at)
+	loop.Body = []ir.Stmt{
+		build.Decl(of, shift(ir.Shr, build.Ref(was, at)), at),
+		&ir.If{Cond: build.Compare(ir.Gt, build.Ref(of, at), round, at), Then: []ir.Stmt{build.Assign(build.Ref(taken, at), count, at), leave}, At: at},
+		build.Assign(build.Ref(taken, at), build.Choose(build.Compare(ir.Lt, build.Ref(of, at), round, at), build.Int(0, at),
+			build.Binary(ir.Sub, build.Ref(was, at), begun, at), at), at),
+		&ir.Atomic{Kind: ir.AtomicCompare, Place: place, Compare: build.Ref(was, at), Value: now, Old: build.Ref(seen, at), At: at},
+		&ir.If{Cond: build.Compare(ir.Eq, build.Ref(seen, at), build.Ref(was, at), at), Then: []ir.Stmt{leave}, At: at},
+		build.Assign(build.Ref(was, at), build.Ref(seen, at), at),
+	}
+	return []ir.Stmt{
+		build.Decl(was, nil, at), build.Decl(seen, nil, at),
+		&ir.Atomic{Kind: ir.AtomicRead, Place: place, Old: build.Ref(was, at), At: at}, loop,
+	}
+}

@@ -1,0 +1,73 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A sharing is a loop whose iterations threads share out: what a strategy looks at.
+type sharing struct {
+	sp   *space
+	d    *ir.Directive
+	p    portion
+	body []ir.Stmt   // of an iteration, lowered
+	red  *reductions // parts are private to a thread
+	grid bool        // threads of all teams, not of one
+}
+
+// A strategy is a way to run the iterations of a sharing: apply returns the loop, nil where it is
+// not right or gains nothing. Whatever is chosen gives the same bits, but for the order of what a
+// reduction clause lets be done in any order.
+type strategy struct {
+	name  string
+	needs need
+	apply func(t *team, n sharing) []ir.Stmt
+}
+
+// A need is what a strategy asks of a sharing before it looks at the body.
+type need uint8
+
+const (
+	ofLeague need = 1 << iota // the whole league shares the loop
+	noSums                    // the loop itself adds nothing up
+	trusting                  // loops that only read may do so without branches first
+)
+
+// strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
+var strategies = []strategy{
+	{"tiles", 0, func(t *team, n sharing) []ir.Stmt { return t.tiles(n.sp, n.p, n.body) }},
+	{"lanes", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.lanes(n.sp, n.d, n.p, n.body, n.grid) }},
+	{"columns", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.columnSums(n.sp, n.d, n.p, n.body, n.grid) }},
+	{"several at once", trusting, func(t *team, n sharing) []ir.Stmt { return t.jam(n.sp, n.d, n.p, n.body, n.red) }},
+	{"squares", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.squares(n.sp, n.d, n.p, n.body) }},
+	{"rows at once", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.jamRows(n.sp, n.d, n.p, n.body) }},
+	{"blocks", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.blocks(n.sp, n.d, n.p, n.body) }},
+}
+
+// shareBy runs n by the first strategy that fits, else a thread an iteration.
+func (t *team) shareBy(n sharing) []ir.Stmt {
+	plain, trusted := n.body, []ir.Stmt(nil)
+	for _, s := range strategies {
+		if s.needs&ofLeague != 0 && !n.grid || s.needs&noSums != 0 && len(n.red.items) > 0 {
+			continue
+		}
+		n.body = plain
+		if s.needs&trusting != 0 {
+			if trusted == nil {
+				trusted = t.trustedIn(plain)
+			}
+			n.body = trusted
+		}
+		if out := s.apply(t, n); out != nil {
+			if !t.slow && !slices.Contains(t.strategies, s.name) {
+				t.strategies = append(t.strategies, s.name)
+			}
+			return out
+		}
+	}
+	if trusted == nil {
+		trusted = t.trustedIn(plain)
+	}
+	return t.walk(n.sp, n.p, trusted, nil)
+}

@@ -1,0 +1,625 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// threads lowers code that the threads of a team run, each for itself: the inside of a parallel
+// construct.
+type threads struct {
+	*team
+	count  ir.Expr // how many threads the construct has
+	serial bool    // inside a loop that the threads share out: what is parallel in there runs in order
+	nested bool    // inside a parallel construct inside this one, which has one thread
+}
+
+// shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute
+// those of all teams.
+func (t *team) shareLoop(s *ir.For) []ir.Stmt {
+	if s.Directive.Scan != nil {
+		return t.shareScan(s)
+	}
+	defer t.inRegion(s)()
+	d := s.Directive
+	grid := d.Parts&ir.Distribute != 0
+	sp, ok := t.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	t.noteShare(sp, d, grid)
+	count, only := t.participants(d, s)
+	x := t.effects.Stmts([]ir.Stmt{s})
+	body := sp.body
+	firsts, body := t.ownCopies(d.Firstprivate, body)
+	red := t.startReductions(d.Reductions, &body, s.At)
+	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
+	for _, v := range t.slotsOf(red) {
+		x.Writes.AddVar(v)
+	}
+	var settle settled
+	if !grid || t.single { // threads of other teams could not wait: for them clauses are hoisted
+		settle, count, only = t.settle(x, false, count, only, s.At)
+	}
+	var chunk settled
+	if !grid || t.single {
+		d, chunk = t.settleChunks(d, x, s.At)
+	}
+	before := append(append(settle.ahead, chunk.ahead...), t.sync(x, false, s.At)...)
+	t.open.all.Add(x)
+	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
+	sp.body = body
+	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
+		th := &threads{team: t, count: count, serial: true}
+		if grid && asksCounter(d) {
+			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
+		}
+		p, body := t.portion(grid, count, only, s.At), th.list(sp.body)
+		if inChunks(d, grid) {
+			return t.walkDealt(sp, d, grid, p, count, body, last)
+		}
+		if len(last) == 0 {
+			return t.shareBy(sharing{sp: sp, d: d, p: p, body: body, red: red, grid: grid})
+		}
+		body = t.trustedIn(body)
+		return t.walk(sp, p, body, last)
+	})...)
+	red.perThread, red.league = true, grid
+	t.trips.resident = t.trips.resident || grid && residentGrid(d, len(red.items) > 0)
+	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
+}
+
+// versions lowers sp with the checks of its indices, and where it pays without.
+func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
+	test, fast := t.version(sp)
+	if test == nil {
+		return lower(sp)
+	}
+	then := unwrapped(lower(fast))
+	t.slow = true // one of its accesses is likely to fail: how quick it is does not matter
+	defer func() { t.slow = false }()
+	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: unwrapped(lower(sp)), At: sp.at}}
+}
+
+// unwrapped takes list out of a block that another scope makes needless.
+func unwrapped(list []ir.Stmt) []ir.Stmt {
+	if len(list) == 1 {
+		if b, ok := list[0].(*ir.Block); ok && b.Label == nil {
+			return b.Body
+		}
+	}
+	return list
+}
+
+func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
+	name := sp.loops[0].Var.Name
+	if k := d.Schedule.Kind; fromCounter(k) && !(grid && asksCounter(d)) {
+		t.Decide(sp.at, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
+			"teams distribute parallel for schedule("+k.String()+")")
+	}
+	t.explainDealt(sp, d, grid)
+	if grid {
+		t.explainGrid(sp, d.Schedule.Kind)
+	}
+	if grid && inChunks(d, grid) {
+		t.noteDealt(sp, d)
+		t.Decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		return
+	}
+	if grid {
+		t.note(sp, &t.trips.grid)
+		t.Decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		return
+	}
+	t.note(sp, &t.trips.threads)
+	t.Decide(sp.at, "loop "+name, "threads of one team", because(d),
+		"teams distribute parallel for spreads it over all teams")
+}
+
+// portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
+func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) portion {
+	p := portion{first: build.Query(ir.ThreadNum, at), stride: count, only: only}
+	if grid && !t.single {
+		p.first = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.first, at)
+		p.stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
+	}
+	return p
+}
+
+// participants returns how many threads a parallel construct has, and the test that a thread is one
+// of them (nil: all).
+func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
+	at := s.Pos()
+	count = build.Query(ir.NumThreads, at)
+	if n := d.NumThreads; n != nil {
+		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
+			t.limitThreads(build.ToInt(host))
+		} else {
+			count = atMost(count, masterOf(n), at)
+			only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
+		}
+	}
+	if d.If != nil {
+		count = build.Choose(masterOf(d.If), count, build.Int(1, at), at)
+		only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
+	}
+	return count, only
+}
+
+// atMost is count, but no more than n: a clause that says 0 cannot leave the work undone.
+func atMost(count, n ir.Expr, at ir.Pos) ir.Expr {
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, build.ToInt(n)}, T: ir.IntType, At: at}
+	if _, known := query.Int64(n); known {
+		return least
+	}
+	return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{least, build.Int(1, at)}, T: ir.IntType, At: at}
+}
+
+// isRoot reports whether s is what the whole launch is for, so that its bounds may be those of the
+// launch.
+func (t *team) isRoot(s ir.Stmt) bool {
+	return !t.seg.oneTeam && ir.DirectiveOf(t.seg.list[0]) != nil && ir.DirectiveOf(t.seg.list[0]).Text == ir.DirectiveOf(s).Text &&
+		t.seg.list[0].Pos() == s.Pos()
+}
+
+// parallel lowers a parallel body.
+func (t *team) parallel(s *ir.Construct) []ir.Stmt {
+	d := s.Directive
+	if n, ok := query.Int64(orZero(d.NumThreads)); ok && n == 1 {
+		t.Decide(s.At, "parallel", "one thread", "num_threads(1)", "")
+		return t.list(t.serial(s))
+	}
+	if d.If != nil {
+		return t.parallelIf(s)
+	}
+	if t.isApart(s) {
+		return t.apart(s)
+	}
+	defer t.inRegion(s)()
+	var count, only ir.Expr
+	if t.crews[d] {
+		count, only = t.crew(s)
+	} else {
+		count, only = t.region(s)
+	}
+	x := t.effects.Stmts([]ir.Stmt{s})
+	decls, body := t.ownCopies(d.Firstprivate, s.Body)
+	red := t.startReductions(d.Reductions, &body, s.At)
+	for _, v := range t.allSlots(s, red) {
+		x.Writes.AddVar(v)
+	}
+	settle, count, only := t.settle(x, t.crews[d], count, only, s.At)
+	ready := append(settle.ahead, t.sync(x, false, s.At)...)
+	t.open.all.Add(x)
+	th := &threads{team: t, count: count}
+	inner := append(decls, th.region(body)...)
+	if t.crews[d] {
+		inner = confine(inner, count, partBarrier)
+	}
+	if only != nil {
+		inner = []ir.Stmt{&ir.If{Cond: only, Then: inner, At: s.At}}
+	}
+	red.perThread, red.league = true, false
+	out := append(settle.inside, red.decls...) // the copies must still be in scope when they are combined
+	out = append(out, inScope(inner, len(red.items) == 0, s.At)...)
+	t.Decide(s.At, "parallel", "threads of one team", because(d), "")
+	return t.called(ready, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
+}
+
+// inScope gives list a scope of its own where nothing of it is needed behind.
+func inScope(list []ir.Stmt, own bool, at ir.Pos) []ir.Stmt {
+	if !own {
+		return list
+	}
+	return []ir.Stmt{&ir.Block{Body: list, At: at}}
+}
+
+// region returns how many threads run a parallel body and the test for them.
+func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
+	d, at := s.Directive, s.At
+	count = build.Query(ir.NumThreads, at)
+	if d.NumThreads == nil {
+		return count, nil
+	}
+	host := t.seg.onHost(d.NumThreads)
+	if host != nil && t.mode != ir.ModeWarpSpecialized && (t.isRoot(s) || meets(s)) {
+		t.limitThreads(build.ToInt(host))
+		t.Decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
+		return count, nil
+	}
+	count = atMost(count, masterOf(d.NumThreads), at)
+	return count, build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
+}
+
+// isApart reports whether the threads of s meet among themselves while others of the team do not
+// take part.
+func (t *team) isApart(s *ir.Construct) bool {
+	d := s.Directive
+	if d.NumThreads == nil || !meetsInside(s) || t.crews[d] {
+		return false
+	}
+	return t.mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
+}
+
+// leastWarp is the number of threads of the smallest warp of any device that has them, mostWarp
+// that of the largest.
+const (
+	leastWarp = 32
+	mostWarp  = 64
+)
+
+// apart lowers a parallel body for the first threads of the team, which meet at a barrier of their
+// own. That takes whole warps: where num_threads allows less than one, or the device has none, one
+// thread runs the body.
+func (t *team) apart(s *ir.Construct) []ir.Stmt {
+	n, known := query.Int64(s.Directive.NumThreads)
+	if !t.shuffles() || known && n < leastWarp {
+		t.Decide(s.At, "parallel", "one thread", "its threads meet at barriers, which takes a whole warp, and num_threads allows less",
+			"num_threads(n) with n a multiple of 32")
+		return t.list(t.serial(s))
+	}
+	either := t.eithers[s] // lowering the body of a loop again must find the same condition, which may have memory
+	if either == nil {
+		d := *s.Directive
+		t.crews[&d] = true
+		crew := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+		whole := build.Compare(ir.Ge, build.ToInt(d.NumThreads), build.Query(ir.WarpSize, s.At), s.At)
+		either = &ir.If{Cond: whole, Then: []ir.Stmt{crew}, Else: t.serial(s), At: s.At}
+		t.eithers[s] = either
+	}
+	t.Decide(s.At, "parallel", "whole warps of the team", "they meet at a barrier of their own, the others wait for the end", "")
+	if known && n >= mostWarp {
+		return t.list(either.Then)
+	}
+	return t.branch(either)
+}
+
+// crew returns the threads of a body that apart prepared: their number and the test for them.
+func (t *team) crew(s *ir.Construct) (count, only ir.Expr) {
+	at := s.At
+	t.launch.Warps = true
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.NumThreads, at), build.ToInt(masterOf(s.Directive.NumThreads))},
+		T: ir.IntType, At: at}
+	warps := build.Binary(ir.Div, least, build.Query(ir.WarpSize, at), at)
+	count = build.Binary(ir.Mul, warps, build.Query(ir.WarpSize, at), at)
+	return count, build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
+}
+
+// settled is what computes the number of threads of a construct once: ahead of the barrier in front
+// of it, or inside.
+type settled struct{ ahead, inside []ir.Stmt }
+
+// settle has every thread compute the number of threads of a construct, and the test for them,
+// before one of them writes what these read; with once also where nothing writes it. x is what the
+// construct touches.
+func (t *team) settle(x analysis.Touch, once bool, count, only ir.Expr, at ir.Pos) (s settled, n, test ir.Expr) {
+	v := t.settleValue(x, "active", count, &s, at)
+	if v == nil && once {
+		v = t.Local("active", ir.IntType, at)
+		s.inside = []ir.Stmt{build.Decl(v, count, at)}
+	}
+	if v == nil {
+		return s, count, only
+	}
+	return s, build.Ref(v, at), build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), build.Ref(v, at), at)
+}
+
+// settleValue has every thread compute e before one of them writes what it reads; nil where nothing
+// does.
+func (t *team) settleValue(x analysis.Touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
+	var c analysis.Touch
+	t.effects.Exprs(&c, e)
+	if !c.Reads.Meets(x.Writes) {
+		return nil
+	}
+	v := t.Local(name, e.Type(), at)
+	known := []ir.Stmt{build.Decl(v, e, at)}
+	if t.leads() {
+		s.inside = append(append(s.inside, known...), t.barrier(at)...)
+	} else {
+		s.ahead = append(append(s.ahead, t.sync(c, false, at)...), known...)
+		t.open.all.Add(c)
+	}
+	return v
+}
+
+// meets reports whether the threads that run s wait for each other, in it or at its end.
+func meets(s *ir.Construct) bool { return len(s.Directive.Reductions) > 0 || meetsInside(s) }
+
+func meetsInside(s *ir.Construct) bool {
+	found := false
+	ir.WalkStmts(s.Body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			found = true
+		case *ir.For:
+			found = found || governed(s)
+		case *ir.Construct:
+			found = found || s.Directive.Parts&ir.Single != 0
+		}
+		return !found
+	})
+	return found
+}
+
+// parallelIf lowers both the parallel body and the same code as one thread runs it.
+func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
+	d := *s.Directive
+	d.If = nil
+	c := &ir.Construct{Directive: &d, Body: s.Body, At: s.At}
+	alone := t.serial(s)
+	t.Decide(s.At, "parallel", "two versions", "if chooses between the team and one thread", "")
+	return t.branch(&ir.If{Cond: s.Directive.If, Then: []ir.Stmt{c}, Else: alone, At: s.At})
+}
+
+// serial returns a copy of the body of s as one thread runs it, the same one each time.
+func (t *team) serial(s *ir.Construct) []ir.Stmt {
+	if t.serials[s] == nil {
+		t.serials[s] = t.newSerial(s)
+	}
+	return t.serials[s]
+}
+
+func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
+	decls, body := t.ownCopies(s.Directive.Firstprivate, t.CopyOf(s.Body, &t.Kernel.NumVars))
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			return nil
+		case *ir.For:
+			if s.Directive == nil {
+				break
+			}
+			var decls []ir.Stmt
+			decls, s.Body = t.ownCopies(firstOnly(s.Directive), s.Body)
+			s.Directive = nil
+			return scoped(decls, []ir.Stmt{s}, s.At)
+		case *ir.Construct:
+			decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
+			return []ir.Stmt{&ir.Block{Body: append(decls, body...), At: s.At}}
+		}
+		return []ir.Stmt{s}
+	}}
+	inner := r.CopyStmts(body)
+	for _, v := range ir.Declared(inner).List() {
+		t.own.Add(v)
+	}
+	out := []ir.Stmt{&ir.Block{Body: append(decls, inner...), At: s.At}}
+	for _, v := range ir.AddressTaken(out).List() { // the part of an array in a clause of what is gone takes none
+		t.share(v, "its address is taken")
+	}
+	t.findNeeded(out)
+	return out
+}
+
+// region lowers the whole body of a parallel construct: what comes last needs no barrier of its
+// own.
+func (p *threads) region(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for i, s := range list {
+		out = append(out, p.stmt(s, i == len(list)-1)...)
+	}
+	return out
+}
+
+func (p *threads) list(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		out = append(out, p.stmt(s, false)...)
+	}
+	return out
+}
+
+func (p *threads) rewrite() *ir.Rewrite {
+	return &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		q, ok := e.(*ir.Query)
+		switch {
+		case !ok:
+			return e
+		case p.nested:
+			return masterExpr(e)
+		case q.What == ir.NumThreads:
+			return p.count
+		}
+		return e
+	}}
+}
+
+func (p *threads) expr(e ir.Expr) ir.Expr { return p.rewrite().CopyExpr(e) }
+
+func (p *threads) stmt(s ir.Stmt, tail bool) []ir.Stmt {
+	switch s := s.(type) {
+	case *ir.If:
+		return []ir.Stmt{&ir.If{Cond: p.expr(s.Cond), Then: p.list(s.Then), Else: p.list(s.Else), At: s.At}}
+	case *ir.Block:
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: p.list(s.Body), At: s.At}}
+	case *ir.While:
+		return []ir.Stmt{&ir.While{Label: s.Label, Pre: p.list(s.Pre), Cond: p.expr(s.Cond), Post: p.list(s.Post),
+			Body: p.list(s.Body), At: s.At}}
+	case *ir.For:
+		return p.loop(s, tail)
+	case *ir.Construct:
+		return p.construct(s, tail)
+	case *ir.Barrier:
+		if p.nested {
+			return nil
+		}
+		if p.serial {
+			p.Refuse(s.At, "barrier", "the iterations of a loop that threads share out cannot wait for each other",
+				"end the loop before it")
+		}
+	}
+	return p.rewrite().CopyStmt(s)
+}
+
+func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
+		return p.plain(s)
+	case d.Parts&ir.Parallel != 0:
+		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
+	case p.serial || p.nested:
+		return p.inOrder(s)
+	case d.Parts&ir.Distribute != 0:
+		p.NotYet(s.At, "distribute inside parallel")
+		return nil
+	}
+	return p.share(s, tail)
+}
+
+// inOrder lowers a loop that its thread runs alone.
+func (p *threads) inOrder(s *ir.For) []ir.Stmt {
+	decls, body := p.ownCopies(firstOnly(s.Directive), s.Body)
+	f := *s
+	f.Body = body
+	return scoped(decls, p.plain(&f), s.At)
+}
+
+// firstOnly returns the firstprivate variables of d that are not lastprivate, too: one thread may
+// use those themselves.
+func firstOnly(d *ir.Directive) []*ir.Var {
+	return slices.DeleteFunc(slices.Clone(d.Firstprivate), func(v *ir.Var) bool { return slices.Contains(d.Lastprivate, v) })
+}
+
+// scoped puts declarations in front of list, and both into a body of their own.
+func scoped(decls, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if len(decls) == 0 {
+		return list
+	}
+	return []ir.Stmt{&ir.Block{Body: append(decls, list...), At: at}}
+}
+
+func (p *threads) plain(s *ir.For) []ir.Stmt {
+	f := &ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
+		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}
+	if p.slow {
+		f.Unroll = 1 // registers for more would be taken from what runs otherwise
+		return []ir.Stmt{f}
+	}
+	if out := p.ahead(f); out != nil {
+		return out
+	}
+	if f.Unroll == 0 {
+		f.Unroll = unrollLater
+	}
+	if s.Directive != nil {
+		p.simds[f] = s.Directive.Reductions
+	}
+	if !p.serial {
+		return p.trusted(f, nil)
+	}
+	return []ir.Stmt{f} // shareLoop sees to it
+}
+
+// nestedIn is for a parallel construct inside this one: each thread runs it alone.
+func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
+	switch d.Nested.Kind {
+	case ir.NestedNone, ir.NestedAuto, ir.NestedInline:
+	default:
+		p.NotYet(at, "nested("+d.Nested.Kind.String()+"); write nested(inline), which runs it in the thread that meets it")
+	}
+	p.Decide(at, "loop "+name, "one thread", "it is nested in a parallel construct: each thread runs all of it",
+		"collapse, where the loops are perfectly nested")
+	return &threads{team: p.team, count: build.Int(1, at), serial: true, nested: true}
+}
+
+// share lowers a worksharing loop inside a parallel construct.
+func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
+	if s.Directive.Scan != nil {
+		return p.shareScan(s)
+	}
+	d := s.Directive
+	sp, ok := p.team.nest(s, d.Collapse)
+	if !ok {
+		return nil
+	}
+	p.noteShare(sp, d, false)
+	firsts, body := p.ownCopies(d.Firstprivate, sp.body)
+	red := p.startReductions(d.Reductions, &body, s.At)
+	lasts, last, body := p.LastCopies(d.Lastprivate, body, s.At)
+	d, out := p.ownChunk(d, s)
+	out = append(append(append(out, firsts...), red.decls...), lasts...)
+	told, last, out := p.tellLast(d.Lastprivate, sp, last, out)
+	inner := &threads{team: p.team, count: p.count, serial: true}
+	sp.body = body
+	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
+		mine, body := portion{first: build.Query(ir.ThreadNum, s.At), stride: p.count}, p.trustedIn(inner.list(sp.body))
+		if inChunks(d, false) {
+			return p.walkDealt(sp, d, false, mine, p.count, body, last)
+		}
+		return p.walk(sp, mine, body, last)
+	})...)
+	red.perThread = true
+	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{build.Barrier(at)} }
+	out = append(append(out, told...), p.finishReductions(red, s.At, plain)...)
+	if len(red.items)+len(told) > 0 || !d.Nowait && !tail {
+		out = append(out, build.Barrier(s.At))
+	}
+	return out
+}
+
+// ownChunk computes the chunk of a loop, before any thread writes what it reads.
+func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt) {
+	if d.Schedule.Chunk == nil {
+		return d, nil
+	}
+	c := *d
+	c.Schedule.Chunk = p.expr(d.Schedule.Chunk)
+	var reads analysis.Touch
+	p.effects.Exprs(&reads, c.Schedule.Chunk)
+	if !reads.Reads.Meets(p.effects.Stmts([]ir.Stmt{s}).Writes) {
+		return &c, nil
+	}
+	v := p.Local("chunk", c.Schedule.Chunk.Type(), s.At)
+	known := []ir.Stmt{build.Decl(v, c.Schedule.Chunk, s.At), build.Barrier(s.At)}
+	c.Schedule.Chunk = build.Ref(v, s.At)
+	return &c, known
+}
+
+// tellLast has the thread that ran the last iteration tell the value of a lastprivate variable to
+// the others, where each of them has the variable itself: last is then more than before, and told
+// what all of them do behind the loop.
+func (p *threads) tellLast(vars []*ir.Var, sp *space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
+	at := sp.at
+	var hear []ir.Stmt
+	for _, v := range vars {
+		if p.isShared(v) {
+			continue
+		}
+		s := p.slot(slot{what: "last value", of: v}, v.Type, v.Name, at)
+		last = append(last, build.Assign(build.Ref(s, at), build.Ref(v, at), at))
+		hear = append(hear, build.Assign(build.Ref(v, at), build.Ref(s, at), at))
+	}
+	if len(hear) == 0 {
+		return nil, last, out
+	}
+	ran, out := p.temp("total", sp.count(), out)
+	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: build.Compare(ir.Gt, ran, build.Int(0, at), at), Then: hear, At: at}}, last, out
+}
+
+func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {
+	d := s.Directive
+	switch {
+	case d.Parts&ir.Parallel != 0:
+		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		return []ir.Stmt{&ir.Block{Body: append(decls, p.nestedIn(d, s.At, "of parallel").list(body)...), At: s.At}}
+	case p.serial || p.nested:
+		return []ir.Stmt{&ir.Block{Body: p.list(s.Body), At: s.At}}
+	case d.Parts&(ir.Single|ir.Masked) != 0:
+		first := build.Compare(ir.Eq, build.Query(ir.ThreadNum, s.At), build.Int(0, s.At), s.At)
+		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		inner := &threads{team: p.team, count: p.count, serial: true}
+		out := []ir.Stmt{&ir.If{Cond: first, Then: append(decls, inner.list(body)...), At: s.At}}
+		if d.Parts&ir.Single != 0 && !d.Nowait && !tail {
+			out = append(out, build.Barrier(s.At))
+		}
+		return out
+	}
+	p.NotYet(s.At, d.Text+" inside parallel")
+	return nil
+}

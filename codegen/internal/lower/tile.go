@@ -1,0 +1,331 @@
+package lower
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A loop in which every thread of a team reads the same elements in the same order, as the bodies
+// of an all-pairs sum do, is cut into tiles: the threads load a tile together, each element once,
+// meet, and run the tile from team memory. The order of a thread's own iterations stays as it was,
+// and so does every bit of its result.
+//
+// That this is right rests on the loop around being parallel: each of its iterations reads all
+// these elements, so none other than a lonely one may write them, and a lonely one is kept in order
+// by the barriers. Source: 001_ab8d859d95f513d8, section 4.2, which keeps in shared memory what
+// directives name; differs: found here.
+
+const (
+	tileLength = 256      // iterations in a tile, where its elements fit tileBytes
+	tileBytes  = 16 << 10 // of team memory that the tiles of one loop may take
+	tileLeast  = 2 * 32   // iterations of a loop that is known to have fewer than this stay as they are
+	tileGroup  = 4        // elements that one access to team memory loads
+	unrollOps  = 640      // operations that an unrolled body may have
+	unrollMost = 32
+)
+
+// A tiled is a loop that runs over tiles.
+type tiled struct {
+	loop     *ir.For
+	staged   []staged
+	same     map[*ir.Var]ir.Expr // what the loop's own variables stand for, too
+	length   int64
+	unrolled int // iterations that are written out
+}
+
+// A staged is an element that all threads read in an iteration, and the team array that holds a
+// tile of it.
+type staged struct {
+	elem ir.Expr // over the loop variable and what is the same for all threads
+	tile *ir.Var
+}
+
+// tiler looks for such loops in the body of a loop that threads share out.
+type tiler struct {
+	*team
+	inside *ir.VarSet          // variables that differ from thread to thread, or may change
+	same   map[*ir.Var]ir.Expr // variables of the body that do not differ, with their values
+	loops  map[*ir.For]*tiled
+}
+
+// tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
+func (t *team) tiles(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
+	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
+		return nil
+	}
+	if p.only != nil || leavesIteration(body, sp.label) {
+		return nil
+	}
+	body = flat(body)
+	x := &tiler{team: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
+	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
+		x.inside.Add(v)
+	}
+	for _, f := range sp.loops {
+		x.inside.Add(f.Var)
+	}
+	x.find(body)
+	if len(x.loops) == 0 {
+		return nil
+	}
+	return x.walk(sp, p, body)
+}
+
+// leavesIteration reports whether a thread can skip the rest of an iteration, and with it a
+// barrier.
+func leavesIteration(body []ir.Stmt, label *ir.Label) bool {
+	leaves := false
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Continue:
+			leaves = leaves || s.Label == label
+		case *ir.Return:
+			leaves = true
+		}
+		return !leaves
+	})
+	return leaves
+}
+
+// flat returns list without blocks that only make a scope.
+func flat(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		if b, ok := s.(*ir.Block); ok && b.Label == nil {
+			out = append(out, flat(b.Body)...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// find looks at the loops that stand in list itself.
+func (x *tiler) find(list []ir.Stmt) {
+	changed := ir.Assigned(list)
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if s.Init != nil && s.Var.Type.IsScalar() && !changed.Has(s.Var) && x.isSame(s.Init) {
+				x.same[s.Var] = ir.Subst(s.Init, x.same)
+			}
+		case *ir.For:
+			if l := x.tile(s); l != nil {
+				x.loops[s] = l
+			}
+		}
+	}
+}
+
+// isSame reports whether e has one value for all threads of the team during the whole loop, without
+// reading memory.
+func (x *tiler) isSame(e ir.Expr) bool { return e != nil && x.isSameBut(e, nil) }
+
+// isSameBut is isSame of an expression in which v may occur too.
+func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
+	if !query.LoadFree(e) {
+		return false
+	}
+	for _, w := range ir.ExprVars(ir.Subst(e, x.same)).List() {
+		if w != v && (x.inside.Has(w) || x.isShared(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// tile returns what it takes to run f over tiles, nil where that is not right or gains nothing:
+// something in it has to come from memory in every iteration all the same.
+func (x *tiler) tile(f *ir.For) *tiled {
+	step, ok := query.Int64(f.Step)
+	if !ok || step != 1 || f.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 || !x.isSame(f.Lo) || !x.isSame(f.Hi) {
+		return nil
+	}
+	if n, ok := query.Int64(build.Trips(f, f.Lo, f.Hi, f.Step)); ok && n < tileLeast {
+		return nil
+	}
+	if !x.onlyReads(f.Body) || query.LeavesLoop(f) {
+		return nil
+	}
+	l := &tiled{loop: f}
+	outer := x.same
+	x.same = maps.Clone(outer)
+	l.same = x.same
+	fine := x.collect(l, f)
+	x.same = outer
+	if !fine || len(l.staged) == 0 || !l.chooseLength() {
+		return nil
+	}
+	l.unrolled = l.unroll()
+	for i := range l.staged {
+		l.staged[i].tile = x.tileOf(l.staged[i].elem, i, l.length)
+	}
+	return l
+}
+
+// tileOf returns team memory for element number i of a loop. One loop may use what another did:
+// each begins with a barrier.
+func (x *tiler) tileOf(elem ir.Expr, i int, length int64) *ir.Var {
+	t := elem.Type()
+	key := slot{what: "tile" + strconv.Itoa(int(length)), kind: t.Kind, n: i}
+	return x.slot(key, ir.ArrayOf(ir.ArrayOf(t, tileGroup), length/tileGroup), "tile"+strconv.Itoa(i), elem.Pos())
+}
+
+// onlyReads reports whether list changes no memory, and takes no address by which it could.
+func (x *tiler) onlyReads(list []ir.Stmt) bool {
+	t := x.effects.Stmts(list)
+	fine := t.Writes.Empty() && !t.Atomics && !t.Calls
+	ir.Inspect(list, func(s ir.Stmt) {
+		_, waits := s.(*ir.Barrier)
+		fine = fine && !waits
+	}, func(e ir.Expr) {
+		switch e.(type) {
+		case *ir.AddrOf, *ir.Reslice, *ir.Deref, *ir.Query:
+			fine = false
+		}
+	})
+	return fine
+}
+
+// collect finds the elements to stage among what every iteration of f reads whatever it computes.
+// It reports false where an iteration reads something else that the loop moves along.
+func (x *tiler) collect(l *tiled, f *ir.For) bool {
+	moving := ir.Declared(f.Body)
+	moving.Add(f.Var)
+	for _, v := range ir.Assigned(f.Body).List() {
+		moving.Add(v)
+	}
+	always := true // no statement before has left the iteration
+	for _, s := range f.Body {
+		if d, ok := s.(*ir.Decl); ok && d.Init != nil && d.Var.Type.IsScalar() && !ir.Assigned(f.Body).Has(d.Var) &&
+			x.isSameBut(d.Init, f.Var) {
+			x.same[d.Var] = ir.Subst(d.Init, x.same)
+		}
+		if always {
+			ir.StmtExprs(s, func(e ir.Expr) { x.stage(l, f, e) })
+		}
+		always = always && !query.JumpsOut(s)
+	}
+	fine := true
+	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
+		if l.stagedAs(e) != nil {
+			return false
+		}
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+			for _, v := range ir.ExprVars(ix).List() {
+				fine = fine && !moving.Has(v)
+			}
+		}
+		return true
+	})
+	return fine
+}
+
+// stage adds the elements in e that are sure to be read.
+func (x *tiler) stage(l *tiled, f *ir.For, e ir.Expr) {
+	switch s := e.(type) {
+	case *ir.Select:
+		x.stage(l, f, s.Cond)
+		return
+	case *ir.Binary:
+		if s.Op == ir.LAnd || s.Op == ir.LOr {
+			x.stage(l, f, s.X)
+			return
+		}
+	case *ir.Index, *ir.Member:
+		if elem := x.element(e, f.Var); elem != nil {
+			if l.stagedAs(e) == nil {
+				l.staged = append(l.staged, staged{elem: elem})
+			}
+			return
+		}
+	}
+	ir.Operands(e, func(y ir.Expr) { x.stage(l, f, y) })
+}
+
+// element returns e over the loop variable v if it is a scalar of a slice that all threads know by
+// the same name, in a place that moves evenly with v, and is read without a check.
+func (x *tiler) element(e ir.Expr, v *ir.Var) ir.Expr {
+	if !e.Type().IsScalar() {
+		return nil
+	}
+	place := e
+	for {
+		switch p := place.(type) {
+		case *ir.Member:
+			place = p.X
+			continue
+		case *ir.Index:
+			if p.X.Type().Kind == ir.Array {
+				if _, ok := query.Int64(p.I); !ok {
+					return nil
+				}
+				place = p.X
+				continue
+			}
+			r, ok := p.X.(*ir.Ref)
+			if !ok || p.Checked || !x.isSame(r) || !x.isSameBut(p.I, v) || !movesWith(ir.Subst(p.I, x.same), v) {
+				return nil
+			}
+			return ir.Subst(e, x.same)
+		}
+		return nil
+	}
+}
+
+// movesWith reports whether index i goes by the same few elements with each iteration over v.
+func movesWith(i ir.Expr, v *ir.Var) bool {
+	form, ok := analysis.AffineOf(i)
+	if !ok {
+		return false
+	}
+	coef, ok := form.Coef(v)
+	c, isConst := coef.Const()
+	return ok && isConst && c != 0 && integers.Magnitude(c) <= 8
+}
+
+// stagedAs returns the staged element that e is.
+func (l *tiled) stagedAs(e ir.Expr) *staged {
+	switch e.(type) {
+	case *ir.Index, *ir.Member:
+	default:
+		return nil
+	}
+	over := ir.Subst(e, l.same)
+	for i := range l.staged {
+		if query.Same(l.staged[i].elem, over) {
+			return &l.staged[i]
+		}
+	}
+	return nil
+}
+
+// chooseLength takes the longest tile that fits.
+func (l *tiled) chooseLength() bool {
+	var size ir.Bytes
+	for _, s := range l.staged {
+		size += s.elem.Type().Size
+	}
+	for l.length = tileLength; l.length >= tileLeast; l.length /= 2 {
+		if ir.Bytes(l.length)*size <= tileBytes {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *tiled) names() string {
+	var out []string
+	for _, s := range l.staged {
+		out = append(out, ir.ExprString(s.elem))
+	}
+	return strings.Join(out, ", ")
+}

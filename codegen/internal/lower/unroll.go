@@ -1,0 +1,148 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Ordinary loops in the code of a thread are unrolled by what an iteration costs: short ones of a
+// known length wholly, others a few times, as long as the code stays small and what the iterations
+// hold at once stays in registers. The back end writes the iterations out; here is only how many.
+// Source: 003_299c3d2fb599beff, section 5; 004_6454e45de51181e3, section 4.1.
+
+const (
+	unrollWhole     = 16 // iterations of a loop that is unrolled wholly
+	unrollTurns     = 4  // most iterations of a turn where the length is not known: the rest runs one by one
+	unrollKnown     = 8  // and where it is known, and a multiple
+	unrollCost      = 64 // operations that the unrolled body may have
+	unrollRegisters = 48 // 32-bit values that the iterations of a turn may hold at once
+	unrollFlight    = 16 // iterations of a turn that waits for memory: as many loads are on their way
+	unrollFlightOps = 256
+)
+
+// unrollLater marks a loop of a thread until all that moves loops about is done.
+const unrollLater = -1
+
+// unrollLoops decides about the loops that are marked.
+func (l *lowering) unrollLoops() {
+	for _, g := range l.program.Launches {
+		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+			if f, ok := s.(*ir.For); ok && f.Unroll == unrollLater {
+				f.Unroll = l.unroll(f)
+			}
+			return true
+		})
+	}
+}
+
+// A loopCost is what one iteration of an innermost loop takes.
+type loopCost struct {
+	ops       int
+	registers int
+	loads     int  // from memory far from those of the iteration before
+	fine      bool // nothing in it keeps the iterations from being written out one after the other
+}
+
+// costOf estimates an iteration of f. What checks an index or a divisor ends the kernel in its
+// midst, and is left alone.
+func costOf(f *ir.For) loopCost {
+	c := loopCost{ops: 1, fine: true}
+	ir.Inspect(f.Body, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.Decl:
+			c.hold(s.Var.Type)
+		case *ir.Assign, *ir.If, *ir.Block:
+		case *ir.Continue:
+			c.fine = c.fine && s.Label == f.Label
+		default:
+			c.fine = false
+		}
+	}, func(e ir.Expr) {
+		switch e := e.(type) {
+		case *ir.Binary:
+			c.ops++
+			if e.Op == ir.Div || e.Op == ir.Rem {
+				c.ops += 8
+			}
+			c.fine = c.fine && !e.Checked
+		case *ir.Unary, *ir.Convert, *ir.Select:
+			c.ops++
+		case *ir.Math:
+			c.ops += mathCost(e.Fn, 6)
+		case *ir.Index:
+			c.ops++
+			c.fine = c.fine && !e.Checked
+			if e.X.Type().Kind == ir.Slice {
+				c.hold(e.Type())
+				c.apart(f, e)
+			}
+		case *ir.Deref:
+			c.ops++
+			c.hold(e.Type())
+		case *ir.Reslice, *ir.Shuffle, *ir.Composite:
+			c.fine = false
+		}
+	})
+	return c
+}
+
+// apart counts a load that comes to another line of memory in every iteration of f.
+func (c *loopCost) apart(f *ir.For, e *ir.Index) {
+	form, ok := analysis.AffineOf(e.I)
+	if !ok {
+		return
+	}
+	coef, ok := form.Coef(f.Var)
+	if n, known := coef.Const(); ok && (!known || integers.Magnitude(n)*uint64(e.Type().Size) >= 128) {
+		c.loads++
+	}
+}
+
+// mathCost is how many operations fn takes: a fused multiply-add is one itself, others about as
+// many as given.
+func mathCost(fn ir.MathFn, others int) int {
+	if fn == ir.FMA {
+		return 1
+	}
+	return others
+}
+
+// hold counts the registers of a value of type t.
+func (c *loopCost) hold(t *ir.Type) { c.registers += int((t.Size + 3) / 4) }
+
+// unroll says how many iterations of a thread's loop are worth writing out; 0 leaves it to the back
+// end.
+func (l *lowering) unroll(f *ir.For) int {
+	c := costOf(f)
+	if !c.fine {
+		return 0
+	}
+	n, known := analysis.ConstTrips(f)
+	cost := fmt.Sprintf("an iteration takes about %d operations and %d registers", c.ops, c.registers)
+	if known && n >= 2 && n <= unrollWhole && int(n)*c.ops <= 2*unrollCost {
+		l.Decide(f.At, "loop "+f.Var.Name, "unrolled wholly", fmt.Sprintf("%s, and there are %d", cost, n), "")
+		return int(n)
+	}
+	if known && n <= unrollWhole {
+		return 0
+	}
+	turns := unrollTurns
+	for known && turns < unrollKnown && n%int64(2*turns) == 0 {
+		turns *= 2
+	}
+	for turns > unrollTurns && (turns*c.ops > unrollCost || turns*c.registers > unrollRegisters) {
+		turns /= 2
+	}
+	if c.loads > 0 && !known {
+		for turns < unrollFlight && 2*turns*c.ops <= unrollFlightOps && 2*turns*c.registers <= unrollRegisters {
+			turns *= 2
+		}
+	} else if turns*c.ops > unrollCost || turns*c.registers > unrollRegisters {
+		return 0 // compilers unroll what they like by 4, too: less than that would only forbid it
+	}
+	l.Decide(f.At, "loop "+f.Var.Name, fmt.Sprintf("%d iterations of a thread in a row", turns), cost, "")
+	return turns
+}

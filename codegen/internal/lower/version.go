@@ -1,0 +1,395 @@
+package lower
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// A loop whose checked indices are affine in the loop variables is lowered twice: one test before
+// the loop says whether all of them are in range, and then the version without these checks runs;
+// else the other one runs, and fails at the access that is wrong, as the Go code does.
+
+const (
+	maxTests   = 24 // comparisons in front of a loop
+	maxFactors = 4  // sizes in a product, as in an index of an array of so many dimensions
+)
+
+// version returns the test and the space whose body needs no checks when it holds; a nil test where
+// nothing is gained.
+func (t *team) version(sp *space) (test ir.Expr, fast *space) {
+	if t.opt.KeepChecks {
+		return nil, nil
+	}
+	fast = t.freshSpace(sp)
+	v := &versioner{team: t, at: sp.at, Prover: analysis.NewProver(fast.body)}
+	v.inside = ir.Declared(fast.body)
+	for _, f := range fast.loops {
+		v.Ranges = append(v.Ranges, v.BoundsOf(f))
+		v.inside.Add(f.Var)
+	}
+	v.list(fast.body)
+	if v.cleared == 0 || v.tests.len() > maxTests {
+		return nil, nil
+	}
+	test = v.conjunction()
+	t.Decide(sp.at, "loop "+sp.loops[0].Var.Name, "a version without index checks",
+		"one test before the loop shows that its indices are in range", "")
+	return test, fast
+}
+
+// freshSpace copies sp with variables and labels of its own.
+func (l *lowering) freshSpace(sp *space) *space {
+	inner := sp.loops[len(sp.loops)-1]
+	whole := []ir.Stmt{&ir.For{Label: sp.label, Var: inner.Var, Lo: inner.Lo, Hi: inner.Hi, Step: inner.Step, Rel: inner.Rel,
+		Body: sp.body, At: inner.At}}
+	c := l.CopyOf(whole, &l.Kernel.NumVars)[0].(*ir.For)
+	out := &space{order: sp.order, body: c.Body, label: c.Label, at: sp.at}
+	outer := map[*ir.Var]*ir.Var{}
+	for _, f := range sp.loops[:len(sp.loops)-1] {
+		g := *f
+		g.Var = l.Local(f.Var.Name, f.Var.Type, f.Var.At)
+		outer[f.Var] = g.Var
+		out.loops = append(out.loops, &g)
+	}
+	out.body = build.WithVars(outer).CopyStmts(out.body)
+	out.loops = append(out.loops, &ir.For{Label: c.Label, Var: c.Var, Lo: inner.Lo, Hi: inner.Hi, Step: inner.Step,
+		Rel: inner.Rel, At: inner.At})
+	return out
+}
+
+// versioner collects the tests that clear the checks of a loop body.
+type versioner struct {
+	analysis.Prover
+	team    *team
+	at      ir.Pos
+	inside  *ir.VarSet // variables that the test cannot see
+	tests   tests
+	cleared int
+}
+
+// tests are what must hold for checks to be cleared: forms that are not negative, and atoms below
+// limits.
+type tests struct {
+	forms  []analysis.Affine
+	limits []limit
+}
+
+// A limit is the test -below < atom < below.
+type limit struct {
+	atom  analysis.Atom
+	below int64
+}
+
+// need adds the test a >= 0, unless one that is as strong is there: of forms that differ by a
+// constant the least counts.
+func (t *tests) need(a analysis.Affine) {
+	for i, have := range t.forms {
+		if c, ok := a.Sub(have).Const(); ok {
+			if c < 0 {
+				t.forms[i] = a
+			}
+			return
+		}
+	}
+	t.forms = append(t.forms, a)
+}
+
+func (t *tests) limit(x analysis.Atom, below int64) {
+	for i, have := range t.limits {
+		if have.atom == x {
+			t.limits[i].below = min(have.below, below)
+			return
+		}
+	}
+	t.limits = append(t.limits, limit{x, below})
+}
+
+func (t *tests) add(other tests) {
+	for _, a := range other.forms {
+		t.need(a)
+	}
+	for _, l := range other.limits {
+		t.limit(l.atom, l.below)
+	}
+}
+
+func (t *tests) len() int { return len(t.forms) + len(t.limits) }
+
+func (v *versioner) list(list []ir.Stmt) {
+	for _, s := range list {
+		v.stmt(s)
+	}
+}
+
+func (v *versioner) stmt(s ir.Stmt) {
+	ir.StmtExprs(s, func(e ir.Expr) {
+		ir.WalkExpr(e, func(x ir.Expr) bool {
+			if ix, ok := x.(*ir.Index); ok && ix.Checked {
+				v.index(ix)
+			}
+			return true
+		})
+	})
+	switch s := s.(type) {
+	case *ir.Decl:
+		v.Define(s)
+	case *ir.For:
+		v.Ranges = append(v.Ranges, v.BoundsOf(s))
+		v.list(s.Body)
+		v.Ranges = v.Ranges[:len(v.Ranges)-1]
+		return
+	case *ir.If:
+		v.Branches(s, v.list)
+		return
+	}
+	ir.Lists(s, v.list)
+}
+
+// index clears the check of ix if tests over what the loop does not change can show it to be in
+// range.
+func (v *versioner) index(ix *ir.Index) {
+	i := v.ReplaceLengths(v.Defs.Form(ix.I))
+	n := analysis.ConstAffine(ix.X.Type().Len)
+	if ix.X.Type().Kind == ir.Slice {
+		n = v.ReplaceLengths(v.Length(ix.X))
+	}
+	if !i.Known() || !n.Known() || !v.Fixed(i) {
+		return
+	}
+	var add tests
+	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
+	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
+		return
+	}
+	last := n.AddConst(-1)
+	v.require(i, lo, &add)
+	v.require(last.Sub(i), last.Sub(hi), &add)
+	if !v.possible(add) {
+		add = tests{}
+		lo, okLo := v.underFacts(i, &add)
+		hi, okHi := v.underFacts(last.Sub(i), &add)
+		if !okLo || !okHi || !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
+			return
+		}
+		add.need(lo)
+		add.need(hi)
+		if !v.possible(add) {
+			return
+		}
+	}
+	v.tests.add(add)
+	ix.Checked = false
+	v.cleared++
+}
+
+// require adds the tests that show a >= 0 in every iteration, where least is the least value of a:
+// none but those of a condition around, if one says so. Both ends come from the index itself, so
+// that they agree on the signs of its coefficients: asking 0 <= n for i*n and n <= 0 for len-1-i*n
+// would leave n = 0 alone.
+func (v *versioner) require(a, least analysis.Affine, add *tests) {
+	for _, f := range v.Facts {
+		known := *add
+		known.forms, known.limits = slices.Clone(add.forms), slices.Clone(add.limits)
+		if c, ok := a.Sub(f.Form).Const(); ok && c >= 0 && v.exact(f, &known) {
+			*add = known
+			return
+		}
+	}
+	add.need(least)
+}
+
+// underFacts returns a form over what the test can see that a is not below where the conditions
+// around hold: each loop variable goes with the first condition that bounds it on the right side,
+// else with the end of its loop. Multiples of what is not negative are taken off a: (i+p)*n + j+q
+// is n*(i+p), where 0 <= i+p, and j+q.
+func (v *versioner) underFacts(a analysis.Affine, add *tests) (analysis.Affine, bool) {
+	for k := len(v.Ranges) - 1; k >= 0; k-- {
+		if w := v.Ranges[k].Var; a.Has(w) {
+			if less, ok := v.lessFact(a, w, add); ok {
+				a = less
+			}
+		}
+	}
+	a = v.extreme(a, false, add)
+	return a, a.Known()
+}
+
+// lessFact takes a multiple of a condition that holds off a, so that loop variable w is in it no
+// more.
+func (v *versioner) lessFact(a analysis.Affine, w *ir.Var, add *tests) (analysis.Affine, bool) {
+	coef, ok := a.Coef(w)
+	if !ok {
+		return a, false
+	}
+	for _, f := range v.Facts {
+		step, ok := f.Form.Coef(w)
+		c, isConst := step.Const()
+		if !ok || !isConst || integers.Magnitude(c) != 1 {
+			continue
+		}
+		times := coef.Mul(analysis.ConstAffine(c))
+		trial := *add
+		trial.forms, trial.limits = slices.Clone(add.forms), slices.Clone(add.limits)
+		if n, ok := times.Const(); ok && n < 0 {
+			continue
+		} else if !ok {
+			if !v.visible(times) || !trial.small(times) || !slices.ContainsFunc(times.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
+				continue
+			}
+			trial.need(times)
+		}
+		if less := a.Sub(times.Mul(f.Form)); less.Known() && !less.Has(w) && v.exact(f, &trial) {
+			*add = trial
+			return less, true
+		}
+	}
+	return a, false
+}
+
+// exact adds the tests that show that nothing wrapped in the comparison that f is known from.
+func (v *versioner) exact(f analysis.Fact, add *tests) bool {
+	if f.Plain() {
+		return true
+	}
+	for _, side := range []analysis.Affine{f.X, f.Y} {
+		lo, hi := v.extreme(side, false, add), v.extreme(side, true, add)
+		if !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
+			return false
+		}
+	}
+	return true
+}
+
+// extreme returns the least or greatest value of a over the loops, given the tests that it adds.
+func (v *versioner) extreme(a analysis.Affine, greatest bool, add *tests) analysis.Affine {
+	for k := len(v.Ranges) - 1; k >= 0; k-- {
+		b := v.Ranges[k]
+		if !a.Has(b.Var) {
+			continue
+		}
+		coef, ok := a.Coef(b.Var)
+		if !ok {
+			return analysis.Affine{Unknown: true}
+		}
+		rises, ok := v.rises(coef, add)
+		if !ok {
+			return analysis.Affine{Unknown: true}
+		}
+		end := b.Lo
+		if greatest == rises {
+			end = b.Hi
+		}
+		a = a.Subst(b.Var, end)
+	}
+	return a
+}
+
+// rises returns the sign of coef: that of a constant; else the one that makes sense, with the test
+// that it is so. A coefficient with only negative terms is taken to be negative, any other
+// positive, as products of sizes are.
+func (v *versioner) rises(coef analysis.Affine, add *tests) (rises, ok bool) {
+	if c, ok := coef.Const(); ok {
+		return c > 0, true
+	}
+	if !v.visible(coef) || !add.small(coef) {
+		return false, false
+	}
+	if slices.ContainsFunc(coef.Terms, func(t analysis.Term) bool { return t.Coef > 0 }) {
+		add.need(coef)
+		return true, true
+	}
+	add.need(analysis.Affine{}.Sub(coef))
+	return false, true
+}
+
+// visible reports whether the test before the loop can compute a and no thread changes it
+// meanwhile.
+func (v *versioner) visible(a analysis.Affine) bool {
+	if !a.Known() {
+		return false
+	}
+	for _, x := range a.Atoms() {
+		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.team.isShared(x.Var) && !v.team.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
+			return false
+		}
+	}
+	return true
+}
+
+// steady reports whether v, in team memory, is what it was when the parallel region began: nothing
+// in the region changes it.
+func (t *team) steady(v *ir.Var) bool {
+	return t.shared[v] && t.Scratch[v] == nil && t.effects.Exact[v] && t.changing != nil && !t.changing.Has(v)
+}
+
+// inRegion notes what parallel region s changes, while its code is made.
+func (t *team) inRegion(s ir.Stmt) (undo func()) {
+	before := t.changing
+	if before == nil {
+		t.changing = ir.Assigned([]ir.Stmt{s})
+	}
+	return func() { t.changing = before }
+}
+
+// conjunction returns the tests as one condition, those that follow from others left out.
+func (v *versioner) conjunction() ir.Expr {
+	var all ir.Expr
+	and := func(x ir.Expr) {
+		if all == nil {
+			all = x
+		} else {
+			all = build.Compare(ir.LAnd, all, x, v.at)
+		}
+	}
+	positive := map[analysis.Atom]bool{}
+	for _, a := range v.tests.forms {
+		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && a.Terms[0].Coef > 0 {
+			positive[a.Terms[0].Atoms[0]] = true
+		}
+	}
+	for _, a := range v.tests.forms {
+		if len(a.Terms) == 1 && len(a.Terms[0].Atoms) == 1 && positive[a.Terms[0].Atoms[0]] && a.Terms[0].Coef > 0 ||
+			!analysis.PositiveOver(a, positive) {
+			and(analysis.NotNegativeTest(a, v.at))
+		}
+	}
+	for _, l := range v.tests.limits {
+		x := l.atom.Expr(v.at)
+		and(build.Compare(ir.Lt, x, build.Int(l.below, v.at), v.at))
+		if l.atom.Of == analysis.ValueOf && !positive[l.atom] {
+			and(build.Compare(ir.Lt, build.Int(-l.below, v.at), x, v.at))
+		}
+	}
+	if all == nil {
+		return build.Bool(true, v.at)
+	}
+	return all
+}
+
+// small adds the tests that keep the arithmetic on a from leaving 64 bits: each term stays below
+// 2^56, and there are few. It reports whether such tests exist.
+func (t *tests) small(a analysis.Affine) bool {
+	if len(a.Terms) > 16 {
+		return false
+	}
+	for _, term := range a.Terms {
+		left := 56 - bits.Len64(integers.Magnitude(term.Coef))
+		switch {
+		case len(term.Atoms) == 0 && left >= 0:
+			continue
+		case len(term.Atoms) == 0 || len(term.Atoms) > maxFactors || left < 20:
+			return false
+		case len(term.Atoms) == 1 && (term.Atoms[0].Of != analysis.ValueOf || term.Atoms[0].Var.Type.Size < 8) && left >= 48:
+			continue // no memory is that long
+		}
+		for _, x := range term.Atoms {
+			t.limit(x, int64(1)<<(left/len(term.Atoms)))
+		}
+	}
+	return true
+}

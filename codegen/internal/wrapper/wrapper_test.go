@@ -1,0 +1,117 @@
+package wrapper
+
+import (
+	"fmt"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// TestTripText counts the iterations of every small loop and compares the expression that the generator writes.
+func TestTripText(t *testing.T) {
+	runs := map[ir.Op]func(i, hi int64) bool{
+		ir.Lt: func(i, hi int64) bool { return i < hi }, ir.Le: func(i, hi int64) bool { return i <= hi },
+		ir.Gt: func(i, hi int64) bool { return i > hi }, ir.Ge: func(i, hi int64) bool { return i >= hi },
+	}
+	for rel, runs := range runs {
+		for _, step := range []int64{1, 2, 3} {
+			if rel == ir.Gt || rel == ir.Ge {
+				step = -step
+			}
+			for lo := int64(-3); lo <= 4; lo++ {
+				for hi := int64(-3); hi <= 4; hi++ {
+					want := int64(0)
+					for i := lo; runs(i, hi); i += step {
+						want++
+					}
+					text := tripText(fmt.Sprint(lo), fmt.Sprint(hi), rel, step)
+					got, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
+					require.NoError(t, err, text)
+					n, _ := constant.Int64Val(got.Value)
+					require.Equal(t, want, n, "i := %d; i %s %d; i += %d: %s", lo, rel, hi, step, text)
+				}
+			}
+		}
+	}
+}
+
+func TestSourcesFollowNames(t *testing.T) {
+	pkg := []frontend.File{
+		{Name: "a.go", Text: "package p\n\n//omp:task inout(x[0:size])\nfunc K(x []float32) { scale(x) }\n\nfunc Unused() { other() }\n"},
+		{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= factor }\n"},
+		{Name: "c.go", Text: "package p\n\nconst factor = half + 1\nconst size = 4\n"},
+		{Name: "d.go", Text: "package p\n\nfunc other() {}\n"},
+		{Name: "e.go", Text: "package p\n\nconst half = 2\n"},
+	}
+	files, err := frontend.SourcesFor("a.go", pkg, nil)
+	require.NoError(t, err)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	require.Equal(t, []string{"a.go", "b.go", "c.go", "e.go"}, names)
+	_, err = frontend.SourcesFor("a.go", []frontend.File{{Name: "a.go", Text: "package"}}, nil)
+	require.Error(t, err)
+	files, err = frontend.SourcesFor("z.go", pkg, nil)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
+func TestSourcesRefuseNamesOfTwoFiles(t *testing.T) {
+	kernel := frontend.File{Name: "a.go", Text: "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
+	one := frontend.File{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
+	other := frontend.File{Name: "c.go", Text: "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
+	_, err := frontend.SourcesFor("a.go", []frontend.File{kernel, one, other}, nil)
+	require.EqualError(t, err, "c.go:9:6: name scale: it is declared at b.go:3:6, too; rename one, or leave a file out by a build constraint")
+	for _, alone := range []frontend.File{one, other} {
+		files, err := frontend.SourcesFor("a.go", []frontend.File{kernel, alone}, nil)
+		require.NoError(t, err)
+		require.Equal(t, []frontend.File{kernel, alone}, files)
+	}
+}
+
+func TestGeneratedHash(t *testing.T) {
+	text := GeneratedHeader + "\n" + SourcesLine + "abc\n\npackage p\n"
+	require.Equal(t, "abc", GeneratedHash(text))
+	require.Empty(t, GeneratedHash("package p\n"))
+	require.Equal(t, "zkernels_gompss.go", GeneratedName("x/kernels.go"))
+}
+
+func TestWrapperNames(t *testing.T) {
+	require.Equal(t, "forcesKernel", kernelVar("Forces"))
+	require.Equal(t, "SubmitForces", submitName("Forces"))
+	require.Equal(t, "submitStep", submitName("step"))
+}
+
+func TestVersionsAreGivenToTheKernelThatTheyImplement(t *testing.T) {
+	file := frontend.File{Name: "k.go", Text: `package k
+
+//omp:target device(acc)
+//omp:task inout(x)
+func Twice(x []int32) {
+	for i := range x {
+		x[i] *= 2
+	}
+}
+
+//omp:target device(smp) implements(Twice)
+//omp:task inout(x)
+func TwiceOnHost(x []int32) {
+	for i := range x {
+		x[i] += x[i]
+	}
+}
+`}
+	p, err := frontend.Load(file)
+	require.NoError(t, err)
+	text, err := Generate(p, Options{File: "k.go", Sources: []frontend.File{file}})
+	require.NoError(t, err)
+	require.Contains(t, string(text), "Versions: []*task.Kernel{"+kernelVar("TwiceOnHost")+"},")
+	require.Contains(t, string(text), "(rt task.Submitter, x []int32, options ...task.Option)")
+}

@@ -1,0 +1,69 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// HoleName is the name of what stands for code that could not be built; no variable of Go's has it.
+const HoleName = "?"
+
+func HoleAt(at ir.Pos) ir.Stmt {
+	return &ir.Decl{Var: &ir.Var{Name: HoleName, Type: BadType, Space: ir.Local, At: at}, At: at}
+}
+
+// BadValue stands for a value of type t that could not be built.
+func BadValue(t *ir.Type, at ir.Pos) ir.Expr {
+	return &ir.Ref{Var: &ir.Var{Name: HoleName, Type: t, Space: ir.Local, At: at}, At: at}
+}
+
+func IsHole(s ir.Stmt) bool {
+	d, ok := s.(*ir.Decl)
+	return ok && d.Var.Name == HoleName
+}
+
+// HolesIn reports whether something is missing directly in list, or, with deep, in what it holds.
+func HolesIn(list []ir.Stmt, deep bool) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		found = found || IsHole(s)
+		_, block := s.(*ir.Block)
+		return !found && (deep || block)
+	})
+	return found
+}
+
+// IsComplete reports whether all statements of k and of what it calls could be built.
+func IsComplete(k *ir.Kernel) bool {
+	for _, f := range k.Funcs {
+		if HolesIn(f.Body, true) {
+			return false
+		}
+	}
+	return !HolesIn(k.Body, true)
+}
+
+// HasBadValue reports whether a part of e could not be built.
+func HasBadValue(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		ref, ok := x.(*ir.Ref)
+		found = found || ok && (ref.Var.Name == HoleName || ref.Var.Type.Kind == ir.Invalid)
+		return !found
+	})
+	return found
+}
+
+// BadIn reports whether a statement of list, or in it, has a value that could not be built.
+func BadIn(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		found = found || slices.ContainsFunc(DirectExprs(s), HasBadValue)
+		return !found
+	})
+	return found
+}
+
+// BadType is the type of what an error was reported for; it never leaves the front end.
+var BadType = &ir.Type{Kind: ir.Invalid, Name: "?", Size: 1, Align: 1}

@@ -1,0 +1,41 @@
+package query
+
+import "github.com/gompss/gompss/codegen/ir"
+
+// Source returns e as the author could have written it: without the marks of what is checked at run
+// time.
+func Source(e ir.Expr) string {
+	plain := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		switch e := e.(type) {
+		case *ir.Index:
+			e.Checked = false
+		case *ir.Reslice:
+			e.Checked = false
+		case *ir.Deref:
+			e.Checked = false
+		case *ir.Binary:
+			e.Checked = false
+		}
+		return e
+	}}
+	return ir.ExprString(plain.CopyExpr(e))
+}
+
+// Reducible says why values of type t cannot be combined with op, "" where they can.
+func Reducible(op ir.Op, t *ir.Type) string {
+	switch op {
+	case ir.Add, ir.Mul, ir.Min, ir.Max, ir.MinLoc, ir.MaxLoc:
+		if !t.IsInteger() && !t.IsFloat() {
+			return "it needs numbers"
+		}
+	case ir.And, ir.Or, ir.Xor:
+		if !t.IsInteger() {
+			return "it needs integers"
+		}
+	case ir.LAnd, ir.LOr:
+		if t.Kind != ir.Bool {
+			return "it needs bools"
+		}
+	}
+	return ""
+}

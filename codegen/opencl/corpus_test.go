@@ -1,0 +1,121 @@
+package opencl_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/opencl"
+)
+
+// A program is one kernel of the repository as device IR.
+type program struct {
+	name string
+	prog *ir.Program
+}
+
+// corpus compiles and lowers every kernel of the repository: the corpus of the compiler's own tests, and the demos.
+func corpus(t *testing.T) []program {
+	t.Helper()
+	var out []program
+	for _, patterns := range [][]string{{"../corpus_*_test.go", "../corpus_test.go", "../fuse_kernels_test.go"}, {"../../examples/nbody/kernels.go"}, {"../../examples/stream/kernels.go"}} {
+		pkg, err := codegen.Load(kernelFiles(t, patterns)...)
+		require.NoError(t, err)
+		for _, k := range pkg.Kernels() {
+			low, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
+			if err != nil {
+				t.Logf("%s is not lowered: %v", k.Name, err)
+				continue
+			}
+			out = append(out, program{k.Name, low.Program})
+		}
+	}
+	return out
+}
+
+// kernelFiles are the files of kernels among those with such names; the others are tests.
+func kernelFiles(t *testing.T, patterns []string) []codegen.File {
+	var out []codegen.File
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, path := range paths {
+			if skipped[filepath.Base(path)] {
+				continue
+			}
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			out = append(out, codegen.File{Name: filepath.Base(path), Text: string(text)})
+		}
+	}
+	return out
+}
+
+// skipped are tests of the corpus, not kernels.
+var skipped = map[string]bool{"corpus_cases_test.go": true, "corpus_cpu_test.go": true, "corpus_device_test.go": true, "corpus_list_test.go": true, "corpus_modes_test.go": true}
+
+// refused are the kernels that OpenCL C cannot express, with the reason.
+var refused = map[string]string{"MomentTable": "an address there belongs to no memory object"}
+
+// texts prints the corpus.
+func texts(t *testing.T) map[string]*opencl.Source {
+	t.Helper()
+	out := map[string]*opencl.Source{}
+	for _, c := range corpus(t) {
+		src, err := opencl.Print(c.prog, opencl.Options{Fence: opencl.HostFence, RoundedDivide: true})
+		if why := refused[c.name]; why != "" {
+			require.ErrorContains(t, err, why)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		again, err := opencl.Print(c.prog, opencl.Options{Fence: opencl.HostFence, RoundedDivide: true})
+		require.NoError(t, err, c.name)
+		require.Equal(t, src, again, "printed twice, the same")
+		out[c.name] = src
+	}
+	return out
+}
+
+// TestPrint_ClangTakesTheCorpus compiles the text of every kernel with clang, for SPIR-V and for AMD's GPUs, and takes warnings for errors. It
+// does not link: the builtins stay undefined.
+func TestPrint_ClangTakesTheCorpus(t *testing.T) {
+	clang, err := exec.LookPath("clang")
+	if err != nil {
+		t.Skip("no clang to compile OpenCL C")
+	}
+	dir := t.TempDir()
+	var files []string
+	for name, src := range texts(t) {
+		files = append(files, filepath.Join(dir, name+".cl"))
+		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(src.Text), 0o644))
+	}
+	slices.Sort(files)
+	for _, target := range []struct{ name, std, args string }{
+		{"SPIR-V", "CL1.2", "-target spir64 -emit-llvm"},
+		{"SPIR-V of OpenCL 3.0", "CL3.0", "-target spir64 -fsyntax-only"},
+		{"gfx90a", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm"},
+		{"gfx1030", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx1030 -nogpulib -emit-llvm"},
+	} {
+		t.Run(target.name, func(t *testing.T) {
+			if testing.Short() && target.std == "CL3.0" {
+				t.Skip("its syntax is that of 1.2")
+			}
+			common := "-x cl -cl-std=" + target.std + " -Xclang -finclude-default-header -Werror -Wno-logical-op-parentheses -Wno-pass-failed " + target.args
+			for _, f := range files {
+				args := strings.Fields(common)
+				if !strings.Contains(common, "syntax-only") {
+					args = append(args, "-c", "-o", filepath.Join(dir, "out"))
+				}
+				text, err := exec.Command(clang, append(args, f)...).CombinedOutput()
+				require.NoError(t, err, "%s: %.2000s", f, text)
+			}
+		})
+	}
+}

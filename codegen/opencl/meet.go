@@ -1,0 +1,202 @@
+package opencl
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A meeting is a place where all threads of a team meet: a barrier, and behind it those of a team
+// one of which has failed leave. A check that fails jumps forward to the next one, since a barrier
+// must be reached by all threads.
+//
+// Which failures count at a meeting must not depend on how far others have gone on: each thread
+// counts the meetings that it has passed, and a team remembers the least count at which a thread
+// failed.
+type meeting struct{ label string }
+
+// survey finds out, before a body is printed, where its team meets and whether it checks anything.
+func (p *printer) survey(list []ir.Stmt) {
+	p.meets, p.barriers = map[ir.Stmt]bool{}, map[ir.Stmt]bool{}
+	p.checked = p.checksIn(list)
+	var visit func(list []ir.Stmt) bool
+	visit = func(list []ir.Stmt) bool {
+		any := false
+		for _, s := range list {
+			meets := false
+			if _, ok := s.(*ir.Barrier); ok {
+				meets = true
+			}
+			ir.Lists(s, func(inner []ir.Stmt) { meets = visit(inner) || meets })
+			p.meets[s], p.barriers[s] = meets, meets
+			any = any || meets
+		}
+		return any
+	}
+	p.meetsLater = visit(list)
+	p.leavesMeeting(list, nil)
+}
+
+// leavesMeeting notes that what leaves a loop in which the team meets is done by all of its
+// threads.
+func (p *printer) leavesMeeting(list []ir.Stmt, loops []*ir.Label) bool {
+	any := false
+	for _, s := range list {
+		inner, leaves := loops, false
+		switch s := s.(type) {
+		case *ir.Break:
+			leaves = slices.Contains(loops, s.Label)
+		case *ir.For:
+			if p.meets[s] {
+				inner = append(slices.Clip(loops), s.Label)
+			}
+		case *ir.While:
+			if p.meets[s] {
+				inner = append(slices.Clip(loops), s.Label)
+			}
+		}
+		ir.Lists(s, func(list []ir.Stmt) { leaves = p.leavesMeeting(list, inner) || leaves })
+		p.meets[s] = p.meets[s] || leaves
+		any = any || leaves
+	}
+	return any
+}
+
+// checksIn reports whether something in list, or in a function that it calls, may fail.
+func (p *printer) checksIn(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.For:
+			_, isConst := s.Step.(*ir.Const)
+			found = found || !isConst
+		case *ir.Call:
+			found = found || p.checksIn(s.Fn.Body)
+		}
+		ir.StmtExprs(s, func(e ir.Expr) { found = found || hasChecks(e) })
+		return !found
+	})
+	return found
+}
+
+func hasChecks(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Index:
+			found = found || x.Checked
+		case *ir.Deref:
+			found = found || x.Checked
+		case *ir.Binary:
+			found = found || x.Checked
+		case *ir.Reslice:
+			found = found || x.Checked
+		}
+		return !found
+	})
+	return found
+}
+
+// meetsIn reports whether the team meets in s.
+func (p *printer) meetsIn(s ir.Stmt) bool { return p.meets[s] }
+
+// meetsInList reports whether the team meets in one of list: a barrier, not only a jump that all
+// threads make.
+func (p *printer) meetsInList(list []ir.Stmt) bool {
+	return slices.ContainsFunc(list, func(s ir.Stmt) bool { return p.barriers[s] })
+}
+
+// check prints what ends the thread where cond holds: the access behind it is not made.
+func (p *printer) check(at ir.Pos, cond string, kind ir.CheckKind, what string, unsigned bool, index, length string) {
+	p.fault = true
+	p.piece("gompss_fault", faultText)
+	p.sites = append(p.sites, Site{Pos: at, Kind: kind, What: what, Unsigned: unsigned})
+	p.printf(at, "if (%s) {", cond)
+	p.printf(at, "\tgompss_fail(fault, %d, %s, %s);", len(p.sites), index, length)
+	p.end(at)
+	p.printf(at, "}")
+}
+
+// end prints how a thread that has failed ends.
+func (p *printer) end(at ir.Pos) {
+	switch {
+	case p.fn != nil:
+		p.printf(at, "\t*failed = true;")
+		p.printf(at, "\treturn%s;", spaced(p.fn.zero(p)))
+	case p.meetsLater:
+		if p.meet.label == "" {
+			p.meet.label = p.labels.fresh("meet")
+			p.open = append(slices.Clip(p.open), p.meet)
+		} else if !slices.Contains(p.open, p.meet) {
+			p.meet = &meeting{label: p.labels.fresh("meet")}
+			p.open = append(slices.Clip(p.open), p.meet)
+		}
+		p.printf(at, "\tatomic_min(&%s, %s);", p.failedAt, p.passed)
+		p.printf(at, "\tgoto %s;", p.meet.label)
+	default:
+		p.printf(at, "\treturn;")
+	}
+}
+
+// meetIfOpen prints a meeting where a check jumps to the next one.
+func (p *printer) meetIfOpen(at ir.Pos) {
+	if len(p.open) > 0 {
+		p.printMeeting(at)
+	}
+}
+
+// printMeeting prints a barrier, and where checks jump to it, the way out. Other barriers have
+// none: a compiler that runs the threads of a team as loops between barriers copies the rest of the
+// kernel for each.
+func (p *printer) printMeeting(at ir.Pos) {
+	awaited := len(p.open) > 0
+	for _, m := range p.open {
+		p.printf(ir.Pos{}, "%s:;", m.label)
+	}
+	p.open, p.meet = nil, &meeting{}
+	p.printf(at, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+	if awaited {
+		p.printf(at, "if (%s < ++%s)", p.failedAt, p.passed)
+		p.printf(at, "\treturn;")
+	}
+}
+
+func (p *printer) barrier(s *ir.Barrier) {
+	switch {
+	case s.Scope != ir.TeamBarrier:
+		p.fail(s.At, "a barrier of a part of a team: not supported by opencl")
+	case p.fn != nil:
+		p.fail(s.At, "a barrier in a function: not supported by opencl")
+	}
+	p.printMeeting(s.At)
+}
+
+// openMeetings declares what a kernel whose team meets beside checks remembers.
+func (p *printer) openMeetings(at ir.Pos) {
+	if !p.meetsLater || !p.checked {
+		return
+	}
+	p.failedAt, p.passed = p.fresh("failed_at"), p.fresh("passed")
+	p.printf(at, "volatile local int %s;", p.failedAt)
+	p.printf(at, "int %s = 0;", p.passed)
+	p.printf(at, "if (get_local_id(0) == 0)")
+	p.printf(at, "\t%s = 2147483647;", p.failedAt)
+	p.printf(at, "barrier(CLK_LOCAL_MEM_FENCE);")
+}
+
+// closeMeetings prints the end of a kernel to which checks jump that no meeting follows.
+func (p *printer) closeMeetings() {
+	for _, m := range p.open {
+		p.printf(ir.Pos{}, "%s:;", m.label)
+	}
+}
+
+func union(a, b []*meeting) []*meeting {
+	out := slices.Clone(a)
+	for _, m := range b {
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}

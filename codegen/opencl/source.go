@@ -1,0 +1,210 @@
+package opencl
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Fence is how a device orders memory for all of its teams, which lock-free sums over the league
+// need.
+type Fence uint8
+
+// The fences.
+const (
+	NoFence   Fence = iota // there is none: programs that need one are refused
+	C11Fence               // atomic_work_item_fence of OpenCL C 2.0, or 3.0 with __opencl_c_atomic_scope_device
+	PTXFence               // the instruction of NVIDIA's compiler, which has OpenCL C 1.2
+	HostFence              // mem_fence on a CPU, where it orders what every thread sees
+)
+
+// Options choose the version of a program that Print writes.
+type Options struct {
+	Fence Fence
+	// Lines writes #line directives, so that messages of the compiler name the Go source.
+	Lines bool
+	// RoundedDivide says that float32 division and square root are correctly rounded with the
+	// option of that name; else they are done in float64 and rounded, which gives the same bits.
+	RoundedDivide bool
+}
+
+// Source is a printed program.
+type Source struct {
+	Text    string
+	Options []string // of the compiler; the text has its meaning only with them
+	Needs   []string // names of extensions that the text uses
+	Entries []Entry  // one per launch of the program, in order
+	Sites   []Site   // of checks: site number n of a fault is Sites[n-1]
+	Hash    string   // of Text and Options, hexadecimal
+}
+
+// FaultSize is the size of the fault record, which the caller zeroes before a run: site (uint32 at
+// offset 0, 0 is no fault), index (int64 at 8) and length (int64 at 16).
+const FaultSize ir.Bytes = 24
+
+// An Entry is one kernel of a Source.
+type Entry struct {
+	Name       string
+	Launch     *ir.Launch
+	Args       []Argument
+	TeamMemory ir.Bytes
+	Fault      bool // the last argument is the fault record
+}
+
+// An ArgKind says what an Argument holds.
+type ArgKind uint8
+
+// The kinds of arguments.
+const (
+	Value    ArgKind = iota // a scalar, struct or array, in its own layout
+	Memory                  // the memory object of a slice, a pointer or a scratchpad
+	Offset                  // where in the object it begins, int64, in bytes
+	Length                  // len of a slice, int64
+	Capacity                // cap of a slice, int64
+	Fault                   // the memory object of the fault record
+)
+
+// An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for
+// Fault.
+type Argument struct {
+	Kind ArgKind
+	Var  *ir.Var
+	Size ir.Bytes
+}
+
+// A Site is one check in the text.
+type Site struct {
+	Pos      ir.Pos
+	Kind     ir.CheckKind
+	What     string // the slice, slice expression, divisor, count or pointer, as Go text
+	Unsigned bool   // the index is a uint64
+}
+
+// Print returns p as OpenCL C.
+//
+// Errors: what OpenCL C or this printer cannot express, naming the kernel and the position.
+func Print(p *ir.Program, opt Options) (*Source, error) {
+	first := newPrinter(p, opt, nil)
+	first.program()
+	pr := newPrinter(p, opt, first.fileNames()) // the names that the text takes are known only after printing
+	pr.program()
+	if pr.err != nil {
+		return nil, fmt.Errorf("opencl: kernel %s: %w", p.Name, pr.err)
+	}
+	src := &Source{Text: pr.text(), Options: opt.compiler(), Needs: slices.Sorted(maps.Keys(pr.needs)), Entries: pr.entries, Sites: pr.sites}
+	sum := sha256.Sum256([]byte(src.Text + "\x00" + strings.Join(src.Options, "\x00")))
+	src.Hash = hex.EncodeToString(sum[:])
+	return src, nil
+}
+
+// compiler returns the options that decide what the text means. Contraction is off by the pragma
+// that the text begins with.
+func (o Options) compiler() []string {
+	out := []string{"-cl-std=CL1.2"}
+	if o.Fence == C11Fence {
+		out[0] = "-cl-std=CL2.0"
+	}
+	if o.RoundedDivide {
+		out = append(out, "-cl-fp32-correctly-rounded-divide-sqrt")
+	}
+	return out
+}
+
+// A printer writes one program once.
+type printer struct {
+	prog       *ir.Program
+	opt        Options
+	file       names
+	hidden     map[string]bool // names that variables may not take: what the text uses of the file
+	pieces     map[string]string
+	pieceOrder []string
+	needs      map[string]bool
+	structs    structTypes
+	instances  map[string]*instance
+	functions  strings.Builder
+	entries    []Entry
+	sites      []Site
+	err        error
+
+	*body
+}
+
+// body is the state of the function being printed.
+type body struct {
+	names
+	out              strings.Builder
+	depth            int
+	line             ir.Pos // of the output line, as a compiler counts it
+	spaces           map[*ir.Var]space
+	ranges           map[*ir.Var]interval
+	taken            *ir.VarSet // variables that something points at
+	jumps            []*target
+	meet             *meeting
+	open             []*meeting         // checks jump there, and it is not printed yet
+	fault            bool               // a check was printed
+	labels           names              // of gotos
+	meets            map[ir.Stmt]bool   // statements in which the team meets
+	barriers         map[ir.Stmt]bool   // statements with a barrier in them
+	meetsLater       bool               // the team meets somewhere
+	checked          bool               // something may fail
+	failedAt, passed string             // names of what a team remembers of its meetings
+	params           []*ir.Var          // parameters and scratchpads that the body uses
+	offsets          map[*ir.Var]string // names of the arguments that say where memory begins
+	fn               *instance          // nil in a kernel
+}
+
+func newPrinter(p *ir.Program, opt Options, hidden map[string]bool) *printer {
+	file := newNames(maps.Clone(libraryNames))
+	file.push()
+	return &printer{prog: p, opt: opt, file: file, hidden: hidden, pieces: map[string]string{}, needs: map[string]bool{},
+		structs: newStructTypes(), instances: map[string]*instance{}}
+}
+
+// fileNames are the names that the file has, those of the prelude too.
+func (p *printer) fileNames() map[string]bool {
+	out := maps.Clone(p.file.innermost())
+	for name := range p.pieces {
+		out[name] = true
+	}
+	return out
+}
+
+func (p *printer) fail(at ir.Pos, format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
+	}
+}
+
+// text puts the file together: head, prelude, types, functions.
+func (p *printer) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "// Kernel %s, %s. Generated by gompss.\n", p.prog.Name, position(p.prog))
+	fmt.Fprintf(&b, "// Compile with %s.\n", strings.Join(p.opt.compiler(), " "))
+	if !p.prog.FastMath {
+		b.WriteString("#pragma OPENCL FP_CONTRACT OFF\n")
+	}
+	for _, need := range slices.Sorted(maps.Keys(p.needs)) {
+		fmt.Fprintf(&b, "#pragma OPENCL EXTENSION %s : enable\n", need)
+	}
+	b.WriteString(p.prelude())
+	b.WriteString(p.structs.text.String())
+	b.WriteString(p.functions.String())
+	return b.String()
+}
+
+func position(p *ir.Program) string {
+	at := ir.Pos{}
+	if p.Kernel != nil {
+		at = p.Kernel.At
+	}
+	if at == (ir.Pos{}) && len(p.Launches) > 0 {
+		at = p.Launches[0].At
+	}
+	at.Col = 0
+	return at.String()
+}

@@ -1,0 +1,126 @@
+// Package target describes the devices that code is generated for: every number that a decision of
+// the compiler rests on, with its unit and where it comes from.
+//
+// A pass asks a Target; it holds no number of a chip itself. The numbers of a compute capability
+// are those of the chip that is most common among its servers; a plug-in that knows the device at
+// hand fills in what it measured.
+package target
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gompss/gompss/deps"
+)
+
+// A Target is one kind of device.
+//
+// Rates are per clock and multiprocessor. The zero Target is no device; Default is what code is
+// generated for when the device is not known.
+type Target struct {
+	Name   string // as compilers call it: sm_90
+	Chip   string // whose clock and memory the numbers are
+	Clock  float64
+	Team   TeamLimits
+	Memory Memory
+	Rates  Rates
+	Cost   Costs
+	Source string // of the numbers: documents, or the command that measures them
+}
+
+// TeamLimits bound what runs at once.
+type TeamLimits struct {
+	Multiprocessors int
+	Warp            int // threads
+	Threads         int // of a team
+	Warps           int // resident on a multiprocessor
+	Teams           int // resident on a multiprocessor
+	Registers       int // of 32 bits, of a multiprocessor
+	RegisterUnit    int // registers of a warp are given out in multiples of this
+	ThreadRegisters int // most of one thread
+}
+
+// Memory is what lies between the threads and the data.
+type Memory struct {
+	Bandwidth    float64 // of device memory, bytes a second, that a copy reaches
+	Latency      time.Duration
+	InFlight     deps.Bytes // on their way to one multiprocessor, for that bandwidth
+	L2           deps.Bytes
+	L2Bandwidth  float64
+	Shared       deps.Bytes // team memory of a multiprocessor
+	TeamShared   deps.Bytes // most of one team, asked for
+	StaticShared deps.Bytes // most of one team without asking
+	Banks        int
+	BankWidth    deps.Bytes
+	Sector       deps.Bytes // what memory is read in
+	Line         deps.Bytes
+	Word         deps.Bytes // largest access of a thread
+}
+
+// Rates are lanes a clock of one multiprocessor.
+type Rates struct {
+	Issue     int // warp instructions
+	Float32   int
+	Float64   int
+	Int32     int
+	Special   int // square roots, reciprocals and their kin
+	LoadStore int
+	Shuffle   int
+	Shared    int // bytes from team memory
+}
+
+// Costs are times that do not depend on the work.
+type Costs struct {
+	Launch         time.Duration // from the host
+	Chained        time.Duration // one launch behind another in a stream
+	GraphNode      time.Duration
+	TeamBarrier    time.Duration // of 256 threads
+	ClusterBarrier time.Duration // of teams on one cluster; 0: there are none
+	GridBarrier    time.Duration // of teams that are all resident
+}
+
+// Default is what code is generated for when the device is not known.
+func Default() *Target { return ByName("sm_90") }
+
+// ByName returns a copy of the target of that name, nil where there is none.
+func ByName(name string) *Target {
+	i := slices.IndexFunc(gpus, func(t Target) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	t := gpus[i]
+	return &t
+}
+
+// Names returns the names of all targets, oldest first.
+func Names() []string {
+	var out []string
+	for _, t := range gpus {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// ResidentWarps returns how many warps of teams of that many threads run at once on a
+// multiprocessor, given what a thread and a team take.
+func (t *Target) ResidentWarps(threads, registers int, shared deps.Bytes) int {
+	if threads <= 0 || threads > t.Team.Threads || registers > t.Team.ThreadRegisters {
+		return 0
+	}
+	warps := (threads + t.Team.Warp - 1) / t.Team.Warp
+	each := roundUp(max(registers, 1)*t.Team.Warp, t.Team.RegisterUnit)
+	teams := min(t.Team.Teams, t.Team.Warps/warps, t.Team.Registers/each/warps)
+	if shared > 0 {
+		if shared > t.Memory.TeamShared {
+			return 0
+		}
+		teams = min(teams, int(t.Memory.Shared/(shared+sharedOfTeam)))
+	}
+	return teams * warps
+}
+
+// sharedOfTeam is what each team takes of team memory for itself on sm_80 and later (CUDA C++
+// Programming Guide, section 16).
+const sharedOfTeam = 1 << 10
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

@@ -1,0 +1,131 @@
+//go:build linux && (amd64 || arm64)
+
+package opencl
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gompss/gompss/devices"
+)
+
+// An event is the end of one operation.
+type event struct {
+	device *Device
+	queue  *queue
+	// alone says that the operation can fail without ending the device, so that nothing may be
+	// enqueued behind it before it has happened.
+	alone  bool
+	number int64 // in its queue
+
+	mu           sync.Mutex
+	cl           uintptr // the driver's event, from when the operation is enqueued until it happens
+	enqueued     bool
+	done         bool
+	err          error
+	began, ended time.Time
+	then         []func(error)
+	waiting      []func() // called when it is enqueued, or has happened
+}
+
+// Done reports whether e has happened.
+func (e *event) Done() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.done
+}
+
+// Err returns what went wrong, nil before e has happened.
+func (e *event) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// Then calls f when e has happened.
+func (e *event) Then(f func(error)) {
+	e.mu.Lock()
+	if !e.done {
+		e.then = append(e.then, f)
+		e.mu.Unlock()
+		return
+	}
+	err := e.err
+	e.mu.Unlock()
+	f(err)
+}
+
+// Times returns when the work of e began and ended; zero where that was not wanted, or it did not
+// run.
+func (e *event) Times() (began, ended time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.began, e.ended
+}
+
+// placed notes the driver's event, and lets those go on that want to be enqueued behind it.
+func (e *event) placed(cl uintptr) {
+	e.mu.Lock()
+	e.cl, e.enqueued = cl, true
+	waiting := e.waiting
+	e.waiting = nil
+	e.mu.Unlock()
+	for _, f := range waiting {
+		f()
+	}
+}
+
+// whenPlaced calls f when e is enqueued or has happened, at once if it is.
+func (e *event) whenPlaced(f func()) {
+	e.mu.Lock()
+	if !e.enqueued && !e.done {
+		e.waiting = append(e.waiting, f)
+		e.mu.Unlock()
+		return
+	}
+	e.mu.Unlock()
+	f()
+}
+
+// happen makes e happen, and gives the driver's event back.
+func (e *event) happen(err error) {
+	e.mu.Lock()
+	if e.done {
+		e.mu.Unlock()
+		return
+	}
+	e.done, e.err = true, err
+	then, waiting := e.then, e.waiting
+	e.then, e.waiting = nil, nil
+	e.mu.Unlock()
+	for _, f := range waiting {
+		f()
+	}
+	for _, f := range then {
+		f(err)
+	}
+}
+
+// handle keeps the driver's event of e for a list of events to wait for; 0 where e has happened.
+// The caller gives it back.
+func (e *event) handle() uintptr {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done || e.cl == 0 {
+		return 0
+	}
+	if e.device.driver.do(clRetainEvent, e.cl) != nil {
+		return 0
+	}
+	return e.cl
+}
+
+// await returns when e has happened.
+func await(e devices.Event) error {
+	if e.Done() {
+		return e.Err()
+	}
+	ch := make(chan error, 1)
+	e.Then(func(err error) { ch <- err })
+	return <-ch
+}

@@ -1,0 +1,295 @@
+//go:build linux && (amd64 || arm64)
+
+package opencl
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/devices"
+)
+
+// ErrTimeLimit is the cause when something on a device took longer than Options.TimeLimit.
+var ErrTimeLimit = errors.New("beyond the time limit")
+
+// An operation is one copy or launch.
+type operation struct {
+	what  string
+	pos   ir.Pos
+	after []devices.Event
+	event *event
+	// start enqueues the commands behind a list of the driver's events, and returns the driver's
+	// event of the last one.
+	start func(waits []uintptr) (uintptr, error)
+	// finish looks at what the commands have left, when they are done; nil for nothing.
+	finish func() error
+	// drop gives back what start took, when the operation is over; nil for nothing.
+	drop  func()
+	since time.Time
+}
+
+// A queue is an in-order queue of a device, with a goroutine that enqueues and one that waits.
+type queue struct {
+	device *Device
+	cl     uintptr
+	done   sync.WaitGroup
+	stuck  atomic.Bool // something on it never ends
+
+	mu        sync.Mutex
+	wake      sync.Cond
+	jobs      []*operation // submitted
+	flying    []*operation // enqueued
+	submitted int64        // operations
+	ending    bool         // no more is submitted
+	drained   bool         // and all is enqueued
+}
+
+func newQueue(d *Device) (*queue, error) {
+	const profiling = 2
+	properties := uintptr(0)
+	if d.options.Timed {
+		properties = profiling
+	}
+	cl, err := d.driver.create(clCreateCommandQueue, d.context, d.info.id, properties)
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{device: d, cl: cl}
+	q.wake.L = &q.mu
+	q.done.Go(q.enqueueAll)
+	q.done.Go(q.waitForAll)
+	return q, nil
+}
+
+// submit hands an operation to the queue.
+func (q *queue) submit(op *operation) devices.Event {
+	op.event.device, op.event.queue = q.device, q
+	q.mu.Lock()
+	ended := q.ending
+	if !ended {
+		q.submitted++
+		op.event.number = q.submitted
+		q.jobs = append(q.jobs, op)
+	}
+	q.mu.Unlock()
+	if ended {
+		op.event.happen(q.device.wrap(op, devices.ErrClosed))
+		return op.event
+	}
+	q.wake.Broadcast()
+	return op.event
+}
+
+// stop ends the goroutines when all is done, but for what never ends.
+func (q *queue) stop() {
+	q.mu.Lock()
+	q.ending = true
+	q.mu.Unlock()
+	q.wake.Broadcast()
+	q.done.Wait()
+}
+
+// enqueueAll enqueues what is submitted, in order.
+func (q *queue) enqueueAll() {
+	for {
+		q.mu.Lock()
+		for len(q.jobs) == 0 && !q.ending {
+			q.wake.Wait()
+		}
+		if len(q.jobs) == 0 {
+			q.drained = true
+			q.mu.Unlock()
+			q.wake.Broadcast()
+			return
+		}
+		op := q.jobs[0]
+		q.jobs[0] = nil
+		q.jobs = q.jobs[1:]
+		q.mu.Unlock()
+		q.enqueue(op)
+	}
+}
+
+// enqueue enqueues one operation, when what it is behind can be waited for on the device.
+func (q *queue) enqueue(op *operation) {
+	waits, err := q.waitsOf(op.after)
+	if err == nil {
+		err = q.device.alive()
+	}
+	var cl uintptr
+	if err == nil {
+		op.since = time.Now()
+		cl, err = op.start(waits)
+		if err != nil {
+			err = q.device.wrap(op, err)
+		} else if flushed := q.device.driver.do(clFlush, q.cl); flushed != nil {
+			q.device.lose("flush", flushed)
+		}
+	}
+	for _, w := range waits {
+		if released := q.device.driver.do(clReleaseEvent, w); err == nil && released != nil {
+			q.device.lose("release an event", released)
+		}
+	}
+	if err != nil {
+		if op.drop != nil {
+			op.drop()
+		}
+		op.event.happen(err)
+		return
+	}
+	op.event.placed(cl)
+	q.mu.Lock()
+	q.flying = append(q.flying, op)
+	q.mu.Unlock()
+	q.wake.Broadcast()
+}
+
+// waitsOf waits for the events that the device cannot wait for, and returns those of the driver
+// that it can, the last of each other queue, which the caller gives back.
+func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
+	last := map[*queue]*event{}
+	var failed error
+	for _, e := range after {
+		own, ok := e.(*event)
+		if !ok || own.device != q.device || own.alone {
+			if err := await(e); err != nil && failed == nil {
+				failed = err
+			}
+			continue
+		}
+		if own.queue != q { // what was submitted to this queue is enqueued before
+			placed := make(chan struct{})
+			own.whenPlaced(func() { close(placed) })
+			<-placed
+			if before := last[own.queue]; before == nil || before.number < own.number {
+				last[own.queue] = own
+			}
+		}
+		if err := own.Err(); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	var waits []uintptr
+	for _, own := range last {
+		if cl := own.handle(); cl != 0 {
+			waits = append(waits, cl)
+		}
+	}
+	return waits, nil
+}
+
+// waitForAll makes the events of what is enqueued happen, in order.
+func (q *queue) waitForAll() {
+	for {
+		q.mu.Lock()
+		for len(q.flying) == 0 && !q.drained {
+			q.wake.Wait()
+		}
+		if len(q.flying) == 0 {
+			q.mu.Unlock()
+			return
+		}
+		op := q.flying[0]
+		q.flying[0] = nil
+		q.flying = q.flying[1:]
+		q.mu.Unlock()
+		q.end(op)
+	}
+}
+
+// end waits for one operation.
+func (q *queue) end(op *operation) {
+	e, d := op.event, q.device
+	err := d.alive()
+	if err == nil {
+		err = q.await(op)
+	}
+	if q.stuck.Load() {
+		op.event.happen(err)
+		return // the driver still has what it uses
+	}
+	for _, a := range op.after { // nothing is over before what it was behind, and that may have failed
+		if own, ok := a.(*event); ok && own.device == d {
+			if failed := await(own); err == nil {
+				err = failed
+			}
+		}
+	}
+	if err == nil && op.finish != nil {
+		if err = op.finish(); err != nil {
+			err = d.wrap(op, err)
+		}
+	}
+	if d.options.Timed && err == nil {
+		if began, ended, failed := d.profile(e.cl); failed != nil {
+			err = d.wrap(op, failed)
+		} else {
+			e.mu.Lock()
+			e.began, e.ended = d.clock.host(began), d.clock.host(ended)
+			e.mu.Unlock()
+		}
+	}
+	if op.drop != nil {
+		op.drop()
+	}
+	e.happen(err)
+	if released := d.driver.do(clReleaseEvent, e.cl); released != nil {
+		d.lose("release an event", released)
+	}
+}
+
+// How a queue with a time limit looks whether something is done.
+const (
+	shortLook = 20 * time.Microsecond
+	longLook  = time.Millisecond
+)
+
+// await waits until the commands of an operation are done.
+func (q *queue) await(op *operation) error {
+	d := q.device
+	b := newBlock()
+	defer b.free()
+	b.words[0] = uint64(op.event.cl)
+	const status, complete = 0x11D3, 0
+	if d.options.TimeLimit == 0 {
+		_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
+	}
+	for look := shortLook; ; look = min(2*look, longLook) {
+		n, err := d.driver.number(clGetEventInfo, op.event.cl, status)
+		switch code := int(int32(uint32(n))); {
+		case err != nil:
+			return d.lose(op.what, err)
+		case code == complete:
+			return nil
+		case code == codeNoObjectMemory || code == codeNoResources || code == codeNoHostMemory:
+			return d.wrap(op, &Error{Call: "status of the event", Code: code})
+		case code < 0:
+			return d.lose(op.what, &Error{Call: "status of the event", Code: code})
+		case d.options.TimeLimit > 0 && time.Since(op.since) > d.options.TimeLimit:
+			q.stuck.Store(true)
+			return d.lose(op.what, fmt.Errorf("%w of %v", ErrTimeLimit, d.options.TimeLimit))
+		}
+		time.Sleep(look)
+	}
+}
+
+// wrap makes the error of an operation.
+func (d *Device) wrap(op *operation, err error) error {
+	var lost *devices.DeviceError
+	if errors.As(err, &lost) && lost.Fatal {
+		return err
+	}
+	switch codeOf(err) {
+	case codeNoObjectMemory, codeNoResources, codeNoHostMemory:
+		err = fmt.Errorf("%w: %w", devices.ErrNoMemory, err)
+	}
+	return &devices.DeviceError{Device: d.name, What: op.what, Pos: op.pos, Err: err}
+}

@@ -1,0 +1,131 @@
+package dist
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task"
+)
+
+// Gather brings the current version of x, a distributed slice or a part of one, to rank root, and
+// waits there until it is valid. All ranks call it. Without a World it is WaitOn.
+func Gather[T any](ctx context.Context, rt *task.Runtime, root int, x []T) error {
+	w, err := worldOf(rt)
+	if err != nil || len(x) == 0 {
+		return err
+	}
+	if w == nil {
+		return rt.WaitOn(ctx, task.In(x))
+	}
+	if root < 0 || root >= w.size {
+		return fmt.Errorf("dist: gather to rank %d of %d", root, w.size)
+	}
+	region, err := w.local.Region(task.In(x))
+	if err != nil {
+		return fmt.Errorf("dist: gather: %w", err)
+	}
+	w.mu.Lock()
+	err = w.read("Gather", int32(root), []deps.Access{{Region: region, Mode: deps.In}})
+	w.mu.Unlock()
+	if err != nil || w.rank != root {
+		return err
+	}
+	return w.await(ctx, task.In(x))
+}
+
+// await is the wait for accesses on this rank: the failure of the job where there is one.
+func (w *World) await(ctx context.Context, accesses ...task.Option) error {
+	err := w.local.WaitOn(ctx, accesses...)
+	if failed := w.failure(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Scatter makes what rank root has in x, a distributed slice or a part of one, the current version,
+// and sends each owner its part. All ranks call it; root has written x, and may do so again when it
+// has waited. Without a World it does nothing.
+func Scatter[T any](rt *task.Runtime, root int, x []T) error {
+	w, err := worldOf(rt)
+	if err != nil || w == nil || len(x) == 0 {
+		return err
+	}
+	if root < 0 || root >= w.size {
+		return fmt.Errorf("dist: scatter from rank %d of %d", root, w.size)
+	}
+	region, err := w.local.Region(task.In(x))
+	if err != nil {
+		return fmt.Errorf("dist: scatter: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.failure(); err != nil {
+		return err
+	}
+	all := []deps.Access{{Region: region, Mode: deps.Out}}
+	if _, err := w.directory.place(all); err != nil {
+		return fmt.Errorf("dist: scatter: %w", err)
+	}
+	w.note("Scatter", int32(root), all)
+	w.directory.submit(int32(root), all)
+	if err := w.post(); err != nil {
+		return err
+	}
+	b := w.directory.of(&region)
+	for k, owner := range b.owners {
+		for _, part := range region.Intersect(b.region(b.id, int64(k))) {
+			to := []deps.Access{{Region: part, Mode: deps.InOut}}
+			w.note("Scatter", owner, to)
+			w.directory.submit(owner, to)
+			if err := w.post(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A Range is elements [Lo, Hi) of a slice.
+type Range struct{ Lo, Hi int }
+
+// Owned returns the elements of x, a distributed slice, that this rank owns, ascending: what it
+// reads from a file before the first task, or writes to one after Wait, where its tasks have
+// written them. Without a World they are all of x.
+func Owned[T any](rt *task.Runtime, x []T) ([]Range, error) {
+	w, err := worldOf(rt)
+	if err != nil || len(x) == 0 {
+		return nil, err
+	}
+	if w == nil {
+		return []Range{{0, len(x)}}, nil
+	}
+	region, err := w.local.Region(task.In(x))
+	if err != nil {
+		return nil, fmt.Errorf("dist: owned: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.directory.of(&region)
+	if b == nil {
+		return nil, fmt.Errorf("dist: owned: the slice has no owners: see Distribute")
+	}
+	var mine deps.Set
+	for k, owner := range b.owners {
+		if int(owner) == w.rank {
+			for _, part := range region.Intersect(b.region(b.id, int64(k))) {
+				mine.Add(part)
+			}
+		}
+	}
+	var out []Range
+	for _, part := range mine.Regions() {
+		for lo, hi := range part.Runs() {
+			out = append(out, Range{int(lo - region.Offset), int(hi - region.Offset)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	return out, nil
+}

@@ -1,0 +1,93 @@
+package dist_test
+
+import (
+	"context"
+	"flag"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/dist"
+	"github.com/gompss/gompss/task"
+)
+
+var fakeTasks = flag.Int("faketasks", 200_000, "tasks that a fake rank of 4096 submits")
+
+// fakeRank returns the runtime of rank 17 of 4096, and the tiles of a matrix with owners.
+func fakeRank(t testing.TB, tiles, size int) (*task.Runtime, *dist.World, func(i, j int) []float64) {
+	w, err := dist.FakeRank(17, 4096)
+	require.NoError(t, err)
+	rt, err := task.New(task.Options{World: w, Devices: "smp:1"})
+	require.NoError(t, err)
+	a, err := task.Alloc[float64](rt, tiles*tiles*size)
+	require.NoError(t, err)
+	p, q := dist.Grid(4096)
+	require.NoError(t, dist.Distribute(rt, a, dist.By(size, func(k, _ int) int { return k/tiles%p*q + k%tiles%q })))
+	return rt, w, func(i, j int) []float64 { return a[(i*tiles+j)*size : (i*tiles+j+1)*size] }
+}
+
+// The rank of a large machine submits a Cholesky factorisation within a second a million tasks.
+func TestFakeRank_SubmitsAMillionTasksASecond(t *testing.T) {
+	tiles := 1
+	for tiles*tiles*tiles/6 < *fakeTasks {
+		tiles++
+	}
+	rt, w, tile := fakeRank(t, tiles, 1<<12)
+	defer rt.Close()
+	body := func() error { return nil }
+	began := time.Now()
+	for k := range tiles {
+		rt.Go(body, task.InOut(tile(k, k)))
+		for i := k + 1; i < tiles; i++ {
+			rt.Go(body, task.In(tile(k, k)), task.InOut(tile(i, k)))
+		}
+		for i := k + 1; i < tiles; i++ {
+			for j := k + 1; j < i; j++ {
+				if _, err := rt.Go(body, task.In(tile(i, k)), task.In(tile(j, k)), task.InOut(tile(i, j))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rt.Go(body, task.In(tile(i, k)), task.InOut(tile(i, i)))
+		}
+	}
+	took := time.Since(began)
+	require.NoError(t, rt.Wait(context.Background()))
+	n := w.Stats().Tasks
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	million := took * 1_000_000 / time.Duration(n)
+	t.Logf("%d tasks of %d tiles on a rank of 4096: %v, %v a million; %d MiB from the system; %d messages of this rank", n, tiles*tiles, took.Round(time.Millisecond), million.Round(time.Millisecond), memory.Sys>>20, w.Stats().Messages)
+	require.Less(t, memory.Sys, uint64(1<<30))
+	if raceDetector {
+		return
+	}
+	require.Less(t, million, 2*time.Second) // 1 s on a machine that does nothing else
+}
+
+// A skipped task allocates nothing.
+func TestFakeRank_SkippingAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	rt, _, tile := fakeRank(t, 8, 64)
+	defer rt.Close()
+	a, b, c := tile(1, 2), tile(2, 1), tile(3, 3)
+	body := func() error { return nil }
+	n := testing.AllocsPerRun(10000, func() {
+		rt.Go(body, task.In(a), task.In(b), task.InOut(c))
+	})
+	require.Zero(t, n)
+}
+
+func BenchmarkSkip(b *testing.B) {
+	rt, _, tile := fakeRank(b, 8, 64)
+	defer rt.Close()
+	x, y, z := tile(1, 2), tile(2, 1), tile(3, 3)
+	body := func() error { return nil }
+	b.ReportAllocs()
+	for b.Loop() {
+		rt.Go(body, task.In(x), task.In(y), task.InOut(z))
+	}
+}

@@ -1,0 +1,101 @@
+//go:build linux && (amd64 || arm64)
+
+package mpi
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// A frame is the memory of one call that C reads and writes: arguments, results and a status.
+// Frames are on the heap and reused: a call allocates nothing, and no goroutine stack, which may
+// move, is given to C.
+type frame struct {
+	args   [8]uintptr
+	out    [2]uint64
+	status [5]uint64
+}
+
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+// at returns the address of result i, and statusAt that of the status.
+func (f *frame) at(i int) uintptr  { return uintptr(unsafe.Pointer(&f.out[i])) }
+func (f *frame) statusAt() uintptr { return uintptr(unsafe.Pointer(&f.status)) }
+
+// int32 returns result i as C's int.
+func (f *frame) int32(i int) int32 { return int32(f.out[i]) }
+
+// field returns C's int at byte at of the status.
+func (f *frame) field(at int) int {
+	return int(int32(f.status[at/8] >> (at % 8 * 8)))
+}
+
+// call calls a function of the library with the first n arguments of the frame, and returns its
+// result code.
+func (l *library) call(fn function, f *frame, n int) int32 {
+	r, _, _ := purego.SyscallN(l.fns[fn], f.args[:n]...)
+	return int32(r)
+}
+
+// address returns where data begin.
+func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
+// bytesOf returns the memory of x.
+func bytesOf[T any](x []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(zero)))
+}
+
+// An Error is a result of the library that is not success.
+type Error struct {
+	Call  string // "MPI_Recv"
+	Class int    // of the standard: 15 is a truncated message
+	Code  int    // of the library
+	Text  string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("mpi: %s: %s (class %d, code %d)", e.Call, e.Text, e.Class, e.Code)
+}
+
+// check makes an *Error of a result code.
+func (l *library) check(fn function, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	f := frames.Get().(*frame)
+	defer frames.Put(f)
+	e := &Error{Call: names[fn], Code: int(code), Class: -1}
+	f.args[0], f.args[1] = uintptr(code), f.at(0)
+	if l.call(fErrorClass, f, 2) == 0 {
+		e.Class = int(f.int32(0))
+	}
+	text := make([]byte, 8192)
+	f.args[0], f.args[1], f.args[2] = uintptr(code), address(text), f.at(0)
+	if l.call(fErrorString, f, 3) == 0 {
+		e.Text = textOf(text)
+	}
+	return e
+}
+
+// version returns what the library says of itself; it may be asked for before Init.
+func (l *library) version() string {
+	f := frames.Get().(*frame)
+	defer frames.Put(f)
+	text := make([]byte, 8193)
+	f.args[0], f.args[1] = address(text), f.at(0)
+	if l.call(fLibraryVersion, f, 2) != 0 {
+		return ""
+	}
+	return textOf(text)
+}
+
+// textOf returns the C string in b.
+func textOf(b []byte) string {
+	n := bytes.IndexByte(b, 0)
+	return string(b[:max(0, n)])
+}

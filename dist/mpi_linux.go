@@ -1,0 +1,416 @@
+//go:build amd64 || arm64
+
+package dist
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gompss/gompss/dist/mpi"
+)
+
+// An mpiTransport moves messages by MPI. One goroutine, on a thread of its own, makes all calls: it
+// works with the thread level Serialized, and nothing of the library is waited for.
+//
+// Small messages travel with their key on the control communicator. For a larger one the receiver
+// chooses a tag, posts the receive of the data, and tells the sender, so that no data arrive
+// unexpected and tags stay few, however many keys there are.
+type mpiTransport struct {
+	process       *mpi.Process
+	control, data *mpi.Comm
+	handler       Handler
+	matcher       matcher // of small messages
+	stopped       chan struct{}
+
+	mu       sync.Mutex
+	commands []func()
+	wake     chan struct{}
+	closing  bool
+	cause    error
+
+	// Of the goroutine that makes the calls:
+	sends   []*flight // on the control communicator
+	flights []*flight // of data
+	waiting map[address]pendingSend
+	granted map[address]int // tags that came before their send
+	tags    []tagPool       // by rank
+	failed  error
+	gone    error // what Fail was called with
+}
+
+// A pendingSend is a large message whose receiver is not ready.
+type pendingSend struct {
+	data []byte
+	done func(error)
+}
+
+// A flight is an operation of the library, or several that are parts of one message.
+type flight struct {
+	requests []mpi.Request
+	done     func(error)
+	err      error
+}
+
+// A tagPool has the tags of messages from one rank.
+type tagPool struct {
+	free    []int
+	next    int
+	waiting []func(tag int)
+}
+
+const (
+	eager   = 8 << 10 // bytes that travel with their key
+	part    = 1 << 30 // bytes of one MPI message
+	maxTags = 1 << 14 // below what MPI guarantees
+)
+
+// The kinds of messages on the control communicator, before those of World.
+const (
+	mpiEager = iota
+	mpiGrant // a tag
+	mpiControl
+)
+
+func mpiLaunched() bool { return mpi.Launched() }
+
+func openMPI() (Transport, func(int), error) {
+	t := &mpiTransport{wake: make(chan struct{}, 1), stopped: make(chan struct{}), waiting: map[address]pendingSend{}, granted: map[address]int{}}
+	ready := make(chan error)
+	go t.run(ready)
+	if err := <-ready; err != nil {
+		return nil, nil, err
+	}
+	return t, t.process.Exit, nil
+}
+
+// open initialises the library on the thread that makes all calls.
+func (t *mpiTransport) open() (err error) {
+	if t.process, err = mpi.Init(mpi.Multiple); err != nil {
+		if t.process != nil { // a world of the wrong size: the launcher may wait for it
+			err = errors.Join(err, t.process.Finalize())
+		}
+		return err
+	}
+	if t.control, err = t.process.World().Dup(); err != nil {
+		return err
+	}
+	t.data, err = t.process.World().Dup()
+	t.tags = make([]tagPool, t.process.World().Size())
+	return err
+}
+
+func (t *mpiTransport) Rank() int { return t.process.World().Rank() }
+func (t *mpiTransport) Size() int { return t.process.World().Size() }
+
+func (t *mpiTransport) Start(h Handler) error {
+	t.post(func() { t.handler = h })
+	return nil
+}
+
+// post has the calling goroutine of the library run f.
+func (t *mpiTransport) post(f func()) {
+	t.mu.Lock()
+	t.commands = append(t.commands, f)
+	t.mu.Unlock()
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run makes all calls. Where nothing happens it yields, then sleeps for longer and longer: ranks
+// may share processors.
+func (t *mpiTransport) run(ready chan<- error) {
+	runtime.LockOSThread()
+	defer close(t.stopped)
+	err := t.open()
+	ready <- err
+	if err != nil {
+		return
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	idle := 0
+	for {
+		if t.progress() {
+			idle = 0
+			continue
+		}
+		if t.finished() {
+			return
+		}
+		idle++
+		if idle < 50 {
+			runtime.Gosched()
+			continue
+		}
+		timer.Reset(min(time.Duration(idle-49)*5*time.Microsecond, 200*time.Microsecond))
+		select {
+		case <-t.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// progress does what can be done now and reports whether that was anything.
+func (t *mpiTransport) progress() (some bool) {
+	t.mu.Lock()
+	commands := t.commands
+	t.commands = nil
+	t.mu.Unlock()
+	for _, f := range commands {
+		f()
+	}
+	if t.handler == nil {
+		return len(commands) > 0
+	}
+	some = len(commands) > 0
+	for range 64 {
+		if !t.receive() {
+			break
+		}
+		some = true
+	}
+	t.sends = t.test(t.control, t.sends, &some)
+	t.flights = t.test(t.data, t.flights, &some)
+	return some
+}
+
+// finished reports whether the transport is closed and nothing is left to do.
+func (t *mpiTransport) finished() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights) == 0))
+}
+
+// test completes flights and returns those that go on.
+func (t *mpiTransport) test(c *mpi.Comm, list []*flight, some *bool) []*flight {
+	kept := list[:0]
+	for _, f := range list {
+		active := false
+		for i := range f.requests {
+			if done, _, err := c.Test(&f.requests[i]); !done {
+				active = true
+			} else if err != nil {
+				f.err = err
+			}
+		}
+		if active {
+			kept = append(kept, f)
+			continue
+		}
+		*some = true
+		if f.done != nil {
+			f.done(f.err)
+		}
+	}
+	clear(list[len(kept):])
+	return kept
+}
+
+// lose reports an error of the library that leaves no rank to talk to.
+func (t *mpiTransport) lose(err error) {
+	if t.failed == nil {
+		t.failed = err
+		t.handler.Lost(t.Rank(), err)
+	}
+}
+
+// receive receives a message of the control communicator, if there is one.
+func (t *mpiTransport) receive() bool {
+	s, come, err := t.control.Iprobe(mpi.AnySource, 0)
+	if err != nil {
+		t.lose(err)
+		return false
+	}
+	if !come {
+		return false
+	}
+	message := make([]byte, s.Bytes)
+	if _, err := t.control.Recv(message, s.Source, 0); err != nil {
+		t.lose(err)
+		return false
+	}
+	if message[0] == mpiControl {
+		t.handler.Control(s.Source, message[1:])
+		return true
+	}
+	key := Key{binary.LittleEndian.Uint64(message[1:]), binary.LittleEndian.Uint32(message[9:])}
+	a := address{s.Source, key}
+	if message[0] == mpiGrant {
+		tag := int(binary.LittleEndian.Uint32(message[13:]))
+		if p, ok := t.waiting[a]; ok {
+			delete(t.waiting, a)
+			t.sendData(s.Source, tag, p)
+		} else {
+			t.granted[a] = tag
+		}
+		return true
+	}
+	data := message[13:]
+	if recv, met, _ := t.matcher.meet(a, arrival{data: data}); met {
+		recv.done(copied(recv.data, data))
+	}
+	return true
+}
+
+// send sends a message of the control communicator.
+func (t *mpiTransport) send(to int, message []byte) {
+	f := &flight{requests: make([]mpi.Request, 1)}
+	if err := t.control.Isend(message, to, 0, &f.requests[0]); err != nil {
+		t.lose(err)
+		return
+	}
+	t.sends = append(t.sends, f)
+}
+
+func keyed(kind byte, key Key, data []byte) []byte {
+	m := make([]byte, 0, 13+len(data))
+	m = append(m, kind)
+	m = binary.LittleEndian.AppendUint64(m, key.Submission)
+	m = binary.LittleEndian.AppendUint32(m, key.Part)
+	return append(m, data...)
+}
+
+func (t *mpiTransport) Send(to int, key Key, data []byte, done func(error)) {
+	if len(data) <= eager {
+		message := keyed(mpiEager, key, data)
+		t.post(func() { t.send(to, message) })
+		done(nil)
+		return
+	}
+	t.post(func() {
+		a, p := address{to, key}, pendingSend{data, done}
+		if tag, ok := t.granted[a]; ok {
+			delete(t.granted, a)
+			t.sendData(to, tag, p)
+		} else if t.gone != nil {
+			done(t.gone)
+		} else {
+			t.waiting[a] = p
+		}
+	})
+}
+
+// sendData sends a message whose receive is posted, in parts.
+func (t *mpiTransport) sendData(to, tag int, p pendingSend) {
+	f := &flight{done: p.done}
+	for rest := p.data; len(rest) > 0 && f.err == nil; {
+		n := min(len(rest), part)
+		f.requests = append(f.requests, mpi.Request{})
+		f.err = t.data.Isend(rest[:n], to, tag, &f.requests[len(f.requests)-1])
+		rest = rest[n:]
+	}
+	t.flights = append(t.flights, f)
+}
+
+func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
+	if len(data) <= eager {
+		other, met, err := t.matcher.meet(address{from, key}, arrival{data: data, done: done, recv: true})
+		switch {
+		case err != nil:
+			done(err)
+		case met:
+			done(copied(data, other.data))
+		}
+		return
+	}
+	t.post(func() {
+		if t.gone != nil {
+			done(t.gone)
+			return
+		}
+		t.tags[from].take(func(tag int) { t.recvData(from, tag, key, data, done) })
+	})
+}
+
+// recvData posts the receive of a large message and tells the sender its tag.
+func (t *mpiTransport) recvData(from, tag int, key Key, data []byte, done func(error)) {
+	f := &flight{done: func(err error) {
+		t.tags[from].put(tag)
+		done(err)
+	}}
+	for rest := data; len(rest) > 0 && f.err == nil; {
+		n := min(len(rest), part)
+		f.requests = append(f.requests, mpi.Request{})
+		f.err = t.data.Irecv(rest[:n], from, tag, &f.requests[len(f.requests)-1])
+		rest = rest[n:]
+	}
+	t.flights = append(t.flights, f)
+	t.send(from, binary.LittleEndian.AppendUint32(keyed(mpiGrant, key, nil), uint32(tag)))
+}
+
+// take calls f with a tag, now or when there is one.
+func (p *tagPool) take(f func(tag int)) {
+	switch n := len(p.free); {
+	case n > 0:
+		tag := p.free[n-1]
+		p.free = p.free[:n-1]
+		f(tag)
+	case p.next < maxTags:
+		p.next++
+		f(p.next)
+	default:
+		p.waiting = append(p.waiting, f)
+	}
+}
+
+func (p *tagPool) put(tag int) {
+	if len(p.waiting) > 0 {
+		f := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		f(tag)
+		return
+	}
+	p.free = append(p.free, tag)
+}
+
+func (t *mpiTransport) Control(to int, message []byte) {
+	message = append([]byte{mpiControl}, message...)
+	t.post(func() { t.send(to, message) })
+}
+
+// Fail fails what is in flight.
+func (t *mpiTransport) Fail(cause error) {
+	t.matcher.close(cause)
+	t.post(func() {
+		t.gone = cause
+		for a, p := range t.waiting {
+			delete(t.waiting, a)
+			p.done(cause)
+		}
+		for _, f := range t.flights {
+			if f.done != nil {
+				f.done(cause)
+			}
+			f.done = nil
+		}
+	})
+}
+
+// Close finalizes the library where all ranks have agreed to end. With a cause the launcher ends
+// the job when this process leaves.
+func (t *mpiTransport) Close(cause error) error {
+	t.mu.Lock()
+	again := t.closing
+	t.closing = true
+	if cause != nil {
+		t.cause = cause
+	}
+	t.mu.Unlock()
+	select {
+	case <-t.stopped:
+	case <-time.After(closeTime):
+		if cause == nil {
+			return fmt.Errorf("dist: mpi: messages are still in flight after %v", closeTime)
+		}
+	}
+	if again || cause != nil {
+		return nil
+	}
+	return t.process.Finalize()
+}

@@ -1,0 +1,234 @@
+package dist_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/dist"
+	"github.com/gompss/gompss/task"
+)
+
+// rankVariable names what a process of this test binary does as a rank.
+const rankVariable = "GOMPSS_TEST_RANK_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(rankVariable); name != "" {
+		os.Exit(rankProgram(name))
+	}
+	os.Exit(m.Run())
+}
+
+// rankProgram is the program of a rank: its name, and what comes behind a colon.
+func rankProgram(text string) int {
+	name, argument, _ := strings.Cut(text, ":")
+	w, err := dist.Init(dist.Options{Silence: 2 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return 4
+	}
+	rt, err := task.New(task.Options{World: w, Devices: "smp:2"})
+	if err == nil {
+		err = rankPrograms[name](rt, w, argument)
+	}
+	if err != nil {
+		fmt.Printf("rank %d returns: %v\n", w.Rank(), err)
+		return 3
+	}
+	if err := rt.Close(); err != nil {
+		fmt.Println(err)
+		return 5
+	}
+	w.Exit(0)
+	return 0
+}
+
+var rankPrograms = map[string]func(rt *task.Runtime, w *dist.World, argument string) error{
+	"random": func(rt *task.Runtime, w *dist.World, argument string) error {
+		var first, n uint64
+		fmt.Sscanf(argument, "%d,%d", &first, &n)
+		for seed := first; seed < first+n; seed++ {
+			p := newProgram(seed, w.Size(), 60)
+			sum, err := p.run(context.Background(), rt, w.Rank())
+			if err != nil {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+			if want := p.sequential(); sum != want {
+				return fmt.Errorf("seed %d: %x, sequential %x", seed, sum, want)
+			}
+		}
+		fmt.Printf("rank %d of %d has run %d programs\n", w.Rank(), w.Size(), n)
+		return nil
+	},
+	"large": func(rt *task.Runtime, w *dist.World, argument string) error {
+		n, _ := strconv.Atoi(argument)
+		x, err := vector(rt, n, dist.On(0))
+		if err != nil {
+			return err
+		}
+		_, err = rt.Go(func() error {
+			for i := range x {
+				x[i] = int64(i) * 3
+			}
+			return nil
+		}, task.Out(x))
+		if err != nil {
+			return err
+		}
+		if err := rt.WaitOn(context.Background(), task.In(x)); err != nil {
+			return err
+		}
+		for i := range x {
+			if x[i] != int64(i)*3 {
+				return fmt.Errorf("rank %d: element %d is %d", w.Rank(), i, x[i])
+			}
+		}
+		fmt.Printf("rank %d has all\n", w.Rank())
+		return rt.Wait(context.Background())
+	},
+	// A fault of rank 1 while all wait for all.
+	"fault": func(rt *task.Runtime, w *dist.World, kind string) error {
+		x, err := vector(rt, 8*w.Size(), dist.Block(1))
+		if err != nil {
+			return err
+		}
+		return ring(rt, x, w.Size(), 300, func(round int) error {
+			if round != 150 {
+				return nil
+			}
+			if kind == "diverge" && w.Rank() == 1 {
+				_, err := rt.Go(increment(x[:8]), task.InOut(x[:8]), task.Label("Extra"))
+				return err
+			}
+			_, err := rt.Go(func() error { return fault(kind) }, task.InOut(x[8:16]), task.Label("Faulty"))
+			return err
+		})
+	},
+}
+
+func fault(kind string) error {
+	switch kind {
+	case "error":
+		return errors.New("it broke")
+	case "panic":
+		panic("it broke")
+	case "kill":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "stop":
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case "exit":
+		os.Exit(0)
+	}
+	time.Sleep(10 * time.Millisecond)
+	return nil
+}
+
+// ways are the launchers of the ranks.
+var ways = []string{"sockets", "openmpi", "mpich"}
+
+// launch runs a rank program and returns what the ranks print.
+func launch(t *testing.T, way string, n int, program string, env ...string) (string, error) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("launchers are tried on Linux")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for _, e := range append(env, rankVariable+"="+program, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1") {
+		name, value, _ := strings.Cut(e, "=")
+		t.Setenv(name, value)
+	}
+	if way == "sockets" {
+		var out lockedBuffer
+		err := dist.Launch(ctx, n, os.Args[:1], &out, &out)
+		return out.String(), err
+	}
+	command := map[string][]string{
+		"openmpi": {"mpirun.openmpi", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca", "btl_vader_single_copy_mechanism", "none"},
+		"mpich":   {"mpirun.mpich"},
+	}[way]
+	if _, err := exec.LookPath(command[0]); err != nil {
+		t.Skipf("no %s: %v", command[0], err)
+	}
+	c := exec.CommandContext(ctx, command[0], append(command[1:], "-np", strconv.Itoa(n), os.Args[0])...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr, c.WaitDelay = &out, &out, time.Second
+	err := c.Run()
+	return out.String(), err
+}
+
+func eachWay(t *testing.T, test func(t *testing.T, way string)) {
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) { test(t, way) })
+	}
+}
+
+// The random programs give the same bytes as processes, by sockets and by MPI.
+func TestRanks_RandomProgramsAreSequential(t *testing.T) {
+	n := 40
+	if testing.Short() {
+		n = 10
+	}
+	eachWay(t, func(t *testing.T, way string) {
+		out, err := launch(t, way, 4, fmt.Sprintf("random:1,%d", n))
+		require.NoError(t, err, out)
+		require.Equal(t, 4, strings.Count(out, fmt.Sprintf("of 4 has run %d programs", n)), out)
+	})
+}
+
+// Messages that are longer than what travels with its key arrive whole.
+func TestRanks_LargeMessages(t *testing.T) {
+	eachWay(t, func(t *testing.T, way string) {
+		out, err := launch(t, way, 4, "large:2000000")
+		require.NoError(t, err, out)
+		require.Equal(t, 4, strings.Count(out, "has all"), out)
+	})
+}
+
+// A job with a rank that fails, dies, stops or diverges ends within 5 s; the cause is printed once, and kept by a rank.
+func TestRanks_AFaultEndsTheJob(t *testing.T) {
+	for kind, want := range map[string]string{
+		"error":   "gompss: rank 1: task: Faulty",
+		"panic":   "gompss: rank 1: task: Faulty",
+		"diverge": "the ranks do not submit the same",
+		"kill":    "", "exit": "", // a launcher of MPI may end all before a rank notices
+		"stop": "gompss: rank 1: silent for 2s",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, way string) {
+				want := want
+				if way == "sockets" && want == "" {
+					want = "gompss: rank 1: the process is gone"
+				}
+				folder := t.TempDir()
+				began := time.Now()
+				out, err := launch(t, way, 4, "fault:"+kind, dist.ErrorsVariable+"="+folder)
+				require.Error(t, err, out)
+				limit := 5 * time.Second
+				if way != "sockets" {
+					limit += 2 * time.Second // the launcher starts and ends
+				}
+				require.Less(t, time.Since(began), limit, out)
+				if want == "" || way != "sockets" && kind == "kill" {
+					return
+				}
+				require.Contains(t, out, want)
+				require.Equal(t, 1, strings.Count(out, "gompss: rank"), out)
+				kept, err := os.ReadFile(folder + "/rank-0.txt")
+				require.NoError(t, err, out)
+				require.Contains(t, string(kept), strings.TrimPrefix(want, "gompss: "))
+			})
+		})
+	}
+}

@@ -1,0 +1,127 @@
+// Command stencil spreads heat over a square plate: each task computes the next state of some rows
+// from the state of those and of the rows beside them. On several ranks these two rows are all that
+// travels.
+package main
+
+import (
+	"context"
+	"math"
+	"time"
+
+	_ "github.com/gompss/gompss/devices/all"
+	"github.com/gompss/gompss/dist"
+	"github.com/gompss/gompss/examples/internal/demo"
+	"github.com/gompss/gompss/task"
+)
+
+func main() {
+	f := demo.Parse(demo.Flags{N: 1024, Rounds: 20, Block: 64, Devices: "smp", Policy: "locality"}, "steps")
+	f.Exit(run(f))
+}
+
+func run(f demo.Flags) int {
+	rt, err := task.New(f.Options())
+	if err != nil {
+		demo.Fail(err)
+	}
+	plates, err := allocate(rt, f.N, f.Block)
+	if err != nil {
+		demo.Fail(err)
+	}
+	start := time.Now()
+	for step := range f.Rounds {
+		if err := submitStep(rt, plates[step%2], plates[1-step%2], f.N, f.Block); err != nil {
+			demo.Fail(err)
+		}
+	}
+	if err := rt.Wait(context.Background()); err != nil {
+		demo.Fail(err)
+	}
+	elapsed := time.Since(start)
+	r := demo.Result{Example: "stencil", N: f.N, Devices: f.Devices, Check: "off"}
+	r.Count(rt, elapsed)
+	r.Gflops = 4 * float64(f.N) * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9
+	if f.Check {
+		last := plates[f.Rounds%2]
+		if f.World != nil {
+			if err := rt.WaitOn(context.Background(), task.In(last)); err != nil {
+				demo.Fail(err)
+			}
+		}
+		r.Judge(difference(last, f), 0)
+	}
+	if err := rt.Close(); err != nil {
+		demo.Fail(err)
+	}
+	return r.Print(f.Output(), f.JSON)
+}
+
+// allocate makes two plates of n by n, with a hot upper edge, whose blocks of rows the ranks own in
+// equal parts.
+func allocate(rt *task.Runtime, n, block int) (plates [2][]float64, err error) {
+	for i := range plates {
+		if plates[i], err = task.Alloc[float64](rt, n*n); err != nil {
+			return plates, err
+		}
+		if err := dist.Distribute(rt, plates[i], dist.Block(block*n)); err != nil {
+			return plates, err
+		}
+		fill(plates[i], n)
+	}
+	return plates, nil
+}
+
+func fill(x []float64, n int) {
+	for i := range n {
+		x[i] = 100
+	}
+}
+
+// submitStep submits a task for each block of rows.
+func submitStep(rt *task.Runtime, from, to []float64, n, block int) error {
+	cuts := demo.Blocks(n, block)
+	for i := range len(cuts) - 1 {
+		lo, hi := cuts[i], cuts[i+1]
+		above, below := max(0, lo-1), min(n, hi+1)
+		_, err := rt.Go(func() error { rows(from, to, n, lo, hi); return nil },
+			task.In(from[above*n:below*n]), task.Out(to[lo*n:hi*n]), task.Label("Rows"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows computes rows lo to hi; the edges of the plate keep their heat.
+func rows(from, to []float64, n, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		if i == 0 || i == n-1 {
+			copy(to[i*n:(i+1)*n], from[i*n:(i+1)*n])
+			continue
+		}
+		up, here, down, out := from[(i-1)*n:i*n], from[i*n:(i+1)*n], from[(i+1)*n:(i+2)*n], to[i*n:(i+1)*n]
+		out[0], out[n-1] = here[0], here[n-1]
+		for j := 1; j < n-1; j++ {
+			out[j] = 0.25 * (up[j] + down[j] + here[j-1] + here[j+1])
+		}
+	}
+}
+
+// difference is 0 when every element is, bit for bit, that of the plain sequential run.
+func difference(x []float64, f demo.Flags) float64 {
+	var plates [2][]float64
+	for i := range plates {
+		plates[i] = make([]float64, f.N*f.N)
+		fill(plates[i], f.N)
+	}
+	for step := range f.Rounds {
+		rows(plates[step%2], plates[1-step%2], f.N, 0, f.N)
+	}
+	worst := 0.0
+	for i, want := range plates[f.Rounds%2] {
+		if math.Float64bits(want) != math.Float64bits(x[i]) {
+			worst = math.Max(worst, math.Max(math.Abs(want-x[i]), math.SmallestNonzeroFloat64))
+		}
+	}
+	return worst
+}

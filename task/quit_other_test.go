@@ -1,0 +1,7 @@
+//go:build !unix
+
+package task_test
+
+import "os"
+
+func quitSignal() (os.Signal, bool) { return nil, false }

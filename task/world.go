@@ -1,0 +1,231 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
+)
+
+// This file is all that the engine knows of programs on several ranks: package dist decides, and
+// adds what it needs through LocalTasks.
+
+// A World joins this runtime with those of other ranks, which submit the same tasks in the same
+// order; package dist has them. Its methods but Failed are called by one goroutine at a time,
+// without a lock of the runtime.
+type World interface {
+	// Attach is called once, by New.
+	Attach(local *LocalTasks) error
+	// Submit is called for each task of the program, in the order of submission. It reports whether
+	// the task runs on this rank, and has submitted what must come before through LocalTasks.
+	Submit(t *Submission) (here bool, err error)
+	// Complete is called before Runtime.Wait waits: it submits what must be done before the tasks
+	// so far count as done.
+	Complete() error
+	// Share is called by WaitOn: all ranks read, and none but this call waits.
+	Share(accesses []deps.Access) error
+	// Wait is called when all tasks of this rank are done, with its failures; the result is that of
+	// Runtime.Wait.
+	Wait(ctx context.Context, local error) error
+	// Failed is called by any goroutine when a task of this rank has failed. It does not wait.
+	Failed(err error)
+	// Close is called by Runtime.Close when all ranks have waited, with the result of that, and
+	// returns it with its own.
+	Close(err error) error
+}
+
+// A Submission is a task of the program as its rank is chosen. It is valid during the call.
+type Submission struct {
+	Name     string
+	Origin   uintptr // a Go function of the task; 0 where it is a kernel
+	Rank     int     // where OnRank puts it, -1 where the accesses decide
+	Accesses []deps.Access
+	Reducers []Reducer // of the accesses that are reductions
+}
+
+// A Skipper is a World that can say of a task with few simple accesses that it is none of this
+// rank's business, at the cost of some additions. It counts the task then; where it reports false,
+// Submit is called.
+type Skipper interface {
+	Skip(name string, n int, spans [SkipSpans]Span) bool
+}
+
+// SkipSpans is the most accesses of a task that Skip is called for.
+const SkipSpans = 3
+
+// A Span is an access to elements [Lo, Hi) of a buffer.
+type Span struct {
+	Buffer deps.BufferID
+	Mode   deps.Mode
+	Lo, Hi int64
+}
+
+// skips reports whether a task with these options is another rank's alone.
+func (rt *Runtime) skips(options []Option) bool {
+	var spans [SkipSpans]Span
+	n, name := 0, unlabelled
+	if rt.closed.Load() {
+		return false
+	}
+	for i := range options {
+		o := &options[i]
+		if o.what() == labelOption {
+			name = o.text()
+			continue
+		}
+		m := memory{o.at, o.n, o.more, deps.Bytes(o.kind &^ pointerBit >> 16)}
+		if o.what() != accessOption || o.mode() > deps.InOut || m.len == 0 || n == SkipSpans {
+			return false
+		}
+		b, first, err := rt.buffers.find(m)
+		if b == nil || err != nil {
+			return false
+		}
+		spans[n] = Span{b.id, o.mode(), first, first + m.len}
+		n++
+	}
+	return rt.skipper.Skip(name, n, spans)
+}
+
+// A Reducer is the operator of a reduction of a Submission.
+type Reducer struct {
+	Access int
+	op     *reducer
+}
+
+// Fill writes the neutral element to region r of the buffer whose memory is data.
+func (o *Reducer) Fill(data []byte, r deps.Region) { o.op.fill(blobAddress(data), r) }
+
+// Fold joins region r of src into that of dst: both are the memory of a whole buffer.
+func (o *Reducer) Fold(dst, src []byte, r deps.Region) {
+	o.op.fold(blobAddress(dst), blobAddress(src), r)
+}
+
+// LocalTasks submits tasks that are of one rank alone, as those that send and receive. They are
+// ordered with those of the program.
+type LocalTasks struct{ rt *Runtime }
+
+// Go submits a task with accesses whose body has a Scope.
+func (l *LocalTasks) Go(label string, accesses []deps.Access, body func(*Scope) error) error {
+	s := &l.rt.root
+	r, err := s.begin(nil, goBody)
+	if err != nil {
+		return err
+	}
+	r.need().nested, r.label = body, label
+	for i := range accesses {
+		r.accesses = append(r.accesses, accesses[i])
+		r.relaxed = r.relaxed || accesses[i].Mode >= deps.Concurrent
+		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.sizeOfElement(accesses[i].Region.Buffer)
+	}
+	if err := l.rt.describeGo(r, nil); err != nil {
+		_, err = s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
+		return err
+	}
+	s.commit(r)
+	return nil
+}
+
+// Memory is what a LocalTasks knows of a buffer: its number here, its bytes, the bytes of an
+// element.
+type Memory struct {
+	Buffer deps.BufferID
+	Data   []byte
+	Elem   int
+}
+
+// Memory makes the slice of an access a buffer of its own, as Register does. The slice must be
+// whole: not part of a larger buffer.
+func (l *LocalTasks) Memory(access Option) (Memory, error) {
+	m := access.memory()
+	if !access.isAccess() || access.box() != nil || m.len == 0 {
+		return Memory{}, errors.New("no slice with elements")
+	}
+	b, first, err := l.rt.buffers.locate(m, &l.rt.root)
+	if err != nil {
+		return Memory{}, err
+	}
+	if first != 0 || b.len != m.len {
+		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.len, b.len)
+	}
+	b.kept.Store(true)
+	return Memory{b.id, bytesAt(b, 0, b.len), int(b.elem)}, nil
+}
+
+// Region returns the region of an access.
+func (l *LocalTasks) Region(access Option) (deps.Region, error) {
+	r := &record{detail: &detail{rt: l.rt}, scope: &l.rt.root, kind: kernelBody}
+	if err := l.rt.addAccess(r, &access); err != nil || len(r.accesses) == 0 {
+		return deps.Region{}, err
+	}
+	return r.accesses[0].Region, nil
+}
+
+// Cancel ends the runtime: tasks that have not started fail with cause.
+func (l *LocalTasks) Cancel(cause error) { l.rt.cancel(cause) }
+
+// WaitOn waits for accesses on this rank alone.
+func (l *LocalTasks) WaitOn(ctx context.Context, accesses ...Option) error {
+	return l.rt.root.waitOn("Runtime.WaitOn", ctx, accesses)
+}
+
+// World returns the world of the runtime, nil where it has none.
+func (rt *Runtime) World() World {
+	rt.mustBeUsable("Runtime.World")
+	return rt.world
+}
+
+// OnRank has the task run on a rank of the runtime's World, in place of the one that owns what it
+// writes. A runtime without a World is rank 0, and ignores it.
+func OnRank(rank int) Option { return Option{kind: rankOption, n: int64(rank)} }
+
+// placeInWorld asks the world of the runtime where r runs. It reports false where that is another
+// rank, or err is not nil: then r is to be given back. Requires: submitting held, which is given up
+// meanwhile: the world may submit tasks that come before r.
+func (s *Scope) placeInWorld(r *record) (here bool, err error) {
+	if r.kind.waits() {
+		return true, nil
+	}
+	t := Submission{Name: r.name(), Origin: r.origin, Rank: int(r.rank) - 1, Accesses: r.accesses}
+	for i := range r.uses {
+		t.Reducers = append(t.Reducers, Reducer{r.uses[i].access, r.uses[i].group.op})
+	}
+	s.submitting.Unlock()
+	here, err = s.rt.world.Submit(&t)
+	if again := s.lockSubmission(s.rt.contextOf(r.group)); again != nil {
+		spin.Lock(&s.submitting) // for a caller that gives up
+		if err == nil {
+			err = again
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("task: %s: %w", r.title(), err)
+	}
+	return here, nil
+}
+
+// shareInWorld brings what accesses name to all ranks.
+func (rt *Runtime) shareInWorld(accesses []Option) error {
+	var list []deps.Access
+	for i := range accesses {
+		if !accesses[i].isAccess() {
+			continue
+		}
+		region, err := (&LocalTasks{rt}).Region(accesses[i])
+		if err != nil {
+			return fmt.Errorf("task: wait on: %w", err)
+		}
+		if !region.Empty() {
+			list = append(list, deps.Access{Region: region, Mode: deps.In})
+		}
+	}
+	return rt.world.Share(list)
+}
+
+// errOtherRank says that a value was computed on another rank.
+var errOtherRank = errors.New("task: value: its task ran on another rank: the value is there alone; a buffer has it on all ranks after WaitOn")
+
+// errNoReplay says that iterations are not recorded in a world.
+var errNoReplay = errors.New("task: a recorded iteration in a runtime of several ranks: there is none yet; submit its tasks each time")
