@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -31,9 +30,6 @@ func (rt *Runtime) Close() error {
 	err := rt.finish()
 	if rt.world != nil {
 		err = rt.world.Close(err)
-	}
-	if broke := rt.policyErr.Load(); broke != nil {
-		err = errors.Join(err, fmt.Errorf("task: close: %w", *broke))
 	}
 	rt.samples.stop()
 	openRuntimes.remove(rt)
@@ -63,7 +59,7 @@ func (rt *Runtime) Close() error {
 	if rt.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)
 	}
-	return errors.Join(err, rt.session.Close())
+	return errors.Join(err, rt.broke.err(), rt.session.Close())
 }
 
 // finish waits until nothing is in flight whose body could submit more, and takes nothing from

@@ -133,7 +133,7 @@ func (rt *Runtime) enableEager() {
 	rt.onEagerCandidate = func(n *deps.Node, stream int) { rt.launchEagerly(n.Owner.(*record), sched.PlaceID(stream-1)) }
 	rt.root.graph.domain = rt.getDomain(&rt.root) // several look at it from the first submission on
 	for p, d := range rt.machine.Devices() {
-		if a, ok := d.(devices.Attentive); ok {
+		if a := machine.Attentive(rt.machine, d); a != nil {
 			id := sched.PlaceID(p)
 			rt.backlogs[p].launcher = a
 			a.Attend(func() bool { return rt.launchQueued(id) }, rt.contention.contended)

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/session"
@@ -37,11 +38,15 @@ func (rt *Runtime) observe(o *Options) error {
 			whole = append(whole, s.Recorder)
 		}
 	}
-	if rec, ok := o.Observer.(probe.Recorder); ok {
+	var given probe.Observer
+	if o.Observer != nil {
+		given = probe.Contain(o.Observer, func(e *probe.ObserverError) { rt.broke.add(e) })
+	}
+	if rec, ok := given.(probe.Recorder); ok {
 		whole = append(whole, rec)
-	} else if o.Observer != nil {
-		points = append(points, o.Observer)
-		rt.observer = o.Observer
+	} else if given != nil {
+		points = append(points, given)
+		rt.observer = given
 	}
 	rt.recorder = probe.TeeRecorders(whole...)
 	if rt.recorder != nil {
@@ -340,9 +345,7 @@ func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
 // observeCompile tells that the variant of a kernel was asked for at a device, since began.
 func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
 	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: rt.now(), Err: err}
-	if c, ok := d.(devices.Caching); ok {
-		p.Hit = c.FromCache(&k.device)
-	}
+	p.Hit = machine.FromCache(rt.machine, d, &k.device)
 	rt.observeAny(p)
 }
 

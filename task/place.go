@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -91,7 +92,7 @@ func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
 	}
 	began := rt.now()
-	err := d.Prepare(&k.device)
+	err := machine.Prepare(rt.machine, d, &k.device)
 	if rt.watched() && (sched.PlaceID(p) != rt.host || err != nil) { // the Go function is there; vector code tells of itself
 		rt.observeCompile(k, d, began, err)
 	}

@@ -142,8 +142,8 @@ type Runtime struct {
 	pageGuard    pageGuard
 	fastPath     bool // plain tasks go past the scheduler
 	closed       atomic.Bool
-	finished     atomic.Bool           // and no body runs any more: see refuses
-	policyErr    atomic.Pointer[error] // what the policy broke with
+	finished     atomic.Bool // and no body runs any more: see refuses
+	broke        brokenCode  // policies and observers of the program
 	sched        *sched.Scheduler
 	workerStates []workerState   // by worker
 	eagerQueues  []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
@@ -356,8 +356,30 @@ func (rt *Runtime) watch(parent context.Context) {
 // policyBroke ends the runtime: tasks that have not started fail with err, as where its context has
 // ended. Requires: mu held.
 func (rt *Runtime) policyBroke(err error) {
-	rt.policyErr.Store(&err)
+	rt.broke.add(err)
 	rt.cancel(err)
+}
+
+// brokenCode is what code of the program panicked with that the engine calls: Close returns it.
+type brokenCode struct{ errs atomic.Pointer[error] }
+
+func (b *brokenCode) add(err error) {
+	for {
+		before, all := b.errs.Load(), err
+		if before != nil {
+			all = errors.Join(*before, err)
+		}
+		if b.errs.CompareAndSwap(before, &all) {
+			return
+		}
+	}
+}
+
+func (b *brokenCode) err() error {
+	if errs := b.errs.Load(); errs != nil {
+		return fmt.Errorf("task: close: %w", *errs)
+	}
+	return nil
 }
 
 // now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the

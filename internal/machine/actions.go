@@ -94,17 +94,12 @@ func (m *Machine) issueCopy(op *coherence.Operation) {
 			To: m.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region})
 		state.began = m.clock.now()
 	}
-	op.Event = m.planner.spaces[end.Device].device.Copy(op.Transfer, after)
+	device := m.planner.spaces[end.Device].device
+	op.Event = device.Copy(op.Transfer, after)
 	state.issued.Store(true)
-	op.Event.Then(func(err error) { m.copyCompleted(op, err) })
+	c := &continuation{run: func(err error) { m.copyCompleted(op, err) }}
+	device.then(op.Event, c, c.call)
 }
-
-// completed is the Event of a copy that was not made.
-type completed struct{}
-
-func (completed) Done() bool         { return true }
-func (completed) Err() error         { return nil }
-func (completed) Then(f func(error)) { f(nil) }
 
 // eventsOf appends the events of ops, which were issued: an action only waits for such.
 func eventsOf(events []devices.Event, ops []*coherence.Operation) []devices.Event {
@@ -118,7 +113,11 @@ func eventsOf(events []devices.Event, ops []*coherence.Operation) []devices.Even
 func (m *Machine) copyCompleted(op *coherence.Operation, err error) {
 	state := stateOf(op)
 	if o := m.clock.observer; o != nil && !state.hostFreed {
-		began, ended := m.clock.timesOf(op.Event, state.began)
+		end := op.To
+		if end == devices.Host {
+			end = op.From
+		}
+		began, ended := m.clock.timesOf(m.planner.spaces[end.Device].device, op.Event, state.began)
 		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: m.planner.spaces[op.From.Device].name,
 			To: m.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region, Err: err})
 	}
@@ -227,32 +226,42 @@ func (m *Machine) issueKernel(ws *WorkingSet) (e devices.Event, asked time.Durat
 // task.
 func (m *Machine) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duration) {
 	if ws.onEnd == nil {
-		ws.onEnd = func(err error) { ws.machine.kernelEnded(ws, err) }
+		ws.onEnd = &continuation{run: func(err error) { ws.machine.kernelEnded(ws, err) }, set: ws}
+		ws.onEnd.whole = ws.onEnd.call
 	}
 	ws.Lasted = 0
-	if s := m.planner.spaces[ws.Space.Device]; s.virtual {
-		e.Then(func(err error) { m.virtualKernelEnded(ws, e, asked, err) })
-		return
+	s, onEnd := m.planner.spaces[ws.Space.Device], ws.onEnd
+	switch {
+	case s.virtual:
+		s.device.then(e, onEnd, func(err error) {
+			if onEnd.begin() {
+				m.virtualKernelEnded(ws, e, asked, err)
+				onEnd.end()
+			}
+		})
+	case m.clock.observer == nil:
+		s.device.then(e, onEnd, onEnd.whole)
+	default:
+		s.device.then(e, onEnd, func(err error) {
+			if onEnd.begin() {
+				ws.Began, ws.Ended = m.clock.timesOf(s.device, e, asked)
+				onEnd.run(err)
+				onEnd.end()
+			}
+		})
 	}
-	if m.clock.observer == nil {
-		e.Then(ws.onEnd)
-		return
-	}
-	e.Then(func(err error) {
-		ws.Began, ws.Ended = m.clock.timesOf(e, asked)
-		ws.onEnd(err)
-	})
 }
 
 // virtualKernelEnded continues after a kernel on a device that has a time of its own.
 func (m *Machine) virtualKernelEnded(ws *WorkingSet, e devices.Event, asked time.Duration, err error) {
+	device := m.planner.spaces[ws.Space.Device].device
 	if l, ok := e.(devices.Lasting); ok {
-		ws.Lasted = max(1, l.Lasted())
+		ws.Lasted = max(1, device.lasted(l))
 	}
 	if m.clock.observer != nil {
-		ws.Began, ws.Ended = m.clock.timesOf(e, asked)
+		ws.Began, ws.Ended = m.clock.timesOf(device, e, asked)
 	}
-	ws.onEnd(err)
+	m.kernelEnded(ws, err)
 }
 
 // kernelEnded continues after a kernel.

@@ -8,5 +8,5 @@ import (
 
 // TimesOf is timesOf.
 func (m *Machine) TimesOf(e devices.Event, asked time.Duration) (began, ended time.Duration) {
-	return m.clock.timesOf(e, asked)
+	return m.clock.timesOf(m.planner.spaces[1].device, e, asked)
 }

@@ -60,7 +60,7 @@ func (m *Machine) Absent() []Absent { return m.absent }
 type space struct {
 	id        devices.SpaceID
 	name      string
-	device    devices.Accelerator  // nil for the host
+	device    *plugin              // nil for the host
 	residency *coherence.Residency // nil for the host
 	// virtual reports whether the device has a time of its own (devices.Modelled).
 	virtual bool
@@ -123,7 +123,7 @@ func (m *Machine) open(c devices.Config) error {
 	c.Timed = m.options.Observer != nil
 	c.Absent = func(device string, why error) { m.absent = append(m.absent, Absent{device, why}) }
 	began := m.options.Now()
-	opened, err := devices.OpenKind(c)
+	opened, err := openKind(c)
 	m.phases = append(m.phases, probe.Point{Kind: probe.Phase, Label: probe.PhaseInit, Device: string(c.Kind), Begin: began, Time: m.options.Now()})
 	if missing := (*devices.MissingError)(nil); c.Optional && errors.As(err, &missing) {
 		c.Absent(string(c.Kind), missing.Err)
@@ -165,7 +165,7 @@ func (m *Machine) addTimeline(d devices.Device) error {
 func closeAll(list []devices.Device) error {
 	var errs []error
 	for _, d := range list {
-		errs = append(errs, d.Close())
+		errs = append(errs, closePlugin(d))
 	}
 	return errors.Join(errs...)
 }
@@ -204,7 +204,7 @@ func (m *Machine) add(d devices.Device) {
 	}
 	p := d.Properties()
 	id := devices.SpaceID{Device: uint16(len(m.planner.spaces))}
-	s := &space{id: id, name: p.Name, device: a, residency: coherence.NewResidency(p.Memory, p.Granule)}
+	s := &space{id: id, name: p.Name, device: &plugin{Accelerator: a, name: p.Name}, residency: coherence.NewResidency(p.Memory, p.Granule)}
 	if v, ok := d.(devices.Modelled); ok {
 		_, s.virtual = v.Virtual()
 	}
@@ -238,7 +238,7 @@ func (m *Machine) Makespan() (latest time.Duration) {
 func (m *Machine) Accelerators() []devices.Accelerator {
 	out := make([]devices.Accelerator, 0, len(m.planner.spaces)-1)
 	for _, s := range m.planner.spaces[1:] {
-		out = append(out, s.device)
+		out = append(out, s.device.Accelerator)
 	}
 	return out
 }
@@ -246,7 +246,7 @@ func (m *Machine) Accelerators() []devices.Accelerator {
 // SpaceOf returns the address space that kernels on d see: that of the host for CPU workers.
 func (m *Machine) SpaceOf(d devices.Device) devices.SpaceID {
 	for _, s := range m.planner.spaces[1:] {
-		if s.device == d {
+		if s.device.Accelerator == d {
 			return s.id
 		}
 	}

@@ -195,7 +195,12 @@ func (m *Machine) Close() error {
 	m.mu.Unlock()
 	var errs []error
 	for _, d := range m.devices {
-		errs = append(errs, d.Close())
+		errs = append(errs, closePlugin(d))
+	}
+	for _, s := range m.planner.spaces[1:] {
+		if e := s.device.broke.Load(); e != nil {
+			errs = append(errs, e)
+		}
 	}
 	return errors.Join(errs...)
 }

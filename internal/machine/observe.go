@@ -14,16 +14,16 @@ type clock struct {
 	observer probe.Observer
 }
 
-// timesOf returns when the work of a completed event ran, on the clock; where its
+// timesOf returns when the work of a completed event of p ran, on the clock; where the
 // device does not know, from asked until now. Work cannot have begun before asked, whatever
 // happened between the readings of the two clocks.
-func (c *clock) timesOf(e devices.Event, asked time.Duration) (began, ended time.Duration) {
+func (c *clock) timesOf(p *plugin, e devices.Event, asked time.Duration) (began, ended time.Duration) {
 	now := c.now()
 	t, ok := e.(devices.Timed)
 	if !ok {
 		return asked, now
 	}
-	b, f := t.Times()
+	b, f := p.timesOf(t)
 	if b.IsZero() || f.IsZero() {
 		return asked, now
 	}

@@ -50,8 +50,8 @@ type WorkingSet struct {
 	waits       []*coherence.Operation // what its kernel waits for
 	pending     int                    // operations that must complete before the next state
 	launch      *devices.Launch
-	next        *WorkingSet // in a setQueue
-	onEnd       func(error) // kernelEnded, bound to this working set once
+	next        *WorkingSet   // in a setQueue
+	onEnd       *continuation // kernelEnded, bound to this working set once
 	machine     *Machine
 	kernel      []*coherence.Operation // its kernel once Launched was called, by access
 	launchesNow bool                   // Start issues its kernel, past the actions
