@@ -116,7 +116,8 @@ func cholesky(n int64) (tasks [][]Access) {
 	return tasks
 }
 
-// halo reads its part of an array with two elements on both sides, as one region that overlaps its neighbours' parts.
+// halo reads its part of an array with two elements on both sides, as one region that overlaps its
+// neighbours' parts.
 func halo(parts int64) (tasks [][]Access) {
 	for step := range BufferID(2) {
 		for i := range parts {
@@ -127,7 +128,8 @@ func halo(parts int64) (tasks [][]Access) {
 	return tasks
 }
 
-// intervals has tasks on random intervals that overlap in part; each is seen again only after n others.
+// intervals has tasks on random intervals that overlap in part; each is seen again only after n
+// others.
 func intervals(n int) (tasks [][]Access) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range n {
@@ -153,7 +155,8 @@ func BenchmarkGraph(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmit reports the time of Submit alone: batches of pending tasks, completed outside of the timing.
+// BenchmarkSubmit reports the time of Submit alone: batches of pending tasks, completed outside of
+// the timing.
 func BenchmarkSubmit(b *testing.B) {
 	for _, load := range workloads()[:8] {
 		b.Run(load.name, func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuild_32BitProcessorsAreNamed: GOARCH=386 failed with a constant that overflows (issue 16, point h). The error says what is wanted, and no
-// processor of 64 bits has it.
+// TestBuild_32BitProcessorsAreNamed: GOARCH=386 failed with a constant that overflows (issue 16,
+// point h). The error says what is wanted, and no processor of 64 bits has it.
 func TestBuild_32BitProcessorsAreNamed(t *testing.T) {
 	for arch, want := range map[string]bool{"386": true, "arm": true, "mips": true, "mipsle": true, "amd64": false, "arm64": false, "loong64": false,
 		"mips64": false, "mips64le": false, "ppc64": false, "ppc64le": false, "riscv64": false, "s390x": false, "wasm": false} {

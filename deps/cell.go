@@ -3,9 +3,11 @@ package deps
 // A cell is one region that tasks access, with the accesses to it that later ones may have to wait
 // for.
 //
-//   - writers is the latest group of accesses that write: one alone, or several of one shared mode (key);
+//   - writers is the latest group of accesses that write: one alone, or several of one shared mode
+//     (key);
 //   - readers are those after it; every reader waits for every writer;
-//   - before is what the members of a shared group wait for, as one that joins late has to wait for it too.
+//   - before is what the members of a shared group wait for, as one that joins late has to wait for
+//     it too.
 //
 // What came earlier is in no list: everything in the lists waits for it, so later accesses need
 // not. Finished tasks stay in a list until a submission looks there: that makes completion cheap.
@@ -53,7 +55,7 @@ func (l *refs) add(n *Node) {
 	*l = append(*l, ref{n, uint32(n.ID)})
 }
 
-// tidy drops those that are over.
+// tidy drops those that have finished.
 func (l *refs) tidy() {
 	kept := (*l)[:0]
 	for _, r := range *l {
@@ -117,8 +119,8 @@ func (c *cell) take(n *Node, key modeKey) {
 // joins reports whether an access that writes goes together with the writers.
 func (c *cell) joins(key modeKey) bool { return key == c.key && key.shared() && len(c.readers) == 0 }
 
-// latest is what a writer waits for: what the group that it joins does, or the readers, who wait
-// for the writers before them, or else those.
+// latest is what a writer waits for: what the group that it joins waits for, or the readers, which
+// wait for the writers before them, or else those.
 func (c *cell) latest(key modeKey) *refs {
 	switch {
 	case c.joins(key):

@@ -7,12 +7,15 @@
 // if they touch a common element in modes that conflict.
 //
 // Invariants:
-//   - a Region is canonical: two regions of one buffer are == if and only if they have the same elements;
-//   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but the order of submission and
-//     what has completed, so that every process that submits the same program builds the same graph;
-//   - nothing in the graph waits for a completed node, and its memory can be used for another task of the domain. The lists of the
-//     graph may still name it, as the task that it was, until a submission looks there: a node identifies its task by its tag (ref). Memory
-//     goes to another domain when the one that it was in has been Reset or is gone.
+//   - a Region is canonical: two regions of one buffer are == if and only if they have the same
+//     elements;
+//   - regions hold buffer ids and element offsets, never addresses, and edges depend on nothing but
+//     the order of submission and what has completed, so that every process that submits the same
+//     program builds the same graph;
+//   - nothing in the graph waits for a completed node, and its memory can be used for another task
+//     of the domain. The lists of the graph may still name it, as the task that it was, until a
+//     submission looks there: a node identifies its task by its tag (ref). Memory goes to another
+//     domain when the one that it was in has been Reset or is gone.
 //
 // Two tiers: a region that repeats is found in a table, and regions that overlap in part know each
 // other from the first use of the later one, so that buffers whose regions are equal or disjoint

@@ -36,7 +36,7 @@ type Domain struct {
 	free   *cell // dropped cells, by left
 	swept  []*cell
 	found  []TaskID // predecessors of the node being submitted, for Edges
-	joints *joint   // that are over, by next
+	joints *joint   // that have finished, by next
 	wides  []*wide  // that no cell has
 	_      [64]byte // padding: completions write the fields below
 	spent  atomic.Pointer[joint]
@@ -99,7 +99,7 @@ func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
 }
 
 // A Ref names a task of a domain, in flight or over, whatever its node is used for since. The zero
-// Ref is over.
+// the task of Ref has finished.
 type Ref struct{ ref }
 
 // Ref returns the name of the task that n is, or is about to be with the ID that it has.
@@ -173,8 +173,8 @@ func (d *Domain) access(n *Node, i int, a *Access) int32 {
 	return d.enter(n, c, key)
 }
 
-// after makes n a successor of the nodes in a list of c, drops those that are over, and returns the
-// number of new edges.
+// after makes n a successor of the nodes in a list of c, drops those that have finished, and
+// returns the number of new edges.
 func (d *Domain) after(n *Node, c *cell, list *refs) int32 {
 	if len(*list) >= fanIn {
 		d.fold(n, c, list)
@@ -352,7 +352,7 @@ func (d *Domain) follows(s *Node, counted bool) {
 
 // Launch says that n is on its way on a stream (1 to 127), where what is launched later and
 // conflicts with it comes behind it: its successors need not wait until it is complete, and Follow
-// is told of them. Only the first call for a node counts.
+// gets them. Only the first call for a node counts.
 //
 // Requires: Follow is set, n is submitted and is completed after Launch has returned.
 func (d *Domain) Launch(n *Node, stream int) {

@@ -38,8 +38,8 @@ func randomProgram(r *rand.Rand, n int) program {
 	return p
 }
 
-// conflict is the definition, element by element: a common element that both do not use in the same sharing mode. The modes of one
-// task on one element add up.
+// conflict is the definition, element by element: a common element that both do not use in the same
+// sharing mode. The modes of one task on one element add up.
 func conflict(a, b []Access) bool {
 	for _, x := range effective(a) {
 		for _, y := range effective(b) {
@@ -59,8 +59,9 @@ func effective(as []Access) []Access {
 	return Merge(out)
 }
 
-// A model runs a program in a random interleaving of submission and completion, next to the definition: a task is ready when every
-// earlier task that it conflicts with is done, no sooner and no later.
+// A model runs a program in a random interleaving of submission and completion, next to the
+// definition: a task is ready when every earlier task that it conflicts with is done, no sooner and
+// no later.
 type model struct {
 	program
 	t         *testing.T
@@ -126,7 +127,7 @@ func countFalse(bs []bool) (n int) {
 	return n
 }
 
-// complete ends a random ready task and checks who is told.
+// complete ends a random ready task and checks the list of its successors.
 func (m *model) complete() {
 	order := slices.Sorted(maps.Keys(m.ready))
 	i := order[m.rand.IntN(len(order))]
@@ -180,7 +181,8 @@ func TestDomainAgainstTheDefinition(t *testing.T) {
 		for _, n := range p.nodes {
 			n.ID = 0
 		}
-		// The same nodes again, in another order of completion: recycled, and with the same versions.
+		// The same nodes again, in another order of completion: recycled, and with the same
+		// versions.
 		require.Equal(t, first, newModel(t, r, p).run())
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -232,8 +234,9 @@ func TestFreshRegionsDoNotPileUp(t *testing.T) {
 	require.NoError(t, d.Forget(0))
 }
 
-// TestHammer submits from several goroutines, each on regions of its own and on shared ones, and completes from others. A task that
-// fails tells its successors before any of them may start. Run with -race.
+// TestHammer submits from several goroutines, each on regions of its own and on shared ones, and
+// completes from others. A task that fails tells its successors before any of them may start. Run
+// with -race.
 func TestHammer(t *testing.T) {
 	const submitters, completers, each = 4, 3, 2000
 	type record struct {

@@ -23,8 +23,8 @@ func commuting(regions ...Region) *Node {
 	panic("a node without predecessors is not ready")
 }
 
-// TestExclusionGrants acquires and releases in random order: holders never share an element, nobody overtakes the one that waits
-// longest, and all are granted once.
+// TestExclusionGrants acquires and releases in random order: holders never share an element, no
+// task overtakes the one that waits longest, and all are granted once.
 func TestExclusionGrants(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -65,7 +65,7 @@ func TestExclusionGrants(t *testing.T) {
 			if len(holding) > 0 && r.IntN(2) == 0 {
 				release()
 			}
-			for i, w := range waiting { // nobody at the head of its queue waits in vain
+			for i, w := range waiting { // no task at the head of its queue waits in vain
 				head := !slices.ContainsFunc(waiting[:i], func(o *Node) bool { return o.Exclusive()[0] == w.Exclusive()[0] })
 				kept := i > 0 && exclude(waiting[0], w) || slices.ContainsFunc(holding, func(h *Node) bool { return exclude(h, w) })
 				require.True(t, kept || !head, "seed %d: %d waits for nobody", seed, i)
@@ -79,7 +79,8 @@ func TestExclusionGrants(t *testing.T) {
 	}
 }
 
-// TestPhilosophers is the classic: every philosopher needs two forks, named in the order that deadlocks when they are taken one by one.
+// TestPhilosophers is the classic: every philosopher needs two forks, named in the order that
+// deadlocks when they are taken one by one.
 func TestPhilosophers(t *testing.T) {
 	const n, meals = 7, 400
 	var e Exclusion

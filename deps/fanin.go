@@ -10,7 +10,7 @@ import "github.com/gompss/gompss/internal/spin"
 // successors.
 //
 // A joint stands for a whole list, or for all that a reader or writer of a region waits for, so no
-// node waits for more than before. There are none where edges are told of or counted: where
+// node waits for more than before. There are none where edges are reported or counted: where
 // Domain.Edges or Domain.Follow is set.
 
 // fanIn is the number of edges from which a joint is made, or of regions that one overlaps from
@@ -51,7 +51,7 @@ func (d *Domain) newJoint() *joint {
 	return j
 }
 
-// follow makes j a successor of the nodes in list, drops those that are over, and returns the
+// follow makes j a successor of the nodes in list, drops those that have finished, and returns the
 // number of edges.
 func (d *Domain) follow(j *joint, list *refs) (edges int32) {
 	kept := (*list)[:0]
@@ -76,7 +76,8 @@ func (d *Domain) settle(j *joint, edges int32) ref {
 	return r
 }
 
-// pass takes j, all of whose predecessors are over, out of the graph and visits what is ready now.
+// pass takes j, all of whose predecessors have finished, out of the graph and visits what is ready
+// now.
 func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	count := uint32(j.word.Swap(0)) &^ open
 	at := walk{node: &j.Node}
@@ -158,9 +159,10 @@ func (l *refs) has(n *Node) bool {
 // all of them when nothing has happened there since the one before it. Times are submissions of the
 // domain.
 //
-//   - Where the latest writer, alone, came after all accesses to the others, it waits for those: the next access waits for it, or
-//     for its waiters, as in any cell.
-//   - Where two in a row wait for the same, the second one makes a joint, which serves all others until something happens.
+//   - Where the latest writer, alone, came after all accesses to the others, it waits for those:
+//     the next access waits for it, or for its waiters, as in any cell.
+//   - Where two in a row wait for the same, the second one makes a joint, which serves all others
+//     until something happens.
 type wide struct {
 	wrote      uint64 // when the latest writer came, if it is alone; else 0
 	read, met  uint64 // when a reader and a writer came to another cell that overlaps

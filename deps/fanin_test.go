@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A phase is a number of tasks that all do the same: each to its own part of a buffer, or all to the whole.
+// A phase is a number of tasks that all do the same: each to its own part of a buffer, or all to
+// the whole.
 type phase struct {
 	tasks int
 	mode  Mode
@@ -28,7 +29,8 @@ func (p phase) access(i, parts int) Access {
 	return a
 }
 
-// TestEdgesOfManyForManyAreLinear submits phases of n tasks each, of which none is complete: all of one wait for all of the one before.
+// TestEdgesOfManyForManyAreLinear submits phases of n tasks each, of which none is complete: all of
+// one wait for all of the one before.
 func TestEdgesOfManyForManyAreLinear(t *testing.T) {
 	const n = 400
 	whole := func(m Mode) phase { return phase{n, m, false} }
@@ -68,7 +70,8 @@ func TestFewTasksHaveNoJoint(t *testing.T) {
 	}
 }
 
-// A fanModel is a model without edges, as there are joints where nobody asks for edges: it knows what is ready and who failed.
+// A fanModel is a model without edges, as there are joints where edges are not asked for: it knows
+// what is ready and what failed.
 type fanModel struct {
 	*model
 	fails, poisoned []bool
@@ -112,7 +115,8 @@ func (m *fanModel) run() {
 	require.Zero(m.t, countFalse(m.done))
 }
 
-// complete ends a random ready task. One that failed, or was told of a failure, tells those that wait for it, and no others.
+// complete ends a random ready task. One that failed, or was told of a failure, tells those that
+// wait for it, and no others.
 func (m *fanModel) complete() {
 	order := slices.Sorted(maps.Keys(m.ready))
 	i := order[m.rand.IntN(len(order))]
@@ -138,8 +142,9 @@ func (m *fanModel) complete() {
 	})
 }
 
-// checkFailures: a task is told if and only if one that it conflicts with failed or was told, and was in flight when it was submitted.
-// As every task in flight tells, that is what its predecessors do.
+// checkFailures: a task gets a failure if and only if one that it conflicts with failed or got one,
+// and was in flight when it was submitted. As every task in flight tells, that is what its
+// predecessors do.
 func (m *fanModel) checkFailures() {
 	for k := range m.nodes {
 		want := slices.ContainsFunc(m.inFlight[k], func(i int) bool { return m.conflicts[k][i] && (m.fails[i] || m.poisoned[i]) })
@@ -210,7 +215,8 @@ func TestFanInOnAnyRegions(t *testing.T) {
 	}
 }
 
-// TestFanInHammer completes from several goroutines what one submits: the values are those of the order of submission. Run with -race.
+// TestFanInHammer completes from several goroutines what one submits: the values are those of the
+// order of submission. Run with -race.
 func TestFanInHammer(t *testing.T) {
 	const parts, rounds, completers = 3 * fanIn, 60, 3
 	type record struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who may follow is who has unfinished predecessors, all of them launched on one stream.
+// A task may follow that has unfinished predecessors, all of them launched on one stream.
 func TestFollowIsToldOnceWhenAllPredecessorsAreLaunched(t *testing.T) {
 	var d Domain
 	var told []string
@@ -75,7 +75,7 @@ func TestFollowAgainstAModel(t *testing.T) {
 			require.Positive(t, unfinished, "seed %d", seed)
 		}
 		whole.Follow = func(n *Node, _ int) { of[n].told++ }
-		cells := map[int64][]*entry{} // who wrote the cell, in order
+		cells := map[int64][]*entry{} // the writers of the cell, in order
 		for range 60 {
 			e := &entry{node: &Node{}, twin: &Node{}}
 			of[e.node], of[e.twin] = e, e

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIndexAgainstAllPairs adds and drops cells at random: what the table finds, who knows whom, and the order and bounds of the tree
-// are as a comparison of all pairs says.
+// TestIndexAgainstAllPairs adds and drops cells at random: what the table finds, the links between
+// cells, and the order and bounds of the tree are as a comparison of all pairs says.
 func TestIndexAgainstAllPairs(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 8))

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInFlight_AgainstAnOracle compares what InFlight and Known say of random regions with what the unfinished nodes, and all nodes,
-// have accessed. A writer that a later one waits for need not be named; an element that is named is in some unfinished access.
+// TestInFlight_AgainstAnOracle compares what InFlight and Known say of random regions with what the
+// unfinished nodes, and all nodes, have accessed. A writer that a later one waits for need not be
+// named; an element that is named is in some unfinished access.
 func TestInFlight_AgainstAnOracle(t *testing.T) {
 	const size = 64
 	for seed := range uint64(300) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestManyPiecesAreFoundInFewSteps: with 100,000 regions of a buffer in use, a new one is compared with those that it overlaps and a
-// few more, and takes its place in a tree that is not deep.
+// TestManyPiecesAreFoundInFewSteps: with 100,000 regions of a buffer in use, a new one is compared
+// with those that it overlaps and a few more, and takes its place in a tree that is not deep.
 func TestManyPiecesAreFoundInFewSteps(t *testing.T) {
 	const pieces = 100_000
 	for name, region := range map[string]func(i int64) Region{
@@ -64,8 +64,9 @@ func (n *cell) span() (lo, hi int64) {
 	return lo, hi
 }
 
-// BenchmarkMany is one submission and completion where very many regions of one buffer are in use: a piece, the whole, a box, and a
-// region of its own each time. It reports what grows with the number of pieces.
+// BenchmarkMany is one submission and completion where very many regions of one buffer are in use:
+// a piece, the whole, a box, and a region of its own each time. It reports what grows with the
+// number of pieces.
 func BenchmarkMany(b *testing.B) {
 	for _, pieces := range []int64{1e3, 1e4, 1e5} {
 		var d Domain

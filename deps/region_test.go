@@ -29,7 +29,8 @@ func elements(rs ...Region) map[int64]int {
 	return m
 }
 
-// randomRegion draws intervals, boxes of a few shapes, and strided regions, all small and near each other.
+// randomRegion draws intervals, boxes of a few shapes, and strided regions, all small and near each
+// other.
 func randomRegion(r *rand.Rand) Region {
 	switch r.IntN(4) {
 	case 0:
@@ -112,8 +113,8 @@ func TestRegionsAgainstElements(t *testing.T) {
 	}
 }
 
-// drawRegion draws boxes of arrays with extents that divide each other or not, at any offset, so that one box wraps around the rows of
-// another's grid; rapid makes a failing pair small.
+// drawRegion draws boxes of arrays with extents that divide each other or not, at any offset, so
+// that one box wraps around the rows of another's grid; rapid makes a failing pair small.
 func drawRegion(t *rapid.T, name string) Region {
 	n := rapid.IntRange(1, MaxDims).Draw(t, name+" dims")
 	stride := int64(1)
@@ -136,7 +137,8 @@ func TestRegionPairs(t *testing.T) {
 	})
 }
 
-// TestIntervalAndBox is the pair that programs have most: whole rows, or the whole array, and a tile.
+// TestIntervalAndBox is the pair that programs have most: whole rows, or the whole array, and a
+// tile.
 func TestIntervalAndBox(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lo := rapid.Int64Range(-10, 150).Draw(rt, "lo")

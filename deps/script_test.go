@@ -14,9 +14,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestScripts tells the stories in testdata/scripts. A block is a command, a line "----" and what it prints, up to an empty line.
+// TestScripts tells the stories in testdata/scripts. A block is a command, a line "----" and what
+// it prints, up to an empty line.
 //
-//	submit NAME mode=b0[0:8] mode=b0[64x64;0:16,16:32] ...   the second form is a box of a row-major array; reduction:2= has an operator
+//	submit NAME mode=b0[0:8] mode=b0[64x64;0:16,16:32] ...   the second form is a box of a row-major
+//	                                                         array; reduction:2= has an operator
 //	complete NAME
 //	acquire NAME | release NAME                              the exclusion of commutative regions
 //	merge mode=region ...

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShelfAgainstAList puts random regions on a shelf, in any number, and takes them off: what overlaps is what a list says.
+// TestShelfAgainstAList puts random regions on a shelf, in any number, and takes them off: what
+// overlaps is what a list says.
 func TestShelfAgainstAList(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -54,8 +55,8 @@ func TestShelfAgainstAList(t *testing.T) {
 	}
 }
 
-// TestExclusionOfManyRegions has thousands of holders: who looks for one goes down a tree that is not deep. Nothing is allocated when
-// regions come again.
+// TestExclusionOfManyRegions has thousands of holders: a search goes down a tree that is
+// not deep. Nothing is allocated when regions come again.
 func TestExclusionOfManyRegions(t *testing.T) {
 	const n = 1 << 13
 	var e Exclusion

@@ -91,7 +91,7 @@ type Config struct {
 	Optional bool
 	Params   []Param
 	Options  any // the plug-in's own options, from Options.ByKind; may be nil
-	// Absent, where it is not nil, is told of each device that an Optional part leaves out beside
+	// Absent, where it is not nil, gets each device that an Optional part leaves out beside
 	// those that it opens, and why.
 	Absent func(device string, why error)
 	// First is the address space of the first accelerator that is opened; those after it count up.

@@ -220,7 +220,7 @@ func (d *directory) cut(b *buffer, k int64, r *deps.Region) {
 	b.cells[k] = slices.Clone(d.split)
 }
 
-// join makes one cell of block k where all have been written by one rank and nobody has received
+// join makes one cell of block k where all have been written by one rank and no rank has received
 // them.
 func (d *directory) join(b *buffer, k int64, rank int32) {
 	cells := b.cells[k]

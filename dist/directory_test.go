@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// For random submissions the sends that each rank derives are the receives that the other side derives, with the same region and key.
+// For random submissions the sends that each rank derives are the receives that the other side
+// derives, with the same region and key.
 func TestDirectory_BothSidesDeriveTheSameMessages(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 3))

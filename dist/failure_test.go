@@ -33,7 +33,8 @@ func increment(x []int64) func() error {
 	}
 }
 
-// ring has each block take from its neighbour, again and again, so that all ranks wait for all others.
+// ring has each block take from its neighbour, again and again, so that all ranks wait for all
+// others.
 func ring(rt *task.Runtime, x []int64, blocks, rounds int, also func(round int) error) error {
 	n := len(x) / blocks
 	for r := range rounds {
@@ -134,7 +135,8 @@ func TestControlReplication_NamesBothSubmissions(t *testing.T) {
 	require.ErrorContains(t, errs[1], "Gemm #1 (inout b0[0:8]) on rank 0")
 }
 
-// An error or a panic of a task on one rank is the error of all, and tasks on other ranks that wait for its data do not hang.
+// An error or a panic of a task on one rank is the error of all, and tasks on other ranks that wait
+// for its data do not hang.
 func TestFailure_OfATaskIsThatOfAllRanks(t *testing.T) {
 	for _, how := range []string{"error", "panic"} {
 		for _, failing := range []int{0, 2} {

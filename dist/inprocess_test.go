@@ -57,7 +57,8 @@ func asRank(tr dist.Transport, f func(rt *task.Runtime) error) error {
 	return err
 }
 
-// A random program leaves the same bytes, and its waits see the same, on every rank as when it is run one task after the other.
+// A random program leaves the same bytes, and its waits see the same, on every rank as when it is
+// run one task after the other.
 func TestWorld_RandomProgramsAreSequential(t *testing.T) {
 	n := *programs
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A program is a random one: buffers with owners, tasks with regions in all modes, waits, gathers, scatters. It is the same on all ranks, and
-// sequential says what it computes.
+// A program is a random one: buffers with owners, tasks with regions in all modes, waits, gathers,
+// scatters. It is the same on all ranks, and sequential says what it computes.
 type program struct {
 	seed    uint64
 	ranks   int

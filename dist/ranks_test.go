@@ -196,7 +196,8 @@ func TestRanks_LargeMessages(t *testing.T) {
 	})
 }
 
-// A job with a rank that fails, dies, stops or diverges ends within 5 s; the cause is printed once, and kept by a rank.
+// A job with a rank that fails, dies, stops or diverges ends within 5 s; the cause is printed once,
+// and kept by a rank.
 func TestRanks_AFaultEndsTheJob(t *testing.T) {
 	for kind, want := range map[string]string{
 		"error":   "gompss: rank 1: task: Faulty",

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A play runs rounds of items over the blocks of an array on places with known speeds: item b of a round reads its neighbours'
-// edges, or everything, and writes block b. All items of a round are ready at once; virtual time.
+// A play runs rounds of items over the blocks of an array on places with known speeds: item b of a
+// round reads its neighbours' edges, or everything, and writes block b. All items of a round are
+// ready at once; virtual time.
 type play struct {
 	t      *testing.T
 	s      *Scheduler
@@ -26,8 +27,9 @@ type play struct {
 	need   []Tokens
 	home   []PlaceID // by block; the host at first
 	ran    map[PlaceID]int
-	// version names the kernel, more what the last block has more than others, and depth is how many items an accelerator takes
-	// before it is done with the first, one after the other; 1 if 0.
+	// version names the kernel, more what the last block has more than others, and depth is how
+	// many items an accelerator takes before it is done with the first, one after the other; 1 if
+	// 0.
 	version string
 	more    deps.Bytes
 	depth   int
@@ -184,8 +186,8 @@ func TestReadersOfAllSpread(t *testing.T) {
 	}
 }
 
-// TestSlowWorkersGetWhatTheyCan: CPU workers, where the data are, are 25 times slower than an accelerator: they are tried, and get
-// no more than that and a share.
+// TestSlowWorkersGetWhatTheyCan: CPU workers, where the data are, are 25 times slower than an
+// accelerator: they are tried, and get no more than that and a share.
 func TestSlowWorkersGetWhatTheyCan(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		p := newPlay(t, policy, 4, 56, 32)
@@ -212,7 +214,8 @@ func TestSlowWorkersGetWhatTheyCan(t *testing.T) {
 	}
 }
 
-// TestWorkersThatAreWorthItWork: with half the speed of an accelerator, two at a time, CPU workers get about a fifth.
+// TestWorkersThatAreWorthItWork: with half the speed of an accelerator, two at a time, CPU workers
+// get about a fifth.
 func TestWorkersThatAreWorthItWork(t *testing.T) {
 	p := newPlay(t, "locality", 4, 56, 60)
 	p.size, p.edge, p.need = 1<<16, 1<<8, []Tokens{{Kind: "smp", Count: 40}, {Kind: "gpu", Count: 1}}
@@ -228,9 +231,10 @@ func TestWorkersThatAreWorthItWork(t *testing.T) {
 	require.InDelta(t, 20*60/5, p.ran[0], 60)
 }
 
-// TestWorkersDoNotHoldUpWhatMemoryBounds: blocks that an accelerator works through in the time that a link takes for a part of them.
-// CPU workers beside it, faster than the link but slower than the memory of the accelerators, must not draw them home: rounds take no
-// longer than without them, but for the first three, in which everything is on the host at first and workers are tried.
+// TestWorkersDoNotHoldUpWhatMemoryBounds: blocks that an accelerator works through in the time that
+// a link takes for a part of them. CPU workers beside it, faster than the link but slower than the
+// memory of the accelerators, must not draw them home: rounds take no longer than without them, but
+// for the first three, in which everything is on the host at first and workers are tried.
 func TestWorkersDoNotHoldUpWhatMemoryBounds(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		t.Run(policy, func(t *testing.T) { workersBesideMemory(t, policy) })

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWorkersBesideAcceleratorsCostLittle: whole programs of blocks, trials included, with CPU workers that are far slower than
-// accelerators, are not slower by more than a twentieth than on accelerators alone.
+// TestWorkersBesideAcceleratorsCostLittle: whole programs of blocks, trials included, with CPU
+// workers that are far slower than accelerators, are not slower by more than a twentieth than on
+// accelerators alone.
 func TestWorkersBesideAcceleratorsCostLittle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -60,9 +61,10 @@ func TestWorkersBesideAcceleratorsCostLittle(t *testing.T) {
 	}
 }
 
-// TestFewBlocksBesideWorkers: a program of one block more than there are accelerators, the last a little larger, so that it is of another
-// size class, loses one round to a trial. The blocks that it has for each accelerator never wait for one while another has nothing to do,
-// also before times are known.
+// TestFewBlocksBesideWorkers: a program of one block more than there are accelerators, the last a
+// little larger, so that it is of another size class, loses one round to a trial. The blocks that
+// it has for each accelerator never wait for one while another has nothing to do, also before times
+// are known.
 func TestFewBlocksBesideWorkers(t *testing.T) {
 	for _, n := range []int{2, 4, 8} {
 		const one = 180 * time.Millisecond // all blocks on one accelerator
@@ -97,7 +99,8 @@ func TestFewBlocksBesideWorkers(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedFirstTakesNoMore: of many long items on accelerators that take several at a time each gets its part, once times are known.
+// TestWhoIsAskedFirstTakesNoMore: of many long items on accelerators that take several at a time
+// each gets its part, once times are known.
 func TestWhoIsAskedFirstTakesNoMore(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		p := newPlay(t, policy, 2, 28, 12)
@@ -124,8 +127,8 @@ func TestWhoIsAskedFirstTakesNoMore(t *testing.T) {
 	}
 }
 
-// TestWhatHasNoHomeYetSpreads: blocks that are moved to accelerators once and stay are dealt out evenly, whatever runs at the moment when
-// each comes, and whoever has its neighbour.
+// TestWhatHasNoHomeYetSpreads: blocks that are moved to accelerators once and stay are dealt out
+// evenly, whatever runs at the moment when each comes, and wherever its neighbour is.
 func TestWhatHasNoHomeYetSpreads(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for try := range 200 {
@@ -296,8 +299,8 @@ func (c *tiled) run(t *testing.T) time.Duration {
 	return now
 }
 
-// TestWorkersBesideAcceleratorsInCholesky: a factorisation whose updates run 30 times longer on workers, its diagonal 5 times longer or
-// in half the time.
+// TestWorkersBesideAcceleratorsInCholesky: a factorisation whose updates run 30 times longer on
+// workers, its diagonal 5 times longer or in half the time.
 func TestWorkersBesideAcceleratorsInCholesky(t *testing.T) {
 	for _, diagonal := range []time.Duration{4 * time.Millisecond, 40 * time.Millisecond} {
 		total := map[int]time.Duration{}

@@ -9,8 +9,8 @@
 //   - Tokens are all or nothing. An item gets the tokens of its place's kind when it is popped and
 //     gives them back at Done. A waiting item holds none, and a kind never gives out more than it
 //     has. An item that is granted without the policy takes them only if no item waits for them.
-//   - No item starves for tokens. After other items have taken tokens past it Patience times, at any
-//     place of the kind, the kind is reserved for it until it has run.
+//   - No item starves for tokens. After other items have taken tokens past it Patience times, at
+//     any place of the kind, the kind is reserved for it until it has run.
 //   - Prepare refuses items that can never run. So every pushed item is popped in the end, if its
 //     places pop and their items finish.
 //

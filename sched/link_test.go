@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// placeOverLink returns where policy puts an item that an accelerator runs in 1 ms, the host in 10 ms, with 64 MiB to be moved to the
-// accelerator over a link and back.
+// placeOverLink returns where policy puts an item that an accelerator runs in 1 ms, the host in 10
+// ms, with 64 MiB to be moved to the accelerator over a link and back.
 func placeOverLink(t *testing.T, policy string, link devices.Link) string {
 	s, err := New(Options{Policy: policy, Places: []Place{{Name: "smp", Kind: "smp", Width: 1, Host: true}, {Name: "gpu:0", Kind: "gpu", Width: 1, Link: link}}})
 	require.NoError(t, err)
@@ -44,7 +44,8 @@ func TestLink_WeighsMoving(t *testing.T) {
 	}
 }
 
-// TestLink_OfTheHostIsTheSlowest: what comes to the host comes over an accelerator's link; one that is not known makes the host's unknown.
+// TestLink_OfTheHostIsTheSlowest: what comes to the host comes over an accelerator's link; one that
+// is not known makes the host's unknown.
 func TestLink_OfTheHostIsTheSlowest(t *testing.T) {
 	host, quick, slow := Place{Host: true}, Place{Link: devices.Link{Rate: 50}}, Place{Link: devices.Link{Rate: 2, Latency: 3}}
 	require.Equal(t, slow.Link, linksOf([]Place{host, quick, slow})[0])

@@ -54,14 +54,15 @@ type job struct {
 	place   PlaceID
 	from    time.Duration // when its data are there
 	began   time.Duration
-	left    float64 // seconds of an accelerator, or until it is over on the host
+	left    float64 // seconds of an accelerator, or until it has finished on the host
 	stopped bool
 	full    time.Duration
 	flies   bool
 }
 
-// A modelled machine runs jobs in virtual time as package task does: a link brings an accelerator one datum after another, kernels that
-// run at once share it, and what is learned of a kernel is the time since the one before it was over.
+// A modelled machine runs jobs in virtual time as package task does: a link brings an accelerator
+// one datum after another, kernels that run at once share it, and what is learned of a kernel is
+// the time since the one before it finished.
 type modelled struct {
 	t *testing.T
 	shape
@@ -221,8 +222,8 @@ func (m *modelled) begin(j *job, p PlaceID) {
 	m.flying = append(m.flying, j)
 }
 
-// hostVaries is what a run on the host takes of what it takes most often: three quarters to five quarters, and at times twice and more, as
-// Potrf did beside four H200.
+// hostVaries is what a run on the host takes of what it takes most often: three quarters to five
+// quarters, and at times twice and more, as Potrf did beside four H200.
 func hostVaries(r *rand.Rand) float64 {
 	if r.IntN(12) == 0 {
 		return 2.3
@@ -256,7 +257,8 @@ func (m *modelled) speeds() []float64 {
 	return speed
 }
 
-// step goes on to the next moment at which something happens, until at the latest; false when nothing is in flight.
+// step goes on to the next moment at which something happens, until at the latest; false when
+// nothing is in flight.
 func (m *modelled) step(until time.Duration) {
 	speed := m.speeds()
 	next := until
@@ -445,7 +447,8 @@ var modelledPrograms = []modelledProgram{
 	}},
 }
 
-// factorisation is a Cholesky factorisation of side by side tiles of 2 MiB, with the times and parts of its three kernels.
+// factorisation is a Cholesky factorisation of side by side tiles of 2 MiB, with the times and
+// parts of its three kernels.
 func factorisation(side int, potrf, trsm, update job) (sizes []deps.Bytes, round func() []*job) {
 	at := func(i, j int) int { return i*side + j }
 	one := func(like job, version string, reads ...int) *job { // which changes the last of them
@@ -468,10 +471,12 @@ func factorisation(side int, potrf, trsm, update job) (sizes []deps.Bytes, round
 	}
 }
 
-// comparedRounds is over how many rounds what a trial costs counts: those that were not played are like the best of the last three.
+// comparedRounds is over how many rounds what a trial costs counts: those that were not played are
+// like the best of the last three.
 const comparedRounds = 30
 
-// compare returns how much of the speed without workers a program keeps with them, in all rounds but the first, and in the first.
+// compare returns how much of the speed without workers a program keeps with them, in all rounds
+// but the first, and in the first.
 func compare(t *testing.T, policy string, p modelledProgram, sh shape) (later, first float64, text string) {
 	var began, total [2]time.Duration
 	for w := range 2 {
@@ -491,10 +496,12 @@ func compare(t *testing.T, policy string, p modelledProgram, sh shape) (later, f
 	return float64(total[0]) / float64(total[1]), float64(began[0]) / float64(began[1]), text
 }
 
-// TestProgramsKeepTheirSpeedBesideWorkers: the five programs of gompss bench gpu on random machines lose no more than a fiftieth by CPU
-// workers beside accelerators, trials included. A factorisation gains by them, as some of its tasks belong on the CPU, but no two of its
-// schedules are alike: there it is no more than a twentieth. In the first round, in which all trials are, most lose nothing; one that is a
-// single wave of kernels becomes two. With GOMPSS_SOAK on 120 machines each, with links that are known and not. The policy versioning, which goes on trying, may lose a tenth.
+// TestProgramsKeepTheirSpeedBesideWorkers: the five programs of gompss bench gpu on random machines
+// lose no more than a fiftieth by CPU workers beside accelerators, trials included. A factorisation
+// gains by them, as some of its tasks belong on the CPU, but no two of its schedules are alike:
+// there it is no more than a twentieth. In the first round, in which all trials are, most lose
+// nothing; one that is a single wave of kernels becomes two. With GOMPSS_SOAK on 120 machines each,
+// with links that are known and not. The policy versioning, which goes on trying, may lose a tenth.
 func TestProgramsKeepTheirSpeedBesideWorkers(t *testing.T) {
 	for _, p := range modelledPrograms {
 		t.Run(p.name, func(t *testing.T) { keepsItsSpeed(t, "locality", p, 0.975, 0.95, 1.2) })
@@ -504,8 +511,9 @@ func TestProgramsKeepTheirSpeedBesideWorkers(t *testing.T) {
 	}
 }
 
-// TestAFactorisationAsMeasuredBesideWorkers: Cholesky with the times of four H200 and 52 workers, whose times vary. Its diagonal takes them half as
-// long again as an accelerator, so that they gain nothing: no more than a fiftieth is lost by them in a round, on average.
+// TestAFactorisationAsMeasuredBesideWorkers: Cholesky with the times of four H200 and 52 workers,
+// whose times vary. Its diagonal takes them half as long again as an accelerator, so that they gain
+// nothing: no more than a fiftieth is lost by them in a round, on average.
 func TestAFactorisationAsMeasuredBesideWorkers(t *testing.T) {
 	sh := shape{gpus: 4, workers: 52, streams: 4, host: 45e9, peer: 17e9, slow: 200, slowDiagonal: 5.3 / 3.7, rounds: 12}
 	sizes, round := factorisation(16, job{run: 3700 * time.Microsecond, part: 0.01}, job{run: 660 * time.Microsecond, part: 0.5}, job{run: 110 * time.Microsecond, part: 0.8})
@@ -530,7 +538,8 @@ func TestAFactorisationAsMeasuredBesideWorkers(t *testing.T) {
 	require.Greater(t, sum/tries, 0.98)
 }
 
-// keepsItsSpeed has a program keep so much of its speed at least, a factorisation another part, and gain so much there on average.
+// keepsItsSpeed has a program keep so much of its speed at least, a factorisation another part, and
+// gain so much there on average.
 func keepsItsSpeed(t *testing.T, policy string, p modelledProgram, least, factorisation, gain float64) {
 	tries := 12
 	if os.Getenv("GOMPSS_SOAK") != "" {

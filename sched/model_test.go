@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEverythingRunsAndTokensHold pushes, pops and ends items at random and keeps its own books: tokens never go
-// over the limit of their kind, an item runs only where it may, everything that was accepted runs, and an idle
-// machine that has ready items always finds one to run.
+// TestEverythingRunsAndTokensHold pushes, pops and ends items at random and keeps its own books:
+// tokens never go over the limit of their kind, an item runs only where it may, everything that was
+// accepted runs, and an idle machine that has ready items always finds one to run.
 func TestEverythingRunsAndTokensHold(t *testing.T) {
 	for _, policy := range Policies() {
 		t.Run(policy, func(t *testing.T) {
@@ -132,8 +132,8 @@ func (m *model) end(t *rapid.T) {
 	m.s.Done(it)
 }
 
-// TestNobodyStarves feeds a steady stream of small items past one that needs all tokens: it runs within a bounded
-// number of pops under every policy that keeps an order.
+// TestNobodyStarves feeds a steady stream of small items past one that needs all tokens: it runs
+// within a bounded number of pops under every policy that keeps an order.
 func TestNobodyStarves(t *testing.T) {
 	for _, policy := range []string{"fifo", "locality", "priority"} {
 		t.Run(policy, func(t *testing.T) {

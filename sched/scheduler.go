@@ -38,7 +38,7 @@ type Scheduler struct {
 	name          string
 	loads         *loadEstimator // of policy, if it has one
 	retired       atomic.Uint64  // a PlaceSet
-	_             [128]byte      // who goes past the lock reads what comes before
+	_             [128]byte      // readers without the lock read what comes before
 	order         uint64
 	_             [128]byte
 }

@@ -10,16 +10,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// starveSteps is how many steps an item may wait that others, pushed later and for ever, would like to pass: a fault where nobody passes
-// it and it waits all the same. In thousands of programs the longest wait was 183, when an item in flight could stay there by chance;
-// none stays longer than flightSteps.
+// starveSteps is how many steps an item may wait that others, pushed later and for ever, would like
+// to pass: a fault where no item passes it and it waits all the same. In thousands of programs the
+// longest wait was 183, when an item in flight could stay there by chance; none stays longer than
+// flightSteps.
 const (
 	starveSteps = 400
 	flightSteps = 32
 )
 
-// TestNobodyStarvesWhateverIsAsked gives random requests of tokens to a machine whose places are served for ever, where there are
-// always items ready that ask for few: under every policy no more others pass an item of equal priority than the package comment says.
+// TestNobodyStarvesWhateverIsAsked gives random requests of tokens to a machine whose places are
+// served for ever, where there are always items ready that ask for few: under every policy no more
+// others pass an item of equal priority than the package comment says.
 func TestNobodyStarvesWhateverIsAsked(t *testing.T) {
 	for _, policy := range Policies() {
 		t.Run(policy, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatRunsBesideOthersIsExpectedByItsMean: kernels that run four at once on each of four accelerators are told as one long time and
-// three short ones, those of all accelerators mixed; what is expected is what each keeps its accelerator busy for, from the first round on.
+// TestWhatRunsBesideOthersIsExpectedByItsMean: kernels that run four at once on each of four
+// accelerators are given as one long time and three short ones, those of all accelerators mixed;
+// what is expected is what each keeps its accelerator busy for, from the first round on.
 func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var h history
@@ -36,8 +37,9 @@ func TestWhatRunsBesideOthersIsExpectedByItsMean(t *testing.T) {
 	require.EqualValues(t, 200*16, h.samples.Load())
 }
 
-// TestTimesOnTheHostHaveNoMoving: a time on the host begins when all data are there, so what was moved for it does not make its shortest time
-// what is expected. Potrf was expected on workers in the 3.8 ms of its first run, and took 4.2 to 12.4.
+// TestTimesOnTheHostHaveNoMoving: a time on the host begins when all data are there, so what was
+// moved for it does not make its shortest time what is expected. Potrf was expected on workers in
+// the 3.8 ms of its first run, and took 4.2 to 12.4.
 func TestTimesOnTheHostHaveNoMoving(t *testing.T) {
 	s, err := New(Options{Places: []Place{{Name: "smp", Kind: "smp", Width: 4, Host: true}, {Name: "cuda:0", Kind: "cuda", Width: 4}}})
 	require.NoError(t, err)
@@ -55,8 +57,9 @@ func TestTimesOnTheHostHaveNoMoving(t *testing.T) {
 	require.Equal(t, 31*time.Millisecond/6, run, "the mean of all")
 }
 
-// TestTimesWithMovingCountUntilOneWithoutIsKnown: where the host tells when a kernel was over, its first time has the locking of memory in
-// it, and the first of each block a copy; a block of STREAM went to another GPU for that.
+// TestTimesWithMovingCountUntilOneWithoutIsKnown: where the host tells when a kernel finished, its
+// first time has the locking of memory in it, and the first of each block a copy; a block of STREAM
+// went to another GPU for that.
 func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
 	var times Times
 	moved := Item{Version: "Triad", Work: 768 << 20, moves: true}
@@ -84,7 +87,8 @@ func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
 	require.InDelta(t, 185e3, e.run, 10e3, "and what has moving in it tells nothing any more")
 }
 
-// TestWhatIsInFlightSinceBeforeItsTimeWasKnownDrawsNobodyAway: an accelerator that waited for memory to be locked keeps what has its home there.
+// TestWhatIsInFlightSinceBeforeItsTimeWasKnownDrawsNobodyAway: an accelerator that waited for
+// memory to be locked keeps what has its home there.
 func TestWhatIsInFlightSinceBeforeItsTimeWasKnownDrawsNobodyAway(t *testing.T) {
 	places := []Place{{Name: "cuda:0", Kind: "cuda", Width: 4}, {Name: "cuda:1", Kind: "cuda", Width: 4}}
 	s, err := New(Options{Policy: "locality", Places: places})

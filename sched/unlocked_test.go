@@ -29,7 +29,8 @@ func newKnowing(t *testing.T, took time.Duration, times int) *Scheduler {
 	return s
 }
 
-// TestPastTheLock lets goroutines grant and end items of their places while others go the way of all: what is in flight comes out even.
+// TestPastTheLock lets goroutines grant and end items of their places while others go the way of
+// all: what is in flight comes out even.
 func TestPastTheLock(t *testing.T) {
 	s := newKnowing(t, 10*time.Microsecond, settled+1)
 	var mu sync.Mutex
@@ -76,7 +77,8 @@ func TestPastTheLock(t *testing.T) {
 	require.Equal(t, PlaceSet(0b111), s.Idle())
 }
 
-// TestWhatGoesPastIsLearned has the mean of times of which most are not told of the same as if all were.
+// TestWhatGoesPastIsLearned has the mean of times of which most are not told of the same as if all
+// were.
 func TestWhatGoesPastIsLearned(t *testing.T) {
 	both := [2]*Scheduler{newKnowing(t, 10*time.Microsecond, settled+1), newKnowing(t, 10*time.Microsecond, settled+1)}
 	for i := range 4000 {
@@ -99,7 +101,8 @@ func TestWhatGoesPastIsLearned(t *testing.T) {
 	require.InEpsilon(t, float64(of(both[0]).run), float64(of(both[1]).run), 0.25)
 }
 
-// TestTheSchedulerHearsOf has the policy told of what it has to know: items with tokens, and those whose time is not known or learned each time.
+// TestTheSchedulerHearsOf has the policy told of what it has to know: items with tokens, and those
+// whose time is not known or learned each time.
 func TestTheSchedulerHearsOf(t *testing.T) {
 	s := newKnowing(t, 10*time.Microsecond, fewTimes-1)
 	require.False(t, s.GrantUnlocked(knownItem(s), 1), "little is known")

@@ -27,7 +27,8 @@ func newBench(t *testing.T, times *Times, took func(it *Item, p PlaceID) time.Du
 	return &bench{t: t, s: s, took: took, ran: map[string]int{}}
 }
 
-// run pushes n items of a version one at a time: nothing waits, so what counts is how long each runs.
+// run pushes n items of a version one at a time: nothing waits, so what counts is how long each
+// runs.
 func (b *bench) run(n int, version string, work deps.Bytes) {
 	for range n {
 		it := &Item{Version: version, Work: work}
@@ -72,7 +73,8 @@ func TestVersioningLearnsBySize(t *testing.T) {
 	require.Greater(t, b.ran["k gpu"], 450)
 }
 
-// TestOutliersDoNotPoison gives one duration in ten as a thousand times longer on the quick kind: it stays the choice.
+// TestOutliersDoNotPoison gives one duration in ten as a thousand times longer on the quick kind:
+// it stays the choice.
 func TestOutliersDoNotPoison(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	b := newBench(t, nil, func(it *Item, p PlaceID) time.Duration {
@@ -101,7 +103,8 @@ func TestVersioningFollowsAChange(t *testing.T) {
 	require.Greater(t, b.ran["k gpu"], 1000-(outlierRun+1)*exploreEach, "as soon as it has been tried often enough to be believed")
 }
 
-// TestVersioningSharesAQueue has many items ready at once that are a little quicker on the accelerators: all places work.
+// TestVersioningSharesAQueue has many items ready at once that are a little quicker on the
+// accelerators: all places work.
 func TestVersioningSharesAQueue(t *testing.T) {
 	b := newBench(t, nil, func(_ *Item, p PlaceID) time.Duration {
 		if p == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is told of the candidates is what the policy went by: bytes, learned times, what places have to do, tokens, and where it was meant.
+// The recorded candidates are what the policy went by: bytes, learned times, what places have
+// to do, tokens, and where it was meant.
 func TestWhatThePolicySaw(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		s, err := New(Options{Policy: policy, Watched: true, Places: []Place{{Name: "smp", Kind: devices.SMP, Width: 1, Host: true}, {Name: "sim:0", Kind: "sim", Width: 1}}})
@@ -53,7 +54,7 @@ func TestWhatThePolicySaw(t *testing.T) {
 	}
 }
 
-// Nothing is noted when nobody wants to know, nor of items that can run at one place only.
+// Nothing is noted without an observer, nor of items that can run at one place only.
 func TestNobodyAsksWhatThePolicySaw(t *testing.T) {
 	for _, watched := range []bool{false, true} {
 		s, err := New(Options{Watched: watched, Places: []Place{{Name: "smp", Kind: devices.SMP, Width: 1, Host: true}, {Name: "sim:0", Kind: "sim", Width: 1}}})

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watched returns what a page of a live run holds when it holds the most: tasks with an access and an edge on two workers.
+// watched returns what a page of a live run holds when it holds the most: tasks with an access and
+// an edge on two workers.
 func watched(t testing.TB, c *content) {
 	require.NoError(t, c.Open(&probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}}}))
 	var b record.Batch
@@ -29,7 +30,8 @@ func watched(t testing.TB, c *content) {
 	require.NoError(t, c.Take(&b))
 }
 
-// BenchmarkSnapshot is what a page of a live run costs each time that there is something new to show, however many clients look.
+// BenchmarkSnapshot is what a page of a live run costs each time that there is something new to
+// show, however many clients look.
 func BenchmarkSnapshot(b *testing.B) {
 	c := &content{run: run.New(liveTasks), live: true}
 	watched(b, c)
@@ -42,7 +44,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// A device that runs several tasks at once has a lane for each of its streams, and no two tasks of a lane overlap.
+// A device that runs several tasks at once has a lane for each of its streams, and no two tasks of
+// a lane overlap.
 func TestLanesPerStream(t *testing.T) {
 	r := run.New(0)
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Memory: 1}, {Name: "sim:1", Kind: "sim", Memory: 1}}}

@@ -99,7 +99,8 @@ func TestTheKeyboardReachesAllPages(t *testing.T) {
 	}
 }
 
-// Copies lie on the timeline, a row for each link, where they are: a look at one says what it moved, a click leads to the task it was for.
+// Copies lie on the timeline, a row for each link, where they are: a look at one says what it
+// moved, a click leads to the task it was for.
 func TestCopiesOnTheTimeline(t *testing.T) {
 	b := openBrowser(t, false)
 	s := serveSmall(t)
@@ -139,7 +140,8 @@ func TestCopiesOnTheTimeline(t *testing.T) {
 
 type rgb [3]float64
 
-// What people with a kind of colour blindness see of linear light, after Machado, Oliveira and Fernandes (2009), severity 1.
+// What people with a kind of colour blindness see of linear light, after Machado, Oliveira and
+// Fernandes (2009), severity 1.
 var deficiencies = map[string][3]rgb{
 	"none":         {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -189,7 +191,8 @@ func contrast(a, b rgb) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// The lines of charts are seen on their ground, in light and dark, and change when the reader changes that.
+// The lines of charts are seen on their ground, in light and dark, and change when the reader
+// changes that.
 func TestLinesAreSeen(t *testing.T) {
 	b := openBrowser(t, false)
 	r := small()
@@ -227,7 +230,8 @@ func TestLinesAreSeen(t *testing.T) {
 	require.NotEqual(t, seen[0], seen[1])
 }
 
-// The colours of tasks and of states stay apart for all kinds of colour vision, and texts are legible on their grounds, light and dark.
+// The colours of tasks and of states stay apart for all kinds of colour vision, and texts are
+// legible on their grounds, light and dark.
 func TestColoursStayApart(t *testing.T) {
 	source, err := os.ReadFile("web/src/data.ts")
 	require.NoError(t, err)

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// watchers is ten clients of a page in a process of their own, so that what they cost is not counted as the program's. Half of them do what
-// a browser does that shows the timeline, until the run ends: they read the events and, at most every two seconds, the tasks. The others
-// do not read what they get.
+// watchers is ten clients of a page in a process of their own, so that what they cost is not
+// counted as the program's. Half of them do what a browser does that shows the timeline, until the
+// run ends: they read the events and, at most every two seconds, the tasks. The others do not read
+// what they get.
 func watchers(address string) {
 	var readers sync.WaitGroup
 	for i := range 10 {

@@ -68,7 +68,8 @@ func listen(ctx context.Context, address string, connected func()) (h heard, err
 	}
 }
 
-// visit runs a number of tasks with ten clients, of which five do not read what they get, and returns what the others heard.
+// visit runs a number of tasks with ten clients, of which five do not read what they get, and
+// returns what the others heard.
 func visit(t *testing.T, tasks int) (all []heard, took time.Duration) {
 	s, err := trace.Serve("127.0.0.1:0")
 	require.NoError(t, err)
@@ -115,8 +116,9 @@ func visit(t *testing.T, tasks int) (all []heard, took time.Duration) {
 	return all, took
 }
 
-// What a client is sent goes by the time and not by the tasks, no more often than people can read, and five clients that read nothing
-// change none of it: all tasks run, and those that read get the last state and the end.
+// What a client is sent goes by the time and not by the tasks, no more often than people can read,
+// and five clients that read nothing change none of it: all tasks run, and those that read get the
+// last state and the end.
 func TestTenClientsGetLittle(t *testing.T) {
 	for _, tasks := range []int{1000, 100_000} {
 		all, took := visit(t, tasks)

@@ -16,10 +16,12 @@ import (
 // number of the task:
 //
 //	uint32 tasks, edges
-//	float64 start; float32 running, submit, ready, choice, release (distances from start, ns); uint32 id, last; uint16 lane, sort, variant;
+//	float64 start; float32 running, submit, ready, choice, release (distances from start, ns);
+//	uint32 id, last; uint16 lane, sort, variant;
 //	uint8 flags (1 ran, 2 failed, 4 skipped, 8 short of tokens); float32 missing
 //	uint32 first predecessor (tasks + 1 of them), uint32 predecessors (indices)
-//	uint32 copies, 0; of each, in order of their beginning: float64 begin; float32 taking; float64 bytes; uint32 task or 0; uint16 lane; uint8 failed
+//	uint32 copies, 0; of each, in order of their beginning: float64 begin; float32 taking;
+//	float64 bytes; uint32 task or 0; uint16 lane; uint8 failed
 //
 // lanes, sorts, variants and the lanes of copies are those of the state: names has their numbers.
 func columns(r *run.Run, names *names) []byte {

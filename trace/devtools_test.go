@@ -21,7 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A browser is a headless Chromium that this test started, with one page, driven over the DevTools websocket.
+// A browser is a headless Chromium that this test started, with one page, driven over the DevTools
+// websocket.
 type browser struct {
 	t    *testing.T
 	conn net.Conn
@@ -155,7 +156,7 @@ func (b *browser) frame() ([]byte, error) {
 	}
 }
 
-// read gives answers to those who wait, and notes requests and problems of the page.
+// read gives answers to those that wait, and notes requests and problems of the page.
 func (b *browser) read() {
 	for {
 		text, err := b.frame()
@@ -283,8 +284,8 @@ func (b *browser) click(x, y float64) {
 	}
 }
 
-// shot keeps screenshots of the page, in light and dark: in the folder that GOMPSS_SHOTS names, or as artefacts of the test, which go test
-// -artifacts keeps.
+// shot keeps screenshots of the page, in light and dark: in the folder that GOMPSS_SHOTS names, or
+// as artefacts of the test, which go test -artifacts keeps.
 func (b *browser) shot(name string) {
 	b.shotTo(os.Getenv("GOMPSS_SHOTS"), name)
 }
@@ -314,7 +315,7 @@ func (b *browser) picture() []byte {
 	return r.Data
 }
 
-// check asserts that the page asked nobody but prefix for anything, and had no errors.
+// check asserts that the page asked for nothing outside of prefix, and had no errors.
 func (b *browser) check(prefix string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On a GPU, tasks and copies have times of the GPU's clock, which fit the host's within the bound that the place states.
+// On a GPU, tasks and copies have times of the GPU's clock, which fit the host's within the bound
+// that the place states.
 func TestTimesOfAGPU(t *testing.T) {
 	r := run.New(0)
 	rec := record.New(record.Options{Sinks: []record.Sink{r}})

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program of examples/dashboard shows itself; GOMPSS_PICTURES=1 makes the pictures of the README of it.
+// The program of examples/dashboard shows itself; GOMPSS_PICTURES=1 makes the pictures of the
+// README of it.
 func TestTheHeatSimulationInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

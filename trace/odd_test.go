@@ -59,7 +59,8 @@ func oddRuns(t *testing.T) map[string]*run.Run {
 	return map[string]*run.Run{"empty": empty, "no task": unopened, "one task": one, "no task ran": nowhere, "no time": at, "cut off": cut, "damaged": damaged}
 }
 
-// Every page of runs that are not as they should be shows what there is, by keys and clicks too, and has no error.
+// Every page of runs that are not as they should be shows what there is, by keys and clicks too,
+// and has no error.
 func TestOddRunsInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
@@ -98,7 +99,8 @@ func TestOddRunsInABrowser(t *testing.T) {
 	}
 }
 
-// Two runtimes of a program that were given the same address, by the environment say, have a page each.
+// Two runtimes of a program that were given the same address, by the environment say, have a page
+// each.
 func TestTwoPagesOfOneProgram(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ const (
 	longestRest = 10 * time.Second
 )
 
-// A content is what a page shows: a run that goes on, as a record.Sink, or one that is over.
+// A content is what a page shows: a run that goes on, as a record.Sink, or one that has finished.
 type content struct {
 	title string
 
@@ -38,7 +38,7 @@ type content struct {
 	fresh bool
 
 	making  sync.Mutex // guards the fields below; mu may be locked under it
-	view    *run.Run   // what the newest snapshot is of: a copy of run, or run itself when it is over
+	view    *run.Run   // what the newest snapshot is of: a copy of run, or run itself when it has finished
 	names   names
 	made    snapshot
 	columns []byte        // of made, once requested
@@ -50,7 +50,7 @@ type content struct {
 type snapshot struct {
 	version int64
 	state   []byte // JSON
-	end     bool   // the run is over: there will be no other
+	end     bool   // the run has finished: there will be no other
 }
 
 // Open implements record.Sink.

@@ -178,8 +178,8 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 	require.LessOrEqual(t, sum, 60<<10)
 }
 
-// The committed page is what its source was built to: the build leaves the sums of all that went in and came out, so neither side can be
-// changed without it, and no Node is needed to see that.
+// The committed page is what its source was built to: the build leaves the sums of all that went in
+// and came out, so neither side can be changed without it, and no Node is needed to see that.
 func TestThePageIsCurrent(t *testing.T) {
 	text, err := os.ReadFile("web/build.sum")
 	require.NoError(t, err)
@@ -250,7 +250,8 @@ func flood(rec *record.Recorder, each int, stop chan struct{}) (tasks int) {
 	}
 }
 
-// A client that reads nothing and one that is slow change nothing for the others, and the page ends with the run.
+// A client that reads nothing and one that is slow change nothing for the others, and the page ends
+// with the run.
 func TestDeadClients(t *testing.T) {
 	s, err := trace.Serve("127.0.0.1:0")
 	require.NoError(t, err)
@@ -380,7 +381,8 @@ func bodies(t *testing.T, rt *task.Runtime, ctx context.Context) {
 	}
 }
 
-// Every page is opened on a live N-body run over CPU workers and four simulated accelerators, by clicks and keys.
+// Every page is opened on a live N-body run over CPU workers and four simulated accelerators, by
+// clicks and keys.
 func TestPagesInABrowser(t *testing.T) {
 	b := openBrowser(t, false)
 	s, err := trace.Serve("127.0.0.1:0")
@@ -461,7 +463,8 @@ func TestPagesInABrowser(t *testing.T) {
 	b.until(`document.querySelector('[role=status]').innerText.includes('finished')`)
 }
 
-// A million tasks scroll at less than 16 ms a frame: the time that draw takes, by its own clock, at many zooms.
+// A million tasks scroll at less than 16 ms a frame: the time that draw takes, by its own clock, at
+// many zooms.
 func TestAMillionTasksScroll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

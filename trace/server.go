@@ -59,7 +59,7 @@ func (s *Server) ShowStatus(status func() *probe.Status) {
 	s.content.status = status
 }
 
-// ServeRun serves the page of a run that is over.
+// ServeRun serves the page of a run that has finished.
 func ServeRun(addr, title string, r *run.Run) (*Server, error) {
 	return serve(addr, &content{title: title, run: r, fresh: true})
 }
@@ -242,8 +242,8 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events sends the state when there is a new one, until the run or the page is over: one stream for
-// a page.
+// events sends the state when there is a new one, until the run or the page has finished: one
+// stream for a page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -28,7 +28,8 @@ func clockOf(t require.TestingT, id int32) time.Duration {
 	return time.Duration(at.Nano())
 }
 
-// metered counts the processor time of every request by the clock of the thread that it keeps: what others do on the machine is not in it.
+// metered counts the processor time of every request by the clock of the thread that it keeps: what
+// others do on the machine is not in it.
 func metered(t *testing.T, next http.Handler, spent *[2]atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		runtime.LockOSThread()
@@ -43,12 +44,13 @@ func metered(t *testing.T, next http.Handler, spent *[2]atomic.Int64) http.Handl
 	})
 }
 
-// A collection is what the garbage collector has done: the processor time that tasks could have had, and the bytes that were allocated.
+// A collection is what the garbage collector has done: the processor time that tasks could have
+// had, and the bytes that were allocated.
 type collection struct{ spent, bytes float64 }
 
 func collected() collection {
 	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}, {Name: "/gc/heap/allocs:bytes"}}
-	runtime.GC() // the classes are of the last cycle that is over
+	runtime.GC() // the classes are of the last cycle that has finished
 	metrics.Read(s)
 	return collection{s[0].Value.Float64() - s[1].Value.Float64(), float64(s[2].Value.Uint64())}
 }
@@ -102,7 +104,7 @@ func servedRun(t *testing.T, length time.Duration) (v serving) {
 	return v
 }
 
-// A sinkOf is a content as a sink whose end is told by others.
+// A sinkOf is a content as a sink whose end is set by others.
 type sinkOf struct{ *content }
 
 func (sinkOf) Close() error { return nil }
@@ -126,9 +128,11 @@ func garbageOf(t *testing.T, c *content) float64 {
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Ten clients, of which five look at the timeline and five read nothing, take at most 2 % of the processor time of the program: what their
-// requests take by the clocks of their threads, which holds all snapshots, and the part of the garbage collector's that their part of the
-// garbage is. What others do on the machine is in none of these, but leaves the program less. GOMPSS_SOAK is for how many seconds.
+// Ten clients, of which five look at the timeline and five read nothing, take at most 2 % of the
+// processor time of the program: what their requests take by the clocks of their threads, which
+// holds all snapshots, and the part of the garbage collector's that their part of the garbage is.
+// What others do on the machine is in none of these, but leaves the program less. GOMPSS_SOAK is
+// for how many seconds.
 func TestWhatServingTenClientsTakes(t *testing.T) {
 	seconds, err := strconv.Atoi(os.Getenv("GOMPSS_SOAK"))
 	if err != nil || seconds <= 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run that stands still gets new snapshots, though no record comes, whose verdict says what it waits for.
+// A run that stands still gets new snapshots, though no record comes, whose verdict says what it
+// waits for.
 func TestPage_ARunThatStandsStill(t *testing.T) {
 	s, err := Serve("127.0.0.1:0")
 	require.NoError(t, err)

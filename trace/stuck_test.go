@@ -31,8 +31,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// While a write to a client blocks, records are taken, others get new snapshots, tasks and columns, and the run can end; the client has a
-// deadline, after which the system ends its write.
+// While a write to a client blocks, records are taken, others get new snapshots, tasks and columns,
+// and the run can end; the client has a deadline, after which the system ends its write.
 func TestAStuckClientHoldsUpNobody(t *testing.T) {
 	s, err := Serve("127.0.0.1:0")
 	require.NoError(t, err)
@@ -63,7 +63,8 @@ func TestAStuckClientHoldsUpNobody(t *testing.T) {
 	<-over
 }
 
-// look does what others do with a page: records come, and what is new is asked for, until the run is over.
+// look does what others do with a page: records come, and what is new is asked for, until the run
+// has finished.
 func (s *Server) look(take func(id int)) error {
 	for id := 2; id < 20; id++ {
 		take(id)

@@ -129,7 +129,8 @@ func (e *explainRun) target(t target) error {
 	return errors.Join(errs...)
 }
 
-// mayHave reports whether the kernel that is asked for may stand in f: of a folder, the other files need not be right.
+// mayHave reports whether the kernel that is asked for may stand in f: of a folder, the other files
+// need not be right.
 func (e *explainRun) mayHave(f codegen.File) bool {
 	name, _, _ := strings.Cut(e.kernel, "[")
 	return strings.Contains(f.Text, name)
@@ -161,8 +162,10 @@ func writeNotes(w io.Writer, notes []codegen.Diagnostic) {
 	}
 }
 
-// load returns the kernels of a file of a package, or the one that is named, none if it is not there; of a generic kernel the instance with the types in
-// brackets, as in Copy[float32], or without them one that was made to check it. Beside an error there may be kernels that nothing is wrong with.
+// load returns the kernels of a file of a package, or the one that is named, none if it is not
+// there; of a generic kernel the instance with the types in brackets, as in Copy[float32], or
+// without them one that was made to check it. Beside an error there may be kernels that nothing is
+// wrong with.
 func (e *explainRun) load(dir, file string, pkg []codegen.File, warnings io.Writer) (*codegen.Package, []*ir.Kernel, error) {
 	sources, err := codegen.SourcesFor(file, pkg, source.ModuleOf(e.build, dir).Files)
 	if err != nil {
@@ -198,7 +201,8 @@ func (e *explainRun) load(dir, file string, pkg []codegen.File, warnings io.Writ
 	return loaded, kernelsOf(loaded, file, e.kernel), err
 }
 
-// kernelsOf returns the kernels of a file, or the one of a name, in the order in which they stand there.
+// kernelsOf returns the kernels of a file, or the one of a name, in the order in which they stand
+// there.
 func kernelsOf(loaded *codegen.Package, file, name string) []*ir.Kernel {
 	kernels := slices.DeleteFunc(loaded.Kernels(), func(k *ir.Kernel) bool {
 		return k.At.File != file || name != "" && k.Name != name
@@ -264,7 +268,8 @@ func emitMapping(k *ir.Kernel, w io.Writer, onCPU string) error {
 	return nil
 }
 
-// gpuChecks says of a kernel with checks what makes them: what can fail on a GPU is waited for by the host.
+// gpuChecks says of a kernel with checks what makes them: what can fail on a GPU is waited for by
+// the host.
 func gpuChecks(k *ir.Kernel, p *ir.Program) ([]string, error) {
 	var out []string
 	if free := codegen.NewContract(k).Unchecked(k); free != nil {

@@ -225,8 +225,8 @@ func (g *genRun) without(dir string, f codegen.File, named bool) error {
 	return nil
 }
 
-// unknownDirectives returns the unknown directives of files that this build leaves out, and of tests, in which nothing
-// else counts.
+// unknownDirectives returns the unknown directives of files that this build leaves out, and of
+// tests, in which nothing else counts.
 func unknownDirectives(dir string, excluded []codegen.File) error {
 	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -304,7 +304,8 @@ func (g *genRun) write(path string, text []byte) error {
 	return nil
 }
 
-// compare says whether and why the file at path is not what text, made now, is. Lines of sources may have moved since.
+// compare says whether and why the file at path is not what text, made now, is. Lines of sources
+// may have moved since.
 func compare(path, text string) error {
 	content, err := os.ReadFile(path)
 	old := string(source.WithoutCR(content))
@@ -321,7 +322,8 @@ func compare(path, text string) error {
 	return fmt.Errorf("gompss gen: %s: stale: it was edited, was made by another version, or needs other files: run %s", path, codegen.GenerateCommand)
 }
 
-// orphans removes generated files whose source has no kernels any more, or with -check reports them.
+// orphans removes generated files whose source has no kernels any more, or with -check reports
+// them.
 func (g *genRun) orphans(dir string, made []string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "z*_gompss.go"))
 	if err != nil {

@@ -1,19 +1,19 @@
 // Command gompss shows what the compiler makes of kernels and writes typed wrappers for them.
 //
-//	gompss gen [-check] [-werror] [-watch] [-tags LIST] [files, folders or folder/...]   write zFILE_gompss.go beside every file with kernels
-//	gompss vet [packages]                                 what is wrong with kernels and wrappers, as go vet says it
-//	gompss explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]   where each loop went and why, or the code itself
-//	gompss bench tasks [-pattern P] [-width W] [-steps S] [-suite] [-json]   what a task costs
-//	gompss bench cpu [-quick] [-json] [-only ROWS]        the CPU's vector code beside C compiled by gcc and clang
-//	gompss bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-trials] [-suite]   GPUs beside hand-written CUDA, and programs on several
-//	gompss trace summary|critical FILE; export [-format F] [-o OUT] FILE; diff A B; report [-o OUT] FILE   what a trace file says
-//	gompss dash [-addr HOST:PORT] FILE                    the page of a trace file
-//	gompss run [-n RANKS] PROGRAM [arguments]             ranks of a program on this machine, without MPI
-//	gompss devices [SPEC]                                 the devices of this machine, or those that SPEC opens
-//	gompss doctor                                         what keeps this machine from running kernels, and what mends it
+//	gompss gen [flags] [files or folders]      write zFILE_gompss.go beside each file with kernels
+//	gompss vet [packages]                      errors of kernels and wrappers, as go vet prints them
+//	gompss explain [flags] [files or folders]  the mapping of each loop with its reason, or the code
+//	gompss bench tasks [flags]                 the cost of a task
+//	gompss bench cpu [flags]                   vector code beside C compiled by gcc and clang
+//	gompss bench gpu [flags]                   kernels beside CUDA by hand, programs on several GPUs
+//	gompss trace VERB FILE                     summary, critical path, export, diff, report
+//	gompss dash [-addr HOST:PORT] FILE         the page of a trace file
+//	gompss run [-n RANKS] PROGRAM [arguments]  ranks of a program on this machine, without MPI
+//	gompss devices [SPEC]                      the devices of this machine, or those SPEC opens
+//	gompss doctor                              obstacles on this machine, and what mends each
 //	gompss version
-//	gompss help [COMMAND]                                 all flags of a command
-//	gompss completion bash|zsh|fish                       a script for the shell
+//	gompss help [COMMAND]                      all flags of a command
+//	gompss completion bash|zsh|fish            a script for the shell
 //
 // Errors go to standard error and exit with 1, wrong usage with 2.
 package main

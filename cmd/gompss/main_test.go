@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gompss": main})
 }
 
-// TestScripts runs the stories in testdata. Those that build a program use the module around this folder.
+// TestScripts runs the stories in testdata. Those that build a program use the module around this
+// folder.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

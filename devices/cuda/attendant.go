@@ -9,17 +9,18 @@ import (
 )
 
 // An attendant is the goroutine of a device that does for the runtime what has to be done soon, but
-// neither by who submits nor by who tells of what is over: where many submit, both would be held up
-// by it. It looks without pause while there was something lately, as an engine does. Where one
-// submits, a third goroutine is one more to wait for: the finisher does this work then, while it
-// looks for events. On a machine with few processors neither does, and others do it.
+// neither by the submitting goroutine nor by the one that reports what has finished: where many
+// submit, both would be held up by it. It looks without pause while there was something lately, as
+// an engine does. Where one submits, a third goroutine is one more to wait for: the finisher does
+// this work then, while it looks for events. On a machine with few processors neither does, and
+// others do it.
 type attendant struct {
 	done  sync.WaitGroup
 	when  Attendance
 	call  atomic.Pointer[attention] // of the runtime, once there is one
 	awake atomic.Bool               // it will call again
 
-	asleep   atomic.Bool // nobody has roused it since it went to sleep
+	asleep   atomic.Bool // it has not been woken since it went to sleep
 	mu       sync.Mutex
 	wake     sync.Cond
 	stopping bool
@@ -66,7 +67,7 @@ func (d *Device) Attend(f func() bool, crowded func() bool) {
 }
 
 // Attends reports whether the one of them that is to is awake: it calls once more before it sleeps,
-// whoever is to by then.
+// the goroutine in charge by then.
 func (d *Device) Attends() bool {
 	if d.engine.beside.crowded() {
 		return d.engine.beside.awake.Load()

@@ -14,8 +14,8 @@ import (
 // replace one costs a part of what a launch costs.
 //
 // Kernels that can fail alone, need much scratch memory or consist of several launches go one by
-// one, and so does everything when somebody wants times. What is pending counts as enqueued for
-// nobody but the engine: others that wait for it are told when it is.
+// one, and so does everything when times are wanted. What is pending counts as enqueued for
+// the engine alone: others that wait for it are notified when it is.
 
 // A graph is of batchLeast to batchMost kernels, a power of two.
 const (

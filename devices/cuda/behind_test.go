@@ -18,7 +18,7 @@ import (
 )
 
 // calls returns how often a function of the fake was called; "kernel" is one that ran, "copied" a
-// copy that is over.
+// copy that has finished.
 func calls(t testing.TB, name string) int {
 	text := driver.CString(name)
 	return fakeCall(t, "fakeCalls", uintptr(unsafe.Pointer(text)))
@@ -108,7 +108,7 @@ func TestAGraphThatDoesNotGoFailsNobody(t *testing.T) {
 	}
 }
 
-// TestAJoinBehindAFailureDoesNotRun has launches behind two chains, one of which fails: who is
+// TestAJoinBehindAFailureDoesNotRun has launches behind two chains, one of which fails: what is
 // behind that one fails, in whatever order they are put on streams, and the other chain is as if
 // nothing had been.
 func TestAJoinBehindAFailureDoesNotRun(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // The event is made anew every few seconds: the clocks drift apart, and the driver tells distances
 // in milliseconds as float32, so that after five seconds they are exact to half a microsecond.
 type clock struct {
-	on     bool // somebody wants to know
+	on     bool // times are wanted
 	stream uintptr
 	base   uintptr
 	at     time.Time // when base happened
@@ -28,7 +28,7 @@ const (
 	clockTries = 8
 )
 
-// startClock makes the clock, when somebody wants to know. Requires: the context is current.
+// startClock makes the clock, when times are wanted. Requires: the context is current.
 func (d *Device) startClock() error {
 	c := &d.clock
 	if !d.options.Timed {
@@ -102,7 +102,7 @@ func (d *Device) timeOf(e *event, last uintptr) {
 		return
 	}
 	if time.Since(d.clock.at) > clockAge && d.setClock() != nil {
-		return // the device is at its end, and whoever asks for it next finds out
+		return // the device has failed, and its next user gets the error
 	}
 	from, ok1 := d.since(t.first)
 	to, ok2 := d.since(last)
@@ -123,7 +123,7 @@ func (d *Device) since(cu uintptr) (time.Duration, bool) {
 }
 
 // Times returns when the work of e began and ended on the GPU, on the host's clock; zero when it
-// did not run or nobody asked for times.
+// did not run or times were not asked for.
 func (e *event) Times() (began, ended time.Time) {
 	if e.timed == nil {
 		return
@@ -133,7 +133,7 @@ func (e *event) Times() (began, ended time.Time) {
 
 // times is when the work of an event began and ended; set before it happens.
 type times struct {
-	first        uintptr // the CUevent before the work, until it is over
+	first        uintptr // the CUevent before the work, until it has finished
 	began, ended time.Time
 }
 

@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 }
 
 // TestMachine runs jobs on a machine of GPUs, with pinned and with other host memory, and with
-// somebody who wants to know when what runs.
+// an observer that wants to know when what runs.
 func TestMachine(t *testing.T) {
 	n := gpus(t)
 	for _, c := range []struct{ pin, timed, slow bool }{{true, false, false}, {false, false, false}, {true, true, false}, // what is not pinned is copied behind the host

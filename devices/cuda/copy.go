@@ -14,7 +14,7 @@ import (
 // Copy enqueues a copy between this GPU and the host, or from a GPU whose memory it can read.
 //
 // Host memory that is not pinned is looked at when the copy is enqueued, so such a copy waits for
-// the host. Where it is being pinned, the copy is enqueued when that is over.
+// the host. Where it is being pinned, the copy is enqueued when that has finished.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op, over := d.copyOperation(t)
 	if over == nil {

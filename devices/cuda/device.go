@@ -42,7 +42,7 @@ type Device struct {
 
 	toDevice, toHost, between *stream
 	kernels                   []*stream
-	enqueueing                sync.Mutex // held by who enqueues
+	enqueueing                sync.Mutex // held while enqueueing
 	turn                      uint32     // of kernels; under enqueueing
 	launchings                launchings
 	engine                    engine
@@ -269,7 +269,7 @@ func (d *Device) Multiprocessors() int { return d.chip.sms }
 func (d *Device) ContextTime() time.Duration { return d.contextTook }
 
 // depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as
-// are over before the host has heard of the first and sent another.
+// have finished before the host has heard of the first and sent another.
 const depthOfStream = 4
 
 // Properties says what the device is.

@@ -10,16 +10,20 @@ import (
 )
 
 // A kernel of a recorded sequence is set up while the one before it in a chain still runs, and
-// waits by itself until that is over: the driver calls it a programmatic edge. What that rests on:
+// waits by itself until that has finished: the driver calls it a programmatic edge. What that rests
+// on:
 //
-//   - A kernel with such an edge in front of it is of a version that waits (codegen/cuda, Options.Early) before it touches memory, in
-//     all its threads, and is told to by an argument. Kernels of the user have ordinary edges in front of them.
-//   - The wait is for all that the kernel before wrote, after that has ended. That one waited in turn, or had an ordinary edge in front
-//     of it, so nothing of the chain before runs any more either, and what it wrote is seen.
-//   - An edge of this kind is the only edge into its kernel, and the only one out of the kernel before: at forks and joins, at the
-//     beginning and end of a graph, and behind copies and events, which are outside of graphs, the driver waits.
-//   - A kernel that waits has taken its place on the GPU, which others need while what is before it runs long. So it has this
-//     edge only where all its threads are few (leavesRoom).
+//   - A kernel with such an edge in front of it is of a version that waits (codegen/cuda,
+//     Options.Early) before it touches memory, in all its threads, and an argument says so.
+//     Kernels of the user have ordinary edges in front of them.
+//   - The wait is for all that the kernel before wrote, after that has ended. That one waited in
+//     turn, or had an ordinary edge in front of it, so nothing of the chain before runs any more
+//     either, and what it wrote is seen.
+//   - An edge of this kind is the only edge into its kernel, and the only one out of the kernel
+//     before: at forks and joins, at the beginning and end of a graph, and behind copies and
+//     events, which are outside of graphs, the driver waits.
+//   - A kernel that waits has taken its place on the GPU, which others need while what is before it
+//     runs long. So it has this edge only where all its threads are few (leavesRoom).
 //
 // Kernels that are sent as they come have ordinary edges: on one H200 a task of 64 chains took a
 // tenth longer with others, on another the same, and a chain as long. Source: measured on an H200,

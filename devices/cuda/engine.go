@@ -18,21 +18,21 @@ import (
 // with nothing in flight it sleeps.
 //
 // The naps are nanosleep's: the Go runtime rounds what an idle process sleeps up to a millisecond.
-// To wake a thread that sleeps takes 70 microseconds in a virtual machine, so whoever finds the
-// next one asleep does its work.
+// To wake a thread that sleeps takes 70 microseconds in a virtual machine, so the goroutine that
+// finds the next one asleep does its work.
 const (
 	eager = time.Millisecond
 	nap   = 20 * time.Microsecond
-	crowd = 4 // processors below which nobody spins
+	crowd = 4 // processors below which no thread spins
 )
 
-// lookEvery is how many operations an engine enqueues before it looks at what is over: to ask the
-// driver takes a third of the time that a launch takes.
+// lookEvery is how many operations an engine enqueues before it looks at what has finished: to ask
+// the driver takes a third of the time that a launch takes.
 const lookEvery = 32
 
 // An engine is the goroutine of a device that calls the driver for work: it enqueues what is
-// submitted, in order, and sees what is over. That both are one thread's keeps them from waiting
-// for each other inside the driver.
+// submitted, in order, and sees what has finished. That both are one thread's keeps them from
+// waiting for each other inside the driver.
 type engine struct {
 	device *Device
 	done   sync.WaitGroup
@@ -169,7 +169,7 @@ func (g *engine) run() {
 		waited := time.Duration(monotonic() - busy)
 		switch {
 		case found || g.over.queued.Load() > 0:
-			if g.over.tell() { // the finisher sleeps: whoever waits runs next on this thread
+			if g.over.tell() { // the finisher sleeps: the waiting goroutine runs next on this thread
 				d.leave()
 				runtime.Gosched()
 				d.enter()
@@ -198,7 +198,7 @@ func rest(d time.Duration) {
 
 // look hands on the events that have happened since it last looked, and reports whether there were
 // any and whether none is left. Where several marks are in flight it asks for one in the middle,
-// since those before it are over when that is; with closely it finds them all. Requires: the
+// since those before it have finished when that is; with closely it finds them all. Requires: the
 // context is current, on the engine's goroutine.
 func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
@@ -225,7 +225,7 @@ func (d *Device) lookAt(s *stream, closely bool) int {
 		return g.hear(s, 1<<64-1, 0)
 	}
 	choose := middle
-	if d.clock.on { // the mark of each event says when it was over
+	if d.clock.on { // the mark of each event says when it finished
 		choose = earliest
 	}
 	for {
@@ -275,8 +275,8 @@ func patience() time.Duration {
 	return eager
 }
 
-// A finisher is the goroutine of a device that tells of what is over, so that what is done about it
-// keeps nothing from being enqueued.
+// A finisher is the goroutine of a device that tells of what has finished, so that what is done
+// about it keeps nothing from being enqueued.
 type finisher struct {
 	engine *engine
 	done   sync.WaitGroup
@@ -287,7 +287,7 @@ type finisher struct {
 	events   []*event
 	asleep   bool
 	awake    atomic.Bool // looking for events, and attending meanwhile
-	working  bool        // somebody makes events happen
+	working  bool        // a goroutine makes events happen
 	alert    bool        // more is to be expected soon
 	stopping bool
 }

@@ -31,7 +31,7 @@ type event struct {
 	graph  *graph  // whose slots or scratch memory it uses
 	began  int64   // monotonic nanoseconds, for the time limit
 	// failed is why it fails, from when that is known: what comes behind it must not run, though it
-	// may take until all that it has enqueued is over before it happens.
+	// may take until all that it has enqueued has finished before it happens.
 	failed atomic.Pointer[error]
 	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
 	pending *stream
@@ -75,10 +75,10 @@ func (e *event) pos() ir.Pos {
 }
 
 // eventsAtOnce is how many events of kernels are allocated together. They are not used again:
-// nobody knows how long others look at them.
+// it is not known how long others look at them.
 const eventsAtOnce = 8
 
-// A clutch is events that were allocated together; from next on nobody has them.
+// A clutch is events that were allocated together; those from next on are unused.
 type clutch struct {
 	list [eventsAtOnce]event
 	next int
@@ -212,8 +212,8 @@ func (e *event) finish() bool {
 }
 
 // mark returns a mark that stands for e, which is enqueued, for as long as the caller waits for it;
-// nil when e is over. It may make the mark, on the stream of e, whose device need not be the one
-// whose context is current: that is so again afterwards.
+// nil when e has finished. It may make the mark, on the stream of e, whose device need not be the
+// one whose context is current: that is so again afterwards.
 func (e *event) mark() (*mark, error) {
 	s := e.on()
 	if s == nil {
@@ -304,7 +304,7 @@ func (d *Device) flyingKernels() (first *event, n int) {
 	return first, n
 }
 
-// An eventPool keeps CUevents that nobody uses.
+// An eventPool keeps unused CUevents.
 type eventPool struct {
 	device *Device
 	mu     sync.Mutex

@@ -24,11 +24,12 @@ type launching struct {
 	grids  [2]launch.Grid
 	pads   [4]launch.Scratchpad
 	params [16]uint64
-	next   *launching // in a list of those that nobody uses
+	next   *launching // in the list of unused ones
 }
 
-// launchings are those of a device that nobody uses. Who launches and who enqueues are different
-// threads: a sync.Pool would look for what one of them has put with all processors, each time.
+// launchings are the unused ones of a device. The threads that launch and that enqueue are
+// different threads: a sync.Pool would look for what one of them has put with all processors, each
+// time.
 type launchings struct {
 	mu   spin.Mutex
 	list *launching
@@ -100,7 +101,7 @@ func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
 	return o
 }
 
-// spent says that nobody needs op any more: its work has been enqueued, or will not be. Requires:
+// spent says that op is no longer needed: its work has been enqueued, or will not be. Requires:
 // enqueueing held, if it is a launch.
 func (op *operation) spent() {
 	if o := op.part; o != nil {

@@ -143,7 +143,7 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	return nil
 }
 
-// grantAtOnce lets d touch fresh granules of m, and with the same call those who have been let
+// grantAtOnce lets d touch fresh granules of m, and with the same call those that have been let
 // touch others of d: they will most likely want these too, and would wait for that with a copy, on
 // the thread that enqueues for them. Where that fails they wait: share asks again, and its error is
 // told. Requires: m.mu held.

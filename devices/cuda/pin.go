@@ -21,12 +21,12 @@ const pinSize deps.Bytes = 64 << 10
 // pins is the host memory that is registered with the driver, for all GPUs at once.
 //
 // To register takes long, so a goroutine does it beside all else, one buffer after the other, first
-// those that copies wait for: two at once take as long as one after the other. Only who needs the
-// memory of a buffer registered waits for that: its copies from and to the host, which are enqueued
-// when it is over, and who releases it. The goroutine ends when there is nothing to register; the
-// GPUs that close wait for it.
+// those that copies wait for: two at once take as long as one after the other. Only the one that
+// needs the memory of a buffer registered waits for that: its copies from and to the host, which
+// are enqueued when it has finished, and the release. The goroutine ends when there is nothing to
+// register; the GPUs that close wait for it.
 //
-// Cost, a GiB: 0.1 s (4 H200, 64 processors), 0.4 where nobody has touched the memory; where
+// Cost, a GiB: 0.1 s (4 H200, 64 processors), 0.4 where the memory was never touched; where
 // populate does that first it is 0.15, by the sum of what the two take. To unregister takes 26 ms.
 type pins struct {
 	platform *platform
@@ -45,9 +45,9 @@ type pinned struct {
 	users  []*Device // that have a mirror of it
 	state  pinState
 	wanted bool   // it is to be registered
-	over   *event // happens when registering is over, nil where that was never wanted
+	over   *event // happens when registering has finished, nil where that was never wanted
 	asked  bool   // a copy has waited for over, and fails with it
-	err    error  // what registering failed with, until a copy is told
+	err    error  // what registering failed with, until a copy returns it
 }
 
 type pinState uint8
@@ -57,8 +57,8 @@ const (
 	awaiting                      // in the queue
 	registering                   // by the goroutine
 	registered                    // copied by the GPU, while the host does something else
-	unregistered                  // since registering failed: who copies has it tried again
-	unregistering                 // by who releases it last
+	unregistered                  // since registering failed: the next copy tries again
+	unregistering                 // by the last release
 )
 
 func (p *pins) start(of *platform) {
@@ -137,7 +137,7 @@ func (p *pins) run() {
 func (p *pins) next() (*pinned, *Device) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := slices.IndexFunc(p.queue, func(e *pinned) bool { return e.asked && !p.blocked(e) }) // else copies wait for what nobody needs yet
+	at := slices.IndexFunc(p.queue, func(e *pinned) bool { return e.asked && !p.blocked(e) }) // else copies wait for what is not needed yet
 	if at < 0 {
 		at = slices.IndexFunc(p.queue, func(e *pinned) bool { return !p.blocked(e) })
 	}
@@ -172,7 +172,7 @@ func (d *Device) register(b devices.Buffer) error {
 	}
 	memory := bytesOf(b)
 	if memory == nil {
-		return nil // nobody copies from or to it any more
+		return nil // no copy from or to it is left
 	}
 	defer runtime.KeepAlive(memory)
 	populate(memory)
@@ -182,7 +182,7 @@ func (d *Device) register(b devices.Buffer) error {
 	return d.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
-// settle notes what registering e in the context of d has come to, and tells those who wait. When
+// settle notes what registering e in the context of d has come to, and wakes those that wait. When
 // that GPU has come to its end, another one that has a mirror gets its turn.
 func (p *pins) settle(e *pinned, d *Device, err error) {
 	state := registered
@@ -275,8 +275,8 @@ func (p *pins) unpin(d *Device, b devices.Buffer) error {
 	return err
 }
 
-// leave takes d from the users of a buffer, and returns the buffer if nobody is left and it has to
-// be unregistered: nobody else does.
+// leave takes d from the users of a buffer, and returns the buffer if no user is left and it has to
+// be unregistered: the caller does it.
 func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,7 +289,7 @@ func (p *pins) leave(d *Device, b devices.Buffer) (last *pinned, err error) {
 		p.changed.Wait()
 	}
 	switch {
-	case len(e.users) > 0 || e.state == unregistering || p.of[b.ID] != e: // somebody else pinned it meanwhile
+	case len(e.users) > 0 || e.state == unregistering || p.of[b.ID] != e: // it was pinned again meanwhile
 		return nil, nil
 	case e.state == registered:
 		e.state = unregistering

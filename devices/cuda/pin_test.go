@@ -115,7 +115,7 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 }
 
 // TestWhatCopiesWaitForIsRegisteredFirst has a buffer that is registered without end, one that
-// nobody copies behind it, and one behind that which is to be copied.
+// no copy is behind it, and one behind that which is to be copied.
 func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()
@@ -146,7 +146,7 @@ func TestWhatCopiesWaitForIsRegisteredFirst(t *testing.T) {
 
 // TestWhatHasWaitedIsCopiedAsPinnedMemory: a copy that waited for registering goes to its stream
 // while the kernel before it still runs, as those do that find their memory registered; one of
-// memory that was refused does when that is over.
+// memory that was refused does when that has finished.
 func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 	const enqueue = "cuMemcpyHtoDAsync_v2"
 	for _, refuse := range []bool{false, true} {
@@ -247,8 +247,8 @@ func TestCloseWhileRegisteringIsUnderWay(t *testing.T) {
 	}
 }
 
-// TestRegisteringMayFail: who waits for it fails with its error, on both GPUs, else who comes
-// first, else who releases the buffer; then it is tried again.
+// TestRegisteringMayFail: a waiting copy fails with its error, on both GPUs, else the one that
+// comes first, else the release of the buffer; then it is tried again.
 func TestRegisteringMayFail(t *testing.T) {
 	right := func(t *testing.T, err error) {
 		t.Helper()
@@ -379,7 +379,7 @@ func TestManyPinAndRelease(t *testing.T) {
 	s.close()
 }
 
-// mapped returns n bytes that nobody has touched, in small pages, with a page around them.
+// mapped returns n untouched bytes, in small pages, with a page around them.
 func mapped(t *testing.T, n, protection int) (memory, around []byte) {
 	t.Helper()
 	page := unix.Getpagesize()

@@ -17,9 +17,9 @@ import (
 
 // Memory of populateFrom and more is populated before it is registered, in pieces, by a goroutine
 // for two processors, populateMost at the most. A piece is a huge page, if there are some. The
-// system is asked for populateStep at a time: while it gives pages nobody may map or unmap memory,
-// and who touches a new page waits behind who wants to. If that is a goroutine, the Go runtime
-// waits for it with all others when it collects garbage.
+// system is asked for populateStep at a time: while it gives pages no thread may map or unmap
+// memory, and a thread that touches a new page waits behind one that wants to. If that is a
+// goroutine, the Go runtime waits for it with all others when it collects garbage.
 const (
 	populateFrom  = 32 << 20
 	populatePiece = 2 << 20

@@ -34,7 +34,7 @@ Trouble(long long what, long long* x, long long n)
 }
 `
 
-// What Trouble is told.
+// The errors that Trouble gets.
 const (
 	noTrouble = iota
 	farAway
@@ -138,7 +138,7 @@ func TestFaultsOnARealGPU(t *testing.T) {
 				other, err := kernel.With(task.OnDevice(d.Properties().Name)).Submit(rt, noTrouble, z, len(z))
 				require.NoError(t, err)
 				err = other.Wait(context.Background())
-				if c.fatal && c.limit == 0 && err != nil { // the driver gives the whole process no more answers: the device is told of that
+				if c.fatal && c.limit == 0 && err != nil { // the driver gives the whole process no more answers: the device hears of that
 					var end *devices.DeviceError
 					require.ErrorAs(t, err, &end)
 					require.True(t, end.Fatal)

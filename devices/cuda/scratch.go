@@ -12,10 +12,10 @@ import (
 )
 
 // A ring is scratch memory of one stream of kernels. Each launch takes the next piece, which is
-// zero; once a lap all of it is zeroed again, in the order of the stream, when whoever had pieces
-// of it is over. A launch with little scratch memory, as a reduction is, so costs what one without
-// does: to allocate, zero and free a piece of its own takes three more calls, and a step on the
-// GPU.
+// zero; once a lap all of it is zeroed again, in the order of the stream, when the users of pieces
+// of it has finished. A launch with little scratch memory, as a reduction is, so costs what one
+// without does: to allocate, zero and free a piece of its own takes three more calls, and a step on
+// the GPU.
 type ring struct {
 	base uintptr
 	used deps.Bytes

@@ -15,8 +15,8 @@ import (
 // A stream is a CUstream and the events of what is in flight on it, in order.
 //
 // Not every operation has a CUevent of its own: a mark stands for all that was enqueued before it,
-// and what is over is seen by the marks. Whoever has to wait for an operation that no mark stands
-// for yet makes one.
+// and what has finished is seen by the marks. A goroutine that has to wait for an operation that no
+// mark stands for yet makes one.
 type stream struct {
 	device *Device
 	cu     uintptr
@@ -36,7 +36,7 @@ type stream struct {
 	marks  []*mark
 	unused []*mark
 
-	marking sync.Mutex // held by who makes a mark, over the call of the driver
+	marking sync.Mutex // held while a mark is made, over the call of the driver
 
 	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event
 	// that was put on the stream last, the graphs for that, by the binary logarithm of their
@@ -52,7 +52,7 @@ type mark struct {
 	stream *stream
 	cu     uintptr
 	upTo   uint64
-	users  int // of cu: the stream, and those who are about to wait for it; guarded by stream.mu
+	users  int // of cu: the stream, and those about to wait for it; guarded by stream.mu
 }
 
 // push adds an event whose work has been enqueued on s.
@@ -159,9 +159,9 @@ func (m *mark) letGo() {
 }
 
 // record makes a mark behind all that is on s. If it cannot be made, what it would have stood for
-// fails, but not before it is over: the next mark tells of that. If that one cannot be made either,
-// the device is out of service, as nobody would hear of its work. Requires: the context of its
-// device is current.
+// fails, but not before it has finished: the next mark tells of that. If that one cannot be made
+// either, the device is out of service, as its work would never be seen to end. Requires: the
+// context of its device is current.
 func (s *stream) record() error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
@@ -204,7 +204,8 @@ func (s *stream) record() error {
 }
 
 // hold returns a mark that stands for event number n, for as long as the caller waits for it, until
-// letGo; nil when the event is over or no mark stands for it, and then whether one has to be made.
+// letGo; nil when the event has finished or no mark stands for it, and then whether one has to be
+// made.
 func (s *stream) hold(n uint64) (m *mark, wanted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,9 +263,9 @@ func (d *Device) accept(op *operation, after []devices.Event) bool {
 	return true
 }
 
-// begin enqueues op, or leaves it to whoever makes the event happen, or enqueues the event, that it
-// has to wait for first. With batching it may stay pending until flushAll. Requires: the context is
-// current.
+// begin enqueues op, or leaves it to the goroutine that makes the event happen, or enqueues the
+// event, that it has to wait for first. With batching it may stay pending until flushAll. Requires:
+// the context is current.
 //
 // It returns the stream that something was put on. From then on op may be another one.
 func (d *Device) begin(op *operation, batching bool) *stream {
@@ -358,7 +359,7 @@ func (d *Device) lead(op *operation) error {
 }
 
 // launchOn makes the calls of the work of op. If one fails, others may have put something on the
-// stream: it fails when that is over.
+// stream: it fails when that has finished.
 func (d *Device) launchOn(op *operation) {
 	e := op.event
 	if err := d.start(op); err != nil {
@@ -382,7 +383,7 @@ func (d *Device) start(op *operation) error {
 	return op.work.start(op)
 }
 
-// A mark stands for as many operations as take about markTime, and no more than markMost: who waits
+// A mark stands for as many operations as take about markTime, and no more than markMost: a waiter
 // for the first of them hears of it that much later.
 const (
 	markTime = 20 * time.Microsecond
@@ -446,7 +447,7 @@ func (d *Device) waitOn(s *stream, a devices.Event) error {
 	}
 	m, err := ours.mark()
 	if m == nil && err == nil {
-		return ours.doomed() // it is over, or could not be enqueued
+		return ours.doomed() // it has finished, or could not be enqueued
 	}
 	if err == nil {
 		err = ours.device.alive()

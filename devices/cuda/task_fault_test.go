@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// faultKernels are Count and Gather, which checks what it is told to read.
+// faultKernels are Count and Gather, which checks the indices it reads.
 func faultKernels() (count, gather *task.Kernel) {
 	files := []task.SourceFile{{Name: "faults.go", Text: `package faults
 
@@ -161,8 +161,8 @@ func TestAFailedCheckOfATask(t *testing.T) {
 	require.NoError(t, rt.Close())
 }
 
-// A sequence with checks is a graph too: a check that fails in one run is told with its line, and
-// the next run begins anew. Runs that come while one is under way go step by step.
+// A sequence with checks is a graph too: a check that fails in one run is reported with its line,
+// and the next run begins anew. Runs that come while one is under way go step by step.
 func TestSequencesWithChecks(t *testing.T) {
 	needGround(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

@@ -27,7 +27,7 @@ type operation struct {
 	start func(waits []uintptr) (uintptr, error)
 	// finish looks at what the commands have left, when they are done; nil for nothing.
 	finish func() error
-	// drop gives back what start took, when the operation is over; nil for nothing.
+	// drop gives back what start took, when the operation has finished; nil for nothing.
 	drop  func()
 	since time.Time
 }
@@ -216,7 +216,7 @@ func (q *queue) end(op *operation) {
 		op.event.happen(err)
 		return // the driver still has what it uses
 	}
-	for _, a := range op.after { // nothing is over before what it was behind, and that may have failed
+	for _, a := range op.after { // nothing finishes before what it was behind, and that may have failed
 		if own, ok := a.(*event); ok && own.device == d {
 			if failed := await(own); err == nil {
 				err = failed

@@ -82,7 +82,7 @@ func (d *Device) memoryOf(t devices.Transfer, s devices.SpaceID) ([]byte, error)
 			return nil, err
 		}
 		// Safe: the buffer was registered with this size, and the machine keeps its memory alive
-		// until the copy is over.
+		// until the copy has finished.
 		return unsafe.Slice((*byte)(m.buffer.Host.At()), m.buffer.Size), nil
 	}
 	owner := d.platform.at(s)

@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// TestDevice_LetsTheWorldStop: large copies, and the filling of memory that nobody has written,
+// TestDevice_LetsTheWorldStop: large copies, and the filling of memory that was never written,
 // kept the collector waiting for 7.5 ms and more, where 5 ms are promised (issue 16, point h).
 func TestDevice_LetsTheWorldStop(t *testing.T) {
 	const n = 256 << 20

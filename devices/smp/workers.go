@@ -173,7 +173,7 @@ func (w *Workers) Lend(i int) {
 }
 
 // rest waits until the calling goroutine is lent a worker, or returns None when it is not wanted
-// any more: there are spares enough, or all is over.
+// any more: there are spares enough, or all has finished.
 func (w *Workers) rest() int {
 	w.mu.Lock()
 	if w.closed || len(w.spares) >= len(w.rooms) {
@@ -319,7 +319,7 @@ func (w *Workers) spin(i int) bool {
 }
 
 // sleep announces that worker i will sleep, looks a last time, and sleeps until it is woken. It
-// returns with nothing run: what it has found or may help with is for who called it, as one that
+// returns with nothing run: what it has found or may help with is for the caller, as one that
 // works lies in no bed.
 func (w *Workers) sleep(i int) {
 	w.mu.Lock()

@@ -382,8 +382,8 @@ func (p *pair) Run(worker int) int {
 	return worker
 }
 
-// Who takes one of two things when it is about to sleep is asleep for those who wake somebody: it
-// could be woken itself for the other one, which nobody came for then.
+// A worker that takes one of two things when it is about to sleep counts as asleep: it
+// could be woken itself for the other one, which no worker came for then.
 func TestWhoGoesToSleepIsNotWokenForAnother(t *testing.T) {
 	p := &pair{}
 	var err error
@@ -420,8 +420,8 @@ func (l *late) Wanted() bool {
 	return false
 }
 
-// Two who make work at once count on the same worker, which stops looking just then and takes one
-// of the two: somebody else comes for the other.
+// Two that make work at once count on the same worker, which stops looking just then and takes one
+// of the two: another worker comes for the other.
 func TestWhoIsCountedOnTwiceWakesAnother(t *testing.T) {
 	l := &late{}
 	var err error

@@ -32,7 +32,7 @@ var (
 	standardFiles = []string{"libmpi_abi.so.1", "libmpi_abi.so.0"}
 )
 
-// A family is who made a launcher or a library.
+// A family is the maker of a launcher or a library.
 type family string
 
 const (
@@ -154,7 +154,7 @@ func load(file string) (*library, error) {
 	return l, nil
 }
 
-// family returns who made the library, as its version text says.
+// family returns the maker of the library, as its version text says.
 func (l *library) family() family {
 	text := l.version()
 	switch {

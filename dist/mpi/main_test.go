@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// programVariable names the program of programs_test.go that a process of this test binary runs as a rank.
+// programVariable names the program of programs_test.go that a process of this test binary runs as
+// a rank.
 const programVariable = "GOMPSS_TEST_MPI_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,8 @@ var launchers = map[string][]string{
 	"mpich":   {"mpirun.mpich"},
 }
 
-// launch runs a program of this test binary on n ranks and returns what they print, and the error of the launcher.
+// launch runs a program of this test binary on n ranks and returns what they print, and the error
+// of the launcher.
 func launch(t *testing.T, family, program string, n int, env ...string) (string, error) {
 	t.Helper()
 	command := launchers[family]

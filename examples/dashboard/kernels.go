@@ -4,7 +4,8 @@ import "github.com/gompss/gompss/codegen/kernel"
 
 //go:generate go run github.com/gompss/gompss/cmd/gompss gen kernels.go
 
-// Diffuse sets rows [lo, hi) of next, an n by m grid, to what heat does to those of now in one step.
+// Diffuse sets rows [lo, hi) of next, an n by m grid, to what heat does to those of now in one
+// step.
 //
 //omp:target device(acc)
 //omp:task in(now[lo-1:hi+1][0:m]) out(next[lo:hi][1:m-1])
@@ -20,7 +21,8 @@ func Diffuse(n, m, lo, hi int, rate float32, now, next []float32) {
 	}
 }
 
-// Draw gives rows [lo, hi) of an n by m grid the colours that glow as they do: red first, then yellow, then white.
+// Draw gives rows [lo, hi) of an n by m grid the colours that glow as they do: red first, then
+// yellow, then white.
 //
 //omp:target device(smp)
 //omp:task in(heat[lo:hi][0:m]) out(picture[lo:hi][0:m])

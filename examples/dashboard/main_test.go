@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A short simulation over all kinds of places leaves a whole trace file: no task has failed, the accelerators compute and the CPU draws.
+// A short simulation over all kinds of places leaves a whole trace file: no task has failed, the
+// accelerators compute and the CPU draws.
 func TestAShortSimulation(t *testing.T) {
 	s := shortRun(t, options{rows: 130, columns: 32, block: 16, every: 2, devices: "smp:2,sim:2", addr: "127.0.0.1:0", length: 200 * time.Millisecond})
 	require.GreaterOrEqual(t, s.Tasks, int64(80))

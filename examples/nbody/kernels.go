@@ -5,8 +5,8 @@ import "github.com/gompss/gompss/codegen/kernel"
 // softening keeps the force finite, and the run comparable, when two bodies meet.
 const softening = 1e-3
 
-// Forces adds to the velocities of bodies lo to hi what all bodies pull during dt. Positions are only read, so the
-// blocks of one step run together, on any mix of accelerators and CPU workers.
+// Forces adds to the velocities of bodies lo to hi what all bodies pull during dt. Positions are
+// only read, so the blocks of one step run together, on any mix of accelerators and CPU workers.
 //
 //omp:target device(acc, smp) resources(acc: 1, smp: 40)
 //omp:task in(px, py, pz) inout(vx[lo:hi], vy[lo:hi], vz[lo:hi]) label("forces")

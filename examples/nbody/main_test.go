@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestRunAgreesWithTheSequentialRun runs the demo on several machines, with -check: uneven blocks, one block, and the lowered
-// program in the interpreter.
+// TestRunAgreesWithTheSequentialRun runs the demo on several machines, with -check: uneven blocks,
+// one block, and the lowered program in the interpreter.
 func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 	for _, f := range []demo.Flags{
 		{N: 1000, Block: 96, Devices: "smp:2"},

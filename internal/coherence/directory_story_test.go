@@ -13,7 +13,8 @@ import (
 	"github.com/gompss/gompss/internal/coherence"
 )
 
-// directoryOf returns a directory with the host and n accelerators that reach each other, and one buffer of 100.
+// directoryOf returns a directory with the host and n accelerators that reach each other, and one
+// buffer of 100.
 func directoryOf(n int) *coherence.Directory {
 	d := coherence.NewDirectory(func(devices.SpaceID, devices.SpaceID) bool { return true })
 	for range n {
@@ -67,7 +68,8 @@ func TestDirectory_FailedWriteBackRestoresNoOldValues(t *testing.T) {
 	require.True(t, d.Valid(part(20, 30), acc(1)))
 }
 
-// What is on its way elsewhere may not arrive, so a device that gives it up keeps its memory until it has.
+// What is on its way elsewhere may not arrive, so a device that gives it up keeps its memory until
+// it has.
 func TestDirectory_EvictionWaitsForPendingCopies(t *testing.T) {
 	d := directoryOf(2)
 	d.Commit(part(0, 50), acc(0))
@@ -124,8 +126,9 @@ func TestDirectory_EachLossHasItsDevice(t *testing.T) {
 	require.ErrorIs(t, d.Plan(in(part(45, 46)), devices.Host, &p), devices.ErrLost)
 }
 
-// What a task took from the host, though it was only on its way there, is not there again when both fail: the host has what was before. In
-// whatever order that is heard of, it is on the device from where it did not get away, or lost with that.
+// What a task took from the host, though it was only on its way there, is not there again when both
+// fail: the host has what was before. In whatever order that is heard of, it is on the device from
+// where it did not get away, or lost with that.
 func TestDirectory_FailedTaskRestoresOnlyWhatArrived(t *testing.T) {
 	all := part(0, 50)
 	for _, order := range [][]string{{"back", "again", "task"}, {"back", "task", "again"}, {"again", "back", "task"}, {"again", "task", "back"},

@@ -13,9 +13,9 @@ import (
 	"github.com/gompss/gompss/internal/coherence"
 )
 
-// The model: every space is an array of versions, the oracle one more. A task that reads must find the oracle's version
-// of every element it reads. Copies are made in any order that their After allows, and the directory hears of them in
-// any order at all.
+// The model: every space is an array of versions, the oracle one more. A task that reads must find
+// the oracle's version of every element it reads. Copies are made in any order that their After
+// allows, and the directory hears of them in any order at all.
 type model struct {
 	t       *rapid.T
 	dir     *coherence.Directory
@@ -211,7 +211,8 @@ func (m *model) noteLost() {
 	}
 }
 
-// begin waits for what a task reads, and writes what it writes. It reports whether the task can run.
+// begin waits for what a task reads, and writes what it writes. It reports whether the task can
+// run.
 func (m *model) begin(task *modelTask) bool {
 	failed := task.err != nil
 	for _, f := range task.waits {
@@ -265,7 +266,8 @@ func (m *model) finish() {
 	}
 }
 
-// takeStale says that what the host has counts, of what was given up for a task that then did not write it.
+// takeStale says that what the host has counts, of what was given up for a task that then did not
+// write it.
 func (m *model) takeStale(task *modelTask) {
 	for _, a := range task.accesses {
 		each(a.Region, func(i int64) {
@@ -318,7 +320,7 @@ func (m *model) commit(task *modelTask, a deps.Access, breaks bool) {
 	})
 }
 
-// evict gives up a granule that nobody uses.
+// evict gives up an unused granule.
 func (m *model) evict() {
 	at := m.space()
 	lo := rapid.Int64Range(0, m.n/4-1).Draw(m.t, "granule") * 4

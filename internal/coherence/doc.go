@@ -10,7 +10,7 @@
 // Invariants:
 //   - every element of a buffer is valid in at least one space, or is known to be lost with a
 //     device;
-//   - data count as valid in a space from the moment a copy to there is planned: whoever uses them
+//   - data count as valid in a space from the moment a copy to there is planned: their user
 //     waits for the pending operation;
 //   - a working set gets all of its granules or none.
 //

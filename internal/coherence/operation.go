@@ -60,7 +60,7 @@ func (p *replica) removeOutgoing(op *Operation) {
 	}
 }
 
-// supersede removes the kernels that op, a kernel that writes, comes after and covers: whoever has
+// supersede removes the kernels that op, a kernel that writes, comes after and covers: what has
 // to wait for one of them has to wait for op, and that is enough.
 func (p *replica) supersede(op *Operation) {
 	for i := len(p.incoming) - 1; i >= 0; i-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/gompss/gompss/devices/sim"
 )
 
-// starpu#38: a task with two inputs on a device with room for little more than those two. Fetching one evicted the
-// other, for minutes. Here the room for both is had at once or not at all.
+// starpu#38: a task with two inputs on a device with room for little more than those two. Fetching
+// one evicted the other, for minutes. Here the room for both is had at once or not at all.
 func TestTwoInputsOfOneTaskDoNotEvictEachOther(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{Memory: 16 * kib, Granule: 4 * kib})
 	a, b, c := r.filled(1024), r.filled(1024), r.filled(1024) // two granules each; four fit
@@ -26,7 +26,8 @@ func TestTwoInputsOfOneTaskDoNotEvictEachOther(t *testing.T) {
 	}
 	r.finish()
 	n := r.m.Counters()
-	// Each task finds one of its two buffers and fetches the other: one eviction of a buffer, one write-back at most.
+	// Each task finds one of its two buffers and fetches the other: one eviction of a buffer, one
+	// write-back at most.
 	require.LessOrEqual(t, n.HostToDevice, 31*8*kib)
 	require.LessOrEqual(t, n.DeviceToHost, 33*8*kib)
 	require.EqualValues(t, 29*2, n.Evictions, "each task but the first gives up one buffer of two granules")
@@ -130,7 +131,8 @@ func TestTheLeastRecentlyUsedGoesFirst(t *testing.T) {
 	require.Equal(t, []deps.Bytes{0, 4 * kib, 0, 0, 0}, missing)
 }
 
-// An element of 24 bytes lies on two granules: giving up either gives up the element, and both are written back.
+// An element of 24 bytes lies on two granules: giving up either gives up the element, and both are
+// written back.
 func TestElementsThatCrossGranules(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{Memory: 2 * kib, Granule: 512})
 	const wide = 24
@@ -159,8 +161,8 @@ func TestElementsThatCrossGranules(t *testing.T) {
 	require.Empty(t, r.m.Leak())
 }
 
-// Three that each want all of the device, and one that holds it: those who wait get it in the order they came, also
-// when small ones that would fit come later.
+// Three that each want all of the device, and one that holds it: those that wait get it in the
+// order they came, also when small ones that would fit come later.
 func TestRoomIsGivenInTheOrderOfAsking(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{Memory: 16 * kib, Granule: 4 * kib})
 	b := r.filled(8192)
@@ -182,7 +184,8 @@ func TestRoomIsGivenInTheOrderOfAsking(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, order)
 }
 
-// A copy of b is on sim:0, the nearer source, and on the host. When sim:0 turns out to be lost, the host's is taken.
+// A copy of b is on sim:0, the nearer source, and on the host. When sim:0 turns out to be lost, the
+// host's is taken.
 func TestACopyThatSurvivesElsewhereIsTaken(t *testing.T) {
 	for _, reader := range []devices.SpaceID{acc(1), acc(2)} {
 		r := newRig(t, "sim:3", sim.Options{})

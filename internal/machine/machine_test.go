@@ -140,8 +140,8 @@ func TestBuffersComeAndGo(t *testing.T) {
 	require.Zero(t, r.m.Accelerators()[0].(*sim.Device).Backed())
 }
 
-// A device is told of a buffer that a kernel has among its arguments and no access names, also where the kernel is launched past the steps, and
-// again when another buffer has its id.
+// A device gets a buffer that a kernel has among its arguments and no access names, also
+// where the kernel is launched past the steps, and again when another buffer has its id.
 func TestStartTellsTheDeviceOfItsBuffers(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{Memory: 64 * kib, Granule: 4 * kib})
 	x, y := r.filled(100), r.filled(100)
@@ -190,7 +190,8 @@ func TestHostPathIsFree(t *testing.T) {
 	}
 }
 
-// After accelerators have been at a buffer, a host task that finds all valid costs no allocation either.
+// After accelerators have been at a buffer, a host task that finds all valid costs no allocation
+// either.
 func TestHostPathIsFreeWhenAllIsValid(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{})
 	b := r.filled(1000)

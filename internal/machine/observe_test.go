@@ -19,7 +19,8 @@ type timed struct {
 
 func (e timed) Times() (began, ended time.Time) { return e.began, e.ended }
 
-// A goroutine that loses its processor between the readings of two clocks does not shift what is told about a kernel.
+// A goroutine that loses its processor between the readings of two clocks does not shift what is
+// told about a kernel.
 func TestTimesOfKernelsWhereTheProcessorIsTakenAway(t *testing.T) {
 	opened := time.Now().Add(-time.Second)
 	away := 0

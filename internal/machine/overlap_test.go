@@ -16,7 +16,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// Copies take 2 us and kernels 2 us; ten tasks on different data take eleven times that, not twenty.
+// Copies take 2 us and kernels 2 us; ten tasks on different data take eleven times that, not
+// twenty.
 func TestCopiesHideBehindKernels(t *testing.T) {
 	r := newRig(t, "sim:1", sim.Options{Clock: sim.Virtual, Bandwidth: 8e9, Latency: time.Microsecond,
 		Cost: func(*devices.Launch) time.Duration { return 2 * time.Microsecond }})
@@ -51,7 +52,8 @@ func TestIterationsMoveOnlyBorders(t *testing.T) {
 	}
 	require.NoError(t, r.wait())
 	c := r.m.Counters()
-	// The first borders come from the host, or from the other device when its copy has landed by then.
+	// The first borders come from the host, or from the other device when its copy has landed by
+	// then.
 	require.EqualValues(t, (n+2+9*2)*elem, c.HostToDevice+c.DeviceToDevice, "the input, once, and two border elements an iteration")
 	require.GreaterOrEqual(t, c.DeviceToDevice, deps.Bytes(9*2*elem))
 	require.Zero(t, c.DeviceToHost)

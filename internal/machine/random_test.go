@@ -90,7 +90,8 @@ func work(n int, accesses []deps.Access, see func(deps.BufferID) []int64) {
 	}
 }
 
-// sequential runs the program in order, leaving out the jobs that did not run, and says which elements hold something.
+// sequential runs the program in order, leaving out the jobs that did not run, and says which
+// elements hold something.
 func (p *program) sequential(ran func(n int) bool) (values [][]int64, known [][]bool) {
 	for b, n := range p.sizes {
 		values, known = append(values, make([]int64, n)), append(known, make([]bool, n))
@@ -169,7 +170,8 @@ func TestRandomProgramsAreSequentiallyConsistent(t *testing.T) {
 	}
 }
 
-// faultsOf runs a program with the n-th operation failing, for n from 1 until it is not reached any more.
+// faultsOf runs a program with the n-th operation failing, for n from 1 until it is not reached any
+// more.
 func faultsOf(t *testing.T, name string, starts int, set func(f *sim.Faults, n int64)) {
 	for n := int64(1); ; n++ {
 		o := tight
@@ -232,8 +234,8 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 	}
 }
 
-// A kernel that is launched when a copy from another device for it has failed already does not count as having written: that device still has
-// what it was to change.
+// A kernel that is launched when a copy from another device for it has failed already does not
+// count as having written: that device still has what it was to change.
 func TestWhatHasFailedToComeIsNotWritten(t *testing.T) {
 	r := newRig(t, "smp:1,sim:2", sim.Options{Faults: sim.Faults{Transfer: 1}})
 	b := r.buffer(8)

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const elem = 8 // bytes: buffers of these tests hold int64
 
-// A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a deps.Domain.
+// A rig is a machine with buffers and the smallest runtime that can use it: jobs in the order of a
+// deps.Domain.
 type rig struct {
 	failing sync.Mutex // guards poison of all jobs
 	t       testing.TB

@@ -1,4 +1,5 @@
-// Package source finds and reads the Go files that kernels are in: of a folder, in a build, and of the packages of its module.
+// Package source finds and reads the Go files that kernels are in: of a folder, in a build, and of
+// the packages of its module.
 package source
 
 import (
@@ -53,7 +54,8 @@ func (f *Folder) ErrorsOf(names []string) error {
 	return errors.Join(errs...)
 }
 
-// ReadFolder reads the files of a folder. A file that cannot be read does not keep it from the others.
+// ReadFolder reads the files of a folder. A file that cannot be read does not keep it from the
+// others.
 func ReadFolder(c *build.Context, dir string) (*Folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -83,7 +85,8 @@ func ReadFolder(c *build.Context, dir string) (*Folder, error) {
 	return out, nil
 }
 
-// unreadable is what is wrong with a file whose head the go command cannot read: its syntax, with positions, or else what that says.
+// unreadable is what is wrong with a file whose head the go command cannot read: its syntax, with
+// positions, or else what that says.
 func unreadable(dir string, f codegen.File, err error) error {
 	if _, syntax := codegen.Load(f); syntax != nil {
 		return InFolder(dir, syntax)
@@ -114,7 +117,8 @@ func HasKernels(f codegen.File) bool {
 	})
 }
 
-// Embedder returns the file of a package that embeds the source of name, so as to make its kernels by task.NewKernel; "" where none does.
+// Embedder returns the file of a package that embeds the source of name, so as to make its kernels
+// by task.NewKernel; "" where none does.
 func Embedder(name string, sources []codegen.File) string {
 	for _, f := range sources {
 		for line := range strings.Lines(f.Text) {

@@ -45,8 +45,8 @@ func modulePath(text string) string {
 	return ""
 }
 
-// Files returns the files of the package of an import path; none where it is not of the module or cannot be read, which the go command
-// says more of.
+// Files returns the files of the package of an import path; none where it is not of the module or
+// cannot be read, which the go command says more of.
 func (m Module) Files(importPath string) []codegen.File {
 	below, ok := strings.CutPrefix(importPath+"/", m.path+"/")
 	if m.path == "" || !ok {

@@ -64,8 +64,8 @@ func (c *Clock) Now() time.Duration {
 }
 
 // Early is Now at half the price: the processor may read it some ten nanoseconds early, before what
-// the caller did just before is over. It suits the end of something: what others do because of it
-// they do later.
+// the caller did just before has finished. It suits the end of something: what others do because of
+// it they do later.
 func (c *Clock) Early() time.Duration {
 	if l := c.line.Load(); l != nil {
 		tick := ticks()
@@ -109,7 +109,7 @@ func (c *Clock) compare() (best sample) {
 // rate is as good as the time it was measured over is long beside the width of a sample.
 var spans = [...]time.Duration{2 * time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// little is how many ticks before the beginning of a line somebody may have read the counter who
+// little is how many ticks before the beginning of a line a thread may have read the counter that
 // then found that line.
 const little = 1 << 32
 

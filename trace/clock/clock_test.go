@@ -23,7 +23,8 @@ func counting(t testing.TB) *Clock {
 	return c
 }
 
-// The clock is the system's, to within what the machine's other work allows: the least difference of many tries counts.
+// The clock is the system's, to within what the machine's other work allows: the least difference
+// of many tries counts.
 func TestTheClockIsTheSystems(t *testing.T) {
 	bound := 400 * time.Microsecond // others may use the machine
 	if os.Getenv("GOMPSS_SOAK") != "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // ticks reads the counter of the processor, which may do so before instructions that come earlier
-// are over.
+// have finished.
 func ticks() uint64
 
 // ordered reads it after them.

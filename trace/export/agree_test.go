@@ -49,8 +49,9 @@ func Twice(lo, hi int, x []float32) {
 	}
 }
 
-// recorded is a real run in which no lane did two tasks at once, so that busy times are sums of running times: a device has several streams, and
-// in one run of some hundred tasks of two of them overlap by a few microseconds.
+// recorded is a real run in which no lane did two tasks at once, so that busy times are sums of
+// running times: a device has several streams, and in one run of some hundred tasks of two of them
+// overlap by a few microseconds.
 func recorded(t testing.TB) *run.Run {
 	t.Helper()
 	for range 20 {
@@ -63,7 +64,8 @@ func recorded(t testing.TB) *run.Run {
 	return nil
 }
 
-// recordedOnce is kernels over CPU workers and two simulated accelerators whose memory is too small, Go tasks, a failure.
+// recordedOnce is kernels over CPU workers and two simulated accelerators whose memory is too
+// small, Go tasks, a failure.
 func recordedOnce(t testing.TB) *run.Run {
 	t.Helper()
 	twice, err := task.NewKernel(Twice, task.SourceFile{Name: "k.go", Text: source})
@@ -93,7 +95,8 @@ func recordedOnce(t testing.TB) *run.Run {
 	return r
 }
 
-// A view is the numbers that every export must agree on, as an independent reader of the export finds them.
+// A view is the numbers that every export must agree on, as an independent reader of the export
+// finds them.
 type view struct {
 	tasks   map[string]int           // by name: those that ran
 	busy    map[string]time.Duration // by place: sum of running times
@@ -144,7 +147,8 @@ func viewOfRun(r *run.Run) view {
 	return v
 }
 
-// The summary says what the tasks say: lanes run one task at a time here, so the union of the running times is their sum.
+// The summary says what the tasks say: lanes run one task at a time here, so the union of the
+// running times is their sum.
 func viewOfSummary(s *run.Summary) view {
 	v := newView()
 	for _, k := range s.Kernels {

@@ -16,8 +16,9 @@ func spentTime(t testing.TB) time.Duration {
 	return time.Duration(at.Nano())
 }
 
-// BenchmarkPerfetto writes a million tasks with two predecessors each. The least of several rounds is what the work takes when nobody else
-// has the processor's caches; cpu is of all threads, collecting garbage included.
+// BenchmarkPerfetto writes a million tasks with two predecessors each. The least of several rounds
+// is what the work takes with the processor's caches for itself; cpu is of all threads,
+// collecting garbage included.
 func BenchmarkPerfetto(b *testing.B) {
 	const n = 1_000_000
 	r := million(n)

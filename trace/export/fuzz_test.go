@@ -42,7 +42,8 @@ func payloadOf(tb testing.TB, r *run.Run) []byte {
 	return with.Bytes()[head+13:]
 }
 
-// Whatever numbers a file holds, with checksums that are right, it is summed up and exported without a panic.
+// Whatever numbers a file holds, with checksums that are right, it is summed up and exported
+// without a panic.
 func FuzzExports(f *testing.F) {
 	r := recorded(f)
 	r.Tasks, r.Points = r.Tasks[:10], r.Points[:min(10, len(r.Points))]

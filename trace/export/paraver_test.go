@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A legend is what a .pcf file names: states, and the values of each type of events; none where any number may come.
+// A legend is what a .pcf file names: states, and the values of each type of events; none where any
+// number may come.
 type legend struct {
 	states map[int64]bool
 	events map[int64]map[int64]bool
@@ -29,8 +30,8 @@ var (
 	pcfEvent = regexp.MustCompile(`^\d+ +(\d+) +\S`)
 )
 
-// readLegend reads a .pcf file section by section: DEFAULT_OPTIONS, DEFAULT_SEMANTIC, STATES, STATES_COLOR, and for each type EVENT_TYPE and
-// VALUES, a line with what it names each.
+// readLegend reads a .pcf file section by section: DEFAULT_OPTIONS, DEFAULT_SEMANTIC, STATES,
+// STATES_COLOR, and for each type EVENT_TYPE and VALUES, a line with what it names each.
 func readLegend(t *testing.T, name string) legend {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -73,8 +74,8 @@ func readLegend(t *testing.T, name string) legend {
 	return l
 }
 
-// checkRecord checks a record by the legend and the size of the machine: its lane, its times, and what its numbers stand for. over is where
-// the state of each lane ended.
+// checkRecord checks a record by the legend and the size of the machine: its lane, its times, and
+// what its numbers stand for. over is where the state of each lane ended.
 func (l *legend) checkRecord(t *testing.T, text string, n []int64, lanes int, duration int64, over map[int64]int64) {
 	place := func(cpu, thread, at int64) {
 		require.True(t, cpu >= 1 && cpu <= int64(lanes) && thread == cpu, "%s: lane", text)
@@ -104,7 +105,8 @@ func (l *legend) checkRecord(t *testing.T, text string, n []int64, lanes int, du
 	}
 }
 
-// checkViews checks that each .cfg has as many windows as it says, and asks for types of events that the legend has.
+// checkViews checks that each .cfg has as many windows as it says, and asks for types of events
+// that the legend has.
 func (l *legend) checkViews(t *testing.T, list []string) {
 	for _, name := range list {
 		b, err := os.ReadFile(name)
@@ -126,8 +128,9 @@ func (l *legend) checkViews(t *testing.T, list []string) {
 	}
 }
 
-// Paraver's own engine loads the file and draws every view that is written with it, and its view of tasks has as many of them, and as much time in
-// them, as the run. GOMPSS_PARAMEDIR names the command of Paraver's kernel that does so without a window.
+// Paraver's own engine loads the file and draws every view that is written with it, and its view of
+// tasks has as many of them, and as much time in them, as the run. GOMPSS_PARAMEDIR names the
+// command of Paraver's kernel that does so without a window.
 func TestParaverByItsOwnEngine(t *testing.T) {
 	paramedir := os.Getenv("GOMPSS_PARAMEDIR")
 	if paramedir == "" {

@@ -100,7 +100,7 @@ const chunk = 1 << 16
 
 // Perfetto writes a run for ui.perfetto.dev: a process for every place with a track for every lane
 // and stream, one for the copies with a track for every link, a track for what the program and the
-// runtime did besides, counters, and one flow to each task, from the predecessor that was over
+// runtime did besides, counters, and one flow to each task, from the predecessor that finished
 // last. Flows for all edges would stall the viewer on dense graphs.
 //
 // Cost: about 60 bytes a task, and below 100 ns where the tasks are in order.

@@ -126,8 +126,8 @@ func metricsOf(t *testing.T, r *run.Run) *meter {
 	return m
 }
 
-// viewOfMetrics feeds the run to OpenTelemetry's metrics. Tasks are counted by kernel or label there, and by how they ended; those that
-// failed in their body ran, too.
+// viewOfMetrics feeds the run to OpenTelemetry's metrics. Tasks are counted by kernel or label
+// there, and by how they ended; those that failed in their body ran, too.
 func viewOfMetrics(t *testing.T, r *run.Run) view {
 	m := metricsOf(t, r)
 	v := newView()
@@ -180,7 +180,8 @@ func viewOfPage(t *testing.T, r *run.Run) view {
 
 var dotNode = regexp.MustCompile(`(?m)^\tt\d+ \[label="(.*?)\\n\d+(?: on (\S+), (\S+?))?(?:\\n(failed|skipped))?"`)
 
-// viewOfDOT reads the nodes of the graph, which has neither copies nor tokens: these are taken from want.
+// viewOfDOT reads the nodes of the graph, which has neither copies nor tokens: these are taken from
+// want.
 func viewOfDOT(t *testing.T, r *run.Run, want view) view {
 	var out bytes.Buffer
 	require.NoError(t, export.DOT(&out, r, export.DotOptions{}))
@@ -203,8 +204,8 @@ func viewOfDOT(t *testing.T, r *run.Run, want view) view {
 	return v
 }
 
-// Perfetto's own schema, as its Python package has it compiled, finds the same as our reader. It is skipped where that package is not
-// installed: pip install perfetto.
+// Perfetto's own schema, as its Python package has it compiled, finds the same as our reader. It is
+// skipped where that package is not installed: pip install perfetto.
 func TestPerfettoByItsOwnSchema(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil || exec.Command(python, "-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2").Run() != nil {
@@ -237,7 +238,8 @@ func TestPerfettoByItsOwnSchema(t *testing.T) {
 	require.GreaterOrEqual(t, found.Counters, 5)
 }
 
-// Every metric of a run in which everything happens has the attributes that docs/reference/metrics.md gives it, and no other.
+// Every metric of a run in which everything happens has the attributes that
+// docs/reference/metrics.md gives it, and no other.
 func TestMetricsHaveTheDocumentedAttributes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/metrics.md")
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 )
 
-// A dead collector's exporters take the first thing that they are told of a task and never come back, until gate is closed.
+// A dead collector's exporters take the first thing that they get of a task and never come
+// back, until gate is closed.
 type dead struct {
 	tracenoop.TracerProvider
 	gate  chan struct{}
@@ -66,8 +67,9 @@ func (m deadMeter) Int64Counter(string, ...metric.Int64CounterOption) (metric.In
 
 func (c deadCounter) Add(context.Context, int64, ...metric.AddOption) { c.d.wait() }
 
-// While a collector is dead, from the first span or number on to the end of the program, every task runs, no wait of the program takes
-// longer for it, and whoever else looks gets every record: nothing but the sink's own goroutine ever waits for it.
+// While a collector is dead, from the first span or number on to the end of the program, every task
+// runs, no wait of the program takes longer for it, and every other sink gets every record:
+// nothing but the sink's own goroutine ever waits for it.
 func TestADeadCollectorCostsNoTask(t *testing.T) {
 	const tasks = 20000
 	for _, c := range []string{"spans", "metrics"} {

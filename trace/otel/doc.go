@@ -2,7 +2,7 @@
 // asked for, spans of tasks.
 //
 // It uses the API of OpenTelemetry alone; the program brings the SDK and injects its providers.
-// Without providers nothing is told: the global ones are not used unless they are passed in. A Sink
+// Without providers nothing is sent: the global ones are not used unless they are passed in. A Sink
 // is a record.Sink, so OpenTelemetry is called by the collecting goroutine of a recorder and never
 // on the path of a task: a slow exporter costs records, which are counted in
 // gompss.trace.record.dropped, and no time.

@@ -105,7 +105,7 @@ func TestOnlyASampleAndAllFailures(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Without providers nothing is told, and nothing breaks.
+// Without providers nothing is sent, and nothing breaks.
 func TestNobodyListens(t *testing.T) {
 	s, err := New(Options{})
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func (t *stuckTracer) Start(ctx context.Context, name string, o ...trace.SpanSta
 	return (&tracer{p: &t.p.provider}).Start(ctx, name, o...)
 }
 
-// An exporter that blocks holds up nobody who records, and Close says what was not told.
+// An exporter that blocks holds up no recording, and Close says what was not sent.
 func TestAnExporterThatBlocks(t *testing.T) {
 	p := &stuck{gate: make(chan struct{})}
 	s, err := New(Options{TracerProvider: p, TaskSpans: 1, Patience: 50 * time.Millisecond})
@@ -198,7 +198,8 @@ func (m *countingMeter) Int64Counter(name string, _ ...metric.Int64CounterOption
 
 func (c *counter) Add(_ context.Context, n int64, _ ...metric.AddOption) { c.of.sums[c.name] += n }
 
-// Tasks and bytes without a record count in the metrics, once however often the recorder reports them.
+// Tasks and bytes without a record count in the metrics, once however often the recorder reports
+// them.
 func TestMetrics_CountWhatWasDropped(t *testing.T) {
 	m := &countingMeter{sums: map[string]int64{}}
 	s, err := New(Options{MeterProvider: countingProvider{of: m}})

@@ -33,7 +33,7 @@ type Options struct {
 	// costs the SDK microseconds and about a kilobyte, and its batch processor drops what comes too
 	// fast without a word: prefer small shares, or a blocking processor.
 	TaskSpans float64
-	// Patience is how long Close waits for exporters that do not take what they are told; 0 is 5 s.
+	// Patience is how long Close waits for exporters that do not take what they are sent; 0 is 5 s.
 	Patience time.Duration
 }
 
@@ -49,7 +49,7 @@ type Live struct {
 // other sinks. What does not fit in the queue is lost, counted, and told by Close.
 type Sink struct {
 	queue     chan *record.Batch
-	done      chan struct{} // closed when the goroutine is over
+	done      chan struct{} // closed when the goroutine has finished
 	abandoned atomic.Bool
 	waiting   atomic.Int64 // records in the queue
 	missed    atomic.Int64 // records that were not told
@@ -223,7 +223,7 @@ func (s *Sink) end() {
 	s.run.End(trace.WithTimestamp(s.machine.Opened.Add(s.last)))
 }
 
-// Close waits, no longer than its patience, until all is told and the span of the run has ended.
+// Close waits, no longer than its patience, until all is sent and the span of the run has ended.
 // Errors: records that were not told.
 func (s *Sink) Close() error {
 	if s.machine == nil {

@@ -29,12 +29,12 @@ const (
 //
 // They lie in sheets, in order of their ids. A submitting goroutine takes a sheet for the next ids,
 // one that was used last if there is one, so that what is written lies in a cache; workers find a
-// task by its id; the collecting goroutine takes what is over and gives sheets back. No two of them
-// write the same line at the same time, but for a lock that submission and collection take once for
-// each sheet.
+// task by its id; the collecting goroutine takes what has finished and gives sheets back. No two of
+// them write the same line at the same time, but for a lock that submission and collection take
+// once for each sheet.
 //
 // Where all sheets are in use, because no collector runs or tasks take long, New says so: such
-// tasks are told of by Recorder.Ended.
+// tasks are reported by Recorder.Ended.
 type Briefs struct {
 	sheets [mostSheets]atomic.Pointer[sheet] // by the ids that they are for
 	// Fields of submission.
@@ -163,9 +163,10 @@ func (l *Briefs) Find(id deps.TaskID) *Brief {
 // the first New.
 func (l *Briefs) Collect(wake func()) { l.wake = wake }
 
-// Sweep calls take for tasks that are over, each once, about most of them at most, and returns how
-// many there were. It may leave out some that are over while many before them are not, unless it is
-// to be thorough, which costs a look at every task in flight. Sweep is for one goroutine.
+// Sweep calls take for tasks that have finished, each once, about most of them at most, and returns
+// how many there were. It may leave out some that have finished while many before them are not,
+// unless it is to be thorough, which costs a look at every task in flight. Sweep is for one
+// goroutine.
 func (l *Briefs) Sweep(most int, thorough bool, take func(*Brief)) (n int) {
 	l.settle()
 	l.mu.Lock()
@@ -203,7 +204,7 @@ func (s *sheet) taken() bool {
 	return s.seen == sheetTasks && s.lately == 0
 }
 
-// sweep takes what is over. stands says that it stopped where many are not.
+// sweep takes what has finished. stands says that it stopped where many are not.
 func (s *sheet) sweep(most int, thorough bool, take func(*Brief)) (n int, stands bool) {
 	if s.lately > 0 && (thorough || s.lately <= patience) {
 		n = s.sweepLate(take)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// openBriefs returns briefs and the lock of who submits.
+// openBriefs returns briefs and the lock of the submitting goroutines.
 func openBriefs() (*Briefs, *sync.Mutex) {
 	var l *Briefs
 	mu := &sync.Mutex{}
@@ -24,7 +24,8 @@ func openBriefs() (*Briefs, *sync.Mutex) {
 	return l, mu
 }
 
-// Tasks that are over are taken once, whatever the order in which they end and the numbers that they have; others are not.
+// Tasks that have finished are taken once, whatever the order in which they end and the numbers
+// that they have; others are not.
 func TestBriefsAreTakenOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, _ := openBriefs()
@@ -77,7 +78,8 @@ func TestBriefsAreTakenOnce(t *testing.T) {
 	})
 }
 
-// Without anybody who collects there is no more room, and none is lost; a task that takes long keeps one sheet.
+// Without a collector there is no more room, and none is lost; a task that takes long
+// keeps one sheet.
 func TestBriefsAreFull(t *testing.T) {
 	l, _ := openBriefs()
 	const all = mostSheets * sheetTasks

@@ -1,12 +1,13 @@
-// Package probe names what can be seen of a task's life: points, and the observer that is told of
+// Package probe names what can be seen of a task's life: points, and the observer that gets
 // them.
 //
 // The runtime calls the observer at every arrow of a task's life (submit, edge, ready, choice,
 // transfer, launch, start, end, release, failure); with no observer a point costs one nil check.
 // Traces, metrics and tests are observers.
 //
-// A Recorder is an observer that wants a task as a whole when it is over, in place of its points; a
-// Collector comes for most of them itself, to where the runtime has written them (Briefs).
+// A Recorder is an observer that wants a task as a whole when it has finished, in place of its
+// points; a Collector comes for most of them itself, to where the runtime has written them
+// (Briefs).
 //
 // Invariants: of one task, Submit comes before Ready before Choice before Start before End before
 // Release; a task that is skipped has Submit, Failure and Release only. Points of different tasks
@@ -33,10 +34,10 @@ const (
 	Transfer                 // From, To, Bytes, Region: a copy was enqueued; Task may be 0
 	Launch                   // Device: enqueued on an accelerator
 	Start                    // Device, Worker: the body begins, or on an accelerator is behind its inputs
-	End                      // Device, Worker, Err: the body is over
+	End                      // Device, Worker, Err: the body has finished
 	Release                  // the successors have been told
 	Failure                  // Err: why it failed or was skipped
-	Arrive                   // From, To, Bytes, Region, Begin, Err: a copy is over
+	Arrive                   // From, To, Bytes, Region, Begin, Err: a copy has finished
 	Alloc                    // Device, Other: the buffer, Bytes: memory was backed
 	Evict                    // Device, Other: the buffer, Bytes: memory was taken away to make room
 	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
@@ -92,7 +93,7 @@ type Learned struct {
 	Middle, Least, Most time.Duration // of those that count; Middle is what is expected
 }
 
-// An Observer is told of points. Observe is called from many goroutines, on the path of the tasks:
+// An Observer gets points. Observe is called from many goroutines, on the path of the tasks:
 // it must be quick, must not block and must not call the runtime.
 type Observer interface {
 	Observe(p Point)

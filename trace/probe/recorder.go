@@ -6,11 +6,11 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Task is all that is known of a task when it is over. Times are since the runtime was opened,
-// and 0 where the task did not get so far.
+// A Task is all that is known of a task when it has finished. Times are since the runtime was
+// opened, and 0 where the task did not get so far.
 type Task struct {
 	ID deps.TaskID
-	// Last is the predecessor that was over last, which made the task ready; 0 when it waited for
+	// Last is the predecessor that finished last, which made the task ready; 0 when it waited for
 	// none.
 	Last deps.TaskID
 	// Parent is the task whose body submitted it; 0 for the program.
@@ -53,7 +53,7 @@ type Candidate struct {
 	Need, Free int32 // tokens: what the task needs of the kind, and what the kind has left
 }
 
-// A Recorder is an observer that is told of a task once, when it is over, and not of each point:
+// A Recorder is an observer that gets a task once, when it has finished, and not of each point:
 // that is what makes it cheap. Points that belong to no task, such as copies, come through Observe.
 // All methods are called from many goroutines at once, must be quick and must not block or keep
 // what they are given.
@@ -66,14 +66,14 @@ type Recorder interface {
 	Submitted(id deps.TaskID, accesses []deps.Access, predecessors []deps.TaskID)
 	// Considered tells what was known of the candidates when a task with several of them became
 	// ready, and where it was given to. A task that is given a place again (its trial was too long,
-	// it failed and is retried, its device went out of service) is told of again: the last time
+	// it failed and is retried, its device went out of service) is reported again: the last time
 	// counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
-	// Ended tells of a task that is over: it ran, failed or was skipped.
+	// Ended tells of a task that has finished: it ran, failed or was skipped.
 	Ended(t *Task)
 }
 
-// A Collector is a Recorder that comes for the tasks that a Brief says all of: nobody tells it of
+// A Collector is a Recorder that comes for the tasks that a Brief says all of: it is not called for
 // those, but where they are. Where words were packed of one that a Brief does not say all of, they
 // are there, with Start 0, and Ended tells of the task afterwards.
 type Collector interface {

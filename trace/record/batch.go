@@ -8,7 +8,7 @@ import (
 )
 
 // A Batch is what was recorded since the last one. Its slices belong to the sender: a sink copies
-// what it keeps. Other sinks get the same batch: who wants what is packed in another form makes a
+// what it keeps. Other sinks get the same batch: one that wants it packed in another form makes a
 // copy first.
 type Batch struct {
 	Tasks   []probe.Task

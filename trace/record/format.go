@@ -14,7 +14,7 @@ import (
 // The file: the 8 bytes of magic, the version (2 bytes), then blocks. All fixed numbers are
 // little-endian.
 //
-//	block    mark (4 bytes), kind (1), length of the payload (4), CRC-32C of kind and payload (4), payload
+//	block    mark (4 bytes), kind (1), length of the payload (4), CRC-32C of both (4), payload
 //	machine  kind 1: probe.Machine as JSON; the first block
 //	batch    kind 2: a Batch, see encode
 //	end      kind 3: Totals as JSON; the last block of a run that was closed

@@ -69,7 +69,7 @@ func (p *Packed) Reset(place int16) {
 
 func (p *Packed) clear() { p.words, p.tasks = p.words[:0], 0 }
 
-// Add appends a task that is over.
+// Add appends a task that has finished.
 func (p *Packed) Add(b *probe.Brief) {
 	p.count(1, b.ID, b.ID, b.Submit)
 	n := len(p.words)

@@ -209,7 +209,7 @@ func TestCutOffFiles(t *testing.T) {
 	}
 }
 
-// A byte that is wrong costs one block, and is told.
+// A wrong byte costs one block, and is reported.
 func TestDamagedFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	batches := slices.Concat(blocks(randomBatch(r)), blocks(randomBatch(r)), blocks(randomBatch(r)), blocks(randomBatch(r)))
@@ -236,7 +236,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Bytes that are wrong, missing or too many, at several places: what is read was written, and the rest is told of.
+// Bytes that are wrong, missing or too many, at several places: what is read was written, and the
+// rest is reported.
 func TestRandomDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 2000 {
@@ -347,8 +348,8 @@ func TestADeadSinkDropsAndCounts(t *testing.T) {
 	require.Equal(t, k.all.Dropped, k.all.Lost.Records())
 }
 
-// What is dropped is counted by kernel, place and outcome, by link, and as details: records and losses together are all
-// that happened (issue 16, point 5). A file says the same.
+// What is dropped is counted by kernel, place and outcome, by link, and as details: records and
+// losses together are all that happened (issue 16, point 5). A file says the same.
 func TestLosses_CountWhatIsDropped(t *testing.T) {
 	k := &keeper{gate: make(chan struct{})}
 	var file bytes.Buffer
@@ -523,5 +524,6 @@ func BenchmarkWritePacked(b *testing.B) {
 
 func ExampleDamage() {
 	fmt.Println(Damage{Open: true, Skipped: 12})
-	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are unreadable
+	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are
+	// unreadable
 }

@@ -56,7 +56,7 @@ type Recorder struct {
 	done         sync.WaitGroup
 	open, closed bool
 	closing      atomic.Bool // nothing is waited for any more
-	errs         []error     // by sink, then those of Close; of the collecting goroutine until it is over
+	errs         []error     // by sink, then those of Close; of the collecting goroutine until it has finished
 }
 
 // New returns a recorder. It records from Open on, which the runtime calls.
@@ -73,7 +73,7 @@ const (
 	ownSlots     = 1 << 14
 	reserveSlots = 1 << 16
 	detailWords  = 8                                    // for a task
-	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is told at once must fit
+	leastWords   = 2 * (1 + mostCounted*candidateWords) // what is recorded at once must fit
 )
 
 // Open implements probe.Recorder: it makes the rings and starts to collect.
@@ -258,8 +258,8 @@ func (r *Recorder) collect() {
 // the caches.
 const largestBatch = 1 << 10
 
-// hand takes what is in the rings, and tasks that are over, to the sinks and reports whether there
-// may be more.
+// hand takes what is in the rings, and tasks that have finished, to the sinks and reports whether
+// there may be more.
 //
 // Tasks are taken up to where they were before anything else was: what is known of a task was put
 // before it ended, so it comes with it or came before.

@@ -7,12 +7,13 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// What is told of a task before it ends lies in rings of words: a head and what it counts. A ring
-// of details would be several times as much memory to write, which is most of the price.
+// What is recorded of a task before it ends lies in rings of words: a head and what it counts. A
+// ring of details would be several times as much memory to write, which is most of the price.
 //
 //	head        task (48 bits), sort (8), count (8)
-//	accesses    each buffer (48), mode (8), dimensions (7), near (1); then, near: first element (32), elements (32), which lie side by
-//	            side; else three words: first element, elements, last element
+//	accesses    each buffer (48), mode (8), dimensions (7), near (1); then, near: first element (32),
+//	            number of elements (32), contiguous; else three words: first element, number of
+//	            elements, last element
 //	near waits  each the distance to a predecessor (32), two a word
 //	far waits   each a predecessor, a word
 //	candidates  each place (16), flags (8), and the five values of a Detail

@@ -34,7 +34,7 @@ func briefs(r *Recorder) *source {
 	return s
 }
 
-// told is what a recorder is told of a task, and the details that say it.
+// told is what a recorder gets of a task, and the details that say it.
 func told(t *rapid.T, r *Recorder, l *source, id deps.TaskID) (want []Detail) {
 	var accesses []deps.Access
 	most := rapid.SampledFrom([]int{4, 4, 4, 300}).Draw(t, "most") // a few fit into a brief
@@ -92,7 +92,7 @@ func told(t *rapid.T, r *Recorder, l *source, id deps.TaskID) (want []Detail) {
 	return want
 }
 
-// What is told comes out as it was told, in whatever numbers.
+// Records come out as they went in, in whatever numbers.
 func TestWordsSayWhatWasTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := &keeper{}

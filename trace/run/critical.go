@@ -100,7 +100,7 @@ type Chain struct {
 }
 
 // Chain follows the run back from its end. Before a task that was ready when it was submitted comes
-// the task that was over last before that: what the program did between the two is submission.
+// the task that finished last before that: what the program did between the two is submission.
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()

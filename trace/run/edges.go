@@ -75,8 +75,8 @@ func extraWaits(list []record.Detail) (n int) {
 
 // thin leaves out edges of tasks that waited for more others than one detail says. Where n tasks
 // wait for m others each, as when phases follow each other, there are n times m edges, and a run
-// with a limit is to stay in a bounded memory. What is kept of a task that is over is the
-// predecessor that was over last and the one at the end of the longest chain: the critical path
+// with a limit is to stay in a bounded memory. What is kept of a task that has finished is the
+// predecessor that finished last and the one at the end of the longest chain: the critical path
 // stays the same. Tasks that are not over, or whose predecessors are not all here yet, keep what
 // they have.
 //

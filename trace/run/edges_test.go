@@ -28,7 +28,8 @@ func waits(id deps.TaskID, preds []deps.TaskID) (out []record.Detail) {
 	return out
 }
 
-// phases tells runs of phases, each task of which waits for all of the one before, and returns how many edges there are.
+// phases tells runs of phases, each task of which waits for all of the one before, and returns how
+// many edges there are.
 func phases(t require.TestingT, phases, width int, tell func(b *record.Batch)) (edges int64) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var before, now []deps.TaskID
@@ -54,7 +55,8 @@ func phases(t require.TestingT, phases, width int, tell func(b *record.Batch)) (
 	return edges
 }
 
-// A run with a limit keeps the edges of phases in the memory of as many tasks, says how many are gone, and has the critical path of all.
+// A run with a limit keeps the edges of phases in the memory of as many tasks, says how many are
+// gone, and has the critical path of all.
 func TestEdgesAreBounded(t *testing.T) {
 	whole, bounded := New(0), New(1<<18)
 	most := 0
@@ -85,8 +87,8 @@ func TestEdgesAreBounded(t *testing.T) {
 	require.Equal(t, a, b, "nothing else is different")
 }
 
-// Whatever the graph is, and in whatever order its records come, thinning leaves the length of the critical path, keeps an edge from the last
-// predecessor, and counts what it takes.
+// Whatever the graph is, and in whatever order its records come, thinning leaves the length of the
+// critical path, keeps an edge from the last predecessor, and counts what it takes.
 func TestThinningLeavesTheCriticalPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "tasks")

@@ -54,7 +54,7 @@ type Lane struct {
 	Worker int
 	Name   string
 	Tasks  []int32 // indices of Run.Tasks, by start
-	// Overlap says that some start before the one before them is over.
+	// Overlap says that some start before the one before them has finished.
 	Overlap bool
 	// Segments are its states from the first to the last moment of the run; the times below are
 	// their sums.
@@ -116,7 +116,7 @@ func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	return lanes
 }
 
-// overlap reports whether one of the tasks starts before the one before it is over.
+// overlap reports whether one of the tasks starts before the one before it has finished.
 func (r *Run) overlap(tasks []int32) bool {
 	for i := 1; i < len(tasks); i++ {
 		if r.Tasks[tasks[i]].Start < r.Tasks[tasks[i-1]].End {

@@ -11,14 +11,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A nester makes runs of nested tasks on one worker: each body does something, submits tasks, waits for them and does something again.
+// A nester makes runs of nested tasks on one worker: each body does something, submits tasks, waits
+// for them and does something again.
 type nester struct {
 	run  Run
 	at   time.Duration
 	next deps.TaskID
 }
 
-// scope runs n tasks of a scope one after the other and returns their longest chain, were there more workers.
+// scope runs n tasks of a scope one after the other and returns their longest chain, were there
+// more workers.
 func (x *nester) scope(t *rapid.T, parent deps.TaskID, depth int) (longest time.Duration) {
 	n := rapid.IntRange(1, 4).Draw(t, "tasks")
 	ids, chain, before := make([]deps.TaskID, n), make([]time.Duration, n), make([][]int, n)
@@ -62,7 +64,8 @@ func (x *nester) body(t *rapid.T, id deps.TaskID, depth int) time.Duration {
 	return before + inside + after
 }
 
-// The critical path of nested tasks goes through the bodies that wait for them: it is what the run would take with a worker for every task.
+// The critical path of nested tasks goes through the bodies that wait for them: it is what the run
+// would take with a worker for every task.
 func TestCriticalPathOfNestedTasks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := &nester{at: 1}

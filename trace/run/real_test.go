@@ -20,7 +20,8 @@ import (
 	_ "github.com/gompss/gompss/devices/all"
 )
 
-// The kernels of realSource: one that reads, one that writes, one that does both, and one that needs most of the tokens.
+// The kernels of realSource: one that reads, one that writes, one that does both, and one that
+// needs most of the tokens.
 const realSource = `package k
 
 //omp:target device(acc)
@@ -171,8 +172,9 @@ func arrays(n int) (out [][]float32) {
 	return out
 }
 
-// Each verdict, found on programs that were made to be bound by that one thing: what they wait for lasts some hundred milliseconds, by the
-// models of the simulated devices or because they sleep, and all else they do takes a few. What noise there is makes everything slower.
+// Each verdict, found on programs that were made to be bound by that one thing: what they wait for
+// lasts some hundred milliseconds, by the models of the simulated devices or because they sleep,
+// and all else they do takes a few. What noise there is makes everything slower.
 func TestVerdictsOfRealRuns(t *testing.T) {
 	each := func(rt *task.Runtime, k *task.Kernel, n int, on func(i int) string) {
 		for i, x := range arrays(n) {
@@ -389,7 +391,8 @@ func TestANoteOfFailures(t *testing.T) {
 	require.NotContains(t, notes, "of this")
 }
 
-// What no verdict says is in the notes: what runs as a Go function and why, what a memory was too small for, who had nothing to do.
+// What no verdict says is in the notes: what runs as a Go function and why, what a memory was too
+// small for, which had nothing to do.
 func TestNotesOfRealRuns(t *testing.T) {
 	text := strings.Replace(realSource, "device(acc)", "device(acc, smp)", -1)
 	works, err := task.NewKernel(Works, task.SourceFile{Name: "k.go", Text: text})

@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A plan draws a run of tasks on two CPU workers and one accelerator, with copies, that a runtime might have made.
+// A plan draws a run of tasks on two CPU workers and one accelerator, with copies, that a runtime
+// might have made.
 func plan(t *rapid.T, n int) *Run {
 	r := New(0)
 	r.Machine = probe.Machine{Policy: "fifo", Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Workers: 1, Memory: 1 << 20}}}
@@ -144,8 +145,9 @@ func TestALimitKeepsTheNewestAndCountsAll(t *testing.T) {
 	require.EqualValues(t, 1000, r.Tasks[len(r.Tasks)-1].ID)
 }
 
-// TestWhatIsLeftOfAForgottenBeginning: of the last tasks of a run it is not said that they waited for kernels that were made before the first of
-// them, and memory that was backed before them is there.
+// TestWhatIsLeftOfAForgottenBeginning: of the last tasks of a run it is not said that they waited
+// for kernels that were made before the first of them, and memory that was backed before them is
+// there.
 func TestWhatIsLeftOfAForgottenBeginning(t *testing.T) {
 	r := New(100)
 	require.NoError(t, r.Open(&probe.Machine{Places: []probe.Place{{Name: "sim:0", Kind: "sim", Memory: 1 << 20}}}))
@@ -170,7 +172,8 @@ func TestWhatIsLeftOfAForgottenBeginning(t *testing.T) {
 	require.EqualValues(t, 8193, s.Places[0].Peak)
 }
 
-// What comes packed is kept as what comes otherwise, also by a copy of a run that goes on, and a limit keeps the newest tasks and counts all.
+// What comes packed is kept as what comes otherwise, also by a copy of a run that goes on, and a
+// limit keeps the newest tasks and counts all.
 func TestPackedTasksAreKeptAsOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{0, 50, 3000}).Draw(t, "limit")
@@ -311,7 +314,8 @@ func TestTheSummaryInWords(t *testing.T) {
 	require.Contains(t, diff.String(), "+0.0 %")
 }
 
-// Counts and sums have the tasks and copies that were dropped; medians and spans are those of the records (issue 16, point 5).
+// Counts and sums have the tasks and copies that were dropped; medians and spans are those of the
+// records (issue 16, point 5).
 func TestSummary_CountsWhatWasDropped(t *testing.T) {
 	r := bench()
 	r.add(probe.Task{Place: 1, Start: 10 * ms, Launch: 1, End: 100 * ms, Release: 100 * ms, Kernel: "Forces", Variant: "sim"})

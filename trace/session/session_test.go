@@ -83,7 +83,8 @@ func TestAPageIsTold(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A variable of the environment is meant for every run of a program: none writes over what another one has written.
+// A variable of the environment is meant for every run of a program: none writes over what another
+// one has written.
 func TestTwoRunsOfOneProgram(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.gtrace")
 	var out bytes.Buffer
@@ -128,7 +129,8 @@ func TestTwoRunsOfOneProgram(t *testing.T) {
 	require.ErrorContains(t, err, "already in use", "another program is there")
 }
 
-// A trace file is not written through a symbolic link, and what the link names stays as it is (issue 16, point h).
+// A trace file is not written through a symbolic link, and what the link names stays as it is
+// (issue 16, point h).
 func TestTraceFile_SymbolicLinkIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(dir, "victim")

@@ -165,7 +165,7 @@ func pipelineRow(b *bench) error {
 	return b.drop(ax, ay)
 }
 
-// launchRow is the time from a launch to the caller's knowing that it is over.
+// launchRow is the time from a launch to the caller's knowing that it has finished.
 func launchRow(b *bench) error {
 	x := make([]int64, 1)
 	a, err := put(b, x)

@@ -196,7 +196,8 @@ func Tile(bs int, c, a, b []float64) {
 	}
 }
 
-// Fill makes tile (row, column) of a positive definite matrix of n x n: the diagonal is larger than its row.
+// Fill makes tile (row, column) of a positive definite matrix of n x n: the diagonal is larger than
+// its row.
 //
 //omp:target device(acc, smp)
 //omp:task out(a)
@@ -214,8 +215,8 @@ func Fill(row, column, bs, n int, a []float64) {
 	}
 }
 
-// Potrf makes the Cholesky factor of tile a in place, below the diagonal: a column after the other, from the dot products of
-// its rows with that of the diagonal.
+// Potrf makes the Cholesky factor of tile a in place, below the diagonal: a column after the other,
+// from the dot products of its rows with that of the diagonal.
 //
 //omp:target device(acc, smp)
 //omp:task inout(a)

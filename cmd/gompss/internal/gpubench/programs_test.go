@@ -14,9 +14,11 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// Every application gives the right result and moves nothing twice for one task, on one device and on four, with CPU workers beside them
-// and without; where one device has all the work, or with GOMPSS_SOAK set, on a quiet machine, it stays in its budget. Simulated devices
-// are threads of this machine: others that run on it hold some of them up, whose tasks the rest takes over, as it should.
+// Every application gives the right result and moves nothing twice for one task, on one device and
+// on four, with CPU workers beside them and without; where one device has all the work, or with
+// GOMPSS_SOAK set, on a quiet machine, it stays in its budget. Simulated devices are threads of
+// this machine: others that run on it hold some of them up, whose tasks the rest takes over, as it
+// should.
 func TestApplicationsStayInTheirBudgets(t *testing.T) {
 	for _, a := range applications {
 		for _, c := range []struct {
@@ -46,7 +48,8 @@ func TestABudgetThatIsPassedIsTold(t *testing.T) {
 	require.ErrorIs(t, o.within(o.budget), errBudget)
 }
 
-// A run that is the only one takes as long as it takes, without the rest that others have behind their first.
+// A run that is the only one takes as long as it takes, without the rest that others have behind
+// their first.
 func TestRestIsNotMeasured(t *testing.T) {
 	none := application{"none", "", func(*task.Runtime, bool, int, int) (*program, error) {
 		return &program{submit: func() error { return nil }, check: func() error { return nil }}, nil

@@ -64,9 +64,9 @@ func (l *line) Pop() any {
 	return x
 }
 
-// factorTime is how long the factorisation takes where ready tasks go to the first free stream, in the order of submission or the most
-// urgent first, and how long its critical path is. took is what a task takes alone; updates share a GPU, the others need a part of it.
-// Nothing is moved.
+// factorTime is how long the factorisation takes where ready tasks go to the first free stream, in
+// the order of submission or the most urgent first, and how long its critical path is. took is what
+// a task takes alone; updates share a GPU, the others need a part of it. Nothing is moved.
 func factorTime(list []step, took map[byte]float64, gpus, streams int, urgent bool) (all, path float64) {
 	wait, ends := make([]int, len(list)), make([]float64, len(list))
 	ready := &line{}
@@ -124,8 +124,9 @@ func factorTime(list []step, took map[byte]float64, gpus, streams int, urgent bo
 	}
 }
 
-// TestCholeskyScheduleModel shows what bounds the factorisation on one and two GPUs for times of its kernels that fit what was measured
-// (0.18 s on one H200), and that it is never longer with the panels first.
+// TestCholeskyScheduleModel shows what bounds the factorisation on one and two GPUs for times of
+// its kernels that fit what was measured (0.18 s on one H200), and that it is never longer with the
+// panels first.
 func TestCholeskyScheduleModel(t *testing.T) {
 	list := factorSteps(16)
 	require.Len(t, list, 816)

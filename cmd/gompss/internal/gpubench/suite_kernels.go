@@ -7,7 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// Kernels of many fields in the forms in which they are written, each beside CUDA by hand of the same name in suite.cu.
+// Kernels of many fields in the forms in which they are written, each beside CUDA by hand of the
+// same name in suite.cu.
 
 //go:embed suite_kernels.go
 var suiteSource string

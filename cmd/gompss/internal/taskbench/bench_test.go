@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkPatterns reports the time of one empty task, from submission to the end of Wait: goal at most 300 ns.
+// BenchmarkPatterns reports the time of one empty task, from submission to the end of Wait: goal at
+// most 300 ns.
 func BenchmarkPatterns(b *testing.B) {
 	for _, pattern := range Patterns() {
 		b.Run(pattern, func(b *testing.B) {

@@ -98,7 +98,7 @@ func NewGraph(pattern string, width, steps int) (*Graph, error) {
 	return nil, fmt.Errorf("bench tasks: pattern %q: the patterns are %s", pattern, strings.Join(Patterns(), ", "))
 }
 
-// A builder follows the versions of the cells, and who used them last.
+// A builder follows the versions of the cells, and their last user.
 type builder struct {
 	Graph
 	levels  int // log2 of the width, at least 1

@@ -162,7 +162,8 @@ func (p *program) reset() {
 	p.strayed.Store(0)
 }
 
-// check returns an error unless every task ran once and in order. Requires: all tasks are over.
+// check returns an error unless every task ran once and in order. Requires: all tasks have
+// finished.
 func (p *program) check() error {
 	if n := p.strayed.Load(); n > 0 {
 		return fmt.Errorf("bench tasks: %s: %d accesses %w", p.graph.Pattern, n, ErrOrder)

@@ -18,12 +18,13 @@ func TestEdgesOfSmallGraphs(t *testing.T) {
 		{"independent", 4, 3, 12, 0},
 		{"trivial", 4, 3, 12, 0},
 		{"chain", 4, 3, 12, 8},
-		// Step 1 reads the step before: 2+2 of the corners, 3+3 of the rest. Step 2 writes what step 1 read, and reads what step 1
-		// wrote: the same tasks.
+		// Step 1 reads the step before: 2+2 of the corners, 3+3 of the rest. Step 2 writes what
+		// step 1 read, and reads what step 1 wrote: the same tasks.
 		{"stencil1d", 4, 3, 12, 20},
 		// A task of step 1 reads 3, 4, 4 and 3 columns, which were written by as many tasks.
 		{"nearest", 4, 2, 8, 14},
-		// A task of step 1 reads the columns at odd distances, and writes what five others at even ones have read.
+		// A task of step 1 reads the columns at odd distances, and writes what five others at even
+		// ones have read.
 		{"spread", 10, 2, 20, 100},
 		{"tree", 2, 2, 4, 2 + 1},
 		{"cholesky", 2, 1, 4, 3},
@@ -55,8 +56,8 @@ func TestEveryPatternRuns(t *testing.T) {
 	}
 }
 
-// TestABrokenOrderIsSeen submits the tasks in the wrong order: what runs is another program, and the result says so, in each way of
-// running it.
+// TestABrokenOrderIsSeen submits the tasks in the wrong order: what runs is another program, and
+// the result says so, in each way of running it.
 func TestABrokenOrderIsSeen(t *testing.T) {
 	for _, pattern := range []string{"chain", "stencil1d", "fft", "tree", "random", "cholesky"} {
 		for _, submitters := range []int{1, 3} {
@@ -72,7 +73,8 @@ func TestABrokenOrderIsSeen(t *testing.T) {
 	}
 }
 
-// TestTheCheckSees runs tasks in a wrong order, twice, or not at all: the check must find each of them.
+// TestTheCheckSees runs tasks in a wrong order, twice, or not at all: the check must find each of
+// them.
 func TestTheCheckSees(t *testing.T) {
 	for _, pattern := range []string{"independent", "trivial", "chain", "stencil1d", "cholesky"} {
 		o := Options{Pattern: pattern, Width: 4, Steps: 8, Workers: 1, Submitters: 1}
