@@ -18,13 +18,13 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := split(prepared.Kernel.Body)
+	parts := split(prepared.Kernel.Body)
 	c := &compiler{Result: prepared, options: o}
-	c.frame = c.frameOf(stages)
-	if nested, f := c.nested(stages); len(nested) > 0 {
-		stages, c.frame = append(stages, nested...), f
+	c.frame = frameOf(prepared, parts)
+	if inner, f := nested(parts, c.frame, c.Arrays); len(inner) > 0 {
+		parts, c.frame = append(parts, inner...), f
 	}
-	code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: prepared.Kernel.Params, Stages: stages, Words: c.frame.size, Width: x86.W256}
+	code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: prepared.Kernel.Params, Stages: parts, Words: c.frame.size, Width: x86.W256}
 	if o.AVX512 && o.Width != x86.W256 {
 		code.Width = x86.W512
 	}
@@ -36,11 +36,11 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if code.Words > image.MaxWords {
 		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.Words, image.MaxWords)}
 	}
-	c.stages = stages
+	c.stages = parts
 	if err := c.nestedStages(code); err != nil {
 		return nil, err
 	}
-	for _, s := range stages {
+	for _, s := range parts {
 		if s.Nested || countable(s, c.frame) {
 			continue
 		}
@@ -61,7 +61,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err := c.lockedStages(code); err != nil {
 		return nil, err
 	}
-	code.Plain = len(stages) == 2 && stages[0].Count.Set && stages[1].Loop != nil && len(stages[1].Sums) == 0 && !slices.ContainsFunc(code.Sites, image.Site.AsksGo)
+	code.Plain = len(parts) == 2 && parts[0].Count.Set && parts[1].Loop != nil && len(parts[1].Sums) == 0 && !slices.ContainsFunc(code.Sites, image.Site.AsksGo)
 	return code, nil
 }
 
@@ -87,7 +87,7 @@ func addStage(c *Code, s *image.Stage, g *gen) error {
 		}
 	}
 	if s.Alone {
-		s.Updates = g.updatesOf(s.Loop)
+		s.Updates = updatesOf(s.Loop, g.frame.word)
 	}
 	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
 		s.Leaf = leafOf(s)
@@ -248,7 +248,7 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 		g.closeLeague(s)
 		return
 	}
-	lanes := g.chooseLanes(s.Loop)
+	lanes := chooseLanes(s.Loop)
 	if lanes == s.Loop {
 		g.lanesFor[s.Loop] = true
 	} else {
@@ -270,8 +270,8 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 func (g *gen) chooseInside(body []ir.Stmt) {
 	for _, s := range body {
 		if f, ok := ir.ParallelLoop(s); ok {
-			if !g.holdsLanes(f) {
-				g.lanesFor[g.chooseLanes(f)] = true
+			if !holdsLanes(g.lanesFor, f) {
+				g.lanesFor[chooseLanes(f)] = true
 			}
 			if g.lanesFor[f] {
 				continue
@@ -282,10 +282,10 @@ func (g *gen) chooseInside(body []ir.Stmt) {
 }
 
 // holdsLanes tells whether a loop in f, or f, is chosen already.
-func (g *gen) holdsLanes(f *ir.For) bool {
-	found := g.lanesFor[f]
+func holdsLanes(lanes map[*ir.For]bool, f *ir.For) bool {
+	found := lanes[f]
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
-		if inner, ok := s.(*ir.For); ok && g.lanesFor[inner] {
+		if inner, ok := s.(*ir.For); ok && lanes[inner] {
 			found = true
 		}
 		return !found
@@ -320,7 +320,7 @@ func (g *gen) cut(s *ir.For) *ir.For {
 	g.tripLo = g.wordVar("trip_lo", image.WordLo, s.At)
 	g.tripHi = g.wordVar("trip_hi", image.WordHi, s.At)
 	g.markSafe(s)
-	c := g.between(s, g.tripLo, g.tripHi)
+	c := between(s, g.tripLo, g.tripHi)
 	if g.lanesFor[s] {
 		g.lanesFor[c] = true
 		g.parallelLanes, g.parallelLo = c, s.Lo
@@ -329,7 +329,7 @@ func (g *gen) cut(s *ir.For) *ir.For {
 }
 
 // between is the loop from iteration lo on up to hi.
-func (g *gen) between(s *ir.For, lo, hi *ir.Var) *ir.For {
+func between(s *ir.For, lo, hi *ir.Var) *ir.For {
 	step, _ := ir.ConstStep(s)
 	at := func(trip *ir.Var) ir.Expr {
 		t := ir.IntType // wide enough for the end of the last step
@@ -361,7 +361,7 @@ func (g *gen) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
 // chooseLanes decides which loop's iterations become lanes: the parallel loop itself, or a loop in
 // it that a directive or a collapse clause frees, by what its accesses would cost. Between equals
 // the outer loop wins: no sums across lanes.
-func (g *gen) chooseLanes(parallel *ir.For) *ir.For {
+func chooseLanes(parallel *ir.For) *ir.For {
 	best, cost := parallel, laneCost(parallel)
 	var look func(body []ir.Stmt, free int)
 	look = func(body []ir.Stmt, free int) {
@@ -564,4 +564,19 @@ func textsOf(k *ir.Kernel, o Options) []mach.Line {
 		panic("gompss: bug: cpu: compiled once, and then: " + err.Error())
 	}
 	return again.Lines
+}
+
+// single tells whether a parallel loop runs one iteration after the other, and why.
+func (c *compiler) single(loop *ir.For) (why string, ok bool) {
+	switch c.options.Single {
+	case SingleNever:
+		return "", false
+	case SingleAlways:
+		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
+	}
+	bytes := 32
+	if c.options.AVX512 && c.options.Width != x86.W256 {
+		bytes = 64
+	}
+	return withoutLanes(loop, c.Arrays, bytes, c.options.AVX512)
 }

@@ -89,7 +89,7 @@ func (g *gen) laneTarget(a access, s shape) target {
 		return t
 	}
 	t := g.gatherIndex(a)
-	g.each(func(u int) { g.checkNow(t, u) })
+	g.each(func(u int) { t.checkNow(u) })
 	t.known, t.check = nil, nil // of the numbers of elements, which do not lie side by side
 	isize, add, mul := 8, x86.VPADDQ, x86.VPMULLQ
 	if t.size4 {

@@ -17,7 +17,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 		if g.locked {
 			g.lockedAtomic(s)
 		} else {
-			g.list(g.inSteps(s))
+			g.list(inSteps(s, -1000-len(g.homes)))
 		}
 		return
 	}
@@ -33,7 +33,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 	}
 	value := g.vec(s.Value)
 	at := g.target(s.Place)
-	g.each(func(u int) { g.checkNow(at, u) })
+	g.each(func(u int) { at.checkNow(u) })
 	if at.index == nil {
 		at = g.strided(at, t, s.Place)
 	}
@@ -87,9 +87,9 @@ func (g *gen) atomic(s *ir.Atomic) {
 }
 
 // inSteps is an atomic where nobody else is about: a read, an operation and a write.
-func (g *gen) inSteps(s *ir.Atomic) []ir.Stmt {
+func inSteps(s *ir.Atomic, id int) []ir.Stmt {
 	t := s.Place.Type()
-	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: -1000 - len(g.homes), At: s.At}
+	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: id, At: s.At}
 	old := &ir.Ref{Var: v, At: s.At}
 	out := []ir.Stmt{&ir.Decl{Var: v, Init: s.Place, At: s.At}}
 	set := func(value ir.Expr) { out = append(out, &ir.Assign{Place: s.Place, Value: value, At: s.At}) }

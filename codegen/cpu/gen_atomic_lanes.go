@@ -31,7 +31,7 @@ func (g *gen) atomicTogether(s *ir.Atomic) bool {
 
 // plainUpdate is an update of places that no other lane has: a read, an operation and a write.
 func (g *gen) plainUpdate(s *ir.Atomic) {
-	steps := g.inSteps(s)
+	steps := inSteps(s, -1000-len(g.homes))
 	for _, st := range steps {
 		if d, ok := st.(*ir.Decl); ok {
 			g.shapes.of[d.Var], g.shapes.inside[d.Var] = shape{kind: varying}, true

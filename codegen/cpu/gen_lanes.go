@@ -142,7 +142,7 @@ func (g *gen) scatterLanes(at target, v []x86.Reg, t *ir.Type) {
 func (g *gen) gatherSmall(at target, t *ir.Type) []x86.Reg {
 	out := make([]x86.Reg, g.unroll)
 	g.each(func(u int) {
-		g.checkNow(at, u)
+		at.checkNow(u)
 		l := g.insertLanes(t)
 		one := func(lane int, index x86.Reg) { l.insert(lane, x86.Indexed(at.mem.Base, index, at.scale, at.mem.Disp)) }
 		if g.exec == nil {

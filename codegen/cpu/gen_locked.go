@@ -29,7 +29,7 @@ func lockedOp(s *ir.Atomic) (x86.Op, bool) {
 // lockedAtomic selects an atomic of one lane that other workers may get in between of.
 func (g *gen) lockedAtomic(s *ir.Atomic) {
 	if _, local := s.Place.(*ir.Ref); local {
-		g.list(g.inSteps(s)) // no other worker has it
+		g.list(inSteps(s, -1000-len(g.homes))) // no other worker has it
 		return
 	}
 	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)

@@ -55,9 +55,9 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.move(h.gp, g.gp(s.Lo))
 	hi := g.NewGeneral()
 	g.move(hi, g.gp(s.Hi))
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: changedIn(s), hoists: true}
 	top := g.NewLabel()
-	k := g.loopCond(s)
+	k := loopCond(s)
 	none := g.NewLabel()
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(h.gp), x86.RegArg(hi))
 	g.Jump(k.Not(), none)
@@ -158,14 +158,14 @@ func (g *gen) pieces(s *ir.For, f *loopFrame, i, hi x86.Reg, k mach.Cond, top ma
 	g.Place(end)
 }
 
-func (g *gen) loopCond(s *ir.For) mach.Cond {
+func loopCond(s *ir.For) mach.Cond {
 	if s.Var.Type.IsSigned() {
 		return signedConds[s.Rel]
 	}
 	return unsignedConds[s.Rel]
 }
 
-func (g *gen) changedIn(s *ir.For) *ir.VarSet {
+func changedIn(s *ir.For) *ir.VarSet {
 	set := ir.Assigned(s.Body)
 	for _, v := range ir.Declared(s.Body).List() {
 		set.Add(v)
@@ -281,7 +281,7 @@ func (g *gen) lanesLoop(s *ir.For) {
 	left := g.trips(s, base, step)
 	g.homes[s.Var] = &home{gp: base, length: x86.NoReg}
 	sums := g.openReductions(s)
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: g.changedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: changedIn(s), hoists: true}
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)

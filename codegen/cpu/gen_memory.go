@@ -183,7 +183,7 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 	}
 	g.each(func(u int) {
 		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
-			g.checkNow(at, u)
+			at.checkNow(u)
 			one(u)
 			return
 		}
@@ -203,7 +203,7 @@ func (g *gen) inLoopOfLanes() bool {
 }
 
 // checkNow makes the check of copy u that was left for who knows whether the lanes are neighbours.
-func (g *gen) checkNow(at target, u int) {
+func (at target) checkNow(u int) {
 	if at.check != nil {
 		at.check(u)
 	}
@@ -373,7 +373,7 @@ func (g *gen) scatter(at target, v []x86.Reg, t *ir.Type) {
 		})
 		return
 	}
-	g.each(func(u int) { g.checkNow(at, u) })
+	g.each(func(u int) { at.checkNow(u) })
 	if !g.avx512 || t.Size < 4 {
 		g.scatterLanes(at, v, t)
 		return

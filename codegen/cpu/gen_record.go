@@ -44,7 +44,7 @@ func (g *gen) record(list []ir.Stmt) int {
 	old := g.At
 	g.At = list[0].Pos()
 	at := g.target(first.place)
-	g.each(func(u int) { g.checkNow(at, u) })
+	g.each(func(u int) { at.checkNow(u) })
 	at.mem.Disp -= int32(first.offset)
 	g.loadRecords(at, moves, pieces)
 	g.At = old

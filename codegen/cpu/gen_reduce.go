@@ -59,8 +59,18 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 
 // identity is the value that changes nothing under the operator.
 func (g *gen) identity(r ir.Reduction) uint64 {
+	bits, ok := identityOf(r)
+	if !ok {
+		g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.Source(r.Place))
+	}
+	return bits
+}
+
+// identityOf is the value that changes nothing under the operator of a reduction, where there is
+// one.
+func identityOf(r ir.Reduction) (bits uint64, ok bool) {
 	t := r.Place.Type()
-	bits := 8 * uint(t.Size)
+	size := 8 * uint(t.Size)
 	float := func(v float64) uint64 {
 		if t.Size == 4 {
 			return uint64(math.Float32bits(float32(v)))
@@ -69,43 +79,42 @@ func (g *gen) identity(r ir.Reduction) uint64 {
 	}
 	if t.Kind == ir.Slice { // of an array
 		t = t.Elem
-		bits = 8 * uint(t.Size)
+		size = 8 * uint(t.Size)
 	}
 	switch r.Op {
 	case ir.LAnd:
-		return 1
+		return 1, true
 	case ir.LOr:
-		return 0
+		return 0, true
 	case ir.Add, ir.Or, ir.Xor:
 		if t.IsFloat() {
-			return float(math.Copysign(0, -1)) // -0 + x is x, also for x = -0
+			return float(math.Copysign(0, -1)), true // -0 + x is x, also for x = -0
 		}
-		return 0
+		return 0, true
 	case ir.And:
-		return 1<<64 - 1
+		return 1<<64 - 1, true
 	case ir.Mul:
 		if t.IsFloat() {
-			return float(1)
+			return float(1), true
 		}
-		return 1
+		return 1, true
 	case ir.Min, ir.Max:
 		least := r.Op == ir.Max // the identity of max is the least value
 		switch {
 		case t.IsFloat() && least:
-			return float(math.Inf(-1))
+			return float(math.Inf(-1)), true
 		case t.IsFloat():
-			return float(math.Inf(1))
+			return float(math.Inf(1)), true
 		case t.IsSigned() && least:
-			return 1 << (bits - 1)
+			return 1 << (size - 1), true
 		case t.IsSigned():
-			return 1<<(bits-1) - 1
+			return 1<<(size-1) - 1, true
 		case least:
-			return 0
+			return 0, true
 		}
-		return 1<<64 - 1
+		return 1<<64 - 1, true
 	}
-	g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.Source(r.Place))
-	return 0
+	return 0, false
 }
 
 // combine is d = x op y on vectors of width w.

@@ -22,7 +22,7 @@ func (c *compiler) lockedStages(code *Code) error {
 		}
 		again := &image.Stage{Loop: s.Loop, Body: s.Body, Again: true, Nested: s.Nested}
 		code.Stages = append(code.Stages, again)
-		if c.options.WorkerCount() > 1 && !c.aliasesUpdates(s.Loop) {
+		if c.options.WorkerCount() > 1 && !aliasesUpdates(s.Loop, c.Arrays) {
 			g, err := c.stage(again, code.Sites)
 			if err != nil && !isRefusal(err) {
 				return err
@@ -54,6 +54,6 @@ func sharing(s *image.Stage) string {
 
 // aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop:
 // each worker has arrays of its own.
-func (c *compiler) aliasesUpdates(f *ir.For) bool {
-	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return c.Arrays[v] > 0 })
+func aliasesUpdates(f *ir.For, arrays map[*ir.Var]int64) bool {
+	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return arrays[v] > 0 })
 }

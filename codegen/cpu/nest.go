@@ -18,13 +18,13 @@ import (
 // iteration takes; alone, nothing is ever shared.
 
 // nestedIn returns stages of the parallel loops in sequential code that may be shared.
-func (c *compiler) nestedIn(body []ir.Stmt) (out []*image.Stage) {
+func nestedIn(body []ir.Stmt, arrays map[*ir.Var]int64) (out []*image.Stage) {
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		f, ok := ir.ParallelLoop(s)
 		if !ok {
 			return true
 		}
-		if _, fixed := ir.ConstStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), c.staysHere) {
+		if _, fixed := ir.ConstStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return staysHere(v, arrays) }) {
 			out = append(out, &image.Stage{Loop: f, Body: []ir.Stmt{f}, Nested: true, Alone: hasAtomics(f)})
 		}
 		return false
@@ -34,23 +34,23 @@ func (c *compiler) nestedIn(body []ir.Stmt) (out []*image.Stage) {
 
 // nested returns the stages of loops in sequential code, and the frame that they take; none where
 // there are not words enough.
-func (c *compiler) nested(stages []*image.Stage) (out []*image.Stage, f frame) {
+func nested(stages []*image.Stage, outer frame, arrays map[*ir.Var]int64) (out []*image.Stage, f frame) {
 	for _, s := range stages {
 		if s.Loop == nil {
-			out = append(out, c.nestedIn(s.Body)...)
+			out = append(out, nestedIn(s.Body, arrays)...)
 		}
 	}
-	f = c.frame
+	f = outer
 	f.word = maps.Clone(f.word)
 	if f.addNested(out); f.size > image.MaxWords {
-		return nil, c.frame
+		return nil, outer
 	}
 	return out, f
 }
 
 // staysHere tells the variables that have no word: arrays in the memory of the launch.
-func (c *compiler) staysHere(v *ir.Var) bool {
-	return c.Arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
+func staysHere(v *ir.Var, arrays map[*ir.Var]int64) bool {
+	return arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
 }
 
 // addNested gives words to what the nested stages use and to their thresholds.

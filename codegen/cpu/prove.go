@@ -48,7 +48,7 @@ func (g *gen) proveRow(inner *ir.For, fail mach.Label) {
 	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.Jump(mach.CondLE, fail)
 	g.homes[inner.Var] = &home{gp: base, length: x86.NoReg}
-	f := &loopFrame{counter: inner.Var, changes: g.changedIn(inner)}
+	f := &loopFrame{counter: inner.Var, changes: changedIn(inner)}
 	g.shared = map[string]x86.Reg{}
 	g.precheck(inner, f, left, step, fail)
 	g.shared, g.shapes, g.safe = nil, nil, map[*ir.Index]bool{}
@@ -66,7 +66,7 @@ func (g *gen) fits(r x86.Reg, fail mach.Label) {
 // provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine
 // access is affine in both counters with nothing else that changes.
 func (g *gen) provable(outer, inner *ir.For) bool {
-	changes := g.changedIn(outer)
+	changes := changedIn(outer)
 	fixed := func(e ir.Expr) bool {
 		return (&loopFrame{changes: changes}).fixed(e)
 	}

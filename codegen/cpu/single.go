@@ -3,7 +3,6 @@ package cpu
 import (
 	"fmt"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -40,24 +39,15 @@ const (
 	waitSearch  = 1.7
 )
 
-// single tells whether a parallel loop is better run one iteration after the other, and why.
-func (c *compiler) single(loop *ir.For) (why string, ok bool) {
-	switch c.options.Single {
-	case SingleNever:
-		return "", false
-	case SingleAlways:
-		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
-	}
+// withoutLanes tells whether a parallel loop is better run one iteration after the other than in
+// vectors of so many bytes, and why. arrays are the local arrays of the kernel.
+func withoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
 	d := loop.Directive
 	step, constant := ir.ConstStep(loop)
-	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !c.onlyArrays(d.Reductions) || len(d.Lastprivate) > 0 || !plainInside(loop) {
+	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !onlyArrays(d.Reductions, arrays) || len(d.Lastprivate) > 0 || !plainInside(loop) {
 		return "", false
 	}
-	bytes := 32
-	if c.options.AVX512 && c.options.Width != x86.W256 {
-		bytes = 64
-	}
-	w := &weighing{shapes: analyseShapes(loop, step), avx512: c.options.AVX512, count: float64(bytes / laneBytes(loop))}
+	w := &weighing{shapes: analyseShapes(loop, step), avx512: avx512, count: float64(bytes / laneBytes(loop))}
 	total := w.list(loop.Body, false)
 	if w.unfit || w.gathers+w.apart+w.updates == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
 		return "", false
@@ -88,10 +78,10 @@ func (w *weighing) reason(times float64) string {
 
 // onlyArrays tells the reductions that need no lanes: each of many elements, of which an iteration
 // touches a few. Sums of single variables would wait for one another.
-func (c *compiler) onlyArrays(reductions []ir.Reduction) bool {
+func onlyArrays(reductions []ir.Reduction, arrays map[*ir.Var]int64) bool {
 	for _, r := range reductions {
 		ref, ok := r.Place.(*ir.Ref)
-		if !ok || c.Arrays[ref.Var] == 0 || ref.Var.Type.Elem.Kind == ir.Bool {
+		if !ok || arrays[ref.Var] == 0 || ref.Var.Type.Elem.Kind == ir.Bool {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -78,8 +79,8 @@ type frame struct {
 
 // frameOf gives words to the parameters, and to the variables of the top level that two stages use;
 // arrays get memory, too.
-func (c *compiler) frameOf(stages []*image.Stage) frame {
-	k := c.Kernel
+func frameOf(r *prepare.Result, stages []*image.Stage) frame {
+	k := r.Kernel
 	f := frame{word: map[*ir.Var]int{}, size: image.WordParams, place: map[*ir.Var]int64{}}
 	put := func(v *ir.Var) {
 		f.word[v] = f.size
@@ -92,7 +93,7 @@ func (c *compiler) frameOf(stages []*image.Stage) frame {
 		put(v)
 	}
 	for _, v := range k.Params {
-		if capacity := c.Caps[v]; capacity != nil {
+		if capacity := r.Caps[v]; capacity != nil {
 			put(capacity)
 		}
 	}
@@ -110,7 +111,7 @@ func (c *compiler) frameOf(stages []*image.Stage) frame {
 			if d, ok := st.(*ir.Decl); ok && seen[d.Var] > 0 {
 				if _, ok := f.word[d.Var]; !ok {
 					put(d.Var)
-					if n, ok := c.Arrays[d.Var]; ok {
+					if n, ok := r.Arrays[d.Var]; ok {
 						f.place[d.Var] = f.scratch
 						f.scratch += image.RoundUp(n*int64(d.Var.Type.Elem.Size), image.ScratchAlign)
 					}

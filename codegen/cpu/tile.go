@@ -30,7 +30,7 @@ func (g *gen) tileOf(rows, lanes *ir.For) *tile {
 		return nil
 	}
 	t := &tile{rows: rows, lanes: lanes, local: ir.Declared(lanes.Body)}
-	changes := g.changedIn(rows)
+	changes := changedIn(rows)
 	fixed := (&loopFrame{changes: changes}).fixed
 	if !fixed(lanes.Lo) || !fixed(lanes.Hi) || !t.jams(lanes.Body, fixed) || !t.holdsLoop() {
 		return nil
@@ -42,7 +42,7 @@ func (g *gen) tileOf(rows, lanes *ir.For) *tile {
 			good = good && g.cornered(ix, counters, fixed)
 		}
 	})
-	if !good || !t.fit(g) {
+	if !good || !t.fit(room(g.avx512), g.kernel.Fuses()) {
 		return nil
 	}
 	return t
@@ -94,8 +94,16 @@ func (t *tile) counters() map[*ir.Var]*ir.For {
 	return out
 }
 
+// room is how many vector registers a tile may take.
+func room(avx512 bool) int {
+	if avx512 {
+		return 28
+	}
+	return 12
+}
+
 // fit chooses how many rows and vectors at once the registers hold.
-func (t *tile) fit(g *gen) bool {
+func (t *tile) fit(room int, fuses bool) bool {
 	held, temps := 0, 2 // an element of a row in all lanes, and a constant
 	ir.WalkStmts(t.lanes.Body, func(s ir.Stmt) bool {
 		if _, ok := s.(*ir.Decl); ok {
@@ -108,13 +116,9 @@ func (t *tile) fit(g *gen) bool {
 	if shared == 0 || held == 0 {
 		return false
 	}
-	room := 12
-	if g.avx512 {
-		room = 28
-	}
 	for _, c := range []struct{ rows, copies int }{{8, 2}, {4, 2}, {4, 1}, {2, 2}, {2, 1}} {
 		need := held*c.rows*c.copies + shared*c.copies + temps
-		if !g.kernel.Fuses() {
+		if !fuses {
 			need += c.copies
 		}
 		if need <= room {
@@ -165,8 +169,8 @@ func (t *tile) shares(ix *ir.Index) bool {
 // A jamming makes the body of a tile's lanes loop for several rows.
 type jamming struct {
 	*tile
-	g      *gen
-	shared map[*ir.Var]bool // hold what all rows read
+	variable func(like *ir.Var) *ir.Var
+	shared   map[*ir.Var]bool // hold what all rows read
 }
 
 // variable makes a new variable like v.
@@ -178,8 +182,8 @@ func (g *gen) variable(v *ir.Var) *ir.Var {
 }
 
 // jam returns the body for rows v, v+step, ... where step is that of the rows.
-func (t *tile) jam(g *gen, v *ir.Var, step int64) []ir.Stmt {
-	j := &jamming{tile: t, g: g, shared: map[*ir.Var]bool{}}
+func (t *tile) jam(variable func(like *ir.Var) *ir.Var, v *ir.Var, step int64) []ir.Stmt {
+	j := &jamming{tile: t, variable: variable, shared: map[*ir.Var]bool{}}
 	body := j.share((&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		if ix, ok := e.(*ir.Index); ok {
 			ix.Checked = false // all rows were looked at before
@@ -208,7 +212,7 @@ func (j *jamming) share(body []ir.Stmt) []ir.Stmt {
 			if with[key] != nil {
 				return
 			}
-			v := j.g.variable(&ir.Var{Name: "all", Type: ix.Type(), Space: ir.Local, At: ix.At})
+			v := j.variable(&ir.Var{Name: "all", Type: ix.Type(), Space: ir.Local, At: ix.At})
 			with[key], j.shared[v] = v, true
 			out = append(out, &ir.Decl{Var: v, Init: ix, At: ix.At})
 		})
@@ -239,7 +243,7 @@ func (j *jamming) row(body []ir.Stmt, v *ir.Var, offset int64) []ir.Stmt {
 	own := map[*ir.Var]*ir.Var{}
 	for _, d := range ir.Declared(body).List() {
 		if !j.shared[d] && j.counters()[d] == nil {
-			own[d] = j.g.variable(d)
+			own[d] = j.variable(d)
 		}
 	}
 	return (&ir.Rewrite{Var: func(x *ir.Var) *ir.Var {
@@ -300,11 +304,11 @@ func (g *gen) tiled(t *tile) {
 	g.Op(x86.ADDQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
 	end := g.variable(g.tripHi)
 	g.homes[end] = &home{gp: whole, length: x86.NoReg}
-	g.proveCorners(t, g.between(t.rows, g.tripLo, end), rest)
-	rows := g.between(t.rows, g.tripLo, end)
+	g.proveCorners(t, between(t.rows, g.tripLo, end), rest)
+	rows := between(t.rows, g.tripLo, end)
 	rows.Var = g.variable(t.rows.Var)
 	rows.Step = &ir.Const{T: ir.IntType, Bits: uint64(step * int64(t.most)), At: rows.At}
-	rows.Body = t.jam(g, rows.Var, step)
+	rows.Body = t.jam(g.variable, rows.Var, step)
 	lanes := *t.lanes
 	lanes.Body = []ir.Stmt{rows}
 	g.lanesFor[&lanes] = true
@@ -384,7 +388,7 @@ type ends struct{ lo, hi x86.Reg }
 func (g *gen) proveCorners(t *tile, rows *ir.For, fail mach.Label) {
 	counters, of := t.counters(), map[*ir.Var]ends{}
 	counters[t.rows.Var] = rows
-	changes := g.changedIn(t.rows)
+	changes := changedIn(t.rows)
 	fixed := (&loopFrame{changes: changes}).fixed
 	small := map[string]x86.Reg{}
 	seen := map[string]bool{}

@@ -13,11 +13,11 @@ import (
 
 // updatesOf finds the slices that the atomics of f update; nil where one of these does more than
 // that, or its slice is used otherwise.
-func (g *gen) updatesOf(f *ir.For) *image.SharedUpdates {
+func updatesOf(f *ir.For, words map[*ir.Var]int) *image.SharedUpdates {
 	ops, uses, ok := map[*ir.Var]ir.Op{}, map[*ir.Var]int{}, true
 	ir.WalkStmts([]ir.Stmt{f}, func(s ir.Stmt) bool {
 		if a, atomic := s.(*ir.Atomic); atomic {
-			v := g.updatedBy(a)
+			v := updatedBy(a, words)
 			op := combined(a.Op)
 			if old, seen := ops[v]; v == nil || seen && old != op {
 				ok = false
@@ -39,14 +39,14 @@ func (g *gen) updatesOf(f *ir.For) *image.SharedUpdates {
 		}
 		op, updated := ops[v]
 		if !updated {
-			u.Others = append(u.Others, image.OtherSlice{Word: g.frame.word[v], Size: int64(v.Type.Elem.Size)})
+			u.Others = append(u.Others, image.OtherSlice{Word: words[v], Size: int64(v.Type.Elem.Size)})
 			continue
 		}
 		if uses[v] != 0 {
 			return nil
 		}
-		x := image.UpdatedSlice{Sum: image.Sum{Op: op, Type: v.Type.Elem, Word: g.frame.word[v]}}
-		x.Identity = g.identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
+		x := image.UpdatedSlice{Sum: image.Sum{Op: op, Type: v.Type.Elem, Word: words[v]}}
+		x.Identity, _ = identityOf(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
 		u.Slices = append(u.Slices, x)
 	}
 	return u
@@ -66,13 +66,13 @@ func countUses(f *ir.For, uses map[*ir.Var]int) {
 }
 
 // updatedBy is the slice of an update whose order does not matter; nil where it does.
-func (g *gen) updatedBy(a *ir.Atomic) *ir.Var {
+func updatedBy(a *ir.Atomic, words map[*ir.Var]int) *ir.Var {
 	ix, ok := a.Place.(*ir.Index)
 	if !ok || a.Kind != ir.AtomicUpdate || a.Old != nil || a.Swapped {
 		return nil
 	}
 	r, ok := ix.X.(*ir.Ref)
-	if t := a.Place.Type(); !ok || r.Var.Type.Kind != ir.Slice || g.frame.word[r.Var] == 0 || !t.IsFloat() && !t.IsInteger() {
+	if t := a.Place.Type(); !ok || r.Var.Type.Kind != ir.Slice || words[r.Var] == 0 || !t.IsFloat() && !t.IsInteger() {
 		return nil
 	}
 	switch a.Op {

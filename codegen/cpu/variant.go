@@ -38,7 +38,7 @@ func streamsRows(f *ir.For) bool {
 // leave the caches alone.
 func (g *gen) rowGoesPast(ix *ir.Index, s *ir.For) bool {
 	root, ok := ix.X.(*ir.Ref)
-	return ok && g.past && g.inLoop && s != g.parallelLanes && g.frame.word[root.Var] > 0 && !g.readFrom(root.Var)
+	return ok && g.past && g.inLoop && s != g.parallelLanes && g.frame.word[root.Var] > 0 && !readFrom(g.kernel, root.Var)
 }
 
 // goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole
@@ -51,7 +51,7 @@ func (g *gen) goesPast(ix *ir.Index) (image.PastStore, bool) {
 	if ok && ix == g.pastRow && g.exec == nil {
 		return image.PastStore{Word: g.frame.word[root.Var], Size: int64(ix.Type().Size), Rows: true}, true
 	}
-	if !ok || g.parallelLanes == nil || !ir.IsRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || g.readFrom(root.Var) {
+	if !ok || g.parallelLanes == nil || !ir.IsRef(ix.I, g.parallelLanes.Var) || g.arrays[root.Var] > 0 || readFrom(g.kernel, root.Var) {
 		return image.PastStore{}, false
 	}
 	if lo, ok := ir.ConstInt(g.parallelLo); !ok || lo != 0 {
@@ -61,9 +61,9 @@ func (g *gen) goesPast(ix *ir.Index) (image.PastStore, bool) {
 }
 
 // readFrom tells whether the kernel reads elements of v.
-func (g *gen) readFrom(v *ir.Var) bool {
+func readFrom(k *ir.Kernel, v *ir.Var) bool {
 	writes, uses := 0, 0
-	ir.Inspect(g.kernel.Body, func(s ir.Stmt) {
+	ir.Inspect(k.Body, func(s ir.Stmt) {
 		if a, ok := s.(*ir.Assign); ok {
 			if ix, ok := a.Place.(*ir.Index); ok && ir.IsRef(ix.X, v) {
 				writes++
