@@ -65,11 +65,15 @@ var layers = map[string][]string{
 	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach"},
 	// What runs it: executable memory, runners, sharing among workers.
 	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/image"},
-	"codegen/cpu":      {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/image", "codegen/cpu/exec"},
-	"codegen/cuda":     {"codegen/ir"},
-	"codegen/opencl":   {"codegen/ir"},
-	"codegen/simt":     {"codegen/ir"},
-	"devices":          {"codegen/ir", "deps"},
+	// What selection has to know of loop IR, and its cut into stages.
+	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
+	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
+	"codegen/cpu": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/image", "codegen/cpu/exec",
+		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages"},
+	"codegen/cuda":   {"codegen/ir"},
+	"codegen/opencl": {"codegen/ir"},
+	"codegen/simt":   {"codegen/ir"},
+	"devices":        {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
@@ -112,7 +116,8 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "devices/cuda/internal/launch",
+	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
+		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -18,13 +20,13 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := split(prepared.Kernel.Body)
+	parts := stages.Split(prepared.Kernel.Body)
 	c := &compiler{Result: prepared, options: o}
-	c.frame = frameOf(prepared, parts)
-	if inner, f := nested(parts, c.frame, c.Arrays); len(inner) > 0 {
+	c.frame = stages.FrameOf(prepared, parts)
+	if inner, f := stages.Nested(parts, c.frame, c.Arrays); len(inner) > 0 {
 		parts, c.frame = append(parts, inner...), f
 	}
-	code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: prepared.Kernel.Params, Stages: parts, Words: c.frame.size, Width: x86.W256}
+	code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: prepared.Kernel.Params, Stages: parts, Words: c.frame.Size, Width: x86.W256}
 	if o.AVX512 && o.Width != x86.W256 {
 		code.Width = x86.W512
 	}
@@ -41,11 +43,11 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		return nil, err
 	}
 	for _, s := range parts {
-		if s.Nested || countable(s, c.frame) {
+		if s.Nested || stages.Countable(s, c.frame) {
 			continue
 		}
 		if s.Loop != nil && c.options.Past {
-			s.Copies, _ = copyOf(s.Loop, c.frame)
+			s.Copies, _ = stages.CopyOf(s.Loop, c.frame)
 		}
 		g, err := c.stage(s, code.Sites)
 		if err != nil {
@@ -87,14 +89,14 @@ func addStage(c *Code, s *image.Stage, g *gen) error {
 		}
 	}
 	if s.Alone {
-		s.Updates = updatesOf(s.Loop, g.frame.word)
+		s.Updates = stages.UpdatesOf(s.Loop, g.frame.Word)
 	}
 	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
-		s.Leaf = leafOf(s)
+		s.Leaf = stages.LeafOf(s)
 	}
 	if s.Loop != nil && !s.Called() {
-		c.Streams = c.Streams || streams(s.Loop)
-		c.Rows = c.Rows || streamsRows(s.Loop)
+		c.Streams = c.Streams || analysis.Streams(s.Loop)
+		c.Rows = c.Rows || analysis.StreamsRows(s.Loop)
 	}
 	if g.yieldTo >= 0 {
 		s.Resume = s.Entry + places[g.resumeAt]
@@ -114,7 +116,7 @@ func addStage(c *Code, s *image.Stage, g *gen) error {
 type compiler struct {
 	*prepare.Result
 	options Options
-	frame   frame
+	frame   stages.Frame
 	stages  []*image.Stage
 	steps   int // that the code selected before had
 }
@@ -190,7 +192,7 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 	}()
 	g = &gen{Code: mach.New(image.BlockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
 		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
-		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.scratch}
+		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.Scratch}
 	g.Listing = c.options.Text
 	if g.avx512 && c.options.Width != x86.W256 && !single {
 		g.bytes = 64
@@ -221,7 +223,7 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 
 // sequentialStage runs once; loops in it that directives free run on this goroutine alone, as
 // lanes.
-func (g *gen) sequentialStage(s *image.Stage, f frame) {
+func (g *gen) sequentialStage(s *image.Stage, f stages.Frame) {
 	g.chooseInside(s.Body)
 	g.list(s.Body)
 	g.leaveStage(s, f)
@@ -238,7 +240,7 @@ func (g *gen) sequentialStage(s *image.Stage, f frame) {
 }
 
 // parallelStage runs iterations lo to hi of a parallel loop.
-func (g *gen) parallelStage(s *image.Stage, f frame) {
+func (g *gen) parallelStage(s *image.Stage, f stages.Frame) {
 	g.inLoop = true
 	g.refuseShared(s.Loop)
 	g.openLeague(s, f)
@@ -248,7 +250,7 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 		g.closeLeague(s)
 		return
 	}
-	lanes := chooseLanes(s.Loop)
+	lanes := analysis.ChooseLanes(s.Loop)
 	if lanes == s.Loop {
 		g.lanesFor[s.Loop] = true
 	} else {
@@ -270,8 +272,8 @@ func (g *gen) parallelStage(s *image.Stage, f frame) {
 func (g *gen) chooseInside(body []ir.Stmt) {
 	for _, s := range body {
 		if f, ok := ir.ParallelLoop(s); ok {
-			if !holdsLanes(g.lanesFor, f) {
-				g.lanesFor[chooseLanes(f)] = true
+			if !analysis.HoldsLanes(g.lanesFor, f) {
+				g.lanesFor[analysis.ChooseLanes(f)] = true
 			}
 			if g.lanesFor[f] {
 				continue
@@ -279,18 +281,6 @@ func (g *gen) chooseInside(body []ir.Stmt) {
 		}
 		ir.Lists(s, g.chooseInside)
 	}
-}
-
-// holdsLanes tells whether a loop in f, or f, is chosen already.
-func holdsLanes(lanes map[*ir.For]bool, f *ir.For) bool {
-	found := lanes[f]
-	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
-		if inner, ok := s.(*ir.For); ok && lanes[inner] {
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 // done ends the code and appends what is out of line.
@@ -320,32 +310,12 @@ func (g *gen) cut(s *ir.For) *ir.For {
 	g.tripLo = g.wordVar("trip_lo", image.WordLo, s.At)
 	g.tripHi = g.wordVar("trip_hi", image.WordHi, s.At)
 	g.markSafe(s)
-	c := between(s, g.tripLo, g.tripHi)
+	c := analysis.Between(s, g.tripLo, g.tripHi)
 	if g.lanesFor[s] {
 		g.lanesFor[c] = true
 		g.parallelLanes, g.parallelLo = c, s.Lo
 	}
 	return c
-}
-
-// between is the loop from iteration lo on up to hi.
-func between(s *ir.For, lo, hi *ir.Var) *ir.For {
-	step, _ := ir.ConstStep(s)
-	at := func(trip *ir.Var) ir.Expr {
-		t := ir.IntType // wide enough for the end of the last step
-		n := &ir.Binary{Op: ir.Mul, X: &ir.Ref{Var: trip, At: s.At}, Y: &ir.Const{T: t, Bits: uint64(step), At: s.At}, T: t, At: s.At}
-		var lo ir.Expr = &ir.Convert{T: t, X: s.Lo, At: s.At}
-		if c, ok := ir.ConstInt(s.Lo); ok {
-			lo = &ir.Const{T: t, Bits: uint64(c), At: s.At}
-		}
-		return &ir.Binary{Op: ir.Add, X: lo, Y: n, T: t, At: s.At}
-	}
-	c := *s
-	c.Lo, c.Hi, c.Rel = at(lo), at(hi), ir.Lt
-	if step < 0 {
-		c.Rel = ir.Gt
-	}
-	return &c
 }
 
 func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
@@ -357,204 +327,6 @@ func (g *gen) wordVar(name string, word int, at ir.Pos) *ir.Var {
 }
 
 func (g *gen) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
-
-// chooseLanes decides which loop's iterations become lanes: the parallel loop itself, or a loop in
-// it that a directive or a collapse clause frees, by what its accesses would cost. Between equals
-// the outer loop wins: no sums across lanes.
-func chooseLanes(parallel *ir.For) *ir.For {
-	best, cost := parallel, laneCost(parallel)
-	var look func(body []ir.Stmt, free int)
-	look = func(body []ir.Stmt, free int) {
-		for _, s := range body {
-			f, ok := s.(*ir.For)
-			if !ok {
-				ir.Lists(s, func(inner []ir.Stmt) { look(inner, 0) })
-				continue
-			}
-			inner := free - 1
-			if d := f.Directive; d != nil {
-				inner = max(inner, d.Collapse-1)
-			}
-			if free > 0 || f.Directive != nil && f.Directive.Parts&(ir.Simd|ir.Loop|ir.Workshare) != 0 {
-				if c := laneCost(f); c < cost {
-					best, cost = f, c
-				}
-			}
-			look(f.Body, inner)
-		}
-	}
-	free := 0
-	if parallel.Directive != nil {
-		free = parallel.Directive.Collapse - 1
-	}
-	look(parallel.Body, free)
-	return best
-}
-
-// laneCost weighs the accesses of a loop as lanes: neighbours and one element for all are cheap,
-// everything else is a gather; loops inside count more.
-func laneCost(f *ir.For) float64 {
-	step, ok := ir.ConstStep(f)
-	if !ok || f.Rel == ir.Ne {
-		return 1e18
-	}
-	s := analyseShapes(f, step)
-	total, weight := 0.0, 0.0
-	var walk func(body []ir.Stmt, w float64)
-	walk = func(body []ir.Stmt, w float64) {
-		for _, st := range body {
-			ir.StmtExprs(st, func(e ir.Expr) {
-				ir.WalkExpr(e, func(x ir.Expr) bool {
-					if ix, ok := x.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-						total += w * accessCost(s, ix)
-						weight += w
-					}
-					return true
-				})
-			})
-			in := w
-			switch l := st.(type) {
-			case *ir.For:
-				in = 8 * w
-				if (&shapeWalk{shapes: s}).variesFor(l) {
-					total += 4 * in
-				}
-			case *ir.While:
-				in = 8 * w
-			}
-			ir.Lists(st, func(inner []ir.Stmt) { walk(inner, in) })
-		}
-	}
-	walk(f.Body, 1)
-	if weight == 0 {
-		return 1
-	}
-	return total / weight
-}
-
-func accessCost(s *shapes, ix *ir.Index) float64 {
-	switch sh := s.shape(ix.I); {
-	case sh.kind == uniform:
-		return 1
-	case sh.kind == affine && (sh.stride == 1):
-		return 1
-	}
-	return 8
-}
-
-// laneBytes is the size of the widest value that differs between lanes: it decides how many lanes a
-// vector has.
-func laneBytes(f *ir.For) int {
-	step, _ := ir.ConstStep(f)
-	s := analyseShapes(f, step)
-	size := 4
-	var value func(e ir.Expr)
-	index := func(e ir.Expr) {
-		if c, ok := e.(*ir.Convert); ok && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
-			e = c.X
-		}
-		if s.shape(e).kind == varying {
-			value(e)
-			if e.Type().Kind == ir.Uint32 {
-				size = 8 // made an int
-			}
-		}
-	}
-	value = func(e ir.Expr) {
-		if e == nil {
-			return
-		}
-		t := e.Type()
-		if t.IsScalar() && t.Size == 8 && (t.IsFloat() || s.shape(e).kind != uniform) {
-			size = 8
-		}
-		switch e := e.(type) {
-		case *ir.Index:
-			index(e.I)
-			if e.X.Type().Kind != ir.Slice {
-				if s.shape(e).kind == varying && !plainElement(e, s) {
-					size = 8 // counted in bytes
-				}
-				value(e.X)
-			}
-			return
-		case *ir.Len, *ir.Cap:
-			return
-		case *ir.Binary:
-			if e.T.Kind == ir.Bool && s.shape(e).kind == uniform {
-				return
-			}
-		}
-		ir.Operands(e, value)
-	}
-	place := func(e ir.Expr) {
-		if ix, ok := e.(*ir.Index); ok && e.Type().IsScalar() && e.Type().Size == 8 {
-			size = 8
-			index(ix.I)
-			return
-		}
-		value(e)
-	}
-	ir.WalkStmts(f.Body, func(st ir.Stmt) bool {
-		switch st := st.(type) {
-		case *ir.Assign:
-			if r, ok := st.Place.(*ir.Ref); ok && s.of[r.Var].kind == uniform && r.Var.Type.IsInteger() {
-				return true
-			}
-			place(st.Place)
-			value(st.Value)
-			return true
-		case *ir.Decl:
-			if st.Init != nil && st.Var.Type.IsInteger() && s.of[st.Var].kind != varying {
-				return true
-			}
-			value(st.Init)
-			return true
-		case *ir.For:
-			if s.of[st.Var].kind == varying && st.Var.Type.Size == 8 {
-				size = 8
-			}
-			return true
-		}
-		ir.StmtExprs(st, value)
-		return true
-	})
-	ir.Inspect(f.Body, nil, func(e ir.Expr) { // also those whose value is the same in all lanes: what it is compared with is not
-		if b, ok := e.(*ir.Binary); ok && b.Op == prepare.Within && (s.shape(b.X).kind == varying || s.shape(b.Y).kind != uniform) {
-			size = 8
-		}
-	})
-	for _, r := range reductionsOf(f) { // also those of what the loop does not touch
-		if takesEight(r.Place.Type()) || r.Index != nil && takesEight(r.Index.Type()) {
-			size = 8
-		}
-	}
-	return size
-}
-
-// takesEight tells whether lanes of a scalar, or of the elements of an array, take 8 bytes.
-func takesEight(t *ir.Type) bool {
-	for t.Kind == ir.Array {
-		t = t.Elem
-	}
-	return t.IsScalar() && t.Size == 8
-}
-
-// plainElement tells whether the place of an element in an array, itself in an element of a slice,
-// is affine or uniform.
-func plainElement(e ir.Expr, s *shapes) bool {
-	switch e := e.(type) {
-	case *ir.Index:
-		if s.shape(e.I).kind == varying {
-			_, isConst := ir.ConstInt(e.I)
-			return isConst
-		}
-		return e.X.Type().Kind == ir.Slice || plainElement(e.X, s)
-	case *ir.Member:
-		return plainElement(e.X, s)
-	}
-	return false
-}
 
 // textsOf compiles the kernel again: texts take a tenth of the time, and are seldom asked for.
 func textsOf(k *ir.Kernel, o Options) []mach.Line {
@@ -578,5 +350,5 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 	if c.options.AVX512 && c.options.Width != x86.W256 {
 		bytes = 64
 	}
-	return withoutLanes(loop, c.Arrays, bytes, c.options.AVX512)
+	return analysis.WithoutLanes(loop, c.Arrays, bytes, c.options.AVX512)
 }

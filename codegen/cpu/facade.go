@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/gompss/gompss/codegen/cpu/exec"
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -54,3 +55,7 @@ const (
 func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	return exec.NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
 }
+
+// Differs returns why the vector code of k may give other bits than the Go function, "" where both
+// give the same.
+func Differs(k *ir.Kernel) string { return analysis.Differs(k) }

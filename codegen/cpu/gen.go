@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -35,8 +37,8 @@ type gen struct {
 	bytes             int // of a full vector
 	lanes             int
 	unroll            int
-	first             int     // the copy that is selected, where they are selected one by one
-	shapes            *shapes // nil outside the lanes loop
+	first             int              // the copy that is selected, where they are selected one by one
+	shapes            *analysis.Shapes // nil outside the lanes loop
 	homes             map[*ir.Var]*home
 	exec              []x86.Reg          // lanes that are on, one mask a copy; nil: all
 	prefix            x86.Reg            // in the tail: how many lanes from the first are in range
@@ -60,7 +62,7 @@ type gen struct {
 	tripLo, tripHi    *ir.Var   // iterations of the chunk
 	made              int       // variables
 	entered           []*ir.Var // loaded at the entry of the stage
-	frame             frame
+	frame             stages.Frame
 	past              bool // stores past the caches
 	pastStores        []image.PastStore
 	pastRow           *ir.Index  // the store that leaves the caches alone in the loop over lanes that is selected
@@ -103,11 +105,11 @@ func (g *gen) refuse(at ir.Pos, why string, args ...any) {
 	panic(&Refusal{Kernel: g.kernel.Name, At: at, Why: fmt.Sprintf(why, args...)})
 }
 
-func (g *gen) shape(e ir.Expr) shape {
+func (g *gen) shape(e ir.Expr) analysis.Shape {
 	if g.shapes == nil {
-		return shape{}
+		return analysis.Shape{}
 	}
-	return g.shapes.shape(e)
+	return g.shapes.Shape(e)
 }
 
 // container is the bytes that a lane of type t takes in a register: small integers are held as 32

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -97,17 +98,17 @@ func (g *gen) sliceOf(e ir.Expr) *home {
 // scalarAddress is the address of a uniform element, checked.
 func (g *gen) scalarAddress(e ir.Expr) x86.Mem {
 	a := g.accessOf(e)
-	l := linearOf(a.at.I)
+	l := analysis.LinearOf(a.at.I)
 	if g.checks(a.at) {
-		g.checkAccess(a, l, shape{})
+		g.checkAccess(a, l, analysis.Shape{})
 	}
 	return g.memOf(a, l)
 }
 
 // memOf computes the address of lane 0: hoisted pointer + remaining terms + constant.
-func (g *gen) memOf(a access, l linear) x86.Mem {
+func (g *gen) memOf(a access, l analysis.Linear) x86.Mem {
 	base, rest := g.hoisted(a, l)
-	disp := l.c*a.size + a.inner
+	disp := l.C*a.size + a.inner
 	if disp != int64(int32(disp)) {
 		g.refuse(a.at.At, "a constant index is too large")
 	}
@@ -115,8 +116,8 @@ func (g *gen) memOf(a access, l linear) x86.Mem {
 		return x86.At(base, int32(disp))
 	}
 	if len(rest) == 1 {
-		if s := rest[0].coef * a.size; s == 1 || s == 2 || s == 4 || s == 8 {
-			return x86.Indexed(base, g.gp(rest[0].expr), uint8(s), int32(disp))
+		if s := rest[0].Coef * a.size; s == 1 || s == 2 || s == 4 || s == 8 {
+			return x86.Indexed(base, g.gp(rest[0].Expr), uint8(s), int32(disp))
 		}
 	}
 	r := g.sum(rest)
@@ -129,25 +130,25 @@ func (g *gen) memOf(a access, l linear) x86.Mem {
 }
 
 // sum evaluates terms into a fresh register.
-func (g *gen) sum(terms []term) x86.Reg {
+func (g *gen) sum(terms []analysis.Term) x86.Reg {
 	r := g.NewGeneral()
 	for i, t := range terms {
 		x := g.termValue(t)
-		if t.coef != 1 && t.coef != -1 {
+		if t.Coef != 1 && t.Coef != -1 {
 			y := g.NewGeneral()
-			if t.coef != int64(int32(t.coef)) {
-				g.refuse(t.expr.Pos(), "a constant factor of an index is too large")
+			if t.Coef != int64(int32(t.Coef)) {
+				g.refuse(t.Expr.Pos(), "a constant factor of an index is too large")
 			}
-			g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.coef))
+			g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.Coef))
 			x = y
 		}
 		switch {
-		case i == 0 && t.coef == -1:
+		case i == 0 && t.Coef == -1:
 			g.move(r, x)
 			g.Op(x86.NEGQ, x86.W128, x86.RegArg(r))
 		case i == 0:
 			g.move(r, x)
-		case t.coef == -1:
+		case t.Coef == -1:
 			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
 		default:
 			g.Op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
@@ -161,26 +162,26 @@ func (g *gen) sum(terms []term) x86.Reg {
 
 // termValue is the value of a term without its factor; where the code is straight, it is computed
 // once.
-func (g *gen) termValue(t term) x86.Reg {
-	if _, ok := t.expr.(*ir.Ref); ok || g.shared == nil {
-		return g.gp(t.expr)
+func (g *gen) termValue(t analysis.Term) x86.Reg {
+	if _, ok := t.Expr.(*ir.Ref); ok || g.shared == nil {
+		return g.gp(t.Expr)
 	}
-	if r, ok := g.shared[t.key]; ok {
+	if r, ok := g.shared[t.Key]; ok {
 		return r
 	}
-	r := g.gp(t.expr)
-	g.shared[t.key] = r
+	r := g.gp(t.Expr)
+	g.shared[t.Key] = r
 	return r
 }
 
 // indexValue is the whole index of lane 0, in a register that is not to be changed.
-func (g *gen) indexValue(l linear) x86.Reg {
-	if len(l.terms) == 1 && l.terms[0].coef == 1 && l.c == 0 {
-		return g.gp(l.terms[0].expr)
+func (g *gen) indexValue(l analysis.Linear) x86.Reg {
+	if len(l.Terms) == 1 && l.Terms[0].Coef == 1 && l.C == 0 {
+		return g.gp(l.Terms[0].Expr)
 	}
-	r := g.sum(l.terms)
-	if l.c != 0 {
-		g.addConst(r, l.c)
+	r := g.sum(l.Terms)
+	if l.C != 0 {
+		g.addConst(r, l.C)
 	}
 	return r
 }
@@ -202,15 +203,15 @@ func (g *gen) target(e ir.Expr) target {
 	if a.root.per > 0 && !a.root.alone {
 		return g.laneTarget(a, s)
 	}
-	if s.kind == varying {
+	if s.Kind == analysis.Varying {
 		return g.gatherTarget(a)
 	}
-	l := linearOf(a.at.I)
+	l := analysis.LinearOf(a.at.I)
 	if g.checks(a.at) {
 		g.checkAccess(a, l, s)
 	}
-	whole := g.exec == nil || g.prefix == x86.NoReg && g.safe[a.at] && a.at.Checked && len(l.withins) == 0
-	return target{mem: g.memOf(a, l), stride: s.stride * a.size, root: a.root, whole: whole}
+	whole := g.exec == nil || g.prefix == x86.NoReg && g.safe[a.at] && a.at.Checked && len(l.Withins) == 0
+	return target{mem: g.memOf(a, l), stride: s.Stride * a.size, root: a.root, whole: whole}
 }
 
 // copyMem is the memory of unrolled copy u of an affine target.
@@ -242,7 +243,7 @@ func (g *gen) gatherIndex(a access) target {
 	if index.Type().Kind == ir.Uint32 {
 		index = ir.ToInt(index)
 	}
-	t := target{mem: x86.At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.computed(index)}
+	t := target{mem: x86.At(a.root.gp, int32(a.inner)), root: a.root, size4: container(index.Type()) == 4, scale: 1, even: g.shapes != nil && g.shapes.Computed(index)}
 	t.index = g.vec(index)
 	checked := a.at.Checked && !g.safe[a.at] && !g.always[a.at]
 	t.known = g.evennessOf(a, index)

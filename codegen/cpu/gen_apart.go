@@ -3,48 +3,10 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// Elements that lie apart by a constant distance, as the fields of structs in a slice do. Gathers
-// and scatters take a cycle an element on many processors; here whole vectors of what lies between
-// the first lane's element and the last one's are loaded and permuted, or permuted and stored, and
-// where the gaps are too long for that, the lanes are loaded and stored one by one at addresses
-// that are known. Nothing before the first lane's element or behind the last one's is read, and
-// only the elements are written.
-
-// A window is one vector of what the lanes lie in.
-type window struct {
-	start  int64 // in elements, from the first
-	places []placed
-}
-
-// placed says which lane an element of a window belongs to.
-type placed struct{ at, lane int }
-
-// windowsOf covers the elements lane*gap. Every element is in one window; the last one ends with
-// the last element.
-func windowsOf(lanes int, gap int64) []window {
-	l := int64(lanes)
-	n := (l-1)*gap + 1
-	count := (n + l - 1) / l
-	all := make([]window, count)
-	for j := range all {
-		all[j].start = min(int64(j)*l, n-l)
-	}
-	for lane := range l {
-		w := &all[min(lane*gap/l, count-1)]
-		w.places = append(w.places, placed{int(lane*gap - w.start), int(lane)})
-	}
-	var out []window
-	for _, w := range all {
-		if len(w.places) > 0 {
-			out = append(out, w)
-		}
-	}
-	return out
-}
 
 // An apart is an access to elements that lie apart.
 type apart struct {
@@ -122,24 +84,24 @@ func (g *gen) clearOff(d, m x86.Reg, a apart) {
 // loadWindows512 takes from every window what lies in it.
 func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 	size := int64(a.t.Size)
-	ws, m, d := windowsOf(g.lanes, a.gap), g.lowest(a, u), g.NewVector()
+	ws, m, d := analysis.WindowsOf(g.lanes, a.gap), g.lowest(a, u), g.NewVector()
 	op, from := pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), make([]int64, g.lanes)
-	g.Op(pick(a.t, x86.VMOVUPS, x86.VMOVUPD), a.w, x86.RegArg(d), x86.MemArg(m.Plus(ws[0].start*size)))
+	g.Op(pick(a.t, x86.VMOVUPS, x86.VMOVUPD), a.w, x86.RegArg(d), x86.MemArg(m.Plus(ws[0].Start*size)))
 	var there []int
-	for _, p := range ws[0].places {
-		lane := g.laneOf(a, p.lane)
-		from[lane], there = int64(p.at), append(there, lane)
+	for _, p := range ws[0].Places {
+		lane := g.laneOf(a, p.Lane)
+		from[lane], there = int64(p.At), append(there, lane)
 	}
 	if len(ws) == 1 {
 		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(d))
 		return d
 	}
 	for _, w := range ws[1:] {
-		for _, p := range w.places {
-			lane := g.laneOf(a, p.lane)
-			from[lane], there = int64(g.lanes+p.at), append(there, lane)
+		for _, p := range w.Places {
+			lane := g.laneOf(a, p.Lane)
+			from[lane], there = int64(g.lanes+p.At), append(there, lane)
 		}
-		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.start*size)))
+		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.Start*size)))
 		for _, lane := range there {
 			from[lane] = int64(lane)
 		}
@@ -151,13 +113,13 @@ func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 func (g *gen) loadWindows(a apart, u int) x86.Reg {
 	size := int64(a.t.Size)
 	m, d := g.lowest(a, u), x86.NoReg
-	for _, w := range windowsOf(g.lanes, a.gap) {
+	for _, w := range analysis.WindowsOf(g.lanes, a.gap) {
 		from, here := make([]int64, g.lanes), 0
-		for _, p := range w.places {
-			lane := g.laneOf(a, p.lane)
-			from[lane], here = int64(p.at), here|1<<lane
+		for _, p := range w.Places {
+			lane := g.laneOf(a, p.Lane)
+			from[lane], here = int64(p.At), here|1<<lane
 		}
-		d = g.merge(d, g.permuted(from, x86.MemArg(m.Plus(w.start*size)), a), here, a)
+		d = g.merge(d, g.permuted(from, x86.MemArg(m.Plus(w.Start*size)), a), here, a)
 	}
 	return d
 }
@@ -245,14 +207,14 @@ func (g *gen) storeApart(a apart, v []x86.Reg) bool {
 // storeWindows512 permutes the lanes to where they lie in every window, and stores what is theirs.
 func (g *gen) storeWindows512(a apart, u int, v x86.Reg) {
 	size := int64(a.t.Size)
-	for _, w := range windowsOf(g.lanes, a.gap) {
+	for _, w := range analysis.WindowsOf(g.lanes, a.gap) {
 		x, elements, from := g.NewVector(), int64(0), make([]int64, g.lanes)
-		for _, p := range w.places {
-			from[p.at], elements = int64(g.laneOf(a, p.lane)), elements|1<<p.at
+		for _, p := range w.Places {
+			from[p.At], elements = int64(g.laneOf(a, p.Lane)), elements|1<<p.At
 		}
 		g.move(x, v)
 		g.Op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(x))
-		in := x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.MemArg(g.lowest(a, u).Plus(w.start*size)), x86.RegArg(x))
+		in := x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.MemArg(g.lowest(a, u).Plus(w.Start*size)), x86.RegArg(x))
 		if g.exec != nil {
 			g.Emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))
 			continue
@@ -265,11 +227,11 @@ func (g *gen) storeWindows512(a apart, u int, v x86.Reg) {
 }
 
 // spreadMask is the mask of the elements of a window whose lanes are on.
-func (g *gen) spreadMask(exec x86.Reg, w window, elements int64) x86.Reg {
+func (g *gen) spreadMask(exec x86.Reg, w analysis.Window, elements int64) x86.Reg {
 	m := g.NewMask()
 	to := g.constGeneral(elements)
 	g.maskBits(x86.CX, exec)
-	if first := w.places[0].lane; first > 0 {
+	if first := w.Places[0].Lane; first > 0 {
 		g.Op(x86.SHRQ, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(first)))
 	}
 	g.Op(x86.PDEPQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(to))

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -21,7 +22,7 @@ const (
 func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 	h := &home{gp: g.NewGeneral(), length: g.constGeneral(n)}
 	size := int64(v.Type.Elem.Size)
-	at, ok := g.frame.place[v]
+	at, ok := g.frame.Place[v]
 	if !ok || g.shapes != nil {
 		at = g.scratch
 		if g.shapes != nil {
@@ -71,15 +72,15 @@ func (g *gen) fillArray(h *home, t *ir.Type, n int64, value x86.Reg) {
 }
 
 // laneTarget is the memory of an element of an array that every lane has for itself.
-func (g *gen) laneTarget(a access, s shape) target {
+func (g *gen) laneTarget(a access, s analysis.Shape) target {
 	size := a.size
-	if s.kind != varying {
-		l := linearOf(a.at.I)
+	if s.Kind != analysis.Varying {
+		l := analysis.LinearOf(a.at.I)
 		if g.checks(a.at) {
 			g.checkAccess(a, l, s)
 		}
-		t := target{stride: size * (s.stride*a.root.per + 1), root: a.root}
-		if disp := l.c * size * a.root.per; len(l.terms) == 0 && disp == int64(int32(disp)) {
+		t := target{stride: size * (s.Stride*a.root.per + 1), root: a.root}
+		if disp := l.C * size * a.root.per; len(l.Terms) == 0 && disp == int64(int32(disp)) {
 			t.mem = x86.At(a.root.gp, int32(disp))
 			return t
 		}

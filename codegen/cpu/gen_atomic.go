@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -17,7 +18,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 		if g.locked {
 			g.lockedAtomic(s)
 		} else {
-			g.list(inSteps(s, -1000-len(g.homes)))
+			g.list(analysis.InSteps(s, -1000-len(g.homes)))
 		}
 		return
 	}
@@ -39,7 +40,7 @@ func (g *gen) atomic(s *ir.Atomic) {
 	}
 	size := container(t)
 	constant := x86.NoReg
-	if !float && g.shape(s.Value).kind == uniform {
+	if !float && g.shape(s.Value).Kind == analysis.Uniform {
 		constant = g.gp(s.Value)
 	}
 	g.each(func(u int) {
@@ -86,58 +87,6 @@ func (g *gen) atomic(s *ir.Atomic) {
 	})
 }
 
-// inSteps is an atomic where nobody else is about: a read, an operation and a write.
-func inSteps(s *ir.Atomic, id int) []ir.Stmt {
-	t := s.Place.Type()
-	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: id, At: s.At}
-	old := &ir.Ref{Var: v, At: s.At}
-	out := []ir.Stmt{&ir.Decl{Var: v, Init: s.Place, At: s.At}}
-	set := func(value ir.Expr) { out = append(out, &ir.Assign{Place: s.Place, Value: value, At: s.At}) }
-	give := func(value ir.Expr) {
-		if s.Old != nil {
-			out = append(out, &ir.Assign{Place: s.Old, Value: value, At: s.At})
-		}
-	}
-	switch {
-	case s.Kind == ir.AtomicRead:
-		give(old)
-	case s.Kind == ir.AtomicCompare:
-		equal := &ir.Binary{Op: ir.Eq, X: old, Y: s.Compare, T: ir.BoolType, At: s.At}
-		out = append(out, &ir.If{Cond: equal, Then: []ir.Stmt{&ir.Assign{Place: s.Place, Value: s.Value, At: s.At}}, At: s.At})
-		give(old)
-	default:
-		n := &ir.Var{Name: "new", Type: t, Space: ir.Local, ID: v.ID - 1, At: s.At}
-		out = append(out, &ir.Decl{Var: n, Init: updated(s, old), At: s.At})
-		set(&ir.Ref{Var: n, At: s.At})
-		if s.After {
-			give(&ir.Ref{Var: n, At: s.At})
-		} else {
-			give(old)
-		}
-	}
-	return out
-}
-
-// updated is what an atomic stores.
-func updated(s *ir.Atomic, old ir.Expr) ir.Expr {
-	t, x, y := s.Place.Type(), old, s.Value
-	if s.Swapped {
-		x, y = y, x
-	}
-	switch {
-	case s.Kind == ir.AtomicWrite || s.Op == ir.NoOp:
-		return s.Value
-	case s.Op == ir.Min || s.Op == ir.Max:
-		fn := map[bool]ir.MathFn{true: ir.IMin, false: ir.IMax}[s.Op == ir.Min]
-		if t.IsFloat() {
-			fn = map[bool]ir.MathFn{true: ir.FMin, false: ir.FMax}[s.Op == ir.Min]
-		}
-		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: t, At: s.At}
-	}
-	checked := t.IsInteger() && (s.Op == ir.Div || s.Op == ir.Rem || (s.Op == ir.Shl || s.Op == ir.Shr) && y.Type().IsSigned())
-	return &ir.Binary{Op: s.Op, X: x, Y: y, T: t, Checked: checked, At: s.At}
-}
-
 // memoryOps are the operations on memory, of 4 and 8 bytes.
 var memoryOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLMem, x86.ADDQMem}, ir.Sub: {x86.SUBLMem, x86.SUBQMem}}
 
@@ -153,16 +102,4 @@ func (g *gen) addFloat(op ir.Op, place, operand x86.Arg, t *ir.Type) {
 	g.Op(load, x86.W128, x86.RegArg(r), place)
 	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(r), x86.RegArg(r), operand)
 	g.Op(store, x86.W128, place, x86.RegArg(r))
-}
-
-// hasAtomics tells whether the iterations of f update what others update.
-func hasAtomics(f *ir.For) bool {
-	found := false
-	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
-		if _, ok := s.(*ir.Atomic); ok {
-			found = true
-		}
-		return !found
-	})
-	return found
 }

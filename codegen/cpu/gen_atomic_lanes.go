@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -15,14 +16,14 @@ import (
 // integers, for all lanes at once; false where the places are others.
 func (g *gen) atomicTogether(s *ir.Atomic) bool {
 	ix, ok := s.Place.(*ir.Index)
-	if !ok || s.Kind != ir.AtomicUpdate || s.Old != nil || ix.X.Type().Kind != ir.Slice || g.shape(ix.X).kind != uniform || g.laneOwned(s.Place) {
+	if !ok || s.Kind != ir.AtomicUpdate || s.Old != nil || ix.X.Type().Kind != ir.Slice || g.shape(ix.X).Kind != analysis.Uniform || g.laneOwned(s.Place) {
 		return false
 	}
 	switch sh := g.shape(ix.I); {
-	case sh.kind == affine && sh.stride != 0 && !g.locked:
+	case sh.Kind == analysis.Affine && sh.Stride != 0 && !g.locked:
 		g.plainUpdate(s)
 		return true
-	case sh.kind == uniform && foldsLanes(s):
+	case sh.Kind == analysis.Uniform && analysis.FoldsLanes(s):
 		g.foldedUpdate(s)
 		return true
 	}
@@ -31,31 +32,21 @@ func (g *gen) atomicTogether(s *ir.Atomic) bool {
 
 // plainUpdate is an update of places that no other lane has: a read, an operation and a write.
 func (g *gen) plainUpdate(s *ir.Atomic) {
-	steps := inSteps(s, -1000-len(g.homes))
+	steps := analysis.InSteps(s, -1000-len(g.homes))
 	for _, st := range steps {
 		if d, ok := st.(*ir.Decl); ok {
-			g.shapes.of[d.Var], g.shapes.inside[d.Var] = shape{kind: varying}, true
+			g.shapes.Of[d.Var], g.shapes.Inside[d.Var] = analysis.Shape{Kind: analysis.Varying}, true
 		}
 	}
 	g.list(steps)
 }
 
-// foldsLanes tells the updates of integers in which the values of all lanes may be put together
-// first.
-func foldsLanes(s *ir.Atomic) bool {
-	switch s.Op {
-	case ir.Add, ir.Sub, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
-		return s.Place.Type().IsInteger() && !s.Swapped
-	}
-	return false
-}
-
 // foldedUpdate puts the values of the lanes that are on together, and updates the place once, where
 // there is one.
 func (g *gen) foldedUpdate(s *ir.Atomic) {
-	t, x := s.Place.Type(), &sum{op: combined(s.Op), t: s.Place.Type()}
+	t, x := s.Place.Type(), &sum{op: analysis.Combined(s.Op), t: s.Place.Type()}
 	value := func() x86.Reg { return g.sameFolded(s, g.gp(s.Value)) }
-	if g.shape(s.Value).kind != uniform {
+	if g.shape(s.Value).Kind != analysis.Uniform {
 		lanes := g.vec(s.Value)
 		value = func() x86.Reg { return g.lanesFolded(x, s, lanes) }
 	}

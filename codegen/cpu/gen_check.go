@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -26,20 +27,20 @@ func (g *gen) report(n int, r, length x86.Reg) {
 
 // checkAccess checks an index that is no vector: of the slice where it asks for that, and of the
 // parts on the way.
-func (g *gen) checkAccess(a access, l linear, s shape) {
+func (g *gen) checkAccess(a access, l analysis.Linear, s analysis.Shape) {
 	if a.at.Checked {
 		g.checkIndex(a, l, s)
 	}
-	for _, w := range l.withins {
+	for _, w := range l.Withins {
 		g.checkWithin(w)
 	}
 }
 
-func (g *gen) checkIndex(a access, l linear, s shape) {
-	if s.kind == uniform {
+func (g *gen) checkIndex(a access, l analysis.Linear, s analysis.Shape) {
+	if s.Kind == analysis.Uniform {
 		g.checkUniform(a, l)
 	} else {
-		g.checkAffine(a, l, s.stride)
+		g.checkAffine(a, l, s.Stride)
 	}
 }
 
@@ -47,10 +48,10 @@ func (g *gen) checkIndex(a access, l linear, s shape) {
 func (g *gen) checkWithin(w *ir.Binary) {
 	sx, sy := g.shape(w.X), g.shape(w.Y)
 	a := g.withinAccess(w)
-	if sx.kind != varying && sy.kind == uniform {
+	if sx.Kind != analysis.Varying && sy.Kind == analysis.Uniform {
 		a.root = &home{length: g.gp(w.Y)}
-		l := linearOf(w.X)
-		for _, inner := range l.withins {
+		l := analysis.LinearOf(w.X)
+		for _, inner := range l.Withins {
 			g.checkWithin(inner)
 		}
 		g.checkIndex(a, l, sx)
@@ -89,7 +90,7 @@ func (g *gen) checkVectors(a access, index, limit []x86.Reg) {
 
 // checkUniform checks one index for all lanes, of which one is on: below zero is a large unsigned
 // number.
-func (g *gen) checkUniform(a access, l linear) {
+func (g *gen) checkUniform(a access, l analysis.Linear) {
 	r := g.indexValue(l)
 	length := a.root.length
 	n := g.siteOf(a, 0)
@@ -99,7 +100,7 @@ func (g *gen) checkUniform(a access, l linear) {
 
 // checkAffine checks the first and the last lane at once; where that fails and lanes may be off,
 // lane by lane.
-func (g *gen) checkAffine(a access, l linear, stride int64) {
+func (g *gen) checkAffine(a access, l analysis.Linear, stride int64) {
 	n := g.siteOf(a, 0)
 	length := a.root.length
 	first := g.indexValue(l)
@@ -214,7 +215,7 @@ func (g *gen) limit(a access, size4 bool) x86.Reg {
 		size = 4
 	}
 	root, ok := a.at.X.(*ir.Ref)
-	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
+	if !ok || root.Var.Space != ir.Param || g.frame.Word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
 		r := g.NewVector()
 		g.broadcastGeneral(r, g.clampLength(a.root.length, size4), size, widthOf(g.lanes*size))
 		return r
@@ -225,7 +226,7 @@ func (g *gen) limit(a access, size4 bool) x86.Reg {
 	}
 	r, length := g.NewVector(), g.NewGeneral()
 	g.AtEntry(func() {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.word[root.Var]+1))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(length), blockWord(g.frame.Word[root.Var]+1))
 		g.broadcastGeneral(r, g.clampLength(length, size4), size, widthOf(g.lanes*size))
 	})
 	g.limits[key] = r

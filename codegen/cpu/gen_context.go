@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -14,7 +15,7 @@ import (
 // generator may differ between the two but what only grows, as constants and sites do.
 type context struct {
 	at            ir.Pos
-	shapes        *shapes
+	shapes        *analysis.Shapes
 	lanes, unroll int
 	first         int
 	exec          []x86.Reg

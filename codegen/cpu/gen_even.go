@@ -1,72 +1,19 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// Indices that are computed from the counter by more than sums, as i&(n-1), i/n*m + i%n or max(i-w,
-// 0), are neighbours in most vectors of some launches and in none of others. The code looks, and
-// gathers or scatters out of line only where they are not.
-
-// computed tells whether an index is arithmetic of the counter and of numbers that are the same for
-// all lanes, with an operation in it that cuts its lines into pieces.
-func (s *shapes) computed(e ir.Expr) bool {
-	pieces := false
-	var fits func(e ir.Expr, depth int) bool
-	fits = func(e ir.Expr, depth int) bool {
-		if s.shape(e).kind != varying {
-			return true
-		}
-		switch e := e.(type) {
-		case *ir.Ref:
-			init := s.inits[e.Var]
-			return init != nil && s.once[e.Var] && depth > 0 && fits(init, depth-1)
-		case *ir.Convert:
-			return e.T.IsInteger() && fits(e.X, depth)
-		case *ir.Math:
-			pieces = true
-			return (e.Fn == ir.IMin || e.Fn == ir.IMax) && !slices.ContainsFunc(e.Args, func(x ir.Expr) bool { return !fits(x, depth) })
-		case *ir.Binary:
-			switch e.Op {
-			case ir.And, ir.AndNot, ir.Shr, ir.Shl, ir.Div, ir.Rem:
-				pieces = true
-			case ir.Add, ir.Sub, ir.Mul, ir.Or, prepare.Within:
-			default:
-				return false
-			}
-			return e.T.IsInteger() && fits(e.X, depth) && fits(e.Y, depth)
-		}
-		return false
-	}
-	return fits(e, 8) && pieces
-}
 
 // An evenness says, of one copy of a variable that is an index more than once, where its first lane
 // is, and whether the others follow.
 type evenness struct{ first, apart x86.Reg }
 
-// indexUses counts the places where a variable alone is an index.
-func indexUses(body []ir.Stmt) map[*ir.Var]int {
-	uses := map[*ir.Var]int{}
-	ir.Inspect(body, nil, func(e ir.Expr) {
-		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
-			if r, ok := ix.I.(*ir.Ref); ok {
-				uses[r.Var]++
-			}
-		}
-	})
-	return uses
-}
-
 // noteEvenness looks, where an index is declared, whether its lanes are neighbours.
 func (g *gen) noteEvenness(v *ir.Var, h *home) {
 	if g.indexUses[v] < 2 || g.exec != nil || g.shapes == nil || g.serialBase > 0 || len(h.vec) == 0 || h.alike || !v.Type.IsInteger() || !v.Type.IsSigned() && v.Type.Size < 8 ||
-		container(v.Type) != int(v.Type.Size) || !g.shapes.once[v] || !g.shapes.computed(&ir.Ref{Var: v, At: v.At}) || g.width(v.Type).Bytes() != g.lanes*int(v.Type.Size) {
+		container(v.Type) != int(v.Type.Size) || !g.shapes.Once[v] || !g.shapes.Computed(&ir.Ref{Var: v, At: v.At}) || g.width(v.Type).Bytes() != g.lanes*int(v.Type.Size) {
 		return
 	}
 	t := target{index: h.vec, size4: v.Type.Size == 4}
@@ -91,7 +38,7 @@ func (g *gen) evennessOf(a access, index ir.Expr) []evenness {
 // register that is made at the entry; NoReg where that is not possible.
 func (g *gen) lastStart(a access) x86.Reg {
 	root, ok := a.at.X.(*ir.Ref)
-	if !ok || root.Var.Space != ir.Param || g.frame.word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
+	if !ok || root.Var.Space != ir.Param || g.frame.Word[root.Var] == 0 || ir.Assigned(g.kernel.Body).Has(root.Var) {
 		return x86.NoReg
 	}
 	key := limitKey{root.Var, g.lanes, 0}
@@ -101,7 +48,7 @@ func (g *gen) lastStart(a access) x86.Reg {
 	r := g.NewGeneral()
 	g.AtEntry(func() {
 		zero := g.constGeneral(0)
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.word[root.Var]+1))
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), blockWord(g.frame.Word[root.Var]+1))
 		g.addConst(r, int64(1-g.lanes))
 		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
 		g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -86,6 +87,7 @@ func (g *gen) normalise(r x86.Reg, t *ir.Type) {
 }
 
 var generalOps = map[ir.Op]x86.Op{ir.Add: x86.ADDQ, ir.Sub: x86.SUBQ, ir.And: x86.ANDQ, ir.Or: x86.ORQ, ir.Xor: x86.XORQ, ir.Mul: x86.IMULQ}
+
 var generalImms = map[ir.Op]x86.Op{ir.Add: x86.ADDQImm, ir.Sub: x86.SUBQImm, ir.And: x86.ANDQImm, ir.Or: x86.ORQImm, ir.Xor: x86.XORQImm}
 
 func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
@@ -94,10 +96,10 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 	}
 	if e.Op == prepare.Within {
 		g.checkWithin(e)
-		return g.indexValue(linearOf(e.X))
+		return g.indexValue(analysis.LinearOf(e.X))
 	}
 	if op, ok := generalOps[e.Op]; ok {
-		if x, ok := unit(e); ok {
+		if x, ok := analysis.OtherOperand(e); ok {
 			return g.gp(x)
 		}
 		r := g.NewGeneral()
@@ -132,21 +134,6 @@ func (g *gen) gpBinary(e *ir.Binary) x86.Reg {
 	}
 	g.refuse(e.At, "operator %s on integers is not supported yet", e.Op)
 	return x86.NoReg
-}
-
-// unit is the operand that a sum with 0 or a product with 1 is.
-func unit(e *ir.Binary) (ir.Expr, bool) {
-	neutral, ok := map[ir.Op]int64{ir.Add: 0, ir.Sub: 0, ir.Mul: 1}[e.Op]
-	if !ok {
-		return nil, false
-	}
-	if c, ok := ir.ConstInt(e.Y); ok && c == neutral {
-		return e.X, true
-	}
-	if c, ok := ir.ConstInt(e.X); ok && c == neutral && e.Op != ir.Sub {
-		return e.Y, true
-	}
-	return nil, false
 }
 
 func (g *gen) gpShift(e *ir.Binary) x86.Reg {
@@ -357,6 +344,7 @@ func (g *gen) boolGeneral(e ir.Expr) x86.Reg {
 }
 
 var signedConds = map[ir.Op]mach.Cond{ir.Eq: mach.CondE, ir.Ne: mach.CondNE, ir.Lt: mach.CondL, ir.Le: mach.CondLE, ir.Gt: mach.CondG, ir.Ge: mach.CondGE}
+
 var unsignedConds = map[ir.Op]mach.Cond{ir.Eq: mach.CondE, ir.Ne: mach.CondNE, ir.Lt: mach.CondB, ir.Le: mach.CondBE, ir.Gt: mach.CondA, ir.Ge: mach.CondAE}
 
 // branch jumps to the label when the uniform condition e has the value when.

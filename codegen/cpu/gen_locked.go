@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -29,7 +30,7 @@ func lockedOp(s *ir.Atomic) (x86.Op, bool) {
 // lockedAtomic selects an atomic of one lane that other workers may get in between of.
 func (g *gen) lockedAtomic(s *ir.Atomic) {
 	if _, local := s.Place.(*ir.Ref); local {
-		g.list(inSteps(s, -1000-len(g.homes))) // no other worker has it
+		g.list(analysis.InSteps(s, -1000-len(g.homes))) // no other worker has it
 		return
 	}
 	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)
@@ -175,7 +176,7 @@ func (g *gen) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) 
 	} else {
 		c := *s
 		c.Value = value
-		next = g.ownValue(updated(&c, old))
+		next = g.ownValue(analysis.Updated(&c, old))
 	}
 	r := g.bitsOf(next, t)
 	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -21,8 +22,8 @@ func (g *gen) forStmt(s *ir.For) {
 	}
 	varying := false
 	if g.shapes != nil {
-		w := shapeWalk{shapes: g.shapes}
-		varying = w.variesFor(s) || w.leavesSplit(s.Body) || g.leavesMasked(s)
+		w := analysis.ShapeWalk{Shapes: g.shapes}
+		varying = w.VariesFor(s) || w.LeavesSplit(s.Body) || g.leavesMasked(s)
 	}
 	if varying {
 		g.maskedFor(s)
@@ -55,7 +56,7 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.move(h.gp, g.gp(s.Lo))
 	hi := g.NewGeneral()
 	g.move(hi, g.gp(s.Hi))
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: changedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), hoists: true}
 	top := g.NewLabel()
 	k := loopCond(s)
 	none := g.NewLabel()
@@ -106,33 +107,7 @@ func (g *gen) runsInPieces(s *ir.For, step int64) bool {
 	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt {
 		return false
 	}
-	return closedInside(s.Body)
-}
-
-// closedInside tells whether the loops in the body of one are left at their ends alone.
-func closedInside(body []ir.Stmt) bool {
-	closed := true
-	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.For, *ir.While:
-			closed = closed && !ir.LeavesLoop(s)
-		}
-		return closed
-	})
-	return closed
-}
-
-// innermost tells whether there is no loop in the body of one.
-func innermost(body []ir.Stmt) bool {
-	is := true
-	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.For, *ir.While:
-			is = false
-		}
-		return is
-	})
-	return is
+	return analysis.ClosedInside(s.Body)
 }
 
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
@@ -165,15 +140,6 @@ func loopCond(s *ir.For) mach.Cond {
 	return unsignedConds[s.Rel]
 }
 
-func changedIn(s *ir.For) *ir.VarSet {
-	set := ir.Assigned(s.Body)
-	for _, v := range ir.Declared(s.Body).List() {
-		set.Add(v)
-	}
-	set.Add(s.Var)
-	return set
-}
-
 // maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different
 // times: the counter is a vector.
 func (g *gen) maskedFor(s *ir.For) {
@@ -181,7 +147,7 @@ func (g *gen) maskedFor(s *ir.For) {
 		g.refuse(s.At, "a loop over %s is not supported yet", s.Var.Type)
 	}
 	hi := &ir.Var{Name: s.Var.Name + "_end", Type: s.Var.Type, ID: -1, At: s.At}
-	g.shapes.of[hi] = shape{kind: varying}
+	g.shapes.Of[hi] = analysis.Shape{Kind: analysis.Varying}
 	cond := &ir.Binary{Op: s.Rel, X: &ir.Ref{Var: s.Var, At: s.At}, Y: &ir.Ref{Var: hi, At: s.At}, T: ir.BoolType, At: s.At}
 	next := &ir.Assign{Place: &ir.Ref{Var: s.Var, At: s.At}, Value: &ir.Binary{Op: ir.Add, X: &ir.Ref{Var: s.Var, At: s.At}, Y: s.Step, T: s.Var.Type, At: s.At}, At: s.At}
 	g.decl(&ir.Decl{Var: hi, Init: s.Hi, At: s.At})
@@ -192,8 +158,8 @@ func (g *gen) maskedFor(s *ir.For) {
 
 func (g *gen) while(s *ir.While) {
 	if g.shapes != nil {
-		w := shapeWalk{shapes: g.shapes}
-		if s.Cond != nil && g.shape(s.Cond).kind != uniform || w.leavesSplit(s.Body) || g.leavesMasked(s) {
+		w := analysis.ShapeWalk{Shapes: g.shapes}
+		if s.Cond != nil && g.shape(s.Cond).Kind != analysis.Uniform || w.LeavesSplit(s.Body) || g.leavesMasked(s) {
 			g.maskedLoop(s)
 			return
 		}
@@ -201,7 +167,7 @@ func (g *gen) while(s *ir.While) {
 	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel()}
 	top := g.NewLabel()
 	left := x86.NoReg
-	if g.single && g.shapes == nil && innermost(s.Body) {
+	if g.single && g.shapes == nil && analysis.Innermost(s.Body) {
 		left = g.constGeneral(g.roundsBetween(s.Body, 1))
 	}
 	g.loops = append(g.loops, f)
@@ -265,9 +231,9 @@ func (g *gen) lanesLoop(s *ir.For) {
 	if !ok || s.Rel == ir.Ne {
 		g.refuse(s.At, "a vector loop needs a constant step and <, <=, > or >=")
 	}
-	g.shapes = analyseShapes(s, step)
+	g.shapes = analysis.ShapesOf(s, step)
 	defer func() { g.shapes = nil }()
-	g.lanes = g.bytes / laneBytes(s)
+	g.lanes = g.bytes / analysis.LaneBytes(s)
 	g.fillLanes(s)
 	if g.sawLanes == 0 {
 		g.sawLanes, g.sawLoop = g.lanes, s.At
@@ -275,17 +241,17 @@ func (g *gen) lanesLoop(s *ir.For) {
 	if s == g.parallelLanes {
 		g.round = int64(g.lanes * g.unroll)
 	}
-	g.shapes.inside[s.Var] = true
+	g.shapes.Inside[s.Var] = true
 	base := g.NewGeneral()
 	g.move(base, g.gpOutside(s.Lo))
 	left := g.trips(s, base, step)
 	g.homes[s.Var] = &home{gp: base, length: x86.NoReg}
 	sums := g.openReductions(s)
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: changedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), hoists: true}
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)
-	g.indexUses = indexUses(s.Body)
+	g.indexUses = analysis.IndexUses(s.Body)
 	g.spreadAhead(f, s.Body)
 	defer func() { g.spreads = nil }()
 	tail, end := g.NewLabel(), g.NewLabel()
@@ -480,12 +446,12 @@ func (g *gen) moves(s ir.Stmt) bool {
 			switch e := e.(type) {
 			case *ir.Index:
 				sh := g.shape(e.I)
-				simple := e.X.Type().Kind == ir.Slice && e.Type().IsFloat() && !g.checks(e) && (sh.kind == uniform || sh.kind == affine && sh.stride == 1)
+				simple := e.X.Type().Kind == ir.Slice && e.Type().IsFloat() && !g.checks(e) && (sh.Kind == analysis.Uniform || sh.Kind == analysis.Affine && sh.Stride == 1)
 				good = good && simple
 				return false
 			case *ir.Const:
 			case *ir.Ref:
-				good = good && g.shape(e).kind == uniform && e.Var.Type.IsFloat()
+				good = good && g.shape(e).Kind == analysis.Uniform && e.Var.Type.IsFloat()
 			case *ir.Unary:
 				good = good && e.Type().IsFloat()
 			case *ir.Binary:
@@ -500,7 +466,7 @@ func (g *gen) moves(s ir.Stmt) bool {
 }
 
 func (g *gen) enterBody(s *ir.For, f *loopFrame) {
-	f.varying = (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
+	f.varying = (&analysis.ShapeWalk{Shapes: g.shapes}).LeavesSplit(s.Body)
 	if f.varying {
 		g.refuse(s.At, "continue under a condition in the vector loop itself is not supported yet: write the rest of the body under the opposite condition")
 	}
@@ -576,7 +542,7 @@ func (g *gen) wholeStore(s *ir.For, f *loopFrame, step int64) (*ir.Index, bool) 
 			continue
 		}
 		root, ok := ix.X.(*ir.Ref)
-		if sh := g.shape(ix.I); !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || sh.kind != affine || sh.stride != 1 || !g.onlyLane(linearOf(ix.I), f, s.Var) {
+		if sh := g.shape(ix.I); !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || sh.Kind != analysis.Affine || sh.Stride != 1 || !g.onlyLane(analysis.LinearOf(ix.I), f, s.Var) {
 			continue
 		}
 		return ix, true
@@ -594,7 +560,7 @@ func (g *gen) peel(store *ir.Index, left x86.Reg, t *tailing) {
 	}
 	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(least))
 	g.Jump(mach.CondL, t.again)
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.memOf(g.accessOf(store), linearOf(store.I))))
+	g.Op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.memOf(g.accessOf(store), analysis.LinearOf(store.I))))
 	g.Op(x86.NEGQ, x86.W128, x86.RegArg(t.first))
 	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(g.bytes-1)))
 	g.Jump(mach.CondE, t.again)

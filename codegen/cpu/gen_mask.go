@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -32,7 +33,9 @@ func (g *gen) maskOp(k, v x86.Op, x, y x86.Reg) x86.Reg {
 }
 
 func (g *gen) maskAnd(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KANDW, x86.VPAND, x, y) }
-func (g *gen) maskOr(x, y x86.Reg) x86.Reg  { return g.maskOp(x86.KORW, x86.VPOR, x, y) }
+
+func (g *gen) maskOr(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KORW, x86.VPOR, x, y) }
+
 func (g *gen) maskXor(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KXORW, x86.VPXOR, x, y) }
 
 // maskAndNot is y and not x.
@@ -192,7 +195,7 @@ func (g *gen) broadcastGeneral(dst, src x86.Reg, size int, w x86.Width) {
 // masksOf evaluates a condition in every lane. A uniform condition gives masks that are all or
 // none.
 func (g *gen) masksOf(e ir.Expr) []x86.Reg {
-	if g.shape(e).kind == uniform {
+	if g.shape(e).Kind == analysis.Uniform {
 		return g.uniformMask(e)
 	}
 	switch e := e.(type) {

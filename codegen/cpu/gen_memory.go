@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -194,7 +195,7 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 
 // inLoopOfLanes tells whether a loop inside that over lanes is selected.
 func (g *gen) inLoopOfLanes() bool {
-	for i := len(g.loops) - 1; i >= 0 && g.shapes != nil && g.loops[i].counter != g.shapes.lane; i-- {
+	for i := len(g.loops) - 1; i >= 0 && g.shapes != nil && g.loops[i].counter != g.shapes.Lane; i-- {
 		if !g.loops[i].block {
 			return true
 		}
@@ -231,8 +232,8 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 	if !t.IsScalar() {
 		g.refuse(place.Pos(), "storing a %s as a whole is not supported yet in vector code", t)
 	}
-	s := g.shape(placeIndex(place))
-	if s.kind == uniform && !g.laneOwned(place) {
+	s := g.shape(analysis.PlaceIndex(place))
+	if s.Kind == analysis.Uniform && !g.laneOwned(place) {
 		g.storeUniform(place, value)
 		return
 	}
@@ -269,24 +270,7 @@ func (g *gen) store(place ir.Expr, value ir.Expr) {
 // laneOwned tells the elements of arrays that every lane has for itself.
 func (g *gen) laneOwned(place ir.Expr) bool {
 	ix, ok := place.(*ir.Index)
-	return ok && g.shape(ix.X).kind == varying
-}
-
-// placeIndex is an expression that differs between lanes as the place does.
-func placeIndex(place ir.Expr) ir.Expr {
-	switch p := place.(type) {
-	case *ir.Index:
-		if p.X.Type().Kind == ir.Slice {
-			return p.I
-		}
-		if _, ok := ir.ConstInt(p.I); !ok {
-			return &ir.Binary{Op: ir.Add, X: ir.ToInt(placeIndex(p.X)), Y: ir.ToInt(p.I), T: ir.IntType, At: p.At}
-		}
-		return placeIndex(p.X)
-	case *ir.Member:
-		return placeIndex(p.X)
-	}
-	return nil
+	return ok && g.shape(ix.X).Kind == analysis.Varying
 }
 
 // boolVector makes 0 and 1 of a condition, in 32-bit lanes.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -21,19 +22,19 @@ type recordPiece struct{ start, size int64 }
 // record selects the declarations at the beginning of list that load fields of one element, and
 // returns how many they are: 0 where there are none.
 func (g *gen) record(list []ir.Stmt) int {
-	moves := recordOf(list)
+	moves := analysis.RecordOf(list)
 	if len(moves) < 2 {
 		return 0
 	}
 	first := moves[0]
-	if h := g.homes[first.slice]; h == nil || h.per > 0 || g.shape(first.index.I).kind != varying {
+	if h := g.homes[first.Slice]; h == nil || h.per > 0 || g.shape(first.Index.I).Kind != analysis.Varying {
 		return 0
 	}
 	pieces := map[recordPiece][]int{}
 	for i, m := range moves {
-		t := m.place.Type()
-		p := recordPiece{m.offset / prepare.PieceBytes * prepare.PieceBytes, int64(t.Size)}
-		if p.start+prepare.PieceBytes > int64(m.index.Type().Size) || g.shapes.of[m.v].kind != varying || g.lanes*int(t.Size) < prepare.PieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
+		t := m.Place.Type()
+		p := recordPiece{m.Offset / prepare.PieceBytes * prepare.PieceBytes, int64(t.Size)}
+		if p.start+prepare.PieceBytes > int64(m.Index.Type().Size) || g.shapes.Of[m.V].Kind != analysis.Varying || g.lanes*int(t.Size) < prepare.PieceBytes || g.width(t).Bytes() != g.lanes*int(t.Size) {
 			return 0
 		}
 		pieces[p] = append(pieces[p], i)
@@ -43,34 +44,20 @@ func (g *gen) record(list []ir.Stmt) int {
 	}
 	old := g.At
 	g.At = list[0].Pos()
-	at := g.target(first.place)
+	at := g.target(first.Place)
 	g.each(func(u int) { at.checkNow(u) })
-	at.mem.Disp -= int32(first.offset)
+	at.mem.Disp -= int32(first.Offset)
 	g.loadRecords(at, moves, pieces)
 	g.At = old
 	return len(moves)
 }
 
-// recordOf are the declarations at the beginning of list that load fields of one element: nothing
-// that they load is declared among them.
-func recordOf(list []ir.Stmt) []fieldMove {
-	var out []fieldMove
-	for _, s := range list {
-		m, ok := fieldMoveOf(s)
-		if !ok || !m.load || len(out) > 0 && (m.slice != out[0].slice || ir.ExprKey(m.index.I) != ir.ExprKey(out[0].index.I)) {
-			break
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
 // loadRecords declares the variables of the moves with what the lanes have in their elements, which
 // begin at the target.
-func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][]int) {
+func (g *gen) loadRecords(at target, moves []analysis.FieldMove, pieces map[recordPiece][]int) {
 	homes := make([]*home, len(moves))
 	for i, m := range moves {
-		homes[i] = g.declare(m.v)
+		homes[i] = g.declare(m.V)
 	}
 	order := slices.SortedFunc(maps.Keys(pieces), func(x, y recordPiece) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.size, y.size))
@@ -86,7 +73,7 @@ func (g *gen) loadRecords(at target, moves []fieldMove, pieces map[recordPiece][
 		for k, p := range order {
 			columns := g.turn(rows[k], widthOf(g.lanes*int(p.size)))
 			for _, i := range pieces[p] {
-				g.move(homes[i].vec[u], columns[(moves[i].offset-p.start)/p.size])
+				g.move(homes[i].vec[u], columns[(moves[i].Offset-p.start)/p.size])
 			}
 		}
 	})

@@ -1,9 +1,8 @@
 package cpu
 
 import (
-	"math"
-
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -23,7 +22,7 @@ type sum struct {
 // identity.
 func (g *gen) openReductions(s *ir.For) []*sum {
 	var out []*sum
-	for _, r := range reductionsOf(s) {
+	for _, r := range analysis.ReductionsOf(s) {
 		ref, ok := r.Place.(*ir.Ref)
 		if !ok {
 			g.refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.Source(r.Place))
@@ -59,62 +58,11 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 
 // identity is the value that changes nothing under the operator.
 func (g *gen) identity(r ir.Reduction) uint64 {
-	bits, ok := identityOf(r)
+	bits, ok := analysis.Identity(r)
 	if !ok {
 		g.refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.Source(r.Place))
 	}
 	return bits
-}
-
-// identityOf is the value that changes nothing under the operator of a reduction, where there is
-// one.
-func identityOf(r ir.Reduction) (bits uint64, ok bool) {
-	t := r.Place.Type()
-	size := 8 * uint(t.Size)
-	float := func(v float64) uint64 {
-		if t.Size == 4 {
-			return uint64(math.Float32bits(float32(v)))
-		}
-		return math.Float64bits(v)
-	}
-	if t.Kind == ir.Slice { // of an array
-		t = t.Elem
-		size = 8 * uint(t.Size)
-	}
-	switch r.Op {
-	case ir.LAnd:
-		return 1, true
-	case ir.LOr:
-		return 0, true
-	case ir.Add, ir.Or, ir.Xor:
-		if t.IsFloat() {
-			return float(math.Copysign(0, -1)), true // -0 + x is x, also for x = -0
-		}
-		return 0, true
-	case ir.And:
-		return 1<<64 - 1, true
-	case ir.Mul:
-		if t.IsFloat() {
-			return float(1), true
-		}
-		return 1, true
-	case ir.Min, ir.Max:
-		least := r.Op == ir.Max // the identity of max is the least value
-		switch {
-		case t.IsFloat() && least:
-			return float(math.Inf(-1)), true
-		case t.IsFloat():
-			return float(math.Inf(1)), true
-		case t.IsSigned() && least:
-			return 1 << (size - 1), true
-		case t.IsSigned():
-			return 1<<(size-1) - 1, true
-		case least:
-			return 0, true
-		}
-		return 1<<64 - 1, true
-	}
-	return 0, false
 }
 
 // combine is d = x op y on vectors of width w.

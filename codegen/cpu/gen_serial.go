@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -125,7 +126,7 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 			continue
 		}
 		x := &laneValue{v: v, home: h, at: -1, kept: x86.NoReg, assigned: assigned.Has(v)}
-		s := g.shapes.of[v]
+		s := g.shapes.Of[v]
 		switch {
 		case h.per > 0:
 			x.own = &home{gp: g.NewGeneral(), length: h.length, per: h.per, alone: true}
@@ -134,11 +135,11 @@ func (g *gen) laneValues(list []ir.Stmt) []*laneValue {
 			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(4*g.lanes*g.wanted), image.ScratchAlign)
 		case h.vec != nil && !h.alike:
 			x.at, g.scratch = g.scratch, g.scratch+image.RoundUp(int64(container(v.Type)*g.lanes*g.wanted), image.ScratchAlign)
-		case s.kind == affine:
+		case s.Kind == analysis.Affine:
 			if x.assigned {
 				g.refuse(v.At, "%s is counted by the lanes", v.Name)
 			}
-			x.kept, x.stride = g.NewGeneral(), s.stride
+			x.kept, x.stride = g.NewGeneral(), s.Stride
 			g.move(x.kept, h.gp)
 		case x.assigned:
 			x.kept = g.copyOfHome(h)

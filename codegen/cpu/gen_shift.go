@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -41,7 +42,7 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 func (g *gen) shiftByVector(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	x := g.vec(e.X)
 	var by []x86.Reg
-	if g.shape(e.Y).kind == uniform {
+	if g.shape(e.Y).Kind == analysis.Uniform {
 		by = g.sameCount(e)
 	} else {
 		by = g.vec(e.Y)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -13,7 +14,7 @@ import (
 // need not be cut to them on the way.
 func (g *gen) vecLow(e ir.Expr) []x86.Reg {
 	t := e.Type()
-	if !t.IsInteger() || t.Size >= 4 || g.shape(e).kind != varying {
+	if !t.IsInteger() || t.Size >= 4 || g.shape(e).Kind != analysis.Varying {
 		return g.vec(e)
 	}
 	w := g.width(t)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -25,7 +26,7 @@ func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
 		case *ir.Binary:
 			g.spreadOperands(f, e)
 		case *ir.Math:
-			if (e.Fn == ir.IMin || e.Fn == ir.IMax) && g.shape(e).kind == varying {
+			if (e.Fn == ir.IMin || e.Fn == ir.IMax) && g.shape(e).Kind == analysis.Varying {
 				for _, x := range e.Args {
 					g.spreadOne(f, x)
 				}
@@ -35,11 +36,11 @@ func (g *gen) spreadAhead(f *loopFrame, body []ir.Stmt) {
 }
 
 func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
-	x, y := g.shape(e.X).kind, g.shape(e.Y).kind
+	x, y := g.shape(e.X).Kind, g.shape(e.Y).Kind
 	switch {
-	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == uniform && y == uniform || e.T.IsInteger() && g.shape(e).kind != varying || e.Op == prepare.Within:
+	case !e.X.Type().IsInteger() || !e.Y.Type().IsInteger() || x == analysis.Uniform && y == analysis.Uniform || e.T.IsInteger() && g.shape(e).Kind != analysis.Varying || e.Op == prepare.Within:
 	case e.Op == ir.Shl || e.Op == ir.Shr:
-		if _, constant := ir.ConstInt(e.Y); y == uniform && !constant && g.invariant(f, e.Y) {
+		if _, constant := ir.ConstInt(e.Y); y == analysis.Uniform && !constant && g.invariant(f, e.Y) {
 			if key := countKey(e); g.spreads[key] == 0 {
 				g.spreads[key] = g.SpillFirst(g.countVector(e, g.gp(e.Y)))
 			}
@@ -52,7 +53,7 @@ func (g *gen) spreadOperands(f *loopFrame, e *ir.Binary) {
 }
 
 func (g *gen) spreadOne(f *loopFrame, e ir.Expr) {
-	if _, constant := e.(*ir.Const); constant || g.shape(e).kind != uniform || !e.Type().IsInteger() || !g.invariant(f, e) {
+	if _, constant := e.(*ir.Const); constant || g.shape(e).Kind != analysis.Uniform || !e.Type().IsInteger() || !g.invariant(f, e) {
 		return
 	}
 	key := spreadKey(e)
@@ -79,7 +80,7 @@ func (g *gen) invariant(f *loopFrame, e ir.Expr) bool {
 		}
 		return simple
 	})
-	return simple && f.fixed(e) && g.known([]term{{expr: e}})
+	return simple && f.fixed(e) && g.known([]analysis.Term{{Expr: e}})
 }
 
 // notNegative tells the integers that are known to have no sign: the counter of the loop over lanes
@@ -89,7 +90,7 @@ func (g *gen) notNegative(e ir.Expr) bool {
 	case *ir.Const:
 		return int64(e.Bits) >= 0
 	case *ir.Ref:
-		if g.shapes == nil || e.Var != g.shapes.lane || g.shapes.step <= 0 || g.parallelLanes == nil || g.parallelLanes.Var != e.Var {
+		if g.shapes == nil || e.Var != g.shapes.Lane || g.shapes.Step <= 0 || g.parallelLanes == nil || g.parallelLanes.Var != e.Var {
 			return false
 		}
 		lo, ok := ir.ConstInt(g.parallelLo)
@@ -97,7 +98,7 @@ func (g *gen) notNegative(e ir.Expr) bool {
 	case *ir.Binary:
 		return e.Op == ir.And && (g.notNegative(e.X) || g.notNegative(e.Y))
 	case *ir.Convert:
-		return ir.IsWide(e.T) && below32(e)
+		return ir.IsWide(e.T) && analysis.Below32(e)
 	}
 	return false
 }

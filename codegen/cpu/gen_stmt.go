@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -40,20 +41,20 @@ func (g *gen) declare(v *ir.Var) *home {
 		return g.declareArray(v, n)
 	}
 	h := &home{gp: x86.NoReg, length: x86.NoReg}
-	s := shape{}
+	s := analysis.Shape{}
 	if g.shapes != nil {
-		s = g.shapes.of[v]
+		s = g.shapes.Of[v]
 	}
 	t := v.Type
 	switch {
-	case t.Kind == ir.Bool && s.kind != uniform:
+	case t.Kind == ir.Bool && s.Kind != analysis.Uniform:
 		h.masks = make([]x86.Reg, g.unroll)
 		for u := range h.masks {
 			h.masks[u] = g.newMask()
 		}
-	case t.IsFloat() && s.kind == uniform:
+	case t.IsFloat() && s.Kind == analysis.Uniform:
 		h.vec, h.alike = []x86.Reg{g.NewVector()}, true
-	case t.IsScalar() && (t.IsFloat() || s.kind == varying):
+	case t.IsScalar() && (t.IsFloat() || s.Kind == analysis.Varying):
 		h.vec = g.vectors(g.unroll)
 	case t.IsScalar():
 		h.gp = g.NewGeneral()
@@ -246,14 +247,14 @@ func (g *gen) assign(s *ir.Assign) {
 		g.store(s.Place, s.Value)
 		return
 	}
-	if g.shapes != nil && !g.shapes.inside[r.Var] && g.shapes.of[r.Var].kind == uniform {
+	if g.shapes != nil && !g.shapes.Inside[r.Var] && g.shapes.Of[r.Var].Kind == analysis.Uniform {
 		g.refuse(s.At, "%s is shared by the iterations and assigned: write a reduction or private(%s)", r.Var.Name, r.Var.Name)
 	}
 	g.set(r.Var, g.home(r.Var, s.At), s.Value, false)
 }
 
 func (g *gen) branchStmt(s *ir.If) {
-	if g.shape(s.Cond).kind != uniform {
+	if g.shape(s.Cond).Kind != analysis.Uniform {
 		g.maskedIf(s)
 		return
 	}
@@ -318,7 +319,7 @@ func (g *gen) block(s *ir.Block) {
 		return
 	}
 	f := &loopFrame{label: s.Label, block: true, breakTo: g.NewLabel()}
-	f.varying = g.shapes != nil && (&shapeWalk{shapes: g.shapes}).leavesSplit(s.Body)
+	f.varying = g.shapes != nil && (&analysis.ShapeWalk{Shapes: g.shapes}).LeavesSplit(s.Body)
 	if f.varying {
 		f.live = g.copyMasks()
 	}

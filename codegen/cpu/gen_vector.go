@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -23,7 +24,7 @@ func (g *gen) vecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
 	case *ir.Ref:
 		return g.vecRef(e)
 	}
-	if s := g.shape(e); t.IsInteger() && s.kind != varying {
+	if s := g.shape(e); t.IsInteger() && s.Kind != analysis.Varying {
 		return g.spread(e, s)
 	}
 	switch e := e.(type) {
@@ -59,15 +60,15 @@ func (g *gen) vecRef(e *ir.Ref) []x86.Reg {
 }
 
 // spread makes vectors of a uniform or affine integer that lives in a general register.
-func (g *gen) spread(e ir.Expr, s shape) []x86.Reg {
+func (g *gen) spread(e ir.Expr, s analysis.Shape) []x86.Reg {
 	t := e.Type()
 	size, w := container(t), g.width(t)
-	if r, ok := g.spreads[spreadKey(e)]; ok && s.kind == uniform {
+	if r, ok := g.spreads[spreadKey(e)]; ok && s.Kind == analysis.Uniform {
 		return g.same(r)
 	}
 	base := g.NewVector()
 	g.broadcastGeneral(base, g.gp(e), size, w)
-	if s.kind == uniform {
+	if s.Kind == analysis.Uniform {
 		return g.same(base)
 	}
 	add := x86.VPADDD
@@ -79,9 +80,9 @@ func (g *gen) spread(e ir.Expr, s shape) []x86.Reg {
 		from := base
 		if u > 0 {
 			from = out[u]
-			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.stride), size)))
+			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.Stride), size)))
 		}
-		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.stride, size)))
+		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.Stride, size)))
 	})
 	return out
 }
@@ -163,6 +164,7 @@ func (g *gen) wrapWidth(d x86.Reg, t *ir.Type, w x86.Width) {
 type opPair struct{ single, double x86.Op }
 
 var floatOps = map[ir.Op]opPair{ir.Add: {x86.VADDPS, x86.VADDPD}, ir.Sub: {x86.VSUBPS, x86.VSUBPD}, ir.Mul: {x86.VMULPS, x86.VMULPD}, ir.Div: {x86.VDIVPS, x86.VDIVPD}}
+
 var intOps = map[ir.Op]opPair{ir.Add: {x86.VPADDD, x86.VPADDQ}, ir.Sub: {x86.VPSUBD, x86.VPSUBQ}, ir.Mul: {x86.VPMULLD, x86.VPMULLQ},
 	ir.And: {x86.VANDPS, x86.VANDPS}, ir.Or: {x86.VORPS, x86.VORPS}, ir.Xor: {x86.VXORPS, x86.VXORPS}}
 
@@ -227,36 +229,10 @@ func (g *gen) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	return nil
 }
 
-// below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without
-// a sign.
-func below32(e ir.Expr) bool {
-	switch e := e.(type) {
-	case *ir.Const:
-		return e.Bits < 1<<32
-	case *ir.Convert:
-		from := e.X.Type()
-		return from.IsInteger() && (from.Size <= 4 && !from.IsSigned() || from.Size == 8 && below32(e.X))
-	case *ir.Math:
-		switch e.Fn {
-		case ir.OnesCount, ir.BitLen, ir.LeadingZeros, ir.TrailingZeros:
-			return true
-		}
-	case *ir.Binary:
-		switch e.Op {
-		case ir.And:
-			return below32(e.X) || below32(e.Y)
-		case ir.Shr:
-			c, ok := ir.ConstInt(e.Y)
-			return ok && (c >= 32 && !e.T.IsSigned() || below32(e.X))
-		}
-	}
-	return false
-}
-
 // mulShort is a product of 64-bit lanes that are known to need fewer multiplications than that of
 // any.
 func (g *gen) mulShort(e *ir.Binary, d, x, y x86.Reg) bool {
-	small, other := below32(e.X), below32(e.Y)
+	small, other := analysis.Below32(e.X), analysis.Below32(e.Y)
 	w := g.width(e.T)
 	switch {
 	case small && other:
@@ -402,7 +378,7 @@ func (g *gen) foldable(e ir.Expr) func() []x86.Arg {
 		return nil
 	}
 	s := g.shape(ix.I)
-	if s.kind != affine || s.stride != 1 || g.shape(ix.X).kind == varying {
+	if s.Kind != analysis.Affine || s.Stride != 1 || g.shape(ix.X).Kind == analysis.Varying {
 		return nil
 	}
 	return func() []x86.Arg {

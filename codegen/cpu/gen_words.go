@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -41,7 +42,7 @@ func (g *gen) words(t *ir.Type) vecmath.Series {
 // lower bits.
 func (g *gen) rotateCounts(e *ir.Math) []x86.Reg {
 	k, t := e.Args[1], e.T
-	if g.shape(k).kind == uniform {
+	if g.shape(k).Kind == analysis.Uniform {
 		by := g.NewVector()
 		g.broadcastGeneral(by, g.gp(k), container(t), g.width(t))
 		return g.same(by)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -49,10 +50,10 @@ func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 			return
 		}
 		root, ok := ix.X.(*ir.Ref)
-		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || g.shape(ix.I).kind == varying {
+		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || g.shape(ix.I).Kind == analysis.Varying {
 			return
 		}
-		terms, key := linearOf(ix.I).part(f.fixed)
+		terms, key := analysis.LinearOf(ix.I).Part(f.fixed)
 		if len(terms) == 0 || !g.known(terms) {
 			return
 		}
@@ -62,9 +63,9 @@ func (g *gen) hoist(f *loopFrame, body []ir.Stmt) func() {
 }
 
 // known tells whether all variables of the terms have homes: those of loops further in do not yet.
-func (g *gen) known(terms []term) bool {
+func (g *gen) known(terms []analysis.Term) bool {
 	for _, t := range terms {
-		for _, v := range ir.ExprVars(t.expr).List() {
+		for _, v := range ir.ExprVars(t.Expr).List() {
 			if h := g.homes[v]; h == nil || h.gp == x86.NoReg {
 				return false
 			}
@@ -73,7 +74,7 @@ func (g *gen) known(terms []term) bool {
 	return true
 }
 
-func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
+func (g *gen) hoistRow(root *home, size int64, terms []analysis.Term, key string) {
 	k := hoistKey(root, size, key)
 	if _, ok := g.pointer[k]; ok {
 		return
@@ -94,28 +95,28 @@ func (g *gen) hoistRow(root *home, size int64, terms []term, key string) {
 
 // hoisted finds the longest part of the index that some loop around has computed, and returns the
 // pointer with the terms that are left.
-func (g *gen) hoisted(a access, l linear) (x86.Reg, []term) {
+func (g *gen) hoisted(a access, l analysis.Linear) (x86.Reg, []analysis.Term) {
 	for i := len(g.loops) - 1; i >= 0; i-- {
 		f := g.loops[i]
 		if !f.hoists {
 			continue
 		}
-		terms, key := l.part(f.fixed)
+		terms, key := l.Part(f.fixed)
 		if len(terms) == 0 {
 			continue
 		}
 		if p, ok := g.pointer[hoistKey(a.root, a.size, key)]; ok {
-			rest, _ := l.part(func(e ir.Expr) bool { return !f.fixed(e) })
+			rest, _ := l.Part(func(e ir.Expr) bool { return !f.fixed(e) })
 			return p, rest
 		}
 	}
-	rest, _ := l.part(func(ir.Expr) bool { return true })
+	rest, _ := l.Part(func(ir.Expr) bool { return true })
 	return a.root.gp, rest
 }
 
 // checks tells whether an access is to be checked where it is made.
 func (g *gen) checks(ix *ir.Index) bool {
-	return !g.safe[ix] && !g.always[ix] && (ix.Checked || len(linearOf(ix.I).withins) > 0)
+	return !g.safe[ix] && !g.always[ix] && (ix.Checked || len(analysis.LinearOf(ix.I).Withins) > 0)
 }
 
 // markSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no
@@ -159,12 +160,12 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail m
 		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 {
 			return
 		}
-		l := linearOf(ix.I)
-		if g.shape(ix.I).kind != affine || !g.onlyLane(l, f, s.Var) {
+		l := analysis.LinearOf(ix.I)
+		if g.shape(ix.I).Kind != analysis.Affine || !g.onlyLane(l, f, s.Var) {
 			return
 		}
-		for _, w := range l.withins {
-			if g.shape(w.X).kind == varying || !g.onlyLane(linearOf(w.X), f, s.Var) || !f.fixed(w.Y) || !g.known([]term{{expr: w.Y}}) {
+		for _, w := range l.Withins {
+			if g.shape(w.X).Kind == analysis.Varying || !g.onlyLane(analysis.LinearOf(w.X), f, s.Var) || !f.fixed(w.Y) || !g.known([]analysis.Term{{Expr: w.Y}}) {
 				return
 			}
 		}
@@ -172,36 +173,36 @@ func (g *gen) precheck(s *ir.For, f *loopFrame, left x86.Reg, step int64, tail m
 		if ix.Checked {
 			g.precheckOnce(seen, strconv.Itoa(root.Var.ID), g.homes[root.Var].length, l, g.shape(ix.I), left, tail)
 		}
-		for _, w := range l.withins {
-			g.precheckOnce(seen, ir.ExprKey(w.Y), g.gpOutside(w.Y), linearOf(w.X), g.shape(w.X), left, tail)
+		for _, w := range l.Withins {
+			g.precheckOnce(seen, ir.ExprKey(w.Y), g.gpOutside(w.Y), analysis.LinearOf(w.X), g.shape(w.X), left, tail)
 		}
 	})
 }
 
 // precheckOnce tests an index against a length, unless that was done before.
-func (g *gen) precheckOnce(seen map[string]bool, of string, length x86.Reg, l linear, sh shape, left x86.Reg, tail mach.Label) {
-	_, all := l.part(func(ir.Expr) bool { return true })
-	key := fmt.Sprint(of, all, l.c)
+func (g *gen) precheckOnce(seen map[string]bool, of string, length x86.Reg, l analysis.Linear, sh analysis.Shape, left x86.Reg, tail mach.Label) {
+	_, all := l.Part(func(ir.Expr) bool { return true })
+	key := fmt.Sprint(of, all, l.C)
 	if !seen[key] {
 		seen[key] = true
-		g.precheckOne(length, l, left, sh.stride, tail)
+		g.precheckOne(length, l, left, sh.Stride, tail)
 	}
 }
 
 // onlyLane tells whether the index has no changing part but the lane variable itself.
-func (g *gen) onlyLane(l linear, f *loopFrame, lane *ir.Var) bool {
-	for _, t := range l.terms {
-		if r, ok := t.expr.(*ir.Ref); ok && r.Var == lane {
+func (g *gen) onlyLane(l analysis.Linear, f *loopFrame, lane *ir.Var) bool {
+	for _, t := range l.Terms {
+		if r, ok := t.Expr.(*ir.Ref); ok && r.Var == lane {
 			continue
 		}
-		if !f.fixed(t.expr) || !g.known([]term{t}) {
+		if !f.fixed(t.Expr) || !g.known([]analysis.Term{t}) {
 			return false
 		}
 	}
 	return true
 }
 
-func (g *gen) precheckOne(length x86.Reg, l linear, left x86.Reg, stride int64, tail mach.Label) {
+func (g *gen) precheckOne(length x86.Reg, l analysis.Linear, left x86.Reg, stride int64, tail mach.Label) {
 	first := g.indexValue(l)
 	g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
 	g.Jump(mach.CondAE, tail)

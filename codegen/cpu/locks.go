@@ -2,10 +2,9 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
-	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 )
 
 // A loop with atomics is compiled twice: with plain instructions, for one worker and for workers
@@ -22,7 +21,7 @@ func (c *compiler) lockedStages(code *Code) error {
 		}
 		again := &image.Stage{Loop: s.Loop, Body: s.Body, Again: true, Nested: s.Nested}
 		code.Stages = append(code.Stages, again)
-		if c.options.WorkerCount() > 1 && !aliasesUpdates(s.Loop, c.Arrays) {
+		if c.options.WorkerCount() > 1 && !stages.AliasesUpdates(s.Loop, c.Arrays) {
 			g, err := c.stage(again, code.Sites)
 			if err != nil && !isRefusal(err) {
 				return err
@@ -34,26 +33,7 @@ func (c *compiler) lockedStages(code *Code) error {
 				s.Locked = len(code.Stages) - 1
 			}
 		}
-		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.Loop.At, sharing(s)))
+		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.Loop.At, stages.Sharing(s)))
 	}
 	return nil
-}
-
-// sharing says how workers share a loop with atomics.
-func sharing(s *image.Stage) string {
-	switch {
-	case s.Updates != nil && s.Locked > 0:
-		return "runs on several workers, each with a copy of what it updates where that is short, or with locked instructions where these cost little beside the rest; else on one"
-	case s.Updates != nil:
-		return "runs on several workers where what it updates is short beside it, each with a copy of that; else on one: atomic updates are cheap there"
-	case s.Locked > 0:
-		return "runs on several workers, with locked instructions, where these cost little beside the rest; else on one"
-	}
-	return "runs on one worker: its atomic updates have no locked form"
-}
-
-// aliasesUpdates tells the loops whose atomics change local arrays that were made before the loop:
-// each worker has arrays of its own.
-func aliasesUpdates(f *ir.For, arrays map[*ir.Var]int64) bool {
-	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return arrays[v] > 0 })
 }

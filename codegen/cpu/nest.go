@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
@@ -9,64 +8,6 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// A parallel loop inside sequential code - a time step, say - is there twice: inline, for the
-// goroutine that runs what is around it, and as a stage of its own that workers share. The
-// sequential code counts the iterations, and where they are as many as a word of the block asks for
-// it stores the variables that the loop uses into their words and returns to Go, which lets the
-// workers run the stage and calls it again. The word begins at a guess and follows the time that an
-// iteration takes; alone, nothing is ever shared.
-
-// nestedIn returns stages of the parallel loops in sequential code that may be shared.
-func nestedIn(body []ir.Stmt, arrays map[*ir.Var]int64) (out []*image.Stage) {
-	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		f, ok := ir.ParallelLoop(s)
-		if !ok {
-			return true
-		}
-		if _, fixed := ir.ConstStep(f); fixed && f.Rel != ir.Ne && !slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return staysHere(v, arrays) }) {
-			out = append(out, &image.Stage{Loop: f, Body: []ir.Stmt{f}, Nested: true, Alone: hasAtomics(f)})
-		}
-		return false
-	})
-	return out
-}
-
-// nested returns the stages of loops in sequential code, and the frame that they take; none where
-// there are not words enough.
-func nested(stages []*image.Stage, outer frame, arrays map[*ir.Var]int64) (out []*image.Stage, f frame) {
-	for _, s := range stages {
-		if s.Loop == nil {
-			out = append(out, nestedIn(s.Body, arrays)...)
-		}
-	}
-	f = outer
-	f.word = maps.Clone(f.word)
-	if f.addNested(out); f.size > image.MaxWords {
-		return nil, outer
-	}
-	return out, f
-}
-
-// staysHere tells the variables that have no word: arrays in the memory of the launch.
-func staysHere(v *ir.Var, arrays map[*ir.Var]int64) bool {
-	return arrays[v] > 0 || v.Space != ir.Param && !v.Type.IsScalar()
-}
-
-// addNested gives words to what the nested stages use and to their thresholds.
-func (f *frame) addNested(stages []*image.Stage) {
-	f.inner = map[*ir.Var]bool{}
-	for _, s := range stages {
-		for _, v := range ir.Free(s.Body).List() {
-			if f.word[v] == 0 {
-				f.word[v], f.inner[v] = f.size, true
-				f.size++
-			}
-		}
-		s.Threshold = f.size
-		f.size++
-	}
-}
 
 // nestedStages compiles them first: one that is refused stays inline alone.
 func (c *compiler) nestedStages(code *Code) error {
@@ -120,7 +61,7 @@ func (g *gen) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 func (g *gen) storeFree(n *image.Stage) {
 	for _, v := range ir.Free(n.Body).List() {
 		if h := g.homes[v]; h != nil && (v.Space != ir.Param || ir.Assigned(g.kernel.Body).Has(v)) {
-			g.storeWord(h, v.Type, g.frame.word[v])
+			g.storeWord(h, v.Type, g.frame.Word[v])
 		}
 	}
 }
@@ -129,10 +70,10 @@ func (g *gen) storeFree(n *image.Stage) {
 func (g *gen) loadChanged(n *image.Stage) {
 	for _, v := range ir.Assigned(n.Body).List() {
 		h := g.homes[v]
-		if h == nil || g.frame.word[v] == 0 || !ir.Free(n.Body).Has(v) {
+		if h == nil || g.frame.Word[v] == 0 || !ir.Free(n.Body).Has(v) {
 			continue
 		}
-		from := g.loadWord(v, g.frame.word[v])
+		from := g.loadWord(v, g.frame.Word[v])
 		if h.vec != nil {
 			g.move(h.vec[0], from.vec[0])
 		} else {

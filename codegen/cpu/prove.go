@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -41,14 +42,14 @@ func (g *gen) proveNest(outer *ir.For) {
 // proveRow makes the checks of one row of the inner loop.
 func (g *gen) proveRow(inner *ir.For, fail mach.Label) {
 	step, _ := ir.ConstStep(inner)
-	g.shapes = analyseShapes(inner, step)
+	g.shapes = analysis.ShapesOf(inner, step)
 	base := g.NewGeneral()
 	g.move(base, g.gpOutside(inner.Lo))
 	left := g.trips(inner, base, step)
 	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
 	g.Jump(mach.CondLE, fail)
 	g.homes[inner.Var] = &home{gp: base, length: x86.NoReg}
-	f := &loopFrame{counter: inner.Var, changes: changedIn(inner)}
+	f := &loopFrame{counter: inner.Var, changes: analysis.ChangedIn(inner)}
 	g.shared = map[string]x86.Reg{}
 	g.precheck(inner, f, left, step, fail)
 	g.shared, g.shapes, g.safe = nil, nil, map[*ir.Index]bool{}
@@ -66,7 +67,7 @@ func (g *gen) fits(r x86.Reg, fail mach.Label) {
 // provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine
 // access is affine in both counters with nothing else that changes.
 func (g *gen) provable(outer, inner *ir.For) bool {
-	changes := changedIn(outer)
+	changes := analysis.ChangedIn(outer)
 	fixed := func(e ir.Expr) bool {
 		return (&loopFrame{changes: changes}).fixed(e)
 	}
@@ -74,41 +75,26 @@ func (g *gen) provable(outer, inner *ir.For) bool {
 	if !ok || !fixed(inner.Lo) || !fixed(inner.Hi) {
 		return false
 	}
-	s := analyseShapes(inner, step)
+	s := analysis.ShapesOf(inner, step)
 	good := true
 	ir.Inspect(inner.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
-		if ok && len(linearOf(ix.I).withins) > 0 {
+		if ok && len(analysis.LinearOf(ix.I).Withins) > 0 {
 			good = false
 		}
-		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice || s.shape(ix.I).kind != affine {
+		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice || s.Shape(ix.I).Kind != analysis.Affine {
 			return
 		}
-		for _, t := range linearOf(ix.I).terms {
-			if ir.IsRef(t.expr, inner.Var) || ir.IsRef(t.expr, outer.Var) || fixed(t.expr) {
+		for _, t := range analysis.LinearOf(ix.I).Terms {
+			if ir.IsRef(t.Expr, inner.Var) || ir.IsRef(t.Expr, outer.Var) || fixed(t.Expr) {
 				continue
 			}
-			if x, y, ok := factorsOf(t.expr, outer.Var); !ok || x == nil || !fixed(y) {
+			if x, y, ok := analysis.FactorsOf(t.Expr, outer.Var); !ok || x == nil || !fixed(y) {
 				good = false
 			}
 		}
 	})
 	return good
-}
-
-// factorsOf takes v*y apart.
-func factorsOf(e ir.Expr, v *ir.Var) (x, y ir.Expr, ok bool) {
-	b, ok := e.(*ir.Binary)
-	if !ok || b.Op != ir.Mul || !ir.IsWide(b.T) {
-		return nil, nil, false
-	}
-	if ir.IsRef(b.X, v) && !ir.ExprVars(b.Y).Has(v) {
-		return b.X, b.Y, true
-	}
-	if ir.IsRef(b.Y, v) && !ir.ExprVars(b.X).Has(v) {
-		return b.Y, b.X, true
-	}
-	return nil, nil, false
 }
 
 // factors are what the outer counter is multiplied with in the indices of the inner loop.
@@ -120,8 +106,8 @@ func (g *gen) factors(outer, inner *ir.For) []ir.Expr {
 		if !ok || !ix.Checked || ix.X.Type().Kind != ir.Slice {
 			return
 		}
-		for _, t := range linearOf(ix.I).terms {
-			if _, y, ok := factorsOf(t.expr, outer.Var); ok && !seen[ir.ExprKey(y)] && g.known([]term{{expr: y}}) {
+		for _, t := range analysis.LinearOf(ix.I).Terms {
+			if _, y, ok := analysis.FactorsOf(t.Expr, outer.Var); ok && !seen[ir.ExprKey(y)] && g.known([]analysis.Term{{Expr: y}}) {
 				seen[ir.ExprKey(y)] = true
 				out = append(out, y)
 			}

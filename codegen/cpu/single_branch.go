@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -73,7 +74,7 @@ var taking = map[mach.Cond]x86.Op{mach.CondB: x86.CMOVQCS, mach.CondAE: x86.CMOV
 // variables.
 func (g *gen) takeOne(s *ir.If) bool {
 	c, ok := s.Cond.(*ir.Binary)
-	if !ok || !c.X.Type().IsInteger() || loads(s.Cond) || !changing(s) {
+	if !ok || !c.X.Type().IsInteger() || analysis.Loads(s.Cond) || !changing(s) {
 		return false
 	}
 	k, ok := signedConds[c.Op]
@@ -192,17 +193,6 @@ func plainValue(e ir.Expr, left *int) bool {
 	return false
 }
 
-// loads tells whether e reads memory.
-func loads(e ir.Expr) bool {
-	found := false
-	ir.WalkExpr(e, func(x ir.Expr) bool {
-		_, ok := x.(*ir.Index)
-		found = found || ok
-		return !found
-	})
-	return found
-}
-
 // changing tells whether the condition depends on what the sides assign.
 func changing(s *ir.If) bool {
 	assigned := ir.Assigned([]ir.Stmt{s})
@@ -218,7 +208,7 @@ func changing(s *ir.If) bool {
 func (g *gen) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 	e, ok := value.(*ir.Binary)
 	t := place.Type()
-	if !ok || e.Op != ir.Add && e.Op != ir.Sub || !t.IsInteger() || t.Size < 4 || loads(e.Y) {
+	if !ok || e.Op != ir.Add && e.Op != ir.Sub || !t.IsInteger() || t.Size < 4 || analysis.Loads(e.Y) {
 		return false
 	}
 	from, ok := e.X.(*ir.Index)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -10,7 +11,7 @@ import (
 // their indices grow with the counter: the first and the last of each. Where one is out of range,
 // rounds with checks run instead, out of line.
 func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k mach.Cond) {
-	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !innermost(s.Body) {
+	if !g.single || g.shapes != nil || step != 1 || s.Rel != ir.Lt || !analysis.Innermost(s.Body) {
 		return
 	}
 	checked := g.growing(s, f)
@@ -23,8 +24,8 @@ func (g *gen) checkRounds(s *ir.For, f *loopFrame, i, hi x86.Reg, step int64, k 
 	seen := map[string]bool{}
 	g.shared = map[string]x86.Reg{}
 	for _, ix := range checked {
-		l, root := linearOf(ix.I), ix.X.(*ir.Ref)
-		g.precheckOnce(seen, root.Var.Name+ir.ExprKey(root), g.homes[root.Var].length, l, affineShape(1), count, slow)
+		l, root := analysis.LinearOf(ix.I), ix.X.(*ir.Ref)
+		g.precheckOnce(seen, root.Var.Name+ir.ExprKey(root), g.homes[root.Var].length, l, analysis.AffineShape(1), count, slow)
 	}
 	g.shared = nil
 	g.later(slow, func() {
@@ -55,16 +56,16 @@ func (g *gen) growing(s *ir.For, f *loopFrame) (out []*ir.Index) {
 		if !ok || g.homes[root.Var] == nil || g.homes[root.Var].per > 0 || f.changes.Has(root.Var) {
 			return
 		}
-		l := linearOf(ix.I)
-		if len(l.withins) > 0 {
+		l := analysis.LinearOf(ix.I)
+		if len(l.Withins) > 0 {
 			return
 		}
 		grows := false
-		for _, t := range l.terms {
+		for _, t := range l.Terms {
 			switch {
-			case isCounter(t.expr, s.Var):
-				grows = t.coef == 1
-			case !f.fixed(t.expr) || !g.known([]term{t}):
+			case analysis.IsCounter(t.Expr, s.Var):
+				grows = t.Coef == 1
+			case !f.fixed(t.Expr) || !g.known([]analysis.Term{t}):
 				return
 			}
 		}
@@ -73,13 +74,4 @@ func (g *gen) growing(s *ir.For, f *loopFrame) (out []*ir.Index) {
 		}
 	})
 	return out
-}
-
-// isCounter tells the counter itself, or made wide.
-func isCounter(e ir.Expr, v *ir.Var) bool {
-	if c, ok := e.(*ir.Convert); ok && c.T.IsInteger() && c.T.Size == 8 && c.X.Type().IsInteger() {
-		e = c.X
-	}
-	r, ok := e.(*ir.Ref)
-	return ok && r.Var == v
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -66,7 +67,7 @@ const mostBetween = 1 << 14
 // roundsBetween is how many rounds of a loop over body, of so many vectors each, may come between
 // two pause points.
 func (g *gen) roundsBetween(body []ir.Stmt, vectors int) int64 {
-	if !g.single && !innermost(body) {
+	if !g.single && !analysis.Innermost(body) {
 		return 1 // the loops inside have pause points
 	}
 	if g.stopAlways {
@@ -92,26 +93,11 @@ func (g *gen) weightOf(e ir.Expr) int64 {
 		if g.shapes == nil {
 			return missing
 		}
-		if s := g.shape(e.I); s.kind == varying || s.kind == affine && s.stride != 1 {
+		if s := g.shape(e.I); s.Kind == analysis.Varying || s.Kind == analysis.Affine && s.Stride != 1 {
 			return missing * int64(g.lanes)
 		}
 	}
-	return operations(e)
-}
-
-// operations is about how many simple operations e takes, besides those of its operands.
-func operations(e ir.Expr) int64 {
-	switch e := e.(type) {
-	case *ir.Const, *ir.Ref, *ir.Len, *ir.Cap:
-		return 0
-	case *ir.Math:
-		return 32
-	case *ir.Binary:
-		if e.Op == ir.Div || e.Op == ir.Rem {
-			return 16
-		}
-	}
-	return 1
+	return analysis.Operations(e)
 }
 
 // savedRegs are the registers that outlive a yield.
@@ -175,7 +161,7 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 		if i > 1 || !a.Type().IsScalar() || a.Type().Kind == ir.Bool {
 			g.refuse(e.Pos(), "%s has no vector form yet", ir.Source(e))
 		}
-		s.Args[i], s.Alike[i] = a.Type(), g.shape(a).kind == uniform
+		s.Args[i], s.Alike[i] = a.Type(), g.shape(a).Kind == analysis.Uniform
 		args = append(args, g.vec(a))
 	}
 	if e.Type().Kind == ir.Bool {
@@ -184,7 +170,7 @@ func (g *gen) inGo(e ir.Expr, eval func(x, y ir.Bits) (ir.Bits, error), operands
 	g.note("%s at %s is computed by Go, lane by lane, some 10 ns each", ir.Source(e), e.Pos())
 	n := g.newSite(s)
 	out := g.vectors(g.unroll)
-	one := g.shape(e).kind == uniform
+	one := g.shape(e).Kind == analysis.Uniform
 	for u := range g.unroll {
 		if one && u > 0 {
 			out[u] = out[0]

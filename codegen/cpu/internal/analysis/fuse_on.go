@@ -1,6 +1,6 @@
 //go:build amd64.v3
 
-package cpu
+package analysis
 
 // goFuses says that Go's compiler makes one fused operation of x*y + z, as the processors that this
 // build is for have one.

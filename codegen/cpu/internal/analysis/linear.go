@@ -1,4 +1,4 @@
-package cpu
+package analysis
 
 import (
 	"sort"
@@ -9,37 +9,37 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A linear is an index as a sum of terms and a constant: the form in which addresses are computed
+// A Linear is an index as a sum of terms and a constant: the form in which addresses are computed
 // and shared.
-type linear struct {
-	terms   []term
-	c       int64
-	withins []*ir.Binary // checks that the value of the sum does not show
+type Linear struct {
+	Terms   []Term
+	C       int64
+	Withins []*ir.Binary // checks that the value of the sum does not show
 }
 
-type term struct {
-	coef int64
-	expr ir.Expr
-	key  string
+type Term struct {
+	Coef int64
+	Expr ir.Expr
+	Key  string
 }
 
-// linearOf takes a 64-bit integer expression apart.
-func linearOf(e ir.Expr) linear {
-	var l linear
+// LinearOf takes a 64-bit integer expression apart.
+func LinearOf(e ir.Expr) Linear {
+	var l Linear
 	l.add(e, 1)
-	sort.SliceStable(l.terms, func(i, j int) bool { return l.terms[i].key < l.terms[j].key })
+	sort.SliceStable(l.Terms, func(i, j int) bool { return l.Terms[i].Key < l.Terms[j].Key })
 	return l
 }
 
-func (l *linear) add(e ir.Expr, coef int64) {
+func (l *Linear) add(e ir.Expr, coef int64) {
 	if c, ok := ir.ConstInt(e); ok {
-		l.c += coef * c
+		l.C += coef * c
 		return
 	}
 	if b, ok := e.(*ir.Binary); ok && ir.IsWide(b.T) {
 		switch b.Op {
 		case prepare.Within:
-			l.withins = append(l.withins, b)
+			l.Withins = append(l.Withins, b)
 			l.add(b.X, coef)
 			return
 		case ir.Add:
@@ -66,17 +66,17 @@ func (l *linear) add(e ir.Expr, coef int64) {
 		}
 	}
 	key := ir.ExprKey(e)
-	for i := range l.terms {
-		if l.terms[i].key == key {
-			l.terms[i].coef += coef
+	for i := range l.Terms {
+		if l.Terms[i].Key == key {
+			l.Terms[i].Coef += coef
 			return
 		}
 	}
-	l.terms = append(l.terms, term{coef, e, key})
+	l.Terms = append(l.Terms, Term{coef, e, key})
 }
 
 // distribute adds (a + b)*y as a*y + b*y, so that neighbouring rows share their product.
-func (l *linear) distribute(x, y ir.Expr, coef int64) bool {
+func (l *Linear) distribute(x, y ir.Expr, coef int64) bool {
 	sum, ok := x.(*ir.Binary)
 	if ok && sum.Op == prepare.Within {
 		return false // checked once, where it is
@@ -101,15 +101,15 @@ func inOrder(b *ir.Binary) ir.Expr {
 	return &ir.Binary{Op: ir.Mul, X: b.Y, Y: b.X, T: b.T, At: b.At}
 }
 
-// part is the terms for which keep holds, as a sum without a constant, and its key.
-func (l linear) part(keep func(ir.Expr) bool) (terms []term, key string) {
+// Part is the terms for which keep holds, as a sum without a constant, and its key.
+func (l Linear) Part(keep func(ir.Expr) bool) (terms []Term, key string) {
 	var b strings.Builder
-	for _, t := range l.terms {
-		if t.coef != 0 && keep(t.expr) {
+	for _, t := range l.Terms {
+		if t.Coef != 0 && keep(t.Expr) {
 			terms = append(terms, t)
-			b.WriteString(strconv.FormatInt(t.coef, 10))
+			b.WriteString(strconv.FormatInt(t.Coef, 10))
 			b.WriteByte('*')
-			b.WriteString(t.key)
+			b.WriteString(t.Key)
 			b.WriteByte('+')
 		}
 	}

@@ -1,7 +1,8 @@
-package cpu
+package stages
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -11,14 +12,14 @@ import (
 // Other loops run with locked instructions, see exec/locks.go, or on one worker, where an update
 // needs no lock.
 
-// updatesOf finds the slices that the atomics of f update; nil where one of these does more than
+// UpdatesOf finds the slices that the atomics of f update; nil where one of these does more than
 // that, or its slice is used otherwise.
-func updatesOf(f *ir.For, words map[*ir.Var]int) *image.SharedUpdates {
+func UpdatesOf(f *ir.For, words map[*ir.Var]int) *image.SharedUpdates {
 	ops, uses, ok := map[*ir.Var]ir.Op{}, map[*ir.Var]int{}, true
 	ir.WalkStmts([]ir.Stmt{f}, func(s ir.Stmt) bool {
 		if a, atomic := s.(*ir.Atomic); atomic {
 			v := updatedBy(a, words)
-			op := combined(a.Op)
+			op := analysis.Combined(a.Op)
 			if old, seen := ops[v]; v == nil || seen && old != op {
 				ok = false
 				return false
@@ -31,7 +32,7 @@ func updatesOf(f *ir.For, words map[*ir.Var]int) *image.SharedUpdates {
 	if !ok || len(ops) == 0 {
 		return nil
 	}
-	countUses(f, uses)
+	analysis.CountUses(f, uses)
 	u := &image.SharedUpdates{}
 	for _, v := range ir.Free([]ir.Stmt{f}).List() {
 		if v.Type.Kind != ir.Slice {
@@ -46,23 +47,10 @@ func updatesOf(f *ir.For, words map[*ir.Var]int) *image.SharedUpdates {
 			return nil
 		}
 		x := image.UpdatedSlice{Sum: image.Sum{Op: op, Type: v.Type.Elem, Word: words[v]}}
-		x.Identity, _ = identityOf(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
+		x.Identity, _ = analysis.Identity(ir.Reduction{Op: op, Place: &ir.Index{X: &ir.Ref{Var: v}, I: ir.IntConst(0, v.At)}, At: v.At})
 		u.Slices = append(u.Slices, x)
 	}
 	return u
-}
-
-// countUses adds what uses the slices but for their lengths.
-func countUses(f *ir.For, uses map[*ir.Var]int) {
-	lengths := map[ir.Expr]bool{}
-	ir.Inspect([]ir.Stmt{f}, nil, func(e ir.Expr) {
-		if n, ok := e.(*ir.Len); ok {
-			lengths[n.X] = true
-		}
-		if r, ok := e.(*ir.Ref); ok && !lengths[e] {
-			uses[r.Var]++
-		}
-	})
 }
 
 // updatedBy is the slice of an update whose order does not matter; nil where it does.
@@ -84,12 +72,4 @@ func updatedBy(a *ir.Atomic, words map[*ir.Var]int) *ir.Var {
 		}
 	}
 	return nil
-}
-
-// combined is the operation that combines what several have made by op.
-func combined(op ir.Op) ir.Op {
-	if op == ir.Sub {
-		return ir.Add
-	}
-	return op
 }

@@ -1,10 +1,20 @@
-package cpu
+package analysis
 
 import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
+
+// FoldsLanes tells the updates of integers in which the values of all lanes may be put together
+// first.
+func FoldsLanes(s *ir.Atomic) bool {
+	switch s.Op {
+	case ir.Add, ir.Sub, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
+		return s.Place.Type().IsInteger() && !s.Swapped
+	}
+	return false
+}
 
 // weight is what a part of a loop is expected to cost in cycles: all lanes at once, and one of them
 // alone.
@@ -14,7 +24,7 @@ func (w *weight) add(lanes, one float64) { w.lanes, w.one = w.lanes+lanes, w.one
 
 // weighing adds up the cost of the iterations of one loop.
 type weighing struct {
-	*shapes
+	*Shapes
 	avx512  bool
 	count   float64 // lanes
 	walks   ir.Pos  // the first loop that lanes leave at different times
@@ -39,15 +49,15 @@ const (
 	waitSearch  = 1.7
 )
 
-// withoutLanes tells whether a parallel loop is better run one iteration after the other than in
+// WithoutLanes tells whether a parallel loop is better run one iteration after the other than in
 // vectors of so many bytes, and why. arrays are the local arrays of the kernel.
-func withoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
+func WithoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
 	d := loop.Directive
 	step, constant := ir.ConstStep(loop)
 	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !onlyArrays(d.Reductions, arrays) || len(d.Lastprivate) > 0 || !plainInside(loop) {
 		return "", false
 	}
-	w := &weighing{shapes: analyseShapes(loop, step), avx512: avx512, count: float64(bytes / laneBytes(loop))}
+	w := &weighing{Shapes: ShapesOf(loop, step), avx512: avx512, count: float64(bytes / LaneBytes(loop))}
 	total := w.list(loop.Body, false)
 	if w.unfit || w.gathers+w.apart+w.updates == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
 		return "", false
@@ -116,12 +126,12 @@ func (w *weighing) list(body []ir.Stmt, walking bool) (sum weight) {
 		walk, wait := false, waitSearch
 		switch s := s.(type) {
 		case *ir.For:
-			if !(&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body) {
+			if !(&ShapeWalk{Shapes: w.Shapes}).LeavesSplit(s.Body) {
 				wait = waitCounted
 			}
-			walk = (&shapeWalk{shapes: w.shapes}).variesFor(s) || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
+			walk = (&ShapeWalk{Shapes: w.Shapes}).VariesFor(s) || (&ShapeWalk{Shapes: w.Shapes}).LeavesSplit(s.Body)
 		case *ir.While:
-			walk = s.Cond != nil && w.shape(s.Cond).kind != uniform || (&shapeWalk{shapes: w.shapes}).leavesSplit(s.Body)
+			walk = s.Cond != nil && w.Shape(s.Cond).Kind != Uniform || (&ShapeWalk{Shapes: w.Shapes}).LeavesSplit(s.Body)
 		case *ir.If:
 			sum.add(3, 0.5)
 			inner := w.list(s.Then, walking)
@@ -181,12 +191,12 @@ func (w *weighing) operation(e *ir.Binary, sum *weight) {
 		sum.add(6, 8)
 	case (e.Op == ir.Div || e.Op == ir.Rem) && isConstInt(e.Y):
 		sum.add(2*float64(e.T.Size), 8)
-	case (e.Op == ir.Div || e.Op == ir.Rem) && !w.avx512 && w.shape(e).kind == varying:
+	case (e.Op == ir.Div || e.Op == ir.Rem) && !w.avx512 && w.Shape(e).Kind == Varying:
 		w.lacks(e)
 		sum.add(50, 8)
 	case e.Op == ir.Div || e.Op == ir.Rem:
 		sum.add(20, 8)
-	case e.Op == ir.Mul && ir.IsWide(e.T) && !w.avx512 && w.shape(e).kind == varying:
+	case e.Op == ir.Mul && ir.IsWide(e.T) && !w.avx512 && w.Shape(e).Kind == Varying:
 		w.lacks(e)
 		sum.add(8, 1)
 	default:
@@ -210,12 +220,12 @@ func (w *weighing) access(x *ir.Index, walking bool, each float64, sum *weight) 
 	if x.X.Type().Kind != ir.Slice {
 		return
 	}
-	sh := w.shape(x.I)
+	sh := w.Shape(x.I)
 	switch {
-	case sh.kind == uniform, sh.kind == affine && sh.stride == 1:
+	case sh.Kind == Uniform, sh.Kind == Affine && sh.Stride == 1:
 		sum.add(1, perLoad)
 		return
-	case sh.kind == affine:
+	case sh.Kind == Affine:
 		sum.add(w.count*0.6, perLoad)
 		return
 	}
@@ -243,10 +253,10 @@ func (w *weighing) atomic(s *ir.Atomic, sum *weight) {
 	ix, ok := s.Place.(*ir.Index)
 	together := ok && s.Kind == ir.AtomicUpdate && s.Old == nil && ix.X.Type().Kind == ir.Slice
 	switch {
-	case together && w.shape(ix.I).kind == affine:
+	case together && w.Shape(ix.I).Kind == Affine:
 		sum.add(2, 1)
 		return
-	case together && w.shape(ix.I).kind == uniform && foldsLanes(s):
+	case together && w.Shape(ix.I).Kind == Uniform && FoldsLanes(s):
 		sum.add(10, 1.5)
 		return
 	}
@@ -259,7 +269,7 @@ func (w *weighing) atomic(s *ir.Atomic, sum *weight) {
 
 // store adds what a store takes more than the load that expr has taken it for.
 func (w *weighing) store(place ir.Expr, walking bool, sum *weight) {
-	if x, ok := place.(*ir.Index); ok && x.X.Type().Kind == ir.Slice && w.shape(x.I).kind == varying {
+	if x, ok := place.(*ir.Index); ok && x.X.Type().Kind == ir.Slice && w.Shape(x.I).Kind == Varying {
 		sum.add(w.count, 0.3)
 	}
 }
