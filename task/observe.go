@@ -260,6 +260,15 @@ func (rt *Runtime) observeStart(r *record) {
 	}
 }
 
+// observeAgain tells that the body of r is over on a CPU worker, by err, and will run again.
+func observeAgain(r *record, err error) {
+	if o := r.rt.observer; o != nil {
+		p := r.rt.point(probe.End, r)
+		p.Err = err
+		o.Observe(p)
+	}
+}
+
 // observeFetch tells that the data of r are being brought to the host.
 func (rt *Runtime) observeFetch(r *record) {
 	if rt.recorder != nil {

@@ -62,6 +62,7 @@ func (rt *Runtime) runRetrying(r *record) {
 			return
 		}
 		r.retries--
+		observeAgain(r, r.err)
 		rt.unchecked(func() { rt.restore(before) })
 		r.err = nil
 	}

@@ -163,6 +163,7 @@ func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *trialRun) error {
 // requeueTrial makes r ready again, whose trial was stopped, and returns what the worker should run
 // next.
 func (rt *Runtime) requeueTrial(r *record, worker int) *record {
+	observeAgain(r, errStopped)
 	rt.unhold(r, errStopped)
 	rt.requeue(r)
 	return rt.schedule(nil, nil, worker)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/task"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // TestTrialsOnTheHostAreStopped runs a kernel that is much slower on the CPU workers beside an accelerator, on data that it reads and
@@ -44,7 +45,18 @@ func Slow(x []int64) {
 	})
 	for _, spec := range []string{"smp:1,sim:1(exec=simt)", "smp:2,sim:2(exec=simt)"} {
 		parts.Store(0)
-		rt, err := task.New(task.Options{Devices: spec, Vector: task.VectorOff})
+		var running, stopped atomic.Int64
+		rt, err := task.New(task.Options{Devices: spec, Vector: task.VectorOff, Observer: probe.Func(func(p probe.Point) {
+			switch p.Kind {
+			case probe.Start:
+				running.Add(1)
+			case probe.End:
+				running.Add(-1)
+				if p.Err != nil {
+					stopped.Add(1)
+				}
+			}
+		})})
 		require.NoError(t, err)
 		x, err := task.Alloc[int64](rt, blocks*size)
 		require.NoError(t, err)
@@ -63,6 +75,8 @@ func Slow(x []int64) {
 		require.Positive(t, parts.Load(), "it was tried")
 		require.Less(t, parts.Load(), int64(blocks*size*rounds/4))
 		require.NoError(t, rt.Close())
+		require.Zero(t, running.Load(), "each run of a body has a Start and an End")
+		require.Positive(t, stopped.Load(), "the End of a trial that was stopped says so")
 	}
 }
 

@@ -10,9 +10,11 @@
 // (Briefs).
 //
 // Invariants: of one task, Submit comes before Ready before Choice before Start before End before
-// Release; a task that is skipped has Submit, Failure and Release only. Points of different tasks
-// come from many goroutines at once. The points from Ready on of a task that an accelerator got
-// before its predecessors were finished come when it is finished, with their times.
+// Release; a task that is skipped has Submit, Failure and Release only. A body that runs again on a
+// CPU worker (its trial took too long, or it failed and is retried) has a Start and an End for each
+// run; of all but the last one, End has an error. Points of different tasks come from many
+// goroutines at once. The points from Ready on of a task that an accelerator got before its
+// predecessors were finished come when it is finished, with their times.
 package probe
 
 import (
