@@ -89,24 +89,22 @@ func (l *locality) choose(it *Item) PlaceID {
 			if !l.state.Places[rare].Host {
 				return rare
 			}
-			if l.refusesTrial(it, rare) || l.critical(it) {
-				return l.place(it, rest)
+			q := l.place(it, rest)
+			if l.refusesTrial(it, rare) || l.critical(it, q) {
+				return q
 			}
-			l.reserve(it, l.place(it, rest))
+			l.reserve(it, q)
 			return rare
 		}
 	}
 	return l.place(it, of)
 }
 
-// critical reports whether an accelerator is idle, so that it is probably on the critical path.
-func (l *locality) critical(it *Item) bool {
-	for rest := l.accelerators(it); rest != 0; rest = rest.Without(rest.First()) {
-		if p := rest.First(); l.queues[p].len+l.state.Load(p) == 0 {
-			return l.sampledLess(it, tryCritical)
-		}
-	}
-	return false
+// critical reports whether accelerator q, where it would run otherwise, is idle and would begin at
+// once, so that it is probably on the critical path. Where others come first it is not, whatever
+// else is idle: many items that are ready at once may have their data in one place.
+func (l *locality) critical(it *Item, q PlaceID) bool {
+	return l.queues[q].len+l.state.Load(q) == 0 && l.sampledLess(it, tryCritical)
 }
 
 // place returns the place in of whose queue it joins, by its known or guessed time.
@@ -332,7 +330,7 @@ func (l *locality) shouldSteal(it *Item, q, p PlaceID, ahead int, wait, work tim
 	}
 	switch n := it.missing(p); {
 	case l.state.Places[p].Host && both && !known && it.Version != "": // a trial, where its cost is bounded by what it can reveal
-		return l.state.Short(it, q) || wait > 0 && !l.refusesTrial(it, p) && !l.critical(it) && !l.movesTooMuch(it, p)
+		return l.state.Short(it, q) || wait > 0 && !l.refusesTrial(it, p) && !l.critical(it, q) && !l.movesTooMuch(it, p)
 	case known && both && !same && l.state.Places[p].Host:
 		return wait > 0 && l.paysOnHost(it, p, q, l.state.inFlightLoad(p), wait, work)
 	case known && both && same && it.runs[l.state.pool[p]].alone && !l.isLong(it, p) && it.Work > 0:

@@ -125,6 +125,24 @@ func TestVersioningSharesAQueue(t *testing.T) {
 	require.InDelta(t, 20, meant[2], 3)
 }
 
+// TestItemsBehindOthersAreTriedOnTheHost has many items ready at once whose data are all on one accelerator, while the other one is idle: the
+// first is on the critical path, and of those behind it one is tried on the host. The workers got nothing where as few as these came. Issue 16.
+func TestItemsBehindOthersAreTriedOnTheHost(t *testing.T) {
+	b := newBench(t, nil, func(*Item, PlaceID) time.Duration { return 2 * time.Millisecond })
+	b.run(fewTimes, "k", 1<<20)
+	require.Zero(t, b.ran["k smp"])
+	meant := map[PlaceID]int{}
+	for n := range 16 {
+		it := &Item{Version: "k", Work: 1 << 20, Missing: []deps.Bytes{1 << 10, 0, 1 << 20}, Changes: true, Home: PlaceSet(0).With(1)}
+		require.NoError(t, b.s.Prepare(it, 7, nil))
+		b.s.Push(it)
+		if meant[it.at]++; n == 0 {
+			require.Equal(t, map[PlaceID]int{1: 1}, meant, "the first one begins at once")
+		}
+	}
+	require.Equal(t, map[PlaceID]int{0: 1, 1: 15}, meant)
+}
+
 func TestLearnedTimesAreKept(t *testing.T) {
 	b := newBench(t, nil, byKind)
 	b.run(100, "branchy", 1<<20)

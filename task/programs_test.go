@@ -142,10 +142,10 @@ func settle(t *testing.T, rt *task.Runtime) {
 //
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, section 4.1.
 //
-// A device that the system gives no processor for the length of the run gets no task, so one of twenty runs must use all of them.
+// A device that the system gives no processor for the length of the run gets no task, so one of three runs must use all of them.
 func TestNBodyUsesTheWholeMachine(t *testing.T) {
 	ran := map[string]int64{}
-	for try := 0; try < 20 && !wholeMachine(ran); try++ {
+	for try := 0; try < 3 && !wholeMachine(ran); try++ {
 		ran = runNBody(t)
 	}
 	require.True(t, wholeMachine(ran), "%v", ran)
