@@ -69,6 +69,7 @@ const (
 	SingleAlways               // also where lanes are faster: for tests
 )
 
+// WorkerCount returns the number of workers, at least 1.
 func (o Options) WorkerCount() int64 {
 	if o.Workers > 0 {
 		return int64(o.Workers)

@@ -128,6 +128,7 @@ func (x Sum) Pair(b *Block) [2]uint64 {
 	return [2]uint64{b[x.Word], b[x.Index]}
 }
 
+// SetPair stores value and index of a location reduction in b.
 func (x Sum) SetPair(b *Block, v [2]uint64) {
 	if x.Index > 0 {
 		b[x.Word], b[x.Index] = v[0], v[1]

@@ -18,16 +18,16 @@ const (
 type Cond uint8
 
 const (
-	CondB  Cond = 2 // unsigned below
-	CondAE Cond = 3 // unsigned above or equal
-	CondE  Cond = 4
-	CondNE Cond = 5
+	CondB  Cond = 2  // unsigned below
+	CondAE Cond = 3  // unsigned above or equal
+	CondE  Cond = 4  // equal
+	CondNE Cond = 5  // not equal
 	CondBE Cond = 6  // unsigned below or equal
 	CondA  Cond = 7  // unsigned above
 	CondS  Cond = 8  // negative
 	CondL  Cond = 12 // signed less
-	CondGE Cond = 13
-	CondLE Cond = 14
+	CondGE Cond = 13 // signed greater or equal
+	CondLE Cond = 14 // signed less or equal
 	CondG  Cond = 15 // signed greater
 	Always Cond = 16 // an unconditional jump
 )

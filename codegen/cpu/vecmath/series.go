@@ -197,6 +197,7 @@ func (s Series) Choose(d, x, m x86.Reg) {
 	s.Op(x86.VPBLENDVB, s.Width, x86.RegArg(d), x86.RegArg(d), x86.RegArg(x), x86.RegArg(m))
 }
 
+// ShiftLeft returns the lanes of x shifted left by n bits.
 func (s Series) ShiftLeft(x x86.Reg, n int64) x86.Reg {
 	r := s.NewVector()
 	s.Op(s.pick(x86.VPSLLD, x86.VPSLLQ), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))

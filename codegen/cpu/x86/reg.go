@@ -37,6 +37,8 @@ func R(i int) Reg { return Reg(i) }
 func (r Reg) isGeneral() bool { return r < V0 }
 func (r Reg) isVector() bool  { return r >= V0 && r < K0 }
 func (r Reg) isMask() bool    { return r >= K0 && r < K0+8 }
+
+// IsVirtual reports whether r still has to be given a register.
 func (r Reg) IsVirtual() bool { return r >= FirstVirtual && r != NoReg }
 
 // num is the register's number within its class.
@@ -117,6 +119,7 @@ func (m Mem) text(w Width) string {
 	return s
 }
 
+// An ArgKind is the kind of an operand: register, memory or immediate.
 type ArgKind uint8
 
 const (

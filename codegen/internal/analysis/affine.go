@@ -50,8 +50,10 @@ type Affine struct {
 	Unknown bool
 }
 
+// MaxTerms is the largest number of terms of a form; larger ones are unknown.
 const MaxTerms = 64
 
+// ConstAffine returns the form c.
 func ConstAffine(c int64) Affine {
 	if c == 0 {
 		return Affine{}
@@ -59,8 +61,10 @@ func ConstAffine(c int64) Affine {
 	return Affine{Terms: []Term{{Coef: c}}}
 }
 
+// VarAffine returns the form v.
 func VarAffine(v *ir.Var) Affine { return AtomAffine(Atom{Var: v}) }
 
+// AtomAffine returns the form a.
 func AtomAffine(a Atom) Affine { return Affine{Terms: []Term{{Coef: 1, Atoms: []Atom{a}}}} }
 
 // Known reports whether a stands for a form at all.
@@ -208,6 +212,7 @@ func termExpr(coef int64, atoms []Atom, at ir.Pos) ir.Expr {
 	return x
 }
 
+// Expr returns a as an expression.
 func (a Atom) Expr(at ir.Pos) ir.Expr {
 	r := &ir.Ref{Var: a.Var, At: at}
 	switch {

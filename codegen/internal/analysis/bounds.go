@@ -11,6 +11,8 @@ func ProveBounds(k *ir.Kernel) {
 	p.list(k.Body)
 }
 
+// NewProver returns a prover for what the statements of list, the body of a kernel, leave
+// unchanged.
 func NewProver(list []ir.Stmt) Prover {
 	p := Prover{Changed: ir.Assigned(list), Taken: ir.AddressTaken(list), Defs: Definitions{}, lengths: map[*ir.Var]Affine{}}
 	changed := ir.Assigned(list)
@@ -201,6 +203,8 @@ func (p *Prover) Length(x ir.Expr) Affine {
 	return AtomAffine(Atom{Var: r.Var, Of: LenOf})
 }
 
+// BoundsOf returns the least and greatest value of the variable of f, unknown where they are not
+// affine.
 func (p *Prover) BoundsOf(f *ir.For) bounds {
 	lo, hi := p.bound(f.Lo), p.bound(f.Hi)
 	b := bounds{Var: f.Var, Lo: Affine{Unknown: true}, Hi: Affine{Unknown: true}}
@@ -237,6 +241,8 @@ func (p *Prover) bound(e ir.Expr) Affine {
 	return Affine{Unknown: true}
 }
 
+// ReplaceLengths returns a with each length of a local slice replaced by the form that it was made
+// with.
 func (p *Prover) ReplaceLengths(a Affine) Affine {
 	for _, x := range a.Atoms() {
 		n, ok := p.lengths[x.Var]

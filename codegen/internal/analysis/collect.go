@@ -78,6 +78,7 @@ func Collect(k *ir.Kernel, list []ir.Stmt) []Reach {
 	return c.Out
 }
 
+// NewCollector returns a collector of the accesses of k.
 func NewCollector(k *ir.Kernel) *Collector {
 	c := &Collector{defs: Definitions{}, views: map[*ir.Var]view{}, negations: map[ir.Expr]ir.Expr{}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
 	bodies := [][]ir.Stmt{k.Body}
@@ -209,6 +210,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 	return view{}, false
 }
 
+// Stmts collects the accesses of list in order.
 func (c *Collector) Stmts(list []ir.Stmt) {
 	for i, s := range list {
 		if w, ok := s.(*ir.While); ok && i > 0 && c.Sites != nil && c.counted(list[i-1], w) {

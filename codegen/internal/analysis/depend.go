@@ -32,6 +32,7 @@ type Dependences struct {
 	suppose *supposition // where to note what has to hold for a loop to be parallel; nil: nothing is supposed
 }
 
+// NewDependences returns an analysis of the loops of k.
 func NewDependences(k *ir.Kernel) *Dependences { return &Dependences{k: k} }
 
 // Dependent returns why the iterations of f cannot be proved independent, "" where they are. What
@@ -149,6 +150,7 @@ func affine(e ir.Expr) bool {
 	return ok
 }
 
+// An AccessList is the accesses of statements, each with the loops around it.
 type AccessList struct {
 	Defs           Definitions
 	Changed, Taken *ir.VarSet
@@ -157,6 +159,7 @@ type AccessList struct {
 	Why            string
 }
 
+// Stmts adds the accesses of list.
 func (c *AccessList) Stmts(list []ir.Stmt) {
 	for _, s := range list {
 		c.stmt(s)

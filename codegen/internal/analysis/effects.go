@@ -30,6 +30,7 @@ func KindsOf(t *ir.Type) uint32 {
 	return 1 << t.Kind
 }
 
+// AddVar adds the memory of v.
 func (m *Memory) AddVar(v *ir.Var) {
 	if m.Vars == nil {
 		m.Vars = map[*ir.Var]bool{}
@@ -44,6 +45,7 @@ func (m *Memory) add(other Memory) {
 	m.Kinds |= other.Kinds
 }
 
+// Meets reports whether m and other may have memory in common.
 func (m Memory) Meets(other Memory) bool {
 	if m.Kinds&other.Kinds != 0 {
 		return true
@@ -56,6 +58,7 @@ func (m Memory) Meets(other Memory) bool {
 	return false
 }
 
+// Empty reports whether m has no memory.
 func (m Memory) Empty() bool { return m.Kinds == 0 && len(m.Vars) == 0 }
 
 func (m Memory) clone() Memory { return Memory{Vars: maps.Clone(m.Vars), Kinds: m.Kinds} }
@@ -77,6 +80,7 @@ type Touch struct {
 	Calls         bool // a call of a function that is not pure
 }
 
+// Add makes t the union of t and other.
 func (t *Touch) Add(other Touch) {
 	t.Reads.add(other.Reads)
 	t.Writes.add(other.Writes)
@@ -89,11 +93,13 @@ func (t Touch) Conflicts(other Touch) bool {
 	return t.Writes.Meets(other.Writes) || t.Writes.Meets(other.Reads) || t.Reads.Meets(other.Writes)
 }
 
+// Clone returns a copy that shares nothing with t.
 func (t Touch) Clone() Touch {
 	t.Reads, t.Writes = t.Reads.clone(), t.Writes.clone()
 	return t
 }
 
+// Within reports whether other has all reads and writes of t.
 func (t Touch) Within(other Touch) bool {
 	return t.Reads.within(other.Reads) && t.Writes.within(other.Writes)
 }
@@ -106,6 +112,7 @@ type Effects struct {
 	seen   map[*ir.Func]Touch
 }
 
+// Stmts returns what list may read and write.
 func (e *Effects) Stmts(list []ir.Stmt) Touch {
 	var t Touch
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -192,6 +199,7 @@ func (e *Effects) function(f *ir.Func) Touch {
 
 func (e *Effects) isShared(v *ir.Var) bool { return e.Shared != nil && e.Shared(v) }
 
+// Exprs adds what the expressions of list may read and write to t; nil ones are skipped.
 func (e *Effects) Exprs(t *Touch, list ...ir.Expr) {
 	for _, x := range list {
 		if x != nil {

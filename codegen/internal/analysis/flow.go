@@ -33,6 +33,8 @@ type privateFlow struct {
 	left   map[*ir.Label]AssignedState // what holds where jumps go to the end of what has the label, or to its next iteration
 }
 
+// NewPrivateFlow returns the analysis of a private variable v; report gets each read with the state
+// of v there.
 func NewPrivateFlow(v *ir.Var, report func(at ir.Pos, in AssignedState)) *privateFlow {
 	return &privateFlow{v: v, report: report, left: map[*ir.Label]AssignedState{}}
 }

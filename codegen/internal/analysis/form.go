@@ -14,11 +14,13 @@ func AffineOf(e ir.Expr) (Affine, bool) { return Definitions(nil).AffineOf(e) }
 // that forms see through temporaries. A nil map knows none.
 type Definitions map[*ir.Var]Affine
 
+// AffineOf is Form, with false where e is not affine.
 func (d Definitions) AffineOf(e ir.Expr) (Affine, bool) {
 	a := d.Form(e)
 	return a, a.Known()
 }
 
+// Form returns the affine form of e, unknown where it has none.
 func (d Definitions) Form(e ir.Expr) Affine {
 	if e == nil || !e.Type().IsInteger() {
 		return Affine{Unknown: true}

@@ -107,6 +107,7 @@ func SharerOf(r *Reach) ir.Stmt {
 	return nil
 }
 
+// LoopOf returns s where it is a loop, else nil.
 func LoopOf(s ir.Stmt) *ir.For {
 	l, _ := s.(*ir.For)
 	return l

@@ -17,6 +17,7 @@ type LoopRange struct {
 	Fits        []Affine // what must not be negative besides for the variable to stay between first and last
 }
 
+// RangeOf returns the first value, the end and the step of l as forms.
 func (c *Collector) RangeOf(l *ir.For) LoopRange {
 	r := LoopRange{For: l, First: c.form(l.Lo), Last: c.form(l.Hi), By: Affine{Unknown: true}}
 	step, constant := query.Int64(l.Step)

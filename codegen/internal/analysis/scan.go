@@ -30,6 +30,8 @@ func InputPhase(f *ir.For) []ir.Stmt {
 	return first
 }
 
+// ScanPhase returns the phase of scan loop f that uses the result; of a loop without a scan, its
+// body.
 func ScanPhase(f *ir.For) []ir.Stmt {
 	first, second, ok := ScanPhases(f)
 	if ok && !f.Directive.Scan.Exclusive {

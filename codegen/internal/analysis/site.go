@@ -66,6 +66,7 @@ func FindSites(k *ir.Kernel) *SiteFinder {
 	return c.Sites
 }
 
+// NewSiteFinder returns a finder without any site.
 func NewSiteFinder() *SiteFinder {
 	return &SiteFinder{lengths: map[*ir.Var]Affine{}, set: map[*ir.Var]Affine{}, counters: map[*ir.Var]bool{}, frozen: map[*ir.Var]Affine{}, Derived: map[*ir.Var]*Derivation{}, Open: map[ir.Expr]bool{}}
 }

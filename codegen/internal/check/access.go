@@ -39,6 +39,7 @@ func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
 	return c.diags
 }
 
+// An AccessCheck compares the declared accesses of a kernel with those of its body.
 type AccessCheck struct {
 	Check
 	K        *ir.Kernel
@@ -54,6 +55,7 @@ type Vagueness struct {
 	Vars map[*ir.Var]bool // parameters of which a region could not be read
 }
 
+// Any reports whether anything is vague.
 func (v Vagueness) Any() bool { return v.All || v.Name || len(v.Vars) > 0 }
 
 // declared returns the accesses to v, those that the copy clauses imply too.
@@ -373,6 +375,7 @@ const (
 	gap
 )
 
+// Coverage returns how much of region the writes cover.
 func (c *AccessCheck) Coverage(region ir.Region, writes []analysis.Reach) coverage {
 	want, ok := c.wanted(region)
 	if !ok {

@@ -49,6 +49,7 @@ type context struct {
 	clouded                     bool // the call stands where the directives around are not known
 }
 
+// A Check collects the diagnostics of one kernel, without those that follow from a reported error.
 type Check struct {
 	kernel  *ir.Kernel
 	clouded func(ir.Pos) bool

@@ -73,6 +73,7 @@ type nestLoop struct {
 	fits        []linear // what must not be negative for arithmetic in first and last not to wrap
 }
 
+// A Check is an index or region of the kernel that the host proves at launch.
 type Check struct {
 	analysis.Reach
 	loops   []nestLoop // outermost first
@@ -146,6 +147,7 @@ func NewContract(k *ir.Kernel) *Contract {
 	return b.Out
 }
 
+// NewBuilder returns a builder of the contract of k.
 func NewBuilder(k *ir.Kernel) *Builder {
 	changed := ir.Assigned(k.Body)
 	for _, v := range ir.AddressTaken(k.Body).List() {
@@ -160,6 +162,7 @@ func (b *Builder) Proves(r analysis.Reach) bool {
 	return r.Always && len(r.Loops) <= analysis.MaxDepth && b.Nest(&c) && b.Linear(&c.Index, r.Index, r.Loops)
 }
 
+// A Builder makes the contract of a kernel from its accesses.
 type Builder struct {
 	k        *ir.Kernel
 	changed  *ir.VarSet

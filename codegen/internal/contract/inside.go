@@ -5,6 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
+// RegionList returns the regions of list as text, for messages.
 func RegionList(list []ir.Access) string {
 	text := ""
 	for i, a := range list {

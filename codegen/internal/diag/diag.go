@@ -146,6 +146,7 @@ func comparePlaces(a, b ir.Pos) int {
 	return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 }
 
+// Plural returns one for n = 1, else many.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one

@@ -298,6 +298,7 @@ func (p *Package) inside(at ir.Pos, decls map[*topDecl]bool) bool {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// Declared returns the names that d declares.
 func Declared(d ast.Decl) []*ast.Ident {
 	var out []*ast.Ident
 	switch d := d.(type) {

@@ -34,6 +34,7 @@ func (p *Package) Hash(kernels ...string) string {
 	return p.HashOf(roots)
 }
 
+// HashOf returns a hash of all declarations that roots reach, without comments and positions.
 func (p *Package) HashOf(roots []*topDecl) string {
 	var list []string
 	for d := range p.reach(roots...) {

@@ -45,10 +45,12 @@ type mapper struct {
 	loops      int  // plain loops around
 }
 
+// NewMapper returns a mapper of the loops of w.
 func NewMapper(w *Work) *mapper {
 	return &mapper{Work: w, Dependences: analysis.NewDependences(w.Kernel), plain: map[*ir.For]bool{}}
 }
 
+// AnyDirective reports whether list has a directive at any depth.
 func AnyDirective(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {

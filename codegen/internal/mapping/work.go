@@ -23,6 +23,7 @@ type Work struct {
 	Errors    diag.ErrorList
 }
 
+// NewWork returns a copy of k that passes may change, for target.
 func NewWork(k *ir.Kernel, target string) *Work {
 	w := &Work{target: target, Scratch: map[*ir.Var]*ir.Var{}}
 	own := *k
@@ -50,6 +51,7 @@ func (l *Work) Local(name string, t *ir.Type, at ir.Pos) *ir.Var {
 	return l.Variable(name, t, ir.Local, at)
 }
 
+// Variable adds a variable to the kernel.
 func (l *Work) Variable(name string, t *ir.Type, space ir.Space, at ir.Pos) *ir.Var {
 	v := &ir.Var{Name: name, Type: t, Space: space, ID: l.Kernel.NumVars, At: at}
 	l.Kernel.NumVars++

@@ -10,8 +10,10 @@ import (
 
 // Constructors of device IR. Each takes the position of the source that it stands for.
 
+// Ref returns a use of v.
 func Ref(v *ir.Var, at ir.Pos) *ir.Ref { return &ir.Ref{Var: v, At: at} }
 
+// Query returns the thread, team or size that q names.
 func Query(q ir.QueryKind, at ir.Pos) ir.Expr { return &ir.Query{What: q, At: at} }
 
 // Binary folds what is known, so that printed code stays readable.
@@ -36,12 +38,15 @@ func foldSum(op ir.Op, x, y int64) int64 {
 	return x + y
 }
 
+// Compare returns the bool x op y.
 func Compare(op ir.Op, x, y ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Binary{Op: op, X: x, Y: y, T: ir.BoolType, At: at}
 }
 
+// Not returns !x for a bool.
 func Not(x ir.Expr, at ir.Pos) ir.Expr { return &ir.Unary{Op: ir.Not, X: x, At: at} }
 
+// Choose returns x where cond holds, else y; a constant cond is folded.
 func Choose(cond, x, y ir.Expr, at ir.Pos) ir.Expr {
 	if c, ok := cond.(*ir.Const); ok {
 		if c.Bits != 0 {
@@ -52,6 +57,7 @@ func Choose(cond, x, y ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Select{Cond: cond, X: x, Y: y, At: at}
 }
 
+// Convert returns x as a value of type t by the rules of a Go conversion; constants are folded.
 func Convert(t *ir.Type, x ir.Expr, at ir.Pos) ir.Expr {
 	switch {
 	case ir.Same(t, x.Type()):
@@ -64,14 +70,18 @@ func Convert(t *ir.Type, x ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Convert{T: t, X: x, At: at}
 }
 
+// Index returns the element x[i].
 func Index(x, i ir.Expr, at ir.Pos) *ir.Index { return &ir.Index{X: x, I: i, At: at} }
 
+// Decl declares v with an initial value; nil means the zero value.
 func Decl(v *ir.Var, init ir.Expr, at ir.Pos) ir.Stmt { return &ir.Decl{Var: v, Init: init, At: at} }
 
+// Assign stores value at place.
 func Assign(place, value ir.Expr, at ir.Pos) ir.Stmt {
 	return &ir.Assign{Place: place, Value: value, At: at}
 }
 
+// Barrier waits for all threads of the team.
 func Barrier(at ir.Pos) ir.Stmt { return &ir.Barrier{Scope: ir.TeamBarrier, At: at} }
 
 // Combine returns x op y as an expression; MinLoc and MaxLoc are no expressions.
@@ -96,6 +106,7 @@ func minMax(op ir.Op, t *ir.Type) ir.MathFn {
 	return ir.IMax
 }
 
+// IntMath returns fn of two ints.
 func IntMath(fn ir.MathFn, x, y ir.Expr) ir.Expr {
 	return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: x.Pos()}
 }

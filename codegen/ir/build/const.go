@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
+// Bool returns a constant bool.
 func Bool(b bool, at ir.Pos) ir.Expr {
 	c := &ir.Const{T: ir.BoolType, At: at}
 	if b {
@@ -93,4 +94,5 @@ func smallest(t *ir.Type) uint64 {
 	return 0
 }
 
+// Int returns a constant int.
 func Int(c int64, at ir.Pos) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(c), At: at} }

@@ -96,6 +96,7 @@ func negate(e ir.Expr, at ir.Pos) ir.Expr {
 	return &ir.Unary{Op: ir.Neg, X: e, At: at}
 }
 
+// ToInt converts e to int.
 func ToInt(e ir.Expr) ir.Expr { return Convert(ir.IntType, e, e.Pos()) }
 
 // MaxShortStep bounds the steps that may be added to a width, or taken by each thread of a grid,

@@ -9,6 +9,7 @@ import (
 // HoleName is the name of what stands for code that could not be built; no variable of Go's has it.
 const HoleName = "?"
 
+// HoleAt returns the statement that stands for one whose errors have been reported.
 func HoleAt(at ir.Pos) ir.Stmt {
 	return &ir.Decl{Var: &ir.Var{Name: HoleName, Type: BadType, Space: ir.Local, At: at}, At: at}
 }
@@ -18,6 +19,7 @@ func BadValue(t *ir.Type, at ir.Pos) ir.Expr {
 	return &ir.Ref{Var: &ir.Var{Name: HoleName, Type: t, Space: ir.Local, At: at}, At: at}
 }
 
+// IsHole reports whether s is a result of HoleAt.
 func IsHole(s ir.Stmt) bool {
 	d, ok := s.(*ir.Decl)
 	return ok && d.Var.Name == HoleName

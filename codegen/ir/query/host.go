@@ -18,4 +18,5 @@ func ReadsMemory(e ir.Expr) (bad ir.Expr) {
 	return bad
 }
 
+// IsWhole reports whether r is all of its slice, in every launch.
 func IsWhole(r ir.Region) bool { return len(r.Dims) == 0 && r.When == nil }

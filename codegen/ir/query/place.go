@@ -11,6 +11,7 @@ func PlaceVar(e ir.Expr) *ir.Var {
 	return BaseVar(e)
 }
 
+// RefVar returns the variable that e is a use of, nil for any other expression.
 func RefVar(e ir.Expr) *ir.Var {
 	if ref, ok := e.(*ir.Ref); ok {
 		return ref.Var
@@ -127,6 +128,7 @@ func elementsOf(e ir.Expr) (lo, hi int64, ok bool) {
 	return lo, hi, ok
 }
 
+// IsRef reports whether e is a use of a variable.
 func IsRef(e ir.Expr) bool {
 	_, ok := e.(*ir.Ref)
 	return ok

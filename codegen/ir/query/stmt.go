@@ -110,6 +110,7 @@ func addressFree(x ir.Expr, free *bool) bool {
 	return true
 }
 
+// IsProduct reports whether e is a multiplication.
 func IsProduct(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	return ok && b.Op == ir.Mul
@@ -125,6 +126,7 @@ func OnlyLoop(list []ir.Stmt) *ir.For {
 	return l
 }
 
+// AsksForPlace reports whether list asks for the number of a thread or team.
 func AsksForPlace(list []ir.Stmt) bool {
 	found := false
 	ir.WalkExprs(list, func(e ir.Expr) bool {
@@ -147,6 +149,7 @@ func BreaksTo(list []ir.Stmt, label *ir.Label) bool {
 	return found
 }
 
+// GoesOn reports whether list has a continue of label.
 func GoesOn(list []ir.Stmt, label *ir.Label) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -157,6 +160,7 @@ func GoesOn(list []ir.Stmt, label *ir.Label) bool {
 	return found
 }
 
+// HasAtomic reports whether k or a function it calls has an atomic statement.
 func HasAtomic(k *ir.Kernel) bool {
 	found := false
 	visit := func(s ir.Stmt) bool { _, ok := s.(*ir.Atomic); found = found || ok; return !found }

@@ -42,6 +42,7 @@ func UpdateForm(place, value ir.Expr) (op ir.Op, operand ir.Expr, swapped, ok bo
 	return ir.NoOp, nil, false, false
 }
 
+// MinMaxOf is the operator of each minimum and maximum function.
 var MinMaxOf = map[ir.MathFn]ir.Op{ir.IMin: ir.Min, ir.FMin: ir.Min, ir.IMax: ir.Max, ir.FMax: ir.Max}
 
 // commutes reports whether x op y is y op x, bit for bit; LAnd and LOr do, their operands having no
