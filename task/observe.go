@@ -260,7 +260,7 @@ func (rt *Runtime) observeStart(r *record) {
 	}
 }
 
-// observeAgain tells that the body of r is over on a CPU worker, by err, and will run again.
+// observeAgain reports that the body of r has ended on a CPU worker with err, and will run again.
 func observeAgain(r *record, err error) {
 	if o := r.rt.observer; o != nil {
 		p := r.rt.point(probe.End, r)

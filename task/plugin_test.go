@@ -229,7 +229,7 @@ func (p *panicky) panics(method string) {
 
 func (p *panicky) Observe(at probe.Point) { p.panics(at.Kind.String()) }
 
-// A panickyRecorder is one that is told of whole tasks.
+// A panickyRecorder is a recorder of whole tasks that panics.
 type panickyRecorder struct{ panicky }
 
 func (p *panickyRecorder) Open(*probe.Machine) { p.panics("Open") }
