@@ -7,6 +7,9 @@ type Rewrite struct {
 	// Expr gets the copy of each expression, its operands being rewritten already, and returns what
 	// stands there.
 	Expr func(Expr) Expr
+	// Instead gets each expression before its operands are looked at; what it returns stands there,
+	// as it is, unless it is nil.
+	Instead func(Expr) Expr
 	// Stmt gets the copy of each statement, all inside it being rewritten already, and returns what
 	// stands there.
 	Stmt func(Stmt) []Stmt
@@ -20,6 +23,11 @@ type Rewrite struct {
 func (r *Rewrite) CopyExpr(e Expr) Expr {
 	if e == nil {
 		return nil
+	}
+	if r.Instead != nil {
+		if x := r.Instead(e); x != nil {
+			return x
+		}
 	}
 	c := r.node(e)
 	if r.Expr != nil {

@@ -34,19 +34,81 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
 		if (0 <= m && (int64)n * m <= a_len && m <= x_len && n <= tmp_len && m < 134217728 && n < 134217728 &&
 			-134217728 < n) {
-			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-				double s = 0.0;
-				#pragma unroll 4
-				for (int j = 0; j < m; j++) {
-					s += a[i * m + j] * x[j];
+			bool long_2 = max(m, 0) >= 32;
+			int end = n;
+			if (long_2) {
+				int warp = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				int warps = blockDim.x / 32;
+				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					int i = base + lane;
+					bool active = walker && i < end;
+					double s = 0.0;
+					if (active) {
+						s = 0.0;
+					}
+					__syncthreads();
+					if (0 < m) {
+						double ahead[16] = {};
+						#pragma unroll 16
+						for (int u = 0; u < 16; u++) {
+							int r = warp / 2 + u * 2;
+							ahead[u] = a[min(base + r, (int64)(end - 1)) * m + min(warp % 2 * 32 + lane, m - 1)];
+						}
+						#pragma unroll 1
+						for (int j0 = 0; j0 < m; j0 += 64) {
+							__syncthreads();
+							#pragma unroll 16
+							for (int u = 0; u < 16; u++) {
+								int r = warp / 2 + u * 2;
+								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
+							}
+							if (warps < 4) {
+								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									#pragma unroll 1
+									for (int u = 0; u < 16; u++) {
+										int64 r = part / 2 + u * 2;
+										rowTile[r][part % 2 * 32 + lane] = a[(uint64)min(base + r, (int64)(end - 1)) * m + min(j0 + (part % 2 * 32 + lane), (int64)(m - 1))] * x[min(j0 + (part % 2 * 32 + lane), (int64)(m - 1))];
+									}
+								}
+							}
+							__syncthreads();
+							if (j0 + 64 < m) {
+								#pragma unroll 16
+								for (int u = 0; u < 16; u++) {
+									int r = warp / 2 + u * 2;
+									ahead[u] = a[min(base + r, (int64)(end - 1)) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)];
+								}
+							}
+							if (active) {
+								#pragma unroll 16
+								for (int k = 0, k_end = min(m - j0, 64); k < k_end; k++) {
+									s += rowTile[lane][k];
+								}
+							}
+						}
+					}
+					if (active) {
+						tmp[i] = s;
+					}
 				}
-				tmp[i] = s;
+			} else {
+				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+					double s = 0.0;
+					#pragma unroll 4
+					for (int j = 0; j < m; j++) {
+						s += a[i * m + j] * x[j];
+					}
+					tmp[i] = s;
+				}
 			}
 		} else {
 			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

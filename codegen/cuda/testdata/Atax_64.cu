@@ -34,21 +34,83 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && m <= x_len && n <= tmp_len && m < 134217728 &&
 			n < 134217728 && -134217728 < n) {
+			bool long_2 = max(m, (int64)0) >= 32;
 			int64 end = n;
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-				double s = 0.0;
-				#pragma unroll 4
-				for (int64 j = 0; j < m; j++) {
-					s += a[i * m + j] * x[j];
+			if (long_2) {
+				int64 warp = threadIdx.x / 32;
+				int64 lane = threadIdx.x % 32;
+				int64 warps = blockDim.x / 32;
+				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					int64 i = base + lane;
+					bool active = walker && i < end;
+					double s = 0.0;
+					if (active) {
+						s = 0.0;
+					}
+					__syncthreads();
+					if (0 < m) {
+						double ahead[16] = {};
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r = warp / 2 + u * 2;
+							ahead[u] = a[min(base + r, end - 1) * m + min(warp % 2 * 32 + lane, m - 1)];
+						}
+						#pragma unroll 1
+						for (int64 j0 = 0; j0 < m; j0 += 64) {
+							__syncthreads();
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								int64 r = warp / 2 + u * 2;
+								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
+							}
+							if (warps < 4) {
+								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									#pragma unroll 1
+									for (int64 u = 0; u < 16; u++) {
+										int64 r = part / 2 + u * 2;
+										rowTile[r][part % 2 * 32 + lane] = a[(uint64)min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
+									}
+								}
+							}
+							__syncthreads();
+							if (j0 + 64 < m) {
+								#pragma unroll 16
+								for (int64 u = 0; u < 16; u++) {
+									int64 r = warp / 2 + u * 2;
+									ahead[u] = a[min(base + r, end - 1) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)];
+								}
+							}
+							if (active) {
+								#pragma unroll 16
+								for (int64 k = 0, k_end = min(m - j0, (int64)64); k < k_end; k++) {
+									s += rowTile[lane][k];
+								}
+							}
+						}
+					}
+					if (active) {
+						tmp[i] = s;
+					}
 				}
-				tmp[i] = s;
+			} else {
+				int64 end_2 = n;
+				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
+					double s = 0.0;
+					#pragma unroll 4
+					for (int64 j = 0; j < m; j++) {
+						s += a[i * m + j] * x[j];
+					}
+					tmp[i] = s;
+				}
 			}
 		} else {
 			int64 end = n;

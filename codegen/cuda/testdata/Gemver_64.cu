@@ -107,19 +107,81 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, double* w, int64 w_len,
 	gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (n <= w_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= x_len && n < 134217728) {
+		bool long_2 = max(n, (int64)0) >= 32;
 		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-			double s = w[i];
-			#pragma unroll 4
-			for (int64 j = 0; j < n; j++) {
-				s += alpha * a[i * n + j] * x[j];
+		if (long_2) {
+			int64 warp = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 warps = blockDim.x / 32;
+			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				int64 i = base + lane;
+				bool active = walker && i < end;
+				double s = 0.0;
+				if (active) {
+					s = w[i];
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					#pragma unroll 16
+					for (int64 u = 0; u < 16; u++) {
+						int64 r = warp / 2 + u * 2;
+						ahead[u] = a[min(base + r, end - 1) * n + min(warp % 2 * 32 + lane, n - 1)];
+					}
+					#pragma unroll 1
+					for (int64 j0 = 0; j0 < n; j0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r = warp / 2 + u * 2;
+							rowTile[r][warp % 2 * 32 + lane] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int64 u = 0; u < 16; u++) {
+									int64 r = part / 2 + u * 2;
+									rowTile[r][part % 2 * 32 + lane] = alpha * a[(uint64)min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
+								}
+							}
+						}
+						__syncthreads();
+						if (j0 + 64 < n) {
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								int64 r = warp / 2 + u * 2;
+								ahead[u] = a[min(base + r, end - 1) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1)];
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int64 k = 0, k_end = min(n - j0, (int64)64); k < k_end; k++) {
+								s += rowTile[lane][k];
+							}
+						}
+					}
+				}
+				if (active) {
+					w[i] = s;
+				}
 			}
-			w[i] = s;
+		} else {
+			int64 end_2 = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
+				double s = w[i];
+				#pragma unroll 4
+				for (int64 j = 0; j < n; j++) {
+					s += alpha * a[i * n + j] * x[j];
+				}
+				w[i] = s;
+			}
 		}
 	} else {
 		int64 end = n;

@@ -34,19 +34,81 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
 {
+	__shared__ float rowTile[32][129];
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
 		if (0 < n) {
 			if (n <= x1_len && (int64)n * n <= a_len && n <= y1_len && n < 134217728) {
-				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-					float sum = x1[i];
-					#pragma unroll 4
-					for (int j = 0; j < n; j++) {
-						sum += a[i * n + j] * y1[j];
+				bool long_2 = max(n, 0) >= 32;
+				int end = n;
+				if (long_2) {
+					int warp = threadIdx.x / 32;
+					int lane = threadIdx.x % 32;
+					int warps = blockDim.x / 32;
+					bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+					for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+						int i = base + lane;
+						bool active = walker && i < end;
+						float sum = 0.0f;
+						if (active) {
+							sum = x1[i];
+						}
+						__syncthreads();
+						{
+							float ahead[32] = {};
+							#pragma unroll 32
+							for (int u = 0; u < 32; u++) {
+								int r = u;
+								ahead[u] = a[min(base + r, (int64)(end - 1)) * n + min(warp % 4 * 32 + lane, n - 1)];
+							}
+							#pragma unroll 1
+							for (int j0 = 0; j0 < n; j0 += 128) {
+								__syncthreads();
+								#pragma unroll 32
+								for (int u = 0; u < 32; u++) {
+									int r = u;
+									rowTile[r][warp % 4 * 32 + lane] = ahead[u] * y1[min(j0 + (warp % 4 * 32 + lane), n - 1)];
+								}
+								if (warps < 4) {
+									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+										#pragma unroll 1
+										for (int u = 0; u < 32; u++) {
+											int r = u;
+											rowTile[r][part % 4 * 32 + lane] = a[min(base + r, (int64)(end - 1)) * n + min(j0 + (part % 4 * 32 + lane), (int64)(n - 1))] * y1[min(j0 + (part % 4 * 32 + lane), (int64)(n - 1))];
+										}
+									}
+								}
+								__syncthreads();
+								if (j0 + 128 < n) {
+									#pragma unroll 32
+									for (int u = 0; u < 32; u++) {
+										int r = u;
+										ahead[u] = a[min(base + r, (int64)(end - 1)) * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1)];
+									}
+								}
+								if (active) {
+									#pragma unroll 16
+									for (int k = 0, k_end = min(n - j0, 128); k < k_end; k++) {
+										sum += rowTile[lane][k];
+									}
+								}
+							}
+						}
+						if (active) {
+							x1[i] = sum;
+						}
 					}
-					x1[i] = sum;
+				} else {
+					for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+						float sum = x1[i];
+						#pragma unroll 4
+						for (int j = 0; j < n; j++) {
+							sum += a[i * n + j] * y1[j];
+						}
+						x1[i] = sum;
+					}
 				}
 			} else {
 				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

@@ -4,6 +4,7 @@ package lower
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/diag"
@@ -226,3 +227,5 @@ func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
 	}
 	return c
 }
+
+func launchName(kernel string, n int) string { return kernel + "_" + strconv.Itoa(n) }

@@ -39,6 +39,7 @@ var strategies = []strategy{
 	{"tiles", 0, func(t *team, n sharing) []ir.Stmt { return t.tiles(n.sp, n.p, n.body) }},
 	{"lanes", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.lanes(n.sp, n.d, n.p, n.body, n.grid) }},
 	{"columns", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.columnSums(n.sp, n.d, n.p, n.body, n.grid) }},
+	{"rows", ofLeague, func(t *team, n sharing) []ir.Stmt { return rowTiles(t, n.sp, n.d, n.p, n.body) }},
 	{"several at once", trusting, func(t *team, n sharing) []ir.Stmt { return t.jam(n.sp, n.d, n.p, n.body, n.red) }},
 	{"squares", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.squares(n.sp, n.d, n.p, n.body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.jamRows(n.sp, n.d, n.p, n.body) }},

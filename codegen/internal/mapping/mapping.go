@@ -327,11 +327,22 @@ func (m *mapper) threadLoop(f *ir.For) *ir.For {
 	var best *ir.For
 	most := mine
 	for _, inner := range m.innerLoops(f.Body) {
+		if inOrderOfIterations(m, inner) {
+			return nil // each thread of a team would run all of it
+		}
 		if s := m.Stride1(inner.Body, inner.Var); m.isParallelLoop(inner) && s > most && m.worthTeam(inner) {
 			best, most = inner, s
 		}
 	}
 	return best
+}
+
+// inOrderOfIterations reports whether f is a loop of some length whose iterations hand values on.
+func inOrderOfIterations(m *mapper, f *ir.For) bool {
+	if n, known := analysis.ConstTrips(f); f.Directive != nil || known && n < WarpTrips {
+		return false
+	}
+	return m.ScalarDependence(f, nil) != ""
 }
 
 // innerLoops returns the loops directly in list, not under conditions or loops.

@@ -1,0 +1,516 @@
+package lower
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Iterations that each go along a row of memory, one or several times, read far apart from each
+// other when neighbouring threads run them. A team takes as many rows as a warp has lanes instead:
+// all its threads load a tile of the rows, neighbours by neighbours, compute what depends on no
+// other element of the row, and leave it in team memory; then one warp goes through the tile, a
+// lane a row, in the order of the loop. All threads run a loop over a row whose iterations are
+// independent, a warp a row. Every sum keeps its order, and so every bit.
+//
+// That a tile is loaded before the row is at it rests on the loop around being parallel and, where
+// the row is written too, on a test that the slices have no byte in common.
+
+const (
+	rowsOfTeam   = 32  // rows that a team takes at once, a lane of its walking warp each
+	rowsThreads  = 128 // threads of a team
+	rowsResident = 5   // teams on a multiprocessor: bounds the registers
+	rowsLeast    = 32  // elements of a row from which it is worth it
+	rowsWords    = 32  // 32-bit words that a thread loads ahead
+	rowsJam      = 4   // elements of a row that a thread takes at once where they are independent
+	rowsUnroll   = 16  // iterations of the walk that are written out
+	rowsShort    = 16  // iterations of a loop over no row that the walking warp may run alone
+)
+
+// A rowed is what the loop over blocks of rows is made from.
+type rowed struct {
+	*team
+	f     *ir.For // over the rows
+	body  []ir.Stmt
+	own   *ir.VarSet // variables that differ from row to row, or may change
+	loops map[*ir.For]*rowLoop
+	conds []ir.Expr // what has to hold
+	box   map[*ir.Var]*ir.Var
+	boxes []*ir.Var // the keys of box, in order
+
+	base, lane, warp, warps, walker, active *ir.Var
+	end                                     ir.Expr
+}
+
+// A rowLoop is a loop along a row.
+type rowLoop struct {
+	loop    *ir.For
+	free    bool        // its iterations are independent
+	staged  []rowStaged // what threads compute for the one that walks
+	elems   []*ir.Index // of the row, that staged is made of
+	stores  []rowStaged
+	needs   []*ir.Var // values of the row that all threads ask for
+	columns int64     // of a tile
+}
+
+// A rowStaged is an expression, or a place that is written, and the tile that holds its values.
+type rowStaged struct {
+	e    ir.Expr
+	tile *ir.Var
+}
+
+// rowTiles returns the loop over sp whose teams take blocks of rows, nil where that is not right or
+// gains nothing.
+func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+	f := sp.loops[0]
+	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !t.shuffles() || leavesIteration(body, sp.label) {
+		return nil
+	}
+	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
+		return nil
+	}
+	x := &rowed{team: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
+	if !x.find() {
+		return nil
+	}
+	x.stageAll()
+	at := f.At
+	t.launch.Warps = true
+	t.limitThreads(build.Int(rowsThreads, at))
+	t.launch.Threads, t.launch.Abreast = rowsThreads, rowsResident
+	long := x.long()
+	ceil := func(n ir.Expr, size int64) ir.Expr {
+		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, n, build.Int(size-1, at), at), Y: build.Int(size, at), T: ir.IntType, At: at}
+	}
+	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
+	t.trips.whole = t.seg.onHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
+	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(rowsOfTeam)+" iterations at once, through team memory",
+		"each iteration goes along a row of memory: neighbouring threads load neighbours, and the order of each row stays", "schedule(onetoone)")
+	for _, c := range x.conds {
+		long = build.Compare(ir.LAnd, long, c, at)
+	}
+	test, out := t.temp("long", long, nil)
+	x.end, out = t.temp("end", f.Hi, out)
+	whole := t.CopyOf(unwrapped(t.walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
+	out = append(out, &ir.If{Cond: test, Then: x.overRows(p, at), Else: whole, At: at})
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// long says that each row is worth it.
+func (x *rowed) long() ir.Expr {
+	var all ir.Expr
+	for _, l := range x.inOrder() {
+		f := l.loop
+		c := build.Compare(ir.Ge, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(rowsLeast, f.At), f.At)
+		switch {
+		case all == nil:
+			all = c
+		case !query.Same(all, c):
+			all = build.Compare(ir.LAnd, all, c, f.At)
+		}
+	}
+	return all
+}
+
+func (x *rowed) inOrder() []*rowLoop {
+	var out []*rowLoop
+	for _, s := range x.body {
+		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
+			out = append(out, x.loops[f])
+		}
+	}
+	return out
+}
+
+// find looks at the body: loops along the row, and what one thread does for each row.
+func (x *rowed) find() bool {
+	effects := x.effects.Stmts(x.body)
+	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
+		return false
+	}
+	x.own = ir.Declared(x.body)
+	for _, v := range ir.Assigned(x.body).List() {
+		x.own.Add(v)
+	}
+	x.own.Add(x.f.Var)
+	for _, s := range x.body {
+		f, ok := s.(*ir.For)
+		if !ok {
+			if !plainRow([]ir.Stmt{s}) {
+				return false
+			}
+			continue
+		}
+		if l := x.rowLoop(f); l != nil {
+			x.loops[f] = l
+			continue
+		}
+		if n, known := analysis.ConstTrips(f); !known || n > rowsShort || query.LeavesLoop(f) || !plainRow(f.Body) {
+			return false
+		}
+	}
+	return len(x.loops) > 0
+}
+
+// plainRow reports whether list is arithmetic on scalars and elements that needs no checks.
+func plainRow(list []ir.Stmt) bool {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if !s.Var.Type.IsScalar() || s.Init != nil && !plainValue(s.Init) {
+				return false
+			}
+		case *ir.Assign:
+			if !s.Value.Type().IsScalar() || !plainValue(s.Value) || !plainValue(s.Place) {
+				return false
+			}
+		case *ir.If:
+			if !plainValue(s.Cond) || !plainRow(s.Then) || !plainRow(s.Else) {
+				return false
+			}
+		case *ir.Block:
+			if s.Label != nil || !plainRow(s.Body) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// rowLoop returns what it takes to run f over tiles, or by all threads; nil where that is not
+// right.
+func (x *rowed) rowLoop(f *ir.For) *rowLoop {
+	if !counts(f) || query.LeavesLoop(f) {
+		return nil
+	}
+	for _, e := range []ir.Expr{f.Lo, f.Hi} {
+		if !query.LoadFree(e) || !plainValue(e) {
+			return nil
+		}
+		for _, v := range ir.ExprVars(e).List() {
+			if x.own.Has(v) || x.isShared(v) {
+				return nil
+			}
+		}
+	}
+	if n, known := analysis.ConstTrips(f); known && n < rowsLeast {
+		return nil
+	}
+	g := *f
+	g.Body = query.Flatten(f.Body)
+	m := analysis.NewDependences(x.Kernel)
+	along := m.Stride1(g.Body, g.Var)
+	if !plainRow(g.Body) || along <= 0 || along <= m.Stride1(g.Body, x.f.Var) {
+		return nil
+	}
+	l := &rowLoop{loop: &g}
+	for _, s := range g.Body {
+		l.stages(x, s)
+	}
+	if conds, ok := x.independent(m, &g); ok {
+		l.free, l.staged, l.elems = true, nil, nil
+		x.need(conds)
+	} else if !l.storesOf(x, g.Body) || !l.chooseStaged(x) {
+		return nil
+	}
+	l.needs = x.needsOf(l)
+	for _, v := range l.needs {
+		if !v.Type.IsScalar() {
+			return nil
+		}
+	}
+	return l
+}
+
+// independent returns what has to hold for the iterations of g to be independent, where that can be
+// tested in front.
+func (x *rowed) independent(m *analysis.Dependences, g *ir.For) ([]ir.Expr, bool) {
+	if m.Dependent(g) == "" {
+		return nil, true
+	}
+	conds, ok := m.Supposing(g, func() bool { return m.Dependent(g) == "" })
+	return conds, ok && x.testable(conds)
+}
+
+// testable reports whether conds hold parameters alone.
+func (x *rowed) testable(conds []ir.Expr) bool {
+	for _, c := range conds {
+		for _, v := range ir.ExprVars(c).List() {
+			if v.Space != ir.Param || x.own.Has(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (x *rowed) need(conds []ir.Expr) {
+	for _, c := range conds {
+		if !slices.ContainsFunc(x.conds, func(have ir.Expr) bool { return query.Same(have, c) }) {
+			x.conds = append(x.conds, c)
+		}
+	}
+}
+
+// isRow reports whether e moves along memory with the loop over v, and far with the rows.
+func (x *rowed) isRow(e *ir.Index, v *ir.Var) bool {
+	if !query.IsRef(e.X) || e.X.Type().Kind != ir.Slice || !query.LoadFree(e.I) || !e.Type().IsScalar() {
+		return false
+	}
+	for _, w := range ir.ExprVars(e).List() {
+		if w != v && w != x.f.Var && (x.own.Has(w) || x.isShared(w)) {
+			return false
+		}
+	}
+	form, ok := analysis.AffineOf(e.I)
+	if !ok {
+		return false
+	}
+	along, ok1 := form.Coef(v)
+	apart, ok2 := form.Coef(x.f.Var)
+	near, isConst := along.Const()
+	far, known := apart.Const()
+	return ok1 && ok2 && isConst && near != 0 && integers.Magnitude(near) <= 4 && (!known || integers.Magnitude(far) >= squareFar)
+}
+
+// computable reports whether any thread can compute e for the loop f of a row: it holds nothing
+// that iterations hand on.
+func (x *rowed) computable(e ir.Expr, f *ir.For) bool {
+	inside, changed := ir.Declared(f.Body), ir.Assigned(f.Body)
+	for _, v := range ir.ExprVars(e).List() {
+		if inside.Has(v) || changed.Has(v) || x.isShared(v) {
+			return false
+		}
+	}
+	return plainValue(e)
+}
+
+func (x *rowed) rowElems(e ir.Expr, f *ir.For) (out []*ir.Index) {
+	ir.WalkExpr(e, func(y ir.Expr) bool {
+		if ix, ok := y.(*ir.Index); ok && x.isRow(ix, f.Var) && x.computable(ix, f) {
+			out = append(out, ix)
+		}
+		return true
+	})
+	return out
+}
+
+// stages finds the largest expressions of rows that s surely computes and any thread can.
+func (l *rowLoop) stages(x *rowed, s ir.Stmt) {
+	each := func(e ir.Expr) { l.stageIn(x, e) }
+	switch s := s.(type) {
+	case *ir.Decl:
+		if s.Init != nil {
+			each(s.Init)
+		}
+	case *ir.Assign:
+		each(s.Value)
+	case *ir.If:
+		each(s.Cond)
+	}
+}
+
+func (l *rowLoop) stageIn(x *rowed, e ir.Expr) {
+	if len(x.rowElems(e, l.loop)) == 0 {
+		return
+	}
+	if x.computable(e, l.loop) && e.Type().IsScalar() && e.Type().Kind != ir.Bool {
+		l.stage(e)
+		return
+	}
+	switch s := e.(type) {
+	case *ir.Select:
+		l.stageIn(x, s.Cond)
+		return
+	case *ir.Binary:
+		if s.Op == ir.LAnd || s.Op == ir.LOr {
+			l.stageIn(x, s.X)
+			return
+		}
+	}
+	ir.Operands(e, func(y ir.Expr) { l.stageIn(x, y) })
+}
+
+func (l *rowLoop) stage(e ir.Expr) {
+	if !slices.ContainsFunc(l.staged, func(s rowStaged) bool { return query.Same(s.e, e) }) {
+		l.staged = append(l.staged, rowStaged{e: e})
+	}
+}
+
+// surely returns the elements of rows that e reads whatever it computes.
+func (l *rowLoop) surely(x *rowed, e ir.Expr, out []*ir.Index) []*ir.Index {
+	switch s := e.(type) {
+	case *ir.Select:
+		return l.surely(x, s.Cond, out)
+	case *ir.Binary:
+		if s.Op == ir.LAnd || s.Op == ir.LOr {
+			return l.surely(x, s.X, out)
+		}
+	case *ir.Index:
+		if x.isRow(s, l.loop.Var) {
+			if !slices.ContainsFunc(out, func(have *ir.Index) bool { return query.Same(have, s) }) {
+				out = append(out, s)
+			}
+			return out
+		}
+	}
+	ir.Operands(e, func(y ir.Expr) { out = l.surely(x, y, out) })
+	return out
+}
+
+// costly reports whether e takes much longer than to load it.
+func costly(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(y ir.Expr) bool {
+		switch y := y.(type) {
+		case *ir.Math:
+			found = found || mathCost(y.Fn, 4) > 1 && y.Fn != ir.IMin && y.Fn != ir.IMax
+		case *ir.Binary:
+			found = found || y.Op == ir.Div || y.Op == ir.Rem
+		}
+		return !found
+	})
+	return found
+}
+
+// chooseStaged decides whether the threads leave what they computed or what they loaded, and how
+// many columns a tile has.
+func (l *rowLoop) chooseStaged(x *rowed) bool {
+	var elems, left []*ir.Index
+	dear := false
+	for _, s := range l.staged {
+		elems = l.surely(x, s.e, elems)
+		dear = dear || costly(s.e)
+	}
+	rest := l.replaced(l.loop.Body, func(rowStaged) ir.Expr { return build.Zero(ir.IntType, l.loop.At) })
+	ir.WalkExprs(rest, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok && slices.ContainsFunc(elems, func(have *ir.Index) bool { return query.Same(have, ix) }) {
+			left = append(left, ix)
+		}
+		return true
+	})
+	if len(elems) == 0 {
+		return false
+	}
+	if len(left) > 0 || !dear && len(l.staged) > len(elems) {
+		l.staged = nil
+		for _, e := range elems {
+			l.staged = append(l.staged, rowStaged{e: e})
+		}
+	}
+	l.elems = elems
+	var words, tiles ir.Bytes
+	for _, e := range elems {
+		words += max(e.Type().Size, 4) / 4
+	}
+	for _, s := range append(slices.Clone(l.staged), l.stores...) {
+		tiles += s.e.Type().Size
+	}
+	for l.columns = rowsThreads; l.columns >= rowsOfTeam; l.columns /= 2 {
+		loads := ir.Bytes(l.columns * rowsOfTeam / rowsThreads)
+		if words*loads <= rowsWords && tiles*rowsOfTeam*ir.Bytes(l.columns+1) <= x.device().Memory.StaticShared*3/4 {
+			return true
+		}
+	}
+	return false
+}
+
+// storesOf finds the places that the loop writes, which have to be one element of the row in each
+// iteration, that is loaded by nothing else.
+func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
+	fine := true
+	for _, s := range list {
+		if a, ok := s.(*ir.Assign); ok {
+			if ix, ok := a.Place.(*ir.Index); ok {
+				again := slices.ContainsFunc(l.stores, func(have rowStaged) bool { return query.Same(have.e.(*ir.Index).X, ix.X) })
+				fine = fine && !again && x.isRow(ix, l.loop.Var) && x.computable(ix, l.loop)
+				l.stores = append(l.stores, rowStaged{e: ix})
+				continue
+			}
+		}
+		if _, ok := s.(*ir.If); ok {
+			e := x.effects.Stmts([]ir.Stmt{s})
+			fine = fine && e.Writes.Empty()
+		}
+	}
+	if !fine {
+		return false
+	}
+	for n, s := range l.stores {
+		place := s.e.(*ir.Index)
+		to := place.X.(*ir.Ref).Var
+		for _, other := range l.stores[n+1:] {
+			fine = fine && x.apartFrom(to, other.e.(*ir.Index).X.(*ir.Ref).Var)
+		}
+		stored := false
+		for _, s := range list {
+			ir.StmtExprs(s, func(e ir.Expr) {
+				if a, ok := s.(*ir.Assign); ok && e == a.Place {
+					return
+				}
+				ir.WalkExpr(e, func(y ir.Expr) bool {
+					if ix, ok := y.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+						r, isRef := ix.X.(*ir.Ref)
+						fine = fine && isRef && (r.Var == to && query.Same(ix, place) && !stored || r.Var != to && x.apartFrom(to, r.Var))
+					}
+					return true
+				})
+			})
+			if a, ok := s.(*ir.Assign); ok && a.Place == ir.Expr(place) {
+				stored = true
+			}
+			if c, ok := s.(*ir.If); ok {
+				ir.WalkExprs(append(slices.Clone(c.Then), c.Else...), func(y ir.Expr) bool {
+					if ix, ok := y.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+						r, isRef := ix.X.(*ir.Ref)
+						fine = fine && isRef && r.Var != to && x.apartFrom(to, r.Var)
+					}
+					return true
+				})
+			}
+		}
+	}
+	return fine
+}
+
+// apartFrom asks for the test that v and w have no byte in common.
+func (x *rowed) apartFrom(v, w *ir.Var) bool {
+	for _, y := range []*ir.Var{v, w} {
+		if y.Space != ir.Param || y.Type.Kind != ir.Slice || x.own.Has(y) {
+			return false
+		}
+	}
+	x.need([]ir.Expr{&ir.Apart{X: build.Ref(v, x.f.At), Y: build.Ref(w, x.f.At), At: x.f.At}})
+	return true
+}
+
+// needsOf returns the variables of a row that threads other than its own ask for.
+func (x *rowed) needsOf(l *rowLoop) []*ir.Var {
+	used := &ir.VarSet{}
+	if l.free {
+		used = ir.Used(l.loop.Body)
+	}
+	for _, list := range [][]rowStaged{l.staged, l.stores} {
+		for _, s := range list {
+			for _, v := range ir.ExprVars(s.e).List() {
+				used.Add(v)
+			}
+		}
+	}
+	inside := ir.Declared(l.loop.Body)
+	var out []*ir.Var
+	for _, v := range used.List() {
+		if x.own.Has(v) && !inside.Has(v) && v != x.f.Var && v != l.loop.Var {
+			out = append(out, v)
+		}
+	}
+	return out
+}

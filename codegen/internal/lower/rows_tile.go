@@ -1,0 +1,335 @@
+package lower
+
+import (
+	"strconv"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// stageAll finds team memory for everything.
+func (x *rowed) stageAll() {
+	at := x.f.At
+	for _, l := range x.inOrder() {
+		for _, v := range l.needs {
+			if x.box[v] == nil {
+				x.box[v] = x.slot(slot{what: "row", kind: v.Type.Kind, n: len(x.boxes)}, ir.ArrayOf(v.Type, rowsOfTeam), v.Name+"Row", at)
+				x.boxes = append(x.boxes, v)
+			}
+		}
+		n := 0
+		for _, list := range [][]rowStaged{l.staged, l.stores} {
+			for k := range list {
+				elem := list[k].e.Type()
+				typ := ir.ArrayOf(ir.ArrayOf(elem, l.columns+1), rowsOfTeam)
+				list[k].tile = x.slot(slot{what: "rowTile" + strconv.Itoa(int(l.columns)), kind: elem.Kind, n: n}, typ, "rowTile", at)
+				n++
+			}
+		}
+	}
+}
+
+// overRows returns the loop over the blocks of rows of the teams.
+func (x *rowed) overRows(p portion, at ir.Pos) []ir.Stmt {
+	me, lanes := build.Query(ir.ThreadNum, at), build.Int(rowsOfTeam, at)
+	local := func(name string, typ *ir.Type) *ir.Var { return x.Local(name, typ, at) }
+	x.base, x.lane, x.warp, x.warps = local("base", ir.IntType), local("lane", ir.IntType), local("warp", ir.IntType), local("warps", ir.IntType)
+	x.walker, x.active = local("walker", ir.BoolType), local("active", ir.BoolType)
+	start, stride := ir.Expr(build.Int(0, at)), ir.Expr(lanes)
+	turnOf := ir.Expr(build.Int(0, at))
+	if _, ok := p.first.(*ir.Binary); ok {
+		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), lanes, at)
+		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
+		// Warps of the same number share a scheduler: the one that walks differs between teams that
+		// run side by side. The factor is the golden ratio, by 2^16.
+		spread := &ir.Binary{Op: ir.Shr, X: build.Binary(ir.Mul, build.Query(ir.TeamNum, at), build.Int(40503, at), at), Y: build.Int(16, at), T: ir.IntType, At: at}
+		turnOf = &ir.Binary{Op: ir.Rem, X: spread, Y: build.Ref(x.warps, at), T: ir.IntType, At: at}
+	}
+	out := []ir.Stmt{build.Decl(x.warp, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),
+		build.Decl(x.lane, &ir.Binary{Op: ir.Rem, X: me, Y: lanes, T: ir.IntType, At: at}, at),
+		build.Decl(x.warps, build.Binary(ir.Div, build.Query(ir.NumThreads, at), lanes, at), at),
+		build.Decl(x.walker, build.Compare(ir.Eq, build.Ref(x.warp, at), turnOf, at), at),
+		build.Decl(x.base, build.Binary(ir.Add, x.f.Lo, start, at), at)}
+	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(x.base, at), build.Ref(x.lane, at), at), at),
+		build.Decl(x.active, build.Compare(ir.LAnd, build.Ref(x.walker, at), build.Compare(ir.Lt, build.Ref(x.f.Var, at), x.end, at), at), at)}
+	turn = append(turn, x.inBlock()...)
+	next := build.Assign(build.Ref(x.base, at), build.Binary(ir.Add, build.Ref(x.base, at), stride, at), at)
+	return append(out, &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(x.base, at), x.end, at), Post: []ir.Stmt{next}, Body: turn, At: at})
+}
+
+// inBlock guards what the walking warp does for its rows. Its variables are declared in front of
+// the guards.
+func (x *rowed) inBlock() []ir.Stmt {
+	var out, own []ir.Stmt
+	flush := func() {
+		if len(own) > 0 {
+			out = append(out, &ir.If{Cond: build.Ref(x.active, own[0].Pos()), Then: own, At: own[0].Pos()})
+			own = nil
+		}
+	}
+	for _, s := range x.body {
+		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
+			flush()
+			out = append(out, x.overLoop(x.loops[f])...)
+			continue
+		}
+		if d, ok := s.(*ir.Decl); ok {
+			out = append(out, build.Decl(d.Var, nil, d.At))
+			init := d.Init
+			if init == nil {
+				init = build.Zero(d.Var.Type, d.At)
+			}
+			own = append(own, build.Assign(build.Ref(d.Var, d.At), init, d.At))
+			continue
+		}
+		own = append(own, s)
+	}
+	flush()
+	return out
+}
+
+// overLoop runs l for the rows of the team.
+func (x *rowed) overLoop(l *rowLoop) []ir.Stmt {
+	at := l.loop.At
+	out := []ir.Stmt{build.Barrier(at)}
+	var give []ir.Stmt
+	for _, v := range l.needs {
+		give = append(give, build.Assign(build.Index(build.Ref(x.box[v], at), build.Ref(x.lane, at), at), build.Ref(v, at), at))
+	}
+	if len(give) > 0 {
+		out = append(out, &ir.If{Cond: build.Ref(x.walker, at), Then: give, At: at}, build.Barrier(at))
+	}
+	if l.free {
+		return append(append(out, x.byWarps(l)...), build.Barrier(at))
+	}
+	return append(out, x.byTiles(l)...)
+}
+
+// forRow puts row i, whose number in the block is r, and column j in e.
+func (x *rowed) forRow(l *rowLoop, i, j, r ir.Expr) map[*ir.Var]ir.Expr {
+	at := l.loop.At
+	out := map[*ir.Var]ir.Expr{x.f.Var: i, l.loop.Var: j}
+	for _, v := range l.needs {
+		out[v] = build.Index(build.Ref(x.box[v], at), r, at)
+	}
+	return out
+}
+
+// byWarps runs a loop whose iterations are independent, a warp a row.
+func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
+	at, f := l.loop.At, l.loop
+	r, i, first, hi := x.Local("r", ir.IntType, at), x.Local(x.f.Var.Name, ir.IntType, at), x.Local("first", ir.IntType, at), x.Local("to", ir.IntType, at)
+	mine := map[*ir.Var]*ir.Var{x.f.Var: i}
+	row := []ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(x.base, at), build.Ref(r, at), at), at)}
+	for _, v := range l.needs {
+		mine[v] = x.Local(v.Name, v.Type, at)
+		row = append(row, build.Decl(mine[v], build.Index(build.Ref(x.box[v], at), build.Ref(r, at), at), at))
+	}
+	body := build.WithVars(mine).CopyStmts(f.Body)
+	with := func(j *ir.Var) []ir.Stmt {
+		return x.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{f.Var: j}).CopyStmts(body), &x.Kernel.NumVars)
+	}
+	add := func(a ir.Expr, c int64) ir.Expr { return build.Binary(ir.Add, a, build.Int(c, at), at) }
+	var abreast []ir.Stmt
+	copies := make([][]ir.Stmt, rowsJam)
+	for u := range copies {
+		j := x.Local(f.Var.Name, ir.IntType, at)
+		abreast = append(abreast, build.Decl(j, add(build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), int64(u)*rowsOfTeam), at))
+		copies[u] = with(j)
+	}
+	abreast = append(abreast, x.interleaved(copies)...)
+	j := x.Local(f.Var.Name, ir.IntType, at)
+	tail := &ir.For{Label: &ir.Label{}, Var: j, Lo: build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), Hi: build.Ref(hi, at),
+		Step: build.Int(rowsOfTeam, at), Rel: ir.Lt, Unroll: 1, Body: with(j), At: at}
+	whole := build.Compare(ir.Le, add(build.Ref(first, at), rowsJam*rowsOfTeam), build.Ref(hi, at), at)
+	along := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(first, at), build.Ref(hi, at), at),
+		Post: []ir.Stmt{build.Assign(build.Ref(first, at), add(build.Ref(first, at), rowsJam*rowsOfTeam), at)},
+		Body: []ir.Stmt{&ir.If{Cond: whole, Then: abreast, Else: []ir.Stmt{tail}, At: at}}, At: at}
+	row = append(row, build.Decl(first, f.Lo, at), build.Decl(hi, f.Hi, at), along)
+	some := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, x.end, build.Ref(x.base, at), at), build.Int(rowsOfTeam, at)}, T: ir.IntType, At: at}
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(r, at), some, at),
+		Post: []ir.Stmt{build.Assign(build.Ref(r, at), build.Binary(ir.Add, build.Ref(r, at), build.Ref(x.warps, at), at), at)}, Body: row, At: at}
+	return []ir.Stmt{build.Decl(r, build.Ref(x.warp, at), at), loop}
+}
+
+// A rowTile is what byTiles shares out: part p of a tile, of as many parts as a team has warps at
+// most, has in turn u a row and a column.
+type rowTile struct {
+	*rowed
+	*rowLoop
+	start *ir.Var
+	at    ir.Pos
+}
+
+// turns is how many elements of a tile a thread has.
+func (w *rowTile) turns() int { return int(w.columns * rowsOfTeam / rowsThreads) }
+
+// cell returns row and column of turn u of part p of a tile.
+func (w *rowTile) cell(p, u ir.Expr) (row, column ir.Expr) {
+	across := w.columns / rowsOfTeam // parts of a row
+	down := int64(rowsThreads/rowsOfTeam) / across
+	part := func(op ir.Op) ir.Expr {
+		return &ir.Binary{Op: op, X: p, Y: build.Int(across, w.at), T: ir.IntType, At: w.at}
+	}
+	column = build.Ref(w.lane, w.at)
+	if across > 1 {
+		column = build.Binary(ir.Add, build.Binary(ir.Mul, part(ir.Rem), build.Int(rowsOfTeam, w.at), w.at), column, w.at)
+	}
+	row = u
+	if down > 1 {
+		row = build.Binary(ir.Add, part(ir.Div), build.Binary(ir.Mul, u, build.Int(down, w.at), w.at), w.at)
+	}
+	return row, column
+}
+
+// each returns the loop over the turns of part p, of which make gives the body: row, column and the
+// number of the turn.
+func (w *rowTile) each(p ir.Expr, unroll int, make func(row, column, u ir.Expr) []ir.Stmt) ir.Stmt {
+	u, r := w.Local("u", ir.IntType, w.at), w.Local("r", ir.IntType, w.at)
+	row, column := w.cell(p, build.Ref(u, w.at))
+	body := append([]ir.Stmt{build.Decl(r, row, w.at)}, make(build.Ref(r, w.at), column, build.Ref(u, w.at))...)
+	return &ir.For{Label: &ir.Label{}, Var: u, Lo: build.Int(0, w.at), Hi: build.Int(int64(w.turns()), w.at), Step: build.Int(1, w.at), Rel: ir.Lt,
+		Unroll: unroll, Body: body, At: w.at}
+}
+
+// place returns i and j of a cell of the tile that begins at start, or the last there is.
+func (w *rowTile) place(row, column, start ir.Expr) (i, j ir.Expr) {
+	last := func(e, end ir.Expr) ir.Expr {
+		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{e, build.Binary(ir.Sub, end, build.Int(1, w.at), w.at)}, T: ir.IntType, At: w.at}
+	}
+	return last(build.Binary(ir.Add, build.Ref(w.base, w.at), row, w.at), w.end), last(build.Binary(ir.Add, start, column, w.at), w.loop.Hi)
+}
+
+// byTiles runs a loop in which each row has its order.
+func (x *rowed) byTiles(l *rowLoop) []ir.Stmt {
+	at, f := l.loop.At, l.loop
+	w := &rowTile{rowed: x, rowLoop: l, start: x.Local(f.Var.Name+"0", ir.IntType, at), at: at}
+	start := build.Ref(w.start, at)
+	next := build.Binary(ir.Add, start, build.Int(l.columns, at), at)
+	ahead, decls := w.aheadVars()
+	out := append(decls, w.loadAhead(ahead, f.Lo)...)
+	turn := append([]ir.Stmt{build.Barrier(at)}, w.leave(ahead)...)
+	turn = append(turn, build.Barrier(at), &ir.If{Cond: build.Compare(ir.Lt, next, f.Hi, at), Then: w.loadAhead(ahead, next), At: at})
+	turn = append(turn, &ir.If{Cond: build.Ref(x.active, at), Then: []ir.Stmt{w.walkTile()}, At: at})
+	if len(l.stores) > 0 {
+		turn = append(append(turn, build.Barrier(at)), w.storeTile()...)
+	}
+	loop := &ir.For{Label: &ir.Label{}, Var: w.start, Lo: f.Lo, Hi: f.Hi, Step: build.Int(l.columns, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
+	out = append(out, loop)
+	if len(l.stores) > 0 {
+		out = append(out, build.Barrier(at))
+	}
+	return []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, f.Lo, f.Hi, at), Then: out, At: at}}
+}
+
+// aheadVars declares what a thread loads for the next tile: of each element, one a turn.
+func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
+	for _, e := range w.elems {
+		v := w.Local("ahead", ir.ArrayOf(e.Type(), int64(w.turns())), w.at)
+		vars, decls = append(vars, v), append(decls, build.Decl(v, nil, w.at))
+	}
+	return vars, decls
+}
+
+// loadAhead loads a thread's own part of the tile that begins at start.
+func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
+	return []ir.Stmt{w.each(build.Ref(w.warp, w.at), w.turns(), func(row, column, u ir.Expr) []ir.Stmt {
+		var out []ir.Stmt
+		i, j := w.place(row, column, start)
+		for k, e := range w.elems {
+			out = append(out, build.Assign(build.Index(build.Ref(ahead[k], w.at), u, w.at), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), w.at))
+		}
+		return out
+	})}
+}
+
+// leave puts what the threads compute of the tile into team memory: of what was loaded ahead, and,
+// where the team has few warps, of the other parts.
+func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
+	at, start := w.at, build.Ref(w.start, w.at)
+	part := w.Local("part", ir.IntType, at)
+	turns := func(p ir.Expr, unroll int, loaded bool) ir.Stmt {
+		return w.each(p, unroll, func(row, column, u ir.Expr) []ir.Stmt {
+			i, j := w.place(row, column, start)
+			var out []ir.Stmt
+			for _, s := range w.staged {
+				e := s.e
+				if loaded {
+					e = (&ir.Rewrite{Instead: func(y ir.Expr) ir.Expr {
+						for k, have := range w.elems {
+							if query.Same(have, y) {
+								return build.Index(build.Ref(ahead[k], at), u, at)
+							}
+						}
+						return nil
+					}}).CopyExpr(e)
+				}
+				out = append(out, build.Assign(build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at))
+			}
+			return out
+		})
+	}
+	parts := build.Int(rowsThreads/rowsOfTeam, at)
+	rest := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(part, at), parts, at),
+		Post: []ir.Stmt{build.Assign(build.Ref(part, at), build.Binary(ir.Add, build.Ref(part, at), build.Ref(w.warps, at), at), at)},
+		Body: []ir.Stmt{turns(build.Ref(part, at), 1, false)}, At: at}
+	few := &ir.If{Cond: build.Compare(ir.Lt, build.Ref(w.warps, at), parts, at), Then: []ir.Stmt{
+		build.Decl(part, build.Binary(ir.Add, build.Ref(w.warp, at), build.Ref(w.warps, at), at), at), rest}, At: at}
+	return []ir.Stmt{turns(build.Ref(w.warp, at), w.turns(), true), few}
+}
+
+// replaced returns list with what instead gives for what is staged.
+func (l *rowLoop) replaced(list []ir.Stmt, instead func(rowStaged) ir.Expr) []ir.Stmt {
+	return (&ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
+		for _, s := range l.staged {
+			if query.Same(s.e, e) {
+				return instead(s)
+			}
+		}
+		return nil
+	}}).CopyStmts(list)
+}
+
+// walkTile goes through the tile, a lane a row.
+func (w *rowTile) walkTile() ir.Stmt {
+	at, f := w.at, w.loop
+	k := w.Local("k", ir.IntType, at)
+	cell := func(tile *ir.Var) ir.Expr {
+		return build.Index(build.Index(build.Ref(tile, at), build.Ref(w.lane, at), at), build.Ref(k, at), at)
+	}
+	body := w.replaced(f.Body, func(s rowStaged) ir.Expr { return cell(s.tile) })
+	for i, s := range body {
+		if a, ok := s.(*ir.Assign); ok {
+			for _, st := range w.stores {
+				if query.Same(st.e, f.Body[i].(*ir.Assign).Place) {
+					body[i] = build.Assign(cell(st.tile), a.Value, a.At)
+				}
+			}
+		}
+	}
+	n := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, f.Hi, build.Ref(w.start, at), at), build.Int(w.columns, at)}, T: ir.IntType, At: at}
+	body = append([]ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(w.start, at), build.Ref(k, at), at), at)}, body...)
+	walk := &ir.For{Label: &ir.Label{}, Var: k, Lo: build.Int(0, at), Hi: n, Step: build.Int(1, at), Rel: ir.Lt, Unroll: rowsUnroll, Body: body, At: at}
+	return w.CopyOf([]ir.Stmt{walk}, &w.Kernel.NumVars)[0]
+}
+
+// storeTile stores what the walk wrote, neighbours by neighbours.
+func (w *rowTile) storeTile() []ir.Stmt {
+	at := w.at
+	part, i, j := w.Local("part", ir.IntType, at), w.Local(w.f.Var.Name, ir.IntType, at), w.Local(w.loop.Var.Name, ir.IntType, at)
+	cells := w.each(build.Ref(part, at), rowsJam, func(row, column, _ ir.Expr) []ir.Stmt {
+		var store []ir.Stmt
+		for _, s := range w.stores {
+			place := ir.Subst(s.e, w.forRow(w.rowLoop, build.Ref(i, at), build.Ref(j, at), row))
+			store = append(store, build.Assign(place, build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at), at))
+		}
+		inside := build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(i, at), w.end, at), build.Compare(ir.Lt, build.Ref(j, at), w.loop.Hi, at), at)
+		return []ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(w.base, at), row, at), at),
+			build.Decl(j, build.Binary(ir.Add, build.Ref(w.start, at), column, at), at), &ir.If{Cond: inside, Then: store, At: at}}
+	})
+	parts := build.Int(rowsThreads/rowsOfTeam, at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(part, at), parts, at),
+		Post: []ir.Stmt{build.Assign(build.Ref(part, at), build.Binary(ir.Add, build.Ref(part, at), build.Ref(w.warps, at), at), at)}, Body: []ir.Stmt{cells}, At: at}
+	return []ir.Stmt{build.Decl(part, build.Ref(w.warp, at), at), loop}
+}

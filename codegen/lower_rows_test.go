@@ -1,0 +1,66 @@
+package codegen_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// Rows dealt to threads are read by whole teams: in every form that keeps the order of a row.
+func TestRows_Strategy(t *testing.T) {
+	p := loadCorpus(t)
+	for _, k := range []any{RowNormalised, RowStandardised, RowRunning, RowInPlace, RowLeast, RowSteps, RowBytes, RowsApart} {
+		k, err := p.Kernel(name(k))
+		require.NoError(t, err)
+		l, err := codegen.Lower(k, codegen.LowerOptions{})
+		require.NoError(t, err)
+		require.Contains(t, l.Strategies, "rows", k.Name)
+	}
+}
+
+// What no tile of rows may stand for.
+func TestRows_Misses(t *testing.T) {
+	for what, body := range map[string]string{
+		"columns":       "s := float32(0)\nfor j := 0; j < m; j++ {\ns += x[j*n+i]\n}\ny[i] = s",
+		"short":         "s := float32(0)\nfor j := 0; j < 8; j++ {\ns += x[i*8+j]\n}\ny[i] = s",
+		"bent":          "s := float32(0)\nfor j := 0; j < i; j++ {\ns += x[i*m+j]\n}\ny[i] = s",
+		"left early":    "s := float32(0)\nfor j := 0; j < m; j++ {\nif x[i*m+j] > 3 {\nbreak\n}\ns += x[i*m+j]\n}\ny[i] = s",
+		"a row shifted": "for j := 1; j < m; j++ {\nx[i*m+j] = x[i*m+j-1]/2 + x[i*m+j]\n}",
+		"writes in ifs": "s := float32(0)\nfor j := 0; j < m; j++ {\ns += x[i*m+j]\nif s > 0 {\ny[i*m+j] = s\n}\n}",
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y)\nfunc K(n, m int, x, y []float32) {\n"+
+			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n"+body+"\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err, what)
+		require.NotContains(t, l.Strategies, "rows", what)
+	}
+}
+
+// Where the row that is written overlaps the row that is read, no element is loaded before its time.
+func TestRows_Overlap(t *testing.T) {
+	program, err := simt.New(lowerKernel(t, loadCorpus(t), "RowsApart", codegen.LowerOptions{}).Program)
+	require.NoError(t, err)
+	const n, m = 37, 150
+	for _, shift := range []int{0, 1, n * m} {
+		all := make([]float32, 2*n*m+8)
+		for i := range all {
+			all[i] = float32(i%13) - 5
+		}
+		want := slices.Clone(all)
+		// Within a row alone: its last element is not of the loop.
+		RowsApart(n, m, want[:n*m-shift%2], want[shift:shift+n*m-shift%2])
+		got := slices.Clone(all)
+		memory := memoryOfAll("both", got)
+		slice := func(at, n int) simt.Arg {
+			return simt.Arg{Memory: memory, Offset: int64(at) * 4, Len: int64(n), Cap: int64(n)}
+		}
+		_, err := program.Run([]simt.Arg{{Bits: ir.Bits(n)}, {Bits: ir.Bits(m)}, slice(0, n*m-shift%2), slice(shift, n*m-shift%2)}, simt.Config{Teams: 3, Threads: 128})
+		require.NoError(t, err, fmt.Sprint(shift))
+		require.Equal(t, want, got, "shift %d", shift)
+	}
+}

@@ -1,0 +1,184 @@
+package codegen_test
+
+import "math/rand/v2"
+
+// Iterations that each go along a row, dealt one a thread: what the device makes of them has the bits of the Go function.
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowNormalised(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		most, sum := x[i*m], float32(0)
+		for j := 0; j < m; j++ {
+			most = max(most, x[i*m+j])
+		}
+		for j := 0; j < m; j++ {
+			sum += 1 / (1 + most - x[i*m+j])
+		}
+		for j := 0; j < m; j++ {
+			y[i*m+j] = (x[i*m+j] - most) / sum
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func RowStandardised(n, m int, x []float64) {
+	//omp:loop
+	for i := 0; i < n; i++ {
+		row := i * m
+		var s, q float64
+		for j := 0; j < m; j++ {
+			v := x[row+j]
+			s += v
+			q += v * v
+		}
+		mean := s / float64(m)
+		scale := 1 / (1 + q/float64(m) - mean*mean)
+		for j := 0; j < m; j++ {
+			x[row+j] = (x[row+j] - mean) * scale
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y, last)
+func RowRunning(n, m int, x []int32, y []int64, last []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s, before := int64(0), int32(7)
+		for j := 0; j < m; j++ {
+			s = 3*s + int64(x[i*m+j])
+			y[i*m+j] = s
+			before = x[i*m+j]
+		}
+		last[i] = before
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(x)
+func RowInPlace(n, m int, x []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := float32(0)
+		for j := 1; j < m; j++ {
+			s = 0.5*s + x[i*m+j]
+			x[i*m+j] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x, w) inout(least, at)
+func RowLeast(n, m int, x, w, least []float32, at []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		best, where := x[i*m], 0
+		for j := 1; j < m; j++ {
+			v := x[i*m+j] * w[j]
+			if v < best {
+				best, where = v, j
+			}
+		}
+		least[i], at[i] = best, int32(where)
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x, y) inout(z)
+func RowSteps(n, m int, x, y []float32, z []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var s, t float64
+		for j := 0; j < m; j++ {
+			if x[i*m+j] > 0.25 {
+				s += float64(x[i*m+j]) * float64(y[i*m+j])
+			} else if j > 0 {
+				t += float64(x[i*m+j-1])
+			}
+		}
+		z[i] = s - t
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y, total)
+func RowBytes(n, m int, x []uint8, y []uint16, total []int64) {
+	all := int64(0)
+	//omp:teams distribute parallel for reduction(+: all)
+	for i := 0; i < n; i++ {
+		odd, sum := false, uint16(0)
+		for j := 0; j < m; j++ {
+			odd = odd != (x[i*m+j]%3 == 1)
+			sum = sum*5 + uint16(x[i*m+j])
+		}
+		if odd {
+			sum++
+		}
+		y[i] = sum
+		all += int64(sum)
+	}
+	total[0] = all
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowsApart(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 2; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m-1; j++ {
+			s = s*0.5 + x[i*m+j]
+			y[i*m+j] = s
+		}
+	}
+}
+
+func init() {
+	// Rows that fill tiles and rows that do not; blocks of rows, too.
+	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
+	corpus = append(corpus, []corpusCase{
+		{kernel: RowNormalised, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w+1), floats[float32](r, h*w)}
+		}},
+		{kernel: RowStandardised, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float64](r, h*w)}
+		}},
+		{kernel: RowRunning, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			x := make([]int32, h*w)
+			for i := range x {
+				x[i] = int32(r.Uint32())
+			}
+			return []any{h, w, x, make([]int64, h*w), make([]int32, h)}
+		}},
+		{kernel: RowInPlace, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w)}
+		}},
+		{kernel: RowLeast, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w+1), floats[float32](r, w), make([]float32, h), make([]int32, h)}
+		}},
+		{kernel: RowSteps, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h*w), make([]float64, h)}
+		}},
+		{kernel: RowBytes, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			x := make([]uint8, h*w)
+			for i := range x {
+				x[i] = uint8(r.Uint32())
+			}
+			return []any{h, w, x, make([]uint16, h), make([]int64, 1)}
+		}},
+		{kernel: RowsApart, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h*w)}
+		}},
+	}...)
+}
