@@ -59,10 +59,15 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 					__syncthreads();
 					if (0 < m) {
 						double ahead[16] = {};
+						int64 place = (base + (warp / 2 + 0)) * m + min(warp % 2 * 32 + lane, m - 1);
+						int64 step = (uint64)((base + (warp / 2 + 0) + 2) * m + min(warp % 2 * 32 + lane, m - 1)) - place;
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r = warp / 2 + u * 2;
-							ahead[u] = a[min(base + r, end - 1) * m + min(warp % 2 * 32 + lane, m - 1)];
+							if (r < end - base) {
+								ahead[u] = a[place];
+							}
+							place = (uint64)place + step;
 						}
 						#pragma unroll 1
 						for (int64 j0 = 0; j0 < m; j0 += 64) {
@@ -83,10 +88,15 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 							}
 							__syncthreads();
 							if (j0 + 64 < m) {
+								int64 place_2 = (base + (warp / 2 + 0)) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1);
+								int64 step_2 = (uint64)((base + (warp / 2 + 0) + 2) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)) - place_2;
 								#pragma unroll 16
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = warp / 2 + u * 2;
-									ahead[u] = a[min(base + r, end - 1) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)];
+									if (r < end - base) {
+										ahead[u] = a[place_2];
+									}
+									place_2 = (uint64)place_2 + step_2;
 								}
 							}
 							if (active) {

@@ -130,10 +130,15 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
+					int64 place = (base + (warp / 2 + 0)) * n + min(warp % 2 * 32 + lane, n - 1);
+					int64 step = (uint64)((base + (warp / 2 + 0) + 2) * n + min(warp % 2 * 32 + lane, n - 1)) - place;
 					#pragma unroll 16
 					for (int64 u = 0; u < 16; u++) {
 						int64 r = warp / 2 + u * 2;
-						ahead[u] = a[min(base + r, end - 1) * n + min(warp % 2 * 32 + lane, n - 1)];
+						if (r < end - base) {
+							ahead[u] = a[place];
+						}
+						place = (uint64)place + step;
 					}
 					#pragma unroll 1
 					for (int64 j0 = 0; j0 < n; j0 += 64) {
@@ -154,10 +159,15 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 						}
 						__syncthreads();
 						if (j0 + 64 < n) {
+							int64 place_2 = (base + (warp / 2 + 0)) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1);
+							int64 step_2 = (uint64)((base + (warp / 2 + 0) + 2) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1)) - place_2;
 							#pragma unroll 16
 							for (int64 u = 0; u < 16; u++) {
 								int64 r = warp / 2 + u * 2;
-								ahead[u] = a[min(base + r, end - 1) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1)];
+								if (r < end - base) {
+									ahead[u] = a[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
 							}
 						}
 						if (active) {

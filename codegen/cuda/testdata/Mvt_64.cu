@@ -58,10 +58,15 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 						__syncthreads();
 						{
 							float ahead[32] = {};
+							int64 place = base * n + min(warp % 4 * 32 + lane, n - 1);
+							int64 step = (uint64)((base + 1) * n + min(warp % 4 * 32 + lane, n - 1)) - place;
 							#pragma unroll 32
 							for (int64 u = 0; u < 32; u++) {
 								int64 r = u;
-								ahead[u] = a[min(base + r, end - 1) * n + min(warp % 4 * 32 + lane, n - 1)];
+								if (r < end - base) {
+									ahead[u] = a[place];
+								}
+								place = (uint64)place + step;
 							}
 							#pragma unroll 1
 							for (int64 j0 = 0; j0 < n; j0 += 128) {
@@ -82,10 +87,15 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 								}
 								__syncthreads();
 								if (j0 + 128 < n) {
+									int64 place_2 = base * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1);
+									int64 step_2 = (uint64)((base + 1) * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1)) - place_2;
 									#pragma unroll 32
 									for (int64 u = 0; u < 32; u++) {
 										int64 r = u;
-										ahead[u] = a[min(base + r, end - 1) * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1)];
+										if (r < end - base) {
+											ahead[u] = a[place_2];
+										}
+										place_2 = (uint64)place_2 + step_2;
 									}
 								}
 								if (active) {

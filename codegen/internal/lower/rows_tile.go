@@ -167,20 +167,28 @@ func (w *rowTile) turns() int { return int(w.columns * rowsOfTeam / rowsThreads)
 
 // cell returns row and column of turn u of part p of a tile.
 func (w *rowTile) cell(p, u ir.Expr) (row, column ir.Expr) {
-	across := w.columns / rowsOfTeam // parts of a row
-	down := int64(rowsThreads/rowsOfTeam) / across
-	part := func(op ir.Op) ir.Expr {
-		return &ir.Binary{Op: op, X: p, Y: build.Int(across, w.at), T: ir.IntType, At: w.at}
-	}
-	column = build.Ref(w.lane, w.at)
-	if across > 1 {
-		column = build.Binary(ir.Add, build.Binary(ir.Mul, part(ir.Rem), build.Int(rowsOfTeam, w.at), w.at), column, w.at)
-	}
 	row = u
-	if down > 1 {
-		row = build.Binary(ir.Add, part(ir.Div), build.Binary(ir.Mul, u, build.Int(down, w.at), w.at), w.at)
+	if w.down() > 1 {
+		row = build.Binary(ir.Add, w.part(ir.Div, p), build.Binary(ir.Mul, u, build.Int(w.down(), w.at), w.at), w.at)
 	}
-	return row, column
+	return row, w.columnOf(p)
+}
+
+// columnOf is the column of a thread in part p.
+func (w *rowTile) columnOf(p ir.Expr) ir.Expr {
+	column := ir.Expr(build.Ref(w.lane, w.at))
+	if w.across() > 1 {
+		column = build.Binary(ir.Add, build.Binary(ir.Mul, w.part(ir.Rem, p), build.Int(rowsOfTeam, w.at), w.at), column, w.at)
+	}
+	return column
+}
+
+// across is how many parts a row has, down how many rows lie between two of a thread.
+func (w *rowTile) across() int64 { return w.columns / rowsOfTeam }
+func (w *rowTile) down() int64   { return rowsThreads / rowsOfTeam / w.across() }
+
+func (w *rowTile) part(op ir.Op, p ir.Expr) ir.Expr {
+	return &ir.Binary{Op: op, X: p, Y: build.Int(w.across(), w.at), T: ir.IntType, At: w.at}
 }
 
 // each returns the loop over the turns of part p, of which make gives the body: row, column and the
@@ -232,16 +240,32 @@ func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
 	return vars, decls
 }
 
-// loadAhead loads a thread's own part of the tile that begins at start.
+// loadAhead loads a thread's own part of the tile that begins at start, of the rows that there are.
+// The place of an element is that of the one before and a step: compilers would keep each of them.
 func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
-	return []ir.Stmt{w.each(build.Ref(w.warp, w.at), w.turns(), func(row, column, u ir.Expr) []ir.Stmt {
-		var out []ir.Stmt
-		i, j := w.place(row, column, start)
+	at := w.at
+	_, j := w.place(build.Int(0, at), w.columnOf(build.Ref(w.warp, at)), start)
+	row, _ := w.cell(build.Ref(w.warp, at), build.Int(0, at))
+	i := build.Binary(ir.Add, build.Ref(w.base, at), row, at)
+	var out []ir.Stmt
+	var places, steps []ir.Expr
+	for _, e := range w.elems {
+		in := func(i ir.Expr) ir.Expr { return ir.Subst(e.I, map[*ir.Var]ir.Expr{w.f.Var: i, w.loop.Var: j}) }
+		var from, step ir.Expr
+		from, out = w.temp("place", build.ToInt(in(i)), out)
+		next := build.ToInt(in(build.Binary(ir.Add, i, build.Int(w.down(), at), at)))
+		step, out = w.temp("step", build.Binary(ir.Sub, next, from, at), out)
+		places, steps = append(places, from), append(steps, step)
+	}
+	return append(out, w.each(build.Ref(w.warp, at), w.turns(), func(row, _, u ir.Expr) []ir.Stmt {
+		var load, on []ir.Stmt
 		for k, e := range w.elems {
-			out = append(out, build.Assign(build.Index(build.Ref(ahead[k], w.at), u, w.at), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), w.at))
+			load = append(load, build.Assign(build.Index(build.Ref(ahead[k], at), u, at), build.Index(e.X, places[k], at), at))
+			on = append(on, build.Assign(places[k], build.Binary(ir.Add, places[k], steps[k], at), at))
 		}
-		return out
-	})}
+		there := build.Compare(ir.Lt, row, build.Binary(ir.Sub, w.end, build.Ref(w.base, at), at), at)
+		return append([]ir.Stmt{&ir.If{Cond: there, Then: load, At: at}}, on...)
+	}))
 }
 
 // leave puts what the threads compute of the tile into team memory: of what was loaded ahead, and,
@@ -255,6 +279,9 @@ func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 			var out []ir.Stmt
 			for _, s := range w.staged {
 				e := s.e
+				if loaded && w.inTwo(s) {
+					e = w.elems[0]
+				}
 				if loaded {
 					e = (&ir.Rewrite{Instead: func(y ir.Expr) ir.Expr {
 						for k, have := range w.elems {
@@ -276,7 +303,35 @@ func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 		Body: []ir.Stmt{turns(build.Ref(part, at), 1, false)}, At: at}
 	few := &ir.If{Cond: build.Compare(ir.Lt, build.Ref(w.warps, at), parts, at), Then: []ir.Stmt{
 		build.Decl(part, build.Binary(ir.Add, build.Ref(w.warp, at), build.Ref(w.warps, at), at), at), rest}, At: at}
+	if again := w.again(); again != nil {
+		return append([]ir.Stmt{turns(build.Ref(w.warp, at), w.turns(), true)}, again, few)
+	}
 	return []ir.Stmt{turns(build.Ref(w.warp, at), w.turns(), true), few}
+}
+
+// inTwo reports whether what was loaded for s goes to its tile first, and is computed there: code
+// for each load is too long where computing is.
+func (w *rowTile) inTwo(s rowStaged) bool {
+	return len(w.elems) == 1 && len(w.staged) == 1 && costly(s.e) && ir.Same(s.e.Type(), w.elems[0].Type())
+}
+
+// again computes in place what inTwo says of; nil: of nothing.
+func (w *rowTile) again() ir.Stmt {
+	s, at := w.staged[0], w.at
+	if !w.inTwo(s) {
+		return nil
+	}
+	return w.each(build.Ref(w.warp, at), rowsJam, func(row, column, _ ir.Expr) []ir.Stmt {
+		cell := func() ir.Expr { return build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at) }
+		i, j := w.place(row, column, build.Ref(w.start, at))
+		e := (&ir.Rewrite{Instead: func(y ir.Expr) ir.Expr {
+			if query.Same(w.elems[0], y) {
+				return cell()
+			}
+			return nil
+		}}).CopyExpr(s.e)
+		return []ir.Stmt{build.Assign(cell(), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at)}
+	})
 }
 
 // replaced returns list with what instead gives for what is staged.
