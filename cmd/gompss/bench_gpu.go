@@ -21,7 +21,9 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
-	if flags.NArg() > 0 {
+	if o.Suite && flags.Arg(0) == "nested" {
+		o.Of = flags.Arg(0)
+	} else if flags.NArg() > 0 {
 		return usageError("unexpected %s", flags.Arg(0))
 	}
 	return gpubench.Run(o)

@@ -117,6 +117,7 @@ const (
 	NestedHost
 	NestedCPU
 	NestedCross
+	NestedLanes // what NestedAuto becomes on a device: lanes of a warp share the loop
 )
 
 // A Nested is the nested clause.

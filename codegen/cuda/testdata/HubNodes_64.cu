@@ -4,11 +4,6 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
-// Array is a Go array that is copied as a value.
-template <class T, int N> struct Array {
-	T v[N];
-};
-
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -25,6 +20,15 @@ __device__ __noinline__ void gompss_fail(gompss_fault* fault, unsigned site, int
 	asm volatile("exit;" ::: "memory");
 }
 
+// gompss_abreast is n, or how many teams of so many threads fit on a multiprocessor.
+#if __CUDA_ARCH__ < 800
+#define gompss_abreast(n, threads) ((n) < 1024 / (threads) ? (n) : 1024 / (threads))
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+#define gompss_abreast(n, threads) ((n) < 1536 / (threads) ? (n) : 1536 / (threads))
+#else
+#define gompss_abreast(n, threads) (n)
+#endif
+
 // check_index returns i, an index below n.
 template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsigned site, gompss_fault* fault)
 {
@@ -33,35 +37,177 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+// go_shl is x << n for any n.
+template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
+{
+	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
+}
+
+// go_shr is x >> n for any n.
+template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
+{
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
+}
+
+// go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
+template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
+{
+	const int lane = threadIdx.x % 32;
+	return __shfl_sync(0xffffffff, x, from >= 0 && from < 32 ? (int)from : lane);
+}
+
+extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
 HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, int* depth, int64 depth_len, int* degree,
-	int64 degree_len, int* nodes, int64* deferred, Array<int, 65536>* mineContext,
-	Array<int64, 65536>* vContext, int* nodesParts, unsigned* ticket, gompss_fault* fault)
+	int64 degree_len, int* nodes, int64* deferred, int* mineContext, int64* vContext, int* nodesParts,
+	unsigned* ticket, gompss_fault* fault)
 {
 	__shared__ int slots[32];
 	__shared__ bool last;
 	int nodes_2 = 0;
 	if (start_len <= degree_len + 1) {
-		for (int64 v = (int64)blockIdx.x * blockDim.x + threadIdx.x; v < start_len - 1; v += (int64)gridDim.x * blockDim.x) {
-			if (v % 3 != 0) {
-				int mine = (unsigned)start[v + 1] - start[v];
-				if (mine > 5) {
-					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-					if (context < 65536) {
-						mineContext[0].v[context] = mine;
-						vContext[0].v[context] = v;
-						continue;
+		int64 end = start_len - 1;
+		int64 here = threadIdx.x & 31;
+		int64 mine = threadIdx.x & 31;
+		int64 threads = (int64)gridDim.x * blockDim.x;
+		int64 count = max(end, (int64)0);
+		int64 spread = 0;
+		while (spread < 5 && count <= go_shr(threads, (int64)((uint64)spread + 1))) {
+			spread = (uint64)spread + 1;
+		}
+		int64 stride = max(go_shr(threads, spread), (int64)1);
+		int64 base = go_shr((int64)blockIdx.x * blockDim.x + threadIdx.x - here, spread);
+		bool few = edges_len < max(start_len - 1, (int64)0) * 6;
+		for (; base < end; base = (uint64)base + stride) {
+			int64 v = (uint64)base + go_shr(here, spread);
+			bool active = go_shl(go_shr(here, spread), spread) == here && v < end;
+			int64 want = 0;
+			int64 from = 0;
+			int64 to = 0;
+			int mine_2 = 0;
+			if (active) {
+				{
+					if (v % 3 != 0) {
+						mine_2 = (unsigned)start[(uint64)v + 1] - start[v];
+						if (mine_2 > 5) {
+							int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+							if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
+								mineContext[context] = mine_2;
+								vContext[context] = v;
+								goto end;
+							}
+						}
+						want = 1;
+						from = start[v];
+						to = start[(uint64)v + 1];
+						goto end;
 					}
 				}
-				for (int e = start[v], e_end = start[v + 1]; e < e_end; e++) {
-					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 1, fault)], depth_len, 2, fault)], (int)((unsigned)level + 1));
-				}
-				if (mine == 0) {
-					continue;
-				}
-				degree[v] = mine;
-				nodes_2 = (unsigned)nodes_2 + 1;
+				end:;
 			}
+			__syncwarp();
+			if (few) {
+				unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+				unsigned other = __shfl_xor_sync(0xffffffff, left, 2);
+				left |= other;
+				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 1);
+				left |= other_2;
+				int rounds = __popc(left);
+				int other_3 = __shfl_xor_sync(0xffffffff, rounds, 4);
+				rounds = max(rounds, other_3);
+				int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+				rounds = max(rounds, other_4);
+				int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+				rounds = max(rounds, other_5);
+				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+				rounds = max(rounds, other_6);
+				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+					bool on = left != 0;
+					int64 owner = on ? __clz(__brev(left)) : mine;
+					left &= left - 1;
+					int64 src = here - mine + owner;
+					int64 lane = mine & 3;
+					int64 from_2 = go_shuffle(from, src);
+					int64 to_2 = go_shuffle(to, src);
+					to_2 = on ? to_2 : from_2;
+					int64 k = (uint64)from_2 + lane;
+					for (int64 e = k; e < to_2; e = (uint64)e + 4) {
+						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 1, fault)], depth_len, 2, fault)], (int)((unsigned)level + 1));
+					}
+				}
+			} else {
+				unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+				unsigned other = __shfl_xor_sync(0xffffffff, left, 4);
+				left |= other;
+				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 2);
+				left |= other_2;
+				unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 1);
+				left |= other_3;
+				int rounds = __popc(left);
+				int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+				rounds = max(rounds, other_4);
+				int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+				rounds = max(rounds, other_5);
+				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+				rounds = max(rounds, other_6);
+				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+					bool on = left != 0;
+					int64 owner = on ? __clz(__brev(left)) : mine;
+					left &= left - 1;
+					int64 src = here - mine + owner;
+					int64 lane = mine & 7;
+					int64 from_2 = go_shuffle(from, src);
+					int64 to_2 = go_shuffle(to, src);
+					to_2 = on ? to_2 : from_2;
+					int64 k = (uint64)from_2 + lane;
+					for (int64 e = k; e < to_2; e = (uint64)e + 8) {
+						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 3, fault)], depth_len, 4, fault)], (int)((unsigned)level + 1));
+					}
+				}
+			}
+			{
+				unsigned left = want == 1 && (from < to && (int64)((uint64)to - from) > 32) ? 1 << mine : 0;
+				unsigned other = __shfl_xor_sync(0xffffffff, left, 16);
+				left |= other;
+				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 8);
+				left |= other_2;
+				unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 4);
+				left |= other_3;
+				unsigned other_4 = __shfl_xor_sync(0xffffffff, left, 2);
+				left |= other_4;
+				unsigned other_5 = __shfl_xor_sync(0xffffffff, left, 1);
+				left |= other_5;
+				int rounds = __popc(left);
+				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+				rounds = max(rounds, other_6);
+				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+					bool on = left != 0;
+					int64 owner = on ? __clz(__brev(left)) : mine;
+					left &= left - 1;
+					int64 src = here - mine + owner;
+					int64 lane = mine & 31;
+					int64 from_2 = go_shuffle(from, src);
+					int64 to_2 = go_shuffle(to, src);
+					to_2 = on ? to_2 : from_2;
+					int64 k = (uint64)from_2 + lane;
+					for (int64 e = k; e < to_2; e = (uint64)e + 32) {
+						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 5, fault)], depth_len, 6, fault)], (int)((unsigned)level + 1));
+					}
+				}
+			}
+			__syncwarp();
+			if (want == 1) {
+				want = 0;
+				{
+					if (mine_2 == 0) {
+						goto end_2;
+					}
+					degree[v] = mine_2;
+					nodes_2 = (unsigned)nodes_2 + 1;
+				}
+				end_2:;
+			}
+			__syncwarp();
 		}
 	} else {
 		for (int64 v = (int64)blockIdx.x * blockDim.x + threadIdx.x; v < start_len - 1; v += (int64)gridDim.x * blockDim.x) {
@@ -69,20 +215,20 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 				int mine = (unsigned)start[v + 1] - start[v];
 				if (mine > 5) {
 					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-					if (context < 65536) {
-						mineContext[0].v[context] = mine;
-						vContext[0].v[context] = v;
+					if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
+						mineContext[context] = mine;
+						vContext[context] = v;
 						continue;
 					}
 				}
 				#pragma unroll 1
 				for (int e = start[v], e_end = start[v + 1]; e < e_end; e++) {
-					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 3, fault)], depth_len, 4, fault)], (int)((unsigned)level + 1));
+					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 7, fault)], depth_len, 8, fault)], (int)((unsigned)level + 1));
 				}
 				if (mine == 0) {
 					continue;
 				}
-				degree[check_index(v, degree_len, 5, fault)] = mine;
+				degree[check_index(v, degree_len, 9, fault)] = mine;
 				nodes_2 = (unsigned)nodes_2 + 1;
 			}
 		}
@@ -131,26 +277,26 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(512)
 HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, int* depth, int64 depth_len, int* degree,
-	int64 degree_len, int* total, int64 total_len, int* nodes, int64* deferred, Array<int, 65536>* mineContext,
-	Array<int64, 65536>* vContext, int* nodesParts_2, unsigned* ticket_2, gompss_fault* fault)
+	int64 degree_len, int* total, int64 total_len, int* nodes, int64* deferred, int* mineContext,
+	int64* vContext, int* nodesParts_2, unsigned* ticket_2, gompss_fault* fault)
 {
 	__shared__ bool last;
 	__shared__ int slots[32];
 	int nodes_2 = 0;
 	{
-		int64 end = min(deferred[0], (int64)65536);
+		int64 end = min(deferred[0], max(max(start_len - 1, (int64)0), (int64)1));
 		for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
-			int mine = mineContext[0].v[context];
-			int64 v = vContext[0].v[context];
+			int mine = mineContext[context];
+			int64 v = vContext[context];
 			{
-				int64 start_2 = start[check_index(v, start_len, 6, fault)];
-				int64 end_2 = start[check_index((int64)((uint64)v + 1), start_len, 7, fault)];
+				int64 start_2 = start[check_index(v, start_len, 10, fault)];
+				int64 end_2 = start[check_index((int64)((uint64)v + 1), start_len, 11, fault)];
 				int64 count = max(end_2 - start_2, (int64)0);
 				for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 					int e = (int)(start_2 + it);
-					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 8, fault)], depth_len, 9, fault)], (int)((unsigned)level + 1));
+					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 12, fault)], depth_len, 13, fault)], (int)((unsigned)level + 1));
 				}
 			}
 			if (mine == 0) {
@@ -158,7 +304,7 @@ HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, 
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				degree[check_index(v, degree_len, 10, fault)] = mine;
+				degree[check_index(v, degree_len, 14, fault)] = mine;
 			}
 			nodes_2 = (unsigned)nodes_2 + 1;
 		}
@@ -194,7 +340,7 @@ HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, 
 			nodes[0] = (unsigned)nodes[0] + nodes_3;
 		}
 		if (threadIdx.x == 0) {
-			total[check_index(0, total_len, 11, fault)] = (unsigned)total[check_index(0, total_len, 12, fault)] + nodes[0];
+			total[check_index(0, total_len, 15, fault)] = (unsigned)total[check_index(0, total_len, 16, fault)] + nodes[0];
 		}
 	}
 }

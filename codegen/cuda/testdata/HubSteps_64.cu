@@ -4,11 +4,6 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
-// Array is a Go array that is copied as a value.
-template <class T, int N> struct Array {
-	T v[N];
-};
-
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -33,11 +28,30 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// go_shl is x << n for any n.
+template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
+{
+	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
+}
+
+// go_shr is x >> n for any n.
+template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
+{
+	const uint64 bits = sizeof(T) * 8;
+	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
+}
+
+// go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
+template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
+{
+	const int lane = threadIdx.x % 32;
+	return __shfl_sync(0xffffffff, x, from >= 0 && from < 32 ? (int)from : lane);
+}
+
 extern "C" __global__ void
 HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len,
-	int64* x, int64 x_len, int64* y, int64 y_len, Array<int64, 65536>* sContext, Array<int64, 65536>* rContext,
-	Array<int64, 65536>* scaleContext, Array<int64, 65536>* rContext_2, Array<int64, 65536>* mostContext,
-	Array<int64, 65536>* sContext_2, gompss_fault* fault)
+	int64* x, int64 x_len, int64* y, int64 y_len, int64* sContext, int64* rContext, int64* scaleContext,
+	int64* rContext_2, int64* mostContext, int64* sContext_2, gompss_fault* fault)
 {
 	__shared__ int64 deferred;
 	__shared__ int64 deferred_2;
@@ -51,120 +65,467 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 		__syncthreads();
 		int64 scale_2 = scale;
 		if (start_len <= y_len + 1) {
-			for (int64 r = threadIdx.x; r < start_len - 1; r += blockDim.x) {
-				int64 s = t;
-				if (max((int64)start[r + 1] - start[r], (int64)0) > 32) {
-					int64 context = atomicAdd((uint64*)&deferred, 1ull);
-					if (context < 65536) {
-						sContext[0].v[context] = s;
-						rContext[0].v[context] = r;
-						scaleContext[0].v[context] = scale_2;
-						continue;
+			int64 end = start_len - 1;
+			int64 here = threadIdx.x & 31;
+			int64 mine = threadIdx.x & 31;
+			int64 threads = blockDim.x;
+			int64 count = max(end, (int64)0);
+			int64 spread = 0;
+			while (spread < 5 && count <= go_shr(threads, (int64)((uint64)spread + 1))) {
+				spread = (uint64)spread + 1;
+			}
+			int64 stride = max(go_shr(threads, spread), (int64)1);
+			int64 base = go_shr(threadIdx.x - here, spread);
+			bool few = col_len < max(start_len - 1, (int64)0) * 6;
+			for (; base < end; base = (uint64)base + stride) {
+				int64 r = (uint64)base + go_shr(here, spread);
+				bool active = go_shl(go_shr(here, spread), spread) == here && r < end;
+				int64 want = 0;
+				int64 from = 0;
+				int64 to = 0;
+				int64 s = 0;
+				int64 most = 0;
+				if (active) {
+					{
+						s = t;
+						if (max((int64)start[(uint64)r + 1] - start[r], (int64)0) >= 33) {
+							int64 context = atomicAdd((uint64*)&deferred, 1ull);
+							if (context < max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1)) {
+								sContext[context] = s;
+								rContext[context] = r;
+								scaleContext[context] = scale_2;
+								goto end;
+							}
+						}
+						want = 1;
+						from = start[r];
+						to = start[(uint64)r + 1];
+						goto end;
+					}
+					end:;
+				}
+				__syncwarp();
+				if (few) {
+					unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_2;
+					int rounds = __popc(left);
+					int other_3 = __shfl_xor_sync(0xffffffff, rounds, 4);
+					rounds = max(rounds, other_3);
+					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+					rounds = max(rounds, other_4);
+					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+					rounds = max(rounds, other_5);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 3;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 sPart = 0;
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 4) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									sPart = sPart + (uint64)value * scale_2;
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 4) {
+									sPart = sPart + (uint64)x[check_index(col[check_index(k_2, col_len, 1, fault)], x_len, 2, fault)] * scale_2;
+								}
+							}
+						}
+						int64 other_7 = __shfl_xor_sync(0xffffffff, sPart, 2);
+						sPart = (uint64)sPart + other_7;
+						int64 other_8 = __shfl_xor_sync(0xffffffff, sPart, 1);
+						sPart = (uint64)sPart + other_8;
+						if (on && owner == mine) {
+							s = (uint64)s + sPart;
+						}
+					}
+				} else {
+					unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 4);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other_2;
+					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_3;
+					int rounds = __popc(left);
+					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+					rounds = max(rounds, other_4);
+					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+					rounds = max(rounds, other_5);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 7;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 sPart = 0;
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 8) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									sPart = sPart + (uint64)value * scale_2;
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
+									sPart = sPart + (uint64)x[check_index(col[check_index(k_2, col_len, 3, fault)], x_len, 4, fault)] * scale_2;
+								}
+							}
+						}
+						int64 other_7 = __shfl_xor_sync(0xffffffff, sPart, 4);
+						sPart = (uint64)sPart + other_7;
+						int64 other_8 = __shfl_xor_sync(0xffffffff, sPart, 2);
+						sPart = (uint64)sPart + other_8;
+						int64 other_9 = __shfl_xor_sync(0xffffffff, sPart, 1);
+						sPart = (uint64)sPart + other_9;
+						if (on && owner == mine) {
+							s = (uint64)s + sPart;
+						}
 					}
 				}
 				{
-					int from = start[r];
-					int to = start[r + 1];
-					bool bad = from < to && !(0 <= from && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int k = from; k < to; k++) {
-							int64 at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							int64 value = x[fits ? at : 0];
-							bad = bad || !fits;
-							s = s + (uint64)value * scale_2;
+					unsigned left = want == 1 && (from < to && (int64)((uint64)to - from) > 32) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 16);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 8);
+					left |= other_2;
+					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 4);
+					left |= other_3;
+					unsigned other_4 = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other_4;
+					unsigned other_5 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_5;
+					int rounds = __popc(left);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 31;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 sPart = 0;
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 32) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									sPart = sPart + (uint64)value * scale_2;
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 32) {
+									sPart = sPart + (uint64)x[check_index(col[check_index(k_2, col_len, 5, fault)], x_len, 6, fault)] * scale_2;
+								}
+							}
 						}
-					}
-					if (bad) {
-						#pragma unroll 1
-						for (int k = from; k < to; k++) {
-							s = s + (uint64)x[check_index(col[check_index(k, col_len, 1, fault)], x_len, 2, fault)] * scale_2;
+						int64 other_7 = __shfl_xor_sync(0xffffffff, sPart, 16);
+						sPart = (uint64)sPart + other_7;
+						int64 other_8 = __shfl_xor_sync(0xffffffff, sPart, 8);
+						sPart = (uint64)sPart + other_8;
+						int64 other_9 = __shfl_xor_sync(0xffffffff, sPart, 4);
+						sPart = (uint64)sPart + other_9;
+						int64 other_10 = __shfl_xor_sync(0xffffffff, sPart, 2);
+						sPart = (uint64)sPart + other_10;
+						int64 other_11 = __shfl_xor_sync(0xffffffff, sPart, 1);
+						sPart = (uint64)sPart + other_11;
+						if (on && owner == mine) {
+							s = (uint64)s + sPart;
 						}
 					}
 				}
-				int64 most = s;
-				if ((s & 1) == 0) {
-					if ((r & 1) == 0) {
-						int64 context = atomicAdd((uint64*)&deferred_2, 1ull);
-						if (context < 65536) {
-							rContext_2[0].v[context] = r;
-							mostContext[0].v[context] = most;
-							sContext_2[0].v[context] = s;
-							continue;
+				__syncwarp();
+				if (want == 1) {
+					want = 0;
+					{
+						most = s;
+						if ((s & 1) == 0) {
+							if ((r & 1) == 0) {
+								int64 context = atomicAdd((uint64*)&deferred_2, 1ull);
+								if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
+									rContext_2[context] = r;
+									mostContext[context] = most;
+									sContext_2[context] = s;
+									goto end_2;
+								}
+							}
+							want = 2;
+							from = start[r];
+							to = start[(uint64)r + 1];
+							goto end_2;
+						}
+						y[r] = (uint64)most + s;
+					}
+					end_2:;
+				}
+				__syncwarp();
+				if (few) {
+					unsigned left = want == 2 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_2;
+					int rounds = __popc(left);
+					int other_3 = __shfl_xor_sync(0xffffffff, rounds, 4);
+					rounds = max(rounds, other_3);
+					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+					rounds = max(rounds, other_4);
+					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+					rounds = max(rounds, other_5);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 3;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 mostPart = (-9223372036854775807ll - 1);
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 4) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									mostPart = max(mostPart, (int64)((uint64)value + k_2));
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 4) {
+									int k_3 = (int)k_2;
+									mostPart = max(mostPart, (int64)((uint64)x[check_index(col[check_index(k_2, col_len, 7, fault)], x_len, 8, fault)] + k_3));
+								}
+							}
+						}
+						int64 other_7 = __shfl_xor_sync(0xffffffff, mostPart, 2);
+						mostPart = max(mostPart, other_7);
+						int64 other_8 = __shfl_xor_sync(0xffffffff, mostPart, 1);
+						mostPart = max(mostPart, other_8);
+						if (on && owner == mine) {
+							most = max(most, mostPart);
 						}
 					}
-					int from = start[r];
-					int to = start[r + 1];
-					bool bad = from < to && !(0 <= from && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int k = from; k < to; k++) {
-							int64 at = col[k];
-							bool fits = 0 <= at && at < x_len;
-							int64 value = x[fits ? at : 0];
-							bad = bad || !fits;
-							most = max(most, (int64)((uint64)value + k));
+				} else {
+					unsigned left = want == 2 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 4);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other_2;
+					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_3;
+					int rounds = __popc(left);
+					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
+					rounds = max(rounds, other_4);
+					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
+					rounds = max(rounds, other_5);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 7;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 mostPart = (-9223372036854775807ll - 1);
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 8) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									mostPart = max(mostPart, (int64)((uint64)value + k_2));
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
+									int k_3 = (int)k_2;
+									mostPart = max(mostPart, (int64)((uint64)x[check_index(col[check_index(k_2, col_len, 9, fault)], x_len, 10, fault)] + k_3));
+								}
+							}
 						}
-					}
-					if (bad) {
-						#pragma unroll 1
-						for (int k = from; k < to; k++) {
-							most = max(most, (int64)((uint64)x[check_index(col[check_index(k, col_len, 3, fault)], x_len, 4, fault)] + k));
+						int64 other_7 = __shfl_xor_sync(0xffffffff, mostPart, 4);
+						mostPart = max(mostPart, other_7);
+						int64 other_8 = __shfl_xor_sync(0xffffffff, mostPart, 2);
+						mostPart = max(mostPart, other_8);
+						int64 other_9 = __shfl_xor_sync(0xffffffff, mostPart, 1);
+						mostPart = max(mostPart, other_9);
+						if (on && owner == mine) {
+							most = max(most, mostPart);
 						}
 					}
 				}
-				y[r] = (uint64)most + s;
+				{
+					unsigned left = want == 2 && (from < to && (int64)((uint64)to - from) > 32) ? 1 << mine : 0;
+					unsigned other = __shfl_xor_sync(0xffffffff, left, 16);
+					left |= other;
+					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 8);
+					left |= other_2;
+					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 4);
+					left |= other_3;
+					unsigned other_4 = __shfl_xor_sync(0xffffffff, left, 2);
+					left |= other_4;
+					unsigned other_5 = __shfl_xor_sync(0xffffffff, left, 1);
+					left |= other_5;
+					int rounds = __popc(left);
+					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
+					rounds = max(rounds, other_6);
+					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
+						bool on = left != 0;
+						int64 owner = on ? __clz(__brev(left)) : mine;
+						left &= left - 1;
+						int64 src = here - mine + owner;
+						int64 lane = mine & 31;
+						int64 from_2 = go_shuffle(from, src);
+						int64 to_2 = go_shuffle(to, src);
+						to_2 = on ? to_2 : from_2;
+						int64 k = (uint64)from_2 + lane;
+						int64 mostPart = (-9223372036854775807ll - 1);
+						{
+							bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= col_len) && 0 < x_len);
+							if (!bad) {
+								for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 32) {
+									int64 at = col[k_2];
+									bool fits = 0 <= at && at < x_len;
+									int64 value = x[fits ? at : 0];
+									bad = bad || !fits;
+									mostPart = max(mostPart, (int64)((uint64)value + k_2));
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 32) {
+									int k_3 = (int)k_2;
+									mostPart = max(mostPart, (int64)((uint64)x[check_index(col[check_index(k_2, col_len, 11, fault)], x_len, 12, fault)] + k_3));
+								}
+							}
+						}
+						int64 other_7 = __shfl_xor_sync(0xffffffff, mostPart, 16);
+						mostPart = max(mostPart, other_7);
+						int64 other_8 = __shfl_xor_sync(0xffffffff, mostPart, 8);
+						mostPart = max(mostPart, other_8);
+						int64 other_9 = __shfl_xor_sync(0xffffffff, mostPart, 4);
+						mostPart = max(mostPart, other_9);
+						int64 other_10 = __shfl_xor_sync(0xffffffff, mostPart, 2);
+						mostPart = max(mostPart, other_10);
+						int64 other_11 = __shfl_xor_sync(0xffffffff, mostPart, 1);
+						mostPart = max(mostPart, other_11);
+						if (on && owner == mine) {
+							most = max(most, mostPart);
+						}
+					}
+				}
+				__syncwarp();
+				if (want == 2) {
+					want = 0;
+					{
+						y[r] = (uint64)most + s;
+					}
+				}
+				__syncwarp();
 			}
 		} else {
 			for (int64 r = threadIdx.x; r < start_len - 1; r += blockDim.x) {
 				int64 s = t;
-				if (max((int64)start[r + 1] - start[r], (int64)0) > 32) {
+				if (max((int64)start[r + 1] - start[r], (int64)0) >= 33) {
 					int64 context = atomicAdd((uint64*)&deferred, 1ull);
-					if (context < 65536) {
-						sContext[0].v[context] = s;
-						rContext[0].v[context] = r;
-						scaleContext[0].v[context] = scale_2;
+					if (context < max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1)) {
+						sContext[context] = s;
+						rContext[context] = r;
+						scaleContext[context] = scale_2;
 						continue;
 					}
 				}
 				#pragma unroll 1
 				for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-					s = s + (uint64)x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)] * scale_2;
+					s = s + (uint64)x[check_index(col[check_index(k, col_len, 13, fault)], x_len, 14, fault)] * scale_2;
 				}
 				int64 most = s;
 				if ((s & 1) == 0) {
 					if ((r & 1) == 0) {
 						int64 context = atomicAdd((uint64*)&deferred_2, 1ull);
-						if (context < 65536) {
-							rContext_2[0].v[context] = r;
-							mostContext[0].v[context] = most;
-							sContext_2[0].v[context] = s;
+						if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
+							rContext_2[context] = r;
+							mostContext[context] = most;
+							sContext_2[context] = s;
 							continue;
 						}
 					}
 					#pragma unroll 1
 					for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-						most = max(most, (int64)((uint64)x[check_index(col[check_index(k, col_len, 7, fault)], x_len, 8, fault)] + k));
+						most = max(most, (int64)((uint64)x[check_index(col[check_index(k, col_len, 15, fault)], x_len, 16, fault)] + k));
 					}
 				}
-				y[check_index(r, y_len, 9, fault)] = (uint64)most + s;
+				y[check_index(r, y_len, 17, fault)] = (uint64)most + s;
 			}
 		}
-		__syncthreads();
-		{
-			int64 end = min(deferred, (int64)65536);
+		if (col_len >= 33) {
+			__syncthreads();
+			int64 end = min(deferred, max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1));
 			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
-				int64 s = sContext[0].v[context];
-				int64 r = rContext[0].v[context];
-				int64 scale_3 = scaleContext[0].v[context];
+				int64 s = sContext[context];
+				int64 r = rContext[context];
+				int64 scale_3 = scaleContext[context];
 				__syncthreads();
 				int64 s_2 = 0;
-				{
-					int64 start_2 = start[check_index(r, start_len, 10, fault)];
-					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 11, fault)];
+				if (threadIdx.x < min((int)blockDim.x, 512)) {
+					int64 start_2 = start[check_index(r, start_len, 18, fault)];
+					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 19, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
-					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
+					int64 stride = min((int)blockDim.x, 512);
+					for (int64 it = threadIdx.x; it < count; it += stride) {
 						int k = (int)(start_2 + it);
-						s_2 = s_2 + (uint64)x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)] * scale_3;
+						s_2 = s_2 + (uint64)x[check_index(col[check_index(k, col_len, 20, fault)], x_len, 21, fault)] * scale_3;
 					}
 				}
 				for (int64 d = 16; d > 0; d /= 2) {
@@ -184,14 +545,14 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 				if ((s & 1) == 0) {
 					__syncthreads();
 					int64 most_2 = (-9223372036854775807ll - 1);
-					if (threadIdx.x < ((r & 1) == 0 ? blockDim.x : 1)) {
-						int64 start_2 = start[check_index(r, start_len, 14, fault)];
-						int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 15, fault)];
+					if (threadIdx.x < min((int)blockDim.x, 512)) {
+						int64 start_2 = start[check_index(r, start_len, 22, fault)];
+						int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 23, fault)];
 						int64 count = max(end_2 - start_2, (int64)0);
-						int64 stride = (r & 1) == 0 ? blockDim.x : 1;
+						int64 stride = min((int)blockDim.x, 512);
 						for (int64 it = threadIdx.x; it < count; it += stride) {
 							int k = (int)(start_2 + it);
-							most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 16, fault)], x_len, 17, fault)] + k));
+							most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 24, fault)], x_len, 25, fault)] + k));
 						}
 					}
 					for (int64 d = 16; d > 0; d /= 2) {
@@ -209,25 +570,27 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 					most = max(most, most_2);
 				}
 				if (threadIdx.x == 0) {
-					y[check_index(r, y_len, 18, fault)] = (uint64)most + s;
+					y[check_index(r, y_len, 26, fault)] = (uint64)most + s;
 				}
 			}
 		}
+		__syncthreads();
 		{
-			int64 end = min(deferred_2, (int64)65536);
+			int64 end = min(deferred_2, max(max(start_len - 1, (int64)0), (int64)1));
 			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
-				int64 r = rContext_2[0].v[context];
-				int64 most = mostContext[0].v[context];
-				int64 s = sContext_2[0].v[context];
+				int64 r = rContext_2[context];
+				int64 most = mostContext[context];
+				int64 s = sContext_2[context];
 				__syncthreads();
 				int64 most_2 = (-9223372036854775807ll - 1);
-				{
-					int64 start_2 = start[check_index(r, start_len, 19, fault)];
-					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 20, fault)];
+				if (threadIdx.x < min((int)blockDim.x, 512)) {
+					int64 start_2 = start[check_index(r, start_len, 27, fault)];
+					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 28, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
-					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
+					int64 stride = min((int)blockDim.x, 512);
+					for (int64 it = threadIdx.x; it < count; it += stride) {
 						int k = (int)(start_2 + it);
-						most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 21, fault)], x_len, 22, fault)] + k));
+						most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 29, fault)], x_len, 30, fault)] + k));
 					}
 				}
 				for (int64 d = 16; d > 0; d /= 2) {
@@ -244,7 +607,7 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 				}
 				most = max(most, most_2);
 				if (threadIdx.x == 0) {
-					y[check_index(r, y_len, 23, fault)] = (uint64)most + s;
+					y[check_index(r, y_len, 31, fault)] = (uint64)most + s;
 				}
 			}
 		}
@@ -267,7 +630,7 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 			}
 		} else {
 			for (int64 r = threadIdx.x; r < y_len; r += blockDim.x) {
-				x[check_index(r, x_len, 24, fault)] = (uint64)x[check_index(r, x_len, 25, fault)] + (y[r] & 7);
+				x[check_index(r, x_len, 32, fault)] = (uint64)x[check_index(r, x_len, 33, fault)] + (y[r] & 7);
 			}
 		}
 	}

@@ -400,9 +400,13 @@ func (l *lowering) keepInScratch(v *ir.Var) {
 	if l.Scratch[v] != nil {
 		return
 	}
-	pad := l.Variable(v.Name, ir.SliceOf(v.Type), ir.Scratch, v.At)
+	elem, count := v.Type, build.Int(1, v.At)
+	if room := l.rooms[v]; room != nil {
+		elem, count = v.Type.Elem, room
+	}
+	pad := l.Variable(v.Name, ir.SliceOf(elem), ir.Scratch, v.At)
 	l.Scratch[v] = pad
-	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: build.Int(1, v.At)})
+	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: count})
 	l.Decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
 }
 
@@ -552,6 +556,9 @@ func (l *lowering) placeScratch() {
 func (l *lowering) inScratch(v *ir.Var, at ir.Pos) ir.Expr {
 	if l.perTeam[v] {
 		return build.Index(build.Ref(l.Scratch[v], at), build.Query(ir.TeamNum, at), at)
+	}
+	if l.rooms[v] != nil {
+		return build.Ref(l.Scratch[v], at)
 	}
 	return build.Index(build.Ref(l.Scratch[v], at), build.Int(0, at), at)
 }

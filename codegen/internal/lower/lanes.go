@@ -138,7 +138,10 @@ func (t *team) cutForLanes(body []ir.Stmt) *laned {
 			}
 			return nil
 		case *ir.For:
-			sums := t.simds[s]
+			var sums []ir.Reduction
+			if d := t.simds[s]; d != nil {
+				sums = d.Reductions
+			}
 			if len(sums) == 0 || !straight(body[i+1:]) {
 				return nil
 			}
@@ -213,12 +216,12 @@ func (t *team) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	if known {
 		return n, build.Int(1, at)
 	}
-	return t.indexedBy(g), build.Trips(f, f.Lo, f.Hi, f.Step)
+	return indexedBy(g), build.Trips(f, f.Lo, f.Hi, f.Step)
 }
 
 // indexedBy returns the length of the shortest slice that the variable of g indexes, nil where
 // there is none.
-func (t *team) indexedBy(g *ir.For) ir.Expr {
+func indexedBy(g *ir.For) ir.Expr {
 	var least ir.Expr
 	ir.WalkExprs(g.Body, func(e ir.Expr) bool {
 		ix, ok := e.(*ir.Index)
@@ -320,7 +323,7 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
-		Body: t.widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
+		Body: widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
 	if f.Var.Type.Kind != ir.Int32 {
 		return t.trusted(wide, nil)
 	}
@@ -334,7 +337,7 @@ func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Ex
 }
 
 // widened puts k, whose value fits the type of v, in the stead of v in body, which it may change.
-func (t *team) widened(body []ir.Stmt, v, k *ir.Var) []ir.Stmt {
+func widened(body []ir.Stmt, v, k *ir.Var) []ir.Stmt {
 	if v.Type.Kind == ir.Int64 {
 		return build.WithVars(map[*ir.Var]*ir.Var{v: k}).CopyStmts(body)
 	}

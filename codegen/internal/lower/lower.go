@@ -113,6 +113,7 @@ type lowering struct {
 	strategies []string // of the loops that threads share out
 
 	insisted map[*ir.Var]string     // variables that a clause wants on chip, with its name
+	rooms    map[*ir.Var]ir.Expr    // how much of an array in scratch memory is there
 	perTeam  map[*ir.Var]bool       // variables in scratch memory of which each team has one
 	fewTeams map[*ir.Launch]ir.Expr // bounds of num_teams that the device evaluates
 }
@@ -122,7 +123,7 @@ func newLowering(k *ir.Kernel, opt Options) *lowering {
 		opt.Target = "device code"
 	}
 	l := &lowering{Work: mapping.NewWork(k, opt.Target), opt: opt,
-		insisted: map[*ir.Var]string{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
+		insisted: map[*ir.Var]string{}, rooms: map[*ir.Var]ir.Expr{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := l.Kernel
 	own.Body = l.firstAndLast(own.Body)
 	l.program = &ir.Program{Name: k.Name, Kernel: k, Params: k.Params, NumVars: own.NumVars, FastMath: k.Target.FastMath}

@@ -36,6 +36,7 @@ const (
 
 // strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
 var strategies = []strategy{
+	{"bundles", 0, bundles},
 	{"tiles", 0, func(t *team, n sharing) []ir.Stmt { return t.tiles(n.sp, n.p, n.body) }},
 	{"lanes", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.lanes(n.sp, n.d, n.p, n.body, n.grid) }},
 	{"columns", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.columnSums(n.sp, n.d, n.p, n.body, n.grid) }},

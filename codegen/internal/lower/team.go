@@ -51,7 +51,7 @@ type team struct {
 	cost       int64                       // of the longest path through the code of a team
 	sequential bool                        // there is code of the team outside its parallel loops
 	first      analysis.FirstValues        // of variables that never change
-	simds      map[*ir.For][]ir.Reduction  // of lowered loops: what their lanes may add up in any order
+	simds      map[*ir.For]*ir.Directive   // of lowered loops: what their lanes may do in any order
 	slow       bool                        // what is lowered runs only to fail
 	last       *ir.If                      // what the last team does after the latest reduction over the league
 }
@@ -87,7 +87,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, counters: map[*ir.Var]counter{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
 		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
 		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{},
-		simds: map[*ir.For][]ir.Reduction{}}
+		simds: map[*ir.For]*ir.Directive{}}
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))

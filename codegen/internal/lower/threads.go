@@ -501,6 +501,10 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		f.Unroll = 1 // registers for more would be taken from what runs otherwise
 		return []ir.Stmt{f}
 	}
+	if s.Directive != nil && byLanes(s.Directive.Nested.Kind) {
+		p.simds[f] = s.Directive
+		return []ir.Stmt{f}
+	}
 	if out := p.ahead(f); out != nil {
 		return out
 	}
@@ -508,7 +512,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		f.Unroll = unrollLater
 	}
 	if s.Directive != nil {
-		p.simds[f] = s.Directive.Reductions
+		p.simds[f] = s.Directive
 	}
 	if !p.serial {
 		return p.trusted(f, nil)
@@ -519,8 +523,9 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 // nestedIn is for a parallel construct inside this one: each thread runs it alone.
 func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 	switch d.Nested.Kind {
-	case ir.NestedNone, ir.NestedAuto, ir.NestedInline:
-	default:
+	case ir.NestedLanes, ir.NestedWarp, ir.NestedEager:
+		return &threads{team: p.team, count: build.Int(1, at), serial: true, nested: true}
+	case ir.NestedCPU, ir.NestedCross:
 		p.NotYet(at, "nested("+d.Nested.Kind.String()+"); write nested(inline), which runs it in the thread that meets it")
 	}
 	p.Decide(at, "loop "+name, "one thread", "it is nested in a parallel construct: each thread runs all of it",

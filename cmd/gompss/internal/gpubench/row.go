@@ -38,6 +38,7 @@ type Options struct {
 	Quick          bool   // small sizes: to see that it works, not how fast it is
 	Trials         bool   // beside some rows what is off until it is measured, in turn
 	Suite          bool   // kernels of many fields beside CUDA by hand, instead of the rows
+	Of             string // of Suite: "nested" for nested loops on graphs; "" for the rest
 	Devices        string // of the programs, instead of the GPUs that are there
 }
 

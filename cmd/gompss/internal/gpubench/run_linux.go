@@ -11,7 +11,10 @@ import (
 // Run measures and prints the rows that o names. A row that fails is reported, and the others are
 // still measured.
 func Run(o Options) error {
-	if o.Suite {
+	switch {
+	case o.Suite && o.Of == "nested":
+		return runNested(o)
+	case o.Suite:
 		return runSuite(o)
 	}
 	var errs []error

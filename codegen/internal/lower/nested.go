@@ -1,0 +1,370 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// chooseNested finds the nested loops of the loops of the league and says how they run: a loop
+// whose length memory decides, and whose iterations may run in any order, is nested parallelism
+// however it is written.
+func chooseNested(l *lowering) {
+	c := &nestedChooser{lowering: l, m: analysis.NewDependences(l.Kernel)}
+	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if f, ok := s.(*ir.For); ok && forThreads(f) && f.Directive.Collapse <= 1 {
+			c.loaded = loadedIn(f.Body)
+			f.Body = c.in(f, f.Body)
+		}
+		return []ir.Stmt{s}
+	}}).CopyStmts(l.Kernel.Body)
+}
+
+type nestedChooser struct {
+	*lowering
+	m      *analysis.Dependences
+	loaded map[*ir.Var]bool // variables of an iteration whose value memory decides
+}
+
+// in gives a strategy to the nested loops of list, a part of an iteration of f.
+func (c *nestedChooser) in(f *ir.For, list []ir.Stmt) []ir.Stmt {
+	out := make([]ir.Stmt, len(list))
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ir.Block:
+			out[i] = &ir.Block{Label: s.Label, Body: c.in(f, s.Body), At: s.At}
+			continue
+		case *ir.If:
+			out[i] = &ir.If{Cond: s.Cond, Then: c.in(f, s.Then), Else: c.in(f, s.Else), At: s.At}
+			continue
+		case *ir.For:
+			if d := c.strategy(f, s); d != nil {
+				g := *s
+				g.Directive = d
+				out[i] = &g
+				continue
+			}
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// strategy returns the directive of nested loop g of f; nil leaves the one that it has.
+func (c *nestedChooser) strategy(f, g *ir.For) *ir.Directive {
+	d := g.Directive
+	own := ir.Directive{Text: "loop " + g.Var.Name, At: g.At}
+	if d != nil {
+		own = *d
+	}
+	wanted := d != nil && d.Nested.Kind == ir.NestedAuto
+	switch {
+	case d != nil && d.Parts&ir.Parallel != 0:
+		if d.Nested.Kind != ir.NestedNone && !wanted || !wanted && !c.gains(f, g) {
+			return nil
+		}
+	case f.Directive.Parts&ir.Distribute == 0 || !c.gains(f, g):
+		return nil
+	case d == nil:
+		own.Reductions = c.sumsOf(g)
+		if c.m.DependentUnder(g, &ir.Directive{Parts: ir.Loop, Reductions: own.Reductions, At: g.At}) != "" {
+			return nil
+		}
+	case d.Parts&^ir.Simd != 0 || d.Safelen > 0:
+		return nil
+	}
+	own.Parts = ir.Parallel | ir.Workshare
+	own.Nested = ir.Nested{Kind: ir.NestedAuto}
+	if f.Directive.Parts&ir.Distribute == 0 {
+		own.Nested.Kind = ir.NestedLanes
+	}
+	return &own
+}
+
+// gains reports whether nested loop g of f is worth more than the thread that meets it: memory
+// decides its length, and it reads memory next to each other.
+func (c *nestedChooser) gains(f, g *ir.For) bool {
+	step, ok := query.Int64(g.Step)
+	if !ok || step != 1 || g.Rel != ir.Lt || query.LeavesLoop(g) || query.JumpsOut(g) || !c.isLoaded(g.Lo) && !c.isLoaded(g.Hi) {
+		return false
+	}
+	mine := c.m.Stride1(g.Body, g.Var)
+	return mine > 0 && mine > c.m.Stride1(g.Body, f.Var)
+}
+
+// isLoaded reports whether memory decides e.
+func (c *nestedChooser) isLoaded(e ir.Expr) bool {
+	return !query.LoadFree(e) || anyOf(e, c.loaded)
+}
+
+func anyOf(e ir.Expr, vars map[*ir.Var]bool) bool {
+	for _, v := range ir.ExprVars(e).List() {
+		if vars[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// loadedIn returns the variables that list computes from memory.
+func loadedIn(list []ir.Stmt) map[*ir.Var]bool {
+	loaded := map[*ir.Var]bool{}
+	set := func(v *ir.Var, e ir.Expr) {
+		if e != nil && (!query.LoadFree(e) || anyOf(e, loaded)) {
+			loaded[v] = true
+		}
+	}
+	for n := -1; n != len(loaded); {
+		n = len(loaded)
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				set(s.Var, s.Init)
+			case *ir.Assign:
+				if v := query.RefVar(s.Place); v != nil {
+					set(v, s.Value)
+				}
+			}
+			return true
+		})
+	}
+	return loaded
+}
+
+// sumsOf returns the variables that g combines into in an order that does not show: integers, the
+// least and the greatest of floats, and under fastmath sums of floats.
+func (c *nestedChooser) sumsOf(g *ir.For) []ir.Reduction {
+	var out []ir.Reduction
+	inside := ir.Declared(g.Body)
+	for _, v := range ir.Assigned(g.Body).List() {
+		if inside.Has(v) || !v.Type.IsInteger() && !v.Type.IsFloat() || v.Space != ir.Local {
+			continue
+		}
+		if op, ok := c.combinedBy(g.Body, v); ok {
+			out = append(out, ir.Reduction{Op: op, Place: build.Ref(v, g.At), At: g.At})
+		}
+	}
+	return out
+}
+
+// combinedBy returns the one operator by which list combines into v, where it does nothing else
+// with v.
+func (c *nestedChooser) combinedBy(list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		a, is := s.(*ir.Assign)
+		if is && query.RefVar(a.Place) == v && op == ir.NoOp {
+			op, _, _, ok = query.UpdateForm(a.Place, a.Value)
+		}
+		return true
+	})
+	switch op {
+	case ir.Sub:
+		op = ir.Add
+	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
+	default:
+		return op, false
+	}
+	if v.Type.IsFloat() && op != ir.Min && op != ir.Max && !c.Kernel.Target.FastMath {
+		return op, false
+	}
+	use := &analysis.ReductionUse{Reduction: ir.Reduction{Op: op, Place: build.Ref(v, v.At)}, Var: v}
+	uses, updates := 0, 0
+	ir.Inspect(list, func(s ir.Stmt) {
+		if a, is := s.(*ir.Assign); is && query.RefVar(a.Place) == v && use.Updates(s) {
+			updates++
+		}
+	}, func(e ir.Expr) {
+		if r, is := e.(*ir.Ref); is && r.Var == v {
+			uses++
+		}
+	})
+	return op, ok && updates > 0 && uses == 2*updates
+}
+
+// restByTeam is what follows a nested loop, as a team runs it: it shares out the nested loops in
+// it.
+func restByTeam(l *lowering, list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Block:
+			out = append(out, &ir.Block{Label: s.Label, Body: restByTeam(l, s.Body), At: s.At})
+		case *ir.If:
+			out = append(out, &ir.If{Cond: s.Cond, Then: restByTeam(l, s.Then), Else: restByTeam(l, s.Else), At: s.At})
+		case *ir.For:
+			if d := s.Directive; d != nil && d.Parts&ir.Parallel != 0 && d.Nested.Kind != ir.NestedInline {
+				out = append(out, sharedByTeam(l, s)...)
+				continue
+			}
+			out = append(out, s)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sharedByTeam is nested loop g as the threads of a team share it: sums of floats in the order of
+// their virtual lanes, whatever the number of threads.
+func sharedByTeam(l *lowering, g *ir.For) []ir.Stmt {
+	inner := *g.Directive
+	inner.Parts = inner.Parts&^(ir.Teams|ir.Distribute) | ir.Parallel | ir.Workshare
+	inner.Nested, inner.If = ir.Nested{}, nil
+	shared := *g
+	shared.Directive = &inner
+	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !addsFloats(inner.Reductions) {
+		return []ir.Stmt{&shared}
+	}
+	r := &teamRowSum{lowering: l, g: g, d: &inner, at: g.At}
+	return []ir.Stmt{&ir.Block{Body: r.run(), At: g.At}}
+}
+
+// addsFloats reports whether the order of the operations shows in one of the reductions, all of
+// them being of variables.
+func addsFloats(list []ir.Reduction) bool {
+	adds := false
+	for _, r := range list {
+		if !query.IsRef(r.Place) || r.Index != nil {
+			return false
+		}
+		adds = adds || r.Place.Type().IsFloat() && (r.Op == ir.Add || r.Op == ir.Mul)
+	}
+	return adds
+}
+
+// A teamRowSum is a nested loop with a sum of floats that a team runs.
+type teamRowSum struct {
+	*lowering
+	g  *ir.For
+	d  *ir.Directive
+	at ir.Pos
+
+	from, to, lanes *ir.Var
+	parts           []*ir.Var // of the virtual lanes, in team memory
+}
+
+func (r *teamRowSum) ref(v *ir.Var) ir.Expr { return build.Ref(v, r.at) }
+
+func (r *teamRowSum) int(n int64) ir.Expr { return build.Int(n, r.at) }
+
+func (r *teamRowSum) run() []ir.Stmt {
+	at := r.at
+	r.from, r.to = r.Local("from", ir.IntType, at), r.Local("to", ir.IntType, at)
+	r.lanes = r.Local("lanes", ir.IntType, at)
+	n := build.Binary(ir.Sub, r.ref(r.to), r.ref(r.from), at)
+	long := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortRow), at)
+	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at),
+		build.Decl(r.lanes, build.Choose(build.Compare(ir.Le, n, r.int(shortRow), at), r.int(shortLanes), long, at), at)}
+	for _, x := range r.d.Reductions {
+		p := r.Local(x.Place.(*ir.Ref).Var.Name+"Part", ir.ArrayOf(x.Place.Type(), teamLanes), at)
+		r.parts = append(r.parts, p)
+		out = append(out, build.Decl(p, nil, at))
+	}
+	out = append(out, r.eachLane())
+	out = append(out, r.halves()...)
+	return append(out, r.inOrder()...)
+}
+
+// overLanes is a loop of the team over the virtual lanes.
+func (r *teamRowSum) overLanes(lane *ir.Var, d ir.Directive, body []ir.Stmt) ir.Stmt {
+	d.Parts, d.Text, d.At = ir.Parallel|ir.Workshare, r.d.Text, r.at
+	return &ir.For{Label: &ir.Label{}, Var: lane, Lo: r.int(0), Hi: r.ref(r.lanes), Step: r.int(1), Rel: ir.Lt, Body: body, Directive: &d, At: r.at}
+}
+
+// eachLane lets each virtual lane add its elements up in order.
+func (r *teamRowSum) eachLane() ir.Stmt {
+	at := r.at
+	lane, k := r.Local("lane", ir.IntType, at), r.Local("k", ir.IntType, at)
+	var body, store []ir.Stmt
+	own := map[*ir.Var]*ir.Var{}
+	for i, x := range r.d.Reductions {
+		v := x.Place.(*ir.Ref).Var
+		sum := r.Local(v.Name, v.Type, at)
+		own[v] = sum
+		body = append(body, build.Decl(sum, build.Identity(x.Op, v.Type, at), at))
+		store = append(store, build.Assign(build.Index(r.ref(r.parts[i]), r.ref(lane), at), r.ref(sum), at))
+	}
+	list := widened(build.WithVars(own).CopyStmts(r.g.Body), r.g.Var, k)
+	body = append(body, &ir.For{Label: r.g.Label, Var: k, Lo: build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), Hi: r.ref(r.to),
+		Step: r.ref(r.lanes), Rel: ir.Lt, Body: list, At: at})
+	return r.overLanes(lane, ir.Directive{Firstprivate: r.d.Firstprivate, Private: r.d.Private}, append(body, store...))
+}
+
+// halves combines the parts of each block of shortRow lanes, half of them with the other.
+func (r *teamRowSum) halves() []ir.Stmt {
+	at := r.at
+	d, lane := r.Local("d", ir.IntType, at), r.Local("lane", ir.IntType, at)
+	half := func(e ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: e, Y: r.int(2), T: ir.IntType, At: at} }
+	var add []ir.Stmt
+	for i, x := range r.d.Reductions {
+		place := func() ir.Expr { return build.Index(r.ref(r.parts[i]), r.ref(lane), at) }
+		other := build.Index(r.ref(r.parts[i]), build.Binary(ir.Add, r.ref(lane), r.ref(d), at), at)
+		add = append(add, build.Assign(place(), build.Combine(x.Op, place(), other, at), at))
+	}
+	inBlock := &ir.Binary{Op: ir.And, X: r.ref(lane), Y: r.int(shortRow - 1), T: ir.IntType, At: at}
+	body := []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, inBlock, r.ref(d), at), Then: add, At: at}}
+	return []ir.Stmt{build.Decl(d, half(build.IntMath(ir.IMin, r.ref(r.lanes), r.int(shortRow))), at),
+		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, r.ref(d), r.int(0), at), Body: []ir.Stmt{r.overLanes(lane, ir.Directive{}, body)},
+			Post: []ir.Stmt{build.Assign(r.ref(d), half(r.ref(d)), at)}, At: at}}
+}
+
+// inOrder adds the blocks up, and their sum to the variable.
+func (r *teamRowSum) inOrder() []ir.Stmt {
+	at := r.at
+	b := r.Local("block", ir.IntType, at)
+	var out, add, last []ir.Stmt
+	for i, x := range r.d.Reductions {
+		v := x.Place.(*ir.Ref).Var
+		total := r.Local(v.Name+"Total", v.Type, at)
+		out = append(out, build.Decl(total, build.Index(r.ref(r.parts[i]), r.int(0), at), at))
+		add = append(add, build.Assign(r.ref(total), build.Combine(x.Op, r.ref(total), build.Index(r.ref(r.parts[i]), r.ref(b), at), at), at))
+		last = append(last, build.Assign(r.ref(v), build.Combine(x.Op, r.ref(v), r.ref(total), at), at))
+	}
+	out = append(out, &ir.For{Label: &ir.Label{}, Var: b, Lo: r.int(shortRow), Hi: r.ref(r.lanes), Step: r.int(shortRow), Rel: ir.Lt, Body: add, At: at})
+	return append(out, last...)
+}
+
+// inTeamMemory places the contexts in the memory of the team: one for each iteration of a block.
+func (x *deferral) inTeamMemory() {
+	x.room = build.Int(lanesThreads, x.g.At)
+	for _, v := range x.captured {
+		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, lanesThreads), v.At))
+	}
+}
+
+// inBlocks is the loop of the teams over blocks of iterations of f: the threads run those of a
+// block, and then the team the nested loops that wait.
+func inBlocks(l *lowering, f *ir.For, waiting []*deferral) ir.Stmt {
+	at, d := f.At, f.Directive
+	b, j := l.Local("block", ir.IntType, at), l.Local("j", ir.IntType, at)
+	lo, step := build.ToInt(f.Lo), build.ToInt(f.Step)
+	total := build.Trips(f, lo, build.ToInt(f.Hi), step)
+	size := build.Int(lanesThreads, at)
+	first := build.Binary(ir.Mul, build.Ref(b, at), size, at)
+	number := build.Binary(ir.Add, first, build.Ref(j, at), at)
+	i := build.Convert(f.Var.Type, build.Binary(ir.Add, lo, build.Binary(ir.Mul, number, step, at), at), at)
+	var body, behind []ir.Stmt
+	for _, x := range waiting {
+		body = append(body, build.Decl(x.count, build.Int(0, at), at))
+		for _, c := range x.memory {
+			body = append(body, build.Decl(c, nil, at))
+		}
+		c := l.Local("context", ir.IntType, at)
+		run := &ir.For{Label: f.Label, Var: c, Lo: build.Int(0, at), Hi: build.Ref(x.count, at), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: at}
+		behind = append(behind, l.CopyOf([]ir.Stmt{run}, &l.Kernel.NumVars)...)
+	}
+	left := build.Binary(ir.Sub, total, first, at)
+	body = append(body, &ir.For{Label: f.Label, Var: j, Lo: build.Int(0, at), Hi: build.IntMath(ir.IMin, left, size), Step: build.Int(1, at), Rel: ir.Lt, At: at,
+		Body: append([]ir.Stmt{build.Decl(f.Var, i, at)}, f.Body...),
+		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Shared: d.Shared, Private: d.Private,
+			Firstprivate: d.Firstprivate, Reductions: d.Reductions}})
+	outer := *d
+	outer.Parts &^= ir.Parallel | ir.Workshare | ir.Simd
+	outer.Schedule, outer.Private, outer.Firstprivate = ir.Schedule{}, nil, nil
+	if outer.ThreadLimit == nil {
+		outer.ThreadLimit = size
+	}
+	return &ir.For{Label: &ir.Label{}, Var: b, Lo: build.Int(0, at), Hi: ceilQuotient(total, size, at), Step: build.Int(1, at), Rel: ir.Lt,
+		Body: append(body, behind...), Directive: &outer, At: at}
+}

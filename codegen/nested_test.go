@@ -1,0 +1,169 @@
+package codegen_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// nestedHow is every way in which nested loops are written: by strategy, and with no clause at all, as loops inside loop.
+var nestedHow = []string{"auto", "inline", "eager", "cta", "warp", "host", "warp, boost", "cta, boost", "none", "loop"}
+
+var nestedDirective = regexp.MustCompile(`//omp:parallel for(.*?) nested\(auto\)(.*)`)
+
+// nestedText is the text of the kernels with their nested loops written in one of these ways.
+func nestedText(how string) string {
+	switch how {
+	case "none":
+		return nestedDirective.ReplaceAllString(nestedKernelsSource, "//omp:parallel for$1")
+	case "loop":
+		text := strings.ReplaceAll(nestedKernelsSource, "//omp:teams distribute parallel for", "//omp:teams loop")
+		return nestedDirective.ReplaceAllString(text, "//omp:loop$1")
+	}
+	return strings.ReplaceAll(nestedKernelsSource, "nested(auto)", "nested("+how+")")
+}
+
+// powerLaw makes rows of which most are short, some have more elements than a warp has lanes, and a few more than a
+// team has.
+func powerLaw(r *rand.Rand, n int) (start, col []int32) {
+	start = make([]int32, n+1)
+	for i := range n {
+		length := r.IntN(12) * r.IntN(2)
+		switch {
+		case r.IntN(8) == 0:
+			length = 28 + r.IntN(9)
+		case r.IntN(16) == 0:
+			length = 900 + r.IntN(250)
+		case r.IntN(24) == 0:
+			length = 1000 + r.IntN(1500)
+		}
+		for range length {
+			col = append(col, int32(r.IntN(n)))
+		}
+		start[i+1] = int32(len(col))
+	}
+	return start, col
+}
+
+var nestedCases = []corpusCase{
+	{kernel: NestedSpMV, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, floats[float64](r, len(col)), floats[float64](r, n), make([]float64, n)}
+	}},
+	{kernel: NestedBFS, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{int32(1), start, col, ints[int32](r, n, 4), make([]int64, n)}
+	}},
+	{kernel: NestedSSSP, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int32](r, len(col), 50), ints[int32](r, n, 99), ints[int32](r, n, 99), ints[uint8](r, n, 2), make([]int32, 1)}
+	}},
+	{kernel: NestedColour, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int32](r, n, 9), make([]int64, n)}
+	}},
+	{kernel: NestedTriangles, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n/4)
+		return []any{start, col, make([]int64, n/4)}
+	}},
+	{kernel: NestedPageRank, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{0.85, start, col, floats[float64](r, n), floats[float64](r, n), make([]float64, n), make([]float64, n)}
+	}},
+	{kernel: NestedComponents, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int32](r, n, max(n, 1)), ints[int32](r, n, max(n, 1))}
+	}},
+	{kernel: NestedBezier, tolerance: 1e-6, args: func(n int, r *rand.Rand) []any {
+		first, col := powerLaw(r, n)
+		return []any{first, floats[float32](r, n), floats[float32](r, n), floats[float32](r, n), make([]float32, len(col))}
+	}},
+}
+
+// Every strategy computes what the Go function does, for every grid and with no race.
+func TestNested_StrategiesEqualGo(t *testing.T) {
+	for _, how := range nestedHow {
+		p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedText(how)})
+		require.NoError(t, err)
+		for _, c := range nestedCases {
+			t.Run(how+"/"+name(c.kernel), func(t *testing.T) {
+				t.Parallel()
+				for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+					c.compareNested(t, lowerKernel(t, p, name(c.kernel), opt), opt.NoShuffles)
+				}
+			})
+		}
+	}
+}
+
+func (c corpusCase) compareNested(t *testing.T, l *codegen.Lowering, odd bool) {
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	for _, n := range []int{0, 3, 150} {
+		want := c.makeArgs(n)
+		c.runGo(want)
+		for k, s := range shapes {
+			cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k), Races: true, Steps: 200_000_000}
+			got := c.makeArgs(n)
+			where := fmt.Sprintf("size %d, %d teams of %d threads, any number of threads %v", n, s.teams, s.threads, odd)
+			require.NoError(t, runDevice(program, got, cfg), "%s\n%s", where, l.Program)
+			if d := c.differ(want, got); d != "" {
+				t.Fatalf("%s: %s\n%s", where, d, l.Program)
+			}
+		}
+	}
+}
+
+// A sum over a row has the same bits in every strategy but inline, on every grid: its order follows from the length of
+// the row alone.
+func TestNested_SumsHaveOneOrder(t *testing.T) {
+	for _, c := range nestedCases {
+		if c.tolerance < 1e-9 && c.tolerance > 0 {
+			t.Run(name(c.kernel), func(t *testing.T) {
+				t.Parallel()
+				var first []any
+				for _, how := range nestedHow {
+					if how == "inline" {
+						continue
+					}
+					p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedText(how)})
+					require.NoError(t, err)
+					program, err := simt.New(lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{}).Program)
+					require.NoError(t, err)
+					for k, s := range shapes {
+						if s.threads%32 != 0 {
+							continue
+						}
+						got := c.makeArgs(150)
+						require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k)}))
+						if first == nil {
+							first = got
+						}
+						require.Equal(t, bitsOf(first), bitsOf(got), "%s, %d teams of %d threads", how, s.teams, s.threads)
+					}
+				}
+			})
+		}
+	}
+}
+
+func bitsOf(args []any) (out [][]uint64) {
+	for _, a := range args {
+		if x, ok := a.([]float64); ok {
+			list := make([]uint64, len(x))
+			for i := range x {
+				list[i] = math.Float64bits(x[i])
+			}
+			out = append(out, list)
+		}
+	}
+	return out
+}
