@@ -34,22 +34,217 @@ NestNearest(int n, int d, int c, const float* __restrict__ x, int x_len, const f
 {
 	if (0 <= n && (int64)n * d <= x_len && 0 <= d && (int64)d * c <= centre_len && n <= nearest_len &&
 		n < 134217728 && d < 134217728 && c < 134217728 && -134217728 < c) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			float best = 1e+30f;
-			int64 at = 0;
-			for (int k = 0; k < c; k++) {
-				float s = 0.0f;
-				#pragma unroll 16
-				for (int j = 0; j < d; j++) {
-					float e = x[j * n + i] - centre[k * d + j];
-					s += e * e;
+		int end = n;
+		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			if (base + blockDim.x * 4 <= end) {
+				int i = base + threadIdx.x;
+				int i_2 = base + (blockDim.x + threadIdx.x);
+				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+				float best = 1e+30f;
+				float best_2 = 1e+30f;
+				float best_3 = 1e+30f;
+				float best_4 = 1e+30f;
+				int64 at = 0;
+				int64 at_2 = 0;
+				int64 at_3 = 0;
+				int64 at_4 = 0;
+				int mid = max(c, 0) / 4 * 4;
+				#pragma unroll 1
+				for (int k = 0; k < mid; k += 4) {
+					int k_2 = k;
+					int k_3 = k;
+					int k_4 = k;
+					int k_5 = k;
+					int k_6 = k + 1;
+					int k_7 = k + 1;
+					int k_8 = k + 1;
+					int k_9 = k + 1;
+					int k_10 = k + 2;
+					int k_11 = k + 2;
+					int k_12 = k + 2;
+					int k_13 = k + 2;
+					int k_14 = k + 3;
+					int k_15 = k + 3;
+					int k_16 = k + 3;
+					int k_17 = k + 3;
+					float s = 0.0f;
+					float s_2 = 0.0f;
+					float s_3 = 0.0f;
+					float s_4 = 0.0f;
+					float s_5 = 0.0f;
+					float s_6 = 0.0f;
+					float s_7 = 0.0f;
+					float s_8 = 0.0f;
+					float s_9 = 0.0f;
+					float s_10 = 0.0f;
+					float s_11 = 0.0f;
+					float s_12 = 0.0f;
+					float s_13 = 0.0f;
+					float s_14 = 0.0f;
+					float s_15 = 0.0f;
+					float s_16 = 0.0f;
+					#pragma unroll 4
+					for (int j = 0; j < d; j++) {
+						float e = x[j * n + i] - centre[k_2 * d + j];
+						float e_2 = x[j * n + i_2] - centre[k_3 * d + j];
+						float e_3 = x[j * n + i_3] - centre[k_4 * d + j];
+						float e_4 = x[j * n + i_4] - centre[k_5 * d + j];
+						float e_5 = x[j * n + i] - centre[k_6 * d + j];
+						float e_6 = x[j * n + i_2] - centre[k_7 * d + j];
+						float e_7 = x[j * n + i_3] - centre[k_8 * d + j];
+						float e_8 = x[j * n + i_4] - centre[k_9 * d + j];
+						float e_9 = x[j * n + i] - centre[k_10 * d + j];
+						float e_10 = x[j * n + i_2] - centre[k_11 * d + j];
+						float e_11 = x[j * n + i_3] - centre[k_12 * d + j];
+						float e_12 = x[j * n + i_4] - centre[k_13 * d + j];
+						float e_13 = x[j * n + i] - centre[k_14 * d + j];
+						float e_14 = x[j * n + i_2] - centre[k_15 * d + j];
+						float e_15 = x[j * n + i_3] - centre[k_16 * d + j];
+						float e_16 = x[j * n + i_4] - centre[k_17 * d + j];
+						s += e * e;
+						s_2 += e_2 * e_2;
+						s_3 += e_3 * e_3;
+						s_4 += e_4 * e_4;
+						s_5 += e_5 * e_5;
+						s_6 += e_6 * e_6;
+						s_7 += e_7 * e_7;
+						s_8 += e_8 * e_8;
+						s_9 += e_9 * e_9;
+						s_10 += e_10 * e_10;
+						s_11 += e_11 * e_11;
+						s_12 += e_12 * e_12;
+						s_13 += e_13 * e_13;
+						s_14 += e_14 * e_14;
+						s_15 += e_15 * e_15;
+						s_16 += e_16 * e_16;
+					}
+					if (s < best) {
+						best = s;
+						at = k_2;
+					}
+					if (s_2 < best_2) {
+						best_2 = s_2;
+						at_2 = k_3;
+					}
+					if (s_3 < best_3) {
+						best_3 = s_3;
+						at_3 = k_4;
+					}
+					if (s_4 < best_4) {
+						best_4 = s_4;
+						at_4 = k_5;
+					}
+					if (s_5 < best) {
+						best = s_5;
+						at = k_6;
+					}
+					if (s_6 < best_2) {
+						best_2 = s_6;
+						at_2 = k_7;
+					}
+					if (s_7 < best_3) {
+						best_3 = s_7;
+						at_3 = k_8;
+					}
+					if (s_8 < best_4) {
+						best_4 = s_8;
+						at_4 = k_9;
+					}
+					if (s_9 < best) {
+						best = s_9;
+						at = k_10;
+					}
+					if (s_10 < best_2) {
+						best_2 = s_10;
+						at_2 = k_11;
+					}
+					if (s_11 < best_3) {
+						best_3 = s_11;
+						at_3 = k_12;
+					}
+					if (s_12 < best_4) {
+						best_4 = s_12;
+						at_4 = k_13;
+					}
+					if (s_13 < best) {
+						best = s_13;
+						at = k_14;
+					}
+					if (s_14 < best_2) {
+						best_2 = s_14;
+						at_2 = k_15;
+					}
+					if (s_15 < best_3) {
+						best_3 = s_15;
+						at_3 = k_16;
+					}
+					if (s_16 < best_4) {
+						best_4 = s_16;
+						at_4 = k_17;
+					}
 				}
-				if (s < best) {
-					best = s;
-					at = k;
+				#pragma unroll 1
+				for (int k = mid; k < c; k++) {
+					float s = 0.0f;
+					float s_2 = 0.0f;
+					float s_3 = 0.0f;
+					float s_4 = 0.0f;
+					#pragma unroll 4
+					for (int j = 0; j < d; j++) {
+						float e = x[j * n + i] - centre[k * d + j];
+						float e_2 = x[j * n + i_2] - centre[k * d + j];
+						float e_3 = x[j * n + i_3] - centre[k * d + j];
+						float e_4 = x[j * n + i_4] - centre[k * d + j];
+						s += e * e;
+						s_2 += e_2 * e_2;
+						s_3 += e_3 * e_3;
+						s_4 += e_4 * e_4;
+					}
+					if (s < best) {
+						best = s;
+						at = k;
+					}
+					if (s_2 < best_2) {
+						best_2 = s_2;
+						at_2 = k;
+					}
+					if (s_3 < best_3) {
+						best_3 = s_3;
+						at_3 = k;
+					}
+					if (s_4 < best_4) {
+						best_4 = s_4;
+						at_4 = k;
+					}
+				}
+				int value = (int)at;
+				int value_2 = (int)at_2;
+				int value_3 = (int)at_3;
+				int value_4 = (int)at_4;
+				nearest[i] = value;
+				nearest[i_2] = value_2;
+				nearest[i_3] = value_3;
+				nearest[i_4] = value_4;
+			} else {
+				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+					float best = 1e+30f;
+					int64 at = 0;
+					for (int k = 0; k < c; k++) {
+						float s = 0.0f;
+						#pragma unroll 16
+						for (int j = 0; j < d; j++) {
+							float e = x[j * n + i] - centre[k * d + j];
+							s += e * e;
+						}
+						if (s < best) {
+							best = s;
+							at = k;
+						}
+					}
+					nearest[i] = (int)at;
 				}
 			}
-			nearest[i] = (int)at;
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

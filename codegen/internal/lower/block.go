@@ -425,7 +425,10 @@ func (t *team) fused(copies [][]ir.Stmt) []ir.Stmt {
 			bodies[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(query.Flatten(g.Body))
 		}
 		one := *f
-		one.Label, one.Unroll = &ir.Label{}, blockUnroll
+		one.Label = &ir.Label{}
+		if one.Unroll != 1 {
+			one.Unroll = blockUnroll
+		}
 		one.Body = t.fused(bodies)
 		out = append(out, &one)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -36,10 +37,7 @@ func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *r
 	if !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil {
 		return nil
 	}
-	me, ofTeam := p.first, isQuery(p.first, ir.ThreadNum) && isQuery(p.stride, ir.NumThreads)
-	if first, ok := p.first.(*ir.Binary); ok {
-		me = first.Y
-	} else if !ofTeam {
+	if _, ok := p.first.(*ir.Binary); !ok && (!isQuery(p.first, ir.ThreadNum) || !isQuery(p.stride, ir.NumThreads)) {
 		return nil
 	}
 	body = flat(body)
@@ -47,9 +45,30 @@ func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *r
 	if width < 2 {
 		return nil
 	}
+	t.Decide(sp.at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
+		"schedule(onetoone)")
+	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: t.interleaved})
+}
+
+// A coarse is a body of which a thread runs several at once.
+type coarse struct {
+	width  int
+	one    []ir.Stmt // of a single iteration
+	each   []ir.Stmt // of one of several
+	merged func(copies [][]ir.Stmt) []ir.Stmt
+}
+
+// severalAtOnce returns the loop over sp, direct and by ones, whose threads take several iterations
+// at once, as far apart as the team is wide.
+func severalAtOnce(t *team, sp *space, p portion, c coarse) []ir.Stmt {
+	f := sp.loops[0]
+	me, ofTeam := p.first, isQuery(p.first, ir.ThreadNum) && isQuery(p.stride, ir.NumThreads)
+	if first, ok := p.first.(*ir.Binary); ok {
+		me = first.Y
+	}
 	at := sp.at
 	team := build.Query(ir.NumThreads, at)
-	wide := func(x ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, build.Int(int64(width), at), at) }
+	wide := func(x ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, build.Int(int64(c.width), at), at) }
 	hi, out := t.temp("end", f.Hi, nil)
 	base := t.Local("base", ir.IntType, at)
 	start, far := wide(build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)), wide(build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at))
@@ -62,15 +81,13 @@ func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *r
 	tail := *f
 	tail.Lo = build.Ref(base, at)
 	one := &space{loops: []*ir.For{&tail}, order: []int{0}, label: sp.label, at: at}
-	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, width, body), Else: unwrapped(t.walk(one, rest, body, nil)), At: at}
+	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: unwrapped(t.walk(one, rest, c.one, nil)), At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next},
 		Body: []ir.Stmt{turn}, At: at}
 	if !ofTeam {
-		t.trips.width = max(t.trips.width, width)
+		t.trips.width = max(t.trips.width, c.width)
 	}
-	t.Decide(at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
-		"schedule(onetoone)")
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop), At: at}}
 }
 
@@ -148,11 +165,11 @@ func assignsOnly(list []ir.Stmt) bool {
 	return true
 }
 
-// abreast runs width iterations of body, a team apart.
-func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, width int, body []ir.Stmt) []ir.Stmt {
+// abreast runs several iterations, a team apart.
+func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
-	copies := make([][]ir.Stmt, width)
+	copies := make([][]ir.Stmt, c.width)
 	for u := range copies {
 		i := t.Local(f.Var.Name, f.Var.Type, at)
 		offset := build.Binary(ir.Mul, build.Query(ir.NumThreads, at), build.Int(int64(u), at), at)
@@ -160,9 +177,9 @@ func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, width int, body []ir
 			offset = build.Int(0, at)
 		}
 		out = append(out, build.Decl(i, build.Binary(ir.Add, build.Ref(base, at), build.Binary(ir.Add, offset, me, at), at), at))
-		copies[u] = t.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{f.Var: i}).CopyStmts(body), &t.Kernel.NumVars)
+		copies[u] = t.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{f.Var: i}).CopyStmts(c.each), &t.Kernel.NumVars)
 	}
-	return append(out, t.interleaved(copies)...)
+	return append(out, c.merged(copies)...)
 }
 
 // interleaved runs copies of a body statement by statement, all loads of a statement before its
@@ -252,4 +269,185 @@ func (t *team) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stm
 		copies[u] = t.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{row.Var: i}).CopyStmts(body), &t.Kernel.NumVars)
 	}
 	return append(out, t.interleaved(copies)...)
+}
+
+// Iterations that all go through one table, and for each entry of it through what is their own, as
+// points against the centres of clusters do: a thread takes several of them at once, for which it
+// loads the table once, and several entries, for which it loads its own once. The iterations of a
+// thread are a team apart; entries are compared in their order, so every bit stays.
+
+const (
+	pointsMost    = 4  // iterations of a thread at once
+	pointsEntries = 4  // entries of the table at once
+	pointsWords   = 64 // 32-bit words that all of them may hold
+)
+
+// points returns the loop over sp whose threads take several iterations at once, nil where they
+// share no table or it is not right.
+func points(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+	f := sp.loops[0]
+	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || leavesIteration(body, sp.label) {
+		return nil
+	}
+	_, ok := p.first.(*ir.Binary)
+	body = propagated(query.Flatten(body))
+	own := ir.Declared(body)
+	own.Add(f.Var)
+	for _, v := range ir.Assigned(body).List() {
+		if !own.Has(v) {
+			return nil
+		}
+	}
+	if !ok || len(ir.AddressTaken(body).List()) > 0 || !t.blockable(body, own) || !sharesTable(f, body) {
+		return nil
+	}
+	jammed, each := entriesAtOnce(t, body, own)
+	width := pointsMost
+	for width > 1 && width*each > pointsWords {
+		width /= 2
+	}
+	if width < 2 {
+		return nil
+	}
+	at := f.At
+	t.Decide(at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "they read the same table: what one of them loads serves the others", "schedule(onetoone)")
+	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: t.fused})
+}
+
+// sharesTable reports whether body has a loop that reads elements which are the same for all
+// iterations of f, none that are far apart for neighbours, and none of its own that it reads only
+// once: then it waits for memory, and needs all threads.
+func sharesTable(f *ir.For, body []ir.Stmt) bool {
+	shared, far, stream := false, false, false
+	var in func(list []ir.Stmt, loops *ir.VarSet)
+	in = func(list []ir.Stmt, loops *ir.VarSet) {
+		for _, s := range list {
+			inner := loops
+			if g, ok := s.(*ir.For); ok {
+				inner = &ir.VarSet{}
+				for _, v := range loops.List() {
+					inner.Add(v)
+				}
+				inner.Add(g.Var)
+			}
+			ir.StmtExprs(s, func(e ir.Expr) {
+				ir.WalkExpr(e, func(y ir.Expr) bool {
+					ix, ok := y.(*ir.Index)
+					if !ok {
+						return true
+					}
+					form, known := analysis.AffineOf(ix.I)
+					coef, isForm := form.Coef(f.Var)
+					c, isConst := coef.Const()
+					if !known || !isForm || !isConst || c > squareFar || c < -squareFar {
+						far = true
+						return true
+					}
+					moves := 0
+					for _, v := range ir.ExprVars(ix).List() {
+						if loops.Has(v) {
+							moves++
+						}
+					}
+					shared = shared || c == 0 && moves > 0
+					stream = stream || c != 0 && moves > 0 && moves == len(loops.List())
+					return true
+				})
+			})
+			ir.Lists(s, func(l []ir.Stmt) { in(l, inner) })
+		}
+	}
+	in(body, &ir.VarSet{})
+	return shared && !far && !stream
+}
+
+// entriesAtOnce returns body with loops around loops that take several of their iterations at once
+// where these hand on nothing in front of the end of the inner loop, and how many words a copy of
+// it holds.
+func entriesAtOnce(t *team, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, words int) {
+	for _, s := range body {
+		f, ok := s.(*ir.For)
+		if !ok {
+			words += wordsIn([]ir.Stmt{s})
+			out = append(out, s)
+			continue
+		}
+		if loops := entries(t, f, own); loops != nil {
+			words += pointsEntries * wordsIn(f.Body)
+			out = append(out, loops...)
+			continue
+		}
+		words += wordsIn(f.Body)
+		out = append(out, s)
+	}
+	return out, words
+}
+
+// wordsIn is how many 32-bit words the variables take that list declares, those of loops apart.
+func wordsIn(list []ir.Stmt) int {
+	n := 0
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if d, ok := s.(*ir.Decl); ok {
+			n += int(max(d.Var.Type.Size, 4) / 4)
+		}
+		return true
+	})
+	return n
+}
+
+// entries returns f as a loop of pointsEntries iterations at once and the rest, nil where that is
+// not right.
+func entries(t *team, f *ir.For, own *ir.VarSet) []ir.Stmt {
+	if n, known := analysis.ConstTrips(f); !counts(f) || known && n < 2*pointsEntries {
+		return nil
+	}
+	body := query.Flatten(f.Body)
+	last := -1
+	for k, s := range body {
+		if holdsLoop(s) {
+			last = k
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	front, inside := body[:last+1], ir.Declared(body)
+	for _, v := range ir.Used(front).List() { // what iterations hand on comes behind the inner loop
+		if !inside.Has(v) && ir.Assigned(body).Has(v) {
+			return nil
+		}
+	}
+	bent := false
+	ir.WalkStmts(front, func(s ir.Stmt) bool {
+		if g, ok := s.(*ir.For); ok {
+			for _, e := range []ir.Expr{g.Lo, g.Hi, g.Step} {
+				for _, v := range ir.ExprVars(e).List() {
+					bent = bent || v == f.Var || own.Has(v)
+				}
+			}
+		}
+		return true
+	})
+	if bent || !query.OnlyPlain(body[last+1:]) {
+		return nil
+	}
+	at := f.At
+	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
+	several := build.Binary(ir.Mul, &ir.Binary{Op: ir.Div, X: trips, Y: build.Int(pointsEntries, at), T: ir.IntType, At: at}, build.Int(pointsEntries, at), at)
+	mid, out := t.temp("mid", build.Binary(ir.Add, f.Lo, several, at), nil)
+	k0 := t.Local(f.Var.Name, ir.IntType, at)
+	var turn, tails []ir.Stmt
+	fronts := make([][]ir.Stmt, pointsEntries)
+	for u := range fronts {
+		k := t.Local(f.Var.Name, ir.IntType, at)
+		turn = append(turn, build.Decl(k, build.Binary(ir.Add, build.Ref(k0, at), build.Int(int64(u), at), at), at))
+		c := t.CopyOf(build.WithVars(map[*ir.Var]*ir.Var{f.Var: k}).CopyStmts(body), &t.Kernel.NumVars)
+		fronts[u] = c[:last+1]
+		tails = append(tails, c[last+1:]...)
+	}
+	turn = append(append(turn, t.fused(fronts)...), tails...)
+	jam := &ir.For{Label: &ir.Label{}, Var: k0, Lo: f.Lo, Hi: mid, Step: build.Int(pointsEntries, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
+	rest := *f
+	rest.Label, rest.Lo, rest.Unroll = &ir.Label{}, mid, 1
+	return append(out, jam, &rest)
 }

@@ -44,6 +44,7 @@ var strategies = []strategy{
 	{"several at once", trusting, func(t *team, n sharing) []ir.Stmt { return t.jam(n.sp, n.d, n.p, n.body, n.red) }},
 	{"squares", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.squares(n.sp, n.d, n.p, n.body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.jamRows(n.sp, n.d, n.p, n.body) }},
+	{"points", ofLeague | noSums, func(t *team, n sharing) []ir.Stmt { return points(t, n.sp, n.d, n.p, n.body) }},
 	{"blocks", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.blocks(n.sp, n.d, n.p, n.body) }},
 }
 
