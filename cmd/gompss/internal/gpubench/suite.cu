@@ -2,35 +2,57 @@
 // them; slices are pointers. Sizes are multiples of the tiles unless a test says otherwise.
 typedef long long I;
 
-// A thread has 8 rows of a column; the team's rows and their rim lie in team memory. 32 x 8 threads.
-extern "C" __global__ void __launch_bounds__(256) conv7(I n_, const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y)
+// A thread has 8 rows of 4 neighbouring columns; a team 32 rows of 128 columns, whose rim lies in team memory too. Rows of
+// team memory are read 16 bytes at a time, and serve 7 rows of results. 32 x 4 threads.
+extern "C" __global__ void __launch_bounds__(128) conv7(I n_, const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y)
 {
-	__shared__ float t[70][38];
+	__shared__ float4 t[38][34];
 	__shared__ float w[49];
-	int n = (int)n_, j0 = blockIdx.x * 32, i0 = blockIdx.y * 64, tx = threadIdx.x, ty = threadIdx.y, me = ty * 32 + tx;
+	int n = (int)n_, j0 = blockIdx.x * 128, i0 = blockIdx.y * 32 + 3, tx = threadIdx.x, ty = threadIdx.y, me = ty * 32 + tx;
 	if (me < 49)
 		w[me] = f[me];
-	for (int r = ty; r < 70; r += 8)
-		for (int c = tx; c < 38; c += 32)
-			t[r][c] = i0 + r < n && j0 + c < n ? x[(i0 + r) * n + j0 + c] : 0;
+	for (int k = me; k < 38 * 34; k += 128) {
+		int i = i0 - 3 + k / 34, j = j0 - 4 + k % 34 * 4;
+		float4 v = make_float4(0, 0, 0, 0);
+		if (i < n && j >= 0 && j + 3 < n && n % 4 == 0)
+			v = *(const float4*)&x[(I)i * n + j];
+		else if (i < n)
+			for (int c = 0; c < 4; c++)
+				if (j + c >= 0 && j + c < n)
+					(&v.x)[c] = x[(I)i * n + j + c];
+		t[k / 34][k % 34] = v;
+	}
 	__syncthreads();
-	float s[8] = {};
-	int r0 = ty * 8;
+	float s[8][4] = {};
 #pragma unroll
-	for (int b = 0; b < 7; b++) {
-		float v[14];
+	for (int r = 0; r < 14; r++) {
+		float v[12];
 #pragma unroll
-		for (int r = 0; r < 14; r++)
-			v[r] = t[r0 + r][tx + b];
+		for (int q = 0; q < 3; q++)
+			*(float4*)&v[q * 4] = t[ty * 8 + r][tx + q];
 #pragma unroll
 		for (int a = 0; a < 7; a++)
+			if (r - a >= 0 && r - a < 8)
 #pragma unroll
-			for (int r = 0; r < 8; r++)
-				s[r] += w[a * 7 + b] * v[r + a];
+				for (int b = 0; b < 7; b++)
+#pragma unroll
+					for (int c = 0; c < 4; c++)
+						s[r - a][c] += w[a * 7 + b] * v[c + b + 1];
 	}
-	for (int r = 0; r < 8; r++)
-		if (i0 + r0 + r < n - 6 && j0 + tx < n - 6)
-			y[(i0 + r0 + r + 3) * n + j0 + tx + 3] = s[r];
+	int j = j0 + tx * 4;
+#pragma unroll
+	for (int r = 0; r < 8; r++) {
+		int i = i0 + ty * 8 + r;
+		if (i >= n - 3)
+			break;
+		if (j >= 4 && j + 3 < n - 3 && n % 4 == 0)
+			*(float4*)&y[(I)i * n + j] = *(float4*)s[r];
+		else
+#pragma unroll
+			for (int c = 0; c < 4; c++)
+				if (j + c >= 3 && j + c < n - 3)
+					y[(I)i * n + j + c] = s[r][c];
+	}
 }
 
 extern "C" __global__ void __launch_bounds__(256) conv5rim(I n_, const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y)
@@ -223,19 +245,28 @@ extern "C" __global__ void __launch_bounds__(256) distances(I n, I m, const floa
 	gemm_tile((int)n, (int)m, x, y, z, true, true, false);
 }
 
-// 32 x 8 threads, a thread walks 32 planes with three values of its column in registers.
-extern "C" __global__ void heat3d(I n_, const float* __restrict__ x, float* __restrict__ y)
+// 32 x 8 threads, 4 rows of a plane a thread: a row serves the ones below and above it.
+extern "C" __global__ void __launch_bounds__(256) heat3d(I n_, const float* __restrict__ x, float* __restrict__ y)
 {
-	int n = (int)n_, k = blockIdx.x * 32 + threadIdx.x + 1, j = blockIdx.y * 8 + threadIdx.y + 1, i0 = blockIdx.z * 32 + 1;
-	if (k >= n - 1 || j >= n - 1)
+	int n = (int)n_, k = blockIdx.x * 32 + threadIdx.x + 1, j0 = (blockIdx.y * 8 + threadIdx.y) * 4 + 1, i = blockIdx.z + 1;
+	if (k >= n - 1 || j0 >= n - 1)
 		return;
-	I plane = (I)n * n, at = (I)i0 * plane + (I)j * n + k;
-	float below = x[at - plane], here = x[at];
-	for (int i = i0; i < min(i0 + 32, n - 1); i++, at += plane) {
-		float above = x[at + plane];
-		y[at] = 0.4f * here + 0.1f * (below + above + x[at - n] + x[at + n] + x[at - 1] + x[at + 1]);
-		below = here, here = above;
-	}
+	I plane = (I)n * n, at = (I)i * plane + (I)j0 * n + k;
+	float row[6], below[4], above[4], left[4], right[4];
+	int rows = min(4, n - 1 - j0);
+#pragma unroll
+	for (int r = 0; r < 6; r++)
+		row[r] = r <= rows + 1 ? x[at + (r - 1) * n] : 0;
+#pragma unroll
+	for (int r = 0; r < 4; r++)
+		if (r < rows) {
+			below[r] = x[at + r * n - plane], above[r] = x[at + r * n + plane];
+			left[r] = x[at + r * n - 1], right[r] = x[at + r * n + 1];
+		}
+#pragma unroll
+	for (int r = 0; r < 4; r++)
+		if (r < rows)
+			y[at + r * n] = 0.4f * row[r + 1] + 0.1f * (below[r] + above[r] + row[r] + row[r + 2] + left[r] + right[r]);
 }
 
 // 32 x 8 threads, 4 rows a thread.
@@ -333,26 +364,46 @@ extern "C" __global__ void nearest(I n, I d, I c, const float* __restrict__ x, c
 	out[i] = at;
 }
 
-// 1024 elements a team of 256, with the rim in team memory.
-extern "C" __global__ void filter33(I n, const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y)
+// 8192 elements a team of 256, 1024 at once with their rim in team memory; 4 neighbours a thread, from 36 values that it reads
+// 16 bytes at a time; the filter in registers.
+extern "C" __global__ void __launch_bounds__(256) filter33(I n, const float* __restrict__ x, const float* __restrict__ f, float* __restrict__ y)
 {
-	__shared__ float t[1056], w[33];
-	I base = (I)blockIdx.x * 1024;
-	for (int k = threadIdx.x; k < 1056; k += 256)
-		t[k] = base + k < n ? x[base + k] : 0;
-	if (threadIdx.x < 33)
-		w[threadIdx.x] = f[threadIdx.x];
-	__syncthreads();
-	float s[4] = {};
+	__shared__ float4 t[264];
+	float w[33];
 #pragma unroll
 	for (int k = 0; k < 33; k++)
+		w[k] = f[k];
+	for (int c = 0; c < 8; c++) {
+		I base = (I)blockIdx.x * 8192 + c * 1024;
+		__syncthreads();
+		for (int k = threadIdx.x; k < 264; k += 256) {
+			I at = base + 4 * k;
+			float4 v = make_float4(0, 0, 0, 0);
+			if (at + 3 < n)
+				v = *(const float4*)&x[at];
+			else
+				for (int d = 0; d < 4; d++)
+					if (at + d < n)
+						(&v.x)[d] = x[at + d];
+			t[k] = v;
+		}
+		__syncthreads();
+		float v[36], s[4] = {};
 #pragma unroll
-		for (int r = 0; r < 4; r++)
-			s[r] += w[k] * t[threadIdx.x + 256 * r + k];
-	for (int r = 0; r < 4; r++) {
-		I i = base + threadIdx.x + 256 * r;
-		if (i < n - 32)
-			y[i + 16] = s[r];
+		for (int k = 0; k < 9; k++)
+			*(float4*)&v[4 * k] = t[threadIdx.x + k];
+#pragma unroll
+		for (int k = 0; k < 33; k++)
+#pragma unroll
+			for (int r = 0; r < 4; r++)
+				s[r] += w[k] * v[k + r];
+		I i = base + 4 * threadIdx.x + 16;
+		if (i + 3 < n - 16)
+			*(float4*)&y[i] = *(float4*)s;
+		else
+			for (int r = 0; r < 4; r++)
+				if (i + r < n - 16)
+					y[i + r] = s[r];
 	}
 }
 
@@ -406,4 +457,34 @@ extern "C" __global__ void shortest(I n, float* d, I k)
 	I j = (I)blockIdx.x * blockDim.x + threadIdx.x, i = (I)blockIdx.y * blockDim.y + threadIdx.y;
 	if (i < n && j < n)
 		d[i * n + j] = fminf(d[i * n + j], d[i * n + k] + d[k * n + j]);
+}
+
+// 4 elements of float64 a thread, 16 bytes at a time.
+extern "C" __global__ void axpy(double a, const double2* __restrict__ x, double2* __restrict__ y, I n)
+{
+	I i = ((I)blockIdx.x * blockDim.x * 2) + threadIdx.x;
+#pragma unroll
+	for (int k = 0; k < 2; k++, i += blockDim.x)
+		if (i < n / 2) {
+			double2 u = x[i], v = y[i];
+			y[i] = make_double2(v.x + a * u.x, v.y + a * u.y);
+		}
+}
+
+// Columns of a triangle: 32 of them a team of 32 x 16 threads, the longest first.
+extern "C" __global__ void triangle(I n, const float* __restrict__ a, float* __restrict__ y)
+{
+	__shared__ float t[16][32];
+	I j = (I)(gridDim.x - 1 - blockIdx.x) * 32 + threadIdx.x;
+	float s = 0;
+#pragma unroll 8
+	for (I i = threadIdx.y; i <= j; i += 16)
+		s += a[i * n + j];
+	t[threadIdx.y][threadIdx.x] = s;
+	__syncthreads();
+	if (threadIdx.y == 0) {
+		for (int r = 1; r < 16; r++)
+			s += t[r][threadIdx.x];
+		y[j] = s;
+	}
 }

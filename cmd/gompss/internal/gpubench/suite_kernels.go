@@ -458,3 +458,135 @@ func ColumnMoments(n, m int, x, mean, variance []float32) {
 		variance[j] = q/float32(n) - s/float32(n)*(s/float32(n))
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyStatic(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(static)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleStatic(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(static)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyDynamic(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(dynamic)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleDynamic(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(dynamic)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyGuided(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(guided)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleGuided(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(guided)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyCounter(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(counter)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleCounter(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(counter)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyCyclic(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(cyclic)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleCyclic(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(cyclic)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func AxpyOneToOne(a float64, x, y []float64) {
+	//omp:teams distribute parallel for schedule(onetoone)
+	for i := range y {
+		y[i] += a * x[i]
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a) inout(y)
+func TriangleOneToOne(n int, a, y []float32) {
+	//omp:teams distribute parallel for schedule(onetoone)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += a[i*n+j]
+		}
+		y[j] = s
+	}
+}

@@ -327,7 +327,7 @@ var (
 )
 
 var suite = []suiteCase{
-	{forms: []any{Conv7, Conv7Rows}, hand: "conv7", size: [2]int{8192, 150}, args: square(2, random32(9, 49)), out: 3, shape: teamsOf(32, 64, [3]int64{32, 8}), tolerance: 1e-4},
+	{forms: []any{Conv7, Conv7Rows}, hand: "conv7", size: [2]int{8192, 150}, args: square(2, random32(9, 49)), out: 3, shape: teamsOf(128, 32, [3]int64{32, 4}), tolerance: 1e-4},
 	{forms: []any{Conv5Rim}, hand: "conv5rim", size: [2]int{8192, 150}, args: square(2, random32(9, 25)), out: 3, shape: teamsOf(32, 64, [3]int64{32, 8}), tolerance: 1e-4},
 	{forms: []any{Products32, Products32Each}, hand: "products32", size: [2]int{65536, 9}, args: func(n int) []any {
 		return []any{n, random32(1, n*1024), random32(2, n*1024), make([]float32, n*1024)}
@@ -348,7 +348,7 @@ var suite = []suiteCase{
 	{forms: []any{Heat3D, Heat3DPlanes}, hand: "heat3d", size: [2]int{512, 40}, args: func(n int) []any {
 		return []any{n, random32(1, n*n*n), make([]float32, n*n*n)}
 	}, out: 2, shape: func(n int) ([3]int64, [3]int64) {
-		return [3]int64{up(n-2, 32), up(n-2, 8), up(n-2, 32) / 32}, [3]int64{32, 8, 1}
+		return [3]int64{up(n-2, 32), up(n-2, 32) / 4, int64(n - 2)}, [3]int64{32, 8, 1}
 	}, tolerance: 1e-4},
 	{forms: []any{Wave}, hand: "wave", size: [2]int{8192, 150}, args: func(n int) []any {
 		return []any{n, 0.1, random64(1, n*n), random64(2, n*n)}
@@ -379,7 +379,7 @@ var suite = []suiteCase{
 	}, out: 5, shape: linear},
 	{forms: []any{Filter33}, hand: "filter33", size: [2]int{1 << 27, 3000}, args: func(n int) []any {
 		return []any{n, random32(1, n), random32(2, 33), make([]float32, n)}
-	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 1024) / 4}, [3]int64{256} }, tolerance: 1e-4},
+	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 8192) / 32}, [3]int64{256} }, tolerance: 1e-4},
 	{forms: []any{Hash}, hand: "hash", size: [2]int{1 << 24, 1000}, args: func(n int) []any {
 		x := make([]uint32, n)
 		for i := range x {
@@ -395,4 +395,10 @@ var suite = []suiteCase{
 	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{2048, 16}, [3]int64{32, 16} }, tolerance: 1e-3},
 	{forms: []any{Shortest}, hand: "shortest", size: [2]int{1024, 70}, args: square(1), out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}),
 		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n / 2)} }, launches: func(n int) int { return n }},
+	{forms: []any{AxpyStatic, AxpyDynamic, AxpyGuided, AxpyCounter, AxpyCyclic, AxpyOneToOne}, hand: "axpy", size: [2]int{1 << 28, 5000}, args: func(n int) []any {
+		return []any{0.5, random64(1, n), random64(2, n)}
+	}, out: 2, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 1024) / 4}, [3]int64{256} }, extra: lengthOf, tolerance: 1e-12},
+	{forms: []any{TriangleStatic, TriangleDynamic, TriangleGuided, TriangleCounter, TriangleCyclic, TriangleOneToOne}, hand: "triangle", size: [2]int{16384, 160}, args: func(n int) []any {
+		return []any{n, random32(1, n*n), make([]float32, n)}
+	}, out: 2, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{int64(n), 16}, [3]int64{32, 16} }, tolerance: 1e-3},
 }
