@@ -25,7 +25,7 @@ func (rt *Runtime) makeBriefs() {
 // brief returns what is kept of a task without a detail of its own.
 func (rt *Runtime) brief(r *record) *probe.Brief { return rt.briefs.Find(r.taskID()) }
 
-// reportBrief has the recorder come for a task without a detail that is over.
+// reportBrief has the recorder come for a task without a detail that has finished.
 func (rt *Runtime) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
 	b := rt.briefs.Find(id)
 	if b.Start == 0 || r.worker < 0 || r.err != nil {

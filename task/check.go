@@ -329,7 +329,7 @@ type accessMonitor struct {
 	r          *record
 	unguarded  int64 // accessChecker.unguarded when it began
 	undeclared []guardedRegion
-	violation  error // it, once the turn is over
+	violation  error // it, once the turn has finished
 }
 
 // takeUndeclared takes what has not been declared out of list.
@@ -391,7 +391,7 @@ func (rt *Runtime) checkBody(r *record) {
 	}
 	if err != nil && r.err == nil {
 		r.fail("smp", err)
-		r.stopped = false // a trial that has damaged what others use is over: what it wrote there is not put back
+		r.stopped = false // a trial that has damaged what others use has finished: what it wrote there is not put back
 	}
 }
 

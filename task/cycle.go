@@ -352,8 +352,8 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 
 // hasHostWork reports whether a sleeping worker would get a task if it were woken. Most of what may
 // run on the host beside accelerators is taken by these at once, or kept for them; a worker that is
-// woken for that costs who wakes it more than starting a kernel does, and then asks for the lock
-// that all accelerators are waited on with. Requires: mu held.
+// woken for that costs the waking goroutine more than starting a kernel does, and then asks for the
+// lock that all accelerators are waited on with. Requires: mu held.
 func (rt *Runtime) hasHostWork() bool {
 	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.host)
 }
@@ -438,7 +438,7 @@ func (rt *Runtime) endWait(r *record) {
 	rt.retireUnscheduled(r)
 }
 
-// kernelFinished is called by the machine when a kernel is over, or could not be run.
+// kernelFinished is called by the machine when a kernel has finished, or could not be run.
 func kernelFinished(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	r.outcome = err
@@ -491,7 +491,8 @@ func (rt *Runtime) requeue(r *record) {
 func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
 
 // conclude closes the books on a task that has finished and lets its record go. It returns the
-// parent if that is over too. worker is the one that has run it as a plain task, if there is one.
+// parent if that has finished too. worker is the one that has run it as a plain task, if there is
+// one.
 func (rt *Runtime) conclude(r *record, worker int) *record {
 	spin.Perturb()
 	id, scope, member, others := r.taskID(), r.scope, r.member, r.others()

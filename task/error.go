@@ -73,7 +73,9 @@ func catchBug(what string, err *error) {
 // A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and
 // unwraps to the failure.
 type SkippedError struct {
-	Via   string // label of the predecessor, which failed or was itself skipped, with the line of a Go task that has none
+	// Via is the label of the predecessor, which failed or was itself skipped; of a Go task without
+	// a label it has the line.
+	Via   string
 	First *Error // the failure at the start of the chain
 
 	direct bool // First is the error of the predecessor

@@ -12,9 +12,8 @@ import (
 // This file finds what the body of a task touches, reads included, without having declared it:
 // while a body runs alone, the pages of Alloc that other tasks of the program have to do with, and
 // it has not, are closed. They are closed for all, which is no more than the rule: a program does
-// not touch what a submitted task uses before Wait, or WaitOn for that part. What it breaks by a
-// page, who has breached it is told of by a fault: a body by a ViolationError, a program by the end
-// of the process.
+// not touch what a submitted task uses before Wait, or WaitOn for that part. A breach is a fault:
+// of a body it is reported as a ViolationError, of the program it ends the process.
 //
 // What cannot be found so: memory that is not of Alloc, or that no task has used since the program
 // waited for it; what lies in a page with something that the body has declared; bodies that run

@@ -40,7 +40,7 @@ func (f *failures) add(id deps.TaskID, e *Error) {
 	f.next = (f.next + 1) % keptFailures
 }
 
-// of returns the error of a task that is over, nil if it had none.
+// of returns the error of a task that has finished, nil if it had none.
 func (f *failures) of(id deps.TaskID) *Error {
 	if e := f.byTask[id]; e != nil {
 		return e

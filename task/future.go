@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A Future is the value that a task returns when it is over.
+// A Future is the value that a task returns when it has finished.
 type Future[T any] struct {
 	Task
 	value T

@@ -10,8 +10,8 @@ import (
 // failures.
 //
 // A task that failed or was skipped leaves taints: its successors do not run, whether they were
-// submitted before it was over, and have an edge, or after, and meet the taint. Wait tells of the
-// failure and takes the taints away.
+// submitted before it had finished, and have an edge, or after, and meet the taint. Wait tells of
+// the failure and takes the taints away.
 type graph struct {
 	domain   *deps.Domain                                // nil before the first task
 	poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.submitting
@@ -162,7 +162,7 @@ func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 	return d
 }
 
-// putDomain gives back the domain of a scope that is over.
+// putDomain gives back the domain of a scope that has finished.
 func (rt *Runtime) putDomain(g *graph) {
 	if g.domain != nil {
 		g.domain.Reset()
@@ -171,8 +171,8 @@ func (rt *Runtime) putDomain(g *graph) {
 	}
 }
 
-// graphRelease tells the successors of r that it is over: those that wait for nothing more go to
-// over when they are not to run, else to ready.
+// graphRelease tells the successors of r that it has finished: those that wait for nothing more go
+// to over when they are not to run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	spin.Perturb()
 	if r.exclusive || r.inConcurrentGroup {
@@ -197,8 +197,9 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	}
 }
 
-// releaseSuccessor puts s, whose predecessors are over, into led if it follows, else into free. One
-// that follows may be on the list of who starts it, and must be put on no other.
+// releaseSuccessor puts s, whose predecessors have finished, into led if it follows, else into
+// free. One that follows may be on the list of the goroutine that starts it, and must be put on no
+// other.
 func (s *record) releaseSuccessor(free *recordList, led **record) {
 	if s.rt.eagerQueues != nil && s.wasGranted() {
 		s.releasedNext, *led = *led, s

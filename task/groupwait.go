@@ -287,7 +287,7 @@ func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 	return to
 }
 
-// noteWait notes that t is a wait, which is over soon and brings to the host what it names.
+// noteWait notes that t is a wait, which has finished soon and brings to the host what it names.
 // Requires: submitting held.
 func (s *Scope) noteWait(t Task) {
 	s.waits = slices.DeleteFunc(s.waits, func(o Task) bool { return o.record.taskID() != o.id })

@@ -380,8 +380,8 @@ func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
 	})
 }
 
-// endMerge forgets the parts of b: the tasks that used them, and the merge, are over. Kernels that
-// are being described may name them still, until they are committed.
+// endMerge forgets the parts of b: the tasks that used them, and the merge, have finished. Kernels
+// that are being described may name them still, until they are committed.
 func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 	parts := *b.parts.Load()
 	scope.submitting.Lock()
@@ -402,8 +402,8 @@ func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 	})
 }
 
-// freePart gives up a part whose merge is over. Its number is not used again, so that the numbers
-// of buffers do not depend on when.
+// freePart gives up a part whose merge has finished. Its number is not used again, so that the
+// numbers of buffers do not depend on when.
 func (t *buffers) freePart(p *buffer) error {
 	err := t.dropPart(p)
 	t.mu.Lock()

@@ -15,9 +15,9 @@ import (
 // for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission to it with
 // If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of a Group of the
 // program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that
-// of a child may do with the one of its parent, or for its own task, is told the same. In a body,
-// Scope.Wait and Scope.WaitOn wait for the tasks of its own; to wait for those of another runtime
-// there, call Wait on another goroutine.
+// of a child may do with the one of its parent, or for its own task, gets the same error. In a
+// body, Scope.Wait and Scope.WaitOn wait for the tasks of its own; to wait for those of another
+// runtime there, call Wait on another goroutine.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
 
 // insideBody reports whether the body of a task is on the stack of the caller.

@@ -361,7 +361,7 @@ func (c Call) Submit(at Submitter, args ...any) (Task, error) {
 
 // Submit submits a task that runs the kernel with args on a device that it may run on, after the
 // tasks submitted before that its accesses depend on. Slices and pointers are passed by reference:
-// what the accesses name must not be touched before the task is over (Runtime.Wait, WaitOn).
+// what the accesses name must not be touched before the task has finished (Runtime.Wait, WaitOn).
 //
 // Errors: the number and types of arguments, nil pointers that the kernel does not ask for, regions
 // outside of slices, accesses that with these arguments would leave their slice or region (a
@@ -480,7 +480,7 @@ func (k *Kernel) badArg(i int, what string) error {
 }
 
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
-// clause is false: the submitter does not go on before the task is over.
+// clause is false: the submitter does not go on before the task has finished.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
 	defer catchBug(r.kernel.name, &err)
 	r.merged = r.scope.merged.Load()

@@ -10,7 +10,7 @@ import (
 )
 
 // This file tells a kind of devices that this run has none of, which is no error, from one that
-// nobody knows, which is a misspelt one: a program written for GPUs runs on a laptop.
+// no plug-in has, which is a misspelt one: a program written for GPUs runs on a laptop.
 
 // ownKinds are the kinds that have a name without a plug-in: those of the kernel language and the
 // simulated one.

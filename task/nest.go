@@ -12,7 +12,7 @@ import (
 
 // This file is how a task waits without keeping a worker, and how it ends after its children.
 
-// Wait waits until all children submitted so far are over, running them on this goroutine or
+// Wait waits until all children submitted so far have finished, running them on this goroutine or
 // letting others have the worker meanwhile, and makes what the task accesses valid on the host: the
 // body may use it again. It returns a *FailedError for the children that failed since the last
 // Wait; a failure that no Wait has told of makes the task fail.
@@ -64,7 +64,7 @@ func (s *Scope) waitChildren(ctx context.Context) error {
 
 // waitOnce runs a child on this goroutine if the scheduler gives one. It may give something else:
 // that goes to another goroutine together with the worker, and this one sleeps until the children
-// are over.
+// have finished.
 func (s *Scope) waitOnce(ctx context.Context) {
 	if !s.lending.TryLock() { // another goroutine of the body has lent the worker
 		if s.childrenDone == nil {
@@ -197,7 +197,7 @@ func (s *Scope) lend(next *record) {
 	s.rt.workers.Lend(worker)
 }
 
-// regain waits for the worker that somebody has asked for: wantWorker. Requires: lending held.
+// regain waits for the worker that wantWorker has requested. Requires: lending held.
 func (s *Scope) regain() {
 	spin.Perturb()
 	s.worker = <-s.resume
@@ -230,8 +230,8 @@ func (s *Scope) wakeWaiter() {
 	}
 }
 
-// childFinished counts a child out, or with holder a reason, and returns the task if it is over by
-// that.
+// childFinished counts a child out, or with holder a reason, and returns the task if it has
+// finished by that.
 func (s *Scope) childFinished(n int64) *record {
 	spin.Perturb()
 	left := s.pending.Add(-n)
@@ -278,8 +278,9 @@ func (rt *Runtime) suspend(r *record) {
 	}
 }
 
-// wantWorker asks for a worker for the body of s, which has lent its own. Those who need tokens for
-// that stand in line as ready tasks do, the others go first: they hold memory that ends with them.
+// wantWorker asks for a worker for the body of s, which has lent its own. Bodies that need tokens
+// for that stand in line as ready tasks do, the others go first: they hold memory that ends with
+// them.
 func (rt *Runtime) wantWorker(s *Scope) {
 	spin.Perturb()
 	r := s.owner
@@ -376,7 +377,7 @@ func (rt *Runtime) closeScope(r *record) {
 	s.releaseRecords()
 }
 
-// complete ends a task whose body is over and whose last child is; nil is none.
+// complete ends a task whose body has finished and whose last child is; nil is none.
 func (rt *Runtime) complete(r *record) {
 	switch {
 	case r == nil:
@@ -389,7 +390,7 @@ func (rt *Runtime) complete(r *record) {
 	}
 }
 
-// dropFresh forgets the memory that was first used in s, whose tasks are over.
+// dropFresh forgets the memory that was first used in s, whose tasks have finished.
 func (rt *Runtime) dropFresh(s *Scope) (err error) {
 	for _, b := range s.fresh {
 		rt.buffers.remove(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/trace/session"
 )
 
-// This file is what the observers of a runtime are told. rt.observer wants points, rt.recorder
+// This file reports to the observers of a runtime. rt.observer wants points, rt.recorder
 // whole tasks; each is nil when there is none, and then a point costs one comparison.
 //
 // With a recorder a task costs three looks at the clock: at its submission, its start and its end.
@@ -276,7 +276,7 @@ func (rt *Runtime) observeFetch(r *record) {
 	}
 }
 
-// observeEnd tells that the body of r is over, or that it cannot be run. On an accelerator its
+// observeEnd tells that the body of r has finished, or that it cannot be run. On an accelerator its
 // times are the device's.
 func (rt *Runtime) observeEnd(r *record) {
 	if r.kind.waits() {
@@ -291,9 +291,9 @@ func (rt *Runtime) observeEnd(r *record) {
 		r.trace.Release = max(r.trace.Choice, r.trace.Start, rt.soon())
 		switch {
 		case accelerator && r.set.Began > 0:
-			// Two clocks are compared: what follows its predecessor on the device did not begin
-			// before that was over, and what the host has heard of is over, as those that wait for
-			// it are ready from then on.
+			// Two clocks are compared. A task that follows its predecessor on the device began
+			// after the end of that one. A task has finished when the host knows of it: its
+			// successors are ready from then on.
 			r.trace.Start = min(max(r.set.Began, r.trace.Choice), r.trace.Release)
 			r.trace.End = min(max(r.set.Ended, r.trace.Start), r.trace.Release)
 		case r.trace.Start > 0 && !accelerator:

@@ -115,8 +115,8 @@ func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, m
 
 // Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so:
 // each reduces into a private copy (Private) that begins with the neutral element. The copies are
-// combined, and with what x was before, when another task accesses x otherwise, or somebody waits.
-// Tasks with the same built-in operator, or the same *Operator, go together.
+// combined, and with what x was before, when another task accesses x otherwise, or a goroutine
+// waits for x. Tasks with the same built-in operator, or the same *Operator, go together.
 func Reduce[T any](x []T, op *Operator[T]) Option {
 	return specialAccess(deps.Reduction, &special{memory: memoryOf(x), reducer: op.reducer()})
 }

@@ -41,7 +41,7 @@ type record struct {
 	simple bool // it goes past the scheduler; means nothing while the record is free
 
 	node deps.Node
-	id   atomic.Uint64 // deps.TaskID; 0 once the task is over
+	id   atomic.Uint64 // deps.TaskID; 0 once the task has finished
 	body func() error
 	link *record // in lists that one goroutine owns
 }
@@ -101,10 +101,10 @@ type detail struct {
 	replayRun   *replayRun   // of an iteration
 	step        int32
 
-	trace probe.Task // what the recorder is told in the end
+	trace probe.Task // what the recorder gets in the end
 
 	stage atomic.Int32 // of the acquisition on the host
-	// eagerState is 0 but for tasks that start before their predecessors are over: see eager.go.
+	// eagerState is 0 but for tasks that start before their predecessors have finished: see eager.go.
 	eagerState      atomic.Uint64
 	eagerPlace      sched.PlaceID   // where
 	scratch         *submitScratch  // while it is being described

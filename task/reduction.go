@@ -365,8 +365,8 @@ func (rt *Runtime) combine(r *record) {
 // keptPrivates is how many private copies of one size are kept for later reductions.
 const keptPrivates = 16
 
-// dropPrivates gives up the copies of a combination that is over, or was skipped. Those that never
-// left the host are kept for others.
+// dropPrivates gives up the copies of a combination that has finished, or was skipped. Those that
+// never left the host are kept for others.
 func (rt *Runtime) dropPrivates(g *reduction) {
 	var gone []*buffer
 	rt.reducing.Lock()

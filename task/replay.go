@@ -14,10 +14,10 @@ import (
 // A replay runs the steps of an iteration: on the worker that has the task, its owner, and on those
 // that are idle.
 //
-// A step counts its predecessors that are over. It is run when all are: replays with an even number
-// count down to 0, the others up again, so that nothing has to be reset. The worker that makes a
-// step ready runs it next, without a queue; of several ready steps the others go into the queue of
-// the worker, from which idle workers take half.
+// A step counts its predecessors that have finished. It is run when all are: replays with an even
+// number count down to 0, the others up again, so that nothing has to be reset. The worker that
+// makes a step ready runs it next, without a queue; of several ready steps the others go into the
+// queue of the worker, from which idle workers take half.
 type replay struct {
 	it      *Iteration
 	ctx     context.Context // of the steps of this replay
@@ -103,8 +103,8 @@ func (r *replay) result() error {
 // aside is smp.Aside.
 func (r *replay) aside(over func() bool, f func()) { r.it.rt.aside(r.owner, over, f) }
 
-// runOwner works until all steps are over. While others run the last of them, or those that others
-// wait for, the worker is lent: a step may wait for a task that has no other worker.
+// runOwner works until all steps have finished. While others run the last of them, or those that
+// others wait for, the worker is lent: a step may wait for a task that has no other worker.
 func (r *replay) runOwner() {
 	d := &r.deques[0]
 	defer func() {
@@ -360,7 +360,7 @@ func (r *replay) finish(d *deque, i int32, s *step) int32 {
 	return next
 }
 
-// arrive counts a predecessor of step i that is over, and reports whether it was the last.
+// arrive counts a predecessor of step i that has finished, and reports whether it was the last.
 func (r *replay) arrive(i int32) bool {
 	preds := r.it.steps[i].preds
 	spin.Perturb()

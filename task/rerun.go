@@ -207,7 +207,7 @@ func (it *Iteration) rebind() error {
 	return nil
 }
 
-// submitSteps submits the steps of the iteration that r is, whose predecessors are over.
+// submitSteps submits the steps of the iteration that r is, whose predecessors have finished.
 func (rt *Runtime) submitSteps(r *record) {
 	s := newScope(r)
 	s.worker = smp.None

@@ -59,7 +59,7 @@ type Options struct {
 	// cause, and so does a submission that waits for room in the window, as it does when its
 	// group's context ends.
 	Context context.Context
-	// Observer is told of every point of every task's life, or, when it is a probe.Recorder, of
+	// Observer gets every point of every task's life, or, when it is a probe.Recorder, of
 	// every task; nil costs nothing.
 	Observer probe.Observer
 	// Trace records the run: "summary" prints one on standard error when the runtime is closed,

@@ -21,8 +21,8 @@ type Submitter interface {
 
 // A Scope is what the body of a task submits tasks with: its children. They are ordered among
 // themselves as the tasks of a program are, and what they access is what the task itself accesses,
-// or memory that was first used in the scope. The task is over when its body has returned and its
-// children are over; only then its own successors start.
+// or memory that was first used in the scope. The task has finished when its body has returned and
+// its children have finished; only then its own successors start.
 //
 // Between submitting a child and waiting for it, the body must not touch what the child uses. A
 // Scope is valid until the body returns. Its methods may be called from any goroutine, but the body
@@ -30,7 +30,7 @@ type Submitter interface {
 // parent it would wait for itself, and is refused (ErrInsideTask).
 type Scope struct {
 	rt    *Runtime
-	owner *record // nil for the tasks of the program; valid until the task is over
+	owner *record // nil for the tasks of the program; valid until the task has finished
 	group *Group  // of owner
 
 	records *Recorder // what is submitted here is recorded
@@ -45,7 +45,7 @@ type Scope struct {
 	returned        atomic.Pointer[record]
 	exclusion       deps.Exclusion // of commutative accesses
 	reductions      []*reduction   // that more tasks may join
-	waits           []Task         // in flight, and some that are over
+	waits           []Task         // in flight, and some that have finished
 	growths         atomic.Int64   // how often a buffer of s has grown; changed with buffers.mu held
 	merged          atomic.Int64   // of growths, those whose merges were submitted
 	unmerged        []*buffer      // that have grown, and whose merges were not; guarded by buffers.mu
@@ -60,7 +60,9 @@ type Scope struct {
 	waitMu       spin.Mutex    // held by the goroutine that waits for the children
 	childrenDone chan struct{} // for a wait that has not released its worker; made when first needed, as is resume
 
-	body  atomic.Uintptr // the goroutine that runs the body: see goroutine; bodyFinished when it has returned, 0 where there is none
+	// body is the goroutine that runs the body, see goroutine: bodyFinished when it has returned, 0
+	// where there is none.
+	body  atomic.Uintptr
 	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
 	lending spin.Mutex // held by the goroutine that has released its worker, until it has one again

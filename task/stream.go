@@ -13,7 +13,7 @@ import (
 // queues from these, finds no more, and sleeps again. While there is such a stream of short tasks
 //
 //   - a submission wakes a worker when all sleep, and for each maxShare tasks in the inbox;
-//   - a worker that leaves tasks behind wakes another one when they take longer than a wake-up costs;
+//   - a worker that leaves tasks behind wakes another one when they take longer than a wake-up;
 //   - one worker at a time takes from the inbox.
 //
 // A worker may take a long task for a short one, and then tasks wait that a sleeping worker could

@@ -48,7 +48,7 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 }
 
 // GoScope is Go for a body that submits tasks of its own, with the Scope that it is given. The task
-// is over when they are.
+// has finished when they are.
 func (rt *Runtime) GoScope(body func(*Scope) error, options ...Option) (Task, error) {
 	if !rt.usable() {
 		return Task{}, rt.unusable("Runtime.GoScope")

@@ -139,7 +139,7 @@ func (rt *Runtime) sweep() (held int) {
 		}
 	}
 	if len(idle) > 0 {
-		rt.callers.waitForCurrent() // whoever found one of them before it became unused has submitted the task
+		rt.callers.waitForCurrent() // a goroutine that found one of them before it became unused has submitted its task
 		held -= rt.weaken(idle)
 	}
 	rt.takeOutFreed(freed)
@@ -264,11 +264,11 @@ func (b *buffer) forgettable() bool {
 }
 
 // claim makes b, which a task is about to use, one that is in use: its memory is alive until the
-// next sweep but one, or until the task is over. It reports false when that memory was freed, or b
-// is no buffer of its own any more.
+// next sweep but one, or until the task has finished. It reports false when that memory was freed,
+// or b is no buffer of its own any more.
 //
-// Requires: a sweep waits for the caller, who has the lock of submission of the program or is in
-// describing; or b.users or b.kept says that it is used.
+// Requires: a sweep waits for the caller, which holds the lock of submission of the program or is in
+// describing; or b.users or b.kept shows that it is in use.
 func (t *buffers) claim(b *buffer) bool {
 	if b.use.Load() == inUse || b.use.CompareAndSwap(unused, inUse) {
 		return true

@@ -17,7 +17,7 @@ import (
 type anyArg interface {
 	save(turn int) // the value, for a replay that is asked for
 	load(turn int) // that value, now that it begins
-	deactivate()   // it is over
+	deactivate()   // it has finished
 	in(r *Recorder) anyArg
 }
 
@@ -142,7 +142,7 @@ func (a *Arg[T]) value() any { return a.requested }
 
 func (a *Arg[T]) changedSinceReplay() bool { return a.changed }
 
-// A replayRun is one replay, from when it is asked for until it is over.
+// A replayRun is one replay, from when it is asked for until it has finished.
 type replayRun struct {
 	it        *Iteration
 	index     int
@@ -178,7 +178,7 @@ func (t *replayRun) release() {
 	t.next, t.it.freeRuns = t.it.freeRuns, t
 }
 
-// begin makes the steps those of this replay: the one before is over.
+// begin makes the steps those of this replay: the one before has finished.
 func (t *replayRun) begin() {
 	it := t.it
 	for _, a := range it.args {
@@ -191,7 +191,7 @@ func (t *replayRun) begin() {
 	it.renewGroups(it.run.ctx)
 }
 
-// end is called when the steps are over.
+// end is called when the steps have finished.
 func (t *replayRun) end() {
 	for _, a := range t.it.args {
 		a.deactivate()

@@ -20,7 +20,9 @@ const VectorVariable = "GOMPSS_VECTOR"
 
 // The values of Options.Vector.
 const (
-	VectorAuto   = ""       // the widest vectors of this machine, or the Go function where that is faster and gives the same bits
+	// VectorAuto is the widest vectors of this machine, or the Go function where that is faster and
+	// gives the same bits.
+	VectorAuto   = ""
 	VectorOff    = "off"    // always the Go function
 	VectorAVX2   = "avx2"   // 256 bits; kernels that have such code always run it
 	VectorAVX512 = "avx512" // 512 bits; kernels that have such code always run it

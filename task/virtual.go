@@ -296,7 +296,7 @@ func (v *virtual) await(over func() bool, ctx context.Context) {
 	}
 }
 
-// awaitTask waits until t is over.
+// awaitTask waits until t has finished.
 func (v *virtual) awaitTask(t Task, ctx context.Context) {
 	if v != nil && t.record != nil {
 		v.await(func() bool { return t.isOver() }, ctx)
@@ -318,7 +318,7 @@ func (v *virtual) bodyWaits(over func() bool, ctx context.Context, lend func()) 
 	<-w.granted
 }
 
-// watch lets time go on until t is over, as the program will wait for that by a channel.
+// watch lets time go on until t has finished, as the program will wait for that by a channel.
 func (v *virtual) watch(t Task) {
 	v.mu.Lock()
 	v.enter(&waiter{over: t.isOver})

@@ -11,23 +11,24 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A Task names a submitted task. It stays valid when the task is over, and may be copied; the zero
-// Task is over.
+// A Task names a submitted task. It stays valid when the task has finished, and may be copied; the
+// zero Task has finished.
 type Task struct {
 	rt     *Runtime
 	record *record
 	id     deps.TaskID
 }
 
-// closedDone is the Done of tasks that are over.
+// closedDone is the Done of tasks that have finished.
 var closedDone = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // ID returns the place of the task in the order of submission, from 1.
 func (t Task) ID() deps.TaskID { return t.id }
 
-// Done returns a channel that is closed when the task is over: it ran, failed or was skipped.
+// Done returns a channel that is closed when the task has finished: it ran, failed or was skipped.
 //
-// In a virtual time the caller waits for the channel at once: time goes on until the task is over.
+// In a virtual time the caller waits for the channel at once: time goes on until the task has
+// finished.
 func (t Task) Done() <-chan struct{} {
 	if t.rt != nil && t.rt.virtual != nil && !t.isOver() && !insideBody() {
 		t.rt.virtual.watch(t)
@@ -35,7 +36,7 @@ func (t Task) Done() <-chan struct{} {
 	return t.done()
 }
 
-// isOver reports whether the task is over.
+// isOver reports whether the task has finished.
 func (t Task) isOver() bool { return t.record == nil || t.record.taskID() != t.id }
 
 // done is Done for waits of the runtime.
@@ -61,7 +62,7 @@ func (t Task) done() <-chan struct{} {
 	return *done
 }
 
-// Err returns the error of a task that is over: nil, or an *Error. It is nil before.
+// Err returns the error of a task that has finished: nil, or an *Error. It is nil before.
 func (t Task) Err() error {
 	if t.record == nil || t.record.taskID() == t.id {
 		return nil
@@ -192,7 +193,7 @@ func (rt *Runtime) takeFailures(told *FailedError) error {
 	return &failed
 }
 
-// Wait waits until all tasks are over and all data are valid on the host, and returns a
+// Wait waits until all tasks have finished and all data are valid on the host, and returns a
 // *FailedError for the tasks that failed since the last Wait; what they and the tasks that were
 // skipped should have written is undefined.
 //

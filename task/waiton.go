@@ -12,9 +12,9 @@ import (
 
 // This file is WaitOn: the wait for the tasks that use some memory.
 
-// WaitOn waits until the tasks submitted so far that the accesses depend on are over, and the data
-// of the accesses are valid on the host: what In names may then be read, and what InOut names be
-// written, until another task is submitted that uses it.
+// WaitOn waits until the tasks submitted so far that the accesses depend on have finished, and the
+// data of the accesses are valid on the host: what In names may then be read, and what InOut names
+// be written, until another task is submitted that uses it.
 //
 // Errors: the context's, and then the data are not to be touched; an *Error when a task it waits
 // for failed; ErrInsideTask in the body of a task, which has Scope.WaitOn; ErrUnused for memory of
@@ -71,8 +71,8 @@ func (s *Scope) waitOn(call string, ctx context.Context, accesses []Option) erro
 	return s.rt.withStatus(fmt.Errorf("task: wait on %s: %w", count(len(accesses), "access"), context.Cause(ctx)), 0)
 }
 
-// awaitUntil waits until t is over or ctx, which may be nil, is done, and reports whether t is
-// over. The worker of a body is lent meanwhile.
+// awaitUntil waits until t has finished or ctx, which may be nil, is done, and reports whether t
+// has finished. The worker of a body is lent meanwhile.
 func (s *Scope) awaitUntil(t Task, ctx context.Context) (over bool) {
 	var ended <-chan struct{}
 	if ctx != nil {

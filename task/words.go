@@ -40,7 +40,7 @@ type (
 	Diagnostic = codegen.Diagnostic
 	// ErrorList is all that is wrong with the source of a kernel: the error of NewKernel.
 	ErrorList = codegen.ErrorList
-	// Observer is told of every point of every task's life: Options.Observer.
+	// Observer gets every point of every task's life: Options.Observer.
 	Observer = probe.Observer
 	// Point is one of these points.
 	Point = probe.Point
