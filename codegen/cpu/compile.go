@@ -13,7 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// Compile makes machine code of the kernel. The error is a *Refusal where the kernel has a
+// Compile makes machine code of the kernel. The error is a *prepare.Refusal where the kernel has a
 // construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 	prepared, err := prepare.Kernel(k)
@@ -36,7 +36,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		}
 	}
 	if code.Words > image.MaxWords {
-		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.Words, image.MaxWords)}
+		return nil, &prepare.Refusal{Kernel: k.Name, At: k.At, Why: fmt.Sprintf("its parameters and variables need %d words, %d are there", code.Words, image.MaxWords)}
 	}
 	c.stages = parts
 	if err := c.nestedStages(code); err != nil {
@@ -58,7 +58,7 @@ func Compile(k *ir.Kernel, o Options) (code *Code, err error) {
 		}
 	}
 	if code.Lanes == 0 {
-		return nil, &Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"}
+		return nil, &prepare.Refusal{Kernel: k.Name, At: k.At, Why: "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"}
 	}
 	if err := c.lockedStages(code); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (c *compiler) stage(s *image.Stage, sites []image.Site) (*gen, error) {
 				continue // too many values for the frame: fewer copies may fit
 			}
 			if !isRefusal(err) {
-				err = &Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: "it has too many values at once: " + err.Error()}
+				err = &prepare.Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: "it has too many values at once: " + err.Error()}
 			}
 			return nil, err
 		}
@@ -176,28 +176,21 @@ func (c *compiler) stage(s *image.Stage, sites []image.Site) (*gen, error) {
 const mostRows = 16
 
 func isRefusal(err error) bool {
-	_, ok := err.(*Refusal)
+	_, ok := err.(*prepare.Refusal)
 	return ok
 }
 
 func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []image.Site) (g *gen, spilled int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			refusal, ok := r.(*Refusal)
+			refusal, ok := r.(*prepare.Refusal)
 			if !ok {
 				panic(r)
 			}
 			g, err = nil, refusal
 		}
 	}()
-	g = &gen{Code: mach.New(image.BlockLayout, !c.options.AVX512, max(c.steps, 256)), kernel: c.Kernel, avx512: c.options.AVX512, bytes: 32, unroll: unroll, wanted: unroll, homes: map[*ir.Var]*home{}, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, limits: map[limitKey]x86.Reg{}, pooled: map[constKey]int{},
-		prefix: x86.NoReg, safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, proved: map[*ir.For]x86.Reg{}, pointer: map[string]x86.Reg{}, lanesFor: map[*ir.For]bool{}, sites: sites[:len(sites):len(sites)], round: 1, yieldTo: -1, frame: c.frame, past: c.options.Past,
-		names: c.Names, bounds: c.Bounds, nested: c.stages, arrays: c.Arrays, scratch: c.frame.Scratch}
-	g.Listing = c.options.Text
-	if g.avx512 && c.options.Width != x86.W256 && !single {
-		g.bytes = 64
-	}
-	g.single, g.locked, g.stopAlways = single, s.Again, c.options.StopAlways
+	g = c.newGen(s, unroll, single, sites)
 	g.lanes = g.bytes / 8
 	s.Sums = nil
 	g.enter(s, c.frame)
@@ -292,12 +285,7 @@ func (g *gen) done() {
 	g.Op(x86.MOVQStore, x86.W128, blockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Return()
 	g.SeldomFromHere()
-	for len(g.fails) > 0 {
-		f := g.fails[0]
-		g.fails = g.fails[1:]
-		g.Place(f.label)
-		f.emit()
-	}
+	g.selectBehind()
 	g.yieldRoutines()
 }
 

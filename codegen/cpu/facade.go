@@ -4,6 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/exec"
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -37,6 +38,9 @@ type (
 	FaultError = exec.FaultError
 )
 
+// A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
+type Refusal = prepare.Refusal
+
 // NewArena maps an arena, or says why this system has no executable memory.
 func NewArena() (*Arena, error) { return exec.NewArena() }
 
@@ -51,7 +55,7 @@ const (
 )
 
 // NewKernelRunner compiles a kernel and returns its runner, which chooses vector width and kind of
-// stores by launch. The error is a *Refusal where the kernel has no vector code.
+// stores by launch. The error is a *prepare.Refusal where the kernel has no vector code.
 func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	return exec.NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
-type Refusal = prepare.Refusal
-
 func blockWord(i int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(8*i))) }
 
 // A home is where a variable lives.
@@ -85,6 +82,7 @@ type gen struct {
 	scratch           int64             // bytes of scratch memory used so far
 	serialBase        int               // where one lane runs alone: 1 + the loops around; else 0
 	fails             []fail
+	contexts          func(values bool) (enter func() (leave func()))
 }
 
 type constKey struct {
@@ -102,7 +100,7 @@ type fail struct {
 
 // refuse stops the selection; Compile returns the refusal.
 func (g *gen) refuse(at ir.Pos, why string, args ...any) {
-	panic(&Refusal{Kernel: g.kernel.Name, At: at, Why: fmt.Sprintf(why, args...)})
+	panic(&prepare.Refusal{Kernel: g.kernel.Name, At: at, Why: fmt.Sprintf(why, args...)})
 }
 
 func (g *gen) shape(e ir.Expr) analysis.Shape {
@@ -185,9 +183,9 @@ func (g *gen) setGeneral(r x86.Reg, v int64) {
 	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), mach.PoolAt(g.PoolWord(uint64(v), 8)))
 }
 
-// constVector returns a register that holds the constant in every lane; it is loaded once, at the
+// ConstVector returns a register that holds the constant in every lane; it is loaded once, at the
 // entry.
-func (g *gen) constVector(bits uint64, size int) x86.Reg {
+func (g *gen) ConstVector(bits uint64, size int) x86.Reg {
 	key := constKey{bits: bits & (1<<(8*size-1)<<1 - 1), size: size}
 	if r, ok := g.consts[key]; ok {
 		return r

@@ -273,7 +273,7 @@ func (g *gen) scaleIndices(t target, a access) []x86.Reg {
 		})
 		return out
 	}
-	c := g.constVector(uint64(a.size), size)
+	c := g.ConstVector(uint64(a.size), size)
 	g.each(func(u int) {
 		if op == x86.VPMULLQ && !g.avx512 {
 			g.seriesOf(ir.Int64Type, widthOf(g.lanes*size)).MulLong(out[u], t.index[u], c)

@@ -93,7 +93,7 @@ func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 		from[lane], there = int64(p.At), append(there, lane)
 	}
 	if len(ws) == 1 {
-		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(d))
+		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.Pattern(from, int(size))), x86.RegArg(d))
 		return d
 	}
 	for _, w := range ws[1:] {
@@ -101,7 +101,7 @@ func (g *gen) loadWindows512(a apart, u int) x86.Reg {
 			lane := g.laneOf(a, p.Lane)
 			from[lane], there = int64(g.lanes+p.At), append(there, lane)
 		}
-		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, int(size))), x86.MemArg(m.Plus(w.Start*size)))
+		g.Op(op, a.w, x86.RegArg(d), x86.RegArg(g.Pattern(from, int(size))), x86.MemArg(m.Plus(w.Start*size)))
 		for _, lane := range there {
 			from[lane] = int64(lane)
 		}
@@ -139,7 +139,7 @@ func (g *gen) permuted(from []int64, x x86.Arg, a apart) x86.Reg {
 	d, imm := g.NewVector(), int64(0)
 	switch {
 	case a.w == x86.W256 && a.t.Size == 4:
-		g.Op(x86.VPERMPS, a.w, x86.RegArg(d), x86.RegArg(g.pattern(from, 4)), x)
+		g.Op(x86.VPERMPS, a.w, x86.RegArg(d), x86.RegArg(g.Pattern(from, 4)), x)
 	case a.w == x86.W128 && a.t.Size == 8:
 		g.Op(x86.VPERMILPD, a.w, x86.RegArg(d), x, x86.ImmArg(from[0]|from[1]<<1))
 	default: // four lanes
@@ -151,8 +151,8 @@ func (g *gen) permuted(from []int64, x x86.Arg, a apart) x86.Reg {
 	return d
 }
 
-// pattern is a register with these numbers, loaded once, at the entry.
-func (g *gen) pattern(numbers []int64, size int) x86.Reg {
+// Pattern is a register with these numbers, loaded once, at the entry.
+func (g *gen) Pattern(numbers []int64, size int) x86.Reg {
 	key := fmt.Sprint(size, numbers)
 	if r, ok := g.patterns[key]; ok {
 		return r
@@ -213,7 +213,7 @@ func (g *gen) storeWindows512(a apart, u int, v x86.Reg) {
 			from[p.At], elements = int64(g.laneOf(a, p.Lane)), elements|1<<p.At
 		}
 		g.move(x, v)
-		g.Op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.pattern(from, int(size))), x86.RegArg(x))
+		g.Op(pick(a.t, x86.VPERMT2PS, x86.VPERMT2PD), a.w, x86.RegArg(x), x86.RegArg(g.Pattern(from, int(size))), x86.RegArg(x))
 		in := x86.I(pick(a.t, x86.VMOVUPSStore, x86.VMOVUPDStore), a.w, x86.MemArg(g.lowest(a, u).Plus(w.Start*size)), x86.RegArg(x))
 		if g.exec != nil {
 			g.Emit(in.Masked(g.spreadMask(g.exec[u], w, elements), false))

@@ -43,7 +43,7 @@ func (g *gen) arrayHome(v *ir.Var, n int64) *home {
 func (g *gen) declareArray(v *ir.Var, n int64) *home {
 	h := g.arrayHome(v, n)
 	g.homes[v] = h
-	g.fillArray(h, v.Type.Elem, n, g.constVector(0, 4))
+	g.fillArray(h, v.Type.Elem, n, g.ConstVector(0, 4))
 	return h
 }
 
@@ -97,7 +97,7 @@ func (g *gen) laneTarget(a access, s analysis.Shape) target {
 		isize, add, mul = 4, x86.VPADDD, x86.VPMULLD
 	}
 	w := widthOf(g.lanes * isize)
-	per := g.constVector(uint64(a.root.per), isize)
+	per := g.ConstVector(uint64(a.root.per), isize)
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
 		x := g.NewVector()
@@ -108,7 +108,7 @@ func (g *gen) laneTarget(a access, s analysis.Shape) target {
 		}
 		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(x), x86.RegArg(g.iotaVector(1, isize)))
 		if u > 0 {
-			g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.constVector(uint64(u*g.lanes), isize)))
+			g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.ConstVector(uint64(u*g.lanes), isize)))
 		}
 	})
 	t.index, t.scale = out, uint8(size)

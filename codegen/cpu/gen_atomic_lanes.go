@@ -111,7 +111,7 @@ func (g *gen) whereOn(v x86.Reg, u int, off uint64, t *ir.Type) x86.Reg {
 		return v
 	}
 	d := g.NewVector()
-	g.move(d, g.constVector(off, container(t)))
+	g.move(d, g.ConstVector(off, container(t)))
 	g.blend(d, v, g.exec[u], t)
 	return d
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
-	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -43,28 +42,18 @@ func (g *gen) enterContext(c context) {
 	g.serialBase = c.serialBase
 }
 
-// later selects code behind the kernel in the context of now, at a label.
-func (g *gen) later(l mach.Label, emit func()) {
+// remember returns what enters the context of now, and what comes back from there; without values
+// for code that works on registers alone.
+func (g *gen) remember(values bool) (enter func() (leave func())) {
 	now := g.context()
-	now.loops, now.homes = slices.Clone(now.loops), maps.Clone(now.homes) // what comes in between changes both
-	g.behind(l, now, emit)
-}
-
-// outOfLine adds code behind the kernel and returns its label. It is selected in the context of
-// now, but for variables and loops: it works on registers alone.
-func (g *gen) outOfLine(emit func()) mach.Label {
-	now := g.context()
-	now.loops, now.homes = nil, nil
-	l := g.NewLabel()
-	g.behind(l, now, emit)
-	return l
-}
-
-func (g *gen) behind(l mach.Label, in context, emit func()) {
-	g.fails = append(g.fails, fail{label: l, emit: func() {
+	if values {
+		now.loops, now.homes = slices.Clone(now.loops), maps.Clone(now.homes) // what comes in between changes both
+	} else {
+		now.loops, now.homes = nil, nil
+	}
+	return func() func() {
 		then := g.context()
-		g.enterContext(in)
-		emit()
-		g.enterContext(then)
-	}})
+		g.enterContext(now)
+		return func() { g.enterContext(then) }
+	}
 }

@@ -38,7 +38,7 @@ func (g *gen) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
 // oneToFloat converts an integer in a general register.
 func (g *gen) oneToFloat(x x86.Reg, to *ir.Type) []x86.Reg {
 	d := g.NewVector()
-	zero := g.constVector(0, container(to)) // nothing is waited for
+	zero := g.ConstVector(0, container(to)) // nothing is waited for
 	g.Op(map[bool]x86.Op{true: x86.VCVTSI2SSQ, false: x86.VCVTSI2SDQ}[to.Size == 4], x86.W128, x86.RegArg(d), x86.RegArg(zero), x86.RegArg(x))
 	g.broadcastLane(d, x86.RegArg(d), to)
 	return g.same(d)

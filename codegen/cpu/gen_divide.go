@@ -117,7 +117,7 @@ func (g *gen) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 
 // checkDivisors ends the launch where a lane of e that is on divides by 0, in lanes of t.
 func (g *gen) checkDivisors(e *ir.Binary, t *ir.Type, y []x86.Reg) {
-	zero := g.constVector(0, 8)
+	zero := g.ConstVector(0, 8)
 	any := x86.NoReg
 	for u := range g.unroll {
 		if u > 0 && y[u] == y[0] && (g.exec == nil || g.exec[u] == g.exec[0]) {
@@ -161,14 +161,14 @@ func (g *gen) anyLong(t *ir.Type, x, y x86.Reg, w x86.Width) {
 			return v, ^uint64(1<<50 - 1)
 		}
 		d = g.NewVector()
-		g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(g.constVector(1<<50, 8)))
+		g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(g.ConstVector(1<<50, 8)))
 		return d, ^uint64(1<<51 - 1)
 	}
 	both := g.NewVector()
 	a, high := part(x)
 	b, _ := part(y)
 	g.Op(x86.VORPS, w, x86.RegArg(both), x86.RegArg(a), x86.RegArg(b))
-	g.Op(x86.VANDPS, w, x86.RegArg(both), x86.RegArg(both), x86.RegArg(g.constVector(high, 8)))
+	g.Op(x86.VANDPS, w, x86.RegArg(both), x86.RegArg(both), x86.RegArg(g.ConstVector(high, 8)))
 	g.testVector(both, w)
 }
 
@@ -179,18 +179,18 @@ func (g *gen) testVector(v x86.Reg, w x86.Width) {
 		return
 	}
 	m := g.NewMask()
-	g.Op(x86.VPCMPQ, w, x86.RegArg(m), x86.RegArg(v), x86.RegArg(g.constVector(0, 8)), x86.ImmArg(4))
+	g.Op(x86.VPCMPQ, w, x86.RegArg(m), x86.RegArg(v), x86.RegArg(g.ConstVector(0, 8)), x86.ImmArg(4))
 	g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 }
 
 // quotient divides lanes of 64 bits that hold numbers of up to 51. Lanes that divide by 0 are off,
 // and get anything.
 func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
-	m := g.constVector(magic, 8)
+	m := g.ConstVector(magic, 8)
 	float := func(v x86.Reg) x86.Reg {
 		d := g.NewVector()
 		g.Op(x86.VPADDQ, w, x86.RegArg(d), x86.RegArg(v), x86.RegArg(m))
-		g.Op(x86.VSUBPD, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
+		g.Op(x86.VSUBPD, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.ConstVector(math.Float64bits(3<<51), 8)))
 		return d
 	}
 	q := g.NewVector()
@@ -200,7 +200,7 @@ func (g *gen) quotient(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 		round = x86.VRNDSCALEPD
 	}
 	g.Op(round, w, x86.RegArg(q), x86.RegArg(q), x86.ImmArg(11))
-	g.Op(x86.VADDPD, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(g.constVector(math.Float64bits(3<<51), 8)))
+	g.Op(x86.VADDPD, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(g.ConstVector(math.Float64bits(3<<51), 8)))
 	g.Op(x86.VPSUBQ, w, x86.RegArg(q), x86.RegArg(q), x86.RegArg(m))
 	if e.Op == ir.Div {
 		return q

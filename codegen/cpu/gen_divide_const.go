@@ -56,7 +56,7 @@ func (g *gen) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	}
 	if c, ok := ir.ConstInt(e.Y); ok && c != 0 {
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
-			finish(d, s.Mul(s.ToSingle(x), s.At(float64(above32(c)))), func() x86.Reg { return g.constVector(uint64(c), 4) }, x)
+			finish(d, s.Mul(s.ToSingle(x), s.At(float64(above32(c)))), func() x86.Reg { return g.ConstVector(uint64(c), 4) }, x)
 		})
 	}
 	y := g.vec(e.Y)

@@ -167,7 +167,7 @@ type laneInserter struct {
 // insertLanes begins with lanes that are 0.
 func (g *gen) insertLanes(t *ir.Type) *laneInserter {
 	l := &laneInserter{gen: g, t: t, parts: make([]x86.Reg, max(1, g.lanes/4))}
-	zero := g.constVector(0, 4)
+	zero := g.ConstVector(0, 4)
 	for q := range l.parts {
 		l.parts[q] = g.Code.NewVector()
 		g.Op(x86.VMOVUPSStore, x86.W128, x86.RegArg(l.parts[q]), x86.RegArg(zero))

@@ -56,7 +56,7 @@ func (g *gen) uniformFor(s *ir.For) {
 	g.move(h.gp, g.gp(s.Lo))
 	hi := g.NewGeneral()
 	g.move(hi, g.gp(s.Hi))
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), kind: hoistingLoop}
 	top := g.NewLabel()
 	k := loopCond(s)
 	none := g.NewLabel()
@@ -247,7 +247,7 @@ func (g *gen) lanesLoop(s *ir.For) {
 	left := g.trips(s, base, step)
 	g.homes[s.Var] = &home{gp: base, length: x86.NoReg}
 	sums := g.openReductions(s)
-	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), hoists: true}
+	f := &loopFrame{label: s.Label, breakTo: g.NewLabel(), nextTo: g.NewLabel(), counter: s.Var, changes: analysis.ChangedIn(s), kind: hoistingLoop}
 	g.loops = append(g.loops, f)
 	g.shared = map[string]x86.Reg{}
 	restore := g.hoist(f, s.Body)

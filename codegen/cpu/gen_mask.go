@@ -82,7 +82,7 @@ func (g *gen) undefined(r x86.Reg) x86.Reg {
 
 // allOnes is a vector of ones.
 func (g *gen) allOnes(w x86.Width) x86.Reg {
-	return g.constVector(1<<64-1, 8)
+	return g.ConstVector(1<<64-1, 8)
 }
 
 // maskBits puts one bit a lane into a general register.
@@ -424,9 +424,9 @@ func intCompareOp(t *ir.Type) x86.Op {
 
 // compareAVX2 builds the six comparisons of equal and signed greater.
 func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y x86.Reg, w x86.Width) x86.Reg {
-	eq, gt, sign := x86.VPCMPEQD, x86.VPCMPGTD, g.constVector(1<<31, 4)
+	eq, gt, sign := x86.VPCMPEQD, x86.VPCMPGTD, g.ConstVector(1<<31, 4)
 	if container(t) == 8 {
-		eq, gt, sign = x86.VPCMPEQQ, x86.VPCMPGTQ, g.constVector(1<<63, 8)
+		eq, gt, sign = x86.VPCMPEQQ, x86.VPCMPGTQ, g.ConstVector(1<<63, 8)
 	}
 	r := g.NewVector()
 	if op == ir.Eq || op == ir.Ne {
@@ -454,7 +454,7 @@ func (g *gen) compareAVX2(op ir.Op, t *ir.Type, x, y x86.Reg, w x86.Width) x86.R
 // boolLoad loads a []bool in every lane.
 func (g *gen) boolLoad(e ir.Expr) []x86.Reg {
 	bytes := g.load(e, ir.Uint8Type)
-	zero := g.constVector(0, 4)
+	zero := g.ConstVector(0, 4)
 	out := make([]x86.Reg, g.unroll)
 	w := widthOf(g.lanes * 4)
 	g.each(func(u int) {

@@ -8,25 +8,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A seriesEmitter lets series use the constants of a gen.
-type seriesEmitter struct{ *gen }
-
-func (g seriesEmitter) PoolOnce(bits uint64, size, n int) int { return g.poolOnce(bits, size, n) }
-
-func (g seriesEmitter) ConstVector(bits uint64, size int) x86.Reg { return g.constVector(bits, size) }
-
-func (g seriesEmitter) Pattern(numbers []int64, size int) x86.Reg { return g.pattern(numbers, size) }
-
 // series is selection for the vectors that hold a t in each lane.
 func (g *gen) series(t *ir.Type) vecmath.Series { return g.seriesOf(t, g.width(t)) }
 
 // seriesOf is that for vectors of width w.
 func (g *gen) seriesOf(t *ir.Type, w x86.Width) vecmath.Series {
-	return vecmath.New(seriesEmitter{g}, vecmath.Features{AVX512: g.avx512, FastMath: g.kernel.Target.FastMath}, t, w)
+	return vecmath.New(g, vecmath.Features{AVX512: g.avx512, FastMath: g.kernel.Target.FastMath}, t, w)
 }
 
-// poolOnce puts n copies of a constant into the pool, and does so once.
-func (g *gen) poolOnce(bits uint64, size, n int) int {
+// PoolOnce puts n copies of a constant into the pool, and does so once.
+func (g *gen) PoolOnce(bits uint64, size, n int) int {
 	key := constKey{bits: bits, size: size, iota: -int64(n)}
 	if at, ok := g.pooled[key]; ok {
 		return at

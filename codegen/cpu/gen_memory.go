@@ -132,7 +132,7 @@ func (g *gen) strided(at target, t *ir.Type, e ir.Expr) target {
 			at.index[u] = g.NewVector()
 			add := map[int]x86.Op{4: x86.VPADDD, 8: x86.VPADDQ}[size]
 			g.Op(add, widthOf(g.lanes*size), x86.RegArg(at.index[u]), x86.RegArg(iota),
-				x86.RegArg(g.constVector(uint64(int64(u*g.lanes)*at.stride), size)))
+				x86.RegArg(g.ConstVector(uint64(int64(u*g.lanes)*at.stride), size)))
 		}
 	})
 	return at
@@ -170,11 +170,11 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 		// garbage from a false dependence.
 		m := g.newMask()
 		if g.exec != nil {
-			g.maskMove(m, g.maskForGather(g.exec[u], t))
+			g.maskMove(m, g.maskFor(g.exec[u], t))
 		} else {
 			g.maskMove(m, g.maskAll())
 		}
-		g.move(out[u], g.constVector(0, container(t)))
+		g.move(out[u], g.ConstVector(0, container(t)))
 		mem := x86.MemArg(x86.Indexed(at.mem.Base, at.index[u], at.scale, at.mem.Disp))
 		if g.avx512 {
 			g.Emit(x86.I(gatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
@@ -196,7 +196,7 @@ func (g *gen) gather(at target, t *ir.Type) []x86.Reg {
 // inLoopOfLanes tells whether a loop inside that over lanes is selected.
 func (g *gen) inLoopOfLanes() bool {
 	for i := len(g.loops) - 1; i >= 0 && g.shapes != nil && g.loops[i].counter != g.shapes.Lane; i-- {
-		if !g.loops[i].block {
+		if g.loops[i].kind != labelledBlock {
 			return true
 		}
 	}
@@ -223,8 +223,6 @@ func (g *gen) fillsEvenly(at target, t *ir.Type) bool {
 func (g *gen) walksEvenly(at target, t *ir.Type) bool {
 	return g.prefix == x86.NoReg && len(g.loops) > 0 && g.loops[len(g.loops)-1].varying && g.fillsEvenly(at, t)
 }
-
-func (g *gen) maskForGather(m x86.Reg, t *ir.Type) x86.Reg { return g.maskFor(m, t) }
 
 // store writes a value of every lane that is on.
 func (g *gen) store(place ir.Expr, value ir.Expr) {
@@ -276,7 +274,7 @@ func (g *gen) laneOwned(place ir.Expr) bool {
 // boolVector makes 0 and 1 of a condition, in 32-bit lanes.
 func (g *gen) boolVector(e ir.Expr) []x86.Reg {
 	masks := g.masksOf(e)
-	one, zero := g.constVector(1, 4), g.constVector(0, 4)
+	one, zero := g.ConstVector(1, 4), g.ConstVector(0, 4)
 	out := g.vectors(g.unroll)
 	g.each(func(u int) {
 		g.move(out[u], zero)

@@ -128,13 +128,13 @@ func (g *gen) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 // maskVector holds 0 and 1 in 32-bit lanes, vectorMask what is not 0.
 func (g *gen) maskVector(m x86.Reg) x86.Reg {
 	d := g.NewVector()
-	g.move(d, g.constVector(0, 4))
-	g.blend(d, g.constVector(1, 4), m, ir.Int32Type)
+	g.move(d, g.ConstVector(0, 4))
+	g.blend(d, g.ConstVector(1, 4), m, ir.Int32Type)
 	return d
 }
 
 func (g *gen) vectorMask(v x86.Reg) x86.Reg {
-	return g.compareCopy(&ir.Binary{Op: ir.Ne}, ir.Int32Type, v, g.constVector(0, 4))
+	return g.compareCopy(&ir.Binary{Op: ir.Ne}, ir.Int32Type, v, g.ConstVector(0, 4))
 }
 
 // setFirst puts the first lane of a where a variable lives.
@@ -190,7 +190,7 @@ func (g *gen) openArray(x *sum, r ir.Reduction) {
 		g.refuse(r.At, "a reduction(%s) of an array of bools has no form for lanes: use numbers and & or |", r.Op)
 	}
 	x.inner = g.arrayHome(x.v, x.n)
-	g.fillArray(x.inner, x.t, x.n, g.constVector(g.repeated(r, x.t), max(4, int(x.t.Size))))
+	g.fillArray(x.inner, x.t, x.n, g.ConstVector(g.repeated(r, x.t), max(4, int(x.t.Size))))
 }
 
 // closeArray adds the arrays of all lanes to that from before, element by element.

@@ -45,7 +45,7 @@ func (g *gen) openReductions(s *ir.For) []*sum {
 			}
 		default:
 			x.inner = &home{gp: x86.NoReg, length: x86.NoReg, vec: g.vectors(g.unroll)}
-			identity := g.constVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), container(x.t))
+			identity := g.ConstVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), container(x.t))
 			for _, a := range x.inner.vec {
 				g.move(a, identity)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -34,20 +35,20 @@ func (g *gen) tryVectors(s ir.Stmt) {
 }
 
 // attempt selects s and takes all back where that is refused.
-func (g *gen) attempt(s ir.Stmt) (why *Refusal) {
+func (g *gen) attempt(s ir.Stmt) (why *prepare.Refusal) {
 	then := g.context()
-	steps, fails, sites, past, loops, notes := g.Len(), len(g.fails), len(g.sites), len(g.pastStores), len(g.loops), len(g.notes)
+	start, past, loops := g.mark(), len(g.pastStores), len(g.loops)
 	defer func() {
 		r := recover()
 		if r == nil {
 			return
 		}
-		refusal, ok := r.(*Refusal)
+		refusal, ok := r.(*prepare.Refusal)
 		if !ok || g.serialBase > 0 {
 			panic(r)
 		}
-		g.Truncate(steps)
-		g.fails, g.sites, g.pastStores, g.loops, g.notes = g.fails[:fails], g.sites[:sites], g.pastStores[:past], g.loops[:loops], g.notes[:notes]
+		g.backTo(start)
+		g.pastStores, g.loops = g.pastStores[:past], g.loops[:loops]
 		g.enterContext(then)
 		why = refusal
 	}()

@@ -26,7 +26,7 @@ func (g *gen) vecShift(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 			c = min(c, bits-1)
 			g.Op(pick(e.T, x86.VPSRAD, x86.VPSRAQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 		case c >= bits:
-			g.move(d, g.constVector(0, container(e.T)))
+			g.move(d, g.ConstVector(0, container(e.T)))
 		case e.Op == ir.Shr:
 			g.Op(pick(e.T, x86.VPSRLD, x86.VPSRLQ), w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
 		default:
@@ -83,7 +83,7 @@ func (g *gen) checkCounts(e *ir.Binary, by []x86.Reg) {
 	}
 	if g.avx512 {
 		m := g.NewMask()
-		g.Op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(all), x86.RegArg(g.constVector(0, container(t))), x86.ImmArg(1))
+		g.Op(intCompareOp(t), w, x86.RegArg(m), x86.RegArg(all), x86.RegArg(g.ConstVector(0, container(t))), x86.ImmArg(1))
 		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 	} else {
 		g.Op(pick(t, x86.VMOVMSKPS, x86.VMOVMSKPD), w, x86.RegArg(x86.AX), x86.RegArg(all))
@@ -142,12 +142,12 @@ func (g *gen) countsFor(by []x86.Reg, from, to *ir.Type) []x86.Reg {
 	return g.lift(nil, by, by, func(d, n, _ x86.Reg) {
 		if g.avx512 {
 			short := g.NewVector()
-			g.Op(x86.VPMINUQ, w, x86.RegArg(short), x86.RegArg(n), x86.RegArg(g.constVector(64, 8)))
+			g.Op(x86.VPMINUQ, w, x86.RegArg(short), x86.RegArg(n), x86.RegArg(g.ConstVector(64, 8)))
 			g.Op(x86.VPMOVQD, w, x86.RegArg(d), x86.RegArg(short))
 			return
 		}
 		s := g.seriesOf(ir.Uint64Type, w)
-		none, fits := g.constVector(0, 8), g.NewVector()
+		none, fits := g.ConstVector(0, 8), g.NewVector()
 		g.Op(x86.VPCMPEQD, w, x86.RegArg(fits), x86.RegArg(s.ShiftRight(n, 32)), x86.RegArg(none)) // of its lower half
 		rest := g.NewVector()
 		g.Op(x86.VPANDN, w, x86.RegArg(rest), x86.RegArg(fits), x86.RegArg(g.allOnes(w)))

@@ -60,7 +60,7 @@ func (g *gen) lowHalves(d, x x86.Reg) {
 func (g *gen) storeSmallTogether(m x86.Mem, v x86.Reg, t *ir.Type) {
 	size, w := int64(t.Size), g.width(t)
 	x := g.NewVector()
-	g.Op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.pattern(lowBytes(w.Bytes(), size), 1)))
+	g.Op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.Pattern(lowBytes(w.Bytes(), size), 1)))
 	if w == x86.W256 {
 		high, both := g.NewVector(), g.NewVector()
 		g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(1))
@@ -115,7 +115,7 @@ func (g *gen) firstOf(a smallApart, q int) int64 {
 // and takes its elements from these.
 func (g *gen) loadSmallApart(a smallApart) []x86.Reg {
 	out := g.vectors(g.unroll)
-	pattern := g.pattern(g.smallBytes(a), 1)
+	pattern := g.Pattern(g.smallBytes(a), 1)
 	g.each(func(u int) {
 		g.Op(x86.VPSHUFB, a.w, x86.RegArg(out[u]), x86.RegArg(g.loadSixteens(a, u)), x86.RegArg(pattern))
 		if a.t.IsSigned() {

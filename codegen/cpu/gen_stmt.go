@@ -11,19 +11,27 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
+// A frameKind says what break and continue may name.
+type frameKind uint8
+
+const (
+	plainLoop     frameKind = iota
+	hoistingLoop            // what it does not change is computed before it
+	labelledBlock           // break alone may name it
+)
+
 // A loopFrame is a loop or labelled block that break and continue may name, while its body is
 // selected.
 type loopFrame struct {
 	label   *ir.Label
-	block   bool
+	kind    frameKind
 	varying bool      // lanes leave at different times: live and skip are masks
 	live    []x86.Reg // lanes that have not left the loop
 	skip    []x86.Reg // lanes that have not left this iteration
 	breakTo mach.Label
 	nextTo  mach.Label
 	changes *ir.VarSet // variables that the loop changes, for hoisting
-	hoists  bool
-	pieces  bool // it looks whether to pause behind the loops inside and after many rounds
+	pieces  bool       // it looks whether to pause behind the loops inside and after many rounds
 	counter *ir.Var
 }
 
@@ -318,7 +326,7 @@ func (g *gen) block(s *ir.Block) {
 		g.list(s.Body)
 		return
 	}
-	f := &loopFrame{label: s.Label, block: true, breakTo: g.NewLabel()}
+	f := &loopFrame{label: s.Label, kind: labelledBlock, breakTo: g.NewLabel()}
 	f.varying = g.shapes != nil && (&analysis.ShapeWalk{Shapes: g.shapes}).LeavesSplit(s.Body)
 	if f.varying {
 		f.live = g.copyMasks()

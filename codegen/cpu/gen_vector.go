@@ -20,7 +20,7 @@ func (g *gen) vecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
 	t := e.Type()
 	switch e := e.(type) {
 	case *ir.Const:
-		return g.same(g.constVector(constBits(e), container(t)))
+		return g.same(g.ConstVector(constBits(e), container(t)))
 	case *ir.Ref:
 		return g.vecRef(e)
 	}
@@ -80,7 +80,7 @@ func (g *gen) spread(e ir.Expr, s analysis.Shape) []x86.Reg {
 		from := base
 		if u > 0 {
 			from = out[u]
-			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.constVector(uint64(int64(u)*int64(g.lanes)*s.Stride), size)))
+			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.ConstVector(uint64(int64(u)*int64(g.lanes)*s.Stride), size)))
 		}
 		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.iotaVector(s.Stride, size)))
 	})
@@ -123,10 +123,10 @@ func (g *gen) vecUnary(dst []x86.Reg, e *ir.Unary) []x86.Reg {
 	return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 		switch {
 		case e.Op == ir.Neg && t.IsFloat():
-			sign := g.constVector(1<<(8*uint(t.Size)-1), int(t.Size))
+			sign := g.ConstVector(1<<(8*uint(t.Size)-1), int(t.Size))
 			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(sign))
 		case e.Op == ir.Neg:
-			g.Op(pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.constVector(0, container(t))), x86.RegArg(x))
+			g.Op(pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.ConstVector(0, container(t))), x86.RegArg(x))
 			g.wrap(d, t)
 		case e.Op == ir.Com:
 			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(g.allOnes(w)))
@@ -392,7 +392,7 @@ func (g *gen) foldable(e ir.Expr) func() []x86.Arg {
 // vecSelect evaluates each side only in the lanes that take it.
 func (g *gen) vecSelect(e *ir.Select) []x86.Reg {
 	m := g.masksOf(e.Cond)
-	out, zero := g.vectors(g.unroll), g.constVector(0, 8)
+	out, zero := g.vectors(g.unroll), g.ConstVector(0, 8)
 	g.each(func(u int) { g.move(out[u], zero) })
 	g.under(g.notMasks(m), e.Y, func() {
 		y := g.vec(e.Y)
@@ -418,7 +418,7 @@ func (g *gen) vecMath(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	case ir.Rsqrt:
 		return g.rsqrt(dst, e)
 	case ir.Abs:
-		m := g.constVector(1<<(8*uint(e.T.Size)-1)-1, int(e.T.Size))
+		m := g.ConstVector(1<<(8*uint(e.T.Size)-1)-1, int(e.T.Size))
 		return one(func(d, x x86.Reg) { g.Op(x86.VANDPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(m)) })
 	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
 		mode := map[ir.MathFn]int64{ir.Floor: 9, ir.Ceil: 10, ir.Trunc: 11, ir.RoundToEven: 8}[e.Fn]
@@ -454,7 +454,7 @@ func (g *gen) vecMath(dst []x86.Reg, e *ir.Math) []x86.Reg {
 func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	w, t := g.width(e.T), e.T
 	x := g.vec(e.Args[0])
-	one := g.constVector(map[int]uint64{4: uint64(math.Float32bits(1)), 8: math.Float64bits(1)}[int(t.Size)], int(t.Size))
+	one := g.ConstVector(map[int]uint64{4: uint64(math.Float32bits(1)), 8: math.Float64bits(1)}[int(t.Size)], int(t.Size))
 	if !g.kernel.Target.FastMath || !g.avx512 && t.Size == 8 {
 		return g.lift(dst, x, x, func(d, x, _ x86.Reg) {
 			s := g.NewVector()
@@ -469,7 +469,7 @@ func (g *gen) rsqrt(dst []x86.Reg, e *ir.Math) []x86.Reg {
 	if t.Size == 8 {
 		steps = 2
 	}
-	half := g.constVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
+	half := g.ConstVector(map[int]uint64{4: uint64(math.Float32bits(0.5)), 8: math.Float64bits(0.5)}[int(t.Size)], int(t.Size))
 	return g.lift(dst, x, x, func(d, given, _ x86.Reg) {
 		x, small := given, x86.NoReg
 		s := g.seriesOf(t, w)
@@ -505,7 +505,7 @@ func (g *gen) rsqrtSpecials(y, x x86.Reg, t *ir.Type, w x86.Width) {
 		// By class of x, 4 bits each: quiet NaN, signalling NaN, 0, 1, -Inf, +Inf, negative,
 		// positive.
 		const classes = 2 | 2<<4 | 6<<8 | 3<<16 | 8<<20 | 3<<24
-		g.Op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.constVector(classes, int(t.Size))), x86.ImmArg(0))
+		g.Op(pick(t, x86.VFIXUPIMMPS, x86.VFIXUPIMMPD), w, x86.RegArg(y), x86.RegArg(x), x86.RegArg(g.ConstVector(classes, int(t.Size))), x86.ImmArg(0))
 		return
 	}
 	s := g.seriesOf(t, w)

@@ -98,7 +98,7 @@ func (g *gen) hoistRow(root *home, size int64, terms []analysis.Term, key string
 func (g *gen) hoisted(a access, l analysis.Linear) (x86.Reg, []analysis.Term) {
 	for i := len(g.loops) - 1; i >= 0; i-- {
 		f := g.loops[i]
-		if !f.hoists {
+		if f.kind != hoistingLoop {
 			continue
 		}
 		terms, key := l.Part(f.fixed)

@@ -32,7 +32,7 @@ func (g *gen) openLeague(s *image.Stage, f stages.Frame) {
 			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(image.WordScratch))
 			g.addConst(h.gp, x.Offset)
 			g.scratch += image.RoundUp(n*int64(x.Type.Size), image.ScratchAlign)
-			g.fillArray(h, x.Type, n, g.constVector(g.repeated(r, x.Type), max(4, int(x.Type.Size))))
+			g.fillArray(h, x.Type, n, g.ConstVector(g.repeated(r, x.Type), max(4, int(x.Type.Size))))
 			g.homes[v] = h
 		case r.Index != nil:
 			i, ok := r.Index.(*ir.Ref)
@@ -43,7 +43,7 @@ func (g *gen) openLeague(s *image.Stage, f stages.Frame) {
 		default:
 			h := g.declare(v)
 			if h.vec != nil {
-				g.move(h.vec[0], g.constVector(g.identity(r), container(v.Type)))
+				g.move(h.vec[0], g.ConstVector(g.identity(r), container(v.Type)))
 			} else {
 				g.setGeneral(h.gp, image.GeneralIdentity(g.identity(r), v.Type))
 			}

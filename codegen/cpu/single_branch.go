@@ -51,7 +51,7 @@ func (g *gen) jumpTarget(s ir.Stmt) (mach.Label, bool) {
 		if f.label != l {
 			continue
 		}
-		if f.varying || next && f.block {
+		if f.varying || next && f.kind == labelledBlock {
 			return 0, false
 		}
 		if next {
