@@ -191,16 +191,7 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 		}
 	}()
 	g = c.newGen(s, unroll, single, sites)
-	g.lanes = g.bytes / 8
-	s.Sums = nil
-	g.enter(s, c.frame)
-	if s.Loop != nil {
-		g.parallelStage(s, c.frame)
-	} else {
-		g.sequentialStage(s, c.frame)
-	}
-	g.sums = s.Sums
-	g.done()
+	g.Select(s)
 	steps := g.JoinEntry()
 	c.steps = steps + steps/8
 	if single {
@@ -212,6 +203,19 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool, sites []ima
 	}
 	spilled, masks, err := g.Allocate(f)
 	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
+}
+
+// Select selects the stage and what stands behind its code.
+func (g *gen) Select(s *image.Stage) {
+	s.Sums = nil
+	g.enter(s, g.frame)
+	if s.Loop != nil {
+		g.parallelStage(s, g.frame)
+	} else {
+		g.sequentialStage(s, g.frame)
+	}
+	g.sums = s.Sums
+	g.done()
 }
 
 // sequentialStage runs once; loops in it that directives free run on this goroutine alone, as

@@ -16,6 +16,7 @@ func (c *compiler) newGen(s *image.Stage, unroll int, single bool, sites []image
 		g.bytes = 64
 	}
 	g.single, g.locked, g.stopAlways = single, s.Again, c.options.StopAlways
+	g.lanes = g.bytes / 8
 	g.contexts = g.remember
 	return g
 }
