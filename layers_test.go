@@ -68,12 +68,17 @@ var layers = map[string][]string{
 	// What selection has to know of loop IR, and its cut into stages.
 	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
-	"codegen/cpu": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/image", "codegen/cpu/exec",
-		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages"},
-	"codegen/cuda":   {"codegen/ir"},
-	"codegen/opencl": {"codegen/ir"},
-	"codegen/simt":   {"codegen/ir"},
-	"devices":        {"codegen/ir", "deps"},
+	// Selection, in layers: registers and lanes, ways out, memory, expressions, statements.
+	"codegen/cpu/internal/vector":    {"codegen/cpu/internal/analysis", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/protocol":  {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/memory":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/values":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cuda":                   {"codegen/ir"},
+	"codegen/opencl":                 {"codegen/ir"},
+	"codegen/simt":                   {"codegen/ir"},
+	"devices":                        {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
@@ -117,7 +122,8 @@ var external = map[string][]string{
 // pure names the packages that decide and do not act: they import none of actions.
 var (
 	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
-		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "devices/cuda/internal/launch",
+		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
+		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}

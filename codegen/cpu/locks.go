@@ -14,7 +14,8 @@ import (
 // third of the time.
 
 // lockedStages appends the stages of loops with atomics again, with locked instructions.
-func (c *compiler) lockedStages(code *Code) error {
+func (c *compiler) lockedStages() error {
+	code := c.code
 	for _, s := range code.Stages {
 		if !s.Alone || s.Refused {
 			continue
@@ -22,18 +23,40 @@ func (c *compiler) lockedStages(code *Code) error {
 		again := &image.Stage{Loop: s.Loop, Body: s.Body, Again: true, Nested: s.Nested}
 		code.Stages = append(code.Stages, again)
 		if c.options.WorkerCount() > 1 && !stages.AliasesUpdates(s.Loop, c.Arrays) {
-			g, err := c.stage(again, code.Sites)
+			g, err := c.stage(again)
 			if err != nil && !isRefusal(err) {
 				return err
 			}
 			if again.Refused = err != nil; !again.Refused {
-				if err := addStage(code, again, g); err != nil {
+				if err := c.addStage(again, g); err != nil {
 					return err
 				}
 				s.Locked = len(code.Stages) - 1
 			}
 		}
 		code.Notes = append(code.Notes, fmt.Sprintf("the loop at %s %s", s.Loop.At, stages.Sharing(s)))
+	}
+	return nil
+}
+
+// nestedStages compiles them first: one that is refused stays inline alone.
+func (c *compiler) nestedStages() error {
+	for i, s := range c.stages {
+		if !s.Nested {
+			continue
+		}
+		g, err := c.stage(s)
+		if isRefusal(err) {
+			s.Refused = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.addStage(s, g); err != nil {
+			return err
+		}
+		c.code.Nested = append(c.code.Nested, i)
 	}
 	return nil
 }

@@ -1,101 +1,165 @@
 package cpu
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/selection"
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// enter loads what the stage uses from the block.
-func (g *gen) enter(s *image.Stage, f stages.Frame) {
-	uses := ir.Free(s.Body)
-	if s.Next != nil {
-		for _, e := range []ir.Expr{s.Next.Lo, s.Next.Hi} {
-			for _, v := range ir.ExprVars(e).List() {
-				uses.Add(v)
+// single tells whether a parallel loop runs one iteration after the other, and why.
+func (c *compiler) single(loop *ir.For) (why string, ok bool) {
+	switch c.options.Single {
+	case SingleNever:
+		return "", false
+	case SingleAlways:
+		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
+	}
+	bytes := 32
+	if c.options.AVX512 && c.options.Width != x86.W256 {
+		bytes = 64
+	}
+	return analysis.WithoutLanes(loop, c.Arrays, bytes, c.options.AVX512)
+}
+
+// addStage appends the code of a stage.
+func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
+	code := c.code
+	for len(code.Bytes)%64 != 0 {
+		code.Bytes = append(code.Bytes, 0xCC)
+	}
+	bytes, lines, places, err := g.Link()
+	if err != nil {
+		return err
+	}
+	s.Entry = len(code.Bytes)
+	code.Scratch = max(code.Scratch, g.Scratch)
+	if g.SpillBytes > image.SpillBytes {
+		code.Spill = max(code.Spill, g.SpillBytes)
+	}
+	code.Past = append(code.Past, g.PastStores...)
+	code.Far = code.Far || len(code.Past) > 0 || s.Copies.Size > 0
+	for _, n := range g.Notes {
+		if !slices.Contains(code.Notes, n) {
+			code.Notes = append(code.Notes, n)
+		}
+	}
+	if s.Alone {
+		s.Updates = stages.UpdatesOf(s.Loop, g.Frame.Word)
+	}
+	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
+		s.Leaf = stages.LeafOf(s)
+	}
+	if s.Loop != nil && !s.Called() {
+		code.Streams = code.Streams || analysis.Streams(s.Loop)
+		code.Rows = code.Rows || analysis.StreamsRows(s.Loop)
+	}
+	if g.YieldTo >= 0 {
+		s.Resume = s.Entry + places[g.ResumeAt]
+	}
+	for i := range lines {
+		lines[i].Offset += s.Entry
+	}
+	code.Bytes, code.Lines, code.Sites = append(code.Bytes, bytes...), append(code.Lines, lines...), g.Sites
+	if !s.Again && (s.Loop != nil || code.Lanes == 0) {
+		if g.SawLanes != 0 {
+			code.Lanes, code.Unroll, code.Loop = g.SawLanes, g.Wanted, g.SawLoop
+		}
+	}
+	return nil
+}
+
+// stage selects and allocates one stage with as many unrolled copies as the registers allow.
+func (c *compiler) stage(s *image.Stage) (*selection.Selector, error) {
+	if s.Loop != nil && !s.Nested {
+		if why, ok := c.single(s.Loop); ok {
+			if g, _, err := c.unrolled(s, 1, true); err == nil {
+				g.Note("%s", why)
+				s.Sums, s.Round = g.Sums, g.Round
+				return g, nil
 			}
 		}
 	}
-	for _, v := range uses.List() {
-		word, ok := f.Word[v]
-		if !ok || g.homes[v] != nil || ir.Declared(s.Body).Has(v) {
+	unrolls := []int{4, 2, 1}
+	if c.options.Unroll > 0 {
+		unrolls = []int{c.options.Unroll}
+	}
+	var best *selection.Selector
+	least := 1 << 30
+	for i, u := range unrolls {
+		g, spilled, err := c.unrolled(s, u, false)
+		if err != nil {
+			if best != nil {
+				break
+			}
+			if i < len(unrolls)-1 && !isRefusal(err) {
+				continue // too many values for the frame: fewer copies may fit
+			}
+			if !isRefusal(err) {
+				err = &prepare.Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: "it has too many values at once: " + err.Error()}
+			}
+			return nil, err
+		}
+		if g.WalksRows && g.SawLanes*u > mostRows && i < len(unrolls)-1 {
 			continue
 		}
-		g.homes[v] = g.loadWord(v, word)
-		g.entered = append(g.entered, v)
-	}
-}
-
-func (g *gen) loadWord(v *ir.Var, word int) *home {
-	h := &home{gp: x86.NoReg, length: x86.NoReg}
-	switch t := v.Type; {
-	case t.Kind == ir.Slice:
-		h.gp, h.length = g.NewGeneral(), g.NewGeneral()
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.length), blockWord(word+1))
-	case t.IsFloat():
-		h.vec, h.alike = []x86.Reg{g.NewVector()}, true
-		if t.Size == 8 {
-			g.Op(x86.VBROADCASTSD, max(x86.W256, widthOf(g.bytes)), x86.RegArg(h.vec[0]), blockWord(word))
-		} else {
-			g.Op(x86.VBROADCASTSS, widthOf(g.bytes), x86.RegArg(h.vec[0]), blockWord(word))
+		if spilled < least {
+			best, least = g, spilled
 		}
-	case t.IsScalar():
-		h.gp = g.NewGeneral()
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.gp), blockWord(word))
-	default:
-		g.refuse(v.At, "%s of type %s is not supported yet in vector code", v.Name, t)
-	}
-	return h
-}
-
-// leaveStage stores the variables that the stage has set and others use.
-func (g *gen) leaveStage(s *image.Stage, f stages.Frame) {
-	changed := ir.Assigned(s.Body)
-	for _, st := range s.Body {
-		if d, ok := st.(*ir.Decl); ok {
-			changed.Add(d.Var)
-		}
-	}
-	for _, v := range changed.List() {
-		if f.Inner[v] {
+		if g.Scratch > memory.ManyScratch && i < len(unrolls)-1 {
+			best, least = nil, 1<<30 // arrays of fewer copies stay in the cache
 			continue
 		}
-		if word, ok := f.Word[v]; ok && v.Space != ir.Param || ok && g.homes[v] != nil {
-			g.storeWord(g.home(v, v.At), v.Type, word)
+		if spilled == 0 || g.SawLanes == 0 {
+			break
 		}
 	}
+	s.Sums, s.Round = best.Sums, best.Round
+	return best, nil
 }
 
-func (g *gen) storeWord(h *home, t *ir.Type, word int) {
-	switch {
-	case t.Kind == ir.Slice:
-		g.Op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
-		g.Op(x86.MOVQStore, x86.W128, blockWord(word+1), x86.RegArg(h.length))
-	case h.vec != nil && t.Size == 8:
-		g.Op(x86.VMOVQStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
-	case h.vec != nil:
-		g.Op(x86.VMOVDStore, x86.W128, blockWord(word), x86.RegArg(h.vec[0]))
-	default:
-		g.Op(x86.MOVQStore, x86.W128, blockWord(word), x86.RegArg(h.gp))
-	}
+// mostRows is how many rows of memory lanes walk at once where fewer copies can do: where rows are
+// a power of two long, their elements lie in few sets of a cache, which keep eight lines or so
+// each.
+const mostRows = 16
+
+func isRefusal(err error) bool {
+	_, ok := err.(*prepare.Refusal)
+	return ok
 }
 
-// refuseShared refuses a parallel loop that assigns to a variable of all its iterations.
-func (g *gen) refuseShared(f *ir.For) {
-	inside := ir.Declared(f.Body)
-	reduced := map[*ir.Var]bool{}
-	for _, r := range analysis.ReductionsOf(f) {
-		reduced[ir.RootVar(r.Place)] = true
-		if r.Index != nil {
-			reduced[ir.RootVar(r.Index)] = true
+// unrolled selects and allocates a stage in so many copies, and counts the values that lie in
+// memory.
+func (c *compiler) unrolled(s *image.Stage, unroll int, single bool) (g *selection.Selector, spilled int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			refusal, ok := r.(*prepare.Refusal)
+			if !ok {
+				panic(r)
+			}
+			g, err = nil, refusal
 		}
+	}()
+	g = selection.New(selection.Setup{Result: c.Result, Options: c.options, Frame: c.frame, Stages: c.stages, Sites: c.code.Sites, Steps: c.steps}, s, unroll, single)
+	g.Select(s)
+	steps := g.JoinEntry()
+	c.steps = steps + steps/8
+	if single {
+		g.Tidy(vector.WidthOf(g.Bytes), g.YieldTo, g.ResumeAt)
 	}
-	for _, v := range ir.Assigned(f.Body).List() {
-		if !inside.Has(v) && !reduced[v] && v != f.Var {
-			g.refuse(f.At, "%s is shared by the iterations and assigned: write a reduction or private(%s)", v.Name, v.Name)
-		}
+	f := mach.Registers(g.AVX512, g.Divides(), vector.WidthOf(g.Bytes))
+	if c.options.FewRegisters {
+		f.KeepOne()
 	}
+	spilled, masks, err := g.Allocate(f)
+	return g, spilled + max(0, masks-unroll), err // one mask of each copy costs less than fewer copies would
 }

@@ -12,7 +12,7 @@ import (
 // again, under conditions too, gathers and scatters them each time. Where nothing else in the loop
 // can touch that element, its fields are variables in the iteration: loaded before the first use,
 // stored behind the last, and then in such an order that the code for lanes can move 16 bytes of a
-// row at once (gen_rows.go).
+// row at once (internal/selection).
 
 // rowFields makes the fields of the elements that iterations own variables.
 func (p *Result) rowFields(body []ir.Stmt) []ir.Stmt {

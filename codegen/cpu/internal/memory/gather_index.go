@@ -1,0 +1,150 @@
+package memory
+
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// gatherTarget is the memory of an access whose index is computed in every lane.
+func (g *Addresses) gatherTarget(a access) Target {
+	t := g.gatherIndex(a)
+	switch a.size {
+	case 1, 2, 4, 8:
+		t.Scale = uint8(a.size)
+	default:
+		t.Index = g.scaleIndices(t, a)
+	}
+	return t
+}
+
+// gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and
+// checks them.
+func (g *Addresses) gatherIndex(a access) Target {
+	index := a.at.I
+	if c, ok := index.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
+		index = c.X
+	}
+	if index.Type().Kind == ir.Uint32 {
+		index = ir.ToInt(index)
+	}
+	t := Target{Mem: x86.At(a.root.General, int32(a.inner)), root: a.root, size4: vector.Container(index.Type()) == 4, Scale: 1, even: g.Shapes != nil && g.Shapes.Computed(index)}
+	t.Index = g.Vector(index)
+	checked := a.at.Checked && !g.Safe[a.at] && !g.always[a.at]
+	t.known = g.evennessOf(a, index)
+	if checked && t.known != nil {
+		if t.limit = g.lastStart(a); t.limit != x86.NoReg {
+			t.check = g.gatherCheck(a, t)
+			return t
+		}
+	}
+	if checked {
+		g.checkGather(a, t)
+	}
+	return t
+}
+
+// scaleIndices multiplies index vectors by the element size where the addressing mode cannot.
+func (g *Addresses) scaleIndices(t Target, a access) []x86.Reg {
+	size, op := 8, x86.VPMULLQ
+	if t.size4 {
+		size, op = 4, x86.VPMULLD
+	}
+	out := g.NewVectors(g.Unroll)
+	if bits.OnesCount64(uint64(a.size)) == 1 {
+		shift := map[int]x86.Op{4: x86.VPSLLD, 8: x86.VPSLLQ}[size]
+		g.Each(func(u int) {
+			g.Op(shift, vector.WidthOf(g.Lanes*size), x86.RegArg(out[u]), x86.RegArg(t.Index[u]), x86.ImmArg(int64(bits.TrailingZeros64(uint64(a.size)))))
+		})
+		return out
+	}
+	c := g.ConstVector(uint64(a.size), size)
+	g.Each(func(u int) {
+		if op == x86.VPMULLQ && !g.AVX512 {
+			g.SeriesOf(ir.Int64Type, vector.WidthOf(g.Lanes*size)).MulLong(out[u], t.Index[u], c)
+			return
+		}
+		g.Op(op, vector.WidthOf(g.Lanes*size), x86.RegArg(out[u]), x86.RegArg(t.Index[u]), x86.RegArg(c))
+	})
+	return out
+}
+
+// laneTarget is the memory of an element of an array that every lane has for itself.
+func (g *Addresses) laneTarget(a access, s analysis.Shape) Target {
+	size := a.size
+	if s.Kind != analysis.Varying {
+		l := analysis.LinearOf(a.at.I)
+		if g.Checks(a.at) {
+			g.checkAccess(a, l, s)
+		}
+		t := Target{Stride: size * (s.Stride*a.root.Per + 1), root: a.root}
+		if disp := l.C * size * a.root.Per; len(l.Terms) == 0 && disp == int64(int32(disp)) {
+			t.Mem = x86.At(a.root.General, int32(disp))
+			return t
+		}
+		r := g.NewGeneral()
+		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(r), x86.RegArg(g.IndexValue(l)), x86.ImmArg(size*a.root.Per))
+		t.Mem = x86.Indexed(a.root.General, r, 1, 0)
+		return t
+	}
+	t := g.gatherIndex(a)
+	g.Each(func(u int) { t.CheckNow(u) })
+	t.known, t.check = nil, nil // of the numbers of elements, which do not lie side by side
+	isize, add, mul := 8, x86.VPADDQ, x86.VPMULLQ
+	if t.size4 {
+		isize, add, mul = 4, x86.VPADDD, x86.VPMULLD
+	}
+	w := vector.WidthOf(g.Lanes * isize)
+	per := g.ConstVector(uint64(a.root.Per), isize)
+	out := g.NewVectors(g.Unroll)
+	g.Each(func(u int) {
+		x := g.NewVector()
+		if mul == x86.VPMULLQ && !g.AVX512 {
+			g.SeriesOf(ir.Int64Type, w).MulLong(x, t.Index[u], per)
+		} else {
+			g.Op(mul, w, x86.RegArg(x), x86.RegArg(t.Index[u]), x86.RegArg(per))
+		}
+		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(x), x86.RegArg(g.IotaVector(1, isize)))
+		if u > 0 {
+			g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.RegArg(g.ConstVector(uint64(u*g.Lanes), isize)))
+		}
+	})
+	t.Index, t.Scale = out, uint8(size)
+	return t
+}
+
+// evennessOf is what is known of the index of an access to whole elements.
+func (g *Addresses) evennessOf(a access, index ir.Expr) []evenness {
+	r, ok := index.(*ir.Ref)
+	if !ok || g.Exec != nil || a.size != 4 && a.size != 8 || a.inner != 0 || !a.at.Type().IsScalar() {
+		return nil
+	}
+	return g.Home(r.Var, r.At).Even
+}
+
+// lastStart is one more than where as many elements as there are lanes may begin, in a general
+// register that is made at the entry; NoReg where that is not possible.
+func (g *Addresses) lastStart(a access) x86.Reg {
+	root, ok := a.at.X.(*ir.Ref)
+	if !ok || root.Var.Space != ir.Param || g.Frame.Word[root.Var] == 0 || ir.Assigned(g.Kernel.Body).Has(root.Var) {
+		return x86.NoReg
+	}
+	key := limitKey{root.Var, g.Lanes, 0}
+	if r, ok := g.limits[key]; ok {
+		return r
+	}
+	r := g.NewGeneral()
+	g.AtEntry(func() {
+		zero := g.ConstGeneral(0)
+		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), protocol.BlockWord(g.Frame.Word[root.Var]+1))
+		g.AddConst(r, int64(1-g.Lanes))
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+		g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+	})
+	g.limits[key] = r
+	return r
+}

@@ -1,0 +1,238 @@
+package memory
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
+	"github.com/gompss/gompss/codegen/cpu/internal/stages"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Moves load and store elements in all lanes.
+type Moves struct {
+	Strided
+	WalksRows bool            // a loop inside that over lanes gathers
+	IndexUses map[*ir.Var]int // in the loop over lanes
+}
+
+// New adds memory to exits: the variables of a prepared kernel in a frame.
+func New(e protocol.Exits, k *prepare.Result, f stages.Frame) Moves {
+	v := Variables{Exits: e, Homes: map[*ir.Var]*Home{}, Arrays: k.Arrays, Frame: f, Scratch: f.Scratch}
+	return Moves{Strided: Strided{Addresses{Variables: v, Safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, Pointer: map[string]x86.Reg{},
+		limits: map[limitKey]x86.Reg{}, names: k.Names, bounds: k.Bounds}}}
+}
+
+// Load loads an element in every lane, as a value of type t (that of e, or uint8 for a bool).
+func (g *Moves) Load(e ir.Expr, t *ir.Type) []x86.Reg {
+	if !t.IsScalar() {
+		g.Refuse(e.Pos(), "loading a %s as a whole is not supported yet in vector code", t)
+	}
+	at := g.Target(e)
+	switch {
+	case at.Index != nil:
+		return g.gather(at, t)
+	case at.Stride == 0:
+		d := g.NewVector()
+		g.LoadBroadcast(d, at.Mem, t)
+		return g.Same(d)
+	case at.Stride == int64(t.Size):
+		out := g.NewVectors(g.Unroll)
+		g.Each(func(u int) {
+			if t.Size < 4 && !g.AVX512 && g.Exec != nil && at.whole {
+				g.loadSmallWhole(out[u], g.CopyMem(at, u), t, g.Exec[u])
+				return
+			}
+			g.LoadVector(out[u], g.CopyMem(at, u), t, u)
+		})
+		return out
+	}
+	if a, ok := g.smallApartOf(at, t); ok {
+		return g.loadSmallApart(a)
+	}
+	if a, ok := g.ApartOf(at, t); ok && at.whole {
+		return g.loadApart(a)
+	}
+	return g.gather(g.AsGather(at, t, e), t)
+}
+
+// LoadBroadcast fills a vector with one element.
+func (g *Moves) LoadBroadcast(d x86.Reg, m x86.Mem, t *ir.Type) {
+	w := g.Width(t)
+	switch t.Size {
+	case 8:
+		g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(d), x86.MemArg(m))
+	case 4:
+		g.Op(x86.VBROADCASTSS, w, x86.RegArg(d), x86.MemArg(m))
+	default:
+		r := g.NewGeneral()
+		g.Op(vector.SmallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.BroadcastGeneral(d, r, 4, w)
+	}
+}
+
+// LoadVector loads neighbouring elements; lanes that are off are not read.
+func (g *Moves) LoadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+	w := g.Width(t)
+	if t.Size < 4 {
+		g.loadSmall(d, m, t, u)
+		return
+	}
+	if g.Exec == nil {
+		g.Op(vector.Pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
+		return
+	}
+	if g.AVX512 {
+		g.Emit(x86.I(vector.Pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m)).Masked(g.Exec[u], true))
+		return
+	}
+	g.Op(vector.Pick(t, x86.VMASKMOVPSLoad, x86.VMASKMOVPDLoad), w, x86.RegArg(d), x86.RegArg(g.MaskFor(g.Exec[u], t)), x86.MemArg(m))
+}
+
+// loadSmall widens 1- and 2-byte elements to 32 bits a lane.
+func (g *Moves) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+	in := x86.I(vector.Widening(t), g.Width(t), x86.RegArg(d), x86.MemArg(m))
+	if g.Exec != nil {
+		if !g.AVX512 {
+			g.loadSmallLanes(d, m, t, u)
+			return
+		}
+		in = in.Masked(g.Exec[u], true)
+	}
+	g.Emit(in)
+}
+
+// loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
+func (g *Moves) loadSmallWhole(d x86.Reg, m x86.Mem, t *ir.Type, exec x86.Reg) {
+	w := g.Width(t)
+	g.Op(vector.Widening(t), w, x86.RegArg(d), x86.MemArg(m))
+	g.Op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.MaskFor(exec, t)))
+}
+
+// gather loads elements from anywhere; lanes that are off are not read.
+func (g *Moves) gather(at Target, t *ir.Type) []x86.Reg {
+	if t.Size < 4 {
+		return g.gatherSmall(at, t)
+	}
+	isize := 8
+	if at.size4 {
+		isize = 4
+	}
+	w := vector.WidthOf(g.Lanes * max(isize, vector.Container(t)))
+	out := g.NewVectors(g.Unroll)
+	g.WalksRows = g.WalksRows || g.inLoopOfLanes()
+	one := func(u int) {
+		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not
+		// garbage from a false dependence.
+		m := g.NewMaskRegister()
+		if g.Exec != nil {
+			g.MaskMove(m, g.MaskFor(g.Exec[u], t))
+		} else {
+			g.MaskMove(m, g.MaskAll())
+		}
+		g.Move(out[u], g.ConstVector(0, vector.Container(t)))
+		mem := x86.MemArg(x86.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp))
+		if g.AVX512 {
+			g.Emit(x86.I(vector.GatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
+			return
+		}
+		g.Op(vector.GatherOp(at.size4, t, false), w, x86.RegArg(out[u]), mem, x86.RegArg(m))
+	}
+	g.Each(func(u int) {
+		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
+			at.CheckNow(u)
+			one(u)
+			return
+		}
+		g.evenly(at, u, func(m x86.Mem) { g.LoadVector(out[u], m, t, u) }, func() { one(u) })
+	})
+	return out
+}
+
+// mayBeEven tells the accesses that are worth a look at whether their elements are neighbours: all
+// lanes are on, and fill a vector.
+func (g *Moves) mayBeEven(at Target, t *ir.Type) bool { return g.Exec == nil && g.fillsEvenly(at, t) }
+
+func (g *Moves) fillsEvenly(at Target, t *ir.Type) bool {
+	return at.even && int64(at.Scale) == int64(t.Size) && t.Size >= 4 && g.Lanes*int(t.Size) == g.Width(t).Bytes()
+}
+
+// walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each
+// walks a row, and the rows begin side by side.
+func (g *Moves) walksEvenly(at Target, t *ir.Type) bool {
+	return g.Prefix == x86.NoReg && len(g.Loops) > 0 && g.Loops[len(g.Loops)-1].Varying && g.fillsEvenly(at, t)
+}
+
+func (g *Moves) StoreVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
+	w := g.Width(t)
+	if t.Size < 4 {
+		g.storeSmall(m, v, t, u)
+		return
+	}
+	if g.Exec == nil {
+		g.Op(vector.Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v))
+		return
+	}
+	if g.AVX512 {
+		g.Emit(x86.I(vector.Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v)).Masked(g.Exec[u], false))
+		return
+	}
+	g.Op(vector.Pick(t, x86.VMASKMOVPSStore, x86.VMASKMOVPDStore), w, x86.MemArg(m), x86.RegArg(g.MaskFor(g.Exec[u], t)), x86.RegArg(v))
+}
+
+func (g *Moves) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
+	if !g.AVX512 && g.Exec == nil {
+		g.storeSmallTogether(m, v, t)
+		return
+	}
+	if !g.AVX512 {
+		g.storeSmallLanes(m, v, t, u)
+		return
+	}
+	op := x86.VPMOVDB
+	if t.Size == 2 {
+		op = x86.VPMOVDW
+	}
+	in := x86.I(op, g.Width(t), x86.MemArg(m), x86.RegArg(v))
+	if g.Exec != nil {
+		in = in.Masked(g.Exec[u], false)
+	}
+	g.Emit(in)
+}
+
+// Scatter writes elements anywhere.
+func (g *Moves) Scatter(at Target, v []x86.Reg, t *ir.Type) {
+	if g.mayBeEven(at, t) {
+		all := g.Unroll
+		g.Each(func(u int) {
+			one := at
+			one.even, one.Index, one.known, one.check = false, at.Index[u:u+1], nil, nil
+			g.evenly(at, u, func(m x86.Mem) { g.StoreVector(m, v[u], t, u) }, func() {
+				g.Unroll = 1
+				g.Scatter(one, v[u:u+1], t)
+				g.Unroll = all
+			})
+		})
+		return
+	}
+	g.Each(func(u int) { at.CheckNow(u) })
+	if !g.AVX512 || t.Size < 4 {
+		g.scatterLanes(at, v, t)
+		return
+	}
+	isize := 8
+	if at.size4 {
+		isize = 4
+	}
+	w := vector.WidthOf(g.Lanes * max(isize, vector.Container(t)))
+	op := map[[2]bool]x86.Op{{true, true}: x86.VSCATTERDPS, {true, false}: x86.VSCATTERDPD, {false, true}: x86.VSCATTERQPS, {false, false}: x86.VSCATTERQPD}[[2]bool{at.size4, t.Size == 4}]
+	g.Each(func(u int) {
+		m := g.NewMaskRegister()
+		if g.Exec != nil {
+			g.MaskMove(m, g.Exec[u])
+		} else {
+			g.MaskMove(m, g.MaskAll())
+		}
+		g.Emit(x86.I(op, w, x86.MemArg(x86.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp)), x86.RegArg(v[u])).Masked(m, false))
+	})
+}

@@ -1,0 +1,205 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Branches in code for single numbers: what leaves a loop stands behind the code, so that going on
+// costs no jump, and sides that only compute an integer or two are both computed, and one taken: a
+// branch that goes now one way and now the other costs more than they do.
+
+// branchSingle selects s where it has such a form.
+func (g *statements) branchSingle(s *ir.If) bool {
+	if g.takeOne(s) {
+		return true
+	}
+	if len(s.Else) > 0 || len(s.Then) == 0 {
+		return false
+	}
+	last := s.Then[len(s.Then)-1]
+	to, ok := g.jumpTarget(last)
+	switch {
+	case !ok:
+		return false
+	case len(s.Then) == 1:
+		g.Branch(s.Cond, true, to)
+	default:
+		behind := g.NewLabel()
+		g.Branch(s.Cond, true, behind)
+		g.Later(behind, func() { g.list(s.Then) })
+	}
+	return true
+}
+
+// jumpTarget is where a break or continue goes.
+func (g *statements) jumpTarget(s ir.Stmt) (mach.Label, bool) {
+	var l *ir.Label
+	next := false
+	switch s := s.(type) {
+	case *ir.Break:
+		l = s.Label
+	case *ir.Continue:
+		l, next = s.Label, true
+	default:
+		return 0, false
+	}
+	for i := len(g.Loops) - 1; i >= 0; i-- {
+		f := g.Loops[i]
+		if f.Label != l {
+			continue
+		}
+		if f.Varying || next && f.Kind == memory.LabelledBlock {
+			return 0, false
+		}
+		if next {
+			return f.NextTo, true
+		}
+		return f.BreakTo, true
+	}
+	return 0, false
+}
+
+// What takeOne takes on each side.
+const (
+	mostTaken      = 2 // variables
+	mostOperations = 4
+)
+
+// takeOne computes both sides and moves on a condition, where both only assign plain integers to
+// variables.
+func (g *statements) takeOne(s *ir.If) bool {
+	c, ok := s.Cond.(*ir.Binary)
+	if !ok || !c.X.Type().IsInteger() || analysis.Loads(s.Cond) || !changing(s) {
+		return false
+	}
+	k, ok := vector.SignedConds[c.Op]
+	if !ok {
+		return false
+	}
+	if !c.X.Type().IsSigned() {
+		k = vector.UnsignedConds[c.Op]
+	}
+	then, ok1 := g.plainSide(s.Then)
+	other, ok2 := g.plainSide(s.Else)
+	if !ok1 || !ok2 || len(then)+len(other) == 0 {
+		return false
+	}
+	values := func(side []*ir.Assign) []x86.Reg {
+		var out []x86.Reg
+		for _, a := range side {
+			r := g.NewGeneral()
+			g.Move(r, g.General(a.Value))
+			out = append(out, r)
+		}
+		return out
+	}
+	thens, others := values(then), values(other)
+	x := g.General(c.X)
+	if v, isConst := ir.ConstInt(c.Y); isConst && v == int64(int32(v)) {
+		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
+	} else {
+		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.General(c.Y)))
+	}
+	for i, a := range then { // moves leave the flags as they are
+		g.Op(vector.CondMoves[k], x86.W128, x86.RegArg(g.placeHome(a).General), x86.RegArg(g.otherwise(a, other, others, k, thens[i])))
+	}
+	for i, a := range other {
+		if !assigns(then, a) {
+			g.Op(vector.CondMoves[k.Not()], x86.W128, x86.RegArg(g.placeHome(a).General), x86.RegArg(others[i]))
+		}
+	}
+	return true
+}
+
+// otherwise moves what the other side makes of the variable of a, where it makes something of it,
+// and returns what this side does.
+func (g *statements) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k mach.Cond, value x86.Reg) x86.Reg {
+	for i, o := range other {
+		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
+			g.Move(g.placeHome(a).General, others[i])
+		}
+	}
+	return value
+}
+
+func (g *statements) placeHome(a *ir.Assign) *memory.Home { return g.Homes[a.Place.(*ir.Ref).Var] }
+
+func assigns(side []*ir.Assign, a *ir.Assign) bool {
+	for _, b := range side {
+		if b.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
+			return true
+		}
+	}
+	return false
+}
+
+// plainSide takes the assignments of one side apart, where they are few and simple and none needs
+// another's result.
+func (g *statements) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
+	left := mostOperations
+	seen := &ir.VarSet{}
+	for _, s := range side {
+		a, ok := s.(*ir.Assign)
+		if !ok || len(out) == mostTaken {
+			return nil, false
+		}
+		r, ok := a.Place.(*ir.Ref)
+		if !ok || !r.Var.Type.IsInteger() || g.Homes[r.Var] == nil || g.Homes[r.Var].General == x86.NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
+			return nil, false
+		}
+		for _, v := range ir.ExprVars(a.Value).List() {
+			if seen.Has(v) || g.Homes[v] == nil || g.Homes[v].General == x86.NoReg {
+				return nil, false
+			}
+		}
+		seen.Add(r.Var)
+		out = append(out, a)
+	}
+	return out, true
+}
+
+// plainValue tells the expressions of a few operations on integers that take a cycle and cannot
+// fail.
+func plainValue(e ir.Expr, left *int) bool {
+	if !e.Type().IsInteger() {
+		return false
+	}
+	switch e := e.(type) {
+	case *ir.Const, *ir.Ref:
+		return true
+	case *ir.Convert:
+		*left--
+		return *left >= 0 && plainValue(e.X, left)
+	case *ir.Binary:
+		*left--
+		if *left < 0 || e.Checked {
+			return false
+		}
+		switch e.Op {
+		case ir.Add, ir.Sub, ir.And, ir.Or, ir.Xor:
+			return plainValue(e.X, left) && plainValue(e.Y, left)
+		case ir.Mul:
+			return plainValue(e.X, left) && plainValue(e.Y, left)
+		case ir.Shl, ir.Shr:
+			_, isConst := ir.ConstInt(e.Y)
+			return isConst && plainValue(e.X, left)
+		}
+	}
+	return false
+}
+
+// changing tells whether the condition depends on what the sides assign.
+func changing(s *ir.If) bool {
+	assigned := ir.Assigned([]ir.Stmt{s})
+	for _, v := range ir.ExprVars(s.Cond).List() {
+		if assigned.Has(v) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then
+// the rest under a mask of the lanes that are in range.
+func (g *looping) lanesLoop(s *ir.For) {
+	step, ok := ir.ConstStep(s)
+	if !ok || s.Rel == ir.Ne {
+		g.Refuse(s.At, "a vector loop needs a constant step and <, <=, > or >=")
+	}
+	g.Shapes = analysis.ShapesOf(s, step)
+	defer func() { g.Shapes = nil }()
+	g.Lanes = g.Bytes / analysis.LaneBytes(s)
+	g.fillLanes(s)
+	if g.SawLanes == 0 {
+		g.SawLanes, g.SawLoop = g.Lanes, s.At
+	}
+	if s == g.ParallelLanes {
+		g.Round = int64(g.Lanes * g.Unroll)
+	}
+	g.Shapes.Inside[s.Var] = true
+	base := g.NewGeneral()
+	g.Move(base, g.GeneralOutside(s.Lo))
+	left := g.Trips(s, base, step)
+	g.Homes[s.Var] = &memory.Home{General: base, Length: x86.NoReg}
+	sums := g.openReductions(s)
+	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Counter: s.Var, Changes: analysis.ChangedIn(s), Kind: memory.HoistingLoop}
+	g.Loops = append(g.Loops, f)
+	g.Shared = map[string]x86.Reg{}
+	restore := g.hoist(f, s.Body)
+	g.IndexUses = analysis.IndexUses(s.Body)
+	g.spreadAhead(f, s.Body)
+	defer func() { g.Spreads = nil }()
+	tail, end := g.NewLabel(), g.NewLabel()
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondLE, end)
+	g.checkAhead(s, f, base, left, step, end, sums)
+	t := &tailing{end: end, again: g.NewLabel(), first: x86.NoReg}
+	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
+		t.first, t.peel = g.NewGeneral(), g.NewLabel()
+		if g.rowGoesPast(store, s) {
+			g.pastRow = store
+		}
+		g.peel(store, left, t)
+	}
+	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
+	g.pastRow = nil
+	g.Place(tail)
+	g.tailLoop(s, f, base, left, step, t, sums)
+	g.Safe = map[*ir.Index]bool{}
+	g.Place(end)
+	restore()
+	g.Loops = g.Loops[:len(g.Loops)-1]
+	g.closeReductions(sums)
+}
+
+// fillLanes puts numbers of 4 bytes that come from outside of a loop into all its lanes: where they
+// were computed fewer were on.
+func (g *looping) fillLanes(s *ir.For) {
+	for _, v := range ir.Used(s.Body).List() {
+		h := g.Homes[v]
+		if h == nil || len(h.Vectors) == 0 || !v.Type.IsScalar() || vector.Container(v.Type) != 4 || g.Lanes*4 < g.Bytes {
+			continue
+		}
+		for u, r := range h.Vectors {
+			if u == 0 || r != h.Vectors[0] {
+				g.BroadcastLane(r, x86.RegArg(r), v.Type)
+			}
+		}
+	}
+}
+
+// checkAhead makes the checks of affine accesses for all iterations before the first. Where one
+// fails, a loop that checks what the lanes that are on touch runs instead, out of line.
+func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, end mach.Label, sums []*sum) {
+	slow := g.NewLabel()
+	hot := g.NewLabel()
+	if flag, ok := g.proved[s]; ok {
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
+		g.Jump(mach.CondNE, hot)
+	}
+	before := g.Len()
+	g.precheck(s, f, left, step, slow)
+	g.Shared = nil
+	if g.Len() == before {
+		g.Place(hot)
+		return
+	}
+	g.Later(slow, func() {
+		g.Safe = map[*ir.Index]bool{}
+		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: x86.NoReg}, sums)
+		g.Jump(mach.Always, end)
+	})
+	g.Place(hot)
+}
+
+// mainLoop runs full vectors while enough iterations are left, in strips between which it can
+// pause.
+func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, tail, again mach.Label, sums []*sum) {
+	per := int64(g.Lanes * g.Unroll)
+	top := g.NewLabel()
+	g.Place(again)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.Jump(mach.CondL, tail)
+	inner := *f
+	inner.BreakTo, inner.NextTo = g.NewLabel(), g.NewLabel()
+	g.enterBody(s, &inner)
+	strip, now := g.NewLabel(), left
+	rounds := g.roundsBetween(s.Body, g.Unroll)
+	if rounds > 1 {
+		now = g.NewGeneral()
+		g.Place(strip)
+		g.openStrip(left, now, rounds*per)
+	}
+	g.Place(top)
+	g.copies(s.Body)
+	g.Place(inner.NextTo)
+	if rounds == 1 {
+		g.PausePoint()
+	}
+	g.AddConst(base, step*per)
+	g.AddConst(now, -per)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(now), x86.ImmArg(per))
+	g.JumpBack(mach.CondGE, top)
+	if rounds > 1 {
+		g.closeStrip(left, now, per, strip)
+	}
+	g.Place(inner.BreakTo)
+	g.foldSums(sums)
+	g.Loops[len(g.Loops)-1] = f
+}
+
+// openStrip takes as many iterations from left as come before the next pause point.
+func (g *looping) openStrip(left, now x86.Reg, most int64) {
+	limit := g.ConstGeneral(most)
+	g.Move(now, left)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(now), x86.RegArg(limit))
+	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(now), x86.RegArg(limit))
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
+}
+
+// closeStrip gives back to left what the last round has not taken, and goes on with the next strip
+// where there is one.
+func (g *looping) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
+	end := g.NewLabel()
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.Jump(mach.CondL, end)
+	g.PausePoint()
+	g.Jump(mach.Always, strip)
+	g.Place(end)
+}
+
+// copies selects all copies of the body of the main loop. Where it only moves and combines
+// elements, they come one after the other: a row of loads and then one of stores takes a tenth
+// longer in the first cache.
+func (g *looping) copies(body []ir.Stmt) {
+	for _, s := range body {
+		if !g.moves(s) {
+			g.list(body)
+			return
+		}
+	}
+	n := g.Unroll
+	g.Unroll = 1
+	for u := range n {
+		g.First = u
+		g.list(body)
+	}
+	g.Unroll, g.First = n, 0
+}
+
+func (g *looping) enterBody(s *ir.For, f *memory.LoopFrame) {
+	f.Varying = (&analysis.ShapeWalk{Shapes: g.Shapes}).LeavesSplit(s.Body)
+	if f.Varying {
+		g.Refuse(s.At, "continue under a condition in the vector loop itself is not supported yet: write the rest of the body under the opposite condition")
+	}
+	g.Loops[len(g.Loops)-1] = f
+}
+
+// tailLoop runs one vector at a time under a mask of the iterations that are left.
+func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, t *tailing, sums []*sum) {
+	end := t.end
+	unroll := g.Unroll
+	per := int64(g.Lanes * unroll)
+	g.Unroll = 1
+	defer func() { g.Unroll = unroll }()
+	top := g.NewLabel()
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondLE, end)
+	inner := *f
+	inner.BreakTo, inner.NextTo = end, g.NewLabel()
+	g.enterBody(s, &inner)
+	g.Place(top)
+	count := t.first
+	if count == x86.NoReg {
+		count = g.NewGeneral()
+	}
+	limit := g.ConstGeneral(int64(g.Lanes))
+	g.Move(count, left)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	if t.first != x86.NoReg {
+		g.Place(t.peel)
+	}
+	g.Exec, g.Prefix, g.Split = []x86.Reg{g.PrefixMask(count)}, count, false
+	g.list(s.Body)
+	g.Exec, g.Prefix, g.Split = nil, x86.NoReg, false
+	g.Place(inner.NextTo)
+	g.PausePoint()
+	if t.first == x86.NoReg {
+		g.AddConst(base, step*int64(g.Lanes))
+		g.AddConst(left, -int64(g.Lanes))
+	} else {
+		g.Op(x86.ADDQ, x86.W128, x86.RegArg(base), x86.RegArg(count))
+		g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(count))
+		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+		g.Jump(mach.CondGE, t.again)
+	}
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Jump(mach.CondG, top)
+	g.Loops[len(g.Loops)-1] = f
+}

@@ -1,0 +1,137 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// lockedAtomic selects an atomic of one lane that other workers may get in between of.
+func (g *atomics) lockedAtomic(s *ir.Atomic) {
+	if _, local := s.Place.(*ir.Ref); local {
+		g.list(analysis.InSteps(s, -1000-len(g.Homes))) // no other worker has it
+		return
+	}
+	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)
+	place := x86.MemArg(g.AddressOnce(s.Place))
+	t := s.Place.Type()
+	switch op, direct := vector.LockedOp(s); {
+	case s.Kind == ir.AtomicRead:
+		g.giveOld(s, g.variableOf(t, s.At, func(r x86.Reg) { g.LoadElement(r, place, t) }))
+	case s.Kind == ir.AtomicWrite:
+		g.Op(vector.LaneStores[int64(t.Size)], x86.W128, place, x86.RegArg(g.BitsOf(value, t)))
+	case s.Kind == ir.AtomicUpdate && direct:
+		g.Op(op, x86.W128, place, x86.RegArg(g.General(value)))
+	case s.Kind == ir.AtomicCapture && direct && (s.Op == ir.Add || s.Op == ir.Sub):
+		g.addAndFetch(s, place, value)
+	case s.Kind == ir.AtomicCapture && s.Op == ir.NoOp && t.Size >= 4:
+		g.exchange(s, place, value)
+	default:
+		g.exchangeLoop(s, place, value, compare)
+	}
+}
+
+// ownValue evaluates e once, into a variable of its own.
+func (g *atomics) ownValue(e ir.Expr) ir.Expr {
+	if e == nil {
+		return nil
+	}
+	if _, ok := e.(*ir.Const); ok {
+		return e
+	}
+	g.Made++
+	v := &ir.Var{Name: "operand", Type: e.Type(), Space: ir.Local, ID: -100000 - g.Made, At: e.Pos()}
+	g.decl(&ir.Decl{Var: v, Init: e, At: e.Pos()})
+	return &ir.Ref{Var: v, At: e.Pos()}
+}
+
+// variableOf makes a variable of the bits that set puts into a general register.
+func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r x86.Reg)) *ir.Ref {
+	g.Made++
+	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: -100000 - g.Made, At: at}
+	h := g.Declare(v)
+	if h.Vectors == nil {
+		set(h.General)
+		return &ir.Ref{Var: v, At: at}
+	}
+	r := g.NewGeneral()
+	set(r)
+	g.BroadcastGeneral(h.Vectors[0], r, vector.Container(t), x86.W128)
+	return &ir.Ref{Var: v, At: at}
+}
+
+// giveOld assigns what a capture keeps.
+func (g *atomics) giveOld(s *ir.Atomic, value ir.Expr) {
+	if s.Old != nil {
+		g.list([]ir.Stmt{&ir.Assign{Place: s.Old, Value: value, At: s.At}})
+	}
+}
+
+// addAndFetch is a sum or a difference of which a value is kept.
+func (g *atomics) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
+	t := s.Place.Type()
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.General(value)))
+	if s.Op == ir.Sub {
+		g.Op(x86.NEGQ, x86.W128, x86.RegArg(x86.AX))
+	}
+	g.Op(map[int64]x86.Op{4: x86.XADDLLock, 8: x86.XADDQLock}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	old := g.variableOf(t, s.At, func(r x86.Reg) {
+		g.Move(r, x86.AX)
+		g.Normalise(r, t)
+	})
+	if s.After {
+		g.giveOld(s, &ir.Binary{Op: s.Op, X: old, Y: value, T: t, At: s.At})
+		return
+	}
+	g.giveOld(s, old)
+}
+
+// exchange writes a value and keeps the one before.
+func (g *atomics) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
+	t := s.Place.Type()
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.BitsOf(value, t)))
+	g.Op(map[int64]x86.Op{4: x86.XCHGL, 8: x86.XCHGQ}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	old := g.variableOf(t, s.At, func(r x86.Reg) {
+		g.Move(r, x86.AX)
+		if t.IsInteger() {
+			g.Normalise(r, t)
+		}
+	})
+	if s.After {
+		g.giveOld(s, value)
+		return
+	}
+	g.giveOld(s, old)
+}
+
+// exchangeLoop computes the new value from the value in memory and repeats that until no other
+// worker has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
+func (g *atomics) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) {
+	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()
+	bits := g.NewGeneral()
+	g.Place(top)
+	old := g.variableOf(t, s.At, func(r x86.Reg) {
+		g.LoadElement(r, place, t)
+		g.Move(bits, r)
+	})
+	next := value
+	if s.Kind == ir.AtomicCompare {
+		g.Branch(&ir.Binary{Op: ir.Eq, X: old, Y: compare, T: ir.BoolType, At: s.At}, false, done)
+	} else {
+		c := *s
+		c.Value = value
+		next = g.ownValue(analysis.Updated(&c, old))
+	}
+	r := g.BitsOf(next, t)
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
+	g.Op(vector.CompareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Jump(mach.CondNE, top)
+	g.Place(done)
+	if s.After {
+		g.giveOld(s, next)
+		return
+	}
+	g.giveOld(s, old)
+}

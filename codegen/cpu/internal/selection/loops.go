@@ -1,0 +1,343 @@
+package selection
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// looping are the loops.
+type looping struct {
+	atomics
+	nested   []*image.Stage // by number: the stages that sequential code may call
+	Round    int64          // iterations of the parallel loop that a round takes
+	SawLanes int            // of the first loop over lanes
+	SawLoop  ir.Pos
+}
+
+func (g *looping) lanesOf(s *ir.For) bool { return g.lanesFor[s] }
+
+// forStmt selects a counted loop: the lanes loop where Compile chose it, else a loop of scalars
+// around vectors, or one in which lanes drop out.
+func (g *looping) forStmt(s *ir.For) {
+	if after, ok := g.shareFrom(s); ok {
+		defer g.Place(after)
+	}
+	if g.Shapes == nil && g.lanesOf(s) {
+		g.lanesLoop(s)
+		return
+	}
+	varying := false
+	if g.Shapes != nil {
+		w := analysis.ShapeWalk{Shapes: g.Shapes}
+		varying = w.VariesFor(s) || w.LeavesSplit(s.Body) || g.LeavesMasked(s)
+	}
+	if varying {
+		g.maskedFor(s)
+		return
+	}
+	g.uniformFor(s)
+}
+
+// uniformFor counts in a general register.
+func (g *looping) uniformFor(s *ir.For) {
+	step, ok := ir.ConstStep(s)
+	if !ok {
+		g.Refuse(s.At, "a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply")
+	}
+	h := g.Declare(s.Var)
+	if h.General == x86.NoReg {
+		g.Refuse(s.At, "the counter %s differs between lanes: not supported yet", s.Var.Name)
+	}
+	g.Move(h.General, g.General(s.Lo))
+	hi := g.NewGeneral()
+	g.Move(hi, g.General(s.Hi))
+	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Counter: s.Var, Changes: analysis.ChangedIn(s), Kind: memory.HoistingLoop}
+	top := g.NewLabel()
+	k := vector.LoopCond(s)
+	none := g.NewLabel()
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(h.General), x86.RegArg(hi))
+	g.Jump(k.Not(), none)
+	g.Loops = append(g.Loops, f)
+	g.Shared = map[string]x86.Reg{}
+	restore := g.hoist(f, s.Body)
+	g.Shared = nil
+	g.MarkSafe(s)
+	safe := g.Safe
+	g.checkRounds(s, f, h.General, hi, step, k)
+	g.rounds(s, f, h.General, hi, step, k, top)
+	g.Safe = safe
+	g.Place(f.BreakTo)
+	g.Loops = g.Loops[:len(g.Loops)-1]
+	g.pauseBehind()
+	g.Place(none)
+	restore()
+}
+
+// pauseBehind is the pause point behind a loop of single numbers inside another: the rounds of that
+// one need none of their own then.
+func (g *looping) pauseBehind() {
+	if n := len(g.Loops); n > 0 && g.Loops[n-1].Pieces {
+		g.PausePoint()
+	}
+}
+
+// rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
+func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int64, k mach.Cond, top mach.Label) {
+	g.Place(top)
+	if f.Pieces = g.runsInPieces(s, step); f.Pieces {
+		g.pieces(s, f, i, hi, k, top)
+		return
+	}
+	g.list(s.Body)
+	g.Place(f.NextTo)
+	g.PausePoint()
+	g.AddConst(i, step)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.JumpBack(k, top)
+}
+
+// runsInPieces tells the loops that have a pause point behind each loop inside, which no jump
+// passes by.
+func (g *looping) runsInPieces(s *ir.For, step int64) bool {
+	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt {
+		return false
+	}
+	return analysis.ClosedInside(s.Body)
+}
+
+// pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
+func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, k mach.Cond, top mach.Label) {
+	until, round := g.NewGeneral(), g.NewLabel()
+	most := g.ConstGeneral(g.roundsBetween(s.Body, 1))
+	g.Move(until, hi)
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
+	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(until), x86.RegArg(most))
+	g.Op(x86.ADDQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.Place(round)
+	g.list(s.Body)
+	g.Place(f.NextTo)
+	g.AddConst(i, 1)
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
+	g.JumpBack(k, round)
+	end := g.NewLabel()
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.Jump(k.Not(), end)
+	g.PausePoint()
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
+}
+
+// maskedFor is a counted loop whose bounds differ between lanes, or which lanes leave at different
+// times: the counter is a vector.
+func (g *looping) maskedFor(s *ir.For) {
+	if !s.Var.Type.IsInteger() {
+		g.Refuse(s.At, "a loop over %s is not supported yet", s.Var.Type)
+	}
+	hi := &ir.Var{Name: s.Var.Name + "_end", Type: s.Var.Type, ID: -1, At: s.At}
+	g.Shapes.Of[hi] = analysis.Shape{Kind: analysis.Varying}
+	cond := &ir.Binary{Op: s.Rel, X: &ir.Ref{Var: s.Var, At: s.At}, Y: &ir.Ref{Var: hi, At: s.At}, T: ir.BoolType, At: s.At}
+	next := &ir.Assign{Place: &ir.Ref{Var: s.Var, At: s.At}, Value: &ir.Binary{Op: ir.Add, X: &ir.Ref{Var: s.Var, At: s.At}, Y: s.Step, T: s.Var.Type, At: s.At}, At: s.At}
+	g.decl(&ir.Decl{Var: hi, Init: s.Hi, At: s.At})
+	g.decl(&ir.Decl{Var: s.Var, Init: s.Lo, At: s.At})
+	g.Homes[s.Var].Even = nil // of its first value alone
+	g.maskedLoop(&ir.While{Label: s.Label, Cond: cond, Body: s.Body, Post: []ir.Stmt{next}, At: s.At})
+}
+
+func (g *looping) while(s *ir.While) {
+	if g.Shapes != nil {
+		w := analysis.ShapeWalk{Shapes: g.Shapes}
+		if s.Cond != nil && g.Shape(s.Cond).Kind != analysis.Uniform || w.LeavesSplit(s.Body) || g.LeavesMasked(s) {
+			g.maskedLoop(s)
+			return
+		}
+	}
+	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel()}
+	top := g.NewLabel()
+	left := x86.NoReg
+	if g.Single && g.Shapes == nil && analysis.Innermost(s.Body) {
+		left = g.ConstGeneral(g.roundsBetween(s.Body, 1))
+	}
+	g.Loops = append(g.Loops, f)
+	g.Place(top)
+	g.list(s.Pre)
+	if s.Cond != nil {
+		g.Branch(s.Cond, false, f.BreakTo)
+	}
+	g.list(s.Body)
+	g.Place(f.NextTo)
+	g.list(s.Post)
+	if left != x86.NoReg {
+		g.AddConst(left, -1)
+		g.JumpBack(mach.CondNE, top)
+		g.SetGeneral(left, g.roundsBetween(s.Body, 1))
+		g.PausePoint()
+	} else {
+		g.PausePoint()
+	}
+	g.JumpBack(mach.Always, top)
+	g.Place(f.BreakTo)
+	g.Loops = g.Loops[:len(g.Loops)-1]
+	g.pauseBehind()
+}
+
+// maskedLoop runs until no lane is left in it.
+func (g *looping) maskedLoop(s *ir.While) {
+	old, split := g.Exec, g.Split
+	f := &memory.LoopFrame{Label: s.Label, Varying: true, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Live: g.CopyMasks()}
+	f.Skip = make([]x86.Reg, g.Unroll)
+	g.Each(func(u int) { f.Skip[u] = g.NewMaskRegister() })
+	top, end := g.NewLabel(), g.NewLabel()
+	g.Loops = append(g.Loops, f)
+	g.Place(top)
+	g.Exec, g.Split = f.Live, true
+	g.list(s.Pre)
+	if s.Cond != nil {
+		c := g.Masks(s.Cond)
+		g.Each(func(u int) { g.MaskMove(f.Live[u], g.MaskAnd(f.Live[u], c[u])) })
+	}
+	g.AnyLane(f.Live)
+	g.Jump(mach.CondE, end)
+	g.Each(func(u int) { g.MaskMove(f.Skip[u], f.Live[u]) })
+	g.list(s.Body)
+	if s.Cond != nil && prepare.MayFail(s.Cond) || g.NeedsLane(s.Post) || g.NeedsLane(s.Pre) {
+		g.AnyLane(f.Live)
+		g.Jump(mach.CondE, end)
+	}
+	g.list(s.Post)
+	g.PausePoint()
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
+	g.Loops = g.Loops[:len(g.Loops)-1]
+	g.Exec, g.Split = old, split
+}
+
+// shareFrom emits the way out to Go where the loop is long enough.
+func (g *looping) shareFrom(s *ir.For) (after mach.Label, ok bool) {
+	i := slices.IndexFunc(g.nested, func(n *image.Stage) bool { return n != nil && n.Loop == s && !n.Refused })
+	if i < 0 || g.inLoop || g.Shapes != nil {
+		return 0, false
+	}
+	n := g.nested[i]
+	step, _ := ir.ConstStep(s)
+	lo := g.NewGeneral()
+	g.Move(lo, g.GeneralOutside(s.Lo))
+	trips := g.Trips(s, lo, step)
+	cold, after := g.NewLabel(), g.NewLabel()
+	k := g.NewSite(image.Site{Kind: image.SiteShare, Stage: i})
+	g.Op(x86.CMPQ, x86.W128, x86.RegArg(trips), protocol.BlockWord(n.Threshold))
+	g.Jump(mach.CondGE, cold)
+	g.Later(cold, func() {
+		g.storeFree(n)
+		g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordTrips), x86.RegArg(trips))
+		g.Yield(k)
+		g.loadChanged(n)
+		g.Jump(mach.Always, after)
+	})
+	g.Note("the loop at %s, inside sequential code, is shared by idle workers where it takes long enough", s.At)
+	return after, true
+}
+
+// storeFree stores what a nested stage uses, but for parameters that never change.
+func (g *looping) storeFree(n *image.Stage) {
+	for _, v := range ir.Free(n.Body).List() {
+		if h := g.Homes[v]; h != nil && (v.Space != ir.Param || ir.Assigned(g.Kernel.Body).Has(v)) {
+			g.StoreWord(h, v.Type, g.Frame.Word[v])
+		}
+	}
+}
+
+// loadChanged loads what it has reduced.
+func (g *looping) loadChanged(n *image.Stage) {
+	for _, v := range ir.Assigned(n.Body).List() {
+		h := g.Homes[v]
+		if h == nil || g.Frame.Word[v] == 0 || !ir.Free(n.Body).Has(v) {
+			continue
+		}
+		from := g.LoadWord(v, g.Frame.Word[v])
+		if h.Vectors != nil {
+			g.Move(h.Vectors[0], from.Vectors[0])
+		} else {
+			g.Move(h.General, from.General)
+		}
+	}
+}
+
+// checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where
+// their indices grow with the counter: the first and the last of each. Where one is out of range,
+// rounds with checks run instead, out of line.
+func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int64, k mach.Cond) {
+	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt || !analysis.Innermost(s.Body) {
+		return
+	}
+	checked := g.growing(s, f)
+	if len(checked) == 0 {
+		return
+	}
+	slow, count := g.NewLabel(), g.NewGeneral()
+	g.Move(count, hi)
+	g.Op(x86.SUBQ, x86.W128, x86.RegArg(count), x86.RegArg(i))
+	seen := map[string]bool{}
+	g.Shared = map[string]x86.Reg{}
+	for _, ix := range checked {
+		l, root := analysis.LinearOf(ix.I), ix.X.(*ir.Ref)
+		g.precheckOnce(seen, root.Var.Name+ir.ExprKey(root), g.Homes[root.Var].Length, l, analysis.AffineShape(1), count, slow)
+	}
+	g.Shared = nil
+	g.Later(slow, func() {
+		inner := *f
+		inner.NextTo = g.NewLabel()
+		g.Loops[len(g.Loops)-1] = &inner
+		g.rounds(s, &inner, i, hi, step, k, g.NewLabel())
+		g.Jump(mach.Always, f.BreakTo)
+	})
+	safe := make(map[*ir.Index]bool, len(g.Safe)+len(checked))
+	for ix := range g.Safe {
+		safe[ix] = true
+	}
+	for _, ix := range checked {
+		safe[ix] = true
+	}
+	g.Safe = safe
+}
+
+// roundsBetween is how many rounds of a loop over body, of so many vectors each, may come between
+// two pause points.
+func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
+	if !g.Single && !analysis.Innermost(body) {
+		return 1 // the loops inside have pause points
+	}
+	if g.StopAlways {
+		return 2
+	}
+	weight := int64(0)
+	ir.Inspect(body, func(s ir.Stmt) {
+		weight++
+		if _, ok := s.(*ir.Atomic); ok {
+			weight += 4 * int64(g.Lanes)
+		}
+	}, func(e ir.Expr) { weight += g.weightOf(e) })
+	return max(1, protocol.MostBetween/(max(1, weight)*int64(vectors)))
+}
+
+// weightOf is about how many instructions the code for e has, besides those of its operands.
+func (g *looping) weightOf(e ir.Expr) int64 {
+	if e, ok := e.(*ir.Index); ok {
+		if g.Shapes == nil {
+			return protocol.Missing
+		}
+		if s := g.Shape(e.I); s.Kind == analysis.Varying || s.Kind == analysis.Affine && s.Stride != 1 {
+			return protocol.Missing * int64(g.Lanes)
+		}
+	}
+	return analysis.Operations(e)
+}

@@ -1,0 +1,143 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A pairIndex is the second of the two variables of minloc and maxloc: what belongs to the least or
+// largest value.
+type pairIndex struct {
+	v     *ir.Var
+	outer *memory.Home
+	inner *memory.Home
+	t     *ir.Type
+}
+
+// openPair lets every lane begin with the pair from before the loop: what is not better leaves it
+// as it is.
+func (g *reductions) openPair(x *sum, r ir.Reduction) {
+	ref, ok := r.Index.(*ir.Ref)
+	if !ok {
+		g.Refuse(r.At, "the index %s of reduction(%s) is a part of something: use a variable", ir.Source(r.Index), r.Op)
+	}
+	i := &pairIndex{v: ref.Var, outer: g.Home(ref.Var, r.At), t: ref.Var.Type}
+	x.inner, i.inner, x.index = g.spreadHome(x.outer, x.t), g.spreadHome(i.outer, i.t), i
+	g.Homes[i.v] = i.inner
+}
+
+// spreadHome makes vectors, or masks, of a value that is one for all.
+func (g *reductions) spreadHome(from *memory.Home, t *ir.Type) *memory.Home {
+	h := &memory.Home{General: x86.NoReg, Length: x86.NoReg}
+	if t.Kind == ir.Bool {
+		h.Masks = make([]x86.Reg, g.Unroll)
+		all := g.NewMaskRegister()
+		none := g.NewLabel()
+		g.MaskMove(all, g.MaskNone())
+		g.Op(x86.TESTQ, x86.W128, x86.RegArg(from.General), x86.RegArg(from.General))
+		g.Jump(mach.CondE, none)
+		g.MaskMove(all, g.MaskAll())
+		g.Place(none)
+		for u := range h.Masks {
+			h.Masks[u] = g.NewMaskRegister()
+			g.MaskMove(h.Masks[u], all)
+		}
+		return h
+	}
+	h.Vectors = g.NewVectors(g.Unroll)
+	g.Each(func(u int) {
+		if from.Vectors != nil {
+			g.Move(h.Vectors[u], from.Vectors[0])
+		} else {
+			g.BroadcastGeneral(h.Vectors[u], from.General, vector.Container(t), g.Width(t))
+		}
+	})
+	return h
+}
+
+// foldPair puts the pairs of copy u into the first where they are better.
+func (g *reductions) foldPair(x *sum, u int) {
+	b := &pair{value: x.inner.Vectors[u]}
+	if x.index.t.Kind == ir.Bool {
+		b.mask = x.index.inner.Masks[u]
+	} else {
+		b.index = x.index.inner.Vectors[u]
+	}
+	g.takeBetter(x, b)
+}
+
+// A pair is one vector of values and what belongs to them.
+type pair struct{ value, index, mask x86.Reg }
+
+func (g *reductions) takeBetter(x *sum, b *pair) {
+	a, i := x.inner.Vectors[0], x.index
+	op := ir.Lt
+	if x.op == ir.MaxLoc {
+		op = ir.Gt
+	}
+	m := g.CompareCopy(&ir.Binary{Op: op}, x.t, b.value, a)
+	if i.t.IsInteger() { // of equals the smallest index
+		same := g.CompareCopy(&ir.Binary{Op: ir.Eq}, x.t, b.value, a)
+		less := g.CompareCopy(&ir.Binary{Op: ir.Lt}, i.t, b.index, i.inner.Vectors[0])
+		m = g.MaskOr(m, g.MaskAnd(same, less))
+	}
+	g.Blend(a, b.value, m, x.t)
+	if i.t.Kind == ir.Bool {
+		to := i.inner.Masks[0]
+		g.MaskMove(to, g.MaskOr(g.MaskAnd(m, b.mask), g.MaskAndNot(m, to)))
+		return
+	}
+	g.Blend(i.inner.Vectors[0], b.index, m, i.t)
+}
+
+// closePair finds the best of all lanes, turning the vectors by halves through the block.
+func (g *reductions) closePair(x *sum) {
+	i := x.index
+	g.Homes[i.v] = i.outer
+	for by := g.Lanes / 2; by > 0; by /= 2 {
+		b := &pair{value: g.turned(x.inner.Vectors[0], by, x.t)}
+		if i.t.Kind == ir.Bool {
+			b.mask = g.VectorMask(g.turned(g.MaskVector(i.inner.Masks[0]), by, ir.Int32Type))
+		} else {
+			b.index = g.turned(i.inner.Vectors[0], by, i.t)
+		}
+		g.takeBetter(x, b)
+	}
+	g.setFirst(x.outer, x.inner.Vectors[0], x.t)
+	if i.t.Kind == ir.Bool {
+		g.MaskBits(x86.AX, i.inner.Masks[0])
+		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(i.outer.General), x86.RegArg(x86.AX))
+		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(i.outer.General), x86.ImmArg(1))
+		return
+	}
+	g.setFirst(i.outer, i.inner.Vectors[0], i.t)
+}
+
+// turned is v with its lanes moved down by some, those that fall out coming in at the top.
+func (g *reductions) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
+	size := vector.Container(t)
+	w, d := vector.WidthOf(g.Lanes*size), g.NewVector()
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(v))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+g.Lanes*size))), x86.RegArg(v))
+	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+by*size))))
+	return d
+}
+
+// setFirst puts the first lane of a where a variable lives.
+func (g *reductions) setFirst(h *memory.Home, a x86.Reg, t *ir.Type) {
+	if h.Vectors == nil {
+		g.Move(h.General, g.FirstLane(a, t))
+		return
+	}
+	for _, d := range h.Vectors {
+		if t.Size == 8 {
+			g.Op(x86.VBROADCASTSD, max(g.Width(t), x86.W256), x86.RegArg(d), x86.RegArg(a))
+		} else {
+			g.Op(x86.VBROADCASTSS, g.Width(t), x86.RegArg(d), x86.RegArg(a))
+		}
+	}
+}

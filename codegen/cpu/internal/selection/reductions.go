@@ -1,0 +1,241 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/values"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// reductions are those of loops over lanes, and of the parallel loop of a stage.
+type reductions struct{ values.Scalars }
+
+// finishBool combines all lanes with the value from before.
+func (g *reductions) finishBool(x *sum) {
+	bits, end := x.inner.Masks[0], g.NewLabel()
+	if x.op == ir.LAnd {
+		bits = g.MaskXor(bits, g.MaskAll())
+	}
+	g.AnyLane([]x86.Reg{bits})
+	g.Jump(mach.CondE, end)
+	g.SetGeneral(x.outer.General, map[bool]int64{true: 0, false: 1}[x.op == ir.LAnd])
+	g.Place(end)
+}
+
+// repeated is the identity as 32 or 64 bits full of elements.
+func (g *reductions) repeated(r ir.Reduction, t *ir.Type) uint64 {
+	v := g.identity(r)
+	switch t.Size {
+	case 1:
+		return v & 0xFF * 0x01010101
+	case 2:
+		return v & 0xFFFF * 0x00010001
+	}
+	return v
+}
+
+// openArray gives every lane an array of its own.
+func (g *reductions) openArray(x *sum, r ir.Reduction) {
+	x.t = x.t.Elem
+	if x.t.Kind == ir.Bool {
+		g.Refuse(r.At, "a reduction(%s) of an array of bools has no form for lanes: use numbers and & or |", r.Op)
+	}
+	x.inner = g.ArrayHome(x.v, x.n)
+	g.FillArray(x.inner, x.t, x.n, g.ConstVector(g.repeated(r, x.t), max(4, int(x.t.Size))))
+}
+
+// closeArray adds the arrays of all lanes to that from before, element by element.
+func (g *reductions) closeArray(x *sum) {
+	size := int64(x.t.Size)
+	from, to, left := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
+	g.Move(from, x.inner.General)
+	g.Move(to, x.outer.General)
+	g.SetGeneral(left, x.n)
+	top := g.NewLabel()
+	g.Place(top)
+	a := g.NewVector()
+	g.LoadVector(a, x86.At(from, 0), x.t, 0)
+	for u := int64(1); u < x.inner.Per/int64(g.Lanes); u++ {
+		b := g.NewVector()
+		g.LoadVector(b, x86.At(from, int32(u*int64(g.Lanes)*size)), x.t, 0)
+		g.combine(x, a, a, b, g.Width(x.t))
+	}
+	a = g.foldLanes(x, a)
+	b := g.NewVector()
+	g.LoadOne(b, x86.At(to, 0), x.t)
+	g.combine(x, b, b, a, x86.W128)
+	g.StoreOne(x86.At(to, 0), b, x.t)
+	g.PausePoint()
+	g.AddConst(from, size*x.inner.Per)
+	g.AddConst(to, size)
+	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+	g.JumpBack(mach.CondNE, top)
+}
+
+// A sum is one reduction over the lanes loop: private accumulators while it runs, one value after.
+type sum struct {
+	op    ir.Op
+	v     *ir.Var
+	outer *memory.Home // the variable outside the loop
+	inner *memory.Home // the accumulators
+	t     *ir.Type
+	index *pairIndex // of minloc and maxloc
+	n     int64      // elements of an array; 0: it is none
+}
+
+// openReductions gives every reduction variable accumulators, one vector a copy, set to the
+// identity.
+func (g *reductions) openReductions(s *ir.For) []*sum {
+	var out []*sum
+	for _, r := range analysis.ReductionsOf(s) {
+		ref, ok := r.Place.(*ir.Ref)
+		if !ok {
+			g.Refuse(r.At, "a reduction of %s, a part of something, has no form for lanes: reduce a variable and store it behind the loop", ir.Source(r.Place))
+		}
+		x := &sum{op: r.Op, v: ref.Var, outer: g.Home(ref.Var, r.At), t: ref.Var.Type, n: g.Arrays[ref.Var]}
+		switch {
+		case x.n > 0:
+			g.openArray(x, r)
+		case r.Index != nil:
+			g.openPair(x, r)
+		case x.t.Kind == ir.Bool:
+			x.inner = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Masks: make([]x86.Reg, g.Unroll)}
+			for u := range x.inner.Masks {
+				x.inner.Masks[u] = g.NewMaskRegister()
+				if r.Op == ir.LAnd {
+					g.MaskMove(x.inner.Masks[u], g.MaskAll())
+				} else {
+					g.MaskMove(x.inner.Masks[u], g.MaskNone())
+				}
+			}
+		default:
+			x.inner = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: g.NewVectors(g.Unroll)}
+			identity := g.ConstVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), vector.Container(x.t))
+			for _, a := range x.inner.Vectors {
+				g.Move(a, identity)
+			}
+		}
+		g.Homes[ref.Var] = x.inner
+		out = append(out, x)
+	}
+	return out
+}
+
+// identity is the value that changes nothing under the operator.
+func (g *reductions) identity(r ir.Reduction) uint64 {
+	bits, ok := analysis.Identity(r)
+	if !ok {
+		g.Refuse(r.At, "reduction(%s) of %s has no form for lanes", r.Op, ir.Source(r.Place))
+	}
+	return bits
+}
+
+// combine is d = x op y on vectors of width w.
+func (g *reductions) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
+	switch x.op {
+	case ir.Min, ir.Max:
+		g.MinMax(d, a, b, x.op == ir.Min, x.t, w)
+		return
+	}
+	table := vector.IntOps
+	if x.t.IsFloat() {
+		table = vector.FloatOps
+	}
+	p, ok := table[x.op]
+	if !ok {
+		g.Refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
+	}
+	op := p.Of(x.t)
+	if op == x86.VPMULLQ && !g.AVX512 {
+		g.SeriesOf(ir.Int64Type, w).MulLong(d, a, b)
+		return
+	}
+	g.Op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))
+	if x.t.Size < 4 && (x.op == ir.Add || x.op == ir.Mul) {
+		g.WrapWidth(d, x.t, w)
+	}
+}
+
+// foldSums adds the accumulators of all copies into the first, as a tree.
+func (g *reductions) foldSums(sums []*sum) {
+	for _, x := range sums {
+		switch {
+		case x.n > 0:
+			continue
+		case x.index != nil:
+			for u := 1; u < len(x.inner.Vectors); u++ {
+				g.foldPair(x, u)
+			}
+			continue
+		case x.inner.Masks != nil:
+			for _, m := range x.inner.Masks[1:] {
+				g.MaskMove(x.inner.Masks[0], g.CombineMasks(x.op, x.inner.Masks[0], m))
+			}
+			continue
+		}
+		acc := x.inner.Vectors
+		for n := 1; n < len(acc); n *= 2 {
+			for i := 0; i+n < len(acc); i += 2 * n {
+				g.combine(x, acc[i], acc[i], acc[i+n], g.Width(x.t))
+			}
+		}
+	}
+}
+
+// closeReductions adds up the lanes and the value from before the loop.
+func (g *reductions) closeReductions(sums []*sum) {
+	for _, x := range sums {
+		g.Homes[x.v] = x.outer
+		switch {
+		case x.n > 0:
+			g.closeArray(x)
+		case x.index != nil:
+			g.closePair(x)
+		case x.inner.Masks != nil:
+			g.finishBool(x)
+		default:
+			g.finish(x, g.foldLanes(x, x.inner.Vectors[0]))
+		}
+	}
+}
+
+// foldLanes combines the lanes of a into the first, as a tree.
+func (g *reductions) foldLanes(x *sum, a x86.Reg) x86.Reg {
+	for bytes := g.Lanes * vector.Container(x.t); bytes > vector.Container(x.t); bytes /= 2 {
+		h, d := g.NewVector(), g.NewVector()
+		g.UpperHalf(h, a, bytes)
+		g.combine(x, d, a, h, vector.WidthOf(bytes/2))
+		a = d
+	}
+	return a
+}
+
+// finish combines lane 0 with the value from before and puts it where the variable lives.
+func (g *reductions) finish(x *sum, a x86.Reg) {
+	w := g.Width(x.t)
+	if x.outer.Vectors != nil {
+		all := g.NewVector()
+		if x.t.Size == 8 {
+			g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(all), x86.RegArg(a))
+		} else {
+			g.Op(x86.VBROADCASTSS, w, x86.RegArg(all), x86.RegArg(a))
+		}
+		for _, o := range x.outer.Vectors {
+			g.combine(x, o, o, all, w)
+		}
+		return
+	}
+	v := g.NewVector()
+	g.BroadcastGeneral(v, x.outer.General, vector.Container(x.t), x86.W128)
+	g.combine(x, v, v, a, x86.W128)
+	if x.t.Size == 8 {
+		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(x.outer.General), x86.RegArg(v))
+	} else {
+		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(x.outer.General), x86.RegArg(v))
+		g.Normalise(x.outer.General, x.t)
+	}
+}

@@ -1,0 +1,317 @@
+package selection
+
+import (
+	"maps"
+
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/prepare"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// bodies select statements, which hold one another.
+type bodies interface {
+	list(body []ir.Stmt)
+	vectorStmt(s ir.Stmt)
+}
+
+// laneByLane runs statements without a vector form in one lane after the other.
+type laneByLane struct {
+	stores
+	bodies
+}
+
+// A context is all that selection depends on at one place in the kernel. Code that is selected
+// elsewhere, later, is selected in the context of the place that it belongs to: nothing else of the
+// generator may differ between the two but what only grows, as constants and sites do.
+type context struct {
+	at            ir.Pos
+	shapes        *analysis.Shapes
+	lanes, unroll int
+	first         int
+	exec          []x86.Reg
+	prefix        x86.Reg
+	split         bool
+	loops         []*memory.LoopFrame
+	pointer       map[string]x86.Reg
+	shared        map[string]x86.Reg
+	spreads       map[string]x86.Reg
+	indexUses     map[*ir.Var]int
+	safe          map[*ir.Index]bool
+	homes         map[*ir.Var]*memory.Home
+	pastRow       *ir.Index
+	serialBase    int
+}
+
+func (g *laneByLane) context() context {
+	return context{g.At, g.Shapes, g.Lanes, g.Unroll, g.First, g.Exec, g.Prefix, g.Split, g.Loops, g.Pointer, g.Shared, g.Spreads, g.IndexUses, g.Safe, g.Homes, g.pastRow,
+		g.SerialBase}
+}
+
+func (g *laneByLane) enterContext(c context) {
+	g.At, g.Shapes, g.Lanes, g.Unroll, g.First, g.Exec, g.Prefix, g.Split = c.at, c.shapes, c.lanes, c.unroll, c.first, c.exec, c.prefix, c.split
+	g.Loops, g.Pointer, g.Shared, g.Spreads, g.IndexUses, g.Safe, g.Homes, g.pastRow = c.loops, c.pointer, c.shared, c.spreads, c.indexUses, c.safe, c.homes, c.pastRow
+	g.SerialBase = c.serialBase
+}
+
+// What has no form for vectors runs lane by lane in the vector loop: every lane that is on takes
+// its values out of memory, runs the statement as code outside the loop would, and puts back what
+// it has changed.
+
+// A laneValue is a variable that a statement uses in one lane.
+type laneValue struct {
+	v        *ir.Var
+	home     *memory.Home // of all lanes
+	own      *memory.Home // of the lane that runs
+	at       int64        // of the values of all lanes, in the scratch memory; -1: there are none
+	stride   int64        // of an affine value
+	kept     x86.Reg      // what all lanes begin with, where they agree and the statement changes it
+	assigned bool
+}
+
+// tryVectors selects a statement for vectors, and where it has no such form, lane by lane.
+func (g *laneByLane) tryVectors(s ir.Stmt) {
+	if why := g.attempt(s); why != nil {
+		g.Note("the statement at %s runs lane by lane: %s", s.Pos(), why.Why)
+		g.serial(s)
+	}
+}
+
+// attempt selects s and takes all back where that is refused.
+func (g *laneByLane) attempt(s ir.Stmt) (why *prepare.Refusal) {
+	then := g.context()
+	start, past, loops := g.Mark(), len(g.PastStores), len(g.Loops)
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		refusal, ok := r.(*prepare.Refusal)
+		if !ok || g.SerialBase > 0 {
+			panic(r)
+		}
+		g.BackTo(start)
+		g.PastStores, g.Loops = g.PastStores[:past], g.Loops[:loops]
+		g.enterContext(then)
+		why = refusal
+	}()
+	g.vectorStmt(s)
+	return nil
+}
+
+// serial selects s lane by lane.
+func (g *laneByLane) serial(list ...ir.Stmt) {
+	if g.SerialBase > 0 {
+		g.Refuse(list[0].Pos(), "lanes in lanes")
+	}
+	values := g.laneValues(list)
+	base, number := g.NewGeneral(), g.ConstGeneral(0)
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(base), protocol.BlockWord(image.WordScratch))
+	for _, x := range values {
+		g.storeLanes(x, base)
+	}
+	bits := g.ExecBits()
+	old := g.context()
+	g.Homes = maps.Clone(g.Homes)
+	g.Shapes, g.Exec, g.Prefix, g.Split, g.Shared, g.Unroll, g.SerialBase = nil, nil, x86.NoReg, false, nil, 1, len(g.Loops)+1
+	g.Pointer = map[string]x86.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
+	top, next, end := g.NewLabel(), g.NewLabel(), g.NewLabel()
+	g.Place(top)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(bits), x86.RegArg(bits))
+	g.Jump(mach.CondE, end)
+	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
+	g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
+	g.Jump(mach.CondE, next)
+	for _, x := range values {
+		g.enterLane(x, base, number)
+	}
+	g.list(list)
+	for _, x := range values {
+		g.leaveLane(x, base, number)
+	}
+	g.Place(next)
+	g.Op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
+	g.AddConst(number, 1)
+	for _, x := range values {
+		switch {
+		case x.stride != 0:
+			g.AddConst(x.kept, x.stride)
+		case x.home.Per > 0:
+			g.AddConst(x.own.General, int64(x.v.Type.Elem.Size))
+		}
+	}
+	g.JumpBack(mach.Always, top)
+	g.Place(end)
+	g.enterContext(old)
+	for _, x := range values {
+		g.loadLanes(x, base)
+	}
+}
+
+// laneValues finds the variables that differ between lanes, or that the statements change.
+func (g *laneByLane) laneValues(list []ir.Stmt) []*laneValue {
+	assigned, inside := ir.Assigned(list), ir.Declared(list)
+	vars := ir.Used(list)
+	for _, v := range assigned.List() {
+		vars.Add(v)
+	}
+	for _, s := range list {
+		if d, ok := s.(*ir.Decl); ok { // what follows uses it
+			vars.Add(d.Var)
+			assigned.Add(d.Var)
+			g.Declare(d.Var)
+			inside = ir.Declared(without(list, d))
+		}
+	}
+	var out []*laneValue
+	for _, v := range vars.List() {
+		h := g.Homes[v]
+		if h == nil || inside.Has(v) {
+			continue
+		}
+		x := &laneValue{v: v, home: h, at: -1, kept: x86.NoReg, assigned: assigned.Has(v)}
+		s := g.Shapes.Of[v]
+		switch {
+		case h.Per > 0:
+			x.own = &memory.Home{General: g.NewGeneral(), Length: h.Length, Per: h.Per, Alone: true}
+			g.Move(x.own.General, h.General)
+		case h.Masks != nil:
+			x.at, g.Scratch = g.Scratch, g.Scratch+image.RoundUp(int64(4*g.Lanes*g.Wanted), image.ScratchAlign)
+		case h.Vectors != nil && !h.Alike:
+			x.at, g.Scratch = g.Scratch, g.Scratch+image.RoundUp(int64(vector.Container(v.Type)*g.Lanes*g.Wanted), image.ScratchAlign)
+		case s.Kind == analysis.Affine:
+			if x.assigned {
+				g.Refuse(v.At, "%s is counted by the lanes", v.Name)
+			}
+			x.kept, x.stride = g.NewGeneral(), s.Stride
+			g.Move(x.kept, h.General)
+		case x.assigned:
+			x.kept = g.copyOfHome(h)
+		default:
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func without(list []ir.Stmt, d *ir.Decl) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		if s != ir.Stmt(d) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (g *laneByLane) copyOfHome(h *memory.Home) x86.Reg {
+	if h.Vectors != nil {
+		r := g.NewVector()
+		g.Move(r, h.Vectors[0])
+		return r
+	}
+	r := g.NewGeneral()
+	g.Move(r, h.General)
+	return r
+}
+
+// storeLanes puts the values of all lanes into memory.
+func (g *laneByLane) storeLanes(x *laneValue, base x86.Reg) {
+	if x.at < 0 {
+		return
+	}
+	g.Each(func(u int) {
+		if x.home.Masks != nil {
+			g.Op(x86.VMOVUPSStore, vector.WidthOf(4*g.Lanes), g.laneSlot(x, base, u), x86.RegArg(g.MaskVector(x.home.Masks[u])))
+			return
+		}
+		g.Op(x86.VMOVUPSStore, g.Width(x.v.Type), g.laneSlot(x, base, u), x86.RegArg(x.home.Vectors[u]))
+	})
+}
+
+// laneSlot is the memory of the values of unrolled copy u.
+func (g *laneByLane) laneSlot(x *laneValue, base x86.Reg, u int) x86.Arg {
+	return x86.MemArg(x86.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type)))))
+}
+
+// loadLanes takes changed values back.
+func (g *laneByLane) loadLanes(x *laneValue, base x86.Reg) {
+	if !x.assigned || x.at < 0 {
+		return
+	}
+	g.Each(func(u int) {
+		d := g.NewVector()
+		if x.home.Masks != nil {
+			g.Op(x86.VMOVUPS, vector.WidthOf(4*g.Lanes), x86.RegArg(d), g.laneSlot(x, base, u))
+			g.MaskMove(x.home.Masks[u], g.VectorMask(d))
+			return
+		}
+		g.Op(x86.VMOVUPS, g.Width(x.v.Type), x86.RegArg(d), g.laneSlot(x, base, u))
+		g.Move(x.home.Vectors[u], d)
+	})
+}
+
+// enterLane gives a variable a home of the lane that runs.
+func (g *laneByLane) enterLane(x *laneValue, base, number x86.Reg) {
+	t := x.v.Type
+	switch {
+	case x.home.Per > 0:
+		g.Homes[x.v] = x.own
+		return
+	case x.at < 0 && x.home.Vectors != nil:
+		x.own = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: []x86.Reg{g.NewVector()}, Alike: true}
+		g.Move(x.own.Vectors[0], x.kept)
+	case x.at < 0:
+		x.own = &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
+		g.Move(x.own.General, x.kept)
+	case t.IsFloat():
+		x.own = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: []x86.Reg{g.NewVector()}, Alike: true}
+		g.LoadBroadcast(x.own.Vectors[0], x86.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
+	default:
+		x.own = &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
+		op := x86.MOVL
+		switch {
+		case vector.Container(t) == 8:
+			op = x86.MOVQ
+		case t.IsSigned():
+			op = x86.MOVLQSX
+		}
+		g.Op(op, x86.W128, x86.RegArg(x.own.General), x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at))))
+	}
+	g.Homes[x.v] = x.own
+}
+
+// leaveLane puts a changed value back. Where all lanes agree, each makes the same of it.
+func (g *laneByLane) leaveLane(x *laneValue, base, number x86.Reg) {
+	if !x.assigned || x.home.Per > 0 {
+		return
+	}
+	t := x.v.Type
+	slot := x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at)))
+	switch {
+	case x.at < 0:
+		g.agreed(x)
+	case t.IsFloat():
+		g.Op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, slot, x86.RegArg(x.own.Vectors[0]))
+	case vector.Container(t) == 8:
+		g.Op(x86.MOVQStore, x86.W128, slot, x86.RegArg(x.own.General))
+	default:
+		g.Op(x86.MOVLStore, x86.W128, slot, x86.RegArg(x.own.General))
+	}
+}
+
+// agreed keeps what a lane has made of a value that all agree on, apart from what the next lane
+// begins with.
+func (g *laneByLane) agreed(x *laneValue) {
+	if x.home.Vectors != nil {
+		g.Move(x.home.Vectors[0], x.own.Vectors[0])
+		return
+	}
+	g.Move(x.home.General, x.own.General)
+}

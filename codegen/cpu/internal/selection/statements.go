@@ -1,0 +1,217 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// statements are all others, and lists of them.
+type statements struct{ looping }
+
+// list selects statements one after the other.
+//
+// Two things hold at every statement. A lane is on: where the last may have left, a jump goes to
+// the end of the list. And g.exec is made of registers that every way to the statement has set:
+// list alone narrows it for those that follow a statement, and takes that back at its end, so that
+// the code behind a loop, block or branch has the masks that were there before it. Lanes that have
+// left stay in the masks of their frames, from which the list around narrows again.
+func (g *statements) list(body []ir.Stmt) {
+	exec, split := g.Exec, g.Split
+	end, jumps := g.NewLabel(), false
+	for len(body) > 0 {
+		if n := g.piece(body); n > 0 {
+			body = body[n:]
+			continue
+		}
+		s := body[0]
+		body = body[1:]
+		g.stmt(s)
+		if g.Shapes != nil && len(body) > 0 && ir.LeavesLoop(s) && g.afterEscape() && g.NeedsLane(body) {
+			g.AnyLane(g.Exec)
+			g.Jump(mach.CondE, end)
+			jumps = true
+		}
+	}
+	if jumps {
+		g.Place(end)
+	}
+	g.Exec, g.Split = exec, split
+}
+
+// afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it
+// tells whether there may be any.
+func (g *statements) afterEscape() (any bool) {
+	for _, f := range g.Loops {
+		if f.Varying {
+			any = true
+			g.Narrow(f.Live)
+			if f.Skip != nil {
+				g.Narrow(f.Skip)
+			}
+		}
+	}
+	return any
+}
+
+func (g *statements) stmt(s ir.Stmt) {
+	old := g.At
+	g.At = s.Pos()
+	defer func() { g.At = old }()
+	if g.Shapes != nil {
+		g.tryVectors(s)
+		return
+	}
+	g.vectorStmt(s)
+}
+
+func (g *statements) vectorStmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Decl:
+		g.decl(s)
+	case *ir.Assign:
+		g.assign(s)
+	case *ir.If:
+		g.branchStmt(s)
+	case *ir.Block:
+		g.block(s)
+	case *ir.For:
+		g.forStmt(s)
+	case *ir.While:
+		g.while(s)
+	case *ir.Break:
+		g.leave(s.Label, false)
+	case *ir.Continue:
+		g.leave(s.Label, true)
+	case *ir.Return:
+		g.returnKernel(s)
+	case *ir.Construct:
+		g.Refuse(s.At, "the directive %q is not supported yet in vector code", s.Directive.Text)
+	case *ir.Call:
+		g.Refuse(s.At, "a call of %s is not supported yet in vector code", s.Fn.Name)
+	case *ir.Atomic:
+		g.atomic(s)
+	default:
+		g.Refuse(s.Pos(), "this statement is not supported yet in vector code")
+	}
+}
+
+// returnKernel ends the kernel from sequential code.
+func (g *statements) returnKernel(s *ir.Return) {
+	if g.inLoop || g.Shapes != nil {
+		g.Refuse(s.At, "return out of a parallel loop")
+	}
+	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(image.StatusReturned))
+	g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+	g.Return()
+}
+
+func (g *statements) branchStmt(s *ir.If) {
+	if g.Shape(s.Cond).Kind != analysis.Uniform {
+		g.maskedIf(s)
+		return
+	}
+	if g.Single && g.Shapes == nil && g.SerialBase == 0 && g.branchSingle(s) {
+		return
+	}
+	other, end := g.NewLabel(), g.NewLabel()
+	g.Branch(s.Cond, false, other)
+	g.list(s.Then)
+	if len(s.Else) > 0 {
+		g.Jump(mach.Always, end)
+	}
+	g.Place(other)
+	g.list(s.Else)
+	g.Place(end)
+}
+
+// maskedIf runs both sides, each in the lanes that take it, and jumps over a side that no lane
+// takes.
+func (g *statements) maskedIf(s *ir.If) {
+	cond := g.Masks(s.Cond)
+	old, split := g.Exec, g.Split
+	side := func(masks []x86.Reg, body []ir.Stmt) {
+		if len(body) == 0 {
+			return
+		}
+		g.Narrow(masks)
+		skip := g.NewLabel()
+		g.AnyLane(g.Exec)
+		g.Jump(mach.CondE, skip)
+		g.list(body)
+		g.Place(skip)
+		g.Exec, g.Split = old, split
+	}
+	if len(s.Else) > 0 || g.ChangesMask(s.Then, cond) { // the then side may change what the condition was made of
+		kept := make([]x86.Reg, g.Unroll)
+		g.Each(func(u int) {
+			kept[u] = g.NewMaskRegister()
+			g.MaskMove(kept[u], cond[u])
+		})
+		cond = kept
+	}
+	side(cond, s.Then)
+	if len(s.Else) > 0 {
+		side(g.NotMasks(cond), s.Else)
+	}
+}
+
+func (g *statements) block(s *ir.Block) {
+	if s.Label == nil {
+		g.list(s.Body)
+		return
+	}
+	f := &memory.LoopFrame{Label: s.Label, Kind: memory.LabelledBlock, BreakTo: g.NewLabel()}
+	f.Varying = g.Shapes != nil && (&analysis.ShapeWalk{Shapes: g.Shapes}).LeavesSplit(s.Body)
+	if f.Varying {
+		f.Live = g.CopyMasks()
+	}
+	g.Loops = append(g.Loops, f)
+	g.list(s.Body)
+	g.Loops = g.Loops[:len(g.Loops)-1]
+	g.Place(f.BreakTo)
+}
+
+// leave is break or continue: a jump where all lanes go together, else the lanes that are on go
+// off.
+func (g *statements) leave(l *ir.Label, next bool) {
+	for i := len(g.Loops) - 1; i >= 0; i-- {
+		f := g.Loops[i]
+		if f.Label != l {
+			continue
+		}
+		if i+1 < g.SerialBase {
+			break
+		}
+		if !f.Varying {
+			if next {
+				g.Jump(mach.Always, f.NextTo)
+			} else {
+				g.Jump(mach.Always, f.BreakTo)
+			}
+			return
+		}
+		masks := [][]x86.Reg{f.Live}
+		if next {
+			masks[0] = f.Skip
+		}
+		for _, inner := range g.Loops[i+1:] { // what lies between is left, too
+			if inner.Varying {
+				masks = append(masks, inner.Live)
+				if inner.Skip != nil {
+					masks = append(masks, inner.Skip)
+				}
+			}
+		}
+		exec := g.CopyMasks()
+		for _, m := range masks {
+			g.Each(func(u int) { g.MaskMove(m[u], g.MaskAndNot(exec[u], m[u])) })
+		}
+		return
+	}
+	g.Refuse(g.At, "a jump out of the vector loop is not supported")
+}

@@ -1,0 +1,223 @@
+package values
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// vecDivide is x / y or x % y in every lane that is on. A divisor of 0 in one of them ends the
+// launch.
+func (g *Numbers) vecDivide(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+	t := e.T
+	c, constant := ir.ConstInt(e.Y)
+	switch {
+	case t.Size < 4:
+		return g.divideShort(dst, e)
+	case constant && c != 0:
+		return g.divideByConst(dst, e, c)
+	}
+	if vector.Container(t) == 4 && g.Lanes*8 > g.Bytes {
+		return g.divideHalves(dst, e)
+	}
+	x, y := g.asLong(e.X), g.asLong(e.Y)
+	g.checkDivisors(e, ir.Int64Type, y)
+	w := vector.WidthOf(8 * g.Lanes)
+	out := g.Into(dst)
+	if vector.Touches(out, x, vector.RegArgs(y)) {
+		out = g.NewVectors(g.Unroll)
+	}
+	g.Each(func(u int) {
+		q := g.divideLong(e, x[u], y[u], w)
+		if vector.Container(t) == 4 {
+			q = g.Shorten(q, t)
+		}
+		g.Move(out[u], q)
+	})
+	return out
+}
+
+// asLong is a value as 64-bit lanes.
+func (g *Numbers) asLong(e ir.Expr) []x86.Reg {
+	x, t := g.Vector(e), e.Type()
+	if vector.Container(t) == 8 {
+		return x
+	}
+	to := ir.Int64Type
+	return g.IntToInt(nil, x, t, to)
+}
+
+// divideHalves divides 32-bit lanes that are more than fit as 64 bits: the lower and the upper half
+// apart.
+func (g *Numbers) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+	x, y := g.Vector(e.X), g.Vector(e.Y)
+	g.checkDivisors(e, ir.Int32Type, y)
+	out := g.Into(dst)
+	if vector.Touches(out, x, vector.RegArgs(y)) {
+		out = g.NewVectors(g.Unroll)
+	}
+	half := g.Bytes / 2
+	op := x86.VPMOVZXDQ
+	if e.T.IsSigned() {
+		op = x86.VPMOVSXDQ
+	}
+	g.Each(func(u int) {
+		var parts [2]x86.Reg
+		for i := range parts {
+			var ops [2]x86.Reg
+			for k, from := range []x86.Reg{x[u], y[u]} {
+				src := from
+				if i == 1 {
+					src = g.NewVector()
+					g.UpperHalf(src, from, g.Bytes)
+				}
+				ops[k] = g.NewVector()
+				g.Op(op, vector.WidthOf(g.Bytes), x86.RegArg(ops[k]), x86.RegArg(src))
+			}
+			q := g.Quotient(e, ops[0], ops[1], vector.WidthOf(g.Bytes))
+			parts[i] = g.NewVector()
+			if g.AVX512 {
+				g.Op(x86.VPMOVQD, vector.WidthOf(g.Bytes), x86.RegArg(parts[i]), x86.RegArg(q))
+			} else {
+				g.Move(parts[i], g.NarrowMask(q))
+			}
+		}
+		// Through memory: there are two halves to be joined, and only one instruction more than for
+		// any other way.
+		g.Op(x86.VMOVUPSStore, vector.WidthOf(half), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(parts[0]))
+		g.Op(x86.VMOVUPSStore, vector.WidthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+half))), x86.RegArg(parts[1]))
+		g.Op(x86.VMOVUPS, vector.WidthOf(g.Bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
+		g.Wrap(out[u], e.T)
+	})
+	return out
+}
+
+// checkDivisors ends the launch where a lane of e that is on divides by 0, in lanes of t.
+func (g *Numbers) checkDivisors(e *ir.Binary, t *ir.Type, y []x86.Reg) {
+	zero := g.ConstVector(0, 8)
+	any := x86.NoReg
+	for u := range g.Unroll {
+		if u > 0 && y[u] == y[0] && (g.Exec == nil || g.Exec[u] == g.Exec[0]) {
+			continue
+		}
+		m := g.CompareCopy(&ir.Binary{Op: ir.Eq}, t, y[u], zero)
+		if g.Exec != nil {
+			m = g.MaskAnd(m, g.Exec[u])
+		}
+		if any != x86.NoReg {
+			m = g.MaskOr(any, m)
+		}
+		any = m
+	}
+	g.AnyLane([]x86.Reg{any})
+	g.FailAlways(mach.CondNE, ir.DivisorCheck, e)
+}
+
+// divideLong is quotient for lanes of 64 bits, which may be too long for it.
+func (g *Numbers) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
+	if vector.Container(e.T) == 4 {
+		return g.Quotient(e, x, y, w)
+	}
+	out, back, slow := g.NewVector(), g.NewLabel(), g.NewLabel()
+	g.AnyLong(e.T, x, y, w)
+	g.Jump(mach.CondNE, slow)
+	g.Move(out, g.Quotient(e, x, y, w))
+	g.Place(back)
+	g.Later(slow, func() {
+		g.divideLanes(e, x, y, out, w)
+		g.Jump(mach.Always, back)
+	})
+	return out
+}
+
+// divideLanes divides lane by lane, through the block.
+func (g *Numbers) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(x))
+	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(y))
+	i := g.ConstGeneral(0)
+	top, next := g.NewLabel(), g.NewLabel()
+	a, b, r := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
+	g.Place(top)
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)))
+	g.Op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(image.WordLanes+8))))
+	g.SetGeneral(r, 0)
+	g.Op(x86.TESTQ, x86.W128, x86.RegArg(b), x86.RegArg(b))
+	g.Jump(mach.CondE, next)
+	if e.T.IsSigned() {
+		plain := g.NewLabel()
+		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(b), x86.ImmArg(-1))
+		g.Jump(mach.CondNE, plain)
+		if e.Op == ir.Div {
+			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(a))
+		}
+		g.Jump(mach.Always, next)
+		g.Place(plain)
+	}
+	g.Divide(e, a, b, r)
+	g.Place(next)
+	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)), x86.RegArg(r))
+	g.AddConst(i, 1)
+	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(i), x86.ImmArg(int64(g.Lanes)))
+	g.JumpBack(mach.CondL, top)
+	g.Op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
+}
+
+// Divisions that need no float64: by constants, as the upper half of a product, and of numbers of
+// one and two bytes, as float32.
+
+// divideByConst divides lanes of 32 or 64 bits by a constant other than 0. Numbers with a sign are
+// divided without it.
+//
+// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI
+// 1994, figures 4.1 and 5.2; differs: the sign is taken off and put back, as there is no arithmetic
+// shift of 64 bits in AVX2.
+func (g *Numbers) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
+	s := g.Words(e.T)
+	x := g.Vector(e.X)
+	if !e.T.IsSigned() {
+		return g.Lift(dst, x, x, func(d, x, _ x86.Reg) { g.Move(d, s.DivideByConst(e.Op, x, uint64(c), false)) })
+	}
+	by := uint64(max(c, -c)) // that of the least integer is right without a sign
+	if e.T.Size == 4 {
+		by &= 1<<32 - 1
+	}
+	return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {
+		sign := s.Signs(x)
+		r := s.DivideByConst(e.Op, s.SubInts(s.Xor(x, x86.RegArg(sign)), sign), by, true)
+		if e.Op == ir.Div && c < 0 {
+			sign = s.Xor(sign, x86.RegArg(g.AllOnes(s.Width)))
+		}
+		g.Move(d, s.SubInts(s.Xor(r, x86.RegArg(sign)), sign))
+	})
+}
+
+// divideShort divides numbers of one or two bytes, in lanes of 32 bits. Rounded to 24 bits, their
+// quotient reaches no integer that the exact one does not reach; nor does the product with a
+// reciprocal that is rounded up.
+func (g *Numbers) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+	s := g.SeriesOf(ir.Float32Type, g.Width(e.T))
+	x := g.Vector(e.X)
+	finish := func(d, q x86.Reg, y func() x86.Reg, x x86.Reg) {
+		whole := s.NewVector()
+		g.Op(x86.VCVTTPS2DQ, s.Width, x86.RegArg(whole), x86.RegArg(q))
+		if e.Op == ir.Rem {
+			p := s.NewVector()
+			g.Op(x86.VPMULLD, s.Width, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
+			whole = g.SeriesOf(ir.Int32Type, s.Width).SubInts(x, p)
+		}
+		g.Move(d, whole)
+		g.Wrap(d, e.T)
+	}
+	if c, ok := ir.ConstInt(e.Y); ok && c != 0 {
+		return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {
+			finish(d, s.Mul(s.ToSingle(x), s.At(float64(vector.Above32(c)))), func() x86.Reg { return g.ConstVector(uint64(c), 4) }, x)
+		})
+	}
+	y := g.Vector(e.Y)
+	g.checkDivisors(e, e.T, y)
+	return g.Lift(dst, x, y, func(d, x, y x86.Reg) {
+		finish(d, s.Div(s.ToSingle(x), x86.RegArg(s.ToSingle(y))), func() x86.Reg { return y }, x)
+	})
+}

@@ -1,0 +1,140 @@
+package vector
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Vectors know the lanes: how many there are, in how many unrolled copies, and which are on.
+type Vectors struct {
+	Registers
+	Lanes  int
+	Unroll int
+	First  int       // the copy that is selected, where they are selected one by one
+	Wanted int       // unrolled copies in the main loop
+	Exec   []x86.Reg // lanes that are on, one mask a copy; nil: all
+	Prefix x86.Reg   // in the tail: how many lanes from the first are in range
+	Split  bool      // Exec is narrower than the prefix
+}
+
+// Width is the length of a vector of g.lanes values of type t.
+// Width is that of a vector with a t in each lane; where that is more than a vector holds, all
+// lanes have the same.
+func (g *Vectors) Width(t *ir.Type) x86.Width { return WidthOf(min(g.Lanes*Container(t), g.Bytes)) }
+
+// Same returns r for every unrolled copy.
+func (g *Vectors) Same(r x86.Reg) []x86.Reg {
+	out := make([]x86.Reg, g.Unroll)
+	for i := range out {
+		out[i] = r
+	}
+	return out
+}
+
+// Each calls f for every unrolled copy.
+func (g *Vectors) Each(f func(u int)) {
+	for u := range g.Unroll {
+		f(u)
+	}
+}
+
+// IotaVector returns 0, stride, 2*stride, ... in lanes of size bytes.
+func (g *Vectors) IotaVector(stride int64, size int) x86.Reg {
+	key := constKey{size: size, iota: stride, lanes: g.Lanes}
+	if r, ok := g.consts[key]; ok {
+		return r
+	}
+	r := g.NewVector()
+	g.consts[key] = r
+	at := g.AlignPool(64)
+	for l := range int64(g.Lanes) {
+		g.PoolWord(uint64(l*stride), size)
+	}
+	g.LoadAtEntry(x86.VMOVUPS, WidthOf(g.Lanes*size), r, at)
+	return r
+}
+
+// CopiesOf is how many unrolled copies a slow check has to look at.
+func (g *Vectors) CopiesOf(exec []x86.Reg) int {
+	if exec != nil {
+		return len(exec)
+	}
+	return g.Unroll
+}
+
+// Into returns dst, or fresh registers.
+func (g *Vectors) Into(dst []x86.Reg) []x86.Reg {
+	if dst != nil {
+		return dst
+	}
+	return g.NewVectors(g.Unroll)
+}
+
+// Lift runs a two-operand operation on every copy, once where the operands are the same for all.
+func (g *Vectors) Lift(dst []x86.Reg, x, y []x86.Reg, f func(d, x, y x86.Reg)) []x86.Reg {
+	if dst == nil && AllSame(x) && AllSame(y) && g.Unroll > 1 {
+		d := g.NewVector()
+		f(d, x[0], y[0])
+		return g.Same(d)
+	}
+	dst = g.Into(dst)
+	g.Each(func(u int) { f(dst[u], x[u], y[u]) })
+	return dst
+}
+
+func AllSame(x []x86.Reg) bool {
+	for _, r := range x {
+		if r != x[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func RegArgs(r []x86.Reg) []x86.Arg {
+	out := make([]x86.Arg, len(r))
+	for i := range r {
+		out[i] = x86.RegArg(r[i])
+	}
+	return out
+}
+
+// Accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a
+// temporary.
+func (g *Vectors) Accumulator(dst, s []x86.Reg, sum ir.Expr, x []x86.Reg, y []x86.Arg) []x86.Reg {
+	if dst != nil && &dst[0] == &s[0] {
+		return dst
+	}
+	if dst == nil && !AllSame(s) && temporary(sum) {
+		return s
+	}
+	if dst == nil || Touches(dst, x, y) {
+		dst = g.NewVectors(g.Unroll)
+	}
+	g.Each(func(u int) { g.Move(dst[u], s[u]) })
+	return dst
+}
+
+// temporary tells the expressions whose value is in registers of nobody else.
+func temporary(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Binary, *ir.Index, *ir.Member:
+		return true
+	case *ir.Math:
+		return e.Fn != ir.Float32FromBits && e.Fn != ir.Float64FromBits // of a variable they are the registers of that
+	case *ir.Convert:
+		return !ir.Same(e.T, e.X.Type())
+	}
+	return false
+}
+
+func Touches(dst, x []x86.Reg, y []x86.Arg) bool {
+	for u := range dst {
+		for v := range x {
+			if dst[u] == x[v] || y[v].Kind == x86.ArgReg && y[v].Reg == dst[u] {
+				return true
+			}
+		}
+	}
+	return false
+}
