@@ -5,15 +5,11 @@ package codegen_test
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -446,26 +442,15 @@ func (e overlapEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
 // GOMPSS_RANDOM_OVERLAPS=30m looks for so long, from a seed of the process's own on; GOMPSS_RANDOM_SEED=N begins at N. Issue 16, 2.
 func TestOverlap_RandomNests(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	first, until, least := uint64(1), time.Now(), uint64(400)
+	least := uint64(400)
 	if testing.Short() {
 		least = 120
 	}
-	if text := os.Getenv("GOMPSS_RANDOM_OVERLAPS"); text != "" {
-		d, err := time.ParseDuration(text)
-		require.NoError(t, err)
-		until, least = until.Add(d), 1
-		first = maphash.Bytes(maphash.MakeSeed(), nil) >> 12
-	}
-	if text := os.Getenv("GOMPSS_RANDOM_SEED"); text != "" {
-		var err error
-		first, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Log("first seed", first)
+	seeds := seedsOf(t, "GOMPSS_RANDOM_OVERLAPS", least)
 	f := newFlowRunner(t)
 	defer f.close()
 	failures := 0
-	for seed := first; seed < first+least || time.Now().Before(until); seed++ {
+	for seed := range seeds {
 		w := &overlapNest{Rand: rand.New(rand.NewPCG(seed, 47))}
 		w.nest()
 		if err := f.checkOverlapNest(seed, w); err != nil {

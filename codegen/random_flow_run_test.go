@@ -5,12 +5,10 @@ package codegen_test
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,26 +28,11 @@ const flowSteps = 400_000
 // needs neither the go command nor the source tree.
 func TestRandomFlows(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	first, until, least := uint64(1), time.Now(), uint64(150)
-	if text := os.Getenv("GOMPSS_RANDOM_FLOWS"); text != "" {
-		d, err := time.ParseDuration(text)
-		require.NoError(t, err)
-		until, least = until.Add(d), 1
-		first = maphash.Bytes(maphash.MakeSeed(), nil) >> 12
-	}
-	if text := os.Getenv("GOMPSS_RANDOM_SEED"); text != "" {
-		var err error
-		first, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Log("first seed", first)
+	seeds := seedsOf(t, "GOMPSS_RANDOM_FLOWS", 150)
 	f := newFlowRunner(t)
 	defer f.close()
-	if until.After(time.Now()) {
-		fmt.Printf("random flows: first seed %d\n", first)
-	}
 	failures := 0
-	for seed := first; seed < first+least || time.Now().Before(until); seed++ {
+	for seed := range seeds {
 		k := makeFlow(seed)
 		if err := f.check(k); err != nil {
 			small := k

@@ -5,14 +5,11 @@ package codegen_test
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
-	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -224,23 +221,11 @@ func nestArgs(r *rand.Rand) []any {
 // Issue 16, items 1, 2 and 14.
 func TestRandomNests(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	first, until, least := uint64(1), time.Now(), uint64(60)
-	if text := os.Getenv("GOMPSS_RANDOM_NESTS"); text != "" {
-		d, err := time.ParseDuration(text)
-		require.NoError(t, err)
-		until, least = until.Add(d), 1
-		first = maphash.Bytes(maphash.MakeSeed(), nil) >> 12
-	}
-	if text := os.Getenv("GOMPSS_RANDOM_SEED"); text != "" {
-		var err error
-		first, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Log("first seed", first)
+	seeds := seedsOf(t, "GOMPSS_RANDOM_NESTS", 60)
 	f := newFlowRunner(t)
 	defer f.close()
 	failures := 0
-	for seed := first; seed < first+least || time.Now().Before(until); seed++ {
+	for seed := range seeds {
 		w := &affineNest{Rand: rand.New(rand.NewPCG(seed, 43))}
 		prescriptive := seed%3 == 0
 		w.nest(prescriptive)
