@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seedsOf gives the seeds of random programs: least of them from 1 on, or, where the environment variable holds a
-// duration, all that fit in it from a seed of the process's own on. GOMPSS_RANDOM_SEED=N begins at N. The first seed and
-// the number of programs are logged.
+// seedsOf gives the seeds of random programs: least of them from 1 on, or, where the environment
+// variable holds a duration, all that fit in it from a seed of the process's own on.
+// GOMPSS_RANDOM_SEED=N begins at N. The first seed and the number of programs are logged.
 func seedsOf(t *testing.T, variable string, least uint64) iter.Seq[uint64] {
 	first, until := uint64(1), time.Now()
 	if text := os.Getenv(variable); text != "" {

@@ -25,6 +25,7 @@ type Reach struct {
 	Facts   []Fact      // what is not negative, as the conditions say
 	Part    bytePart    // of the element
 	In      []ir.Stmt   // directives around, outermost first: Fors and Constructs
+	Phase   int         // what threads of one team run at once, between barriers, has one number
 	At      ir.Pos      // of the access
 	Expr    ir.Expr     // as written
 	Through *ir.Var     // the slice or pointer that is assigned in several places, through which base may be reached; else nil
@@ -60,14 +61,14 @@ type Collector struct {
 	passed     side   // of the If that was left last
 
 	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
-	in        []ir.Stmt
-	Out       []Reach
-	Parts     []DistPart  // of the arrays of dist_ clauses
-	once      *ir.VarSet  // variables that get their value at one place, behind their declaration
-	params    []*ir.Var   // of the kernel
-	taken     *ir.VarSet  // variables whose address is taken
-	helpers   *ir.VarSet  // variables of the functions that the kernel calls
-	Sites     *SiteFinder // nil where checks are of no interest
+	enclosing
+	Out     []Reach
+	Parts   []DistPart  // of the arrays of dist_ clauses
+	once    *ir.VarSet  // variables that get their value at one place, behind their declaration
+	params  []*ir.Var   // of the kernel
+	taken   *ir.VarSet  // variables whose address is taken
+	helpers *ir.VarSet  // variables of the functions that the kernel calls
+	Sites   *SiteFinder // nil where checks are of no interest
 }
 
 // Collect returns the reaches of list, a part of k, in program order.
@@ -241,6 +242,7 @@ func onlyContinues(list []ir.Stmt) bool {
 }
 
 func (c *Collector) stmt(s ir.Stmt) {
+	defer c.behind(s, c.phase())
 	switch s := s.(type) {
 	case *ir.Decl:
 		c.read(s.Init)
@@ -496,12 +498,12 @@ func (c *Collector) place(e ir.Expr, write, atomic bool) {
 	}
 	if !ok {
 		c.lost = true
-		c.Unfollowed = append(c.Unfollowed, Reach{Write: write, Atomic: atomic, At: e.Pos(), Expr: e, Loops: slices.Clone(c.Loops), In: slices.Clone(c.in)})
+		c.Unfollowed = append(c.Unfollowed, Reach{Write: write, Atomic: atomic, At: e.Pos(), Expr: e, Loops: slices.Clone(c.Loops), In: slices.Clone(c.in), Phase: c.phase()})
 		return
 	}
 	c.Out = append(c.Out, Reach{Base: v.Base, Index: v.Off, Inside: c.indicesInside(e), Write: write, Atomic: atomic, At: e.Pos(), Expr: e,
 		Facts: c.factsWithSides(c.conds), Part: c.partOfElement(e), Always: len(c.conds) == 0 && !c.jumps, Certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), Sure: !c.jumps && wholeElement(e), Whole: c.indexesWhole(e),
-		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.conds), Sides: slices.Clone(c.sides), In: append([]ir.Stmt(nil), c.in...)})
+		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.conds), Sides: slices.Clone(c.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
 }
 
 // partOfElement returns what place e is of an element of what it lies in.

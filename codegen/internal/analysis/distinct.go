@@ -80,6 +80,7 @@ func (n numbering) keyOf(r *Reach) string {
 	for _, s := range r.In {
 		add(n.of(s))
 	}
+	add(r.Phase)
 	if unknown && r.Expr != nil {
 		b.WriteString(ir.ExprString(r.Expr))
 	}

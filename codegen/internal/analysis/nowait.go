@@ -206,3 +206,72 @@ func (v *nowaitSearch) in(list []ir.Stmt, behind []FollowUp, loop ir.Stmt, aroun
 		ir.Lists(s, func(list []ir.Stmt) { v.in(list, rest, nil, inner) })
 	}
 }
+
+// enclosing is where a Collector is: the directives around, and the phase.
+type enclosing struct {
+	in     []ir.Stmt
+	phases []int // of each phase an earlier one that it is, or itself
+}
+
+// phase returns the number of the phase that code is in.
+func (c *enclosing) phase() int { return max(0, len(c.phases)-1) }
+
+// PhaseOf returns one number for all phases that threads may be in at once with phase n.
+// Requires: all code has been collected.
+func (c *enclosing) PhaseOf(n int) int {
+	for n < len(c.phases) && c.phases[n] != n {
+		n = c.phases[n]
+	}
+	return n
+}
+
+// join makes two phases one.
+func (c *enclosing) join(a, b int) {
+	if a, b = c.PhaseOf(a), c.PhaseOf(b); a != b {
+		c.phases[max(a, b)] = min(a, b)
+	}
+}
+
+// begin begins a phase.
+func (c *enclosing) begin() {
+	if len(c.phases) == 0 {
+		c.phases = []int{0}
+	}
+	c.phases = append(c.phases, len(c.phases))
+}
+
+// behind notes the barrier that s is or ends with, and joins the phases that barriers in s do not
+// keep apart: of the last part of a loop with the first one of its next iteration, of the branches
+// of an If, and of what a jump leaves out.
+func (c *enclosing) behind(s ir.Stmt, first int) {
+	if d := ir.DirectiveOf(s); d != nil && ofTeam(d) && !d.Nowait {
+		defer c.begin()
+	}
+	last := c.phase()
+	if last == first {
+		if _, ok := s.(*ir.Barrier); ok {
+			c.begin()
+		}
+		return
+	}
+	jumps := false
+	switch s := s.(type) {
+	case *ir.For, *ir.While, *ir.Block:
+		ir.Lists(s, func(list []ir.Stmt) { jumps = jumps || Jumps(list) })
+	case *ir.Call:
+		jumps = Jumps(s.Fn.Body)
+	case *ir.If:
+		jumps = true
+	}
+	switch {
+	case jumps:
+		for n := first; n < last; n++ {
+			c.join(n, last)
+		}
+	default:
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			c.join(first, last)
+		}
+	}
+}

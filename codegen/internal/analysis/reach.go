@@ -146,7 +146,7 @@ func ConstTrips(l *ir.For) (int64, bool) {
 
 // Anywhere returns r as a touch of any element of base, of which not even the place is known.
 func (r Reach) Anywhere(base *ir.Var) Reach {
-	return Reach{Base: base, Index: Affine{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops}
+	return Reach{Base: base, Index: Affine{Unknown: true}, Write: r.Write, Atomic: r.Atomic, Loops: r.Loops, In: r.In, Phase: r.Phase}
 }
 
 // A DistPart is the use of one array by a dist_ clause: iterations of the innermost of loops own

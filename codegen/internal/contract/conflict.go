@@ -50,7 +50,7 @@ type meetingSide struct {
 // the first: AllInside where they do not; SomeOutside where they do, at what at says; else
 // undecided, with an example in at where there is one.
 func (p *Proof) meets(c *overlapCheck, gap int64, at *OverlapError) Verdict {
-	m := meeting{p: p, c: c, exact: true}
+	m := meeting{p: p, c: c, exact: c.region == NoRegion}
 	m.sides[0].t, m.sides[1].t = c.write, c.other
 	for i := range m.sides {
 		m.sys.N += m.sides[i].t.width()

@@ -25,17 +25,30 @@ type Overlaps struct {
 type overlapCheck struct {
 	pair         int
 	write, other *conflictTouch
-	loop         *ir.For
+	loop         *ir.For // nil for a region
+	at           ir.Pos  // of the loop or region
+	region       Region
 	outer, n     int  // the loops around the prescriptive one, and how many it governs
 	apart        bool // they are in two constructs with no barrier in between: threads run any two of their iterations at once
 	drift        bool // the loops around may be in different iterations
 }
 
+// A Region says what runs code of a construct that no loop or single shares out.
+type Region uint8
+
+const (
+	NoRegion Region = iota // the code is in a loop
+	Threads                // each thread of a parallel construct
+	Teams                  // each team of a teams construct
+)
+
 // An OverlapError says that two arguments overlap so that iterations of a loop that is declared
-// parallel conflict, or of two loops with no barrier in between. The two iterations are the first
-// that conflict where bounded work finds these, else a pair that does.
+// parallel conflict, or of two loops with no barrier in between, or threads or teams of a
+// construct. The two iterations are the first that conflict where bounded work finds these, else a
+// pair that does.
 type OverlapError struct {
-	Loop         ir.Pos
+	Loop         ir.Pos // or construct
+	Region       Region
 	Write, Other OverlapTouch
 	Sure         bool // the two iterations are known to touch it
 	Example      bool // the elements are the same memory, and nothing is known that keeps the loop from touching both
@@ -75,15 +88,22 @@ func (e *OverlapError) Error() string {
 	if e.Other.Variable {
 		names = "argument " + e.Write.Param + " and package variable " + e.Other.Param
 	}
-	what := "two iterations may touch the same memory, which is too much to decide"
+	pair, why := "two iterations", "the loop is declared parallel"
+	switch e.Region {
+	case Threads:
+		pair, why = "two threads", "each thread runs this code"
+	case Teams:
+		pair, why = "two teams", "each team runs this code"
+	}
+	what := pair + " may touch the same memory, which is too much to decide"
 	switch {
 	case e.Sure:
 		what = e.Write.does() + " and " + e.Other.does() + ", which is the same memory"
 	case e.Example:
-		what = "two iterations may touch the same memory, such as " + e.Write.place() + " and " + e.Other.place() + ", which cannot be told before they run"
+		what = pair + " may touch the same memory, such as " + e.Write.place() + " and " + e.Other.place() + ", which cannot be told before they run"
 	}
-	return fmt.Sprintf("%v: %s overlap: %s, and the loop is declared parallel: pass slices that do not overlap, or write overlap(ok) on target where it is right",
-		e.Loop, names, what)
+	return fmt.Sprintf("%v: %s overlap: %s, and %s: pass slices that do not overlap, or write overlap(ok) on target where it is right",
+		e.Loop, names, what, why)
 }
 
 // NewOverlaps returns what launches of k are checked for, nil where that is nothing.
@@ -99,6 +119,7 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 			if w.Write && w.Base != r.Base && (!r.Write || j > i) && !(w.Atomic && r.Atomic) && analysis.KindsOf(w.Base.Type.Elem)&analysis.KindsOf(r.Base.Type.Elem) != 0 {
 				o.add(k, w, r)
 				o.addNowait(k, behind, w, r)
+				o.addRegions(k, w, r)
 			}
 		}
 	}
@@ -112,8 +133,8 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 	return o
 }
 
-// mayOverlap reports whether k has a loop that is declared parallel, and two parameters that may
-// refer to the same memory.
+// mayOverlap reports whether k has a loop or region that is declared parallel, and two parameters
+// that may refer to the same memory.
 func mayOverlap(k *ir.Kernel) bool {
 	pairs := false
 	for i, v := range k.Params {
@@ -132,7 +153,7 @@ func mayOverlap(k *ir.Kernel) bool {
 	for _, body := range bodies {
 		ir.WalkStmts(body, func(s ir.Stmt) bool {
 			l, ok := s.(*ir.For)
-			found = found || ok && prescriptive(l)
+			found = found || ok && prescriptive(l) || regionsOf(s) != nil
 			return !found
 		})
 	}
@@ -151,7 +172,7 @@ func (o *Overlaps) add(k *ir.Kernel, w, r *conflictTouch) {
 		if !prescriptive(l) || analysis.HasCopy(l.Directive, w.Base) || analysis.HasCopy(l.Directive, r.Base) {
 			continue
 		}
-		o.addCheck(k, overlapCheck{write: w, other: r, loop: l, outer: depth, n: len(analysis.NestOf(l))})
+		o.addCheck(k, overlapCheck{write: w, other: r, loop: l, at: l.At, outer: depth, n: len(analysis.NestOf(l))})
 	}
 }
 
@@ -183,7 +204,7 @@ func (o *Overlaps) addNowait(k *ir.Kernel, behind map[ir.Stmt][]analysis.FollowU
 		return // a single, whose thread need not be another one
 	}
 	outer := analysis.CommonLoops(w.Loops, r.Loops)
-	c := overlapCheck{write: w, other: r, loop: l, outer: outer, n: 1, apart: true}
+	c := overlapCheck{write: w, other: r, loop: l, at: l.At, outer: outer, n: 1, apart: true}
 	if a, b := analysis.LoopOf(x), analysis.LoopOf(y); a != nil && b != nil && analysis.SameIteration(a, b, &w.Reach, &r.Reach) == analysis.ClashNever {
 		c.n, c.apart = len(analysis.NestOf(a)), false
 	}
@@ -219,7 +240,7 @@ func (o *Overlaps) Check(k *ir.Kernel, env ir.Env, p *Proof, n int, gap int64) e
 		if c.pair != n {
 			continue
 		}
-		e := &OverlapError{Loop: c.loop.At, Write: touchOf(k, c.write), Other: touchOf(k, c.other)}
+		e := &OverlapError{Loop: c.at, Region: c.region, Write: touchOf(k, c.write), Other: touchOf(k, c.other)}
 		switch p.meets(c, gap, e) {
 		case SomeOutside:
 			return e

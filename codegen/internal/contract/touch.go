@@ -81,7 +81,11 @@ func touchesOf(k *ir.Kernel) ([]*conflictTouch, *Builder) {
 		c.Define(k.Body)
 		c.Stmts(k.Body)
 	}
-	reaches := analysis.DistinctReaches(placed(k, c))
+	reaches := placed(k, c)
+	for i := range reaches {
+		reaches[i].Phase = c.PhaseOf(reaches[i].Phase)
+	}
+	reaches = analysis.DistinctReaches(reaches)
 	detail := len(reaches) <= maxTouches
 	if !detail {
 		for i := range reaches {
