@@ -283,7 +283,7 @@ func insteadOf(path string) string {
 	case "fmt", "log", "os", "log/slog":
 		return "write the value to a slice parameter"
 	case "math/rand", "math/rand/v2":
-		return "compute it from a seed and the index of the iteration, as a counter-based generator does, or pass it as a parameter"
+		return "use package " + kernelPath + "/random, or pass the numbers as a parameter"
 	case "sync", "sync/atomic":
 		return "write //omp:atomic above the update"
 	}

@@ -169,3 +169,21 @@ func Generic[T int | int32](x []T) { x[0] = 1 }
 	_, err = LoadKernel("Bad", file)
 	require.EqualError(t, err, want)
 }
+
+// The packages below codegen/kernel come with the compiler: with the kernel at run time, and as
+// parts in what a wrapper embeds.
+func TestLibrary_PackagesBelowKernel(t *testing.T) {
+	k := File{Name: "k.go", Text: "package p\n\nimport (\n\t\"" + kernelPath + "/ordered\"\n\tr \"" + kernelPath + "/random\"\n)\n\n" +
+		"//omp:target\n//omp:task in(x) out(y)\nfunc K(x []float64, y []int) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n" +
+		"\t\ty[i] = ordered.Search(x, r.Float64(1, uint64(i)))\n\t}\n}\n"}
+	_, err := Load(k)
+	require.NoError(t, err)
+	files, err := SourcesFor("k.go", []File{k}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"k.go", "ordered/ordered.go", "random/random.go"}, namesOfFiles(files))
+	require.NotContains(t, files[2].Text, "func Normal(", "a kernel embeds what it reaches")
+	_, err = Load(files...)
+	require.NoError(t, err)
+	_, err = Load(File{Name: "k.go", Text: "package p\n\nimport \"" + kernelPath + "/none\"\n\n//omp:target\nfunc K() { none.F() }\n"})
+	require.ErrorContains(t, err, "none")
+}

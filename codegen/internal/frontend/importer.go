@@ -6,6 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"path"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/kernel"
 )
@@ -94,11 +96,28 @@ func (i *importer) parse(texts map[string]string) ([]*ast.File, error) {
 func kernelFiles() map[string]string {
 	out := map[string]string{}
 	for _, name := range kernel.SourceNames {
-		text, err := kernel.Source.ReadFile(name)
-		if err != nil {
-			panic(fmt.Sprintf("gompss: bug: codegen: embedded source: %v", err))
-		}
-		out[name] = string(text)
+		out[name] = embedded(name)
+	}
+	return out
+}
+
+func embedded(name string) string {
+	text, err := kernel.Source.ReadFile(name)
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: codegen: embedded source: %v", err))
+	}
+	return string(text)
+}
+
+// libraryFiles returns the files of a package below codegen/kernel, which is compiled as if the
+// program had it; none for any other import path.
+func libraryFiles(importPath string) (out []File) {
+	name, ok := strings.CutPrefix(importPath, kernelPath+"/")
+	if !ok {
+		return nil
+	}
+	for _, file := range kernel.Packages[name] {
+		out = append(out, File{Name: path.Base(file), Package: importPath, Text: embedded(file)})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
@@ -44,7 +45,26 @@ func parseFiles(files []File) (*Package, []diag.Diagnostic) {
 			diags = append(diags, p.add(syntax, f.Package)...)
 		}
 	}
+	p.addLibrary()
 	return p, diags
+}
+
+// addLibrary adds the packages below codegen/kernel that files import and that are not given.
+func (p *Package) addLibrary() {
+	for _, f := range p.allFiles() {
+		for _, spec := range f.Imports {
+			importPath, err := strconv.Unquote(spec.Path.Value)
+			if err != nil || len(p.OtherNamed(importPath).files) > 0 {
+				continue
+			}
+			for _, file := range libraryFiles(importPath) {
+				syntax, err := p.parse(file.fileName(), file.Text)
+				if diags := p.add(syntax, importPath); err != nil || len(diags) > 0 {
+					panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v %v", file.fileName(), err, diags))
+				}
+			}
+		}
+	}
 }
 
 // parse reads one file. The parser drops what is most likely a consequence of an error, but stops

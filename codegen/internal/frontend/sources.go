@@ -105,11 +105,15 @@ func (s *sources) ask(p *Package, reached map[*topDecl]bool) bool {
 	before := len(s.others)
 	for name := range p.importsIn(reached) {
 		importPath := name.Imported().Path()
-		if s.imported == nil || s.asked[importPath] || p.library.has(importPath) {
+		if s.asked[importPath] || p.library.has(importPath) {
 			continue
 		}
 		s.asked[importPath] = true
-		for _, f := range s.imported(importPath) {
+		files := libraryFiles(importPath)
+		if len(files) == 0 && s.imported != nil {
+			files = s.imported(importPath)
+		}
+		for _, f := range files {
 			f.Package = importPath
 			s.others = append(s.others, f)
 		}
