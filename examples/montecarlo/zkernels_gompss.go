@@ -99,8 +99,7 @@ func payoffsTrips(seed uint64, first uint64, spot float64, strike float64, rate 
 	return int64(len(out))
 }
 
-// sumKernel runs Sum on any device. It is not cut over workers: it does more than declare variables
-// before its last loop.
+// sumKernel runs Sum on any device. It is not cut over workers: it does more than declare variables before its last loop.
 var sumKernel = task.MustKernel(task.KernelSpec{
 	Name:    "Sum",
 	Files:   gompssKernelsSourceFiles,

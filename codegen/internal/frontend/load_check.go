@@ -45,12 +45,12 @@ func parseFiles(files []File) (*Package, []diag.Diagnostic) {
 			diags = append(diags, p.add(syntax, f.Package)...)
 		}
 	}
-	p.addLibrary()
+	addLibrary(p)
 	return p, diags
 }
 
 // addLibrary adds the packages below codegen/kernel that files import and that are not given.
-func (p *Package) addLibrary() {
+func addLibrary(p *Package) {
 	for _, f := range p.allFiles() {
 		for _, spec := range f.Imports {
 			importPath, err := strconv.Unquote(spec.Path.Value)
