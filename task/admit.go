@@ -6,7 +6,6 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
-	"github.com/gompss/gompss/sched"
 )
 
 // This file is what keeps a task back whose predecessors have finished: commutative accesses, which
@@ -62,7 +61,7 @@ func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.scope.shar
 func (rt *Runtime) joinGroup(s *record) bool {
 	allowed := s.item.Allowed
 	if s.simple {
-		allowed = rt.all
+		allowed = rt.topology.all
 	}
 	w := &rt.concurrent
 	if s.kind == goBody && w.kernels == 0 { // all are Go tasks on the host
@@ -73,7 +72,7 @@ func (rt *Runtime) joinGroup(s *record) bool {
 	found, alone := false, s.alone()
 	meets := func(_ *deps.Region, o *sharedRegion) bool {
 		found = true
-		allowed &= rt.placesIn(o.at)
+		allowed &= rt.topology.placesIn(o.at)
 		return o.at == devices.Host && (alone || o.alone > 0)
 	}
 	w.buildIndex()
@@ -85,42 +84,18 @@ func (rt *Runtime) joinGroup(s *record) bool {
 	if allowed == 0 {
 		return false
 	}
-	if !rt.accelerators {
+	if !rt.topology.accelerators {
 		s.groupSpace = devices.Host
 	} else {
 		best := allowed.First()
 		if !found {
-			best = rt.nearest(s, allowed)
+			best = rt.topology.nearest(s, allowed)
 		}
-		s.groupSpace = rt.spaces[best]
-		s.item.Allowed = allowed & rt.placesIn(s.groupSpace)
+		s.groupSpace = rt.topology.spaces[best]
+		s.item.Allowed = allowed & rt.topology.placesIn(s.groupSpace)
 	}
 	w.add(s)
 	return true
-}
-
-// nearest returns the allowed place where the fewest bytes are missing.
-func (rt *Runtime) nearest(s *record, allowed sched.PlaceSet) sched.PlaceID {
-	best, least := allowed.First(), deps.Bytes(-1)
-	for p := range rt.places {
-		if !allowed.Has(sched.PlaceID(p)) {
-			continue
-		}
-		if n := rt.machine.MissingBytes(s.data(), rt.spaces[p]); least < 0 || n < least {
-			best, least = sched.PlaceID(p), n
-		}
-	}
-	return best
-}
-
-// placesIn returns the places that work in a space.
-func (rt *Runtime) placesIn(space devices.SpaceID) (out sched.PlaceSet) {
-	for p, at := range rt.spaces {
-		if at == space {
-			out = out.With(sched.PlaceID(p))
-		}
-	}
-	return out
 }
 
 // releaseExclusion gives back what kept others from running, and makes those ready that may run
@@ -165,6 +140,3 @@ func (rt *Runtime) leaveConcurrent(r *record) (free []*record) {
 	}
 	return free
 }
-
-// hostOnly is the place of the CPU workers, as a set.
-func (rt *Runtime) hostOnly() sched.PlaceSet { return sched.PlaceSet(0).With(rt.host) }

@@ -37,7 +37,7 @@ type agreement struct {
 // agreementOf returns the entry of the kernel of r and the size of what r touches; nil where r may
 // run on the kind of p alone, or the policy learns nothing.
 func (rt *Runtime) agreementOf(r *record, p sched.PlaceID) *agreement {
-	if !rt.learned.on || r.kernel == nil || r.item.Allowed&^rt.alike[p] == 0 {
+	if !rt.learned.on || r.kernel == nil || r.item.Allowed&^rt.topology.alike[p] == 0 {
 		return nil
 	}
 	return &rt.agreed[(r.kernel.hash+uint64(bits.Len64(uint64(r.work))))%agreements]
@@ -60,7 +60,7 @@ func (rt *Runtime) reconsider(r *record, p sched.PlaceID) {
 	if n := a.finished.Add(1); a.known.Load() && n%agreeInterval != 0 {
 		return
 	}
-	rt.estimate(r)
+	rt.topology.estimate(r)
 	spin.LockLong(&rt.mu)
 	agrees, known := rt.sched.Agrees(&r.item, p)
 	rt.mu.Unlock()

@@ -38,7 +38,7 @@ func (rt *Runtime) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
 
 // reportUnusual is tell for tasks that failed or did not run.
 func (rt *Runtime) reportUnusual(o probe.Recorder, r *record, b *probe.Brief) {
-	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(rt.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
+	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(rt.topology.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
 	if r.err != nil {
 		t.Err = r.err.Error()
 	}

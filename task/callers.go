@@ -26,7 +26,7 @@ type freeShard struct {
 	list *record
 	n    atomic.Int32 // length of list, for readers without the lock
 	made int64
-	_    line128
+	_    spin.Line
 }
 
 type shardedFreeList [shardCount]freeShard
@@ -95,7 +95,7 @@ const callerStripes = 64 // a power of 2
 
 type callerStripe struct {
 	n atomic.Int64
-	_ line128
+	_ spin.Line
 }
 
 // stripe returns the stripe of the calling goroutine.

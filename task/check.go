@@ -190,12 +190,12 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 		}
 	}
 	for _, a := range accesses {
-		if rt.mayWrite(a.Mode) {
+		if rt.topology.mayWrite(a.Mode) {
 			rests[a.Region.Buffer].Remove(a.Region)
 		}
 	}
 	for _, a := range accesses {
-		if rt.mayWrite(a.Mode) {
+		if rt.topology.mayWrite(a.Mode) {
 			continue
 		}
 		rest := rests[a.Region.Buffer]
@@ -225,8 +225,8 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 // mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces
 // into is its private copy; beside accelerators the host may get the elements themselves from one
 // of them meanwhile.
-func (rt *Runtime) mayWrite(m deps.Mode) bool {
-	return m.Writes() && (m != deps.Reduction || rt.accelerators)
+func (top *topology) mayWrite(m deps.Mode) bool {
+	return m.Writes() && (m != deps.Reduction || top.accelerators)
 }
 
 // toCheck returns the accesses of r that are not empty.
@@ -372,7 +372,7 @@ func (rt *Runtime) checkBody(r *record) {
 			rt.endUnguarded()
 		}
 	}()
-	list := rt.snapshotBody(r, v != nil && !rt.accelerators)
+	list := rt.snapshotBody(r, v != nil && !rt.topology.accelerators)
 	if v != nil {
 		list = v.takeUndeclared(list)
 	}

@@ -54,7 +54,7 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	err = errors.Join(err, rt.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.machine.Close())
+	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.topology.machine.Close())
 	rt.virtual.close()
 	if rt.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)

@@ -64,19 +64,19 @@ func (rt *Runtime) prepareKernel(k *Kernel) (err error) {
 	if v.places == 0 {
 		return &NoDeviceError{Kernel: k.name, Pos: k.pos, Reasons: v.reasons}
 	}
-	if on := rt.onHost(k, v); on != nil {
+	if on := rt.topology.onHost(k, v); on != nil {
 		rt.vectors.of(on).wait()
 	}
 	return nil
 }
 
 // onHost returns the version of k that CPU workers run, nil where they run none.
-func (rt *Runtime) onHost(k *Kernel, v *variants) *Kernel {
+func (top *topology) onHost(k *Kernel, v *variants) *Kernel {
 	switch {
-	case rt.host < 0 || !v.places.Has(rt.host):
+	case top.host < 0 || !v.places.Has(top.host):
 		return nil
-	case v.versions[rt.host] != nil:
-		return v.versions[rt.host]
+	case v.versions[top.host] != nil:
+		return v.versions[top.host]
 	}
 	return k
 }
@@ -84,7 +84,7 @@ func (rt *Runtime) onHost(k *Kernel, v *variants) *Kernel {
 // awaitCode waits for the vector code of r's kernel where the Go function must not run instead. It
 // is called before the body begins.
 func (rt *Runtime) awaitCode(r *record) {
-	if k := r.running(rt.host); k.ir != nil {
+	if k := r.running(rt.topology.host); k.ir != nil {
 		if c := rt.vectors.of(k); c.vector.Load() == nil && rt.needsCode(r, c) {
 			c.wait()
 		}
@@ -117,7 +117,7 @@ func sizeOfArgs(a *devices.Args) (size deps.Bytes) {
 // callKernel runs a kernel on the calling worker, a parallel loop that is long enough together with
 // idle workers.
 func (rt *Runtime) callKernel(r *record) {
-	version := r.running(rt.host)
+	version := r.running(rt.topology.host)
 	r.args.At = rt.hostAt
 	rt.workerStates[r.worker].untypical = false
 	c := rt.vectors.of(version)
@@ -308,7 +308,7 @@ func callSplit(k *devices.Kernel, a *devices.Args, lo, hi int64) {
 // observeCode tells that the vector code of a kernel was compiled.
 func (rt *Runtime) observeCode(c *kernelCode, began, ended time.Duration) {
 	if rt.watched() {
-		rt.observeAny(probe.Point{Kind: probe.Compile, Device: rt.places[rt.host].Name, Kernel: c.kernel.name, Begin: began, Time: ended})
+		rt.observeAny(probe.Point{Kind: probe.Compile, Device: rt.topology.places[rt.topology.host].Name, Kernel: c.kernel.name, Begin: began, Time: ended})
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // accelerators poll it, so it is written only when it changes.
 type contention struct {
 	on atomic.Bool
-	_  line128
+	_  spin.Line
 }
 
 func (c *contention) contended() bool { return c.on.Load() }
@@ -108,7 +108,7 @@ func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
 		}
 	}
 	if n > 0 {
-		rt.machine.StartBatch(starts[:n])
+		rt.topology.machine.StartBatch(starts[:n])
 	}
 }
 
@@ -135,7 +135,7 @@ func (rt *Runtime) startEagerWithTokens(p sched.PlaceID) bool {
 // learns from it.
 func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	p := r.item.Place()
-	if r.kind != kernelBody || p == rt.host || r.err != nil || len(r.settings.tokens) > 0 {
+	if r.kind != kernelBody || p == rt.topology.host || r.err != nil || len(r.settings.tokens) > 0 {
 		return false
 	}
 	if rt.learned.on {

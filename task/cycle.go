@@ -74,7 +74,7 @@ func (rt *Runtime) release(r *record) {
 		rt.observeEnd(r)
 	}
 	if r.held {
-		rt.machine.ReleaseSet(&r.set, r.cause())
+		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
 	if r.bound {
 		rt.returnPrivates(r)
@@ -100,78 +100,10 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 		over.push(s)
 		return
 	}
-	rt.estimate(s)
+	rt.topology.estimate(s)
 	ready.push(s)
 	if rt.watched() && !s.kind.waits() {
 		rt.observeReady(s, by)
-	}
-}
-
-// estimate tells the scheduler what would have to move for s to each place. For the host that is
-// also the way back: what has its home on accelerators and is written on the host must go there
-// again, together with what it lacks there now. Between accelerators what is written counts twice
-// where it is not: from then on it is where it is moved to, and what comes next has it to fetch.
-func (rt *Runtime) estimate(s *record) {
-	if !rt.accelerators || len(s.data()) == 0 || s.kind.waits() || s.item.Allowed.Len() < 2 {
-		return
-	}
-	missing, least := s.item.Missing[:0], deps.Bytes(-1)
-	for p := range rt.places {
-		var n deps.Bytes
-		if s.item.Allowed.Has(sched.PlaceID(p)) {
-			n = rt.machine.GuessMissing(s.data(), rt.spaces[p])
-			if sched.PlaceID(p) != rt.host && (least < 0 || n < least) {
-				least = n
-			}
-		}
-		missing = append(missing, n)
-	}
-	s.item.Changes, s.item.Home = false, 0
-	rt.addMoves(s, missing)
-	if rt.host >= 0 && s.item.Allowed.Has(rt.host) && least >= 0 {
-		if back := rt.machine.ReturnBytes(s.data()); back > 0 {
-			missing[rt.host] += back + least
-		}
-	}
-	s.item.Missing, s.item.Work = missing, s.work
-}
-
-// addMoves adds to what is missing at accelerators what s reads and writes and another one has, and
-// says which have all of that.
-func (rt *Runtime) addMoves(s *record, missing []deps.Bytes) {
-	var room [4]deps.Access
-	changed := room[:0]
-	for i := range s.data() {
-		if a := &s.data()[i]; a.Mode.Reads() && a.Mode.Writes() {
-			changed = append(changed, *a)
-		}
-	}
-	if len(changed) == 0 {
-		return
-	}
-	s.item.Changes = true
-	var more [sched.MaxPlaces]deps.Bytes
-	least := deps.Bytes(-1)
-	for rest := s.item.Allowed; rest != 0; {
-		p := rest.First()
-		rest = rest.Without(p)
-		if p == rt.host {
-			continue
-		}
-		if missing[p] > 0 {
-			more[p] = rt.machine.GuessMissing(changed, rt.spaces[p])
-		}
-		if more[p] == 0 {
-			s.item.Home = s.item.Home.With(p)
-		}
-		if least < 0 || more[p] < least {
-			least = more[p]
-		}
-	}
-	for p := range missing {
-		if sched.PlaceID(p) != rt.host && more[p] > least {
-			missing[p] += more[p] - least
-		}
 	}
 }
 
@@ -190,7 +122,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	spin.Perturb()
 	var starts, orphans, waits recordList
 	wake := 0
-	rt.lock(&rt.mu)
+	rt.topology.lock(&rt.mu)
 	if done != nil && !done.kind.waits() {
 		wake += rt.removeScheduled(done)
 	}
@@ -209,7 +141,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 		}
 	}
 	rt.takeAccelerators(&starts)
-	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.accelerators && !rt.hasHostWork() {
+	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.topology.accelerators && !rt.hasHostWork() {
 		wake = 0
 	}
 	rt.unlock()
@@ -252,7 +184,7 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 // Requires: mu held.
 func (rt *Runtime) removeScheduled(r *record) int {
 	p := r.item.Place()
-	if rt.learned.on && p != rt.host && r.item.Took == 0 {
+	if rt.learned.on && p != rt.topology.host && r.item.Took == 0 {
 		r.item.Took = rt.timeOf(r, p)
 	}
 	rt.sched.Done(&r.item)
@@ -269,11 +201,11 @@ func (rt *Runtime) removeScheduled(r *record) int {
 func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
-		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.combinesUnscheduled():
+		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.topology.combinesUnscheduled():
 			waits.push(r)
 		case !rt.sched.Push(&r.item):
 			orphans.push(r)
-		case rt.host >= 0 && r.item.Allowed.Has(rt.host):
+		case rt.topology.host >= 0 && r.item.Allowed.Has(rt.topology.host):
 			if n++; n == 1 {
 				first = &r.item
 			}
@@ -298,10 +230,10 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 		rt.fetching--
 		return r
 	}
-	if rt.fetching >= rt.depth[rt.host] {
+	if rt.fetching >= rt.topology.depth[rt.topology.host] {
 		return nil // enough is on its way
 	}
-	it := rt.sched.PopAfter(rt.host, after)
+	it := rt.sched.PopAfter(rt.topology.host, after)
 	if it == nil {
 		return nil
 	}
@@ -312,7 +244,7 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 func (rt *Runtime) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
 	rt.counts.grant(it.Place())
-	if it.Priority < 0 && it.Place() == rt.host {
+	if it.Priority < 0 && it.Place() == rt.topology.host {
 		rt.lowItems--
 	}
 	return r
@@ -320,17 +252,17 @@ func (rt *Runtime) granted(it *sched.Item) *record {
 
 // takeAccelerators pops what accelerators with room in flight should start. Requires: mu held.
 func (rt *Runtime) takeAccelerators(starts *recordList) {
-	if !rt.accelerators {
+	if !rt.topology.accelerators {
 		return
 	}
 	for took := true; took; {
 		took = false
-		for p := range rt.places {
+		for p := range rt.topology.places {
 			id := sched.PlaceID(p)
-			if id == rt.host {
+			if id == rt.topology.host {
 				continue
 			}
-			if rt.inFlightNotEager(id) < rt.depth[p] {
+			if rt.inFlightNotEager(id) < rt.topology.depth[p] {
 				if it := rt.sched.Pop(id); it != nil {
 					r := rt.granted(it)
 					rt.placedOn(r, id)
@@ -355,7 +287,7 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 // woken for that costs the waking goroutine more than starting a kernel does, and then asks for the
 // lock that all accelerators are waited on with. Requires: mu held.
 func (rt *Runtime) hasHostWork() bool {
-	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.host)
+	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.topology.host)
 }
 
 // dataArrived hands a task whose data have arrived on the host to the workers.
@@ -381,7 +313,7 @@ func (rt *Runtime) beginStart(r *record) bool {
 		rt.observeChoice(r)
 		rt.observeLaunch(r)
 	}
-	if !rt.bindPrivates(r, rt.spaces[r.item.Place()]) {
+	if !rt.bindPrivates(r, rt.topology.spaces[r.item.Place()]) {
 		rt.retire(r, smp.None)
 		return false
 	}
@@ -391,7 +323,7 @@ func (rt *Runtime) beginStart(r *record) bool {
 // launchOn is startOn from the point on where nothing is left to do first.
 func (rt *Runtime) launchOn(r *record) {
 	rt.describeLaunch(r)
-	rt.machine.Start(&r.set, &r.launch)
+	rt.topology.machine.Start(&r.set, &r.launch)
 }
 
 // describeLaunch says what is to be launched for r, and with what.
@@ -400,7 +332,7 @@ func (rt *Runtime) describeLaunch(r *record) {
 	if rt.learned.on {
 		r.began = rt.now()
 	}
-	r.setUp(rt.spaces[p])
+	r.setUp(rt.topology.spaces[p])
 	r.set.Done = kernelFinished
 	if rt.eagerQueues != nil && r.retries == 0 { // no task is launched behind one that may run again
 		r.set.Launched = kernelEnqueued
@@ -420,11 +352,11 @@ func (rt *Runtime) startWait(r *record) {
 		rt.aJob(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
 		return
 	}
-	if rt.accelerators && len(r.data()) > 0 {
+	if rt.topology.accelerators && len(r.data()) > 0 {
 		r.setUp(devices.Host)
 		r.set.Ready = fetched
 		r.held = true
-		if !rt.machine.Acquire(&r.set) {
+		if !rt.topology.machine.Acquire(&r.set) {
 			return
 		}
 	}
@@ -433,7 +365,7 @@ func (rt *Runtime) startWait(r *record) {
 
 func (rt *Runtime) endWait(r *record) {
 	if r.held {
-		rt.machine.ReleaseSet(&r.set, r.cause())
+		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
 	rt.retireUnscheduled(r)
 }
@@ -451,7 +383,7 @@ func kernelFinished(ws *machine.WorkingSet, err error) {
 // again for the others. What it wrote is in no replica, so its inputs are as they were; if some
 // were on that device alone, it will fail there with a devices.LostError.
 func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
-	if rt.machine.Retired(rt.spaces[p]) == nil {
+	if rt.topology.machine.Retired(rt.topology.spaces[p]) == nil {
 		return false
 	}
 	rt.mu.Lock()
@@ -463,7 +395,7 @@ func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	}
 	for _, it := range orphans {
 		o := it.Owner.(*record)
-		o.fail(rt.places[p].Name, err)
+		o.fail(rt.topology.places[p].Name, err)
 		rt.retireUnscheduled(o)
 	}
 	if r.item.Allowed.Without(p) == 0 || errors.Is(err, devices.ErrLost) {
@@ -482,13 +414,13 @@ func (rt *Runtime) requeue(r *record) {
 	rt.sched.Done(&r.item)
 	r.item.Took = 0
 	rt.unlock()
-	rt.estimate(r)
+	rt.topology.estimate(r)
 	starts.push(r)
 	rt.schedule(nil, &starts, smp.None)
 }
 
 // countRun counts a plain task that ran on no worker to its end.
-func (rt *Runtime) countRun() { rt.counts.ran[rt.host].n.Add(1) }
+func (rt *Runtime) countRun() { rt.counts.ran[rt.topology.host].n.Add(1) }
 
 // conclude closes the books on a task that has finished and lets its record go. It returns the
 // parent if that has finished too. worker is the one that has run it as a plain task, if there is

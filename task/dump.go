@@ -128,9 +128,9 @@ func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 		rt.mu.Unlock()
 	}
 	for i, v := range seen {
-		if k := &s.Tasks[i]; k.State == "running" && v.at >= 0 && v.at != rt.host && locked {
-			if memory := rt.machine.WaitsForMemory(&v.d.set); memory != "" {
-				k.State, k.Waits = "waiting", memory+" "+rt.places[v.at].Name
+		if k := &s.Tasks[i]; k.State == "running" && v.at >= 0 && v.at != rt.topology.host && locked {
+			if memory := rt.topology.machine.WaitsForMemory(&v.d.set); memory != "" {
+				k.State, k.Waits = "waiting", memory+" "+rt.topology.places[v.at].Name
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 	case v.info.inner != nil && innerWait(v.info.inner) != "":
 		k.State, k.Waits = "waiting", innerWait(v.info.inner)
 	case v.at >= 0:
-		k.Waits = rt.places[v.at].Name
+		k.Waits = rt.topology.places[v.at].Name
 	default:
 		k.Waits = string(devices.SMP)
 	}
@@ -290,11 +290,11 @@ func (rt *Runtime) itemQueued(v *sighting) bool {
 func (rt *Runtime) wantsPlace(v *sighting) string {
 	var names []string
 	it := &v.d.item
-	for p := range rt.places {
+	for p := range rt.topology.places {
 		if id := sched.PlaceID(p); it.Allowed.Has(id) {
-			name := rt.places[p].Name
+			name := rt.topology.places[p].Name
 			if need, free := rt.sched.Need(it, id), rt.sched.Free(id); need > free {
-				name = fmt.Sprintf("%d tokens of %s, of which %d are free", need, rt.places[p].Kind, free)
+				name = fmt.Sprintf("%d tokens of %s, of which %d are free", need, rt.topology.places[p].Kind, free)
 			}
 			names = append(names, name)
 		}

@@ -55,13 +55,13 @@ type deviceBacklog struct {
 	bytes    atomic.Int64
 	recheck  atomic.Bool       // a task of the queue may start
 	launcher devices.Attentive // the launch thread; nil where there is none
-	_        line128
+	_        spin.Line
 	mu       spin.Mutex    // guards what follows, and the eager queue of the place
 	freeAt   time.Duration // end of the latest kernel on the host clock, where the policy learns
 	endedAt  time.Duration // the same on the clock of the device
 	// queued is the length of the eager queue, for readers without the lock.
 	queued atomic.Int32
-	_      line128
+	_      spin.Line
 }
 
 // add counts r in; remove counts it out when its predecessors are finished.
@@ -73,7 +73,7 @@ func (b *deviceBacklog) remove(r *record) { b.tasks.Add(-1); b.bytes.Add(-int64(
 func (rt *Runtime) hasEagerCapacity(work deps.Bytes, p sched.PlaceID, a *agreement) bool {
 	b := &rt.backlogs[p]
 	n := int(b.tasks.Load())
-	return n < rt.depth[p] || n < maxEager && (a == nil || a.known.Load()) && deps.Bytes(b.bytes.Load())+work <= rt.memory[p]/eagerMemoryPart
+	return n < rt.topology.depth[p] || n < maxEager && (a == nil || a.known.Load()) && deps.Bytes(b.bytes.Load())+work <= rt.topology.memory[p]/eagerMemoryPart
 }
 
 // inFlightNotEager is the number of tasks in flight at p that are not eager. Requires: mu held.
@@ -100,7 +100,7 @@ type eagerEntry struct {
 type eagerQueue struct {
 	list []eagerEntry
 	head int
-	_    line128
+	_    spin.Line
 }
 
 func (l *eagerQueue) push(f eagerEntry) {
@@ -125,15 +125,15 @@ func (l *eagerQueue) pop() eagerEntry {
 
 // enableEager makes the graphs report tasks that can be launched eagerly.
 func (rt *Runtime) enableEager() {
-	rt.backlogs = make([]deviceBacklog, len(rt.places))
-	if !rt.accelerators {
+	rt.backlogs = make([]deviceBacklog, len(rt.topology.places))
+	if !rt.topology.accelerators {
 		return
 	}
-	rt.eagerQueues = make([]eagerQueue, len(rt.places))
+	rt.eagerQueues = make([]eagerQueue, len(rt.topology.places))
 	rt.onEagerCandidate = func(n *deps.Node, stream int) { rt.launchEagerly(n.Owner.(*record), sched.PlaceID(stream-1)) }
 	rt.root.graph.domain = rt.getDomain(&rt.root) // several look at it from the first submission on
-	for p, d := range rt.machine.Devices() {
-		if a := machine.Attentive(rt.machine, d); a != nil {
+	for p, d := range rt.topology.machine.Devices() {
+		if a := machine.Attentive(rt.topology.machine, d); a != nil {
 			id := sched.PlaceID(p)
 			rt.backlogs[p].launcher = a
 			a.Attend(func() bool { return rt.launchQueued(id) }, rt.contention.contended)
@@ -154,8 +154,8 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 		return
 	}
 	var here deps.Bytes
-	if rt.accelerated > 1 {
-		here = rt.estimateTransfers(r, p)
+	if rt.topology.accelerated > 1 {
+		here = rt.topology.estimateTransfers(r, p)
 	}
 	agreed := rt.agreementOf(r, p)
 	if agreed != nil && agreed.disagrees.Load() {
@@ -164,7 +164,7 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	id := r.id.Load() << stateBits
 	r.eagerPlace = p
 	b := &rt.backlogs[p]
-	if rt.accelerated > 1 && (here > 0 || rt.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
+	if rt.topology.accelerated > 1 && (here > 0 || rt.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
 		return
 	}
 	switch {
@@ -236,33 +236,19 @@ func (r *detail) endSubmission(id deps.TaskID) bool {
 		!r.submissionState.CompareAndSwap(word|inSubmission, 0) && r.submissionState.CompareAndSwap(word|startAfterSubmission, 0)
 }
 
-// estimateTransfers estimates the bytes to transfer for r to p. Data that r reads and writes count
-// twice, as for the scheduler (addMoves).
-func (rt *Runtime) estimateTransfers(r *record, p sched.PlaceID) deps.Bytes {
-	n := rt.machine.GuessMissing(r.data(), rt.spaces[p])
-	if n > 0 {
-		for i := range r.data() {
-			if a := r.data()[i : i+1]; a[0].Mode.Reads() && a[0].Mode.Writes() {
-				n += rt.machine.GuessMissing(a, rt.spaces[p])
-			}
-		}
-	}
-	return n
-}
-
 // shouldStayAt reports whether no other accelerator holds more of the inputs of r than p, and no
 // idle one should steal it.
 func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) bool {
 	others := r.item.Allowed.Without(p)
-	if rt.host >= 0 {
-		others = others.Without(rt.host)
+	if rt.topology.host >= 0 {
+		others = others.Without(rt.topology.host)
 	}
 	if here == 0 { // no place has more
 		others &= rt.idleAccelerators()
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
-		extra := rt.estimateTransfers(r, id) - here
+		extra := rt.topology.estimateTransfers(r, id) - here
 		if extra < 0 || rt.shouldSteal(r, p, id, extra) {
 			return false
 		}
@@ -273,8 +259,8 @@ func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) boo
 // idleAccelerators returns the accelerators without tasks.
 func (rt *Runtime) idleAccelerators() sched.PlaceSet {
 	set := rt.sched.Idle()
-	if rt.host >= 0 {
-		set = set.Without(rt.host)
+	if rt.topology.host >= 0 {
+		set = set.Without(rt.topology.host)
 	}
 	return set
 }
@@ -398,7 +384,7 @@ func (rt *Runtime) finishTask(r *record) {
 	case err != nil && (rt.retryElsewhere(r, p, err) || rt.retryOnAccelerator(r, p, err)):
 		return
 	case err != nil:
-		r.fail(rt.places[p].Name, r.retried(r.outcome))
+		r.fail(rt.topology.places[p].Name, r.retried(r.outcome))
 	}
 	rt.retire(r, smp.None)
 }

@@ -14,8 +14,8 @@ func OnExit(t testing.TB, f func(text string)) {
 
 // TokensOf returns what the sequence holds, by place: none at the CPU workers.
 func TokensOf(it *KernelIteration) []int {
-	out := make([]int, len(it.rt.places))
-	for p, place := range it.rt.places {
+	out := make([]int, len(it.rt.topology.places))
+	for p, place := range it.rt.topology.places {
 		for _, t := range it.tokens {
 			if t.Kind == place.Kind {
 				out[p] = t.Count

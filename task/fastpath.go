@@ -25,12 +25,12 @@ import (
 // when the queue becomes empty or stops being so: polling does not disturb push.
 type simpleQueue struct {
 	nonEmpty atomic.Bool
-	_        line128
+	_        spin.Line
 	mu       spin.Mutex
 	first    uint32
 	count    uint32
 	ring     []*record // a power of 2
-	_        line128
+	_        spin.Line
 }
 
 const firstRing = 64
@@ -165,7 +165,7 @@ func (rt *Runtime) isSimple(r *record) bool {
 
 // setFastPath finds out whether there can be simple tasks.
 func (rt *Runtime) setFastPath(policy string) {
-	rt.fastPath = !rt.accelerators && rt.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
+	rt.fastPath = !rt.topology.accelerators && rt.topology.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
 }
 
 // scheduleFast is schedule where there are simple tasks.

@@ -15,10 +15,6 @@ import (
 // magazines (Bonwick and Adams, Magazines and Vmem, 2001, section 3), so that the submitting
 // goroutine can fetch the cache lines of all records of a magazine at once.
 
-// A line128 keeps its neighbours in different cache lines, and in different pairs of lines that are
-// fetched together.
-type line128 [128]byte
-
 const magazineSize = 30 // a magazine is then four cache lines
 
 // A magazine holds some free records.
@@ -89,7 +85,7 @@ func (s *Scope) takeRecord() *record {
 	if !s.program() {
 		return s.takeNestedRecord()
 	}
-	if rt.accelerators {
+	if rt.topology.accelerators {
 		return rt.recordShards.take(s)
 	}
 	b := rt.magazine
@@ -137,7 +133,7 @@ func (s *Scope) putRecord(r *record, worker int) {
 				return
 			}
 		}
-	case rt.accelerators:
+	case rt.topology.accelerators:
 		rt.recordShards.put(r)
 		return
 	case worker == smp.None:

@@ -238,7 +238,7 @@ func (g *Group) followGrowth() {
 // there is nothing to do. It reports false when tasks of the group were submitted meanwhile.
 func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 	s := g.scope
-	if !g.rt.accelerators || o.keep {
+	if !g.rt.topology.accelerators || o.keep {
 		return Task{}, true, nil
 	}
 	r, err := s.begin(nil, waitBody)

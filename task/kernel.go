@@ -383,7 +383,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err := k.checkArgs(args); err != nil {
 		return Task{}, err
 	}
-	if s.program() && s.rt.accelerators && !k.reduces && s.rt.world == nil {
+	if s.program() && s.rt.topology.accelerators && !k.reduces && s.rt.world == nil {
 		return k.submitUnlocked(s, g, args, options)
 	}
 	r, err := s.begin(g, kernelBody)

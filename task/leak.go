@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -31,7 +30,7 @@ func (rt *Runtime) leak() error {
 	rt.leakOfScheduler(e)
 	rt.leakOfRecords(e)
 	rt.leakOfPrivates(e)
-	if text := rt.machine.Leak(); text != "" {
+	if text := rt.topology.machine.Leak(); text != "" {
 		e.Held = append(e.Held, text)
 	}
 	if len(e.Held) == 0 {
@@ -53,12 +52,12 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	e.count("tasks for workers", int64(rt.handedOffLen))
 	e.count("data being fetched", int64(rt.fetching))
 	e.count("tasks with concurrent accesses", int64(len(rt.concurrent.held)+rt.concurrent.waiting))
-	for p, place := range rt.places {
+	for p, place := range rt.topology.places {
 		id := sched.PlaceID(p)
 		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))
 		e.count("tokens of "+string(place.Kind), int64(rt.sched.Limit(id)-rt.sched.Free(id)))
 	}
-	for p, place := range rt.places {
+	for p, place := range rt.topology.places {
 		e.count("tasks counted on "+place.Name, rt.counts.held[p].n.Load())
 	}
 	for i := range rt.workerStates {
@@ -78,7 +77,7 @@ func (rt *Runtime) leakOfRecords(e *LeakError) {
 	for d := rt.freeDetails.list; d != nil; d = d.next {
 		n++
 	}
-	if rt.accelerators {
+	if rt.topology.accelerators {
 		shelved, _ := rt.recordShards.count()
 		n += shelved
 	}
@@ -101,18 +100,4 @@ func (rt *Runtime) leakOfPrivates(e *LeakError) {
 		}
 	}
 	e.count("private copies", n)
-}
-
-// leakOfMemory returns a *LeakError when accelerators hold memory. Requires: all buffers were
-// dropped.
-func (rt *Runtime) leakOfMemory() error {
-	for _, s := range rt.spaces {
-		if s != devices.Host && rt.machine.Retired(s) != nil {
-			return nil // what it holds is gone with it
-		}
-	}
-	if n := rt.machine.Held(); n != 0 {
-		return &LeakError{[]string{fmt.Sprintf("memory of accelerators: %v", n)}}
-	}
-	return nil
 }

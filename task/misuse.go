@@ -71,7 +71,7 @@ var (
 )
 
 // usable reports whether New has returned rt.
-func (rt *Runtime) usable() bool { return rt != nil && rt.machine != nil }
+func (rt *Runtime) usable() bool { return rt != nil && rt.topology.machine != nil }
 
 // unusable returns why nothing can be done with rt, nil when New has returned it.
 func (rt *Runtime) unusable(call string) error {

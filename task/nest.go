@@ -320,8 +320,8 @@ func (rt *Runtime) takeHandedOff() *record {
 	if r != nil && r.wantsWorker {
 		r.wantsWorker = false
 		if !r.simple {
-			rt.sched.Resume(&r.item, rt.host)
-			rt.counts.grant(rt.host)
+			rt.sched.Resume(&r.item, rt.topology.host)
+			rt.counts.grant(rt.topology.host)
 		}
 	}
 	return r
@@ -381,7 +381,7 @@ func (rt *Runtime) closeScope(r *record) {
 func (rt *Runtime) complete(r *record) {
 	switch {
 	case r == nil:
-	case rt.accelerators && len(r.inner.fresh) > 0:
+	case rt.topology.accelerators && len(r.inner.fresh) > 0:
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
 		rt.aJob(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
 	default:

@@ -79,16 +79,16 @@ func (rt *Runtime) describe() {
 		return
 	}
 	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.clock.Opened()}
-	for p, d := range rt.machine.Devices() {
+	for p, d := range rt.topology.machine.Devices() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
 			Memory: of.Memory, Tokens: rt.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
 	}
-	for _, a := range rt.machine.Absent() {
+	for _, a := range rt.topology.machine.Absent() {
 		m.Absent = append(m.Absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
 	}
 	rt.recorder.Open(m)
-	for _, p := range rt.machine.Phases() {
+	for _, p := range rt.topology.machine.Phases() {
 		rt.recorder.Observe(p)
 	}
 	rt.observePhase(probe.PhaseOpen, 0, known{})
@@ -238,7 +238,7 @@ func (rt *Runtime) observeLaunch(r *record) {
 	}
 	if rt.hasObserver {
 		r.trace.Choice = rt.now()
-		r.trace.Launch, r.trace.Variant = r.trace.Choice, string(rt.places[r.item.Place()].Kind)
+		r.trace.Launch, r.trace.Variant = r.trace.Choice, string(rt.topology.places[r.item.Place()].Kind)
 	}
 }
 
@@ -354,7 +354,7 @@ func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
 // observeCompile tells that the variant of a kernel was asked for at a device, since began.
 func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
 	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: rt.now(), Err: err}
-	p.Hit = machine.FromCache(rt.machine, d, &k.device)
+	p.Hit = machine.FromCache(rt.topology.machine, d, &k.device)
 	rt.observeAny(p)
 }
 
@@ -435,7 +435,7 @@ func (r *record) launchedEarly() bool {
 func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
 	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: int(r.worker)}
 	if kind >= probe.Choice && kind <= probe.End && !r.kind.waits() {
-		p.Device = rt.places[r.item.Place()].Name
+		p.Device = rt.topology.places[r.item.Place()].Name
 	}
 	return p
 }

@@ -52,8 +52,8 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 	if v, ok := rt.variants.Load(k); ok {
 		return v.(*variants)
 	}
-	v := &variants{reasons: make([]error, len(rt.places)), versions: make([]*Kernel, len(rt.places))}
-	for p, d := range rt.machine.Devices() {
+	v := &variants{reasons: make([]error, len(rt.topology.places)), versions: make([]*Kernel, len(rt.topology.places))}
+	for p, d := range rt.topology.machine.Devices() {
 		if v.versions[p] = rt.versionAt(k, p, d); v.versions[p] != nil {
 			v.places = v.places.With(sched.PlaceID(p))
 			continue
@@ -64,7 +64,7 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 		}
 		v.places = v.places.With(sched.PlaceID(p))
 	}
-	on := rt.onHost(k, v)
+	on := rt.topology.onHost(k, v)
 	if on != nil {
 		rt.vectors.of(on) // is compiled from now on, beside what is done
 	}
@@ -87,13 +87,13 @@ func (rt *Runtime) versionAt(k *Kernel, p int, d devices.Device) *Kernel {
 }
 
 func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
-	place := rt.places[p]
+	place := rt.topology.places[p]
 	if !k.named(place.Kind) {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
 	}
 	began := rt.now()
-	err := machine.Prepare(rt.machine, d, &k.device)
-	if rt.watched() && (sched.PlaceID(p) != rt.host || err != nil) { // the Go function is there; vector code tells of itself
+	err := machine.Prepare(rt.topology.machine, d, &k.device)
+	if rt.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function is there; vector code tells of itself
 		rt.observeCompile(k, d, began, err)
 	}
 	return err
@@ -116,15 +116,15 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.settings.placed {
 		allowed &= r.settings.places
 	}
-	if r.onHost && rt.host >= 0 {
-		allowed &= rt.hostOnly()
+	if r.onHost && rt.topology.host >= 0 {
+		allowed &= rt.topology.hostOnly()
 	}
 	if allowed == 0 {
-		return rt.noDevice(r, v, nil)
+		return rt.topology.noDevice(r, v, nil)
 	}
 	allowed, misfits := rt.dropMisfits(r, allowed)
 	if allowed == 0 {
-		return rt.noDevice(r, v, misfits)
+		return rt.topology.noDevice(r, v, misfits)
 	}
 	if r.simple = rt.isSimple(r); r.simple {
 		return nil
@@ -136,14 +136,14 @@ func (rt *Runtime) placeKernel(r *record) error {
 	return nil
 }
 
-func (rt *Runtime) noDevice(r *record, v *variants, misfits []error) error {
+func (top *topology) noDevice(r *record, v *variants, misfits []error) error {
 	e := &NoDeviceError{Kernel: r.kernel.name, Pos: r.pos}
-	for p := range rt.places {
+	for p := range top.places {
 		switch {
 		case v.reasons[p] != nil:
 			e.Reasons = append(e.Reasons, v.reasons[p])
 		case r.settings.placed && !r.settings.places.Has(sched.PlaceID(p)):
-			e.Reasons = append(e.Reasons, fmt.Errorf("%s: the task's On says %s", rt.places[p].Name, rt.placeNames(r.settings.places)))
+			e.Reasons = append(e.Reasons, fmt.Errorf("%s: the task's On says %s", top.places[p].Name, top.placeNames(r.settings.places)))
 		}
 	}
 	e.Reasons = append(e.Reasons, misfits...)
@@ -152,17 +152,17 @@ func (rt *Runtime) noDevice(r *record, v *variants, misfits []error) error {
 
 // dropMisfits takes out the accelerators whose memory is too small for the working set of r, ever.
 func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSet, []error) {
-	if !rt.accelerators {
+	if !rt.topology.accelerators {
 		return allowed, nil
 	}
 	most := rt.largestSet(r)
 	var misfits []error
-	for p, d := range rt.machine.Devices() {
+	for p, d := range rt.topology.machine.Devices() {
 		id := sched.PlaceID(p)
-		if id == rt.host || !allowed.Has(id) || most <= rt.memory[p] {
+		if id == rt.topology.host || !allowed.Has(id) || most <= rt.topology.memory[p] {
 			continue
 		}
-		if err := rt.machine.CheckFits(r.data(), d); err != nil {
+		if err := rt.topology.machine.CheckFits(r.data(), d); err != nil {
 			misfits = append(misfits, r.nameLargest(err))
 			allowed = allowed.Without(id)
 		}
@@ -192,7 +192,7 @@ func (rt *Runtime) largestSet(r *record) deps.Bytes {
 		if seenBefore(r.data()[:i], a.Region.Buffer) {
 			continue
 		}
-		sum += rt.buffers.sizeOf(a.Region.Buffer) + rt.granule
+		sum += rt.buffers.sizeOf(a.Region.Buffer) + rt.topology.granule
 	}
 	return sum
 }

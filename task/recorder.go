@@ -92,7 +92,7 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.rt.host < 0 {
+	if r.rt.topology.host < 0 {
 		return r.stepError(errors.New("a go task needs CPU workers"))
 	}
 	if g != nil || value || !needsNoTask(options) {
@@ -242,7 +242,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 
 // wantsTasks reports whether steps that are functions alone become tasks too: for data that move,
 // and to be looked at one by one.
-func (rt *Runtime) wantsTasks() bool { return rt.accelerators || rt.check }
+func (rt *Runtime) wantsTasks() bool { return rt.topology.accelerators || rt.check }
 
 // serializeCommutative gives commutative accesses the recorded order, which is one of those
 // allowed.
@@ -400,7 +400,7 @@ func (r *Recorder) wait(g *Group) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.rt.host < 0 {
+	if r.rt.topology.host < 0 {
 		return r.stepError(errors.New("the wait of a group needs CPU workers"))
 	}
 	if r.old != nil {

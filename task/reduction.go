@@ -185,8 +185,8 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.simple = rt.isSimple(c); !c.simple && !rt.combinesUnscheduled() {
-		if err := rt.sched.Prepare(&c.item, rt.hostOnly(), nil); err != nil {
+	if c.simple = rt.isSimple(c); !c.simple && !rt.topology.combinesUnscheduled() {
+		if err := rt.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}
 	}
@@ -314,10 +314,6 @@ func (rt *Runtime) addPrivates(r *record) {
 	}
 }
 
-// combinesUnscheduled reports whether combinations run beside the scheduler, as the machine has no
-// CPU workers.
-func (rt *Runtime) combinesUnscheduled() bool { return rt.host < 0 }
-
 // startCombination brings the copies that r combines to the host, and combines them on a goroutine
 // of its own: the callback of a driver, by which they arrive, must not be kept.
 func (rt *Runtime) startCombination(r *record) {
@@ -331,7 +327,7 @@ func (rt *Runtime) startCombination(r *record) {
 		rt.aJob(func() { rt.runCombination(r) })
 	}
 	r.held = true
-	if rt.machine.Acquire(&r.set) {
+	if rt.topology.machine.Acquire(&r.set) {
 		rt.aJob(func() { rt.runCombination(r) })
 	}
 }

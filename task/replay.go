@@ -25,11 +25,11 @@ type replay struct {
 	pending []atomic.Int32
 	total   int64
 	deques  []deque
-	_       line128 // each step reads the fields above
+	_       spin.Line // each step reads the fields above
 
 	roots     atomic.Int64 // handed out
 	completed atomic.Int64 // steps; told by workers that run out of work
-	_         line128
+	_         spin.Line
 
 	freeDeques []*deque // without a worker; the first deque is the owner's
 	dequesMu   spin.Mutex
@@ -48,12 +48,12 @@ type replay struct {
 type deque struct {
 	queued atomic.Int32
 	roots  atomic.Uint64 // those that are left of what was taken at once: see packRoots
-	_      line128
+	_      spin.Line
 
 	mu        spin.Mutex
 	steps     []int32
 	completed int64 // belongs to the worker alone
-	_         line128
+	_         spin.Line
 }
 
 // prepare makes r ready for the steps of it.
@@ -190,7 +190,7 @@ func (r *replay) work(d *deque) {
 		i := r.take(d)
 		if i < 0 {
 			r.reportCompleted(d)
-			if r.completed.Load() == r.total || !spinFor(func() bool { return r.completed.Load() == r.total || r.Wanted() }) || r.completed.Load() == r.total {
+			if r.completed.Load() == r.total || !spin.For(func() bool { return r.completed.Load() == r.total || r.Wanted() }) || r.completed.Load() == r.total {
 				return
 			}
 			continue

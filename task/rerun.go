@@ -129,7 +129,7 @@ func (d *taskTemplate) take(r *record, wait bool) {
 	d.accesses, d.copyAccesses, d.orderOnly, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.copyAccesses), r.orderOnly, r.relaxed
 	d.work, d.priority, d.retries, d.cost = r.work, r.item.Priority, r.retries, r.cost
 	if d.places = r.item.Allowed; r.simple {
-		d.places = r.rt.hostOnly()
+		d.places = r.rt.topology.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
 	serializeCommutative(d.accesses)
@@ -249,7 +249,7 @@ func (w *graphReplay) submit(s *Scope, i int32) error {
 		r.body, r.nested, r.label, r.origin = step.body, step.nested, step.label, step.origin
 		r.accesses = append(r.accesses, step.accesses...)
 		r.relaxed = hasConcurrent(r)
-		r.item.Allowed = w.it.rt.hostOnly()
+		r.item.Allowed = w.it.rt.topology.hostOnly()
 	}
 	if err := w.it.rt.prepareStep(r); err != nil {
 		_, err = s.abort(r, err)
@@ -277,8 +277,8 @@ func (g *reduction) fill(r *record, s *step) {
 		r.work += deps.Bytes(a.Region.Len()) * g.buffer.elem
 	}
 	r.uses = append(r.uses, reductionUse{group: g})
-	if !r.rt.combinesUnscheduled() {
-		r.item.Allowed = r.rt.hostOnly()
+	if !r.rt.topology.combinesUnscheduled() {
+		r.item.Allowed = r.rt.topology.hostOnly()
 	}
 }
 
@@ -305,7 +305,7 @@ func (d *taskTemplate) fill(r *record) {
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.combinesUnscheduled() {
+	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.topology.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {

@@ -132,7 +132,7 @@ func (rt *Runtime) keepInputs(r *record) bool {
 	if len(list) == 0 {
 		return false
 	}
-	rt.machine.Fetch(list, func(err error) {
+	rt.topology.machine.Fetch(list, func(err error) {
 		if err != nil {
 			r.outcome = err
 			rt.finishTask(r)
@@ -152,7 +152,7 @@ func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) boo
 	list := r.inputs()
 	started := r.held // else it has failed while its inputs were kept
 	rt.unhold(r, err)
-	if started && rt.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
+	if started && rt.topology.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}
@@ -181,7 +181,7 @@ func (rt *Runtime) retryFetch(r *record) bool {
 // unhold gives back what r, which failed, held of the machine.
 func (rt *Runtime) unhold(r *record, err error) {
 	if r.held {
-		rt.machine.ReleaseSet(&r.set, err)
+		rt.topology.machine.ReleaseSet(&r.set, err)
 		r.held = false
 	}
 	if r.bound {

@@ -100,21 +100,14 @@ type Options struct {
 
 // A Runtime runs tasks. Its methods may be called from any goroutine.
 type Runtime struct {
-	machine          *machine.Machine
-	workers          *smp.Workers          // nil without smp
-	share            func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
-	cpus             *smp.Device
-	neighbours       [][]int32 // by worker: whom it asks for work, and in which order
-	places           []sched.Place
-	virtual          *virtual          // nil where no device has a virtual time
-	spaces           []devices.SpaceID // by place
-	memory           []deps.Bytes      // by place; 0 for the host
-	granule          deps.Bytes        // the largest of all accelerators
-	depth            []int             // by place
-	host             sched.PlaceID     // the place of the CPU workers, or -1
-	accelerators     bool
-	accelerated      int // how many there are
-	all              sched.PlaceSet
+	topology topology
+	workers  *smp.Workers          // nil without smp
+	share    func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
+
+	neighbours [][]int32 // by worker: whom it asks for work, and in which order
+
+	virtual *virtual // nil where no device has a virtual time
+
 	vectors          *vectors
 	observer         probe.Observer   // of points, or nil
 	recorder         probe.Recorder   // of whole tasks, or nil
@@ -151,18 +144,18 @@ type Runtime struct {
 	counts       counts
 	learned      learned
 	agreed       [agreements]agreement
-	alike        []sched.PlaceSet // by place: those of its kind
+
 	// Until here all is written rarely, and read by all for every task. The fields below are kept
 	// on cache lines of their own, by writer.
-	_ line128
+	_ spin.Line
 
 	root     Scope // of the tasks of the program
 	magazine *magazine
 	waits    atomic.Int64 // among them
-	_        line128
+	_        spin.Line
 
 	depot       recordDepot
-	_           line128
+	_           spin.Line
 	freeNested  recordFreeList
 	freeDetails detailFreeList
 	domains     sync.Pool
@@ -177,7 +170,7 @@ type Runtime struct {
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*privateCopy // by size
 
-	_            line128
+	_            spin.Line
 	mu           spin.Mutex // never held together with submitting's work on the graph; innermost
 	handedOffLen int32
 	handedOff    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
@@ -186,16 +179,16 @@ type Runtime struct {
 	fetching     int        // on the host: data are on their way
 
 	lowItems   int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
-	_          line128
+	_          spin.Line
 	waiting    atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
 	waitingLow atomic.Int32 // these
-	_          line128
+	_          spin.Line
 	inbox      simpleQueue // plain tasks that no worker has made ready
 	stream     stream
 
 	busy     atomic.Int32 // workers that have a task
 	mostBusy atomic.Int32
-	_        line128
+	_        spin.Line
 
 	window window
 
@@ -219,7 +212,7 @@ func New(o Options) (*Runtime, error) {
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
 	}
-	rt := &Runtime{clock: clock.New(), host: -1, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
+	rt := &Runtime{clock: clock.New(), topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
 	check, reads, err := wantedChecks()
 	if err != nil {
@@ -239,13 +232,13 @@ func New(o Options) (*Runtime, error) {
 		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.session.Close())
 	}
 	rt.setVectors(&o)
-	if rt.machine, err = machine.Open(spec, o.Machine); err != nil {
+	if rt.topology.machine, err = machine.Open(spec, o.Machine); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
 	}
 	openRuntimes.add(rt)
 	if err := rt.start(o, reads); err != nil {
 		openRuntimes.remove(rt)
-		err = errors.Join(fmt.Errorf("task: %w", err), rt.machine.Close(), rt.session.Close())
+		err = errors.Join(fmt.Errorf("task: %w", err), rt.topology.machine.Close(), rt.session.Close())
 		rt.virtual.close()
 		return nil, err
 	}
@@ -262,9 +255,9 @@ func New(o Options) (*Runtime, error) {
 }
 
 func (rt *Runtime) start(o Options, reads bool) error {
-	workers := rt.findPlaces()
+	workers := rt.topology.findPlaces()
 	rt.vectors.options.Workers = max(1, workers)
-	if reads && !rt.accelerators {
+	if reads && !rt.topology.accelerators {
 		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
 	}
 	rt.window.open(o.Window, workers)
@@ -274,21 +267,21 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err
 	}
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil, Broke: rt.policyBroke})
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil, Broke: rt.policyBroke})
 	if err != nil {
 		return err
 	}
-	rt.learned.on = rt.sched.Learns() && (len(rt.places) > 1 || o.Learned != "")
+	rt.learned.on = rt.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
 	if err = rt.learned.check(); err != nil {
 		return err
 	}
-	rt.counts = newCounts(rt.places)
-	rt.hostAt = rt.machine.HostAt
+	rt.counts = newCounts(rt.topology.places)
+	rt.hostAt = rt.topology.machine.HostAt
 	rt.describe()
 	rt.enableEager()
-	rt.buffers.add = rt.addBuffer
+	rt.buffers.add = rt.topology.addBuffer
 	rt.buffers.drop = rt.dropBuffer
-	rt.buffers.dropPart = func(b *buffer) error { return rt.machine.DropBuffer(b.id) }
+	rt.buffers.dropPart = func(b *buffer) error { return rt.topology.machine.DropBuffer(b.id) }
 	rt.buffers.sweepNow, rt.buffers.sweepLater = rt.wantSweep, rt.wantSweepLater
 	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
@@ -305,38 +298,6 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		}
 	}
 	return nil
-}
-
-// findPlaces makes a place of every device and returns the number of CPU workers.
-func (rt *Runtime) findPlaces() int {
-	workers := 0
-	for _, d := range rt.machine.Devices() {
-		p := d.Properties()
-		id := sched.PlaceID(len(rt.places))
-		rt.places = append(rt.places, sched.Place{Name: p.Name, Kind: p.Kind, Width: p.Workers, Host: p.Kind == devices.SMP, Link: devices.LinkOf(d)})
-		rt.spaces = append(rt.spaces, rt.machine.SpaceOf(d))
-		rt.memory = append(rt.memory, p.Memory)
-		rt.granule = max(rt.granule, p.Granule)
-		rt.depth = append(rt.depth, max(1, p.Depth))
-		rt.all = rt.all.With(id)
-		if p.Kind == devices.SMP {
-			rt.host, workers = id, p.Workers
-			rt.cpus = d.(*smp.Device)
-		} else {
-			rt.accelerators = true
-			rt.accelerated++
-		}
-	}
-	for p := range rt.places {
-		set := sched.PlaceSet(0)
-		for q := range rt.places {
-			if rt.places[p].Kind == rt.places[q].Kind {
-				set = set.With(sched.PlaceID(q))
-			}
-		}
-		rt.alike = append(rt.alike, set)
-	}
-	return workers
 }
 
 // watch ties the context of the tasks to that of the user.
@@ -387,17 +348,13 @@ func (b *brokenCode) err() error {
 func (rt *Runtime) now() time.Duration  { return rt.clock.Now() }
 func (rt *Runtime) soon() time.Duration { return rt.clock.Early() }
 
-func (rt *Runtime) addBuffer(b *buffer) error {
-	return rt.machine.AddMemory(b.id, b.host, b.size(), b.elem)
-}
-
 func (rt *Runtime) dropBuffer(b *buffer) error {
 	rt.pageGuard.drop(b)
-	return errors.Join(b.owner.forget(b.id), rt.machine.DropBuffer(b.id))
+	return errors.Join(b.owner.forget(b.id), rt.topology.machine.DropBuffer(b.id))
 }
 
 // Machine returns the devices of the runtime.
 func (rt *Runtime) Machine() *machine.Machine {
 	rt.mustBeUsable("Runtime.Machine")
-	return rt.machine
+	return rt.topology.machine
 }

@@ -148,7 +148,7 @@ func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 // that it is for may be all that keep the others.
 func (s *Scope) lockSubmission(ctx context.Context) error {
 	for {
-		s.rt.lock(&s.submitting)
+		s.rt.topology.lock(&s.submitting)
 		switch {
 		case s.finished:
 			s.submitting.Unlock()
@@ -273,14 +273,14 @@ func (s *Scope) uncovered(a *deps.Access) error {
 func (s *Scope) releaseSet() {
 	if r := s.owner; r != nil && r.held {
 		r.held = false
-		s.rt.machine.ReleaseSet(&r.set, nil)
+		s.rt.topology.machine.ReleaseSet(&r.set, nil)
 	}
 }
 
 // fetchToHost makes all that the task accesses valid on the host again, for its body.
 func (s *Scope) fetchToHost() error {
 	r := s.owner
-	if !s.rt.accelerators || r.held {
+	if !s.rt.topology.accelerators || r.held {
 		return nil
 	}
 	s.submitting.Lock()
@@ -297,7 +297,7 @@ func (s *Scope) fetchFresh(fresh []deps.Access) error {
 		return nil
 	}
 	done := make(chan error, 1)
-	s.rt.machine.Fetch(fresh, func(err error) { done <- err })
+	s.rt.topology.machine.Fetch(fresh, func(err error) { done <- err })
 	return s.await(done)
 }
 
@@ -316,7 +316,7 @@ func (s *Scope) acquireAgain() error {
 	done := make(chan error, 1)
 	r.set.Ready = func(_ *machine.WorkingSet, err error) { done <- err }
 	r.held = true
-	if s.rt.machine.Acquire(&r.set) {
+	if s.rt.topology.machine.Acquire(&r.set) {
 		return nil
 	}
 	return s.await(done)

@@ -84,9 +84,9 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 const recordTries = 3
 
 func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
-	places := rt.all
-	if rt.host >= 0 {
-		places = places.Without(rt.host)
+	places := rt.topology.all
+	if rt.topology.host >= 0 {
+		places = places.Without(rt.topology.host)
 	}
 	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &Kernel{name: label,
 		device: devices.Kernel{Name: label}, ir: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
@@ -173,7 +173,7 @@ var errNoPlaceForAll = errors.New("no accelerator can run it and the steps befor
 // needs counts the tokens of a step in, and reports whether there are some.
 func (r *KernelRecorder) needs(one *record) (some bool) {
 	it := r.it
-	for p, place := range r.rt.places {
+	for p, place := range r.rt.topology.places {
 		if place.Kind == devices.SMP || !one.item.Allowed.Has(sched.PlaceID(p)) {
 			continue
 		}

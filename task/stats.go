@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )
 
@@ -64,7 +65,7 @@ type counts struct {
 // A placeCount is how many tasks of some sort there are at a place.
 type placeCount struct {
 	n atomic.Int64
-	_ line128
+	_ spin.Line
 }
 
 func newCounts(places []sched.Place) counts {
@@ -105,9 +106,9 @@ func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 func (rt *Runtime) Stats() Stats {
 	rt.mustBeUsable("Runtime.Stats")
 	if rt.window.observedLive() == 0 {
-		rt.machine.WaitForTransfers()
+		rt.topology.machine.WaitForTransfers()
 	}
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.observedLive(), Makespan: rt.machine.Makespan(), Counters: rt.machine.Counters()}
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.observedLive(), Makespan: rt.topology.machine.Makespan(), Counters: rt.topology.machine.Counters()}
 	ended, forced := rt.virtual.makespan()
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
 	known := rt.buffers.sum()
@@ -116,18 +117,18 @@ func (rt *Runtime) Stats() Stats {
 	s.Failed, s.Skipped = rt.broken, rt.skipped
 	rt.failing.Unlock()
 	s.Choices = rt.vectors.choices()
-	s.Absent = rt.machine.Absent()
+	s.Absent = rt.topology.machine.Absent()
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	for p, place := range rt.places {
+	for p, place := range rt.topology.places {
 		s.ByDevice[place.Name] = rt.counts.ran[p].n.Load()
 	}
 	for k, kind := range rt.counts.kinds {
 		s.MostAtOnce[kind] = int(rt.counts.most[k])
 	}
 	if rt.fastPath {
-		s.ByDevice[rt.places[rt.host].Name] += rt.window.ran()
+		s.ByDevice[rt.topology.places[rt.topology.host].Name] += rt.window.ran()
 		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.mostBusy.Load()))
 	}
 	return s
@@ -151,10 +152,10 @@ func (rt *Runtime) Live() Live {
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.busy.Load())}
 	l.Ready += rt.queuedSimple()
 	rt.mu.Lock()
-	for p, place := range rt.places {
+	for p, place := range rt.topology.places {
 		id := sched.PlaceID(p)
 		on := l.Running // that were on the CPU workers
-		if id != rt.host {
+		if id != rt.topology.host {
 			on = int64(rt.sched.Load(id))
 		}
 		l.RunningOn[place.Name] = on

@@ -27,7 +27,7 @@ const (
 	streamShare = 8
 	// wakeWorth is the time of the tasks left behind from which a worker wakes another one: half of
 	// what a worker spins before it sleeps.
-	wakeWorth = spinTime / 2
+	wakeWorth = spin.Time / 2
 	// streamLook is how often the queues are watched, and streamRate how many tasks must have
 	// finished meanwhile: less is no stream.
 	streamLook = 500 * time.Microsecond
@@ -39,7 +39,7 @@ const (
 // A stream says whether many short tasks are being submitted and run.
 type stream struct {
 	on atomic.Bool // written when it changes, read for each task
-	_  line128
+	_  spin.Line
 
 	watched atomic.Bool // watch runs, or is about to
 	done    sync.WaitGroup
@@ -47,7 +47,7 @@ type stream struct {
 	collecting atomic.Bool // a worker is in collect, and owns the fields below
 	thin       bool        // the latest share was less than maxShare
 	latest     time.Duration
-	_          line128
+	_          spin.Line
 }
 
 // A share is the tasks that a worker runs from one visit of a queue to the next.

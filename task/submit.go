@@ -251,8 +251,8 @@ func (l *recordList) takeLast(r *record) bool {
 // accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runInline(r *record) bool {
 	rt := s.rt
-	if s.program() || !s.holdsNoTokens() || r.relaxed || len(r.settings.tokens) > 0 || rt.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
-		!r.simple && !r.item.Allowed.Has(rt.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
+	if s.program() || !s.holdsNoTokens() || r.relaxed || len(r.settings.tokens) > 0 || rt.topology.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
+		!r.simple && !r.item.Allowed.Has(rt.topology.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
 	defer s.lending.Unlock()
@@ -265,8 +265,8 @@ func (s *Scope) runInline(r *record) bool {
 	}
 	if !r.simple {
 		rt.mu.Lock()
-		rt.sched.Resume(&r.item, rt.host)
-		rt.counts.grant(rt.host)
+		rt.sched.Resume(&r.item, rt.topology.host)
+		rt.counts.grant(rt.topology.host)
 		rt.unlock()
 	}
 	s.pauseCheck()
@@ -334,7 +334,7 @@ func (s *Scope) endReductions() {
 
 // count counts r in, where it is waited for.
 func (s *Scope) count(r *record) {
-	if r.member.enter(); r.member != nil && s.rt.accelerators {
+	if r.member.enter(); r.member != nil && s.rt.topology.accelerators {
 		r.member.noteWrites(r.data())
 	}
 	if !s.program() {
@@ -371,13 +371,13 @@ func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
 	if r.kind == waitBody || r.kind == replayBody {
 		return nil
 	}
-	if rt.host < 0 {
-		return fmt.Errorf("a go task needs CPU workers, and the devices are %s", rt.placeNames(rt.all))
+	if rt.topology.host < 0 {
+		return fmt.Errorf("a go task needs CPU workers, and the devices are %s", rt.topology.placeNames(rt.topology.all))
 	}
-	allowed := sched.PlaceSet(0).With(rt.host)
+	allowed := sched.PlaceSet(0).With(rt.topology.host)
 	if r.settings.placed {
 		if allowed &= r.settings.places; allowed == 0 {
-			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.placeNames(r.settings.places))
+			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.topology.placeNames(r.settings.places))
 		}
 	}
 	if simple := rt.isSimple(r); simple != r.simple {
@@ -409,7 +409,7 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 	case priorityOption:
 		r.need().item.Priority = int(o.n)
 	case placeOption:
-		places, err := rt.placesNamed(o.text())
+		places, err := rt.topology.placesNamed(o.text())
 		r.need().settings.places |= places
 		r.settings.placed = true
 		return err
@@ -464,33 +464,6 @@ func (s *settings) setTokens(kind devices.Kind, n int) error {
 	return nil
 }
 
-// placesNamed returns the places that a kind, "acc" or the name of a device stands for.
-func (rt *Runtime) placesNamed(name string) (sched.PlaceSet, error) {
-	var out sched.PlaceSet
-	for p, place := range rt.places {
-		if place.Name == name || string(place.Kind) == name || name == string(devices.Acc) && place.Kind != devices.SMP {
-			out = out.With(sched.PlaceID(p))
-		}
-	}
-	if out == 0 {
-		return 0, fmt.Errorf("no device %q: the devices are %s", name, rt.placeNames(rt.all))
-	}
-	return out, nil
-}
-
-func (rt *Runtime) placeNames(set sched.PlaceSet) string {
-	text := ""
-	for p, place := range rt.places {
-		if set.Has(sched.PlaceID(p)) {
-			if text != "" {
-				text += ", "
-			}
-			text += place.Name
-		}
-	}
-	return text
-}
-
 // addAccess adds what o says to the accesses of r. An empty slice is no access.
 func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if o.box() != nil {
@@ -504,7 +477,7 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
-	if mode > deps.InOut || rt.accelerators || r.kind != goBody {
+	if mode > deps.InOut || rt.topology.accelerators || r.kind != goBody {
 		return r.addRegion(b, b.span(first, first+m.len), o)
 	}
 	list := r.declared()
@@ -528,7 +501,7 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	}
 	list := r.declared()
 	*list = append(*list, deps.Access{Region: region, Mode: mode})
-	if r.rt.accelerators {
+	if r.rt.topology.accelerators {
 		r.work += deps.Bytes(region.Len()) * b.elem
 	}
 	if mode != deps.Reduction {

@@ -267,7 +267,7 @@ func (b *buffer) forgettable() bool {
 // next sweep but one, or until the task has finished. It reports false when that memory was freed,
 // or b is no buffer of its own any more.
 //
-// Requires: a sweep waits for the caller, which holds the lock of submission of the program or is in
+// Requires: a sweep waits for the caller, which holds the submitting of the program or is in
 // describing; or b.users or b.kept shows that it is in use.
 func (t *buffers) claim(b *buffer) bool {
 	if b.use.Load() == inUse || b.use.CompareAndSwap(unused, inUse) {

@@ -97,7 +97,7 @@ func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	if len(t.skipped) == 0 {
 		return nil
 	}
-	if t.rt.machine.Abort(&t.r.set) {
+	if t.rt.topology.machine.Abort(&t.r.set) {
 		spent := t.rt.now() - t.began
 		t.estimated = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
 		return errStopped
@@ -124,7 +124,7 @@ func (t *trialRun) vectorLoop(l *vec.Loop) error {
 // tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped
 // when that took too long.
 func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
-	version := r.running(rt.host)
+	version := r.running(rt.topology.host)
 	k := &version.device
 	r.args.At = rt.hostAt
 	c := rt.vectors.of(version)

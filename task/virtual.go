@@ -87,18 +87,18 @@ const (
 
 // openVirtual makes the devices of rt wait for their turns, if they have a virtual time.
 func (rt *Runtime) openVirtual() {
-	line := rt.machine.Timeline()
+	line := rt.topology.machine.Timeline()
 	if line == nil {
 		return
 	}
 	v := &virtual{rt: rt, line: line, costs: line.Costs(), poked: make(chan struct{}, 1), closing: make(chan struct{})}
-	for _, d := range rt.machine.Accelerators() {
+	for _, d := range rt.topology.machine.Accelerators() {
 		s, ok := d.(devices.Simulated)
 		v.outside = v.outside || !ok || s.Timeline() == nil
 	}
 	rt.virtual, rt.window.turns = v, v
 	line.Govern(v.poke)
-	rt.machine.SetWait(func(over func() bool) { v.wait(over, nil) })
+	rt.topology.machine.SetWait(func(over func() bool) { v.wait(over, nil) })
 	rt.sweeper.closed = true // when the collector frees memory is not to be seen: it is kept
 	v.done.Go(v.run)
 }
@@ -417,12 +417,12 @@ func (rt *Runtime) hasWorkersTurn() bool {
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	return rt.hostHasRoom() && (rt.handedOff.head != nil || rt.arrived.head != nil || rt.fetching < rt.depth[rt.host] && rt.sched.Offers(rt.host))
+	return rt.hostHasRoom() && (rt.handedOff.head != nil || rt.arrived.head != nil || rt.fetching < rt.topology.depth[rt.topology.host] && rt.sched.Offers(rt.topology.host))
 }
 
 // hostHasRoom reports whether one more body may begin or go on in virtual time. Requires: mu held.
 func (rt *Runtime) hostHasRoom() bool {
-	return rt.virtual == nil || rt.virtual.passing < rt.places[rt.host].Width
+	return rt.virtual == nil || rt.virtual.passing < rt.topology.places[rt.topology.host].Width
 }
 
 // cpuInTurns is cpu for workers that have turns.
@@ -443,9 +443,9 @@ func (w cpuInTurns) End(worker int) {
 // startWorkers starts the CPU workers and returns how many there are.
 func (rt *Runtime) startWorkers() (err error) {
 	if rt.virtual != nil {
-		rt.workers, err = rt.cpus.Start(cpuInTurns{cpu{rt}})
+		rt.workers, err = rt.topology.cpus.Start(cpuInTurns{cpu{rt}})
 	} else {
-		rt.workers, err = rt.cpus.Start(cpu{rt})
+		rt.workers, err = rt.topology.cpus.Start(cpu{rt})
 	}
 	return err
 }

@@ -284,7 +284,7 @@ func waitOptions(call string, ctx context.Context, options []WaitOption) (all Wa
 // flush makes all data valid on the host, and nowhere else if the program does not only read them.
 // Requires: submitting held and no task in flight.
 func (rt *Runtime) flush(read bool) error {
-	if !rt.accelerators {
+	if !rt.topology.accelerators {
 		return nil
 	}
 	var all []deps.Access
@@ -300,9 +300,9 @@ func (rt *Runtime) flush(read bool) error {
 	// In the order in which the program used them: addresses differ from run to run.
 	slices.SortFunc(all, func(a, b deps.Access) int { return cmp.Compare(a.Region.Buffer, b.Region.Buffer) })
 	done := make(chan error, 1)
-	bring := rt.machine.Claim
+	bring := rt.topology.machine.Claim
 	if read {
-		bring = rt.machine.Fetch
+		bring = rt.topology.machine.Fetch
 	}
 	bring(all, func(err error) { done <- err })
 	rt.virtual.await(func() bool { return len(done) > 0 }, nil)

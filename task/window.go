@@ -23,11 +23,11 @@ type window struct {
 	limit   int64
 	ctx     context.Context // the end of it calls wake
 	tallies []tally         // the first is that of all goroutines that are no workers
-	_       line128         // leave reads the tallies
+	_       spin.Line       // leave reads the tallies
 
 	entered      atomic.Int64 // tasks so far: the number of the latest one
 	lastFinished atomic.Int64 // finished tasks as of the latest count
-	_            line128
+	_            spin.Line
 
 	idle    spin.Mutex // guards what follows, and the marks
 	changed *sync.Cond

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // The stages of a task whose data are brought to the host. The worker that acquires and the
@@ -40,9 +41,9 @@ type workerState struct {
 	// untypical says that what the worker ran last was no run that tells how long the kernel takes:
 	// another variant than usual.
 	untypical bool
-	_         line128 // others look into the queue
+	_         spin.Line // others look into the queue
 	queue     simpleQueue
-	_         line128
+	_         spin.Line
 }
 
 // Take finds a task for a worker.
@@ -80,7 +81,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}
-	if rt.accelerators && len(r.data()) > 0 && !r.held && !rt.acquireHost(r) {
+	if rt.topology.accelerators && len(r.data()) > 0 && !r.held && !rt.acquireHost(r) {
 		rt.mu.Lock()
 		rt.fetching++
 		rt.unlock()
@@ -123,7 +124,7 @@ func (rt *Runtime) acquireHost(r *record) bool {
 	if rt.watched() {
 		rt.observeFetch(r)
 	}
-	if rt.machine.Acquire(&r.set) {
+	if rt.topology.machine.Acquire(&r.set) {
 		return true
 	}
 	return !r.stage.CompareAndSwap(stageAcquiring, stageFetching)
