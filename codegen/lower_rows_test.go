@@ -3,6 +3,7 @@ package codegen_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,3 +65,24 @@ func TestRows_Overlap(t *testing.T) {
 		require.Equal(t, want, got, "shift %d", shift)
 	}
 }
+
+// Indices by quotients and remainders are proved by the test in front: the version behind it has no check.
+func TestVersion_Quotients(t *testing.T) {
+	for _, k := range []any{PointsBetween, PointsNumbered} {
+		k, err := loadCorpus(t).Kernel(name(k))
+		require.NoError(t, err)
+		l, err := codegen.Lower(k, codegen.LowerOptions{})
+		require.NoError(t, err)
+		fast, slow, both := strings.Cut(l.Program.String(), "} else {\n\t\tvar end")
+		require.True(t, both, "%s", l.Program)
+		require.NotContains(t, fast, "?]", k.Name)
+		require.Contains(t, slow, "?]", k.Name)
+	}
+	// What may be negative is cut towards zero: no bound.
+	l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(n int, x []float32) {\n"+
+		"//omp:teams distribute parallel for\nfor i := -5; i < n; i++ {\nx[i/3+1] = 0\n}\n}", codegen.LowerOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, decisions(l), "a version without index checks")
+}
+
+func decisions(l *codegen.Lowering) string { return fmt.Sprint(l.Decisions) }

@@ -136,6 +136,30 @@ func RowsApart(n, m int, x, y []float32) {
 	}
 }
 
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func PointsBetween(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < 2*n-2; i++ {
+		for j := 0; j < 2*m-2; j++ {
+			u, p, q := i/2, float32(i%2)*0.5, float32(j%2)*0.5
+			top := x[u*m+j/2]*(1-q) + x[u*m+j/2+1]*q
+			low := x[(u+1)*m+j/2]*(1-q) + x[(u+1)*m+j/2+1]*q
+			y[i*(2*m-2)+j] = top*(1-p) + low*p
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x, row) inout(y)
+func PointsNumbered(n, m int, x, row, y []float32) {
+	//omp:teams distribute parallel for
+	for at := 0; at < n*m; at++ {
+		i, j := at/m, at%m
+		y[j*n+i] = x[i*m+j] + row[at%4]*float32(i-j)
+	}
+}
+
 func init() {
 	// Rows that fill tiles and rows that do not; blocks of rows, too.
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
@@ -175,6 +199,14 @@ func init() {
 				x[i] = uint8(r.Uint32())
 			}
 			return []any{h, w, x, make([]uint16, h), make([]int64, 1)}
+		}},
+		{kernel: PointsBetween, args: func(n int, r *rand.Rand) []any {
+			h, w := 1+r.IntN(side(n)), 1+side(n)+r.IntN(9)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, 4*(h-1)*(w-1))}
+		}},
+		{kernel: PointsNumbered, args: func(n int, r *rand.Rand) []any {
+			h, w := r.IntN(side(n)+1), 1+side(n)+r.IntN(9)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, 4), floats[float32](r, h*w)}
 		}},
 		{kernel: RowsApart, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)

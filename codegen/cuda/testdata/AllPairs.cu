@@ -58,12 +58,12 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 	__shared__ __align__(16) Array<float, 4> tile2[64];
 	__shared__ __align__(16) Array<float, 4> tile3[64];
 	int count = b_len;
-	if ((int64)3 * n <= acc_len) {
+	if (1 <= count && count <= b_len && (int64)3 * n <= acc_len) {
 		int end = n;
 		for (int base = blockIdx.x * blockDim.x; base < end; base += gridDim.x * blockDim.x) {
 			if ((int)(base + blockDim.x) <= end) {
 				int i = base + threadIdx.x;
-				Body me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
+				Body me = b[i % check_divisor(count, 1, fault)];
 				float ax = 0.0f;
 				float ay = 0.0f;
 				float az = 0.0f;
@@ -133,7 +133,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 					float ay = 0.0f;
 					float az = 0.0f;
 					if (active) {
-						me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+						me = b[i % check_divisor(count, 2, fault)];
 					}
 					int to = count;
 					for (int j0 = 0; j0 < to; j0 += 256) {
@@ -206,7 +206,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 			float ay = 0.0f;
 			float az = 0.0f;
 			if (active) {
-				me = b[check_index(i % check_divisor(count, 5, fault), b_len, 6, fault)];
+				me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
 			}
 			int to = count;
 			for (int j0 = 0; j0 < to; j0 += 256) {
@@ -262,9 +262,9 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 				}
 			}
 			if (active) {
-				acc[check_index((int64)3 * i, acc_len, 7, fault)] += ax;
-				acc[check_index((int64)3 * i + 1, acc_len, 8, fault)] += ay;
-				acc[check_index((int64)3 * i + 2, acc_len, 9, fault)] += az;
+				acc[check_index((int64)3 * i, acc_len, 5, fault)] += ax;
+				acc[check_index((int64)3 * i + 1, acc_len, 6, fault)] += ay;
+				acc[check_index((int64)3 * i + 2, acc_len, 7, fault)] += az;
 			}
 		}
 	}

@@ -58,12 +58,13 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 	__shared__ __align__(16) Array<float, 4> tile2[64];
 	__shared__ __align__(16) Array<float, 4> tile3[64];
 	int64 count = b_len;
-	if ((int64)(3ull * n) <= acc_len && n < 18014398509481984ll && -18014398509481984ll < n) {
+	if (1 <= count && count <= b_len && (int64)(3ull * n) <= acc_len && n < 18014398509481984ll &&
+		-18014398509481984ll < n) {
 		int64 end = n;
 		for (int64 base = (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
 			if (base + blockDim.x <= end) {
 				int64 i = base + threadIdx.x;
-				Body me = b[check_index(i % check_divisor(count, 1, fault), b_len, 2, fault)];
+				Body me = b[i % check_divisor(count, 1, fault)];
 				float ax = 0.0f;
 				float ay = 0.0f;
 				float az = 0.0f;
@@ -133,7 +134,7 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 					float ay = 0.0f;
 					float az = 0.0f;
 					if (active) {
-						me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+						me = b[i % check_divisor(count, 2, fault)];
 					}
 					int64 to = count;
 					for (int64 j0 = 0; j0 < to; j0 += 256) {
@@ -206,7 +207,7 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 			float ay = 0.0f;
 			float az = 0.0f;
 			if (active) {
-				me = b[check_index(i % check_divisor(count, 5, fault), b_len, 6, fault)];
+				me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
 			}
 			int64 to = count;
 			for (int64 j0 = 0; j0 < to; j0 += 256) {
@@ -262,9 +263,9 @@ AllPairs(int64 n, float eps, Body* b, int64 b_len, float* acc, int64 acc_len, go
 				}
 			}
 			if (active) {
-				acc[check_index((int64)(3ull * i), acc_len, 7, fault)] += ax;
-				acc[check_index((int64)(3ull * i + 1), acc_len, 8, fault)] += ay;
-				acc[check_index((int64)(3ull * i + 2), acc_len, 9, fault)] += az;
+				acc[check_index((int64)(3ull * i), acc_len, 5, fault)] += ax;
+				acc[check_index((int64)(3ull * i + 1), acc_len, 6, fault)] += ay;
+				acc[check_index((int64)(3ull * i + 2), acc_len, 7, fault)] += az;
 			}
 		}
 	}

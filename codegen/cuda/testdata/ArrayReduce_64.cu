@@ -41,7 +41,7 @@ ArrayReduce(const int* __restrict__ x, int64 x_len, int64* out, int64 out_len, A
 	__shared__ bool last;
 	Array<int64, 6> sums_2 = {{0, 0, 0, 0, 0, 0}};
 	for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-		sums_2.v[check_index(i % 6, 6, 1, fault)] = (uint64)sums_2.v[check_index(i % 6, 6, 2, fault)] + x[i];
+		sums_2.v[i % 6] = (uint64)sums_2.v[i % 6] + x[i];
 	}
 	for (int64 e = 0; e < 6; e++) {
 		int64 x_2 = sums_2.v[e];
@@ -96,7 +96,7 @@ ArrayReduce(const int* __restrict__ x, int64 x_len, int64* out, int64 out_len, A
 		}
 		if (threadIdx.x == 0) {
 			for (int64 k = 0; k < 6; k++) {
-				out[check_index(k, out_len, 3, fault)] = (uint64)out[check_index(k, out_len, 4, fault)] + sums[0].v[k];
+				out[check_index(k, out_len, 1, fault)] = (uint64)out[check_index(k, out_len, 2, fault)] + sums[0].v[k];
 			}
 		}
 	}

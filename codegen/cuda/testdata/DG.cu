@@ -44,42 +44,16 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 				flyPart[e] = fly[ie * 16 + e];
 			}
 			__syncthreads();
-			if (4 <= gw_len) {
+			if (16 <= delta_len && 16 <= der_len && 4 <= gw_len) {
 				for (int ii = threadIdx.x; ii < 16; ii += blockDim.x) {
 					int k = ii % 4;
 					int l = ii / 4;
 					double s2 = 0.0;
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						{
-							bool bad = !(0 < delta_len && 0 < der_len && 0 < delta_len && 0 < der_len);
-							if (!bad) {
-								for (int i = 0; i < 4; i++) {
-									int at = j * 4 + l;
-									bool fits = at < delta_len;
-									double value = delta[fits ? at : 0];
-									bad = bad || !fits;
-									int at_2 = k * 4 + i;
-									bool fits_2 = at_2 < der_len;
-									double value_2 = der[fits_2 ? at_2 : 0];
-									bad = bad || !fits_2;
-									int at_3 = k * 4 + i;
-									bool fits_3 = at_3 < delta_len;
-									double value_3 = delta[fits_3 ? at_3 : 0];
-									bad = bad || !fits_3;
-									int at_4 = l * 4 + j;
-									bool fits_4 = at_4 < der_len;
-									double value_4 = der[fits_4 ? at_4 : 0];
-									bad = bad || !fits_4;
-									s1 += (value * flxPart[4 * j + i] * value_2 + value_3 * flyPart[4 * j + i] * value_4) * gw[i];
-								}
-							}
-							if (bad) {
-								#pragma unroll 1
-								for (int i = 0; i < 4; i++) {
-									s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[i];
-								}
-							}
+						#pragma unroll 4
+						for (int i = 0; i < 4; i++) {
+							s1 += (delta[j * 4 + l] * flxPart[4 * j + i] * der[k * 4 + i] + delta[k * 4 + i] * flyPart[4 * j + i] * der[l * 4 + j]) * gw[i];
 						}
 						s2 += s1 * gw[j];
 					}
@@ -95,9 +69,9 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 						double s1 = 0.0;
 						#pragma unroll 1
 						for (int i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 5, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 6, fault)] + delta[check_index(k * 4 + i, delta_len, 7, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 8, fault)]) * gw[check_index(i, gw_len, 9, fault)];
+							s1 += (delta[check_index(j * 4 + l, delta_len, 1, fault)] * flxPart[4 * j + i] * der[check_index(k * 4 + i, der_len, 2, fault)] + delta[check_index(k * 4 + i, delta_len, 3, fault)] * flyPart[4 * j + i] * der[check_index(l * 4 + j, der_len, 4, fault)]) * gw[check_index(i, gw_len, 5, fault)];
 						}
-						s2 += s1 * gw[check_index(j, gw_len, 10, fault)];
+						s2 += s1 * gw[check_index(j, gw_len, 6, fault)];
 					}
 					grad[ii] = s2;
 				}
@@ -114,42 +88,16 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 			}
 		} else {
 			__syncthreads();
-			if ((int64)16 * ie + 16 <= flx_len && (int64)16 * ie + 16 <= fly_len && 4 <= gw_len) {
+			if (16 <= delta_len && (int64)16 * ie + 16 <= flx_len && 16 <= der_len &&
+				(int64)16 * ie + 16 <= fly_len && 4 <= gw_len) {
 				for (int ii = threadIdx.x; ii < 16; ii += blockDim.x) {
 					int k = ii % 4;
 					int l = ii / 4;
 					double s2 = 0.0;
 					for (int j = 0; j < 4; j++) {
 						double s1 = 0.0;
-						{
-							bool bad = !(0 < delta_len && 0 < der_len && 0 < delta_len && 0 < der_len);
-							if (!bad) {
-								for (int i = 0; i < 4; i++) {
-									int at = j * 4 + l;
-									bool fits = at < delta_len;
-									double value = delta[fits ? at : 0];
-									bad = bad || !fits;
-									int at_2 = k * 4 + i;
-									bool fits_2 = at_2 < der_len;
-									double value_2 = der[fits_2 ? at_2 : 0];
-									bad = bad || !fits_2;
-									int at_3 = k * 4 + i;
-									bool fits_3 = at_3 < delta_len;
-									double value_3 = delta[fits_3 ? at_3 : 0];
-									bad = bad || !fits_3;
-									int at_4 = l * 4 + j;
-									bool fits_4 = at_4 < der_len;
-									double value_4 = der[fits_4 ? at_4 : 0];
-									bad = bad || !fits_4;
-									s1 += (value * flx[ie * 4 * 4 + i + j * 4] * value_2 + value_3 * fly[ie * 4 * 4 + i + j * 4] * value_4) * gw[i];
-								}
-							}
-							if (bad) {
-								#pragma unroll 1
-								for (int i = 0; i < 4; i++) {
-									s1 += (delta[check_index(j * 4 + l, delta_len, 11, fault)] * flx[ie * 4 * 4 + i + j * 4] * der[check_index(k * 4 + i, der_len, 12, fault)] + delta[check_index(k * 4 + i, delta_len, 13, fault)] * fly[ie * 4 * 4 + i + j * 4] * der[check_index(l * 4 + j, der_len, 14, fault)]) * gw[i];
-								}
-							}
+						for (int i = 0; i < 4; i++) {
+							s1 += (delta[j * 4 + l] * flx[ie * 4 * 4 + i + j * 4] * der[k * 4 + i] + delta[k * 4 + i] * fly[ie * 4 * 4 + i + j * 4] * der[l * 4 + j]) * gw[i];
 						}
 						s2 += s1 * gw[j];
 					}
@@ -165,9 +113,9 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 						double s1 = 0.0;
 						#pragma unroll 1
 						for (int i = 0; i < 4; i++) {
-							s1 += (delta[check_index(j * 4 + l, delta_len, 15, fault)] * flx[check_index((int64)ie * 4 * 4 + i + j * 4, flx_len, 16, fault)] * der[check_index(k * 4 + i, der_len, 17, fault)] + delta[check_index(k * 4 + i, delta_len, 18, fault)] * fly[check_index((int64)ie * 4 * 4 + i + j * 4, fly_len, 19, fault)] * der[check_index(l * 4 + j, der_len, 20, fault)]) * gw[check_index(i, gw_len, 21, fault)];
+							s1 += (delta[check_index(j * 4 + l, delta_len, 7, fault)] * flx[check_index((int64)ie * 4 * 4 + i + j * 4, flx_len, 8, fault)] * der[check_index(k * 4 + i, der_len, 9, fault)] + delta[check_index(k * 4 + i, delta_len, 10, fault)] * fly[check_index((int64)ie * 4 * 4 + i + j * 4, fly_len, 11, fault)] * der[check_index(l * 4 + j, der_len, 12, fault)]) * gw[check_index(i, gw_len, 13, fault)];
 						}
-						s2 += s1 * gw[check_index(j, gw_len, 22, fault)];
+						s2 += s1 * gw[check_index(j, gw_len, 14, fault)];
 					}
 					grad_2[ii] = s2;
 				}
@@ -180,8 +128,8 @@ DG(int nelem, double dt, double* delta, int delta_len, double* der, int der_len,
 				}
 			} else {
 				for (int ii = threadIdx.x; ii < 16; ii += blockDim.x) {
-					flx[check_index((int64)ie * 4 * 4 + ii, flx_len, 23, fault)] += dt * grad_2[ii];
-					fly[check_index((int64)ie * 4 * 4 + ii, fly_len, 24, fault)] += dt * grad_2[ii];
+					flx[check_index((int64)ie * 4 * 4 + ii, flx_len, 15, fault)] += dt * grad_2[ii];
+					fly[check_index((int64)ie * 4 * 4 + ii, fly_len, 16, fault)] += dt * grad_2[ii];
 				}
 			}
 		}

@@ -90,17 +90,28 @@ MatMulTiled(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len
 			for (int e = threadIdx.x; e < 64; e += blockDim.x) {
 				float s = tc[e];
 				for (int k = 0; k < 8; k++) {
-					s += ta[check_index(e / 8 * 8 + k, 64, 3, fault)] * tb[check_index(k * 8 + e % 8, 64, 4, fault)];
+					s += ta[e / 8 * 8 + k] * tb[k * 8 + e % 8];
 				}
 				tc[e] = s;
 			}
 		}
 		__syncthreads();
-		for (int e = threadIdx.x; e < 64; e += blockDim.x) {
-			int64 i = ti + e / 8;
-			int j = tj + e % 8;
-			if (i < n && j < n) {
-				c[check_index(i * n + j, c_len, 5, fault)] += tc[e];
+		if (0 <= n && 0 <= n * ti + tj && n * ti + (int64)7 * n + tj + 8 <= c_len && n < 134217728 &&
+			ti < 134217728) {
+			for (int e = threadIdx.x; e < 64; e += blockDim.x) {
+				int i = ti + e / 8;
+				int j = tj + e % 8;
+				if (i < n && j < n) {
+					c[i * n + j] += tc[e];
+				}
+			}
+		} else {
+			for (int e = threadIdx.x; e < 64; e += blockDim.x) {
+				int64 i = ti + e / 8;
+				int j = tj + e % 8;
+				if (i < n && j < n) {
+					c[check_index(i * n + j, c_len, 3, fault)] += tc[e];
+				}
 			}
 		}
 	}

@@ -93,17 +93,29 @@ MatMulTiled(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int
 			for (int64 e = threadIdx.x; e < 64; e += blockDim.x) {
 				float s = tc[e];
 				for (int64 k = 0; k < 8; k++) {
-					s += ta[check_index(e / 8 * 8 + k, 64, 3, fault)] * tb[check_index(k * 8 + e % 8, 64, 4, fault)];
+					s += ta[e / 8 * 8 + k] * tb[k * 8 + e % 8];
 				}
 				tc[e] = s;
 			}
 		}
 		__syncthreads();
-		for (int64 e = threadIdx.x; e < 64; e += blockDim.x) {
-			int64 i = (uint64)ti + e / 8;
-			int64 j = (uint64)tj + e % 8;
-			if (i < n && j < n) {
-				c[check_index((int64)((uint64)i * n + j), c_len, 5, fault)] += tc[e];
+		if (0 <= n && 0 <= (int64)((uint64)n * ti + tj) &&
+			(int64)((uint64)n * ti + 7ull * n + tj + 8) <= c_len && n < 134217728 && ti < 134217728 &&
+			-134217728 < ti && tj < 36028797018963968ll && -36028797018963968ll < tj) {
+			for (int64 e = threadIdx.x; e < 64; e += blockDim.x) {
+				int64 i = ti + e / 8;
+				int64 j = tj + e % 8;
+				if (i < n && j < n) {
+					c[i * n + j] += tc[e];
+				}
+			}
+		} else {
+			for (int64 e = threadIdx.x; e < 64; e += blockDim.x) {
+				int64 i = (uint64)ti + e / 8;
+				int64 j = (uint64)tj + e % 8;
+				if (i < n && j < n) {
+					c[check_index((int64)((uint64)i * n + j), c_len, 3, fault)] += tc[e];
+				}
 			}
 		}
 	}

@@ -37,7 +37,7 @@ TeamArrayReduce(const int* __restrict__ x, int x_len, int64* out, int out_len, g
 		int64 sums[4] = {};
 		int64 sums_2[4] = {0, 0, 0, 0};
 		for (int i = threadIdx.x; i < x_len; i += blockDim.x) {
-			sums_2[check_index(i % 4, 4, 1, fault)] = (uint64)sums_2[check_index(i % 4, 4, 2, fault)] + (int64)x[i] * r;
+			sums_2[i % 4] = (uint64)sums_2[i % 4] + (int64)x[i] * r;
 		}
 		for (int e = 0; e < 4; e++) {
 			int64 x_2 = sums_2[e];
@@ -61,7 +61,7 @@ TeamArrayReduce(const int* __restrict__ x, int x_len, int64* out, int out_len, g
 		}
 		if (threadIdx.x == 0) {
 			for (int k = 0; k < 4; k++) {
-				out[check_index(r * 4 + k, out_len, 3, fault)] = sums[k];
+				out[check_index(r * 4 + k, out_len, 1, fault)] = sums[k];
 			}
 		}
 	}

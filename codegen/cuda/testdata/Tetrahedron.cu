@@ -34,7 +34,7 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 	if (0 <= n && (int64)((uint64)((int64)n * n) * n + (int64)n * n) <= x_len + 1 && n < 262144) {
 		int end = n;
 		int count = max(end, 0);
-		int end_2 = n;
+		int end_2 = (max(n, 0) + 3) / 4;
 		int count_2 = max(end_2, 0);
 		int end_3 = n - 1;
 		int count_3 = max(end_3, 0);
@@ -43,12 +43,42 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 			int rows = (unsigned)it / (unsigned)count_3;
 			int rows_2 = (unsigned)rows / (unsigned)count_2;
 			int i = rows_2;
-			int64 jTurn = rows - (int64)rows_2 * count_2;
+			int64 block = rows - (int64)rows_2 * count_2;
 			int kTurn = it - (unsigned)rows * count_3;
-			int64 j = i + jTurn;
-			int k = i + 1 + kTurn;
-			if (j < n && k <= j) {
-				x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
+			int64 top = min(block * 4, (int64)n);
+			if (top + 4 <= n) {
+				int64 jTurn = top;
+				int64 jTurn_2 = top + 1;
+				int64 jTurn_3 = top + 2;
+				int64 jTurn_4 = top + 3;
+				int64 j = i + jTurn;
+				int64 j_2 = i + jTurn_2;
+				int64 j_3 = i + jTurn_3;
+				int64 j_4 = i + jTurn_4;
+				int k = i + 1 + kTurn;
+				int k_2 = i + 1 + kTurn;
+				int k_3 = i + 1 + kTurn;
+				int k_4 = i + 1 + kTurn;
+				if (j < n && k <= j) {
+					x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
+				}
+				if (j_2 < n && k_2 <= j_2) {
+					x[(uint64)((int64)i * n + j_2) * n + k_2] = (unsigned)x[(uint64)((int64)i * n + j_2) * n + k_2] + (int)(i + 2 * j_2 - k_2);
+				}
+				if (j_3 < n && k_3 <= j_3) {
+					x[(uint64)((int64)i * n + j_3) * n + k_3] = (unsigned)x[(uint64)((int64)i * n + j_3) * n + k_3] + (int)(i + 2 * j_3 - k_3);
+				}
+				if (j_4 < n && k_4 <= j_4) {
+					x[(uint64)((int64)i * n + j_4) * n + k_4] = (unsigned)x[(uint64)((int64)i * n + j_4) * n + k_4] + (int)(i + 2 * j_4 - k_4);
+				}
+			} else {
+				for (int64 jTurn = top; jTurn < n; jTurn++) {
+					int64 j = i + jTurn;
+					int k = i + 1 + kTurn;
+					if (j < n && k <= j) {
+						x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
+					}
+				}
 			}
 		}
 	} else {
@@ -58,17 +88,18 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 		int count_2 = max(end_2, 0);
 		int end_3 = n - 1;
 		int count_3 = max(end_3, 0);
-		int total = (unsigned)count * count_2 * count_3;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_3;
-			int rows_2 = (unsigned)rows / (unsigned)count_2;
-			int i = rows_2;
-			int64 jTurn = rows - (int64)rows_2 * count_2;
-			int kTurn = it - (unsigned)rows * count_3;
-			int64 j = i + jTurn;
-			int k = i + 1 + kTurn;
+		int64 total = (uint64)((int64)count * count_2) * count_3;
+		bool small = total <= 4294967295ll;
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + gridDim.x * blockDim.x) {
+			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
+			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
+			int64 i = rows_2;
+			int64 jTurn = rows - (uint64)rows_2 * count_2;
+			int64 kTurn = it - (uint64)rows * count_3;
+			int64 j = (uint64)i + jTurn;
+			int64 k = (uint64)i + 1 + kTurn;
 			if (j < n && k <= j) {
-				x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2 * j - k);
+				x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2ull * j - k);
 			}
 		}
 	}

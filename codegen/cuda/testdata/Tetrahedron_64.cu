@@ -34,7 +34,7 @@ Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 	if (0 <= n && (int64)((uint64)n * n * n + (uint64)n * n) <= x_len + 1 && n < 262144) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
-		int64 end_2 = n;
+		int64 end_2 = (max(n, (int64)0) + 3) / 4;
 		int64 count_2 = max(end_2, (int64)0);
 		int64 end_3 = n - 1;
 		int64 count_3 = max(end_3, (int64)0);
@@ -44,12 +44,42 @@ Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
 			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
 			int64 i = rows_2;
-			int64 jTurn = rows - (uint64)rows_2 * count_2;
+			int64 block = rows - (uint64)rows_2 * count_2;
 			int64 kTurn = it - (uint64)rows * count_3;
-			int64 j = (uint64)i + jTurn;
-			int64 k = (uint64)(i + 1) + kTurn;
-			if (j < n && k <= j) {
-				x[((uint64)i * n + j) * n + k] = (unsigned)x[((uint64)i * n + j) * n + k] + (int)(i + 2ull * j - k);
+			int64 top = min((int64)((uint64)block * 4), n);
+			if (top + 4 <= n) {
+				int64 jTurn = top;
+				int64 jTurn_2 = top + 1;
+				int64 jTurn_3 = top + 2;
+				int64 jTurn_4 = top + 3;
+				int64 j = i + jTurn;
+				int64 j_2 = i + jTurn_2;
+				int64 j_3 = i + jTurn_3;
+				int64 j_4 = i + jTurn_4;
+				int64 k = (uint64)(i + 1) + kTurn;
+				int64 k_2 = (uint64)(i + 1) + kTurn;
+				int64 k_3 = (uint64)(i + 1) + kTurn;
+				int64 k_4 = (uint64)(i + 1) + kTurn;
+				if (j < n && k <= j) {
+					x[((uint64)i * n + j) * n + k] = (unsigned)x[((uint64)i * n + j) * n + k] + (int)(i + 2ull * j - k);
+				}
+				if (j_2 < n && k_2 <= j_2) {
+					x[((uint64)i * n + j_2) * n + k_2] = (unsigned)x[((uint64)i * n + j_2) * n + k_2] + (int)(i + 2ull * j_2 - k_2);
+				}
+				if (j_3 < n && k_3 <= j_3) {
+					x[((uint64)i * n + j_3) * n + k_3] = (unsigned)x[((uint64)i * n + j_3) * n + k_3] + (int)(i + 2ull * j_3 - k_3);
+				}
+				if (j_4 < n && k_4 <= j_4) {
+					x[((uint64)i * n + j_4) * n + k_4] = (unsigned)x[((uint64)i * n + j_4) * n + k_4] + (int)(i + 2ull * j_4 - k_4);
+				}
+			} else {
+				for (int64 jTurn = top; jTurn < n; jTurn++) {
+					int64 j = i + jTurn;
+					int64 k = (uint64)(i + 1) + kTurn;
+					if (j < n && k <= j) {
+						x[((uint64)i * n + j) * n + k] = (unsigned)x[((uint64)i * n + j) * n + k] + (int)(i + 2ull * j - k);
+					}
+				}
 			}
 		}
 	} else {

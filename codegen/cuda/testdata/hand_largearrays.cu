@@ -84,10 +84,10 @@ largearrays(double* x, int x_len, int n, Array<double, 70000>* b, Array<double, 
 				b[blockIdx.x * 128 + threadIdx.x].v[j] = 0.0;
 			}
 			for (int k = 0; k < n; k++) {
-				a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(k % 200, 200, 1, fault)].v[k].v[threadIdx.x % 32] += x[i];
+				a[blockIdx.x * 4 + threadIdx.x / 32].v[k % 200].v[k].v[threadIdx.x % 32] += x[i];
 			}
 			b[blockIdx.x * 128 + threadIdx.x].v[n] = x[i];
-			Slice<double> c = check_slice(Slice<double>{b[blockIdx.x * 128 + threadIdx.x].v, 70000, 70000}, 0, n, 2, fault);
+			Slice<double> c = check_slice(Slice<double>{b[blockIdx.x * 128 + threadIdx.x].v, 70000, 70000}, 0, n, 1, fault);
 			x[i] = a[blockIdx.x * 4 + threadIdx.x / 32].v[n].v[i].v[threadIdx.x % 32] + c.p[0];
 		}
 	} else {
@@ -102,11 +102,11 @@ largearrays(double* x, int x_len, int n, Array<double, 70000>* b, Array<double, 
 			}
 			#pragma unroll 1
 			for (int k = 0; k < n; k++) {
-				a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(k % 200, 200, 3, fault)].v[check_index(k, 300, 4, fault)].v[threadIdx.x % 32] += x[i];
+				a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(k % 200, 200, 2, fault)].v[check_index(k, 300, 3, fault)].v[threadIdx.x % 32] += x[i];
 			}
-			b_2[blockIdx.x * 128 + threadIdx.x].v[check_index(n, 70000, 5, fault)] = x[i];
-			Slice<double> c = check_slice(Slice<double>{b_2[blockIdx.x * 128 + threadIdx.x].v, 70000, 70000}, 0, n, 6, fault);
-			x[i] = a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(n, 200, 7, fault)].v[check_index(i, 300, 8, fault)].v[threadIdx.x % 32] + c.p[check_index(0, c.len, 9, fault)];
+			b_2[blockIdx.x * 128 + threadIdx.x].v[check_index(n, 70000, 4, fault)] = x[i];
+			Slice<double> c = check_slice(Slice<double>{b_2[blockIdx.x * 128 + threadIdx.x].v, 70000, 70000}, 0, n, 5, fault);
+			x[i] = a[blockIdx.x * 4 + threadIdx.x / 32].v[check_index(n, 200, 6, fault)].v[check_index(i, 300, 7, fault)].v[threadIdx.x % 32] + c.p[check_index(0, c.len, 8, fault)];
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -159,6 +162,41 @@ func (p *Prover) Define(s *ir.Decl) {
 	if form, ok := p.Defs.AffineOf(s.Init); ok && p.Fixed(form) {
 		p.Defs[s.Var] = form
 	}
+}
+
+// Between notes that lo <= v <= hi, for what follows.
+func (p *Prover) Between(v *ir.Var, lo, hi Affine) { p.Ranges = append(p.Ranges, bounds{v, lo, hi}) }
+
+// Quotient returns a form that x / y is not above where x is at most a and not negative, and y at
+// least 1. Source: the multiples of y come out of the quotient as they are.
+func Quotient(a, y Affine) (Affine, bool) {
+	c, isConst := y.Const()
+	out, rest := Affine{}, int64(0)
+	for _, t := range a.Terms {
+		switch {
+		case len(t.Atoms) == 0:
+			rest = t.Coef
+		case isConst && c > 0 && t.Coef%c == 0:
+			out = out.Add(Affine{Terms: []Term{{Coef: t.Coef / c, Atoms: t.Atoms}}})
+		case !isConst && IsAtom(y):
+			k := slices.Index(t.Atoms, y.Terms[0].Atoms[0])
+			if k < 0 {
+				return Affine{}, false
+			}
+			out = out.Add(Affine{Terms: []Term{{Coef: t.Coef, Atoms: slices.Delete(slices.Clone(t.Atoms), k, k+1)}}})
+		default:
+			return Affine{}, false
+		}
+	}
+	switch {
+	case isConst && c > 0:
+		rest = integers.FloorDiv(rest, c)
+	case isConst || !IsAtom(y):
+		return Affine{}, false
+	case rest < 0:
+		rest = -1
+	}
+	return out.AddConst(rest), true
 }
 
 // Fixed reports whether nothing changes what a form is made of.

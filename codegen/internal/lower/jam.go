@@ -211,6 +211,45 @@ const rowsAbreast = 4
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
 func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+	return severalRows(t, sp, d, p, body, "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
+		return t.jamWidth(column, body, &reductions{}) > 1
+	})
+}
+
+// rowsOfPoint is jamRows for what is more than a few loads and stores, but no loop: to find out
+// which row and column an iteration has takes divisions, and what depends on the column alone is
+// the same for all rows.
+func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+	own := ir.Declared(query.Flatten(body))
+	return severalRows(t, sp, d, p, body, "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
+		ops, fine := 0, !leavesIteration(body, sp.label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
+		for _, v := range ir.Assigned(body).List() {
+			fine = fine && own.Has(v)
+		}
+		ir.WalkExprs(body, func(e ir.Expr) bool {
+			fine = fine && !checks(e) // which fails first
+			switch e := e.(type) {
+			case *ir.Binary, *ir.Index:
+				ops++
+			case *ir.Math:
+				ops += mathCost(e.Fn, pointOps/4)
+			case *ir.Query, *ir.Deref, *ir.Reslice, *ir.Composite:
+				fine = false
+			}
+			return true
+		})
+		return fine && ops <= pointOps && wordsIn(body) <= pointWords
+	})
+}
+
+// A body of more operations, or more 32-bit words of variables, gains nothing by rowsOfPoint.
+const (
+	pointOps   = 96
+	pointWords = 16
+)
+
+// severalRows is jamRows where fits says that it gains something, for that reason.
+func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -223,7 +262,7 @@ func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	row, column := sp.loops[sp.order[n-2]], sp.loops[sp.order[n-1]]
 	step, ok := query.Int64(row.Step)
 	body = flat(body)
-	if !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || t.jamWidth(column, body, &reductions{}) < 2 {
+	if t.slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
 		return nil
 	}
 	at := sp.at
@@ -255,7 +294,7 @@ func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 		}
 	}
 	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" iterations of a thread at once",
-		"they wait for memory, and what one loads the next may need", "schedule(onetoone)")
+		why, "schedule(onetoone)")
 	return append(out, t.walk(&blocks, p, turn, nil)...)
 }
 

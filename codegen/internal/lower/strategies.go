@@ -46,6 +46,7 @@ var strategies = []strategy{
 	{"rows at once", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.jamRows(n.sp, n.d, n.p, n.body) }},
 	{"points", ofLeague | noSums, func(t *team, n sharing) []ir.Stmt { return points(t, n.sp, n.d, n.p, n.body) }},
 	{"blocks", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.blocks(n.sp, n.d, n.p, n.body) }},
+	{"rows of points", ofLeague | noSums, func(t *team, n sharing) []ir.Stmt { return rowsOfPoint(t, n.sp, n.d, n.p, n.body) }},
 }
 
 // shareBy runs n by the first strategy that fits, else a thread an iteration.

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // A loop whose checked indices are affine in the loop variables is lowered twice: one test before
@@ -70,6 +71,7 @@ type versioner struct {
 	inside  *ir.VarSet // variables that the test cannot see
 	tests   tests
 	cleared int
+	parts   []divided // quotients and remainders that indices hold
 }
 
 // tests are what must hold for checks to be cleared: forms that are not negative, and atoms below
@@ -137,11 +139,14 @@ func (v *versioner) stmt(s ir.Stmt) {
 	})
 	switch s := s.(type) {
 	case *ir.Decl:
-		v.Define(s)
+		d := *s
+		d.Init = v.divided(s.Init)
+		v.Define(&d)
 	case *ir.For:
+		n, parts := len(v.Ranges), len(v.parts)
 		v.Ranges = append(v.Ranges, v.BoundsOf(s))
 		v.list(s.Body)
-		v.Ranges = v.Ranges[:len(v.Ranges)-1]
+		v.Ranges, v.parts = v.Ranges[:n], v.parts[:parts]
 		return
 	case *ir.If:
 		v.Branches(s, v.list)
@@ -153,7 +158,7 @@ func (v *versioner) stmt(s ir.Stmt) {
 // index clears the check of ix if tests over what the loop does not change can show it to be in
 // range.
 func (v *versioner) index(ix *ir.Index) {
-	i := v.ReplaceLengths(v.Defs.Form(ix.I))
+	i := v.ReplaceLengths(v.Defs.Form(v.divided(ix.I)))
 	n := analysis.ConstAffine(ix.X.Type().Len)
 	if ix.X.Type().Kind == ir.Slice {
 		n = v.ReplaceLengths(v.Length(ix.X))
@@ -185,6 +190,57 @@ func (v *versioner) index(ix *ir.Index) {
 	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++
+}
+
+// A divided is a quotient or a remainder, the variable that stands for it, and what has to hold for
+// its bounds.
+type divided struct {
+	e    ir.Expr
+	v    *ir.Var
+	when tests
+}
+
+// divided returns e with variables for the quotients and remainders in it whose bounds are known:
+// of what is not negative, by constants and by sizes.
+func (v *versioner) divided(e ir.Expr) ir.Expr {
+	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		b, ok := e.(*ir.Binary)
+		if !ok || b.Op != ir.Div && b.Op != ir.Rem || b.T.Kind != ir.Int64 {
+			return e
+		}
+		for _, have := range v.parts {
+			if query.Same(have.e, b) {
+				return build.Ref(have.v, b.At)
+			}
+		}
+		q := divided{e: b, v: v.team.Local("part", ir.IntType, b.At)}
+		x, y := v.ReplaceLengths(v.Defs.Form(b.X)), v.ReplaceLengths(v.Defs.Form(b.Y))
+		if !x.Known() || !y.Known() || !v.Fixed(x) || !v.Fixed(y) || !v.visible(y) || !q.when.small(y) {
+			return e
+		}
+		lo, hi := v.extreme(x, false, &q.when), v.extreme(x, true, &q.when)
+		if !v.visible(lo) || !v.visible(hi) || !q.when.small(lo) || !q.when.small(hi) {
+			return e
+		}
+		for _, least := range []analysis.Affine{lo, y.AddConst(-1)} {
+			if c, isConst := least.Const(); isConst && c < 0 {
+				return e
+			} else if !isConst {
+				q.when.need(least)
+			}
+		}
+		most, fits := y.AddConst(-1), true
+		if b.Op == ir.Div {
+			most, fits = analysis.Quotient(hi, y)
+		}
+		if !fits || !most.Known() {
+			return e
+		}
+		v.inside.Add(q.v)
+		v.parts = append(v.parts, q)
+		v.Between(q.v, analysis.ConstAffine(0), most)
+		return build.Ref(q.v, b.At)
+	}}).CopyExpr(e)
 }
 
 // require adds the tests that show a >= 0 in every iteration, where least is the least value of a:
@@ -275,6 +331,11 @@ func (v *versioner) extreme(a analysis.Affine, greatest bool, add *tests) analys
 		coef, ok := a.Coef(b.Var)
 		if !ok {
 			return analysis.Affine{Unknown: true}
+		}
+		for _, q := range v.parts {
+			if q.v == b.Var {
+				add.add(q.when)
+			}
 		}
 		rises, ok := v.rises(coef, add)
 		if !ok {
