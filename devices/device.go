@@ -48,7 +48,8 @@ type Properties struct {
 	Depth      int // tasks worth having in flight, so that transfers overlap with kernels
 }
 
-// A Device is an opened device. Methods may be called from any goroutine.
+// A Device is an opened device. Methods may be called from any goroutine. One that panics takes the
+// device out of service, as a DeviceError that is Fatal does; none may end the calling goroutine.
 type Device interface {
 	Properties() Properties
 	// Prepare compiles the kernel for this device, once (memoised by the device). An error says

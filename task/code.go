@@ -20,8 +20,9 @@ import (
 // there the Go function runs where both give the same bits; elsewhere the worker waits before the
 // body begins. No body's time has compiling in it, and none that scheduling policies learn. Where
 // both variants give the same bits the first launches of each size are measured, and the faster one
-// runs from then on. Where they need not, vector code always runs, so that results do not depend on
-// time.
+// runs from then on. Where they need not, scalar code of the same lowering is what vector code is
+// compared with, if its bits do not depend on lanes; else vector code always runs, so that results
+// do not depend on time.
 
 // goBytes is how much memory a kernel that cannot be cut may work on and run as its Go function
 // while its vector code is being compiled: the function is expected to take no longer than that.
@@ -132,8 +133,8 @@ func (rt *Runtime) callKernel(r *record) {
 	}
 	var fixed [16]vec.Value
 	args := r.vectorArgs(version, fixed[:0])
-	if c.always != "" {
-		_ = rt.callVector(r, x, args, rt.share) // share does not stop
+	if !x.chooses {
+		_ = rt.callCode(r, x, choose.Vector, args, rt.share) // share does not stop
 		return
 	}
 	trips, bytes := x.runner.Size(args)
@@ -142,8 +143,8 @@ func (rt *Runtime) callKernel(r *record) {
 	switch {
 	case measure:
 		rt.callMeasured(r, c, x, args, v, size, work)
-	case v == choose.Vector:
-		_ = rt.callVector(r, x, args, rt.share)
+	case v != choose.Go:
+		_ = rt.callCode(r, x, v, args, rt.share)
 	case c.table.Expected(size, work) < shareAbove:
 		r.trace.Variant = goVariant
 		callGo(&version.device, &r.args)
@@ -152,8 +153,8 @@ func (rt *Runtime) callKernel(r *record) {
 	}
 }
 
-// goVariant is what records say where the Go function ran.
-const goVariant = "go"
+// goVariant and scalarVariant are what records say where the Go function and scalar code ran.
+const goVariant, scalarVariant = "go", "scalar"
 
 // workOf returns how much a launch does, in the unit that its time is divided by.
 func workOf(trips, bytes int64) int64 {
@@ -163,14 +164,15 @@ func workOf(trips, bytes int64) int64 {
 	return max(1, bytes)
 }
 
-// runsGo reports whether the Go function is known to be faster for these arguments.
-func (c *kernelCode) runsGo(x *vectorVariant, args []vec.Value) bool {
-	if c.always != "" {
-		return false
+// chosen returns the variant that is known to be faster for these arguments, vector code where none
+// is.
+func (c *kernelCode) chosen(x *vectorVariant, args []vec.Value) choose.Variant {
+	if !x.chooses {
+		return choose.Vector
 	}
 	trips, bytes := x.runner.Size(args)
-	v, ok := c.table.Chosen(choose.SizeOf(trips, bytes))
-	return ok && v == choose.Go
+	v, _ := c.table.Chosen(choose.SizeOf(trips, bytes))
+	return v
 }
 
 // callMeasured runs one launch of those that tell which variant is faster.
@@ -182,11 +184,11 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 		}
 	}()
 	began := rt.now()
+	rt.workerStates[r.worker].untypical = v != choose.Vector
 	if v == choose.Go {
-		rt.workerStates[r.worker].untypical = true
 		rt.callGoShared(r, c.kernel)
 	} else {
-		_ = rt.callVector(r, x, args, rt.share)
+		_ = rt.callCode(r, x, v, args, rt.share)
 	}
 	took = max(1, rt.now()-began)
 }

@@ -336,8 +336,8 @@ func TestChoice_RunsTheFasterVariant(t *testing.T) {
 	require.Equal(t, int64(20*9), small[9])
 	require.Equal(t, int64(20*999), large[999])
 	require.Equal(t, []VariantChoice{
-		{"countUp", "8 to 15 iterations on 64 to 127 bytes", "Go function", 30, 3},
-		{"countUp", "512 to 1023 iterations on 4096 to 8191 bytes", "vector code", 0.3, 3},
+		{"countUp", "8 to 15 iterations on 64 to 127 bytes", "Go function", "vector code", 30, 3},
+		{"countUp", "512 to 1023 iterations on 4096 to 8191 bytes", "vector code", "Go function", 0.3, 3},
 	}, rt.Stats().Choices)
 	require.Contains(t, rt.CPUCode(k), "or the Go function where that is faster; Go function for 8 to 15 iterations on 64 to 127 bytes: 3 ns for each against 30 ns of the vector code;")
 }
@@ -355,16 +355,86 @@ func TestChoice_IsMadeFromRealLaunches(t *testing.T) {
 	}
 }
 
-// Where the variants may differ in bits vector code always runs, and CPUCode says why.
+// Where the Go function may differ in bits it never runs: scalar code of the same operations may.
+// Where lanes show in the bits vector code always runs. CPUCode says why.
 func TestChoice_NeverChangesBits(t *testing.T) {
-	rt := opened(t, Options{Devices: "smp:2"})
+	rt, lanes := opened(t, Options{Devices: "smp:2"}), opened(t, Options{Devices: "smp:1", Vector: widest(t)})
 	k := slowToCompile(t, 2, false)
-	x := make([]float64, 8)
-	for range 50 {
-		submitted(t, rt, k, x)
+	for _, faster := range []choose.Variant{choose.Vector, choose.Scalar} {
+		c := rt.vectors.of(k)
+		require.NotNil(t, c.wait().scalar)
+		n := 40 << (4 * faster)
+		x := make([]float64, n)
+		y := make([]float64, n)
+		for i := range x {
+			x[i] = float64(i) / 7
+			y[i] = x[i]
+		}
+		for range 8 {
+			size := choose.SizeOf(int64(n), int64(8*n))
+			c.table.Measured(size, choose.Vector, int64(n), 300*time.Duration(1+faster))
+			c.table.Measured(size, choose.Scalar, int64(n), 300*time.Duration(2-faster/2))
+		}
+		for range 50 {
+			submitted(t, rt, k, x)
+			submitted(t, lanes, k, y)
+			require.Equal(t, y, x)
+		}
 	}
-	require.Empty(t, rt.Stats().Choices)
-	require.Contains(t, rt.CPUCode(k), "always: slow.go:10:10: exp of vector code is within 1.5 ulp")
+	choices := rt.Stats().Choices
+	require.Len(t, choices, 2)
+	for i, of := range []string{"vector code", "scalar code"} {
+		require.Equal(t, of, choices[i].Variant)
+		require.NotEqual(t, "Go function", choices[i].Other)
+	}
+	require.Contains(t, rt.CPUCode(k), "or scalar code where that is faster, never the Go function: slow.go:10:10: exp of vector code is within 1.5 ulp")
+
+	sum := MustKernel(KernelSpec{Name: "sumUp", Go: func(a *Args) { panic("the Go function runs") }, Files: []SourceFile{{Name: "sum.go", Text: `package task
+
+//omp:target device(smp)
+//omp:task in(x) inout(*s)
+func sumUp(x []float64, s *float64) {
+	//omp:teams distribute parallel for reduction(+: *s)
+	for i := range x {
+		*s += x[i]
+	}
+}
+`}}})
+	for range 50 {
+		_, err := sum.Submit(rt, []float64{1, 2}, new(float64))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+	}
+	require.Len(t, rt.Stats().Choices, 2)
+	require.Contains(t, rt.CPUCode(sum), "always: sum.go:6:51: a reduction of floats combines in another order")
+}
+
+// A loop with atomics that runs one iteration after the other makes them in the order of Go on one
+// worker, so the Go function may run in its place, also where a value is kept or floats are added
+// up. Each launch leaves the same bits whichever runs.
+func TestChoice_AtomicsInTheOrderOfGo(t *testing.T) {
+	rt := opened(t, Options{Devices: "smp:1"})
+	var calls atomic.Int64
+	k := MustKernel(KernelSpec{Name: "binUp", Go: func(a *Args) {
+		calls.Add(1)
+		binUp(devices.SliceArg[int32](a, 0), devices.SliceArg[int64](a, 1), devices.SliceArg[float64](a, 2))
+	}, Files: []SourceFile{{Name: "bin.go", Text: fmt.Sprintf(binUpSource, "bins, sum")}}})
+	require.NoError(t, rt.Prepare(context.Background(), k))
+	require.Contains(t, rt.CPUCode(k), "or the Go function where that is faster")
+	x, bins, sum := make([]int32, 1000), make([]int64, 8), make([]float64, 1)
+	wantBins, want := make([]int64, 8), make([]float64, 1)
+	for i := range x {
+		x[i] = int32(i*i) % 8
+	}
+	sum[0], want[0] = 1e15/3, 1e15/3
+	for n := 0; n < 40 || calls.Load() == 0; n++ {
+		require.Less(t, n, 10000)
+		submitted(t, rt, k, x, bins, sum)
+		binUp(x, wantBins, want)
+		require.Equal(t, wantBins, bins)
+		require.Equal(t, want, sum)
+	}
+	require.Less(t, calls.Load(), int64(40), "both ran")
 	pinned := opened(t, Options{Devices: "smp:2", Vector: VectorAVX2})
 	c := countUpKernel(t, KernelSpec{Go: func(a *Args) {}})
 	y := make([]int64, 8)
@@ -373,6 +443,18 @@ func TestChoice_NeverChangesBits(t *testing.T) {
 		require.Equal(t, int64(7*(n+1)), y[7])
 	}
 	require.Contains(t, pinned.CPUCode(c), "always: the program asks for it")
+}
+
+// widest returns the value of Options.Vector that names this machine's widest vectors.
+func widest(t *testing.T) string {
+	o, err := vec.Detect()
+	if err != nil {
+		t.Skip(err)
+	}
+	if o.AVX512 {
+		return VectorAVX512
+	}
+	return VectorAVX2
 }
 
 // Issue 16, item 26: with the race detector in the program Go functions run, unless the program asks for vector code.

@@ -60,7 +60,8 @@ type Options struct {
 	// group's context ends.
 	Context context.Context
 	// Observer gets every point of every task's life, or, when it is a probe.Recorder, of
-	// every task; nil costs nothing.
+	// every task; nil costs nothing. One that panics is not called any more: the tasks go on, and
+	// Close returns a *probe.ObserverError.
 	Observer probe.Observer
 	// Trace records the run: "summary" prints one on standard error when the runtime is closed,
 	// "file:PATH" writes a trace file, "summary,file:PATH" does both; with "wait" tasks wait where

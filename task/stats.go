@@ -34,8 +34,8 @@ type Stats struct {
 	// run, as it waited for something outside of the runtime for ten seconds: placement and
 	// Makespan may then differ between runs.
 	OutOfTurn int64
-	// Choices are the kernels and sizes for which both vector code and the Go function were
-	// measured on CPU workers, and which of them runs there from then on.
+	// Choices are the kernels and sizes for which both vector code and another variant were measured
+	// on CPU workers, and which of them runs there from then on.
 	Choices []VariantChoice
 	// Absent are the optional devices ("auto", "cuda?") that the run does not have, and why.
 	Absent []machine.Absent
@@ -47,10 +47,11 @@ type Stats struct {
 type VariantChoice struct {
 	Kernel   string
 	Launches string // "64 to 127 iterations on 512 to 1023 bytes"
-	Variant  string // "vector code" or "Go function"
-	// VectorTime and GoTime are the least nanoseconds that an iteration took, or a byte where
-	// iterations are not counted.
-	VectorTime, GoTime float64
+	Variant  string // "vector code", "Go function" or "scalar code"
+	Other    string // what it was compared with: another one of these
+	// VectorTime and OtherTime are the least nanoseconds that an iteration took as vector code, and
+	// otherwise, or a byte where iterations are not counted.
+	VectorTime, OtherTime float64
 }
 
 // counts are written by all goroutines that start and end tasks.

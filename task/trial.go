@@ -7,6 +7,7 @@ import (
 
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -131,8 +132,8 @@ func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 	x := c.wait()
 	if x.runner != nil {
 		args := r.vectorArgs(version, nil)
-		if !c.runsGo(x, args) {
-			return rt.callVector(r, x, args, t.vectorLoop)
+		if v := c.chosen(x, args); v != choose.Go {
+			return rt.callCode(r, x, v, args, t.vectorLoop)
 		}
 	} else if x.broke != nil {
 		panic(x.broke)

@@ -20,8 +20,8 @@ const VectorVariable = "GOMPSS_VECTOR"
 
 // The values of Options.Vector.
 const (
-	// VectorAuto is the widest vectors of this machine, or the Go function where that is faster and
-	// gives the same bits.
+	// VectorAuto is the widest vectors of this machine, or the Go function or scalar code where that
+	// is faster and gives the same bits.
 	VectorAuto   = ""
 	VectorOff    = "off"    // always the Go function
 	VectorAVX2   = "avx2"   // 256 bits; kernels that have such code always run it
@@ -52,7 +52,8 @@ type vectors struct {
 // A kernelCode is what CPU workers have to run one kernel.
 type kernelCode struct {
 	kernel *Kernel
-	always string        // why vector code runs wherever there is some, "" where the faster variant does
+	always string        // why vector code runs wherever there is some, "" where the Go function may
+	scalar bool          // scalar code gives the bits of vector code
 	made   chan struct{} // closed when vector is there
 	vector atomic.Pointer[vectorVariant]
 	table  choose.Table // of the variants that were faster
@@ -61,6 +62,8 @@ type kernelCode struct {
 // A vectorVariant is the vector code of one kernel, or the reason why it has none.
 type vectorVariant struct {
 	runner  *vec.Runner // nil where refused
+	scalar  *vec.Runner // what vector code is compared with, nil where that is the Go function
+	chooses bool        // between runner and scalar, or the Go function where there is no scalar
 	refused error
 	broke   any // what the compiler panicked with
 }
@@ -99,6 +102,7 @@ func (v *vectors) of(k *Kernel) *kernelCode {
 		return c.(*kernelCode)
 	}
 	c := &kernelCode{kernel: k, made: make(chan struct{}), always: v.alwaysVector(k)}
+	c.scalar = c.always != "" && !v.pinned && vec.DiffersByLanes(k.ir) == ""
 	v.known.Store(k, c)
 	if why := v.cannot(); why != nil {
 		c.vector.Store(&vectorVariant{refused: why})
@@ -131,7 +135,11 @@ func (v *vectors) alwaysVector(k *Kernel) string {
 	case len(k.variables) > 0:
 		return "the kernel reads package variables, of which it has the values at submission; the Go function reads the variables themselves"
 	}
-	return vec.Differs(k.ir)
+	why := vec.Differs(k.ir)
+	if why != "" { // scans run in their order
+		why = vec.Differs(codegen.ForCPU(k.ir))
+	}
+	return why
 }
 
 // compile makes the vector code of a kernel. A panic of the compiler is one of the tasks that would
@@ -149,9 +157,33 @@ func (v *vectors) compile(c *kernelCode) {
 		}
 		close(c.made)
 	}()
-	if x.runner, x.refused = vec.NewKernelRunner(v.arena, codegen.ForCPU(c.kernel.ir), v.options); x.refused == nil {
-		x.runner.MakeVariants()
+	k := codegen.ForCPU(c.kernel.ir)
+	if x.runner, x.refused = vec.NewKernelRunner(v.arena, k, v.options); x.refused != nil {
+		return
 	}
+	x.runner.MakeVariants()
+	switch lanes := x.runner.Program().Code.Lanes; {
+	case c.always == "":
+		x.chooses = true
+	case c.scalar && lanes > 1:
+		c.table.Other, c.table.Guess = choose.Scalar, float64(lanes)
+		x.scalar = v.scalarRunner(k)
+		x.chooses = x.scalar != nil
+	default: // several workers make atomic updates in an order that depends on time in any case
+		x.chooses = !v.pinned && len(c.kernel.variables) == 0 && x.runner.Program().Code.Scalar() && vec.DiffersAlone(k) == ""
+	}
+}
+
+// scalarRunner compiles k for one iteration after the other; nil where there is no room for that.
+func (v *vectors) scalarRunner(k *ir.Kernel) *vec.Runner {
+	o := v.options
+	o.Single = vec.SingleAlways
+	r, err := vec.NewKernelRunner(v.arena, k, o)
+	if err != nil || r.Program().Code.Lanes > 1 {
+		return nil
+	}
+	r.MakeVariants()
+	return r
 }
 
 func (v *vectors) time() time.Duration {
@@ -178,8 +210,8 @@ func (v *vectors) choices() (out []VariantChoice) {
 	v.known.Range(func(_, x any) bool {
 		c := x.(*kernelCode)
 		for _, made := range c.table.Choices() {
-			out = append(out, VariantChoice{Kernel: c.kernel.name, Launches: made.Size.String(), Variant: made.Variant.String(),
-				VectorTime: made.Times[choose.Vector], GoTime: made.Times[choose.Go]})
+			out = append(out, VariantChoice{Kernel: c.kernel.name, Launches: made.Size.String(), Variant: made.Variant.String(), Other: made.Loser.String(),
+				VectorTime: made.Times[0], OtherTime: made.Times[1]})
 		}
 		return true
 	})
@@ -210,10 +242,14 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 		return fmt.Sprintf("Go function (%v)", x.refused)
 	}
 	text := fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
-	if c.always != "" {
+	switch {
+	case x.scalar != nil:
+		text += ", or scalar code where that is faster, never the Go function: " + c.always
+	case !x.chooses:
 		return text + ", always: " + c.always
+	default:
+		text += ", or the Go function where that is faster"
 	}
-	text += ", or the Go function where that is faster"
 	for _, made := range c.table.Choices() {
 		text += "; " + made.String()
 	}
@@ -256,11 +292,15 @@ func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
 	return args
 }
 
-// callVector runs the vector code of a kernel, its parallel loops by share. The error is
-// errStopped; others are panics.
-func (rt *Runtime) callVector(r *record, x *vectorVariant, args []vec.Value, share func(*vec.Loop) error) error {
+// callCode runs the vector code or the scalar code of a kernel, its parallel loops by share. The
+// error is errStopped; others are panics.
+func (rt *Runtime) callCode(r *record, x *vectorVariant, v choose.Variant, args []vec.Value, share func(*vec.Loop) error) error {
+	runner := x.runner
 	r.trace.Variant = rt.vectors.options.Name()
-	err := rt.workerStates[r.worker].launcher.Call(x.runner, args, share)
+	if v == choose.Scalar {
+		runner, r.trace.Variant = x.scalar, scalarVariant
+	}
+	err := rt.workerStates[r.worker].launcher.Call(runner, args, share)
 	if err != nil && !errors.Is(err, errStopped) {
 		panic(&checkFailed{err})
 	}

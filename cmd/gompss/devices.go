@@ -139,15 +139,25 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	for _, n := range code.Notes {
 		text += "\n  CPU: " + n
 	}
-	return text + "\n  CPU: " + variantRule(k)
+	return text + "\n  CPU: " + variantRule(k, code)
 }
 
-// variantRule says when CPU workers run the kernel's vector code, and when its Go function.
-func variantRule(k *ir.Kernel) string {
+// variantRule says when CPU workers run code of a kernel, and when its Go function.
+func variantRule(k *ir.Kernel, code *cpu.Code) string {
 	if len(k.Globals) > 0 {
-		return "that code always runs: it has the values that package variables had at submission, and the Go function would read them itself"
+		text := "the values that package variables had at submission; the Go function would read them itself, and never runs"
+		if cpu.DiffersByLanes(k) == "" {
+			return "that code, or scalar code where that is measured to be faster, has " + text
+		}
+		return "that code has " + text
 	}
-	if why := cpu.Differs(k); why != "" {
+	if why := cpu.Differs(codegen.ForCPU(k)); why != "" {
+		switch {
+		case code.Scalar() && cpu.DiffersAlone(codegen.ForCPU(k)) == "":
+			return "or the Go function, where it is measured to be faster than one worker with that code, which makes atomics in the same order"
+		case code.Lanes > 1 && cpu.DiffersByLanes(k) == "":
+			return "or scalar code where that is measured to be faster: never the Go function, which may give other bits: " + why
+		}
 		return "that code always runs, as the Go function may give other bits: " + why
 	}
 	return "or the Go function, until that code is compiled and where it is measured to be faster: both give the same bits"

@@ -155,6 +155,46 @@ func TestDiffers_NamesWhatChangesBits(t *testing.T) {
 	}
 }
 
+// A scan runs in its order on a CPU, so what is compiled gives the bits of Go, although the sum of
+// the directive is one of floats.
+func TestDiffers_ScansRunInOrder(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: `package p
+
+//omp:target device(smp)
+func Running(rows, n int, x, y []float64) {
+	//omp:teams distribute
+	for r := 0; r < rows; r++ {
+		s := 0.0
+		//omp:parallel for reduction(inscan, +: s)
+		for i := 0; i < n; i++ {
+			s += x[r*n+i]
+			//omp:scan inclusive(s)
+			y[r*n+i] = s
+		}
+	}
+}
+`})
+	require.NoError(t, err)
+	k, err := p.Kernel("Running")
+	require.NoError(t, err)
+	require.Contains(t, cpu.Differs(k), "a reduction of floats")
+	require.Empty(t, cpu.Differs(codegen.ForCPU(k)))
+}
+
+// Where scalar code may stand in for vector code, and where the Go function may for scalar code.
+func TestDiffers_ByLanesAndAlone(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: differing})
+	require.NoError(t, err)
+	for name, want := range map[string][2]bool{ // by lanes, alone
+		"Exact": {}, "Counts": {}, "Helped": {false, true}, "Fused": {false, true}, "Fast": {true, true}, "Sums": {true, true}, "Inner": {true, true},
+		"Updates": {true, false}, "Keeps": {true, false},
+	} {
+		k, err := p.Kernel(name)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]bool{cpu.DiffersByLanes(k) != "", cpu.DiffersAlone(k) != ""}, name)
+	}
+}
+
 // The size of a launch is counted from its arguments, without code.
 func TestSize_CountsIterationsAndBytes(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "k.go", Text: differing})

@@ -60,6 +60,14 @@ func NewKernelRunner(a *Arena, k *ir.Kernel, o Options) (*Runner, error) {
 	return exec.NewVariants(a, o, func(o Options) (*Code, error) { return Compile(k, o) })
 }
 
+// DiffersAlone returns why the code of k may give other bits than the Go function where it has one
+// loop, which runs one iteration after the other on one worker, "" where both give the same.
+func DiffersAlone(k *ir.Kernel) string { return analysis.DiffersAlone(k) }
+
+// DiffersByLanes returns why the bits that vector code of k gives may depend on its lanes, "" where
+// code of SingleAlways gives the same.
+func DiffersByLanes(k *ir.Kernel) string { return analysis.DiffersByLanes(k) }
+
 // Differs returns why the vector code of k may give other bits than the Go function, "" where both
 // give the same.
 func Differs(k *ir.Kernel) string { return analysis.Differs(k) }

@@ -127,7 +127,11 @@ func (p *plugin) then(e devices.Event, c *continuation, f func(error)) {
 			if c.set != nil {
 				c.set.onEnd = nil
 			}
-			c.run(p.panicked("event", ir.Pos{}, v))
+			err := p.panicked("event", ir.Pos{}, v)
+			go func() {
+				p.awaitDone(e)
+				c.run(err)
+			}()
 		case bytes.Contains(debug.Stack(), []byte("/internal/machine.(*continuation).")): // the panic is that of f, and so a bug of ours
 			panic(v)
 		default:
@@ -135,6 +139,22 @@ func (p *plugin) then(e devices.Event, c *continuation, f func(error)) {
 		}
 	}()
 	e.Then(f)
+}
+
+// After Then has panicked the event is asked again and again for so long whether it has happened:
+// its work may still use memory and arguments.
+const (
+	askEvery = time.Millisecond
+	askUntil = 10 * time.Second
+)
+
+// awaitDone waits until e has happened, or is not expected to tell.
+func (p *plugin) awaitDone(e devices.Event) {
+	var err error
+	defer p.recovered("event", &err)
+	for began := time.Now(); !e.Done() && time.Since(began) < askUntil; {
+		time.Sleep(askEvery)
+	}
 }
 
 // timesOf returns when the work of a Timed event ran, zero where the device does not know.

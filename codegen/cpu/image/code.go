@@ -66,7 +66,7 @@ type Single uint8
 const (
 	SingleAuto   Single = iota // where lanes are expected to be slower
 	SingleNever                // lanes, whatever they cost
-	SingleAlways               // also where lanes are faster: for tests
+	SingleAlways               // also where lanes are expected to be faster
 )
 
 // WorkerCount returns the number of workers, at least 1.
@@ -97,6 +97,33 @@ func (c *Code) Listing() string {
 		fmt.Fprintf(&b, "%6x %s\n", l.Offset, l.Text)
 	}
 	return b.String()
+}
+
+// Scalar reports whether the kernel is one parallel loop, and statements without loops, of which
+// the code runs one iteration after the other.
+func (c *Code) Scalar() bool {
+	var loop *ir.For
+	for _, s := range c.Stages {
+		if s.Loop == nil {
+			inside := false
+			ir.WalkStmts(s.Body, func(x ir.Stmt) bool {
+				_, isFor := x.(*ir.For)
+				_, isWhile := x.(*ir.While)
+				inside = inside || isFor || isWhile
+				return !inside
+			})
+			if inside {
+				return false
+			}
+			continue
+		}
+		if loop == nil {
+			loop = s.Loop
+		} else if s.Loop != loop { // else again, with locked instructions
+			return false
+		}
+	}
+	return c.Lanes == 1 && loop != nil
 }
 
 // A PastStore is a slice that is written past the caches: element i by iteration i, or rows, whose

@@ -185,7 +185,7 @@ func TestTable_LooksAgain(t *testing.T) {
 			}
 			made, changed := table.Measured(s, Go, 1000, 500)
 			require.True(t, changed)
-			require.Equal(t, Choice{s, Go, [2]float64{1, 0.5}}, made)
+			require.Equal(t, Choice{s, Go, Vector, [2]float64{1, 0.5}}, made)
 			break
 		}
 		table.Measured(s, v, 1000, 1000)

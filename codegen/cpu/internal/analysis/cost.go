@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -35,6 +36,7 @@ type weighing struct {
 	updates int        // atomic, of which lanes make one after the other
 	update  *ir.Atomic // the first of them
 	unfit   bool       // something in it is only good in vectors
+	rows    bool       // lanes are iterations of a short loop inside
 }
 
 // roundTrips is how often loops inside are expected to go round. The others are cycles, of one
@@ -52,22 +54,69 @@ const (
 // WithoutLanes tells whether a parallel loop is better run one iteration after the other than in
 // vectors of so many bytes, and why. arrays are the local arrays of the kernel.
 func WithoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
+	if d := loop.Directive; d == nil || !fitsWithoutLanes(loop, arrays) || !plainInside(loop) {
+		return "", false
+	}
+	inner := ChooseLanes(loop) // of which the iterations would be lanes
+	if inner != loop && !fitsWithoutLanes(inner, arrays) {
+		return "", false
+	}
+	step, _ := ir.ConstStep(inner)
+	w := &weighing{Shapes: ShapesOf(inner, step), avx512: avx512, count: float64(bytes / LaneBytes(inner))}
+	total := w.list(inner.Body, false)
+	times := total.lanes / w.count / total.one
+	if inner != loop {
+		times = w.short(inner, total)
+	}
+	if w.unfit || w.gathers+w.apart+w.updates == 0 && w.walks == (ir.Pos{}) || times*0.8 < 1 {
+		return "", false
+	}
+	return fmt.Sprintf("the loop at %s runs one iteration after the other: %s", loop.At, w.reason(times)), true
+}
+
+// fitsWithoutLanes tells the loops that have such code and ask for no lanes.
+func fitsWithoutLanes(loop *ir.For, arrays map[*ir.Var]int64) bool {
+	_, constant := ir.ConstStep(loop)
+	if !constant || loop.Rel == ir.Ne {
+		return false
+	}
 	d := loop.Directive
-	step, constant := ir.ConstStep(loop)
-	if !constant || loop.Rel == ir.Ne || d == nil || d.Parts&ir.Simd != 0 || d.Simdlen > 0 || d.Collapse > 1 || !onlyArrays(d.Reductions, arrays) || len(d.Lastprivate) > 0 || !plainInside(loop) {
-		return "", false
+	return d == nil || d.Parts&ir.Simd == 0 && d.Simdlen == 0 && onlyArrays(d.Reductions, arrays) && len(d.Lastprivate) == 0
+}
+
+// perEntry is what it takes to enter a loop in lanes and to leave it, in cycles: its bounds are
+// made masks, and its first and last rounds run under these.
+const perEntry = 24
+
+// short returns how many times the work of a loop inside another one would be in lanes. Where its
+// bounds are read from memory it is expected to go round roundTrips times.
+func (w *weighing) short(inner *ir.For, total weight) float64 {
+	if !reads(inner.Lo) && !reads(inner.Hi) {
+		return total.lanes / w.count / total.one
 	}
-	w := &weighing{Shapes: ShapesOf(loop, step), avx512: avx512, count: float64(bytes / LaneBytes(loop))}
-	total := w.list(loop.Body, false)
-	if w.unfit || w.gathers+w.apart+w.updates == 0 && w.walks == (ir.Pos{}) || total.lanes/w.count*0.8 < total.one {
-		return "", false
+	if w.walks == (ir.Pos{}) {
+		w.walks = inner.At
 	}
-	return fmt.Sprintf("the loop at %s runs one iteration after the other: %s", loop.At, w.reason(total.lanes/w.count/total.one)), true
+	w.rows = true
+	return (perEntry + math.Ceil(roundTrips/w.count)*total.lanes) / (roundTrips * (1.2 + total.one))
+}
+
+// reads tells whether e reads memory.
+func reads(e ir.Expr) (found bool) {
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		_, ok := x.(*ir.Index)
+		found = found || ok
+		return !found
+	})
+	return found
 }
 
 // reason says what lanes would do, and what to change.
 func (w *weighing) reason(times float64) string {
 	switch {
+	case w.rows:
+		return fmt.Sprintf("in lanes, each row of the loop at %s would be entered on its own, and rows are expected to be short, about %.1f times the work; "+
+			"to have lanes, write //omp:simd above that inner loop", w.walks, times)
 	case w.updates > 0:
 		return fmt.Sprintf("in lanes, the atomic update of %s, and %d in all, would be made for one lane after the other, about %.1f times the work; "+
 			"to have lanes, write a reduction, or add simd to the directive", ir.Source(w.update.Place), w.updates, times)
@@ -98,13 +147,14 @@ func onlyArrays(reductions []ir.Reduction, arrays map[*ir.Var]int64) bool {
 	return true
 }
 
-// plainInside tells the bodies without directives of their own, but for atomic updates.
+// plainInside tells the bodies without directives of their own, but for atomic updates: the inner
+// loops of a collapsed nest have that of the nest.
 func plainInside(loop *ir.For) bool {
 	plain := true
 	ir.WalkStmts(loop.Body, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.For:
-			plain = plain && s.Directive == nil
+			plain = plain && (s.Directive == nil || s.Directive.At == loop.Directive.At)
 		case *ir.Construct:
 			plain = false
 		}

@@ -19,19 +19,58 @@ func Differs(k *ir.Kernel) string {
 		return k.Fused[0].String() + ": contract makes one operation of a product and a sum, the Go function rounds twice"
 	}
 	d := &difference{}
+	d.kernel(k)
+	return d.why
+}
+
+// DiffersByLanes returns why the bits that vector code of k gives may depend on its lanes, "" where
+// code for one iteration after the other gives the same: then both may run, from one launch to the
+// next, also where the Go function may not. Functions are computed by the same operations in both,
+// and what contract makes one operation is decided on the IR.
+func DiffersByLanes(k *ir.Kernel) string {
+	if k.Target.FastMath {
+		return "fastmath lets lanes combine in another order"
+	}
+	d := &difference{of: lanesFromScalars}
+	d.kernel(k)
+	return d.why
+}
+
+// DiffersAlone returns why code of k for one iteration after the other, on one worker, may give
+// other bits than the Go function, "" where both give the same: what Differs says but for atomics,
+// which come in the order of Go there.
+func DiffersAlone(k *ir.Kernel) string {
+	if k.Target.FastMath || len(k.Fused) > 0 {
+		return Differs(k)
+	}
+	d := &difference{of: aloneFromGo}
+	d.kernel(k)
+	return d.why
+}
+
+func (d *difference) kernel(k *ir.Kernel) {
 	d.body(k.Body)
 	for _, f := range k.Funcs {
 		d.body(f.Body)
 	}
-	if d.why == "" && goFuses && d.products && d.sums {
-		return "Go fuses products and sums of floats on this build, vector code does not"
+	if d.why == "" && goFuses && d.products && d.sums && d.of != lanesFromScalars {
+		d.why = "Go fuses products and sums of floats on this build, vector code does not"
 	}
-	return d.why
 }
+
+// A compared says what a difference is one of.
+type compared uint8
+
+const (
+	vectorsFromGo    compared = iota
+	aloneFromGo               // scalar code on one worker, which makes atomics in Go's order
+	lanesFromScalars          // vector code from scalar code
+)
 
 // A difference is the first construct found whose bits vector code and Go need not share.
 type difference struct {
 	why            string
+	of             compared
 	products, sums bool // of floats, which Go's compiler may fuse, also across statements
 }
 
@@ -51,6 +90,7 @@ func (d *difference) stmt(s ir.Stmt) {
 		d.directive(s.Directive)
 	case *ir.Atomic:
 		switch {
+		case d.of == aloneFromGo:
 		case s.Kind != ir.AtomicRead && s.Place.Type().IsFloat():
 			d.found(s.At, "atomic updates of floats come in no fixed order")
 		case s.Kind != ir.AtomicUpdate:
@@ -74,7 +114,7 @@ func (d *difference) directive(of *ir.Directive) {
 func (d *difference) expr(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Math:
-		if ulp, ok := vecmath.Bound(e.Fn, e.T); ok {
+		if ulp, ok := vecmath.Bound(e.Fn, e.T); ok && d.of != lanesFromScalars {
 			d.found(e.At, "%v of vector code is within %.3g ulp of the exact value, and need not be Go's", e.Fn, ulp)
 		}
 	case *ir.Binary:
