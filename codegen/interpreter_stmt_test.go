@@ -47,8 +47,13 @@ func (c *goCompiler) stmt(s ast.Stmt, label string) func() goJump {
 		}
 		return does(c.update(s.X, op, func() uint64 { return one }))
 	case *ast.ExprStmt:
-		call := c.calls(s.X.(*ast.CallExpr))
-		return does(func() { call() })
+		call := s.X.(*ast.CallExpr)
+		if b, ok := c.info.Uses[ast.Unparen(call.Fun).(*ast.Ident)].(*types.Builtin); ok {
+			run := c.builtin(b.Name(), call)
+			return does(func() { run() })
+		}
+		run := c.calls(call)
+		return does(func() { run() })
 	case *ast.IfStmt:
 		return c.ifStmt(s)
 	case *ast.ForStmt:

@@ -533,7 +533,30 @@ func (c *goCompiler) conversion(e *ast.CallExpr) func() uint64 {
 	return func() uint64 { return wrapTo(x(), to) }
 }
 
+// memory is copy or clear.
+func (c *goCompiler) memory(name string, e *ast.CallExpr) func() uint64 {
+	to := c.slice(e.Args[0])
+	size := func(v goVec, n int) int { return n * int(goKinds[v.kind].Size()) }
+	if name == "clear" {
+		return func() uint64 {
+			v := to()
+			clear(unsafe.Slice((*byte)(v.base), size(v, v.len)))
+			return 0
+		}
+	}
+	from := c.slice(e.Args[1])
+	return func() uint64 {
+		v, x := to(), from()
+		n := min(v.len, x.len)
+		copy(unsafe.Slice((*byte)(v.base), size(v, n)), unsafe.Slice((*byte)(x.base), size(v, n)))
+		return uint64(n)
+	}
+}
+
 func (c *goCompiler) builtin(name string, e *ast.CallExpr) func() uint64 {
+	if name == "copy" || name == "clear" {
+		return c.memory(name, e)
+	}
 	if name == "len" {
 		x := c.slice(e.Args[0])
 		return func() uint64 { return uint64(x().len) }

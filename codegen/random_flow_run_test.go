@@ -39,8 +39,8 @@ func TestRandomFlows(t *testing.T) {
 			if !strings.Contains(err.Error(), "Go's own") {
 				small = f.shrink(k)
 			}
-			fmt.Printf("random flows: seed %d: %v\nshrunk: %v\n%s\n", seed, err, f.check(small), small.text)
-			t.Errorf("seed %d: %v\n%s", seed, err, small.text)
+			fmt.Printf("random flows: seed %d: %v\nshrunk: %v\n%s\n", seed, err, f.check(small), small.as.apply(small.text))
+			t.Errorf("seed %d: %v\n%s", seed, err, small.as.apply(small.text))
 			if failures++; failures == 20 {
 				break
 			}
@@ -87,16 +87,21 @@ type flowTarget struct {
 	name   string
 	device *simt.Program
 	vector *cpu.Runner
+	order  []int // of arguments; nil where they are the kernel's
 	text   func() string
 }
 
 // targets makes the kernel for every target that has a form of it.
 func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, error) {
-	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + k.text})
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + k.as.apply(k.text)})
 	if err != nil {
 		return nil, err
 	}
 	kernel, err := p.Kernel("K")
+	if err != nil {
+		return nil, err
+	}
+	order, err := flowOrder(kernel, k.text)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 			return nil, err
 		}
 		f.count["device code"]++
-		out = append(out, flowTarget{name: name, device: program, text: l.Program.String})
+		out = append(out, flowTarget{name: name, device: program, order: order, text: l.Program.String})
 	}
 	kernel = codegen.ForCPU(kernel)
 	for name, o := range randomOptions(f.t) {
@@ -134,7 +139,7 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 			return nil, err
 		}
 		f.count["vector code"]++
-		out = append(out, flowTarget{name: name, vector: cpu.NewRunner(prog), text: code.Listing})
+		out = append(out, flowTarget{name: name, vector: cpu.NewRunner(prog), order: order, text: code.Listing})
 	}
 	return out, nil
 }
@@ -211,7 +216,7 @@ func (f *flowRunner) run(x flowTarget, r *rand.Rand, begin, want []any, run goRu
 	var err error
 	if x.device != nil {
 		s := shapes[r.IntN(len(shapes))]
-		err = runDevice(x.device, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: r.Uint64(), Races: true, Steps: 50_000_000})
+		err = runDevice(x.device, inOrder(x.order, got), simt.Config{Teams: s.teams, Threads: s.threads, Seed: r.Uint64(), Races: true, Steps: 50_000_000})
 	} else {
 		var values []cpu.Value
 		for i, a := range begin {
@@ -227,7 +232,7 @@ func (f *flowRunner) run(x flowTarget, r *rand.Rand, begin, want []any, run goRu
 		if r.IntN(2) == 0 {
 			share = chunks(r)
 		}
-		err = faults(func() error { return x.vector.Call(values, share) })
+		err = faults(func() error { return x.vector.Call(inOrder(x.order, values), share) })
 	}
 	switch {
 	case err == nil && run.panicked != "":
@@ -301,7 +306,7 @@ func (f *flowRunner) shrink(k flowKernel) flowKernel {
 		if _, err := interpret("package k\n\n" + small.text); err != nil {
 			return false
 		}
-		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + small.text})
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n" + small.as.apply(small.text)})
 		if err != nil {
 			return false
 		}
@@ -309,6 +314,10 @@ func (f *flowRunner) shrink(k flowKernel) flowKernel {
 			return false
 		}
 		return f.check(small) != nil
+	}
+	bare := k
+	if bare.as = (dressing{}); f.check(bare) != nil {
+		k = bare
 	}
 	lines := strings.Split(k.text, "\n")
 	for again := true; again && time.Now().Before(until); {

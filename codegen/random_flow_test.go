@@ -201,7 +201,7 @@ func (w *flows) block(n int) {
 
 func (w *flows) stmt() {
 	deep := w.depth > 6
-	switch n := w.IntN(24); {
+	switch n := w.IntN(25); {
 	case n < 4:
 		w.line("%s %s %s", w.pick(w.assign...), w.pick("=", "+=", "-=", "^=", "*="), w.value())
 	case n < 8:
@@ -236,6 +236,8 @@ func (w *flows) stmt() {
 	case n == 23 && w.at != "" && w.chance(40):
 		w.line("//omp:atomic")
 		w.line("bins[%s] += %s", w.pick("ix["+w.at+"]&3", "2", "k&3"), w.pick("1", "wa["+w.inRange()+"]"))
+	case n == 24 && w.at != "":
+		w.builtin()
 	default:
 		w.line("%s++", w.pick(w.assign...))
 	}
@@ -437,8 +439,8 @@ func (w *flows) body() {
 	w.depth++
 	w.line("x, y := %s, %s", w.pick("fa["+w.at+"]", "s", "F(1)"), w.pick("s", "fa["+w.at+"+1]", "F(2)"))
 	w.line("p, q := %s, %s", w.pick("ia["+w.at+"]", "h", "I(3)"), w.pick("h", "ia["+w.at+"+1]", "I("+w.at+")"))
-	w.line("var t [4]F")
-	w.line("_, _, _, _, _, _ = x, y, p, q, t[0], %s", w.at)
+	w.line("var t, u [4]F")
+	w.line("_, _, _, _, _, _, _ = x, y, p, q, t[0], u[0], %s", w.at)
 	w.depth--
 	w.assign = []string{"p", "q"}
 	w.block(1 + w.IntN(6))
@@ -475,7 +477,7 @@ func (w *flows) flat() {
 		head = fmt.Sprintf("for i := %s; i %s; i += %d {", w.pick("lo", "S(3)", "min(lo, 40)"), w.pick("< hi", "< 120", "<= hi", "< 100"), []int{1, 2, 3, 7, 10, 33}[w.IntN(6)])
 		at, w.outputs = "uint8(i)", []string{"so8", "so8", ""}
 	}
-	w.line("//omp:teams distribute parallel for")
+	w.line("//omp:teams distribute parallel for%s", w.league(true))
 	w.line("%s", head)
 	w.at = at
 	if at != "i" {
@@ -502,12 +504,12 @@ func (w *flows) small() {
 
 // rows is a league over rows with parallel loops in each.
 func (w *flows) rows() {
-	w.line("//omp:teams distribute")
+	w.line("//omp:teams distribute%s", w.league(false))
 	w.line("%s", w.pick("for r := 0; r < n; r++ {", "for r := range n {"))
 	w.depth++
 	for range 1 + w.IntN(3) {
 		w.choose()
-		w.line("//omp:parallel for")
+		w.line("//omp:parallel for%s%s", w.threads(), w.schedule())
 		w.line("%s", w.pick("for c := 0; c < w; c++ {", "for c := range w {", "for c := 0; c < w; c += 2 {", "for c := w - 1; c >= 0; c-- {"))
 		w.depth++
 		switch w.IntN(3) {
@@ -540,8 +542,9 @@ func (w *flows) rows() {
 // A flowKernel is one that flows made.
 type flowKernel struct {
 	seed    uint64
-	text    string
+	text    string // what Go's run is
 	f, i, s string
+	as      dressing // what targets get
 }
 
 func makeFlow(seed uint64) flowKernel {
@@ -559,10 +562,18 @@ func makeFlow(seed uint64) flowKernel {
 	w.depth++
 	w.same, w.differ = nil, nil
 	for range 1 + w.IntN(3) {
-		if w.chance(60) {
-			w.flat()
-		} else {
+		switch w.IntN(10) {
+		case 0:
+			w.scan()
+		case 1:
+			w.nested()
+		case 2, 3, 4:
 			w.rows()
+		default:
+			w.flat()
+		}
+		if w.at = ""; w.chance(20) {
+			w.between()
 		}
 	}
 	w.depth--
@@ -574,5 +585,5 @@ func makeFlow(seed uint64) flowKernel {
 		}
 		text = replaceCall(text, t.short, t.long)
 	}
-	return flowKernel{seed, text, w.f, w.i, w.s}
+	return flowKernel{seed, text, w.f, w.i, w.s, w.dress()}
 }
