@@ -18,6 +18,7 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	flags.BoolVar(&o.Suite, "suite", false, "")
 	flags.StringVar(&o.Only, "only", "", "")
 	flags.StringVar(&o.Devices, "devices", "", "")
+	flags.StringVar(&o.OpenCL, "opencl", "", "")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}

@@ -34,6 +34,7 @@ const (
   -quick          small sizes, to see that it works
   -only ROWS      rows whose name has one of these words in it, separated by commas
   -devices SPEC   of the programs, in place of the GPUs that are there
+  -opencl NAME    the first device of that OpenCL platform beside the same kernels by CUDA, in place of the rows
   -trials         beside some rows what is off until it is measured
   -json           one JSON line a row
 `

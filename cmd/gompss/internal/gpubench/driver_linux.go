@@ -43,7 +43,7 @@ func copyRows(b *bench) error {
 		}{"peer copy", b.space(0), b.space(1), 1})
 	}
 	for _, c := range list {
-		d, t := b.gpus[c.at], transfer(a, c.from, c.to)
+		d, t := b.cuda[c.at], transfer(a, c.from, c.to)
 		var times []time.Duration
 		for range rounds {
 			began := time.Now()
@@ -193,7 +193,7 @@ func launchRow(b *bench) error {
 		return err
 	}
 	row := Row{Row: "launch and wait", Devices: b.device(), Value: median(times).Seconds() * 1e6, Unit: "us", Verified: x[0] == n}
-	if err := b.print(row); err != nil {
+	if err := b.tell(row); err != nil {
 		return err
 	}
 	return b.drop(a)

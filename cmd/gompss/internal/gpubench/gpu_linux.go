@@ -29,13 +29,27 @@ const rounds = 12
 // A bench is the GPUs that are measured, without a runtime around them, and buffers on them.
 type bench struct {
 	Options
-	gpus  []*cuda.Device
+	gpus  []gpu
+	cuda  []*cuda.Device // the same, where they are those of kind cuda
+	lower codegen.LowerOptions
+	told  func(Row) error // takes the rows, which have no reference then; nil prints them
 	next  deps.BufferID
 	keep  []any // host memory of the buffers
 	pkg   *codegen.Package
 	hand  handWritten
 	exact handWritten // as exact as the Go kernel
 	space func(i int) devices.SpaceID
+}
+
+// A gpu is what the rows of kernels need of an accelerator.
+type gpu interface {
+	devices.Accelerator
+	// Model is what the device is called.
+	Model() string
+	// Multiprocessors counts its units.
+	Multiprocessors() int
+	// Time returns how long repeat launches took, of one, in each of some rounds.
+	Time(l *devices.Launch, repeat, rounds int) ([]time.Duration, error)
 }
 
 // handWritten is how the reference kernels are compiled.
@@ -57,7 +71,10 @@ func openBench(o Options) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{Options: o, gpus: gpus, space: func(i int) devices.SpaceID { return devices.SpaceID{Device: uint16(i + 1)} }}
+	b := &bench{Options: o, cuda: gpus, space: spaceOf}
+	for _, d := range gpus {
+		b.gpus = append(b.gpus, d)
+	}
 	b.pkg, err = codegen.Load(codegen.File{Name: "kernels.go", Text: kernelSource})
 	if err != nil {
 		return nil, err
@@ -65,6 +82,8 @@ func openBench(o Options) (*bench, error) {
 	b.hand, b.exact = compileReference(o, referenceSource, fastOptions), compileReference(o, referenceSource, exactOptions)
 	return b, nil
 }
+
+func spaceOf(i int) devices.SpaceID { return devices.SpaceID{Device: uint16(i + 1)} }
 
 // close frees the buffers and the GPUs.
 func (b *bench) close() (err error) {
@@ -109,7 +128,7 @@ func (b *bench) kernel(name string) (*devices.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+	lowered, err := codegen.Lower(k, b.lower)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	Suite          bool   // kernels of many fields beside CUDA by hand, instead of the rows
 	Of             string // of Suite: "nested" for nested loops on graphs; "" for the rest
 	Devices        string // of the programs, instead of the GPUs that are there
+	OpenCL         string // a platform whose first device is measured beside the same GPU by CUDA, instead of the rows
 }
 
 // wants reports whether a row is asked for.

@@ -17,6 +17,9 @@ func Run(o Options) error {
 	case o.Suite:
 		return runSuite(o)
 	}
+	if o.OpenCL != "" {
+		return runBesideOpenCL(o)
+	}
 	var errs []error
 	if o.Devices == "" {
 		errs = append(errs, runOnGPUs(o))
