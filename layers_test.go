@@ -75,8 +75,9 @@ var layers = map[string][]string{
 	"codegen/cpu/internal/values":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cuda":                   {"codegen/ir"},
-	"codegen/opencl":                 {"codegen/ir"},
+	"codegen/guard":                  {"codegen/ir"},
+	"codegen/cuda":                   {"codegen/ir", "codegen/guard"},
+	"codegen/opencl":                 {"codegen/ir", "codegen/guard"},
 	"codegen/simt":                   {"codegen/ir"},
 	"devices":                        {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.

@@ -180,6 +180,8 @@ type Kernel struct {
 	// which that is true. Both are nil where the host proves no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
+	// PortableUnchecked is to Unchecked what Portable is to Program; nil where that is.
+	PortableUnchecked func() (*ir.Program, error)
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
 	// Hidden is how many of the last arguments stand for package variables that the Go function

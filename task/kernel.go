@@ -259,13 +259,7 @@ func hasAtomics(k *ir.Kernel) bool {
 
 // lower makes the accelerator variant. Where there is none, the kernel knows why.
 func (k *Kernel) lower() {
-	k.device.Portable = sync.OnceValues(func() (*ir.Program, error) {
-		lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
-		if err != nil {
-			return nil, err
-		}
-		return lowered.Program, nil
-	})
+	k.device.Portable = portable(k.ir)
 	lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{})
 	if err != nil {
 		k.device.Refused = err
@@ -273,6 +267,17 @@ func (k *Kernel) lower() {
 	}
 	k.device.Program = lowered.Program
 	k.unchecked()
+}
+
+// portable returns what lowers k for devices without operations of warps, once.
+func portable(k *ir.Kernel) func() (*ir.Program, error) {
+	return sync.OnceValues(func() (*ir.Program, error) {
+		lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
+		if err != nil {
+			return nil, err
+		}
+		return lowered.Program, nil
+	})
 }
 
 // unchecked makes the variant of accelerators without the checks that the host makes at each
@@ -287,6 +292,7 @@ func (k *Kernel) unchecked() {
 		panic(fmt.Sprintf("gompss: bug: kernel %s without checks: %v", k.name, err))
 	}
 	k.device.Unchecked, k.device.Proves = lowered.Program, k.proves
+	k.device.PortableUnchecked = portable(free)
 }
 
 // proves reports whether a launch with these arguments needs no check that the host makes.

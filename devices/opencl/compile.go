@@ -16,12 +16,25 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A program is what a device has made of a kernel, once.
+// A program is what a device has made of a kernel: a version for arguments that prove that no check
+// fails, where there is one, and the other when a launch needs it.
 type program struct {
+	kernel   *devices.Kernel
+	native   *devices.Native // nil where it is printed; then proved is too
+	once     sync.Once       // of the fields below
+	err      error
+	proved   *version // nil where nothing is gained
+	checked  *version
+	proves   func(args []devices.Arg) bool // nil for always
+	guards   []ir.Expr                     // over the parameters of proved
+	printing opencl.Options
+}
+
+// A version is one printed, compiled and loaded text.
+type version struct {
 	once    sync.Once
 	err     error
-	native  *devices.Native // nil where it is printed
-	program *ir.Program
+	program *ir.Program // nil for a native kernel
 	source  *opencl.Source
 	cl      uintptr // cl_program
 	entries []entry
@@ -57,39 +70,47 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	if len(k.Steps) > 0 {
 		return devices.PrepareSteps(d, k.Steps)
 	}
-	return d.load(k).err
+	p, err := d.program(k)
+	if err == nil {
+		err = d.load(p, p.first())
+	}
+	return err
 }
 
-// load makes the program of a kernel, once.
-func (d *Device) load(k *devices.Kernel) *program {
+// program returns the record of a kernel.
+func (d *Device) program(k *devices.Kernel) (*program, error) {
 	d.mu.Lock()
 	p := d.programs[k]
 	if p == nil {
-		p = &program{native: k.NativeFor(Kind)}
+		p = &program{kernel: k, native: k.NativeFor(Kind), checked: &version{},
+			printing: opencl.Options{Fence: d.info.Fence, Lines: true, RoundedDivide: d.info.RoundedDivide}}
 		d.programs[k] = p
 	}
 	d.mu.Unlock()
 	p.once.Do(func() {
-		if err := d.build(k, p); err != nil {
-			p.err = &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
+		if p.native == nil {
+			p.err = d.kernelError(k, p.lower())
 		}
 	})
-	return p
+	return p, p.err
 }
 
-// FromCache reports whether the code of a prepared kernel was in the cache on disk.
-func (d *Device) FromCache(k *devices.Kernel) bool { return d.load(k).cached }
-
-func (d *Device) build(k *devices.Kernel, p *program) error {
-	if p.native != nil {
-		return d.buildNative(k, p)
+// kernelError is the error of a kernel that has no code here, nil for nil.
+func (d *Device) kernelError(k *devices.Kernel, err error) error {
+	if err == nil {
+		return nil
 	}
-	var err error
+	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
+}
+
+// lower takes the device IR of the kernel, and finds the form of it without checks.
+func (p *program) lower() (err error) {
+	k := p.kernel
 	switch {
 	case k.Portable != nil:
-		p.program, err = k.Portable()
+		p.checked.program, err = k.Portable()
 	case k.Program != nil:
-		p.program = k.Program
+		p.checked.program = k.Program
 	case k.Refused != nil:
 		err = k.Refused
 	default:
@@ -98,18 +119,73 @@ func (d *Device) build(k *devices.Kernel, p *program) error {
 	if err != nil {
 		return err
 	}
-	p.source, err = opencl.Print(p.program, opencl.Options{Fence: d.info.Fence, Lines: true, RoundedDivide: d.info.RoundedDivide})
-	if err != nil {
+	free := p.checked.program
+	if k.PortableUnchecked != nil {
+		if free, err = k.PortableUnchecked(); err != nil {
+			return err
+		}
+		p.proves = k.Proves
+	}
+	if proved, guards := opencl.Proved(free, p.printing); len(guards) > 0 {
+		free, p.guards = proved, guards
+	}
+	if p.proves != nil || p.guards != nil {
+		p.proved = &version{program: free}
+	}
+	return nil
+}
+
+// first returns the version that most launches need.
+func (p *program) first() *version {
+	if p.proved != nil {
+		return p.proved
+	}
+	return p.checked
+}
+
+// versionFor returns the version for a launch with the arguments of b; what the host cannot know it
+// does not prove.
+func (p *program) versionFor(args []devices.Arg) *version {
+	if p.proved == nil || len(args) != len(p.proved.program.Params) || p.proves != nil && !p.proves(args) {
+		return p.checked
+	}
+	env := &binding{params: p.proved.program.Params, args: args}
+	for _, g := range p.guards {
+		if bits, err := ir.Eval(g, env); err != nil || bits == 0 {
+			return p.checked
+		}
+	}
+	return p.proved
+}
+
+// load makes a version, once.
+func (d *Device) load(p *program, v *version) error {
+	v.once.Do(func() { v.err = d.kernelError(p.kernel, d.build(p, v)) })
+	return v.err
+}
+
+// FromCache reports whether the code of a prepared kernel was in the cache on disk.
+func (d *Device) FromCache(k *devices.Kernel) bool {
+	p, err := d.program(k)
+	return err == nil && d.load(p, p.first()) == nil && p.first().cached
+}
+
+func (d *Device) build(p *program, v *version) error {
+	if p.native != nil {
+		return d.buildNative(p, v)
+	}
+	var err error
+	if v.source, err = opencl.Print(v.program, p.printing); err != nil {
 		return err
 	}
-	for _, need := range p.source.Needs {
+	for _, need := range v.source.Needs {
 		if !d.has(need) {
 			return fmt.Errorf("it needs %s, which %s does not have", need, d.info.Name)
 		}
 	}
-	names := make([]string, len(p.source.Entries))
+	names := make([]string, len(v.source.Entries))
 	for i := range names {
-		e := &p.source.Entries[i]
+		e := &v.source.Entries[i]
 		names[i] = e.Name
 		if size := argumentsSize(e); size > d.info.Arguments {
 			return fmt.Errorf("%s: %v of arguments: %s takes at most %v", e.Name, size, d.info.Name, d.info.Arguments)
@@ -118,7 +194,7 @@ func (d *Device) build(k *devices.Kernel, p *program) error {
 			return fmt.Errorf("%s: %v of team memory: %s has %v", e.Name, e.TeamMemory, d.info.Name, d.info.TeamMemory)
 		}
 	}
-	return d.compile(k.Name, p, p.source.Text, append(p.source.Options, d.info.options()...), names)
+	return d.compile(p.kernel.Name, v, v.source.Text, append(v.source.Options, d.info.options()...), names)
 }
 
 // options are those that the driver's compiler needs besides, to do what a text means.
@@ -142,16 +218,16 @@ func argumentsSize(e *opencl.Entry) deps.Bytes {
 }
 
 // compile makes the kernels of a text, from the cache or by the driver's compiler.
-func (d *Device) compile(name string, p *program, text string, options, names []string) error {
+func (d *Device) compile(name string, v *version, text string, options, names []string) error {
 	key := d.cacheKey(text, options)
-	if code, ok := d.cache.load(key); p.cl == 0 && ok && d.fromBinary(p, code, options) == nil {
-		p.cached = true
+	if code, ok := d.cache.load(key); v.cl == 0 && ok && d.fromBinary(v, code, options) == nil {
+		v.cached = true
 	}
-	if p.cl == 0 {
-		if err := d.fromSource(name, p, text, options); err != nil {
+	if v.cl == 0 {
+		if err := d.fromSource(name, v, text, options); err != nil {
 			return err
 		}
-		if code, err := d.binary(p.cl); err == nil {
+		if code, err := d.binary(v.cl); err == nil {
 			// A cache that cannot be written costs time and nothing else: the next process compiles
 			// again.
 			_ = d.cache.store(key, code)
@@ -160,22 +236,22 @@ func (d *Device) compile(name string, p *program, text string, options, names []
 	const kernelGroupSize = 0x11B0
 	for _, n := range names {
 		c := cString(n)
-		kernel, err := d.driver.create(clCreateKernel, p.cl, addressOf(c))
+		kernel, err := d.driver.create(clCreateKernel, v.cl, addressOf(c))
 		if err != nil {
 			return fmt.Errorf("function %s: %w", n, err)
 		}
-		p.entries = append(p.entries, entry{kernel: kernel})
+		v.entries = append(v.entries, entry{kernel: kernel})
 		threads, err := d.driver.number(clGetKernelWorkGroupInfo, kernel, d.info.id, kernelGroupSize)
 		if err != nil {
 			return fmt.Errorf("function %s: %w", n, err)
 		}
-		p.entries[len(p.entries)-1].threads = int(threads)
+		v.entries[len(v.entries)-1].threads = int(threads)
 	}
 	return nil
 }
 
 // fromSource compiles a text. Errors: *CompileError with the compiler's log.
-func (d *Device) fromSource(name string, p *program, text string, options []string) error {
+func (d *Device) fromSource(name string, v *version, text string, options []string) error {
 	b := newBlock()
 	defer b.free()
 	source := cString(text)
@@ -184,7 +260,7 @@ func (d *Device) fromSource(name string, p *program, text string, options []stri
 	if err != nil {
 		return err
 	}
-	p.cl = cl
+	v.cl = cl
 	err = d.buildProgram(cl, options)
 	keep(source)
 	if codeOf(err) != codeBuildFailed {
@@ -214,7 +290,7 @@ func (d *Device) buildProgram(cl uintptr, options []string) error {
 }
 
 // fromBinary loads what binary has returned.
-func (d *Device) fromBinary(p *program, code []byte, options []string) error {
+func (d *Device) fromBinary(v *version, code []byte, options []string) error {
 	b := newBlock()
 	defer b.free()
 	b.words[0], b.words[1], b.words[2] = uint64(d.info.id), uint64(len(code)), uint64(addressOf(code))
@@ -226,7 +302,7 @@ func (d *Device) fromBinary(p *program, code []byte, options []string) error {
 	if err := d.buildProgram(cl, options); err != nil {
 		return errors.Join(err, d.driver.do(clReleaseProgram, cl))
 	}
-	p.cl = cl
+	v.cl = cl
 	return nil
 }
 
@@ -254,14 +330,14 @@ func (d *Device) cacheKey(text string, options []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(all, "\x00"))))
 }
 
-// release gives back what a program has.
-func (p *program) release(d *Device) error {
+// release gives back what a version has.
+func (v *version) release(d *Device) error {
 	var errs []error
-	for _, e := range p.entries {
+	for _, e := range v.entries {
 		errs = append(errs, d.driver.do(clReleaseKernel, e.kernel))
 	}
-	if p.cl != 0 {
-		errs = append(errs, d.driver.do(clReleaseProgram, p.cl))
+	if v.cl != 0 {
+		errs = append(errs, d.driver.do(clReleaseProgram, v.cl))
 	}
 	return errors.Join(errs...)
 }

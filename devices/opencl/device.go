@@ -150,7 +150,10 @@ func (d *Device) Close() error {
 	}
 	var errs []error
 	for _, p := range d.programs {
-		errs = append(errs, p.release(d))
+		errs = append(errs, p.checked.release(d))
+		if p.proved != nil {
+			errs = append(errs, p.proved.release(d))
+		}
 	}
 	errs = append(errs, d.mirrors.freeAll(d), d.faults.free(d), d.scratch.free(d))
 	for _, q := range []*queue{d.toDevice, d.toHost, d.launch} {

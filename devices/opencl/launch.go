@@ -20,6 +20,7 @@ type run struct {
 	device  *Device
 	kernel  *devices.Kernel
 	program *program
+	version *version
 	binding binding
 	grids   []grid
 	scratch deps.Bytes
@@ -42,19 +43,18 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 		runs = append(runs, &run{device: d, kernel: s.Kernel, args: &devices.Args{List: s.Args}})
 	}
 	for _, r := range runs {
-		r.program = d.load(r.kernel)
-		if r.program.err != nil {
-			op.start = func([]uintptr) (uintptr, error) { return 0, r.program.err }
+		if err := d.choose(r); err != nil {
+			op.start = func([]uintptr) (uintptr, error) { return 0, err }
 			return d.launch.submit(op)
 		}
-		op.event.alone = op.event.alone || r.program.mayFail()
+		op.event.alone = op.event.alone || r.version.mayFail()
 	}
 	op.start = func(waits []uintptr) (uintptr, error) { return d.startRuns(runs, waits) }
 	op.finish = func() error {
 		var errs []error
 		for _, r := range runs {
 			if r.slot != nil {
-				errs = append(errs, r.kernel.Checked(r.slot.fault(r.program.program.Name, r.program.source.Sites)))
+				errs = append(errs, r.kernel.Checked(r.slot.fault(r.version.program.Name, r.version.source.Sites)))
 			}
 		}
 		return joined(errs)
@@ -67,6 +67,15 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 		}
 	}
 	return d.launch.submit(op)
+}
+
+// choose finds the version for the arguments of a run.
+func (d *Device) choose(r *run) (err error) {
+	if r.program, err = d.program(r.kernel); err != nil {
+		return err
+	}
+	r.version = r.program.versionFor(r.args.List)
+	return d.load(r.program, r.version)
 }
 
 // joined is the one error of a list, or all.
@@ -83,13 +92,13 @@ func joined(errs []error) error {
 	return errors.Join(out...)
 }
 
-// mayFail reports whether a check of the program may fail.
-func (p *program) mayFail() bool {
-	if p.source == nil {
+// mayFail reports whether a check of the version may fail.
+func (v *version) mayFail() bool {
+	if v.source == nil {
 		return false
 	}
-	for i := range p.source.Entries {
-		if p.source.Entries[i].Fault {
+	for i := range v.source.Entries {
+		if v.source.Entries[i].Fault {
 			return true
 		}
 	}
@@ -118,17 +127,17 @@ func (d *Device) startRuns(runs []*run, waits []uintptr) (uintptr, error) {
 
 // start enqueues a printed kernel.
 func (r *run) start(c *commands) error {
-	d, src := r.device, r.program.source
-	r.binding = binding{params: r.program.program.Params, args: r.args.List}
+	d, src := r.device, r.version.source
+	r.binding = binding{params: r.version.program.Params, args: r.args.List}
 	for i := range src.Entries {
-		g, err := shapeOf(src.Entries[i].Launch, &r.binding, d.fitOf(&r.program.entries[i]))
+		g, err := shapeOf(src.Entries[i].Launch, &r.binding, d.fitOf(&r.version.entries[i]))
 		if err != nil {
 			return fmt.Errorf("%s: %w", src.Entries[i].Name, err)
 		}
 		r.grids = append(r.grids, g)
 	}
 	var err error
-	if r.scratch, err = r.binding.sizeScratch(r.program.program, r.grids); err != nil {
+	if r.scratch, err = r.binding.sizeScratch(r.version.program, r.grids); err != nil {
 		return err
 	}
 	var pads uintptr
@@ -138,7 +147,7 @@ func (r *run) start(c *commands) error {
 		}
 		c.add(func(count, list, event uintptr) error { return d.clear(pads, r.scratch, count, list, event) })
 	}
-	if r.program.mayFail() {
+	if r.version.mayFail() {
 		if r.slot, err = d.faults.get(d); err != nil {
 			return err
 		}
@@ -161,7 +170,7 @@ func (r *run) start(c *commands) error {
 		}
 		g := r.grids[i]
 		c.add(func(count, list, event uintptr) error {
-			if err := d.enqueueKernel(r.program.entries[i].kernel, [3]int64{g.teams, 1, 1}, [3]int64{g.threads, 1, 1}, count, list, event); err != nil {
+			if err := d.enqueueKernel(r.version.entries[i].kernel, [3]int64{g.teams, 1, 1}, [3]int64{g.threads, 1, 1}, count, list, event); err != nil {
 				return fmt.Errorf("%s: grid of %d teams of %d threads: %w", e.Name, g.teams, g.threads, err)
 			}
 			return nil
@@ -195,7 +204,7 @@ func (d *Device) enqueueKernel(kernel uintptr, teams, team [3]int64, count, list
 
 // setArguments sets those of entry i. Only the goroutine of the queue does.
 func (r *run) setArguments(i int, pads uintptr) error {
-	entry := &r.program.source.Entries[i]
+	entry := &r.version.source.Entries[i]
 	b := newBlock()
 	defer b.free()
 	for n := range entry.Args {
@@ -204,7 +213,7 @@ func (r *run) setArguments(i int, pads uintptr) error {
 		if err != nil {
 			return err
 		}
-		if err := r.device.driver.do(clSetKernelArg, r.program.entries[i].kernel, uintptr(n), uintptr(a.Size), address); err != nil {
+		if err := r.device.driver.do(clSetKernelArg, r.version.entries[i].kernel, uintptr(n), uintptr(a.Size), address); err != nil {
 			return fmt.Errorf("argument %d: %w", n, err)
 		}
 	}

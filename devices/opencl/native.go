@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/devices"
 )
 
 // A native kernel takes a global pointer for each slice and pointer, at the first byte of the
@@ -15,8 +14,8 @@ import (
 // and, where its shape has shared memory, a local pointer last.
 
 // buildNative compiles a kernel that the user has written.
-func (d *Device) buildNative(k *devices.Kernel, p *program) error {
-	n := p.native
+func (d *Device) buildNative(p *program, v *version) error {
+	k, n := p.kernel, p.native
 	if n.Shape == nil {
 		return errNoShape
 	}
@@ -28,11 +27,11 @@ func (d *Device) buildNative(k *devices.Kernel, p *program) error {
 		if len(n.Binary) == 0 {
 			return errors.New("its binary is empty")
 		}
-		if err := d.fromBinary(p, n.Binary, n.Options); err != nil {
+		if err := d.fromBinary(v, n.Binary, n.Options); err != nil {
 			return err
 		}
 	}
-	return d.compile(k.Name, p, n.Source, n.Options, []string{name})
+	return d.compile(k.Name, v, n.Source, n.Options, []string{name})
 }
 
 // startNative enqueues a native kernel.
@@ -43,7 +42,7 @@ func (r *run) startNative(c *commands) error {
 	if err != nil {
 		return err
 	}
-	entry := &r.program.entries[0]
+	entry := &r.version.entries[0]
 	if n := team[0] * team[1] * team[2]; n > int64(entry.threads) {
 		return fmt.Errorf("teams of %d threads: the device takes at most %d", n, entry.threads)
 	}

@@ -1,4 +1,6 @@
-package cuda
+// Package guard makes forms of device programs without the checks that the host can make once for
+// each launch.
+package guard
 
 import (
 	"slices"
@@ -7,14 +9,15 @@ import (
 )
 
 // Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run:
-// without checks that they prove. Without guards nothing is gained.
+// without checks that they prove. Without guards nothing is gained. left prints a program, and tells
+// of each of its launches whether a check is left in it.
 //
 // A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So
 // of each launch a form is looked for that has no check at all: tests that show all indices of a
 // loop to be in range are guards, and so are those of single elements that the host knows, as that
 // of a result. Where there is none, a launch that begins with a test is taken from the branch of
 // that.
-func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
+func Proved(p *ir.Program, left func(*ir.Program) ([]bool, error)) (proved *ir.Program, guards []ir.Expr) {
 	q := *p
 	q.Launches = nil
 	own := make([][]ir.Expr, len(p.Launches))
@@ -23,16 +26,16 @@ func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
 		free, own[i] = withoutChecks(l)
 		q.Launches = append(q.Launches, free)
 	}
-	source, err := Print(&q, Options{})
+	faults, err := left(&q)
 	if err != nil { // as that of p has, which is told when that is printed
 		return nil, nil
 	}
 	for i, l := range p.Launches {
-		if source.Entries[i].Fault || len(own[i]) == 0 {
+		if faults[i] || len(own[i]) == 0 {
 			q.Launches[i], own[i] = branchOf(l)
 		}
-		if left := inOrder(l); left != nil && source.Entries[i].Fault {
-			q.Launches[i], own[i] = notRun(l), []ir.Expr{&ir.Unary{Op: ir.Not, X: left, At: left.Pos()}}
+		if when := inOrder(l); when != nil && faults[i] {
+			q.Launches[i], own[i] = notRun(l), []ir.Expr{&ir.Unary{Op: ir.Not, X: when, At: when.Pos()}}
 			guards = withGuard(guards, own[i][0])
 			continue
 		}

@@ -1,0 +1,21 @@
+package cuda
+
+import (
+	"github.com/gompss/gompss/codegen/guard"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// Proved returns p as it is when guards hold: see guard.Proved.
+func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
+	return guard.Proved(p, func(q *ir.Program) ([]bool, error) {
+		source, err := Print(q, Options{})
+		if err != nil {
+			return nil, err
+		}
+		left := make([]bool, len(source.Entries))
+		for i := range left {
+			left[i] = source.Entries[i].Fault
+		}
+		return left, nil
+	})
+}
