@@ -108,7 +108,8 @@ func cpuMachines(t testing.TB) map[string]cpu.Options {
 	if err != nil {
 		t.Skip(err)
 	}
-	out := map[string]cpu.Options{"avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}, "stopped": {AVX512: o.AVX512, Single: cpu.SingleNever, StopAlways: true}, "single stopped": {Single: cpu.SingleAlways, StopAlways: true}}
+	out := map[string]cpu.Options{"avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}, "stopped": {AVX512: o.AVX512, Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}},
+		"single stopped": {Single: cpu.SingleAlways, Trials: cpu.Trials{StopAlways: true}}}
 	if o.AVX512 {
 		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: x86.W256, Single: cpu.SingleNever}
 	}

@@ -12,6 +12,8 @@ import (
 type (
 	// Options choose the machine.
 	Options = image.Options
+	// Trials are what tests ask for.
+	Trials = image.Trials
 	// A Code is the vectorised variant of one kernel.
 	Code = image.Code
 	// A Single says whether parallel loops may run without lanes.

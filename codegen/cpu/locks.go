@@ -17,7 +17,7 @@ import (
 func (c *compiler) lockedStages() error {
 	code := c.code
 	for _, s := range code.Stages {
-		if !s.Alone || s.Refused {
+		if !s.Alone || s.Refused() {
 			continue
 		}
 		again := &image.Stage{Loop: s.Loop, Body: s.Body, Again: true, Nested: s.Nested}
@@ -27,7 +27,9 @@ func (c *compiler) lockedStages() error {
 			if err != nil && !isRefusal(err) {
 				return err
 			}
-			if again.Refused = err != nil; !again.Refused {
+			if err != nil {
+				again.Entry = -1
+			} else {
 				if err := c.addStage(again, g); err != nil {
 					return err
 				}
@@ -47,7 +49,7 @@ func (c *compiler) nestedStages() error {
 		}
 		g, err := c.stage(s)
 		if isRefusal(err) {
-			s.Refused = true
+			s.Entry = -1
 			continue
 		}
 		if err != nil {

@@ -20,13 +20,19 @@ type Options struct {
 	ShareFrom int
 	Single    Single // whether parallel loops may run without lanes
 	Workers   int    // goroutines that share loops; 0: as many as Go runs at once
-	Locked    bool   // workers share loops with atomics by locked instructions, whatever these cost: for tests
 	Past      bool   // stores past the caches where possible
 	Text      bool   // with Code.Lines
-	// FewRegisters hands out one register of each class and spills the rest: for tests.
+	Trials
+}
+
+// Trials are what tests ask for.
+type Trials struct {
+	// Locked lets workers share loops with atomics by locked instructions, whatever these cost.
+	Locked bool
+	// FewRegisters hands out one register of each class and spills the rest.
 	FewRegisters bool
 	// StopAlways stops at every point where the code can stop, and has one after every two rounds
-	// of a loop: for tests.
+	// of a loop.
 	StopAlways bool
 }
 
@@ -50,11 +56,18 @@ type Code struct {
 	Words   int
 	Scratch int64 // bytes of memory for local arrays
 	Spill   int   // bytes of the block for spilled values, where that is more than every block has
+	Traffic
+	// Plain says that there is one parallel loop without reductions that Go counts, and no code that
+	// comes back before its end for anything but an error.
+	Plain bool
+}
+
+// Traffic is how code uses the memory beyond the caches.
+type Traffic struct {
 	Past    []PastStore
 	Streams bool
 	Rows    bool // it streams through rows of nests
 	Far     bool // with stores past the caches
-	Plain   bool // one parallel loop without reductions that Go counts, and no code that comes back before its end for anything but an error
 }
 
 // A Single says whether parallel loops may run one iteration after the other in every chunk, with

@@ -14,7 +14,7 @@ type Stage struct {
 	Again   bool    // it is another stage again, with locked instructions for its atomics
 	Next    *ir.For // sequential: the loop whose iterations it counts
 	Sums    []Sum
-	Entry   int            // offset in the code
+	Entry   int            // offset in the code; -1: it was refused, and has none
 	Resume  int            // where it goes on after a yield
 	Count   Count          // where no code counts the iterations of next
 	Copies  CopyLoop       // where the loop does nothing else
@@ -24,9 +24,11 @@ type Stage struct {
 	Leaf    int64          // the least iterations that are reduced together, where the order of a reduction shows; else 0
 
 	Nested    bool // a loop in sequential code, which calls it
-	Refused   bool // nested, and has no code
 	Threshold int  // nested: the word that says how many iterations are worth sharing
 }
+
+// Refused tells whether the stage, nested or with locked instructions, has no code.
+func (s *Stage) Refused() bool { return s.Entry < 0 }
 
 // mostParts bounds the parts of a loop whose reductions are combined in order.
 const mostParts = 256

@@ -55,7 +55,7 @@ func Registers(avx512, divides bool, w x86.Width) RegisterFile {
 
 // hotMask is the weight of a mask that is set and used in a loop inside another, or, where there is
 // none, in a loop.
-func (c *Code) hotMask() float64 { return []float64{2, 2 * 8, 2 * 8 * 8}[c.deepest] }
+func (c *allocation) hotMask() float64 { return []float64{2, 2 * 8, 2 * 8 * 8}[c.deepest] }
 
 // KeepOne leaves one register of each class to hand out, so that nearly every value is spilled: for
 // tests.
@@ -73,7 +73,8 @@ func (f *RegisterFile) KeepOne() {
 // Source: Poletto and Sarkar, "Linear Scan Register Allocation", TOPLAS 1999, section 4; differs:
 // the victim is the interval that is used least, loops counting more, not the one that ends last.
 func (c *Code) Allocate(f RegisterFile) (spilled, masks int, err error) {
-	all := c.intervals()
+	a := allocation{flow{c}}
+	all := a.intervals()
 	slices.SortStableFunc(all, func(a, b interval) int { return a.lo - b.lo })
 	tried := f // where no value of a class is spilled, nothing needs the registers that are kept back for that
 	if c.near {
@@ -83,7 +84,7 @@ func (c *Code) Allocate(f RegisterFile) (spilled, masks int, err error) {
 	tried.takeBack(Mask)
 	for {
 		spills, fits := [3]int{}, true
-		spilled, masks, spills, err = c.scan(slices.Clone(all), tried)
+		spilled, masks, spills, err = a.scan(slices.Clone(all), tried)
 		for k, n := range spills {
 			if n > 0 && tried.whole[k] {
 				tried.free[k], tried.whole[k], fits = f.free[k], false, false
@@ -95,9 +96,12 @@ func (c *Code) Allocate(f RegisterFile) (spilled, masks int, err error) {
 	}
 }
 
+// An allocation gives registers and slots to the values of a code.
+type allocation struct{ flow }
+
 // scan hands out the registers. Where a class of which none is kept back needs more, it only says
 // how many slots each class has.
-func (c *Code) scan(all []interval, f RegisterFile) (spilled, masks int, spills [3]int, err error) {
+func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, spills [3]int, err error) {
 	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
@@ -186,7 +190,7 @@ func (v *interval) takeSlot(slots *[]int) {
 
 // takeOver gives v the register of the value that it is a copy of, where that one ends with the
 // copy.
-func (c *Code) takeOver(v *interval, byReg []*interval, active []*interval) bool {
+func (c *allocation) takeOver(v *interval, byReg []*interval, active []*interval) bool {
 	at := v.lo
 	if c.near {
 		at = c.order[at]
@@ -256,7 +260,7 @@ func expire(active []*interval, free []x86.Reg, at int) ([]*interval, []x86.Reg)
 
 // settle replaces virtual registers where none is spilled, and leaves out copies of a register to
 // itself.
-func (c *Code) settle(byReg []*interval) {
+func (c *allocation) settle(byReg []*interval) {
 	kept := c.steps[:0]
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -286,7 +290,7 @@ func (s *step) place(byReg []*interval) (left bool) {
 // rewrite replaces virtual registers; a spilled one is used where it is in memory if the
 // instruction can, else loaded into a scratch register before its use and stored after its
 // definition.
-func (c *Code) rewrite(byReg []*interval, f RegisterFile) {
+func (c *allocation) rewrite(byReg []*interval, f RegisterFile) {
 	out := make([]step, 0, len(c.steps)*5/4)
 	taken, read := map[x86.Reg]x86.Reg{}, map[x86.Reg]bool{}
 	for i := range c.steps {
@@ -337,7 +341,7 @@ func (c *Code) rewrite(byReg []*interval, f RegisterFile) {
 
 // inMemory lets s use spilled general registers where they are: as what it moves from or to, or as
 // its second operand.
-func (c *Code) inMemory(s *step, byReg []*interval) {
+func (c *allocation) inMemory(s *step, byReg []*interval) {
 	if s.kind != stepInst || s.Mask != x86.NoReg {
 		return
 	}
@@ -374,11 +378,11 @@ func (c *Code) inMemory(s *step, byReg []*interval) {
 }
 
 // slotAt is the address of a spill slot.
-func (c *Code) slotAt(offset int) x86.Arg {
+func (c *allocation) slotAt(offset int) x86.Arg {
 	return x86.MemArg(x86.At(x86.DI, int32(c.layout.SpillAt+offset)))
 }
 
-func (c *Code) spillLoad(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+func (c *allocation) spillLoad(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
 	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
 	case General:
@@ -389,7 +393,7 @@ func (c *Code) spillLoad(k Class, p x86.Reg, slot int, w x86.Width, s *step) []s
 	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), c.slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
 }
 
-func (c *Code) spillStore(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
+func (c *allocation) spillStore(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
 	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
 	switch k {
 	case General:

@@ -27,7 +27,8 @@ type fixup struct {
 // Link encodes allocated code: instructions, then the constant pool, with all distances filled in.
 func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 	places = make([]int, c.labels)
-	tops := c.loopTops()
+	l := linking{c}
+	tops := l.loopTops()
 	var fixups []fixup
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -36,7 +37,7 @@ func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 		}
 		start := len(code)
 		var fix *fixup
-		code, fix, err = c.encode(code, s, places)
+		code, fix, err = l.encode(code, s, places)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("%w (%s, %s)", err, s.Inst, s.at)
 		}
@@ -47,7 +48,7 @@ func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 			fixups = append(fixups, *fix)
 		}
 		if c.Listing && (len(code) > start || s.kind == stepLabel) {
-			lines = append(lines, Line{Offset: start, At: s.at, Text: c.line(s)})
+			lines = append(lines, Line{Offset: start, At: s.at, Text: l.line(s)})
 		}
 	}
 	for len(code)%64 != 0 {
@@ -65,8 +66,11 @@ func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 	return code, lines, places, nil
 }
 
+// A linking writes the steps of a code as bytes.
+type linking struct{ *Code }
+
 // loopTops are the labels that loops go back to.
-func (c *Code) loopTops() []bool {
+func (c *linking) loopTops() []bool {
 	tops := make([]bool, c.labels)
 	for i := range c.steps {
 		if c.steps[i].back {
@@ -88,7 +92,7 @@ func pad(code []byte, size int) []byte {
 	return code
 }
 
-func (c *Code) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
+func (c *linking) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
 	switch s.kind {
 	case stepLabel:
 		places[s.label] = len(code)
@@ -156,7 +160,7 @@ var condNames = map[Cond]string{CondB: "JCS", CondAE: "JCC", CondE: "JEQ", CondN
 	CondL: "JLT", CondGE: "JGE", CondLE: "JLE", CondG: "JGT", Always: "JMP"}
 
 // line is the text of a step.
-func (c *Code) line(s *step) string {
+func (c *linking) line(s *step) string {
 	switch s.kind {
 	case stepLabel:
 		return fmt.Sprintf("L%d:", s.label)
@@ -190,7 +194,7 @@ func (c *Code) line(s *step) string {
 func (c *Code) String() string {
 	var b strings.Builder
 	for i := range c.steps {
-		b.WriteString(c.line(&c.steps[i]))
+		b.WriteString((&linking{c}).line(&c.steps[i]))
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -38,8 +38,11 @@ type span struct {
 	out    bitset
 }
 
+// A flow knows which values are needed where in the code.
+type flow struct{ *Code }
+
 // blocks cuts the code at labels and jumps.
-func (c *Code) blocks() []span {
+func (c *flow) blocks() []span {
 	at := make([]int, c.labels) // label -> block
 	var out []span
 	lo := 0
@@ -83,7 +86,7 @@ type interval struct {
 }
 
 // intervals computes one covering interval for every virtual register that is used.
-func (c *Code) intervals() []interval {
+func (c *flow) intervals() []interval {
 	blocks := c.blocks()
 	c.solve(blocks)
 	all := make([]interval, len(c.classes))
@@ -130,7 +133,7 @@ func (c *Code) intervals() []interval {
 // lay puts the blocks into the order in which registers are given out, and returns where each
 // begins: as they stand, or each that is seldom run behind the first jump to it, so that what only
 // a report needs does not occupy a register from there to the end of the code.
-func (c *Code) lay(blocks []span) (begins []int) {
+func (c *flow) lay(blocks []span) (begins []int) {
 	begins = make([]int, len(blocks))
 	if !c.near {
 		for b := range blocks {
@@ -170,7 +173,7 @@ func (v *interval) cover(i int) {
 }
 
 // solve fills in and out of every block: backward dataflow to a fixed point.
-func (c *Code) solve(blocks []span) {
+func (c *flow) solve(blocks []span) {
 	use := make([]bitset, len(blocks))
 	def := make([]bitset, len(blocks))
 	words := (len(c.classes) + 63) / 64
@@ -212,7 +215,7 @@ func (c *Code) solve(blocks []span) {
 }
 
 // loopDepth counts, for every block, the loops around it.
-func (c *Code) loopDepth(blocks []span) []int {
+func (c *flow) loopDepth(blocks []span) []int {
 	depth := make([]int, len(blocks))
 	for b := range blocks {
 		if !c.steps[blocks[b].hi-1].back {

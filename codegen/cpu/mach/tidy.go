@@ -33,7 +33,7 @@ type fact struct {
 // numbering gives numbers to values, the same to those that are equal, along code that is only
 // entered at its beginning.
 type numbering struct {
-	*Code
+	cleaning
 	full          x86.Width // of a copied vector
 	of            map[x86.Reg]int64
 	next          int64
@@ -52,21 +52,24 @@ type numbering struct {
 // Tidy is for code of single numbers before register allocation; entries are labels that Go enters
 // at, and routines.
 func (c *Code) Tidy(full x86.Width, entries ...Label) {
-	n := &numbering{Code: c, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
+	n := &numbering{cleaning: cleaning{flow{c}}, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
 	n.forward()
-	c.drop(n.gone)
-	c.drop(c.unreachable(entries))
+	n.drop(n.gone)
+	n.drop(n.unreachable(entries))
 	for range 2 {
-		c.merge()
-		c.drop(c.dead())
+		n.merge()
+		n.drop(n.dead())
 	}
-	c.drop(c.comparedBefore())
+	n.drop(n.comparedBefore())
 	c.near = true
 }
 
+// A cleaning removes steps that nothing needs.
+type cleaning struct{ flow }
+
 // comparedBefore are the comparisons with 0 of what a logical operation has just made: it has set
 // the same flags.
-func (c *Code) comparedBefore() []bool {
+func (c *cleaning) comparedBefore() []bool {
 	gone := make([]bool, len(c.steps))
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -91,7 +94,7 @@ func (c *Code) comparedBefore() []bool {
 }
 
 // drop removes steps.
-func (c *Code) drop(gone []bool) {
+func (c *cleaning) drop(gone []bool) {
 	kept, cold := c.steps[:0], c.cold
 	for i, s := range c.steps {
 		if gone[i] {
@@ -438,7 +441,7 @@ func (s *step) setsFlags() bool {
 }
 
 // flagsRead tells whether the flags that step i leaves may be used.
-func (c *Code) flagsRead(i int) bool {
+func (c *cleaning) flagsRead(i int) bool {
 	for j := i + 1; j < len(c.steps); j++ {
 		switch s := &c.steps[j]; s.kind {
 		case stepInst:
@@ -459,7 +462,7 @@ func (c *Code) flagsRead(i int) bool {
 }
 
 // unreachable are the steps that nothing leads to any more: reports of checks that are left out.
-func (c *Code) unreachable(entries []Label) []bool {
+func (c *cleaning) unreachable(entries []Label) []bool {
 	blocks := c.blocks()
 	gone := make([]bool, len(c.steps))
 	for i := range gone {
@@ -497,7 +500,7 @@ func (c *Code) unreachable(entries []Label) []bool {
 }
 
 // dead are the steps whose results nothing reads.
-func (c *Code) dead() []bool {
+func (c *cleaning) dead() []bool {
 	blocks := c.blocks()
 	c.solve(blocks)
 	gone := make([]bool, len(c.steps))
@@ -526,7 +529,7 @@ func (c *Code) dead() []bool {
 
 // useless tells whether step i does nothing that is seen: it writes a register that is not read, or
 // flags that are not.
-func (c *Code) useless(i int, live bitset) bool {
+func (c *cleaning) useless(i int, live bitset) bool {
 	s := &c.steps[i]
 	if s.kind != stepInst {
 		return false
@@ -547,7 +550,7 @@ func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 
 // merge lets values be made in the registers that they are copied to, where nothing sees these in
 // between.
-func (c *Code) merge() {
+func (c *cleaning) merge() {
 	blocks := c.blocks()
 	c.solve(blocks)
 	starts := make([]int, c.labels)
@@ -593,7 +596,7 @@ func (c *Code) merge() {
 
 // readLater counts how often from is read in straight code behind the copy, as long as neither
 // register changes, and says where last.
-func (c *Code) readLater(i int, to, from x86.Reg) (count, last int) {
+func (c *cleaning) readLater(i int, to, from x86.Reg) (count, last int) {
 	last = i
 	for j := i + 1; j < len(c.steps); j++ {
 		s := &c.steps[j]
@@ -623,7 +626,7 @@ func (c *Code) readLater(i int, to, from x86.Reg) (count, last int) {
 
 // madeFor finds the step that begins to make what step i copies: from there on, nothing else has to
 // do with either register.
-func (c *Code) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) bool) (begin int, ok bool) {
+func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) bool) (begin int, ok bool) {
 	uses-- // by the copy
 	for j := i - 1; j >= 0; j-- {
 		s := &c.steps[j]

@@ -8,7 +8,7 @@ import (
 )
 
 // ToLong cuts float64 to lanes of 64 bits, of which a uint32 is the lower half.
-func (s Series) ToLong(x x86.Reg, to *ir.Type) x86.Reg {
+func (s Integers) ToLong(x x86.Reg, to *ir.Type) x86.Reg {
 	r := x86.NoReg
 	switch {
 	case s.AVX512 && to.Kind == ir.Uint64:
@@ -26,7 +26,7 @@ func (s Series) ToLong(x x86.Reg, to *ir.Type) x86.Reg {
 }
 
 // toUnsigned cuts to int64 what is below 2^63, and else what is above that.
-func (s Series) toUnsigned(x x86.Reg) x86.Reg {
+func (s Integers) toUnsigned(x x86.Reg) x86.Reg {
 	large := s.CompareTo(x, s.At(1<<63), CmpNLT) // NaN too
 	y := s.Copy(x)
 	s.Choose(y, s.Sub(x, s.At(1<<63)), large)
@@ -39,7 +39,7 @@ func (s Series) toUnsigned(x x86.Reg) x86.Reg {
 // Whole shifts the mantissa of a float, in lanes of its size, to where its last bit counts 1: left
 // or right, as a shift past the width leaves nothing. exponent is how far, to the left; sign has
 // all bits set below 0. What has no bits in the lane is 0.
-func (s Series) Whole(x x86.Reg) (v, exponent, sign x86.Reg) {
+func (s Integers) Whole(x x86.Reg) (v, exponent, sign x86.Reg) {
 	mantissa := int64(23)
 	bias := int64(127)
 	if s.Type.Size == 8 {
@@ -59,7 +59,7 @@ func (s Series) Whole(x x86.Reg) (v, exponent, sign x86.Reg) {
 
 // limitWhole overwrites with the upper bit alone the lanes whose numbers do not fit: the mantissa
 // of 53 bits is shifted by at most 10, or 11 where there is no sign.
-func (s Series) limitWhole(v, exponent, sign x86.Reg, unsigned bool) {
+func (s Integers) limitWhole(v, exponent, sign x86.Reg, unsigned bool) {
 	most := s.ConstBits(10)
 	if unsigned {
 		most = s.AddInts(s.ConstBits(11), sign)
@@ -70,7 +70,7 @@ func (s Series) limitWhole(v, exponent, sign x86.Reg, unsigned bool) {
 }
 
 // ToSingle makes float32 of int32 lanes.
-func (s Series) ToSingle(x x86.Reg) x86.Reg {
+func (s Integers) ToSingle(x x86.Reg) x86.Reg {
 	r := s.NewVector()
 	s.Op(x86.VCVTDQ2PS, s.Width, x86.RegArg(r), x86.RegArg(x))
 	return r
@@ -78,7 +78,7 @@ func (s Series) ToSingle(x x86.Reg) x86.Reg {
 
 // FromLong puts the halves of x where the mantissas of 2^84 and 2^52 end, and takes these away
 // again.
-func (s Series) FromLong(x x86.Reg, signed bool) x86.Reg {
+func (s Integers) FromLong(x x86.Reg, signed bool) x86.Reg {
 	top, bias := math.Float64bits(1<<84), float64(1<<84+1<<52)
 	if signed { // a half that counts from -2^31 on
 		top, bias = top|1<<31, bias+1<<63

@@ -9,7 +9,7 @@ import (
 
 // DivideByConst is x / c or x % c without a sign; half says that x is at most half of what a lane
 // holds.
-func (s Series) DivideByConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Reg {
+func (s Integers) DivideByConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Reg {
 	if c&(c-1) == 0 {
 		if op == ir.Rem {
 			return s.And(x, s.AtBits(c-1))
@@ -27,7 +27,7 @@ func (s Series) DivideByConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Reg 
 // a c that is odd, it is taken without that bit, and x added to the product, which is halved on the
 // way. An x that is at most half of what a lane holds, or that an even c makes shorter, needs no
 // such bit.
-func (s Series) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
+func (s Integers) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
 	width := 8 * int(s.Type.Size)
 	m, shift, exact := reciprocal(c, width)
 	zeros := bits.TrailingZeros64(c)
@@ -42,7 +42,7 @@ func (s Series) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
 	return s.ShiftRight(s.AddInts(t, s.ShiftRight(s.SubInts(x, t), 1)), int64(shift))
 }
 
-func (s Series) highProduct(x x86.Reg, m uint64) x86.Reg {
+func (s Integers) highProduct(x x86.Reg, m uint64) x86.Reg {
 	if s.Type.Size == 4 {
 		return s.HighProduct32(x, s.ConstBits(m))
 	}
@@ -50,7 +50,7 @@ func (s Series) highProduct(x x86.Reg, m uint64) x86.Reg {
 }
 
 // timesConst is the lower half of x*c.
-func (s Series) timesConst(x x86.Reg, c uint64) x86.Reg {
+func (s Integers) timesConst(x x86.Reg, c uint64) x86.Reg {
 	r, y := s.NewVector(), s.ConstBits(c)
 	switch {
 	case s.Type.Size == 4:

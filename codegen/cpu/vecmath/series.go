@@ -27,26 +27,34 @@ type Features struct {
 	FastMath bool // shorter polynomials, where the bounds of fastmath allow them
 }
 
-// A Series is selection of arithmetic on one vector. Results are fresh registers unless a method
-// says that it overwrites.
-type Series struct {
+// Basic is arithmetic on one vector of numbers of a type. Results are fresh registers unless a
+// method says that it overwrites.
+type Basic struct {
 	Emitter
 	Features
 	Type  *ir.Type
 	Width x86.Width
 }
 
+// Integers are functions on integers: bits, words, division, and conversions from and to floats.
+type Integers struct{ Basic }
+
+// A Series is all that can be computed of one vector, functions of floats among it.
+type Series struct{ Integers }
+
 // New is selection for vectors of width w with a t in each lane.
-func New(e Emitter, m Features, t *ir.Type, w x86.Width) Series { return Series{e, m, t, w} }
+func New(e Emitter, m Features, t *ir.Type, w x86.Width) Series {
+	return Series{Integers{Basic{e, m, t, w}}}
+}
 
 // as is the same for lanes of another type.
-func (s Series) as(t *ir.Type) Series {
+func (s Integers) as(t *ir.Type) Integers {
 	s.Type = t
 	return s
 }
 
 // pick chooses by the size of a lane.
-func (s Series) pick(four, eight x86.Op) x86.Op {
+func (s Basic) pick(four, eight x86.Op) x86.Op {
 	if s.Type.Size == 8 {
 		return eight
 	}
@@ -54,7 +62,7 @@ func (s Series) pick(four, eight x86.Op) x86.Op {
 }
 
 // newMask is a register for the answer of a comparison: a vector without AVX-512.
-func (s Series) newMask() x86.Reg {
+func (s Basic) newMask() x86.Reg {
 	if s.AVX512 {
 		return s.NewMask()
 	}
@@ -62,7 +70,7 @@ func (s Series) newMask() x86.Reg {
 }
 
 // Both is the lanes of two masks.
-func (s Series) Both(x, y x86.Reg) x86.Reg {
+func (s Basic) Both(x, y x86.Reg) x86.Reg {
 	m := s.newMask()
 	if s.AVX512 {
 		s.Op(x86.KANDW, x86.W128, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y))
@@ -72,7 +80,7 @@ func (s Series) Both(x, y x86.Reg) x86.Reg {
 	return m
 }
 
-func (s Series) bits(v float64) uint64 {
+func (s Basic) bits(v float64) uint64 {
 	if s.Type.Size == 4 {
 		return uint64(math.Float32bits(float32(v)))
 	}
@@ -80,10 +88,10 @@ func (s Series) bits(v float64) uint64 {
 }
 
 // At is a constant as a memory operand.
-func (s Series) At(v float64) x86.Arg { return s.AtBits(s.bits(v)) }
+func (s Basic) At(v float64) x86.Arg { return s.AtBits(s.bits(v)) }
 
 // AtBits is a constant of these bits as a memory operand.
-func (s Series) AtBits(bits uint64) x86.Arg {
+func (s Basic) AtBits(bits uint64) x86.Arg {
 	size := int(s.Type.Size)
 	if s.AVX512 {
 		return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.PoolOnce(bits, size, 1)), Broadcast: true})
@@ -92,10 +100,10 @@ func (s Series) AtBits(bits uint64) x86.Arg {
 }
 
 // Const is a constant in a fresh register.
-func (s Series) Const(v float64) x86.Reg { return s.ConstBits(s.bits(v)) }
+func (s Basic) Const(v float64) x86.Reg { return s.ConstBits(s.bits(v)) }
 
 // ConstBits is a constant of these bits in a fresh register.
-func (s Series) ConstBits(bits uint64) x86.Reg {
+func (s Basic) ConstBits(bits uint64) x86.Reg {
 	r := s.NewVector()
 	op := x86.VBROADCASTSS
 	if s.Type.Size == 8 {
@@ -106,63 +114,63 @@ func (s Series) ConstBits(bits uint64) x86.Reg {
 }
 
 // Two is one instruction of two sources, of which y may be in memory.
-func (s Series) Two(single, double x86.Op, x x86.Reg, y x86.Arg) x86.Reg {
+func (s Basic) Two(single, double x86.Op, x x86.Reg, y x86.Arg) x86.Reg {
 	r := s.NewVector()
 	s.Op(s.pick(single, double), s.Width, x86.RegArg(r), x86.RegArg(x), y)
 	return r
 }
 
 // Add is x + y.
-func (s Series) Add(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VADDPS, x86.VADDPD, x, y) }
+func (s Basic) Add(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VADDPS, x86.VADDPD, x, y) }
 
 // Sub is x - y.
-func (s Series) Sub(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VSUBPS, x86.VSUBPD, x, y) }
+func (s Basic) Sub(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VSUBPS, x86.VSUBPD, x, y) }
 
 // Mul is x * y.
-func (s Series) Mul(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VMULPS, x86.VMULPD, x, y) }
+func (s Basic) Mul(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VMULPS, x86.VMULPD, x, y) }
 
 // Div is x / y.
-func (s Series) Div(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VDIVPS, x86.VDIVPD, x, y) }
+func (s Basic) Div(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VDIVPS, x86.VDIVPD, x, y) }
 
 // And is the bits of x and y.
-func (s Series) And(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VANDPS, x86.VANDPD, x, y) }
+func (s Basic) And(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VANDPS, x86.VANDPD, x, y) }
 
 // Or is the bits of x or y.
-func (s Series) Or(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VORPS, x86.VORPD, x, y) }
+func (s Basic) Or(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VORPS, x86.VORPD, x, y) }
 
 // Xor is the bits that x and y do not share.
-func (s Series) Xor(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VXORPS, x86.VXORPD, x, y) }
+func (s Basic) Xor(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VXORPS, x86.VXORPD, x, y) }
 
 // clamp brings x into [lo, hi]; a NaN stays: the instructions return their second source then.
-func (s Series) clamp(x x86.Reg, lo, hi float64) x86.Reg {
+func (s Basic) clamp(x x86.Reg, lo, hi float64) x86.Reg {
 	a := s.Two(x86.VMINPS, x86.VMINPD, s.Const(hi), x86.RegArg(x))
 	return s.Two(x86.VMAXPS, x86.VMAXPD, s.Const(lo), x86.RegArg(a))
 }
 
 // FMA overwrites p with p*x + c.
-func (s Series) FMA(p, x x86.Reg, c x86.Arg) {
+func (s Basic) FMA(p, x x86.Reg, c x86.Arg) {
 	s.Op(s.pick(x86.VFMADD213PS, x86.VFMADD213PD), s.Width, x86.RegArg(p), x86.RegArg(x), c)
 }
 
 // AddProduct overwrites p with p + x*y.
-func (s Series) AddProduct(p, x x86.Reg, y x86.Arg) {
+func (s Basic) AddProduct(p, x x86.Reg, y x86.Arg) {
 	s.Op(s.pick(x86.VFMADD231PS, x86.VFMADD231PD), s.Width, x86.RegArg(p), x86.RegArg(x), y)
 }
 
 // subProduct overwrites p with p - x*y.
-func (s Series) subProduct(p, x x86.Reg, y x86.Arg) {
+func (s Basic) subProduct(p, x x86.Reg, y x86.Arg) {
 	s.Op(s.pick(x86.VFNMADD231PS, x86.VFNMADD231PD), s.Width, x86.RegArg(p), x86.RegArg(x), y)
 }
 
 // Copy is x in a register of its own.
-func (s Series) Copy(x x86.Reg) x86.Reg {
+func (s Basic) Copy(x x86.Reg) x86.Reg {
 	r := s.NewVector()
 	s.Op(x86.VMOVUPSStore, s.Width, x86.RegArg(r), x86.RegArg(x))
 	return r
 }
 
 // Polynomial is c[0] + c[1]*x + ...
-func (s Series) Polynomial(x x86.Reg, c ...float64) x86.Reg {
+func (s Basic) Polynomial(x x86.Reg, c ...float64) x86.Reg {
 	p := s.Const(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
 		s.FMA(p, x, s.At(c[i]))
@@ -171,7 +179,7 @@ func (s Series) Polynomial(x x86.Reg, c ...float64) x86.Reg {
 }
 
 // round is the nearest integer, ties to even.
-func (s Series) round(x x86.Reg) x86.Reg {
+func (s Basic) round(x x86.Reg) x86.Reg {
 	r := s.NewVector()
 	if s.AVX512 {
 		s.Op(s.pick(x86.VRNDSCALEPS, x86.VRNDSCALEPD), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
@@ -182,14 +190,14 @@ func (s Series) round(x x86.Reg) x86.Reg {
 }
 
 // CompareTo is the lanes where x and y stand as the predicate says; in the lane size of the type.
-func (s Series) CompareTo(x x86.Reg, y x86.Arg, predicate int64) x86.Reg {
+func (s Basic) CompareTo(x x86.Reg, y x86.Arg, predicate int64) x86.Reg {
 	m := s.newMask()
 	s.Op(s.pick(x86.VCMPPS, x86.VCMPPD), s.Width, x86.RegArg(m), x86.RegArg(x), y, x86.ImmArg(predicate))
 	return m
 }
 
 // Choose overwrites d with x in the lanes of m, which has the lane size of the type.
-func (s Series) Choose(d, x, m x86.Reg) {
+func (s Basic) Choose(d, x, m x86.Reg) {
 	if s.AVX512 {
 		s.Emit(x86.I(s.pick(x86.VMOVUPSStore, x86.VMOVUPDStore), s.Width, x86.RegArg(d), x86.RegArg(x)).Masked(m, false))
 		return
@@ -198,24 +206,24 @@ func (s Series) Choose(d, x, m x86.Reg) {
 }
 
 // ShiftLeft returns the lanes of x shifted left by n bits.
-func (s Series) ShiftLeft(x x86.Reg, n int64) x86.Reg {
+func (s Basic) ShiftLeft(x x86.Reg, n int64) x86.Reg {
 	r := s.NewVector()
 	s.Op(s.pick(x86.VPSLLD, x86.VPSLLQ), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
 	return r
 }
 
 // ShiftRight shifts integers of the lane's size, zeros in.
-func (s Series) ShiftRight(x x86.Reg, n int64) x86.Reg {
+func (s Basic) ShiftRight(x x86.Reg, n int64) x86.Reg {
 	r := s.NewVector()
 	s.Op(s.pick(x86.VPSRLD, x86.VPSRLQ), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
 	return r
 }
 
 // AddInts is x + y of integers of the lane's size.
-func (s Series) AddInts(x, y x86.Reg) x86.Reg { return s.Two(x86.VPADDD, x86.VPADDQ, x, x86.RegArg(y)) }
+func (s Basic) AddInts(x, y x86.Reg) x86.Reg { return s.Two(x86.VPADDD, x86.VPADDQ, x, x86.RegArg(y)) }
 
 // magic is what brings a small integer, as a float, into the low bits of the sum.
-func (s Series) magic() float64 {
+func (s Basic) magic() float64 {
 	if s.Type.Size == 4 {
 		return 1.5 * (1 << 23)
 	}
@@ -223,7 +231,7 @@ func (s Series) magic() float64 {
 }
 
 // Mantissa is how many bits of a float the mantissa has.
-func (s Series) Mantissa() int64 {
+func (s Basic) Mantissa() int64 {
 	if s.Type.Size == 4 {
 		return 23
 	}
@@ -232,7 +240,7 @@ func (s Series) Mantissa() int64 {
 
 // scale is p * 2^n for an integer n as a float, with gradual underflow. Without AVX-512 it goes in
 // two steps, each of which fits.
-func (s Series) scale(p, n x86.Reg) x86.Reg {
+func (s Basic) scale(p, n x86.Reg) x86.Reg {
 	if s.AVX512 {
 		return s.Two(x86.VSCALEFPS, x86.VSCALEFPD, p, x86.RegArg(n))
 	}
@@ -243,7 +251,7 @@ func (s Series) scale(p, n x86.Reg) x86.Reg {
 }
 
 // power is 2^n for an integer n as a float, in the range of normal exponents.
-func (s Series) power(n x86.Reg) x86.Reg {
+func (s Basic) power(n x86.Reg) x86.Reg {
 	bias := float64(127)
 	if s.Type.Size == 8 {
 		bias = 1023

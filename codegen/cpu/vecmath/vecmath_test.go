@@ -74,7 +74,7 @@ func TestSeries_LeavesOperandsAlone(t *testing.T) {
 			if avx512 {
 				w = x86.W512
 			}
-			for name := range functions(Series{Type: typ}) {
+			for name := range functions(New(nil, Features{}, typ, x86.W128)) {
 				r := &recorder{}
 				x, y := r.NewVector(), r.NewVector()
 				out := functions(New(r, Features{AVX512: avx512}, typ, w))[name](x, y)

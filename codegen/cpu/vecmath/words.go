@@ -6,7 +6,7 @@ import (
 )
 
 // RotateBy turns the lower width bits of every lane. A shift by all of them leaves nothing.
-func (s Series) RotateBy(x, n x86.Reg, width int64) x86.Reg {
+func (s Integers) RotateBy(x, n x86.Reg, width int64) x86.Reg {
 	n = s.And(n, s.AtBits(uint64(width-1)))
 	left, right := s.NewVector(), s.NewVector()
 	s.Op(s.pick(x86.VPSLLVD, x86.VPSLLVQ), s.Width, x86.RegArg(left), x86.RegArg(x), x86.RegArg(n))
@@ -19,7 +19,7 @@ func (s Series) RotateBy(x, n x86.Reg, width int64) x86.Reg {
 }
 
 // product32 multiplies the lower halves of 64-bit lanes.
-func (s Series) product32(x, y x86.Reg) x86.Reg {
+func (s Integers) product32(x, y x86.Reg) x86.Reg {
 	r := s.NewVector()
 	s.Op(x86.VPMULUDQ, s.Width, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
 	return r
@@ -27,7 +27,7 @@ func (s Series) product32(x, y x86.Reg) x86.Reg {
 
 // HighProduct32 is the upper half of the products of 32-bit lanes: those of the even and of the odd
 // lanes apart.
-func (s Series) HighProduct32(x, y x86.Reg) x86.Reg {
+func (s Integers) HighProduct32(x, y x86.Reg) x86.Reg {
 	l := s.as(ir.Uint64Type)
 	even := l.ShiftRight(l.product32(x, y), 32)
 	odd := l.product32(l.ShiftRight(x, 32), l.ShiftRight(y, 32))
@@ -37,7 +37,7 @@ func (s Series) HighProduct32(x, y x86.Reg) x86.Reg {
 // HighProduct64 is the upper half of the products of 64-bit lanes.
 //
 // Source: Warren, "Hacker's Delight", 2nd edition, section 8-2.
-func (s Series) HighProduct64(x, y x86.Reg) x86.Reg {
+func (s Integers) HighProduct64(x, y x86.Reg) x86.Reg {
 	xh, yh := s.ShiftRight(x, 32), s.ShiftRight(y, 32)
 	first := s.AddInts(s.product32(xh, y), s.ShiftRight(s.product32(x, y), 32))
 	second := s.AddInts(s.product32(x, yh), s.And(first, s.AtBits(1<<32-1)))
@@ -46,7 +46,7 @@ func (s Series) HighProduct64(x, y x86.Reg) x86.Reg {
 }
 
 // Signs has all bits set in the lanes of x that are below 0.
-func (s Series) Signs(x x86.Reg) x86.Reg {
+func (s Integers) Signs(x x86.Reg) x86.Reg {
 	r := s.NewVector()
 	switch {
 	case s.Type.Size <= 4:
@@ -60,10 +60,12 @@ func (s Series) Signs(x x86.Reg) x86.Reg {
 }
 
 // Extended copies the bit that sign names into all above it, where those are 0.
-func (s Series) Extended(x, sign x86.Reg) x86.Reg { return s.SubInts(s.Xor(x, x86.RegArg(sign)), sign) }
+func (s Integers) Extended(x, sign x86.Reg) x86.Reg {
+	return s.SubInts(s.Xor(x, x86.RegArg(sign)), sign)
+}
 
 // MulLong sets d to the low half of a product of 64-bit lanes, from products of 32-bit halves.
-func (s Series) MulLong(d, x, y x86.Reg) {
+func (s Integers) MulLong(d, x, y x86.Reg) {
 	xh, yh, a, b, low := s.NewVector(), s.NewVector(), s.NewVector(), s.NewVector(), s.NewVector()
 	s.Op(x86.VPSRLQ, s.Width, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
 	s.Op(x86.VPSRLQ, s.Width, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))

@@ -130,7 +130,7 @@ func (g *Addresses) MemOf(a access, l analysis.Linear) x86.Mem {
 		return x86.Indexed(base, r, uint8(a.size), int32(disp))
 	}
 	t := g.NewGeneral()
-	g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(t), x86.RegArg(r), x86.ImmArg(a.size))
+	g.MultiplyConst(t, r, a.size)
 	return x86.Indexed(base, t, 1, int32(disp))
 }
 
@@ -144,19 +144,19 @@ func (g *Addresses) Sum(terms []analysis.Term) x86.Reg {
 			if t.Coef != int64(int32(t.Coef)) {
 				g.Refuse(t.Expr.Pos(), "a constant factor of an index is too large")
 			}
-			g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(t.Coef))
+			g.MultiplyConst(y, x, t.Coef)
 			x = y
 		}
 		switch {
 		case i == 0 && t.Coef == -1:
 			g.Move(r, x)
-			g.Op(x86.NEGQ, x86.W128, x86.RegArg(r))
+			g.Negate(r)
 		case i == 0:
 			g.Move(r, x)
 		case t.Coef == -1:
-			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Subtract(r, x)
 		default:
-			g.Op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Add(r, x)
 		}
 	}
 	if len(terms) == 0 {
@@ -235,7 +235,7 @@ func (g *Addresses) AsGather(at Target, t *ir.Type, e ir.Expr) Target {
 	iota := g.IotaVector(at.Stride, size)
 	at.Index = make([]x86.Reg, g.Unroll)
 	base := g.NewGeneral()
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(base), x86.MemArg(at.Mem))
+	g.AddressOf(base, at.Mem)
 	at.Mem, at.size4, at.Scale = x86.At(base, 0), size == 4, 1
 	g.Each(func(u int) {
 		at.Index[u] = iota

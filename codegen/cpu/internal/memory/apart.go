@@ -208,7 +208,7 @@ func (g *Strided) storeWindows512(a Apart, u int, v x86.Reg) {
 			continue
 		}
 		m := g.NewMask()
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(elements))
+		g.SetSmall(x86.CX, elements)
 		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
 		g.Emit(in.Masked(m, false))
 	}
@@ -220,7 +220,7 @@ func (g *Strided) spreadMask(exec x86.Reg, w analysis.Window, elements int64) x8
 	to := g.ConstGeneral(elements)
 	g.MaskBits(x86.CX, exec)
 	if first := w.Places[0].Lane; first > 0 {
-		g.Op(x86.SHRQ, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(first)))
+		g.ShiftRight(x86.CX, int64(first))
 	}
 	g.Op(x86.PDEPQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(to))
 	g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
@@ -261,7 +261,7 @@ func (g *Strided) storeLanesApart(a Apart, u int, v x86.Reg) {
 func (g *Strided) IntoRows(rows []x86.Reg, lane, per int, m x86.Mem) []x86.Reg {
 	r := g.NewVector()
 	if lane < per {
-		g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.ReadVector(r, m, x86.W128)
 		return append(rows, r)
 	}
 	insert := x86.VINSERTF128

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
-	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -35,7 +34,7 @@ func (g *Variables) ArrayHome(v *ir.Var, n int64) *Home {
 		}
 		g.Scratch += image.RoundUp(n*size, image.ScratchAlign)
 	}
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.General), protocol.BlockWord(image.WordScratch))
+	g.ReadWord(h.General, image.WordScratch)
 	g.AddConst(h.General, at)
 	return h
 }
@@ -54,7 +53,7 @@ func (g *Variables) FillArray(h *Home, t *ir.Type, n int64, value x86.Reg) {
 	total := image.RoundUp(n*int64(t.Size)*max(h.Per, 1), int64(g.Bytes))
 	if total <= 16*int64(g.Bytes) {
 		for at := int64(0); at < total; at += int64(g.Bytes) {
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(h.General, int32(at))), x86.RegArg(value))
+			g.WriteVector(x86.At(h.General, int32(at)), value, w)
 		}
 		return
 	}
@@ -63,11 +62,11 @@ func (g *Variables) FillArray(h *Home, t *ir.Type, n int64, value x86.Reg) {
 	g.SetGeneral(left, total/int64(g.Bytes))
 	top := g.NewLabel()
 	g.Place(top)
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(p, 0)), x86.RegArg(value))
+	g.WriteVector(x86.At(p, 0), value, w)
 	if total > ManyScratch {
 		g.PausePoint()
 	}
 	g.AddConst(p, int64(g.Bytes))
-	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+	g.Decrement(left)
 	g.JumpBack(mach.CondNE, top)
 }

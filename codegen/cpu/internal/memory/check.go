@@ -70,12 +70,12 @@ func (g *Addresses) CheckVectors(a access, index, limit []x86.Reg) {
 			bad = g.MaskAnd(bad, g.Exec[u])
 		}
 		g.MaskBits(x86.AX, bad)
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Test(x86.AX)
 		index, limit := index[u], limit[u]
 		g.Jump(mach.CondNE, g.OutOfLine(func() {
-			g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordBits), x86.RegArg(x86.AX))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(index))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(limit))
+			g.WriteWord(image.WordBits, x86.AX)
+			g.WriteVector(protocol.LaneRoom(0), index, w)
+			g.WriteVector(protocol.LaneRoom(64), limit, w)
 			g.Report(n, x86.AX, x86.AX)
 		}))
 	}
@@ -87,7 +87,7 @@ func (g *Addresses) checkUniform(a access, l analysis.Linear) {
 	r := g.IndexValue(l)
 	length := a.root.Length
 	n := g.siteOf(a, 0)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
+	g.Compare(r, length)
 	g.Jump(mach.CondAE, g.OutOfLine(func() { g.Report(n, r, length) }))
 }
 
@@ -100,7 +100,7 @@ func (g *Addresses) checkAffine(a access, l analysis.Linear, stride int64) {
 	last := g.NewGeneral()
 	if g.Prefix != x86.NoReg {
 		g.Times(last, g.Prefix, stride)
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
+		g.Add(last, first)
 		g.AddConst(last, -stride)
 	} else {
 		g.Move(last, first)
@@ -109,9 +109,9 @@ func (g *Addresses) checkAffine(a access, l analysis.Linear, stride int64) {
 	back := g.NewLabel()
 	exec := g.Exec
 	slow := g.OutOfLine(func() { g.checkLanes(n, first, length, stride, exec, back) })
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
+	g.Compare(first, length)
 	g.Jump(mach.CondAE, slow)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
+	g.Compare(last, length)
 	g.Jump(mach.CondAE, slow)
 	g.Place(back)
 }
@@ -132,15 +132,15 @@ func (g *Addresses) checkLanes(n int, first, length x86.Reg, stride int64, exec 
 		loop, next := g.NewLabel(), g.NewLabel()
 		bad := g.NewLabel()
 		g.Place(loop)
-		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
-		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
+		g.Copy(x86.CX, bits)
+		g.LowestBit(x86.CX)
 		g.Jump(mach.CondE, next)
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(index), x86.RegArg(length))
+		g.Compare(index, length)
 		g.Jump(mach.CondAE, bad)
 		g.Place(next)
-		g.Op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
+		g.ShiftRight(bits, 1)
 		g.AddConst(index, stride)
-		g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+		g.Decrement(left)
 		g.Jump(mach.CondNE, loop)
 		over := g.NewLabel()
 		g.Jump(mach.Always, over)
@@ -174,11 +174,11 @@ func (g *Addresses) gatherCheck(a access, t Target) func(u int) {
 			bad = g.MaskAnd(bad, g.Exec[u])
 		}
 		g.MaskBits(x86.AX, bad)
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Test(x86.AX)
 		index, length := t.Index[u], a.root.Length
 		g.Jump(mach.CondNE, g.OutOfLine(func() {
-			g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordBits), x86.RegArg(x86.AX))
-			g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(index))
+			g.WriteWord(image.WordBits, x86.AX)
+			g.WriteVector(protocol.LaneRoom(0), index, w)
 			g.Report(n, x86.AX, length)
 		}))
 	}
@@ -202,7 +202,7 @@ func (g *Addresses) limit(a access, size4 bool) x86.Reg {
 	}
 	r, length := g.NewVector(), g.NewGeneral()
 	g.AtEntry(func() {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(length), protocol.BlockWord(g.Frame.Word[root.Var]+1))
+		g.ReadWord(length, g.Frame.Word[root.Var]+1)
 		g.BroadcastGeneral(r, g.ClampLength(length, size4), size, vector.WidthOf(g.Lanes*size))
 	})
 	g.limits[key] = r

@@ -49,7 +49,7 @@ func (g *Moves) evenly(at Target, u int, near func(m x86.Mem), far func()) {
 	var first x86.Reg
 	if at.known != nil {
 		first = at.known[u].first
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(at.known[u].apart), x86.RegArg(at.known[u].apart))
+		g.Test(at.known[u].apart)
 		g.Jump(mach.CondNE, apart)
 	} else {
 		differ := x86.NoReg
@@ -58,7 +58,7 @@ func (g *Moves) evenly(at Target, u int, near func(m x86.Mem), far func()) {
 		g.Jump(mach.CondNE, apart)
 	}
 	if at.check != nil {
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(at.limit))
+		g.Compare(first, at.limit)
 		g.Jump(mach.CondAE, apart) // as for an index below 0
 	}
 	near(x86.Indexed(at.Mem.Base, first, at.Scale, at.Mem.Disp))

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
-	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -87,7 +87,7 @@ func (g *Addresses) laneTarget(a access, s analysis.Shape) Target {
 			return t
 		}
 		r := g.NewGeneral()
-		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(r), x86.RegArg(g.IndexValue(l)), x86.ImmArg(size*a.root.Per))
+		g.MultiplyConst(r, g.IndexValue(l), size*a.root.Per)
 		t.Mem = x86.Indexed(a.root.General, r, 1, 0)
 		return t
 	}
@@ -140,10 +140,10 @@ func (g *Addresses) lastStart(a access) x86.Reg {
 	r := g.NewGeneral()
 	g.AtEntry(func() {
 		zero := g.ConstGeneral(0)
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), protocol.BlockWord(g.Frame.Word[root.Var]+1))
+		g.ReadWord(r, g.Frame.Word[root.Var]+1)
 		g.AddConst(r, int64(1-g.Lanes))
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(zero))
-		g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(zero))
+		g.Compare(r, zero)
+		g.MoveIf(mach.CondL, r, zero)
 	})
 	g.limits[key] = r
 	return r

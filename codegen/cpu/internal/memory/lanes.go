@@ -2,6 +2,7 @@ package memory
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -14,9 +15,9 @@ import (
 func (g *Moves) LaneIndex(at Target, lane int) x86.Reg {
 	r := g.NewGeneral()
 	if at.size4 {
-		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+4*lane))))
+		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.MemArg(protocol.LaneRoom(4*lane)))
 	} else {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+lane)))))
+		g.ReadInt(r, x86.At(x86.DI, int32(8*(image.WordLanes+lane))))
 	}
 	return r
 }
@@ -26,7 +27,7 @@ func (g *Moves) SpreadIndices(at Target, u int) (bits x86.Reg) {
 	if at.size4 {
 		isize = 4
 	}
-	g.Op(x86.VMOVUPSStore, vector.WidthOf(g.Lanes*isize), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(at.Index[u]))
+	g.WriteVector(protocol.LaneRoom(0), at.Index[u], vector.WidthOf(g.Lanes*isize))
 	if g.Exec == nil {
 		return x86.NoReg
 	}
@@ -101,14 +102,14 @@ func (g *Moves) scatterLanes(at Target, v []x86.Reg, t *ir.Type) {
 			return
 		}
 		bits := g.SpreadIndices(at, u)
-		g.Op(x86.VMOVUPSStore, vector.WidthOf(g.Lanes*size), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(v[u]))
+		g.WriteVector(protocol.LaneRoom(64), v[u], vector.WidthOf(g.Lanes*size))
 		g.InLanes(bits, func(lane int) {
 			index, value := g.LaneIndex(at, lane), g.NewGeneral()
 			load := x86.MOVQ
 			if size == 4 {
 				load = x86.MOVL
 			}
-			g.Op(load, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+size*lane))))
+			g.Op(load, x86.W128, x86.RegArg(value), x86.MemArg(protocol.LaneRoom(64+size*lane)))
 			store(index, value)
 		})
 	})
@@ -180,7 +181,7 @@ func (l *laneInserter) vector() x86.Reg {
 
 // storeSmallLanes writes neighbouring elements of one or two bytes without AVX-512.
 func (g *Moves) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
-	g.Op(x86.VMOVUPSStore, vector.WidthOf(g.Lanes*4), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(v))
+	g.WriteVector(protocol.LaneRoom(64), v, vector.WidthOf(g.Lanes*4))
 	bits := x86.NoReg
 	if g.Exec != nil {
 		bits = g.NewGeneral()
@@ -188,7 +189,7 @@ func (g *Moves) storeSmallLanes(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	}
 	g.InLanes(bits, func(lane int) {
 		value := g.NewGeneral()
-		g.Op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+4*lane))))
+		g.Op(x86.MOVL, x86.W128, x86.RegArg(value), x86.MemArg(protocol.LaneRoom(64+4*lane)))
 		to := m
 		to.Disp += int32(lane) * int32(t.Size)
 		g.Op(vector.LaneStores[int64(t.Size)], x86.W128, x86.MemArg(to), x86.RegArg(value))

@@ -117,7 +117,7 @@ func (g *Strided) loadSixteens(a smallApart, u int) x86.Reg {
 		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(high), x86.MemArg(m.Plus(a.span-8)))
 		g.Op(x86.VUNPCKLPD, x86.W128, x86.RegArg(x), x86.RegArg(x), x86.RegArg(high))
 	} else {
-		g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(x), x86.MemArg(m.Plus(g.startOf(a, 0))))
+		g.ReadVector(x, m.Plus(g.startOf(a, 0)), x86.W128)
 	}
 	for q := 1; q < g.Lanes/4; q++ {
 		from := x86.RegArg(x)

@@ -41,7 +41,7 @@ type Variables struct {
 func (g *Variables) WordVar(name string, word int, at ir.Pos) *ir.Var {
 	v := &ir.Var{Name: name, Type: ir.IntType, ID: -2 - word, At: at}
 	r := g.NewGeneral()
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), protocol.BlockWord(word))
+	g.ReadWord(r, word)
 	g.Homes[v] = &Home{General: r, Length: x86.NoReg}
 	return v
 }
@@ -181,8 +181,8 @@ func (g *Variables) LoadWord(v *ir.Var, word int) *Home {
 	switch t := v.Type; {
 	case t.Kind == ir.Slice:
 		h.General, h.Length = g.NewGeneral(), g.NewGeneral()
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.General), protocol.BlockWord(word))
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.Length), protocol.BlockWord(word+1))
+		g.ReadWord(h.General, word)
+		g.ReadWord(h.Length, word+1)
 	case t.IsFloat():
 		h.Vectors, h.Alike = []x86.Reg{g.NewVector()}, true
 		if t.Size == 8 {
@@ -192,7 +192,7 @@ func (g *Variables) LoadWord(v *ir.Var, word int) *Home {
 		}
 	case t.IsScalar():
 		h.General = g.NewGeneral()
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.General), protocol.BlockWord(word))
+		g.ReadWord(h.General, word)
 	default:
 		g.Refuse(v.At, "%s of type %s is not supported yet in vector code", v.Name, t)
 	}
@@ -202,14 +202,14 @@ func (g *Variables) LoadWord(v *ir.Var, word int) *Home {
 func (g *Variables) StoreWord(h *Home, t *ir.Type, word int) {
 	switch {
 	case t.Kind == ir.Slice:
-		g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.General))
-		g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(word+1), x86.RegArg(h.Length))
+		g.WriteWord(word, h.General)
+		g.WriteWord(word+1, h.Length)
 	case h.Vectors != nil && t.Size == 8:
 		g.Op(x86.VMOVQStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.Vectors[0]))
 	case h.Vectors != nil:
 		g.Op(x86.VMOVDStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.Vectors[0]))
 	default:
-		g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.General))
+		g.WriteWord(word, h.General)
 	}
 }
 

@@ -45,7 +45,7 @@ type fail struct {
 func (g *Exits) Report(n int, r, length x86.Reg) {
 	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordIndex), x86.RegArg(r))
 	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordLen), x86.RegArg(length))
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.SetSmall(x86.CX, int64(n))
 	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Return()
 }
@@ -54,7 +54,7 @@ func (g *Exits) Report(n int, r, length x86.Reg) {
 func (g *Exits) FailIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
 	g.Jump(k, g.OutOfLine(func() {
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+		g.SetSmall(x86.CX, int64(n))
 		g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
 		g.Return()
 	}))
@@ -64,7 +64,7 @@ func (g *Exits) FailIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 func (g *Exits) FailAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
 	g.Jump(k, g.OutOfLine(func() {
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+		g.SetSmall(x86.CX, int64(n))
 		g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
 		g.Return()
 	}))

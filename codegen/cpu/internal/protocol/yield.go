@@ -30,7 +30,7 @@ func (g *Exits) Yield(n int) {
 	if g.YieldTo < 0 {
 		g.YieldTo, g.ResumeAt = g.NewLabel(), g.NewLabel()
 	}
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(int64(n)))
+	g.SetSmall(x86.CX, int64(n))
 	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
 	g.Call(g.YieldTo)
 }
@@ -131,21 +131,21 @@ func FoldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 func (g *Exits) CallLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
 	s := &g.Sites[n-1]
 	for i, r := range x {
-		g.Op(x86.VMOVUPSStore, g.Width(s.Args[i]), x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8*i)))), x86.RegArg(r))
+		g.WriteVector(x86.At(x86.DI, int32(8*(image.WordLanes+8*i))), r, g.Width(s.Args[i]))
 	}
 	switch {
 	case one:
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+		g.SetSmall(x86.AX, 1)
 	case on != x86.NoReg:
 		g.MaskBits(x86.AX, on)
 	default:
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1<<g.Lanes-1))
+		g.SetSmall(x86.AX, 1<<g.Lanes-1)
 	}
 	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordBits), x86.RegArg(x86.AX))
 	g.Yield(n)
 	if one {
-		g.BroadcastLane(out, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), s.Result)
+		g.BroadcastLane(out, x86.MemArg(LaneRoom(0)), s.Result)
 		return
 	}
-	g.Op(x86.VMOVUPS, g.Width(s.Result), x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
+	g.ReadVector(out, LaneRoom(0), g.Width(s.Result))
 }

@@ -1,8 +1,8 @@
 package selection
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -20,7 +20,7 @@ type atomics struct {
 // lock; the form for several goroutines is in locked.go.
 func (g *atomics) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
-	op, ok := vector.GeneralOps[s.Op]
+	ok := vector.HasGeneral(s.Op)
 	float := t.IsFloat() && (s.Op == ir.Add || s.Op == ir.Sub)
 	if g.Shapes == nil {
 		if g.locked {
@@ -57,11 +57,11 @@ func (g *atomics) atomic(s *ir.Atomic) {
 			bits = g.SpreadIndices(at, u)
 		}
 		if constant == x86.NoReg {
-			g.Op(x86.VMOVUPSStore, vector.WidthOf(g.Lanes*size), x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(value[u]))
+			g.WriteVector(protocol.LaneRoom(64), value[u], vector.WidthOf(g.Lanes*size))
 		}
 		update := func(lane int, index x86.Reg) {
 			place := x86.MemArg(x86.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp))
-			operand := x86.MemArg(x86.At(x86.DI, int32(8*(image.WordLanes+8)+size*lane)))
+			operand := x86.MemArg(protocol.LaneRoom(64 + size*lane))
 			if g.locked {
 				g.LockedLane(s, place, operand, constant)
 				return
@@ -73,19 +73,15 @@ func (g *atomics) atomic(s *ir.Atomic) {
 			r, v := g.NewGeneral(), constant
 			if v == x86.NoReg {
 				v = g.NewGeneral()
-				g.Op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4], x86.W128, x86.RegArg(v), operand)
+				g.LoadContainer(v, operand, t, false)
 			}
-			if inPlace := vector.MemoryOps[s.Op][min(1, t.Size/8)]; inPlace != x86.NoOp && t.Size >= 4 {
-				g.Op(inPlace, x86.W128, place, x86.RegArg(v))
+			if (s.Op == ir.Add || s.Op == ir.Sub) && t.Size >= 4 {
+				g.UpdateInteger(s.Op, place, v, t)
 				return
 			}
-			load := vector.SmallLoad(t)
-			if t.Size >= 4 {
-				load = map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[size == 4]
-			}
-			g.Op(load, x86.W128, x86.RegArg(r), place)
-			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(v))
-			g.Op(vector.LaneStores[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+			g.LoadInteger(r, place, t)
+			g.Apply(s.Op, r, v)
+			g.StoreInteger(place, r, t)
 		}
 		if g.Exec == nil {
 			g.LanesOut(at, u, update)
@@ -152,10 +148,10 @@ func (g *atomics) foldedUpdate(s *ir.Atomic) {
 		return
 	}
 	r, old := g.NewGeneral(), g.NewVector()
-	g.Op(vector.ElementLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(at.Mem))
+	g.LoadInteger(r, x86.MemArg(at.Mem), t)
 	g.BroadcastGeneral(old, r, vector.Container(t), x86.W128)
 	g.combine(x, old, old, all, x86.W128)
-	g.Op(vector.LaneStores[int64(t.Size)], x86.W128, x86.MemArg(at.Mem), x86.RegArg(g.FirstLane(old, t)))
+	g.StoreInteger(x86.MemArg(at.Mem), g.FirstLane(old, t), t)
 	g.Place(skip)
 }
 
@@ -180,11 +176,11 @@ func (g *atomics) sameFolded(s *ir.Atomic, value x86.Reg) x86.Reg {
 	all, v := g.NewGeneral(), g.NewVector()
 	switch s.Op {
 	case ir.Add, ir.Sub, ir.Xor:
-		g.Op(x86.POPCNTQ, x86.W128, x86.RegArg(all), x86.RegArg(g.ExecBits()))
+		g.CountOnes(all, g.ExecBits())
 		if s.Op == ir.Xor {
-			g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(all), x86.ImmArg(1))
+			g.LowestBit(all)
 		}
-		g.Op(x86.IMULQ, x86.W128, x86.RegArg(all), x86.RegArg(value))
+		g.Multiply(all, value)
 	default:
 		g.Move(all, value)
 	}
@@ -196,8 +192,8 @@ func (g *atomics) sameFolded(s *ir.Atomic, value x86.Reg) x86.Reg {
 // lockedFold updates one place by what the lanes that are on make together.
 func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
 	t, place := s.Place.Type(), x86.MemArg(m)
-	if op, ok := vector.LockedOp(s); ok {
-		g.Op(op, x86.W128, place, x86.RegArg(g.FirstLane(all, t)))
+	if vector.HasLocked(s) {
+		g.UpdateLocked(s, place, g.FirstLane(all, t))
 		return
 	}
 	top, bits, old, next := g.NewLabel(), g.NewGeneral(), g.NewVector(), g.NewVector()
@@ -206,7 +202,6 @@ func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
 	g.BroadcastGeneral(old, bits, vector.Container(t), x86.W128)
 	g.combine(x, next, old, all, x86.W128)
 	r := g.FirstLane(next, t)
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
-	g.Op(vector.CompareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.ExchangeIf(place, bits, r, t)
 	g.Jump(mach.CondNE, top)
 }

@@ -101,16 +101,16 @@ func (g *statements) takeOne(s *ir.If) bool {
 	thens, others := values(then), values(other)
 	x := g.General(c.X)
 	if v, isConst := ir.ConstInt(c.Y); isConst && v == int64(int32(v)) {
-		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(v))
+		g.CompareConst(x, v)
 	} else {
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.General(c.Y)))
+		g.Compare(x, g.General(c.Y))
 	}
 	for i, a := range then { // moves leave the flags as they are
-		g.Op(vector.CondMoves[k], x86.W128, x86.RegArg(g.placeHome(a).General), x86.RegArg(g.otherwise(a, other, others, k, thens[i])))
+		g.MoveIf(k, g.placeHome(a).General, g.otherwise(a, other, others, k, thens[i]))
 	}
 	for i, a := range other {
 		if !assigns(then, a) {
-			g.Op(vector.CondMoves[k.Not()], x86.W128, x86.RegArg(g.placeHome(a).General), x86.RegArg(others[i]))
+			g.MoveIf(k.Not(), g.placeHome(a).General, others[i])
 		}
 	}
 	return true

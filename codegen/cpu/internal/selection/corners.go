@@ -96,7 +96,7 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 			first, last := of[v].lo, of[v].hi
 			if y != nil {
 				f := g.fitting(y, small, fail)
-				g.Op(x86.TESTQ, x86.W128, x86.RegArg(f), x86.RegArg(f))
+				g.Test(f)
 				g.Jump(mach.CondL, fail)
 				first, last = g.Product(first, f), g.Product(last, f)
 			}
@@ -109,7 +109,7 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 		length := g.Homes[ix.X.(*ir.Ref).Var].Length
 		for _, r := range []x86.Reg{lo, hi} {
 			g.AddConst(r, l.C)
-			g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(length))
+			g.Compare(r, length)
 			g.Jump(mach.CondAE, fail)
 		}
 	})
@@ -146,7 +146,7 @@ func (g *preheader) endsOf(s *ir.For, fail mach.Label) ends {
 	}
 	g.Fits(e.lo, fail)
 	g.Fits(e.hi, fail)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(e.lo), x86.RegArg(e.hi))
+	g.Compare(e.lo, e.hi)
 	g.Jump(mach.CondG, fail)
 	return e
 }

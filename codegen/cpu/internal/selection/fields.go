@@ -132,14 +132,9 @@ func (g *stores) loadPiece(a memory.Apart, moves []analysis.FieldMove) {
 		rows := make([]x86.Reg, per)
 		for k := range rows {
 			rows[k] = g.NewVector()
-			g.Op(x86.VMOVUPS, x86.W128, x86.RegArg(rows[k]), x86.MemArg(g.Quarter(a, u, k)))
+			g.ReadVector(rows[k], g.Quarter(a, u, k), x86.W128)
 			for q := 1; q < g.Lanes/per; q++ {
-				x, insert := g.NewVector(), x86.VINSERTF128
-				if g.AVX512 {
-					insert = x86.VINSERTF32X4
-				}
-				g.Op(insert, a.W, x86.RegArg(x), x86.RegArg(rows[k]), x86.MemArg(g.Quarter(a, u, q*per+k)), x86.ImmArg(int64(q)))
-				rows[k] = x
+				rows[k] = g.InsertSixteen(rows[k], g.Quarter(a, u, q*per+k), q, a.W)
 			}
 		}
 		columns := g.Turn(rows, a.W)
@@ -162,13 +157,9 @@ func (g *stores) storePiece(a memory.Apart, moves []analysis.FieldMove) {
 			rows[i] = columns[i][u]
 		}
 		for k, r := range g.Turn(rows, a.W) {
-			g.Op(x86.VMOVUPSStore, x86.W128, x86.MemArg(g.Quarter(a, u, k)), x86.RegArg(r))
+			g.WriteVector(g.Quarter(a, u, k), r, x86.W128)
 			for q := 1; q < g.Lanes/per; q++ {
-				extract, w := x86.VEXTRACTF128, x86.W256
-				if g.AVX512 {
-					extract, w = x86.VEXTRACTF32X4, a.W
-				}
-				g.Op(extract, w, x86.MemArg(g.Quarter(a, u, q*per+k)), x86.RegArg(r), x86.ImmArg(int64(q)))
+				g.StoreSixteen(g.Quarter(a, u, q*per+k), r, q, a.W)
 			}
 		}
 	})

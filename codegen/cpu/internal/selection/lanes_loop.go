@@ -40,7 +40,7 @@ func (g *looping) lanesLoop(s *ir.For) {
 	g.spreadAhead(f, s.Body)
 	defer func() { g.Spreads = nil }()
 	tail, end := g.NewLabel(), g.NewLabel()
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Test(left)
 	g.Jump(mach.CondLE, end)
 	g.checkAhead(s, f, base, left, step, end, sums)
 	t := &tailing{end: end, again: g.NewLabel(), first: x86.NoReg}
@@ -84,7 +84,7 @@ func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left x86.Reg,
 	slow := g.NewLabel()
 	hot := g.NewLabel()
 	if flag, ok := g.proved[s]; ok {
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(flag), x86.RegArg(flag))
+		g.Test(flag)
 		g.Jump(mach.CondNE, hot)
 	}
 	before := g.Len()
@@ -108,7 +108,7 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 	per := int64(g.Lanes * g.Unroll)
 	top := g.NewLabel()
 	g.Place(again)
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.CompareConst(left, per)
 	g.Jump(mach.CondL, tail)
 	inner := *f
 	inner.BreakTo, inner.NextTo = g.NewLabel(), g.NewLabel()
@@ -128,7 +128,7 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 	}
 	g.AddConst(base, step*per)
 	g.AddConst(now, -per)
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(now), x86.ImmArg(per))
+	g.CompareConst(now, per)
 	g.JumpBack(mach.CondGE, top)
 	if rounds > 1 {
 		g.closeStrip(left, now, per, strip)
@@ -142,17 +142,17 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 func (g *looping) openStrip(left, now x86.Reg, most int64) {
 	limit := g.ConstGeneral(most)
 	g.Move(now, left)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(now), x86.RegArg(limit))
-	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(now), x86.RegArg(limit))
-	g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
+	g.Compare(now, limit)
+	g.MoveIf(mach.CondG, now, limit)
+	g.Subtract(left, now)
 }
 
 // closeStrip gives back to left what the last round has not taken, and goes on with the next strip
 // where there is one.
 func (g *looping) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
 	end := g.NewLabel()
-	g.Op(x86.ADDQ, x86.W128, x86.RegArg(left), x86.RegArg(now))
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+	g.Add(left, now)
+	g.CompareConst(left, per)
 	g.Jump(mach.CondL, end)
 	g.PausePoint()
 	g.Jump(mach.Always, strip)
@@ -194,7 +194,7 @@ func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 	g.Unroll = 1
 	defer func() { g.Unroll = unroll }()
 	top := g.NewLabel()
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Test(left)
 	g.Jump(mach.CondLE, end)
 	inner := *f
 	inner.BreakTo, inner.NextTo = end, g.NewLabel()
@@ -206,8 +206,8 @@ func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 	}
 	limit := g.ConstGeneral(int64(g.Lanes))
 	g.Move(count, left)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
-	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Compare(count, limit)
+	g.MoveIf(mach.CondG, count, limit)
 	if t.first != x86.NoReg {
 		g.Place(t.peel)
 	}
@@ -220,12 +220,12 @@ func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 		g.AddConst(base, step*int64(g.Lanes))
 		g.AddConst(left, -int64(g.Lanes))
 	} else {
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(base), x86.RegArg(count))
-		g.Op(x86.SUBQ, x86.W128, x86.RegArg(left), x86.RegArg(count))
-		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(per))
+		g.Add(base, count)
+		g.Subtract(left, count)
+		g.CompareConst(left, per)
 		g.Jump(mach.CondGE, t.again)
 	}
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Test(left)
 	g.Jump(mach.CondG, top)
 	g.Loops[len(g.Loops)-1] = f
 }

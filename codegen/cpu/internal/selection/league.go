@@ -4,10 +4,8 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
-	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -32,7 +30,7 @@ func (g *reductions) openLeague(s *image.Stage, f stages.Frame) {
 		case n > 0:
 			x.Type, x.Elements, x.Offset = v.Type.Elem, n, g.Scratch
 			h := &memory.Home{General: g.NewGeneral(), Length: g.ConstGeneral(n)}
-			g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.General), protocol.BlockWord(image.WordScratch))
+			g.ReadWord(h.General, image.WordScratch)
 			g.AddConst(h.General, x.Offset)
 			g.Scratch += image.RoundUp(n*int64(x.Type.Size), image.ScratchAlign)
 			g.FillArray(h, x.Type, n, g.ConstVector(g.repeated(r, x.Type), max(4, int(x.Type.Size))))

@@ -17,13 +17,13 @@ func (g *atomics) lockedAtomic(s *ir.Atomic) {
 	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)
 	place := x86.MemArg(g.AddressOnce(s.Place))
 	t := s.Place.Type()
-	switch op, direct := vector.LockedOp(s); {
+	switch direct := vector.HasLocked(s); {
 	case s.Kind == ir.AtomicRead:
 		g.giveOld(s, g.variableOf(t, s.At, func(r x86.Reg) { g.LoadElement(r, place, t) }))
 	case s.Kind == ir.AtomicWrite:
-		g.Op(vector.LaneStores[int64(t.Size)], x86.W128, place, x86.RegArg(g.BitsOf(value, t)))
+		g.StoreInteger(place, g.BitsOf(value, t), t)
 	case s.Kind == ir.AtomicUpdate && direct:
-		g.Op(op, x86.W128, place, x86.RegArg(g.General(value)))
+		g.UpdateLocked(s, place, g.General(value))
 	case s.Kind == ir.AtomicCapture && direct && (s.Op == ir.Add || s.Op == ir.Sub):
 		g.addAndFetch(s, place, value)
 	case s.Kind == ir.AtomicCapture && s.Op == ir.NoOp && t.Size >= 4:
@@ -72,13 +72,9 @@ func (g *atomics) giveOld(s *ir.Atomic, value ir.Expr) {
 // addAndFetch is a sum or a difference of which a value is kept.
 func (g *atomics) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	t := s.Place.Type()
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.General(value)))
-	if s.Op == ir.Sub {
-		g.Op(x86.NEGQ, x86.W128, x86.RegArg(x86.AX))
-	}
-	g.Op(map[int64]x86.Op{4: x86.XADDLLock, 8: x86.XADDQLock}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	g.FetchAdd(s.Op, place, g.General(value), t)
 	old := g.variableOf(t, s.At, func(r x86.Reg) {
-		g.Move(r, x86.AX)
+		g.Kept(r)
 		g.Normalise(r, t)
 	})
 	if s.After {
@@ -91,10 +87,9 @@ func (g *atomics) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 // exchange writes a value and keeps the one before.
 func (g *atomics) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 	t := s.Place.Type()
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(g.BitsOf(value, t)))
-	g.Op(map[int64]x86.Op{4: x86.XCHGL, 8: x86.XCHGQ}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	g.Exchange(place, g.BitsOf(value, t), t)
 	old := g.variableOf(t, s.At, func(r x86.Reg) {
-		g.Move(r, x86.AX)
+		g.Kept(r)
 		if t.IsInteger() {
 			g.Normalise(r, t)
 		}
@@ -125,8 +120,7 @@ func (g *atomics) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Ex
 		next = g.ownValue(analysis.Updated(&c, old))
 	}
 	r := g.BitsOf(next, t)
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(bits))
-	g.Op(vector.CompareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.ExchangeIf(place, bits, r, t)
 	g.Jump(mach.CondNE, top)
 	g.Place(done)
 	if s.After {

@@ -64,7 +64,7 @@ func (g *looping) uniformFor(s *ir.For) {
 	top := g.NewLabel()
 	k := vector.LoopCond(s)
 	none := g.NewLabel()
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(h.General), x86.RegArg(hi))
+	g.Compare(h.General, hi)
 	g.Jump(k.Not(), none)
 	g.Loops = append(g.Loops, f)
 	g.Shared = map[string]x86.Reg{}
@@ -101,7 +101,7 @@ func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int
 	g.Place(f.NextTo)
 	g.PausePoint()
 	g.AddConst(i, step)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.Compare(i, hi)
 	g.JumpBack(k, top)
 }
 
@@ -119,18 +119,18 @@ func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, k mach.C
 	until, round := g.NewGeneral(), g.NewLabel()
 	most := g.ConstGeneral(g.roundsBetween(s.Body, 1))
 	g.Move(until, hi)
-	g.Op(x86.SUBQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(until), x86.RegArg(most)) // without a sign: hi lies above i
-	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(until), x86.RegArg(most))
-	g.Op(x86.ADDQ, x86.W128, x86.RegArg(until), x86.RegArg(i))
+	g.Subtract(until, i)
+	g.Compare(until, most) // without a sign: hi lies above i
+	g.MoveIf(mach.CondA, until, most)
+	g.Add(until, i)
 	g.Place(round)
 	g.list(s.Body)
 	g.Place(f.NextTo)
 	g.AddConst(i, 1)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(until))
+	g.Compare(i, until)
 	g.JumpBack(k, round)
 	end := g.NewLabel()
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(i), x86.RegArg(hi))
+	g.Compare(i, hi)
 	g.Jump(k.Not(), end)
 	g.PausePoint()
 	g.JumpBack(mach.Always, top)
@@ -223,7 +223,7 @@ func (g *looping) maskedLoop(s *ir.While) {
 
 // shareFrom emits the way out to Go where the loop is long enough.
 func (g *looping) shareFrom(s *ir.For) (after mach.Label, ok bool) {
-	i := slices.IndexFunc(g.nested, func(n *image.Stage) bool { return n != nil && n.Loop == s && !n.Refused })
+	i := slices.IndexFunc(g.nested, func(n *image.Stage) bool { return n != nil && n.Loop == s && !n.Refused() })
 	if i < 0 || g.inLoop || g.Shapes != nil {
 		return 0, false
 	}
@@ -234,11 +234,11 @@ func (g *looping) shareFrom(s *ir.For) (after mach.Label, ok bool) {
 	trips := g.Trips(s, lo, step)
 	cold, after := g.NewLabel(), g.NewLabel()
 	k := g.NewSite(image.Site{Kind: image.SiteShare, Stage: i})
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(trips), protocol.BlockWord(n.Threshold))
+	g.CompareWord(trips, n.Threshold)
 	g.Jump(mach.CondGE, cold)
 	g.Later(cold, func() {
 		g.storeFree(n)
-		g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordTrips), x86.RegArg(trips))
+		g.WriteWord(image.WordTrips, trips)
 		g.Yield(k)
 		g.loadChanged(n)
 		g.Jump(mach.Always, after)
@@ -285,7 +285,7 @@ func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, ste
 	}
 	slow, count := g.NewLabel(), g.NewGeneral()
 	g.Move(count, hi)
-	g.Op(x86.SUBQ, x86.W128, x86.RegArg(count), x86.RegArg(i))
+	g.Subtract(count, i)
 	seen := map[string]bool{}
 	g.Shared = map[string]x86.Reg{}
 	for _, ix := range checked {

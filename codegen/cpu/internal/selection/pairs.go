@@ -1,8 +1,8 @@
 package selection
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -38,7 +38,7 @@ func (g *reductions) spreadHome(from *memory.Home, t *ir.Type) *memory.Home {
 		all := g.NewMaskRegister()
 		none := g.NewLabel()
 		g.MaskMove(all, g.MaskNone())
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(from.General), x86.RegArg(from.General))
+		g.Test(from.General)
 		g.Jump(mach.CondE, none)
 		g.MaskMove(all, g.MaskAll())
 		g.Place(none)
@@ -109,9 +109,9 @@ func (g *reductions) closePair(x *sum) {
 	}
 	g.setFirst(x.outer, x.inner.Vectors[0], x.t)
 	if i.t.Kind == ir.Bool {
-		g.MaskBits(x86.AX, i.inner.Masks[0])
-		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(i.outer.General), x86.RegArg(x86.AX))
-		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(i.outer.General), x86.ImmArg(1))
+		g.MaskBits(vector.Scratch, i.inner.Masks[0])
+		g.Copy(i.outer.General, vector.Scratch)
+		g.LowestBit(i.outer.General)
 		return
 	}
 	g.setFirst(i.outer, i.inner.Vectors[0], i.t)
@@ -121,9 +121,9 @@ func (g *reductions) closePair(x *sum) {
 func (g *reductions) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 	size := vector.Container(t)
 	w, d := vector.WidthOf(g.Lanes*size), g.NewVector()
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(v))
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+g.Lanes*size))), x86.RegArg(v))
-	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+by*size))))
+	g.WriteVector(protocol.LaneRoom(0), v, w)
+	g.WriteVector(protocol.LaneRoom(g.Lanes*size), v, w)
+	g.ReadVector(d, protocol.LaneRoom(by*size), w)
 	return d
 }
 
@@ -134,10 +134,6 @@ func (g *reductions) setFirst(h *memory.Home, a x86.Reg, t *ir.Type) {
 		return
 	}
 	for _, d := range h.Vectors {
-		if t.Size == 8 {
-			g.Op(x86.VBROADCASTSD, max(g.Width(t), x86.W256), x86.RegArg(d), x86.RegArg(a))
-		} else {
-			g.Op(x86.VBROADCASTSS, g.Width(t), x86.RegArg(d), x86.RegArg(a))
-		}
+		g.BroadcastLane(d, x86.RegArg(a), t)
 	}
 }

@@ -61,13 +61,13 @@ func (g *preheader) peel(store *ir.Index, left x86.Reg, t *tailing) {
 	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
 		least = per
 	}
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(left), x86.ImmArg(least))
+	g.CompareConst(left, least)
 	g.Jump(mach.CondL, t.again)
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(t.first), x86.MemArg(g.MemOf(g.AccessOf(store), analysis.LinearOf(store.I))))
-	g.Op(x86.NEGQ, x86.W128, x86.RegArg(t.first))
-	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(g.Bytes-1)))
+	g.AddressOf(t.first, g.MemOf(g.AccessOf(store), analysis.LinearOf(store.I)))
+	g.Negate(t.first)
+	g.AndConst(t.first, int64(g.Bytes-1))
 	g.Jump(mach.CondE, t.again)
-	g.Op(x86.SHRQ, x86.W128, x86.RegArg(t.first), x86.ImmArg(int64(bits.TrailingZeros64(uint64(store.Type().Size)))))
+	g.ShiftRight(t.first, int64(bits.TrailingZeros64(uint64(store.Type().Size))))
 	g.Jump(mach.Always, t.peel)
 }
 
@@ -109,10 +109,10 @@ func (g *preheader) hoistRow(root *memory.Home, size int64, terms []analysis.Ter
 	p := g.Sum(terms)
 	switch size {
 	case 1, 2, 4, 8:
-		g.Op(x86.LEAQ, x86.W128, x86.RegArg(p), x86.MemArg(x86.Indexed(root.General, p, uint8(size), 0)))
+		g.AddressOf(p, x86.Indexed(root.General, p, uint8(size), 0))
 	default:
-		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(p), x86.RegArg(p), x86.ImmArg(size))
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(p), x86.RegArg(root.General))
+		g.MultiplyConst(p, p, size)
+		g.Add(p, root.General)
 	}
 	g.Pointer[k] = p
 }
@@ -163,13 +163,13 @@ func (g *preheader) precheckOnce(seen map[string]bool, of string, length x86.Reg
 
 func (g *preheader) precheckOne(length x86.Reg, l analysis.Linear, left x86.Reg, stride int64, tail mach.Label) {
 	first := g.IndexValue(l)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(first), x86.RegArg(length))
+	g.Compare(first, length)
 	g.Jump(mach.CondAE, tail)
 	last := g.NewGeneral()
 	g.Times(last, left, stride)
-	g.Op(x86.ADDQ, x86.W128, x86.RegArg(last), x86.RegArg(first))
+	g.Add(last, first)
 	g.AddConst(last, -stride)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(last), x86.RegArg(length))
+	g.Compare(last, length)
 	g.Jump(mach.CondAE, tail)
 }
 

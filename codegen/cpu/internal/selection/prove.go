@@ -47,7 +47,7 @@ func (g *preheader) proveRow(inner *ir.For, fail mach.Label) {
 	base := g.NewGeneral()
 	g.Move(base, g.GeneralOutside(inner.Lo))
 	left := g.Trips(inner, base, step)
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(left), x86.RegArg(left))
+	g.Test(left)
 	g.Jump(mach.CondLE, fail)
 	g.Homes[inner.Var] = &memory.Home{General: base, Length: x86.NoReg}
 	f := &memory.LoopFrame{Counter: inner.Var, Changes: analysis.ChangedIn(inner)}

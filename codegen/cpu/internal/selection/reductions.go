@@ -72,7 +72,7 @@ func (g *reductions) closeArray(x *sum) {
 	g.PausePoint()
 	g.AddConst(from, size*x.inner.Per)
 	g.AddConst(to, size)
-	g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(left), x86.ImmArg(-1))
+	g.Decrement(left)
 	g.JumpBack(mach.CondNE, top)
 }
 
@@ -136,27 +136,8 @@ func (g *reductions) identity(r ir.Reduction) uint64 {
 
 // combine is d = x op y on vectors of width w.
 func (g *reductions) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
-	switch x.op {
-	case ir.Min, ir.Max:
-		g.MinMax(d, a, b, x.op == ir.Min, x.t, w)
-		return
-	}
-	table := vector.IntOps
-	if x.t.IsFloat() {
-		table = vector.FloatOps
-	}
-	p, ok := table[x.op]
-	if !ok {
+	if !g.Combine(x.op, x.t, d, a, b, w) {
 		g.Refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
-	}
-	op := p.Of(x.t)
-	if op == x86.VPMULLQ && !g.AVX512 {
-		g.SeriesOf(ir.Int64Type, w).MulLong(d, a, b)
-		return
-	}
-	g.Op(op, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(b))
-	if x.t.Size < 4 && (x.op == ir.Add || x.op == ir.Mul) {
-		g.WrapWidth(d, x.t, w)
 	}
 }
 
@@ -219,11 +200,7 @@ func (g *reductions) finish(x *sum, a x86.Reg) {
 	w := g.Width(x.t)
 	if x.outer.Vectors != nil {
 		all := g.NewVector()
-		if x.t.Size == 8 {
-			g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(all), x86.RegArg(a))
-		} else {
-			g.Op(x86.VBROADCASTSS, w, x86.RegArg(all), x86.RegArg(a))
-		}
+		g.BroadcastLane(all, x86.RegArg(a), x.t)
 		for _, o := range x.outer.Vectors {
 			g.combine(x, o, o, all, w)
 		}
@@ -232,10 +209,5 @@ func (g *reductions) finish(x *sum, a x86.Reg) {
 	v := g.NewVector()
 	g.BroadcastGeneral(v, x.outer.General, vector.Container(x.t), x86.W128)
 	g.combine(x, v, v, a, x86.W128)
-	if x.t.Size == 8 {
-		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(x.outer.General), x86.RegArg(v))
-	} else {
-		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(x.outer.General), x86.RegArg(v))
-		g.Normalise(x.outer.General, x.t)
-	}
+	g.FirstLaneTo(x.outer.General, v, x.t)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
-	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
@@ -111,7 +110,7 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 	}
 	values := g.laneValues(list)
 	base, number := g.NewGeneral(), g.ConstGeneral(0)
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(base), protocol.BlockWord(image.WordScratch))
+	g.ReadWord(base, image.WordScratch)
 	for _, x := range values {
 		g.storeLanes(x, base)
 	}
@@ -122,10 +121,9 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 	g.Pointer = map[string]x86.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
 	top, next, end := g.NewLabel(), g.NewLabel(), g.NewLabel()
 	g.Place(top)
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(bits), x86.RegArg(bits))
+	g.Test(bits)
 	g.Jump(mach.CondE, end)
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.CX), x86.RegArg(bits))
-	g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1))
+	g.TestLowest(bits)
 	g.Jump(mach.CondE, next)
 	for _, x := range values {
 		g.enterLane(x, base, number)
@@ -135,7 +133,7 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 		g.leaveLane(x, base, number)
 	}
 	g.Place(next)
-	g.Op(x86.SHRQ, x86.W128, x86.RegArg(bits), x86.ImmArg(1))
+	g.ShiftRight(bits, 1)
 	g.AddConst(number, 1)
 	for _, x := range values {
 		switch {
@@ -228,16 +226,16 @@ func (g *laneByLane) storeLanes(x *laneValue, base x86.Reg) {
 	}
 	g.Each(func(u int) {
 		if x.home.Masks != nil {
-			g.Op(x86.VMOVUPSStore, vector.WidthOf(4*g.Lanes), g.laneSlot(x, base, u), x86.RegArg(g.MaskVector(x.home.Masks[u])))
+			g.WriteVector(g.laneSlot(x, base, u), g.MaskVector(x.home.Masks[u]), vector.WidthOf(4*g.Lanes))
 			return
 		}
-		g.Op(x86.VMOVUPSStore, g.Width(x.v.Type), g.laneSlot(x, base, u), x86.RegArg(x.home.Vectors[u]))
+		g.WriteVector(g.laneSlot(x, base, u), x.home.Vectors[u], g.Width(x.v.Type))
 	})
 }
 
 // laneSlot is the memory of the values of unrolled copy u.
-func (g *laneByLane) laneSlot(x *laneValue, base x86.Reg, u int) x86.Arg {
-	return x86.MemArg(x86.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type)))))
+func (g *laneByLane) laneSlot(x *laneValue, base x86.Reg, u int) x86.Mem {
+	return x86.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type))))
 }
 
 // loadLanes takes changed values back.
@@ -248,11 +246,11 @@ func (g *laneByLane) loadLanes(x *laneValue, base x86.Reg) {
 	g.Each(func(u int) {
 		d := g.NewVector()
 		if x.home.Masks != nil {
-			g.Op(x86.VMOVUPS, vector.WidthOf(4*g.Lanes), x86.RegArg(d), g.laneSlot(x, base, u))
+			g.ReadVector(d, g.laneSlot(x, base, u), vector.WidthOf(4*g.Lanes))
 			g.MaskMove(x.home.Masks[u], g.VectorMask(d))
 			return
 		}
-		g.Op(x86.VMOVUPS, g.Width(x.v.Type), x86.RegArg(d), g.laneSlot(x, base, u))
+		g.ReadVector(d, g.laneSlot(x, base, u), g.Width(x.v.Type))
 		g.Move(x.home.Vectors[u], d)
 	})
 }
@@ -275,14 +273,7 @@ func (g *laneByLane) enterLane(x *laneValue, base, number x86.Reg) {
 		g.LoadBroadcast(x.own.Vectors[0], x86.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
 	default:
 		x.own = &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
-		op := x86.MOVL
-		switch {
-		case vector.Container(t) == 8:
-			op = x86.MOVQ
-		case t.IsSigned():
-			op = x86.MOVLQSX
-		}
-		g.Op(op, x86.W128, x86.RegArg(x.own.General), x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at))))
+		g.LoadContainer(x.own.General, x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at))), t, true)
 	}
 	g.Homes[x.v] = x.own
 }
@@ -298,11 +289,9 @@ func (g *laneByLane) leaveLane(x *laneValue, base, number x86.Reg) {
 	case x.at < 0:
 		g.agreed(x)
 	case t.IsFloat():
-		g.Op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, slot, x86.RegArg(x.own.Vectors[0]))
-	case vector.Container(t) == 8:
-		g.Op(x86.MOVQStore, x86.W128, slot, x86.RegArg(x.own.General))
+		g.StoreFloat(slot, x.own.Vectors[0], t)
 	default:
-		g.Op(x86.MOVLStore, x86.W128, slot, x86.RegArg(x.own.General))
+		g.StoreContainer(slot, x.own.General, t)
 	}
 }
 

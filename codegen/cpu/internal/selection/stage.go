@@ -96,7 +96,7 @@ func (g *Selector) sequentialStage(s *image.Stage, f stages.Frame) {
 	}
 	lo := g.NewGeneral()
 	g.Move(lo, g.General(s.Next.Lo))
-	g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordTrips), x86.RegArg(g.Trips(s.Next, lo, step)))
+	g.WriteWord(image.WordTrips, g.Trips(s.Next, lo, step))
 }
 
 // parallelStage runs iterations lo to hi of a parallel loop.
@@ -148,8 +148,7 @@ func (g *Selector) done() {
 	if len(g.PastStores) > 0 {
 		g.Fence()
 	}
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(0))
-	g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+	g.WriteStatus(0)
 	g.Return()
 	g.SeldomFromHere()
 	g.SelectBehind()
@@ -236,11 +235,11 @@ func (g *Selector) tiled(t *analysis.Tile) {
 	rest := g.NewLabel()
 	whole := g.NewGeneral()
 	g.Move(whole, hi)
-	g.Op(x86.SUBQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
-	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(whole), x86.ImmArg(-int64(t.Most)))
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(whole), x86.RegArg(whole))
+	g.Subtract(whole, lo)
+	g.AndConst(whole, -int64(t.Most))
+	g.Test(whole)
 	g.Jump(mach.CondLE, rest)
-	g.Op(x86.ADDQ, x86.W128, x86.RegArg(whole), x86.RegArg(lo))
+	g.Add(whole, lo)
 	end := g.Variable(g.tripHi)
 	g.Homes[end] = &memory.Home{General: whole, Length: x86.NoReg}
 	g.proveCorners(t, analysis.Between(t.Rows, g.tripLo, end), rest)
@@ -256,7 +255,7 @@ func (g *Selector) tiled(t *analysis.Tile) {
 	g.Unroll = t.Copies
 	g.forStmt(&lanes)
 	g.Unroll, g.Round = unroll, max(round, int64(t.Most))
-	g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordLo), x86.RegArg(whole))
+	g.WriteWord(image.WordLo, whole)
 	g.Place(rest)
 	g.loadAgain()
 }
@@ -269,7 +268,7 @@ func (g *Selector) loadAgain() {
 	}
 	for word, v := range []*ir.Var{image.WordLo: g.tripLo, image.WordHi: g.tripHi} {
 		h := &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(h.General), protocol.BlockWord(word))
+		g.ReadWord(h.General, word)
 		g.Homes[v] = h
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
-	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -105,8 +104,7 @@ func (g *statements) returnKernel(s *ir.Return) {
 	if g.inLoop || g.Shapes != nil {
 		g.Refuse(s.At, "return out of a parallel loop")
 	}
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(image.StatusReturned))
-	g.Op(x86.MOVQStore, x86.W128, protocol.BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+	g.WriteStatus(image.StatusReturned)
 	g.Return()
 }
 

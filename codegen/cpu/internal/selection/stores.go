@@ -77,7 +77,7 @@ func (g *stores) store(place ir.Expr, value ir.Expr) {
 			if p, ok := g.goesPast(ix); ok && g.Width(t) == vector.WidthOf(g.Bytes) {
 				g.PastStores = append(g.PastStores, p)
 				g.Each(func(u int) {
-					g.Op(vector.Pick(t, x86.VMOVNTPSStore, x86.VMOVNTPDStore), g.Width(t), x86.MemArg(g.CopyMem(at, u)), x86.RegArg(v[u]))
+					g.StorePast(g.CopyMem(at, u), v[u], t, g.Width(t))
 				})
 				return
 			}
@@ -103,14 +103,13 @@ func (g *stores) storeUniform(place, value ir.Expr) {
 	m := g.ScalarAddress(place)
 	if t.IsFloat() {
 		v := g.Vector(value)[0]
-		g.Op(map[bool]x86.Op{true: x86.VMOVSSStore, false: x86.VMOVSDStore}[t.Size == 4], x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.StoreFloat(x86.MemArg(m), v, t)
 		return
 	}
 	if g.Single && g.updateInPlace(m, place, value) {
 		return
 	}
-	op := map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOVLStore, 8: x86.MOVQStore}[int64(t.Size)]
-	g.Op(op, x86.W128, x86.MemArg(m), x86.RegArg(g.GeneralLow(value)))
+	g.StoreInteger(x86.MemArg(m), g.GeneralLow(value), t)
 }
 
 func (g *stores) decl(s *ir.Decl) {
@@ -180,10 +179,10 @@ func (g *stores) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 		if e.Op == ir.Sub {
 			c = -c
 		}
-		g.Op(map[bool]x86.Op{true: x86.ADDLImm, false: x86.ADDQImm}[t.Size == 4], x86.W128, x86.MemArg(m), x86.ImmArg(c))
+		g.AddConstTo(x86.MemArg(m), c, t)
 		return true
 	}
-	g.Op(vector.MemoryOps[e.Op][min(1, t.Size/8)], x86.W128, x86.MemArg(m), x86.RegArg(g.General(e.Y)))
+	g.UpdateInteger(e.Op, x86.MemArg(m), g.General(e.Y), t)
 	return true
 }
 

@@ -28,12 +28,12 @@ func (g *Conditions) Branch(e ir.Expr, when bool, to mach.Label) {
 		return
 	case *ir.Math:
 		g.MaskBits(x86.AX, g.boolMath(e)[0])
-		g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+		g.LowestBit(x86.AX)
 		g.Jump(map[bool]mach.Cond{true: mach.CondNE, false: mach.CondE}[when], to)
 		return
 	}
 	r := g.General(e)
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(r), x86.RegArg(r))
+	g.Test(r)
 	if when {
 		g.Jump(mach.CondNE, to)
 	} else {
@@ -68,9 +68,9 @@ func (g *Conditions) branchBinary(e *ir.Binary, when bool, to mach.Label) bool {
 	}
 	x := g.General(e.X)
 	if c, isConst := ir.ConstInt(e.Y); isConst && c == int64(int32(c)) {
-		g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
+		g.CompareConst(x, c)
 	} else {
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(g.General(e.Y)))
+		g.Compare(x, g.General(e.Y))
 	}
 	if !when {
 		k = k.Not()
@@ -88,9 +88,9 @@ func (g *Conditions) branchApart(e *ir.Apart, when bool, to mach.Label) {
 	x, y := g.SliceOf(e.X), g.SliceOf(e.Y)
 	before := func(a, b *memory.Home, size int64) {
 		end := g.NewGeneral()
-		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(end), x86.RegArg(a.Length), x86.ImmArg(size))
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(end), x86.RegArg(a.General))
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(end), x86.RegArg(b.General))
+		g.MultiplyConst(end, a.Length, size)
+		g.Add(end, a.General)
+		g.Compare(end, b.General)
 		g.Jump(mach.CondBE, yes)
 	}
 	before(x, y, int64(e.X.Type().Elem.Size))
@@ -107,7 +107,7 @@ func (g *Conditions) branchApart(e *ir.Apart, when bool, to mach.Label) {
 func (g *Conditions) branchFloat(e *ir.Binary, when bool, to mach.Label) {
 	m := g.compare(e)[0]
 	g.MaskBits(x86.AX, m)
-	g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(x86.AX), x86.ImmArg(1))
+	g.LowestBit(x86.AX)
 	if when {
 		g.Jump(mach.CondNE, to)
 	} else {

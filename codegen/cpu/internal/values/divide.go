@@ -2,6 +2,7 @@ package values
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
@@ -86,9 +87,9 @@ func (g *Numbers) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		}
 		// Through memory: there are two halves to be joined, and only one instruction more than for
 		// any other way.
-		g.Op(x86.VMOVUPSStore, vector.WidthOf(half), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(parts[0]))
-		g.Op(x86.VMOVUPSStore, vector.WidthOf(half), x86.MemArg(x86.At(x86.DI, int32(8*image.WordLanes+half))), x86.RegArg(parts[1]))
-		g.Op(x86.VMOVUPS, vector.WidthOf(g.Bytes), x86.RegArg(out[u]), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
+		g.WriteVector(protocol.LaneRoom(0), parts[0], vector.WidthOf(half))
+		g.WriteVector(protocol.LaneRoom(half), parts[1], vector.WidthOf(half))
+		g.ReadVector(out[u], protocol.LaneRoom(0), vector.WidthOf(g.Bytes))
 		g.Wrap(out[u], e.T)
 	})
 	return out
@@ -134,34 +135,34 @@ func (g *Numbers) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 
 // divideLanes divides lane by lane, through the block.
 func (g *Numbers) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)), x86.RegArg(x))
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(x86.At(x86.DI, 8*(image.WordLanes+8))), x86.RegArg(y))
+	g.WriteVector(protocol.LaneRoom(0), x, w)
+	g.WriteVector(protocol.LaneRoom(64), y, w)
 	i := g.ConstGeneral(0)
 	top, next := g.NewLabel(), g.NewLabel()
 	a, b, r := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
 	g.Place(top)
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(a), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)))
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(b), x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*(image.WordLanes+8))))
+	g.ReadInt(a, x86.Indexed(x86.DI, i, 8, 8*image.WordLanes))
+	g.ReadInt(b, x86.Indexed(x86.DI, i, 8, 8*(image.WordLanes+8)))
 	g.SetGeneral(r, 0)
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(b), x86.RegArg(b))
+	g.Test(b)
 	g.Jump(mach.CondE, next)
 	if e.T.IsSigned() {
 		plain := g.NewLabel()
 		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(b), x86.ImmArg(-1))
 		g.Jump(mach.CondNE, plain)
 		if e.Op == ir.Div {
-			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(a))
+			g.Subtract(r, a)
 		}
 		g.Jump(mach.Always, next)
 		g.Place(plain)
 	}
 	g.Divide(e, a, b, r)
 	g.Place(next)
-	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes)), x86.RegArg(r))
+	g.WriteInt(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes), r)
 	g.AddConst(i, 1)
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(i), x86.ImmArg(int64(g.Lanes)))
+	g.CompareConst(i, int64(g.Lanes))
 	g.JumpBack(mach.CondL, top)
-	g.Op(x86.VMOVUPS, w, x86.RegArg(out), x86.MemArg(x86.At(x86.DI, 8*image.WordLanes)))
+	g.ReadVector(out, protocol.LaneRoom(0), w)
 }
 
 // Divisions that need no float64: by constants, as the upper half of a product, and of numbers of

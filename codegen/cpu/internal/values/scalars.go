@@ -149,22 +149,22 @@ func (g *Scalars) gpShift(e *ir.Binary) x86.Reg {
 func (g *Scalars) gpShiftBy(e *ir.Binary) x86.Reg {
 	x, n, r := g.General(e.X), g.General(e.Y), g.NewGeneral()
 	if e.Y.Type().IsSigned() && e.Checked {
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
+		g.Test(n)
 		g.FailIf(mach.CondL, ir.CountCheck, e)
 	}
 	limit := g.ConstGeneral(63)
 	count := g.NewGeneral()
 	g.Move(count, n)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Compare(count, limit)
 	if e.Op == ir.Shr && e.T.IsSigned() {
-		g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+		g.MoveIf(mach.CondA, count, limit)
 		g.Op(x86.SARXQ, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(count))
 		return r
 	}
 	zero := g.ConstGeneral(0) // no flags
 	from := g.NewGeneral()
 	g.Move(from, x)
-	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(from), x86.RegArg(zero))
+	g.MoveIf(mach.CondA, from, zero)
 	op := x86.SHLXQ
 	if e.Op == ir.Shr {
 		op = x86.SHRXQ
@@ -187,7 +187,7 @@ func (g *Scalars) gpDivide(e *ir.Binary) x86.Reg {
 	}
 	y := g.General(e.Y)
 	end := g.NewLabel()
-	g.Op(x86.TESTQ, x86.W128, x86.RegArg(y), x86.RegArg(y))
+	g.Test(y)
 	g.FailIf(mach.CondE, ir.DivisorCheck, e)
 	if e.T.IsSigned() {
 		plain := g.NewLabel()
@@ -195,7 +195,7 @@ func (g *Scalars) gpDivide(e *ir.Binary) x86.Reg {
 		g.Jump(mach.CondNE, plain)
 		g.SetGeneral(r, 0)
 		if e.Op == ir.Div {
-			g.Op(x86.SUBQ, x86.W128, x86.RegArg(r), x86.RegArg(x))
+			g.Subtract(r, x)
 			g.Normalise(r, e.T)
 		}
 		g.Jump(mach.Always, end)
@@ -232,16 +232,16 @@ func (g *Scalars) gpMath(e *ir.Math) x86.Reg {
 	g.Move(r, g.General(e.Args[0]))
 	for _, a := range e.Args[1:] {
 		y := g.General(a)
-		g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+		g.Compare(r, y)
 		switch {
 		case e.Fn == ir.IMin && e.T.IsSigned():
-			g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.MoveIf(mach.CondG, r, y)
 		case e.Fn == ir.IMin:
-			g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.MoveIf(mach.CondA, r, y)
 		case e.T.IsSigned():
-			g.Op(x86.CMOVQLT, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.MoveIf(mach.CondL, r, y)
 		default:
-			g.Op(x86.CMOVQCS, x86.W128, x86.RegArg(r), x86.RegArg(y))
+			g.MoveIf(mach.CondB, r, y)
 		}
 	}
 	return r
@@ -300,7 +300,7 @@ func (g *Scalars) AddressOnce(place ir.Expr) x86.Mem {
 		return m
 	}
 	r := g.NewGeneral()
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(m))
+	g.AddressOf(r, m)
 	return x86.At(r, 0)
 }
 
@@ -333,10 +333,10 @@ func (g *Scalars) Trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	size := step
 	if step > 0 {
 		g.Move(n, hi)
-		g.Op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(lo))
+		g.Subtract(n, lo)
 	} else {
 		g.Move(n, lo)
-		g.Op(x86.SUBQ, x86.W128, x86.RegArg(n), x86.RegArg(hi))
+		g.Subtract(n, hi)
 		size = -step
 	}
 	if s.Rel == ir.Le || s.Rel == ir.Ge {
@@ -348,10 +348,10 @@ func (g *Scalars) Trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	// (n + size - 1) / size, for n > 0; n <= 0 stays at most zero with truncation
 	g.AddConst(n, size-1)
 	d := g.ConstGeneral(size)
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(n))
+	g.Copy(x86.AX, n)
 	g.DivideSigned(d)
 	r := g.NewGeneral()
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
+	g.Copy(r, x86.AX)
 	return r
 }
 
@@ -377,7 +377,7 @@ func (g *Scalars) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 		return false
 	}
 	v := g.General(x)
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(r), x86.MemArg(x86.Indexed(v, v, uint8(c-1), int32(disp))))
+	g.AddressOf(r, x86.Indexed(v, v, uint8(c-1), int32(disp)))
 	return true
 }
 

@@ -87,7 +87,7 @@ func (g *Numbers) checkCounts(e *ir.Binary, by []x86.Reg) {
 		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 	} else {
 		g.Op(vector.Pick(t, x86.VMOVMSKPS, x86.VMOVMSKPD), w, x86.RegArg(x86.AX), x86.RegArg(all))
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x86.AX))
+		g.Test(x86.AX)
 	}
 	g.FailAlways(mach.CondNE, ir.CountCheck, e)
 }
@@ -97,7 +97,7 @@ func (g *Numbers) checkCounts(e *ir.Binary, by []x86.Reg) {
 func (g *Numbers) sameCount(e *ir.Binary) []x86.Reg {
 	n := g.General(e.Y)
 	if e.Y.Type().IsSigned() && e.Checked {
-		g.Op(x86.TESTQ, x86.W128, x86.RegArg(n), x86.RegArg(n))
+		g.Test(n)
 		g.FailIf(mach.CondL, ir.CountCheck, e)
 	}
 	if r, ok := g.Spreads[CountKey(e)]; ok {

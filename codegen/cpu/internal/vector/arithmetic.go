@@ -36,13 +36,63 @@ func (g *Arithmetic) Shorten(q x86.Reg, t *ir.Type) x86.Reg {
 // FirstLane is an integer in lane 0 of v.
 func (g *Arithmetic) FirstLane(v x86.Reg, t *ir.Type) x86.Reg {
 	r := g.NewGeneral()
-	if Container(t) == 8 {
-		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
-		return r
-	}
-	g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
-	g.Normalise(r, t)
+	g.FirstLaneTo(r, v, t)
 	return r
+}
+
+// FirstLaneTo sets d to the integer in lane 0 of v.
+func (g *Arithmetic) FirstLaneTo(d, v x86.Reg, t *ir.Type) {
+	if Container(t) == 8 {
+		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(v))
+		return
+	}
+	g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(d), x86.RegArg(v))
+	g.Normalise(d, t)
+}
+
+// Combine is d = x op y in vectors of width w; false where there is no such operation.
+func (g *Arithmetic) Combine(op ir.Op, t *ir.Type, d, x, y x86.Reg, w x86.Width) bool {
+	if op == ir.Min || op == ir.Max {
+		g.MinMax(d, x, y, op == ir.Min, t, w)
+		return true
+	}
+	table := IntOps
+	if t.IsFloat() {
+		table = FloatOps
+	}
+	p, ok := table[op]
+	if !ok {
+		return false
+	}
+	in := p.Of(t)
+	if in == x86.VPMULLQ && !g.AVX512 {
+		g.SeriesOf(ir.Int64Type, w).MulLong(d, x, y)
+		return true
+	}
+	g.Op(in, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+	if t.Size < 4 && (op == ir.Add || op == ir.Mul) {
+		g.WrapWidth(d, t, w)
+	}
+	return true
+}
+
+// InsertSixteen is x with 16 bytes of memory as piece q of a vector of width w.
+func (g *Arithmetic) InsertSixteen(x x86.Reg, m x86.Mem, q int, w x86.Width) x86.Reg {
+	r, insert := g.NewVector(), x86.VINSERTF128
+	if g.AVX512 {
+		insert = x86.VINSERTF32X4
+	}
+	g.Op(insert, w, x86.RegArg(r), x86.RegArg(x), x86.MemArg(m), x86.ImmArg(int64(q)))
+	return r
+}
+
+// StoreSixteen stores piece q, other than the first, of the 16 bytes of a vector of width w.
+func (g *Arithmetic) StoreSixteen(m x86.Mem, x x86.Reg, q int, w x86.Width) {
+	extract := x86.VEXTRACTF32X4
+	if !g.AVX512 {
+		extract, w = x86.VEXTRACTF128, x86.W256
+	}
+	g.Op(extract, w, x86.MemArg(m), x86.RegArg(x), x86.ImmArg(int64(q)))
 }
 
 // Series is selection for the vectors that hold a t in each lane.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -109,8 +110,8 @@ const mostCount = 64
 func (g *Arithmetic) CountVector(e *ir.Binary, n x86.Reg) x86.Reg {
 	limit, count, by := g.ConstGeneral(mostCount), g.NewGeneral(), g.NewVector()
 	g.Move(count, n)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(count), x86.RegArg(limit))
-	g.Op(x86.CMOVQHI, x86.W128, x86.RegArg(count), x86.RegArg(limit))
+	g.Compare(count, limit)
+	g.MoveIf(mach.CondA, count, limit)
 	g.BroadcastGeneral(by, count, Container(e.T), g.Width(e.T))
 	return by
 }

@@ -14,7 +14,7 @@ func (g *Registers) AddConst(r x86.Reg, c int64) {
 	case c == int64(int32(c)):
 		g.Op(x86.ADDQImm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
 	default:
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(r), x86.RegArg(g.ConstGeneral(c)))
+		g.Add(r, g.ConstGeneral(c))
 	}
 }
 
@@ -24,7 +24,7 @@ func (g *Registers) Times(d, x x86.Reg, c int64) {
 		g.Move(d, x)
 		return
 	}
-	g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+	g.MultiplyConst(d, x, c)
 }
 
 // ClampLength brings a length into the range of 32-bit indices: every index is below 2^31 anyway.
@@ -35,8 +35,8 @@ func (g *Registers) ClampLength(length x86.Reg, size4 bool) x86.Reg {
 	r := g.NewGeneral()
 	limit := g.ConstGeneral(1<<31 - 1)
 	g.Move(r, length)
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(r), x86.RegArg(limit))
-	g.Op(x86.CMOVQGT, x86.W128, x86.RegArg(r), x86.RegArg(limit))
+	g.Compare(r, limit)
+	g.MoveIf(mach.CondG, r, limit)
 	return r
 }
 
@@ -51,29 +51,29 @@ func (g *Registers) DivideConst(op ir.Op, x x86.Reg, c int64) x86.Reg {
 	g.Move(sign, x)
 	g.Op(x86.SARQ, x86.W128, x86.RegArg(sign), x86.ImmArg(63))
 	if by&(by-1) == 0 {
-		g.Op(x86.SHRQ, x86.W128, x86.RegArg(sign), x86.ImmArg(int64(64-log))) // what rounds towards 0
+		g.ShiftRight(sign, int64(64-log)) // what rounds towards 0
 		g.Move(q, sign)
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(q), x86.RegArg(x))
+		g.Add(q, x)
 		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log)))
 	} else {
 		m, _ := bits.Div64(1<<(log-1), 0, by)
-		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
+		g.Copy(x86.AX, x)
 		g.MultiplyHigh(g.ConstGeneral(int64(m + 1)))
-		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(q), x86.RegArg(x86.DX))
-		g.Op(x86.ADDQ, x86.W128, x86.RegArg(q), x86.RegArg(x))
+		g.Copy(q, x86.DX)
+		g.Add(q, x)
 		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log-1)))
-		g.Op(x86.SUBQ, x86.W128, x86.RegArg(q), x86.RegArg(sign))
+		g.Subtract(q, sign)
 	}
 	if op == ir.Rem {
 		p := g.ConstGeneral(int64(by))
-		g.Op(x86.IMULQ, x86.W128, x86.RegArg(p), x86.RegArg(q))
+		g.Multiply(p, q)
 		rest := g.NewGeneral()
 		g.Move(rest, x)
-		g.Op(x86.SUBQ, x86.W128, x86.RegArg(rest), x86.RegArg(p))
+		g.Subtract(rest, p)
 		return rest
 	}
 	if c < 0 {
-		g.Op(x86.NEGQ, x86.W128, x86.RegArg(q))
+		g.Negate(q)
 	}
 	return q
 }
@@ -101,7 +101,7 @@ var GeneralOps = map[ir.Op]x86.Op{ir.Add: x86.ADDQ, ir.Sub: x86.SUBQ, ir.And: x8
 var GeneralImms = map[ir.Op]x86.Op{ir.Add: x86.ADDQImm, ir.Sub: x86.SUBQImm, ir.And: x86.ANDQImm, ir.Or: x86.ORQImm, ir.Xor: x86.XORQImm}
 
 func (g *Registers) Divide(e *ir.Binary, x, y, r x86.Reg) {
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(x86.AX), x86.RegArg(x))
+	g.Copy(x86.AX, x)
 	if e.T.IsSigned() {
 		g.DivideSigned(y)
 	} else {
@@ -111,7 +111,7 @@ func (g *Registers) Divide(e *ir.Binary, x, y, r x86.Reg) {
 	if e.Op == ir.Rem {
 		from = x86.DX
 	}
-	g.Op(x86.MOVQStore, x86.W128, x86.RegArg(r), x86.RegArg(from))
+	g.Copy(r, from)
 }
 
 var SignedConds = map[ir.Op]mach.Cond{ir.Eq: mach.CondE, ir.Ne: mach.CondNE, ir.Lt: mach.CondL, ir.Le: mach.CondLE, ir.Gt: mach.CondG, ir.Ge: mach.CondGE}
@@ -129,7 +129,7 @@ func LoopCond(s *ir.For) mach.Cond {
 func (g *Registers) Fits(r x86.Reg, fail mach.Label) {
 	low := g.NewGeneral()
 	g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r))
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(low), x86.RegArg(r))
+	g.Compare(low, r)
 	g.Jump(mach.CondNE, fail)
 }
 
@@ -138,7 +138,7 @@ var CondMoves = map[mach.Cond]x86.Op{mach.CondB: x86.CMOVQCS, mach.CondAE: x86.C
 func (g *Registers) Product(x, y x86.Reg) x86.Reg {
 	r := g.NewGeneral()
 	g.Move(r, x)
-	g.Op(x86.IMULQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+	g.Multiply(r, y)
 	return r
 }
 
@@ -146,8 +146,16 @@ func (g *Registers) Product(x, y x86.Reg) x86.Reg {
 func (g *Registers) AddTimes(d, x x86.Reg, coef int64) {
 	if coef != 1 {
 		y := g.NewGeneral()
-		g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(y), x86.RegArg(x), x86.ImmArg(coef))
+		g.MultiplyConst(y, x, coef)
 		x = y
 	}
-	g.Op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
+	g.Add(d, x)
+}
+
+// HasGeneral tells the operations of Apply.
+func HasGeneral(op ir.Op) bool { return GeneralOps[op] != x86.NoOp }
+
+// Apply sets d to d op x, in 64 bits.
+func (g *Registers) Apply(op ir.Op, d, x x86.Reg) {
+	g.Op(GeneralOps[op], x86.W128, x86.RegArg(d), x86.RegArg(x))
 }

@@ -12,10 +12,8 @@ import (
 // Registers are the virtual registers of one stage, its constants, and the instructions that
 // depend on neither the number of lanes nor on which of them are on.
 type Registers struct {
-	mach.Code
+	Machine
 	Kernel   *ir.Kernel
-	AVX512   bool
-	Bytes    int // of a full vector
 	consts   map[constKey]x86.Reg
 	patterns map[string]x86.Reg // vectors of numbers that differ
 	pooled   map[constKey]int   // constants used from memory
@@ -24,8 +22,8 @@ type Registers struct {
 // New begins the code of a stage of a kernel, with vectors of so many bytes, in so many unrolled
 // copies.
 func New(code mach.Code, k *ir.Kernel, avx512 bool, bytes, unroll int) Arithmetic {
-	r := Registers{Code: code, Kernel: k, AVX512: avx512, Bytes: bytes, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, pooled: map[constKey]int{}}
-	return Arithmetic{Vectors{Registers: r, Lanes: bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: x86.NoReg}}
+	r := Registers{Machine: Machine{Code: code, AVX512: avx512, Bytes: bytes}, Kernel: k, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, pooled: map[constKey]int{}}
+	return Arithmetic{Vectors{Locked: Locked{r}, Lanes: bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: x86.NoReg}}
 }
 
 // Refuse stops the selection; Compile returns the refusal.

@@ -7,7 +7,7 @@ import (
 
 // Vectors know the lanes: how many there are, in how many unrolled copies, and which are on.
 type Vectors struct {
-	Registers
+	Locked
 	Lanes  int
 	Unroll int
 	First  int       // the copy that is selected, where they are selected one by one
