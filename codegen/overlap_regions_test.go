@@ -289,15 +289,19 @@ func TestOverlap_CodeOutsideOfLoops(t *testing.T) {
 	require.Greater(t, raced, 50)
 }
 
-// checkRegions is the error of a launch, nil where it may run. Its error names regions.
+// checkRegions is the error of a launch whose y begins gap bytes behind x, nil where it may run.
 func checkRegions(k *ir.Kernel, overlaps *codegen.Overlaps, gap int64) error {
 	if overlaps == nil {
 		return nil
 	}
 	var first error
-	for n := range overlaps.Pairs {
+	for n, pair := range overlaps.Pairs {
 		var proof codegen.Proof
-		err := overlaps.Check(k, regionEnv{}, &proof, n, gap)
+		behind := gap // of the second one
+		if k.Params[pair[0]].Name == "y" {
+			behind = -gap
+		}
+		err := overlaps.Check(k, regionEnv{}, &proof, n, behind)
 		if overlap := (*codegen.OverlapError)(nil); first == nil && errors.As(err, &overlap) {
 			first = err
 		}

@@ -5,6 +5,7 @@ package codegen_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -175,13 +176,16 @@ type dressing struct{ fields, globals []string }
 
 // dress chooses it.
 func (w *flows) dress() (d dressing) {
-	scalars, slices := []string{"k", "m", "s", "h", "lo", "hi"}, []string{"fa", "ia", "wa", "ua", "ix", "fo", "io", "lo64", "so", "so8"}
+	scalars, memory := []string{"k", "m", "s", "h", "lo", "hi"}, []string{"fa", "ia", "wa", "ua", "ix", "fo", "io", "lo64", "so", "so8"}
 	if w.chance(30) {
-		for _, name := range append(append([]string{}, slices...), scalars...) {
+		for _, name := range append(append([]string{}, memory...), scalars...) {
 			if w.chance(40) {
 				d.fields = append(d.fields, name)
 			}
 		}
+	}
+	if len(d.fields) > 0 && !slices.Contains(d.fields, "ua") { // a struct without slices is one value
+		d.fields = append(d.fields, "ua")
 	}
 	if w.chance(30) {
 		for _, name := range append([]string{"ka"}, scalars...) {

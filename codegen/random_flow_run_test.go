@@ -302,7 +302,9 @@ func (f *flowRunner) shrink(k flowKernel) flowKernel {
 	until := time.Now().Add(2 * time.Minute)
 	wrong := func(lines []string) bool {
 		small := k
-		small.text = strings.Join(lines, "\n")
+		if small.text = strings.Join(lines, "\n"); !strings.Contains(small.text, "//omp:target") || !strings.Contains(small.text, "func K(") {
+			return false
+		}
 		if _, err := interpret("package k\n\n" + small.text); err != nil {
 			return false
 		}
