@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/devices"
@@ -221,41 +222,67 @@ func (g *graph) nodes() int { return len(g.start) - 1 }
 
 // graphs are of n nodes: R-MAT, a web-like one, a grid, and edges at random.
 func graphs(n int) []*graph {
-	r := rand.New(rand.NewPCG(1, 2))
 	bits := 0
 	for 1<<bits < n {
 		bits++
 	}
-	return []*graph{
-		fromEdges("rmat", n, 16*n, func(int) (int32, int32) {
-			u, v, x := int32(0), int32(0), uint64(0)
-			for i := range bits {
-				if i%4 == 0 {
-					x = r.Uint64()
-				}
-				p := x & 0xffff * 100 >> 16
-				x >>= 16
-				switch u, v = u<<1, v<<1; {
-				case p < 57:
-				case p < 76:
-					v |= 1
-				case p < 95:
-					u |= 1
-				default:
-					u, v = u|1, v|1
-				}
+	makers := []func() *graph{
+		func() *graph { return fromEdges("rmat", n, 16*n, recursive(bits)) },
+		func() *graph { return fromEdges("web", n, 16*n, webLike(n)) },
+		func() *graph { return gridGraph(n) },
+		func() *graph {
+			r := rand.New(rand.NewPCG(5, 6))
+			return fromEdges("uniform", n, 16*n, func(int) (int32, int32) { return r.Int32N(int32(n)), r.Int32N(int32(n)) })
+		},
+	}
+	out := make([]*graph, len(makers))
+	var made sync.WaitGroup
+	for i, f := range makers {
+		made.Go(func() { out[i] = f() })
+	}
+	made.Wait()
+	return out
+}
+
+// recursive gives the edges of R-MAT with probabilities 0.57, 0.19, 0.19 and 0.05. Source:
+// Chakrabarti, Zhan and Faloutsos, R-MAT: a recursive model for graph mining, 2004.
+func recursive(bits int) func(int) (int32, int32) {
+	r := rand.New(rand.NewPCG(1, 2))
+	return func(int) (int32, int32) {
+		u, v, x := int32(0), int32(0), uint64(0)
+		for i := range bits {
+			if i%4 == 0 {
+				x = r.Uint64()
 			}
-			return u, v
-		}),
-		fromEdges("web", n, 16*n, func(int) (int32, int32) {
-			u := int32(float64(n) * math.Pow(r.Float64(), 3)) // early pages have more links
-			if r.IntN(4) > 0 {
-				return u, int32(min(n-1, max(0, int(u)+r.IntN(512)-256)))
+			p := (x & 0xffff) * 100 >> 16
+			x >>= 16
+			switch u, v = u<<1, v<<1; {
+			case p < 57:
+			case p < 76:
+				v |= 1
+			case p < 95:
+				u |= 1
+			default:
+				u, v = u|1, v|1
 			}
-			return u, int32(float64(n) * math.Pow(r.Float64(), 3))
-		}),
-		gridGraph(n),
-		fromEdges("uniform", n, 16*n, func(int) (int32, int32) { return r.Int32N(int32(n)), r.Int32N(int32(n)) }),
+		}
+		return u, v
+	}
+}
+
+// webLike gives edges of which early nodes have more, three of four to nodes nearby.
+func webLike(n int) func(int) (int32, int32) {
+	r := rand.New(rand.NewPCG(3, 4))
+	early := func() int {
+		x := r.Float64()
+		return int(float64(n) * x * x * x)
+	}
+	return func(int) (int32, int32) {
+		u := early()
+		if r.IntN(4) > 0 {
+			return int32(u), int32(min(n-1, max(0, u+r.IntN(512)-256)))
+		}
+		return int32(u), int32(early())
 	}
 }
 
