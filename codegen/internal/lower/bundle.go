@@ -42,6 +42,7 @@ type bundler struct {
 	f     *ir.For
 	label *ir.Label // what continue in an iteration goes on with
 	grid  bool      // the teams of the league share the loop
+	body  []ir.Stmt // of an iteration
 	nests []*bundledNest
 	path  map[ir.Stmt]bool // statements with a nested loop in them
 	hoist *ir.VarSet       // variables of an iteration that live across nested loops
@@ -58,8 +59,9 @@ type bundledNest struct {
 	loop     *ir.For
 	d        *ir.Directive
 	rest     []ir.Stmt
-	captured []*ir.Var // that the loop reads, by the lane whose iteration it is
-	floats   bool      // it adds floats up: their order matters
+	captured []*ir.Var  // that the loop reads, by the lane whose iteration it is
+	again    []*ir.Decl // slices that are made again of what is captured
+	floats   bool       // it adds floats up: their order matters
 }
 
 // bundles returns the loop over n whose nested loops the lanes of a warp share, nil where there are
@@ -75,6 +77,7 @@ func bundles(t *team, n sharing) []ir.Stmt {
 	}
 	x := &bundler{team: t, f: f, label: n.sp.label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
 	body := flat(n.body)
+	x.body = body
 	if !x.find(body, nil) || !x.fits(body) {
 		return nil
 	}
@@ -126,7 +129,7 @@ func (x *bundler) fits(body []ir.Stmt) bool {
 		if !x.shareable(k, own, changed) {
 			return false
 		}
-		for _, v := range ir.Free(append([]ir.Stmt{k.loop}, k.rest...)).List() {
+		for _, v := range append(ir.Free(append([]ir.Stmt{k.loop}, k.rest...)).List(), k.captured...) {
 			needed.Add(v)
 		}
 	}
@@ -165,7 +168,7 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 	into := map[*ir.Var]bool{}
 	for _, r := range k.d.Reductions {
 		place, ok := r.Place.(*ir.Ref)
-		if !ok || r.Index != nil || !own.Has(place.Var) || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
+		if !ok || r.Index != nil || place.Var.Space != ir.Local || x.isShared(place.Var) || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
 			return false
 		}
 		switch r.Op {
@@ -186,8 +189,19 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 	}
 	for _, v := range ir.Free(g.Body).List() {
 		switch {
-		case inside.Has(v) || into[v]:
+		case inside.Has(v) || into[v] || slices.Contains(k.captured, v):
 		case own.Has(v):
+			if r := sliceOf(x.body, v); r != nil {
+				k.again = append(k.again, &ir.Decl{Var: v, Init: r, At: v.At})
+				for _, bound := range []ir.Expr{r.Lo, r.Hi} {
+					if w := bound.(*ir.Ref).Var; !own.Has(w) || !w.Type.IsScalar() {
+						return false
+					} else if !slices.Contains(k.captured, w) {
+						k.captured = append(k.captured, w)
+					}
+				}
+				continue
+			}
 			if !v.Type.IsScalar() || v.Type.Size < 4 && v.Type.Kind != ir.Bool && !v.Type.IsInteger() {
 				return false
 			}
@@ -308,7 +322,7 @@ func (x *bundler) countThreads() {
 // lanes share one; nil where nothing tells.
 func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	at := x.f.At
-	total := indexedBy(x.nests[0].loop)
+	total := indexedBy(x.nests[0].loop, x.body)
 	if total == nil {
 		return nil, out
 	}
@@ -528,6 +542,9 @@ func (s *sharedNest) round(left *ir.Var) {
 	own := map[*ir.Var]*ir.Var{}
 	for _, v := range s.k.captured {
 		own[v] = s.of(v, src)
+	}
+	for _, d := range s.k.again {
+		own[d.Var] = s.local(d.Var.Name, build.WithVars(own).CopyExpr(d.Init))
 	}
 	mine := build.Compare(ir.LAnd, build.Ref(on, at), build.Compare(ir.Eq, build.Ref(owner, at), build.Ref(s.mine, at), at), at)
 	switch {

@@ -116,6 +116,7 @@ type deferral struct {
 	f, g     *ir.For
 	rest     []ir.Stmt // what an iteration does behind g
 	captured []*ir.Var
+	again    []ir.Stmt // slices that are made again of what is captured
 	count    *ir.Var
 	room     ir.Expr   // number of contexts that there is memory for
 	memory   []*ir.Var // of the contexts, by captured
@@ -169,9 +170,18 @@ func (x *deferral) refusal() string {
 		}
 	}
 	own := append([]ir.Stmt{x.g}, x.rest...)
+	for _, v := range ir.Free(own).List() {
+		if r := sliceOf(x.f.Body, v); r != nil {
+			own = append([]ir.Stmt{build.Assign(build.Ref(v, v.At), r, v.At)}, own...) // it needs the bounds
+		}
+	}
 	taken := ir.AddressTaken(x.f.Body)
 	for _, v := range ir.Free(own).List() {
 		if !inner.Has(v) {
+			continue
+		}
+		if r := sliceOf(x.f.Body, v); r != nil {
+			x.again = append(x.again, build.Decl(v, r, v.At))
 			continue
 		}
 		if !v.Type.IsScalar() {
@@ -235,7 +245,7 @@ func (x *deferral) mostTrips() ir.Expr {
 	if step, ok := query.Int64(x.g.Step); !ok || step != 1 || x.g.Rel != ir.Lt || x.g.Directive.If != nil && x.g.Directive.Nested.Kind != ir.NestedAuto {
 		return nil
 	}
-	return indexedBy(x.g)
+	return indexedBy(x.g, x.f.Body)
 }
 
 // inDeviceMemory places the contexts: one for each iteration of f, or for each nested loop that is
@@ -326,6 +336,6 @@ func (x *deferral) later(c *ir.Var) []ir.Stmt {
 		mine[v] = own
 		body = append(body, build.Decl(own, build.Index(build.Ref(x.memory[i], at), build.Ref(c, at), at), at))
 	}
-	rest := append(sharedByTeam(x.lowering, x.g), restByTeam(x.lowering, x.rest)...)
+	rest := slices.Concat(x.again, sharedByTeam(x.lowering, x.g), restByTeam(x.lowering, x.rest))
 	return append(body, build.WithVars(mine).CopyStmts(rest)...)
 }

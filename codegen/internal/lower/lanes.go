@@ -216,26 +216,34 @@ func (t *team) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	if known {
 		return n, build.Int(1, at)
 	}
-	return indexedBy(g), build.Trips(f, f.Lo, f.Hi, f.Step)
+	return indexedBy(g, nil), build.Trips(f, f.Lo, f.Hi, f.Step)
 }
 
 // indexedBy returns the length of the shortest slice that the variable of g indexes, nil where
-// there is none.
-func indexedBy(g *ir.For) ir.Expr {
+// there is none. A slice that body makes of a parameter counts as that.
+func indexedBy(g *ir.For, body []ir.Stmt) ir.Expr {
 	var least ir.Expr
 	ir.WalkExprs(g.Body, func(e ir.Expr) bool {
 		ix, ok := e.(*ir.Index)
-		if !ok || ix.X.Type().Kind != ir.Slice || !query.IsRef(ix.X) || ix.X.(*ir.Ref).Var.Space != ir.Param {
+		if !ok || ix.X.Type().Kind != ir.Slice || !query.IsRef(ix.X) {
 			return true
+		}
+		of := ix.X.(*ir.Ref).Var
+		if of.Space != ir.Param {
+			r := sliceOf(body, of)
+			if r == nil {
+				return true
+			}
+			of = r.X.(*ir.Ref).Var
 		}
 		if form, ok := analysis.AffineOf(ix.I); !ok || !form.Equal(analysis.VarAffine(g.Var)) {
 			return true
 		}
-		length := &ir.Len{X: ix.X, At: g.At}
+		length := &ir.Len{X: build.Ref(of, g.At), At: g.At}
 		switch {
 		case least == nil:
 			least = length
-		case !ir.ExprVars(least).Has(ix.X.(*ir.Ref).Var):
+		case !ir.ExprVars(least).Has(of):
 			least = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{least, length}, T: ir.IntType, At: g.At}
 		}
 		return true

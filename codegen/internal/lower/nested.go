@@ -14,7 +14,7 @@ func chooseNested(l *lowering) {
 	c := &nestedChooser{lowering: l, m: analysis.NewDependences(l.Kernel)}
 	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok && forThreads(f) && f.Directive.Collapse <= 1 {
-			c.loaded = loadedIn(f.Body)
+			c.loaded, c.assigned = loadedIn(f.Body), ir.Assigned(f.Body)
 			f.Body = c.in(f, f.Body)
 		}
 		return []ir.Stmt{s}
@@ -23,74 +23,203 @@ func chooseNested(l *lowering) {
 
 type nestedChooser struct {
 	*lowering
-	m      *analysis.Dependences
-	loaded map[*ir.Var]bool // variables of an iteration whose value memory decides
+	m *analysis.Dependences
+
+	loaded   map[*ir.Var]bool // variables of an iteration whose value memory decides
+	assigned *ir.VarSet       // in an iteration, beside declarations
 }
 
 // in gives a strategy to the nested loops of list, a part of an iteration of f.
 func (c *nestedChooser) in(f *ir.For, list []ir.Stmt) []ir.Stmt {
-	out := make([]ir.Stmt, len(list))
-	for i, s := range list {
+	var out []ir.Stmt
+	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Block:
-			out[i] = &ir.Block{Label: s.Label, Body: c.in(f, s.Body), At: s.At}
-			continue
+			out = append(out, &ir.Block{Label: s.Label, Body: c.in(f, s.Body), At: s.At})
 		case *ir.If:
-			out[i] = &ir.If{Cond: s.Cond, Then: c.in(f, s.Then), Else: c.in(f, s.Else), At: s.At}
-			continue
+			out = append(out, &ir.If{Cond: s.Cond, Then: c.in(f, s.Then), Else: c.in(f, s.Else), At: s.At})
+		case *ir.Decl:
+			out = append(out, c.withBounds(s)...)
 		case *ir.For:
-			if d := c.strategy(f, s); d != nil {
-				g := *s
-				g.Directive = d
-				out[i] = &g
-				continue
-			}
+			out = append(out, c.nested(f, s))
+		default:
+			out = append(out, s)
 		}
-		out[i] = s
 	}
 	return out
 }
 
-// strategy returns the directive of nested loop g of f; nil leaves the one that it has.
-func (c *nestedChooser) strategy(f, g *ir.For) *ir.Directive {
+// withBounds gives the bounds of a slice that an iteration makes of a parameter variables of their
+// own: a context has these, and the slice is made again of them.
+func (c *nestedChooser) withBounds(s *ir.Decl) []ir.Stmt {
+	r, ok := s.Init.(*ir.Reslice)
+	if !ok || s.Var.Type.Kind != ir.Slice || r.X.Type().Kind != ir.Slice || !query.IsRef(r.X) || r.X.(*ir.Ref).Var.Space != ir.Param || c.assigned.Has(s.Var) {
+		return []ir.Stmt{s}
+	}
+	lo, hi := r.Lo, r.Hi
+	if lo == nil {
+		lo = build.Int(0, s.At)
+	}
+	if hi == nil {
+		hi = &ir.Len{X: r.X, At: s.At}
+	}
+	from, to := c.Local(s.Var.Name+"From", ir.IntType, s.At), c.Local(s.Var.Name+"To", ir.IntType, s.At)
+	own := *r
+	own.Lo, own.Hi = build.Ref(from, s.At), build.Ref(to, s.At)
+	return []ir.Stmt{build.Decl(from, build.ToInt(lo), s.At), build.Decl(to, build.ToInt(hi), s.At), build.Decl(s.Var, &own, s.At)}
+}
+
+// sliceOf returns how slice v of an iteration is made of variables of it again; nil where it is
+// not.
+func sliceOf(body []ir.Stmt, v *ir.Var) *ir.Reslice {
+	var found *ir.Reslice
+	if v.Type.Kind != ir.Slice || ir.AddressTaken(body).Has(v) {
+		return nil
+	}
+	n := 0
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if r, ok := s.Init.(*ir.Reslice); ok && s.Var == v && query.IsRef(r.X) && r.X.(*ir.Ref).Var.Space == ir.Param && query.IsRef(r.Lo) && query.IsRef(r.Hi) {
+				found = &ir.Reslice{X: r.X, Lo: r.Lo, Hi: r.Hi, At: r.At}
+			}
+			if s.Var == v {
+				n++
+			}
+		case *ir.Assign:
+			if query.RefVar(s.Place) == v {
+				n++
+			}
+		}
+		return true
+	})
+	if n != 1 {
+		return nil
+	}
+	return found
+}
+
+// nested returns nested loop g of f with its strategy: where only slices that do not overlap let
+// its iterations run in any order, behind a test, and as it is.
+func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
+	d, conds := c.strategy(f, g)
+	if d == nil {
+		return g
+	}
+	own := *g
+	own.Directive = d
+	var test ir.Expr
+	for _, e := range conds {
+		if test == nil {
+			test = e
+		} else {
+			test = build.Compare(ir.LAnd, test, e, g.At)
+		}
+	}
+	if test == nil {
+		return &own
+	}
+	return &ir.If{Cond: test, Then: []ir.Stmt{&own}, Else: c.CopyOf([]ir.Stmt{g}, &c.Kernel.NumVars), At: g.At}
+}
+
+// strategy returns the directive of nested loop g of f, and what must hold for it; nil leaves the
+// one that it has.
+func (c *nestedChooser) strategy(f, g *ir.For) (*ir.Directive, []ir.Expr) {
 	d := g.Directive
 	own := ir.Directive{Text: "loop " + g.Var.Name, At: g.At}
 	if d != nil {
 		own = *d
 	}
+	var conds []ir.Expr
 	wanted := d != nil && d.Nested.Kind == ir.NestedAuto
 	switch {
 	case d != nil && d.Parts&ir.Parallel != 0:
 		if d.Nested.Kind != ir.NestedNone && !wanted || !wanted && !c.gains(f, g) {
-			return nil
+			return nil, nil
 		}
 	case f.Directive.Parts&ir.Distribute == 0 || !c.gains(f, g):
-		return nil
+		return nil, nil
 	case d == nil:
-		own.Reductions = c.sumsOf(g)
-		if c.m.DependentUnder(g, &ir.Directive{Parts: ir.Loop, Reductions: own.Reductions, At: g.At}) != "" {
-			return nil
+		var ok bool
+		if own.Reductions, conds, ok = c.inAnyOrder(g); !ok {
+			return nil, nil
 		}
 	case d.Parts&^ir.Simd != 0 || d.Safelen > 0:
-		return nil
+		return nil, nil
 	}
 	own.Parts = ir.Parallel | ir.Workshare
 	own.Nested = ir.Nested{Kind: ir.NestedAuto}
 	if f.Directive.Parts&ir.Distribute == 0 {
 		own.Nested.Kind = ir.NestedLanes
 	}
-	return &own
+	return &own, conds
+}
+
+// inAnyOrder reports whether the iterations of plain loop g may run in any order, with what they
+// add up and what slices must not overlap for that.
+func (c *nestedChooser) inAnyOrder(g *ir.For) (sums []ir.Reduction, conds []ir.Expr, ok bool) {
+	sums = c.sumsOf(g)
+	d := &ir.Directive{Parts: ir.Loop, Reductions: sums, At: g.At}
+	alike := c.settingOnce(g)
+	free := func() bool { return c.m.DependentUnder(alike, d) == "" }
+	if free() {
+		return sums, nil, true
+	}
+	conds, ok = c.m.Supposing(alike, free)
+	return sums, conds, ok
+}
+
+// settingOnce is g with an update in the place of each atomic comparison that replaces one value by
+// another, both the same in all iterations, and tells nobody what it found: whichever iteration is
+// the first, the memory ends as the others would leave it.
+func (c *nestedChooser) settingOnce(g *ir.For) *ir.For {
+	inside := ir.Assigned(g.Body)
+	for _, v := range ir.Declared(g.Body).List() {
+		inside.Add(v)
+	}
+	inside.Add(g.Var)
+	same := func(e ir.Expr) bool {
+		for _, v := range ir.ExprVars(e).List() {
+			if inside.Has(v) {
+				return false
+			}
+		}
+		return query.LoadFree(e)
+	}
+	var first *ir.Atomic
+	fine := true
+	ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
+		a, is := s.(*ir.Atomic)
+		if !is {
+			return true
+		}
+		if first == nil {
+			first = a
+		}
+		fine = fine && a.Kind == ir.AtomicCompare && a.Old == nil && same(a.Compare) && same(a.Value) && query.Same(a.Compare, first.Compare) && query.Same(a.Value, first.Value)
+		return true
+	})
+	if !fine || first == nil {
+		return g
+	}
+	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if a, is := s.(*ir.Atomic); is {
+			return []ir.Stmt{&ir.Atomic{Kind: ir.AtomicUpdate, Op: ir.Max, Place: a.Place, Value: a.Value, At: a.At}}
+		}
+		return []ir.Stmt{s}
+	}}).CopyStmts([]ir.Stmt{g})[0].(*ir.For)
 }
 
 // gains reports whether nested loop g of f is worth more than the thread that meets it: memory
-// decides its length, and it reads memory next to each other.
+// decides its length, and neighbouring iterations of f do not read memory next to each other in it
+// while those of g do not.
 func (c *nestedChooser) gains(f, g *ir.For) bool {
 	step, ok := query.Int64(g.Step)
 	if !ok || step != 1 || g.Rel != ir.Lt || query.LeavesLoop(g) || query.JumpsOut(g) || !c.isLoaded(g.Lo) && !c.isLoaded(g.Hi) {
 		return false
 	}
 	mine := c.m.Stride1(g.Body, g.Var)
-	return mine > 0 && mine > c.m.Stride1(g.Body, f.Var)
+	return mine > 0 || mine == 0 && c.m.Stride1(g.Body, f.Var) <= 0
 }
 
 // isLoaded reports whether memory decides e.
