@@ -17,6 +17,7 @@ type refusal struct{ dialect, message, tests string }
 // refusals says, for what DIALECT.md refuses or warns of, by its words, which message a golden file shows. Where the
 // refusal is one at run time, tests names the file that has it.
 var refusals = []refusal{
+	{"`cpu` and `cross` are refused", `"nested("+s+")"`, "lower_rest_test.go"},
 	// section 1
 	{"reading it before assigning is an error", "it is read before anything assigns to it", ""},
 	{"writing shared memory there without `atomic` is a warning", "is shared by all teams", ""},

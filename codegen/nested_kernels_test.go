@@ -174,3 +174,108 @@ func NestedBezier(first []int32, ax, bx, cx, px []float32) {
 		}
 	}
 }
+
+// The plain forms in which people write nested loops, with no clause for them.
+
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) inout(y)
+func PlainSlices(start, col []int32, val, x, y []float64) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		s := 0.0
+		cols := col[start[r]:start[r+1]]
+		vals := val[start[r]:start[r+1]]
+		//omp:simd reduction(+: s)
+		for k := range cols {
+			s += vals[k] * x[cols[k]]
+		}
+		y[r] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col, x) inout(y)
+func PlainRange(start, col []int32, x, y []int64) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		s := int64(r)
+		for _, c := range col[start[r]:start[r+1]] {
+			s += x[c]
+		}
+		y[r] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) inout(y)
+func PlainInPlace(start, col []int32, val, x, y []float64) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		y[r] = 0
+		//omp:simd reduction(+: y[r])
+		for k := start[r]; k < start[r+1]; k++ {
+			y[r] += val[k] * x[col[k]]
+		}
+	}
+}
+
+//omp:target device(acc, smp) fastmath
+//omp:task in(start, col, val, x) inout(y)
+func PlainFast(start, col []int32, val, x, y []float64) {
+	for r := 0; r < len(start)-1; r++ {
+		s := 0.0
+		for k := start[r]; k < start[r+1]; k++ {
+			s += val[k] * x[col[k]]
+		}
+		y[r] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col, depth) inout(next)
+func PlainLevel(level int32, start, col, depth, next []int32) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		if depth[v] != level {
+			continue
+		}
+		for e := start[v]; e < start[v+1]; e++ {
+			w := col[e]
+			//omp:atomic compare
+			if next[w] == 3 {
+				next[w] = level + 5
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(start, col) inout(count)
+func PlainTriangles(start, col []int32, count []int64) {
+	total := int64(0)
+	//omp:teams distribute parallel for reduction(+: total)
+	for v := 0; v < len(start)-1; v++ {
+		for e := start[v]; e < start[v+1]; e++ {
+			w := col[e]
+			for f := start[w]; f < start[w+1]; f++ {
+				if col[f] == int32(v) {
+					total++
+				}
+			}
+		}
+	}
+	count[0] += total
+}
+
+//omp:target device(acc, smp)
+//omp:task in(front, start, col, p) inout(next)
+func PlainQueue(front []int32, start, col, p, next []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(front); i++ {
+		v := front[i]
+		for e := start[v]; e < start[v+1]; e++ {
+			//omp:atomic
+			next[col[e]] += p[v]
+		}
+	}
+}

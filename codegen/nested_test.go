@@ -104,6 +104,68 @@ func TestNested_StrategiesEqualGo(t *testing.T) {
 	}
 }
 
+var plainCases = []corpusCase{
+	{kernel: PlainSlices, tolerance: 1e-12, args: plainRows},
+	{kernel: PlainRange, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int64](r, n, 1000), make([]int64, n)}
+	}},
+	{kernel: PlainInPlace, tolerance: 1e-12, args: plainRows},
+	{kernel: PlainFast, tolerance: 1e-9, args: plainRows},
+	{kernel: PlainLevel, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{int32(1), start, col, ints[int32](r, n, 4), ints[int32](r, n, 4)}
+	}},
+	{kernel: PlainTriangles, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n/4)
+		return []any{start, col, make([]int64, 1)}
+	}},
+	{kernel: PlainQueue, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{ints[int32](r, n/2, max(n, 1)), start, col, ints[int32](r, n, 50), ints[int32](r, n, 50)}
+	}},
+}
+
+func plainRows(n int, r *rand.Rand) []any {
+	start, col := powerLaw(r, n)
+	return []any{start, col, floats[float64](r, len(col)), floats[float64](r, n), make([]float64, n)}
+}
+
+// A nested loop whose length memory decides is shared by lanes and teams however it is written.
+func TestNested_PlainForms(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedKernelsSource})
+	require.NoError(t, err)
+	for _, c := range plainCases {
+		t.Run(name(c.kernel), func(t *testing.T) {
+			t.Parallel()
+			l := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{})
+			require.Contains(t, l.Explain(), "lanes of a warp share each iteration, several short ones side by side")
+			require.Contains(t, l.Explain(), "whose teams share out the long ones")
+			c.compareNested(t, l, false)
+			c.compareNested(t, lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{NoShuffles: true, KeepChecks: true}), true)
+		})
+	}
+}
+
+// Where the memory that a plain nested loop updates is also what it reads, its iterations run in order.
+func TestNested_OverlapRunsInOrder(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedKernelsSource})
+	require.NoError(t, err)
+	program, err := simt.New(lowerKernel(t, p, name(PlainQueue), codegen.LowerOptions{}).Program)
+	require.NoError(t, err)
+	start, col := []int32{0, 70}, make([]int32, 70)
+	for i := range col {
+		col[i] = int32(i % 3)
+	}
+	want, got := []int32{1, 2, 3}, []int32{1, 2, 3}
+	PlainQueue([]int32{0}, start, col, want, want)
+	args := []simt.Arg{deviceArg(0, []int32{0}), deviceArg(1, start), deviceArg(2, col), deviceArg(3, got), deviceArg(4, got)}
+	args[4].Memory = args[3].Memory
+	_, err = program.Run(args, simt.Config{Teams: 2, Threads: 64})
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
 func (c corpusCase) compareNested(t *testing.T, l *codegen.Lowering, odd bool) {
 	program, err := simt.New(l.Program)
 	require.NoError(t, err)

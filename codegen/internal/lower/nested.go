@@ -15,7 +15,11 @@ func chooseNested(l *lowering) {
 	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok && forThreads(f) && f.Directive.Collapse <= 1 {
 			c.loaded, c.assigned = loadedIn(f.Body), ir.Assigned(f.Body)
-			f.Body = c.in(f, f.Body)
+			c.chosen = false
+			body := c.in(f, f.Body)
+			if c.chosen {
+				f.Body = c.withBounds(body)
+			}
 		}
 		return []ir.Stmt{s}
 	}}).CopyStmts(l.Kernel.Body)
@@ -27,6 +31,7 @@ type nestedChooser struct {
 
 	loaded   map[*ir.Var]bool // variables of an iteration whose value memory decides
 	assigned *ir.VarSet       // in an iteration, beside declarations
+	chosen   bool             // one of its nested loops has a strategy
 }
 
 // in gives a strategy to the nested loops of list, a part of an iteration of f.
@@ -35,11 +40,13 @@ func (c *nestedChooser) in(f *ir.For, list []ir.Stmt) []ir.Stmt {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Block:
+			if g := countedRow(s); g != nil {
+				out = append(out, c.row(f, g, s))
+				continue
+			}
 			out = append(out, &ir.Block{Label: s.Label, Body: c.in(f, s.Body), At: s.At})
 		case *ir.If:
 			out = append(out, &ir.If{Cond: s.Cond, Then: c.in(f, s.Then), Else: c.in(f, s.Else), At: s.At})
-		case *ir.Decl:
-			out = append(out, c.withBounds(s)...)
 		case *ir.For:
 			out = append(out, c.nested(f, s))
 		default:
@@ -49,9 +56,26 @@ func (c *nestedChooser) in(f *ir.For, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// withBounds gives the bounds of a slice that an iteration makes of a parameter variables of their
-// own: a context has these, and the slice is made again of them.
-func (c *nestedChooser) withBounds(s *ir.Decl) []ir.Stmt {
+// withBounds gives the bounds of slices that an iteration makes of parameters variables of their
+// own: a context has these, and the slices are made again of them.
+func (c *nestedChooser) withBounds(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Block:
+			out = append(out, &ir.Block{Label: s.Label, Body: c.withBounds(s.Body), At: s.At})
+		case *ir.If:
+			out = append(out, &ir.If{Cond: s.Cond, Then: c.withBounds(s.Then), Else: c.withBounds(s.Else), At: s.At})
+		case *ir.Decl:
+			out = append(out, c.bounded(s)...)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (c *nestedChooser) bounded(s *ir.Decl) []ir.Stmt {
 	r, ok := s.Init.(*ir.Reslice)
 	if !ok || s.Var.Type.Kind != ir.Slice || r.X.Type().Kind != ir.Slice || !query.IsRef(r.X) || r.X.(*ir.Ref).Var.Space != ir.Param || c.assigned.Has(s.Var) {
 		return []ir.Stmt{s}
@@ -103,9 +127,19 @@ func sliceOf(body []ir.Stmt, v *ir.Var) *ir.Reslice {
 // its iterations run in any order, behind a test, and as it is.
 func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
 	d, conds := c.strategy(f, g)
+	if g.Directive != nil && g.Directive.Nested.Boost {
+		c.Decide(g.At, "loop "+g.Var.Name, "no more than without boost", "no lane waits while another has a longer loop: lanes share them", "")
+	}
 	if d == nil {
+		c.chosen = c.chosen || g.Directive != nil && g.Directive.Nested.Kind > ir.NestedInline
 		return g
 	}
+	return c.where(g, d, conds, g)
+}
+
+// where returns g under directive d where conds hold, else s.
+func (c *nestedChooser) where(g *ir.For, d *ir.Directive, conds []ir.Expr, s ir.Stmt) ir.Stmt {
+	c.chosen = true
 	own := *g
 	own.Directive = d
 	var test ir.Expr
@@ -119,7 +153,7 @@ func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
 	if test == nil {
 		return &own
 	}
-	return &ir.If{Cond: test, Then: []ir.Stmt{&own}, Else: c.CopyOf([]ir.Stmt{g}, &c.Kernel.NumVars), At: g.At}
+	return &ir.If{Cond: test, Then: []ir.Stmt{&own}, Else: c.CopyOf([]ir.Stmt{s}, &c.Kernel.NumVars), At: g.At}
 }
 
 // strategy returns the directive of nested loop g of f, and what must hold for it; nil leaves the
@@ -155,6 +189,54 @@ func (c *nestedChooser) strategy(f, g *ir.For) (*ir.Directive, []ir.Expr) {
 	return &own, conds
 }
 
+// countedRow returns general loop b as a counted one, but for what its bound reads from memory,
+// which its body may change; nil where it is no such loop.
+func countedRow(b *ir.Block) *ir.For {
+	if b.Label != nil || len(b.Body) != 2 {
+		return nil
+	}
+	d, isDecl := b.Body[0].(*ir.Decl)
+	w, isWhile := b.Body[1].(*ir.While)
+	if !isDecl || !isWhile || d.Init == nil || !d.Var.Type.IsInteger() || len(w.Pre) > 0 || len(w.Post) != 1 {
+		return nil
+	}
+	cond, ok := w.Cond.(*ir.Binary)
+	if !ok || cond.Op != ir.Lt || query.RefVar(cond.X) != d.Var || query.LoadFree(cond.Y) {
+		return nil
+	}
+	post, ok := w.Post[0].(*ir.Assign)
+	if !ok || query.RefVar(post.Place) != d.Var {
+		return nil
+	}
+	op, by, _, ok := query.UpdateForm(post.Place, post.Value)
+	if one, is := query.Int64(by); !ok || op != ir.Add || !is || one != 1 {
+		return nil
+	}
+	changed := ir.Assigned(w.Body)
+	for _, v := range append(ir.ExprVars(cond.Y).List(), d.Var) {
+		if changed.Has(v) || ir.AddressTaken(w.Body).Has(v) {
+			return nil
+		}
+	}
+	return &ir.For{Label: w.Label, Var: d.Var, Lo: d.Init, Hi: cond.Y, Step: &ir.Const{T: d.Var.Type, Bits: 1, At: w.At}, Rel: ir.Lt, Body: w.Body, At: w.At}
+}
+
+// row returns nested loop g of f, which is written as b, with its strategy where its iterations may
+// run in any order, and change nothing that its bound reads.
+func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
+	if f.Directive.Parts&ir.Distribute == 0 || !c.gains(f, g) {
+		return b
+	}
+	reading := *g
+	reading.Body = append([]ir.Stmt{build.Decl(c.Local("bound", g.Var.Type, g.At), g.Hi, g.At)}, g.Body...)
+	sums, conds, ok := c.inAnyOrder(&reading)
+	if !ok {
+		return b
+	}
+	d := &ir.Directive{Text: "loop " + g.Var.Name, At: g.At, Reductions: sums, Parts: ir.Parallel | ir.Workshare, Nested: ir.Nested{Kind: ir.NestedAuto}}
+	return c.where(g, d, conds, b)
+}
+
 // inAnyOrder reports whether the iterations of plain loop g may run in any order, with what they
 // add up and what slices must not overlap for that.
 func (c *nestedChooser) inAnyOrder(g *ir.For) (sums []ir.Reduction, conds []ir.Expr, ok bool) {
@@ -170,8 +252,8 @@ func (c *nestedChooser) inAnyOrder(g *ir.For) (sums []ir.Reduction, conds []ir.E
 }
 
 // settingOnce is g with an update in the place of each atomic comparison that replaces one value by
-// another, both the same in all iterations, and tells nobody what it found: whichever iteration is
-// the first, the memory ends as the others would leave it.
+// another, both the same in all iterations, and keeps nothing of what it found: whichever iteration
+// is the first, the memory ends as the others would leave it.
 func (c *nestedChooser) settingOnce(g *ir.For) *ir.For {
 	inside := ir.Assigned(g.Body)
 	for _, v := range ir.Declared(g.Body).List() {
