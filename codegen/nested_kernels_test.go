@@ -2,7 +2,8 @@ package codegen_test
 
 import _ "embed"
 
-// Kernels with nested loops whose length memory decides, as programs on graphs and sparse matrices have them.
+// Kernels with nested loops whose length memory decides, as programs on graphs and sparse matrices
+// have them.
 
 //go:embed nested_kernels_test.go
 var nestedKernelsSource string

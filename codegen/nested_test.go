@@ -14,7 +14,8 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// nestedHow is every way in which nested loops are written: by strategy, and with no clause at all, as loops inside loop.
+// nestedHow is every way in which nested loops are written: by strategy, and with no clause at all,
+// as loops inside loop.
 var nestedHow = []string{"auto", "inline", "eager", "cta", "warp", "host", "warp, boost", "cta, boost", "none", "loop"}
 
 var nestedDirective = regexp.MustCompile(`//omp:parallel for(.*?) nested\(auto\)(.*)`)
@@ -31,8 +32,8 @@ func nestedText(how string) string {
 	return strings.ReplaceAll(nestedKernelsSource, "nested(auto)", "nested("+how+")")
 }
 
-// powerLaw makes rows of which most are short, some have more elements than a warp has lanes, and a few more than a
-// team has.
+// powerLaw makes rows of which most are short, some have more elements than a warp has lanes, and a
+// few more than a team has.
 func powerLaw(r *rand.Rand, n int) (start, col []int32) {
 	start = make([]int32, n+1)
 	for i := range n {
@@ -147,7 +148,8 @@ func TestNested_PlainForms(t *testing.T) {
 	}
 }
 
-// Where the memory that a plain nested loop updates is also what it reads, its iterations run in order.
+// Where the memory that a plain nested loop updates is also what it reads, its iterations run in
+// order.
 func TestNested_OverlapRunsInOrder(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedKernelsSource})
 	require.NoError(t, err)
@@ -184,8 +186,8 @@ func (c corpusCase) compareNested(t *testing.T, l *codegen.Lowering, odd bool) {
 	}
 }
 
-// A sum over a row has the same bits in every strategy but inline, on every grid: its order follows from the length of
-// the row alone.
+// A sum over a row has the same bits in every strategy but inline, on every grid: its order follows
+// from the length of the row alone.
 func TestNested_SumsHaveOneOrder(t *testing.T) {
 	for _, c := range nestedCases {
 		if c.tolerance < 1e-9 && c.tolerance > 0 {

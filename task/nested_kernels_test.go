@@ -19,7 +19,8 @@ func NestedRows(lo, hi int, start, col []int32, val, x, y []int64) {
 	}
 }
 
-// NestedReach reads the depths that NestedRows does not touch, and counts with atomics that tasks share.
+// NestedReach reads the depths that NestedRows does not touch, and counts with atomics that tasks
+// share.
 //
 //omp:target device(acc, smp)
 //omp:task in(start[lo:hi+1], col, y[lo:hi]) concurrent(reached)

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// Nested loops compute the same in every strategy as tasks on one, two and four devices, as the Go functions do.
+// Nested loops compute the same in every strategy as tasks on one, two and four devices, as the Go
+// functions do.
 func TestNestedStrategies_OnDevices(t *testing.T) {
 	const n, parts = 96, 6
 	r := rand.New(rand.NewPCG(1, 2))

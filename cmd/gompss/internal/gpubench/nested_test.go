@@ -15,7 +15,8 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// Every way to write the nested loops computes what the Go function does on every graph of the suite.
+// Every way to write the nested loops computes what the Go function does on every graph of the
+// suite.
 func TestNestedSuite_WaysEqualGo(t *testing.T) {
 	functions := map[string]any{"RowProducts": RowProducts, "LevelOf": LevelOf, "RankStep": RankStep, "Relax": Relax}
 	for _, how := range nestedWays {
