@@ -13,7 +13,8 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// Rows of every average length run, with the code for their number of lanes, and fail at the access that is wrong.
+// Rows of every average length run, with the code for their number of lanes, and fail at the access
+// that is wrong.
 func TestEveryNumberOfLanes(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
 	for _, lanes := range []string{"if few {", "mine & 3\n", "mine & 7\n", "mine & 31\n"} {
@@ -61,7 +62,8 @@ func TestEveryNumberOfLanes(t *testing.T) {
 	}
 }
 
-// A launch has a thread for each row where there are many, and all lanes of a warp for each where there are few.
+// A launch has a thread for each row where there are many, and all lanes of a warp for each where
+// there are few.
 func TestAThreadForEachLane(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
 	const resident = 132 * 64 * 32
@@ -124,7 +126,8 @@ func K(n int, a []float64) {
 	}
 }
 
-// Under fastmath a sum of products begins with what is no product, as far as that saves an operation.
+// Under fastmath a sum of products begins with what is no product, as far as that saves an
+// operation.
 func TestSumsBeginWithWhatIsNoProduct(t *testing.T) {
 	for _, c := range []struct{ sum, want string }{
 		{"a*a + b*b + c", "c + a * a + b * b"},

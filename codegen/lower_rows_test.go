@@ -42,7 +42,8 @@ func TestRows_Misses(t *testing.T) {
 	}
 }
 
-// Where the row that is written overlaps the row that is read, no element is loaded before its time.
+// Where the row that is written overlaps the row that is read, no element is loaded before its
+// time.
 func TestRows_Overlap(t *testing.T) {
 	program, err := simt.New(lowerKernel(t, loadCorpus(t), "RowsApart", codegen.LowerOptions{}).Program)
 	require.NoError(t, err)
@@ -66,7 +67,8 @@ func TestRows_Overlap(t *testing.T) {
 	}
 }
 
-// Indices by quotients and remainders are proved by the test in front: the version behind it has no check.
+// Indices by quotients and remainders are proved by the test in front: the version behind it has no
+// check.
 func TestVersion_Quotients(t *testing.T) {
 	for _, k := range []any{PointsBetween, PointsNumbered} {
 		k, err := loadCorpus(t).Kernel(name(k))

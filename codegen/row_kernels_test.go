@@ -2,7 +2,8 @@ package codegen_test
 
 import "math/rand/v2"
 
-// Iterations that each go along a row, dealt one a thread: what the device makes of them has the bits of the Go function.
+// Iterations that each go along a row, dealt one a thread: what the device makes of them has the
+// bits of the Go function.
 
 //omp:target device(acc, smp)
 //omp:task in(x) inout(y)
