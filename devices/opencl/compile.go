@@ -199,9 +199,8 @@ func (d *Device) build(p *program, v *version) error {
 
 // options are those that the driver's compiler needs besides, to do what a text means.
 //
-// With the optimizer of PoCL 3.1, DistributeReduce of the corpus gives wrong sums for three teams
-// of 32 threads; without it, or with its work-group method repl, they are right. The cause is not
-// isolated: undefined behaviour in the printed text is not excluded.
+// The optimizer of PoCL 3.1 gives wrong sums for loops with a barrier at their end. Decision 032
+// has a program without fault that shows it.
 func (i *Info) options() []string {
 	if strings.Contains(strings.ToLower(i.Version), "pocl") {
 		return []string{"-cl-opt-disable"}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -187,4 +188,35 @@ func TestCache_SecondOpen(t *testing.T) {
 	require.False(t, open(), "a damaged entry counts as absent")
 	require.NoError(t, os.Chmod(files[0], 0o666))
 	require.False(t, open(), "others may have written it")
+}
+
+// TestTimeLimit_EndsTheDevice runs a kernel for longer than allowed: that device is out of service,
+// another one is not.
+func TestTimeLimit_EndsTheDevice(t *testing.T) {
+	o := options(t)
+	o.TimeLimit = 50 * time.Millisecond
+	list := devicesOf(t, o)
+	spin := &devices.Kernel{Name: "Spin", Natives: []devices.Native{{Kind: opencl.Kind, Entry: "spin",
+		Source: "kernel void spin(void) { volatile long i = 0; while (i < 600000000) i++; }",
+		Shape: func(*devices.Args) devices.NDRange {
+			return devices.NDRange{Items: [3]int64{1}, Team: [3]int64{1}}
+		}}}}
+	require.NoError(t, list[0].Prepare(spin))
+	done := make(chan error, 1)
+	launch := &devices.Launch{Kernel: spin, Args: &devices.Args{}}
+	list[0].Launch(launch, nil).Then(func(err error) { done <- err })
+	err := <-done
+	require.ErrorIs(t, err, opencl.ErrTimeLimit)
+	var lost *devices.DeviceError
+	require.ErrorAs(t, err, &lost)
+	require.True(t, lost.Fatal)
+	require.ErrorIs(t, list[0].Prepare(devicetest.Twice()), opencl.ErrTimeLimit, "it takes nothing more")
+	list[0].Launch(launch, nil).Then(func(err error) { done <- err })
+	require.ErrorIs(t, <-done, opencl.ErrTimeLimit)
+	if len(list) > 1 {
+		require.NoError(t, list[1].Prepare(devicetest.Twice()))
+	}
+	for _, d := range list {
+		require.NoError(t, d.Close())
+	}
 }

@@ -1,0 +1,166 @@
+//go:build linux && amd64
+
+package codegen_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/machine"
+)
+
+// poclSpec names PoCL's first device.
+const poclSpec = "opencl:1(platform=pocl,cache=off)"
+
+// openPoCL opens the device until the end of the test.
+func openPoCL(t *testing.T) *corpusDevice {
+	t.Helper()
+	m, err := machine.Open(poclSpec, machine.Options{})
+	if err != nil {
+		t.Skipf("no PoCL: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	return &corpusDevice{Accelerator: m.Accelerators()[0]}
+}
+
+// portable makes kernel K of a text for a device, nil where OpenCL C has no form of it.
+func (d *corpusDevice) portable(text, name string, keep bool) (*devices.Kernel, error) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+	if err != nil {
+		return nil, err
+	}
+	loop, err := p.Kernel(name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := codegen.Lower(loop, codegen.LowerOptions{Target: "opencl", NoShuffles: true, KeepChecks: keep})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := opencl.Print(l.Program, opencl.Options{Fence: opencl.HostFence}); err != nil {
+		return nil, nil
+	}
+	k := &devices.Kernel{Name: name, Program: l.Program}
+	return k, d.Prepare(k)
+}
+
+// TestRandomFlowsOnPoCL runs random kernels of control flow, and nests of loops, on PoCL: where Go
+// panics the launch fails, elsewhere the results are Go's. GOMPSS_RANDOM_FLOWS=10m looks for so long.
+func TestRandomFlowsOnPoCL(t *testing.T) {
+	d := openPoCL(t)
+	n := uint64(16)
+	if testing.Short() {
+		n = 4
+	}
+	ran, failed, refused := 0, 0, 0
+	for seed := range seedsOf(t, "GOMPSS_RANDOM_FLOWS", n) {
+		k := makeFlow(seed)
+		r := rand.New(rand.NewPCG(seed, 11))
+		list := [][]any{k.args(r, 0), k.args(r, 1), k.args(r, 2)}
+		if seed%2 == 1 {
+			w := &affineNest{Rand: rand.New(rand.NewPCG(seed, 43))}
+			w.nest(false)
+			k = flowKernel{seed: seed, text: w.text()}
+			list = [][]any{nestArgs(r), nestArgs(r)}
+		}
+		text := "package k\n\n" + k.as.apply(k.text)
+		kernel, err := d.portable(text, "K", seed%4 < 2)
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, text)
+			continue
+		}
+		if kernel == nil {
+			refused++
+			continue
+		}
+		oracle, err := interpret("package k\n\n" + k.text)
+		require.NoError(t, err, "seed %d", seed)
+		loaded, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err)
+		loop, err := loaded.Kernel("K")
+		require.NoError(t, err)
+		order, err := flowOrder(loop, k.text)
+		require.NoError(t, err)
+		for _, begin := range list {
+			want, got := copyArgs(begin), copyArgs(begin)
+			run := oracle.call("K", flowSteps, want)
+			if run.endless {
+				continue
+			}
+			ran++
+			err := d.run(kernel, inOrder(order, got))
+			switch {
+			case run.panicked != "":
+				failed++
+				if err == nil {
+					t.Errorf("seed %d, %s: no error, Go panics: %s\n%s", seed, scalarsOf(begin), run.panicked, text)
+				}
+			case err != nil:
+				t.Errorf("seed %d, %s: %v\n%s", seed, scalarsOf(begin), err, text)
+			default:
+				if diff := (corpusCase{}).differ(want, got); diff != "" {
+					t.Errorf("seed %d, %s: %s\n%s", seed, scalarsOf(begin), diff, text)
+				}
+			}
+		}
+	}
+	t.Logf("%d launches, %d of which fail, %d kernels have no form in OpenCL C", ran, failed, refused)
+	require.Positive(t, ran)
+	require.Positive(t, failed)
+}
+
+// TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL.
+func TestClausesInEveryNestingOnPoCL(t *testing.T) {
+	d := openPoCL(t)
+	table := tableClauses(t)
+	legal, _ := nestingTable(t)
+	every := 83
+	if testing.Short() {
+		every = 331
+	}
+	ran, refused, at := 0, 0, 0
+	for _, n := range legal {
+		for j := range n.kernels(table) {
+			if at++; at%every != 0 {
+				continue
+			}
+			c := makeClauseNest(table, n, j, "")
+			text := clauseHead + c.text(0)
+			k, err := d.portable(text, "K0", at%2 == 0)
+			if err != nil {
+				if !refusedInOrder(c.text(0), err) {
+					t.Errorf("%s: %v\n%s", n, err, text)
+				}
+				continue
+			}
+			if k == nil {
+				refused++
+				continue
+			}
+			ran++
+			want, got := c.want(), newClauseMemory()
+			err = d.run(k, []any{got.x, got.y, got.z, got.c})
+			equal := slices.Equal(want.x, got.x) && slices.Equal(want.y, got.y) && (want.lostZ || slices.Equal(want.z, got.z)) && slices.Equal(want.c, got.c)
+			if err = errors.Join(err, unless(equal, "the results differ")); err != nil {
+				t.Errorf("%s: %v\n%s%s", n, err, text, difference(want, got))
+			}
+		}
+	}
+	t.Logf("%d of %d kernels ran, %d have no form in OpenCL C", ran, at, refused)
+	require.Positive(t, ran)
+}
+
+func unless(fine bool, format string) error {
+	if fine {
+		return nil
+	}
+	return fmt.Errorf("%s", format)
+}
