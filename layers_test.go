@@ -76,10 +76,12 @@ var layers = map[string][]string{
 	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/guard":                  {"codegen/ir"},
-	"codegen/cuda":                   {"codegen/ir", "codegen/guard"},
-	"codegen/opencl":                 {"codegen/ir", "codegen/guard"},
-	"codegen/simt":                   {"codegen/ir"},
-	"devices":                        {"codegen/ir", "deps"},
+	// What printers of languages like C share.
+	"codegen/internal/cprint": {"codegen/ir"},
+	"codegen/cuda":            {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
+	"codegen/opencl":          {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
+	"codegen/simt":            {"codegen/ir"},
+	"devices":                 {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},

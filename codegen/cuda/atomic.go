@@ -185,8 +185,8 @@ func (p *printer) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr
 	*s = fixed // next reads the statement
 	defer func() { *s = keep }()
 	old := &ir.Var{Name: "old", Type: t, Space: ir.Local, At: s.At}
-	p.push()
-	defer p.pop()
+	p.Push()
+	defer p.Pop()
 	ct := p.typeName(t)
 	param := p.declare(old)
 	result := p.assigned(next(&ir.Ref{Var: old, At: s.At}), ctypeOf(t))

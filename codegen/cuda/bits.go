@@ -3,6 +3,7 @@ package cuda
 import (
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -48,7 +49,7 @@ func (p *printer) shift(e *ir.Binary) val {
 // fullWidth casts the shifted value to its Go type where the count may pass the width of the one
 // that it has, and a number that stands for an unsigned value.
 func (p *printer) fullWidth(x val, e *ir.Binary, count interval) val {
-	if count.hi >= int64(x.ct.promote().bits()) || !e.T.IsSigned() && isNumber(x.text) {
+	if count.hi >= int64(x.ct.promote().bits()) || !e.T.IsSigned() && cprint.IsNumber(x.text) {
 		return x.cast(p.typed(ctypeOf(e.T)))
 	}
 	return x

@@ -95,12 +95,12 @@ func (p *printer) result(v *ir.Var, made map[*ir.Var]bool) string {
 	if made[v] {
 		return p.declarator(v.Type, p.declare(v))
 	}
-	return p.of[v]
+	return p.Of[v]
 }
 
 // spread assigns several results.
 func (p *printer) spread(s *ir.Call, text string, made map[*ir.Var]bool) {
-	all := p.fresh(s.Fn.Name + "_result")
+	all := p.Fresh(s.Fn.Name + "_result")
 	p.printf(s.At, "const %s %s = %s;", p.results[s.Fn], all, text)
 	for i, v := range s.Results {
 		if p.wanted(v) {

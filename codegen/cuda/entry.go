@@ -10,7 +10,7 @@ import (
 // program prints every function and kernel.
 func (p *printer) program() {
 	for _, l := range p.prog.Launches { // first, so that they keep their names
-		p.entries = append(p.entries, Entry{Name: p.file.fresh(l.Name), Launch: l})
+		p.entries = append(p.entries, Entry{Name: p.file.Fresh(l.Name), Launch: l})
 	}
 	for _, f := range p.prog.Funcs {
 		p.function(f)
@@ -18,7 +18,7 @@ func (p *printer) program() {
 	for i := range p.entries {
 		p.kernel(&p.entries[i])
 	}
-	for name := range p.file.scopes[1] {
+	for name := range p.file.Scopes[1] {
 		p.used[name] = true
 	}
 }
@@ -34,13 +34,13 @@ func (p *printer) start(f *ir.Func) {
 		hidden[name] = true
 	}
 	p.names = newNames(hidden)
-	p.push()
+	p.Push()
 }
 
 // function prints a device function. A function with several results returns a struct of them.
 func (p *printer) function(f *ir.Func) {
 	p.start(f)
-	name := p.file.fresh(f.Name)
+	name := p.file.Fresh(f.Name)
 	p.funcNames[f] = name
 	p.analyse(f.Body, nil)
 	var params []string
@@ -65,7 +65,7 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 	case 1:
 		return p.typeName(f.Results[0])
 	}
-	p.results[f] = p.file.fresh(name + "_results")
+	p.results[f] = p.file.Fresh(name + "_results")
 	var b strings.Builder
 	for i, t := range f.Results {
 		fmt.Fprintf(&b, "\t%s;\n", p.declarator(t, fmt.Sprintf("r%d", i)))
@@ -118,7 +118,7 @@ func (p *printer) launch(e *Entry) {
 // openGates declares the memory of the gates, at which threads wait where some may have ended.
 func (p *printer) openGates(e *Entry) {
 	const size, align = 8, 4 // of gompss_gate
-	p.gate = p.fresh("gates")
+	p.gate = p.Fresh("gates")
 	e.TeamMemory = alignUp(e.TeamMemory, align) + size*maxGates
 	at := e.Launch.At
 	p.printf(at, "__shared__ %s %s[%d];", p.use("gompss_gate"), p.gate, maxGates)
@@ -213,7 +213,7 @@ func (p *printer) declareParams(list []ir.Stmt) {
 			continue
 		}
 		name := p.declare(v)
-		p.flat[v] = &flatSlice{ptr: name, len: p.fresh(name + "_len"), cap: p.fresh(name + "_cap")}
+		p.flat[v] = &flatSlice{ptr: name, len: p.Fresh(name + "_len"), cap: p.Fresh(name + "_cap")}
 	}
 }
 
@@ -239,8 +239,8 @@ func (p *printer) copies(list []ir.Stmt) string {
 			continue
 		}
 		whole := p.wholeSlice(v, s)
-		name := p.fresh(v.Name + "_now")
-		p.copied[v], p.of[v] = s, name
+		name := p.Fresh(v.Name + "_now")
+		p.copied[v], p.Of[v] = s, name
 		delete(p.flat, v)
 		fmt.Fprintf(&b, "\t%s %s = %s;\n", p.typeName(v.Type), name, whole)
 	}
@@ -268,7 +268,7 @@ func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
 		if p.narrow[v] {
 			size, align = 4, 4
 		}
-		add(Value, v, size, align, p.declaration(v, p.of[v]), p.narrow[v])
+		add(Value, v, size, align, p.declaration(v, p.Of[v]), p.narrow[v])
 	}
 	if p.fault {
 		add(Fault, nil, 8, 8, p.use("gompss_fault")+"* fault", false)

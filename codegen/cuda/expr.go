@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -87,7 +88,7 @@ func (p *printer) ref(e *ir.Ref) val {
 	if s := p.flat[e.Var]; s != nil {
 		return value(p.wholeSlice(e.Var, s), precPostfix, other)
 	}
-	name, ok := p.of[e.Var]
+	name, ok := p.Of[e.Var]
 	if !ok {
 		p.fail(e.At, "variable %s is not declared", e.Var.Name)
 	}
@@ -178,7 +179,7 @@ func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
 	}
 	v = p.exact(v, from)
 	fits := p.ranges.of(e.X).within(typeRange(to))
-	if v.ct == ct || to.IsSigned() && fits && (ct.bits() >= 32 || isNumber(v.text)) {
+	if v.ct == ct || to.IsSigned() && fits && (ct.bits() >= 32 || cprint.IsNumber(v.text)) {
 		return v
 	}
 	return v.cast(p.typed(ct))

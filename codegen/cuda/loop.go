@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -89,7 +90,7 @@ func (p *printer) exit(t target) {
 func (p *printer) label(l *ir.Label, what string) string {
 	base := what
 	if l != nil && l.Name != "" {
-		base = identifier(l.Name) + "_" + what
+		base = cprint.Identifier(l.Name) + "_" + what
 	}
 	name := base
 	for i := 2; p.labelNames[name]; i++ {
@@ -126,9 +127,9 @@ func (j *jumps) walk(list []ir.Stmt, depth int) {
 // scope prints a block.
 func (p *printer) scope(s *ir.Block) {
 	if p.loopOnly(s.Body) != nil && s.Label == nil {
-		p.push()
+		p.Push()
 		p.stmts(s.Body)
-		p.pop()
+		p.Pop()
 		return
 	}
 	t := p.enter(s.Label, false, true, s.Body)
@@ -161,10 +162,10 @@ func (p *printer) while(s *ir.While) {
 	}
 	post, fits := p.postText(s.Post)
 	t := p.enter(s.Label, true, fits, s.Pre, s.Body)
-	p.push()
+	p.Push()
 	switch {
 	case len(s.Pre) > 0:
-		p.printf(s.At, "for (;;%s) {", spaced(post))
+		p.printf(s.At, "for (;;%s) {", cprint.Spaced(post))
 		p.depth++
 		p.stmts(s.Pre)
 		if s.Cond != nil {
@@ -175,15 +176,15 @@ func (p *printer) while(s *ir.While) {
 	case post == "" && s.Cond != nil:
 		p.printf(s.At, "while (%s) {", p.expr(s.Cond).text)
 	case s.Cond != nil:
-		p.printf(s.At, "for (; %s;%s) {", p.expr(s.Cond).text, spaced(post))
+		p.printf(s.At, "for (; %s;%s) {", p.expr(s.Cond).text, cprint.Spaced(post))
 	default:
-		p.printf(s.At, "for (;;%s) {", spaced(post))
+		p.printf(s.At, "for (;;%s) {", cprint.Spaced(post))
 	}
 	p.loopBody(s.Body, t)
 	if !fits {
 		p.block(s.Post)
 	}
-	p.pop()
+	p.Pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
 }
@@ -192,20 +193,13 @@ func (p *printer) while(s *ir.While) {
 func (p *printer) counted(s *ir.While, d *ir.Decl) {
 	t := p.enter(s.Label, true, true, s.Body)
 	lo := p.valueFor(d.Init, d.Var)
-	p.push()
+	p.Push()
 	head := p.declaration(d.Var, p.declare(d.Var)) + " = " + lo
 	p.printf(s.At, "for (%s; %s; %s) {", head, p.condition(s.Cond, d.Var), p.assign(counting(s)))
 	p.loopBody(s.Body, t)
-	p.pop()
+	p.Pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
-}
-
-func spaced(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " " + s
 }
 
 // postText prints the statements after each iteration for the head of the loop, where they are
@@ -226,7 +220,7 @@ func (p *printer) postText(list []ir.Stmt) (text string, fits bool) {
 func (p *printer) forLoop(s *ir.For) {
 	t := p.enter(s.Label, true, true, s.Body)
 	lo := p.valueFor(s.Lo, s.Var)
-	p.push()
+	p.Push()
 	name := p.declare(s.Var)
 	head := p.declaration(s.Var, name) + " = " + lo
 	hi, head := p.hoist(s.Hi, s.Var, name+"_end", head)
@@ -240,7 +234,7 @@ func (p *printer) forLoop(s *ir.For) {
 	}
 	p.printf(s.At, "for (%s; %s; %s) {", head, cond, next)
 	p.loopBody(s.Body, t)
-	p.pop()
+	p.Pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
 }

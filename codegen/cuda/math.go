@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -142,7 +143,7 @@ func (p *printer) extreme(e *ir.Math) val {
 		if vals[i].ct.isUnsigned() && e.T.IsSigned() {
 			vals[i] = p.signed(vals[i], a)
 		}
-		if !isNumber(vals[i].text) {
+		if !cprint.IsNumber(vals[i].text) {
 			ct = common(ct, vals[i].ct)
 		}
 	}
@@ -186,7 +187,7 @@ func (p *printer) bitMath(e *ir.Math) val {
 	t := e.Args[0].Type()
 	n := width(t)
 	x := p.number(e.Args[0])
-	if n >= 32 || isNumber(x.text) {
+	if n >= 32 || cprint.IsNumber(x.text) {
 		x = x.cast(p.typed(ctypeOf(t)))
 	}
 	switch e.Fn {

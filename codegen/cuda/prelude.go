@@ -1,6 +1,6 @@
 package cuda
 
-import "strings"
+import "github.com/gompss/gompss/codegen/internal/cprint"
 
 // A piece is a part of the prelude: C++ text that printed code may use, and the pieces that it
 // needs itself.
@@ -382,18 +382,10 @@ template <class T, class F> __device__ __forceinline__ T atomic_updated(T* p, F 
 
 // reserved are the names that printed code uses and user variables may not have: keywords, types
 // and functions of CUDA. Functions of the prelude are reserved where they are used.
-var reserved = words(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
+var reserved = cprint.Words(`alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
 	class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
 	delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
 	namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
 	return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
 	typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 	threadIdx blockIdx blockDim gridDim warpSize NULL gompss_fail Word pack unpack atomic_cas_bits`)
-
-func words(s string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		out[w] = true
-	}
-	return out
-}

@@ -23,11 +23,11 @@ func (p *printer) printf(at ir.Pos, format string, args ...any) {
 
 // block prints list one level deeper in a scope of its own; the caller prints the braces.
 func (p *printer) block(list []ir.Stmt) {
-	p.push()
+	p.Push()
 	p.depth++
 	p.stmts(list)
 	p.depth--
-	p.pop()
+	p.Pop()
 }
 
 // stmts prints a list. A declaration without value right before the call that fills it becomes one
@@ -38,9 +38,9 @@ func (p *printer) stmts(list []ir.Stmt) {
 			continue
 		}
 		if b, ok := list[i].(*ir.Block); ok && b.Label == nil && i == len(list)-1 {
-			p.push() // nothing follows that a name of it could hide
+			p.Push() // nothing follows that a name of it could hide
 			p.stmts(b.Body)
-			p.pop()
+			p.Pop()
 			continue
 		}
 		if a := p.declaredOld(list[i:]); a != nil {

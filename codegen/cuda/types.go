@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -65,7 +66,7 @@ func (p *printer) structName(t *ir.Type) string {
 	if want == "" {
 		want = "Struct"
 	}
-	name := p.file.fresh(want)
+	name := p.file.Fresh(want)
 	p.structs[key] = name
 	p.defineStruct(t, name)
 	return name
@@ -87,30 +88,9 @@ func (p *printer) defineStruct(t *ir.Type, name string) {
 // fieldName returns the C++ name of field i: Go's, but for blanks and words of C++.
 func (p *printer) fieldName(t *ir.Type, i int) string {
 	if p.fields[t] == nil {
-		p.fields[t] = fieldNames(t)
+		p.fields[t] = cprint.FieldNames(t, reserved)
 	}
 	return p.fields[t][i]
-}
-
-// fieldNames returns the C++ names of the fields of a struct, each once: two names of Go can be
-// spelled alike.
-func fieldNames(t *ir.Type) []string {
-	out, taken := make([]string, len(t.Fields)), map[string]bool{}
-	for i, f := range t.Fields {
-		base := fmt.Sprintf("blank%d", i)
-		if f.Name != "_" && f.Name != "" {
-			base = identifier(f.Name)
-		}
-		if reserved[base] {
-			base += "_"
-		}
-		out[i] = base
-		for n := 2; taken[out[i]]; n++ {
-			out[i] = fmt.Sprintf("%s_%d", base, n)
-		}
-		taken[out[i]] = true
-	}
-	return out
 }
 
 // equality prints operator== of a struct or array type once and remembers it.

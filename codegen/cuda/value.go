@@ -3,6 +3,7 @@ package cuda
 import (
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -145,10 +146,10 @@ func (v val) cast(ct ctype) val {
 		return v
 	}
 	text := "(" + ct.String() + ")" + v.at(precUnary)
-	if isNumber(v.text) && ct == u32 {
+	if cprint.IsNumber(v.text) && ct == u32 {
 		text = v.text + "u"
 	}
-	if isNumber(v.text) && ct == u64 {
+	if cprint.IsNumber(v.text) && ct == u64 {
 		text = v.text + "ull"
 	}
 	return value(text, precUnary, ct)
@@ -158,7 +159,7 @@ func (v val) cast(ct ctype) val {
 // gets an explicit conversion.
 func (v val) beside(ct ctype) val {
 	digits := strings.TrimSuffix(v.text, "ll")
-	if !ct.isUnsigned() || !strings.HasPrefix(digits, "-") || !isNumber(digits[1:]) || digits != v.text && ct.bits() < 64 {
+	if !ct.isUnsigned() || !strings.HasPrefix(digits, "-") || !cprint.IsNumber(digits[1:]) || digits != v.text && ct.bits() < 64 {
 		return v
 	}
 	suffix := "u"
@@ -166,9 +167,4 @@ func (v val) beside(ct ctype) val {
 		suffix = "ull"
 	}
 	return val{text: digits + suffix, prec: v.prec, ct: ct, bits: ct.bits()}
-}
-
-// isNumber reports whether s is a plain decimal number.
-func isNumber(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }

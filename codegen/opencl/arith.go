@@ -3,6 +3,7 @@ package opencl
 import (
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -73,7 +74,7 @@ func (p *printer) binary(e *ir.Binary) val {
 		return p.shift(e)
 	}
 	x, y := p.asGo(p.number(e.X), e.T), p.asGo(p.number(e.Y), e.T)
-	if e.Op == ir.AndNot && isNumber(y.text) && !e.T.IsSigned() {
+	if e.Op == ir.AndNot && cprint.IsNumber(y.text) && !e.T.IsSigned() {
 		y = y.cast(unsignedOf(width(e.T)))
 	}
 	ct := common(x.ct, y.ct)
@@ -247,7 +248,7 @@ func (p *printer) shift(e *ir.Binary) val {
 
 // wide returns v in a type of at least ct's width and sign.
 func (p *printer) wide(v val, ct ctype) val {
-	if v.ct.promote() == ct && !isNumber(v.text) {
+	if v.ct.promote() == ct && !cprint.IsNumber(v.text) {
 		return v
 	}
 	return v.cast(ct)

@@ -137,18 +137,18 @@ func (p *printer) loop(s *ir.Atomic, next func(old ir.Expr) ir.Expr) {
 	keep := s.Value
 	s.Value = p.once(s.Value, "value") // next reads the statement
 	defer func() { s.Value = keep }()
-	p.push()
-	defer p.pop()
+	p.Push()
+	defer p.Pop()
 	old, set := &ir.Var{Name: "old", Type: t, Space: ir.Local, At: s.At}, &ir.Var{Name: "set", Type: t, Space: ir.Local, At: s.At}
 	part := ct.bits() < 32
 	place := p.pointerTo(s.Place, word.String())
 	p.printf(s.At, "{")
 	p.depth++
-	at, seen, was := p.fresh("word"), p.fresh("seen"), p.fresh("was")
+	at, seen, was := p.Fresh("word"), p.Fresh("seen"), p.Fresh("was")
 	shift := ""
 	pointer := "volatile " + p.placeSpace(s.Place).qualifier() + word.String() + " *"
 	if part { // a part of a word of 32 bits
-		shift = p.fresh("shift")
+		shift = p.Fresh("shift")
 		p.printf(s.At, "const ulong at = (ulong)%s;", place)
 		p.printf(s.At, "%s%s = (%s)(at & ~3ul);", pointer, at, pointer)
 		p.printf(s.At, "const uint %s = (uint)(at & 3) * 8;", shift)

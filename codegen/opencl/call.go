@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -31,7 +32,7 @@ func (p *printer) instanceOf(s *ir.Call) *instance {
 	if in := p.instances[key]; in != nil {
 		return in
 	}
-	in := &instance{of: s.Fn, name: p.file.fresh(s.Fn.Name)}
+	in := &instance{of: s.Fn, name: p.file.Fresh(s.Fn.Name)}
 	p.function(in, spaces)
 	p.instances[key] = in
 	return in
@@ -95,7 +96,7 @@ func (p *printer) resultType(in *instance) string {
 		}
 		return strings.TrimSuffix(p.declarator(f.Results[0], "", in.results[0]), " ")
 	}
-	in.structure = p.file.fresh(in.name + "_results")
+	in.structure = p.file.Fresh(in.name + "_results")
 	var b strings.Builder
 	for i, t := range f.Results {
 		name := fmt.Sprintf("r%d", i)
@@ -155,7 +156,7 @@ func (p *printer) call(s *ir.Call) {
 	case in.structure != "":
 		p.spread(s, in, text)
 	case len(s.Results) > 0 && s.Results[0] != nil:
-		p.printf(s.At, "%s = %s;", p.of[s.Results[0]], text)
+		p.printf(s.At, "%s = %s;", p.Of[s.Results[0]], text)
 		p.endIfFailed(s, in)
 	default:
 		p.printf(s.At, "%s;", text)
@@ -165,17 +166,17 @@ func (p *printer) call(s *ir.Call) {
 
 // spread assigns several results.
 func (p *printer) spread(s *ir.Call, in *instance, text string) {
-	all := p.fresh(in.name + "_result")
+	all := p.Fresh(in.name + "_result")
 	p.printf(s.At, "const %s %s = %s;", in.structure, all, text)
 	p.endIfFailed(s, in)
 	for i, v := range s.Results {
 		if v == nil {
 			continue
 		}
-		p.printf(s.At, "%s = %s.r%d;", p.of[v], all, i)
+		p.printf(s.At, "%s = %s.r%d;", p.Of[v], all, i)
 		if v.Type.Kind == ir.Slice {
-			p.printf(s.At, "%s_len = %s.r%d_len;", p.of[v], all, i)
-			p.printf(s.At, "%s_cap = %s.r%d_cap;", p.of[v], all, i)
+			p.printf(s.At, "%s_len = %s.r%d_len;", p.Of[v], all, i)
+			p.printf(s.At, "%s_cap = %s.r%d_cap;", p.Of[v], all, i)
 		}
 	}
 }
@@ -187,7 +188,7 @@ func (p *printer) endIfFailed(s *ir.Call, in *instance) {
 	}
 	if p.fn != nil {
 		p.printf(s.At, "if (*failed)")
-		p.printf(s.At, "\treturn%s;", spaced(p.fn.zero(p)))
+		p.printf(s.At, "\treturn%s;", cprint.Spaced(p.fn.zero(p)))
 		return
 	}
 	p.printf(s.At, "if (failed) {")

@@ -12,7 +12,7 @@ import (
 func (p *printer) program() {
 	p.structs.wrapped = ir.ArrayValues(p.prog)
 	for _, l := range p.prog.Launches { // first, so that they keep their names
-		p.entries = append(p.entries, Entry{Name: p.file.fresh(l.Name), Launch: l})
+		p.entries = append(p.entries, Entry{Name: p.file.Fresh(l.Name), Launch: l})
 	}
 	for i := range p.entries {
 		p.kernel(&p.entries[i])
@@ -28,8 +28,8 @@ func (p *printer) start(fn *instance, list []ir.Stmt) (restore func()) {
 	}
 	p.body = &body{names: newNames(hidden), labels: newNames(nil), spaces: map[*ir.Var]space{}, ranges: map[*ir.Var]interval{},
 		taken: ir.AddressTaken(list), meet: &meeting{}, fn: fn, depth: 1}
-	p.labels.push()
-	p.push()
+	p.labels.Push()
+	p.Push()
 	return func() { p.body = outer }
 }
 
@@ -107,7 +107,7 @@ func (p *printer) arguments(used *ir.VarSet) {
 		name := p.declare(v)
 		switch v.Type.Kind {
 		case ir.Pointer:
-			p.spaces[v], p.offsets[v] = global, p.fresh(name+"_at")
+			p.spaces[v], p.offsets[v] = global, p.Fresh(name+"_at")
 		case ir.Slice:
 			p.spaces[v], p.offsets[v] = global, name+"_at"
 		}
@@ -129,7 +129,7 @@ func (p *printer) layout(e *Entry) []string {
 		out = append(out, text)
 	}
 	for _, v := range p.params {
-		name := p.of[v]
+		name := p.Of[v]
 		if !isAddress(v.Type) {
 			add(Value, v, v.Type.Size, p.declarator(v.Type, name, unknown))
 			continue
@@ -153,7 +153,7 @@ func (p *printer) layout(e *Entry) []string {
 func (p *printer) place(at ir.Pos) {
 	for _, v := range p.params {
 		if isAddress(v.Type) {
-			p.printf(at, "%s = %s(%s, %s, %s);", p.of[v], p.piece("AT", atText), p.pointee(v.Type.Elem), p.of[v], p.offsets[v])
+			p.printf(at, "%s = %s(%s, %s, %s);", p.Of[v], p.piece("AT", atText), p.pointee(v.Type.Elem), p.Of[v], p.offsets[v])
 		}
 	}
 }

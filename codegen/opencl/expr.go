@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -70,7 +71,7 @@ func (p *printer) stable(e ir.Expr, name string) val {
 
 // constantOf declares a constant with a value.
 func (p *printer) constantOf(at ir.Pos, text string, ct ctype, name string) val {
-	name = p.fresh(name)
+	name = p.Fresh(name)
 	p.printf(at, "const %s %s = %s;", ct, name, text)
 	return value(name, precPostfix, ct)
 }
@@ -137,7 +138,7 @@ func floatConst(v float64, bits int, special string) val {
 }
 
 func (p *printer) ref(e *ir.Ref) val {
-	name, ok := p.of[e.Var]
+	name, ok := p.Of[e.Var]
 	if !ok {
 		p.fail(e.At, "variable %s is not declared", e.Var.Name)
 	}
@@ -167,7 +168,7 @@ func (p *printer) selection(e *ir.Select) val {
 
 // asGo returns an exact v in the C type of its Go type, unless it is a number.
 func (p *printer) asGo(v val, t *ir.Type) val {
-	if isNumber(v.text) {
+	if cprint.IsNumber(v.text) {
 		return v
 	}
 	return v.cast(ctypeOf(t))
@@ -225,7 +226,7 @@ func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
 	if fits := p.rangeOf(e.X).within(typeRange(to)); fits && to.IsSigned() && !v.ct.isUnsigned() && ct.bits() >= 32 {
 		return v
 	}
-	if isNumber(v.text) {
+	if cprint.IsNumber(v.text) {
 		if n, err := strconv.ParseInt(v.text, 10, 64); err == nil && span(n, n).within(typeRange(to)) {
 			return v
 		}

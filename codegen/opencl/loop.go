@@ -3,6 +3,7 @@ package opencl
 import (
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -86,9 +87,9 @@ func (p *printer) exit(t *target) {
 // jumpLabel makes a name for a goto, unique in the function.
 func (p *printer) jumpLabel(l *ir.Label, what string) string {
 	if l != nil && l.Name != "" {
-		what = identifier(l.Name) + "_" + what
+		what = cprint.Identifier(l.Name) + "_" + what
 	}
-	return p.labels.fresh(what)
+	return p.labels.Fresh(what)
 }
 
 // jumps says how the statements inside a body jump to its label; far ones do so from inside another
@@ -155,7 +156,7 @@ func (p *printer) while(s *ir.While) {
 	fits := !meets && simple(s.Post, p.needsStatements)
 	headed := len(s.Pre) == 0 && (s.Cond == nil || !p.needsStatements(s.Cond))
 	t := p.enter(s.Label, true, fits, s.Pre, s.Body)
-	p.push()
+	p.Push()
 	post := ""
 	if fits {
 		post = p.postText(s.Post)
@@ -168,7 +169,7 @@ func (p *printer) while(s *ir.While) {
 	case post == "" && cond != "":
 		p.printf(s.At, "while (%s) {", cond)
 	default:
-		p.printf(s.At, "for (;%s;%s) {", spaced(cond), spaced(post))
+		p.printf(s.At, "for (;%s;%s) {", cprint.Spaced(cond), cprint.Spaced(post))
 	}
 	if !headed {
 		p.depth++
@@ -192,16 +193,9 @@ func (p *printer) while(s *ir.While) {
 			p.depth--
 		}
 	}
-	p.pop()
+	p.Pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
-}
-
-func spaced(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " " + s
 }
 
 // simple reports whether list fits the head of a loop.
@@ -227,12 +221,12 @@ func (p *printer) postText(list []ir.Stmt) string {
 // forLoop prints a counted loop. Bounds that cost something are evaluated once, before it.
 func (p *printer) forLoop(s *ir.For) {
 	meets := p.checked && p.meetsIn(s)
-	p.push()
+	p.Push()
 	lo := p.expr(s.Lo).text
 	hi := p.invariant(s.Hi, s.Var, "end")
 	step := p.stepOf(s)
 	t := p.enter(s.Label, true, !meets, s.Body)
-	p.push()
+	p.Push()
 	head := p.declaration(s.Var, p.declare(s.Var)) + " = " + lo
 	ref := &ir.Ref{Var: s.Var, At: s.At}
 	cond := p.expr(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}).text
@@ -250,20 +244,20 @@ func (p *printer) forLoop(s *ir.For) {
 	if meets {
 		p.printf(s.At, "\t%s;", next)
 	}
-	p.pop()
+	p.Pop()
 	p.printf(ir.Pos{}, "}")
 	p.exit(t)
-	p.pop()
+	p.Pop()
 }
 
 // step prints how the variable goes on. The last step of a loop up to, but not including, its end
 // stays in the type where it is one.
 func (p *printer) step(s *ir.For, ref *ir.Ref, step ir.Expr) string {
 	if n, ok := ir.ConstInt(step); ok && (s.Rel == ir.Lt || s.Rel == ir.Ne) && n == 1 {
-		return p.of[s.Var] + "++"
+		return p.Of[s.Var] + "++"
 	}
 	if n, ok := ir.ConstInt(step); ok && s.Rel == ir.Gt && n == -1 && s.Var.Type.IsSigned() {
-		return p.of[s.Var] + "--"
+		return p.Of[s.Var] + "--"
 	}
 	return p.assignment(&ir.Assign{Place: ref, Value: &ir.Binary{Op: ir.Add, X: ref, Y: step, T: s.Var.Type, At: s.At}, At: s.At}, p.ref(ref))
 }

@@ -3,6 +3,7 @@ package opencl
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -122,13 +123,13 @@ func (p *printer) end(at ir.Pos) {
 	switch {
 	case p.fn != nil:
 		p.printf(at, "\t*failed = true;")
-		p.printf(at, "\treturn%s;", spaced(p.fn.zero(p)))
+		p.printf(at, "\treturn%s;", cprint.Spaced(p.fn.zero(p)))
 	case p.meetsLater:
 		if p.meet.label == "" {
-			p.meet.label = p.labels.fresh("meet")
+			p.meet.label = p.labels.Fresh("meet")
 			p.open = append(slices.Clip(p.open), p.meet)
 		} else if !slices.Contains(p.open, p.meet) {
-			p.meet = &meeting{label: p.labels.fresh("meet")}
+			p.meet = &meeting{label: p.labels.Fresh("meet")}
 			p.open = append(slices.Clip(p.open), p.meet)
 		}
 		p.printf(at, "\tatomic_min(&%s, %s);", p.failedAt, p.passed)
@@ -176,7 +177,7 @@ func (p *printer) openMeetings(at ir.Pos) {
 	if !p.meetsLater || !p.checked {
 		return
 	}
-	p.failedAt, p.passed = p.fresh("failed_at"), p.fresh("passed")
+	p.failedAt, p.passed = p.Fresh("failed_at"), p.Fresh("passed")
 	p.printf(at, "volatile local int %s;", p.failedAt)
 	p.printf(at, "int %s = 0;", p.passed)
 	p.printf(at, "if (get_local_id(0) == 0)")

@@ -102,7 +102,7 @@ func (p *printer) pointer(e *ir.Deref) val {
 func (p *printer) slice(e ir.Expr) sliceVal {
 	switch e := e.(type) {
 	case *ir.Ref:
-		name, ok := p.of[e.Var]
+		name, ok := p.Of[e.Var]
 		if !ok {
 			p.fail(e.At, "variable %s is not declared", e.Var.Name)
 		}

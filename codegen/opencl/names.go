@@ -2,97 +2,36 @@ package opencl
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // names gives every variable its C name: the user's, with a number where it would hide a name that
 // is visible.
-type names struct {
-	of     map[*ir.Var]string
-	scopes []map[string]bool // innermost last; the first one holds the names of the file
-}
+type names struct{ cprint.Names }
 
-func newNames(file map[string]bool) names {
-	return names{of: map[*ir.Var]string{}, scopes: []map[string]bool{file}}
-}
-
-func (n *names) push() { n.scopes = append(n.scopes, map[string]bool{}) }
-func (n *names) pop()  { n.scopes = n.scopes[:len(n.scopes)-1] }
-
-func (n *names) innermost() map[string]bool { return n.scopes[len(n.scopes)-1] }
+func newNames(file map[string]bool) names { return names{cprint.NewNames(file, reserved)} }
 
 // declare names v in the innermost scope; a slice takes the names of its length and capacity, too.
 func (n *names) declare(v *ir.Var) string {
-	base := identifier(v.Name)
+	base := cprint.Identifier(v.Name)
 	name := base
-	for i := 2; n.visible(name) || v.Type.Kind == ir.Slice && (n.visible(name+"_len") || n.visible(name+"_cap") || n.visible(name+"_at")); i++ {
+	for i := 2; n.Visible(name) || v.Type.Kind == ir.Slice && (n.Visible(name+"_len") || n.Visible(name+"_cap") || n.Visible(name+"_at")); i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
 	}
-	in := n.innermost()
+	in := n.Innermost()
 	in[name] = true
 	if v.Type.Kind == ir.Slice {
 		in[name+"_len"], in[name+"_cap"], in[name+"_at"] = true, true, true
 	}
-	n.of[v] = name
+	n.Of[v] = name
 	return name
-}
-
-// fresh takes a name like the wanted one in the innermost scope.
-func (n *names) fresh(want string) string {
-	base := identifier(want)
-	name := base
-	for i := 2; n.visible(name); i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
-	}
-	n.innermost()[name] = true
-	return name
-}
-
-func (n *names) visible(name string) bool {
-	if reserved[name] {
-		return true
-	}
-	for _, scope := range n.scopes {
-		if scope[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// identifier returns s as a C identifier: letters outside ASCII and signs are spelled out.
-func identifier(s string) string {
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == '_' || r < 128 && unicode.IsLetter(r) || i > 0 && r < 128 && unicode.IsDigit(r):
-			b.WriteRune(r)
-		case r < 128:
-			b.WriteByte('_')
-		default:
-			fmt.Fprintf(&b, "u%04x", r)
-		}
-	}
-	if out := strings.TrimRight(b.String(), "_"); out != "" && out[0] != '_' {
-		return out
-	}
-	return "v" + b.String()
-}
-
-func words(s string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		out[w] = true
-	}
-	return out
 }
 
 // reserved are the names that no variable, field or function of the text may have: keywords, types,
 // and the functions that printed code calls.
-var reserved = words(`auto break case const continue default do double else enum extern float for goto if inline int long
+var reserved = cprint.Words(`auto break case const continue default do double else enum extern float for goto if inline int long
 	register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 	half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t image1d_t image2d_t image3d_t quad complex
 	imaginary kernel global local constant private generic pipe read_only write_only read_write uniform vec_step NULL asm
@@ -105,7 +44,7 @@ var reserved = words(`auto break case const continue default do double else enum
 
 // libraryNames are builtin functions that the text does not call. A variable may hide one, but a
 // function of that name would be an overload of it.
-var libraryNames = words(`abs abs_diff acospi add_sat all any asinpi atan2pi atanpi bitselect clamp cospi cross ctz degrees distance
+var libraryNames = cprint.Words(`abs abs_diff acospi add_sat all any asinpi atan2pi atanpi bitselect clamp cospi cross ctz degrees distance
 	dot exp10 fast_distance fast_length fast_normalize fdim fract frexp get_global_offset get_global_size get_work_dim hadd ilogb
 	isequal isfinite isgreater isinf isless isnormal isordered isunordered ldexp length lgamma lgamma_r logb mad mad24 mad_hi
 	mad_sat maxmag minmag mix modf mul24 nan nextafter normalize pown powr prefetch printf radians remquo rhadd rootn select

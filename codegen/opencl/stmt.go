@@ -23,11 +23,11 @@ func (p *printer) printf(at ir.Pos, format string, args ...any) {
 
 // block prints list one level deeper in a scope of its own; the caller prints the braces.
 func (p *printer) block(list []ir.Stmt) {
-	p.push()
+	p.Push()
 	p.depth++
 	p.stmts(list)
 	p.depth--
-	p.pop()
+	p.Pop()
 }
 
 func (p *printer) stmts(list []ir.Stmt) {
@@ -148,7 +148,7 @@ func (p *printer) assignSlice(s *ir.Assign) {
 		p.fail(s.At, "a slice in memory: not supported by opencl: an address there belongs to no memory object")
 		return
 	}
-	x, name := p.slice(s.Value), p.of[r.Var]
+	x, name := p.slice(s.Value), p.Of[r.Var]
 	if ir.ExprVars(s.Value).Has(r.Var) { // the parts change one after the other
 		x.len = p.constantOf(s.At, x.len.text, i64, name+"_newlen")
 		x.cap = p.constantOf(s.At, x.cap.text, i64, name+"_newcap")
@@ -210,14 +210,14 @@ func (p *printer) branches(s *ir.If) {
 
 // runOnce prints a loop that runs list once where cond holds.
 func (p *printer) runOnce(at ir.Pos, cond string, list []ir.Stmt) {
-	p.push()
-	name := p.fresh("once")
+	p.Push()
+	name := p.Fresh("once")
 	p.jumps = append(p.jumps, &target{loop: true})
 	p.printf(at, "for (int %s = %s; %s > 0; %s--) {", name, cond, name, name)
 	p.block(list)
 	p.printf(ir.Pos{}, "}")
 	p.jumps = p.jumps[:len(p.jumps)-1]
-	p.pop()
+	p.Pop()
 }
 
 func (p *printer) returns(s *ir.Return) {

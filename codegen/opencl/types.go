@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -74,7 +75,7 @@ func (p *printer) structName(t *ir.Type) string {
 	if want == "" {
 		want = "Struct"
 	}
-	name := p.file.fresh(want)
+	name := p.file.Fresh(want)
 	p.structs.names[key] = name
 	var fields strings.Builder
 	for i, f := range t.Fields {
@@ -94,7 +95,7 @@ func (p *printer) arrayName(t *ir.Type) string {
 		return name
 	}
 	elem := p.typeName(t.Elem)
-	name := p.file.fresh(fmt.Sprintf("Array%d_%s", t.Len, elem))
+	name := p.file.Fresh(fmt.Sprintf("Array%d_%s", t.Len, elem))
 	p.structs.names[key] = name
 	p.define(name, fmt.Sprintf("\t%s v[%d];\n", elem, t.Len), t.Size)
 	return name
@@ -108,30 +109,9 @@ func (p *printer) define(name, fields string, size ir.Bytes) {
 // fieldName returns the C name of field i: Go's, but for blanks and words of C.
 func (p *printer) fieldName(t *ir.Type, i int) string {
 	if p.structs.fields[t] == nil {
-		p.structs.fields[t] = fieldNames(t)
+		p.structs.fields[t] = cprint.FieldNames(t, reserved)
 	}
 	return p.structs.fields[t][i]
-}
-
-// fieldNames returns the C names of the fields of a struct, each once: two names of Go can be
-// spelled alike.
-func fieldNames(t *ir.Type) []string {
-	out, taken := make([]string, len(t.Fields)), map[string]bool{}
-	for i, f := range t.Fields {
-		base := fmt.Sprintf("blank%d", i)
-		if f.Name != "_" && f.Name != "" {
-			base = identifier(f.Name)
-		}
-		if reserved[base] {
-			base += "_"
-		}
-		out[i] = base
-		for n := 2; taken[out[i]]; n++ {
-			out[i] = fmt.Sprintf("%s_%d", base, n)
-		}
-		taken[out[i]] = true
-	}
-	return out
 }
 
 // equality returns the name of the function that compares two values of a struct or array type,

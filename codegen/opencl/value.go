@@ -1,8 +1,7 @@
 package opencl
 
 import (
-	"strings"
-
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -138,14 +137,11 @@ func (v val) cast(ct ctype) val {
 	if v.ct == ct && !v.modular {
 		return v
 	}
-	if isNumber(v.text) && (ct == u32 || ct == u64) {
+	if cprint.IsNumber(v.text) && (ct == u32 || ct == u64) {
 		return value(v.text+map[ctype]string{u32: "u", u64: "ul"}[ct], precPostfix, ct)
 	}
 	return value("("+ct.String()+")"+v.at(precUnary), precUnary, ct)
 }
-
-// isNumber reports whether s is a plain decimal number.
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // width is the number of bits of an integer.
 func width(t *ir.Type) int { return int(t.Size) * 8 }
