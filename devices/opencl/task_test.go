@@ -93,10 +93,14 @@ func TestTask_CheckNamesTheLine(t *testing.T) {
 	require.EqualValues(t, []any{"y", int64(100), int64(100), 14}, []any{check.What, check.Index, check.Length, check.At.Line})
 }
 
-// TestTask_Mixed runs chains over blocks on CPU workers and two devices, with little memory, so
-// that blocks are evicted.
+// TestTask_Mixed runs chains over blocks on CPU workers and up to two devices, with little memory,
+// so that blocks are evicted.
 func TestTask_Mixed(t *testing.T) {
-	for _, spec := range []string{"smp:2,opencl:2", "opencl:2(memory=64KiB,granule=4KiB)"} {
+	list := devicesOf(t, options(t))
+	for _, d := range list {
+		require.NoError(t, d.Close())
+	}
+	for _, spec := range []string{fmt.Sprintf("smp:2,opencl:%d", len(list)), fmt.Sprintf("opencl:%d(memory=64KiB,granule=4KiB)", len(list))} {
 		t.Run(spec, func(t *testing.T) {
 			rt := runtime(t, spec)
 			const blocks, n, rounds = 20, 1000, 15
