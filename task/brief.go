@@ -9,27 +9,27 @@ import (
 // own. Such tasks are many and short, and what is kept of each is two cache lines, beside those of
 // its neighbours in the order of submission.
 func (rt *Runtime) makeBriefs() {
-	c, ok := rt.recorder.(probe.Collector)
+	c, ok := rt.observers.recorder.(probe.Collector)
 	if !ok || !rt.fastPath {
 		return
 	}
-	rt.briefs = probe.NewBriefs(func() {
+	rt.observers.briefs = probe.NewBriefs(func() {
 		if rt.root.submitting.TryLock() {
-			rt.briefs.Publish()
+			rt.observers.briefs.Publish()
 			rt.root.submitting.Unlock()
 		}
 	})
-	c.Collect(rt.briefs)
+	c.Collect(rt.observers.briefs)
 }
 
 // brief returns what is kept of a task without a detail of its own.
-func (rt *Runtime) brief(r *record) *probe.Brief { return rt.briefs.Find(r.taskID()) }
+func (ob *observers) brief(r *record) *probe.Brief { return ob.briefs.Find(r.taskID()) }
 
 // reportBrief has the recorder come for a task without a detail that has finished.
-func (rt *Runtime) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
-	b := rt.briefs.Find(id)
+func (ob *observers) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
+	b := ob.briefs.Find(id)
 	if b.Start == 0 || r.worker < 0 || r.err != nil {
-		rt.reportUnusual(o, r, b)
+		ob.reportUnusual(o, r, b)
 		return
 	}
 	b.Worker = int16(r.worker)
@@ -37,13 +37,13 @@ func (rt *Runtime) reportBrief(o probe.Recorder, r *record, id deps.TaskID) {
 }
 
 // reportUnusual is tell for tasks that failed or did not run.
-func (rt *Runtime) reportUnusual(o probe.Recorder, r *record, b *probe.Brief) {
-	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(rt.topology.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
+func (ob *observers) reportUnusual(o probe.Recorder, r *record, b *probe.Brief) {
+	t := probe.Task{ID: b.ID, Last: b.Last, Worker: int16(r.worker), Place: int16(ob.topology.host), Submit: b.Submit, Ready: b.Ready, Choice: b.Start, Start: b.Start, End: b.End, Release: b.End}
 	if r.err != nil {
 		t.Err = r.err.Error()
 	}
 	if b.Start == 0 {
-		t.Place, t.Release, t.Skipped = -1, rt.now(), r.poison.Load() != nil
+		t.Place, t.Release, t.Skipped = -1, ob.now(), r.poison.Load() != nil
 	}
 	b.Start = 0 // what was packed counts
 	b.Over()

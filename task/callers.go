@@ -45,7 +45,7 @@ func (k *shardedFreeList) take(s *Scope) *record {
 	spin.Lock(&at.mu)
 	at.made++
 	at.mu.Unlock()
-	r := s.rt.madeRecords.add(&record{detail: s.rt.none, scope: s})
+	r := s.rt.madeRecords.add(&record{detail: s.rt.observers.none, scope: s})
 	s.rt.detail(r)
 	return r
 }
@@ -181,7 +181,7 @@ func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 // commitUnlocked is commit for a record of openUnlocked.
 func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unobserved := rt.eagerQueues != nil && !rt.hasObserver && !r.undeferred && s.growths.Load() == 0
+	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.undeferred && s.growths.Load() == 0
 	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}

@@ -26,7 +26,7 @@ func (rt *Runtime) Close() error {
 	if rt.closed.Swap(true) {
 		return nil
 	}
-	began := rt.now()
+	began := rt.observers.now()
 	err := rt.finish()
 	if rt.world != nil {
 		err = rt.world.Close(err)
@@ -37,7 +37,7 @@ func (rt *Runtime) Close() error {
 	rt.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)
-	rt.session.ShowStatus(nil)
+	rt.observers.session.ShowStatus(nil)
 	if rt.workers != nil {
 		rt.workers.Close()
 	}
@@ -56,10 +56,10 @@ func (rt *Runtime) Close() error {
 	}
 	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.topology.machine.Close())
 	rt.virtual.close()
-	if rt.watched() {
+	if rt.observers.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)
 	}
-	return errors.Join(err, rt.broke.err(), rt.session.Close())
+	return errors.Join(err, rt.broke.err(), rt.observers.session.Close())
 }
 
 // finish waits until nothing is in flight whose body could submit more, and takes nothing from

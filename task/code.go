@@ -183,14 +183,14 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 			rt.observeChosen(c, made)
 		}
 	}()
-	began := rt.now()
+	began := rt.observers.now()
 	rt.workerStates[r.worker].untypical = v != choose.Vector
 	if v == choose.Go {
 		rt.callGoShared(r, c.kernel)
 	} else {
 		_ = rt.callCode(r, x, v, args, rt.share)
 	}
-	took = max(1, rt.now()-began)
+	took = max(1, rt.observers.now()-began)
 }
 
 // callMeanwhile runs the Go function of a kernel whose vector code is being compiled. Where its
@@ -286,9 +286,9 @@ const (
 // took.
 func trySplit(rt *Runtime, k *devices.Kernel, a *devices.Args, trips int64) (trial int64, each float64) {
 	trial = max(trialTrips, trips/256)
-	began := rt.now()
+	began := rt.observers.now()
 	callSplit(k, a, 0, trial)
-	return trial, float64(rt.now()-began)/float64(trial) + 1e-3
+	return trial, float64(rt.observers.now()-began)/float64(trial) + 1e-3
 }
 
 // grainOf returns how many iterations of so many nanoseconds take about chunkTime.
@@ -308,15 +308,15 @@ func callSplit(k *devices.Kernel, a *devices.Args, lo, hi int64) {
 }
 
 // observeCode tells that the vector code of a kernel was compiled.
-func (rt *Runtime) observeCode(c *kernelCode, began, ended time.Duration) {
-	if rt.watched() {
-		rt.observeAny(probe.Point{Kind: probe.Compile, Device: rt.topology.places[rt.topology.host].Name, Kernel: c.kernel.name, Begin: began, Time: ended})
+func (ob *observers) observeCode(c *kernelCode, began, ended time.Duration) {
+	if ob.watched() {
+		ob.observeAny(probe.Point{Kind: probe.Compile, Device: ob.topology.places[ob.topology.host].Name, Kernel: c.kernel.name, Begin: began, Time: ended})
 	}
 }
 
 // observeChosen tells that the faster variant of a kernel is known for launches of a size.
 func (rt *Runtime) observeChosen(c *kernelCode, made choose.Choice) {
-	if rt.recorder != nil {
+	if rt.observers.recorder != nil {
 		rt.observeKernel(c.kernel, true)
 	}
 }

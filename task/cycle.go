@@ -70,8 +70,8 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 // release gives back what r holds of the machine: what it wrote is valid where it ran, and nowhere
 // else.
 func (rt *Runtime) release(r *record) {
-	if rt.watched() {
-		rt.observeEnd(r)
+	if rt.observers.watched() {
+		rt.observers.observeEnd(r)
 	}
 	if r.held {
 		rt.topology.machine.ReleaseSet(&r.set, r.cause())
@@ -102,8 +102,8 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 	}
 	rt.topology.estimate(s)
 	ready.push(s)
-	if rt.watched() && !s.kind.waits() {
-		rt.observeReady(s, by)
+	if rt.observers.watched() && !s.kind.waits() {
+		rt.observers.observeReady(s, by)
 	}
 }
 
@@ -146,7 +146,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	rt.unlock()
 
-	if next != nil && !next.held && !next.parked && rt.watched() {
+	if next != nil && !next.held && !next.parked && rt.observers.watched() {
 		rt.observeChoice(next)
 	}
 	if wake > 0 && rt.workers != nil {
@@ -309,9 +309,9 @@ func (rt *Runtime) startOn(r *record) {
 // beginStart does what comes before the launch of r, and reports false when another goroutine
 // continues r.
 func (rt *Runtime) beginStart(r *record) bool {
-	if rt.watched() {
+	if rt.observers.watched() {
 		rt.observeChoice(r)
-		rt.observeLaunch(r)
+		rt.observers.observeLaunch(r)
 	}
 	if !rt.bindPrivates(r, rt.topology.spaces[r.item.Place()]) {
 		rt.retire(r, smp.None)
@@ -330,7 +330,7 @@ func (rt *Runtime) launchOn(r *record) {
 func (rt *Runtime) describeLaunch(r *record) {
 	p := r.item.Place()
 	if rt.learned.on {
-		r.began = rt.now()
+		r.began = rt.observers.now()
 	}
 	r.setUp(rt.topology.spaces[p])
 	r.set.Done = kernelFinished
@@ -436,8 +436,8 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	if r.err != nil {
 		rt.noteFailure(r)
 	}
-	if rt.watched() {
-		rt.observeRelease(r, id)
+	if rt.observers.watched() {
+		rt.observers.observeRelease(r, id)
 	}
 	r.id.Store(0)
 	if r.done.Load() != nil { // later callers find that the id has gone

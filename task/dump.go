@@ -274,14 +274,14 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 //
 //go:norace
 func (rt *Runtime) place(v *sighting, locked bool) {
-	if locked && !v.copy.simple && v.d != rt.none && v.d.item.InFlight() {
+	if locked && !v.copy.simple && v.d != rt.observers.none && v.d.item.InFlight() {
 		v.at = v.d.item.Place()
 	}
 }
 
 //go:norace
 func (rt *Runtime) itemQueued(v *sighting) bool {
-	return v.d != rt.none && v.d.item.Queued()
+	return v.d != rt.observers.none && v.d.item.Queued()
 }
 
 // wantsPlace says what a task in the scheduler waits for. Requires: mu held.
@@ -411,7 +411,7 @@ func (p *samples) stop() {
 }
 
 func (p *samples) take(rt *Runtime) {
-	now, ended, entered := rt.now(), rt.window.finished(), rt.window.entered.Load()
+	now, ended, entered := rt.observers.now(), rt.window.finished(), rt.window.entered.Load()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ended != p.ended || p.changed == 0 {
@@ -430,7 +430,7 @@ func (p *samples) take(rt *Runtime) {
 
 // idle is how long no task has ended, at least.
 func (p *samples) idle(rt *Runtime) time.Duration {
-	now := rt.now()
+	now := rt.observers.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return now - p.changed
@@ -438,7 +438,7 @@ func (p *samples) idle(rt *Runtime) time.Duration {
 
 // age is how long a task has been in flight, at least.
 func (p *samples) age(rt *Runtime, v *sighting) time.Duration {
-	now := rt.now()
+	now := rt.observers.now()
 	if v.info.trace.ID == v.id && v.info.trace.Submit > 0 {
 		return now - v.info.trace.Submit
 	}

@@ -334,7 +334,7 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 // predecessorsDone records that all predecessors of r, which is eager, are finished. by is the last
 // one, nil where r was submitted too late to know.
 func (rt *Runtime) predecessorsDone(r, by *record) {
-	if rt.hasObserver {
+	if rt.observers.hasObserver {
 		r.lastPredecessor = lastPredecessor{}
 		if by != nil && by.trace.End > 0 {
 			r.lastPredecessor = lastPredecessor{by.taskID(), by.trace.End}
@@ -370,8 +370,8 @@ type lastPredecessor struct {
 func (rt *Runtime) finishTask(r *record) {
 	p, err := r.item.Place(), r.outcome
 	via := r.poison.Load()
-	if rt.hasObserver && r.eagerState.Load() != 0 {
-		rt.observeEagerStart(r, via == nil)
+	if rt.observers.hasObserver && r.eagerState.Load() != 0 {
+		rt.observers.observeEagerStart(r, via == nil)
 	}
 	if via == nil && err == nil {
 		rt.reconsider(r, p)

@@ -234,7 +234,7 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if next == nil && rt.waitingLow.Load() > 0 {
 		return rt.takeScheduled()
 	}
-	if next != nil && rt.watched() {
+	if next != nil && rt.observers.watched() {
 		rt.observeChoice(next)
 	}
 	return next
@@ -245,7 +245,7 @@ func (rt *Runtime) takeScheduled() *record {
 	rt.mu.Lock()
 	r := rt.takeHost(nil)
 	rt.unlock()
-	if r != nil && !r.held && !r.parked && rt.watched() {
+	if r != nil && !r.held && !r.parked && rt.observers.watched() {
 		rt.observeChoice(r)
 	}
 	return r

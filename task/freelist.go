@@ -93,7 +93,7 @@ func (s *Scope) takeRecord() *record {
 		if b = rt.depot.take(b); b == nil {
 			rt.magazine = nil
 			rt.depot.made++
-			return rt.madeRecords.add(&record{detail: rt.none, scope: s})
+			return rt.madeRecords.add(&record{detail: rt.observers.none, scope: s})
 		}
 		rt.magazine = b
 		for _, r := range b.list[:b.n] {
@@ -183,7 +183,7 @@ func (l *recordFreeList) get(rt *Runtime) *record {
 	r := l.list
 	if r == nil {
 		l.made++
-		return rt.madeRecords.add(&record{detail: rt.none})
+		return rt.madeRecords.add(&record{detail: rt.observers.none})
 	}
 	l.list, r.link = r.link, nil
 	return r

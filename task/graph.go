@@ -105,14 +105,14 @@ func (rt *Runtime) graphAdd(r *record) bool {
 	if e := g.poisonOf(accesses); e != nil && !r.ignoresFailures {
 		r.poison.Store(e)
 	}
-	if rt.recorder == nil || r.kind.waits() {
+	if rt.observers.recorder == nil || r.kind.waits() {
 		return g.domain.Submit(&r.node, accesses)
 	}
 	id, scope := r.taskID(), r.scope // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
 	ready := g.domain.Submit(&r.node, accesses)
 	if scope.unreported {
-		rt.observeAccesses(scope, id, nil)
+		rt.observers.observeAccesses(scope, id, nil)
 	}
 	return ready
 }
@@ -155,7 +155,7 @@ func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 	if d == nil {
 		d = &deps.Domain{}
 	}
-	rt.observeEdges(d, s)
+	rt.observers.observeEdges(d, s)
 	if rt.eagerQueues != nil {
 		d.Follow = rt.onEagerCandidate
 	}

@@ -183,7 +183,7 @@ func (s *Scope) submitMerges(ready *recordList) bool {
 func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	spin.Perturb()
 	c := s.takeRecord()
-	if c.detail == s.rt.none {
+	if c.detail == s.rt.observers.none {
 		s.rt.detail(c)
 	}
 	c.kind, c.simple, c.group, c.label, c.ignoresFailures, c.mergeTarget = mergeBody, false, s.group, "grow buffer", true, b
@@ -226,7 +226,7 @@ func (s *Scope) followGrowth(accesses []deps.Access) {
 func (r *record) followGrowth() {
 	t := &r.rt.buffers
 	r.scope.followGrowth(*r.declared())
-	if r.detail == r.rt.none {
+	if r.detail == r.rt.observers.none {
 		return
 	}
 	r.scope.followGrowth(r.copyAccesses)

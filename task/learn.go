@@ -90,7 +90,7 @@ func (rt *Runtime) timeOf(r *record, p sched.PlaceID) time.Duration {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
-	now := rt.now()
+	now := rt.observers.now()
 	began := max(r.began, b.freeAt)
 	r.item.Beside = r.began < b.freeAt
 	b.freeAt = max(now, b.freeAt)

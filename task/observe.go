@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/session"
 )
@@ -29,11 +30,11 @@ func (rt *Runtime) observe(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("task: new: %w", fromVariable(fromVariable(err, o.Dash, DashVariable), o.Trace, TraceVariable))
 	}
-	rt.session = s
+	rt.observers.session = s
 	var points []probe.Observer
 	var whole []probe.Recorder
 	if s != nil {
-		rt.profile.on = s.Profile
+		rt.observers.profile.on = s.Profile
 		if s.Recorder != nil {
 			whole = append(whole, s.Recorder)
 		}
@@ -46,14 +47,14 @@ func (rt *Runtime) observe(o *Options) error {
 		whole = append(whole, rec)
 	} else if given != nil {
 		points = append(points, given)
-		rt.observer = given
+		rt.observers.observer = given
 	}
-	rt.recorder = probe.TeeRecorders(whole...)
-	if rt.recorder != nil {
-		points = append(points, rt.recorder)
+	rt.observers.recorder = probe.TeeRecorders(whole...)
+	if rt.observers.recorder != nil {
+		points = append(points, rt.observers.recorder)
 	}
-	rt.hasObserver = rt.observer != nil || rt.recorder != nil
-	o.Machine.Observer, o.Machine.Now = probe.Tee(points...), rt.now
+	rt.observers.hasObserver = rt.observers.observer != nil || rt.observers.recorder != nil
+	o.Machine.Observer, o.Machine.Now = probe.Tee(points...), rt.observers.now
 	return nil
 }
 
@@ -75,10 +76,10 @@ func fromVariable(err error, value, name string) error {
 
 // describe tells the recorder what the machine is.
 func (rt *Runtime) describe() {
-	if rt.recorder == nil {
+	if rt.observers.recorder == nil {
 		return
 	}
-	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.clock.Opened()}
+	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.observers.clock.Opened()}
 	for p, d := range rt.topology.machine.Devices() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
@@ -87,58 +88,58 @@ func (rt *Runtime) describe() {
 	for _, a := range rt.topology.machine.Absent() {
 		m.Absent = append(m.Absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
 	}
-	rt.recorder.Open(m)
+	rt.observers.recorder.Open(m)
 	for _, p := range rt.topology.machine.Phases() {
-		rt.recorder.Observe(p)
+		rt.observers.recorder.Observe(p)
 	}
 	rt.observePhase(probe.PhaseOpen, 0, known{})
 }
 
 // observeSubmit tells that r has become task id. Requires: submitting held.
-func (rt *Runtime) observeSubmit(r *record, id deps.TaskID) {
+func (ob *observers) observeSubmit(r *record, id deps.TaskID) {
 	if r.kind.waits() {
 		return
 	}
-	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.scope.id(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName()})
-		if rt.recorder == nil && r.detail != rt.none {
-			r.trace = probe.Task{ID: id, Submit: rt.now(), Place: -1}
+	if o := ob.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Submit, Task: id, Other: r.scope.id(), Time: ob.now(), Label: r.name(), Kernel: r.kernelName()})
+		if ob.recorder == nil && r.detail != ob.none {
+			r.trace = probe.Task{ID: id, Submit: ob.now(), Place: -1}
 		}
 	}
-	if rt.recorder != nil {
-		if r.scope.brief = nil; r.detail == rt.none {
-			if b := rt.briefs.New(id); b != nil {
-				b.Submit, r.scope.brief = rt.soon(), b
+	if ob.recorder != nil {
+		if r.scope.brief = nil; r.detail == ob.none {
+			if b := ob.briefs.New(id); b != nil {
+				b.Submit, r.scope.brief = ob.soon(), b
 				return
 			}
 		}
 		r.need()
-		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: rt.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }
 
 // observeEdges makes the graph of s tell of edges.
-func (rt *Runtime) observeEdges(d *deps.Domain, s *Scope) {
-	o := rt.observer
+func (ob *observers) observeEdges(d *deps.Domain, s *Scope) {
+	o := ob.observer
 	switch {
-	case o == nil && rt.recorder != nil:
-		d.Edges = func(succ deps.TaskID, preds []deps.TaskID) { rt.observeAccesses(s, succ, preds) }
+	case o == nil && ob.recorder != nil:
+		d.Edges = func(succ deps.TaskID, preds []deps.TaskID) { ob.observeAccesses(s, succ, preds) }
 	case o != nil:
 		d.Edges = func(succ deps.TaskID, preds []deps.TaskID) {
 			for _, p := range preds {
-				o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: p, Time: rt.now()})
+				o.Observe(probe.Point{Kind: probe.Edge, Task: succ, Other: p, Time: ob.now()})
 			}
-			rt.observeAccesses(s, succ, preds)
+			ob.observeAccesses(s, succ, preds)
 		}
 	}
 }
 
 // observeAccesses tells what task id touches and which tasks it waits for, once for each task.
 // Requires: s.submitting held.
-func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
+func (ob *observers) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID) {
 	if s.unreported && len(s.pendingAccesses)+len(preds) > 0 {
 		if b := s.brief; b == nil || !b.Pack(s.pendingAccesses, preds) {
-			rt.recorder.Submitted(id, s.pendingAccesses, preds)
+			ob.recorder.Submitted(id, s.pendingAccesses, preds)
 		}
 	}
 	s.unreported, s.pendingAccesses = false, nil
@@ -146,31 +147,31 @@ func (rt *Runtime) observeAccesses(s *Scope, id deps.TaskID, preds []deps.TaskID
 
 // observeReady tells that s waits for no task any more; by was the last one, nil when there was
 // none.
-func (rt *Runtime) observeReady(s, by *record) {
-	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: rt.now()})
+func (ob *observers) observeReady(s, by *record) {
+	if o := ob.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Ready, Task: s.taskID(), Time: ob.now()})
 	}
-	if rt.recorder != nil {
-		rt.seenReady(s, by)
+	if ob.recorder != nil {
+		ob.seenReady(s, by)
 	}
 }
 
-func (rt *Runtime) seenReady(s, by *record) {
+func (ob *observers) seenReady(s, by *record) {
 	var last deps.TaskID
 	var at time.Duration
 	switch {
 	case by == nil:
 	case by.kind.waits():
-		at = rt.now()
+		at = ob.now()
 	default:
-		if at = rt.released(by); at != 0 {
+		if at = ob.released(by); at != 0 {
 			last = by.taskID()
 		} else {
-			at = rt.now()
+			at = ob.now()
 		}
 	}
-	if s.detail == rt.none {
-		x := rt.brief(s)
+	if s.detail == ob.none {
+		x := ob.brief(s)
 		x.Last, x.Ready = last, max(at, x.Submit)
 		return
 	}
@@ -178,9 +179,9 @@ func (rt *Runtime) seenReady(s, by *record) {
 }
 
 // released returns when the end of a task was noticed, 0 when it did not run.
-func (rt *Runtime) released(r *record) time.Duration {
-	if r.detail == rt.none {
-		return rt.brief(r).End
+func (ob *observers) released(r *record) time.Duration {
+	if r.detail == ob.none {
+		return ob.brief(r).End
 	}
 	return r.trace.Release
 }
@@ -188,13 +189,13 @@ func (rt *Runtime) released(r *record) time.Duration {
 // observeEagerStart reports that r, which was launched before its predecessors were finished, was
 // ready when the last of them was, and was chosen and launched then. An observer of points learns
 // so now, and only of a task that was not skipped.
-func (rt *Runtime) observeEagerStart(r *record, ran bool) {
+func (ob *observers) observeEagerStart(r *record, ran bool) {
 	x := &r.trace
 	x.Ready = max(x.Submit, x.Launch, r.lastPredecessor.at)
 	x.Last, x.Choice = r.lastPredecessor.by, x.Ready
-	if o := rt.observer; o != nil && ran {
+	if o := ob.observer; o != nil && ran {
 		for _, kind := range []probe.Kind{probe.Ready, probe.Choice, probe.Launch} {
-			p := rt.point(kind, r)
+			p := ob.point(kind, r)
 			p.Time = x.Ready
 			o.Observe(p)
 		}
@@ -203,20 +204,20 @@ func (rt *Runtime) observeEagerStart(r *record, ran bool) {
 
 // observeChoice tells where r will run.
 func (rt *Runtime) observeChoice(r *record) {
-	if o := rt.observer; o != nil && !r.launchedEarly() {
-		pt := rt.point(probe.Choice, r)
+	if o := rt.observers.observer; o != nil && !r.launchedEarly() {
+		pt := rt.observers.point(probe.Choice, r)
 		if len(r.item.Missing) > 0 {
 			pt.Bytes = r.item.Missing[r.item.Place()]
 		}
 		o.Observe(pt)
 	}
-	if o := rt.recorder; o != nil {
+	if o := rt.observers.recorder; o != nil {
 		rt.seenChoice(r, o)
 	}
 }
 
 func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
-	if r.detail == rt.none {
+	if r.detail == rt.observers.none {
 		return
 	}
 	p := r.item.Place()
@@ -232,28 +233,28 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 }
 
 // observeLaunch tells that r goes to its accelerator.
-func (rt *Runtime) observeLaunch(r *record) {
-	if o := rt.observer; o != nil && !r.launchedEarly() {
-		o.Observe(rt.point(probe.Launch, r))
+func (ob *observers) observeLaunch(r *record) {
+	if o := ob.observer; o != nil && !r.launchedEarly() {
+		o.Observe(ob.point(probe.Launch, r))
 	}
-	if rt.hasObserver {
-		r.trace.Choice = rt.now()
-		r.trace.Launch, r.trace.Variant = r.trace.Choice, string(rt.topology.places[r.item.Place()].Kind)
+	if ob.hasObserver {
+		r.trace.Choice = ob.now()
+		r.trace.Launch, r.trace.Variant = r.trace.Choice, string(ob.topology.places[r.item.Place()].Kind)
 	}
 }
 
 // observeStart tells that a CPU worker begins with the body of r.
-func (rt *Runtime) observeStart(r *record) {
-	if o := rt.observer; o != nil {
-		o.Observe(rt.point(probe.Start, r))
+func (ob *observers) observeStart(r *record) {
+	if o := ob.observer; o != nil {
+		o.Observe(ob.point(probe.Start, r))
 	}
 	switch {
-	case rt.recorder == nil:
-	case r.detail == rt.none:
-		x := rt.brief(r)
-		x.Start = max(x.Ready, rt.soon())
+	case ob.recorder == nil:
+	case r.detail == ob.none:
+		x := ob.brief(r)
+		x.Start = max(x.Ready, ob.soon())
 	default:
-		r.trace.Worker, r.trace.Start = int16(r.worker), rt.now()
+		r.trace.Worker, r.trace.Start = int16(r.worker), ob.now()
 		if r.trace.Choice == 0 {
 			r.trace.Choice = r.trace.Start
 		}
@@ -262,33 +263,33 @@ func (rt *Runtime) observeStart(r *record) {
 
 // observeAgain reports that the body of r has ended on a CPU worker with err, and will run again.
 func observeAgain(r *record, err error) {
-	if o := r.rt.observer; o != nil {
-		p := r.rt.point(probe.End, r)
+	if o := r.rt.observers.observer; o != nil {
+		p := r.rt.observers.point(probe.End, r)
 		p.Err = err
 		o.Observe(p)
 	}
 }
 
 // observeFetch tells that the data of r are being brought to the host.
-func (rt *Runtime) observeFetch(r *record) {
-	if rt.recorder != nil {
-		r.trace.Choice = rt.now()
+func (ob *observers) observeFetch(r *record) {
+	if ob.recorder != nil {
+		r.trace.Choice = ob.now()
 	}
 }
 
 // observeEnd tells that the body of r has finished, or that it cannot be run. On an accelerator its
 // times are the device's.
-func (rt *Runtime) observeEnd(r *record) {
+func (ob *observers) observeEnd(r *record) {
 	if r.kind.waits() {
 		return
 	}
 	accelerator := r.held && r.set.Space != devices.Host
 	switch {
-	case r.detail == rt.none && rt.recorder != nil:
-		rt.brief(r).End = rt.soon() // perhaps some nanoseconds before the start: the collector corrects that
-	case r.detail == rt.none:
+	case r.detail == ob.none && ob.recorder != nil:
+		ob.brief(r).End = ob.soon() // perhaps some nanoseconds before the start: the collector corrects that
+	case r.detail == ob.none:
 	default:
-		r.trace.Release = max(r.trace.Choice, r.trace.Start, rt.soon())
+		r.trace.Release = max(r.trace.Choice, r.trace.Start, ob.soon())
 		switch {
 		case accelerator && r.set.Began > 0:
 			// Two clocks are compared. A task that follows its predecessor on the device began
@@ -300,13 +301,13 @@ func (rt *Runtime) observeEnd(r *record) {
 			r.trace.End = r.trace.Release
 		}
 	}
-	if o := rt.observer; o != nil && r.poison.Load() == nil {
-		rt.pointsOfEnd(o, r, accelerator)
+	if o := ob.observer; o != nil && r.poison.Load() == nil {
+		ob.pointsOfEnd(o, r, accelerator)
 	}
 }
 
-func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
-	p := rt.point(probe.End, r)
+func (ob *observers) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
+	p := ob.point(probe.End, r)
 	if r.err != nil {
 		p.Err = r.err
 	}
@@ -322,46 +323,46 @@ func (rt *Runtime) pointsOfEnd(o probe.Observer, r *record, accelerator bool) {
 }
 
 // observeFailure tells why r failed or was skipped.
-func (rt *Runtime) observeFailure(r *record) {
-	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
+func (ob *observers) observeFailure(r *record) {
+	if o := ob.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Failure, Task: r.taskID(), Time: ob.now(), Label: r.name(), Kernel: r.kernelName(), Device: r.err.Device, Err: r.err})
 	}
-	if rt.recorder != nil && r.detail != rt.none {
+	if ob.recorder != nil && r.detail != ob.none {
 		r.trace.Err = r.err.Error()
 	}
 }
 
 // observeRelease tells that all is done for r.
-func (rt *Runtime) observeRelease(r *record, id deps.TaskID) {
+func (ob *observers) observeRelease(r *record, id deps.TaskID) {
 	if r.kind.waits() {
 		return
 	}
-	if o := rt.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: rt.now()})
+	if o := ob.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Release, Task: id, Time: ob.now()})
 	}
-	if o := rt.recorder; o != nil {
-		if r.detail == rt.none {
-			rt.reportBrief(o, r, id)
+	if o := ob.recorder; o != nil {
+		if r.detail == ob.none {
+			ob.reportBrief(o, r, id)
 			return
 		}
 		if r.trace.Release == 0 {
-			r.trace.Release, r.trace.Skipped = rt.now(), r.poison.Load() != nil
+			r.trace.Release, r.trace.Skipped = ob.now(), r.poison.Load() != nil
 		}
 		o.Ended(&r.trace)
 	}
 }
 
 // observeCompile tells that the variant of a kernel was asked for at a device, since began.
-func (rt *Runtime) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
-	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: rt.now(), Err: err}
-	p.Hit = machine.FromCache(rt.topology.machine, d, &k.device)
-	rt.observeAny(p)
+func (ob *observers) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
+	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: ob.now(), Err: err}
+	p.Hit = machine.FromCache(ob.topology.machine, d, &k.device)
+	ob.observeAny(p)
 }
 
 // observePhase tells of what the runtime or the program did since began, and what memory was known
 // then.
 func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
-	rt.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
+	rt.observers.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.observers.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
 	rt.observeLearned(label == probe.PhaseClose)
 }
 
@@ -369,7 +370,7 @@ func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
 // Finding that out takes milliseconds, which no task waits for; Close does. onCPU says that CPU
 // workers may run it.
 func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
-	if rt.recorder == nil || k.ir == nil {
+	if rt.observers.recorder == nil || k.ir == nil {
 		return
 	}
 	rt.cleaning.Go(func() {
@@ -382,7 +383,7 @@ func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
 		if onCPU {
 			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.CPUCode(k) + "\n"
 		}
-		rt.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.name, Label: text, Time: rt.now()})
+		rt.observers.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.name, Label: text, Time: rt.observers.now()})
 	})
 }
 
@@ -392,11 +393,11 @@ const reportInterval = 250 * time.Millisecond
 // observeLearned tells what the policy has learned, but for the end not more often than people can
 // read.
 func (rt *Runtime) observeLearned(end bool) {
-	if rt.recorder == nil || !rt.learned.on {
+	if rt.observers.recorder == nil || !rt.learned.on {
 		return
 	}
 	rt.mu.Lock()
-	now := rt.now()
+	now := rt.observers.now()
 	if !end && now < rt.learned.nextReport {
 		rt.unlock()
 		return
@@ -406,24 +407,24 @@ func (rt *Runtime) observeLearned(end bool) {
 	rt.unlock()
 	for i := range list {
 		l := &list[i]
-		rt.recorder.Observe(probe.Point{Kind: probe.Learn, Kernel: l.Version, Device: string(l.Kind), Bytes: l.Size, Time: now, Begin: now,
+		rt.observers.recorder.Observe(probe.Point{Kind: probe.Learn, Kernel: l.Version, Device: string(l.Kind), Bytes: l.Size, Time: now, Begin: now,
 			Learned: &probe.Learned{Samples: l.Samples, Middle: l.Middle, Least: l.Least, Most: l.Most}})
 	}
 }
 
 // observeAny tells of a point that belongs to no task.
-func (rt *Runtime) observeAny(p probe.Point) {
-	if rt.observer != nil {
-		rt.observer.Observe(p)
+func (ob *observers) observeAny(p probe.Point) {
+	if ob.observer != nil {
+		ob.observer.Observe(p)
 	}
-	if rt.recorder != nil {
-		rt.recorder.Observe(p)
+	if ob.recorder != nil {
+		ob.recorder.Observe(p)
 	}
 }
 
 // watched reports whether there is an observer. A simple task calls it six times; without an
 // observer tracing does nothing else.
-func (rt *Runtime) watched() bool { return rt.hasObserver }
+func (ob *observers) watched() bool { return ob.hasObserver }
 
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not
 // finished itself.
@@ -432,10 +433,23 @@ func (r *record) launchedEarly() bool {
 }
 
 // point fills a point of r.
-func (rt *Runtime) point(kind probe.Kind, r *record) probe.Point {
-	p := probe.Point{Kind: kind, Task: r.taskID(), Time: rt.now(), Label: r.name(), Kernel: r.kernelName(), Worker: int(r.worker)}
+func (ob *observers) point(kind probe.Kind, r *record) probe.Point {
+	p := probe.Point{Kind: kind, Task: r.taskID(), Time: ob.now(), Label: r.name(), Kernel: r.kernelName(), Worker: int(r.worker)}
 	if kind >= probe.Choice && kind <= probe.End && !r.kind.waits() {
-		p.Device = rt.topology.places[r.item.Place()].Name
+		p.Device = ob.topology.places[r.item.Place()].Name
 	}
 	return p
+}
+
+// An observers is what sees the tasks of a runtime: the clock, the observers of the program, and the\nsession that the options or the environment ask for. Its methods report one moment each; without an\nobserver a moment costs one comparison.
+type observers struct {
+	topology    *topology
+	observer    probe.Observer   // of points, or nil
+	recorder    probe.Recorder   // of whole tasks, or nil
+	hasObserver bool             // one of them is there
+	session     *session.Session // nil when nothing is recorded
+	profile     profile
+	briefs      *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
+	none        *detail       // of records that have none of their own; never written
+	clock       *clock.Clock
 }

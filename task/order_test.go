@@ -14,13 +14,13 @@ import (
 // its successors are ready.
 func TestTimesOfADeviceLieWithinThoseOfTheHost(t *testing.T) {
 	for _, times := range [][2]time.Duration{{time.Hour, 2 * time.Hour}, {1, 2}, {1, time.Hour}, {time.Hour, 1}} {
-		rt := &Runtime{clock: clock.New(), recorder: probe.TeeRecorders(nil, nil)}
+		rt := &Runtime{observers: observers{clock: clock.New(), recorder: probe.TeeRecorders(nil, nil)}}
 		r := &record{detail: &detail{rt: rt}, held: true}
 		r.set.Space.Device = 1
 		time.Sleep(time.Microsecond)
-		r.trace.Choice = rt.now()
+		r.trace.Choice = rt.observers.now()
 		r.set.Began, r.set.Ended = times[0], times[1]
-		rt.observeEnd(r)
+		rt.observers.observeEnd(r)
 		x := &r.trace
 		require.Less(t, x.Release, time.Minute)
 		require.LessOrEqual(t, x.Choice, x.Start)

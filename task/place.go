@@ -68,7 +68,7 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 	if on != nil {
 		rt.vectors.of(on) // is compiled from now on, beside what is done
 	}
-	if rt.watched() {
+	if rt.observers.watched() {
 		rt.observeKernel(k, on != nil)
 	}
 	rt.variants.Store(k, v)
@@ -91,10 +91,10 @@ func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
 	if !k.named(place.Kind) {
 		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
 	}
-	began := rt.now()
+	began := rt.observers.now()
 	err := machine.Prepare(rt.topology.machine, d, &k.device)
-	if rt.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function is there; vector code tells of itself
-		rt.observeCompile(k, d, began, err)
+	if rt.observers.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function is there; vector code tells of itself
+		rt.observers.observeCompile(k, d, began, err)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (p *profile) of(r *record) context.Context {
 
 // callProfiled is callTimed under labels.
 func (rt *Runtime) callProfiled(r *record) error {
-	ctx := rt.profile.of(r)
+	ctx := rt.observers.profile.of(r)
 	pprof.SetGoroutineLabels(ctx)
 	defer pprof.SetGoroutineLabels(context.Background())
 	if trace.IsEnabled() {

@@ -119,7 +119,7 @@ type detail struct {
 // its home held.
 func (r *record) need() *detail {
 	rt := r.rt
-	if r.detail == rt.none {
+	if r.detail == rt.observers.none {
 		rt.detail(r)
 		r.accesses, r.scope.declared = r.scope.declared, r.accesses[:0]
 	}
@@ -134,7 +134,7 @@ func (rt *Runtime) detail(r *record) {
 
 // checkNone panics when a field was written of a record that had no detail of its own.
 func (rt *Runtime) checkNone() {
-	n := rt.none
+	n := rt.observers.none
 	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
 		n.set.Owner != nil || n.eagerState.Load() != 0 || n.relaxed || n.wantsWorker || len(n.settings.tokens) > 0 {
 		rt.bug("the detail of tasks without one was written to")
@@ -144,7 +144,7 @@ func (rt *Runtime) checkNone() {
 // declared returns the accesses of a task that is being submitted. Requires: the submitting of its
 // home held.
 func (r *record) declared() *[]deps.Access {
-	if r.detail == r.rt.none {
+	if r.detail == r.rt.observers.none {
 		return &r.scope.declared
 	}
 	return &r.accesses
@@ -212,11 +212,11 @@ func (r *record) skip(via *Error) {
 
 // clear makes the record ready for another task. What it pointed at is let go.
 func (r *record) clear() {
-	if rt := r.rt; r.detail != rt.none {
+	if rt := r.rt; r.detail != rt.observers.none {
 		r.detail.clear()
 		if !rt.topology.accelerators || !r.scope.program() { // else it goes on a shelf with r
 			rt.freeDetails.put(r.detail)
-			r.detail = rt.none
+			r.detail = rt.observers.none
 		}
 	}
 	r.body, r.link = nil, nil

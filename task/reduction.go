@@ -171,7 +171,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	spin.Perturb()
 	rt := s.rt
 	c := s.takeRecord()
-	if c.detail == rt.none {
+	if c.detail == rt.observers.none {
 		rt.detail(c)
 	}
 	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.name

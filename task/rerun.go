@@ -325,13 +325,13 @@ func (rt *Runtime) addStep(r *record) bool {
 			r.poison.CompareAndSwap(nil, e)
 		}
 	}
-	if rt.recorder == nil || r.kind.waits() {
+	if rt.observers.recorder == nil || r.kind.waits() {
 		return d.SubmitAfter(&r.node, w.preds)
 	}
 	id := r.taskID() // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = true, *r.declared()
 	ready := d.SubmitAfter(&r.node, w.preds)
-	rt.observeAccesses(scope, id, nil)
+	rt.observers.observeAccesses(scope, id, nil)
 	return ready
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
-	"github.com/gompss/gompss/trace/session"
 )
 
 // DevicesVariable is the environment variable that names the devices of a runtime whose Options do
@@ -109,16 +108,12 @@ type Runtime struct {
 
 	virtual *virtual // nil where no device has a virtual time
 
-	vectors          *vectors
-	observer         probe.Observer   // of points, or nil
-	recorder         probe.Recorder   // of whole tasks, or nil
-	hasObserver      bool             // one of them is there
-	session          *session.Session // nil when nothing is recorded
-	world            World            // nil where this is the only rank
-	skipper          Skipper          // world, where it is one
-	profile          profile
-	briefs           *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none
-	clock            *clock.Clock
+	vectors   *vectors
+	observers observers
+
+	world   World   // nil where this is the only rank
+	skipper Skipper // world, where it is one
+
 	hostAt           func(deps.BufferID) unsafe.Pointer
 	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	buffers          buffers
@@ -129,9 +124,9 @@ type Runtime struct {
 	cancel context.CancelCauseFunc
 	unhook func() bool
 
-	variants     sync.Map // *Kernel to *variants
-	none         *detail  // of records that have none of their own; never written
-	check        bool     // Options.Check
+	variants sync.Map // *Kernel to *variants
+
+	check        bool // Options.Check
 	checker      accessChecker
 	pageGuard    pageGuard
 	fastPath     bool // plain tasks go past the scheduler
@@ -213,8 +208,9 @@ func New(o Options) (*Runtime, error) {
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
 	}
-	rt := &Runtime{clock: clock.New(), topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
+	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
+	rt.observers.topology = &rt.topology
 	check, reads, err := wantedChecks()
 	if err != nil {
 		return nil, err
@@ -225,21 +221,21 @@ func New(o Options) (*Runtime, error) {
 		o.Vector = VectorOff // faults are looked for in Go code
 	}
 	rt.checker.token = make(chan struct{}, 1)
-	rt.none = &detail{rt: rt}
+	rt.observers.none = &detail{rt: rt}
 	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}
 	if rt.vectors, err = newVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.session.Close())
+		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.observers.session.Close())
 	}
 	rt.setVectors(&o)
 	if rt.topology.machine, err = machine.Open(spec, o.Machine); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.session.Close())
+		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.observers.session.Close())
 	}
 	openRuntimes.add(rt)
 	if err := rt.start(o, reads); err != nil {
 		openRuntimes.remove(rt)
-		err = errors.Join(fmt.Errorf("task: %w", err), rt.topology.machine.Close(), rt.session.Close())
+		err = errors.Join(fmt.Errorf("task: %w", err), rt.topology.machine.Close(), rt.observers.session.Close())
 		rt.virtual.close()
 		return nil, err
 	}
@@ -251,7 +247,7 @@ func New(o Options) (*Runtime, error) {
 			return nil, errors.Join(fmt.Errorf("task: new: %w", err), rt.Close())
 		}
 	}
-	rt.session.ShowStatus(func() *probe.Status { return rt.status(dumpTasks, 0) })
+	rt.observers.session.ShowStatus(func() *probe.Status { return rt.status(dumpTasks, 0) })
 	return rt, nil
 }
 
@@ -268,7 +264,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err
 	}
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.recorder != nil, Broke: rt.policyBroke})
+	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
 	if err != nil {
 		return err
 	}
@@ -346,8 +342,8 @@ func (b *brokenCode) err() error {
 
 // now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the
 // end of something, and costs less.
-func (rt *Runtime) now() time.Duration  { return rt.clock.Now() }
-func (rt *Runtime) soon() time.Duration { return rt.clock.Early() }
+func (ob *observers) now() time.Duration  { return ob.clock.Now() }
+func (ob *observers) soon() time.Duration { return ob.clock.Early() }
 
 func (rt *Runtime) dropBuffer(b *buffer) error {
 	rt.pageGuard.drop(b)

@@ -61,7 +61,7 @@ type share struct {
 func (rt *Runtime) beginShare(worker int) {
 	s := &rt.workerStates[worker].share
 	if s.began == 0 && len(rt.workerStates) >= streamWorkers {
-		s.began, s.from = max(1, rt.soon()), rt.window.ranOn(worker)
+		s.began, s.from = max(1, rt.observers.soon()), rt.window.ranOn(worker)
 	}
 }
 
@@ -76,7 +76,7 @@ func (rt *Runtime) endShare(worker int) {
 	if s.began = 0; n == 0 {
 		return
 	}
-	s.mean = (rt.soon() - began) / time.Duration(n)
+	s.mean = (rt.observers.soon() - began) / time.Duration(n)
 	switch on := rt.stream.on.Load(); {
 	case !on && n >= streamShare && s.mean < shortTask:
 		rt.beginStream()
@@ -139,12 +139,12 @@ func (rt *Runtime) collect(state *workerState) *record {
 	if s.collecting.Load() || !s.collecting.CompareAndSwap(false, true) {
 		return nil
 	}
-	for s.thin && rt.now()-s.latest < inboxPause {
+	for s.thin && rt.observers.now()-s.latest < inboxPause {
 	}
 	awake := max(1, rt.workers.Len()-rt.workers.Idle())
 	r, n, left := rt.inbox.takeShare(&state.queue, uint32(awake))
 	if s.thin = n < maxShare; s.thin {
-		s.latest = rt.now()
+		s.latest = rt.observers.now()
 	}
 	if r != nil {
 		state.left = n - 1 + left

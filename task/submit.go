@@ -134,7 +134,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		r.kind, r.simple = kind, false
 	}
 	s.declared = s.declared[:0]
-	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observer != nil || rt.world != nil {
+	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observers.observer != nil || rt.world != nil {
 		r.need()
 	}
 	if g != nil {
@@ -212,7 +212,7 @@ func (s *Scope) commit(r *record) Task {
 // wait.
 func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
 	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
-	if rt.eagerQueues == nil || rt.recorder != nil || r.kind != kernelBody || r.isStep() {
+	if rt.eagerQueues == nil || rt.observers.recorder != nil || r.kind != kernelBody || r.isStep() {
 		id, late = s.commitLocked(r, ready)
 		follows = rt.eagerQueues != nil && detail.endSubmission(id)
 		s.submitting.Unlock()
@@ -259,8 +259,8 @@ func (s *Scope) runInline(r *record) bool {
 	if s.worker == smp.None {
 		return false
 	}
-	if rt.watched() {
-		rt.observeReady(r, nil)
+	if rt.observers.watched() {
+		rt.observers.observeReady(r, nil)
 		rt.observeChoice(r)
 	}
 	if !r.simple {
@@ -300,8 +300,8 @@ func (s *Scope) number(r *record) deps.TaskID {
 		s.noteWait(Task{rt, r, id})
 	}
 	s.count(r)
-	if rt.watched() {
-		rt.observeSubmit(r, id)
+	if rt.observers.watched() {
+		rt.observers.observeSubmit(r, id)
 	}
 	return id
 }

@@ -44,7 +44,7 @@ func (rt *Runtime) trialOf(r *record) *trialRun {
 	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.orderOnly || r.retries > 0 || len(r.uses) > 0 || !r.held {
 		return nil
 	}
-	return &trialRun{rt: rt, r: r, began: rt.now(), limit: r.item.Limit}
+	return &trialRun{rt: rt, r: r, began: rt.observers.now(), limit: r.item.Limit}
 }
 
 // earlyPart is the part of the time after which a tryout is stopped that will need more than
@@ -58,7 +58,7 @@ const (
 // expired reports whether the time is up, or is known to be too short: by the iterations that have
 // begun, as if they were over.
 func (t *trialRun) expired() bool {
-	spent := t.rt.now() - t.began
+	spent := t.rt.observers.now() - t.began
 	if spent < max(earlyLeast, t.limit/earlyPart) {
 		return spent > t.limit
 	}
@@ -99,7 +99,7 @@ func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 		return nil
 	}
 	if t.rt.topology.machine.Abort(&t.r.set) {
-		spent := t.rt.now() - t.began
+		spent := t.rt.observers.now() - t.began
 		t.estimated = time.Duration(float64(spent) * float64(hi) / float64(max(1, t.done.Load())))
 		return errStopped
 	}
@@ -155,9 +155,9 @@ func (rt *Runtime) tryGo(r *record, k *devices.Kernel, t *trialRun) error {
 		return nil
 	}
 	first := max(1, min(trialTrips, trips/256))
-	began := rt.now()
+	began := rt.observers.now()
 	callSplit(k, a, 0, first)
-	each := float64(rt.now()-began)/float64(first) + 1e-3
+	each := float64(rt.observers.now()-began)/float64(first) + 1e-3
 	return t.loop(first, trips, grainOf(each), func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 

@@ -15,27 +15,27 @@ var between [guards]int
 
 //go:noinline
 func (rt *Runtime) asks() (n int) {
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[0]++
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[1]++
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[2]++
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[3]++
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[4]++
-	if rt.watched() {
+	if rt.observers.watched() {
 		n++
 	}
 	between[5]++
@@ -82,10 +82,10 @@ func BenchmarkUnwatched(b *testing.B) {
 func TestNobodyWatches(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:1", Trace: "off"})
 	require.NoError(t, err)
-	require.False(t, rt.watched())
+	require.False(t, rt.observers.watched())
 	require.Equal(t, 0, rt.asks())
-	rt.hasObserver = true
+	rt.observers.hasObserver = true
 	require.Equal(t, guards, rt.asks())
-	rt.hasObserver = false
+	rt.observers.hasObserver = false
 	require.NoError(t, rt.Close())
 }

@@ -85,7 +85,7 @@ func newVectors(choice string, p vec.Processor) (*vectors, error) {
 // setVectors sets what the options say of vector code.
 func (rt *Runtime) setVectors(o *Options) {
 	v := rt.vectors
-	v.await, v.now, v.made = o.AwaitCode, rt.now, rt.observeCode
+	v.await, v.now, v.made = o.AwaitCode, rt.observers.now, rt.observers.observeCode
 	if raceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
 		v.off = errRaceDetector
 	}

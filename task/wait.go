@@ -140,8 +140,8 @@ func (rt *Runtime) forgetError(t Task) error {
 
 // noteFailure keeps the error of r for Task.Err and waits.
 func (rt *Runtime) noteFailure(r *record) {
-	if rt.watched() {
-		rt.observeFailure(r)
+	if rt.observers.watched() {
+		rt.observers.observeFailure(r)
 	}
 	if rt.world != nil && r.kind != waitBody && !isSkip(r.err) {
 		rt.world.Failed(r.err)
@@ -215,8 +215,8 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if rt.window.live() > 0 && insideBody() {
 		return misuse("Runtime.Wait", errInBody)
 	}
-	if rt.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
+	if rt.observers.watched() {
+		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.sum())
 	}
 	if rt.world == nil {
 		return rt.waitHere(o)

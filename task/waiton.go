@@ -27,8 +27,8 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	if rt.window.live() > 0 && insideBody() {
 		return misuse(call, errInBody)
 	}
-	if rt.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.now(), rt.buffers.sum())
+	if rt.observers.watched() {
+		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.sum())
 	}
 	if rt.world != nil {
 		if err := rt.shareInWorld(accesses); err != nil {

@@ -121,8 +121,8 @@ func (rt *Runtime) acquireHost(r *record) bool {
 	r.set.Ready = fetched
 	r.held = true
 	r.stage.Store(stageAcquiring)
-	if rt.watched() {
-		rt.observeFetch(r)
+	if rt.observers.watched() {
+		rt.observers.observeFetch(r)
 	}
 	if rt.topology.machine.Acquire(&r.set) {
 		return true
@@ -169,8 +169,8 @@ func (rt *Runtime) runBody(r *record) {
 	if r.kind == kernelBody {
 		rt.awaitCode(r)
 	}
-	if rt.watched() {
-		rt.observeStart(r)
+	if rt.observers.watched() {
+		rt.observers.observeStart(r)
 	}
 	ended := false
 	defer func() {
@@ -179,7 +179,7 @@ func (rt *Runtime) runBody(r *record) {
 		}
 	}()
 	var err error
-	if rt.profile.on {
+	if rt.observers.profile.on {
 		err = rt.callProfiled(r)
 	} else {
 		err = rt.callTimed(r)
@@ -246,18 +246,18 @@ func (rt *Runtime) callTimed(r *record) error {
 		r.item.Took = max(1, v.costOf(r))
 		return err
 	}
-	began := rt.now()
+	began := rt.observers.now()
 	if t := rt.trialOf(r); t != nil {
 		if err := rt.tryKernel(r, t); err != nil {
 			r.item.Took = max(1, t.estimated)
 			return err
 		}
-		r.item.Took = max(1, rt.now()-began)
+		r.item.Took = max(1, rt.observers.now()-began)
 		return nil
 	}
 	err := rt.callBody(r)
 	if err == nil && !rt.workerStates[r.worker].untypical {
-		r.item.Took = max(1, rt.now()-began)
+		r.item.Took = max(1, rt.observers.now()-began)
 	}
 	return err
 }
