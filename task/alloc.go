@@ -162,7 +162,7 @@ func (rt *Runtime) takeOut(b *buffer) (err error) {
 			return failed
 		}
 		rt.root.awaitTask(t, nil)
-		rt.forgetError(t)
+		rt.log.forgetError(t)
 		if err = rt.takeOutIdle(b); !errors.Is(err, deps.ErrBusy) {
 			return err
 		}

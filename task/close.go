@@ -54,7 +54,7 @@ func (rt *Runtime) Close() error {
 		rt.buffers.remove(b)
 		err = errors.Join(err, rt.buffers.free(b))
 	}
-	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.leaks, rt.vectors.close(), rt.topology.machine.Close())
+	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.log.leaks, rt.vectors.close(), rt.topology.machine.Close())
 	rt.virtual.close()
 	if rt.observers.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)

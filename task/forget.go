@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
 )
 
 // keptFailures is the number of failures kept for Task.Err.
@@ -49,4 +50,66 @@ func (f *failures) of(id deps.TaskID) *Error {
 		return &Error{Task: id, Label: fmt.Sprintf("task %d", id), Cause: ErrForgotten}
 	}
 	return nil
+}
+
+// takeGroup returns the failures of g, and takes them from those that the scope of g would tell of.
+func (fl *failureLog) takeGroup(g *Group) error {
+	fl.failing.Lock()
+	defer fl.failing.Unlock()
+	if len(g.failures.Failed) == 0 && g.failures.Skipped == 0 {
+		return nil
+	}
+	failed := g.failures
+	g.failures = FailedError{}
+	g.scope.failures.without(&failed, g)
+	for o := g.outer; o != nil; o = o.outer {
+		o.failures.without(&failed, g)
+	}
+	return &failed
+}
+
+// noteLeak keeps an error of giving something back for Close to tell.
+func (fl *failureLog) noteLeak(err error) {
+	fl.failing.Lock()
+	fl.leaks = errors.Join(fl.leaks, err)
+	fl.failing.Unlock()
+}
+
+// A failureLog is what failed in a runtime and was not returned by a wait yet. Its lock is innermost.
+type failureLog struct {
+	failing  spin.Mutex
+	failures failures
+	leaks    error // of giving things back
+	broken   int64
+	skipped  int64
+}
+
+func (fl *failureLog) failureOf(id deps.TaskID) error {
+	fl.failing.Lock()
+	defer fl.failing.Unlock()
+	if e := fl.failures.of(id); e != nil {
+		return e
+	}
+	return nil
+}
+
+// forgetError returns the error of a wait and forgets it.
+func (fl *failureLog) forgetError(t Task) error {
+	err := t.Err()
+	fl.failing.Lock()
+	defer fl.failing.Unlock()
+	delete(fl.failures.byTask, t.id)
+	return err
+}
+
+// takeFailures returns what was told since the last call, nil if nothing was.
+func (fl *failureLog) takeFailures(told *FailedError) error {
+	fl.failing.Lock()
+	defer fl.failing.Unlock()
+	if len(told.Failed) == 0 && told.Skipped == 0 {
+		return nil
+	}
+	failed := *told
+	*told = FailedError{}
+	return &failed
 }

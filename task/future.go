@@ -153,9 +153,9 @@ func (e *Event) Fulfill(err error) error {
 	}
 	s := e.scope
 	if err != nil {
-		s.rt.failing.Lock()
+		s.rt.log.failing.Lock()
 		s.outside = errors.Join(s.outside, fmt.Errorf("event: %w", err))
-		s.rt.failing.Unlock()
+		s.rt.log.failing.Unlock()
 	}
 	if s.rt.check {
 		s.rt.endUnguarded()

@@ -121,22 +121,6 @@ func (g *Group) sleep(ctx context.Context) error {
 	return nil
 }
 
-// takeGroup returns the failures of g, and takes them from those that the scope of g would tell of.
-func (rt *Runtime) takeGroup(g *Group) error {
-	rt.failing.Lock()
-	defer rt.failing.Unlock()
-	if len(g.failures.Failed) == 0 && g.failures.Skipped == 0 {
-		return nil
-	}
-	failed := g.failures
-	g.failures = FailedError{}
-	g.scope.failures.without(&failed, g)
-	for o := g.outer; o != nil; o = o.outer {
-		o.failures.without(&failed, g)
-	}
-	return &failed
-}
-
 // without takes out what g has told of.
 func (e *FailedError) without(told *FailedError, g *Group) {
 	e.Failed = slices.DeleteFunc(e.Failed, func(f *Error) bool { return f.group.within(g) })

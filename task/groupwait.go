@@ -58,10 +58,10 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 			return g.rt.withStatus(fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx)), 0)
 		}
 		if err == nil && back.record != nil {
-			err = g.rt.forgetError(back)
+			err = g.rt.log.forgetError(back)
 		}
 		if ended && g.end() {
-			return errors.Join(g.rt.takeGroup(g), err)
+			return errors.Join(g.rt.log.takeGroup(g), err)
 		}
 	}
 }

@@ -397,7 +397,7 @@ func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 		rt.virtual.await(rt.callers.none, nil) // active calls may need turns to end
 		rt.callers.waitForCurrent()
 		for _, p := range parts {
-			rt.noteLeak(rt.buffers.freePart(p))
+			rt.log.noteLeak(rt.buffers.freePart(p))
 		}
 	})
 }

@@ -42,7 +42,7 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	s.submitting.Lock()
 	clear(s.graph.poisoned)
 	s.submitting.Unlock()
-	return errors.Join(s.rt.takeFailures(&s.failures), err)
+	return errors.Join(s.rt.log.takeFailures(&s.failures), err)
 }
 
 func (s *Scope) waitChildren(ctx context.Context) error {
@@ -366,7 +366,7 @@ func (rt *Runtime) closeScope(r *record) {
 		rt.dropCopies(r.graphReplay)
 		r.replayRun.end()
 	}
-	err := errors.Join(rt.takeFailures(&s.failures), s.outside)
+	err := errors.Join(rt.log.takeFailures(&s.failures), s.outside)
 	if r.err == nil && err != nil {
 		r.fail("", err)
 	}

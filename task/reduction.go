@@ -383,17 +383,10 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 		rt.aJob(func() {
 			for _, b := range gone {
 				rt.buffers.remove(b)
-				rt.noteLeak(rt.buffers.free(b))
+				rt.log.noteLeak(rt.buffers.free(b))
 			}
 		})
 	}
-}
-
-// noteLeak keeps an error of giving something back for Close to tell.
-func (rt *Runtime) noteLeak(err error) {
-	rt.failing.Lock()
-	rt.leaks = errors.Join(rt.leaks, err)
-	rt.failing.Unlock()
 }
 
 // Private returns the part of the task's private copy that stands for x, which the task of s

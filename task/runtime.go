@@ -188,11 +188,7 @@ type Runtime struct {
 
 	window window
 
-	failing  spin.Mutex
-	failures failures
-	leaks    error // of giving things back
-	broken   int64
-	skipped  int64
+	log failureLog
 }
 
 // New opens the devices and starts the workers.

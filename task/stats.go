@@ -114,9 +114,9 @@ func (rt *Runtime) Stats() Stats {
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
 	known := rt.buffers.sum()
 	s.Buffers, s.Known = known.buffers, known.size
-	rt.failing.Lock()
-	s.Failed, s.Skipped = rt.broken, rt.skipped
-	rt.failing.Unlock()
+	rt.log.failing.Lock()
+	s.Failed, s.Skipped = rt.log.broken, rt.log.skipped
+	rt.log.failing.Unlock()
 	s.Choices = rt.vectors.choices()
 	s.Absent = rt.topology.machine.Absent()
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()

@@ -144,7 +144,7 @@ func (rt *Runtime) sweep() (held int) {
 	}
 	rt.takeOutFreed(freed)
 	for _, b := range t.takeFreed() {
-		rt.noteLeak(t.free(b))
+		rt.log.noteLeak(t.free(b))
 	}
 	return held
 }

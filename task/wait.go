@@ -67,7 +67,7 @@ func (t Task) Err() error {
 	if t.record == nil || t.record.taskID() == t.id {
 		return nil
 	}
-	return t.rt.failureOf(t.id)
+	return t.rt.log.failureOf(t.id)
 }
 
 // Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It
@@ -120,24 +120,6 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	return t.Err()
 }
 
-func (rt *Runtime) failureOf(id deps.TaskID) error {
-	rt.failing.Lock()
-	defer rt.failing.Unlock()
-	if e := rt.failures.of(id); e != nil {
-		return e
-	}
-	return nil
-}
-
-// forgetError returns the error of a wait and forgets it.
-func (rt *Runtime) forgetError(t Task) error {
-	err := t.Err()
-	rt.failing.Lock()
-	defer rt.failing.Unlock()
-	delete(rt.failures.byTask, t.id)
-	return err
-}
-
 // noteFailure keeps the error of r for Task.Err and waits.
 func (rt *Runtime) noteFailure(r *record) {
 	if rt.observers.watched() {
@@ -146,16 +128,16 @@ func (rt *Runtime) noteFailure(r *record) {
 	if rt.world != nil && r.kind != waitBody && !isSkip(r.err) {
 		rt.world.Failed(r.err)
 	}
-	rt.failing.Lock()
-	defer rt.failing.Unlock()
-	rt.failures.add(r.taskID(), r.err)
+	rt.log.failing.Lock()
+	defer rt.log.failing.Unlock()
+	rt.log.failures.add(r.taskID(), r.err)
 	switch skipped := isSkip(r.err); {
 	case r.kind == waitBody: // the wait reports it
 		return
 	case skipped:
-		rt.skipped++
+		rt.log.skipped++
 	default:
-		rt.broken++
+		rt.log.broken++
 	}
 	r.scope.failures.note(r.err)
 	for g := r.member; g != nil; g = g.outer {
@@ -179,18 +161,6 @@ func (e *FailedError) note(failure *Error) {
 func isSkip(e *Error) bool {
 	_, skipped := e.Cause.(*SkippedError)
 	return skipped
-}
-
-// takeFailures returns what was told since the last call, nil if nothing was.
-func (rt *Runtime) takeFailures(told *FailedError) error {
-	rt.failing.Lock()
-	defer rt.failing.Unlock()
-	if len(told.Failed) == 0 && told.Skipped == 0 {
-		return nil
-	}
-	failed := *told
-	*told = FailedError{}
-	return &failed
 }
 
 // Wait waits until all tasks have finished and all data are valid on the host, and returns a
@@ -246,7 +216,7 @@ func (rt *Runtime) waitHere(o WaitOption) error {
 		clear(rt.root.graph.poisoned)
 		rt.pageGuard.forget()
 		rt.root.submitting.Unlock()
-		return errors.Join(rt.takeFailures(&rt.root.failures), err)
+		return errors.Join(rt.log.takeFailures(&rt.root.failures), err)
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Scope) waitOn(call string, ctx context.Context, accesses []Option) erro
 	}
 	s.rt.awaits()
 	if s.awaitUntil(t, ctx) {
-		return s.rt.forgetError(t)
+		return s.rt.log.forgetError(t)
 	}
 	return s.rt.withStatus(fmt.Errorf("task: wait on %s: %w", count(len(accesses), "access"), context.Cause(ctx)), 0)
 }
