@@ -245,7 +245,7 @@ func (r *record) toCheck() (list []deps.Access) {
 func (rt *Runtime) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
 	for s := range rt.buffers.load().tree.all() {
 		b := s.value
-		if uses[b.id] != nil || b.copied || rt.usesPartOf(b, uses) {
+		if uses[b.id] != nil || b.copied || rt.buffers.usesPartOf(b, uses) {
 			continue
 		}
 		if sum, ok := b.sum(); ok {
@@ -256,12 +256,12 @@ func (rt *Runtime) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guard
 }
 
 // usesPartOf reports whether one of uses has become a part of b.
-func (rt *Runtime) usesPartOf(b *buffer, uses map[deps.BufferID]*deps.Set) bool {
+func (t *buffers) usesPartOf(b *buffer, uses map[deps.BufferID]*deps.Set) bool {
 	if b.parts.Load() == nil {
 		return false
 	}
 	for id := range uses {
-		if p := rt.buffers.ofID(id); p != nil && p.inside(b) {
+		if p := t.ofID(id); p != nil && p.inside(b) {
 			return true
 		}
 	}

@@ -34,7 +34,7 @@ func (rt *Runtime) Close() error {
 	rt.samples.stop()
 	openRuntimes.remove(rt)
 	rt.callers.wait()
-	rt.endSweeps()
+	rt.sweeps.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)
 	rt.observers.session.ShowStatus(nil)

@@ -35,13 +35,13 @@ func StepsOf(it *KernelIteration) (after [][]int) {
 
 // Sweep makes a sweep for buffers that nobody uses, and waits for it.
 func Sweep(rt *Runtime) {
-	rt.wantSweep()
-	rt.sweeper.mu.Lock()
-	defer rt.sweeper.mu.Unlock()
-	for rt.sweeper.running {
-		rt.sweeper.mu.Unlock()
+	rt.sweeps.wantSweep()
+	rt.sweeps.state.mu.Lock()
+	defer rt.sweeps.state.mu.Unlock()
+	for rt.sweeps.state.running {
+		rt.sweeps.state.mu.Unlock()
 		runtime.Gosched()
-		rt.sweeper.mu.Lock()
+		rt.sweeps.state.mu.Lock()
 	}
 }
 

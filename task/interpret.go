@@ -46,13 +46,13 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 	if len(k.variables) == 0 {
 		return f()
 	}
-	if v := rt.variableChanged(k, r.args.List); v != nil {
+	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
 		return rt.interpret(r, k, v)
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	if v := rt.variableChanged(k, r.args.List); v != nil {
+	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
 		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: why, Running: true}
 	}
 	return nil

@@ -495,7 +495,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err := rt.bind(r, args); err != nil {
 		return false, err
 	}
-	if err := errors.Join(rt.bindVariables(r), r.checkCapacities()); err != nil {
+	if err := errors.Join(rt.buffers.bindVariables(r), r.checkCapacities()); err != nil {
 		return false, r.refused(err)
 	}
 	if err := rt.evaluate(r); err != nil {
@@ -570,7 +570,7 @@ func (rt *Runtime) bindOne(r *record, i int, a devices.Arg, where memory) error 
 		return r.kernel.badArg(i, "is a nil pointer")
 	}
 	if isMemory(p.typ) {
-		if err := rt.bindMemory(r, &a, where); err != nil {
+		if err := rt.buffers.bindMemory(r, &a, where); err != nil {
 			return r.kernel.badArg(i, err.Error())
 		}
 	}
@@ -579,14 +579,14 @@ func (rt *Runtime) bindOne(r *record, i int, a devices.Arg, where memory) error 
 }
 
 // bindMemory fills in where the memory of a is. An empty slice needs no buffer.
-func (rt *Runtime) bindMemory(r *record, a *devices.Arg, m memory) error {
+func (t *buffers) bindMemory(r *record, a *devices.Arg, m memory) error {
 	a.Nil = m.base == nil
 	a.Len, a.Cap = m.len, m.cap
 	if m.len == 0 {
 		a.Cap = 0
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.scope)
+	b, first, err := t.locate(m, r.scope)
 	if err != nil {
 		return err
 	}

@@ -175,7 +175,7 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.requested.dynamic() && it.rt.variableChanged(s.requested.kernel, s.requested.args) == nil {
+		if !s.requested.dynamic() && it.rt.buffers.variableChanged(s.requested.kernel, s.requested.args) == nil {
 			continue
 		}
 		d, err := it.rt.describeStep(s.requested.kernel, s.requested.given, s.requested.options)

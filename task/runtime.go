@@ -159,7 +159,7 @@ type Runtime struct {
 	// callers are the goroutines that use the runtime and are in no window yet.
 	callers      activeCallers
 	contention   contention
-	sweeper      sweeper
+	sweeps       sweeps
 	recordShards shardedFreeList
 
 	reducing  spin.Mutex // innermost
@@ -207,6 +207,7 @@ func New(o Options) (*Runtime, error) {
 	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
 	rt.observers.topology = &rt.topology
+	rt.sweeps.buffers, rt.sweeps.callers, rt.sweeps.root, rt.sweeps.log = &rt.buffers, &rt.callers, &rt.root, &rt.log
 	check, reads, err := wantedChecks()
 	if err != nil {
 		return nil, err
@@ -275,7 +276,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.buffers.add = rt.topology.addBuffer
 	rt.buffers.drop = rt.dropBuffer
 	rt.buffers.dropPart = func(b *buffer) error { return rt.topology.machine.DropBuffer(b.id) }
-	rt.buffers.sweepNow, rt.buffers.sweepLater = rt.wantSweep, rt.wantSweepLater
+	rt.buffers.sweepNow, rt.buffers.sweepLater = rt.sweeps.wantSweep, rt.sweeps.wantSweepLater
 	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {

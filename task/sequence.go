@@ -235,7 +235,7 @@ func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
-		if v := rt.variableChanged(x.kernel, x.args); v != nil {
+		if v := rt.buffers.variableChanged(x.kernel, x.args); v != nil {
 			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.name, x.kernel.name)}
 		}
 	}

@@ -50,8 +50,8 @@ type sweeper struct {
 }
 
 // wantSweep has a sweep made soon. It may be called with any lock held.
-func (rt *Runtime) wantSweep() {
-	w := &rt.sweeper
+func (sw *sweeps) wantSweep() {
+	w := &sw.state
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -60,13 +60,13 @@ func (rt *Runtime) wantSweep() {
 		w.again = true
 	default:
 		w.running = true
-		go rt.runSweeps()
+		go sw.runSweeps()
 	}
 }
 
 // wantSweepLater has a sweep made in a while. It may be called with any lock held.
-func (rt *Runtime) wantSweepLater() {
-	w := &rt.sweeper
+func (sw *sweeps) wantSweepLater() {
+	w := &sw.state
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.closed && w.timer == nil {
@@ -74,16 +74,16 @@ func (rt *Runtime) wantSweepLater() {
 			w.mu.Lock()
 			w.timer = nil
 			w.mu.Unlock()
-			rt.wantSweep()
+			sw.wantSweep()
 		})
 	}
 }
 
-func (rt *Runtime) runSweeps() {
-	w := &rt.sweeper
+func (sw *sweeps) runSweeps() {
+	w := &sw.state
 	for {
-		if rt.sweep() > 0 {
-			rt.wantSweepLater()
+		if sw.sweep() > 0 {
+			sw.wantSweepLater()
 		}
 		w.mu.Lock()
 		if !w.again || w.closed {
@@ -100,8 +100,8 @@ func (rt *Runtime) runSweeps() {
 }
 
 // endSweeps waits for the sweep under way, after which there is none.
-func (rt *Runtime) endSweeps() {
-	w := &rt.sweeper
+func (sw *sweeps) endSweeps() {
+	w := &sw.state
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed, w.idle.L = true, &w.mu
@@ -115,8 +115,8 @@ func (rt *Runtime) endSweeps() {
 
 // sweep looks at all ordinary buffers of the program once. It returns how many are held that the
 // collector may have to free.
-func (rt *Runtime) sweep() (held int) {
-	t := &rt.buffers
+func (sw *sweeps) sweep() (held int) {
+	t := sw.buffers
 	t.mu.Lock()
 	t.fresh, t.limit = known{}, known{max(sweepBuffers, t.known.buffers/2), max(sweepBytes, t.known.size/2)}
 	t.mu.Unlock()
@@ -139,12 +139,12 @@ func (rt *Runtime) sweep() (held int) {
 		}
 	}
 	if len(idle) > 0 {
-		rt.callers.waitForCurrent() // a goroutine that found one of them before it became unused has submitted its task
-		held -= rt.weaken(idle)
+		sw.callers.waitForCurrent() // a goroutine that found one of them before it became unused has submitted its task
+		held -= sw.weaken(idle)
 	}
-	rt.takeOutFreed(freed)
+	sw.takeOutFreed(freed)
 	for _, b := range t.takeFreed() {
-		rt.log.noteLeak(t.free(b))
+		sw.log.noteLeak(t.free(b))
 	}
 	return held
 }
@@ -164,44 +164,44 @@ const sweepLot = 64
 
 // weaken holds the memory of those of list weakly that no task in flight uses, and returns how many
 // they are.
-func (rt *Runtime) weaken(list []*buffer) (n int) {
+func (sw *sweeps) weaken(list []*buffer) (n int) {
 	for lot := range slices.Chunk(list, sweepLot) {
-		rt.root.submitting.Lock()
+		sw.root.submitting.Lock()
 		for _, b := range lot {
-			if rt.usedNow(b) {
+			if sw.usedNow(b) {
 				continue
 			}
-			if !devices.Collectable(b.host, rt.noteFreed, b) {
+			if !devices.Collectable(b.host, sw.noteFreed, b) {
 				b.kept.Store(true)
 				n++
 			} else if b.release() {
 				n++
 			}
 		}
-		rt.root.submitting.Unlock()
+		sw.root.submitting.Unlock()
 	}
 	return n
 }
 
 // noteFreed says that the collector has freed the memory of b.
-func (rt *Runtime) noteFreed(b *buffer) {
+func (sw *sweeps) noteFreed(b *buffer) {
 	b.freed.Store(true)
-	rt.wantSweep()
+	sw.wantSweep()
 }
 
 // usedNow reports whether a task in flight uses b, or one that the runtime itself will submit.
 // Requires: submitting held.
-func (rt *Runtime) usedNow(b *buffer) bool {
-	s := &rt.root
+func (sw *sweeps) usedNow(b *buffer) bool {
+	s := sw.root
 	return b.dropping.Load() || b.users.Load() > 0 || b.parts.Load() != nil || s.graph.domain != nil && s.graph.domain.Uses(b.id) ||
 		slices.ContainsFunc(s.reductions, func(g *reduction) bool { return g.buffer == b })
 }
 
 // takeOutFreed takes buffers out of the table whose memory the collector has freed.
-func (rt *Runtime) takeOutFreed(list []*buffer) {
-	t := &rt.buffers
+func (sw *sweeps) takeOutFreed(list []*buffer) {
+	t := sw.buffers
 	for lot := range slices.Chunk(list, sweepLot) {
-		rt.root.submitting.Lock()
+		sw.root.submitting.Lock()
 		t.mu.Lock()
 		for _, b := range lot {
 			if !b.gone.Load() && !b.dropping.Load() {
@@ -209,7 +209,7 @@ func (rt *Runtime) takeOutFreed(list []*buffer) {
 			}
 		}
 		t.mu.Unlock()
-		rt.root.submitting.Unlock()
+		sw.root.submitting.Unlock()
 	}
 }
 
@@ -357,4 +357,13 @@ func (h *heldBuffers) release() {
 		b.users.Add(-1)
 	}
 	h.list = nil
+}
+
+// A sweeps finds the buffers that no task and no program uses any more, and gives them back.
+type sweeps struct {
+	buffers *buffers
+	callers *activeCallers
+	root    *Scope
+	log     *failureLog
+	state   sweeper
 }

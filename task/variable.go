@@ -79,13 +79,13 @@ func (k *Kernel) checkVariables() error {
 }
 
 // bindVariables adds the values of the variables to the arguments of r.
-func (rt *Runtime) bindVariables(r *record) error {
+func (t *buffers) bindVariables(r *record) error {
 	for _, v := range r.kernel.variables { // a pointer may point into one of these, and the first use is to be of the whole
 		if v.of.Var.Type.Kind != ir.Slice {
 			continue
 		}
 		if _, where := v.argument(); where.len > 0 {
-			if _, _, err := rt.buffers.locate(where, r.scope); err != nil {
+			if _, _, err := t.locate(where, r.scope); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.name, err)
 			}
 		}
@@ -96,10 +96,10 @@ func (rt *Runtime) bindVariables(r *record) error {
 			if a.Type.Kind == ir.Pointer && where.base == nil && !v.nils {
 				return fmt.Errorf("package variable %s is a nil pointer", v.name)
 			}
-			if err := rt.bindMemory(r, &a, where); err != nil {
+			if err := t.bindMemory(r, &a, where); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.name, err)
 			}
-		} else if err := rt.checkApart(r, v); err != nil {
+		} else if err := t.checkApart(r, v); err != nil {
 			return err
 		}
 		r.args.List = append(r.args.List, a)
@@ -142,7 +142,7 @@ func (v *variable) value() []byte {
 
 // checkApart returns an error where an argument of r is memory of v, which the kernel would read as
 // it was before.
-func (rt *Runtime) checkApart(r *record, v *variable) error {
+func (t *buffers) checkApart(r *record, v *variable) error {
 	lo := uintptr(v.at)
 	hi := lo + uintptr(v.of.Type.Size)
 	for i := range r.kernel.params {
@@ -150,7 +150,7 @@ func (rt *Runtime) checkApart(r *record, v *variable) error {
 		if !a.InMemory() {
 			continue
 		}
-		from := rt.buffers.byID(a.Buffer).lo() + uintptr(a.Offset)
+		from := t.byID(a.Buffer).lo() + uintptr(a.Offset)
 		if from < hi && lo < from+uintptr(deps.Bytes(max(a.Len, 1))*a.Type.Elem.Size) {
 			return r.kernel.badArg(i, "is memory of package variable "+v.name+", which the kernel reads by its name too: pass it as another argument")
 		}
@@ -160,7 +160,7 @@ func (rt *Runtime) checkApart(r *record, v *variable) error {
 
 // variableChanged returns a variable of k whose value is not the one in args any more, nil where
 // there is none.
-func (rt *Runtime) variableChanged(k *Kernel, args []devices.Arg) *variable {
+func (t *buffers) variableChanged(k *Kernel, args []devices.Arg) *variable {
 	for i, v := range k.variables {
 		was := &args[len(k.params)+i]
 		a, where := v.argument()
@@ -168,7 +168,7 @@ func (rt *Runtime) variableChanged(k *Kernel, args []devices.Arg) *variable {
 		if isMemory(a.Type) {
 			same = was.Nil == (where.base == nil) && was.Len == where.len
 			if same && where.len > 0 {
-				b, first, err := rt.buffers.find(where)
+				b, first, err := t.find(where)
 				same = err == nil && b != nil && b.id == was.Buffer && deps.Bytes(first)*b.elem == was.Offset
 			}
 		}

@@ -99,7 +99,7 @@ func (rt *Runtime) openVirtual() {
 	rt.virtual, rt.window.turns = v, v
 	line.Govern(v.poke)
 	rt.topology.machine.SetWait(func(over func() bool) { v.wait(over, nil) })
-	rt.sweeper.closed = true // when the collector frees memory is not to be seen: it is kept
+	rt.sweeps.state.closed = true // when the collector frees memory is not to be seen: it is kept
 	v.done.Go(v.run)
 }
 
