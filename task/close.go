@@ -38,10 +38,10 @@ func (rt *Runtime) Close() error {
 	rt.unhook()
 	rt.cancel(nil)
 	rt.observers.session.ShowStatus(nil)
-	if rt.workers != nil {
-		rt.workers.Close()
+	if rt.pool.workers != nil {
+		rt.pool.workers.Close()
 	}
-	rt.stream.close()
+	rt.pool.stream.close()
 	rt.virtual.endJobs()
 	rt.cleaning.Wait()
 	rt.checkNone()

@@ -120,7 +120,7 @@ func sizeOfArgs(a *devices.Args) (size deps.Bytes) {
 func (rt *Runtime) callKernel(r *record) {
 	version := r.running(rt.topology.host)
 	r.args.At = rt.hostAt
-	rt.workerStates[r.worker].untypical = false
+	rt.pool.states[r.worker].untypical = false
 	c := rt.vectors.of(version)
 	x := c.vector.Load()
 	if x == nil {
@@ -184,7 +184,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 		}
 	}()
 	began := rt.observers.now()
-	rt.workerStates[r.worker].untypical = v != choose.Vector
+	rt.pool.states[r.worker].untypical = v != choose.Vector
 	if v == choose.Go {
 		rt.callGoShared(r, c.kernel)
 	} else {
@@ -197,7 +197,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 // loop can be cut, the code runs the rest as soon as it is there.
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	r.trace.Variant = goVariant
-	rt.workerStates[r.worker].untypical = true
+	rt.pool.states[r.worker].untypical = true
 	k, a := &c.kernel.device, &r.args
 	trips := int64(0)
 	if k.Split != nil && !rt.pageGuard.on {
@@ -209,7 +209,7 @@ func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	}
 	trial, each := trySplit(rt, k, a, trips)
 	grain := grainOf(each)
-	rt.workers.Share(trial, trips, grain, func(lo, hi int64) {
+	rt.pool.workers.Share(trial, trips, grain, func(lo, hi int64) {
 		for ; lo < hi; lo += grain {
 			if rt.runRest(r, c, trips, lo, hi) {
 				return
@@ -255,7 +255,7 @@ func (rt *Runtime) callWithout(r *record, k *Kernel, x *vectorVariant) {
 func (rt *Runtime) callGoShared(r *record, version *Kernel) {
 	r.trace.Variant = goVariant
 	k, a := &version.device, &r.args
-	if k.Split == nil || rt.workers.Len() == 1 || rt.pageGuard.on {
+	if k.Split == nil || rt.pool.workers.Len() == 1 || rt.pageGuard.on {
 		callGo(k, a)
 		return
 	}
@@ -270,7 +270,7 @@ func (rt *Runtime) callGoShared(r *record, version *Kernel) {
 		return
 	}
 	grain := grainOf(each)
-	rt.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
+	rt.pool.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
 // A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks

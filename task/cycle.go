@@ -149,8 +149,8 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	if next != nil && !next.held && !next.parked && rt.observers.watched() {
 		rt.observeChoice(next)
 	}
-	if wake > 0 && rt.workers != nil {
-		rt.workers.Wake(wake)
+	if wake > 0 && rt.pool.workers != nil {
+		rt.pool.workers.Wake(wake)
 	}
 	for r := starts.pop(); r != nil; r = starts.pop() {
 		rt.startOn(r)
@@ -287,7 +287,7 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 // woken for that costs the waking goroutine more than starting a kernel does, and then asks for the
 // lock that all accelerators are waited on with. Requires: mu held.
 func (rt *Runtime) hasHostWork() bool {
-	return rt.workers != nil && rt.workers.Idle() > 0 && rt.sched.Offers(rt.topology.host)
+	return rt.pool.workers != nil && rt.pool.workers.Idle() > 0 && rt.sched.Offers(rt.topology.host)
 }
 
 // dataArrived hands a task whose data have arrived on the host to the workers.
@@ -295,7 +295,7 @@ func (rt *Runtime) dataArrived(r *record) {
 	rt.mu.Lock()
 	rt.arrived.push(r)
 	rt.unlock()
-	rt.workers.Wake(1)
+	rt.pool.workers.Wake(1)
 }
 
 // startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel
@@ -390,8 +390,8 @@ func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	orphans := rt.sched.Retire(p)
 	others := rt.sched.Len()
 	rt.unlock()
-	if others > 0 && rt.workers != nil {
-		rt.workers.Wake(others) // tasks that waited for p may run on the host now, and its workers have looked before
+	if others > 0 && rt.pool.workers != nil {
+		rt.pool.workers.Wake(others) // tasks that waited for p may run on the host now, and its workers have looked before
 	}
 	for _, it := range orphans {
 		o := it.Owner.(*record)

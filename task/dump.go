@@ -119,7 +119,7 @@ func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 	s.Waiting = max(0, int64(flying)-s.Blocked-s.Ready-s.Running)
 	s.More = max(0, int64(flying-len(seen)))
 	rt.findPredecessors(seen)
-	queued := rt.inSimpleQueues()
+	queued := rt.pool.inSimpleQueues()
 	locked := tryLock(&rt.mu)
 	for _, v := range seen {
 		s.Tasks = append(s.Tasks, rt.report(v, queued[v.r], locked))
@@ -209,7 +209,7 @@ func (rt *Runtime) findPredecessors(seen []*sighting) {
 }
 
 // inSimpleQueues returns the records that wait for a worker and that the scheduler does not hold.
-func (rt *Runtime) inSimpleQueues() map[*record]bool {
+func (wp *workerPool) inSimpleQueues() map[*record]bool {
 	out := map[*record]bool{}
 	add := func(q *simpleQueue) {
 		if !q.nonEmpty.Load() || !tryLock(&q.mu) {
@@ -220,9 +220,9 @@ func (rt *Runtime) inSimpleQueues() map[*record]bool {
 			out[q.ring[(q.first+i)&uint32(len(q.ring)-1)]] = true
 		}
 	}
-	add(&rt.inbox)
-	for i := range rt.workerStates {
-		add(&rt.workerStates[i].queue)
+	add(&wp.inbox)
+	for i := range wp.states {
+		add(&wp.states[i].queue)
 	}
 	return out
 }

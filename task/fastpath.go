@@ -138,16 +138,16 @@ const (
 const inboxPause = 4 * time.Microsecond
 
 // takeInbox is takeSimple from the inbox.
-func (rt *Runtime) takeInbox(state *workerState) *record {
-	if !rt.inbox.nonEmpty.Load() {
+func (wp *workerPool) takeInbox(state *workerState) *record {
+	if !wp.inbox.nonEmpty.Load() {
 		return nil
 	}
-	if rt.stream.on.Load() {
-		return rt.collect(state)
+	if wp.stream.on.Load() {
+		return wp.collect(state)
 	}
 	for state.underfilled && time.Since(state.lastShare) < inboxPause {
 	}
-	r, n, _ := rt.inbox.takeShare(&state.queue, uint32(len(rt.workerStates)))
+	r, n, _ := wp.inbox.takeShare(&state.queue, uint32(len(wp.states)))
 	if state.underfilled = n < maxShare; state.underfilled {
 		state.lastShare = time.Now()
 	}
@@ -183,7 +183,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 				next = r
 			default:
 				program = r.scope.program() // before the push: r may be finished after it
-				queued = rt.queueOf(worker).push(r)
+				queued = rt.pool.queueOf(worker).push(r)
 			}
 		}
 	}
@@ -203,17 +203,17 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 	} else if worker != smp.None {
 		next = rt.nextSimple(worker, next)
 	}
-	if queued > 0 && rt.wakesForQueued(worker, queued, program) {
-		rt.workers.Wake(1)
+	if queued > 0 && rt.pool.wakesForQueued(worker, queued, program) {
+		rt.pool.workers.Wake(1)
 	}
 	return next
 }
 
-func (rt *Runtime) queueOf(worker int) *simpleQueue {
+func (wp *workerPool) queueOf(worker int) *simpleQueue {
 	if worker == smp.None {
-		return &rt.inbox
+		return &wp.inbox
 	}
-	return &rt.workerStates[worker].queue
+	return &wp.states[worker].queue
 }
 
 // nextSimple returns the task that a worker should run next. next is one that the worker has made
@@ -222,14 +222,14 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if rt.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
 			if next != nil {
-				rt.workerStates[worker].queue.push(next)
-				rt.workers.Wake(1)
+				rt.pool.states[worker].queue.push(next)
+				rt.pool.workers.Wake(1)
 			}
 			return first
 		}
 	}
 	if next == nil {
-		next = rt.takeSimple(worker)
+		next = rt.pool.takeSimple(worker)
 	}
 	if next == nil && rt.waitingLow.Load() > 0 {
 		return rt.takeScheduled()
@@ -252,25 +252,25 @@ func (rt *Runtime) takeScheduled() *record {
 }
 
 // takeSimple returns a simple task from the queues, and wakes another worker where more are left.
-func (rt *Runtime) takeSimple(worker int) *record {
-	state := &rt.workerStates[worker]
+func (wp *workerPool) takeSimple(worker int) *record {
+	state := &wp.states[worker]
 	state.left = 0
 	var r *record
 	if state.tick++; state.tick%fairness != 0 {
 		if r = state.queue.pop(); r == nil {
-			rt.endShare(worker)
+			wp.endShare(worker)
 		}
 	}
 	if r == nil {
-		r = rt.takeInbox(state)
+		r = wp.takeInbox(state)
 	}
 	if r == nil {
 		r = state.queue.pop()
 	}
 	if r == nil {
-		for _, o := range rt.neighbours[worker] { // those of the same memory node first
+		for _, o := range wp.neighbours[worker] { // those of the same memory node first
 			var n, left uint32
-			if r, n, left = rt.workerStates[o].queue.takeShare(&state.queue, 2); r != nil {
+			if r, n, left = wp.states[o].queue.takeShare(&state.queue, 2); r != nil {
 				state.left = n - 1 + left
 				break
 			}
@@ -279,9 +279,9 @@ func (rt *Runtime) takeSimple(worker int) *record {
 	if r == nil {
 		return nil
 	}
-	rt.beginShare(worker)
-	if (state.queue.nonEmpty.Load() || rt.inbox.nonEmpty.Load()) && rt.wakesForRest(state) {
-		rt.workers.Wake(1)
+	wp.beginShare(worker)
+	if (state.queue.nonEmpty.Load() || wp.inbox.nonEmpty.Load()) && wp.wakesForRest(state) {
+		wp.workers.Wake(1)
 	}
 	return r
 }
@@ -312,17 +312,17 @@ func (rt *Runtime) publishWaiting() {
 // More reports whether what a worker leaves behind is worth a wake-up.
 func (w cpu) More() bool {
 	rt := w.rt
-	return rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || !rt.stream.on.Load() && w.Ready()
+	return rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || !rt.pool.stream.on.Load() && w.Ready()
 }
 
 // Ready reports whether there may be a task for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
-	if rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || rt.inbox.nonEmpty.Load() {
+	if rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || rt.pool.inbox.nonEmpty.Load() {
 		return true
 	}
-	for i := range rt.workerStates {
-		if rt.workerStates[i].queue.nonEmpty.Load() {
+	for i := range rt.pool.states {
+		if rt.pool.states[i].queue.nonEmpty.Load() {
 			return true
 		}
 	}
@@ -332,12 +332,12 @@ func (w cpu) Ready() bool {
 // markBusy and markIdle maintain the number of busy workers. The maximum counts only simple tasks:
 // the scheduler counts those with tokens, and a worker that has finished one is still busy.
 func (rt *Runtime) markBusy(r *record) {
-	n := rt.busy.Add(1)
+	n := rt.pool.busy.Add(1)
 	if !rt.isSimple(r) {
 		return
 	}
-	for most := rt.mostBusy.Load(); n > most && !rt.mostBusy.CompareAndSwap(most, n); most = rt.mostBusy.Load() {
+	for most := rt.pool.mostBusy.Load(); n > most && !rt.pool.mostBusy.CompareAndSwap(most, n); most = rt.pool.mostBusy.Load() {
 	}
 }
 
-func (rt *Runtime) markIdle() { rt.busy.Add(-1) }
+func (wp *workerPool) markIdle() { wp.busy.Add(-1) }

@@ -140,7 +140,7 @@ func (s *Scope) putRecord(r *record, worker int) {
 		rt.depot.put(r)
 		return
 	}
-	state := &rt.workerStates[worker]
+	state := &rt.pool.states[worker]
 	b := state.magazine
 	if b == nil || b.n == magazineSize {
 		b = rt.depot.give(b)
@@ -200,8 +200,8 @@ func (l *recordFreeList) put(first, last *record) {
 // and no running task.
 func (rt *Runtime) countRecords() (free, made int64) {
 	lists := []*magazine{rt.depot.full, rt.magazine}
-	for i := range rt.workerStates {
-		lists = append(lists, rt.workerStates[i].magazine)
+	for i := range rt.pool.states {
+		lists = append(lists, rt.pool.states[i].magazine)
 	}
 	for _, b := range lists {
 		for ; b != nil; b = b.next {

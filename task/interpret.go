@@ -68,7 +68,7 @@ func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
 		return err
 	}
 	r.trace.Variant = interpreterVariant
-	rt.workerStates[r.worker].untypical = true
+	rt.pool.states[r.worker].untypical = true
 	_, err = code.Run(interpreterArgs(&r.args), simt.Config{Context: r.context()})
 	return err
 }

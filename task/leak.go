@@ -60,13 +60,13 @@ func (rt *Runtime) leakOfScheduler(e *LeakError) {
 	for p, place := range rt.topology.places {
 		e.count("tasks counted on "+place.Name, rt.counts.held[p].n.Load())
 	}
-	for i := range rt.workerStates {
-		e.count("tasks of a worker", int64(rt.workerStates[i].queue.count))
-		if rt.workerStates[i].next != nil {
+	for i := range rt.pool.states {
+		e.count("tasks of a worker", int64(rt.pool.states[i].queue.count))
+		if rt.pool.states[i].next != nil {
 			e.count("tasks taken by a worker", 1)
 		}
 	}
-	e.count("tasks in the inbox", int64(rt.inbox.count))
+	e.count("tasks in the inbox", int64(rt.pool.inbox.count))
 }
 
 // leakOfRecords compares the free records and details with those that were allocated.

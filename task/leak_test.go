@@ -12,7 +12,7 @@ import (
 func TestLeaksAreFound(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:2"})
 	require.NoError(t, err)
-	rt.workers.Close() // as in Close
+	rt.pool.workers.Close() // as in Close
 	require.NoError(t, rt.leak())
 	var item sched.Item
 	require.NoError(t, rt.sched.Prepare(&item, rt.topology.hostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))

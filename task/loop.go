@@ -122,10 +122,10 @@ func (l *loopOptions) of(lo, hi int) []Option {
 }
 
 func (rt *Runtime) workerCount() int {
-	if rt.workers == nil {
+	if rt.pool.workers == nil {
 		return 0
 	}
-	return rt.workers.Len()
+	return rt.pool.workers.Len()
 }
 
 // ParallelFor submits one task that runs body for the iterations lo to hi-1, which workers without
@@ -184,7 +184,7 @@ func (w *parallelFor) run(r *record, lo, hi, grain int64) error {
 		w.chunk(lo, hi)
 		return errors.Join(w.errs...)
 	}
-	w.rt.workers.ShareAside(lo, hi, grain, w.chunk, func(over func() bool, f func()) { w.rt.aside(r, over, f) })
+	w.rt.pool.workers.ShareAside(lo, hi, grain, w.chunk, func(over func() bool, f func()) { w.rt.aside(r, over, f) })
 	return errors.Join(w.errs...)
 }
 

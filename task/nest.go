@@ -163,8 +163,8 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	}
 	worker, v := s.worker, rt.virtual
 	s.worker = smp.None
-	rt.markIdle()
-	lend := func() { rt.workers.Lend(worker) }
+	rt.pool.markIdle()
+	lend := func() { rt.pool.workers.Lend(worker) }
 	if v == nil {
 		lend()
 	} else {
@@ -176,7 +176,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	rt.handedOff.push(r)
 	rt.handedOffLen++
 	rt.unlock()
-	rt.workers.Wake(1)
+	rt.pool.workers.Wake(1)
 	if v != nil {
 		v.end()
 	}
@@ -193,8 +193,8 @@ func (s *Scope) lend(next *record) {
 	worker := s.worker
 	s.worker = smp.None
 	s.rt.suspend(s.owner)
-	s.rt.workerStates[worker].next = next
-	s.rt.workers.Lend(worker)
+	s.rt.pool.states[worker].next = next
+	s.rt.pool.workers.Lend(worker)
 }
 
 // regain waits for the worker that wantWorker has requested. Requires: lending held.
@@ -264,7 +264,7 @@ func (s *Scope) end() int {
 // suspend takes a task that waits out of flight, with its tokens.
 func (rt *Runtime) suspend(r *record) {
 	spin.Perturb()
-	rt.markIdle()
+	rt.pool.markIdle()
 	if r.simple {
 		return
 	}
@@ -274,7 +274,7 @@ func (rt *Runtime) suspend(r *record) {
 	wake := len(r.settings.tokens) > 0 && rt.sched.Len() > 0
 	rt.unlock()
 	if wake {
-		rt.workers.Wake(1)
+		rt.pool.workers.Wake(1)
 	}
 }
 
@@ -296,7 +296,7 @@ func (rt *Runtime) wantWorker(s *Scope) {
 		rt.lowItems++
 	}
 	rt.unlock()
-	rt.workers.Wake(1)
+	rt.pool.workers.Wake(1)
 }
 
 // handOff gives a task that was granted to a worker to another one, or does nothing with none.
@@ -308,7 +308,7 @@ func (rt *Runtime) handOff(next *record) {
 	rt.handedOff.push(next)
 	rt.handedOffLen++
 	rt.unlock()
-	rt.workers.Wake(1)
+	rt.pool.workers.Wake(1)
 }
 
 // takeHandedOff returns a task that was handed to the workers, or wants one. Requires: mu held.

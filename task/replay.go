@@ -63,7 +63,7 @@ func (r *replay) prepare(it *Iteration) {
 	for i := range it.steps {
 		r.pending[i].Store(it.steps[i].preds)
 	}
-	r.deques = make([]deque, it.rt.workers.Len()+1)
+	r.deques = make([]deque, it.rt.pool.workers.Len()+1)
 	for i := range r.deques[1:] {
 		r.freeDeques = append(r.freeDeques, &r.deques[i+1])
 	}
@@ -84,7 +84,7 @@ func (r *replay) runAll(owner *record) (err error) {
 		r.countUp = !r.countUp
 		err = r.result()
 	}()
-	r.it.rt.workers.Offer(r, r.runOwner, r.aside)
+	r.it.rt.pool.workers.Offer(r, r.runOwner, r.aside)
 	return nil
 }
 
@@ -355,7 +355,7 @@ func (r *replay) finish(d *deque, i int32, s *step) int32 {
 	d.completed++
 	if queued {
 		r.wakeOwner()
-		r.it.rt.workers.Wake(1)
+		r.it.rt.pool.workers.Wake(1)
 	}
 	return next
 }
@@ -399,7 +399,7 @@ func (r *replay) publishNext(d *deque, next int32) {
 		d.push(next)
 	}
 	r.wakeOwner()
-	r.it.rt.workers.Wake(1)
+	r.it.rt.pool.workers.Wake(1)
 }
 
 // runOrSkip runs a step when others have failed, or skips it when it depends on one of them.

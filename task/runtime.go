@@ -101,10 +101,8 @@ type Options struct {
 // A Runtime runs tasks. Its methods may be called from any goroutine.
 type Runtime struct {
 	topology topology
-	workers  *smp.Workers          // nil without smp
+	pool     workerPool
 	share    func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
-
-	neighbours [][]int32 // by worker: whom it asks for work, and in which order
 
 	virtual *virtual // nil where no device has a virtual time
 
@@ -126,20 +124,20 @@ type Runtime struct {
 
 	variants sync.Map // *Kernel to *variants
 
-	check        bool // Options.Check
-	checker      accessChecker
-	pageGuard    pageGuard
-	fastPath     bool // plain tasks go past the scheduler
-	closed       atomic.Bool
-	finished     atomic.Bool // and no body runs any more: see refuses
-	broke        brokenCode  // policies and observers of the program
-	sched        *sched.Scheduler
-	workerStates []workerState   // by worker
-	eagerQueues  []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
-	backlogs     []deviceBacklog // by place: tasks launched eagerly there
-	counts       counts
-	learned      learned
-	agreed       [agreements]agreement
+	check     bool // Options.Check
+	checker   accessChecker
+	pageGuard pageGuard
+	fastPath  bool // plain tasks go past the scheduler
+	closed    atomic.Bool
+	finished  atomic.Bool // and no body runs any more: see refuses
+	broke     brokenCode  // policies and observers of the program
+	sched     *sched.Scheduler
+
+	eagerQueues []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
+	backlogs    []deviceBacklog // by place: tasks launched eagerly there
+	counts      counts
+	learned     learned
+	agreed      [agreements]agreement
 
 	// Until here all is written rarely, and read by all for every task. The fields below are kept
 	// on cache lines of their own, by writer.
@@ -179,12 +177,6 @@ type Runtime struct {
 	waiting    atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
 	waitingLow atomic.Int32 // these
 	_          spin.Line
-	inbox      simpleQueue // plain tasks that no worker has made ready
-	stream     stream
-
-	busy     atomic.Int32 // workers that have a task
-	mostBusy atomic.Int32
-	_        spin.Line
 
 	window window
 
@@ -207,6 +199,7 @@ func New(o Options) (*Runtime, error) {
 	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
 	rt.observers.topology = &rt.topology
+	rt.pool.window, rt.pool.observers = &rt.window, &rt.observers
 	rt.sweeps.buffers, rt.sweeps.callers, rt.sweeps.root, rt.sweeps.log = &rt.buffers, &rt.callers, &rt.root, &rt.log
 	check, reads, err := wantedChecks()
 	if err != nil {
@@ -280,7 +273,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
-		rt.workerStates, rt.neighbours = make([]workerState, workers), smp.Nearest(workers)
+		rt.pool.states, rt.pool.neighbours = make([]workerState, workers), smp.Nearest(workers)
 		rt.makeBriefs()
 		if workers > 1 {
 			rt.share = rt.shareVector

@@ -130,7 +130,7 @@ func (rt *Runtime) Stats() Stats {
 	}
 	if rt.fastPath {
 		s.ByDevice[rt.topology.places[rt.topology.host].Name] += rt.window.ran()
-		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.mostBusy.Load()))
+		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.pool.mostBusy.Load()))
 	}
 	return s
 }
@@ -150,8 +150,8 @@ type Live struct {
 // on; Blocked is what is left of all.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
-	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.busy.Load())}
-	l.Ready += rt.queuedSimple()
+	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}
+	l.Ready += rt.pool.queuedSimple()
 	rt.mu.Lock()
 	for p, place := range rt.topology.places {
 		id := sched.PlaceID(p)
@@ -172,10 +172,10 @@ func (rt *Runtime) Live() Live {
 }
 
 // queuedSimple returns how many plain tasks wait for a worker.
-func (rt *Runtime) queuedSimple() int64 {
-	n := rt.inbox.len()
-	for i := range rt.workerStates {
-		n += rt.workerStates[i].queue.len()
+func (wp *workerPool) queuedSimple() int64 {
+	n := wp.inbox.len()
+	for i := range wp.states {
+		n += wp.states[i].queue.len()
 	}
 	return n
 }

@@ -58,49 +58,49 @@ type share struct {
 }
 
 // beginShare notes when worker takes the first task of a share.
-func (rt *Runtime) beginShare(worker int) {
-	s := &rt.workerStates[worker].share
-	if s.began == 0 && len(rt.workerStates) >= streamWorkers {
-		s.began, s.from = max(1, rt.observers.soon()), rt.window.ranOn(worker)
+func (wp *workerPool) beginShare(worker int) {
+	s := &wp.states[worker].share
+	if s.began == 0 && len(wp.states) >= streamWorkers {
+		s.began, s.from = max(1, wp.observers.soon()), wp.window.ranOn(worker)
 	}
 }
 
 // endShare measures the tasks of a share, when the worker has run the last of them.
-func (rt *Runtime) endShare(worker int) {
-	s := &rt.workerStates[worker].share
+func (wp *workerPool) endShare(worker int) {
+	s := &wp.states[worker].share
 	if s.began == 0 {
 		return
 	}
-	n := rt.window.ranOn(worker) - s.from
+	n := wp.window.ranOn(worker) - s.from
 	began := s.began
 	if s.began = 0; n == 0 {
 		return
 	}
-	s.mean = (rt.observers.soon() - began) / time.Duration(n)
-	switch on := rt.stream.on.Load(); {
+	s.mean = (wp.observers.soon() - began) / time.Duration(n)
+	switch on := wp.stream.on.Load(); {
 	case !on && n >= streamShare && s.mean < shortTask:
-		rt.beginStream()
+		wp.beginStream()
 	case on && s.mean > 2*shortTask:
-		rt.endStream()
+		wp.endStream()
 	}
 }
 
 // beginStream begins a stream and makes sure that it is watched.
-func (rt *Runtime) beginStream() {
-	s := &rt.stream
+func (wp *workerPool) beginStream() {
+	s := &wp.stream
 	if s.on.Store(true); s.watched.CompareAndSwap(false, true) {
 		s.done.Add(1)
-		go rt.watchStream()
+		go wp.watchStream()
 	}
 }
 
 // endStream ends a stream, and wakes workers for all that it kept them from: in any queue, as each
 // worker that has left tasks behind counted on the stream.
-func (rt *Runtime) endStream() {
-	rt.stream.on.Store(false)
+func (wp *workerPool) endStream() {
+	wp.stream.on.Store(false)
 	spin.Perturb()
-	if n := rt.queuedSimple(); n > 0 {
-		rt.workers.Wake(int(min(n, int64(rt.workers.Len()))))
+	if n := wp.queuedSimple(); n > 0 {
+		wp.workers.Wake(int(min(n, int64(wp.workers.Len()))))
 	}
 }
 
@@ -114,37 +114,37 @@ func (s *stream) close() {
 // made it ready, or smp.None; queued is how many tasks are in its queue, or in the inbox.
 //
 // A body that submits occupies a worker, and what it submits wakes others.
-func (rt *Runtime) wakesForQueued(worker int, queued uint32, program bool) bool {
+func (wp *workerPool) wakesForQueued(worker int, queued uint32, program bool) bool {
 	switch {
-	case !rt.stream.on.Load():
+	case !wp.stream.on.Load():
 		return true
 	case worker >= 0:
-		return time.Duration(queued)*rt.workerStates[worker].share.mean > wakeWorth
+		return time.Duration(queued)*wp.states[worker].share.mean > wakeWorth
 	case !program:
 		return true
 	}
-	return queued%maxShare == 0 || queued == 1 && rt.workers.Idle() == rt.workers.Len()
+	return queued%maxShare == 0 || queued == 1 && wp.workers.Idle() == wp.workers.Len()
 }
 
 // wakesForRest reports whether a worker that has taken a task wakes another one for those that it
 // left behind.
-func (rt *Runtime) wakesForRest(state *workerState) bool {
-	return !rt.stream.on.Load() || time.Duration(state.left)*state.share.mean > wakeWorth
+func (wp *workerPool) wakesForRest(state *workerState) bool {
+	return !wp.stream.on.Load() || time.Duration(state.left)*state.share.mean > wakeWorth
 }
 
 // collect is takeInbox in a stream. The worker lets inboxPause pass after a small share, whichever
 // worker took that; others go by.
-func (rt *Runtime) collect(state *workerState) *record {
-	s := &rt.stream
+func (wp *workerPool) collect(state *workerState) *record {
+	s := &wp.stream
 	if s.collecting.Load() || !s.collecting.CompareAndSwap(false, true) {
 		return nil
 	}
-	for s.thin && rt.observers.now()-s.latest < inboxPause {
+	for s.thin && wp.observers.now()-s.latest < inboxPause {
 	}
-	awake := max(1, rt.workers.Len()-rt.workers.Idle())
-	r, n, left := rt.inbox.takeShare(&state.queue, uint32(awake))
+	awake := max(1, wp.workers.Len()-wp.workers.Idle())
+	r, n, left := wp.inbox.takeShare(&state.queue, uint32(awake))
 	if s.thin = n < maxShare; s.thin {
-		s.latest = rt.observers.now()
+		s.latest = wp.observers.now()
 	}
 	if r != nil {
 		state.left = n - 1 + left
@@ -155,21 +155,21 @@ func (rt *Runtime) collect(state *workerState) *record {
 }
 
 // watchStream ends the stream when few tasks finish, or a queue is stuck.
-func (rt *Runtime) watchStream() {
-	s := &rt.stream
+func (wp *workerPool) watchStream() {
+	s := &wp.stream
 	defer s.done.Done()
-	first := make([]uint32, len(rt.workerStates)+1)
-	finished := rt.window.finished()
+	first := make([]uint32, len(wp.states)+1)
+	finished := wp.window.finished()
 	for s.watches() {
 		time.Sleep(streamLook)
 		was := finished
-		finished = rt.window.finished()
-		stuck := rt.inbox.stuck(&first[0])
-		for i := range rt.workerStates {
-			stuck = rt.workerStates[i].queue.stuck(&first[i+1]) || stuck
+		finished = wp.window.finished()
+		stuck := wp.inbox.stuck(&first[0])
+		for i := range wp.states {
+			stuck = wp.states[i].queue.stuck(&first[i+1]) || stuck
 		}
 		if stuck || finished-was < streamRate {
-			rt.endStream()
+			wp.endStream()
 		}
 	}
 }

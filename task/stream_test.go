@@ -22,7 +22,7 @@ func streamRuntime(t *testing.T, workers int) *Runtime {
 // streaming returns a runtime of n workers in a stream of short tasks.
 func streaming(t *testing.T, n int) *Runtime {
 	rt := streamRuntime(t, n)
-	for began := time.Now(); !rt.stream.on.Load(); {
+	for began := time.Now(); !rt.pool.stream.on.Load(); {
 		for range 4 * maxShare {
 			_, err := rt.Go(func() error { return nil })
 			require.NoError(t, err)
@@ -117,21 +117,21 @@ func TestStream_ChildrenRunBesideTheirParent(t *testing.T) {
 func TestStream_EndsWithItsTasks(t *testing.T) {
 	rt := streaming(t, streamWorkers)
 	require.NoError(t, rt.Wait(context.Background()))
-	require.Eventually(t, func() bool { return !rt.stream.on.Load() && !rt.stream.watched.Load() }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !rt.pool.stream.on.Load() && !rt.pool.stream.watched.Load() }, 20*time.Second, time.Millisecond)
 }
 
 func TestStream_WakesForQueued(t *testing.T) {
 	rt := streamRuntime(t, 2)
 	require.NoError(t, rt.Wait(context.Background()))
-	require.True(t, rt.wakesForQueued(-1, 5, true), "no stream")
-	rt.stream.on.Store(true) // and no goroutine ends it
-	defer rt.stream.on.Store(false)
-	rt.workerStates[0].share.mean = time.Microsecond
-	require.False(t, rt.wakesForQueued(0, 5, true), "5 us")
-	require.True(t, rt.wakesForQueued(0, 11, true), "11 us")
-	require.False(t, rt.wakesForQueued(-1, 5, true))
-	require.True(t, rt.wakesForQueued(-1, 5, false), "by a body")
-	require.True(t, rt.wakesForQueued(-1, 2*maxShare, true), "a full share")
+	require.True(t, rt.pool.wakesForQueued(-1, 5, true), "no stream")
+	rt.pool.stream.on.Store(true) // and no goroutine ends it
+	defer rt.pool.stream.on.Store(false)
+	rt.pool.states[0].share.mean = time.Microsecond
+	require.False(t, rt.pool.wakesForQueued(0, 5, true), "5 us")
+	require.True(t, rt.pool.wakesForQueued(0, 11, true), "11 us")
+	require.False(t, rt.pool.wakesForQueued(-1, 5, true))
+	require.True(t, rt.pool.wakesForQueued(-1, 5, false), "by a body")
+	require.True(t, rt.pool.wakesForQueued(-1, 2*maxShare, true), "a full share")
 }
 
 func TestSimpleQueue_Stuck(t *testing.T) {

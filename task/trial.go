@@ -83,7 +83,7 @@ func (t *trialRun) run(lo, hi int64, body func(lo, hi int64)) {
 // if they were not all run and what was written does not count.
 func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	if t.cannotStop {
-		t.rt.workers.Share(lo, hi, grain, body)
+		t.rt.pool.workers.Share(lo, hi, grain, body)
 		return nil
 	}
 	t.done.Store(lo)
@@ -94,7 +94,7 @@ func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 			t.run(lo, min(lo+grain, hi), body)
 		}
 	}
-	t.rt.workers.Share(lo, hi, grain, chunk)
+	t.rt.pool.workers.Share(lo, hi, grain, chunk)
 	if len(t.skipped) == 0 {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (t *trialRun) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	}
 	t.cannotStop = true
 	for _, s := range t.skipped {
-		t.rt.workers.Share(s.lo, s.hi, grain, body)
+		t.rt.pool.workers.Share(s.lo, s.hi, grain, body)
 	}
 	return nil
 }

@@ -300,7 +300,7 @@ func (rt *Runtime) callCode(r *record, x *vectorVariant, v choose.Variant, args 
 	if v == choose.Scalar {
 		runner, r.trace.Variant = x.scalar, scalarVariant
 	}
-	err := rt.workerStates[r.worker].launcher.Call(runner, args, share)
+	err := rt.pool.states[r.worker].launcher.Call(runner, args, share)
 	if err != nil && !errors.Is(err, errStopped) {
 		panic(&checkFailed{err})
 	}
@@ -323,6 +323,6 @@ func (rt *Runtime) shareVector(l *vec.Loop) error {
 	if l.Trips-done <= grain {
 		return l.Run(done, l.Trips)
 	}
-	rt.workers.Share(done, l.Trips, grain, func(lo, hi int64) { runLoop(l, lo, hi) })
+	rt.pool.workers.Share(done, l.Trips, grain, func(lo, hi int64) { runLoop(l, lo, hi) })
 	return nil
 }

@@ -185,7 +185,7 @@ func (v *virtual) next() bool {
 		return false
 	case !v.looked && v.rt.hasWorkersTurn():
 		v.turn, v.worker, v.looked = workersTurn, smp.None, true
-		v.rt.workers.Begin()
+		v.rt.pool.workers.Begin()
 		return false
 	}
 	return v.step()
@@ -412,7 +412,7 @@ func (v *virtual) makespan() (ended time.Duration, forced int64) {
 
 // hasWorkersTurn reports whether a CPU worker would find something now.
 func (rt *Runtime) hasWorkersTurn() bool {
-	if rt.workers == nil {
+	if rt.pool.workers == nil {
 		return false
 	}
 	rt.mu.Lock()
@@ -430,7 +430,7 @@ type cpuInTurns struct{ cpu }
 
 // Turn implements smp.Turns.
 func (w cpuInTurns) Turn(worker int) bool {
-	return w.rt.virtual.isTurnOf(worker) || w.rt.workerStates[worker].next != nil
+	return w.rt.virtual.isTurnOf(worker) || w.rt.pool.states[worker].next != nil
 }
 
 // End implements smp.Turns.
@@ -443,9 +443,9 @@ func (w cpuInTurns) End(worker int) {
 // startWorkers starts the CPU workers and returns how many there are.
 func (rt *Runtime) startWorkers() (err error) {
 	if rt.virtual != nil {
-		rt.workers, err = rt.topology.cpus.Start(cpuInTurns{cpu{rt}})
+		rt.pool.workers, err = rt.topology.cpus.Start(cpuInTurns{cpu{rt}})
 	} else {
-		rt.workers, err = rt.topology.cpus.Start(cpu{rt})
+		rt.pool.workers, err = rt.topology.cpus.Start(cpu{rt})
 	}
 	return err
 }

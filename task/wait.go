@@ -338,8 +338,8 @@ func (rt *Runtime) stop() {
 				rt.lowItems++
 			}
 			rt.unlock()
-			if rt.workers != nil {
-				rt.workers.Wake(1) // the worker that was woken for it may have found nothing
+			if rt.pool.workers != nil {
+				rt.pool.workers.Wake(1) // the worker that was woken for it may have found nothing
 			}
 			continue
 		}

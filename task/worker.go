@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
@@ -48,7 +49,7 @@ type workerState struct {
 
 // Take finds a task for a worker.
 func (w cpu) Take(worker int) bool {
-	state := &w.rt.workerStates[worker]
+	state := &w.rt.pool.states[worker]
 	if state.next == nil {
 		state.next = w.rt.schedule(nil, nil, worker)
 	}
@@ -57,10 +58,10 @@ func (w cpu) Take(worker int) bool {
 
 // Run runs the task that was taken, and what it finds after it, until there is nothing.
 func (w cpu) Run(worker int) int {
-	r := w.rt.workerStates[worker].next
-	w.rt.workerStates[worker].next = nil
+	r := w.rt.pool.states[worker].next
+	w.rt.pool.states[worker].next = nil
 	w.rt.markBusy(r)
-	defer w.rt.markIdle()
+	defer w.rt.pool.markIdle()
 	for r != nil && worker != smp.None {
 		if r.parked { // its body goes on as this worker, and this goroutine is none
 			r.parked = false
@@ -230,7 +231,7 @@ func (rt *Runtime) dieWith(r *record) {
 		rt.retire(r, smp.None)
 	}
 	if worker != smp.None {
-		rt.workers.Lend(worker)
+		rt.pool.workers.Lend(worker)
 	}
 }
 
@@ -256,7 +257,7 @@ func (rt *Runtime) callTimed(r *record) error {
 		return nil
 	}
 	err := rt.callBody(r)
-	if err == nil && !rt.workerStates[r.worker].untypical {
+	if err == nil && !rt.pool.states[r.worker].untypical {
 		r.item.Took = max(1, rt.observers.now()-began)
 	}
 	return err
@@ -287,4 +288,21 @@ func (rt *Runtime) callBody(r *record) error {
 
 func (rt *Runtime) bug(format string, args ...any) {
 	panic("gompss: bug: task: " + fmt.Sprintf(format, args...))
+}
+
+// A workerPool is the CPU workers and their queues of ready simple tasks.
+type workerPool struct {
+	window     *window
+	observers  *observers
+	workers    *smp.Workers  // nil without smp
+	neighbours [][]int32     // by worker: the others, in the order in which it looks for work there
+	states     []workerState // by worker
+	_          spin.Line
+
+	inbox  simpleQueue // plain tasks that no worker has made ready
+	stream stream
+
+	busy     atomic.Int32 // workers that have a task
+	mostBusy atomic.Int32
+	_        spin.Line
 }
