@@ -14,24 +14,24 @@ import (
 
 // admit reports whether s may go to the scheduler now. If not, it comes back by itself: through
 // releaseExclusion of another task.
-func (rt *Runtime) admit(s *record) bool {
+func (hq *readyQueues) admit(s *record) bool {
 	if !s.relaxed {
 		return true
 	}
 	if s.exclusive = len(s.node.Exclusive()) > 0 && s.kind != waitBody; s.exclusive && !s.scope.exclusion.TryAcquire(&s.node) {
 		return false
 	}
-	return rt.admitConcurrent(s)
+	return hq.admitConcurrent(s)
 }
 
 // admitConcurrent is the part of admit that concurrent accesses need.
-func (rt *Runtime) admitConcurrent(s *record) bool {
+func (hq *readyQueues) admitConcurrent(s *record) bool {
 	spin.Perturb()
 	if s.kind == waitBody || !hasConcurrent(s) {
 		return true
 	}
-	rt.mu.Lock()
-	defer rt.unlock()
+	hq.mu.Lock()
+	defer hq.unlock()
 	s.inConcurrentGroup = true
 	s.sharedRegions = s.sharedRegions[:0]
 	for i := range s.accesses {
@@ -39,8 +39,8 @@ func (rt *Runtime) admitConcurrent(s *record) bool {
 			s.sharedRegions = append(s.sharedRegions, a.Region)
 		}
 	}
-	w := &rt.concurrent
-	if first := w.first(); first != nil && shareElement(s, first) || !rt.joinGroup(s) {
+	w := &hq.concurrent
+	if first := w.first(); first != nil && shareElement(s, first) || !hq.joinGroup(s) {
 		w.wait(s)
 		return false
 	}
@@ -58,12 +58,12 @@ func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.scope.shar
 
 // joinGroup restricts s to the address space where its companions are, or to the one that is best
 // for it when there are none. It reports false when it must wait for them. Requires: mu held.
-func (rt *Runtime) joinGroup(s *record) bool {
+func (hq *readyQueues) joinGroup(s *record) bool {
 	allowed := s.item.Allowed
 	if s.simple {
-		allowed = rt.topology.all
+		allowed = hq.topology.all
 	}
-	w := &rt.concurrent
+	w := &hq.concurrent
 	if s.kind == goBody && w.kernels == 0 { // all are Go tasks on the host
 		s.groupSpace = devices.Host
 		w.add(s)
@@ -72,7 +72,7 @@ func (rt *Runtime) joinGroup(s *record) bool {
 	found, alone := false, s.alone()
 	meets := func(_ *deps.Region, o *sharedRegion) bool {
 		found = true
-		allowed &= rt.topology.placesIn(o.at)
+		allowed &= hq.topology.placesIn(o.at)
 		return o.at == devices.Host && (alone || o.alone > 0)
 	}
 	w.buildIndex()
@@ -84,15 +84,15 @@ func (rt *Runtime) joinGroup(s *record) bool {
 	if allowed == 0 {
 		return false
 	}
-	if !rt.topology.accelerators {
+	if !hq.topology.accelerators {
 		s.groupSpace = devices.Host
 	} else {
 		best := allowed.First()
 		if !found {
-			best = rt.topology.nearest(s, allowed)
+			best = hq.topology.nearest(s, allowed)
 		}
-		s.groupSpace = rt.topology.spaces[best]
-		s.item.Allowed = allowed & rt.topology.placesIn(s.groupSpace)
+		s.groupSpace = hq.topology.spaces[best]
+		s.item.Allowed = allowed & hq.topology.placesIn(s.groupSpace)
 	}
 	w.add(s)
 	return true
@@ -105,14 +105,14 @@ func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	if r.exclusive {
 		r.exclusive = false
 		r.scope.exclusion.Release(&r.node, func(n *deps.Node) {
-			if s := n.Owner.(*record); rt.admitConcurrent(s) {
+			if s := n.Owner.(*record); rt.ready.admitConcurrent(s) {
 				rt.queue(s, nil, over, ready)
 			}
 		})
 	}
 	if r.inConcurrentGroup {
 		r.inConcurrentGroup = false
-		for _, s := range rt.leaveConcurrent(r) {
+		for _, s := range rt.ready.leaveConcurrent(r) {
 			rt.queue(s, nil, over, ready)
 		}
 	}
@@ -120,17 +120,17 @@ func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 
 // leaveConcurrent takes r out of its concurrent groups and returns the waiting tasks that may run
 // now.
-func (rt *Runtime) leaveConcurrent(r *record) (free []*record) {
-	rt.mu.Lock()
-	defer rt.unlock()
-	w := &rt.concurrent
+func (hq *readyQueues) leaveConcurrent(r *record) (free []*record) {
+	hq.mu.Lock()
+	defer hq.unlock()
+	w := &hq.concurrent
 	w.remove(r)
 	for before := -1; before != len(free); { // a task that may run now may have blocked others
 		before = len(free)
 		for _, l := range w.inOrder() {
 			for l.next < len(l.records) {
 				s := l.records[l.next]
-				if first := w.first(); first != s && shareElement(first, s) || !rt.joinGroup(s) {
+				if first := w.first(); first != s && shareElement(first, s) || !hq.joinGroup(s) {
 					break
 				}
 				w.leave(l)

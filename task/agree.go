@@ -61,9 +61,9 @@ func (rt *Runtime) reconsider(r *record, p sched.PlaceID) {
 		return
 	}
 	rt.topology.estimate(r)
-	spin.LockLong(&rt.mu)
-	agrees, known := rt.sched.Agrees(&r.item, p)
-	rt.mu.Unlock()
+	spin.LockLong(&rt.ready.mu)
+	agrees, known := rt.ready.sched.Agrees(&r.item, p)
+	rt.ready.mu.Unlock()
 	a.known.Store(known)
 	a.disagrees.Store(!agrees)
 }
@@ -72,7 +72,7 @@ func (rt *Runtime) reconsider(r *record, p sched.PlaceID) {
 // same: a trial is no change of mind. Requires: mu held.
 func (rt *Runtime) placedOn(r *record, p sched.PlaceID) {
 	if a := rt.agreementOf(r, p); a != nil && a.disagrees.Load() {
-		agrees, known := rt.sched.Agrees(&r.item, p)
+		agrees, known := rt.ready.sched.Agrees(&r.item, p)
 		a.known.Store(known)
 		a.disagrees.Store(!agrees)
 	}

@@ -10,7 +10,7 @@ import (
 // its neighbours in the order of submission.
 func (rt *Runtime) makeBriefs() {
 	c, ok := rt.observers.recorder.(probe.Collector)
-	if !ok || !rt.fastPath {
+	if !ok || !rt.ready.fastPath {
 		return
 	}
 	rt.observers.briefs = probe.NewBriefs(func() {

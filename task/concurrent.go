@@ -12,7 +12,7 @@ import (
 // in one address space, since their updates would otherwise go to different replicas. On the host a
 // kernel with atomics runs alone: neither its Go function nor its vector code has atomics. A kernel
 // without atomics runs beside others, as on a device: its iterations are ordered by its author, or
-// touch different elements. It is guarded by Runtime.mu.
+// touch different elements. It is guarded by readyQueues.mu.
 //
 // Tasks that wait for the same first region stand in one queue, of which only the head can be next.
 // No task overtakes the one that has waited longest if the two overlap.

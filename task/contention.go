@@ -9,7 +9,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// This file is the part of scheduling that takes neither Runtime.mu nor the lock of the scheduler.
+// This file is the part of scheduling that takes neither readyQueues.mu nor the lock of the
+// scheduler.
 // Eager tasks are granted to their place, and finished there, under the lock of that place alone,
 // so that several accelerators do not wait for each other. Tasks that hold tokens, or that the
 // policy learns from, take the ordinary way.
@@ -100,7 +101,7 @@ func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
 	var starts [maxStartBatch]machine.BatchItem
 	n := 0
 	for r := list.pop(); r != nil; r = list.pop() {
-		rt.grantEager(r, p)
+		rt.ready.grantEager(r, p)
 		if rt.beginStart(r) {
 			rt.describeLaunch(r)
 			starts[n] = machine.BatchItem{Set: &r.set, Launch: &r.launch}
@@ -115,13 +116,13 @@ func (rt *Runtime) startEagerBatch(list *recordList, p sched.PlaceID) {
 // startEagerWithTokens starts the first task of the eager queue of p, if there is capacity and its
 // tokens are free.
 func (rt *Runtime) startEagerWithTokens(p sched.PlaceID) bool {
-	spin.LockLong(&rt.mu)
+	spin.LockLong(&rt.ready.mu)
 	r := rt.takeEager(p)
 	if r != nil {
-		rt.sched.Grant(&r.item, p)
-		rt.granted(&r.item)
+		rt.ready.sched.Grant(&r.item, p)
+		rt.ready.granted(&r.item)
 	}
-	rt.unlock()
+	rt.ready.unlock()
 	if r == nil {
 		return false
 	}
@@ -141,12 +142,12 @@ func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	if rt.learned.on {
 		r.item.Took = rt.timeOf(r, p)
 	}
-	if !rt.sched.DoneUnlocked(&r.item) {
+	if !rt.ready.sched.DoneUnlocked(&r.item) {
 		return false
 	}
-	rt.counts.end(p)
-	rt.counts.ran[p].n.Add(1)
-	if rt.waiting.Load() > 0 { // the ready tasks may have waited for r
+	rt.ready.counts.end(p)
+	rt.ready.counts.ran[p].n.Add(1)
+	if rt.ready.waiting.Load() > 0 { // the ready tasks may have waited for r
 		rt.schedule(nil, nil, smp.None)
 		return true
 	}

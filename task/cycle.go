@@ -61,7 +61,7 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 	if !done.simple {
 		worker = smp.None // and its place has counted it
 	} else if worker == smp.None {
-		rt.countRun()
+		rt.ready.countRun()
 	}
 	rt.complete(rt.conclude(done, worker))
 	return next
@@ -88,7 +88,7 @@ func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
 	if via := s.poison.Load(); via != nil && !s.ignoresFailures {
 		s.skip(via)
 		over.push(s)
-	} else if rt.admit(s) {
+	} else if rt.ready.admit(s) {
 		rt.queue(s, by, over, ready)
 	}
 }
@@ -111,7 +111,7 @@ func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
 // take and, for a worker, returns what it should run. Each of them may be nil; smp.None is no
 // worker.
 func (rt *Runtime) schedule(done *record, ready *recordList, worker int) *record {
-	if rt.fastPath {
+	if rt.ready.fastPath {
 		return rt.scheduleFast(done, ready, worker)
 	}
 	return rt.scheduleAll(done, ready, worker)
@@ -122,29 +122,29 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	spin.Perturb()
 	var starts, orphans, waits recordList
 	wake := 0
-	rt.topology.lock(&rt.mu)
+	rt.topology.lock(&rt.ready.mu)
 	if done != nil && !done.kind.waits() {
 		wake += rt.removeScheduled(done)
 	}
 	var after *sched.Item
 	if ready != nil {
-		n, first := rt.pushReady(ready, &orphans, &waits)
+		n, first := rt.ready.pushReady(ready, &orphans, &waits)
 		wake, after = wake+n, first
-		rt.publishWaiting() // before it looks for capacity: a caller that leaves without the lock checks this afterwards
+		rt.ready.publishWaiting() // before it looks for capacity: a caller that leaves without the lock checks this afterwards
 	}
 	var next *record
 	if worker != smp.None {
 		if next = rt.takeHost(after); next != nil && (next.held || next.parked) {
-			wake += min(rt.sched.Len(), 1) // there is room for another fetch
+			wake += min(rt.ready.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
 		}
 	}
 	rt.takeAccelerators(&starts)
-	if wake = min(wake, rt.sched.Len()); wake > 0 && rt.topology.accelerators && !rt.hasHostWork() {
+	if wake = min(wake, rt.ready.sched.Len()); wake > 0 && rt.topology.accelerators && !rt.ready.hasHostWork() {
 		wake = 0
 	}
-	rt.unlock()
+	rt.ready.unlock()
 
 	if next != nil && !next.held && !next.parked && rt.observers.watched() {
 		rt.observeChoice(next)
@@ -187,30 +187,30 @@ func (rt *Runtime) removeScheduled(r *record) int {
 	if rt.learned.on && p != rt.topology.host && r.item.Took == 0 {
 		r.item.Took = rt.timeOf(r, p)
 	}
-	rt.sched.Done(&r.item)
-	rt.counts.end(p)
-	rt.counts.ran[p].n.Add(1)
+	rt.ready.sched.Done(&r.item)
+	rt.ready.counts.end(p)
+	rt.ready.counts.ran[p].n.Add(1)
 	if len(r.settings.tokens) > 0 {
-		return min(rt.sched.Len(), 1) // its tokens may be what another waits for
+		return min(rt.ready.sched.Len(), 1) // its tokens may be what another waits for
 	}
 	return 0
 }
 
 // pushReady pushes ready records. It returns how many of them a worker may run, and the first of
 // these. Requires: mu held.
-func (rt *Runtime) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
+func (hq *readyQueues) pushReady(ready, orphans, waits *recordList) (n int, first *sched.Item) {
 	for r := ready.pop(); r != nil; r = ready.pop() {
 		switch {
-		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && rt.topology.combinesUnscheduled():
+		case r.kind.waits() || r.kind == replayBody || r.kind == combineBody && hq.topology.combinesUnscheduled():
 			waits.push(r)
-		case !rt.sched.Push(&r.item):
+		case !hq.sched.Push(&r.item):
 			orphans.push(r)
-		case rt.topology.host >= 0 && r.item.Allowed.Has(rt.topology.host):
+		case hq.topology.host >= 0 && r.item.Allowed.Has(hq.topology.host):
 			if n++; n == 1 {
 				first = &r.item
 			}
 			if r.item.Priority < 0 {
-				rt.lowItems++
+				hq.lowItems++
 			}
 		}
 	}
@@ -223,29 +223,29 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 	if !rt.hostHasRoom() {
 		return nil
 	}
-	if r := rt.takeHandedOff(); r != nil {
+	if r := rt.ready.takeHandedOff(); r != nil {
 		return r
 	}
-	if r := rt.arrived.pop(); r != nil {
-		rt.fetching--
+	if r := rt.ready.arrived.pop(); r != nil {
+		rt.ready.fetching--
 		return r
 	}
-	if rt.fetching >= rt.topology.depth[rt.topology.host] {
+	if rt.ready.fetching >= rt.topology.depth[rt.topology.host] {
 		return nil // enough is on its way
 	}
-	it := rt.sched.PopAfter(rt.topology.host, after)
+	it := rt.ready.sched.PopAfter(rt.topology.host, after)
 	if it == nil {
 		return nil
 	}
-	return rt.granted(it)
+	return rt.ready.granted(it)
 }
 
 // granted counts an item that was popped. Requires: mu held.
-func (rt *Runtime) granted(it *sched.Item) *record {
+func (hq *readyQueues) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
-	rt.counts.grant(it.Place())
-	if it.Priority < 0 && it.Place() == rt.topology.host {
-		rt.lowItems--
+	hq.counts.grant(it.Place())
+	if it.Priority < 0 && it.Place() == hq.topology.host {
+		hq.lowItems--
 	}
 	return r
 }
@@ -263,8 +263,8 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 				continue
 			}
 			if rt.inFlightNotEager(id) < rt.topology.depth[p] {
-				if it := rt.sched.Pop(id); it != nil {
-					r := rt.granted(it)
+				if it := rt.ready.sched.Pop(id); it != nil {
+					r := rt.ready.granted(it)
 					rt.placedOn(r, id)
 					starts.push(r)
 					took = true
@@ -274,8 +274,8 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			if rt.eagerQueues != nil && rt.backlogs[p].launchThreadAwake() {
 				rt.backlogs[p].recheck.Store(true)
 			} else if r := rt.takeEager(id); r != nil {
-				rt.sched.Grant(&r.item, id)
-				starts.push(rt.granted(&r.item))
+				rt.ready.sched.Grant(&r.item, id)
+				starts.push(rt.ready.granted(&r.item))
 				took = true
 			}
 		}
@@ -286,16 +286,16 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 // run on the host beside accelerators is taken by these at once, or kept for them; a worker that is
 // woken for that costs the waking goroutine more than starting a kernel does, and then asks for the
 // lock that all accelerators are waited on with. Requires: mu held.
-func (rt *Runtime) hasHostWork() bool {
-	return rt.pool.workers != nil && rt.pool.workers.Idle() > 0 && rt.sched.Offers(rt.topology.host)
+func (hq *readyQueues) hasHostWork() bool {
+	return hq.pool.workers != nil && hq.pool.workers.Idle() > 0 && hq.sched.Offers(hq.topology.host)
 }
 
 // dataArrived hands a task whose data have arrived on the host to the workers.
-func (rt *Runtime) dataArrived(r *record) {
-	rt.mu.Lock()
-	rt.arrived.push(r)
-	rt.unlock()
-	rt.pool.workers.Wake(1)
+func (hq *readyQueues) dataArrived(r *record) {
+	hq.mu.Lock()
+	hq.arrived.push(r)
+	hq.unlock()
+	hq.pool.workers.Wake(1)
 }
 
 // startOn starts r on the accelerator that it was granted to: its data are fetched and the kernel
@@ -386,10 +386,10 @@ func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 	if rt.topology.machine.Retired(rt.topology.spaces[p]) == nil {
 		return false
 	}
-	rt.mu.Lock()
-	orphans := rt.sched.Retire(p)
-	others := rt.sched.Len()
-	rt.unlock()
+	rt.ready.mu.Lock()
+	orphans := rt.ready.sched.Retire(p)
+	others := rt.ready.sched.Len()
+	rt.ready.unlock()
 	if others > 0 && rt.pool.workers != nil {
 		rt.pool.workers.Wake(others) // tasks that waited for p may run on the host now, and its workers have looked before
 	}
@@ -409,18 +409,18 @@ func (rt *Runtime) retryElsewhere(r *record, p sched.PlaceID, err error) bool {
 // requeue puts a granted record back among the ready ones.
 func (rt *Runtime) requeue(r *record) {
 	var starts recordList
-	rt.mu.Lock()
-	rt.counts.end(r.item.Place())
-	rt.sched.Done(&r.item)
+	rt.ready.mu.Lock()
+	rt.ready.counts.end(r.item.Place())
+	rt.ready.sched.Done(&r.item)
 	r.item.Took = 0
-	rt.unlock()
+	rt.ready.unlock()
 	rt.topology.estimate(r)
 	starts.push(r)
 	rt.schedule(nil, &starts, smp.None)
 }
 
 // countRun counts a plain task that ran on no worker to its end.
-func (rt *Runtime) countRun() { rt.counts.ran[rt.topology.host].n.Add(1) }
+func (hq *readyQueues) countRun() { hq.counts.ran[hq.topology.host].n.Add(1) }
 
 // conclude closes the books on a task that has finished and lets its record go. It returns the
 // parent if that has finished too. worker is the one that has run it as a plain task, if there is

@@ -120,12 +120,12 @@ func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 	s.More = max(0, int64(flying-len(seen)))
 	rt.findPredecessors(seen)
 	queued := rt.pool.inSimpleQueues()
-	locked := tryLock(&rt.mu)
+	locked := tryLock(&rt.ready.mu)
 	for _, v := range seen {
 		s.Tasks = append(s.Tasks, rt.report(v, queued[v.r], locked))
 	}
 	if locked {
-		rt.mu.Unlock()
+		rt.ready.mu.Unlock()
 	}
 	for i, v := range seen {
 		if k := &s.Tasks[i]; k.State == "running" && v.at >= 0 && v.at != rt.topology.host && locked {
@@ -293,7 +293,7 @@ func (rt *Runtime) wantsPlace(v *sighting) string {
 	for p := range rt.topology.places {
 		if id := sched.PlaceID(p); it.Allowed.Has(id) {
 			name := rt.topology.places[p].Name
-			if need, free := rt.sched.Need(it, id), rt.sched.Free(id); need > free {
+			if need, free := rt.ready.sched.Need(it, id), rt.ready.sched.Free(id); need > free {
 				name = fmt.Sprintf("%d tokens of %s, of which %d are free", need, rt.topology.places[p].Kind, free)
 			}
 			names = append(names, name)

@@ -78,7 +78,7 @@ func (rt *Runtime) hasEagerCapacity(work deps.Bytes, p sched.PlaceID, a *agreeme
 
 // inFlightNotEager is the number of tasks in flight at p that are not eager. Requires: mu held.
 func (rt *Runtime) inFlightNotEager(p sched.PlaceID) int {
-	n := rt.sched.Load(p)
+	n := rt.ready.sched.Load(p)
 	if rt.eagerQueues != nil {
 		n -= int(rt.backlogs[p].tasks.Load())
 	}
@@ -164,11 +164,11 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	id := r.id.Load() << stateBits
 	r.eagerPlace = p
 	b := &rt.backlogs[p]
-	if rt.topology.accelerated > 1 && (here > 0 || rt.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
+	if rt.topology.accelerated > 1 && (here > 0 || rt.ready.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
 		return
 	}
 	switch {
-	case rt.sched.Retired(p):
+	case rt.ready.sched.Retired(p):
 	case b.launchThreadAwake() || !rt.tryGrantEager(r, p, id, agreed):
 		rt.enqueueEager(r, p, id, agreed)
 	case !r.submissionState.CompareAndSwap(id|inSubmission, id|startAfterSubmission):
@@ -183,16 +183,16 @@ func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agree
 		if !rt.reserveEager(r, p, id, a) {
 			return false
 		}
-		rt.grantEager(r, p)
+		rt.ready.grantEager(r, p)
 		return true
 	}
-	spin.LockLong(&rt.mu)
-	defer rt.unlock()
-	if !rt.sched.Follows(&r.item, p) || !rt.reserveEager(r, p, id, a) {
+	spin.LockLong(&rt.ready.mu)
+	defer rt.ready.unlock()
+	if !rt.ready.sched.Follows(&r.item, p) || !rt.reserveEager(r, p, id, a) {
 		return false
 	}
-	rt.sched.Grant(&r.item, p)
-	rt.granted(&r.item)
+	rt.ready.sched.Grant(&r.item, p)
+	rt.ready.granted(&r.item)
 	return true
 }
 
@@ -210,15 +210,15 @@ func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, id uint64, a *agreem
 }
 
 // grantEager grants r, which is eager at p and needs no tokens, to p.
-func (rt *Runtime) grantEager(r *record, p sched.PlaceID) {
-	if rt.sched.GrantUnlocked(&r.item, p) {
-		rt.counts.grantUncounted(p)
+func (hq *readyQueues) grantEager(r *record, p sched.PlaceID) {
+	if hq.sched.GrantUnlocked(&r.item, p) {
+		hq.counts.grantUncounted(p)
 		return
 	}
-	spin.LockLong(&rt.mu)
-	rt.sched.Grant(&r.item, p)
-	rt.granted(&r.item)
-	rt.unlock()
+	spin.LockLong(&hq.mu)
+	hq.sched.Grant(&r.item, p)
+	hq.granted(&r.item)
+	hq.unlock()
 }
 
 // The low bits of record.submissionState, below the id of the task. A task that becomes eager
@@ -244,7 +244,7 @@ func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) boo
 		others = others.Without(rt.topology.host)
 	}
 	if here == 0 { // no place has more
-		others &= rt.idleAccelerators()
+		others &= rt.ready.idleAccelerators()
 	}
 	for ; others != 0; others = others.Without(others.First()) {
 		id := others.First()
@@ -257,10 +257,10 @@ func (rt *Runtime) shouldStayAt(r *record, p sched.PlaceID, here deps.Bytes) boo
 }
 
 // idleAccelerators returns the accelerators without tasks.
-func (rt *Runtime) idleAccelerators() sched.PlaceSet {
-	set := rt.sched.Idle()
-	if rt.topology.host >= 0 {
-		set = set.Without(rt.topology.host)
+func (hq *readyQueues) idleAccelerators() sched.PlaceSet {
+	set := hq.sched.Idle()
+	if hq.topology.host >= 0 {
+		set = set.Without(hq.topology.host)
 	}
 	return set
 }
@@ -268,10 +268,10 @@ func (rt *Runtime) idleAccelerators() sched.PlaceSet {
 // shouldSteal reports whether q, if it is idle, should take r from p, which holds extra more bytes
 // of its inputs.
 func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) bool {
-	spin.LockLong(&rt.mu)
-	defer rt.mu.Unlock()
+	spin.LockLong(&rt.ready.mu)
+	defer rt.ready.mu.Unlock()
 	r.item.Work = r.work
-	return rt.sched.Load(q) == 0 && rt.sched.WorthMoving(&r.item, p, q, rt.inFlightNotEager(p), extra)
+	return rt.ready.sched.Load(q) == 0 && rt.ready.sched.WorthMoving(&r.item, p, q, rt.inFlightNotEager(p), extra)
 }
 
 // enqueueEager puts r into the eager queue of p; id is that of the task, shifted.
@@ -317,13 +317,13 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 				return nil, false
 			case f.tokens && !held:
 				return nil, true
-			case f.tokens && !rt.sched.Retired(p) && !rt.sched.Follows(&f.r.item, p):
+			case f.tokens && !rt.ready.sched.Retired(p) && !rt.ready.sched.Follows(&f.r.item, p):
 				return nil, false // it lacks them
 			}
 		}
 		l.pop()
 		b.queued.Add(-1)
-		if !rt.sched.Retired(p) && f.detail.eagerState.CompareAndSwap(f.state, f.state&^eagerQueued|eagerGranted) {
+		if !rt.ready.sched.Retired(p) && f.detail.eagerState.CompareAndSwap(f.state, f.state&^eagerQueued|eagerGranted) {
 			b.add(f.r)
 			return f.r, false
 		}

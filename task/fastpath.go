@@ -159,13 +159,13 @@ func (wp *workerPool) takeInbox(state *workerState) *record {
 const fairness = 61
 
 // isSimple reports whether r, whose options are known, is simple.
-func (rt *Runtime) isSimple(r *record) bool {
-	return rt.fastPath && r.item.Priority == 0 && len(r.settings.tokens) == 0
+func (hq *readyQueues) isSimple(r *record) bool {
+	return hq.fastPath && r.item.Priority == 0 && len(r.settings.tokens) == 0
 }
 
 // setFastPath finds out whether there can be simple tasks.
-func (rt *Runtime) setFastPath(policy string) {
-	rt.fastPath = !rt.topology.accelerators && rt.topology.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
+func (hq *readyQueues) setFastPath(policy string) {
+	hq.fastPath = !hq.topology.accelerators && hq.topology.host >= 0 && (policy == "" || policy == sched.DefaultPolicy)
 }
 
 // scheduleFast is schedule where there are simple tasks.
@@ -219,7 +219,7 @@ func (wp *workerPool) queueOf(worker int) *simpleQueue {
 // nextSimple returns the task that a worker should run next. next is one that the worker has made
 // ready, or nil.
 func (rt *Runtime) nextSimple(worker int, next *record) *record {
-	if rt.waiting.Load() > 0 {
+	if rt.ready.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
 			if next != nil {
 				rt.pool.states[worker].queue.push(next)
@@ -231,7 +231,7 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if next == nil {
 		next = rt.pool.takeSimple(worker)
 	}
-	if next == nil && rt.waitingLow.Load() > 0 {
+	if next == nil && rt.ready.waitingLow.Load() > 0 {
 		return rt.takeScheduled()
 	}
 	if next != nil && rt.observers.watched() {
@@ -242,9 +242,9 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 
 // takeScheduled returns a task of the scheduler for a worker.
 func (rt *Runtime) takeScheduled() *record {
-	rt.mu.Lock()
+	rt.ready.mu.Lock()
 	r := rt.takeHost(nil)
-	rt.unlock()
+	rt.ready.unlock()
 	if r != nil && !r.held && !r.parked && rt.observers.watched() {
 		rt.observeChoice(r)
 	}
@@ -287,38 +287,38 @@ func (wp *workerPool) takeSimple(worker int) *record {
 }
 
 // unlock unlocks mu, and publishes the number of waiting tasks for readers without the lock.
-func (rt *Runtime) unlock() {
-	rt.publishWaiting()
-	rt.mu.Unlock()
+func (hq *readyQueues) unlock() {
+	hq.publishWaiting()
+	hq.mu.Unlock()
 }
 
 // publishWaiting is the part of unlock that publishes. Requires: mu held.
-func (rt *Runtime) publishWaiting() {
-	waiting := rt.handedOffLen + int32(rt.sched.Len())
-	if rt.fastPath {
-		waiting -= rt.lowItems
+func (hq *readyQueues) publishWaiting() {
+	waiting := hq.handedOffLen + int32(hq.sched.Len())
+	if hq.fastPath {
+		waiting -= hq.lowItems
 	}
-	if rt.arrived.head != nil {
+	if hq.arrived.head != nil {
 		waiting++
 	}
-	if waiting != rt.waiting.Load() {
-		rt.waiting.Store(waiting)
+	if waiting != hq.waiting.Load() {
+		hq.waiting.Store(waiting)
 	}
-	if rt.fastPath && rt.lowItems != rt.waitingLow.Load() {
-		rt.waitingLow.Store(rt.lowItems)
+	if hq.fastPath && hq.lowItems != hq.waitingLow.Load() {
+		hq.waitingLow.Store(hq.lowItems)
 	}
 }
 
 // More reports whether what a worker leaves behind is worth a wake-up.
 func (w cpu) More() bool {
 	rt := w.rt
-	return rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || !rt.pool.stream.on.Load() && w.Ready()
+	return rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || !rt.pool.stream.on.Load() && w.Ready()
 }
 
 // Ready reports whether there may be a task for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
-	if rt.waiting.Load() > 0 || rt.waitingLow.Load() > 0 || rt.pool.inbox.nonEmpty.Load() {
+	if rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || rt.pool.inbox.nonEmpty.Load() {
 		return true
 	}
 	for i := range rt.pool.states {
@@ -331,13 +331,38 @@ func (w cpu) Ready() bool {
 
 // markBusy and markIdle maintain the number of busy workers. The maximum counts only simple tasks:
 // the scheduler counts those with tokens, and a worker that has finished one is still busy.
-func (rt *Runtime) markBusy(r *record) {
-	n := rt.pool.busy.Add(1)
-	if !rt.isSimple(r) {
+func (hq *readyQueues) markBusy(r *record) {
+	n := hq.pool.busy.Add(1)
+	if !hq.isSimple(r) {
 		return
 	}
-	for most := rt.pool.mostBusy.Load(); n > most && !rt.pool.mostBusy.CompareAndSwap(most, n); most = rt.pool.mostBusy.Load() {
+	for most := hq.pool.mostBusy.Load(); n > most && !hq.pool.mostBusy.CompareAndSwap(most, n); most = hq.pool.mostBusy.Load() {
 	}
 }
 
 func (wp *workerPool) markIdle() { wp.busy.Add(-1) }
+
+// A readyQueues is what is ready and not simple: the scheduler, and what waits on the host for a
+// worker. Its lock is never held together with submitting's work on the graph; it is innermost.
+type readyQueues struct {
+	topology *topology
+	pool     *workerPool
+	sched    *sched.Scheduler // of all places; guarded by mu
+	fastPath bool             // plain tasks go past the scheduler
+	counts   counts
+	_        spin.Line
+
+	mu           spin.Mutex
+	handedOffLen int32
+	handedOff    recordList // granted tasks that need a worker, and bodies that want theirs back
+	concurrent   concurrentGroups
+	arrived      recordList // data are there, ready to run
+	fetching     int        // data are on their way
+	lowItems     int32      // items in the scheduler with a priority below that of plain tasks
+	_            spin.Line
+
+	// waiting are those in handedOff, arrived and sched, but for those that come after plain tasks.
+	waiting    atomic.Int32
+	waitingLow atomic.Int32 // these
+	_          spin.Line
+}

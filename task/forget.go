@@ -75,7 +75,7 @@ func (fl *failureLog) noteLeak(err error) {
 	fl.failing.Unlock()
 }
 
-// A failureLog is what failed in a runtime and was not returned by a wait yet. Its lock is innermost.
+// A failureLog is what failed in a runtime, and what waits return of it. Its lock is innermost.
 type failureLog struct {
 	failing  spin.Mutex
 	failures failures

@@ -27,7 +27,7 @@ func (rt *Runtime) leak() error {
 		e.count("regions of tasks in the graph", int64(d.Busy()))
 	}
 	e.count("commutative regions of tasks", int64(rt.root.exclusion.Len()))
-	rt.leakOfScheduler(e)
+	rt.ready.leakOfScheduler(e)
 	rt.leakOfRecords(e)
 	rt.leakOfPrivates(e)
 	if text := rt.topology.machine.Leak(); text != "" {
@@ -45,28 +45,28 @@ func (e *LeakError) count(what string, n int64) {
 	}
 }
 
-func (rt *Runtime) leakOfScheduler(e *LeakError) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	e.count("ready tasks", int64(rt.sched.Len()))
-	e.count("tasks for workers", int64(rt.handedOffLen))
-	e.count("data being fetched", int64(rt.fetching))
-	e.count("tasks with concurrent accesses", int64(len(rt.concurrent.held)+rt.concurrent.waiting))
-	for p, place := range rt.topology.places {
+func (hq *readyQueues) leakOfScheduler(e *LeakError) {
+	hq.mu.Lock()
+	defer hq.mu.Unlock()
+	e.count("ready tasks", int64(hq.sched.Len()))
+	e.count("tasks for workers", int64(hq.handedOffLen))
+	e.count("data being fetched", int64(hq.fetching))
+	e.count("tasks with concurrent accesses", int64(len(hq.concurrent.held)+hq.concurrent.waiting))
+	for p, place := range hq.topology.places {
 		id := sched.PlaceID(p)
-		e.count("tasks on "+place.Name, int64(rt.sched.Load(id)))
-		e.count("tokens of "+string(place.Kind), int64(rt.sched.Limit(id)-rt.sched.Free(id)))
+		e.count("tasks on "+place.Name, int64(hq.sched.Load(id)))
+		e.count("tokens of "+string(place.Kind), int64(hq.sched.Limit(id)-hq.sched.Free(id)))
 	}
-	for p, place := range rt.topology.places {
-		e.count("tasks counted on "+place.Name, rt.counts.held[p].n.Load())
+	for p, place := range hq.topology.places {
+		e.count("tasks counted on "+place.Name, hq.counts.held[p].n.Load())
 	}
-	for i := range rt.pool.states {
-		e.count("tasks of a worker", int64(rt.pool.states[i].queue.count))
-		if rt.pool.states[i].next != nil {
+	for i := range hq.pool.states {
+		e.count("tasks of a worker", int64(hq.pool.states[i].queue.count))
+		if hq.pool.states[i].next != nil {
 			e.count("tasks taken by a worker", 1)
 		}
 	}
-	e.count("tasks in the inbox", int64(rt.pool.inbox.count))
+	e.count("tasks in the inbox", int64(hq.pool.inbox.count))
 }
 
 // leakOfRecords compares the free records and details with those that were allocated.

@@ -15,19 +15,25 @@ func TestLeaksAreFound(t *testing.T) {
 	rt.pool.workers.Close() // as in Close
 	require.NoError(t, rt.leak())
 	var item sched.Item
-	require.NoError(t, rt.sched.Prepare(&item, rt.topology.hostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
+	require.NoError(t, rt.ready.sched.Prepare(&item, rt.topology.hostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
 	var node deps.Node
 	for what, lose := range map[string]func() (found func()){
 		"records: 1":             func() func() { r := rt.root.takeRecord(); return func() { rt.root.putRecord(r, -1) } },
 		"details of records: 1":  func() func() { d := rt.freeDetails.get(rt); return func() { rt.freeDetails.put(d) } },
 		"tasks in the window: 1": func() func() { rt.window.enter(); return func() { rt.window.leave(-1) } },
 		"tokens of smp: 40": func() func() {
-			rt.sched.Push(&item)
-			rt.sched.Pop(rt.topology.host)
-			return func() { rt.sched.Done(&item) }
+			rt.ready.sched.Push(&item)
+			rt.ready.sched.Pop(rt.topology.host)
+			return func() { rt.ready.sched.Done(&item) }
 		},
-		"tasks with concurrent accesses":   func() func() { rt.concurrent.held = []*record{nil}; return func() { rt.concurrent.held = nil } },
-		"tasks counted on smp: 1":          func() func() { rt.counts.grant(rt.topology.host); return func() { rt.counts.end(rt.topology.host) } },
+		"tasks with concurrent accesses": func() func() {
+			rt.ready.concurrent.held = []*record{nil}
+			return func() { rt.ready.concurrent.held = nil }
+		},
+		"tasks counted on smp: 1": func() func() {
+			rt.ready.counts.grant(rt.topology.host)
+			return func() { rt.ready.counts.end(rt.topology.host) }
+		},
 		"regions of tasks in the graph: 1": func() func() { return loseNode(rt, &node) },
 		"commutative regions of tasks: 1":  func() func() { return loseRegion(rt) },
 	} {

@@ -20,7 +20,7 @@ type learned struct {
 	on         bool
 	file       string
 	times      *sched.Times
-	nextReport time.Duration // when a recorder gets the next report; guarded by Runtime.mu
+	nextReport time.Duration // when a recorder gets the next report; guarded by readyQueues.mu
 }
 
 // load reads the file, if there is one yet.

@@ -82,7 +82,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 		return
 	}
 	if s.children() == 0 {
-		s.rt.handOff(next)
+		s.rt.ready.handOff(next)
 		return
 	}
 	if v := s.rt.virtual; v != nil {
@@ -116,7 +116,7 @@ func (s *Scope) runOnStack(next *record, more bool) {
 		next, worker = s.rt.runOnHost(next, worker)
 	}
 	s.worker = worker
-	s.rt.handOff(next)
+	s.rt.ready.handOff(next)
 }
 
 // block calls f, which may take long: until over reports true. The worker is lent meanwhile.
@@ -171,11 +171,11 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 		v.bodyWaits(over, nil, lend)
 	}
 	f()
-	rt.mu.Lock()
+	rt.ready.mu.Lock()
 	r.parked = true
-	rt.handedOff.push(r)
-	rt.handedOffLen++
-	rt.unlock()
+	rt.ready.handedOff.push(r)
+	rt.ready.handedOffLen++
+	rt.ready.unlock()
 	rt.pool.workers.Wake(1)
 	if v != nil {
 		v.end()
@@ -192,7 +192,7 @@ func (s *Scope) lend(next *record) {
 	}
 	worker := s.worker
 	s.worker = smp.None
-	s.rt.suspend(s.owner)
+	s.rt.ready.suspend(s.owner)
 	s.rt.pool.states[worker].next = next
 	s.rt.pool.workers.Lend(worker)
 }
@@ -201,7 +201,7 @@ func (s *Scope) lend(next *record) {
 func (s *Scope) regain() {
 	spin.Perturb()
 	s.worker = <-s.resume
-	s.rt.markBusy(s.owner)
+	s.rt.ready.markBusy(s.owner)
 }
 
 // registerWaiter records that a goroutine waits for the children, and reports whether wakeWaiter
@@ -262,19 +262,19 @@ func (s *Scope) end() int {
 }
 
 // suspend takes a task that waits out of flight, with its tokens.
-func (rt *Runtime) suspend(r *record) {
+func (hq *readyQueues) suspend(r *record) {
 	spin.Perturb()
-	rt.pool.markIdle()
+	hq.pool.markIdle()
 	if r.simple {
 		return
 	}
-	rt.mu.Lock()
-	rt.sched.Done(&r.item)
-	rt.counts.end(r.item.Place())
-	wake := len(r.settings.tokens) > 0 && rt.sched.Len() > 0
-	rt.unlock()
+	hq.mu.Lock()
+	hq.sched.Done(&r.item)
+	hq.counts.end(r.item.Place())
+	wake := len(r.settings.tokens) > 0 && hq.sched.Len() > 0
+	hq.unlock()
 	if wake {
-		rt.pool.workers.Wake(1)
+		hq.pool.workers.Wake(1)
 	}
 }
 
@@ -284,44 +284,44 @@ func (rt *Runtime) suspend(r *record) {
 func (rt *Runtime) wantWorker(s *Scope) {
 	spin.Perturb()
 	r := s.owner
-	rt.mu.Lock()
+	rt.ready.mu.Lock()
 	r.parked = true
 	if len(r.settings.tokens) == 0 {
 		r.wantsWorker = true
-		rt.handedOff.push(r)
-		rt.handedOffLen++
-	} else if !rt.sched.Push(&r.item) {
+		rt.ready.handedOff.push(r)
+		rt.ready.handedOffLen++
+	} else if !rt.ready.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
-		rt.lowItems++
+		rt.ready.lowItems++
 	}
-	rt.unlock()
+	rt.ready.unlock()
 	rt.pool.workers.Wake(1)
 }
 
 // handOff gives a task that was granted to a worker to another one, or does nothing with none.
-func (rt *Runtime) handOff(next *record) {
+func (hq *readyQueues) handOff(next *record) {
 	if next == nil {
 		return
 	}
-	rt.mu.Lock()
-	rt.handedOff.push(next)
-	rt.handedOffLen++
-	rt.unlock()
-	rt.pool.workers.Wake(1)
+	hq.mu.Lock()
+	hq.handedOff.push(next)
+	hq.handedOffLen++
+	hq.unlock()
+	hq.pool.workers.Wake(1)
 }
 
 // takeHandedOff returns a task that was handed to the workers, or wants one. Requires: mu held.
-func (rt *Runtime) takeHandedOff() *record {
-	r := rt.handedOff.pop()
+func (hq *readyQueues) takeHandedOff() *record {
+	r := hq.handedOff.pop()
 	if r != nil {
-		rt.handedOffLen--
+		hq.handedOffLen--
 	}
 	if r != nil && r.wantsWorker {
 		r.wantsWorker = false
 		if !r.simple {
-			rt.sched.Resume(&r.item, rt.topology.host)
-			rt.counts.grant(rt.topology.host)
+			hq.sched.Resume(&r.item, hq.topology.host)
+			hq.counts.grant(hq.topology.host)
 		}
 	}
 	return r
@@ -350,7 +350,7 @@ func (rt *Runtime) endScope(r *record, worker int) (*record, int) {
 	rt.release(r)
 	r.held = false
 	if r.simple {
-		rt.countRun()
+		rt.ready.countRun()
 	}
 	next := rt.schedule(r, nil, worker)
 	if s.childFinished(holder) != nil {

@@ -79,11 +79,11 @@ func (rt *Runtime) describe() {
 	if rt.observers.recorder == nil {
 		return
 	}
-	m := &probe.Machine{Policy: rt.sched.PolicyName(), Opened: rt.observers.clock.Opened()}
+	m := &probe.Machine{Policy: rt.ready.sched.PolicyName(), Opened: rt.observers.clock.Opened()}
 	for p, d := range rt.topology.machine.Devices() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
-			Memory: of.Memory, Tokens: rt.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
+			Memory: of.Memory, Tokens: rt.ready.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
 	}
 	for _, a := range rt.topology.machine.Absent() {
 		m.Absent = append(m.Absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
@@ -223,7 +223,7 @@ func (rt *Runtime) seenChoice(r *record, o probe.Recorder) {
 	p := r.item.Place()
 	r.trace.Choice, r.trace.Launch, r.trace.Start = 0, 0, 0 // it may have been at another place before
 	r.trace.Place, r.trace.Short = int16(p), r.item.Short()
-	r.trace.Tokens = int32(rt.sched.Need(&r.item, p))
+	r.trace.Tokens = int32(rt.ready.sched.Need(&r.item, p))
 	if len(r.item.Missing) > 0 {
 		r.trace.Missing = r.item.Missing[p]
 	}
@@ -396,15 +396,15 @@ func (rt *Runtime) observeLearned(end bool) {
 	if rt.observers.recorder == nil || !rt.learned.on {
 		return
 	}
-	rt.mu.Lock()
+	rt.ready.mu.Lock()
 	now := rt.observers.now()
 	if !end && now < rt.learned.nextReport {
-		rt.unlock()
+		rt.ready.unlock()
 		return
 	}
 	rt.learned.nextReport = now + reportInterval
 	list := rt.learned.times.List()
-	rt.unlock()
+	rt.ready.unlock()
 	for i := range list {
 		l := &list[i]
 		rt.observers.recorder.Observe(probe.Point{Kind: probe.Learn, Kernel: l.Version, Device: string(l.Kind), Bytes: l.Size, Time: now, Begin: now,
@@ -441,7 +441,9 @@ func (ob *observers) point(kind probe.Kind, r *record) probe.Point {
 	return p
 }
 
-// An observers is what sees the tasks of a runtime: the clock, the observers of the program, and the\nsession that the options or the environment ask for. Its methods report one moment each; without an\nobserver a moment costs one comparison.
+// An observers is what sees the tasks of a runtime: the clock, the observers of the program, and
+// the session that the options or the environment ask for. Its methods report one moment each;
+// without an observer a moment costs one comparison.
 type observers struct {
 	topology    *topology
 	observer    probe.Observer   // of points, or nil

@@ -126,11 +126,11 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if allowed == 0 {
 		return rt.topology.noDevice(r, v, misfits)
 	}
-	if r.simple = rt.isSimple(r); r.simple {
+	if r.simple = rt.ready.isSimple(r); r.simple {
 		return nil
 	}
 	r.item.Name, r.item.Version = r.name(), r.kernel.name
-	if err := rt.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
+	if err := rt.ready.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
 		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.name, r.pos.File, r.pos.Line, err)
 	}
 	return nil

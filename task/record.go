@@ -57,7 +57,7 @@ type detail struct {
 	inner       *Scope // of its body; nil when that has none
 	group       *Group // whose context ends it
 	member      *Group // that waits for it: group, or nil when that waits for its parent
-	wantsWorker bool   // its body wants a worker and is not in flight yet; guarded by Runtime.mu, as is parked
+	wantsWorker bool   // its body wants a worker and is not in flight yet; guarded by readyQueues.mu, as is parked
 
 	relaxed           bool            // some access is not in, out or inout: others may run beside it that it must be kept from
 	exclusive         bool            // has its commutative regions, or waits for them

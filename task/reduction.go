@@ -185,8 +185,8 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.simple = rt.isSimple(c); !c.simple && !rt.topology.combinesUnscheduled() {
-		if err := rt.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
+	if c.simple = rt.ready.isSimple(c); !c.simple && !rt.topology.combinesUnscheduled() {
+		if err := rt.ready.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}
 	}

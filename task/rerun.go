@@ -305,13 +305,13 @@ func (d *taskTemplate) fill(r *record) {
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.simple = rt.isSimple(r); r.simple || r.kind == combineBody && rt.topology.combinesUnscheduled() {
+	if r.simple = rt.ready.isSimple(r); r.simple || r.kind == combineBody && rt.topology.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
 		r.item.Version = r.kernel.name
 	}
-	return rt.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
+	return rt.ready.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
 }
 
 // addStep is graphAdd for a step of an iteration: its predecessors are known.

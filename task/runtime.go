@@ -127,17 +127,16 @@ type Runtime struct {
 	check     bool // Options.Check
 	checker   accessChecker
 	pageGuard pageGuard
-	fastPath  bool // plain tasks go past the scheduler
+	ready     readyQueues
 	closed    atomic.Bool
 	finished  atomic.Bool // and no body runs any more: see refuses
 	broke     brokenCode  // policies and observers of the program
-	sched     *sched.Scheduler
 
 	eagerQueues []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
 	backlogs    []deviceBacklog // by place: tasks launched eagerly there
-	counts      counts
-	learned     learned
-	agreed      [agreements]agreement
+
+	learned learned
+	agreed  [agreements]agreement
 
 	// Until here all is written rarely, and read by all for every task. The fields below are kept
 	// on cache lines of their own, by writer.
@@ -164,19 +163,7 @@ type Runtime struct {
 	operators map[any]deps.ReductionID
 	spares    map[deps.Bytes][]*privateCopy // by size
 
-	_            spin.Line
-	mu           spin.Mutex // never held together with submitting's work on the graph; innermost
-	handedOffLen int32
-	handedOff    recordList // on the host: granted tasks that need a worker now, and bodies that want theirs back
-	concurrent   concurrentGroups
-	arrived      recordList // on the host: data are there, ready to run
-	fetching     int        // on the host: data are on their way
-
-	lowItems   int32 // items in the scheduler with a priority below that of plain tasks; guarded by mu
-	_          spin.Line
-	waiting    atomic.Int32 // in handed, arrived and in the scheduler, but for those that come after plain tasks
-	waitingLow atomic.Int32 // these
-	_          spin.Line
+	_ spin.Line
 
 	window window
 
@@ -199,6 +186,7 @@ func New(o Options) (*Runtime, error) {
 	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
 	rt.root.rt = rt
 	rt.observers.topology = &rt.topology
+	rt.ready.topology, rt.ready.pool = &rt.topology, &rt.pool
 	rt.pool.window, rt.pool.observers = &rt.window, &rt.observers
 	rt.sweeps.buffers, rt.sweeps.callers, rt.sweeps.root, rt.sweeps.log = &rt.buffers, &rt.callers, &rt.root, &rt.log
 	check, reads, err := wantedChecks()
@@ -249,20 +237,20 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	}
 	rt.window.open(o.Window, workers)
 	rt.openVirtual()
-	rt.setFastPath(o.Policy)
+	rt.ready.setFastPath(o.Policy)
 	var err error
 	if err = rt.learned.load(o.Learned); err != nil {
 		return err
 	}
-	rt.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
+	rt.ready.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
 	if err != nil {
 		return err
 	}
-	rt.learned.on = rt.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
+	rt.learned.on = rt.ready.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
 	if err = rt.learned.check(); err != nil {
 		return err
 	}
-	rt.counts = newCounts(rt.topology.places)
+	rt.ready.counts = newCounts(rt.topology.places)
 	rt.hostAt = rt.topology.machine.HostAt
 	rt.describe()
 	rt.enableEager()

@@ -177,7 +177,7 @@ func (r *KernelRecorder) needs(one *record) (some bool) {
 		if place.Kind == devices.SMP || !one.item.Allowed.Has(sched.PlaceID(p)) {
 			continue
 		}
-		n := r.rt.sched.Need(&one.item, sched.PlaceID(p))
+		n := r.rt.ready.sched.Need(&one.item, sched.PlaceID(p))
 		i := slices.IndexFunc(it.tokens, func(t sched.Tokens) bool { return t.Kind == place.Kind })
 		switch {
 		case n == 0:

@@ -60,7 +60,7 @@ type counts struct {
 	held  []placeCount // that were granted and are not over
 	kind  []int        // index of the kind of each place
 	kinds []devices.Kind
-	most  []int64 // by kind, at once; guarded by Runtime.mu
+	most  []int64 // by kind, at once; guarded by readyQueues.mu
 }
 
 // A placeCount is how many tasks of some sort there are at a place.
@@ -85,7 +85,7 @@ func newCounts(places []sched.Place) counts {
 	return c
 }
 
-// grant counts a task in. Requires: Runtime.mu held.
+// grant counts a task in. Requires: readyQueues.mu held.
 func (c *counts) grant(p sched.PlaceID) {
 	c.grantUncounted(p)
 	of, n := c.kind[p], int64(0)
@@ -120,15 +120,15 @@ func (rt *Runtime) Stats() Stats {
 	s.Choices = rt.vectors.choices()
 	s.Absent = rt.topology.machine.Absent()
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
+	rt.ready.mu.Lock()
+	defer rt.ready.mu.Unlock()
 	for p, place := range rt.topology.places {
-		s.ByDevice[place.Name] = rt.counts.ran[p].n.Load()
+		s.ByDevice[place.Name] = rt.ready.counts.ran[p].n.Load()
 	}
-	for k, kind := range rt.counts.kinds {
-		s.MostAtOnce[kind] = int(rt.counts.most[k])
+	for k, kind := range rt.ready.counts.kinds {
+		s.MostAtOnce[kind] = int(rt.ready.counts.most[k])
 	}
-	if rt.fastPath {
+	if rt.ready.fastPath {
 		s.ByDevice[rt.topology.places[rt.topology.host].Name] += rt.window.ran()
 		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.pool.mostBusy.Load()))
 	}
@@ -150,19 +150,19 @@ type Live struct {
 // on; Blocked is what is left of all.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
-	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.waiting.Load() + rt.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}
+	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.ready.waiting.Load() + rt.ready.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}
 	l.Ready += rt.pool.queuedSimple()
-	rt.mu.Lock()
+	rt.ready.mu.Lock()
 	for p, place := range rt.topology.places {
 		id := sched.PlaceID(p)
 		on := l.Running // that were on the CPU workers
 		if id != rt.topology.host {
-			on = int64(rt.sched.Load(id))
+			on = int64(rt.ready.sched.Load(id))
 		}
 		l.RunningOn[place.Name] = on
-		l.Tokens[place.Kind] = rt.sched.Limit(id) - rt.sched.Free(id)
+		l.Tokens[place.Kind] = rt.ready.sched.Limit(id) - rt.ready.sched.Free(id)
 	}
-	rt.mu.Unlock()
+	rt.ready.mu.Unlock()
 	l.Running = 0
 	for _, n := range l.RunningOn {
 		l.Running += n

@@ -134,7 +134,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		r.kind, r.simple = kind, false
 	}
 	s.declared = s.declared[:0]
-	if !rt.fastPath || kind != goBody || g != nil || !s.program() || rt.observers.observer != nil || rt.world != nil {
+	if !rt.ready.fastPath || kind != goBody || g != nil || !s.program() || rt.observers.observer != nil || rt.world != nil {
 		r.need()
 	}
 	if g != nil {
@@ -264,10 +264,10 @@ func (s *Scope) runInline(r *record) bool {
 		rt.observeChoice(r)
 	}
 	if !r.simple {
-		rt.mu.Lock()
-		rt.sched.Resume(&r.item, rt.topology.host)
-		rt.counts.grant(rt.topology.host)
-		rt.unlock()
+		rt.ready.mu.Lock()
+		rt.ready.sched.Resume(&r.item, rt.topology.host)
+		rt.ready.counts.grant(rt.topology.host)
+		rt.ready.unlock()
 	}
 	s.pauseCheck()
 	s.runOnStack(r, false)
@@ -380,14 +380,14 @@ func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
 			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.topology.placeNames(r.settings.places))
 		}
 	}
-	if simple := rt.isSimple(r); simple != r.simple {
+	if simple := rt.ready.isSimple(r); simple != r.simple {
 		r.simple = simple
 	}
 	if r.simple {
 		return nil
 	}
 	r.item.Name = r.name()
-	return rt.sched.Prepare(&r.item, allowed, r.settings.tokens)
+	return rt.ready.sched.Prepare(&r.item, allowed, r.settings.tokens)
 }
 
 // apply reads the options into r.

@@ -68,7 +68,7 @@ type virtual struct {
 	forced  int64
 	ended   time.Duration // the last cost of a body
 
-	passing int // bodies whose cost passes; guarded by Runtime.mu
+	passing int // bodies whose cost passes; guarded by readyQueues.mu
 
 	poked   chan struct{}
 	closing chan struct{}
@@ -394,9 +394,9 @@ func (v *virtual) afterBody(r *record, end func()) bool {
 
 // pass counts bodies whose cost passes.
 func (v *virtual) pass(n int) {
-	v.rt.mu.Lock()
+	v.rt.ready.mu.Lock()
 	v.passing += n
-	v.rt.mu.Unlock()
+	v.rt.ready.mu.Unlock()
 }
 
 // makespan returns when the last cost of a body has passed, and how often time went on although a
@@ -415,9 +415,9 @@ func (rt *Runtime) hasWorkersTurn() bool {
 	if rt.pool.workers == nil {
 		return false
 	}
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	return rt.hostHasRoom() && (rt.handedOff.head != nil || rt.arrived.head != nil || rt.fetching < rt.topology.depth[rt.topology.host] && rt.sched.Offers(rt.topology.host))
+	rt.ready.mu.Lock()
+	defer rt.ready.mu.Unlock()
+	return rt.hostHasRoom() && (rt.ready.handedOff.head != nil || rt.ready.arrived.head != nil || rt.ready.fetching < rt.topology.depth[rt.topology.host] && rt.ready.sched.Offers(rt.topology.host))
 }
 
 // hostHasRoom reports whether one more body may begin or go on in virtual time. Requires: mu held.

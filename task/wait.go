@@ -325,19 +325,19 @@ func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 func (rt *Runtime) stop() {
 	rt.window.wake()
 	cause := context.Cause(rt.ctx)
-	rt.mu.Lock()
-	items := rt.sched.Drain()
-	rt.lowItems = 0
-	rt.unlock()
+	rt.ready.mu.Lock()
+	items := rt.ready.sched.Drain()
+	rt.ready.lowItems = 0
+	rt.ready.unlock()
 	for _, it := range items {
 		r := it.Owner.(*record)
 		if r.parked { // its body has begun, and must end
-			rt.mu.Lock()
-			rt.sched.Push(it)
+			rt.ready.mu.Lock()
+			rt.ready.sched.Push(it)
 			if it.Priority < 0 {
-				rt.lowItems++
+				rt.ready.lowItems++
 			}
-			rt.unlock()
+			rt.ready.unlock()
 			if rt.pool.workers != nil {
 				rt.pool.workers.Wake(1) // the worker that was woken for it may have found nothing
 			}

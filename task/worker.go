@@ -60,7 +60,7 @@ func (w cpu) Take(worker int) bool {
 func (w cpu) Run(worker int) int {
 	r := w.rt.pool.states[worker].next
 	w.rt.pool.states[worker].next = nil
-	w.rt.markBusy(r)
+	w.rt.ready.markBusy(r)
 	defer w.rt.pool.markIdle()
 	for r != nil && worker != smp.None {
 		if r.parked { // its body goes on as this worker, and this goroutine is none
@@ -83,9 +83,9 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		return rt.retire(r, worker), worker
 	}
 	if rt.topology.accelerators && len(r.data()) > 0 && !r.held && !rt.acquireHost(r) {
-		rt.mu.Lock()
-		rt.fetching++
-		rt.unlock()
+		rt.ready.mu.Lock()
+		rt.ready.fetching++
+		rt.ready.unlock()
 		return rt.schedule(nil, nil, worker), worker // its data are on their way
 	}
 	ran := false
@@ -148,7 +148,7 @@ func fetched(ws *machine.WorkingSet, err error) {
 	case r.kind.waits():
 		r.rt.endWait(r)
 	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
-		r.rt.dataArrived(r)
+		r.rt.ready.dataArrived(r)
 	}
 }
 
