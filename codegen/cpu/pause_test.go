@@ -1,12 +1,14 @@
 package cpu_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
 // Kernels whose single iterations take long: sums over millions of elements, in one loop of scalars and in one of lanes.
@@ -157,6 +160,57 @@ func growing(t *testing.T, arena *cpu.Arena, o cpu.Options, out map[string]func(
 			require.NoError(t, err)
 			out[name+" "+kind] = func() error { return runner.Call(values(args), nil) }
 		}
+	}
+}
+
+// pausesOf compiles a kernel and returns how many points there are where its code can stop.
+func pausesOf(t *testing.T, source string, o cpu.Options) (n int) {
+	t.Helper()
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: source})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	code, err := cpu.Compile(codegen.ForCPU(k), o)
+	require.NoError(t, err)
+	for _, s := range code.Sites {
+		if s.Kind == image.SitePause {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPauses_InLongBodies has bodies without loops: the code can stop within one that could take
+// long, however long it is, and has no more such points within a short one. Issue 16, item h.
+func TestPauses_InLongBodies(t *testing.T) {
+	body := func(n int) string {
+		var b strings.Builder
+		b.WriteString("package k\n\n//omp:target device(smp)\nfunc K(x, y []float64, ix []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\tv := y[i]\n")
+		for j := range n {
+			fmt.Fprintf(&b, "\t\tv += x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023]\n", j+1, j+2, j+3)
+		}
+		b.WriteString("\t\ty[i] = v\n\t}\n}\n")
+		return b.String()
+	}
+	lanes, scalars := cpu.Options{Single: cpu.SingleNever}, cpu.Options{Single: cpu.SingleAlways}
+	few := pausesOf(t, body(2), lanes)
+	require.Equal(t, few, pausesOf(t, body(20), lanes))
+	require.Greater(t, pausesOf(t, body(300), lanes), few, "gathers of 4 lanes")
+	few = pausesOf(t, body(2), scalars)
+	require.Equal(t, few, pausesOf(t, body(40), scalars), "a few hundred instructions")
+	scalars.StopAlways = true
+	require.Greater(t, pausesOf(t, body(40), scalars), few+5)
+}
+
+// TestPauses_WhereOthersComeFirst counts the points of a loop of locked atomics: each loop around a
+// compare and exchange has one where it goes back.
+func TestPauses_WhereOthersComeFirst(t *testing.T) {
+	source := "package k\n\n//omp:target device(smp)\nfunc K(x, y []float64, n []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range x {\n%s\t}\n}\n"
+	update := "\t\t//omp:atomic\n\t\ty[n[i]] += x[i]\n"
+	for _, single := range []cpu.Single{cpu.SingleNever, cpu.SingleAlways} {
+		alone, shared := cpu.Options{Single: single, Workers: 1}, cpu.Options{Single: single, Workers: 2}
+		one := pausesOf(t, fmt.Sprintf(source, update), shared) - 2*pausesOf(t, fmt.Sprintf(source, update), alone)
+		require.Positive(t, one, "%v", single)
 	}
 }
 

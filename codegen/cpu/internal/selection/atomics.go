@@ -12,7 +12,8 @@ import (
 // atomics are atomic updates.
 type atomics struct {
 	laneByLane
-	locked bool // other workers update what this stage updates by atomics
+	locked   bool  // other workers update what this stage updates by atomics
+	straight int64 // about how many instructions of the body came since the last pause point
 }
 
 // atomic updates a place, lane by lane: in a few instructions where that is all, else as plain
@@ -63,7 +64,7 @@ func (g *atomics) atomic(s *ir.Atomic) {
 			place := x86.MemArg(x86.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp))
 			operand := x86.MemArg(protocol.LaneRoom(64 + size*lane))
 			if g.locked {
-				g.LockedLane(s, place, operand, constant)
+				g.LockedLane(s, place, operand, constant, g.retry)
 				return
 			}
 			if float {
@@ -203,5 +204,5 @@ func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
 	g.combine(x, next, old, all, x86.W128)
 	r := g.FirstLane(next, t)
 	g.ExchangeIf(place, bits, r, t)
-	g.Jump(mach.CondNE, top)
+	g.retry(top)
 }

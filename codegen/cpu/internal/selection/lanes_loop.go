@@ -165,6 +165,7 @@ func (g *looping) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
 func (g *looping) copies(body []ir.Stmt) {
 	for _, s := range body {
 		if !g.moves(s) {
+			g.straight = 0
 			g.list(body)
 			return
 		}
@@ -173,6 +174,7 @@ func (g *looping) copies(body []ir.Stmt) {
 	g.Unroll = 1
 	for u := range n {
 		g.First = u
+		g.straight = 0
 		g.list(body)
 	}
 	g.Unroll, g.First = n, 0
@@ -212,6 +214,7 @@ func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 		g.Place(t.peel)
 	}
 	g.Exec, g.Prefix, g.Split = []x86.Reg{g.PrefixMask(count)}, count, false
+	g.straight = 0
 	g.list(s.Body)
 	g.Exec, g.Prefix, g.Split = nil, x86.NoReg, false
 	g.Place(inner.NextTo)

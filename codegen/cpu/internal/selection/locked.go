@@ -33,6 +33,15 @@ func (g *atomics) lockedAtomic(s *ir.Atomic) {
 	}
 }
 
+// retry goes back to top where another worker has come before an exchange. As often as others come
+// before, it may stop.
+func (g *atomics) retry(top mach.Label) {
+	g.Jump(mach.CondNE, g.OutOfLine(func() {
+		g.PausePoint()
+		g.Jump(mach.Always, top)
+	}))
+}
+
 // ownValue evaluates e once, into a variable of its own.
 func (g *atomics) ownValue(e ir.Expr) ir.Expr {
 	if e == nil {
@@ -121,7 +130,7 @@ func (g *atomics) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Ex
 	}
 	r := g.BitsOf(next, t)
 	g.ExchangeIf(place, bits, r, t)
-	g.Jump(mach.CondNE, top)
+	g.retry(top)
 	g.Place(done)
 	if s.After {
 		g.giveOld(s, next)

@@ -97,6 +97,7 @@ func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int
 		g.pieces(s, f, i, hi, k, top)
 		return
 	}
+	g.straight = 0
 	g.list(s.Body)
 	g.Place(f.NextTo)
 	g.PausePoint()
@@ -124,6 +125,7 @@ func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, k mach.C
 	g.MoveIf(mach.CondA, until, most)
 	g.Add(until, i)
 	g.Place(round)
+	g.straight = 0
 	g.list(s.Body)
 	g.Place(f.NextTo)
 	g.AddConst(i, 1)
@@ -173,6 +175,7 @@ func (g *looping) while(s *ir.While) {
 	if s.Cond != nil {
 		g.Branch(s.Cond, false, f.BreakTo)
 	}
+	g.straight = 0
 	g.list(s.Body)
 	g.Place(f.NextTo)
 	g.list(s.Post)
@@ -208,6 +211,7 @@ func (g *looping) maskedLoop(s *ir.While) {
 	g.AnyLane(f.Live)
 	g.Jump(mach.CondE, end)
 	g.Each(func(u int) { g.MaskMove(f.Skip[u], f.Live[u]) })
+	g.straight = 0
 	g.list(s.Body)
 	if s.Cond != nil && prepare.MayFail(s.Cond) || g.NeedsLane(s.Post) || g.NeedsLane(s.Pre) {
 		g.AnyLane(f.Live)
@@ -323,10 +327,22 @@ func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
 	ir.Inspect(body, func(s ir.Stmt) {
 		weight++
 		if _, ok := s.(*ir.Atomic); ok {
-			weight += 4 * int64(g.Lanes)
+			weight += g.atomicWeight()
 		}
 	}, func(e ir.Expr) { weight += g.weightOf(e) })
 	return max(1, protocol.MostBetween/(max(1, weight)*int64(vectors)))
+}
+
+// lockedWeight is about how many instructions an atomic of one lane takes as long as where other
+// workers want the same line: some 20 cycles where none does, hundreds where several do.
+const lockedWeight = 64
+
+// atomicWeight is weightOf for an atomic, which lanes make one after the other.
+func (g *looping) atomicWeight() int64 {
+	if g.locked {
+		return lockedWeight * int64(g.Lanes)
+	}
+	return 4 * int64(g.Lanes)
 }
 
 // weightOf is about how many instructions the code for e has, besides those of its operands.

@@ -4,6 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -30,6 +31,7 @@ func (g *statements) list(body []ir.Stmt) {
 		s := body[0]
 		body = body[1:]
 		g.stmt(s)
+		g.pauseWithin(s)
 		if g.Shapes != nil && len(body) > 0 && ir.LeavesLoop(s) && g.afterEscape() && g.NeedsLane(body) {
 			g.AnyLane(g.Exec)
 			g.Jump(mach.CondE, end)
@@ -41,6 +43,39 @@ func (g *statements) list(body []ir.Stmt) {
 	}
 	g.Exec, g.Split = exec, split
 }
+
+// pauseWithin puts a pause point behind s where so many statements without one have come that they
+// could take long: a body may be as long as the author likes. Loops have their own.
+func (g *statements) pauseWithin(s ir.Stmt) {
+	switch s.(type) {
+	case *ir.For, *ir.While:
+		g.straight = 0
+		return
+	}
+	weight, most := int64(1), int64(protocol.MostBetween)
+	ir.StmtExprs(s, func(e ir.Expr) {
+		ir.WalkExpr(e, func(x ir.Expr) bool {
+			weight += g.weightOf(x)
+			return true
+		})
+	})
+	if _, ok := s.(*ir.Atomic); ok {
+		weight += g.atomicWeight()
+	}
+	if g.Shapes != nil {
+		weight *= int64(g.Unroll)
+	}
+	if g.StopAlways {
+		most = mostStraight
+	}
+	if g.straight += weight; g.straight > most {
+		g.PausePoint()
+		g.straight = 0
+	}
+}
+
+// mostStraight stands for protocol.MostBetween where the code stops wherever it can.
+const mostStraight = 64
 
 // afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it
 // tells whether there may be any.

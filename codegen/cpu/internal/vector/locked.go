@@ -67,13 +67,13 @@ func (g *Locked) Exchange(place x86.Arg, x x86.Reg, t *ir.Type) {
 func (g *Locked) Kept(d x86.Reg) { g.Move(d, x86.AX) }
 
 // LockedLane is the update of one lane whose value lies in memory, or, of integers, in a register.
-func (g *Locked) LockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.Reg) {
+func (g *Locked) LockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.Reg, retry func(top mach.Label)) {
 	t := s.Place.Type()
 	at := g.NewGeneral() // AX is needed, which moves spilled registers where there are three
 	g.Op(x86.LEAQ, x86.W128, x86.RegArg(at), place)
 	place = x86.MemArg(x86.At(at, 0))
 	if t.IsFloat() {
-		g.lockedAdd(s.Op, place, operand, t)
+		g.lockedAdd(s.Op, place, operand, t, retry)
 		return
 	}
 	v := constant
@@ -91,11 +91,11 @@ func (g *Locked) LockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.R
 	g.Move(r, x86.AX)
 	g.Op(GeneralOps[s.Op], x86.W128, x86.RegArg(r), x86.RegArg(v))
 	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.Jump(mach.CondNE, top)
+	retry(top)
 }
 
 // lockedAdd adds a float in memory to another, or subtracts it.
-func (g *Locked) lockedAdd(op ir.Op, place, operand x86.Arg, t *ir.Type) {
+func (g *Locked) lockedAdd(op ir.Op, place, operand x86.Arg, t *ir.Type, retry func(top mach.Label)) {
 	top, x, r := g.NewLabel(), g.NewVector(), g.NewGeneral()
 	load, set, get := x86.MOVL, x86.VMOVD, x86.VMOVDStore
 	if t.Size == 8 {
@@ -107,5 +107,5 @@ func (g *Locked) lockedAdd(op ir.Op, place, operand x86.Arg, t *ir.Type) {
 	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(x), x86.RegArg(x), operand)
 	g.Op(get, x86.W128, x86.RegArg(r), x86.RegArg(x))
 	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
-	g.Jump(mach.CondNE, top)
+	retry(top)
 }
