@@ -16,7 +16,7 @@ import (
 // Rows dealt to threads are read by whole teams: in every form that keeps the order of a row.
 func TestRows_Strategy(t *testing.T) {
 	p := loadCorpus(t)
-	for _, k := range []any{RowNormalised, RowStandardised, RowRunning, RowInPlace, RowLeast, RowSteps, RowBytes, RowsApart} {
+	for _, k := range []any{RowNormalised, RowStandardised, RowRunning, RowInPlace, RowLeast, RowSteps, RowBytes, RowsApart, RowUpright, RowUprightRunning} {
 		k, err := p.Kernel(name(k))
 		require.NoError(t, err)
 		l, err := codegen.Lower(k, codegen.LowerOptions{})
@@ -28,7 +28,6 @@ func TestRows_Strategy(t *testing.T) {
 // What no tile of rows may stand for.
 func TestRows_Misses(t *testing.T) {
 	for what, body := range map[string]string{
-		"columns":       "s := float32(0)\nfor j := 0; j < m; j++ {\ns += x[j*n+i]\n}\ny[i] = s",
 		"short":         "s := float32(0)\nfor j := 0; j < 8; j++ {\ns += x[i*8+j]\n}\ny[i] = s",
 		"bent":          "s := float32(0)\nfor j := 0; j < i; j++ {\ns += x[i*m+j]\n}\ny[i] = s",
 		"left early":    "s := float32(0)\nfor j := 0; j < m; j++ {\nif x[i*m+j] > 3 {\nbreak\n}\ns += x[i*m+j]\n}\ny[i] = s",

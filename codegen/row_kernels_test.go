@@ -138,6 +138,36 @@ func RowsApart(n, m int, x, y []float32) {
 }
 
 //omp:target device(acc, smp)
+//omp:task in(x, w) inout(y, z)
+func RowUpright(n, m int, x, w, y []float32, z []int32) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		s, most, at := y[j], x[j], 0
+		for i := 0; i < n; i++ {
+			v := x[i*m+j]
+			s += v * w[i]
+			if v > most {
+				most, at = v, i
+			}
+		}
+		y[j], z[j] = s*most, int32(at)
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func RowUprightRunning(n, m int, x []float64) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		s := 0.0
+		for i := 0; i < n; i++ {
+			s = 0.5*s + x[i*m+j]
+			x[i*m+j] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
 //omp:task in(x) inout(y)
 func PointsBetween(n, m int, x, y []float32) {
 	//omp:teams distribute parallel for collapse(2)
@@ -200,6 +230,14 @@ func init() {
 				x[i] = uint8(r.Uint32())
 			}
 			return []any{h, w, x, make([]uint16, h), make([]int64, 1)}
+		}},
+		{kernel: RowUpright, args: func(n int, r *rand.Rand) []any {
+			w, h := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h), floats[float32](r, w), make([]int32, w)}
+		}},
+		{kernel: RowUprightRunning, args: func(n int, r *rand.Rand) []any {
+			w, h := sides(n, r)
+			return []any{h, w, floats[float64](r, h*w)}
 		}},
 		{kernel: PointsBetween, args: func(n int, r *rand.Rand) []any {
 			h, w := 1+r.IntN(side(n)), 1+side(n)+r.IntN(9)

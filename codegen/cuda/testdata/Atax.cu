@@ -147,19 +147,89 @@ Atax_2(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, in
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (apart(y, y_len, a, a_len) && apart(y, y_len, tmp, tmp_len)) {
 		if (0 <= m && (int64)n * m <= a_len && n <= tmp_len && m <= y_len && m < 134217728 && n < 134217728 &&
 			-134217728 < n) {
-			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
-				double s = 0.0;
-				#pragma unroll 8
-				for (int i = 0; i < n; i++) {
-					s += a[i * m + j] * tmp[i];
+			bool long_2 = max(n, 0) >= 32 && max(m, 0) <= 67584;
+			int end = m;
+			if (long_2) {
+				int warp = threadIdx.x / 32;
+				int lane = threadIdx.x % 32;
+				int warps = blockDim.x / 32;
+				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					int j = base + lane;
+					bool active = walker && j < end;
+					double s = 0.0;
+					if (active) {
+						s = 0.0;
+					}
+					__syncthreads();
+					if (0 < n) {
+						double ahead[16] = {};
+						int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
+						int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+						#pragma unroll 16
+						for (int u = 0; u < 16; u++) {
+							if (warp + u * 4 < n) {
+								ahead[u] = a[place];
+							}
+							place = (uint64)place + step;
+						}
+						#pragma unroll 1
+						for (int i0 = 0; i0 < n; i0 += 64) {
+							__syncthreads();
+							#pragma unroll 16
+							for (int u = 0; u < 16; u++) {
+								int r = lane;
+								rowTile[r][warp + u * 4] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
+							}
+							if (warps < 4) {
+								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									#pragma unroll 1
+									for (int u = 0; u < 16; u++) {
+										int r = lane;
+										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))] * tmp[min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+									}
+								}
+							}
+							__syncthreads();
+							if (i0 + 64 < n) {
+								int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
+								int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+								#pragma unroll 16
+								for (int u = 0; u < 16; u++) {
+									if (i0 + 64 + (warp + u * 4) < n) {
+										ahead[u] = a[place_2];
+									}
+									place_2 = (uint64)place_2 + step_2;
+								}
+							}
+							if (active) {
+								#pragma unroll 16
+								for (int k = 0, k_end = min(n - i0, 64); k < k_end; k++) {
+									s += rowTile[lane][k];
+								}
+							}
+						}
+					}
+					if (active) {
+						y[j] = s;
+					}
 				}
-				y[j] = s;
+			} else {
+				for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
+					double s = 0.0;
+					#pragma unroll 8
+					for (int i = 0; i < n; i++) {
+						s += a[i * m + j] * tmp[i];
+					}
+					y[j] = s;
+				}
 			}
 		} else {
 			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {

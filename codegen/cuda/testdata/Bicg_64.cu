@@ -81,19 +81,89 @@ Bicg(int64 n, int64 m, double* a, int64 a_len, double* p, int64 p_len, double* q
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double* s, int64 s_len, gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (n <= r_len && 0 <= m && (int64)((uint64)n * m) <= a_len && m <= s_len && n < 134217728 &&
 		-134217728 < n && m < 134217728) {
+		bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
 		int64 end = m;
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
-			double sum = 0.0;
-			#pragma unroll 8
-			for (int64 i = 0; i < n; i++) {
-				sum += r[i] * a[i * m + j];
+		if (long_2) {
+			int64 warp = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 warps = blockDim.x / 32;
+			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				int64 j = base + lane;
+				bool active = walker && j < end;
+				double sum = 0.0;
+				if (active) {
+					sum = 0.0;
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					int64 place = min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
+					#pragma unroll 16
+					for (int64 u = 0; u < 16; u++) {
+						if (warp + u * 4 < n) {
+							ahead[u] = a[place];
+						}
+						place = (uint64)place + step;
+					}
+					#pragma unroll 1
+					for (int64 i0 = 0; i0 < n; i0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r_2 = lane;
+							rowTile[r_2][warp + u * 4] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int64 u = 0; u < 16; u++) {
+									int64 r_2 = lane;
+									rowTile[r_2][(uint64)part + u * 4] = r[min((int64)(i0 + ((uint64)part + u * 4)), n - 1)] * a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r_2, end - 1)];
+								}
+							}
+						}
+						__syncthreads();
+						if (i0 + 64 < n) {
+							int64 place_2 = min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								if (i0 + 64 + (warp + u * 4) < n) {
+									ahead[u] = a[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
+								sum += rowTile[lane][k];
+							}
+						}
+					}
+				}
+				if (active) {
+					s[j] = sum;
+				}
 			}
-			s[j] = sum;
+		} else {
+			int64 end_2 = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
+				double sum = 0.0;
+				#pragma unroll 8
+				for (int64 i = 0; i < n; i++) {
+					sum += r[i] * a[i * m + j];
+				}
+				s[j] = sum;
+			}
 		}
 	} else {
 		int64 end = m;

@@ -81,16 +81,93 @@ ColumnLoop(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 {
+	__shared__ float rowTile[32][129];
+	__shared__ float rowTile_2[32][129];
 	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
 			int64 end = m;
-			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
-				#pragma unroll 16
-				for (int64 i = 0; i < n; i++) {
-					a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
+			if (long_2) {
+				int64 warp = threadIdx.x / 32;
+				int64 lane = threadIdx.x % 32;
+				int64 warps = blockDim.x / 32;
+				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					int64 j = base + lane;
+					bool active = walker && j < end;
+					__syncthreads();
+					if (0 < n) {
+						float ahead[32] = {};
+						int64 place = min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+						int64 step = (uint64)((min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
+						#pragma unroll 32
+						for (int64 u = 0; u < 32; u++) {
+							if (warp + u * 4 < n) {
+								ahead[u] = a[place];
+							}
+							place = (uint64)place + step;
+						}
+						#pragma unroll 1
+						for (int64 i0 = 0; i0 < n; i0 += 128) {
+							__syncthreads();
+							#pragma unroll 32
+							for (int64 u = 0; u < 32; u++) {
+								int64 r = lane;
+								rowTile[r][warp + u * 4] = ahead[u];
+							}
+							if (warps < 4) {
+								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									#pragma unroll 1
+									for (int64 u = 0; u < 32; u++) {
+										int64 r = lane;
+										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)];
+									}
+								}
+							}
+							__syncthreads();
+							if (i0 + 128 < n) {
+								int64 place_2 = min(i0 + 128 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+								int64 step_2 = (uint64)((min(i0 + 128 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
+								#pragma unroll 32
+								for (int64 u = 0; u < 32; u++) {
+									if (i0 + 128 + (warp + u * 4) < n) {
+										ahead[u] = a[place_2];
+									}
+									place_2 = (uint64)place_2 + step_2;
+								}
+							}
+							if (active) {
+								#pragma unroll 16
+								for (int64 k = 0, k_end = min(n - i0, (int64)128); k < k_end; k++) {
+									rowTile_2[lane][k] = rowTile[lane][k] * 2.0f + 1.0f;
+								}
+							}
+							__syncthreads();
+							for (int64 part = warp; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 4
+								for (int64 u = 0; u < 32; u++) {
+									int64 r = lane;
+									int64 j_2 = base + r;
+									int64 i = i0 + ((uint64)part + u * 4);
+									if (j_2 < end && i < n) {
+										a[(uint64)i * m + j_2] = rowTile_2[r][(uint64)part + u * 4];
+									}
+								}
+							}
+						}
+						__syncthreads();
+					}
+				}
+			} else {
+				int64 end_2 = m;
+				for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
+					#pragma unroll 16
+					for (int64 i = 0; i < n; i++) {
+						a[i * m + j] = a[i * m + j] * 2.0f + 1.0f;
+					}
 				}
 			}
 		} else {

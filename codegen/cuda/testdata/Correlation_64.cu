@@ -28,32 +28,167 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_len, double* dev, int64 dev_len,
 	gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
+	__shared__ double sRow[32];
 	if (0 <= m && (int64)((uint64)n * m) <= x_len && m <= mean_len && m <= dev_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
+		bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
 		int64 end = m;
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j += (int64)gridDim.x * blockDim.x) {
-			double s = 0.0;
-			#pragma unroll 16
-			for (int64 i = 0; i < n; i++) {
-				s += x[i * m + j];
+		if (long_2) {
+			int64 warp = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 warps = blockDim.x / 32;
+			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				int64 j = base + lane;
+				bool active = walker && j < end;
+				double s = 0.0;
+				if (active) {
+					s = 0.0;
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					int64 place = min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
+					#pragma unroll 16
+					for (int64 u = 0; u < 16; u++) {
+						if (warp + u * 4 < n) {
+							ahead[u] = x[place];
+						}
+						place = (uint64)place + step;
+					}
+					#pragma unroll 1
+					for (int64 i0 = 0; i0 < n; i0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r = lane;
+							rowTile[r][warp + u * 4] = ahead[u];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int64 u = 0; u < 16; u++) {
+									int64 r = lane;
+									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)];
+								}
+							}
+						}
+						__syncthreads();
+						if (i0 + 64 < n) {
+							int64 place_2 = min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								if (i0 + 64 + (warp + u * 4) < n) {
+									ahead[u] = x[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
+								s += rowTile[lane][k];
+							}
+						}
+					}
+				}
+				double d = 0.0;
+				if (active) {
+					s /= (double)n;
+					d = 0.0;
+				}
+				__syncthreads();
+				if (walker) {
+					sRow[lane] = s;
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					int64 place = min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
+					#pragma unroll 16
+					for (int64 u = 0; u < 16; u++) {
+						if (warp + u * 4 < n) {
+							ahead[u] = x[place];
+						}
+						place = (uint64)place + step;
+					}
+					#pragma unroll 1
+					for (int64 i0 = 0; i0 < n; i0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r = lane;
+							rowTile[r][warp + u * 4] = ahead[u] - sRow[r];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int64 u = 0; u < 16; u++) {
+									int64 r = lane;
+									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)] - sRow[r];
+								}
+							}
+						}
+						__syncthreads();
+						if (i0 + 64 < n) {
+							int64 place_2 = min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								if (i0 + 64 + (warp + u * 4) < n) {
+									ahead[u] = x[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
+								double e = rowTile[lane][k];
+								d += e * e;
+							}
+						}
+					}
+				}
+				if (active) {
+					d = sqrt(d / (double)n);
+					if (d <= 0.1) {
+						d = 1.0;
+					}
+					mean[j] = s;
+					dev[j] = d;
+				}
 			}
-			s /= (double)n;
-			double d = 0.0;
-			#pragma unroll 8
-			for (int64 i = 0; i < n; i++) {
-				double e = x[i * m + j] - s;
-				d += e * e;
+		} else {
+			int64 end_2 = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
+				double s = 0.0;
+				#pragma unroll 16
+				for (int64 i = 0; i < n; i++) {
+					s += x[i * m + j];
+				}
+				s /= (double)n;
+				double d = 0.0;
+				#pragma unroll 8
+				for (int64 i = 0; i < n; i++) {
+					double e = x[i * m + j] - s;
+					d += e * e;
+				}
+				d = sqrt(d / (double)n);
+				if (d <= 0.1) {
+					d = 1.0;
+				}
+				mean[j] = s;
+				dev[j] = d;
 			}
-			d = sqrt(d / (double)n);
-			if (d <= 0.1) {
-				d = 1.0;
-			}
-			mean[j] = s;
-			dev[j] = d;
 		}
 	} else {
 		int64 end = m;

@@ -79,18 +79,88 @@ Gemver(int n, double* a, int a_len, double* u1, int u1_len, double* v1, int v1_l
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double* y, int y_len, double* z, int z_len,
 	gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (n <= x_len && 0 <= n && (int64)n * n <= a_len && n <= y_len && n <= z_len && n < 134217728) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			double s = x[i];
-			#pragma unroll 8
-			for (int j = 0; j < n; j++) {
-				s += beta * a[j * n + i] * y[j];
+		bool long_2 = max(n, 0) >= 32 && max(n, 0) <= 67584;
+		int end = n;
+		if (long_2) {
+			int warp = threadIdx.x / 32;
+			int lane = threadIdx.x % 32;
+			int warps = blockDim.x / 32;
+			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				int i = base + lane;
+				bool active = walker && i < end;
+				double s = 0.0;
+				if (active) {
+					s = x[i];
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					int64 place = (int64)min(warp + 0, n - 1) * n + min(base + lane, (int64)(end - 1));
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place;
+					#pragma unroll 16
+					for (int u = 0; u < 16; u++) {
+						if (warp + u * 4 < n) {
+							ahead[u] = a[place];
+						}
+						place = (uint64)place + step;
+					}
+					#pragma unroll 1
+					for (int j0 = 0; j0 < n; j0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int u = 0; u < 16; u++) {
+							int r = lane;
+							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int u = 0; u < 16; u++) {
+									int r = lane;
+									rowTile[r][(uint64)part + u * 4] = beta * a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1)) * n + min(base + r, (int64)(end - 1))] * y[min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+								}
+							}
+						}
+						__syncthreads();
+						if (j0 + 64 < n) {
+							int64 place_2 = (int64)min(j0 + 64 + (warp + 0), n - 1) * n + min(base + lane, (int64)(end - 1));
+							int64 step_2 = (uint64)((int64)(min(j0 + 64 + (warp + 0), n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place_2;
+							#pragma unroll 16
+							for (int u = 0; u < 16; u++) {
+								if (j0 + 64 + (warp + u * 4) < n) {
+									ahead[u] = a[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int k = 0, k_end = min(n - j0, 64); k < k_end; k++) {
+								s += rowTile[lane][k];
+							}
+						}
+					}
+				}
+				if (active) {
+					x[i] = s + z[i];
+				}
 			}
-			x[i] = s + z[i];
+		} else {
+			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+				double s = x[i];
+				#pragma unroll 8
+				for (int j = 0; j < n; j++) {
+					s += beta * a[j * n + i] * y[j];
+				}
+				x[i] = s + z[i];
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {

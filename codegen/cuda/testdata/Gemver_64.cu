@@ -80,19 +80,89 @@ Gemver(int64 n, double* a, int64 a_len, double* u1, int64 u1_len, double* v1, in
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, double* y, int64 y_len, double* z,
 	int64 z_len, gompss_fault* fault)
 {
+	__shared__ double rowTile[32][65];
 	if (n <= x_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y_len && n <= z_len && n < 134217728) {
+		bool long_2 = max(n, (int64)0) >= 32 && max(n, (int64)0) <= 67584;
 		int64 end = n;
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-			double s = x[i];
-			#pragma unroll 8
-			for (int64 j = 0; j < n; j++) {
-				s += beta * a[j * n + i] * y[j];
+		if (long_2) {
+			int64 warp = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 warps = blockDim.x / 32;
+			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				int64 i = base + lane;
+				bool active = walker && i < end;
+				double s = 0.0;
+				if (active) {
+					s = x[i];
+				}
+				__syncthreads();
+				if (0 < n) {
+					double ahead[16] = {};
+					int64 place = min(warp + 0, n - 1) * n + min(base + lane, end - 1);
+					int64 step = (uint64)((min(warp + 0, n - 1) + 4) * n + min(base + lane, end - 1)) - place;
+					#pragma unroll 16
+					for (int64 u = 0; u < 16; u++) {
+						if (warp + u * 4 < n) {
+							ahead[u] = a[place];
+						}
+						place = (uint64)place + step;
+					}
+					#pragma unroll 1
+					for (int64 j0 = 0; j0 < n; j0 += 64) {
+						__syncthreads();
+						#pragma unroll 16
+						for (int64 u = 0; u < 16; u++) {
+							int64 r = lane;
+							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
+						}
+						if (warps < 4) {
+							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								#pragma unroll 1
+								for (int64 u = 0; u < 16; u++) {
+									int64 r = lane;
+									rowTile[r][(uint64)part + u * 4] = beta * a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), n - 1) * n + min(base + r, end - 1)] * y[min((int64)(j0 + ((uint64)part + u * 4)), n - 1)];
+								}
+							}
+						}
+						__syncthreads();
+						if (j0 + 64 < n) {
+							int64 place_2 = min(j0 + 64 + (warp + 0), n - 1) * n + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((min(j0 + 64 + (warp + 0), n - 1) + 4) * n + min(base + lane, end - 1)) - place_2;
+							#pragma unroll 16
+							for (int64 u = 0; u < 16; u++) {
+								if (j0 + 64 + (warp + u * 4) < n) {
+									ahead[u] = a[place_2];
+								}
+								place_2 = (uint64)place_2 + step_2;
+							}
+						}
+						if (active) {
+							#pragma unroll 16
+							for (int64 k = 0, k_end = min(n - j0, (int64)64); k < k_end; k++) {
+								s += rowTile[lane][k];
+							}
+						}
+					}
+				}
+				if (active) {
+					x[i] = s + z[i];
+				}
 			}
-			x[i] = s + z[i];
+		} else {
+			int64 end_2 = n;
+			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
+				double s = x[i];
+				#pragma unroll 8
+				for (int64 j = 0; j < n; j++) {
+					s += beta * a[j * n + i] * y[j];
+				}
+				x[i] = s + z[i];
+			}
 		}
 	} else {
 		int64 end = n;

@@ -174,20 +174,90 @@ Mvt_3(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 5)
 Mvt_4(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 y2_len, gompss_fault* fault)
 {
+	__shared__ float rowTile[32][129];
 	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
 		if (0 < n) {
 			if (n <= x2_len && (int64)((uint64)n * n) <= a_len && n <= y2_len && n < 134217728) {
+				bool long_2 = max(n, (int64)0) >= 32 && max(n, (int64)0) <= 67584;
 				int64 end = n;
-				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-					float sum = x2[i];
-					#pragma unroll 16
-					for (int64 j = 0; j < n; j++) {
-						sum += a[j * n + i] * y2[j];
+				if (long_2) {
+					int64 warp = threadIdx.x / 32;
+					int64 lane = threadIdx.x % 32;
+					int64 warps = blockDim.x / 32;
+					bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
+					for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+						int64 i = base + lane;
+						bool active = walker && i < end;
+						float sum = 0.0f;
+						if (active) {
+							sum = x2[i];
+						}
+						__syncthreads();
+						{
+							float ahead[32] = {};
+							int64 place = min(warp + 0, n - 1) * n + min(base + lane, end - 1);
+							int64 step = (uint64)((min(warp + 0, n - 1) + 4) * n + min(base + lane, end - 1)) - place;
+							#pragma unroll 32
+							for (int64 u = 0; u < 32; u++) {
+								if (warp + u * 4 < n) {
+									ahead[u] = a[place];
+								}
+								place = (uint64)place + step;
+							}
+							#pragma unroll 1
+							for (int64 j0 = 0; j0 < n; j0 += 128) {
+								__syncthreads();
+								#pragma unroll 32
+								for (int64 u = 0; u < 32; u++) {
+									int64 r = lane;
+									rowTile[r][warp + u * 4] = ahead[u] * y2[min(j0 + (warp + u * 4), n - 1)];
+								}
+								if (warps < 4) {
+									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+										#pragma unroll 1
+										for (int64 u = 0; u < 32; u++) {
+											int64 r = lane;
+											rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), n - 1) * n + min(base + r, end - 1)] * y2[min((int64)(j0 + ((uint64)part + u * 4)), n - 1)];
+										}
+									}
+								}
+								__syncthreads();
+								if (j0 + 128 < n) {
+									int64 place_2 = min(j0 + 128 + (warp + 0), n - 1) * n + min(base + lane, end - 1);
+									int64 step_2 = (uint64)((min(j0 + 128 + (warp + 0), n - 1) + 4) * n + min(base + lane, end - 1)) - place_2;
+									#pragma unroll 32
+									for (int64 u = 0; u < 32; u++) {
+										if (j0 + 128 + (warp + u * 4) < n) {
+											ahead[u] = a[place_2];
+										}
+										place_2 = (uint64)place_2 + step_2;
+									}
+								}
+								if (active) {
+									#pragma unroll 16
+									for (int64 k = 0, k_end = min(n - j0, (int64)128); k < k_end; k++) {
+										sum += rowTile[lane][k];
+									}
+								}
+							}
+						}
+						if (active) {
+							x2[i] = sum;
+						}
 					}
-					x2[i] = sum;
+				} else {
+					int64 end_2 = n;
+					for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
+						float sum = x2[i];
+						#pragma unroll 16
+						for (int64 j = 0; j < n; j++) {
+							sum += a[j * n + i] * y2[j];
+						}
+						x2[i] = sum;
+					}
 				}
 			} else {
 				int64 end = n;

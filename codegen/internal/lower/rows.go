@@ -30,6 +30,7 @@ const (
 	rowsWords    = 32  // 32-bit words that a thread loads ahead
 	rowsJam      = 4   // elements of a row that a thread takes at once where they are independent
 	rowsUnroll   = 16  // iterations of the walk that are written out
+	rowsFew      = 4   // columns for this part of the threads that a device runs at once are few
 	rowsShort    = 16  // iterations of a loop over no row that the walking warp may run alone
 )
 
@@ -52,6 +53,7 @@ type rowed struct {
 type rowLoop struct {
 	loop    *ir.For
 	free    bool        // its iterations are independent
+	upright bool        // it goes down a column: neighbours belong to neighbouring iterations of the loop around
 	staged  []rowStaged // what threads compute for the one that walks
 	elems   []*ir.Index // of the row, that staged is made of
 	stores  []rowStaged
@@ -91,7 +93,7 @@ func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
 	t.trips.whole = t.seg.onHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
 	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(rowsOfTeam)+" iterations at once, through team memory",
-		"each iteration goes along a row of memory: neighbouring threads load neighbours, and the order of each row stays", "schedule(onetoone)")
+		x.why(), "schedule(onetoone)")
 	for _, c := range x.conds {
 		long = build.Compare(ir.LAnd, long, c, at)
 	}
@@ -102,11 +104,22 @@ func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
+func (x *rowed) why() string {
+	for _, l := range x.inOrder() {
+		if !l.upright {
+			return "each iteration goes along a row of memory: neighbouring threads load neighbours, and the order of each row stays"
+		}
+	}
+	return "each iteration goes down a column, and where these are few too little would be on its way; the order of each column stays"
+}
+
 // long says that each row is worth it.
 func (x *rowed) long() ir.Expr {
 	var all ir.Expr
+	upright := true
 	for _, l := range x.inOrder() {
 		f := l.loop
+		upright = upright && l.upright
 		c := build.Compare(ir.Ge, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(rowsLeast, f.At), f.At)
 		switch {
 		case all == nil:
@@ -114,6 +127,10 @@ func (x *rowed) long() ir.Expr {
 		case !query.Same(all, c):
 			all = build.Compare(ir.LAnd, all, c, f.At)
 		}
+	}
+	if gpu := x.device(); upright { // neighbouring threads read neighbours anyway, but each waits for its column alone
+		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / rowsFew)
+		all = build.Compare(ir.LAnd, all, build.Compare(ir.Le, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(few, x.f.At), x.f.At), x.f.At)
 	}
 	return all
 }
@@ -208,14 +225,15 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	g.Body = query.Flatten(f.Body)
 	m := analysis.NewDependences(x.Kernel)
 	along := m.Stride1(g.Body, g.Var)
-	if !plainRow(g.Body) || along <= 0 || along <= m.Stride1(g.Body, x.f.Var) {
+	across := m.Stride1(g.Body, x.f.Var)
+	if !plainRow(g.Body) || along == across || max(along, across) <= 0 {
 		return nil
 	}
-	l := &rowLoop{loop: &g}
+	l := &rowLoop{loop: &g, upright: across > along}
 	for _, s := range g.Body {
 		l.stages(x, s)
 	}
-	if conds, ok := x.independent(m, &g); ok {
+	if conds, ok := x.independent(m, &g); ok && !l.upright {
 		l.free, l.staged, l.elems = true, nil, nil
 		x.need(conds)
 	} else if !l.storesOf(x, g.Body) || !l.chooseStaged(x) {
@@ -260,8 +278,9 @@ func (x *rowed) need(conds []ir.Expr) {
 	}
 }
 
-// isRow reports whether e moves along memory with the loop over v, and far with the rows.
-func (x *rowed) isRow(e *ir.Index, v *ir.Var) bool {
+// isRow reports whether e moves along memory with the loop over v, and far with the rows; upright,
+// the other way round.
+func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 	if !query.IsRef(e.X) || e.X.Type().Kind != ir.Slice || !query.LoadFree(e.I) || !e.Type().IsScalar() {
 		return false
 	}
@@ -276,6 +295,9 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var) bool {
 	}
 	along, ok1 := form.Coef(v)
 	apart, ok2 := form.Coef(x.f.Var)
+	if upright {
+		along, apart = apart, along
+	}
 	near, isConst := along.Const()
 	far, known := apart.Const()
 	return ok1 && ok2 && isConst && near != 0 && integers.Magnitude(near) <= 4 && (!known || integers.Magnitude(far) >= squareFar)
@@ -293,9 +315,9 @@ func (x *rowed) computable(e ir.Expr, f *ir.For) bool {
 	return plainValue(e)
 }
 
-func (x *rowed) rowElems(e ir.Expr, f *ir.For) (out []*ir.Index) {
+func (x *rowed) rowElems(e ir.Expr, f *ir.For, upright bool) (out []*ir.Index) {
 	ir.WalkExpr(e, func(y ir.Expr) bool {
-		if ix, ok := y.(*ir.Index); ok && x.isRow(ix, f.Var) && x.computable(ix, f) {
+		if ix, ok := y.(*ir.Index); ok && x.isRow(ix, f.Var, upright) && x.computable(ix, f) {
 			out = append(out, ix)
 		}
 		return true
@@ -319,7 +341,7 @@ func (l *rowLoop) stages(x *rowed, s ir.Stmt) {
 }
 
 func (l *rowLoop) stageIn(x *rowed, e ir.Expr) {
-	if len(x.rowElems(e, l.loop)) == 0 {
+	if len(x.rowElems(e, l.loop, l.upright)) == 0 {
 		return
 	}
 	if x.computable(e, l.loop) && e.Type().IsScalar() && e.Type().Kind != ir.Bool {
@@ -355,7 +377,7 @@ func (l *rowLoop) surely(x *rowed, e ir.Expr, out []*ir.Index) []*ir.Index {
 			return l.surely(x, s.X, out)
 		}
 	case *ir.Index:
-		if x.isRow(s, l.loop.Var) {
+		if x.isRow(s, l.loop.Var, l.upright) {
 			if !slices.ContainsFunc(out, func(have *ir.Index) bool { return query.Same(have, s) }) {
 				out = append(out, s)
 			}
@@ -431,7 +453,7 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {
 			if ix, ok := a.Place.(*ir.Index); ok {
 				again := slices.ContainsFunc(l.stores, func(have rowStaged) bool { return query.Same(have.e.(*ir.Index).X, ix.X) })
-				fine = fine && !again && x.isRow(ix, l.loop.Var) && x.computable(ix, l.loop)
+				fine = fine && !again && x.isRow(ix, l.loop.Var, l.upright) && x.computable(ix, l.loop)
 				l.stores = append(l.stores, rowStaged{e: ix})
 				continue
 			}

@@ -167,6 +167,9 @@ func (w *rowTile) turns() int { return int(w.columns * rowsOfTeam / rowsThreads)
 
 // cell returns row and column of turn u of part p of a tile.
 func (w *rowTile) cell(p, u ir.Expr) (row, column ir.Expr) {
+	if w.upright {
+		return build.Ref(w.lane, w.at), build.Binary(ir.Add, p, build.Binary(ir.Mul, u, build.Int(rowsThreads/rowsOfTeam, w.at), w.at), w.at)
+	}
 	row = u
 	if w.down() > 1 {
 		row = build.Binary(ir.Add, w.part(ir.Div, p), build.Binary(ir.Mul, u, build.Int(w.down(), w.at), w.at), w.at)
@@ -244,26 +247,35 @@ func (w *rowTile) aheadVars() (vars []*ir.Var, decls []ir.Stmt) {
 // The place of an element is that of the one before and a step: compilers would keep each of them.
 func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 	at := w.at
-	_, j := w.place(build.Int(0, at), w.columnOf(build.Ref(w.warp, at)), start)
-	row, _ := w.cell(build.Ref(w.warp, at), build.Int(0, at))
-	i := build.Binary(ir.Add, build.Ref(w.base, at), row, at)
+	row, column := w.cell(build.Ref(w.warp, at), build.Int(0, at))
+	_, j := w.place(row, column, start)
+	i := ir.Expr(build.Binary(ir.Add, build.Ref(w.base, at), row, at))
+	nextI, nextJ := build.Binary(ir.Add, i, build.Int(w.down(), at), at), j
+	if w.upright {
+		i, j = w.place(row, column, start)
+		nextI, nextJ = i, build.Binary(ir.Add, j, build.Int(rowsThreads/rowsOfTeam, at), at)
+	}
 	var out []ir.Stmt
 	var places, steps []ir.Expr
 	for _, e := range w.elems {
-		in := func(i ir.Expr) ir.Expr { return ir.Subst(e.I, map[*ir.Var]ir.Expr{w.f.Var: i, w.loop.Var: j}) }
+		in := func(i, j ir.Expr) ir.Expr {
+			return build.ToInt(ir.Subst(e.I, map[*ir.Var]ir.Expr{w.f.Var: i, w.loop.Var: j}))
+		}
 		var from, step ir.Expr
-		from, out = w.temp("place", build.ToInt(in(i)), out)
-		next := build.ToInt(in(build.Binary(ir.Add, i, build.Int(w.down(), at), at)))
-		step, out = w.temp("step", build.Binary(ir.Sub, next, from, at), out)
+		from, out = w.temp("place", in(i, j), out)
+		step, out = w.temp("step", build.Binary(ir.Sub, in(nextI, nextJ), from, at), out)
 		places, steps = append(places, from), append(steps, step)
 	}
-	return append(out, w.each(build.Ref(w.warp, at), w.turns(), func(row, _, u ir.Expr) []ir.Stmt {
+	return append(out, w.each(build.Ref(w.warp, at), w.turns(), func(row, column, u ir.Expr) []ir.Stmt {
 		var load, on []ir.Stmt
 		for k, e := range w.elems {
 			load = append(load, build.Assign(build.Index(build.Ref(ahead[k], at), u, at), build.Index(e.X, places[k], at), at))
 			on = append(on, build.Assign(places[k], build.Binary(ir.Add, places[k], steps[k], at), at))
 		}
 		there := build.Compare(ir.Lt, row, build.Binary(ir.Sub, w.end, build.Ref(w.base, at), at), at)
+		if w.upright {
+			there = build.Compare(ir.Lt, build.Binary(ir.Add, start, column, at), w.loop.Hi, at)
+		}
 		return append([]ir.Stmt{&ir.If{Cond: there, Then: load, At: at}}, on...)
 	}))
 }
