@@ -35,16 +35,18 @@ __device__ __forceinline__ double go_max(double x, double y) { return x != x || 
 extern "C" __global__ void __launch_bounds__(512)
 NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 {
-	__shared__ __align__(16) float columnParts[16][32];
-	__shared__ __align__(16) float columnParts_2[16][32];
+	__shared__ __align__(16) float columnParts[64][32];
+	__shared__ __align__(16) float columnParts_2[64][32];
 	if (m <= y_len && 0 <= m && (int64)n * m <= a_len && n <= x_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		bool long_2 = max(n, 0) >= 64;
+		bool long_2 = max(n, 0) >= 128;
 		int end = m;
+		int shift = max(m, 0) < 8448 ? 3 : 5;
+		int lanes = 1 << shift;
 		if (long_2) {
-			int level = threadIdx.x / 32;
-			int lane = threadIdx.x % 32;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			int level = threadIdx.x >> shift;
+			int lane = threadIdx.x & (lanes - 1);
+			for (int64 base = (int64)blockIdx.x * lanes; base < end; base += (int64)gridDim.x * lanes) {
 				int j = base + lane;
 				bool active = j < end;
 				float s = 0.0f;
@@ -53,12 +55,12 @@ NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* y,
 					s = y[j];
 					most = 0.0f;
 				}
-				for (int64 part = level; part < 16; part = (uint64)part + blockDim.x / 32) {
+				for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
 					float sPart = 0.0f;
 					float mostPart = __int_as_float(0xff800000);
 					if (active) {
 						#pragma unroll 16
-						for (int64 i = part; i < n; i += 16) {
+						for (int64 i = part; i < n; i += 64) {
 							sPart += a[(uint64)i * m + j] * x[i];
 							mostPart = go_max(mostPart, a[(uint64)i * m + j]);
 						}
@@ -69,7 +71,7 @@ NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* y,
 				__syncthreads();
 				if (active && level == 0) {
 					#pragma unroll 16
-					for (int part = 0; part < 16; part++) {
+					for (int part = 0; part < 64; part++) {
 						s += columnParts[part][lane];
 						most = go_max(most, columnParts_2[part][lane]);
 					}

@@ -35,16 +35,18 @@ __device__ __forceinline__ double go_max(double x, double y) { return x != x || 
 extern "C" __global__ void __launch_bounds__(512)
 NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 {
-	__shared__ __align__(16) float columnParts[16][32];
-	__shared__ __align__(16) float columnParts_2[16][32];
+	__shared__ __align__(16) float columnParts[64][32];
+	__shared__ __align__(16) float columnParts_2[64][32];
 	if (m <= y_len && 0 <= m && (int64)((uint64)n * m) <= a_len && n <= x_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
-		bool long_2 = max(n, (int64)0) >= 64;
+		bool long_2 = max(n, (int64)0) >= 128;
 		int64 end = m;
+		int64 shift = max(m, (int64)0) < 8448 ? 3 : 5;
+		int64 lanes = (int64)1 << shift;
 		if (long_2) {
-			int64 level = threadIdx.x / 32;
-			int64 lane = threadIdx.x % 32;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			int64 level = threadIdx.x >> shift;
+			int64 lane = threadIdx.x & (lanes - 1);
+			for (int64 base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
 				int64 j = base + lane;
 				bool active = j < end;
 				float s = 0.0f;
@@ -53,12 +55,12 @@ NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, f
 					s = y[j];
 					most = 0.0f;
 				}
-				for (int64 part = level; part < 16; part = (uint64)part + blockDim.x / 32) {
+				for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
 					float sPart = 0.0f;
 					float mostPart = __int_as_float(0xff800000);
 					if (active) {
 						#pragma unroll 16
-						for (int64 i = part; i < n; i += 16) {
+						for (int64 i = part; i < n; i += 64) {
 							sPart += a[(uint64)i * m + j] * x[i];
 							mostPart = go_max(mostPart, a[(uint64)i * m + j]);
 						}
@@ -69,7 +71,7 @@ NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, f
 				__syncthreads();
 				if (active && level == 0) {
 					#pragma unroll 16
-					for (int64 part = 0; part < 16; part++) {
+					for (int64 part = 0; part < 64; part++) {
 						s += columnParts[part][lane];
 						most = go_max(most, columnParts_2[part][lane]);
 					}

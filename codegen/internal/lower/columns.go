@@ -12,15 +12,24 @@ import (
 
 // Iterations that each add up a column of a matrix, of which neighbours lie next to each other, are
 // few beside what a device runs at once, and each is long. Where a reduction clause lets their sums
-// be done in any order, the warps of a team share the rows: warp v of columnParts takes rows v,
+// be done in any order, the threads of a team share the rows: part v of columnParts takes rows v,
 // v+columnParts and so on, and the parts are added up in their order. That order follows from the
-// length of the column alone: a team of fewer warps goes through the parts one after the other.
+// length of the column alone: a team of fewer threads goes through the parts one after the other.
+// A team has the columns of a warp, or, where these make too few teams, those of a part of it.
 
 const (
-	columnParts = 16
-	columnLeast = 4 * columnParts // rows from which a column is cut
-	columnTeam  = 32 * columnParts
+	columnParts = 64
+	columnLeast = 2 * columnParts // rows from which a column is cut
+	columnTeam  = 512
+	columnFew   = 3 // logarithm of the columns of a team where these are few: a sector of memory
+	columnTeams = 2 // teams of all columns that a multiprocessor should have, else they are few
 )
+
+// columnShift is the logarithm of the columns of a team, of that many columns in all.
+func columnShift(t *team, columns ir.Expr, at ir.Pos) ir.Expr {
+	most := int64(t.device().Team.Multiprocessors * columnTeams * blockLanes)
+	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(columnFew, at), build.Int(5, at), at)
+}
 
 // columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
 // that is not right or gains nothing.
@@ -37,9 +46,11 @@ func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 	t.launch.Warps = true
 	t.limitThreads(build.Int(columnTeam, at))
 	t.launch.Threads = columnTeam
-	count := build.Binary(ir.Add, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(blockLanes-1, at), at)
-	t.trips.whole = t.seg.onHost(&ir.Binary{Op: ir.Div, X: count, Y: build.Int(blockLanes, at), T: ir.IntType, At: at})
-	t.Decide(at, "loop "+f.Var.Name, "columns: "+strconv.Itoa(columnParts)+" warps of a team share each iteration", "loop "+g.Var.Name+
+	count := build.Trips(f, f.Lo, f.Hi, f.Step)
+	shift := columnShift(t, count, at)
+	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
+	t.trips.whole = t.seg.onHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
+	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
 		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
 
 	long, out := t.temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
@@ -47,7 +58,9 @@ func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 	whole := t.CopyOf(unwrapped(t.walk(sp, p, body, nil)), &t.Kernel.NumVars)
 	base, lane, level := t.Local("base", ir.IntType, at), t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	active := t.Local("active", ir.BoolType, at)
-	me, lanes := build.Query(ir.ThreadNum, at), build.Int(blockLanes, at)
+	me := build.Query(ir.ThreadNum, at)
+	shift, out = t.temp("shift", shift, out)
+	lanes, out := t.temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), out)
 	first, stride := build.Int(0, at), ir.Expr(lanes)
 	start := ir.Expr(first)
 	if _, ok := p.first.(*ir.Binary); ok {
@@ -55,10 +68,10 @@ func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
 	}
 	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), build.Ref(lane, at), at), at), build.Decl(active, build.Compare(ir.Lt, build.Ref(f.Var, at), hi, at), at)}
-	turn = append(turn, t.inColumns(cut, active, lane, level, at)...)
+	turn = append(turn, t.inColumns(cut, active, lane, level, shift, at)...)
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
-	shared := []ir.Stmt{build.Decl(level, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),
-		build.Decl(lane, &ir.Binary{Op: ir.Rem, X: me, Y: lanes, T: ir.IntType, At: at}, at), build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at),
+	shared := []ir.Stmt{build.Decl(level, shifted(ir.Shr, me, shift, at), at),
+		build.Decl(lane, &ir.Binary{Op: ir.And, X: me, Y: build.Binary(ir.Sub, lanes, build.Int(1, at), at), T: ir.IntType, At: at}, at), build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at),
 		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}}
 	return []ir.Stmt{&ir.Block{Body: append(out, &ir.If{Cond: long, Then: shared, Else: whole, At: at}), At: at}}
 }
@@ -81,13 +94,17 @@ func (t *team) isColumn(f *ir.For, c *laned) bool {
 	if n, known := analysis.ConstTrips(c.loop); known && n < columnLeast || c.loop.Var.Type.Kind != ir.Int64 {
 		return false
 	}
+	var cells ir.Bytes
+	for _, r := range c.sums {
+		cells += r.Place.Type().Size * columnParts * blockLanes
+	}
 	m := analysis.NewDependences(t.Kernel)
-	return m.Stride1(c.loop.Body, f.Var) > 0
+	return cells <= t.device().Memory.StaticShared*3/4 && m.Stride1(c.loop.Body, f.Var) > 0
 }
 
-// inColumns runs an iteration: all warps what stands in front of the loop, each its parts of the
-// rows, the first what follows.
-func (t *team) inColumns(c *laned, active, lane, level *ir.Var, at ir.Pos) []ir.Stmt {
+// inColumns runs an iteration: all threads of it what stands in front of the loop, each its parts
+// of the rows, the first what follows.
+func (t *team) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	if len(own) > 0 {
@@ -112,10 +129,10 @@ func (t *team) inColumns(c *laned, active, lane, level *ir.Var, at ir.Pos) []ir.
 	rows := &ir.For{Label: f.Label, Var: f.Var, Lo: build.Binary(ir.Add, f.Lo, build.Ref(number, at), at), Hi: f.Hi, Step: build.Int(columnParts, at), Rel: ir.Lt,
 		Unroll: unrollLater, Body: build.WithVars(parts).CopyStmts(f.Body), At: f.At}
 	body := append(begin, &ir.If{Cond: build.Ref(active, at), Then: []ir.Stmt{rows}, At: at})
-	warps := build.Binary(ir.Div, build.Query(ir.NumThreads, at), build.Int(blockLanes, at), at)
+	levels := shifted(ir.Shr, build.Query(ir.NumThreads, at), shift, at)
 	out = append(out, build.Decl(number, build.Ref(level, at), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(number, at), build.Int(columnParts, at), at),
-		Post: []ir.Stmt{build.Assign(build.Ref(number, at), build.Binary(ir.Add, build.Ref(number, at), warps, at), at)}, Body: append(body, store...), At: at}, build.Barrier(at))
-	sum := &ir.For{Label: &ir.Label{}, Var: other, Lo: build.Int(0, at), Hi: build.Int(columnParts, at), Step: one, Rel: ir.Lt, Unroll: columnParts, Body: add, At: at}
+		Post: []ir.Stmt{build.Assign(build.Ref(number, at), build.Binary(ir.Add, build.Ref(number, at), levels, at), at)}, Body: append(body, store...), At: at}, build.Barrier(at))
+	sum := &ir.For{Label: &ir.Label{}, Var: other, Lo: build.Int(0, at), Hi: build.Int(columnParts, at), Step: one, Rel: ir.Lt, Unroll: columnParts / 4, Body: add, At: at}
 	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(level, at), build.Int(0, at), at), at)
 	return append(out, &ir.If{Cond: leads, Then: append([]ir.Stmt{sum}, c.after...), At: at}, build.Barrier(at))
 }

@@ -53,7 +53,7 @@ type rowed struct {
 type rowLoop struct {
 	loop    *ir.For
 	free    bool        // its iterations are independent
-	upright bool        // it goes down a column: neighbours belong to neighbouring iterations of the loop around
+	upright bool        // it goes down a column
 	staged  []rowStaged // what threads compute for the one that walks
 	elems   []*ir.Index // of the row, that staged is made of
 	stores  []rowStaged
@@ -128,7 +128,7 @@ func (x *rowed) long() ir.Expr {
 			all = build.Compare(ir.LAnd, all, c, f.At)
 		}
 	}
-	if gpu := x.device(); upright { // neighbouring threads read neighbours anyway, but each waits for its column alone
+	if gpu := x.device(); upright { // many threads read neighbours anyway
 		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / rowsFew)
 		all = build.Compare(ir.LAnd, all, build.Compare(ir.Le, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(few, x.f.At), x.f.At), x.f.At)
 	}
