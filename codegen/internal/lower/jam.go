@@ -211,7 +211,7 @@ const rowsAbreast = 4
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
 func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
-	return severalRows(t, sp, d, p, body, "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
+	return severalRows(t, sp, d, p, body, "iterations of a thread at once", "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
 		return t.jamWidth(column, body, &reductions{}) > 1
 	})
 }
@@ -221,7 +221,7 @@ func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 // the same for all rows.
 func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	own := ir.Declared(query.Flatten(body))
-	return severalRows(t, sp, d, p, body, "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
+	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
 		ops, fine := 0, !leavesIteration(body, sp.label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
 		for _, v := range ir.Assigned(body).List() {
 			fine = fine && own.Has(v)
@@ -249,7 +249,7 @@ const (
 )
 
 // severalRows is jamRows where fits says that it gains something, for that reason.
-func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
+func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -293,7 +293,7 @@ func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 			t.trips.grid[k] = host
 		}
 	}
-	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" iterations of a thread at once",
+	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" "+what,
 		why, "schedule(onetoone)")
 	return append(out, t.walk(&blocks, p, turn, nil)...)
 }
