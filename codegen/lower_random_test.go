@@ -406,7 +406,7 @@ func checkRandom(t *testing.T, write func(*writer) string) {
 		}
 		k, err := p.Kernel("K")
 		require.NoError(rt, err)
-		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}, {Device: quickBarriers()}} {
 			l, err := codegen.Lower(k, opt)
 			if err != nil && strings.Contains(err.Error(), "across constructs") {
 				rt.Skip(err)

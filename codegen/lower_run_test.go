@@ -195,7 +195,7 @@ func TestDeviceEqualsGo(t *testing.T) {
 	for _, c := range corpus {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
-			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}} {
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}, {Device: quickBarriers()}} {
 				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles)
 			}
 		})

@@ -106,7 +106,8 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 		return nil, err
 	}
 	var out []flowTarget
-	for name, o := range map[string]codegen.LowerOptions{"simt": {}, "simt with checks": {NoShuffles: true, KeepChecks: true}} {
+	for name, o := range map[string]codegen.LowerOptions{"simt": {}, "simt with checks": {NoShuffles: true, KeepChecks: true},
+		"simt, all teams as one": {Device: quickBarriers()}} {
 		l, err := codegen.Lower(kernel, o)
 		if err != nil {
 			f.count["no device form: "+lastLine(err)]++

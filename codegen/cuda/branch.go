@@ -104,9 +104,24 @@ func (p *printer) barrier(s *ir.Barrier) {
 		p.printf(s.At, "__syncthreads();")
 	case ir.WarpBarrier:
 		p.printf(s.At, "__syncwarp();")
+	case ir.GridBarrier:
+		p.ofGrid(p, s)
 	default:
 		p.namedBarrier(s)
 	}
+}
+
+// ofGrid prints a barrier of all teams, which a failed check opens for good: a thread that has
+// ended never comes.
+func (m *meeting) ofGrid(p *printer, s *ir.Barrier) {
+	m.grid = true
+	words := "&" + p.expr(s.Count).text
+	if !m.ends {
+		p.printf(s.At, "%s;", p.call("gompss_meet_grid", words))
+		return
+	}
+	p.printf(s.At, "if (%s)", p.call("gompss_leave_grid", words, "fault"))
+	p.printf(s.At, "\treturn;")
 }
 
 // namedBarrier prints a barrier of a part of the team. The hardware counts threads that have come

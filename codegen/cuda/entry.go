@@ -74,16 +74,17 @@ func (p *printer) resultType(f *ir.Func, name string) string {
 	return p.results[f]
 }
 
-// kernel prints one launch. Where a part of the team meets beside checks, which end threads, it is
-// printed again with barriers that see that.
+// kernel prints one launch. Where a part of the team or the whole grid meets beside checks, which
+// end threads, it is printed again with barriers that see that.
 func (p *printer) kernel(e *Entry) {
 	before := p.checkpoint()
 	p.start(nil)
 	p.launch(e)
-	if p.fault && p.named != nil {
+	if p.fault && (p.named != nil || p.grid) {
+		gates := p.named != nil
 		p.rewind(before)
 		p.start(nil)
-		p.gates = true
+		p.gates, p.ends = gates, true
 		p.launch(e)
 	}
 	e.Fault = p.fault

@@ -290,6 +290,47 @@ __device__ __forceinline__ void barrier(int id, int n)
 	asm volatile("barrier.sync %0, %1;" :: "r"(id), "r"(n) : "memory");
 }
 `},
+	{"gompss_meet_grid", nil, `
+// gompss_meet_grid waits for all teams of the grid, which all run at once. Thread 0 of each adds to
+// a word: together they change its highest bit, so that it is ready for the next time. The fences
+// order what all threads wrote before and read after.
+__device__ __noinline__ void gompss_meet_grid(unsigned* word)
+{
+	__syncthreads();
+	if (threadIdx.x == 0u) {
+		__threadfence();
+		const unsigned was = atomicAdd(word, blockIdx.x == 0u ? 0x80000000u - (gridDim.x - 1u) : 1u);
+		while (((was ^ *(volatile unsigned*)word) & 0x80000000u) == 0u)
+			;
+		__threadfence();
+	}
+	__syncthreads();
+}
+`},
+	{"gompss_leave_grid", []string{"gompss_fault"}, `
+// gompss_leave_grid waits for all teams of the grid as gompss_meet_grid does; it reports to all
+// threads of a team whether one somewhere has ended by a failed check, so that all have to. A team
+// that misses a thread says so in the second word; one that has no thread left cannot, and then the
+// fault, which lies far away, does.
+__device__ __noinline__ bool gompss_leave_grid(unsigned* word, gompss_fault* fault)
+{
+	if (__syncthreads_count(1) != (int)blockDim.x) {
+		*(volatile unsigned*)(word + 1) = 1u;
+		__threadfence();
+		return true;
+	}
+	bool failed = false;
+	if (threadIdx.x == 0u) {
+		__threadfence();
+		const unsigned was = atomicAdd(word, blockIdx.x == 0u ? 0x80000000u - (gridDim.x - 1u) : 1u);
+		for (unsigned wait = 1u; ((was ^ *(volatile unsigned*)word) & 0x80000000u) == 0u && !failed; wait++)
+			failed = *(volatile unsigned*)(word + 1) != 0u || wait % 1024u == 0u && *(volatile unsigned*)&fault->site != 0u;
+		failed = failed || *(volatile unsigned*)(word + 1) != 0u;
+		__threadfence();
+	}
+	return __syncthreads_or(failed) != 0;
+}
+`},
 	{"gompss_gate", []string{"gompss_fault"}, `
 // gompss_gate is a barrier that a failed check opens for good: a thread that has ended never comes.
 struct gompss_gate {

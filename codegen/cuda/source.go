@@ -183,19 +183,26 @@ type body struct {
 	old        *ir.Var                // declared by the atomic being printed
 	unchanging map[*ir.Var]bool       // slices that the kernel only reads
 	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
-	named      *ir.Barrier            // a barrier that waits for a number of threads
-	gates      bool                   // such barriers are gates, because checks may end threads
-	gate       string                 // the name of the array of gates
-	head       string                 // of a kernel, printed after its body
-	fault      bool                   // a check was printed
-	wrap32     bool                   // the expression is an index of which 32 bits are right
-	rising     bool                   // and no part of it is larger than the whole
-	changed    *ir.VarSet             // variables that may change
+	meeting
+	head       string     // of a kernel, printed after its body
+	fault      bool       // a check was printed
+	wrap32     bool       // the expression is an index of which 32 bits are right
+	rising     bool       // and no part of it is larger than the whole
+	changed    *ir.VarSet // variables that may change
 	targets    []target
 	copied     map[*ir.Var]*flatSlice // those of which the kernel has a variable of its own
 	labelNames map[string]bool
 	fn         *ir.Func // nil in a kernel
 	line       ir.Pos   // of the output line, as a compiler counts it
+}
+
+// A meeting is how threads wait for each other beside checks, which end threads.
+type meeting struct {
+	named *ir.Barrier // a barrier that waits for a number of threads
+	gates bool        // such barriers are gates, because checks may end threads
+	gate  string      // the name of the array of gates
+	grid  bool        // a barrier of the grid was printed
+	ends  bool        // checks may end threads before such a barrier
 }
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {

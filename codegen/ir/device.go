@@ -50,6 +50,7 @@ type Launch struct {
 	Abreast    int  // teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves; 0 leaves it to the back end
 	Resident   bool // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool
+	Meets      bool // its teams wait for each other at grid barriers: all of them run at once
 	ExtraWarps int
 	Team       []*Var // variables in team memory
 	Body       []Stmt

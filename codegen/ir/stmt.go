@@ -135,6 +135,7 @@ const (
 	TeamBarrier  BarrierScope = iota // all threads of the team; orders team and global memory among them
 	WarpBarrier                      // all lanes of the warp
 	NamedBarrier                     // Count threads of the team, in whole warps, at barrier number ID (device IR)
+	GridBarrier                      // all threads of the grid; orders all memory among them (device IR)
 )
 
 // Barrier waits until all threads of the scope have come. In the loop IR it is kernel.Barrier()
@@ -143,6 +144,10 @@ const (
 // At a NamedBarrier a warp has come, with all its threads, when those of them that have not ended
 // have. A Count of all the threads of the team waits for those that have not ended; a smaller one
 // is a multiple of the warp, and its warps do not end. ID is 1 to 15.
+//
+// A GridBarrier stands in a launch that Meets. Count is two neighbouring words of scratch memory in
+// which the teams count themselves: the first element of a slice of uint32, the same one at each
+// barrier of the launch. No thread of such a launch ends while others still meet.
 type Barrier struct {
 	Scope BarrierScope
 	ID    int

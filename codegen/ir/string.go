@@ -80,7 +80,7 @@ var atomicNames = [...]string{"read", "write", "update", "capture", "compare"}
 
 func (a AtomicKind) String() string { return name(atomicNames[:], int(a)) }
 
-var scopeNames = [...]string{"barrier", "warpBarrier", "namedBarrier"}
+var scopeNames = [...]string{"barrier", "warpBarrier", "namedBarrier", "gridBarrier"}
 
 func (s BarrierScope) String() string { return name(scopeNames[:], int(s)) }
 

@@ -59,7 +59,7 @@ func (t *text) launch(l *Launch) {
 	if l.Abreast > 0 {
 		head += fmt.Sprintf(" abreast %d", l.Abreast)
 	}
-	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
+	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Meets, " meets")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
 	t.push()
 	t.depth++
 	for _, v := range l.Team {

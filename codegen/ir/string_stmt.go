@@ -371,5 +371,9 @@ func (t *text) barrier(s *Barrier) {
 		t.line("%s(%d, %s)", s.Scope, s.ID, t.expr(s.Count, 0))
 		return
 	}
+	if s.Scope == GridBarrier {
+		t.line("%s(%s)", s.Scope, t.expr(s.Count, 0))
+		return
+	}
 	t.line("%s()", s.Scope)
 }

@@ -68,8 +68,9 @@ func firstPos(p *Program) Pos {
 type verifier struct {
 	name     string
 	device   bool
-	host     bool // an expression for the host: no memory, no grid
-	warps    bool // shuffles and warp barriers are announced
+	host     bool    // an expression for the host: no memory, no grid
+	warps    bool    // shuffles and warp barriers are announced
+	grid     *Launch // whose body is looked at
 	numVars  int
 	ids      map[int]*Var
 	funcs    map[*Func]bool // those already seen: callees come first
@@ -153,7 +154,7 @@ func (v *verifier) function(f *Func) {
 	v.params(f.Params, f.At)
 	v.list(f.Body)
 	v.close()
-	v.inFunc, v.results, v.warps = false, nil, false
+	v.inFunc, v.results, v.warps, v.grid = false, nil, false, nil
 	v.funcs[f] = true
 }
 
@@ -190,7 +191,7 @@ func (v *verifier) launch(l *Launch) {
 	if l.Width < 0 || l.Abreast < 0 {
 		v.fail(l.At, "%d iterations a thread, %d teams abreast", l.Width, l.Abreast)
 	}
-	v.warps = l.Warps
+	v.warps, v.grid = l.Warps, l
 	v.open()
 	for _, t := range l.Team {
 		v.declare(t, l.At, Team)

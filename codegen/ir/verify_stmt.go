@@ -250,7 +250,7 @@ func (v *verifier) barrier(s *Barrier) {
 	switch {
 	case s.Scope == TeamBarrier:
 		return
-	case s.Scope > NamedBarrier:
+	case s.Scope > GridBarrier:
 		v.fail(s.At, "barrier of scope %d", s.Scope)
 	case !v.device:
 		v.fail(s.At, "a warp or named barrier in loop IR")
@@ -260,6 +260,12 @@ func (v *verifier) barrier(s *Barrier) {
 		v.fail(s.At, "barrier number %d", s.ID)
 	case s.Scope == NamedBarrier:
 		v.integer(s.Count, "barrier count")
+	case s.Scope == GridBarrier && (v.grid == nil || !v.grid.Meets):
+		v.fail(s.At, "a grid barrier in a launch that announces none")
+	case s.Scope == GridBarrier:
+		if ix, ok := s.Count.(*Index); !ok || ix.Type().Kind != Uint32 {
+			v.fail(s.At, "a grid barrier without words to count in")
+		}
 	}
 }
 

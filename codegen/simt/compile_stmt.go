@@ -281,7 +281,7 @@ func (g *compiler) atomic(s *ir.Atomic) {
 func (g *compiler) barrier(s *ir.Barrier) {
 	g.sync = true
 	count := g.constant(0)
-	if s.Count != nil {
+	if s.Scope == ir.NamedBarrier {
 		count = g.expr(s.Count)
 	}
 	g.barriers = append(g.barriers, s)

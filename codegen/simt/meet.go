@@ -35,6 +35,7 @@ const (
 	teamScope
 	warpScope
 	namedScope
+	gridScope
 )
 
 func (m *machine) scope(t *thread) scope {
@@ -50,6 +51,8 @@ func (m *machine) scope(t *thread) scope {
 		return teamScope
 	case ir.WarpBarrier:
 		return warpScope
+	case ir.GridBarrier:
+		return gridScope
 	}
 	return namedScope
 }
@@ -208,7 +211,7 @@ func (m *machine) group(t *thread) Group {
 	}
 	what := "at a shuffle"
 	if in := m.code.ins[t.pc]; in.op == opBarrier {
-		what = [...]string{"at a barrier", "at a warp barrier", "at a named barrier"}[m.code.barriers[in.imm].Scope]
+		what = [...]string{"at a barrier", "at a warp barrier", "at a named barrier", "at a grid barrier"}[m.code.barriers[in.imm].Scope]
 	}
 	return Group{What: what, At: m.code.at[t.pc]}
 }

@@ -72,6 +72,9 @@ func (m *machine) launch(c *code, grid Grid) error {
 	m.segments[teamSegment] = make([]byte, c.team)
 	teams, threads := make([]int, grid.Teams), make([]int, grid.Threads)
 	m.random.order(teams)
+	if c.launch.Meets {
+		return m.runWhole(teams, threads)
+	}
 	for _, team := range teams {
 		if err := m.runTeam(team, threads); err != nil {
 			return err
@@ -170,6 +173,13 @@ func (m *machine) runTogether(order []int) error {
 	for id, t := range m.threads {
 		m.begin(t, id)
 	}
+	_, err := m.runThreads(order)
+	return err
+}
+
+// runThreads runs threads that have begun until all have ended or, which it reports, wait for other
+// teams.
+func (m *machine) runThreads(order []int) (met bool, err error) {
 	for {
 		left := 0
 		for _, id := range order {
@@ -178,17 +188,19 @@ func (m *machine) runTogether(order []int) error {
 				t.status = m.run(t)
 			}
 			if t.status == failed {
-				return m.err
+				return false, m.err
 			}
 			if t.status == waiting {
 				left++
 			}
 		}
-		if left == 0 {
-			return nil
-		}
-		if !m.meet(left) {
-			return m.diverged()
+		switch {
+		case left == 0:
+			return false, nil
+		case left == len(m.threads) && m.scope(m.threads[0]) == gridScope && together(m.threads):
+			return true, nil
+		case !m.meet(left):
+			return false, m.diverged()
 		}
 		m.random.order(order)
 	}

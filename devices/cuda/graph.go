@@ -53,6 +53,7 @@ type kernelNode struct {
 	shared      int64
 	params      []byte
 	early       bool // it waits by itself for what it is behind, which the driver then need not do
+	meets       bool // its teams wait for each other
 }
 
 // A sequenceRun is one launch of a sequence.
@@ -273,7 +274,13 @@ func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, 
 	err := d.driver.Do(driver.CuGraphAddKernelNode, b.At(nodeWord), graph, list, uintptr(len(after)), b.At(0))
 	runtime.KeepAlive(after)
 	runtime.KeepAlive(n.params)
-	return b.Words[nodeWord], err
+	id := b.Words[nodeWord]
+	if err == nil && n.meets {
+		clear(b.Words[:])
+		b.Words[0] = 1
+		err = d.driver.Do(driver.CuGraphKernelNodeSetAttribute, uintptr(id), cooperative, b.At(0))
+	}
+	return id, err
 }
 
 // setNode makes a node of an instantiated graph another kernel, from its next launch on.
@@ -326,7 +333,8 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 	for i := range r.version.entries {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
-			params: make([]byte, e.ArgsSize), early: r.waits && d.edges() && d.leavesRoom(e, g)}
+			params: make([]byte, e.ArgsSize), meets: e.Launch.Meets,
+			early: r.waits && d.edges() && !e.Launch.Meets && d.leavesRoom(e, g)}
 		if err := r.binding.Pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -147,7 +148,7 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 		return l.Kernel.Checked(err)
 	}
 	o.event.alone, o.work = r.faults, r
-	r.lone = !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1
+	r.lone = !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
 	if r.lone && r.scratch == 0 {
 		return r.packAhead(o.params[:])
 	}
@@ -309,10 +310,38 @@ func (r *run) launch(i int, stream uintptr, fault uint64) error {
 	b.Words[extraWord], b.Words[extraWord+1] = bufferPointer, uint64(uintptr(unsafe.Pointer(&params[0])))
 	b.Words[extraWord+2], b.Words[extraWord+3] = bufferSize, uint64(b.At(sizeWord))
 	b.Words[extraWord+4] = end
+	if e.Launch.Meets {
+		err := r.launchTogether(i, stream, b.At(extraWord))
+		runtime.KeepAlive(params)
+		return err
+	}
 	err := r.device.driver.Do(driver.CuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
 		uintptr(g.Threads), 1, 1, 0, stream, 0, b.At(extraWord))
 	runtime.KeepAlive(params)
 	return err
+}
+
+// cooperative is CU_LAUNCH_ATTRIBUTE_COOPERATIVE: the driver runs all teams of a kernel at once, or
+// refuses it.
+const cooperative = 2
+
+// launchTogether enqueues launch i, whose teams wait for each other. extra is that of
+// cuLaunchKernel.
+func (r *run) launchTogether(i int, stream, extra uintptr) error {
+	g := r.grids[i]
+	const config, attribute = 0, 8 // words of a CUlaunchConfig and of a CUlaunchAttribute
+	if r.device.driver.Addresses[driver.CuLaunchKernelEx] == 0 {
+		return errors.New("its teams wait for each other, which takes a driver of CUDA 11.8 or later")
+	}
+	b := driver.NewBlock()
+	defer b.Free()
+	clear(b.Words[:])
+	b.Words[config] = uint64(uint32(g.Teams)) | 1<<32
+	b.Words[config+1] = 1 | uint64(uint32(g.Threads))<<32
+	b.Words[config+2] = 1 | 1<<32
+	b.Words[config+4], b.Words[config+5], b.Words[config+6] = uint64(stream), uint64(b.At(attribute)), 1
+	b.Words[attribute], b.Words[attribute+1] = cooperative, 1
+	return r.device.driver.Do(driver.CuLaunchKernelEx, b.At(config), r.version.entries[i].function, 0, extra)
 }
 
 // mirrorAt returns the address of byte 0 of a buffer's mirror.

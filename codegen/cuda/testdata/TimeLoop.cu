@@ -28,52 +28,134 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
-TimeLoop(double* a, int a_len, double* b, int b_len, int steps, gompss_fault* fault)
+// gompss_leave_grid waits for all teams of the grid as gompss_meet_grid does; it reports to all
+// threads of a team whether one somewhere has ended by a failed check, so that all have to. A team
+// that misses a thread says so in the second word; one that has no thread left cannot, and then the
+// fault, which lies far away, does.
+__device__ __noinline__ bool gompss_leave_grid(unsigned* word, gompss_fault* fault)
 {
-	for (int t = 0; t < steps; t++) {
-		__syncthreads();
-		if (a_len <= b_len + 1) {
-			int end = a_len - 1;
-			for (int base = 1; base < end; base += blockDim.x * 2) {
-				if ((int)(base + blockDim.x * 2) <= end) {
-					int i = base + threadIdx.x;
-					int i_2 = base + (blockDim.x + threadIdx.x);
-					double value = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
-					double value_2 = (a[i_2 - 1] + a[i_2] + a[i_2 + 1]) / 3.0;
-					b[i] = value;
-					b[i_2] = value_2;
+	if (__syncthreads_count(1) != (int)blockDim.x) {
+		*(volatile unsigned*)(word + 1) = 1u;
+		__threadfence();
+		return true;
+	}
+	bool failed = false;
+	if (threadIdx.x == 0u) {
+		__threadfence();
+		const unsigned was = atomicAdd(word, blockIdx.x == 0u ? 0x80000000u - (gridDim.x - 1u) : 1u);
+		for (unsigned wait = 1u; ((was ^ *(volatile unsigned*)word) & 0x80000000u) == 0u && !failed; wait++)
+			failed = *(volatile unsigned*)(word + 1) != 0u || wait % 1024u == 0u && *(volatile unsigned*)&fault->site != 0u;
+		failed = failed || *(volatile unsigned*)(word + 1) != 0u;
+		__threadfence();
+	}
+	return __syncthreads_or(failed) != 0;
+}
+
+extern "C" __global__ void
+TimeLoop(double* a, int a_len, double* b, int b_len, int steps, unsigned* meet, gompss_fault* fault)
+{
+	if (max(a_len - 1 - 1, 0) >= 2457) {
+		for (int t = 0; t < steps; t++) {
+			if (gompss_leave_grid(&meet[0], fault))
+				return;
+			{
+				if (a_len <= b_len + 1) {
+					int end = a_len - 1;
+					for (int base = 1 + blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+						if ((int)(base + blockDim.x * 2) <= end) {
+							int i = base + threadIdx.x;
+							int i_2 = base + (blockDim.x + threadIdx.x);
+							double value = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+							double value_2 = (a[i_2 - 1] + a[i_2] + a[i_2 + 1]) / 3.0;
+							b[i] = value;
+							b[i_2] = value_2;
+						} else {
+							for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+								b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+							}
+						}
+					}
 				} else {
-					for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-						b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+					for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += gridDim.x * blockDim.x) {
+						b[check_index(i, b_len, 1, fault)] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
 					}
 				}
 			}
-		} else {
-			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				b[check_index(i, b_len, 1, fault)] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+			if (gompss_leave_grid(&meet[0], fault))
+				return;
+			if (a_len <= b_len + 1) {
+				int end = a_len - 1;
+				for (int base = 1 + blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						double value = b[i];
+						double value_2 = b[i_2];
+						a[i] = value;
+						a[i_2] = value_2;
+					} else {
+						for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+							a[i] = b[i];
+						}
+					}
+				}
+			} else {
+				for (int i = 1 + (blockIdx.x * blockDim.x + threadIdx.x); i < a_len - 1; i += gridDim.x * blockDim.x) {
+					a[i] = b[check_index(i, b_len, 2, fault)];
+				}
 			}
 		}
-		__syncthreads();
-		if (a_len <= b_len + 1) {
-			int end = a_len - 1;
-			for (int base = 1; base < end; base += blockDim.x * 2) {
-				if ((int)(base + blockDim.x * 2) <= end) {
-					int i = base + threadIdx.x;
-					int i_2 = base + (blockDim.x + threadIdx.x);
-					double value = b[i];
-					double value_2 = b[i_2];
-					a[i] = value;
-					a[i_2] = value_2;
-				} else {
-					for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-						a[i] = b[i];
+	}
+}
+
+extern "C" __global__ void
+TimeLoop_2(double* a, int a_len, double* b, int b_len, int steps, gompss_fault* fault)
+{
+	if (!(max(a_len - 1 - 1, 0) >= 2457)) {
+		for (int t = 0; t < steps; t++) {
+			__syncthreads();
+			if (a_len <= b_len + 1) {
+				int end = a_len - 1;
+				for (int base = 1; base < end; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						double value = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+						double value_2 = (a[i_2 - 1] + a[i_2] + a[i_2 + 1]) / 3.0;
+						b[i] = value;
+						b[i_2] = value_2;
+					} else {
+						for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+							b[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+						}
 					}
 				}
+			} else {
+				for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+					b[check_index(i, b_len, 3, fault)] = (a[i - 1] + a[i] + a[i + 1]) / 3.0;
+				}
 			}
-		} else {
-			for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
-				a[i] = b[check_index(i, b_len, 2, fault)];
+			__syncthreads();
+			if (a_len <= b_len + 1) {
+				int end = a_len - 1;
+				for (int base = 1; base < end; base += blockDim.x * 2) {
+					if ((int)(base + blockDim.x * 2) <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						double value = b[i];
+						double value_2 = b[i_2];
+						a[i] = value;
+						a[i_2] = value_2;
+					} else {
+						for (int i = base + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+							a[i] = b[i];
+						}
+					}
+				}
+			} else {
+				for (int i = 1 + threadIdx.x; i < a_len - 1; i += blockDim.x) {
+					a[i] = b[check_index(i, b_len, 4, fault)];
+				}
 			}
 		}
 	}

@@ -28,6 +28,29 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// gompss_leave_grid waits for all teams of the grid as gompss_meet_grid does; it reports to all
+// threads of a team whether one somewhere has ended by a failed check, so that all have to. A team
+// that misses a thread says so in the second word; one that has no thread left cannot, and then the
+// fault, which lies far away, does.
+__device__ __noinline__ bool gompss_leave_grid(unsigned* word, gompss_fault* fault)
+{
+	if (__syncthreads_count(1) != (int)blockDim.x) {
+		*(volatile unsigned*)(word + 1) = 1u;
+		__threadfence();
+		return true;
+	}
+	bool failed = false;
+	if (threadIdx.x == 0u) {
+		__threadfence();
+		const unsigned was = atomicAdd(word, blockIdx.x == 0u ? 0x80000000u - (gridDim.x - 1u) : 1u);
+		for (unsigned wait = 1u; ((was ^ *(volatile unsigned*)word) & 0x80000000u) == 0u && !failed; wait++)
+			failed = *(volatile unsigned*)(word + 1) != 0u || wait % 1024u == 0u && *(volatile unsigned*)&fault->site != 0u;
+		failed = failed || *(volatile unsigned*)(word + 1) != 0u;
+		__threadfence();
+	}
+	return __syncthreads_or(failed) != 0;
+}
+
 extern "C" __global__ void __launch_bounds__(1)
 TriangularSolve(int64* l)
 {
@@ -37,16 +60,16 @@ TriangularSolve(int64* l)
 extern "C" __global__ void
 TriangularSolve_2(const int* __restrict__ level, int level_len, const int* __restrict__ rows, int rows_len,
 	const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
-	int val_len, double* b, int b_len, double* x, int x_len, int64* l, gompss_fault* fault)
+	int val_len, double* b, int b_len, double* x, int x_len, int64* l, unsigned* meet, gompss_fault* fault)
 {
-	for (;;) {
-		__syncthreads();
-		if (!((int64)((uint64)l[0] + 1) < level_len))
-			break;
-		int start_2 = level[check_index(l[0], level_len, 1, fault)];
-		int end = level[check_index((int64)((uint64)l[0] + 1), level_len, 2, fault)];
+	int64 l_2 = l[0];
+	for (; (int64)((uint64)l_2 + 1) < level_len; l_2 = (uint64)l_2 + 1) {
+		if (gompss_leave_grid(&meet[0], fault))
+			return;
+		int start_2 = level[check_index(l_2, level_len, 1, fault)];
+		int end = level[check_index((int64)((uint64)l_2 + 1), level_len, 2, fault)];
 		int64 count = max((int64)end - start_2, (int64)0);
-		for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
+		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
 			int k = (int)(start_2 + it);
 			int r = rows[check_index(k, rows_len, 3, fault)];
 			double s = b[check_index(r, b_len, 4, fault)];
@@ -83,9 +106,10 @@ TriangularSolve_2(const int* __restrict__ level, int level_len, const int* __res
 			}
 			x[check_index(r, x_len, 11, fault)] = s / d;
 		}
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			l[0] = (uint64)l[0] + 1;
-		}
+	}
+	if (gompss_leave_grid(&meet[0], fault))
+		return;
+	if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
+		l[0] = l_2;
 	}
 }

@@ -78,7 +78,12 @@ func (t *team) chooseBlock(b *block) bool {
 const blockStatements = 1024
 
 // device is what the code is generated for.
-func (l *lowering) device() *target.Target { return target.Default() }
+func (l *lowering) device() *target.Target {
+	if l.opt.Device != nil {
+		return l.opt.Device
+	}
+	return target.Default()
+}
 
 // blockRegisters leaves room for sixteen warps on a multiprocessor, and for addresses.
 func blockRegisters(gpu *target.Target) int64 {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/ir"
@@ -14,10 +15,11 @@ type segment struct {
 	guards    []ir.Expr // of the Ifs around it
 	list      []ir.Stmt
 	construct bool
-	oneTeam   bool   // list is sequential code with constructs in it, run by one team
-	known     values // of variables from outside, where the segment begins
-	initial   values // what variables hold whose memory its reductions are the first to write
-	tail      *ir.If // of a construct: what the team that finishes last runs at the very end
+	oneTeam   bool       // list is sequential code with constructs in it, run by one team
+	whole     *wholeGrid // or, where this is not nil, by all teams as if they were one
+	known     values     // of variables from outside, where the segment begins
+	initial   values     // what variables hold whose memory its reductions are the first to write
+	tail      *ir.If     // of a construct: what the team that finishes last runs at the very end
 }
 
 // values maps variables of the kernel's sequential code to what they hold, as an expression over
@@ -129,11 +131,30 @@ func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 }
 
 // byOneTeam gives sequential code with constructs in it, whose control flow the host cannot follow,
-// to one team.
+// to one team, or to all.
 func (sp *segmenter) byOneTeam(s ir.Stmt, guards []ir.Expr, why string) {
+	sp.repeated(s, guards, repeated{what: "code around constructs", why: why, decide: "a task for each construct",
+		note: "make each construct a task of its own"})
+}
+
+// A repeated is how explain speaks of sequential code around constructs.
+type repeated struct{ what, why, decide, note string }
+
+// repeated gives sequential code around constructs to all teams of the device where that is right
+// and the loops are long enough for grid barriers, else to one.
+func (sp *segmenter) repeated(s ir.Stmt, guards []ir.Expr, r repeated) {
+	why := noWhole(sp.l, s)
+	if slices.ContainsFunc(guards, asksOverlap) {
+		why = "this form of the loops is for slices that overlap"
+	}
+	if why == "" && sp.whole(s, guards, r.what) {
+		return
+	}
 	sp.construct(s, guards, true)
-	sp.l.Decide(s.Pos(), "code around constructs", "one team runs it", why, "a task for each construct")
-	sp.l.Note(s.Pos(), "code around constructs", "runs on one team of the device: "+why, "make each construct a task of its own")
+	if why != "" {
+		sp.l.Decide(s.Pos(), r.what, "one team runs it", r.why+"; and "+why, r.decide)
+		sp.l.Note(s.Pos(), r.what, "runs on one team of the device: "+why, r.note)
+	}
 }
 
 func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
@@ -147,21 +168,22 @@ func (sp *segmenter) construct(s ir.Stmt, guards []ir.Expr, oneTeam bool) {
 	if !oneTeam && len(guards) == 0 {
 		s, initial = sp.results(s)
 	}
-	sp.segments = append(sp.segments, &segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam,
-		known: maps.Clone(sp.known), initial: initial})
-	for _, v := range changedOutside([]ir.Stmt{s}).List() {
+	sp.segment(&segment{guards: guards, list: []ir.Stmt{s}, construct: true, oneTeam: oneTeam, initial: initial})
+}
+
+// segment adds the segment of a construct.
+func (sp *segmenter) segment(s *segment) {
+	s.known = maps.Clone(sp.known)
+	sp.segments = append(sp.segments, s)
+	for _, v := range changedOutside(s.list).List() {
 		delete(sp.known, v)
 	}
 }
 
-// loopOfOneTeam gives a loop around constructs to one team.
+// loopOfOneTeam gives a loop around constructs to one team, or to all.
 func (sp *segmenter) loopOfOneTeam(s ir.Stmt, guards []ir.Expr) {
-	sp.construct(s, guards, true)
-	sp.l.Decide(s.Pos(), "loop around constructs", "one team runs it",
-		"a launch cannot be repeated from the device, and only one team can wait for all its threads between constructs",
-		"loop on the host: one task an iteration")
-	sp.l.Note(s.Pos(), "loop around constructs", "runs on one team of the device",
-		"make the body of the loop a task of its own and loop on the host")
+	sp.repeated(s, guards, repeated{what: "loop around constructs", why: "a launch cannot be repeated from the device",
+		decide: "loop on the host: one task an iteration", note: "make the body of the loop a task of its own and loop on the host"})
 }
 
 // results gives new names to the variables that construct s reduces into and whose value before is

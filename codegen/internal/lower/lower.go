@@ -11,14 +11,15 @@ import (
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // Options says what the device can do. The zero value is a GPU.
 type Options struct {
 	// Target names the device in errors; "" is "device code".
 	Target string
-	// NoShuffles keeps warp operations out of the code: the device has none, or runs teams of any
-	// number of threads.
+	// NoShuffles keeps warp operations and grid barriers out of the code: the device has none, or
+	// runs teams of any number of threads.
 	NoShuffles bool
 	// AtomicReductions lets each team add its part of a reduction over the league to the result by
 	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
@@ -28,6 +29,9 @@ type Options struct {
 	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half
 	// the code, more time.
 	KeepChecks bool
+	// Device is the GPU whose costs decide between forms that are all right on every device; nil is
+	// target.Default.
+	Device *target.Target
 }
 
 // A Result is what became of a kernel: its device IR, and what was decided on the way.

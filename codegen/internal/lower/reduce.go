@@ -243,6 +243,9 @@ func (t *team) slot(s slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
 	if v := t.slots[s]; v != nil {
 		return v
 	}
+	if w := t.seg.whole; w != nil && s.of != nil {
+		return w.box(t, s, typ, name, at)
+	}
 	v := t.Variable(name, typ, ir.Team, at)
 	v.At = ir.Pos{}
 	t.slots[s] = v
@@ -292,6 +295,9 @@ func (t *team) shuffles() bool {
 // begins.
 func (t *team) slotsOf(r *reductions) []*ir.Var {
 	var out []*ir.Var
+	if t.seg.whole != nil {
+		return nil // its own barriers keep uses of the slots apart
+	}
 	for i, it := range r.items {
 		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i}
 		if it.n > 0 {
@@ -399,6 +405,9 @@ func (t *team) ofTeam(r *reductions) bool {
 
 // overTeam leaves the combination of all threads' copies in the copy of every thread.
 func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if w := t.seg.whole; w != nil {
+		return w.reduce(t, items, at, barrier)
+	}
 	var scalars []scalar
 	var out []ir.Stmt
 	for i, it := range items {

@@ -113,8 +113,11 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		s.tail = t.last
 	}
 	t.sequential = !onlyRegions(list)
-	t.launch.Body = l.guarded(s, append(t.front, body...))
 	t.finishBounds()
+	if w := s.whole; w != nil {
+		body = w.finish(t, body, s.list[0].Pos())
+	}
+	t.launch.Body = l.guarded(s, append(t.front, body...))
 	return t
 }
 
@@ -131,6 +134,9 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 	if t.seg.oneTeam || d == nil || d.Parts&ir.Teams == 0 {
 		t.single = true
 		t.launch.MaxTeams = build.Int(1, s.Pos())
+		if w := t.seg.whole; w != nil {
+			w.begin(t, s.Pos())
+		}
 		return t.seg.list, &reductions{}
 	}
 	t.launch.MaxTeams = t.boundTeams(d.NumTeams)
@@ -368,6 +374,10 @@ func reducedBy(d *ir.Directive, into map[*ir.Var]bool) {
 
 func (t *team) share(v *ir.Var, why string) {
 	if !t.own.Has(v) || t.shared[v] {
+		return
+	}
+	if w := t.seg.whole; w != nil {
+		w.share(t, v, why)
 		return
 	}
 	if t.spill(v) {

@@ -26,7 +26,8 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	}
 	defer t.inRegion(s)()
 	d := s.Directive
-	grid := d.Parts&ir.Distribute != 0
+	whole := t.seg.whole
+	grid := d.Parts&ir.Distribute != 0 || whole != nil
 	sp, ok := t.nest(s, d.Collapse)
 	if !ok {
 		return nil
@@ -53,7 +54,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	t.open.all.Add(x)
 	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
 	sp.body = body
-	out = append(out, t.versions(sp, func(sp *space) []ir.Stmt {
+	dealt := t.versions(sp, func(sp *space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
 		if grid && asksCounter(d) {
 			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
@@ -67,7 +68,11 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		}
 		body = t.trustedIn(body)
 		return t.walk(sp, p, body, last)
-	})...)
+	})
+	if whole != nil {
+		dealt = whole.own(dealt, s.At)
+	}
+	out = append(out, dealt...)
 	red.perThread, red.league = true, grid
 	t.trips.resident = t.trips.resident || grid && residentGrid(d, len(red.items) > 0)
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
@@ -123,7 +128,7 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 // portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
 func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) portion {
 	p := portion{first: build.Query(ir.ThreadNum, at), stride: count, only: only}
-	if grid && !t.single {
+	if grid && (!t.single || t.seg.whole != nil) {
 		p.first = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.first, at)
 		p.stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
 	}

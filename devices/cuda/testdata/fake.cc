@@ -327,9 +327,32 @@ Result cuLaunchKernel(void* f, unsigned grid, unsigned, unsigned, unsigned team,
 	return 0;
 }
 
+// Teams that wait for each other: of one thread each, for the threads of a team run one after the
+// other here.
+struct Attribute { unsigned id, pad; union { int cooperative; char size[64]; } value; };
+struct Config { unsigned gx, gy, gz, bx, by, bz, shared; Stream* s; Attribute* attributes; unsigned count; };
+static const unsigned together = 5;
+Result cuLaunchKernelEx(Config* c, void* f, void**, void** extra)
+{
+	ENTER;
+	if (c->count != 1 || c->attributes->id != 2 || c->attributes->value.cooperative != 1 || c->gx > 2048 / c->bx * 132u)
+		return 720; // CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+	const size_t n = *(size_t*)extra[3];
+	std::string params((char*)extra[1], n);
+	const unsigned teams = c->gx < together ? c->gx : together;
+	c->s->push([=] {
+		linger();
+		if (enter("kernel"))
+			return;
+		((void (*)(const char*, unsigned, unsigned))f)(params.data(), teams, 0);
+	});
+	return 0;
+}
+
 // A graph keeps its nodes in the order in which they are added, which is one that their dependencies allow.
 struct Node { void* f; unsigned grid, team; std::string params; };
 struct Graph { std::vector<Node> nodes; };
+static Graph* growing; // which a node was added to last
 struct NodeParams { void* f; unsigned gx, gy, gz, bx, by, bz, shared; void** params; void** extra; };
 Result cuGraphCreate(Graph** g, unsigned) { ENTER; *g = new Graph; alive("graph", 1); return 0; }
 Result cuGraphDestroy(Graph* g) { ENTER; delete g; alive("graph", -1); return 0; }
@@ -341,6 +364,17 @@ Result cuGraphAddKernelNode(void** n, Graph* g, void** after, size_t count, Node
 			return 1;
 	g->nodes.push_back({p->f, p->gx, p->bx, std::string((char*)p->extra[1], *(size_t*)p->extra[3])});
 	*n = (void*)g->nodes.size();
+	growing = g;
+	return 0;
+}
+Result cuGraphKernelNodeSetAttribute(void* node, int id, int* value)
+{
+	ENTER;
+	if (id != 2 || *value != 1 || !growing || (size_t)node != growing->nodes.size())
+		return 1;
+	Node& n = growing->nodes.back();
+	n.grid = n.grid < together ? n.grid : together;
+	n.team = 0;
 	return 0;
 }
 Result cuGraphAddDependencies_v2(Graph* g, void** from, void** to, u64* data, size_t count)

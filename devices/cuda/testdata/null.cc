@@ -119,6 +119,8 @@ Result cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, u
 Result cuGraphCreate(Graph** g, unsigned) { *g = new Graph; return 0; }
 Result cuGraphDestroy(Graph* g) { delete g; return 0; }
 Result cuGraphAddKernelNode(void** n, Graph* g, void**, size_t, void*) { *n = (void*)++g->nodes; return 0; }
+Result cuGraphKernelNodeSetAttribute(void*, int, void*) { return 0; }
+Result cuLaunchKernelEx(void**, void*, void**, void**) { launches++; spin(launchTime); return 0; }
 Result cuGraphAddDependencies_v2(Graph*, void**, void**, void*, size_t) { return 0; }
 Result cuGraphInstantiateWithFlags(Graph** e, Graph* g, u64) { *e = new Graph(*g); return 0; }
 Result cuGraphExecDestroy(Graph* e) { delete e; return 0; }

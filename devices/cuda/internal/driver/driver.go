@@ -68,8 +68,10 @@ const (
 	CuFuncSetAttribute
 	CuOccupancyMaxActiveBlocksPerMultiprocessor
 	CuLaunchKernel
+	CuLaunchKernelEx
 	CuGraphCreate
 	CuGraphAddKernelNode
+	CuGraphKernelNodeSetAttribute
 	CuGraphAddDependencies
 	CuGraphInstantiate
 	CuGraphExecKernelNodeSetParams
@@ -91,13 +93,14 @@ var Functions = []string{
 	"cuMemHostAlloc", "cuMemFreeHost", "cuMemHostRegister_v2", "cuMemHostUnregister",
 	"cuMemsetD8Async", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
 	"cuMemcpy2DAsync_v2", "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
-	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel",
-	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphAddDependencies_v2",
+	"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel", "cuLaunchKernelEx",
+	"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphKernelNodeSetAttribute", "cuGraphAddDependencies_v2",
 	"cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy",
 }
 
-// laterFunctions may be missing: drivers older than CUDA 12.3 lack them. Their address is 0 then.
-var laterFunctions = map[string]bool{"cuGraphAddDependencies_v2": true}
+// laterFunctions may be missing: drivers older than CUDA 12.3 lack the first, those older than CUDA
+// 11.8 the second. Their address is 0 then.
+var laterFunctions = map[string]bool{"cuGraphAddDependencies_v2": true, "cuLaunchKernelEx": true}
 
 // Results of the driver that callers tell apart.
 const (

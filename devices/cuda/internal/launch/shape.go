@@ -61,6 +61,19 @@ func (f *Limits) resident(threads int64) int64 {
 	return int64(max(teams, 1)) * int64(f.Multiprocessors)
 }
 
+// meeting returns the grid of a launch whose teams wait for each other, which therefore all run at
+// once: the most threads, in the fewest teams.
+func (f *Limits) meeting(mostThreads, mostTeams, limit int64) Grid {
+	g, running := Grid{Teams: 1, Threads: min(mostThreads, int64(f.Warp))}, 0
+	for _, o := range f.Occupancies {
+		if int64(o.Threads) <= mostThreads && o.Threads*o.Teams >= running && o.Teams > 0 {
+			g, running = Grid{Teams: int64(o.Teams * f.Multiprocessors), Threads: int64(o.Threads)}, o.Threads*o.Teams
+		}
+	}
+	g.Teams = clamp(g.Teams, min(mostTeams, max(1, limit/g.Threads)))
+	return g
+}
+
 // bound evaluates an expression of the launch, or gives other where there is none.
 func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
 	if e == nil {
@@ -80,7 +93,8 @@ var errEval = errors.New("launch bounds")
 // multiprocessor with the smallest teams; smaller when there are too few iterations to give each
 // multiprocessor a team. Teams: one a team iteration, or enough for a thread Width iterations; no
 // more than are resident where the launch says so or the iterations are not known.
-// limit bounds the threads of the whole grid, times Width. Errors: *ir.EvalError.
+// Teams that meet: as many of the largest size as run at once. limit bounds the threads of the
+// whole grid, times Width. Errors: *ir.EvalError.
 func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
 	trip, err := bound(l.Trip, env, -1)
 	if err != nil {
@@ -97,6 +111,9 @@ func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
 	mostTeams, err := bound(l.MaxTeams, env, maxGrid)
 	if err != nil {
 		return Grid{}, fmt.Errorf("%w: %w", errEval, err)
+	}
+	if l.Meets {
+		return f.meeting(clamp(mostThreads, int64(f.MaxThreads)), clamp(mostTeams, maxGrid), limit), nil
 	}
 	var g Grid
 	g.Threads = f.threads(l, trip, mostTeams, clamp(mostThreads, int64(f.MaxThreads)))
