@@ -80,6 +80,19 @@ var overlapRegions = []struct {
 		}
 	}
 }`},
+	{"single with nowait", 3, `func K(n int, x, y []int64) {
+	//omp:parallel num_threads(64)
+	{
+		//omp:single nowait
+		{
+			y[100] = x[7]
+		}
+		//omp:for
+		for i := 0; i < n; i++ {
+			y[i] = 3
+		}
+	}
+}`},
 	{"masked", 1, `func K(n int, x, y []int64) {
 	//omp:teams num_teams(1)
 	{

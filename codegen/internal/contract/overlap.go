@@ -199,16 +199,18 @@ func (o *Overlaps) addNowait(k *ir.Kernel, behind map[ir.Stmt][]analysis.FollowU
 	if first == second || w.CopiedHere() || r.CopiedHere() {
 		return
 	}
-	l, ok := first.(*ir.For)
-	if !ok {
-		return // a single, whose thread need not be another one
-	}
 	outer := analysis.CommonLoops(w.Loops, r.Loops)
+	drift := slices.ContainsFunc(behind[first], func(f analysis.FollowUp) bool { return len(f.Again) > 0 })
+	l, ok := first.(*ir.For)
+	if !ok { // a single, whose thread may be any
+		o.addCheck(k, overlapCheck{write: w, other: r, at: first.Pos(), region: Threads, outer: outer, n: 1, apart: true, drift: drift})
+		return
+	}
 	c := overlapCheck{write: w, other: r, loop: l, at: l.At, outer: outer, n: 1, apart: true}
 	if a, b := analysis.LoopOf(x), analysis.LoopOf(y); a != nil && b != nil && analysis.SameIteration(a, b, &w.Reach, &r.Reach) == analysis.ClashNever {
 		c.n, c.apart = len(analysis.NestOf(a)), false
 	}
-	c.drift = slices.ContainsFunc(behind[first], func(f analysis.FollowUp) bool { return len(f.Again) > 0 })
+	c.drift = drift
 	o.addCheck(k, c)
 }
 
