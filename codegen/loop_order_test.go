@@ -222,10 +222,6 @@ func (m overlapMemory) device() []simt.Arg {
 		slice(memoryOfAll("start", m.start), 0, n), {Memory: memoryOfAll("s", m.sum)}}
 }
 
-func memoryOfAll[T any](name string, s []T) *simt.Memory {
-	return &simt.Memory{Name: name, Bytes: unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))}
-}
-
 func (m overlapMemory) cpu() []cpu.Value {
 	x, y := m.parts()
 	slice := func(s []int64) cpu.Value { return cpu.Value{Addr: unsafe.Pointer(&s[0]), Len: int64(len(s))} }

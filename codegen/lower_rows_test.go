@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,3 +88,7 @@ func TestVersion_Quotients(t *testing.T) {
 }
 
 func decisions(l *codegen.Lowering) string { return fmt.Sprint(l.Decisions) }
+
+func memoryOfAll[T any](name string, s []T) *simt.Memory {
+	return &simt.Memory{Name: name, Bytes: unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))}
+}
