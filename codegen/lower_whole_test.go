@@ -83,6 +83,12 @@ var wholeKernels = []struct {
 			for j := k + 1; j < m; j++ { x[i*m+j] -= x[i*m+k] * x[k*m+j] & 255 }
 		}
 	}`, launches: 1},
+	{name: "small counters", body: `for t := int32(0); t < int32(m); t++ {
+		//omp:parallel for
+		for i := int32(1); i < int32(n); i++ { x[i] += int64(t) }
+		//omp:parallel for
+		for i := int16(3); i < int16(m+30); i++ { y[i] += int64(i) }
+	}`, launches: 1},
 	{name: "no steps", body: `for t := 0; t < m-m; t++ {
 		//omp:parallel for
 		for i := 0; i < n; i++ { x[i] = 0 }

@@ -347,7 +347,7 @@ func (k values) iterations(f *ir.For) ir.Expr {
 	var n ir.Expr
 	for depth := max(f.Directive.Collapse, 1); ; depth-- {
 		step, ok := query.Int64(f.Step)
-		trips := k.of(build.Trips(f, f.Lo, f.Hi, f.Step))
+		trips := k.of(build.Trips(f, build.ToInt(f.Lo), build.ToInt(f.Hi), build.ToInt(f.Step)))
 		if !ok || step == 0 || trips == nil {
 			return nil
 		}
