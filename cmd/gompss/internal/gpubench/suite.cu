@@ -459,6 +459,37 @@ extern "C" __global__ void shortest(I n, float* d, I k)
 		d[i * n + j] = fminf(d[i * n + j], d[i * n + k] + d[k * n + j]);
 }
 
+// Step k of a factorisation: each team divides what it needs of column k itself.
+extern "C" __global__ void factorstep(I n, double* a, I k)
+{
+	I j = (I)blockIdx.x * blockDim.x + threadIdx.x + k + 1, i = (I)blockIdx.y * blockDim.y + threadIdx.y + k + 1;
+	if (i < n && j < n)
+		a[i * n + j] -= a[i * n + k] / a[k * n + k] * a[k * n + j];
+}
+
+// One step of heat, launched by the host for each.
+extern "C" __global__ void heatstep(I n, I steps, const double* __restrict__ a, double* __restrict__ b)
+{
+	I j = (I)blockIdx.x * blockDim.x + threadIdx.x, i = (I)blockIdx.y * blockDim.y + threadIdx.y;
+	if (i > 0 && j > 0 && i < n - 1 && j < n - 1)
+		b[i * n + j] = 0.25 * (a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+}
+
+// One step of a convergence loop on the other of two arrays, without the host's look at the change.
+extern "C" __global__ void convergestep(I n, I most, double eps, const double* __restrict__ a, double* __restrict__ b, double* left)
+{
+	I i = (I)blockIdx.x * blockDim.x + threadIdx.x;
+	double d = 0;
+	if (i > 0 && i < n - 1) {
+		b[i] = 0.5 * (a[i - 1] + a[i + 1]);
+		d = fabs(b[i] - a[i]);
+	}
+	for (int s = 16; s > 0; s /= 2)
+		d = fmax(d, __shfl_down_sync(0xffffffffu, d, s));
+	if (threadIdx.x % 32 == 0)
+		atomicMax((unsigned long long*)left, (unsigned long long)__double_as_longlong(d));
+}
+
 // 4 elements of float64 a thread, 16 bytes at a time.
 extern "C" __global__ void axpy(double a, const double2* __restrict__ x, double2* __restrict__ y, I n)
 {

@@ -429,6 +429,57 @@ func Shortest(n int, d []float32) {
 }
 
 //omp:target device(acc, smp)
+//omp:task inout(a)
+func Factors(n int, a []float64) {
+	for k := 0; k < n; k++ {
+		//omp:teams distribute parallel for
+		for i := k + 1; i < n; i++ {
+			a[i*n+k] /= a[k*n+k]
+		}
+		//omp:teams distribute parallel for collapse(2)
+		for i := k + 1; i < n; i++ {
+			for j := k + 1; j < n; j++ {
+				a[i*n+j] -= a[i*n+k] * a[k*n+j]
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a, b)
+func HeatSteps(n, steps int, a, b []float64) {
+	x, y := a, b
+	for range steps {
+		//omp:teams distribute parallel for collapse(2)
+		for i := 1; i < n-1; i++ {
+			for j := 1; j < n-1; j++ {
+				y[i*n+j] = 0.25 * (x[(i-1)*n+j] + x[(i+1)*n+j] + x[i*n+j-1] + x[i*n+j+1])
+			}
+		}
+		x, y = y, x
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a, b, left)
+func Converge(n, most int, eps float64, a, b, left []float64) {
+	d := eps + 1
+	for k := 0; k < most && d > eps; k++ {
+		d = 0
+		//omp:teams distribute parallel for reduction(max: d)
+		for i := 1; i < n-1; i++ {
+			b[i] = 0.5 * (a[i-1] + a[i+1])
+			d = max(d, b[i]-a[i], a[i]-b[i])
+		}
+		//omp:teams distribute parallel for
+		for i := 1; i < n-1; i++ {
+			a[i] = b[i]
+		}
+	}
+	left[0] = d
+}
+
+//omp:target device(acc, smp)
 //omp:task in(x) inout(y)
 func Upscale(n int, x, y []float32) {
 	//omp:teams distribute parallel for collapse(2)

@@ -395,6 +395,20 @@ var suite = []suiteCase{
 	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{2048, 16}, [3]int64{32, 16} }, tolerance: 1e-3},
 	{forms: []any{Shortest}, hand: "shortest", size: [2]int{1024, 70}, args: square(1), out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}),
 		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n / 2)} }, launches: func(n int) int { return n }},
+	{forms: []any{Factors}, hand: "factorstep", size: [2]int{1024, 70}, args: func(n int) []any {
+		a := random64(1, n*n)
+		for i := range n {
+			a[i*n+i] += float64(n)
+		}
+		return []any{n, a}
+	}, out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}), launches: func(n int) int { return n },
+		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n * 423 / 1000)} }}, // whose work is the mean of all steps
+	{forms: []any{HeatSteps}, hand: "heatstep", size: [2]int{256, 64}, args: func(n int) []any {
+		return []any{n, 500, random64(1, n*n), random64(2, n*n)}
+	}, out: 2, shape: teamsOf(32, 8, [3]int64{32, 8}), launches: func(int) int { return 500 }},
+	{forms: []any{Converge}, hand: "convergestep", size: [2]int{1 << 20, 5000}, args: func(n int) []any {
+		return []any{n, 200, -1.0, random64(1, n), random64(1, n), make([]float64, 1)}
+	}, out: 3, shape: linear, launches: func(int) int { return 200 }},
 	{forms: []any{AxpyStatic, AxpyDynamic, AxpyGuided, AxpyCounter, AxpyCyclic, AxpyOneToOne}, hand: "axpy", size: [2]int{1 << 28, 5000}, args: func(n int) []any {
 		return []any{0.5, random64(1, n), random64(2, n)}
 	}, out: 2, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 1024) / 4}, [3]int64{256} }, extra: lengthOf, tolerance: 1e-12},
