@@ -54,11 +54,15 @@ const (
 // WithoutLanes tells whether a parallel loop is better run one iteration after the other than in
 // vectors of so many bytes, and why. arrays are the local arrays of the kernel.
 func WithoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
-	if d := loop.Directive; d == nil || !fitsWithoutLanes(loop, arrays) || !plainInside(loop) {
+	d := loop.Directive
+	if d == nil || !fitsWithoutLanes(loop, arrays) || !plainInside(loop) {
 		return "", false
 	}
 	inner := ChooseLanes(loop) // of which the iterations would be lanes
-	if inner != loop && !fitsWithoutLanes(inner, arrays) {
+	switch {
+	case inner != loop && !fitsWithoutLanes(inner, arrays):
+		return "", false
+	case d.Collapse > 1 && !reads(inner.Lo) && !reads(inner.Hi): // rows of one length fill their lanes
 		return "", false
 	}
 	step, _ := ir.ConstStep(inner)
