@@ -524,6 +524,5 @@ func BenchmarkWritePacked(b *testing.B) {
 
 func ExampleDamage() {
 	fmt.Println(Damage{Open: true, Skipped: 12})
-	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are
-	// unreadable
+	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are unreadable
 }
