@@ -103,8 +103,9 @@ func apartKernels(t *testing.T) (*codegen.Package, *cpu.Arena) {
 	return p, arena
 }
 
-// TestElementsApartOnTheCPU has fields of structs and elements in steps, in order and turned, of every length of vector, between pages that
-// nobody may touch: what is loaded and stored in whole vectors must be the elements alone.
+// TestElementsApartOnTheCPU has fields of structs and elements in steps, in order and turned, of
+// every length of vector, between pages that without access: what is loaded and stored in whole
+// vectors must be the elements alone.
 func TestElementsApartOnTheCPU(t *testing.T) {
 	p, arena := apartKernels(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -131,8 +132,8 @@ func TestElementsApartOnTheCPU(t *testing.T) {
 	}
 }
 
-// TestSlicesThatAreOneOnTheCPU passes one slice twice, or its elements as a slice of their own: what is kept of a row in registers must not hide what the
-// other name has changed.
+// TestSlicesThatAreOneOnTheCPU passes one slice twice, or its elements as a slice of their own:
+// what is kept of a row in registers must not hide what the other name has changed.
 func TestSlicesThatAreOneOnTheCPU(t *testing.T) {
 	p, arena := apartKernels(t)
 	for _, o := range cpuMachines(t) {

@@ -25,7 +25,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// fence is memory between two pages that nobody may touch.
+// fence is memory between two pages without access.
 type fence struct{ mem []byte }
 
 const page = 4096
@@ -101,7 +101,8 @@ func cpuValue(v reflect.Value) cpu.Value {
 	return cpu.Value{Bits: uint64(deviceArg(0, v.Interface()).Bits)}
 }
 
-// cpuMachines are the instruction sets and widths that the corpus runs with here, in lanes whatever that costs, and single numbers.
+// cpuMachines are the instruction sets and widths that the corpus runs with here, in lanes whatever
+// that costs, and single numbers.
 func cpuMachines(t testing.TB) map[string]cpu.Options {
 	t.Helper()
 	o, err := cpu.Detect()
@@ -116,8 +117,8 @@ func cpuMachines(t testing.TB) map[string]cpu.Options {
 	return out
 }
 
-// TestCorpusOnTheCPU runs every kernel of the corpus that has vector code between fences, in random chunks, and compares with the Go
-// function. A kernel without vector code must say why.
+// TestCorpusOnTheCPU runs every kernel of the corpus that has vector code between fences, in random
+// chunks, and compares with the Go function. A kernel without vector code must say why.
 func TestCorpusOnTheCPU(t *testing.T) {
 	p := loadCorpus(t)
 	arena, err := cpu.NewArena()
@@ -206,7 +207,8 @@ func chunks(rng *rand.Rand) func(*cpu.Loop) error {
 	}
 }
 
-// compileTimes is the processor time that each kernel of the corpus with vector code takes to compile, the best of rounds, in order.
+// compileTimes is the processor time that each kernel of the corpus with vector code takes to
+// compile, the best of rounds, in order.
 func compileTimes(t testing.TB, rounds int) []time.Duration {
 	p := loadCorpus(t)
 	runtime.LockOSThread()
@@ -238,8 +240,9 @@ func threadTime(t testing.TB) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// TestCompilingTakesLessThanAMillisecond holds the median kernel of the corpus to 1 ms of processor time with GOMPSS_SOAK, on a machine
-// that has nothing else to do; to ten times that where others take its caches and its clock.
+// TestCompilingTakesLessThanAMillisecond holds the median kernel of the corpus to 1 ms of processor
+// time with GOMPSS_SOAK, on a machine that has nothing else to do; to ten times that where others
+// take its caches and its clock.
 func TestCompilingTakesLessThanAMillisecond(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes everything slower")
@@ -254,7 +257,8 @@ func TestCompilingTakesLessThanAMillisecond(t *testing.T) {
 	require.Less(t, median, bound)
 }
 
-// BenchmarkCompileCPU compiles every kernel of the corpus that has vector code, and reports the median over the kernels.
+// BenchmarkCompileCPU compiles every kernel of the corpus that has vector code, and reports the
+// median over the kernels.
 func BenchmarkCompileCPU(b *testing.B) {
 	var median time.Duration
 	for b.Loop() {

@@ -42,7 +42,7 @@ func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) { return lower.Low
 func ForCPU(k *ir.Kernel) *ir.Kernel { return lower.ForCPU(k) }
 
 // Independent returns why the iterations of the parallel loop at the end of k may not be cut into
-// parts that run at once, "" where they may if all conditions hold, which are over the parameters.
+// parts that run at once, "" where they may if all conditions hold; these name parameters alone.
 func Independent(k *ir.Kernel) (conds []ir.Expr, why string) { return lower.Independent(k) }
 
 // What the host proves of a launch.

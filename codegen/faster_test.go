@@ -29,16 +29,19 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A task never takes more than 1.05 times as long as with the Go function: the kernels of the corpus and of practice_*_test.go run as tasks of a
-// runtime that chooses between the variants, and of one that has the Go functions alone, in turn, once the first launches are over.
+// A task never takes more than 1.05 times as long as with the Go function: the kernels of the
+// corpus and of practice_*_test.go run as tasks of a runtime that chooses between the variants, and
+// of one that has the Go functions alone, in turn, once the first launches have ended.
 //
-// GOMPSS_FASTER is a regular expression over NAME/SIZE/DEVICES, such as ^Practice or /50us/smp:1$; "all" is every one. The kernels get the
-// wrappers of gompss gen, which this file writes into an overlay: the test runs itself again with them.
+// GOMPSS_FASTER is a regular expression over NAME/SIZE/DEVICES, such as ^Practice or /50us/smp:1$;
+// "all" is every one. The kernels get the wrappers of gompss gen, which this file writes into an
+// overlay: the test runs itself again with them.
 
 // fasterVariable says which kernels are measured.
 const fasterVariable = "GOMPSS_FASTER"
 
-// wrappedKernels are the kernels with the wrappers of the overlay, by name; empty where there is none.
+// wrappedKernels are the kernels with the wrappers of the overlay, by name; empty where there is
+// none.
 var wrappedKernels = map[string]*task.Kernel{}
 
 // TestFaster_TasksAgainstGoFunctions measures in a process of its own, which has the wrappers.
@@ -55,7 +58,8 @@ func TestFaster_TasksAgainstGoFunctions(t *testing.T) {
 	require.NoError(t, cmd.Run(), "see the lines that begin with SLOWER")
 }
 
-// kernelFiles are the files whose kernels are measured, and those that they use, which stand in one overlay.
+// kernelFiles are the files whose kernels are measured, and those that they use, which stand in one
+// overlay.
 func kernelFiles() []codegen.File {
 	return []codegen.File{{Name: "corpus_test.go", Text: corpusSource}, {Name: "corpus_team_test.go", Text: corpusTeamSource}, {Name: "corpus_loops_test.go", Text: corpusLoopsSource},
 		{Name: "corpus_codes_test.go", Text: corpusCodesSource}, {Name: "corpus_apps_test.go", Text: corpusAppsSource}, {Name: "corpus_vars_test.go", Text: corpusVarsSource},
@@ -65,7 +69,8 @@ func kernelFiles() []codegen.File {
 
 var kernelVariable = regexp.MustCompile(`(?m)^var (\w+) = task\.MustKernel\(task\.KernelSpec\{\n\tName:\s+"(\w+)"`)
 
-// writeWrappers writes the wrappers of all kernels, and returns the file that go test -overlay takes.
+// writeWrappers writes the wrappers of all kernels, and returns the file that go test -overlay
+// takes.
 func writeWrappers(t *testing.T) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -126,7 +131,8 @@ type sizeClass struct {
 
 var sizeClasses = []sizeClass{{"tiny", time.Microsecond}, {"50us", 50 * time.Microsecond}, {"1ms", time.Millisecond}, {"10ms", 10 * time.Millisecond}}
 
-// sizes returns the n of each class, 0 where there is none; nil where the kernel cannot run again on what it has left behind.
+// sizes returns the n of each class, 0 where there is none; nil where the kernel cannot run again
+// on what it has left behind.
 func (k measuredKernel) sizes() (out []int) {
 	defer func() {
 		if recover() != nil {
@@ -159,8 +165,9 @@ func (k measuredKernel) sizes() (out []int) {
 	return out
 }
 
-// pairs is how many measurements of both are compared, and slowPairs how many of these must show more than 1.05 for that to be no accident: with a
-// probability below 1 in 1000 where half of them do.
+// pairs is how many measurements of both are compared, and slowPairs how many of these must show
+// more than 1.05 for that to be no accident: with a probability below 1 in 1000 where half of them
+// do.
 const pairs, slowPairs = 25, 21
 
 func measureAll(t *testing.T) {
@@ -206,7 +213,8 @@ func fasterRuntime(t *testing.T, devices, vector string) *task.Runtime {
 	return rt
 }
 
-// faster measures k in both runtimes and reports whether chosen is fast enough; a second measurement must say that it is not, too.
+// faster measures k in both runtimes and reports whether chosen is fast enough; a second
+// measurement must say that it is not, too.
 func (k measuredKernel) faster(t *testing.T, what string, n int, chosen, plain *task.Runtime) bool {
 	for try := 0; ; try++ {
 		r := k.measure(t, n, chosen, plain)

@@ -64,7 +64,8 @@ func oddNumber(r *rand.Rand, t reflect.Type) reflect.Value {
 	return v
 }
 
-// operationArgs makes arguments of n elements. Counts of shifts have no sign unless the kernel looks at it.
+// operationArgs makes arguments of n elements. Counts of shifts have no sign unless the kernel
+// looks at it.
 func operationArgs(r *rand.Rand, fn any, name string, n int) []any {
 	t := reflect.TypeOf(fn)
 	var out []any
@@ -85,8 +86,8 @@ func operationArgs(r *rand.Rand, fn any, name string, n int) []any {
 // operationBounds are how far results may differ, relatively, where they are not exact.
 var operationBounds = map[string]float64{"OpHypot[float32]": 4e-7, "OpHypot[float64]": 8e-16}
 
-// TestOperations_AreVectorCode runs one operation at a time, at every width, between pages that nobody may touch: the results are Go's, and no lane
-// is computed by Go.
+// TestOperations_AreVectorCode runs one operation at a time, at every width, between pages without
+// access: the results are Go's, and no lane is computed by Go.
 //
 // Issue 16, item 21.
 func TestOperations_AreVectorCode(t *testing.T) {
@@ -116,7 +117,8 @@ func TestOperations_AreVectorCode(t *testing.T) {
 	}
 }
 
-// BenchmarkOperations says how often faster the vector code of each operation is than the Go function, as BenchmarkPractice does.
+// BenchmarkOperations says how often faster the vector code of each operation is than the Go
+// function, as BenchmarkPractice does.
 func BenchmarkOperations(b *testing.B) {
 	p := loadOperations(b)
 	arena, err := cpu.NewArena()
@@ -137,7 +139,8 @@ func BenchmarkOperations(b *testing.B) {
 	}
 }
 
-// timesGo measures vector code and the Go function in turns, and reports the ratio of the best processor times.
+// timesGo measures vector code and the Go function in turns, and reports the ratio of the best
+// processor times.
 func timesGo(b *testing.B, run *cpu.Runner, c practiceCase, args []any) {
 	var values []cpu.Value
 	for _, a := range args {

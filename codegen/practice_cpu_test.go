@@ -25,7 +25,8 @@ func loadPractice(t testing.TB) *codegen.Package {
 	return p
 }
 
-// A practiceCase is a kernel of practice_kernels_test.go and how its arguments are made: about n elements. bound is how far results may differ, relatively.
+// A practiceCase is a kernel of practice_kernels_test.go and how its arguments are made: about n
+// elements. bound is how far results may differ, relatively.
 type practiceCase struct {
 	fn    any
 	name  string
@@ -41,7 +42,8 @@ func numbers[T float32 | float64](r *rand.Rand, n int, lo, hi float64) []T {
 	return x
 }
 
-// oddInts are numbers of every length, with 0, 1, all bits and the halves between floats among them.
+// oddInts are numbers of every length, with 0, 1, all bits and the halves between floats among
+// them.
 func oddInts[T int64 | uint8 | uint16 | uint32 | uint64](r *rand.Rand, n int) []T {
 	x := make([]T, n)
 	for i := range x {
@@ -297,7 +299,8 @@ func practiceKernel(t testing.TB, p *codegen.Package, arena *cpu.Arena, c practi
 	return r, r.Program().Code
 }
 
-// TestPracticeOnTheCPU has kernels as programs of many fields have them: all are vector code, and equal to Go between pages that nobody may touch.
+// TestPracticeOnTheCPU has kernels as programs of many fields have them: all are vector code, and
+// equal to Go between pages without access.
 func TestPracticeOnTheCPU(t *testing.T) {
 	p := loadPractice(t)
 	arena, err := cpu.NewArena()
@@ -353,7 +356,8 @@ func (c practiceCase) runGo(args []any) {
 	reflect.ValueOf(c.fn).Call(in)
 }
 
-// BenchmarkPractice says how often faster vector code is than the Go function: the best processor time of each, in turns.
+// BenchmarkPractice says how often faster vector code is than the Go function: the best processor
+// time of each, in turns.
 func BenchmarkPractice(b *testing.B) {
 	p := loadPractice(b)
 	arena, err := cpu.NewArena()
@@ -390,9 +394,10 @@ func BenchmarkPractice(b *testing.B) {
 	}
 }
 
-// TestWalksOfTheirOwnRunOneAfterTheOther: lanes that each walk a row of another length gather every element, tables are looked up element by
-// element, and AVX2 divides and multiplies long integers without an instruction for it. Where that takes longer than one iteration after the
-// other, the code is that, and says what made it so and what to change.
+// TestWalksOfTheirOwnRunOneAfterTheOther: lanes that each walk a row of another length gather every
+// element, tables are looked up element by element, and AVX2 divides and multiplies long integers
+// without an instruction for it. Where that takes longer than one iteration after the other, the
+// code is that, and says what made it so and what to change.
 func TestWalksOfTheirOwnRunOneAfterTheOther(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
 	require.NoError(t, err)
@@ -422,8 +427,8 @@ func TestWalksOfTheirOwnRunOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestCodeOfSingleNumbersIsTidy counts what stands between the labels of the innermost loops: as few instructions as a compiler would write, and no
-// number that goes through memory.
+// TestCodeOfSingleNumbersIsTidy counts what stands between the labels of the innermost loops: as
+// few instructions as a compiler would write, and no number that goes through memory.
 func TestCodeOfSingleNumbersIsTidy(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
 	require.NoError(t, err)
@@ -438,8 +443,9 @@ func TestCodeOfSingleNumbersIsTidy(t *testing.T) {
 	}
 }
 
-// TestCopies_LoadWhatIsRead counts the instructions for a neighbour: fields that nothing reads are not loaded, and those of the element itself
-// once, before the loop over its neighbours. An index out of range is an error although nothing reads what is there.
+// TestCopies_LoadWhatIsRead counts the instructions for a neighbour: fields that nothing reads are
+// not loaded, and those of the element itself once, before the loop over its neighbours. An index
+// out of range is an error although nothing reads what is there.
 func TestCopies_LoadWhatIsRead(t *testing.T) {
 	p := loadPractice(t)
 	k, err := p.Kernel("PracticeNeighbours")
@@ -484,7 +490,8 @@ func K(p []pair, at []int32, d []float64) {
 	}
 }
 
-// hotLoop are the instructions of the shortest loop of the parallel stage, without those that only set memory to zero.
+// hotLoop are the instructions of the shortest loop of the parallel stage, without those that only
+// set memory to zero.
 func hotLoop(t *testing.T, listing string) (best []string) {
 	lines := strings.Split(listing, "\n")
 	at := map[string]int{}
@@ -516,7 +523,8 @@ func hotLoop(t *testing.T, listing string) (best []string) {
 	return best
 }
 
-// TestMasksAreRegistersToo: loops that lanes leave one by one need many masks, of which there are few; unrolled four times they went through memory.
+// TestMasksAreRegistersToo: loops that lanes leave one by one need many masks, of which there are
+// few; unrolled four times they went through memory.
 func TestMasksAreRegistersToo(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "practice_kernels_test.go", Text: practiceSource})
 	require.NoError(t, err)

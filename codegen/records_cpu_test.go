@@ -79,8 +79,9 @@ type recordMixed struct {
 
 type recordOdd struct{ a, b, c, d, e, f, g float32 }
 
-// TestRecords_FieldsOfOneElement loads fields of looked-up elements in lanes and one iteration after the other: the same bits, also of the last element,
-// and an index that is out of range is the same error.
+// TestRecords_FieldsOfOneElement loads fields of looked-up elements in lanes and one iteration
+// after the other: the same bits, also of the last element, and an index that is out of range is
+// the same error.
 //
 // Issue 16, item 21.
 func TestRecords_FieldsOfOneElement(t *testing.T) {
@@ -141,7 +142,7 @@ func TestRecords_FieldsOfOneElement(t *testing.T) {
 	}
 }
 
-// fenced is a slice right before a page that nobody may touch.
+// fenced is a slice right before a page without access.
 func fenced[T any](t *testing.T, n int) []T {
 	t.Helper()
 	v := reflect.MakeSlice(reflect.TypeFor[[]T](), n, n)

@@ -41,8 +41,9 @@ func onGoroutines(l *cpu.Loop) error {
 	return errors.Join(errs...)
 }
 
-// TestFaultsAreErrors reads and writes pages in the middle of buffers that may not be, alone and in chunks on several goroutines, on every
-// machine: the error names the element, and the same runner works again afterwards.
+// TestFaultsAreErrors reads and writes pages in the middle of buffers that may not be, alone and in
+// chunks on several goroutines, on every machine: the error names the element, and the same runner
+// works again afterwards.
 func TestFaultsAreErrors(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {
@@ -83,8 +84,9 @@ func TestFaultsAreErrors(t *testing.T) {
 	}
 }
 
-// TestFaultsInShortCalls: a kernel that a Launcher knows to be short is called another way, on which faults are errors, too, checks fail, and
-// what faults of the goroutine are afterwards is what they were before.
+// TestFaultsInShortCalls: a kernel that a Launcher knows to be short is called another way, on
+// which faults are errors, too, checks fail, and what faults of the goroutine are afterwards is
+// what they were before.
 func TestFaultsInShortCalls(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {
@@ -125,8 +127,8 @@ func TestFaultsInShortCalls(t *testing.T) {
 	}
 }
 
-// TestLauncherWhileItIsInUse: a kernel that runs while another one of the same goroutine shares a loop gets memory of its own, and a panic of
-// who shares leaves the Launcher as good as new.
+// TestLauncherWhileItIsInUse: a kernel that runs while another one of the same goroutine shares a
+// loop gets memory of its own, and a panic of a share of a loop leaves the Launcher usable.
 func TestLauncherWhileItIsInUse(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 )
 
-// Kernels over parts of memory with pages between them that nobody may touch. None checks an index: what keeps code inside is the code alone.
+// Kernels over parts of memory with pages between them that nobody may touch. None checks an index:
+// what keeps code inside is the code alone.
 const guardedSource = `package k
 
 //omp:target device(smp) check(none)
@@ -110,7 +111,8 @@ func OneBefore(rows, cols, stride int, out, in []T) {
 
 const guardPage = 4096
 
-// guarded is rows pages with a page between any two, before the first and behind the last that may not be touched.
+// guarded is rows pages with a page between any two, before the first and behind the last that may
+// not be touched.
 type guarded struct{ mem []byte }
 
 func newGuarded(t *testing.T, rows int) *guarded {
@@ -144,8 +146,9 @@ var guardTypes = map[string]struct {
 	"int32": {4, func(b []byte) { *(*int32)(unsafe.Pointer(&b[0]))++ }}, "int64": {8, func(b []byte) { *(*int64)(unsafe.Pointer(&b[0]))++ }},
 }
 
-// TestNoByteOutsideIsTouched runs kernels over rows that begin or end at pages nobody may touch, at every alignment and with odd tails, so that
-// one byte read or written before or behind a row, by lanes that are on or off, is a fault. Two kernels that do so are caught.
+// TestNoByteOutsideIsTouched runs kernels over rows that begin or end at pages without access, at
+// every alignment and with odd tails, so that one byte read or written before or behind a row, by
+// lanes that are on or off, is a fault. Two kernels that do so are caught.
 func TestNoByteOutsideIsTouched(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/cuda"
 )
 
-// With Early every kernel of the corpus waits before it does anything else, where it is told to, and no load may be moved in front of that; NVRTC takes it for
-// generations that know the wait and for those that do not. Without, nothing of it is printed.
+// With Early every kernel of the corpus waits before it does anything else, where an argument says
+// so, and no load may be moved in front of that; NVRTC takes it for generations that know the wait
+// and for those that do not. Without, nothing of it is printed.
 func TestEarlyKernelsWaitFirst(t *testing.T) {
 	var sources []nvrtcSource
 	for i, c := range corpus(t) {

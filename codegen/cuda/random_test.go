@@ -178,7 +178,7 @@ func (g *randomProgram) float(t *ir.Type, depth int) ir.Expr {
 	case 6:
 		return call([]ir.MathFn{ir.Abs, ir.Sqrt, ir.Floor, ir.Ceil, ir.Trunc, ir.Round, ir.RoundToEven}[g.pick(7)], x())
 	case 7:
-		if g.pick(2) == 0 { // the sign of a NaN is nobody's business
+		if g.pick(2) == 0 { // the sign of a NaN is not defined
 			return call(ir.Copysign, x(), real(t, float64(1-2*g.pick(2))))
 		}
 		return call(ir.Dim, x(), x())

@@ -27,7 +27,7 @@ func Proved(p *ir.Program, left func(*ir.Program) ([]bool, error)) (proved *ir.P
 		q.Launches = append(q.Launches, free)
 	}
 	faults, err := left(&q)
-	if err != nil { // as that of p has, which is told when that is printed
+	if err != nil { // as that of p has, which is reported when p is printed
 		return nil, nil
 	}
 	for i, l := range p.Launches {

@@ -69,7 +69,7 @@ type Tokens struct {
 	Tokens Expr
 }
 
-// Task is what the task directive of a kernel says. Expressions are over parameters and constants
+// Task is what the task directive of a kernel says. Expressions name parameters and constants
 // and can be evaluated on the host at submission (Eval).
 type Task struct {
 	Present  bool

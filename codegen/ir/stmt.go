@@ -111,9 +111,9 @@ const (
 
 // Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor
 // AndNot Shl Shr Min Max LAnd LOr; Swapped means Place = Value Op Place. Old is a place or nil.
-// Ordered (device IR) orders memory for the whole device: who sees its value also sees all that its
-// thread wrote before, and what other threads of the team wrote before a barrier that came before;
-// the user's atomics order nothing.
+// Ordered (device IR) orders memory for the whole device: a thread that sees its value also sees
+// all that its thread wrote before, and what other threads of the team wrote before a barrier that
+// came before; the user's atomics order nothing.
 type Atomic struct {
 	Kind    AtomicKind
 	Op      Op
@@ -127,7 +127,7 @@ type Atomic struct {
 	At      Pos
 }
 
-// A BarrierScope says who meets at a Barrier.
+// A BarrierScope is the threads that meet at a Barrier.
 type BarrierScope uint8
 
 // The scopes.

@@ -4,7 +4,7 @@
 // New compiles a program to a compact register code; Run executes its launches with real teams,
 // threads, team memory, barriers, shuffles and atomics, one thread at a time on the calling
 // goroutine. Every access is checked whatever the front end proved, and with Config.Races also for
-// data races and for reads of team memory that nobody wrote.
+// data races and for reads of team memory that was not written.
 //
 // Invariants:
 //   - a thread is a program counter, registers and private memory, so it can stop at a barrier and go on later;

@@ -27,7 +27,7 @@ func (m *machine) meet(waiting int) bool {
 	return m.meetNamed() || met
 }
 
-// scope says who must come to where a thread waits.
+// scope is the threads that must come to where a thread waits.
 type scope uint8
 
 const (

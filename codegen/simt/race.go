@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// detector finds data races: it remembers for each piece of memory who touched it last, and whether
-// that came before what happens now.
+// detector finds data races: it remembers for each piece of memory the thread that touched it last,
+// and whether that came before what happens now.
 //
 // Every thread has a clock. A barrier of the team ends a phase: all threads get one clock, above
 // all earlier ones, so what the team did before phase is known to all of it. Other knowledge - from
@@ -255,7 +255,7 @@ func (d *detector) access(s stamp) Access {
 	return a
 }
 
-// unset reports a read of team memory that nobody wrote.
+// unset reports a read of team memory that was not written.
 func (d *detector) unset(pc int) {
 	pair := [2]int32{int32(pc), -1}
 	if d.seen[pair] || len(d.errs) >= maxErrors {

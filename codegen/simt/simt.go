@@ -42,8 +42,8 @@ type Config struct {
 	// Seed shuffles the order of teams, and of the threads of a team between barriers. Zero is
 	// ascending order.
 	Seed uint64
-	// Races makes Run look for data races and reads of team memory that nobody wrote. It costs time
-	// and about 20 bytes for each byte that is touched.
+	// Races makes Run look for data races and reads of team memory that was not written. It costs
+	// time and about 20 bytes for each byte that is touched.
 	Races bool
 	// Steps bounds the instructions of one Run; zero is no bound.
 	Steps int64

@@ -34,7 +34,7 @@ type Runner struct {
 	locks    []lockTrials           // of every stage
 	first    *atomic.Int64          // of them, of the loop of a plain kernel
 	reach    int64                  // bytes up to which program is the variant to run
-	idle     atomic.Pointer[launch] // one that nobody uses; quicker than the pool
+	idle     atomic.Pointer[launch] // an unused one; quicker than the pool
 	pool     sync.Pool
 }
 
@@ -68,7 +68,7 @@ type launch struct {
 	before  [image.MaxSums]uint64
 	spill   int     // bytes of the block for spilled values
 	scratch []byte  // memory for local arrays: kept from launch to launch
-	runner  *Runner // of what runs, and who shares loops in its sequential code
+	runner  *Runner // of what runs, and of the shares of loops in its sequential code
 	share   func(*Loop) error
 }
 
@@ -153,7 +153,7 @@ type Loop struct {
 func (r *Runner) Call(args []Value, share func(*Loop) error) error {
 	x := Launcher{r.take()}
 	err := x.Call(r, args, share)
-	r.giveBack(x.launch) // a launch that panicked is left to the collector: who knows what still uses it
+	r.giveBack(x.launch) // a launch that panicked is left to the collector: it may be in use
 	return err
 }
 

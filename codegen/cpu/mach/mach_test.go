@@ -149,8 +149,8 @@ func interpret(t *testing.T, c *Code) map[int32]int64 {
 	return nil
 }
 
-// Whatever is tidied and allocated computes what the code over virtual registers computes, with many
-// registers and with one of each class.
+// Whatever is tidied and allocated computes what the code over virtual registers computes, with
+// many registers and with one of each class.
 func TestAllocate_ComputesTheSame(t *testing.T) {
 	for seed := range uint64(400) {
 		want := randomCode(rand.New(rand.NewPCG(seed, 1)))
@@ -209,7 +209,7 @@ func TestAllocate_RefusesMoreThanTheBlockHolds(t *testing.T) {
 	require.ErrorContains(t, err, "64 at most")
 }
 
-// The entry runs before everything, and what is seldom run is told by its place behind it.
+// The entry runs before everything, and what is seldom run has its place behind it.
 func TestJoinEntry_PutsConstantsInFront(t *testing.T) {
 	c := New(testLayout, true, 8)
 	r := c.NewVector()

@@ -116,8 +116,8 @@ func (f *privateFlow) stmt(s ir.Stmt, in AssignedState) AssignedState {
 	return in
 }
 
-// lent returns what holds behind s: who gets the address of the variable, or a slice of it, assigns
-// to it as far as anybody knows.
+// lent returns the state behind s: code that gets the address of the variable, or a slice of it,
+// counts as one that assigns to it.
 func (f *privateFlow) lent(s ir.Stmt, in AssignedState) AssignedState {
 	for _, e := range query.DirectExprs(s) {
 		ir.WalkExpr(e, func(x ir.Expr) bool {

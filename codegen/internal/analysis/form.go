@@ -5,7 +5,7 @@ import "github.com/gompss/gompss/codegen/ir"
 // AffineOf returns e, an integer expression, as a form over the variables and slice lengths that
 // occur in it.
 //
-// Forms are over the mathematical integers while Go's integers wrap: e is taken to stay within 64
+// A form has mathematical integers, while Go's integers wrap: e is taken to stay within 64
 // bits, and arithmetic in narrower types, which wraps early, has no form (a variable of a narrow
 // type is an atom).
 func AffineOf(e ir.Expr) (Affine, bool) { return Definitions(nil).AffineOf(e) }

@@ -65,7 +65,7 @@ func (c *Check) warn(at ir.Pos, what, why, instead string) {
 	c.diags = append(c.diags, diag.Diagnostic{Pos: at, Severity: diag.Warning, What: what, Why: why, Instead: instead})
 }
 
-// warnOf is warn about a slice, of which the first warning of a kind is told.
+// warnOf is warn about a slice, of which the first warning of a kind is reported.
 func (c *Check) warnOf(slice *ir.Var, severity diag.Severity, at ir.Pos, what, why, instead string) {
 	c.diags = append(c.diags, diag.Diagnostic{Pos: at, Severity: severity, What: what, Why: why, Instead: instead}.OfSlice(slice))
 }

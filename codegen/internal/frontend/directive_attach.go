@@ -280,8 +280,8 @@ func wordOfLookalike(comment string) string {
 	return ""
 }
 
-// MeansKernel reports whether some comment of a file was meant to make a function a kernel, whether
-// or not it does.
+// MeansKernel reports whether a comment of a file is, or nearly is, a directive that makes a
+// function a kernel.
 func MeansKernel(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

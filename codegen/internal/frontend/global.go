@@ -16,9 +16,9 @@ import (
 )
 
 // A kernel reads the variables of its package, and changes none. Each that it reads, itself or in
-// what it calls, is one more parameter behind those of the Go function (ir.Global), which whoever
-// submits a task fills in, and which the functions between the kernel and the place where it is
-// read pass on.
+// what it calls, is one more parameter behind those of the Go function (ir.Global), which the
+// submission of a task fills in, and which the functions between the kernel and the place where it
+// is read pass on.
 
 // Bounds of what goes by value: with the arguments of a launch, of which there may be 4 KiB in all.
 const (

@@ -235,8 +235,8 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 // Warnings returns what may be wrong with the kernels, by position.
 func (p *Package) Warnings() []diag.Diagnostic { return slices.Clone(p.warnings) }
 
-// Notes returns what is worth knowing of a kernel, by its name in the source, that nobody needs to
-// change, by position.
+// Notes returns the notes on a kernel, by its name in the source, that ask for no change, by
+// position.
 func (p *Package) Notes(kernel string) []diag.Diagnostic { return diag.Sorted(p.notes[kernel]) }
 
 // Files returns the names of the files of the package that a kernel, by its name in the source,

@@ -104,7 +104,7 @@ func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
 }
 
 // finish runs the checks that need the whole kernel, fuses sums where contract says so, and infers
-// the accesses that nobody wrote.
+// the accesses that no clause names.
 func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.refused) == 0 {
 		d, ok := u.p.foreignCause(u.unknown)

@@ -45,7 +45,7 @@ func describes(list []*ir.Func) bool {
 }
 
 // Independent returns why the iterations of the parallel loop at the end of k may not be cut into
-// parts that run at once, "" where they may if all conditions hold, which are over the parameters.
+// parts that run at once, "" where they may if all conditions hold; these name parameters alone.
 func Independent(k *ir.Kernel) (conds []ir.Expr, why string) {
 	l := newLowering(k, Options{})
 	f, why := SplitLoop(l.Kernel)

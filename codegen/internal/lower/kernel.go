@@ -108,7 +108,7 @@ func (sp *segmenter) flush(guards []ir.Expr) {
 
 func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	switch s := s.(type) {
-	case *ir.Barrier: // one thread waits for nobody
+	case *ir.Barrier: // one thread does not wait
 	case *ir.If:
 		sp.branch(s, guards)
 	case *ir.Block:

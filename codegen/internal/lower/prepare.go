@@ -146,7 +146,7 @@ func anyParallel(list []ir.Stmt) bool {
 }
 
 // firstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable
-// of its own, with which every iteration begins, so that storing the last one meets nobody who
+// of its own, with which every iteration begins, so that storing the last one meets no thread that
 // still reads the first.
 func (l *lowering) firstAndLast(list []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {

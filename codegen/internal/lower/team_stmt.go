@@ -294,7 +294,7 @@ func (t *team) stmt(s ir.Stmt) []ir.Stmt {
 	case *ir.Return:
 		return []ir.Stmt{s}
 	case *ir.Barrier:
-		return nil // the team's code is one thread's: it waits for nobody
+		return nil // the team's code is one thread's: it does not wait
 	}
 	panic("gompss: bug: no lowering of this statement of a team")
 }

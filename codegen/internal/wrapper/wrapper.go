@@ -1,4 +1,5 @@
-// Package wrapper makes the Go file with typed wrappers for the kernels of a file, and the texts about their accesses.
+// Package wrapper makes the Go file with typed wrappers for the kernels of a file, and the texts
+// about their accesses.
 package wrapper
 
 import (
@@ -33,19 +34,21 @@ const SourcesLine = "// Sources: "
 // Options says what to write wrappers for.
 type Options struct {
 	File string // the file whose kernels get wrappers; its name must be one of Sources
-	// Sources are the files that the package was loaded from. The generated file embeds them, so they must stand in
-	// its folder; those of other packages it holds itself.
+	// Sources are the files that the package was loaded from. The generated file embeds them, so
+	// they must stand in its folder; those of other packages it holds itself.
 	Sources []frontend.File
-	Warn    func(diag.Diagnostic) // is told which kernels get no wrapper, and why; may be nil
+	Warn    func(diag.Diagnostic) // gets the kernels without a wrapper, and why; may be nil
 }
 
-// GeneratedName returns the name of the generated file for the kernels of a file: zkernels_gompss.go for kernels.go.
+// GeneratedName returns the name of the generated file for the kernels of a file:
+// zkernels_gompss.go for kernels.go.
 func GeneratedName(file string) string {
 	return "z" + strings.TrimSuffix(path.Base(file), ".go") + "_gompss.go"
 }
 
-// SameGenerated reports whether two generated files are the same code, made from the same declarations: comments and lines, which those of
-// their sources may have moved, do not count. The text of declarations of other packages is not compared, as their hash has it.
+// SameGenerated reports whether two generated files are the same code, made from the same
+// declarations: comments and lines, which those of their sources may have moved, do not count. The
+// text of declarations of other packages is not compared, as their hash has it.
 func SameGenerated(a, b string) bool {
 	return GeneratedHash(a) == GeneratedHash(b) && generatedCode(a) == generatedCode(b)
 }
@@ -63,7 +66,8 @@ func generatedCode(text string) string {
 	return frontend.CanonicalTokens(b.String(), func(comment string) bool { return strings.HasPrefix(comment, "//go:") })
 }
 
-// GeneratedHash returns the hash of what the kernels of text, a generated file, reached when it was made; "" where there is none.
+// GeneratedHash returns the hash of what the kernels of text, a generated file, reached when it was
+// made; "" where there is none.
 func GeneratedHash(text string) string {
 	for line := range strings.Lines(text) {
 		if hash, ok := strings.CutPrefix(line, SourcesLine); ok {
@@ -73,12 +77,13 @@ func GeneratedHash(text string) string {
 	return ""
 }
 
-// Generate returns the Go file with a typed wrapper for every kernel of opt.File: a task.Kernel that calls the function
-// directly and, where the kernel's one parallel loop may be cut, runs a range of its iterations; and a submit function
-// with the kernel's parameters. Both are generic where the kernel is.
+// Generate returns the Go file with a typed wrapper for every kernel of opt.File: a task.Kernel
+// that calls the function directly and, where the kernel's one parallel loop may be cut, runs a
+// range of its iterations; and a submit function with the kernel's parameters. Both are generic
+// where the kernel is.
 //
-// The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices. Errors: an ErrorList
-// of wrappers whose names are taken.
+// The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices.
+// Errors: an ErrorList of wrappers whose names are taken.
 func Generate(p *frontend.Package, opt Options) ([]byte, error) {
 	g := &generator{opt: opt, pkg: p, fset: token.NewFileSet(), names: map[string]bool{}, imports: map[string]string{}, versions: map[string][]string{}}
 	for _, k := range p.Kernels() {
@@ -245,7 +250,8 @@ func (g *generator) declare(w *wrapper) {
 	}
 }
 
-// hiddenName returns a parameter that has the name of something predeclared which the bounds of pieces are written with.
+// hiddenName returns a parameter that has the name of something predeclared which the bounds of
+// pieces are written with.
 func hiddenName(params []wrapperParam) string {
 	for _, p := range params {
 		switch p.name {
@@ -321,8 +327,8 @@ func (g *generator) need(n ast.Node) {
 	})
 }
 
-// importPackage notes that the wrappers name a package, and returns the name that it has there: the one in the file with the kernels, if that
-// imports it.
+// importPackage notes that the wrappers name a package, and returns the name that it has there: the
+// one in the file with the kernels, if that imports it.
 func (g *generator) importPackage(pkg *types.Package) string {
 	for _, spec := range g.syntax.Imports {
 		if p, err := strconv.Unquote(spec.Path.Value); err == nil && p == pkg.Path() && spec.Name != nil && token.IsIdentifier(spec.Name.Name) && spec.Name.Name != "_" {
@@ -404,7 +410,8 @@ func (g *generator) file() []byte {
 	return b.Bytes()
 }
 
-// quotedLines returns a text as a Go expression with a line for each, none of which has anything else before it.
+// quotedLines returns a text as a Go expression with a line for each, none of which has anything
+// else before it.
 func quotedLines(text string) string {
 	lines := []string{`""`}
 	for line := range strings.Lines(text) {

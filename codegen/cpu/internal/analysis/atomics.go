@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// InSteps is an atomic where nobody else is about: a read, an operation and a write.
+// InSteps is an atomic that no other thread can disturb, as a read, an operation and a write.
 func InSteps(s *ir.Atomic, id int) []ir.Stmt {
 	t := s.Place.Type()
 	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: id, At: s.At}

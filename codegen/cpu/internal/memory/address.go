@@ -249,7 +249,7 @@ func (g *Addresses) AsGather(at Target, t *ir.Type, e ir.Expr) Target {
 	return at
 }
 
-// CheckNow makes the check of copy u that was left for who knows whether the lanes are neighbours.
+// CheckNow makes the check of copy u, which waits until it is known whether lanes are neighbours.
 func (at Target) CheckNow(u int) {
 	if at.check != nil {
 		at.check(u)

@@ -115,7 +115,7 @@ func (g *Vectors) Accumulator(dst, s []x86.Reg, sum ir.Expr, x []x86.Reg, y []x8
 	return dst
 }
 
-// temporary tells the expressions whose value is in registers of nobody else.
+// temporary reports whether the value of e is in registers that hold nothing else.
 func temporary(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Binary, *ir.Index, *ir.Member:
