@@ -250,7 +250,7 @@ func checkUntil(t *testing.T, want []string, property func(t *rapid.T, verdicts 
 	t.Helper()
 	verdicts := map[string]int{}
 	missing := func(v string) bool { return verdicts[v] == 0 }
-	for range 100 {
+	for range 500 { // rounds of 100 programs, of 20 with -short
 		rapid.Check(t, func(t *rapid.T) { property(t, verdicts) })
 		if t.Failed() || !slices.ContainsFunc(want, missing) {
 			return

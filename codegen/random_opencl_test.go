@@ -114,7 +114,9 @@ func TestRandomFlowsOnPoCL(t *testing.T) {
 	}
 	t.Logf("%d launches, %d of which fail, %d kernels have no form in OpenCL C", ran, failed, refused)
 	require.Positive(t, ran)
-	require.Positive(t, failed)
+	if !testing.Short() { // the few programs of a short run have no failing launch
+		require.Positive(t, failed)
+	}
 }
 
 // TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL.
