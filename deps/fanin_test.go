@@ -115,8 +115,8 @@ func (m *fanModel) run() {
 	require.Zero(m.t, countFalse(m.done))
 }
 
-// complete ends a random ready task. One that failed, or was told of a failure, tells those that
-// wait for it, and no others.
+// complete ends a random ready task. A task that failed, or whose predecessor failed,
+// passes the failure to its successors and to no other task.
 func (m *fanModel) complete() {
 	order := slices.Sorted(maps.Keys(m.ready))
 	i := order[m.rand.IntN(len(order))]

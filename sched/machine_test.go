@@ -471,8 +471,8 @@ func factorisation(side int, potrf, trsm, update job) (sizes []deps.Bytes, round
 	}
 }
 
-// comparedRounds is over how many rounds what a trial costs counts: those that were not played are
-// like the best of the last three.
+// comparedRounds is the number of rounds over which the cost of a trial counts: a round that was
+// not played counts as the best of the last three.
 const comparedRounds = 30
 
 // compare returns how much of the speed without workers a program keeps with them, in all rounds

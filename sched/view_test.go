@@ -11,7 +11,7 @@ import (
 )
 
 // The recorded candidates are what the policy went by: bytes, learned times, what places have
-// to do, tokens, and where it was meant.
+// to do, tokens, and the place that the item asks for.
 func TestWhatThePolicySaw(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		s, err := New(Options{Policy: policy, Watched: true, Places: []Place{{Name: "smp", Kind: devices.SMP, Width: 1, Host: true}, {Name: "sim:0", Kind: "sim", Width: 1}}})

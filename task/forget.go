@@ -102,7 +102,7 @@ func (fl *failureLog) forgetError(t Task) error {
 	return err
 }
 
-// takeFailures returns what was told since the last call, nil if nothing was.
+// takeFailures returns the failures since the last call, nil if there are none.
 func (fl *failureLog) takeFailures(told *FailedError) error {
 	fl.failing.Lock()
 	defer fl.failing.Unlock()

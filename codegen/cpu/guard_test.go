@@ -16,7 +16,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 )
 
-// Kernels over parts of memory with pages between them that nobody may touch. None checks an index:
+// Kernels over parts of memory with pages without access between them. None checks an index:
 // what keeps code inside is the code alone.
 const guardedSource = `package k
 

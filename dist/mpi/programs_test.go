@@ -98,7 +98,7 @@ func calls(m *mpi.Process) {
 	}
 	_, come, err := w.Iprobe(mpi.AnySource, mpi.AnyTag)
 	must(err)
-	check(!come, "a message that nobody sent")
+	check(!come, "a message that no rank has sent")
 
 	data := []byte{byte(me + 1)}
 	must(w.Bcast(data, n-1))

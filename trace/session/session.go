@@ -41,8 +41,8 @@ var pages struct {
 }
 
 // taken is how often each file and each address of a page was asked for in this program: a variable
-// of the environment is meant for every runtime that it opens, and none may write over what another
-// one has written.
+// of the environment applies to every runtime of the program, and none may write over the file of
+// another.
 var taken struct {
 	sync.Mutex
 	times map[string]int
