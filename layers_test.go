@@ -38,6 +38,8 @@ var layers = map[string][]string{
 	// The stages of the compiler, in their order.
 	"codegen/internal/diag":     {"codegen/ir"},
 	"codegen/internal/integers": {},
+	// Directives and clauses as text.
+	"codegen/internal/syntax":   {"codegen/ir", "codegen/internal/diag"},
 	"codegen/internal/analysis": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers", "deps"},
 	"codegen/internal/mapping":  {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/analysis"},
 	"codegen/target":            {"deps"},
@@ -46,14 +48,14 @@ var layers = map[string][]string{
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
 	"codegen/internal/check": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/contract", "deps"},
-	"codegen/internal/frontend": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
+	"codegen/internal/frontend": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract", "codegen/internal/check",
 		"codegen/kernel", "deps"},
 	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
-		"codegen/internal/frontend", "deps"},
+		"codegen/internal/syntax", "codegen/internal/frontend", "deps"},
 	// The facade.
 	"codegen": {"codegen/ir", "codegen/internal/diag", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract",
-		"codegen/internal/frontend", "codegen/internal/wrapper"},
+		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/wrapper"},
 	"codegen/cpu/x86": {},
 	// Virtual code, register allocation, linking.
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
@@ -127,7 +129,7 @@ var (
 	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
-		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/analysis",
+		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend"
 	"github.com/gompss/gompss/codegen/internal/lower"
 	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/internal/wrapper"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -77,7 +78,7 @@ func EvalRegion(r ir.Region, length int64, env ir.Env) ([]Box, error) {
 
 // The sources of a package, and what was loaded of them.
 type (
-	File            = frontend.File
+	File            = syntax.File
 	Package         = frontend.Package
 	GenerateOptions = wrapper.Options
 )
@@ -110,11 +111,11 @@ func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]F
 func IsKernel(f *ast.FuncDecl) bool { return frontend.IsKernel(f) }
 
 // HasDirectives reports whether a file may have directives, or comments that were meant to be some.
-func HasDirectives(text string) bool { return frontend.HasDirectives(text) }
+func HasDirectives(text string) bool { return syntax.HasDirectives(text) }
 
 // UnknownDirectives returns an ErrorList of the comments of a file that begin as directives do and
 // name none, nil where there are none. Nothing else of the file need be right.
-func UnknownDirectives(f File) error { return frontend.UnknownDirectives(f) }
+func UnknownDirectives(f File) error { return syntax.UnknownDirectives(f) }
 
 // MovedLine returns the line of a kernel's file on which now stands what stood on a line before, by
 // the CodeLines of both; 0 where that is not known.

@@ -136,7 +136,7 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 	return nil
 }
 
-// named returns the function that a name stands for.
+// Named returns the function that a name stands for.
 func (b *builder) named(id *ast.Ident, e ast.Expr) *inlinable {
 	switch o := b.u.p.info.Uses[id].(type) {
 	case *types.Func:

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -18,15 +19,17 @@ type clauseReader struct {
 	lets  map[string]string // of the function, expanded; "" where one could not be read
 }
 
-func (r *clauseReader) fail(p piece, what, why, instead string) { r.b.fail(p.at, what, why, instead) }
+func (r *clauseReader) fail(p syntax.Piece, what, why, instead string) {
+	r.b.fail(p.At, what, why, instead)
+}
 
 // expr returns p as an expression, nil where it is none.
-func (r *clauseReader) expr(what string, p piece) ir.Expr {
-	if p.text == "" {
+func (r *clauseReader) expr(what string, p syntax.Piece) ir.Expr {
+	if p.Text == "" {
 		r.fail(p, what, "an expression is missing", "write one, or leave the clause out")
 		return nil
 	}
-	text, ok := r.expand(p.text)
+	text, ok := r.expand(p.Text)
 	if !ok {
 		return nil // reported at the let
 	}
@@ -35,7 +38,7 @@ func (r *clauseReader) expr(what string, p piece) ir.Expr {
 		return nil
 	}
 	r.b.host = r.host
-	e := r.b.clauseExpr(text, p.at, r.scope)
+	e := r.b.clauseExpr(text, p.At, r.scope)
 	r.b.host = false
 	if e == nil || !r.host {
 		return e
@@ -56,68 +59,53 @@ func (r *clauseReader) expand(text string) (expanded string, ok bool) {
 		return text, true
 	}
 	var out strings.Builder
-	p := piece{text: text}
-	for i := 0; i < len(p.text); {
-		word, _ := nextWord(p.from(i))
-		switch by, isLet := r.lets[word.text]; {
-		case word.text == "":
-			n := literalLength(p.text, i)
-			out.WriteString(p.text[i : i+n])
+	p := syntax.Piece{Text: text}
+	for i := 0; i < len(p.Text); {
+		word, _ := syntax.NextWord(p.From(i))
+		switch by, isLet := r.lets[word.Text]; {
+		case word.Text == "":
+			n := syntax.LiteralLength(p.Text, i)
+			out.WriteString(p.Text[i : i+n])
 			i += n
 			continue
-		case isLet && !strings.HasSuffix(strings.TrimRight(p.text[:i], Blanks), "."):
+		case isLet && !strings.HasSuffix(strings.TrimRight(p.Text[:i], syntax.Blanks), "."):
 			if by == "" {
 				return "", false
 			}
 			out.WriteString("(" + by + ")")
 		default:
-			out.WriteString(word.text)
+			out.WriteString(word.Text)
 		}
-		i += len(word.text)
+		i += len(word.Text)
 	}
 	return out.String(), true
 }
 
-// literalLength returns the length of the quoted or numeric literal that starts at i, 1 for any
-// other byte.
-func literalLength(s string, i int) int {
-	switch {
-	case strings.IndexByte("\"'`", s[i]) >= 0:
-		return min(closingQuote(s, i)+1, len(s)) - i
-	case '0' <= s[i] && s[i] <= '9':
-		if n := strings.IndexFunc(s[i:], NotInWord); n >= 0 {
-			return n
-		}
-		return len(s) - i
-	}
-	return 1
-}
-
-func (r *clauseReader) integer(what string, p piece) ir.Expr {
+func (r *clauseReader) integer(what string, p syntax.Piece) ir.Expr {
 	e := r.expr(what, p)
 	if e != nil && !e.Type().IsInteger() {
-		instead := "convert it: int(" + p.text + ")"
+		instead := "convert it: int(" + p.Text + ")"
 		if _, constant := e.(*ir.Const); constant {
 			instead = "write a whole number"
 		}
-		r.fail(p, what, "it needs an integer, and "+p.text+" is "+e.Type().String(), instead)
+		r.fail(p, what, "it needs an integer, and "+p.Text+" is "+e.Type().String(), instead)
 		return nil
 	}
 	return e
 }
 
 // positive returns an integer expression that, if it is constant, is at least 1.
-func (r *clauseReader) positive(what string, p piece) ir.Expr {
+func (r *clauseReader) positive(what string, p syntax.Piece) ir.Expr {
 	e := r.integer(what, p)
 	if v, ok := query.Int64(e); ok && v < 1 {
-		r.fail(p, what, "it needs a number of at least 1, not "+p.text, "write 1 or more")
+		r.fail(p, what, "it needs a number of at least 1, not "+p.Text, "write 1 or more")
 		return nil
 	}
 	return e
 }
 
 // constant returns a constant of at least 1; 0 where there is none.
-func (r *clauseReader) constant(what string, p piece) int {
+func (r *clauseReader) constant(what string, p syntax.Piece) int {
 	e := r.positive(what, p)
 	if e == nil {
 		return 0
@@ -125,49 +113,50 @@ func (r *clauseReader) constant(what string, p piece) int {
 	v, ok := query.Int64(e)
 	switch {
 	case !ok:
-		r.fail(p, what, p.text+" is not a constant", "write a number or a constant")
+		r.fail(p, what, p.Text+" is not a constant", "write a number or a constant")
 		return 0
 	case v > 1<<20:
-		r.fail(p, what, p.text+" is too large", "write at most 1048576")
+		r.fail(p, what, p.Text+" is too large", "write at most 1048576")
 		return 0
 	}
 	return int(v)
 }
 
-func (r *clauseReader) boolean(what string, p piece) ir.Expr {
+func (r *clauseReader) boolean(what string, p syntax.Piece) ir.Expr {
 	e := r.expr(what, p)
 	if e != nil && e.Type().Kind != ir.Bool {
-		r.fail(p, what, "it needs a condition, and "+p.text+" is "+e.Type().String(), "compare it: "+p.text+" > 0")
+		r.fail(p, what, "it needs a condition, and "+p.Text+" is "+e.Type().String(), "compare it: "+p.Text+" > 0")
 		return nil
 	}
 	return e
 }
 
-// word returns the index of p in words; ok is false, and the error reported, where it is none of them.
-func (r *clauseReader) word(what string, p piece, words []string) (i int, ok bool) {
+// word returns the index of p in words; ok is false, and the error reported, where it is none of
+// them.
+func (r *clauseReader) word(what string, p syntax.Piece, words []string) (i int, ok bool) {
 	for i, w := range words {
-		if w == p.text {
+		if w == p.Text {
 			return i, true
 		}
 	}
-	instead := "write " + orList(words)
-	if near := nearest(p.text, words); near != "" {
+	instead := "write " + syntax.OrList(words)
+	if near := syntax.Nearest(p.Text, words); near != "" {
 		instead = "write " + near
 	}
-	r.fail(p, what, "it does not know '"+p.text+"'", instead)
+	r.fail(p, what, "it does not know '"+p.Text+"'", instead)
 	return 0, false
 }
 
 // variable returns the variable that p names.
-func (r *clauseReader) variable(what string, p piece) *ir.Var {
-	name, rest := nextWord(p)
-	if name.text == "" || rest.text != "" {
-		r.fail(p, what, "'"+p.text+"' is not the name of a variable", "list variables by name")
+func (r *clauseReader) variable(what string, p syntax.Piece) *ir.Var {
+	name, rest := syntax.NextWord(p)
+	if name.Text == "" || rest.Text != "" {
+		r.fail(p, what, "'"+p.Text+"' is not the name of a variable", "list variables by name")
 		return nil
 	}
-	v := r.b.lookup(name.text, r.scope)
+	v := r.b.lookup(name.Text, r.scope)
 	if v == nil {
-		r.fail(p, what, p.text+" is not a variable that is declared above and can be seen here", "name such a variable")
+		r.fail(p, what, p.Text+" is not a variable that is declared above and can be seen here", "name such a variable")
 	}
 	return v
 }
@@ -179,24 +168,24 @@ var reductionOps = map[string]ir.Op{"+": ir.Add, "*": ir.Mul, "min": ir.Min, "ma
 const reductionNames = "+ * min max & | ^ && || minloc maxloc"
 
 // reduction splits "op: list".
-func (r *clauseReader) reduction(what string, args piece) (ir.Op, []piece) {
-	op, list, found := args.cut(':')
+func (r *clauseReader) reduction(what string, args syntax.Piece) (ir.Op, []syntax.Piece) {
+	op, list, found := args.Cut(':')
 	if !found {
-		r.fail(args.trim(), what, "the operator and its colon are missing", "write reduction(+: x)")
+		r.fail(args.Trim(), what, "the operator and its colon are missing", "write reduction(+: x)")
 		return ir.NoOp, nil
 	}
-	o, known := reductionOps[op.text]
+	o, known := reductionOps[op.Text]
 	if !known {
 		instead := "write one of " + reductionNames
-		if op.text == "-" {
+		if op.Text == "-" {
 			instead = "write reduction(+: x); s -= e is one of its forms"
 		}
-		r.fail(op, what, "there is no operator '"+op.text+"'", instead)
+		r.fail(op, what, "there is no operator '"+op.Text+"'", instead)
 		return ir.NoOp, nil
 	}
-	items := list.split(',')
+	items := list.Split(',')
 	if len(items) == 0 {
-		r.fail(list, what, "no variable follows the colon", "write reduction("+op.text+": x)")
+		r.fail(list, what, "no variable follows the colon", "write reduction("+op.Text+": x)")
 	}
 	return o, items
 }

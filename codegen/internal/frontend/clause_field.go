@@ -5,21 +5,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // fieldPath cuts a name and the fields selected of it, as in m.Grid.Data, off p; name is empty
 // where there is none.
-func fieldPath(p piece) (name []piece, rest piece) {
-	word, rest := nextWord(p)
-	if word.text == "" {
+func fieldPath(p syntax.Piece) (name []syntax.Piece, rest syntax.Piece) {
+	word, rest := syntax.NextWord(p)
+	if word.Text == "" {
 		return nil, rest
 	}
-	name = []piece{word}
-	for strings.HasPrefix(rest.text, ".") {
-		field, after := nextWord(rest.from(1).trim())
-		if field.text == "" {
+	name = []syntax.Piece{word}
+	for strings.HasPrefix(rest.Text, ".") {
+		field, after := syntax.NextWord(rest.From(1).Trim())
+		if field.Text == "" {
 			break
 		}
 		name, rest = append(name, field), after
@@ -29,14 +30,14 @@ func fieldPath(p piece) (name []piece, rest piece) {
 
 // A clauseFault says what is wrong with a part of a clause.
 type clauseFault struct {
-	at           piece
+	at           syntax.Piece
 	why, instead string
 }
 
 // parameterPart returns the parameter that name is, or the leaf of one that is split; nil, and the
 // error reported, where it is none. For a field of another struct it returns a variable of its name
 // and type, which is passed by value.
-func (r *kernelReader) parameterPart(what string, name []piece) *ir.Var {
+func (r *kernelReader) parameterPart(what string, name []syntax.Piece) *ir.Var {
 	if r.parameter(what, name[0]) == nil {
 		return nil
 	}
@@ -49,8 +50,8 @@ func (r *kernelReader) parameterPart(what string, name []piece) *ir.Var {
 }
 
 // partOf is parameterPart without reports.
-func (r *kernelReader) partOf(name []piece) (*ir.Var, *clauseFault) {
-	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name[0].text && v.Name != "_" })
+func (r *kernelReader) partOf(name []syntax.Piece) (*ir.Var, *clauseFault) {
+	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name[0].Text && v.Name != "_" })
 	if i < 0 {
 		return nil, &clauseFault{at: name[0]}
 	}
@@ -81,13 +82,13 @@ func (r *kernelReader) partOf(name []piece) (*ir.Var, *clauseFault) {
 
 // fieldsOf follows the fields in name from v, which is of Go type goType: their numbers, those of
 // embedded structs too, and the type of the last.
-func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []piece) (path []int, t *ir.Type, fault *clauseFault) {
+func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []syntax.Piece) (path []int, t *ir.Type, fault *clauseFault) {
 	t, goType = v.Type, r.b.env.types.closed(goType)
 	for n, f := range name[1:] {
-		o, index, _ := types.LookupFieldOrMethod(goType, true, r.b.u.p.types, f.text)
+		o, index, _ := types.LookupFieldOrMethod(goType, true, r.b.u.p.types, f.Text)
 		field, ok := o.(*types.Var)
 		if !ok {
-			return nil, nil, &clauseFault{f, textOf(name[:n+1]) + " has no field " + f.text, "name one of its fields"}
+			return nil, nil, &clauseFault{f, textOf(name[:n+1]) + " has no field " + f.Text, "name one of its fields"}
 		}
 		for _, i := range index {
 			if t.Kind == ir.Pointer {
@@ -103,10 +104,10 @@ func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []piece) (pat
 	return path, t, nil
 }
 
-func textOf(name []piece) string {
+func textOf(name []syntax.Piece) string {
 	words := make([]string, len(name))
 	for i, p := range name {
-		words[i] = p.text
+		words[i] = p.Text
 	}
 	return strings.Join(words, ".")
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
-
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/deps"
@@ -21,26 +21,26 @@ var deviceWords = []string{"acc", "smp", "cuda", "opencl"}
 
 // functionDirective fills k.Target and k.Task from d, which stands on decl, and returns the shapes
 // that it gives to parameters.
-func (b *builder) functionDirective(k *ir.Kernel, d *directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
+func (b *builder) functionDirective(k *ir.Kernel, d *syntax.Directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
 	r := &kernelReader{k: k, shapes: map[*ir.Var][]ir.Expr{}}
 	r.clauseReader = clauseReader{b: b, scope: bodyStart(decl), host: true, lets: map[string]string{}}
-	for _, l := range d.named("let") {
+	for _, l := range d.Named("let") {
 		r.let(l)
 	}
-	for _, l := range d.named("shape") {
+	for _, l := range d.Named("shape") {
 		r.shape(l)
 	}
 	// A target is always a task (001_ab8d859d95f513d8, section 3.5.2): without the directive its
 	// accesses are inferred.
-	k.Target.Present, k.Task.Present = d.has("target"), d.has("task") || d.has("target")
-	for _, l := range d.named("target") {
-		for _, c := range l.clauses {
+	k.Target.Present, k.Task.Present = d.Has("target"), d.Has("task") || d.Has("target")
+	for _, l := range d.Named("target") {
+		for _, c := range l.Clauses {
 			r.targetClause(c)
 		}
 	}
 	r.checkTokens()
-	for _, l := range d.named("task") {
-		for _, c := range l.clauses {
+	for _, l := range d.Named("task") {
+		for _, c := range l.Clauses {
 			r.taskClause(c)
 		}
 	}
@@ -55,25 +55,25 @@ type kernelReader struct {
 	clauseReader
 	k      *ir.Kernel
 	shapes map[*ir.Var][]ir.Expr
-	count  int     // of regions
-	tokens []piece // of the resources clauses, beside k.Target.Resources
+	count  int            // of regions
+	tokens []syntax.Piece // of the resources clauses, beside k.Target.Resources
 }
 
 // let reads "name = expr".
-func (r *kernelReader) let(l *line) {
-	name, expr, found := l.rest.cut('=')
-	word, rest := nextWord(name)
+func (r *kernelReader) let(l *syntax.Line) {
+	name, expr, found := l.Rest.Cut('=')
+	word, rest := syntax.NextWord(name)
 	switch {
-	case !found || word.text == "" || rest.text != "" || expr.text == "":
-		r.b.fail(l.rest.at, "directive let", "'"+l.rest.text+"' does not name an expression", "write //omp:let name = expression")
+	case !found || word.Text == "" || rest.Text != "" || expr.Text == "":
+		r.b.fail(l.Rest.At, "directive let", "'"+l.Rest.Text+"' does not name an expression", "write //omp:let name = expression")
 		return
-	case r.lets[word.text] != "" || r.parameterNamed(word.text):
-		r.b.fail(word.at, "directive let", word.text+" is declared already", "take another name")
+	case r.lets[word.Text] != "" || r.parameterNamed(word.Text):
+		r.b.fail(word.At, "directive let", word.Text+" is declared already", "take another name")
 		return
 	}
-	r.lets[word.text] = ""
+	r.lets[word.Text] = ""
 	if r.expr("directive let", expr) != nil {
-		r.lets[word.text], _ = r.expand(expr.text)
+		r.lets[word.Text], _ = r.expand(expr.Text)
 	}
 }
 
@@ -83,11 +83,11 @@ func (r *kernelReader) parameterNamed(name string) bool {
 }
 
 // shape reads "a [n][m]".
-func (r *kernelReader) shape(l *line) {
-	name, rest := fieldPath(l.rest)
+func (r *kernelReader) shape(l *syntax.Line) {
+	name, rest := fieldPath(l.Rest)
 	groups, after, ok := brackets(rest)
-	if len(name) == 0 || !ok || len(groups) == 0 || after.text != "" {
-		r.b.fail(l.rest.at, "directive shape", "'"+l.rest.text+"' does not give a slice its extents", "write //omp:shape a [n][m]")
+	if len(name) == 0 || !ok || len(groups) == 0 || after.Text != "" {
+		r.b.fail(l.Rest.At, "directive shape", "'"+l.Rest.Text+"' does not give a slice its extents", "write //omp:shape a [n][m]")
 		return
 	}
 	v := r.parameterPart("directive shape", name)
@@ -106,10 +106,10 @@ func (r *kernelReader) shape(l *line) {
 }
 
 // extents reads the extents of a shape; the first may be empty.
-func (r *kernelReader) extents(what string, groups []piece) []ir.Expr {
+func (r *kernelReader) extents(what string, groups []syntax.Piece) []ir.Expr {
 	out := make([]ir.Expr, len(groups))
 	for i, g := range groups {
-		if i > 0 || g.text != "" {
+		if i > 0 || g.Text != "" {
 			out[i] = r.positive(what, g)
 		}
 	}
@@ -117,22 +117,22 @@ func (r *kernelReader) extents(what string, groups []piece) []ir.Expr {
 }
 
 // brackets cuts all leading [ ] groups off p and returns what stands in them.
-func brackets(p piece) (groups []piece, rest piece, ok bool) {
-	for rest = p.trim(); strings.HasPrefix(rest.text, "["); rest = rest.trim() {
-		end := rest.closing()
-		if end < 0 || rest.text[end] != ']' {
+func brackets(p syntax.Piece) (groups []syntax.Piece, rest syntax.Piece, ok bool) {
+	for rest = p.Trim(); strings.HasPrefix(rest.Text, "["); rest = rest.Trim() {
+		end := rest.Closing()
+		if end < 0 || rest.Text[end] != ']' {
 			return groups, rest, false
 		}
-		groups = append(groups, rest.sub(1, end).trim())
-		rest = rest.from(end + 1)
+		groups = append(groups, rest.Sub(1, end).Trim())
+		rest = rest.From(end + 1)
 	}
 	return groups, rest, true
 }
 
 // parameter returns the parameter that p names.
-func (r *kernelReader) parameter(what string, p piece) *ir.Var {
+func (r *kernelReader) parameter(what string, p syntax.Piece) *ir.Var {
 	for _, v := range r.k.Params {
-		if v.Name == p.text && v.Name != "_" {
+		if v.Name == p.Text && v.Name != "_" {
 			return v
 		}
 	}
@@ -141,26 +141,26 @@ func (r *kernelReader) parameter(what string, p piece) *ir.Var {
 		names[i] = v.Name
 	}
 	instead := "name a parameter of " + r.b.u.source()
-	if near := nearest(p.text, names); near != "" {
+	if near := syntax.Nearest(p.Text, names); near != "" {
 		instead = "write " + near
 	}
-	r.fail(p, what, "'"+p.text+"' is not a parameter of "+r.b.u.source(), instead)
+	r.fail(p, what, "'"+p.Text+"' is not a parameter of "+r.b.u.source(), instead)
 	return nil
 }
 
-func (r *kernelReader) targetClause(c clause) {
-	what, arg, t := "clause "+c.name.text, c.args.trim(), &r.k.Target
-	switch c.name.text {
+func (r *kernelReader) targetClause(c syntax.Clause) {
+	what, arg, t := "clause "+c.Name.Text, c.Args.Trim(), &r.k.Target
+	switch c.Name.Text {
 	case "device":
-		r.devices(what, c.args)
+		r.devices(what, c.Args)
 	case "resources":
-		r.resources(what, c.args)
+		r.resources(what, c.Args)
 	case "copy_in":
-		t.CopyIn = append(t.CopyIn, r.regions(what, c.args)...)
+		t.CopyIn = append(t.CopyIn, r.regions(what, c.Args)...)
 	case "copy_out":
-		t.CopyOut = append(t.CopyOut, r.regions(what, c.args)...)
+		t.CopyOut = append(t.CopyOut, r.regions(what, c.Args)...)
 	case "copy_inout":
-		t.CopyInOut = append(t.CopyInOut, r.regions(what, c.args)...)
+		t.CopyInOut = append(t.CopyInOut, r.regions(what, c.Args)...)
 	case "no_copy_deps":
 		t.NoCopyDeps = true
 	case "implements":
@@ -177,24 +177,24 @@ func (r *kernelReader) targetClause(c clause) {
 	}
 }
 
-func (r *kernelReader) devices(what string, args piece) {
-	for _, p := range args.split(',') {
+func (r *kernelReader) devices(what string, args syntax.Piece) {
+	for _, p := range args.Split(',') {
 		if _, ok := r.word(what, p, deviceWords); !ok {
 			continue
 		}
-		if slices.Contains(r.k.Target.Kinds, p.text) {
-			r.fail(p, what, p.text+" stands in it twice", "name it once")
+		if slices.Contains(r.k.Target.Kinds, p.Text) {
+			r.fail(p, what, p.Text+" stands in it twice", "name it once")
 			continue
 		}
-		r.k.Target.Kinds = append(r.k.Target.Kinds, p.text)
+		r.k.Target.Kinds = append(r.k.Target.Kinds, p.Text)
 	}
 }
 
-func (r *kernelReader) resources(what string, args piece) {
-	for _, p := range args.split(',') {
-		kind, tokens, found := p.cut(':')
+func (r *kernelReader) resources(what string, args syntax.Piece) {
+	for _, p := range args.Split(',') {
+		kind, tokens, found := p.Cut(':')
 		if !found {
-			r.fail(p, what, "'"+p.text+"' is not a kind and its tokens", "write resources(acc: 1)")
+			r.fail(p, what, "'"+p.Text+"' is not a kind and its tokens", "write resources(acc: 1)")
 			continue
 		}
 		if _, ok := r.word(what, kind, deviceWords); !ok {
@@ -202,15 +202,15 @@ func (r *kernelReader) resources(what string, args piece) {
 		}
 		e := r.integer(what, tokens)
 		if v, ok := query.Int64(e); ok && (v < 0 || v > 100) {
-			r.fail(tokens, what, "a kind has 100 tokens, and "+tokens.text+" is outside 0 to 100", "write a part of 100")
+			r.fail(tokens, what, "a kind has 100 tokens, and "+tokens.Text+" is outside 0 to 100", "write a part of 100")
 			continue
 		}
-		same := func(t ir.Tokens) bool { return t.Kind == kind.text }
+		same := func(t ir.Tokens) bool { return t.Kind == kind.Text }
 		if slices.ContainsFunc(r.k.Target.Resources, same) {
-			r.fail(kind, what, kind.text+" stands in it twice", "name it once")
+			r.fail(kind, what, kind.Text+" stands in it twice", "name it once")
 			continue
 		}
-		r.k.Target.Resources = append(r.k.Target.Resources, ir.Tokens{Kind: kind.text, Tokens: e})
+		r.k.Target.Resources = append(r.k.Target.Resources, ir.Tokens{Kind: kind.Text, Tokens: e})
 		r.tokens = append(r.tokens, kind)
 	}
 }
@@ -222,32 +222,32 @@ func (r *kernelReader) checkTokens() {
 		return
 	}
 	for _, p := range r.tokens {
-		accelerator := p.text != "smp" && slices.ContainsFunc(kinds, func(k string) bool {
-			return k == "acc" || p.text == "acc" && k != "smp"
+		accelerator := p.Text != "smp" && slices.ContainsFunc(kinds, func(k string) bool {
+			return k == "acc" || p.Text == "acc" && k != "smp"
 		})
-		if !accelerator && !slices.Contains(kinds, p.text) {
-			r.fail(p, "clause resources", p.text+" is not one of the kinds in device("+strings.Join(kinds, ", ")+")",
+		if !accelerator && !slices.Contains(kinds, p.Text) {
+			r.fail(p, "clause resources", p.Text+" is not one of the kinds in device("+strings.Join(kinds, ", ")+")",
 				"name it in device, or leave it out here")
 		}
 	}
 }
 
 // function reads the name of a function of the package.
-func (r *kernelReader) function(what string, p piece) string {
-	name, rest := nextWord(p)
+func (r *kernelReader) function(what string, p syntax.Piece) string {
+	name, rest := syntax.NextWord(p)
 	switch {
-	case name.text == "" || rest.text != "":
-		r.fail(p, what, "'"+p.text+"' is not the name of a function", "write implements(F)")
-	case name.text == r.b.u.source():
-		r.fail(p, what, name.text+" is this kernel itself", "name the task that this is another version of")
-	case !r.b.isFunction(name.text):
-		r.fail(p, what, "the package has no function "+name.text, "name the task that this is another version of")
+	case name.Text == "" || rest.Text != "":
+		r.fail(p, what, "'"+p.Text+"' is not the name of a function", "write implements(F)")
+	case name.Text == r.b.u.source():
+		r.fail(p, what, name.Text+" is this kernel itself", "name the task that this is another version of")
+	case !r.b.isFunction(name.Text):
+		r.fail(p, what, "the package has no function "+name.Text, "name the task that this is another version of")
 	default:
-		if why, instead := r.b.another(name.text); why != "" {
+		if why, instead := r.b.another(name.Text); why != "" {
 			r.fail(p, what, why, instead)
 			return ""
 		}
-		return name.text
+		return name.Text
 	}
 	return ""
 }
@@ -255,7 +255,7 @@ func (r *kernelReader) function(what string, p piece) string {
 // another says why the kernel cannot be another version of the function of a name.
 func (b *builder) another(name string) (why, instead string) {
 	task := b.u.p.types.Scope().Lookup(name).(*types.Func)
-	if d := b.u.p.directives[b.u.p.funcs[task]]; !d.has("target") && !d.has("task") {
+	if d := b.u.p.directives[b.u.p.funcs[task]]; !d.Has("target") && !d.Has("task") {
 		return name + " is no kernel", "write //omp:task above it"
 	}
 	theirs, own := task.Signature(), b.u.busy[0].Signature()
@@ -304,9 +304,9 @@ func (b *builder) isFunction(name string) bool {
 	return ok
 }
 
-func (r *kernelReader) taskClause(c clause) {
-	what, arg, t := "clause "+c.name.text, c.args.trim(), &r.k.Task
-	switch c.name.text {
+func (r *kernelReader) taskClause(c syntax.Clause) {
+	what, arg, t := "clause "+c.Name.Text, c.Args.Trim(), &r.k.Task
+	switch c.Name.Text {
 	case "priority":
 		t.Priority = r.integer(what, arg)
 	case "if":
@@ -318,10 +318,10 @@ func (r *kernelReader) taskClause(c clause) {
 	case "label":
 		t.Label = r.label(what, arg)
 	case "reduction":
-		r.taskReduction(what, c.args)
+		r.taskReduction(what, c.Args)
 	default:
-		for _, region := range r.regions(what, c.args) {
-			t.Accesses = append(t.Accesses, ir.Access{Region: region, Mode: accessModes[c.name.text]})
+		for _, region := range r.regions(what, c.Args) {
+			t.Accesses = append(t.Accesses, ir.Access{Region: region, Mode: accessModes[c.Name.Text]})
 		}
 	}
 }
@@ -329,22 +329,22 @@ func (r *kernelReader) taskClause(c clause) {
 var accessModes = map[string]deps.Mode{"in": deps.In, "out": deps.Out, "inout": deps.InOut,
 	"concurrent": deps.Concurrent, "commutative": deps.Commutative}
 
-func (r *kernelReader) label(what string, p piece) string {
-	s, err := strconv.Unquote(p.text)
-	if err != nil || p.text[0] == '\'' {
-		r.fail(p, what, p.text+" is not a quoted string", `write label("name")`)
+func (r *kernelReader) label(what string, p syntax.Piece) string {
+	s, err := strconv.Unquote(p.Text)
+	if err != nil || p.Text[0] == '\'' {
+		r.fail(p, what, p.Text+" is not a quoted string", `write label("name")`)
 		return ""
 	}
 	return s
 }
 
-func (r *kernelReader) taskReduction(what string, args piece) {
+func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 	op, items := r.reduction(what, args)
 	if op == ir.NoOp || op == ir.MinLoc || op == ir.MaxLoc {
 		r.b.u.vague.Name = true
 	}
 	if op == ir.MinLoc || op == ir.MaxLoc {
-		r.fail(args.trim(), what, "a task cannot combine pairs", "use min or max, or reduce inside the kernel")
+		r.fail(args.Trim(), what, "a task cannot combine pairs", "use min or max, or reduce inside the kernel")
 		return
 	}
 	for _, p := range items {

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // regions reads a list of regions.
-func (r *kernelReader) regions(what string, args piece) []ir.Region {
+func (r *kernelReader) regions(what string, args syntax.Piece) []ir.Region {
 	var out []ir.Region
-	list := args.split(',')
+	list := args.Split(',')
 	if r.count += len(list); r.count > maxRegions {
 		if r.count-len(list) <= maxRegions {
 			r.fail(args, what, fmt.Sprintf("kernel %s has %d regions here and above, at most %d", r.k.Name, r.count, maxRegions), "name larger regions")
@@ -36,12 +37,12 @@ func (r *kernelReader) regions(what string, args piece) []ir.Region {
 
 // vague notes which parameters p, a region with an error, may be meant for: those that it names, or
 // nearly names.
-func (r *kernelReader) vague(p piece) {
+func (r *kernelReader) vague(p syntax.Piece) {
 	if r.b.u.vague.Vars == nil {
 		r.b.u.vague.Vars = map[*ir.Var]bool{}
 	}
 	named := false
-	for _, word := range strings.FieldsFunc(p.text, NotInWord) {
+	for _, word := range strings.FieldsFunc(p.Text, syntax.NotInWord) {
 		for _, v := range r.k.Params {
 			if v.Name == word && ir.HoldsAddress(v.Type) {
 				r.mayMean(v)
@@ -53,14 +54,14 @@ func (r *kernelReader) vague(p piece) {
 		return
 	}
 	_, rest, _ := brackets(p)
-	name, _ := nextWord(piece{text: strings.TrimLeft(rest.text, "*"+Blanks)})
+	name, _ := syntax.NextWord(syntax.Piece{Text: strings.TrimLeft(rest.Text, "*"+syntax.Blanks)})
 	names := make([]string, len(r.k.Params))
 	for i, v := range r.k.Params {
 		names[i] = v.Name
 	}
-	meant := name.text
+	meant := name.Text
 	if !slices.Contains(names, meant) {
-		meant = nearest(meant, names)
+		meant = syntax.Nearest(meant, names)
 	}
 	i := slices.Index(names, meant)
 	if i < 0 || meant == "" {
@@ -78,19 +79,19 @@ func (r *kernelReader) mayMean(v *ir.Var) {
 }
 
 // region reads x, *p, x[i], x[lo:hi], x[start;length] and the shaped forms [n][m]x[i][lo:hi].
-func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
+func (r *kernelReader) region(what string, p syntax.Piece) (ir.Region, bool) {
 	shape, rest, ok := brackets(p)
 	if !ok {
-		r.fail(rest, what, "brackets do not match in "+p.text, "write x[lo:hi]")
+		r.fail(rest, what, "brackets do not match in "+p.Text, "write x[lo:hi]")
 		return ir.Region{}, false
 	}
-	if strings.HasPrefix(rest.text, "*") {
-		return r.pointee(what, p, shape, rest.from(1).trim())
+	if strings.HasPrefix(rest.Text, "*") {
+		return r.pointee(what, p, shape, rest.From(1).Trim())
 	}
 	name, rest := fieldPath(withoutParens(rest))
 	dims, after, ok := brackets(rest)
-	if len(name) == 0 || !ok || after.text != "" {
-		r.fail(p, what, "'"+p.text+"' is not a region", "write x, *p, x[i], x[lo:hi], x[start;length] or [n][m]x[i][lo:hi]")
+	if len(name) == 0 || !ok || after.Text != "" {
+		r.fail(p, what, "'"+p.Text+"' is not a region", "write x, *p, x[i], x[lo:hi], x[start;length] or [n][m]x[i][lo:hi]")
 		return ir.Region{}, false
 	}
 	v := r.parameterPart(what, name)
@@ -100,7 +101,7 @@ func (r *kernelReader) region(what string, p piece) (ir.Region, bool) {
 	if v == nil || !r.isMemory(what, name[0], v) {
 		return ir.Region{}, false
 	}
-	region := ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}
+	region := ir.Region{Var: v, Text: p.Text, At: r.b.pos(p.At)}
 	if region.Shape = r.shapes[v]; len(shape) > 0 {
 		region.Shape = r.extents(what, shape)
 	}
@@ -126,10 +127,10 @@ func tooManyDims(v *ir.Var, n int) string {
 }
 
 // pointee reads what follows the star.
-func (r *kernelReader) pointee(what string, p piece, shape []piece, operand piece) (ir.Region, bool) {
+func (r *kernelReader) pointee(what string, p syntax.Piece, shape []syntax.Piece, operand syntax.Piece) (ir.Region, bool) {
 	name, rest := fieldPath(operand)
-	if rest.text != "" || len(name) == 0 {
-		name = []piece{operand}
+	if rest.Text != "" || len(name) == 0 {
+		name = []syntax.Piece{operand}
 	}
 	v := r.parameterPart(what, name)
 	switch {
@@ -139,18 +140,18 @@ func (r *kernelReader) pointee(what string, p piece, shape []piece, operand piec
 	case len(shape) > 0:
 		r.fail(p, what, "a pointer has no shape", "write *"+v.Name)
 	default:
-		return ir.Region{Var: v, Text: p.text, At: r.b.pos(p.at)}, true
+		return ir.Region{Var: v, Text: p.Text, At: r.b.pos(p.At)}, true
 	}
 	return ir.Region{}, false
 }
 
 // withoutParens turns (*x)... into x...: both mean the array that x points at.
-func withoutParens(p piece) piece {
-	if strings.HasPrefix(p.text, "(") {
-		if end := p.closing(); end > 0 {
-			if inner := p.sub(1, end).trim(); strings.HasPrefix(inner.text, "*") {
-				inner = inner.from(1).trim()
-				return piece{inner.text + p.text[end+1:], inner.at}
+func withoutParens(p syntax.Piece) syntax.Piece {
+	if strings.HasPrefix(p.Text, "(") {
+		if end := p.Closing(); end > 0 {
+			if inner := p.Sub(1, end).Trim(); strings.HasPrefix(inner.Text, "*") {
+				inner = inner.From(1).Trim()
+				return syntax.Piece{Text: inner.Text + p.Text[end+1:], At: inner.At}
 			}
 		}
 	}
@@ -159,13 +160,13 @@ func withoutParens(p piece) piece {
 
 // isValue reports whether p, in a clause of what is read, is an array or struct that is passed by
 // value, or elements of it: it comes with the arguments and needs no access.
-func (r *kernelReader) isValue(what string, p piece) bool {
+func (r *kernelReader) isValue(what string, p syntax.Piece) bool {
 	if what != "clause in" && what != "clause copy_in" {
 		return false
 	}
 	name, rest := fieldPath(p)
 	dims, after, ok := brackets(rest)
-	if len(name) == 0 || !ok || after.text != "" {
+	if len(name) == 0 || !ok || after.Text != "" {
 		return false
 	}
 	v, why := r.partOf(name)
@@ -177,7 +178,7 @@ func (r *kernelReader) isValue(what string, p piece) bool {
 		if t.Kind != ir.Array {
 			return false
 		}
-		if rg, ok := r.dimension(what, d, build.Int(t.Len, r.b.pos(d.at))); !ok || !r.insideArray(what, d, rg, t) {
+		if rg, ok := r.dimension(what, d, build.Int(t.Len, r.b.pos(d.At))); !ok || !r.insideArray(what, d, rg, t) {
 			return true // reported
 		}
 		t = t.Elem
@@ -187,12 +188,12 @@ func (r *kernelReader) isValue(what string, p piece) bool {
 
 // arrayPart reads a, a[i] and a[lo:hi] of a pointer a to an array. The access is to all of the
 // array: a is one element of memory.
-func (r *kernelReader) arrayPart(what string, p piece, v *ir.Var, shape, dims []piece) (ir.Region, bool) {
+func (r *kernelReader) arrayPart(what string, p syntax.Piece, v *ir.Var, shape, dims []syntax.Piece) (ir.Region, bool) {
 	if len(shape) > 0 || len(dims) > 1 {
 		r.fail(p, what, v.Name+" is a pointer to an array, which has its shape by its type", "write *"+v.Name)
 		return ir.Region{}, false
 	}
-	whole := ir.Region{Var: v, Text: "*" + v.Name, At: r.b.pos(p.at)}
+	whole := ir.Region{Var: v, Text: "*" + v.Name, At: r.b.pos(p.At)}
 	if len(dims) == 0 {
 		return whole, true
 	}
@@ -216,9 +217,9 @@ func (r *kernelReader) arrayPart(what string, p piece, v *ir.Var, shape, dims []
 
 // insideArray reports whether a range lies in an array of type t as far as it is constant, and
 // reports where it does not.
-func (r *kernelReader) insideArray(what string, p piece, d ir.Range, t *ir.Type) bool {
+func (r *kernelReader) insideArray(what string, p syntax.Piece, d ir.Range, t *ir.Type) bool {
 	if lo, hi, ok := constantRange(d); ok && (lo > hi || hi > t.Len) {
-		r.fail(p, what, "["+p.text+"] is outside of "+t.String(), "write a part of it")
+		r.fail(p, what, "["+p.Text+"] is outside of "+t.String(), "write a part of it")
 		return false
 	}
 	return true
@@ -235,7 +236,7 @@ func constantRange(d ir.Range) (lo, hi int64, ok bool) {
 }
 
 // isMemory reports a parameter that is no slice.
-func (r *kernelReader) isMemory(what string, p piece, v *ir.Var) bool {
+func (r *kernelReader) isMemory(what string, p syntax.Piece, v *ir.Var) bool {
 	switch v.Type.Kind {
 	case ir.Invalid: // reported where it is declared
 	case ir.Slice:
@@ -254,25 +255,25 @@ func (r *kernelReader) isMemory(what string, p piece, v *ir.Var) bool {
 
 // extent returns the length of dimension i of region: of the whole slice where it has no shape. It
 // is nil where the first extent of a shape is left open.
-func (r *kernelReader) extent(region ir.Region, i int, p piece) ir.Expr {
+func (r *kernelReader) extent(region ir.Region, i int, p syntax.Piece) ir.Expr {
 	if len(region.Shape) > 0 {
 		return region.Shape[i]
 	}
-	at := r.b.pos(p.at)
+	at := r.b.pos(p.At)
 	return &ir.Len{X: &ir.Ref{Var: region.Var, At: at}, At: at}
 }
 
 // dimension reads i, lo:hi with either bound left out, and start;length.
-func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range, bool) {
-	at := r.b.pos(p.at)
-	if start, length, found := p.cut(';'); found {
+func (r *kernelReader) dimension(what string, p syntax.Piece, extent ir.Expr) (ir.Range, bool) {
+	at := r.b.pos(p.At)
+	if start, length, found := p.Cut(';'); found {
 		lo, n := r.index(what, start), r.index(what, length)
 		if lo == nil || n == nil {
 			return ir.Range{}, false
 		}
 		return ir.Range{Lo: lo, Hi: &ir.Binary{Op: ir.Add, X: lo, Y: n, T: ir.IntType, At: at}}, true
 	}
-	first, second, found := p.cut(':')
+	first, second, found := p.Cut(':')
 	if bad, instead := notARange(p); bad != "" {
 		r.fail(p, what, bad, instead)
 		return ir.Range{}, false
@@ -282,10 +283,10 @@ func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range
 		return ir.Range{Lo: lo}, lo != nil
 	}
 	out := ir.Range{Lo: build.Int(0, at), Hi: extent}
-	if first.text != "" {
+	if first.Text != "" {
 		out.Lo = r.index(what, first)
 	}
-	if second.text != "" {
+	if second.Text != "" {
 		out.Hi = r.index(what, second)
 	} else if extent == nil {
 		r.fail(p, what, "the first extent of the shape is open, so the range needs an upper bound", "write lo:hi")
@@ -294,22 +295,22 @@ func (r *kernelReader) dimension(what string, p piece, extent ir.Expr) (ir.Range
 }
 
 // notARange recognises how other languages write ranges and several indices.
-func notARange(p piece) (why, instead string) {
-	if lo, hi, found := strings.Cut(p.text, ".."); found {
-		return p.text + " is no range of Go", "write " + strings.TrimSpace(lo) + ":" + strings.TrimSpace(strings.TrimLeft(hi, ".<="))
+func notARange(p syntax.Piece) (why, instead string) {
+	if lo, hi, found := strings.Cut(p.Text, ".."); found {
+		return p.Text + " is no range of Go", "write " + strings.TrimSpace(lo) + ":" + strings.TrimSpace(strings.TrimLeft(hi, ".<="))
 	}
-	if parts := p.split(','); len(parts) > 1 {
-		return "an index stands alone in its brackets, and a range has a colon", "write [" + parts[0].text + ":" + parts[1].text + "] for a range, [" +
-			parts[0].text + "][" + parts[1].text + "] for two dimensions"
+	if parts := p.Split(','); len(parts) > 1 {
+		return "an index stands alone in its brackets, and a range has a colon", "write [" + parts[0].Text + ":" + parts[1].Text + "] for a range, [" +
+			parts[0].Text + "][" + parts[1].Text + "] for two dimensions"
 	}
 	return "", ""
 }
 
 // index returns an integer expression as an int; a constant one is not negative.
-func (r *kernelReader) index(what string, p piece) ir.Expr {
+func (r *kernelReader) index(what string, p syntax.Piece) ir.Expr {
 	e := r.integer(what, p)
 	if v, ok := query.Int64(e); ok && v < 0 {
-		r.fail(p, what, p.text+" is negative, and a region lies inside the slice", "write 0 or more")
+		r.fail(p, what, p.Text+" is negative, and a region lies inside the slice", "write 0 or more")
 		return nil
 	}
 	if e == nil || e.Type().Kind == ir.Int64 {

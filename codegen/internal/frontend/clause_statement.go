@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -13,15 +14,15 @@ import (
 var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute, "parallel": ir.Parallel,
 	"for": ir.Workshare, "simd": ir.Simd, "loop": ir.Loop, "single": ir.Single, "masked": ir.Masked}
 
-// directive returns what d says about the statement at scopeAt, where the names in its clauses are
+// Directive returns what d says about the statement at scopeAt, where the names in its clauses are
 // looked up. Errors are reported; a clause that has one is left out.
-func (b *builder) directive(d *directive, scopeAt token.Pos) *ir.Directive {
+func (b *builder) directive(d *syntax.Directive, scopeAt token.Pos) *ir.Directive {
 	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var][]ir.Expr{}}
-	r.out = &ir.Directive{Text: d.text, At: b.pos(d.at)}
-	for _, w := range d.words() {
+	r.out = &ir.Directive{Text: d.Text, At: b.pos(d.At)}
+	for _, w := range d.Words() {
 		r.out.Parts |= partOf[w]
 	}
-	for _, c := range d.clauses() {
+	for _, c := range d.Clauses() {
 		r.clause(c)
 	}
 	r.lengths(d)
@@ -37,9 +38,9 @@ type statementReader struct {
 	plain int                   // the number of reduction clauses without inscan
 }
 
-func (r *statementReader) clause(c clause) {
-	what, arg, out := "clause "+c.name.text, c.args.trim(), r.out
-	switch c.name.text {
+func (r *statementReader) clause(c syntax.Clause) {
+	what, arg, out := "clause "+c.Name.Text, c.Args.Trim(), r.out
+	switch c.Name.Text {
 	case "collapse":
 		out.Collapse = r.constant(what, arg)
 	case "simdlen":
@@ -81,8 +82,8 @@ var (
 	nestedWords   = []string{"auto", "inline", "eager", "cta", "warp", "host", "cpu", "cross"}
 )
 
-func (r *statementReader) schedule(what string, args piece, kinds []string) ir.Schedule {
-	parts := args.split(',')
+func (r *statementReader) schedule(what string, args syntax.Piece, kinds []string) ir.Schedule {
+	parts := args.Split(',')
 	if len(parts) > 2 {
 		r.fail(parts[2], what, "it takes a kind and a chunk", "write "+what[len("clause "):]+"("+kinds[0]+", 64)")
 		return ir.Schedule{}
@@ -95,15 +96,15 @@ func (r *statementReader) schedule(what string, args piece, kinds []string) ir.S
 	if len(parts) == 2 {
 		s.Chunk = r.positive(what, parts[1])
 		if s.Kind == ir.ScheduleAuto || s.Kind == ir.ScheduleOneToOne {
-			r.fail(parts[1], what, parts[0].text+" takes no chunk", "leave the chunk out, or write schedule(static, chunk)")
+			r.fail(parts[1], what, parts[0].Text+" takes no chunk", "leave the chunk out, or write schedule(static, chunk)")
 			s.Chunk = nil
 		}
 	}
 	return s
 }
 
-func (r *statementReader) bind(what string, arg piece) {
-	if parts := arg.split(','); len(parts) == 2 && parts[0].text == "teams" && parts[1].text == "parallel" {
+func (r *statementReader) bind(what string, arg syntax.Piece) {
+	if parts := arg.Split(','); len(parts) == 2 && parts[0].Text == "teams" && parts[1].Text == "parallel" {
 		arg = parts[0] // its iterations go over the threads of all teams
 	}
 	i, ok := r.word(what, arg, bindWords)
@@ -116,8 +117,8 @@ func (r *statementReader) bind(what string, arg piece) {
 	}
 }
 
-func (r *statementReader) nested(what string, args piece) {
-	parts := args.split(',')
+func (r *statementReader) nested(what string, args syntax.Piece) {
+	parts := args.Split(',')
 	i, ok := r.word(what, parts[0], nestedWords)
 	if ok {
 		r.out.Nested.Kind = ir.NestedKind(i + 1)
@@ -131,8 +132,8 @@ func (r *statementReader) nested(what string, args piece) {
 }
 
 // list reads the clauses that list variables.
-func (r *statementReader) list(c clause, what string) {
-	switch c.name.text {
+func (r *statementReader) list(c syntax.Clause, what string) {
+	switch c.Name.Text {
 	case "private":
 		r.out.Private = append(r.out.Private, r.variables(c, what)...)
 	case "firstprivate":
@@ -156,10 +157,10 @@ func (r *statementReader) list(c clause, what string) {
 	}
 }
 
-func (r *statementReader) variables(c clause, what string) []*ir.Var {
+func (r *statementReader) variables(c syntax.Clause, what string) []*ir.Var {
 	var out []*ir.Var
-	for _, p := range c.args.split(',') {
-		if v := r.variable(what, p); v != nil && r.claim(v, c.name.text, p) {
+	for _, p := range c.Args.Split(',') {
+		if v := r.variable(what, p); v != nil && r.claim(v, c.Name.Text, p) {
 			out = append(out, v)
 		}
 	}
@@ -168,7 +169,7 @@ func (r *statementReader) variables(c clause, what string) []*ir.Var {
 
 // claim notes that clause says how v is shared, and reports a second say. firstprivate and
 // lastprivate go together.
-func (r *statementReader) claim(v *ir.Var, clause string, at piece) bool {
+func (r *statementReader) claim(v *ir.Var, clause string, at syntax.Piece) bool {
 	before, claimed := r.seen[v]
 	switch {
 	case !claimed:
@@ -185,10 +186,10 @@ func (r *statementReader) claim(v *ir.Var, clause string, at piece) bool {
 	return false
 }
 
-func (r *statementReader) reductions(c clause, what string) {
-	args, inscan := r.modifier(c.args)
+func (r *statementReader) reductions(c syntax.Clause, what string) {
+	args, inscan := r.modifier(c.Args)
 	if inscan {
-		r.out.Scan = &ir.Scan{At: r.b.pos(c.name.at)}
+		r.out.Scan = &ir.Scan{At: r.b.pos(c.Name.At)}
 	} else {
 		r.plain++
 	}
@@ -203,18 +204,18 @@ func (r *statementReader) reductions(c clause, what string) {
 			continue
 		}
 		if why := query.Reducible(op, elementType(place)); why != "" {
-			r.fail(p, what, why+" for "+op.String()+", and "+p.text+" is "+place.Type().String(), "use another operator or variable")
+			r.fail(p, what, why+" for "+op.String()+", and "+p.Text+" is "+place.Type().String(), "use another operator or variable")
 			continue
 		}
 		if r.claimPlace(place, p) {
-			r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: place, At: r.b.pos(p.at)})
+			r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: place, At: r.b.pos(p.At)})
 		}
 	}
 }
 
 // claimPlace claims the variable of place, but lets several parts of one variable stand in several
 // clauses.
-func (r *statementReader) claimPlace(place ir.Expr, p piece) bool {
+func (r *statementReader) claimPlace(place ir.Expr, p syntax.Piece) bool {
 	v, isPart := query.PlaceVar(place), true
 	switch e := place.(type) {
 	case *ir.Ref:
@@ -230,7 +231,7 @@ func (r *statementReader) claimPlace(place ir.Expr, p piece) bool {
 		return r.claim(v, "reduction", p)
 	}
 	if slices.ContainsFunc(r.parts[v], func(e ir.Expr) bool { return query.Same(e, place) }) {
-		r.fail(p, "clause reduction", p.text+" stands in it twice", "name it once")
+		r.fail(p, "clause reduction", p.Text+" stands in it twice", "name it once")
 		return false
 	}
 	r.parts[v] = append(r.parts[v], place)
@@ -247,7 +248,7 @@ func elementType(place ir.Expr) *ir.Type {
 }
 
 // reductionPlace reads x, *p, s.f, w[i], a (a fixed array) and a[0:4], and parts of such places.
-func (r *statementReader) reductionPlace(what string, p piece) ir.Expr {
+func (r *statementReader) reductionPlace(what string, p syntax.Piece) ir.Expr {
 	e := r.expr(what, p)
 	if e == nil {
 		return nil
@@ -256,15 +257,15 @@ func (r *statementReader) reductionPlace(what string, p piece) ir.Expr {
 	v := query.PlaceVar(e)
 	switch {
 	case v == nil:
-		r.fail(p, what, p.text+" is not something that it can combine", instead)
+		r.fail(p, what, p.Text+" is not something that it can combine", instead)
 	case e.Type().Kind == ir.Slice && !isReslice(e):
-		r.fail(p, what, p.text+" is a slice, whose length is not known here", instead)
+		r.fail(p, what, p.Text+" is a slice, whose length is not known here", instead)
 	case e.Type().Kind == ir.Pointer:
-		r.fail(p, what, p.text+" is a pointer", "write *"+p.text)
+		r.fail(p, what, p.Text+" is a pointer", "write *"+p.Text)
 	case !constantBounds(e):
-		r.fail(p, what, "the bounds of "+p.text+" are not constant", instead)
+		r.fail(p, what, "the bounds of "+p.Text+" are not constant", instead)
 	case !elementType(e).IsScalar():
-		r.fail(p, what, p.text+" is "+e.Type().String(), instead)
+		r.fail(p, what, p.Text+" is "+e.Type().String(), instead)
 	default:
 		return e
 	}
@@ -280,11 +281,11 @@ func constantBounds(e ir.Expr) bool {
 }
 
 // locations reads the pairs of minloc and maxloc: "v, i" or "(v, i)".
-func (r *statementReader) locations(op ir.Op, what string, items []piece) {
-	var flat []piece
+func (r *statementReader) locations(op ir.Op, what string, items []syntax.Piece) {
+	var flat []syntax.Piece
 	for _, p := range items {
-		if strings.HasPrefix(p.text, "(") && p.closing() == len(p.text)-1 {
-			flat = append(flat, p.sub(1, len(p.text)-1).split(',')...)
+		if strings.HasPrefix(p.Text, "(") && p.Closing() == len(p.Text)-1 {
+			flat = append(flat, p.Sub(1, len(p.Text)-1).Split(',')...)
 			continue
 		}
 		flat = append(flat, p)
@@ -298,37 +299,37 @@ func (r *statementReader) locations(op ir.Op, what string, items []piece) {
 	}
 }
 
-func (r *statementReader) location(op ir.Op, what string, value, index piece) {
+func (r *statementReader) location(op ir.Op, what string, value, index syntax.Piece) {
 	v, i := r.reductionPlace(what, value), r.reductionPlace(what, index)
 	if v == nil || i == nil {
 		return
 	}
 	if !v.Type().IsScalar() || query.Reducible(op, v.Type()) != "" {
-		r.fail(value, what, op.String()+" needs a number, and "+value.text+" is "+v.Type().String(), "use a scalar number")
+		r.fail(value, what, op.String()+" needs a number, and "+value.Text+" is "+v.Type().String(), "use a scalar number")
 		return
 	}
 	if !i.Type().IsInteger() {
-		r.fail(index, what, "the index of "+op.String()+" must be an integer, and "+index.text+" is "+i.Type().String(), "use an int")
+		r.fail(index, what, "the index of "+op.String()+" must be an integer, and "+index.Text+" is "+i.Type().String(), "use an int")
 		return
 	}
 	if r.claimPlace(v, value) && r.claimPlace(i, index) {
-		r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: v, Index: i, At: r.b.pos(value.at)})
+		r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: v, Index: i, At: r.b.pos(value.At)})
 	}
 }
 
 // distArrays reads "[n]x" items.
-func (r *statementReader) distArrays(c clause, what string, kind ir.DistKind) {
-	for _, p := range c.args.split(',') {
+func (r *statementReader) distArrays(c syntax.Clause, what string, kind ir.DistKind) {
+	for _, p := range c.Args.Split(',') {
 		end := -1
-		if strings.HasPrefix(p.text, "[") {
-			end = p.closing()
+		if strings.HasPrefix(p.Text, "[") {
+			end = p.Closing()
 		}
 		if end < 0 {
-			r.fail(p, what, "the part of "+p.text+" that an iteration owns is missing", "write "+c.name.text+"([n]"+p.text+")")
+			r.fail(p, what, "the part of "+p.Text+" that an iteration owns is missing", "write "+c.Name.Text+"([n]"+p.Text+")")
 			continue
 		}
-		chunk := r.positive(what, p.sub(1, end).trim())
-		v := r.variable(what, p.from(end+1).trim())
+		chunk := r.positive(what, p.Sub(1, end).Trim())
+		v := r.variable(what, p.From(end+1).Trim())
 		if chunk == nil || v == nil {
 			continue
 		}
@@ -336,16 +337,16 @@ func (r *statementReader) distArrays(c clause, what string, kind ir.DistKind) {
 			r.fail(p, what, v.Name+" is "+v.Type.String(), "name a slice")
 			continue
 		}
-		if r.claim(v, c.name.text, p) {
-			r.out.DistArrays = append(r.out.DistArrays, ir.DistArray{Kind: kind, Var: v, Chunk: chunk, At: r.b.pos(p.at)})
+		if r.claim(v, c.Name.Text, p) {
+			r.out.DistArrays = append(r.out.DistArrays, ir.DistArray{Kind: kind, Var: v, Chunk: chunk, At: r.b.pos(p.At)})
 		}
 	}
 }
 
 // lengths checks simdlen against safelen.
-func (r *statementReader) lengths(d *directive) {
+func (r *statementReader) lengths(d *syntax.Directive) {
 	if r.out.Safelen > 0 && r.out.Simdlen > r.out.Safelen {
-		c := find(d.clauses(), "simdlen")
-		r.fail(c.args, "clause simdlen", "it is larger than safelen", "write a simdlen of at most the safelen")
+		c := syntax.Find(d.Clauses(), "simdlen")
+		r.fail(c.Args, "clause simdlen", "it is larger than safelen", "write a simdlen of at most the safelen")
 	}
 }

@@ -3,6 +3,7 @@ package frontend
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -10,10 +11,10 @@ import (
 // An atomicForm is what the clauses of an atomic directive ask for.
 type atomicForm struct{ read, write, capture, compare bool }
 
-func formOf(d *directive) atomicForm {
-	list := d.clauses()
-	return atomicForm{read: find(list, "read") != nil, write: find(list, "write") != nil,
-		capture: find(list, "capture") != nil, compare: find(list, "compare") != nil}
+func formOf(d *syntax.Directive) atomicForm {
+	list := d.Clauses()
+	return atomicForm{read: syntax.Find(list, "read") != nil, write: syntax.Find(list, "write") != nil,
+		capture: syntax.Find(list, "capture") != nil, compare: syntax.Find(list, "compare") != nil}
 }
 
 // written says how each atomic is written.

@@ -2,64 +2,13 @@ package frontend
 
 import (
 	"go/ast"
-	"go/token"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
-
-// A scan directive governs no statement: it stands between two of the body of a loop and cuts that
-// in two phases.
-
-const scanPlace = "put it between two statements of the body of the loop itself, on a line of its own"
-
-// scan hangs d on the body of the loop that it cuts.
-func (a *attacher) scan(d *directive) {
-	if errs := d.combination(); len(errs) > 0 {
-		a.fail(errs...)
-		return
-	}
-	block := a.around(d.at)
-	list := statementsOf(block)
-	d.before = len(list)
-	if next := slices.IndexFunc(list, func(s ast.Stmt) bool { return s.End() > d.at }); next >= 0 {
-		d.before = next
-	}
-	switch {
-	case block == nil || !a.bodies[block]:
-		a.fail(lineError{d.at, "directive scan", "it does not stand in the body of a loop itself", scanPlace})
-	case d.before < len(list) && list[d.before].Pos() < d.at:
-		a.fail(lineError{d.at, "directive scan", "it stands inside a statement", scanPlace})
-	case a.found[block] != nil:
-		a.fail(lineError{d.at, "directive scan", "the body of this loop has one already", "name all variables in the first"})
-	default:
-		a.fail(d.check()...)
-		a.found[block] = d
-	}
-}
-
-// around returns the innermost list of statements that at lies in, nil where it lies in none.
-func (a *attacher) around(at token.Pos) ast.Node {
-	var inner ast.Node
-	for _, b := range a.blocks {
-		if b.Pos() < at && at < b.End() && (inner == nil || inner.Pos() < b.Pos()) {
-			inner = b
-		}
-	}
-	return inner
-}
-
-func statementsOf(block ast.Node) []ast.Stmt {
-	switch b := block.(type) {
-	case *ast.BlockStmt:
-		return b.List
-	case *ast.CaseClause:
-		return b.Body
-	}
-	return nil
-}
 
 // failedScan stands for the scan of a loop whose clauses are wrong, which is reported.
 var failedScan = &ir.Scan{}
@@ -86,18 +35,18 @@ func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt 
 		if g.text != "" && g.directive == nil {
 			why, instead = "the loop around it is collapsed into another one", "collapse fewer loops"
 		}
-		b.fail(d.at, "directive scan", why, instead)
+		b.fail(d.At, "directive scan", why, instead)
 		return b.body(s)
 	}
-	before := b.list(s.List[:d.before])
+	before := b.list(s.List[:d.Before])
 	ir.WalkStmts(before, func(s ir.Stmt) bool {
 		if c, ok := s.(*ir.Continue); ok && c.Label == l {
-			b.u.report(diag.Diagnostic{Pos: c.At, Severity: diag.Error, What: "continue", Why: "it leaves out the second phase of the scan at " + b.pos(d.at).String(),
+			b.u.report(diag.Diagnostic{Pos: c.At, Severity: diag.Error, What: "continue", Why: "it leaves out the second phase of the scan at " + b.pos(d.At).String(),
 				Instead: "put what it leaves out under an if, in each of the two phases"})
 		}
 		return true
 	})
-	after := b.list(s.List[d.before:])
+	after := b.list(s.List[d.Before:])
 	if !b.scanClause(d, g.directive) {
 		g.directive.Scan, g.directive.Reductions = nil, nil
 		return append(before, after...)
@@ -107,18 +56,18 @@ func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt 
 
 // scanClause checks the variables of d against those of the loop's clause and completes that; ok is
 // false where they do not agree.
-func (b *builder) scanClause(d *directive, loop *ir.Directive) (ok bool) {
-	clauses := d.clauses()
+func (b *builder) scanClause(d *syntax.Directive, loop *ir.Directive) (ok bool) {
+	clauses := d.Clauses()
 	if len(clauses) == 0 {
-		b.fail(d.at, "directive scan", "it says neither inclusive nor exclusive", "write //omp:scan inclusive(s) where the second phase reads s with the update of its iteration, exclusive(s) where the first one reads it without")
+		b.fail(d.At, "directive scan", "it says neither inclusive nor exclusive", "write //omp:scan inclusive(s) where the second phase reads s with the update of its iteration, exclusive(s) where the first one reads it without")
 		return false
 	}
 	c := clauses[0]
-	r := &statementReader{clauseReader: clauseReader{b: b, scope: d.at}}
-	what := "clause " + c.name.text
+	r := &statementReader{clauseReader: clauseReader{b: b, scope: d.At}}
+	what := "clause " + c.Name.Text
 	named := make([]bool, len(loop.Reductions))
 	ok = true
-	for _, p := range c.args.split(',') {
+	for _, p := range c.Args.Split(',') {
 		place := r.expr(what, p)
 		if place == nil {
 			ok = false
@@ -128,31 +77,31 @@ func (b *builder) scanClause(d *directive, loop *ir.Directive) (ok bool) {
 			return query.Same(x.Place, place) || x.Index != nil && query.Same(x.Index, place)
 		})
 		if i < 0 {
-			r.fail(p, what, p.text+" stands in no reduction(inscan, ...) of the loop", "name it in one")
+			r.fail(p, what, p.Text+" stands in no reduction(inscan, ...) of the loop", "name it in one")
 			ok = false
 			continue
 		}
 		named[i] = true
 	}
 	if i := slices.Index(named, false); i >= 0 && ok {
-		r.fail(c.args, what, query.Source(loop.Reductions[i].Place)+" of the reduction at "+loop.Reductions[i].At.String()+" is missing", "name it, too")
+		r.fail(c.Args, what, query.Source(loop.Reductions[i].Place)+" of the reduction at "+loop.Reductions[i].At.String()+" is missing", "name it, too")
 		ok = false
 	}
-	loop.Scan = &ir.Scan{Exclusive: c.name.text == "exclusive", At: b.pos(d.at)}
+	loop.Scan = &ir.Scan{Exclusive: c.Name.Text == "exclusive", At: b.pos(d.At)}
 	return ok
 }
 
 // modifier takes the modifier off the arguments of a reduction clause.
-func (r *statementReader) modifier(args piece) (rest piece, inscan bool) {
-	word, rest, found := args.cut(',')
-	if !found || word.text != "inscan" {
+func (r *statementReader) modifier(args syntax.Piece) (rest syntax.Piece, inscan bool) {
+	word, rest, found := args.Cut(',')
+	if !found || word.Text != "inscan" {
 		return args, false
 	}
 	return rest, true
 }
 
 // scans checks the clauses of a loop that scans, after all of them are read.
-func (r *statementReader) scans(d *directive) {
+func (r *statementReader) scans(d *syntax.Directive) {
 	if r.out.Scan == nil {
 		return
 	}
@@ -170,10 +119,10 @@ func (r *statementReader) scans(d *directive) {
 			return
 		}
 	}
-	for _, c := range d.clauses() {
-		switch c.name.text {
+	for _, c := range d.Clauses() {
+		switch c.Name.Text {
 		case "collapse", "schedule", "dist_schedule", "lastprivate", "nested", "dist_private", "dist_firstprivate", "dist_lastprivate", "dist_firstlastprivate":
-			fail(r.b.pos(c.name.at), "it does not combine with "+c.name.text, "leave one of the two out")
+			fail(r.b.pos(c.Name.At), "it does not combine with "+c.Name.Text, "leave one of the two out")
 			return
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
 // This file is about the packages that the files of a package import: those of package math and its
@@ -33,15 +35,6 @@ func (p *Package) OtherNamed(importPath string) *otherPackage {
 		}
 	}
 	return &otherPackage{path: importPath}
-}
-
-// fileName names a file in positions: one of another package with the last part of the import path
-// before it.
-func (f *File) fileName() string {
-	if f.Package == "" {
-		return path.Base(f.Name)
-	}
-	return path.Base(f.Package) + "/" + path.Base(f.Name)
 }
 
 // allFiles returns the files of the package and then those of others.
@@ -175,7 +168,7 @@ func namesOfPath(importPath string) []string {
 		base = path.Base(path.Dir(importPath))
 	}
 	base = version.ReplaceAllString(base, "")
-	words := strings.FieldsFunc(base, NotInWord)
+	words := strings.FieldsFunc(base, syntax.NotInWord)
 	if len(words) == 0 {
 		return nil
 	}

@@ -4,21 +4,23 @@ import (
 	"testing"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/stretchr/testify/require"
 )
 
 // names returns the names of files, those of other packages with their path.
-func namesOfFiles(files []File) []string {
+func namesOfFiles(files []syntax.File) []string {
 	var out []string
 	for _, f := range files {
-		out = append(out, f.fileName())
+		out = append(out, f.FileName())
 	}
 	return out
 }
 
-// Uses are followed by the objects that they mean (issue 16, 12): what hides the name of a function of another file does not pull that in.
+// Uses are followed by the objects that they mean (issue 16, 12): what hides the name of a
+// function of another file does not pull that in.
 func TestSourcesFor_HiddenNames(t *testing.T) {
-	broken := File{Name: "b.go", Text: "package p\n\nfunc other(x []int) { undefined() }\n\ntype T struct{ other int }\n\nfunc (T) method() {}\n\nconst n = 3\n"}
+	broken := syntax.File{Name: "b.go", Text: "package p\n\nfunc other(x []int) { undefined() }\n\ntype T struct{ other int }\n\nfunc (T) method() {}\n\nconst n = 3\n"}
 	for what, kernel := range map[string]string{
 		"a local":               "other := 1\n\tx[0] = other",
 		"a variable":            "var other int\n\tx[0] = other",
@@ -32,9 +34,9 @@ func TestSourcesFor_HiddenNames(t *testing.T) {
 		"a clause":              "other := 0\n\t//omp:teams distribute parallel for reduction(+: other)\n\tfor i := range x {\n\t\tother += x[i]\n\t}\n\tx[0] = other",
 		"a clause's word":       "//omp:teams distribute parallel for schedule(static)\n\tfor i := range x {\n\t\tx[i] = 0\n\t}",
 	} {
-		a := File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\t" + kernel + "\n}\n"}
-		static := File{Name: "c.go", Text: "package p\n\nfunc device() { undefined() }\n"}
-		files, err := SourcesFor("a.go", []File{broken, a, static}, nil)
+		a := syntax.File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\t" + kernel + "\n}\n"}
+		static := syntax.File{Name: "c.go", Text: "package p\n\nfunc device() { undefined() }\n"}
+		files, err := SourcesFor("a.go", []syntax.File{broken, a, static}, nil)
 		require.NoError(t, err, what)
 		require.Equal(t, []string{"a.go"}, namesOfFiles(files), what)
 		_, err = Load(a)
@@ -45,16 +47,16 @@ func TestSourcesFor_HiddenNames(t *testing.T) {
 }
 
 func TestSourcesFor_ParameterHidesAName(t *testing.T) {
-	a := File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x[0:n])\n//omp:let other = n + 1\nfunc K(x []int, n int) { x[0] = n }\n"}
-	b := File{Name: "b.go", Text: "package p\n\nconst n = 3\n\nfunc other() { undefined() }\n\nfunc x() {}\n"}
-	files, err := SourcesFor("a.go", []File{a, b}, nil)
+	a := syntax.File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x[0:n])\n//omp:let other = n + 1\nfunc K(x []int, n int) { x[0] = n }\n"}
+	b := syntax.File{Name: "b.go", Text: "package p\n\nconst n = 3\n\nfunc other() { undefined() }\n\nfunc x() {}\n"}
+	files, err := SourcesFor("a.go", []syntax.File{a, b}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.go"}, namesOfFiles(files))
 }
 
 // What a kernel reaches by other ways than a name in its body counts, too.
 func TestSourcesFor_MethodsAndTypes(t *testing.T) {
-	pkg := []File{
+	pkg := []syntax.File{
 		{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\tv := newT(x[0])\n\tv.grow()\n\tx[0] = v.n + apply(v) + b\n}\n"},
 		{Name: "b.go", Text: "package p\n\nfunc newT(n int) T { return T{n} }\n\nfunc apply[M interface{ size() int }](m M) int { return m.size() }\n"},
 		{Name: "c.go", Text: "package p\n\nfunc (t *T) grow() { t.n += step }\n"},
@@ -72,9 +74,10 @@ func TestSourcesFor_MethodsAndTypes(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Of another package the declarations that kernels reach come along, in files of their own, with their places (issue 16, 11).
+// Of another package the declarations that kernels reach come along, in files of their own, with
+// their places (issue 16, 11).
 func TestSourcesFor_OtherPackages(t *testing.T) {
-	other := map[string][]File{
+	other := map[string][]syntax.File{
 		"example.com/m/geom": {
 			{Name: "geom.go", Text: "package geom\n\nimport \"example.com/m/deep\"\n\nfunc unused() { undefined() }\n\n// Far is far.\nfunc Far(x []int) int {\n\treturn x[deep.Index] // here\n}\n"},
 			{Name: "more.go", Text: "package geom\n\nfunc More() {}\n"}},
@@ -82,13 +85,13 @@ func TestSourcesFor_OtherPackages(t *testing.T) {
 		"example.com/m/gone": nil,
 	}
 	var asked []string
-	find := func(path string) []File { asked = append(asked, path); return other[path] }
-	a := File{Name: "a.go", Text: "package p\n\nimport (\n\t\"example.com/m/geom\"\n\t\"example.com/m/unused\"\n)\n\nvar _ = unused.X\n\n" +
+	find := func(path string) []syntax.File { asked = append(asked, path); return other[path] }
+	a := syntax.File{Name: "a.go", Text: "package p\n\nimport (\n\t\"example.com/m/geom\"\n\t\"example.com/m/unused\"\n)\n\nvar _ = unused.X\n\n" +
 		"//omp:target\n//omp:task inout(x)\nfunc K(x []int) { x[0] = geom.Far(x) }\n"}
-	files, err := SourcesFor("a.go", []File{a}, find)
+	files, err := SourcesFor("a.go", []syntax.File{a}, find)
 	require.NoError(t, err)
 	require.Equal(t, []string{"example.com/m/geom", "example.com/m/deep"}, asked)
-	require.Equal(t, []File{a,
+	require.Equal(t, []syntax.File{a,
 		{Name: "geom.go", Package: "example.com/m/geom", Text: "package geom\nimport deep \"example.com/m/deep\"\n\n//line geom.go:8:1\nfunc Far(x []int) int {\n\treturn x[deep.Index]\n}\n"},
 		{Name: "deep.go", Package: "example.com/m/deep", Text: "package deep\n\n//line deep.go:3:1\nconst (\n\tNo = iota\n\tIndex\n)\n"},
 	}, files)
@@ -102,11 +105,12 @@ func TestSourcesFor_OtherPackages(t *testing.T) {
 	require.ErrorContains(t, err, "geom/geom.go:9:2: go statement: there are no goroutines on a device")
 }
 
-// The name of a package is not always the last part of its path, and files import what kernels do not use.
+// The name of a package is not always the last part of its path, and files import what kernels do
+// not use.
 func TestLoad_NamesOfImports(t *testing.T) {
 	for _, path := range []string{"math/rand/v2", "math/rand", "gopkg.in/rand.v1", "example.com/go-rand", "example.com/rand-go/v5", "example.com/rand.git", "C", "example.com/quite/another"} {
-		file := func(body string) File {
-			return File{Name: "k.go", Text: "package p\n\nimport \"" + path + "\"\n\nfunc f() { rand.Seed() }\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\t" + body + "\n}\n"}
+		file := func(body string) syntax.File {
+			return syntax.File{Name: "k.go", Text: "package p\n\nimport \"" + path + "\"\n\nfunc f() { rand.Seed() }\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\t" + body + "\n}\n"}
 		}
 		_, err := Load(file("x[0] = 1"))
 		require.NoError(t, err, path)
@@ -122,7 +126,7 @@ func TestLoad_NamesOfImports(t *testing.T) {
 
 // One broken kernel does not take the others with it (issue 16, 12).
 func TestLoad_BrokenKernelAlone(t *testing.T) {
-	file := File{Name: "k.go", Text: `package p
+	file := syntax.File{Name: "k.go", Text: `package p
 
 //omp:target
 //omp:task inout(x)
@@ -173,17 +177,17 @@ func Generic[T int | int32](x []T) { x[0] = 1 }
 // The packages below codegen/kernel come with the compiler: with the kernel at run time, and as
 // parts in what a wrapper embeds.
 func TestLibrary_PackagesBelowKernel(t *testing.T) {
-	k := File{Name: "k.go", Text: "package p\n\nimport (\n\t\"" + kernelPath + "/ordered\"\n\tr \"" + kernelPath + "/random\"\n)\n\n" +
+	k := syntax.File{Name: "k.go", Text: "package p\n\nimport (\n\t\"" + kernelPath + "/ordered\"\n\tr \"" + kernelPath + "/random\"\n)\n\n" +
 		"//omp:target\n//omp:task in(x) out(y)\nfunc K(x []float64, y []int) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n" +
 		"\t\ty[i] = ordered.Search(x, r.Float64(1, uint64(i)))\n\t}\n}\n"}
 	_, err := Load(k)
 	require.NoError(t, err)
-	files, err := SourcesFor("k.go", []File{k}, nil)
+	files, err := SourcesFor("k.go", []syntax.File{k}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"k.go", "ordered/ordered.go", "random/random.go"}, namesOfFiles(files))
 	require.NotContains(t, files[2].Text, "func Normal(", "a kernel embeds what it reaches")
 	_, err = Load(files...)
 	require.NoError(t, err)
-	_, err = Load(File{Name: "k.go", Text: "package p\n\nimport \"" + kernelPath + "/none\"\n\n//omp:target\nfunc K() { none.F() }\n"})
+	_, err = Load(syntax.File{Name: "k.go", Text: "package p\n\nimport \"" + kernelPath + "/none\"\n\n//omp:target\nfunc K() { none.F() }\n"})
 	require.ErrorContains(t, err, "none")
 }

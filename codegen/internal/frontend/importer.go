@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
@@ -48,7 +49,7 @@ func (i *importer) Import(path string) (*types.Package, error) {
 	return p, nil
 }
 
-// has reports whether the compiler has the package.
+// Has reports whether the compiler has the package.
 func (i *importer) has(path string) bool {
 	_, err := i.Import(path)
 	return err == nil
@@ -111,13 +112,13 @@ func embedded(name string) string {
 
 // libraryFiles returns the files of a package below codegen/kernel, which is compiled as if the
 // program had it; none for any other import path.
-func libraryFiles(importPath string) (out []File) {
+func libraryFiles(importPath string) (out []syntax.File) {
 	name, ok := strings.CutPrefix(importPath, kernelPath+"/")
 	if !ok {
 		return nil
 	}
 	for _, file := range kernel.Packages[name] {
-		out = append(out, File{Name: path.Base(file), Package: importPath, Text: embedded(file)})
+		out = append(out, syntax.File{Name: path.Base(file), Package: importPath, Text: embedded(file)})
 	}
 	return out
 }

@@ -14,18 +14,14 @@ import (
 	"go/types"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// A File is one source file of a package: its name, for positions, and its text. Package is the
-// import path of the package, "" for that of the kernels.
-type File struct{ Name, Text, Package string }
 
 // A Package is a package of Go source with the loop IR of its kernels.
 type Package struct {
@@ -37,7 +33,7 @@ type Package struct {
 	others     map[string]*otherPackage // that kernels use, by the names of their files
 	library    *importer
 	types      *types.Package
-	directives map[ast.Node]*directive
+	directives map[ast.Node]*syntax.Directive
 	misread    []diag.Diagnostic // what is wrong with the text and the places of directives
 	clouds     []cloud           // what those govern
 	funcs      map[*types.Func]*ast.FuncDecl
@@ -71,21 +67,21 @@ type asked struct{ file, kernel string }
 // Errors: an ErrorList of all that is wrong with the text and with what kernels reach. The package
 // is there all the same, with the kernels that nothing is wrong with, but where a file has no
 // syntax or belongs to another package.
-func Load(files ...File) (*Package, error) { return load(asked{}, files) }
+func Load(files ...syntax.File) (*Package, error) { return load(asked{}, files) }
 
 // LoadFile is Load for the kernels of one of the files, and those that implement them. What is
 // wrong with the other files counts where the kernels of the one reach it.
-func LoadFile(name string, files ...File) (*Package, error) {
+func LoadFile(name string, files ...syntax.File) (*Package, error) {
 	return load(asked{file: path.Base(name)}, files)
 }
 
 // LoadKernel is Load for one kernel, by its name. What is wrong elsewhere counts where the kernel
 // reaches it.
-func LoadKernel(name string, files ...File) (*Package, error) {
+func LoadKernel(name string, files ...syntax.File) (*Package, error) {
 	return load(asked{kernel: name}, files)
 }
 
-func load(a asked, files []File) (*Package, error) {
+func load(a asked, files []syntax.File) (*Package, error) {
 	p, diags := parseFiles(files)
 	if len(diags) > 0 {
 		return nil, diag.Sorted(diags)
@@ -118,7 +114,7 @@ func load(a asked, files []File) (*Package, error) {
 // isKernel reports whether n is a kernel of the package.
 func (p *Package) isKernel(n ast.Node) bool {
 	d := p.directives[n]
-	return (d.has("target") || d.has("task")) && p.packageAt(n.Pos()) == p.types
+	return (d.Has("target") || d.Has("task")) && p.packageAt(n.Pos()) == p.types
 }
 
 // isAsked reports whether n is a kernel that is asked for.
@@ -132,9 +128,9 @@ func (p *Package) isVersion(n *ast.FuncDecl) bool {
 	if p.asked.file == "" || !p.isKernel(n) {
 		return false
 	}
-	for _, c := range p.directives[n].clauses() {
-		if c.name.text == "implements" {
-			o := p.types.Scope().Lookup(c.args.trim().text)
+	for _, c := range p.directives[n].Clauses() {
+		if c.Name.Text == "implements" {
+			o := p.types.Scope().Lookup(c.Args.Trim().Text)
 			return o != nil && p.position(o.Pos()).File == p.asked.file
 		}
 	}
@@ -254,17 +250,7 @@ func (p *Package) Files(kernel string) []string {
 }
 
 // position returns where p is in the files as given to Load.
-func (p *Package) position(pos token.Pos) ir.Pos { return placeOf(p.fset, pos) }
-
-// placeOf returns where pos is. Line comments count in files of other packages, of which there may
-// be parts alone.
-func placeOf(fset *token.FileSet, pos token.Pos) ir.Pos {
-	at := fset.PositionFor(pos, false)
-	if strings.Contains(at.Filename, "/") {
-		at = fset.PositionFor(pos, true)
-	}
-	return ir.Pos{File: filepath.ToSlash(at.Filename), Line: at.Line, Col: at.Column}
-}
+func (p *Package) position(pos token.Pos) ir.Pos { return syntax.PositionOf(p.fset, pos) }
 
 // functions returns the functions of the package by position.
 func (p *Package) functions() []*types.Func {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +29,7 @@ func Scale[T kernel.Float](x []T, s T) {
 `
 
 func TestInstanceOfGenericKernel(t *testing.T) {
-	p, err := Load(File{Name: "scale.go", Text: scaleText})
+	p, err := Load(syntax.File{Name: "scale.go", Text: scaleText})
 	require.NoError(t, err)
 	require.Empty(t, p.Kernels())
 	_, err = p.Kernel("Scale")
@@ -50,7 +51,7 @@ func TestInstanceOfGenericKernel(t *testing.T) {
 }
 
 func TestInstanceErrors(t *testing.T) {
-	p, err := Load(File{Name: "scale.go", Text: scaleText})
+	p, err := Load(syntax.File{Name: "scale.go", Text: scaleText})
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name string
@@ -71,8 +72,8 @@ func TestInstanceErrors(t *testing.T) {
 
 func TestKernelsOfSeveralFiles(t *testing.T) {
 	p, err := Load(
-		File{Name: "dir/b.go", Text: "package p\n\nimport \"fmt\"\n\nfunc twice(x int) int { return N * x }\n\nfunc other() { fmt.Println(undefined) }\n"},
-		File{Name: "dir/a.go", Text: "package p\n\nconst N = 2\n\n//omp:target\nfunc Second(x []int) {\n\tx[0] = twice(x[0])\n}\n\n//omp:target\nfunc First(x []int) {}\n"})
+		syntax.File{Name: "dir/b.go", Text: "package p\n\nimport \"fmt\"\n\nfunc twice(x int) int { return N * x }\n\nfunc other() { fmt.Println(undefined) }\n"},
+		syntax.File{Name: "dir/a.go", Text: "package p\n\nconst N = 2\n\n//omp:target\nfunc Second(x []int) {\n\tx[0] = twice(x[0])\n}\n\n//omp:target\nfunc First(x []int) {}\n"})
 	require.NoError(t, err)
 	require.Equal(t, "p", p.Name())
 	var names []string
@@ -90,15 +91,15 @@ func TestKernelsOfSeveralFiles(t *testing.T) {
 
 func TestErrorsOfPackages(t *testing.T) {
 	for _, c := range []struct {
-		files []File
+		files []syntax.File
 		want  string
 	}{
 		{nil, "package: it has no files; give Load at least one"},
-		{[]File{{Name: "a.go", Text: "package a\n"}, {Name: "b.go", Text: "package b\n"}},
+		{[]syntax.File{{Name: "a.go", Text: "package a\n"}, {Name: "b.go", Text: "package b\n"}},
 			"b.go:1:9: package b: the first file is in package a; load the packages one by one"},
-		{[]File{{Name: "a.go", Text: "package a\n"}, {Name: "x/a.go", Text: "package a\n"}}, "a.go:0: file a.go: it is given twice; give it once"},
-		{[]File{{Name: "a.go", Text: ""}}, "a.go:1:1: syntax: expected 'package', found 'EOF'"},
-		{[]File{{Name: "a.go", Text: "package a\n\nvar x = " + strings.Repeat("-(", 3000) + "1" + strings.Repeat(")", 3000) + "\n"}},
+		{[]syntax.File{{Name: "a.go", Text: "package a\n"}, {Name: "x/a.go", Text: "package a\n"}}, "a.go:0: file a.go: it is given twice; give it once"},
+		{[]syntax.File{{Name: "a.go", Text: ""}}, "a.go:1:1: syntax: expected 'package', found 'EOF'"},
+		{[]syntax.File{{Name: "a.go", Text: "package a\n\nvar x = " + strings.Repeat("-(", 3000) + "1" + strings.Repeat(")", 3000) + "\n"}},
 			"a.go:3:2006: syntax: this is nested too deeply: 6004 levels, at most 2000; name parts of it"},
 	} {
 		_, err := Load(c.files...)
@@ -108,8 +109,8 @@ func TestErrorsOfPackages(t *testing.T) {
 
 // Errors come sorted, each once, and can be taken apart.
 func TestErrorList(t *testing.T) {
-	_, err := Load(File{Name: "b.go", Text: "package p\n\n//omp:target\nfunc B(x []int) {\n\tgo h()\n\th()\n}\n"},
-		File{Name: "a.go", Text: "package p\n\n//omp:target\nfunc A(x []int) {\n\th()\n\tdefer h()\n}\n\nfunc h() {\n\tselect {}\n}\n"})
+	_, err := Load(syntax.File{Name: "b.go", Text: "package p\n\n//omp:target\nfunc B(x []int) {\n\tgo h()\n\th()\n}\n"},
+		syntax.File{Name: "a.go", Text: "package p\n\n//omp:target\nfunc A(x []int) {\n\th()\n\tdefer h()\n}\n\nfunc h() {\n\tselect {}\n}\n"})
 	var list diag.ErrorList
 	require.ErrorAs(t, err, &list)
 	var at []string
@@ -133,7 +134,7 @@ func TestDiagnosticText(t *testing.T) {
 
 // Structs lie in memory as gc lays them out.
 func TestLayoutIsThatOfTheGoCompiler(t *testing.T) {
-	p, err := Load(File{Name: "p.go", Text: `package p
+	p, err := Load(syntax.File{Name: "p.go", Text: `package p
 
 type (
 	A struct { a bool; b float64; c int8 }
@@ -169,7 +170,8 @@ type (
 	}
 }
 
-// Every function of the library packages is an operation, a query, or has an error that says what to do.
+// Every function of the library packages is an operation, a query, or has an error that says what
+// to do.
 func TestLibraryIsComplete(t *testing.T) {
 	imp := newImporter()
 	missing := []string{}

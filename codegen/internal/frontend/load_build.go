@@ -242,7 +242,7 @@ func (b *builder) mean(o types.Object, v *ir.Var) {
 	b.u.fixed[v] = f == fate{}
 }
 
-// find returns the variable of o, nil where it has none.
+// Find returns the variable of o, nil where it has none.
 func (b *builder) find(o types.Object) *ir.Var {
 	for f := b.env; f != nil; f = f.outer {
 		if v := f.vars[o]; v != nil {

@@ -15,17 +15,18 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 func newPackage() *Package {
-	return &Package{fset: token.NewFileSet(), texts: map[string]string{}, notes: map[string][]diag.Diagnostic{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
+	return &Package{fset: token.NewFileSet(), texts: map[string]string{}, notes: map[string][]diag.Diagnostic{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*syntax.Directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
 		Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{}, broken: map[string]diag.ErrorList{}, others: map[string]*otherPackage{},
 		uses: map[*ast.FuncDecl]map[*topDecl]bool{}}
 }
 
 // parseFiles reads the files of a package.
-func parseFiles(files []File) (*Package, []diag.Diagnostic) {
+func parseFiles(files []syntax.File) (*Package, []diag.Diagnostic) {
 	p := newPackage()
 	if len(files) == 0 {
 		return p, []diag.Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
@@ -33,7 +34,7 @@ func parseFiles(files []File) (*Package, []diag.Diagnostic) {
 	var diags []diag.Diagnostic
 	names := map[string]bool{}
 	for _, f := range files {
-		name := f.fileName()
+		name := f.FileName()
 		if names[name] {
 			diags = append(diags, diag.Diagnostic{Pos: ir.Pos{File: name}, What: "file " + name, Why: "it is given twice", Instead: "give it once"})
 			continue
@@ -58,9 +59,9 @@ func addLibrary(p *Package) {
 				continue
 			}
 			for _, file := range libraryFiles(importPath) {
-				syntax, err := p.parse(file.fileName(), file.Text)
+				syntax, err := p.parse(file.FileName(), file.Text)
 				if diags := p.add(syntax, importPath); err != nil || len(diags) > 0 {
-					panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v %v", file.fileName(), err, diags))
+					panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v %v", file.FileName(), err, diags))
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func (p *Package) add(f *ast.File, pkg string) []diag.Diagnostic {
 		p.others[p.fset.File(f.Pos()).Name()] = other
 	}
 	p.silence(f)
-	found, diags := attach(p.fset, f)
+	found, diags := syntax.Attach(p.fset, f)
 	maps.Copy(p.directives, found)
 	p.misread = append(p.misread, diags...)
 	p.clouds = append(p.clouds, p.cloudsOf(f, diags)...)

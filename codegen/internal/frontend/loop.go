@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -22,7 +23,7 @@ const countedForm = "write for i := lo; i < hi; i += step, or for i := range n"
 
 // forLoop emits a for loop: a For where it counts and nothing changes its bounds, else a While.
 // Under a directive, or inside of a collapsed one, it must be a For.
-func (b *builder) forLoop(s *ast.ForStmt, label string, d *directive) {
+func (b *builder) forLoop(s *ast.ForStmt, label string, d *syntax.Directive) {
 	g := b.governance(d, s)
 	head, why := b.counted(s)
 	switch {
@@ -45,11 +46,11 @@ type governance struct {
 	collapse  int // how many loops right inside are collapsed into this one
 }
 
-func (b *builder) governance(d *directive, s ast.Stmt) governance {
+func (b *builder) governance(d *syntax.Directive, s ast.Stmt) governance {
 	g := governance{}
 	switch {
 	case d != nil:
-		g.text, g.directive = d.text, b.directive(d, s.Pos())
+		g.text, g.directive = d.Text, b.directive(d, s.Pos())
 		g.collapse = g.directive.Collapse - 1
 	case b.collapse > 0:
 		g.text, g.collapse = b.collapsed, b.collapse-1

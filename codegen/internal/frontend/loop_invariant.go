@@ -1,6 +1,8 @@
 package frontend
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // invariant reports whether body leaves the value of e as it is, whatever runs in it.
 func (b *builder) invariant(e ir.Expr, body []ir.Stmt) bool {

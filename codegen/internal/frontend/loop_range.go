@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -22,7 +23,7 @@ type ranging struct {
 
 // rangeLoop emits a range loop over an integer, a slice, an array or a pointer to one. It is always
 // a For.
-func (b *builder) rangeLoop(s *ast.RangeStmt, label string, d *directive) {
+func (b *builder) rangeLoop(s *ast.RangeStmt, label string, d *syntax.Directive) {
 	r := &ranging{s: s, g: b.governance(d, s), name: label, at: b.pos(s.Pos())}
 	if r.g.text != "" && s.Tok == token.ASSIGN {
 		b.fail(s.Pos(), "loop under "+r.g.text, "it assigns to variables from outside", "write for i := range ...")

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
 // This file follows what declarations use, by the objects of go/types: a name that is declared
@@ -77,22 +79,22 @@ func methodsFor(inst types.Instance) []types.Object {
 var keywordClauses = []string{"device", "mode", "bind", "check", "label"}
 
 // namedIn returns the objects that the clauses of d, which governs n, name.
-func (p *Package) namedIn(d *directive, n ast.Node) []types.Object {
+func (p *Package) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
 	at := n.Pos()
 	if f, ok := n.(*ast.FuncDecl); ok && f.Body != nil {
 		at = bodyStart(f)
 	}
 	lets := map[string]bool{}
-	for _, l := range d.named("let") {
-		name, _ := nextWord(l.rest)
-		lets[name.text] = true
+	for _, l := range d.Named("let") {
+		name, _ := syntax.NextWord(l.Rest)
+		lets[name.Text] = true
 	}
 	var out []types.Object
-	for _, l := range d.lines {
-		out = append(out, p.namesIn(l.rest.text, at, lets)...)
-		for _, c := range l.clauses {
-			if !slices.Contains(keywordClauses, c.name.text) {
-				out = append(out, p.namesIn(c.args.text, at, lets)...)
+	for _, l := range d.Lines {
+		out = append(out, p.namesIn(l.Rest.Text, at, lets)...)
+		for _, c := range l.Clauses {
+			if !slices.Contains(keywordClauses, c.Name.Text) {
+				out = append(out, p.namesIn(c.Args.Text, at, lets)...)
 			}
 		}
 	}
@@ -113,22 +115,22 @@ func (p *Package) namesIn(text string, at token.Pos, lets map[string]bool) []typ
 	var out []types.Object
 	var before types.Object // of a word with a dot behind it
 	for i := 0; i < len(text); {
-		word, _ := nextWord(piece{text: text[i:]})
-		if word.text == "" {
-			if text[i] != '.' && strings.IndexByte(Blanks, text[i]) < 0 {
+		word, _ := syntax.NextWord(syntax.Piece{Text: text[i:]})
+		if word.Text == "" {
+			if text[i] != '.' && strings.IndexByte(syntax.Blanks, text[i]) < 0 {
 				before = nil
 			}
-			i += literalLength(text, i)
+			i += syntax.LiteralLength(text, i)
 			continue
 		}
-		o := memberOf(before, word.text)
-		if i == 0 || !strings.HasSuffix(strings.TrimRight(text[:i], Blanks), ".") {
-			_, o = scope.LookupParent(word.text, at)
+		o := memberOf(before, word.Text)
+		if i == 0 || !strings.HasSuffix(strings.TrimRight(text[:i], syntax.Blanks), ".") {
+			_, o = scope.LookupParent(word.Text, at)
 		}
-		if before = o; o != nil && !lets[word.text] {
+		if before = o; o != nil && !lets[word.Text] {
 			out = append(out, o)
 		}
-		i += len(word.text)
+		i += len(word.Text)
 	}
 	return out
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
 // This file says which source a wrapper was made from: the declarations that its kernel reaches, as
@@ -73,7 +75,7 @@ func (p *Package) canonical(d *topDecl) string {
 	if n := p.iotaOf(d); n >= 0 {
 		fmt.Fprintf(&b, "%d ", n)
 	}
-	b.WriteString(CanonicalTokens(text, func(comment string) bool { return strings.HasPrefix(comment, prefix) }))
+	b.WriteString(CanonicalTokens(text, func(comment string) bool { return strings.HasPrefix(comment, syntax.Prefix) }))
 	if d.repeats != nil {
 		b.WriteString("repeats " + p.canonical(d.repeats))
 	}
@@ -115,7 +117,7 @@ func CanonicalTokens(text string, keep func(comment string) bool) string {
 		if lit == "" {
 			lit = tok.String()
 		}
-		b.WriteString(strings.TrimRight(lit, Blanks) + "\n")
+		b.WriteString(strings.TrimRight(lit, syntax.Blanks) + "\n")
 	})
 	return b.String()
 }

@@ -2,41 +2,12 @@ package frontend
 
 import (
 	"go/ast"
-	"regexp"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// A comment //nolint:gompss silences the warnings about a line: the one that it ends, or, alone on
-// its line, the one below. Other linters of Go may stand in its list, and a reason behind it.
-// Errors are not silenced.
-
-var noLint = regexp.MustCompile(`^//nolint(:[\w-]+(, ?[\w-]+)*)?(\s|$)`)
-
-// silences reports whether a comment silences warnings.
-func silences(comment string) bool {
-	m := noLint.FindStringSubmatch(comment)
-	if m == nil {
-		return false
-	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(m[1], ":"), ",") {
-		if name = strings.TrimSpace(name); name == "" || name == "all" || name == "gompss" {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutSilence returns the text of a directive without a comment behind it that silences
-// warnings.
-func withoutSilence(text string) (directive string, silent bool) {
-	if i := strings.Index(text, "//nolint"); i > 0 && strings.IndexByte(Blanks, text[i-1]) >= 0 {
-		return strings.TrimRight(text[:i], Blanks), silences(text[i:])
-	}
-	return text, false
-}
 
 // silence notes the lines of f that warnings are not wanted of.
 func (p *Package) silence(f *ast.File) {
@@ -54,12 +25,12 @@ func (p *Package) silence(f *ast.File) {
 	for _, g := range f.Comments {
 		for _, c := range g.List {
 			at := ir.Pos{File: p.position(c.Pos()).File, Line: line(c)}
-			_, behind := withoutSilence(c.Text)
-			behind = behind && strings.HasPrefix(c.Text, prefix)
+			_, behind := syntax.WithoutSilence(c.Text)
+			behind = behind && strings.HasPrefix(c.Text, syntax.Prefix)
 			switch {
-			case behind || silences(c.Text) && busy[at.Line]:
+			case behind || syntax.SilencesWarnings(c.Text) && busy[at.Line]:
 				p.silent[at] = true
-			case silences(c.Text):
+			case syntax.SilencesWarnings(c.Text):
 				at.Line++
 				p.silent[at] = true
 			}

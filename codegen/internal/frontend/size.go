@@ -183,7 +183,7 @@ func (p *Package) largeTypes() []diag.Diagnostic {
 	return nil
 }
 
-// named is the largest type that a name may mean.
+// Named is the largest type that a name may mean.
 func (c *partCounter) named(name string) typeSize {
 	out := typeSize{parts: 1}
 	for _, spec := range c.specs[name] {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
 // SourcesFor returns the files that the kernels of file need: file itself and those of its package
@@ -24,7 +25,7 @@ import (
 //
 // Errors: the syntax of file, and names that it needs and two files declare. What is wrong with the
 // others Load says of those that are needed.
-func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]File, error) {
+func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syntax.File) ([]syntax.File, error) {
 	s := &sources{given: pkg, imported: imported, asked: map[string]bool{}}
 	for {
 		p, err := s.check(path.Base(file))
@@ -49,30 +50,30 @@ func IsKernel(f *ast.FuncDecl) bool {
 		return false
 	}
 	return slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool {
-		rest, ok := strings.CutPrefix(c.Text, prefix)
-		word := firstWord(rest)
+		rest, ok := strings.CutPrefix(c.Text, syntax.Prefix)
+		word := syntax.FirstWord(rest)
 		return ok && (word == "target" || word == "task")
 	})
 }
 
 // sources are the files that may hold what kernels use.
 type sources struct {
-	given    []File
-	imported func(path string) []File
+	given    []syntax.File
+	imported func(path string) []syntax.File
 	asked    map[string]bool // the packages that were asked for
-	others   []File          // what is there of them
+	others   []syntax.File   // what is there of them
 }
 
 // check returns the package, type-checked; nil where file is not in it. Files with errors in their
 // syntax count as far as they go.
 func (s *sources) check(file string) (*Package, error) {
 	p := newPackage()
-	i := slices.IndexFunc(s.given, func(f File) bool { return path.Base(f.Name) == file })
+	i := slices.IndexFunc(s.given, func(f syntax.File) bool { return path.Base(f.Name) == file })
 	if i < 0 {
 		return nil, nil
 	}
 	for _, f := range slices.Concat(s.given[i:i+1], s.given[:i], s.given[i+1:], s.others) {
-		syntax, err := p.parse(f.fileName(), f.Text)
+		syntax, err := p.parse(f.FileName(), f.Text)
 		if list := syntaxErrors(err); len(list) > 0 && len(p.files) == 0 {
 			return nil, diag.Sorted(list)
 		}
@@ -165,29 +166,29 @@ func (p *Package) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
 
 // files returns the given files that hold reached declarations, and what is reached of other
 // packages.
-func (s *sources) files(p *Package, file string, reached map[*topDecl]bool) []File {
+func (s *sources) files(p *Package, file string, reached map[*topDecl]bool) []syntax.File {
 	taken := map[string]bool{file: true}
 	for d := range reached {
 		taken[p.position(d.node.Pos()).File] = true
 	}
-	var out []File
+	var out []syntax.File
 	for _, f := range s.given {
-		if taken[f.fileName()] {
+		if taken[f.FileName()] {
 			out = append(out, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(out, func(a, b File) int { return notFirst(a, file) - notFirst(b, file) })
+	slices.SortFunc(out, func(a, b syntax.File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b syntax.File) int { return notFirst(a, file) - notFirst(b, file) })
 	for _, f := range s.others {
 		if part := p.partOf(f, reached); part != "" {
-			out = append(out, File{Name: f.Name, Text: part, Package: f.Package})
+			out = append(out, syntax.File{Name: f.Name, Text: part, Package: f.Package})
 		}
 	}
 	return out
 }
 
 // notFirst is 0 for file, 1 for others.
-func notFirst(f File, file string) int {
+func notFirst(f syntax.File, file string) int {
 	if path.Base(f.Name) == file {
 		return 0
 	}
@@ -196,12 +197,12 @@ func notFirst(f File, file string) int {
 
 // partOf returns the reached declarations of a file of another package as a file, "" where there
 // are none.
-func (p *Package) partOf(f File, reached map[*topDecl]bool) string {
+func (p *Package) partOf(f syntax.File, reached map[*topDecl]bool) string {
 	var body strings.Builder
 	imports := map[string]bool{}
 	written := map[ast.Node]bool{}
 	for _, d := range p.decls {
-		if !reached[d] || p.fset.File(d.node.Pos()).Name() != f.fileName() {
+		if !reached[d] || p.fset.File(d.node.Pos()).Name() != f.FileName() {
 			continue
 		}
 		for name := range p.importsIn(map[*topDecl]bool{d: true}) {
@@ -224,7 +225,7 @@ func (p *Package) partOf(f File, reached map[*topDecl]bool) string {
 	return head.String() + body.String()
 }
 
-// text returns the node that is written for d, and what stands around it. Constants are written
+// Text returns the node that is written for d, and what stands around it. Constants are written
 // with their group, for iota.
 func (d *topDecl) text() (n ast.Node, open, end string) {
 	switch {
@@ -237,7 +238,7 @@ func (d *topDecl) text() (n ast.Node, open, end string) {
 }
 
 // writePart writes the text of n, its directives included, and where it stands.
-func (p *Package) writePart(b *strings.Builder, f File, n ast.Node, open, end string) {
+func (p *Package) writePart(b *strings.Builder, f syntax.File, n ast.Node, open, end string) {
 	from := n.Pos()
 	if fn, ok := n.(*ast.FuncDecl); ok && p.directives[n] != nil {
 		from = fn.Doc.Pos()
@@ -249,21 +250,21 @@ func (p *Package) writePart(b *strings.Builder, f File, n ast.Node, open, end st
 
 // withoutComments returns the bytes lo to hi of a file with its directives and line ends, and
 // without other comments.
-func (p *Package) withoutComments(f File, lo, hi int) string {
+func (p *Package) withoutComments(f syntax.File, lo, hi int) string {
 	var out strings.Builder
 	at := lo
 	for _, file := range p.OtherNamed(f.Package).files {
-		if p.fset.File(file.Pos()).Name() != f.fileName() {
+		if p.fset.File(file.Pos()).Name() != f.FileName() {
 			continue
 		}
 		for _, g := range file.Comments {
 			for _, c := range g.List {
 				from := p.fset.PositionFor(c.Pos(), false).Offset
 				to := p.fset.PositionFor(c.End(), false).Offset
-				if from < at || to > hi || strings.HasPrefix(c.Text, prefix) {
+				if from < at || to > hi || strings.HasPrefix(c.Text, syntax.Prefix) {
 					continue
 				}
-				out.WriteString(strings.TrimRight(f.Text[at:from], Blanks))
+				out.WriteString(strings.TrimRight(f.Text[at:from], syntax.Blanks))
 				out.WriteString(strings.Repeat("\n", strings.Count(c.Text, "\n")))
 				if c.Text[1] == '*' {
 					out.WriteString(" ")

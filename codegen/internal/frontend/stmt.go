@@ -6,6 +6,7 @@ import (
 	"go/types"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -34,9 +35,9 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 	switch {
 	case d == nil:
 		b.plain(s, label, nil)
-	case d.has("atomic"):
+	case d.Has("atomic"):
 		b.atomic(d, s)
-	case d.onLoop():
+	case d.OnLoop():
 		b.plain(s, label, d)
 	default:
 		b.construct(s, label, d)
@@ -44,10 +45,10 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 }
 
 // construct emits a directive that governs the body or loop s as a whole.
-func (b *builder) construct(s ast.Stmt, label string, d *directive) {
+func (b *builder) construct(s ast.Stmt, label string, d *syntax.Directive) {
 	out := &ir.Construct{Directive: b.directive(d, s.Pos()), At: b.pos(s.Pos())}
 	out.Directive.Scan = nil // reported where the clauses are read
-	b.exits = append(b.exits, exit{governed: d.text})
+	b.exits = append(b.exits, exit{governed: d.Text})
 	if block, ok := s.(*ast.BlockStmt); ok {
 		out.Body = b.body(block)
 	} else {
@@ -58,7 +59,7 @@ func (b *builder) construct(s ast.Stmt, label string, d *directive) {
 }
 
 // atomic emits the indivisible operation that s is under the atomic directive d.
-func (b *builder) atomic(d *directive, s ast.Stmt) {
+func (b *builder) atomic(d *syntax.Directive, s ast.Stmt) {
 	before := len(b.u.diags)
 	list := b.collect(func() { b.plain(s, "", nil) })
 	if len(b.u.diags) > before || query.HolesIn(list, true) || query.BadIn(list) {
@@ -82,7 +83,7 @@ func (b *builder) atomic(d *directive, s ast.Stmt) {
 }
 
 // plain emits s itself. d governs it where it is a loop.
-func (b *builder) plain(s ast.Stmt, label string, d *directive) {
+func (b *builder) plain(s ast.Stmt, label string, d *syntax.Directive) {
 	switch s := s.(type) {
 	case *ast.BlockStmt:
 		b.emit(&ir.Block{Body: b.body(s), At: b.pos(s.Pos())})

@@ -121,7 +121,7 @@ func (b *builder) oneCase(w *switching, e ast.Expr) ir.Expr {
 	return b.equal(ir.Eq, build.Copy(w.tag), x, b.pos(e.Pos()))
 }
 
-// clause returns the body of clause i, and those that it falls through to.
+// Clause returns the body of clause i, and those that it falls through to.
 func (b *builder) clause(w *switching, i int) []ir.Stmt {
 	var out []ir.Stmt
 	for ; i < len(w.clauses); i++ {

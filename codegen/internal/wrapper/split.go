@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gompss/gompss/codegen/internal/frontend"
 	"github.com/gompss/gompss/codegen/internal/lower"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -269,7 +269,7 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 	inside := strings.TrimLeft(text[1:len(text)-1], "\n")
 	at := s.fset.Position(s.body.Lbrace)
 	fmt.Fprintf(b, "%s%s:%d\n%s\n%s%s:1\n}\n", linePrefix, at.Filename, at.Line+len(text)-2-len(inside),
-		strings.TrimRight(inside, "\n"+frontend.Blanks), linePrefix, GeneratedName(s.opt.File))
+		strings.TrimRight(inside, "\n"+syntax.Blanks), linePrefix, GeneratedName(s.opt.File))
 }
 
 // linePrefix starts a comment that says which line of which file the next line is: a panic in the
@@ -297,7 +297,7 @@ func plus(from string) string {
 
 // operand returns an expression so that it can stand beside any operator.
 func operand(text string) string {
-	if !strings.ContainsFunc(text, frontend.NotInWord) {
+	if !strings.ContainsFunc(text, syntax.NotInWord) {
 		return text
 	}
 	return "(" + text + ")"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	File string // the file whose kernels get wrappers; its name must be one of Sources
 	// Sources are the files that the package was loaded from. The generated file embeds them, so
 	// they must stand in its folder; those of other packages it holds itself.
-	Sources []frontend.File
+	Sources []syntax.File
 	Warn    func(diag.Diagnostic) // gets the kernels without a wrapper, and why; may be nil
 }
 
@@ -57,7 +58,7 @@ func SameGenerated(a, b string) bool {
 func generatedCode(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		text := strings.TrimLeft(line, frontend.Blanks)
+		text := strings.TrimLeft(line, syntax.Blanks)
 		quoted := strings.HasPrefix(text, `"`) && strings.Contains(line, `\n"`) // by quotedLines
 		if !quoted && !strings.HasPrefix(text, "Lines:") {
 			b.WriteString(line)

@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// TestTripText counts the iterations of every small loop and compares the expression that the generator writes.
+// TestTripText counts the iterations of every small loop and compares the expression that the
+// generator writes.
 func TestTripText(t *testing.T) {
 	runs := map[ir.Op]func(i, hi int64) bool{
 		ir.Lt: func(i, hi int64) bool { return i < hi }, ir.Le: func(i, hi int64) bool { return i <= hi },
@@ -42,7 +44,7 @@ func TestTripText(t *testing.T) {
 }
 
 func TestSourcesFollowNames(t *testing.T) {
-	pkg := []frontend.File{
+	pkg := []syntax.File{
 		{Name: "a.go", Text: "package p\n\n//omp:task inout(x[0:size])\nfunc K(x []float32) { scale(x) }\n\nfunc Unused() { other() }\n"},
 		{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= factor }\n"},
 		{Name: "c.go", Text: "package p\n\nconst factor = half + 1\nconst size = 4\n"},
@@ -56,7 +58,7 @@ func TestSourcesFollowNames(t *testing.T) {
 		names = append(names, f.Name)
 	}
 	require.Equal(t, []string{"a.go", "b.go", "c.go", "e.go"}, names)
-	_, err = frontend.SourcesFor("a.go", []frontend.File{{Name: "a.go", Text: "package"}}, nil)
+	_, err = frontend.SourcesFor("a.go", []syntax.File{{Name: "a.go", Text: "package"}}, nil)
 	require.Error(t, err)
 	files, err = frontend.SourcesFor("z.go", pkg, nil)
 	require.NoError(t, err)
@@ -64,15 +66,15 @@ func TestSourcesFollowNames(t *testing.T) {
 }
 
 func TestSourcesRefuseNamesOfTwoFiles(t *testing.T) {
-	kernel := frontend.File{Name: "a.go", Text: "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
-	one := frontend.File{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
-	other := frontend.File{Name: "c.go", Text: "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
-	_, err := frontend.SourcesFor("a.go", []frontend.File{kernel, one, other}, nil)
+	kernel := syntax.File{Name: "a.go", Text: "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
+	one := syntax.File{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
+	other := syntax.File{Name: "c.go", Text: "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
+	_, err := frontend.SourcesFor("a.go", []syntax.File{kernel, one, other}, nil)
 	require.EqualError(t, err, "c.go:9:6: name scale: it is declared at b.go:3:6, too; rename one, or leave a file out by a build constraint")
-	for _, alone := range []frontend.File{one, other} {
-		files, err := frontend.SourcesFor("a.go", []frontend.File{kernel, alone}, nil)
+	for _, alone := range []syntax.File{one, other} {
+		files, err := frontend.SourcesFor("a.go", []syntax.File{kernel, alone}, nil)
 		require.NoError(t, err)
-		require.Equal(t, []frontend.File{kernel, alone}, files)
+		require.Equal(t, []syntax.File{kernel, alone}, files)
 	}
 }
 
@@ -90,7 +92,7 @@ func TestWrapperNames(t *testing.T) {
 }
 
 func TestVersionsAreGivenToTheKernelThatTheyImplement(t *testing.T) {
-	file := frontend.File{Name: "k.go", Text: `package k
+	file := syntax.File{Name: "k.go", Text: `package k
 
 //omp:target device(acc)
 //omp:task inout(x)
@@ -110,7 +112,7 @@ func TwiceOnHost(x []int32) {
 `}
 	p, err := frontend.Load(file)
 	require.NoError(t, err)
-	text, err := Generate(p, Options{File: "k.go", Sources: []frontend.File{file}})
+	text, err := Generate(p, Options{File: "k.go", Sources: []syntax.File{file}})
 	require.NoError(t, err)
 	require.Contains(t, string(text), "Versions: []*task.Kernel{"+kernelVar("TwiceOnHost")+"},")
 	require.Contains(t, string(text), "(rt task.Submitter, x []int32, options ...task.Option)")

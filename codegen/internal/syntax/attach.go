@@ -1,4 +1,4 @@
-package frontend
+package syntax
 
 import (
 	"go/ast"
@@ -12,17 +12,17 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-const prefix = "//omp:"
+const Prefix = "//omp:"
 
-// attach returns the directives of f by the *ast.FuncDecl or statement that each governs: the one
+// Attach returns the directives of f by the *ast.FuncDecl or statement that each governs: the one
 // on the line right below the comment. The key of a labelled statement is the statement behind its
 // labels; that of a scan is the body of the loop that it cuts. Directives that govern nothing, or
 // not what they can govern, and all that is wrong with their text, are in the diagnostics; so is,
 // as a warning, a comment that looks like a directive and is none.
 //
 // The file must have been parsed with comments.
-func attach(fset *token.FileSet, f *ast.File) (map[ast.Node]*directive, []diag.Diagnostic) {
-	a := &attacher{fset: fset, below: map[int]ast.Node{}, busy: map[int]bool{}, bodies: map[ast.Node]bool{}, found: map[ast.Node]*directive{}}
+func Attach(fset *token.FileSet, f *ast.File) (map[ast.Node]*Directive, []diag.Diagnostic) {
+	a := &attacher{fset: fset, below: map[int]ast.Node{}, busy: map[int]bool{}, bodies: map[ast.Node]bool{}, found: map[ast.Node]*Directive{}}
 	ast.Inspect(f, a.index)
 	for _, g := range f.Comments {
 		a.group(g)
@@ -34,7 +34,7 @@ type attacher struct {
 	fset  *token.FileSet
 	below map[int]ast.Node // what starts on a line and can be governed: functions and statements
 	busy  map[int]bool     // lines that code starts or ends on
-	found map[ast.Node]*directive
+	found map[ast.Node]*Directive
 	diags []diag.Diagnostic
 
 	blocks []ast.Node        // lists of statements, outer ones first
@@ -101,31 +101,31 @@ func (a *attacher) lineOf(p token.Pos) int { return a.fset.PositionFor(p, false)
 
 // group reads the directives of one comment group.
 func (a *attacher) group(g *ast.CommentGroup) {
-	d := &directive{}
+	d := &Directive{}
 	var texts []string
 	for _, c := range g.List {
-		rest, ok := strings.CutPrefix(c.Text, prefix)
+		rest, ok := strings.CutPrefix(c.Text, Prefix)
 		if !ok {
 			a.lookalike(c)
 			continue
 		}
-		rest, _ = withoutSilence(rest)
+		rest, _ = WithoutSilence(rest)
 		if a.busy[a.lineOf(c.Pos())] {
-			a.fail(lineError{c.Pos(), "directive " + firstWord(rest), "it stands behind code",
+			a.fail(lineError{c.Pos(), "directive " + FirstWord(rest), "it stands behind code",
 				"put it on a line of its own, right above what it governs"})
 			continue
 		}
-		l, errs := parseLine(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos())
+		l, errs := parseLine(Piece{rest, c.Pos() + token.Pos(len(Prefix))}, c.Pos())
 		a.fail(errs...)
 		if l != nil && l.name() == "scan" {
-			a.scan(&directive{at: l.at, lines: []*line{l}, text: strings.TrimSpace(rest)})
+			a.scan(&Directive{At: l.at, Lines: []*Line{l}, Text: strings.TrimSpace(rest)})
 		} else if l != nil {
-			d.lines = append(d.lines, l)
+			d.Lines = append(d.Lines, l)
 			texts = append(texts, strings.TrimSpace(rest))
 		}
 	}
-	if len(d.lines) > 0 {
-		d.at, d.text = d.lines[0].at, strings.Join(texts, " ")
+	if len(d.Lines) > 0 {
+		d.At, d.Text = d.Lines[0].at, strings.Join(texts, " ")
 		last := a.lineOf(g.End() - 1)
 		d.parted = a.below[last+1] == nil && !a.busy[last+1] && a.below[last+2] != nil
 		a.place(d, a.below[last+1])
@@ -134,7 +134,7 @@ func (a *attacher) group(g *ast.CommentGroup) {
 
 // place hangs d on n. Of a directive with wrong clauses the others stay, so that what they govern
 // is looked at too.
-func (a *attacher) place(d *directive, n ast.Node) {
+func (a *attacher) place(d *Directive, n ast.Node) {
 	errs := d.misplaced(n)
 	if len(errs) == 0 && !d.onFunc() {
 		errs = d.combination()
@@ -148,34 +148,34 @@ func (a *attacher) place(d *directive, n ast.Node) {
 }
 
 // misplaced returns why d cannot govern n.
-func (d *directive) misplaced(n ast.Node) []lineError {
+func (d *Directive) misplaced(n ast.Node) []lineError {
 	if n == nil && d.parted {
-		return []lineError{{d.at, "directive " + d.lines[0].name(), "an empty line parts it from what it governs", "put it right above " + d.governed()}}
+		return []lineError{{d.At, "directive " + d.Lines[0].name(), "an empty line parts it from what it governs", "put it right above " + d.governed()}}
 	}
 	if n == nil {
-		return []lineError{{d.at, "directive " + d.lines[0].name(), "nothing that it could govern starts on the line below",
+		return []lineError{{d.At, "directive " + d.Lines[0].name(), "nothing that it could govern starts on the line below",
 			"put it right above " + d.governed()}}
 	}
 	if errs := d.mixed(); len(errs) > 0 {
 		return errs
 	}
 	_, onFunction := n.(*ast.FuncDecl)
-	name := strings.Join(d.words(), " ")
+	name := strings.Join(d.Words(), " ")
 	switch {
 	case onFunction && !d.onFunc():
-		return []lineError{{d.at, "directive " + name, "it stands above a function", "put it above " + d.governed() + " in the body"}}
+		return []lineError{{d.At, "directive " + name, "it stands above a function", "put it above " + d.governed() + " in the body"}}
 	case !onFunction && d.onFunc():
-		return []lineError{{d.at, "directive " + d.lines[0].name(), "it stands above a statement", "put it above a top-level function"}}
+		return []lineError{{d.At, "directive " + d.Lines[0].name(), "it stands above a statement", "put it above a top-level function"}}
 	case !onFunction && !d.governs(n):
-		return []lineError{{d.at, "directive " + name, "it governs " + d.governed() + ", not " + describe(n), d.correction(n)}}
+		return []lineError{{d.At, "directive " + name, "it governs " + d.governed() + ", not " + describe(n), d.correction(n)}}
 	}
 	return nil
 }
 
 // mixed finds directives of functions and of statements in one group.
-func (d *directive) mixed() []lineError {
+func (d *Directive) mixed() []lineError {
 	var errs []lineError
-	for _, l := range d.lines[1:] {
+	for _, l := range d.Lines[1:] {
 		if slices.Contains(functionWords, l.name()) != d.onFunc() {
 			errs = append(errs, lineError{l.at, "directive " + l.name(),
 				"directives of functions and of statements do not mix", "put it right above what it governs"})
@@ -185,44 +185,44 @@ func (d *directive) mixed() []lineError {
 }
 
 // governed says what d stands above.
-func (d *directive) governed() string {
+func (d *Directive) governed() string {
 	switch {
 	case d.onFunc():
 		return "a top-level function"
-	case d.onLoop():
+	case d.OnLoop():
 		return "a for loop"
-	case d.has("atomic"):
+	case d.Has("atomic"):
 		return "a statement or a body { }"
-	case d.has("teams") && !d.has("parallel"):
+	case d.Has("teams") && !d.Has("parallel"):
 		return "a body { } or a for loop"
 	}
 	return "a body { }"
 }
 
-func (d *directive) governs(n ast.Node) bool {
+func (d *Directive) governs(n ast.Node) bool {
 	_, body := n.(*ast.BlockStmt)
 	switch {
-	case d.onLoop():
+	case d.OnLoop():
 		return isLoop(n)
-	case d.has("atomic"):
+	case d.Has("atomic"):
 		switch n.(type) {
 		case *ast.AssignStmt, *ast.IncDecStmt, *ast.IfStmt:
 			return true
 		}
 		return body
-	case d.has("teams") && !d.has("parallel"):
+	case d.Has("teams") && !d.Has("parallel"):
 		return body || isLoop(n)
 	}
 	return body
 }
 
-func (d *directive) correction(n ast.Node) string {
+func (d *Directive) correction(n ast.Node) string {
 	switch {
-	case isLoop(n) && d.has("parallel"):
-		return "write //omp:" + strings.Join(d.words(), " ") + " for, or put the loop in a body { }"
-	case d.onLoop():
+	case isLoop(n) && d.Has("parallel"):
+		return "write //omp:" + strings.Join(d.Words(), " ") + " for, or put the loop in a body { }"
+	case d.OnLoop():
 		return "put it right above the loop"
-	case d.has("atomic"):
+	case d.Has("atomic"):
 		return "write x op= e, x++, or a body { } of an update and a read"
 	}
 	return "put the statements in a body { }"
@@ -260,7 +260,7 @@ func describe(n ast.Node) string {
 func (a *attacher) lookalike(c *ast.Comment) {
 	if word := wordOfLookalike(c.Text); word != "" {
 		a.diags = append(a.diags, diag.Diagnostic{Pos: a.pos(c.Pos()), Severity: diag.Warning, What: "comment",
-			Why: "it looks like a directive but is none", Instead: "write " + prefix + word + ", without blanks before the name"})
+			Why: "it looks like a directive but is none", Instead: "write " + Prefix + word + ", without blanks before the name"})
 	}
 }
 
@@ -271,7 +271,7 @@ var lookalikes = regexp.MustCompile(`(?i)^(//\s*omp\s*:|//omp\s|/[/*]\s*#?\s*pra
 // or was not meant.
 func wordOfLookalike(comment string) string {
 	m := lookalikes.FindStringSubmatch(comment)
-	if m == nil || strings.HasPrefix(comment, prefix) {
+	if m == nil || strings.HasPrefix(comment, Prefix) {
 		return ""
 	}
 	if word := strings.ToLower(m[2]); slices.Contains(directiveWords, word) {
@@ -286,8 +286,8 @@ func MeansKernel(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		word := wordOfLookalike(line)
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			word = strings.ToLower(firstWord(strings.TrimLeft(rest, Blanks)))
+		if rest, ok := strings.CutPrefix(line, Prefix); ok {
+			word = strings.ToLower(FirstWord(strings.TrimLeft(rest, Blanks)))
 		}
 		if word == "target" || word == "task" {
 			return true
@@ -297,12 +297,12 @@ func MeansKernel(text string) bool {
 }
 
 // HasDirectives reports whether a file may have directives, or comments that were meant to be some.
-func HasDirectives(text string) bool { return strings.Contains(text, prefix) || MeansKernel(text) }
+func HasDirectives(text string) bool { return strings.Contains(text, Prefix) || MeansKernel(text) }
 
 // UnknownDirectives returns an ErrorList of the comments of a file that begin as directives do and
 // name none, nil where there are none. Nothing else of the file need be right.
 func UnknownDirectives(f File) error {
-	if !strings.Contains(f.Text, prefix) {
+	if !strings.Contains(f.Text, Prefix) {
 		return nil
 	}
 	a := &attacher{fset: token.NewFileSet()}
@@ -312,8 +312,8 @@ func UnknownDirectives(f File) error {
 	}
 	for _, g := range syntax.Comments {
 		for _, c := range g.List {
-			if rest, ok := strings.CutPrefix(c.Text, prefix); ok {
-				if _, _, err := directiveName(piece{rest, c.Pos() + token.Pos(len(prefix))}, c.Pos()); err != nil {
+			if rest, ok := strings.CutPrefix(c.Text, Prefix); ok {
+				if _, _, err := directiveName(Piece{rest, c.Pos() + token.Pos(len(Prefix))}, c.Pos()); err != nil {
 					a.fail(*err)
 				}
 			}
@@ -325,9 +325,9 @@ func UnknownDirectives(f File) error {
 	return diag.Sorted(a.diags)
 }
 
-func firstWord(s string) string {
-	w, _ := nextWord(piece{text: s})
-	return w.text
+func FirstWord(s string) string {
+	w, _ := NextWord(Piece{Text: s})
+	return w.Text
 }
 
 func (a *attacher) fail(errs ...lineError) {
@@ -336,4 +336,4 @@ func (a *attacher) fail(errs ...lineError) {
 	}
 }
 
-func (a *attacher) pos(p token.Pos) ir.Pos { return placeOf(a.fset, p) }
+func (a *attacher) pos(p token.Pos) ir.Pos { return PositionOf(a.fset, p) }

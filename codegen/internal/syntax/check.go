@@ -1,4 +1,4 @@
-package frontend
+package syntax
 
 import (
 	"fmt"
@@ -67,8 +67,8 @@ func allowed(words []string) []string {
 }
 
 // combination reports words of statement directives that do not stand together.
-func (d *directive) combination() []lineError {
-	words := d.words()
+func (d *Directive) combination() []lineError {
+	words := d.Words()
 	if slices.Contains(combined, strings.Join(words, " ")) {
 		return nil
 	}
@@ -78,17 +78,17 @@ func (d *directive) combination() []lineError {
 // check finds what is wrong with the clauses of d as text - unknown and misplaced ones, missing,
 // needless and repeated arguments, contradictions - and takes those clauses out. What is left for
 // the builder is what the arguments mean.
-func (d *directive) check() []lineError {
+func (d *Directive) check() []lineError {
 	if !d.onFunc() {
-		return d.checkLines(d.lines, d.words())
+		return d.checkLines(d.Lines, d.Words())
 	}
 	var errs []lineError
 	for _, name := range []string{"target", "task"} {
-		lines := d.named(name)
+		lines := d.Named(name)
 		for _, l := range lines {
 			for _, w := range l.words[1:] {
-				errs = append(errs, lineError{w.at, "directive " + name, w.text + " does not combine with it",
-					"write //omp:" + w.text + " above the statement that it governs"})
+				errs = append(errs, lineError{w.At, "directive " + name, w.Text + " does not combine with it",
+					"write //omp:" + w.Text + " above the statement that it governs"})
 			}
 			l.words = l.words[:1]
 		}
@@ -98,23 +98,23 @@ func (d *directive) check() []lineError {
 }
 
 // checkLines checks the clauses of lines, which make one directive of the words.
-func (d *directive) checkLines(lines []*line, words []string) []lineError {
+func (d *Directive) checkLines(lines []*Line, words []string) []lineError {
 	var errs []lineError
 	name, may, seen := strings.Join(words, " "), allowed(words), map[string]bool{}
 	for _, l := range lines {
-		l.clauses = slices.DeleteFunc(l.clauses, func(c clause) bool {
-			err := c.check(name, may, seen[c.name.text])
+		l.Clauses = slices.DeleteFunc(l.Clauses, func(c Clause) bool {
+			err := c.check(name, may, seen[c.Name.Text])
 			if err != nil {
 				errs = append(errs, *err)
 			}
-			seen[c.name.text] = true
+			seen[c.Name.Text] = true
 			return err != nil
 		})
 	}
 	return append(errs, conflicts(words, lines)...)
 }
 
-func (d *directive) badCombination(words []string) lineError {
+func (d *Directive) badCombination(words []string) lineError {
 	text := strings.Join(words, " ")
 	sorted := slices.Clone(words)
 	slices.SortFunc(sorted, func(a, b string) int {
@@ -125,54 +125,54 @@ func (d *directive) badCombination(words []string) lineError {
 		instead = "write //omp:" + s
 	} else if slices.Contains(words, "atomic") {
 		instead = "put the statement in a body { } of its own"
-	} else if near := nearest(text, combined); near != "" {
+	} else if near := Nearest(text, combined); near != "" {
 		instead = "write //omp:" + near
 	}
-	return lineError{d.at, "directive " + text, "these words do not combine", instead}
+	return lineError{d.At, "directive " + text, "these words do not combine", instead}
 }
 
-func (c *clause) check(directive string, may []string, again bool) *lineError {
-	n := c.name.text
+func (c *Clause) check(directive string, may []string, again bool) *lineError {
+	n := c.Name.Text
 	what := "clause " + n
 	needsArgs := !slices.Contains(noArguments, n)
 	switch {
 	case !slices.Contains(may, n):
 		return c.unknown(directive, may)
-	case needsArgs && (!c.hasArgs || c.args.trim().text == ""):
-		return &lineError{c.name.at, what, "its arguments are missing", "write " + clauseForm(n)}
+	case needsArgs && (!c.hasArgs || c.Args.Trim().Text == ""):
+		return &lineError{c.Name.At, what, "its arguments are missing", "write " + clauseForm(n)}
 	case !needsArgs && c.hasArgs:
-		return &lineError{c.args.at, what, "it takes no arguments", "write " + n}
+		return &lineError{c.Args.At, what, "it takes no arguments", "write " + n}
 	case again && !slices.Contains(repeatable, n):
-		return &lineError{c.name.at, what, "it stands twice on one directive", "keep one of them"}
+		return &lineError{c.Name.At, what, "it stands twice on one directive", "keep one of them"}
 	}
 	return nil
 }
 
-func (c *clause) unknown(directive string, may []string) *lineError {
-	n := c.name.text
+func (c *Clause) unknown(directive string, may []string) *lineError {
+	n := c.Name.Text
 	var takers []string
 	for _, w := range directiveWords {
 		if slices.Contains(clausesOf[w], n) {
 			takers = append(takers, w)
 		}
 	}
-	near := nearest(n, may)
+	near := Nearest(n, may)
 	if instead, ok := foreignClauses[n]; ok {
-		return &lineError{c.name.at, "clause " + n, "there is no such clause", instead}
+		return &lineError{c.Name.At, "clause " + n, "there is no such clause", instead}
 	}
 	switch {
 	case len(takers) > 0:
-		return &lineError{c.name.at, "clause " + n, fmt.Sprintf("directive %s does not take it", directive),
-			"put it on " + orList(takers)}
+		return &lineError{c.Name.At, "clause " + n, fmt.Sprintf("directive %s does not take it", directive),
+			"put it on " + OrList(takers)}
 	case n == "nested":
-		return &lineError{c.name.at, "clause nested", fmt.Sprintf("directive %s does not take it", directive),
+		return &lineError{c.Name.At, "clause nested", fmt.Sprintf("directive %s does not take it", directive),
 			"put it on parallel for"}
 	case near != "":
-		return &lineError{c.name.at, "clause " + n, "there is no such clause", "write " + near}
+		return &lineError{c.Name.At, "clause " + n, "there is no such clause", "write " + near}
 	case len(may) == 0:
-		return &lineError{c.name.at, "clause " + n, fmt.Sprintf("directive %s takes no clauses", directive), "leave it out"}
+		return &lineError{c.Name.At, "clause " + n, fmt.Sprintf("directive %s takes no clauses", directive), "leave it out"}
 	}
-	return &lineError{c.name.at, "clause " + n, "there is no such clause", "write one of " + strings.Join(may, ", ")}
+	return &lineError{c.Name.At, "clause " + n, "there is no such clause", "write one of " + strings.Join(may, ", ")}
 }
 
 // foreignClauses says what to write for the clauses of OpenMP and OmpSs that this dialect has not.
@@ -190,31 +190,31 @@ var exclusive = [][2]string{{"copy_deps", "no_copy_deps"}, {"fastmath", "contrac
 	{"read", "compare"}, {"write", "update"}, {"write", "compare"}, {"update", "compare"}, {"inclusive", "exclusive"}}
 
 // conflicts finds clauses that exclude one another and takes the second ones out.
-func conflicts(words []string, lines []*line) []lineError {
+func conflicts(words []string, lines []*Line) []lineError {
 	var errs []lineError
-	all := (&directive{lines: lines}).clauses()
+	all := (&Directive{Lines: lines}).Clauses()
 	drop := map[string]bool{}
 	for _, p := range exclusive {
-		first, second := find(all, p[0]), find(all, p[1])
+		first, second := Find(all, p[0]), Find(all, p[1])
 		if first != nil && second != nil && !drop[p[1]] {
-			errs = append(errs, lineError{second.name.at, "clause " + p[1], "it contradicts clause " + p[0], "keep one of them"})
+			errs = append(errs, lineError{second.Name.At, "clause " + p[1], "it contradicts clause " + p[0], "keep one of them"})
 			drop[p[1]] = true
 		}
 	}
-	if c := find(all, "nowait"); c != nil && slices.Contains(words, "parallel") {
-		errs = append(errs, lineError{c.name.at, "clause nowait", "the end of parallel is a barrier that cannot be left out",
+	if c := Find(all, "nowait"); c != nil && slices.Contains(words, "parallel") {
+		errs = append(errs, lineError{c.Name.At, "clause nowait", "the end of parallel is a barrier that cannot be left out",
 			"write parallel and for as two directives, and nowait on the for"})
 		drop["nowait"] = true
 	}
 	for _, l := range lines {
-		l.clauses = slices.DeleteFunc(l.clauses, func(c clause) bool { return drop[c.name.text] })
+		l.Clauses = slices.DeleteFunc(l.Clauses, func(c Clause) bool { return drop[c.Name.Text] })
 	}
 	return errs
 }
 
-func find(list []clause, name string) *clause {
+func Find(list []Clause, name string) *Clause {
 	for i := range list {
-		if list[i].name.text == name {
+		if list[i].Name.Text == name {
 			return &list[i]
 		}
 	}
@@ -244,7 +244,7 @@ func clauseForm(name string) string {
 	return name + "(expression)"
 }
 
-func orList(words []string) string {
+func OrList(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
