@@ -1,6 +1,7 @@
 package task
 
 import (
+	"github.com/gompss/gompss/devices"
 	"runtime"
 	"testing"
 )
@@ -58,3 +59,6 @@ func GroupBuffers(g *Group) int {
 	defer g.scope.submitting.Unlock()
 	return len(g.wrote)
 }
+
+// NDRangeOf is the shape that the clauses of k give to a launch.
+func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.ndrange(a) }

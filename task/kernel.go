@@ -167,7 +167,7 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	k := &Kernel{name: s.Name, call: "Kernel.Submit of " + s.Name, hash: hashOf(s.Name + loop.At.String()), pos: loop.At, ir: loop, contract: codegen.NewContract(loop), overlaps: codegen.NewOverlaps(loop), warnings: pkg.Warnings()}
-	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Natives: s.Natives, Hidden: len(loop.Globals)}
+	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Hidden: len(loop.Globals)}
 	if s.Lines != "" {
 		now := pkg.CodeLines(s.Name)
 		k.device.MovedLine = func(function string, line int) int {
@@ -178,10 +178,15 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 		}
 	}
 	k.keepOrder()
-	k.lower()
+	if k.device.Refused = k.nativeOnly(); k.device.Refused == nil {
+		k.lower()
+	}
 	k.atomics = hasAtomics(loop)
 	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
 	k.takeParams()
+	if err := k.takeNatives(s.Natives); err != nil {
+		return nil, err
+	}
 	if err := k.takeVariables(s.Variables); err != nil {
 		return nil, err
 	}

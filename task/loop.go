@@ -6,7 +6,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -126,6 +128,90 @@ func (rt *Runtime) workerCount() int {
 		return 0
 	}
 	return rt.pool.workers.Len()
+}
+
+// Taskloop submits tasks that run k with args, each for a part of the iterations between the
+// parameters that clause taskloop of k names. Their accesses are the regions of k for that part, so
+// that parts whose regions do not conflict run at once, on all devices that k may run on: the
+// policy shares them by the times that it has learned of each device.
+//
+// Without Grain or Tasks there are four tasks for each CPU worker and accelerator, none with fewer
+// iterations than clause grainsize says. It returns the tasks in the order of their iterations.
+// Errors: those of Kernel.Submit, and then the tasks returned have been submitted; a kernel without
+// clause taskloop; options that are accesses.
+func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Task, error) {
+	if k == nil {
+		return nil, misuse("Kernel.Taskloop", errNilKernel)
+	}
+	s, _, err := submitterOf("Kernel.Taskloop of "+k.name, at)
+	if err != nil {
+		return nil, err
+	}
+	var all loopOptions
+	if err := all.set(options); err != nil {
+		return nil, err
+	}
+	l := k.ir.Task.Loop
+	if l == nil {
+		return nil, fmt.Errorf("task: kernel %s (%s:%d): it has no clause taskloop: write //omp:task taskloop(lo:hi)", k.name, k.pos.File, k.pos.Line)
+	}
+	if err := k.checkArgs(args); err != nil {
+		return nil, err
+	}
+	loAt, hiAt := k.params[l.Lo].of, k.params[l.Hi].of
+	lo, hi := args[loAt].(int), args[hiAt].(int)
+	grain, err := k.grainsize(args)
+	if err != nil {
+		return nil, err
+	}
+	n := all.kernelParts(hi-lo, grain, s.rt)
+	tasks := make([]Task, 0, n)
+	for i := range n {
+		part := slices.Clone(args)
+		from, to := cut(lo, hi, i, n), cut(lo, hi, i+1, n)
+		part[loAt], part[hiAt] = from, to
+		t, err := k.submit(at, part, all.of(from, to))
+		if err != nil {
+			return tasks, fmt.Errorf("task: loop: iterations %d to %d: %w", from, to, err)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// grainsize returns the least number of iterations of a task for args, 1 without a clause.
+func (k *Kernel) grainsize(args []any) (int, error) {
+	e := k.ir.Task.Loop.Grain
+	if e == nil {
+		return 1, nil
+	}
+	list := make([]devices.Arg, len(k.ir.Params))
+	for i, x := range args {
+		if g := &k.given[i]; g.leaves == nil {
+			list[g.first], _ = argument(x, g.typ)
+		} else {
+			for n, leaf := range leavesAt(x, g.leaves) {
+				list[g.first+n], _ = argumentAt(leaf, g.leaves[n].Type)
+			}
+		}
+	}
+	bits, err := ir.Eval(e, &arguments{params: k.ir.Params, list: list})
+	if err != nil {
+		return 0, fmt.Errorf("task: kernel %s (%s:%d): grainsize clause: %w", k.name, k.pos.File, k.pos.Line, err)
+	}
+	return max(1, int(int64(bits))), nil
+}
+
+// kernelParts returns how many tasks n iterations of a kernel become; grain is that of its clause.
+func (l *loopOptions) kernelParts(n, grain int, rt *Runtime) int {
+	if l.grain > 0 || l.tasks > 0 {
+		return l.parts(n, rt)
+	}
+	if n <= 0 {
+		return 0
+	}
+	places := rt.workerCount() + rt.topology.accelerated
+	return max(1, min(n/grain, tasksPerWorker*max(1, places)))
 }
 
 // ParallelFor submits one task that runs body for the iterations lo to hi-1, which workers without

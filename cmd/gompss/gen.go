@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/internal/source"
 )
 
@@ -281,6 +282,9 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	for _, w := range slices.Concat(constraintWarnings(name, sources), loaded.Warnings()) {
 		warn(w)
 	}
+	if err := nativeFiles(dir, kernelsOf(loaded, name, "")); err != nil {
+		return source.InFolder(dir, err)
+	}
 	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
 	if err != nil {
 		return source.InFolder(dir, err)
@@ -290,6 +294,24 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 		return errors.Join(source.InFolder(dir, broken), compare(path, string(text)))
 	}
 	return errors.Join(source.InFolder(dir, broken), g.write(path, text)) // the other kernels have their wrappers
+}
+
+// nativeFiles returns an error of the texts in other languages that the folder lacks.
+func nativeFiles(dir string, kernels []*ir.Kernel) error {
+	var list codegen.ErrorList
+	for _, k := range kernels {
+		n := k.Target.Native
+		if n == nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, n.File)); err != nil {
+			list = append(list, codegen.Diagnostic{Pos: k.At, What: "clause native", Why: "there is no file " + n.File + " beside this one", Instead: "write it, or correct its name"})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 func (g *genRun) write(path string, text []byte) error {

@@ -61,6 +61,16 @@ type Target struct {
 	Contract   bool // sums of products are ir.FMA where Fused says so
 	NoBounds   bool // check(none)
 	OverlapOK  bool // overlap(ok)
+	Native     *Native
+}
+
+// Native is what the clauses native, ndrange and shmem say: the file with the text of the kernel in
+// the language of Kind, and the shape of a launch. Expressions are evaluated at each launch.
+type Native struct {
+	Kind        string // "cuda"
+	File        string // beside the file of the kernel
+	Items, Team []Expr // of as many dimensions; a missing Team is 1
+	Shared      Expr   // bytes of dynamic shared memory of a team; nil is none
 }
 
 // Tokens is one entry of the resources clause: how many of the tokens of Kind a running task holds.
@@ -80,6 +90,15 @@ type Task struct {
 	Final    Expr
 	Untied   bool
 	Label    string
+	Loop     *Taskloop
+}
+
+// Taskloop is what the clause taskloop(lo:hi) says: which parameters, by index of Kernel.Params,
+// are the bounds of the iterations that a task runs. Grain is the least number of them; it may be
+// nil.
+type Taskloop struct {
+	Lo, Hi int
+	Grain  Expr
 }
 
 // Access is a region with a mode, still in terms of the parameters.

@@ -15,7 +15,7 @@ func (k *Kernel) String() string {
 	t.push()
 	params := t.params(k.Params)
 	t.targetLine(&k.Target)
-	t.taskLine(&k.Task)
+	t.taskLine(&k.Task, k.Params)
 	t.line("func %s(%s) {", k.Name, params)
 	t.need(k.Body, nil)
 	t.body(k.Body)
@@ -131,10 +131,24 @@ func (t *text) targetLine(d *Target) {
 	c.word(d.Contract, "contract")
 	c.word(d.NoBounds, "check(none)")
 	c.word(d.OverlapOK, "overlap(ok)")
+	addNative(t, &c, d.Native)
 	t.line("%s", c.head)
 }
 
-func (t *text) taskLine(d *Task) {
+func addNative(t *text, c *clauses, n *Native) {
+	if n == nil {
+		return
+	}
+	c.add("native", fmt.Sprintf("%q", n.File))
+	shape := []string{fmt.Sprint(len(n.Items))}
+	for _, e := range append(n.Items[:len(n.Items):len(n.Items)], n.Team...) {
+		shape = append(shape, t.expr(e, 0))
+	}
+	c.add("ndrange", strings.Join(shape, ", "))
+	c.add("shmem", t.orEmpty(n.Shared))
+}
+
+func (t *text) taskLine(d *Task, params []*Var) {
 	if !d.Present {
 		return
 	}
@@ -153,6 +167,10 @@ func (t *text) taskLine(d *Task) {
 	c.word(d.Untied, "untied")
 	if d.Label != "" {
 		c.add("label", fmt.Sprintf("%q", d.Label))
+	}
+	if l := d.Loop; l != nil {
+		c.add("taskloop", params[l.Lo].Name+":"+params[l.Hi].Name)
+		c.add("grainsize", t.orEmpty(l.Grain))
 	}
 	t.line("%s", c.head)
 }

@@ -217,6 +217,12 @@ func (v *verifier) target(t *Target) {
 	for _, r := range t.Resources {
 		v.hostInt(r.Tokens, Pos{}, "tokens", true)
 	}
+	if n := t.Native; n != nil {
+		for _, e := range append(n.Items[:len(n.Items):len(n.Items)], n.Team...) {
+			v.hostInt(e, Pos{}, "extent of ndrange", true)
+		}
+		v.hostInt(n.Shared, Pos{}, "shared memory", false)
+	}
 	for _, list := range [][]Region{t.CopyIn, t.CopyOut, t.CopyInOut} {
 		for i := range list {
 			v.region(&list[i])

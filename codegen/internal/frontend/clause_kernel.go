@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,8 @@ func (b *builder) functionDirective(k *ir.Kernel, d *syntax.Directive, decl *ast
 			r.taskClause(c)
 		}
 	}
+	r.checkTaskloop(d)
+	r.checkNative(d)
 	k.Task.Accesses = analysis.MergeAccesses(k.Task.Accesses)
 	return r.shapes
 }
@@ -57,6 +60,7 @@ type kernelReader struct {
 	shapes map[*ir.Var][]ir.Expr
 	count  int            // of regions
 	tokens []syntax.Piece // of the resources clauses, beside k.Target.Resources
+	native syntax.Piece   // the first clause of native, ndrange and shmem
 }
 
 // let reads "name = expr".
@@ -174,6 +178,8 @@ func (r *kernelReader) targetClause(c syntax.Clause) {
 	case "check":
 		i, _ := r.word(what, arg, []string{"bounds", "none"})
 		t.NoBounds = i == 1
+	case "native", "ndrange", "shmem":
+		r.nativeClause(c)
 	}
 }
 
@@ -317,6 +323,10 @@ func (r *kernelReader) taskClause(c syntax.Clause) {
 		t.Untied = true
 	case "label":
 		t.Label = r.label(what, arg)
+	case "taskloop":
+		r.taskloop(what, arg)
+	case "grainsize":
+		r.loop().Grain = r.positive(what, arg)
 	case "reduction":
 		r.taskReduction(what, c.Args)
 	default:
@@ -361,4 +371,130 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 		}
 		r.k.Task.Accesses = append(r.k.Task.Accesses, ir.Access{Region: region, Mode: deps.Reduction, Op: op})
 	}
+}
+
+// nativeKinds are the kinds of devices that run text of the program's own.
+var nativeKinds = []string{"cuda"}
+
+// nativeClause reads native("file.cu"), ndrange(dimensions, items, team) and shmem(bytes) into
+// r.k.Target.Native.
+//
+// Source: Alejandro Duran et al., OmpSs: a proposal for programming heterogeneous multi-core
+// architectures, 2011, clause ndrange.
+func (r *kernelReader) nativeClause(c syntax.Clause) {
+	what, n := "clause "+c.Name.Text, r.k.Target.Native
+	if n == nil {
+		n = &ir.Native{}
+		r.k.Target.Native, r.native = n, c.Name
+	}
+	switch c.Name.Text {
+	case "native":
+		n.File = r.nativeFile(what, c.Args.Trim())
+	case "ndrange":
+		n.Items, n.Team = r.ndrange(what, c.Args)
+	case "shmem":
+		n.Shared = r.integer(what, c.Args.Trim())
+	}
+}
+
+// nativeFile reads the name of a file in the folder of the kernel.
+func (r *kernelReader) nativeFile(what string, p syntax.Piece) string {
+	file := r.label(what, p)
+	if file != "" && (file != path.Base(file) || strings.HasPrefix(file, ".") || strings.HasSuffix(file, ".go")) {
+		r.fail(p, what, file+" is not the name of a file beside this one", `write native("file.cu")`)
+		return ""
+	}
+	return file
+}
+
+// ndrange reads the number of dimensions, as many numbers of work items, and up to as many sizes of
+// a team.
+func (r *kernelReader) ndrange(what string, args syntax.Piece) (items, team []ir.Expr) {
+	parts := args.Split(',')
+	n := r.constant(what, parts[0].Trim())
+	if n == 0 {
+		return nil, nil
+	}
+	if got := len(parts) - 1; n > 3 || got < n || got > 2*n {
+		r.fail(args, what, "it has no number of dimensions from 1 to 3, the work items of each, and the size of a team in each",
+			"write ndrange(1, n, 256) or ndrange(2, n, m, 16, 16)")
+		return nil, nil
+	}
+	for i, p := range parts[1:] {
+		if e := r.positive(what, p.Trim()); i < n {
+			items = append(items, e)
+		} else {
+			team = append(team, e)
+		}
+	}
+	return items, team
+}
+
+// checkNative refuses clauses of a native kernel without the others that it needs.
+func (r *kernelReader) checkNative(d *syntax.Directive) {
+	n := r.k.Target.Native
+	if n == nil {
+		return
+	}
+	if kinds := r.k.Target.Kinds; len(kinds) == 1 && slices.Contains(nativeKinds, kinds[0]) {
+		n.Kind = kinds[0]
+	}
+	what := "clause " + r.native.Text
+	switch {
+	case syntax.Find(d.Clauses(), "native") == nil:
+		r.fail(r.native, what, "there is no clause native beside it", `write native("file.cu")`)
+	case syntax.Find(d.Clauses(), "ndrange") == nil:
+		r.fail(r.native, what, "there is no clause ndrange beside it: the runtime does not know how many threads to start", "write ndrange(1, n, 256)")
+	case n.Kind == "":
+		r.fail(r.native, what, "clause device does not name the one kind that runs this text", "write device("+strings.Join(nativeKinds, ", ")+"), and implements(F) with a kernel F for the other kinds")
+	case r.k.Target.Implements == "" && len(r.k.Task.Accesses) == 0:
+		r.fail(r.native, what, "the compiler does not read this text, and no clause says what it accesses", "write in, out and inout in //omp:task, or implements(F)")
+	}
+}
+
+// loop returns what the clauses of a taskloop fill in.
+func (r *kernelReader) loop() *ir.Taskloop {
+	if r.k.Task.Loop == nil {
+		r.k.Task.Loop = &ir.Taskloop{Lo: -1, Hi: -1}
+	}
+	return r.k.Task.Loop
+}
+
+// taskloop reads lo:hi, two parameters.
+func (r *kernelReader) taskloop(what string, p syntax.Piece) {
+	l := r.loop()
+	lo, hi, found := p.Cut(':')
+	if !found {
+		r.fail(p, what, "'"+p.Text+"' does not name the bounds of the iterations", "write taskloop(lo:hi) with two parameters")
+		return
+	}
+	l.Lo, l.Hi = r.bound(what, lo.Trim()), r.bound(what, hi.Trim())
+	if l.Lo >= 0 && l.Lo == l.Hi {
+		r.fail(p, what, "both bounds are "+lo.Text, "write taskloop(lo:hi) with two parameters")
+	}
+}
+
+// bound returns the index of an integer parameter, -1 where p names none.
+func (r *kernelReader) bound(what string, p syntax.Piece) int {
+	v := r.parameter(what, p)
+	switch {
+	case v == nil:
+		return -1
+	case v.Type.Kind != ir.Int64 || v.Type.Name != "int":
+		r.fail(p, what, v.Name+" is "+v.Type.String(), "name a parameter of type int")
+		return -1
+	}
+	return slices.Index(r.k.Params, v)
+}
+
+// checkTaskloop removes a taskloop without bounds, and refuses a grain size without one.
+func (r *kernelReader) checkTaskloop(d *syntax.Directive) {
+	l := r.k.Task.Loop
+	if l == nil || l.Lo >= 0 && l.Hi >= 0 {
+		return
+	}
+	if c := syntax.Find(d.Clauses(), "grainsize"); c != nil && syntax.Find(d.Clauses(), "taskloop") == nil {
+		r.fail(c.Name, "clause grainsize", "there is no clause taskloop beside it", "write taskloop(lo:hi)")
+	}
+	r.k.Task.Loop = nil
 }

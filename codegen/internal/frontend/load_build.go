@@ -85,7 +85,9 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	b.unfit(f.Signature(), decl)
 	d := p.directives[decl]
 	shapes := b.functionDirective(k, d, decl)
-	k.Body = b.body(decl.Body)
+	if k.Target.Native == nil { // else a text beside it says what devices run
+		k.Body = b.body(decl.Body)
+	}
 	if u.size > maxStatements || !u.checkSize() {
 		return k, u.diags
 	}
@@ -125,7 +127,7 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 		u.report(d)
 	}
 	written := len(u.k.Task.Accesses) > 0 || u.vague.Any()
-	known := u.k.Task.Present && !u.vague.All
+	known := u.k.Task.Present && !u.vague.All && u.k.Target.Native == nil
 	if known && written {
 		for _, d := range check.Accesses(u.k, u.vague) {
 			u.report(d)

@@ -25,9 +25,9 @@ var combined = []string{
 // its words.
 var clausesOf = map[string][]string{
 	"target": {"device", "resources", "copy_in", "copy_out", "copy_inout", "copy_deps", "no_copy_deps", "implements",
-		"fastmath", "contract", "check", "overlap"},
+		"fastmath", "contract", "check", "overlap", "native", "ndrange", "shmem"},
 	"task": {"in", "out", "inout", "concurrent", "commutative", "reduction", "priority", "if", "final", "untied",
-		"label"},
+		"label", "taskloop", "grainsize"},
 	"teams": {"num_teams", "thread_limit", "private", "firstprivate", "shared", "reduction", "mode"},
 	"distribute": {"collapse", "dist_schedule", "private", "firstprivate", "lastprivate", "dist_private",
 		"dist_firstprivate", "dist_lastprivate", "dist_firstlastprivate"},
@@ -224,6 +224,7 @@ func Find(list []Clause, name string) *Clause {
 // clauseForms shows how the clauses with arguments are written.
 var clauseForms = map[string]string{
 	"device": "device(acc, smp)", "resources": "resources(kind: tokens)", "implements": "implements(F)",
+	"native": `native("file.cu")`, "ndrange": "ndrange(1, n, 256)", "shmem": "shmem(bytes)", "taskloop": "taskloop(lo:hi)",
 	"check": "check(bounds) or check(none)", "label": `label("name")`, "reduction": "reduction(op: variables)",
 	"mode": "mode(spmd)", "bind": "bind(teams)", "schedule": "schedule(kind, chunk)", "nested": "nested(auto)",
 	"dist_schedule": "dist_schedule(static, chunk)", "collapse": "collapse(2)", "simdlen": "simdlen(8)",

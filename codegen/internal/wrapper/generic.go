@@ -44,6 +44,9 @@ func (g *generator) genericArguments(w *wrapper, trial *ir.Kernel) (why, instead
 			return "its type parameter " + n + " hides a name that the wrapper needs", "rename it"
 		}
 	}
+	if trial.Target.Native != nil || trial.Task.Loop != nil {
+		return "clauses native and taskloop name one kernel, and this one is a kernel for each list of types", "leave them out, or write the kernel for one type"
+	}
 	for i, given := range trial.GoParams() {
 		p, t := &w.params[i], given.Type
 		if t.Kind == ir.Slice && !strings.HasPrefix(p.typ, "[]") || t.Kind == ir.Pointer && !strings.HasPrefix(p.typ, "*") {

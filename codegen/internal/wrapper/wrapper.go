@@ -138,6 +138,8 @@ type wrapper struct {
 	generic   []string       // the names of its type parameters
 	variables []variableCode // the package variables that it reads
 	versions  []string       // kernels that implement it
+	native    *ir.Native     // nil where the text of no other language stands beside it
+	loop      *ir.Taskloop   // nil where no clause says which parameters bound its iterations
 }
 
 type wrapperParam struct {
@@ -196,7 +198,7 @@ func (g *generator) kernel(k *ir.Kernel) {
 	if decl == nil || decl.Type.TypeParams != nil {
 		return
 	}
-	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: g.variables(k)}
+	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: g.variables(k), native: k.Target.Native, loop: k.Task.Loop}
 	for i, p := range k.GoParams() {
 		w.params[i].arg = readArgument(w.params[i].typ, p.Type, p.First)
 	}
@@ -271,6 +273,12 @@ func (w *wrapper) declares() []string {
 	}
 	if len(w.generic) > 0 {
 		names = append(names, instancesVar(w.name))
+	}
+	if w.native != nil {
+		names = append(names, nativeVar(w.name))
+	}
+	if w.loop != nil {
+		names = append(names, taskloopName(w.name))
 	}
 	return names
 }
@@ -395,6 +403,9 @@ func (g *generator) file() []byte {
 			fmt.Fprintf(&b, "//go:embed %s\nvar %s string\n\n", path.Base(f.Name), g.sourceVar(f.Name))
 		}
 	}
+	for i := range g.wraps {
+		g.wraps[i].writeNativeText(&b)
+	}
 	fmt.Fprintf(&b, "var %s = []task.SourceFile{\n", g.filesVar())
 	for _, f := range g.opt.Sources {
 		if f.Package == "" {
@@ -477,8 +488,10 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		fmt.Fprintf(b, "Versions: []*task.Kernel{%s},\n", strings.Join(vars, ", "))
 	}
 	w.writeVariables(b)
+	w.writeNative(b)
 	b.WriteString("})\n")
 	w.writeSubmit(b)
+	w.writeTaskloop(b)
 	if w.split != nil {
 		b.WriteString(w.split.text)
 	}
