@@ -6,10 +6,20 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
+// facts are what is known of a function before it is printed.
+type facts struct {
+	index32 bool
+	ranges  *ranges
+	narrow  map[*ir.Var]bool // Go ints that are 32 bits wide
+	shape
+	changed *ir.VarSet // variables that may change
+}
+
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32
 // bits wide.
-func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
-	p.ranges = &ranges{index32: p.opt.Index32, width: int64(p.width), vars: map[*ir.Var]interval{}}
+func (p *facts) analyse(list []ir.Stmt, params []*ir.Var, index32 bool, width int, trips ...ir.Expr) {
+	p.index32 = index32
+	p.ranges = &ranges{index32: index32, width: int64(width), vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
 		inits: map[*ir.Var]ir.Expr{}, occur: occurring(list)}
@@ -19,7 +29,7 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 	}
 	p.findHeads(list)
 	changed := p.exempt(list, changedIn(list))
-	if p.opt.Index32 {
+	if p.index32 {
 		p.narrowParams(list, params, changed)
 	}
 	p.changed = changed
@@ -28,7 +38,7 @@ func (p *printer) analyse(list []ir.Stmt, params []*ir.Var, trips ...ir.Expr) {
 }
 
 // learnAll takes the ranges of the variables of list.
-func (p *printer) learnAll(list []ir.Stmt) {
+func (p *facts) learnAll(list []ir.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -71,7 +81,7 @@ func changedIn(list []ir.Stmt) *ir.VarSet {
 
 // narrowParams passes in 32 bits the integer parameters that take part in arithmetic, loops or
 // indices; one that is only stored or compared keeps all its values.
-func (p *printer) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSet) {
+func (p *facts) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSet) {
 	calculated, inits := &ir.VarSet{}, firstValues(list)
 	note := func(e ir.Expr) {
 		if r, ok := e.(*ir.Ref); ok && inits[r.Var] != nil && !changed.Has(r.Var) {
@@ -125,7 +135,7 @@ func firstValues(list []ir.Stmt) map[*ir.Var]ir.Expr {
 }
 
 // declared takes the range of a variable that keeps its first value.
-func (p *printer) declared(s *ir.Decl, changed *ir.VarSet) {
+func (p *facts) declared(s *ir.Decl, changed *ir.VarSet) {
 	if s.Var.Space != ir.Local || changed.Has(s.Var) || p.merged[s] {
 		return
 	}
@@ -142,19 +152,19 @@ func (p *printer) declared(s *ir.Decl, changed *ir.VarSet) {
 	p.learn(s.Var, r, true)
 }
 
-func (p *printer) learn(v *ir.Var, r interval, narrow bool) {
+func (p *facts) learn(v *ir.Var, r interval, narrow bool) {
 	if !r.known {
 		return
 	}
 	p.ranges.vars[v] = r
-	if narrow && p.opt.Index32 && v.Type.Kind == ir.Int64 && r.fits32() {
+	if narrow && p.index32 && v.Type.Kind == ir.Int64 && r.fits32() {
 		p.narrow[v] = true
 	}
 }
 
 // looped takes the range of a loop variable, which is narrow if the value that ends the loop is,
 // too.
-func (p *printer) looped(f *ir.For, changed *ir.VarSet) {
+func (p *facts) looped(f *ir.For, changed *ir.VarSet) {
 	if changed.Has(f.Var) {
 		return
 	}

@@ -2,65 +2,13 @@ package cuda
 
 import (
 	"math"
-	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-var cOps = map[ir.Op]struct {
-	text string
-	prec int
-}{
-	ir.Add: {"+", precAdd}, ir.Sub: {"-", precAdd}, ir.Mul: {"*", precMul}, ir.Div: {"/", precMul}, ir.Rem: {"%", precMul},
-	ir.And: {"&", precAnd}, ir.Or: {"|", precOr}, ir.Xor: {"^", precXor}, ir.AndNot: {"& ~", precAnd},
-	ir.Shl: {"<<", precShift}, ir.Shr: {">>", precShift},
-	ir.Eq: {"==", precEq}, ir.Ne: {"!=", precEq}, ir.Lt: {"<", precRel}, ir.Le: {"<=", precRel}, ir.Gt: {">", precRel},
-	ir.Ge: {">=", precRel}, ir.LAnd: {"&&", precLAnd}, ir.LOr: {"||", precLOr},
-}
-
-// join prints x op y with the parentheses that C++ needs, and those that a reader wants around
-// arithmetic below a shift or a bit operation and around && below ||.
-func join(op ir.Op, x, y val, ct ctype) val {
-	o := cOps[op]
-	left, right := o.prec, o.prec+1
-	if o.prec >= precOr && o.prec <= precShift && o.prec != precEq && o.prec != precRel {
-		left, right = clear(o.prec, x), clear(o.prec, y)
-	}
-	if op == ir.LOr {
-		left, right = aroundAnd(x), aroundAnd(y)
-	}
-	if op == ir.AndNot {
-		return value(x.at(left)+" & ~"+y.at(precUnary), o.prec, ct)
-	}
-	if op == ir.Add && y.prec == precAdd && x.ct == ct && y.ct == ct && ct.isUnsigned() {
-		right = precAdd // sums of unsigned numbers may be read from the left
-	}
-	rhs := y.at(right)
-	if o.prec == precAdd && strings.HasPrefix(rhs, "-") {
-		rhs = "(" + rhs + ")"
-	}
-	return value(x.at(left)+" "+o.text+" "+rhs, o.prec, ct)
-}
-
-// aroundAnd asks for parentheses around && below ||.
-func aroundAnd(v val) int {
-	if v.prec == precLAnd {
-		return precUnary
-	}
-	return precLOr
-}
-
-// clear returns the binding strength that operand v needs below an operator of strength prec to be
-// read at a glance.
-func clear(prec int, v val) int {
-	if v.prec == prec && prec != precShift {
-		return prec
-	}
-	return precUnary
-}
-
 // binary prints a binary operation.
-func (p *printer) binary(e *ir.Binary) val {
+func (p arithPrinter) binary(e *ir.Binary) cprint.Val {
 	switch e.Op {
 	case ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge:
 		return p.comparison(e)
@@ -86,60 +34,60 @@ func (p *printer) binary(e *ir.Binary) val {
 }
 
 // logical prints && and ||, without a side that is known.
-func (p *printer) logical(e *ir.Binary) val {
-	if _, known := p.decided(e.X); known && !hasChecks(e.X) {
+func (p arithPrinter) logical(e *ir.Binary) cprint.Val {
+	if _, known := p.decided(e.X); known && !cprint.HasChecks(e.X) {
 		return p.expr(e.Y) // e as a whole is not known: X does not decide
 	}
-	if y, known := p.decided(e.Y); known && !hasChecks(e.Y) && y == (e.Op == ir.LAnd) {
+	if y, known := p.decided(e.Y); known && !cprint.HasChecks(e.Y) && y == (e.Op == ir.LAnd) {
 		return p.expr(e.X)
 	}
-	return join(e.Op, p.expr(e.X), p.expr(e.Y), boolean)
+	return dialect.Join(e.Op, p.expr(e.X), p.expr(e.Y), cprint.Bool)
 }
 
-func (p *printer) floatOrBool(e *ir.Binary) val {
+func (p arithPrinter) floatOrBool(e *ir.Binary) cprint.Val {
 	x, y := p.expr(e.X), p.expr(e.Y)
 	if e.T.Kind == ir.Bool {
 		return p.bools(e, x, y)
 	}
-	return join(e.Op, x, y, ctypeOf(e.T))
+	return dialect.Join(e.Op, x, y, cprint.TypeOf(e.T))
 }
 
 // bools prints &, | and the like of lowered reductions on bools.
-func (p *printer) bools(e *ir.Binary, x, y val) val {
+func (p arithPrinter) bools(e *ir.Binary, x, y cprint.Val) cprint.Val {
 	op := map[ir.Op]ir.Op{ir.And: ir.LAnd, ir.Or: ir.LOr, ir.Xor: ir.Ne}[e.Op]
 	if op == ir.NoOp {
 		p.fail(e.At, "operator %s on bools", e.Op)
 	}
-	return join(op, x, y, boolean)
+	return dialect.Join(op, x, y, cprint.Bool)
 }
 
 // ring prints an addition, subtraction or multiplication of integers: signed where it provably
 // stays in its type, on unsigned operands, modulo 2^bits, where it may wrap around.
-func (p *printer) ring(e *ir.Binary) val {
+func (p arithPrinter) ring(e *ir.Binary) cprint.Val {
 	r, wraps := p.ranges.eval(e)
 	w := p.ringWidth(e.T, r, wraps)
 	wrap32 := p.wrap32 && w == 64 && p.all32(e)
 	if wrap32 {
 		w, wraps = 32, !p.rising
 	}
-	low := wrap32 || p.opt.Index32 && w == 32 && width(e.T) == 64 // 32 bits of the operands are enough
+	low := wrap32 || p.opt.Index32 && w == 32 && cprint.Width(e.T) == 64 // 32 bits of the operands are enough
 	x, y := p.ringOperand(e.X, w, low), p.ringOperand(e.Y, w, low)
-	if common(x.ct, y.ct).bits() < w {
-		x = x.cast(p.typed(widen(x.ct, y.ct, wraps, w)))
+	if cprint.Common(x.Type, y.Type).Bits() < w {
+		x = dialect.Cast(x, p.typed(widen(x.Type, y.Type, wraps, w)))
 	}
-	if ct := common(x.ct, y.ct); p.mustWrap(e, ct, wraps) {
-		x = p.toUnsigned(x, ct.bits())
+	if ct := cprint.Common(x.Type, y.Type); p.mustWrap(e, ct, wraps) {
+		x = p.toUnsigned(x, ct.Bits())
 	}
-	ct := common(x.ct, y.ct)
-	x, y = x.beside(ct), y.beside(ct)
-	out := join(e.Op, x, y, ct)
-	out.bits = ringBits(e.T, x, y, ct, r, wraps, wrap32)
+	ct := cprint.Common(x.Type, y.Type)
+	x, y = dialect.Beside(x, ct), dialect.Beside(y, ct)
+	out := dialect.Join(e.Op, x, y, ct)
+	out.Bits = ringBits(e.T, x, y, ct, r, wraps, wrap32)
 	return out
 }
 
 // ringWidth returns the number of bits in which the operation is to be done.
-func (p *printer) ringWidth(t *ir.Type, r interval, wraps bool) int {
-	n := max(width(t), 32)
+func (p arithPrinter) ringWidth(t *ir.Type, r interval, wraps bool) int {
+	n := max(cprint.Width(t), 32)
 	if p.opt.Index32 && t.IsSigned() && !wraps && r.fits32() {
 		return 32
 	}
@@ -148,79 +96,79 @@ func (p *printer) ringWidth(t *ir.Type, r interval, wraps bool) int {
 
 // mustWrap reports whether an operation in ct has to be made unsigned. Types below int never
 // overflow it, but for a product of uint16.
-func (p *printer) mustWrap(e *ir.Binary, ct ctype, wraps bool) bool {
-	if !wraps || ct.isUnsigned() {
+func (p arithPrinter) mustWrap(e *ir.Binary, ct cprint.Type, wraps bool) bool {
+	if !wraps || ct.IsUnsigned() {
 		return false
 	}
-	return width(e.T) >= 32 || e.T.Kind == ir.Uint16 && e.Op == ir.Mul
+	return cprint.Width(e.T) >= 32 || e.T.Kind == ir.Uint16 && e.Op == ir.Mul
 }
 
-func (p *printer) toUnsigned(x val, bits int) val {
-	ct := p.typed(unsigned(bits))
-	if x.bits != exact {
-		return val{text: "(" + ct.String() + ")" + x.at(precUnary), prec: precUnary, ct: ct, bits: x.bits}
+func (p arithPrinter) toUnsigned(x cprint.Val, bits int) cprint.Val {
+	ct := p.typed(cprint.Unsigned(bits))
+	if x.Bits != cprint.Exact {
+		return cprint.Val{Text: "(" + dialect.Name(ct) + ")" + x.At(cprint.PrecUnary), Prec: cprint.PrecUnary, Type: ct, Bits: x.Bits}
 	}
-	return x.cast(ct)
+	return dialect.Cast(x, ct)
 }
 
 // widen returns the type to which the left operand is cast for an operation in w bits.
-func widen(x, y ctype, wraps bool, w int) ctype {
+func widen(x, y cprint.Type, wraps bool, w int) cprint.Type {
 	if wraps {
-		return unsigned(w)
+		return cprint.Unsigned(w)
 	}
-	return signed(w)
+	return cprint.Signed(w)
 }
 
 // typed notes that the typedef of ct is used.
-func (p *printer) typed(ct ctype) ctype {
+func (p *file) typed(ct cprint.Type) cprint.Type {
 	p.scalarName(ct)
 	return ct
 }
 
 // ringOperand prints an operand of an operation in w bits: it is right in as many.
-func (p *printer) ringOperand(e ir.Expr, w int, wrap32 bool) val {
+func (p arithPrinter) ringOperand(e ir.Expr, w int, wrap32 bool) cprint.Val {
 	saved := p.wrap32
 	p.wrap32 = wrap32
 	v := p.expr(e)
 	p.wrap32 = saved
-	if v.bits < w {
+	if v.Bits < w {
 		v = p.exact(v, e.Type())
 	}
 	return v
 }
 
 // ringBits says how much of the result is right.
-func ringBits(t *ir.Type, x, y val, ct ctype, r interval, wraps, wrap32 bool) int {
-	m := min(x.bits, y.bits)
+func ringBits(t *ir.Type, x, y cprint.Val, ct cprint.Type, r interval, wraps, wrap32 bool) int {
+	m := min(x.Bits, y.Bits)
 	if wrap32 {
 		return 32
 	}
-	if wraps && !(ct.isUnsigned() && !t.IsSigned() && ct.bits() == width(t)) {
-		return min(m, width(t))
+	if wraps && !(ct.IsUnsigned() && !t.IsSigned() && ct.Bits() == cprint.Width(t)) {
+		return min(m, cprint.Width(t))
 	}
 	if wraps {
-		return exactAt(min(m, width(t)), width(t))
+		return exactAt(min(m, cprint.Width(t)), cprint.Width(t))
 	}
-	if m == exact && !ct.isUnsigned() {
-		return exact
+	if m == cprint.Exact && !ct.IsUnsigned() {
+		return cprint.Exact
 	}
-	if ct.isUnsigned() && r.nonNegative() && min(m, ct.bits()) == ct.bits() {
-		return exact
+	if ct.IsUnsigned() && r.nonNegative() && min(m, ct.Bits()) == ct.Bits() {
+		return cprint.Exact
 	}
-	return min(m, ct.bits())
+	return min(m, ct.Bits())
 }
 
 // exactAt says that all of n bits are all that there is to know.
 func exactAt(bits, n int) int {
 	if bits >= n {
-		return exact
+		return cprint.Exact
 	}
 	return bits
 }
 
 // all32 reports whether the leaves of a chain of additions, subtractions and multiplications are
 // 32-bit values, so that the chain may be computed modulo 2^32.
-func (p *printer) all32(e ir.Expr) bool {
+func (p arithPrinter) all32(e ir.Expr) bool {
 	b, ok := e.(*ir.Binary)
 	if ok && (b.Op == ir.Add || b.Op == ir.Sub || b.Op == ir.Mul) {
 		return p.all32(b.X) && p.all32(b.Y)
@@ -229,85 +177,85 @@ func (p *printer) all32(e ir.Expr) bool {
 }
 
 // isNarrow reports whether e is printed as a value of at most 32 bits.
-func (p *printer) isNarrow(e ir.Expr) bool {
+func (p arithPrinter) isNarrow(e ir.Expr) bool {
 	if _, ok := e.(*ir.Const); ok {
 		return p.ranges.of(e).fits32()
 	}
-	return p.peek(e).ct.bits() <= 32
+	return p.peek(e).Type.Bits() <= 32
 }
 
 // exact returns v as Go's value of type t.
-func (p *printer) exact(v val, t *ir.Type) val {
-	if v.bits == exact {
+func (p *printer) exact(v cprint.Val, t *ir.Type) cprint.Val {
+	if v.Bits == cprint.Exact {
 		return v
 	}
-	ct := ctypeOf(t)
-	if t.IsSigned() && v.bits < ct.bits() {
-		ct = signed(v.bits)
+	ct := cprint.TypeOf(t)
+	if t.IsSigned() && v.Bits < ct.Bits() {
+		ct = cprint.Signed(v.Bits)
 	}
-	return val{text: "(" + p.typed(ct).String() + ")" + v.at(precUnary), prec: precUnary, ct: ct, bits: exact}
+	return cprint.Val{Text: "(" + dialect.Name(p.typed(ct)) + ")" + v.At(cprint.PrecUnary), Prec: cprint.PrecUnary, Type: ct, Bits: cprint.Exact}
 }
 
 // alike prints the operands of a comparison, quotient or bit operation: exact, and not a negative
 // one with an unsigned one, which C++ would take for a large one.
-func (p *printer) alike(a, b ir.Expr) (x, y val) {
+func (p arithPrinter) alike(a, b ir.Expr) (x, y cprint.Val) {
 	x, y = p.number(a), p.number(b)
-	ct := common(x.ct, y.ct)
-	if !ct.isUnsigned() || !a.Type().IsSigned() {
+	ct := cprint.Common(x.Type, y.Type)
+	if !ct.IsUnsigned() || !a.Type().IsSigned() {
 		return x, y
 	}
-	if x.ct.isUnsigned() && !p.ranges.of(b).nonNegative() {
+	if x.Type.IsUnsigned() && !p.ranges.of(b).nonNegative() {
 		x = p.signed(x, a)
 	}
-	if y.ct.isUnsigned() && !p.ranges.of(a).nonNegative() {
+	if y.Type.IsUnsigned() && !p.ranges.of(a).nonNegative() {
 		y = p.signed(y, b)
 	}
 	return x, y
 }
 
 // signed returns v, the value of e, in a signed type.
-func (p *printer) signed(v val, e ir.Expr) val {
+func (p arithPrinter) signed(v cprint.Val, e ir.Expr) cprint.Val {
 	if p.ranges.of(e).fits32() {
-		return v.cast(i32)
+		return dialect.Cast(v, cprint.I32)
 	}
-	return v.cast(p.typed(i64))
+	return dialect.Cast(v, p.typed(cprint.I64))
 }
 
-func (p *printer) comparison(e *ir.Binary) val {
+func (p arithPrinter) comparison(e *ir.Binary) cprint.Val {
 	t := e.X.Type()
 	if t.Kind == ir.Struct || t.Kind == ir.Array {
 		p.equality(t)
-		v := join(ir.Eq, p.expr(e.X), p.expr(e.Y), boolean)
+		v := dialect.Join(ir.Eq, p.expr(e.X), p.expr(e.Y), cprint.Bool)
 		if e.Op == ir.Ne {
-			v = value("!("+v.text+")", precUnary, boolean)
+			v = cprint.Value("!("+v.Text+")", cprint.PrecUnary, cprint.Bool)
 		}
 		return v
 	}
 	x, y := p.alike(e.X, e.Y)
-	return join(e.Op, x, y, boolean)
+	return dialect.Join(e.Op, x, y, cprint.Bool)
 }
 
 // division prints x / y or x % y. The least integer divided by -1 is overflow in C++.
-func (p *printer) division(e *ir.Binary) val {
+func (p arithPrinter) division(e *ir.Binary) cprint.Val {
 	x, y := p.alike(e.X, e.Y)
 	if e.Checked {
-		y = value(p.call("check_divisor", y.text, p.site(DivisorSite, e.At, e.Y), "fault"), precPostfix, y.ct)
+		y = cprint.Value(p.call("check_divisor", y.Text, p.site(DivisorSite, e.At, e.Y), "fault"), cprint.PrecPostfix, y.Type)
 	}
-	ct := common(x.ct, y.ct)
-	if e.T.IsSigned() && width(e.T) >= 32 && p.ranges.of(e.Y).has(-1) && p.mayBeLeast(e.X, ct) {
+	ct := cprint.Common(x.Type, y.Type)
+	if e.T.IsSigned() && cprint.Width(e.T) >= 32 && p.ranges.of(e.Y).has(-1) && p.mayBeLeast(e.X, ct) {
 		name := map[ir.Op]string{ir.Div: "go_div", ir.Rem: "go_rem"}[e.Op]
-		return value(p.call(name, x.cast(p.typed(ct)).text, y.cast(ct).text), precPostfix, ct)
+		return cprint.Value(p.call(name, dialect.Cast(x, p.typed(ct)).Text, dialect.Cast(y, ct).Text), cprint.PrecPostfix, ct)
 	}
-	out := join(e.Op, x, y, ct)
-	if e.T.IsSigned() && width(e.T) < 32 && e.Op == ir.Div {
-		out.bits = width(e.T) // -128 / -1
+	out := dialect.Join(e.Op, x, y, ct)
+	if e.T.IsSigned() && cprint.Width(e.T) < 32 && e.Op == ir.Div {
+		out.Bits = cprint.Width(e.T) // -128 / -1
 	}
 	return out
 }
 
-func (p *printer) mayBeLeast(e ir.Expr, ct ctype) bool {
+func (p arithPrinter) mayBeLeast(e ir.Expr, ct cprint.Type) bool {
 	r := p.ranges.of(e)
-	if ct == i32 {
+	if ct == cprint.I32 {
 		return r.has(math.MinInt32)
 	}
 	return r.has(math.MinInt64)

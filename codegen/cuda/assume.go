@@ -9,7 +9,7 @@ import (
 // assume notes what cond says of variables that do not change, and returns what forgets it again.
 // Lowering tests the sizes that a loop is given in front of it: inside, they are known not to be
 // negative.
-func (p *printer) assume(cond ir.Expr) (forget func()) {
+func (p *facts) assume(cond ir.Expr) (forget func()) {
 	before := map[*ir.Var]interval{}
 	p.assumeAll(cond, before)
 	return func() {
@@ -19,7 +19,7 @@ func (p *printer) assume(cond ir.Expr) (forget func()) {
 	}
 }
 
-func (p *printer) assumeAll(cond ir.Expr, before map[*ir.Var]interval) {
+func (p *facts) assumeAll(cond ir.Expr, before map[*ir.Var]interval) {
 	b, ok := cond.(*ir.Binary)
 	if !ok {
 		return

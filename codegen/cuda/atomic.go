@@ -3,27 +3,30 @@ package cuda
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // atomic prints an atomic operation: one instruction where the hardware has it, else atomic_update
 // of the prelude. Reads and writes are volatile, which no compiler merges, tears or moves past each
 // other.
-func (p *printer) atomic(s *ir.Atomic) {
+func (p atomicsPrinter) atomic(s *ir.Atomic) {
 	if v := ir.RootVar(s.Place); v != nil && v.Space == ir.Local {
-		p.private(s)
+		for _, plain := range cprint.Unshared(s) {
+			p.stmt(plain)
+		}
 		return
 	}
 	if s.Ordered {
-		p.printf(s.At, "__threadfence();")
-		defer p.printf(s.At, "__threadfence();")
+		p.Printf(s.At, "__threadfence();")
+		defer p.Printf(s.At, "__threadfence();")
 	}
 	switch s.Kind {
 	case ir.AtomicRead:
 		p.keep(s, p.volatile(s.Place))
 	case ir.AtomicWrite:
-		ct := ctypeOf(s.Place.Type())
-		p.printf(s.At, "%s = %s;", p.volatile(s.Place).text, p.assigned(s.Value, ct))
+		ct := cprint.TypeOf(s.Place.Type())
+		p.Printf(s.At, "%s = %s;", p.volatile(s.Place).Text, p.assigned(s.Value, ct))
 	case ir.AtomicCompare:
 		p.compareSwap(s)
 	default:
@@ -35,31 +38,31 @@ func (p *printer) atomic(s *ir.Atomic) {
 	}
 }
 
-func (p *printer) volatile(place ir.Expr) val {
-	ct := ctypeOf(place.Type())
-	return value(fmt.Sprintf("*(volatile %s*)%s", p.typeName(place.Type()), p.address(place)), precUnary, ct)
+func (p atomicsPrinter) volatile(place ir.Expr) cprint.Val {
+	ct := cprint.TypeOf(place.Type())
+	return cprint.Value(fmt.Sprintf("*(volatile %s*)%s", p.typeName(place.Type()), p.address(place)), cprint.PrecUnary, ct)
 }
 
 // address prints &place.
-func (p *printer) address(place ir.Expr) string {
-	if ctypeOf(place.Type()) == other {
+func (p atomicsPrinter) address(place ir.Expr) string {
+	if cprint.TypeOf(place.Type()) == cprint.Other {
 		p.fail(place.Pos(), "atomic operation on %s: not supported", place.Type())
 	}
-	return p.addressOf(&ir.AddrOf{X: place, At: place.Pos()}).at(precUnary)
+	return p.places().addressOf(&ir.AddrOf{X: place, At: place.Pos()}).At(cprint.PrecUnary)
 }
 
 // keep prints the statement that assigns the result of an operation to s.Old, or drops it.
-func (p *printer) keep(s *ir.Atomic, v val) {
+func (p atomicsPrinter) keep(s *ir.Atomic, v cprint.Val) {
 	if s.Old == nil {
-		p.printf(s.At, "%s;", v.text)
+		p.Printf(s.At, "%s;", v.Text)
 		return
 	}
 	if old := p.old; old != nil {
 		p.old = nil
-		p.printf(s.At, "%s = %s;", p.declarator(old.Type, p.declare(old)), v.text)
+		p.Printf(s.At, "%s = %s;", p.declarator(old.Type, p.Declare(old)), v.Text)
 		return
 	}
-	p.printf(s.At, "%s = %s;", p.expr(s.Old).text, v.text)
+	p.Printf(s.At, "%s = %s;", p.expr(s.Old).Text, v.Text)
 }
 
 // The names of the operations that the hardware has, by the kinds of integers and floats that they
@@ -70,14 +73,14 @@ var nativeAtomics = map[ir.Op]string{ir.Add: "atomicAdd", ir.Sub: "atomicAdd", i
 // isNative reports whether the hardware has s.
 func isNative(s *ir.Atomic) bool {
 	t := s.Place.Type()
-	if width(t) < 32 || nativeAtomics[s.Op] == "" || s.Swapped && s.Op == ir.Sub {
+	if cprint.Width(t) < 32 || nativeAtomics[s.Op] == "" || s.Swapped && s.Op == ir.Sub {
 		return false
 	}
 	return t.IsInteger() || s.Op == ir.Add || s.Op == ir.Sub
 }
 
 // update prints place = place op value.
-func (p *printer) update(s *ir.Atomic) {
+func (p atomicsPrinter) update(s *ir.Atomic) {
 	if isNative(s) && !s.After {
 		p.keep(s, p.native(s))
 		return
@@ -90,41 +93,41 @@ func (p *printer) update(s *ir.Atomic) {
 	if s.After {
 		name = "atomic_updated"
 	}
-	p.keep(s, p.loop(s, name, func(old ir.Expr) ir.Expr { return combined(s, old) }))
+	p.keep(s, p.loop(s, name, func(old ir.Expr) ir.Expr { return cprint.Combined(s, old) }))
 }
 
 // addAndFetch prints old = (place += value): the hardware returns the value before, to which the
 // sum is done again.
-func (p *printer) addAndFetch(s *ir.Atomic) {
+func (p atomicsPrinter) addAndFetch(s *ir.Atomic) {
 	once := *s
 	once.Value = p.once(s.Value, "value")
 	before, v := p.native(&once), p.number(once.Value)
-	if ct := ctypeOf(s.Place.Type()); ct.isInt() {
-		before = before.cast(p.typed(unsigned(ct.bits()))) // wraps around
+	if ct := cprint.TypeOf(s.Place.Type()); ct.IsInt() {
+		before = dialect.Cast(before, p.typed(cprint.Unsigned(ct.Bits()))) // wraps around
 	}
-	p.keep(s, join(ir.Add, before, v, before.ct))
+	p.keep(s, dialect.Join(ir.Add, before, v, before.Type))
 }
 
 // native prints the operation of the hardware. The type of the address chooses it; sums, and bit
 // operations, of signed 64-bit integers are those of unsigned ones.
-func (p *printer) native(s *ir.Atomic) val {
+func (p atomicsPrinter) native(s *ir.Atomic) cprint.Val {
 	t := s.Place.Type()
-	ct := ctypeOf(t)
+	ct := cprint.TypeOf(t)
 	as := ct
-	if ct == i64 && s.Op != ir.Min && s.Op != ir.Max {
-		as = u64
+	if ct == cprint.I64 && s.Op != ir.Min && s.Op != ir.Max {
+		as = cprint.U64
 	}
 	addr := p.address(s.Place)
 	if as != ct {
-		addr = "(" + p.typed(as).String() + "*)" + addr
+		addr = "(" + dialect.Name(p.typed(as)) + "*)" + addr
 	}
-	v := p.argument(p.operand(s), as)
-	return value(p.call(nativeAtomics[s.Op], addr, v), precPostfix, as)
+	v := p.maths().argument(p.operand(s), as)
+	return cprint.Value(p.call(nativeAtomics[s.Op], addr, v), cprint.PrecPostfix, as)
 }
 
 // operand prints the value that the hardware's operation takes: subtraction adds the negative, &^
 // is & of the complement.
-func (p *printer) operand(s *ir.Atomic) val {
+func (p atomicsPrinter) operand(s *ir.Atomic) cprint.Val {
 	at := s.Value.Pos()
 	switch s.Op {
 	case ir.Sub:
@@ -136,13 +139,13 @@ func (p *printer) operand(s *ir.Atomic) val {
 }
 
 // exchange prints old = place; place = value.
-func (p *printer) exchange(s *ir.Atomic) {
-	ct := ctypeOf(s.Place.Type())
+func (p atomicsPrinter) exchange(s *ir.Atomic) {
+	ct := cprint.TypeOf(s.Place.Type())
 	if s.After {
 		p.fail(s.At, "atomic exchange that keeps the new value")
 	}
-	if ct == i32 || ct == u32 || ct == f32 || ct == u64 {
-		p.keep(s, value(p.call("atomicExch", p.address(s.Place), p.argument(p.number(s.Value), ct)), precPostfix, ct))
+	if ct == cprint.I32 || ct == cprint.U32 || ct == cprint.F32 || ct == cprint.U64 {
+		p.keep(s, cprint.Value(p.call("atomicExch", p.address(s.Place), p.maths().argument(p.number(s.Value), ct)), cprint.PrecPostfix, ct))
 		return
 	}
 	p.keep(s, p.loop(s, "atomic_update", func(ir.Expr) ir.Expr { return s.Value }))
@@ -150,31 +153,30 @@ func (p *printer) exchange(s *ir.Atomic) {
 
 // compareSwap prints if place == compare { place = value }. Floats are compared as numbers, not as
 // bits.
-func (p *printer) compareSwap(s *ir.Atomic) {
+func (p atomicsPrinter) compareSwap(s *ir.Atomic) {
 	t := s.Place.Type()
-	ct := ctypeOf(t)
-	if !t.IsInteger() || width(t) < 32 || s.After {
+	ct := cprint.TypeOf(t)
+	if !t.IsInteger() || cprint.Width(t) < 32 || s.After {
 		name := "atomic_update"
 		if s.After {
 			name = "atomic_updated"
 		}
 		p.keep(s, p.loop(s, name, func(old ir.Expr) ir.Expr {
-			same := &ir.Binary{Op: ir.Eq, X: old, Y: s.Compare, T: ir.BoolType, At: s.At}
-			return &ir.Select{Cond: same, X: s.Value, Y: old, At: s.At}
+			return cprint.Swapped(s, old, s.Compare)
 		}))
 		return
 	}
 	as, addr := ct, p.address(s.Place)
-	if ct == i64 {
-		as, addr = u64, "("+p.typed(u64).String()+"*)"+addr
+	if ct == cprint.I64 {
+		as, addr = cprint.U64, "("+dialect.Name(p.typed(cprint.U64))+"*)"+addr
 	}
-	old := p.argument(p.number(s.Compare), as)
-	p.keep(s, value(p.call("atomicCAS", addr, old, p.argument(p.number(s.Value), as)), precPostfix, ct))
+	old := p.maths().argument(p.number(s.Compare), as)
+	p.keep(s, cprint.Value(p.call("atomicCAS", addr, old, p.maths().argument(p.number(s.Value), as)), cprint.PrecPostfix, ct))
 }
 
 // loop prints an update by a function of the old value. What the function reads is evaluated once,
 // before.
-func (p *printer) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr) val {
+func (p atomicsPrinter) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr) cprint.Val {
 	t := s.Place.Type()
 	fixed := *s
 	fixed.Value = p.once(s.Value, "value")
@@ -188,66 +190,21 @@ func (p *printer) loop(s *ir.Atomic, name string, next func(old ir.Expr) ir.Expr
 	p.Push()
 	defer p.Pop()
 	ct := p.typeName(t)
-	param := p.declare(old)
-	result := p.assigned(next(&ir.Ref{Var: old, At: s.At}), ctypeOf(t))
+	param := p.Declare(old)
+	result := p.assigned(next(&ir.Ref{Var: old, At: s.At}), cprint.TypeOf(t))
 	addr := p.address(s.Place)
-	return value(p.call(name, addr, fmt.Sprintf("[=](%s %s) -> %s { return %s; }", ct, param, ct, result)), precPostfix, ctypeOf(t))
+	return cprint.Value(p.call(name, addr, fmt.Sprintf("[=](%s %s) -> %s { return %s; }", ct, param, ct, result)), cprint.PrecPostfix, cprint.TypeOf(t))
 }
 
 // once returns e, or a variable that is declared with its value where it is more than a name or a
 // constant.
-func (p *printer) once(e ir.Expr, name string) ir.Expr {
+func (p atomicsPrinter) once(e ir.Expr, name string) ir.Expr {
 	switch e.(type) {
 	case *ir.Const, *ir.Ref:
 		return e
 	}
 	v := &ir.Var{Name: name, Type: e.Type(), Space: ir.Local, At: e.Pos()}
 	text := p.valueFor(e, v)
-	p.printf(e.Pos(), "const %s = %s;", p.declarator(v.Type, p.declare(v)), text)
+	p.Printf(e.Pos(), "const %s = %s;", p.declarator(v.Type, p.Declare(v)), text)
 	return &ir.Ref{Var: v, At: e.Pos()}
-}
-
-// combined returns the new value of an update.
-func combined(s *ir.Atomic, old ir.Expr) ir.Expr {
-	x, y := old, s.Value
-	if s.Swapped {
-		x, y = y, x
-	}
-	t := old.Type()
-	switch s.Op {
-	case ir.Min, ir.Max:
-		return &ir.Math{Fn: extremeOf(s.Op, t), Args: []ir.Expr{x, y}, T: t, At: s.At}
-	}
-	return &ir.Binary{Op: s.Op, X: x, Y: y, T: t, At: s.At}
-}
-
-func extremeOf(op ir.Op, t *ir.Type) ir.MathFn {
-	fns := map[ir.Op][2]ir.MathFn{ir.Min: {ir.IMin, ir.FMin}, ir.Max: {ir.IMax, ir.FMax}}[op]
-	if t.IsFloat() {
-		return fns[1]
-	}
-	return fns[0]
-}
-
-// private prints the operation on a variable that no other thread sees; the hardware's atomics
-// cannot reach it.
-func (p *printer) private(s *ir.Atomic) {
-	set := &ir.Assign{Place: s.Place, Value: s.Value, At: s.At}
-	if s.Kind == ir.AtomicUpdate || s.Kind == ir.AtomicCapture && s.Op != ir.NoOp {
-		set.Value = combined(s, s.Place)
-	}
-	if s.Old != nil && !s.After {
-		p.stmt(&ir.Assign{Place: s.Old, Value: s.Place, At: s.At})
-	}
-	switch s.Kind {
-	case ir.AtomicRead:
-	case ir.AtomicCompare:
-		same := &ir.Binary{Op: ir.Eq, X: s.Place, Y: s.Compare, T: ir.BoolType, At: s.At}
-		p.stmt(&ir.If{Cond: same, Then: []ir.Stmt{set}, At: s.At})
-	default:
-		p.stmt(set)
-	}
-	if s.Old != nil && s.After {
-		p.stmt(&ir.Assign{Place: s.Old, Value: s.Place, At: s.At})
-	}
 }

@@ -7,85 +7,85 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-func (p *printer) bitwise(e *ir.Binary) val {
+func (p arithPrinter) bitwise(e *ir.Binary) cprint.Val {
 	x, y := p.alike(e.X, e.Y)
-	ct := common(x.ct, y.ct)
+	ct := cprint.Common(x.Type, y.Type)
 	if e.Op == ir.AndNot {
 		y = p.extend(y, ct)
 	}
-	out := join(e.Op, x, y, ct)
-	if ct.isUnsigned() && e.T.IsSigned() && !p.ranges.of(e).nonNegative() {
-		out.bits = ct.bits()
+	out := dialect.Join(e.Op, x, y, ct)
+	if ct.IsUnsigned() && e.T.IsSigned() && !p.ranges.of(e).nonNegative() {
+		out.Bits = ct.Bits()
 	}
 	return out
 }
 
 // extend returns v in the width of ct, so that the bits above it are there when it is complemented.
-func (p *printer) extend(v val, ct ctype) val {
-	if v.ct.promote().isUnsigned() && v.ct.bits() < ct.bits() {
-		return v.cast(p.typed(ct))
+func (p arithPrinter) extend(v cprint.Val, ct cprint.Type) cprint.Val {
+	if v.Type.Promote().IsUnsigned() && v.Type.Bits() < ct.Bits() {
+		return dialect.Cast(v, p.typed(ct))
 	}
 	return v
 }
 
-func (p *printer) shift(e *ir.Binary) val {
+func (p arithPrinter) shift(e *ir.Binary) cprint.Val {
 	n := p.ranges.of(e.Y)
 	count := p.number(e.Y)
 	if e.Checked {
-		count = value(p.call("check_count", count.text, p.site(CountSite, e.At, e.Y), "fault"), precPostfix, u64)
+		count = cprint.Value(p.call("check_count", count.Text, p.site(CountSite, e.At, e.Y), "fault"), cprint.PrecPostfix, cprint.U64)
 	}
-	if e.Checked || !n.within(span(0, int64(width(e.T)-1))) {
+	if e.Checked || !n.within(span(0, int64(cprint.Width(e.T)-1))) {
 		name := map[ir.Op]string{ir.Shl: "go_shl", ir.Shr: "go_shr"}[e.Op]
-		ct := p.typed(ctypeOf(e.T))
-		return value(p.call(name, p.number(e.X).cast(ct).text, count.text), precPostfix, ct)
+		ct := p.typed(cprint.TypeOf(e.T))
+		return cprint.Value(p.call(name, dialect.Cast(p.number(e.X), ct).Text, count.Text), cprint.PrecPostfix, ct)
 	}
 	if e.Op == ir.Shr {
 		x := p.fullWidth(p.number(e.X), e, n)
-		return join(e.Op, x, count, x.ct.promote())
+		return dialect.Join(e.Op, x, count, x.Type.Promote())
 	}
 	return p.shiftLeft(e, count)
 }
 
 // fullWidth casts the shifted value to its Go type where the count may pass the width of the one
 // that it has, and a number that stands for an unsigned value.
-func (p *printer) fullWidth(x val, e *ir.Binary, count interval) val {
-	if count.hi >= int64(x.ct.promote().bits()) || !e.T.IsSigned() && cprint.IsNumber(x.text) {
-		return x.cast(p.typed(ctypeOf(e.T)))
+func (p arithPrinter) fullWidth(x cprint.Val, e *ir.Binary, count interval) cprint.Val {
+	if count.hi >= int64(x.Type.Promote().Bits()) || !e.T.IsSigned() && cprint.IsNumber(x.Text) {
+		return dialect.Cast(x, p.typed(cprint.TypeOf(e.T)))
 	}
 	return x
 }
 
-func (p *printer) shiftLeft(e *ir.Binary, count val) val {
+func (p arithPrinter) shiftLeft(e *ir.Binary, count cprint.Val) cprint.Val {
 	r, wraps := p.ranges.eval(e)
 	w := p.ringWidth(e.T, r, wraps)
 	if p.ranges.of(e.Y).hi >= 32 {
-		w = max(width(e.T), 32)
+		w = max(cprint.Width(e.T), 32)
 	}
 	x := p.number(e.X)
-	if x.ct.promote().bits() < w {
-		x = x.cast(p.typed(widen(x.ct, x.ct, wraps || !r.nonNegative(), w)))
+	if x.Type.Promote().Bits() < w {
+		x = dialect.Cast(x, p.typed(widen(x.Type, x.Type, wraps || !r.nonNegative(), w)))
 	}
-	if ct := x.ct.promote(); !ct.isUnsigned() && (wraps || !r.nonNegative()) {
-		x = x.cast(p.typed(unsigned(ct.bits())))
+	if ct := x.Type.Promote(); !ct.IsUnsigned() && (wraps || !r.nonNegative()) {
+		x = dialect.Cast(x, p.typed(cprint.Unsigned(ct.Bits())))
 	}
-	ct := x.ct.promote()
-	out := join(ir.Shl, x, count, ct)
+	ct := x.Type.Promote()
+	out := dialect.Join(ir.Shl, x, count, ct)
 	switch {
-	case wraps && (e.T.IsSigned() || ct.bits() > width(e.T)):
-		out.bits = width(e.T)
-	case ct.isUnsigned() && e.T.IsSigned() && !r.nonNegative():
-		out.bits = ct.bits()
+	case wraps && (e.T.IsSigned() || ct.Bits() > cprint.Width(e.T)):
+		out.Bits = cprint.Width(e.T)
+	case ct.IsUnsigned() && e.T.IsSigned() && !r.nonNegative():
+		out.Bits = ct.Bits()
 	}
 	return out
 }
 
-func (p *printer) unary(e *ir.Unary) val {
+func (p arithPrinter) unary(e *ir.Unary) cprint.Val {
 	if e.Op == ir.Not {
-		return value("!"+p.expr(e.X).at(precUnary), precUnary, boolean)
+		return cprint.Value("!"+p.expr(e.X).At(cprint.PrecUnary), cprint.PrecUnary, cprint.Bool)
 	}
 	t := e.Type()
 	if t.IsFloat() {
-		return minus(p.expr(e.X), ctypeOf(t))
+		return cprint.Minus(p.expr(e.X), cprint.TypeOf(t))
 	}
 	if t.Kind == ir.Int16 && e.Op == ir.Neg {
 		return p.negate16(e.X)
@@ -94,60 +94,60 @@ func (p *printer) unary(e *ir.Unary) val {
 	if e.Op == ir.Neg {
 		return p.negate(e, x)
 	}
-	if !t.IsSigned() && width(t) >= 32 && x.ct != ctypeOf(t) {
-		x = x.cast(p.typed(ctypeOf(t)))
+	if !t.IsSigned() && cprint.Width(t) >= 32 && x.Type != cprint.TypeOf(t) {
+		x = dialect.Cast(x, p.typed(cprint.TypeOf(t)))
 	}
-	if t.IsSigned() && x.ct.isUnsigned() {
+	if t.IsSigned() && x.Type.IsUnsigned() {
 		x = p.signed(x, e.X)
 	}
-	out := value("~"+x.at(precUnary), precUnary, x.ct.promote())
-	if !t.IsSigned() && width(t) < 32 {
-		out.bits = width(t)
+	out := cprint.Value("~"+x.At(cprint.PrecUnary), cprint.PrecUnary, x.Type.Promote())
+	if !t.IsSigned() && cprint.Width(t) < 32 {
+		out.Bits = cprint.Width(t)
 	}
 	return out
 }
 
-func (p *printer) negate(e *ir.Unary, x val) val {
+func (p arithPrinter) negate(e *ir.Unary, x cprint.Val) cprint.Val {
 	t := e.Type()
 	_, wraps := p.ranges.eval(e)
 	switch {
-	case width(t) < 32:
-		out := minus(x, i32)
+	case cprint.Width(t) < 32:
+		out := cprint.Minus(x, cprint.I32)
 		if wraps || !t.IsSigned() {
-			out.bits = width(t)
+			out.Bits = cprint.Width(t)
 		}
 		return out
 	case wraps || !t.IsSigned():
 		return p.negateWrapping(e)
-	case x.ct.isUnsigned():
+	case x.Type.IsUnsigned():
 		x = p.signed(x, e.X)
 	}
 	if !p.ranges.of(e).fits32() {
-		x = x.cast(p.typed(ctypeOf(t)))
+		x = dialect.Cast(x, p.typed(cprint.TypeOf(t)))
 	}
-	return minus(x, x.ct.promote())
+	return cprint.Minus(x, x.Type.Promote())
 }
 
 // minus prints -x; two signs are kept apart.
-func minus(x val, ct ctype) val {
-	text := x.at(precUnary)
+func minus(x cprint.Val, ct cprint.Type) cprint.Val {
+	text := x.At(cprint.PrecUnary)
 	if strings.HasPrefix(text, "-") {
 		text = "(" + text + ")"
 	}
-	return value("-"+text, precUnary, ct)
+	return cprint.Value("-"+text, cprint.PrecUnary, ct)
 }
 
 // negateWrapping prints 0 - x modulo 2^width.
-func (p *printer) negateWrapping(e *ir.Unary) val {
+func (p arithPrinter) negateWrapping(e *ir.Unary) cprint.Val {
 	t := e.Type()
-	n := width(t)
+	n := cprint.Width(t)
 	x := p.ringOperand(e.X, n, false)
-	if !x.ct.isUnsigned() || x.ct.bits() < n {
+	if !x.Type.IsUnsigned() || x.Type.Bits() < n {
 		x = p.toUnsigned(x, n)
 	}
-	out := value("0 - "+x.at(precMul), precAdd, x.ct)
-	if out.bits = min(x.bits, n); !t.IsSigned() {
-		out.bits = exactAt(out.bits, n)
+	out := cprint.Value("0 - "+x.At(cprint.PrecMul), cprint.PrecAdd, x.Type)
+	if out.Bits = min(x.Bits, n); !t.IsSigned() {
+		out.Bits = exactAt(out.Bits, n)
 	}
 	return out
 }
@@ -155,8 +155,8 @@ func (p *printer) negateWrapping(e *ir.Unary) val {
 // negate16 prints -x of an int16 in a way that ptxas does not see through: up to CUDA 13.0 at
 // least, it widens neg.s16 to 32 bits and takes the result for sign-extended, which -(-32768) is
 // not.
-func (p *printer) negate16(x ir.Expr) val {
-	return value(p.call("go_neg16", p.number(x).text), precPostfix, i16)
+func (p arithPrinter) negate16(x ir.Expr) cprint.Val {
+	return cprint.Value(p.call("go_neg16", p.number(x).Text), cprint.PrecPostfix, cprint.I16)
 }
 
 // negated16 returns x where e is x * -1, x / -1 or 0 - x of an int16, which the compiler turns into

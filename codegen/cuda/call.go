@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // declaredResults returns the call that n declarations at the start of list stand before and fill
 // nothing else.
-func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
+func (p callsPrinter) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
 	declared := map[*ir.Var]bool{}
 	for ; n < len(list); n++ {
 		d, ok := list[n].(*ir.Decl)
@@ -39,7 +40,7 @@ func (p *printer) declaredResults(list []ir.Stmt) (n int, call *ir.Call) {
 
 // declaredOld returns the atomic that the declaration at the start of list stands before and that
 // gives the variable its value.
-func (p *printer) declaredOld(list []ir.Stmt) *ir.Atomic {
+func (p callsPrinter) declaredOld(list []ir.Stmt) *ir.Atomic {
 	if len(list) < 2 {
 		return nil
 	}
@@ -71,7 +72,7 @@ func usesAny(list []ir.Expr, vars map[*ir.Var]bool) bool {
 }
 
 // callStmt prints a call; decls are the declarations of its results where the call makes them.
-func (p *printer) callStmt(s *ir.Call, decls []ir.Stmt) {
+func (p callsPrinter) callStmt(s *ir.Call, decls []ir.Stmt) {
 	made := map[*ir.Var]bool{}
 	for _, d := range decls {
 		made[d.(*ir.Decl).Var] = true
@@ -79,40 +80,40 @@ func (p *printer) callStmt(s *ir.Call, decls []ir.Stmt) {
 	text := p.callText(s)
 	switch {
 	case !slices.ContainsFunc(s.Results, p.wanted):
-		p.printf(s.At, "%s;", text)
+		p.Printf(s.At, "%s;", text)
 	case len(s.Results) == 1:
-		p.printf(s.At, "%s = %s;", p.result(s.Results[0], made), text)
+		p.Printf(s.At, "%s = %s;", p.result(s.Results[0], made), text)
 	default:
 		p.spread(s, text, made)
 	}
 }
 
 // wanted reports whether something reads or keeps a result in v.
-func (p *printer) wanted(v *ir.Var) bool { return v != nil && p.occur.Has(v) }
+func (p callsPrinter) wanted(v *ir.Var) bool { return v != nil && p.occur.Has(v) }
 
 // result prints the variable that takes a result, with its type where it is declared here.
-func (p *printer) result(v *ir.Var, made map[*ir.Var]bool) string {
+func (p callsPrinter) result(v *ir.Var, made map[*ir.Var]bool) string {
 	if made[v] {
-		return p.declarator(v.Type, p.declare(v))
+		return p.declarator(v.Type, p.Declare(v))
 	}
 	return p.Of[v]
 }
 
 // spread assigns several results.
-func (p *printer) spread(s *ir.Call, text string, made map[*ir.Var]bool) {
+func (p callsPrinter) spread(s *ir.Call, text string, made map[*ir.Var]bool) {
 	all := p.Fresh(s.Fn.Name + "_result")
-	p.printf(s.At, "const %s %s = %s;", p.results[s.Fn], all, text)
+	p.Printf(s.At, "const %s %s = %s;", p.results[s.Fn], all, text)
 	for i, v := range s.Results {
 		if p.wanted(v) {
-			p.printf(s.At, "%s = %s.r%d;", p.result(v, made), all, i)
+			p.Printf(s.At, "%s = %s.r%d;", p.result(v, made), all, i)
 		}
 	}
 }
 
-func (p *printer) callText(s *ir.Call) string {
+func (p callsPrinter) callText(s *ir.Call) string {
 	args := make([]string, len(s.Args))
 	for i, a := range s.Args {
-		args[i] = p.assigned(a, ctypeOf(s.Fn.Params[i].Type))
+		args[i] = p.assigned(a, cprint.TypeOf(s.Fn.Params[i].Type))
 	}
 	name, ok := p.funcNames[s.Fn]
 	if !ok {

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // program prints every function and kernel.
-func (p *printer) program() {
+func (p kernelsPrinter) program() {
 	for _, l := range p.prog.Launches { // first, so that they keep their names
-		p.entries = append(p.entries, Entry{Name: p.file.Fresh(l.Name), Launch: l})
+		p.entries = append(p.entries, Entry{Name: p.names.Fresh(l.Name), Launch: l})
 	}
 	for _, f := range p.prog.Funcs {
 		p.function(f)
@@ -18,14 +19,15 @@ func (p *printer) program() {
 	for i := range p.entries {
 		p.kernel(&p.entries[i])
 	}
-	for name := range p.file.Scopes[1] {
+	for name := range p.names.Scopes[1] {
 		p.used[name] = true
 	}
 }
 
 // start begins a function: its variables may take no name of the file.
-func (p *printer) start(f *ir.Func) {
-	p.body = body{flat: map[*ir.Var]*flatSlice{}, copied: map[*ir.Var]*flatSlice{}, fn: f, labelNames: map[string]bool{}}
+func (p kernelsPrinter) start(f *ir.Func) {
+	p.body = body{sliceParams: sliceParams{flat: map[*ir.Var]*flatSlice{}, copied: map[*ir.Var]*flatSlice{}}, fn: f, jumps: cprint.NewJumps(nil, nil)}
+	p.Lines = p.opt.Lines
 	hidden := map[string]bool{"fault": true}
 	if p.opt.Early {
 		hidden["early"] = true
@@ -33,50 +35,50 @@ func (p *printer) start(f *ir.Func) {
 	for name := range p.hidden {
 		hidden[name] = true
 	}
-	p.names = newNames(hidden)
+	p.Names = cprint.NewNames(hidden, reserved)
 	p.Push()
 }
 
 // function prints a device function. A function with several results returns a struct of them.
-func (p *printer) function(f *ir.Func) {
+func (p kernelsPrinter) function(f *ir.Func) {
 	p.start(f)
-	name := p.file.Fresh(f.Name)
+	name := p.names.Fresh(f.Name)
 	p.funcNames[f] = name
-	p.analyse(f.Body, nil)
+	p.analyse(f.Body, nil, p.opt.Index32, 0)
 	var params []string
 	for _, v := range f.Params {
-		params = append(params, p.declarator(v.Type, p.declare(v)))
+		params = append(params, p.declarator(v.Type, p.Declare(v)))
 	}
-	p.depth = 1
+	p.Depth = 1
 	p.stmts(f.Body)
 	if p.fault {
 		p.faulting[f] = true
 		params = append(params, p.use("gompss_fault")+"* fault")
 	}
 	head := fmt.Sprintf("\n__device__ %s %s(%s)\n{\n", p.resultType(f, name), name, strings.Join(params, ", "))
-	p.functions.WriteString(head + p.out.String() + "}\n")
+	p.functions.WriteString(head + p.Out.String() + "}\n")
 }
 
 // resultType prints the type that f returns, and its definition.
-func (p *printer) resultType(f *ir.Func, name string) string {
+func (p kernelsPrinter) resultType(f *ir.Func, name string) string {
 	switch len(f.Results) {
 	case 0:
 		return "void"
 	case 1:
 		return p.typeName(f.Results[0])
 	}
-	p.results[f] = p.file.Fresh(name + "_results")
+	p.results[f] = p.names.Fresh(name + "_results")
 	var b strings.Builder
 	for i, t := range f.Results {
 		fmt.Fprintf(&b, "\t%s;\n", p.declarator(t, fmt.Sprintf("r%d", i)))
 	}
-	fmt.Fprintf(&p.structText, "\nstruct %s {\n%s};\n", p.results[f], b.String())
+	fmt.Fprintf(&p.structs.Text, "\nstruct %s {\n%s};\n", p.results[f], b.String())
 	return p.results[f]
 }
 
 // kernel prints one launch. Where a part of the team or the whole grid meets beside checks, which
 // end threads, it is printed again with barriers that see that.
-func (p *printer) kernel(e *Entry) {
+func (p kernelsPrinter) kernel(e *Entry) {
 	before := p.checkpoint()
 	p.start(nil)
 	p.launch(e)
@@ -94,20 +96,19 @@ func (p *printer) kernel(e *Entry) {
 }
 
 // launch prints the body of a launch, which says which arguments are used.
-func (p *printer) launch(e *Entry) {
+func (p kernelsPrinter) launch(e *Entry) {
 	l := e.Launch
 	e.TeamMemory = 0
-	p.width = l.Width
-	p.analyse(l.Body, p.prog.Params, l.Trip, l.TeamTrip)
+	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l.Width, l.Trip, l.TeamTrip)
 	p.declareParams(l.Body)
-	p.depth = 1
+	p.Depth = 1
 	for _, v := range l.Team {
 		align, prefix := teamAlign(v.Type), "__shared__"
 		if align > v.Type.Align {
 			prefix += " __align__(16)"
 		}
 		e.TeamMemory = alignUp(e.TeamMemory, align) + v.Type.Size
-		p.printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.declare(v)))
+		p.Printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.Declare(v)))
 	}
 	if p.gates {
 		p.openGates(e)
@@ -117,15 +118,15 @@ func (p *printer) launch(e *Entry) {
 }
 
 // openGates declares the memory of the gates, at which threads wait where some may have ended.
-func (p *printer) openGates(e *Entry) {
+func (p kernelsPrinter) openGates(e *Entry) {
 	const size, align = 8, 4 // of gompss_gate
 	p.gate = p.Fresh("gates")
 	e.TeamMemory = alignUp(e.TeamMemory, align) + size*maxGates
 	at := e.Launch.At
-	p.printf(at, "__shared__ %s %s[%d];", p.use("gompss_gate"), p.gate, maxGates)
-	p.printf(at, "if (threadIdx.x < %d)", maxGates)
-	p.printf(at, "\t%s[threadIdx.x] = {0u, 0u};", p.gate)
-	p.printf(at, "__syncthreads();")
+	p.Printf(at, "__shared__ %s %s[%d];", p.use("gompss_gate"), p.gate, maxGates)
+	p.Printf(at, "if (threadIdx.x < %d)", maxGates)
+	p.Printf(at, "\t%s[threadIdx.x] = {0u, 0u};", p.gate)
+	p.Printf(at, "__syncthreads();")
 }
 
 // maxGates is one more than the greatest number of a barrier of a part of the team in a kernel with
@@ -133,7 +134,7 @@ func (p *printer) openGates(e *Entry) {
 const maxGates = 4
 
 // entry puts the function of a launch together.
-func (p *printer) entry(e *Entry) {
+func (p kernelsPrinter) entry(e *Entry) {
 	p.unchanging = readOnly(e.Launch.Body, p.prog.Params, p.prog.Funcs)
 	if p.opt.Early { // loads of what never changes may be moved in front of the wait
 		p.unchanging = nil
@@ -147,8 +148,8 @@ func (p *printer) entry(e *Entry) {
 			bounds = fmt.Sprintf(" __launch_bounds__(%d, %s)", e.MaxThreads, p.abreast(e))
 		}
 	}
-	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, wrapLines(params))
-	p.functions.WriteString(head + p.head + p.out.String() + "}\n")
+	head := fmt.Sprintf("\nextern \"C\" __global__ void%s\n%s(%s)\n{\n", bounds, e.Name, cprint.WrapLines(params, 110))
+	p.functions.WriteString(head + p.head + p.Out.String() + "}\n")
 }
 
 // everyoneRuns is how many threads a multiprocessor of every generation runs at once.
@@ -156,32 +157,12 @@ const everyoneRuns = 1024
 
 // abreast is how many teams a multiprocessor should run at once: fewer where that has no room for
 // so many threads.
-func (p *printer) abreast(e *Entry) string {
+func (p kernelsPrinter) abreast(e *Entry) string {
 	n := e.Launch.Abreast
 	if n*e.MaxThreads <= everyoneRuns {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%s(%d, %d)", p.use("gompss_abreast"), n, e.MaxThreads)
-}
-
-// wrapLines breaks a list of parameters into lines of at most 110 columns.
-func wrapLines(params []string) string {
-	var b strings.Builder
-	column := 0
-	for i, s := range params {
-		if i > 0 {
-			b.WriteByte(',')
-			if column+len(s) > 110 {
-				b.WriteString("\n\t")
-				column = 4
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(s)
-		column += len(s) + 2
-	}
-	return b.String()
 }
 
 // teamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded
@@ -199,7 +180,7 @@ const vector ir.Bytes = 16
 func alignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * align }
 
 // maxThreads returns the constant bound of the threads of a team.
-func (p *printer) maxThreads(l *ir.Launch) int {
+func (p *file) maxThreads(l *ir.Launch) int {
 	if c, ok := l.MaxThreads.(*ir.Const); ok && int64(c.Bits) > 0 && int64(c.Bits) <= maxTeam {
 		return min(int(c.Bits)+l.ExtraWarps*warp, maxTeam)
 	}
@@ -207,18 +188,18 @@ func (p *printer) maxThreads(l *ir.Launch) int {
 }
 
 // declareParams names the parameters and scratchpads. Slices are taken apart.
-func (p *printer) declareParams(list []ir.Stmt) {
+func (p kernelsPrinter) declareParams(list []ir.Stmt) {
 	for _, v := range p.globals() {
 		if v.Type.Kind != ir.Slice {
-			p.declare(v)
+			p.Declare(v)
 			continue
 		}
-		name := p.declare(v)
+		name := p.Declare(v)
 		p.flat[v] = &flatSlice{ptr: name, len: p.Fresh(name + "_len"), cap: p.Fresh(name + "_cap")}
 	}
 }
 
-func (p *printer) globals() []*ir.Var {
+func (p *file) globals() []*ir.Var {
 	vars := append([]*ir.Var{}, p.prog.Params...)
 	for i := range p.prog.Scratch {
 		vars = append(vars, p.prog.Scratch[i].Var)
@@ -228,7 +209,7 @@ func (p *printer) globals() []*ir.Var {
 
 // copies makes variables of the slice parameters that the kernel changes; the text goes before the
 // body.
-func (p *printer) copies(list []ir.Stmt) string {
+func (p kernelsPrinter) copies(list []ir.Stmt) string {
 	changed := ir.Assigned(list)
 	for _, v := range ir.AddressTaken(list).List() {
 		changed.Add(v)
@@ -239,7 +220,7 @@ func (p *printer) copies(list []ir.Stmt) string {
 		if s == nil || !changed.Has(v) {
 			continue
 		}
-		whole := p.wholeSlice(v, s)
+		whole := p.places().wholeSlice(v, s)
 		name := p.Fresh(v.Name + "_now")
 		p.copied[v], p.Of[v] = s, name
 		delete(p.flat, v)
@@ -249,7 +230,7 @@ func (p *printer) copies(list []ir.Stmt) string {
 }
 
 // arguments lays out the parameters of the kernel that its body uses.
-func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
+func (p kernelsPrinter) arguments(e *Entry, used *ir.VarSet) []string {
 	var out []string
 	add := func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string, narrow bool) {
 		at := alignUp(e.ArgsSize, align)
@@ -280,7 +261,7 @@ func (p *printer) arguments(e *Entry, used *ir.VarSet) []string {
 	return out
 }
 
-func (p *printer) slice(v *ir.Var) *flatSlice {
+func (p kernelsPrinter) slice(v *ir.Var) *flatSlice {
 	if s := p.copied[v]; s != nil {
 		return s
 	}
@@ -289,19 +270,19 @@ func (p *printer) slice(v *ir.Var) *flatSlice {
 
 type addArgument func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string, narrow bool)
 
-func (p *printer) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
-	size := ir.Bytes(p.lengthType().bits() / 8)
-	if s.usePtr {
+func (p kernelsPrinter) sliceArguments(v *ir.Var, s *flatSlice, add addArgument) {
+	size := ir.Bytes(p.places().lengthType().Bits() / 8)
+	if s.has(usePtr) {
 		text := p.typeName(v.Type.Elem) + "* " + s.ptr
-		if p.unchanging[v] && !s.whole {
+		if p.unchanging[v] && !s.has(useWhole) {
 			text = "const " + p.typeName(v.Type.Elem) + "* __restrict__ " + s.ptr
 		}
-		add(Data, v, 8, 8, text, s.limited)
+		add(Data, v, 8, 8, text, s.has(useLimited))
 	}
-	if s.useLen {
-		add(Length, v, size, size, p.lengthType().String()+" "+s.len, p.opt.Index32)
+	if s.has(useLen) {
+		add(Length, v, size, size, dialect.Name(p.places().lengthType())+" "+s.len, p.opt.Index32)
 	}
-	if s.useCap {
-		add(Capacity, v, size, size, p.lengthType().String()+" "+s.cap, p.opt.Index32)
+	if s.has(useCap) {
+		add(Capacity, v, size, size, dialect.Name(p.places().lengthType())+" "+s.cap, p.opt.Index32)
 	}
 }

@@ -13,11 +13,11 @@ import (
 const warp = 32
 
 // expr prints e. The result may be right modulo a power of two only: number gives the exact one.
-func (p *printer) expr(e ir.Expr) val {
+func (p *printer) expr(e ir.Expr) cprint.Val {
 	if e.Type() == nil {
 		panic(fmt.Sprintf("gompss: bug: cuda: expression %T at %s has no type", e, e.Pos()))
 	}
-	if v, ok := p.folded(e); ok {
+	if v, ok := p.values().folded(e); ok {
 		return v
 	}
 	switch e := e.(type) {
@@ -26,28 +26,28 @@ func (p *printer) expr(e ir.Expr) val {
 	case *ir.Ref:
 		return p.ref(e)
 	case *ir.Unary:
-		return p.unary(e)
+		return p.arith().unary(e)
 	case *ir.Binary:
-		return p.binary(e)
+		return p.arith().binary(e)
 	case *ir.Convert:
-		return p.convert(e)
+		return p.values().convert(e)
 	case *ir.Math:
-		return p.math(e)
+		return p.maths().math(e)
 	case *ir.Query:
-		return p.query(e)
+		return p.values().query(e)
 	case *ir.Select:
-		return p.selection(e)
+		return p.values().selection(e)
 	case *ir.Composite:
-		return p.composite(e)
+		return p.values().composite(e)
 	case *ir.Shuffle:
-		return p.shuffle(e)
+		return p.values().shuffle(e)
 	}
-	return p.memory(e)
+	return p.places().memory(e)
 }
 
 // folded prints what has one value only, whatever the arguments: an operation, or a flag, that the
 // ranges decide.
-func (p *printer) folded(e ir.Expr) (val, bool) {
+func (p valuesPrinter) folded(e ir.Expr) (cprint.Val, bool) {
 	switch x := e.(type) {
 	case *ir.Binary:
 		if x.T.Kind == ir.Bool {
@@ -56,47 +56,47 @@ func (p *printer) folded(e ir.Expr) (val, bool) {
 	case *ir.Ref:
 		return p.foldedBool(e)
 	default:
-		return val{}, false
+		return cprint.Val{}, false
 	}
 	r := p.ranges.of(e)
-	if !r.known || r.lo != r.hi || hasChecks(e) {
-		return val{}, false
+	if !r.known || r.lo != r.hi || cprint.HasChecks(e) {
+		return cprint.Val{}, false
 	}
 	return p.constant(&ir.Const{T: e.Type(), Bits: uint64(r.lo), At: e.Pos()}), true
 }
 
-func (p *printer) foldedBool(e ir.Expr) (val, bool) {
-	if e.Type().Kind != ir.Bool || hasChecks(e) {
-		return val{}, false
+func (p valuesPrinter) foldedBool(e ir.Expr) (cprint.Val, bool) {
+	if e.Type().Kind != ir.Bool || cprint.HasChecks(e) {
+		return cprint.Val{}, false
 	}
 	yes, known := p.decided(e)
-	return value(strconv.FormatBool(yes), precPostfix, boolean), known
+	return cprint.Value(strconv.FormatBool(yes), cprint.PrecPostfix, cprint.Bool), known
 }
 
 // peek prints e without a trace, for its C++ type.
-func (p *printer) peek(e ir.Expr) val {
+func (p *printer) peek(e ir.Expr) cprint.Val {
 	sites, fault, err := len(p.sites), p.fault, p.err
 	v := p.expr(e)
 	p.sites, p.fault, p.err = p.sites[:sites], fault, err
 	return v
 }
 
-func (p *printer) ref(e *ir.Ref) val {
+func (p *printer) ref(e *ir.Ref) cprint.Val {
 	if init := p.inlined[e.Var]; init != nil {
 		return p.expr(init)
 	}
 	if s := p.flat[e.Var]; s != nil {
-		return value(p.wholeSlice(e.Var, s), precPostfix, other)
+		return cprint.Value(p.places().wholeSlice(e.Var, s), cprint.PrecPostfix, cprint.Other)
 	}
 	name, ok := p.Of[e.Var]
 	if !ok {
 		p.fail(e.At, "variable %s is not declared", e.Var.Name)
 	}
-	ct := ctypeOf(e.Var.Type)
+	ct := cprint.TypeOf(e.Var.Type)
 	if p.narrow[e.Var] {
-		ct = i32
+		ct = cprint.I32
 	}
-	return value(name, precPostfix, ct)
+	return cprint.Value(name, cprint.PrecPostfix, ct)
 }
 
 // call prints the call of a prelude or CUDA function.
@@ -112,49 +112,49 @@ func (p *printer) site(kind SiteKind, at ir.Pos, what ir.Expr) string {
 	return strconv.Itoa(len(p.sites))
 }
 
-func (p *printer) query(e *ir.Query) val {
+func (p valuesPrinter) query(e *ir.Query) cprint.Val {
 	switch e.What {
 	case ir.ThreadNum:
-		return value("threadIdx.x", precPostfix, u32)
+		return cprint.Value("threadIdx.x", cprint.PrecPostfix, cprint.U32)
 	case ir.NumThreads:
-		return value("blockDim.x", precPostfix, u32)
+		return cprint.Value("blockDim.x", cprint.PrecPostfix, cprint.U32)
 	case ir.TeamNum:
-		return value("blockIdx.x", precPostfix, u32)
+		return cprint.Value("blockIdx.x", cprint.PrecPostfix, cprint.U32)
 	case ir.NumTeams:
-		return value("gridDim.x", precPostfix, u32)
+		return cprint.Value("gridDim.x", cprint.PrecPostfix, cprint.U32)
 	case ir.Lane:
-		return value(fmt.Sprintf("threadIdx.x %% %d", warp), precMul, u32)
+		return cprint.Value(fmt.Sprintf("threadIdx.x %% %d", warp), cprint.PrecMul, cprint.U32)
 	}
-	return value(strconv.Itoa(warp), precPostfix, i32)
+	return cprint.Value(strconv.Itoa(warp), cprint.PrecPostfix, cprint.I32)
 }
 
 // selection prints cond ? x : y.
-func (p *printer) selection(e *ir.Select) val {
-	if yes, known := p.decided(e.Cond); known && !hasChecks(e.Cond) {
+func (p valuesPrinter) selection(e *ir.Select) cprint.Val {
+	if yes, known := p.decided(e.Cond); known && !cprint.HasChecks(e.Cond) {
 		if yes {
 			return p.expr(e.X)
 		}
 		return p.expr(e.Y)
 	}
 	cond := p.expr(e.Cond)
-	var x, y val
+	var x, y cprint.Val
 	if e.Type().IsInteger() {
-		x, y = p.alike(e.X, e.Y)
+		x, y = p.arith().alike(e.X, e.Y)
 	} else {
 		x, y = p.expr(e.X), p.expr(e.Y)
 	}
-	ct := x.ct
+	ct := x.Type
 	if e.Type().IsInteger() {
-		ct = common(x.ct, y.ct)
+		ct = cprint.Common(x.Type, y.Type)
 	}
-	return value(cond.at(precLOr)+" ? "+x.at(precLOr)+" : "+y.at(precCond), precCond, ct)
+	return cprint.Value(cond.At(cprint.PrecLOr)+" ? "+x.At(cprint.PrecLOr)+" : "+y.At(cprint.PrecCond), cprint.PrecCond, ct)
 }
 
 // convert prints Go's conversion; nothing where the C++ value stays the same and its type does not
 // matter.
-func (p *printer) convert(e *ir.Convert) val {
+func (p valuesPrinter) convert(e *ir.Convert) cprint.Val {
 	from, to := e.X.Type(), e.T
-	ct := ctypeOf(to)
+	ct := cprint.TypeOf(to)
 	switch {
 	case !to.IsScalar() || !from.IsScalar():
 		return p.reinterpret(e)
@@ -165,68 +165,68 @@ func (p *printer) convert(e *ir.Convert) val {
 	case from.Kind == to.Kind:
 		return p.expr(e.X)
 	}
-	return p.number(e.X).cast(p.typed(ct))
+	return dialect.Cast(p.number(e.X), p.typed(ct))
 }
 
 // convertInt prints a conversion between integers: a signed type takes any value that fits it as it
 // is; an unsigned one is named, as the arithmetic that follows depends on it.
-func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
+func (p valuesPrinter) convertInt(e *ir.Convert, ct cprint.Type) cprint.Val {
 	from, to := e.X.Type(), e.T
 	v := p.expr(e.X)
-	if v.bits != exact && v.bits >= width(to) && !(width(to) == 64) {
-		v.bits = width(to) // the cast below takes the low bits
-		return val{text: "(" + p.typed(ct).String() + ")" + v.at(precUnary), prec: precUnary, ct: ct, bits: exact}
+	if v.Bits != cprint.Exact && v.Bits >= cprint.Width(to) && !(cprint.Width(to) == 64) {
+		v.Bits = cprint.Width(to) // the cast below takes the low bits
+		return cprint.Val{Text: "(" + dialect.Name(p.typed(ct)) + ")" + v.At(cprint.PrecUnary), Prec: cprint.PrecUnary, Type: ct, Bits: cprint.Exact}
 	}
 	v = p.exact(v, from)
 	fits := p.ranges.of(e.X).within(typeRange(to))
-	if v.ct == ct || to.IsSigned() && fits && (ct.bits() >= 32 || cprint.IsNumber(v.text)) {
+	if v.Type == ct || to.IsSigned() && fits && (ct.Bits() >= 32 || cprint.IsNumber(v.Text)) {
 		return v
 	}
-	return v.cast(p.typed(ct))
+	return dialect.Cast(v, p.typed(ct))
 }
 
 // reinterpret prints a conversion between types of one representation: structs with different
 // names, pointers.
-func (p *printer) reinterpret(e *ir.Convert) val {
+func (p valuesPrinter) reinterpret(e *ir.Convert) cprint.Val {
 	v := p.expr(e.X)
 	from, to := p.typeName(e.X.Type()), p.typeName(e.T)
 	if from == to {
 		return v
 	}
 	if e.T.Kind == ir.Pointer {
-		return value("("+to+")"+v.at(precUnary), precUnary, other)
+		return cprint.Value("("+to+")"+v.At(cprint.PrecUnary), cprint.PrecUnary, cprint.Other)
 	}
 	p.fail(e.At, "conversion from %s to %s: not supported yet by cuda", e.X.Type(), e.T)
 	return v
 }
 
-func (p *printer) floatToInt(e *ir.Convert) val {
-	name, ct := "go_int64", i64
+func (p valuesPrinter) floatToInt(e *ir.Convert) cprint.Val {
+	name, ct := "go_int64", cprint.I64
 	switch {
 	case e.T.Kind == ir.Uint64:
-		name, ct = "go_uint64", u64
+		name, ct = "go_uint64", cprint.U64
 	case e.T.Kind != ir.Int64 && e.T.Kind != ir.Uint32:
-		name, ct = "go_int32", i32
+		name, ct = "go_int32", cprint.I32
 	}
-	v := value(p.call(name, p.expr(e.X).text), precPostfix, ct)
-	if want := ctypeOf(e.T); want != ct {
-		return v.cast(p.typed(want))
+	v := cprint.Value(p.call(name, p.expr(e.X).Text), cprint.PrecPostfix, ct)
+	if want := cprint.TypeOf(e.T); want != ct {
+		return dialect.Cast(v, p.typed(want))
 	}
 	return v
 }
 
 // composite prints a literal as an expression.
-func (p *printer) composite(e *ir.Composite) val {
+func (p valuesPrinter) composite(e *ir.Composite) cprint.Val {
 	name := p.typeName(e.T)
 	list := p.braces(e)
 	if e.T.Kind == ir.Array {
 		list = "{" + list + "}"
 	}
-	return value(name+list, precPostfix, other)
+	return cprint.Value(name+list, cprint.PrecPostfix, cprint.Other)
 }
 
 // braces prints the elements of a literal; C++ refuses conversions in it that may lose something.
-func (p *printer) braces(e *ir.Composite) string {
+func (p valuesPrinter) braces(e *ir.Composite) string {
 	out := make([]string, len(e.Elems))
 	for i, x := range e.Elems {
 		t := e.T.Elem
@@ -241,68 +241,68 @@ func (p *printer) braces(e *ir.Composite) string {
 func (p *printer) element(x ir.Expr, t *ir.Type) string {
 	if c, ok := x.(*ir.Composite); ok {
 		if t.Kind == ir.Array && p.isWrapped(t) {
-			return "{" + p.braces(c) + "}"
+			return "{" + p.values().braces(c) + "}"
 		}
-		return p.braces(c)
+		return p.values().braces(c)
 	}
 	if !t.IsInteger() {
-		return p.expr(x).text
+		return p.expr(x).Text
 	}
-	v, want := p.number(x), ctypeOf(t)
-	if _, isConst := x.(*ir.Const); isConst || v.ct == want || v.ct.isInt() && v.ct.bits() < want.bits() && (!v.ct.isUnsigned() == !want.isUnsigned() || v.ct.isUnsigned()) {
-		return v.text
+	v, want := p.number(x), cprint.TypeOf(t)
+	if _, isConst := x.(*ir.Const); isConst || v.Type == want || v.Type.IsInt() && v.Type.Bits() < want.Bits() && (!v.Type.IsUnsigned() == !want.IsUnsigned() || v.Type.IsUnsigned()) {
+		return v.Text
 	}
-	return v.cast(p.typed(want)).text
+	return dialect.Cast(v, p.typed(want)).Text
 }
 
 // assigned prints e where a variable of C++ type ct takes it: bits that C++ drops then need no
 // cast.
-func (p *printer) assigned(e ir.Expr, ct ctype) string {
+func (p *printer) assigned(e ir.Expr, ct cprint.Type) string {
 	v := p.expr(e)
-	if v.bits != exact && v.bits < ct.bits() {
+	if v.Bits != cprint.Exact && v.Bits < ct.Bits() {
 		v = p.exact(v, e.Type())
 	}
-	return v.text
+	return v.Text
 }
 
-func (p *printer) shuffle(e *ir.Shuffle) val {
-	x, ct := p.number(e.X), ctypeOf(e.X.Type())
-	if ct == other {
+func (p valuesPrinter) shuffle(e *ir.Shuffle) cprint.Val {
+	x, ct := p.number(e.X), cprint.TypeOf(e.X.Type())
+	if ct == cprint.Other {
 		p.fail(e.At, "shuffle of %s: not supported yet by cuda", e.X.Type())
 		return x
 	}
-	wide := ct.promote()
+	wide := ct.Promote()
 	x = p.widenTo(x, wide)
-	out := value(p.shuffled(e, x), precPostfix, wide)
+	out := cprint.Value(p.shuffled(e, x), cprint.PrecPostfix, wide)
 	if wide != ct {
-		return out.cast(p.typed(ct))
+		return dialect.Cast(out, p.typed(ct))
 	}
 	return out
 }
 
 // widenTo casts an argument of an overloaded function to the type that chooses the right one.
-func (p *printer) widenTo(x val, ct ctype) val {
-	if x.ct == ct {
+func (p valuesPrinter) widenTo(x cprint.Val, ct cprint.Type) cprint.Val {
+	if x.Type == ct {
 		return x
 	}
-	return x.cast(p.typed(ct))
+	return dialect.Cast(x, p.typed(ct))
 }
 
-func (p *printer) shuffled(e *ir.Shuffle, x val) string {
+func (p valuesPrinter) shuffled(e *ir.Shuffle, x cprint.Val) string {
 	by := p.number(e.By)
 	if p.ranges.of(e.By).within(span(0, warp-1)) {
 		name := [...]string{"__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__shfl_sync"}[e.Kind]
-		return p.call(name, "0xffffffff", x.text, by.text)
+		return p.call(name, "0xffffffff", x.Text, by.Text)
 	}
 	lane := fmt.Sprintf("(int64)(threadIdx.x %% %d)", warp)
 	p.use("int64")
 	switch e.Kind {
 	case ir.ShuffleFrom:
-		return p.call("go_shuffle", x.text, by.text)
+		return p.call("go_shuffle", x.Text, by.Text)
 	case ir.ShuffleXor:
-		return p.call("go_shuffle", x.text, lane+" ^ "+by.at(precUnary))
+		return p.call("go_shuffle", x.Text, lane+" ^ "+by.At(cprint.PrecUnary))
 	case ir.ShuffleUp:
-		return p.call("go_shuffle", x.text, lane+" - "+by.at(precMul))
+		return p.call("go_shuffle", x.Text, lane+" - "+by.At(cprint.PrecMul))
 	}
-	return p.call("go_shuffle", x.text, lane+" + "+by.at(precMul))
+	return p.call("go_shuffle", x.Text, lane+" + "+by.At(cprint.PrecMul))
 }

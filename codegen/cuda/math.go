@@ -34,7 +34,7 @@ var goFuncs = map[ir.MathFn]string{ir.FMin: "go_min", ir.FMax: "go_max", ir.Dim:
 var fastFuncs = map[ir.MathFn]string{ir.Log: "__logf", ir.Log2: "__log2f", ir.Log10: "__log10f"}
 
 // math prints the call of a library function.
-func (p *printer) math(e *ir.Math) val {
+func (p mathsPrinter) math(e *ir.Math) cprint.Val {
 	if len(e.Args) > 0 && e.Args[0].Type().IsFloat() && e.T.IsFloat() {
 		return p.floatMath(e)
 	}
@@ -44,50 +44,50 @@ func (p *printer) math(e *ir.Math) val {
 	case ir.IsNaN, ir.IsInf, ir.Signbit:
 		return p.classify(e)
 	case ir.Float32Bits:
-		return value(p.call("__float_as_uint", p.args(e)...), precPostfix, u32)
+		return cprint.Value(p.call("__float_as_uint", p.args(e)...), cprint.PrecPostfix, cprint.U32)
 	case ir.Float32FromBits:
-		return value(p.call("__uint_as_float", p.args(e)...), precPostfix, f32)
+		return cprint.Value(p.call("__uint_as_float", p.args(e)...), cprint.PrecPostfix, cprint.F32)
 	case ir.Float64Bits:
-		return value("("+p.scalarName(u64)+")"+p.call("__double_as_longlong", p.args(e)...), precUnary, u64)
+		return cprint.Value("("+p.scalarName(cprint.U64)+")"+p.call("__double_as_longlong", p.args(e)...), cprint.PrecUnary, cprint.U64)
 	case ir.Float64FromBits:
-		return value(p.call("__longlong_as_double", p.args(e)...), precPostfix, f64)
+		return cprint.Value(p.call("__longlong_as_double", p.args(e)...), cprint.PrecPostfix, cprint.F64)
 	}
 	return p.bitMath(e)
 }
 
-func (p *printer) args(e *ir.Math) []string {
+func (p mathsPrinter) args(e *ir.Math) []string {
 	out := make([]string, len(e.Args))
 	for i, a := range e.Args {
-		out[i] = p.number(a).text
+		out[i] = p.number(a).Text
 	}
 	return out
 }
 
-func (p *printer) floatMath(e *ir.Math) val {
-	ct, args := ctypeOf(e.T), p.args(e)
+func (p mathsPrinter) floatMath(e *ir.Math) cprint.Val {
+	ct, args := cprint.TypeOf(e.T), p.args(e)
 	if name, ok := goFuncs[e.Fn]; ok {
 		out := args[0]
 		for _, a := range args[1:] { // min and max take any number
 			out = p.call(name, out, a)
 		}
-		return value(out, precPostfix, ct)
+		return cprint.Value(out, cprint.PrecPostfix, ct)
 	}
 	name, ok := floatFuncs[e.Fn]
 	switch {
 	case !ok:
 		p.fail(e.At, "function %s: not supported yet by cuda", e.Fn)
-	case e.Fn == ir.Erfc && ct == f64:
+	case e.Fn == ir.Erfc && ct == cprint.F64:
 		name = "go_erfc"
-	case ct == f32 && doubled[e.Fn]:
-		return value("(float)"+p.call(name, "(double)"+p.number(e.Args[0]).at(precUnary)), precUnary, f32)
-	case ct == f32 && e.Fn == ir.Rsqrt && p.isNormal(e.Args[0]):
+	case ct == cprint.F32 && doubled[e.Fn]:
+		return cprint.Value("(float)"+p.call(name, "(double)"+p.number(e.Args[0]).At(cprint.PrecUnary)), cprint.PrecUnary, cprint.F32)
+	case ct == cprint.F32 && e.Fn == ir.Rsqrt && p.isNormal(e.Args[0]):
 		name = "rsqrt_normal"
-	case ct == f32 && p.prog.FastMath:
+	case ct == cprint.F32 && p.prog.FastMath:
 		name = fastName(e, name+"f")
-	case ct == f32:
+	case ct == cprint.F32:
 		name += "f"
 	}
-	return value(p.call(name, args...), precPostfix, ct)
+	return cprint.Value(p.call(name, args...), cprint.PrecPostfix, ct)
 }
 
 // fastName returns the approximation of a float32 function under fastmath, or the function itself.
@@ -101,7 +101,7 @@ func fastName(e *ir.Math, name string) string {
 // isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum
 // of squares and of a positive constant. rsqrtf spends a third of its time on the others, and gives
 // the same bits for these.
-func (p *printer) isNormal(e ir.Expr) bool {
+func (p mathsPrinter) isNormal(e ir.Expr) bool {
 	low, ok := atLeast(e, p.inits)
 	return ok && low >= 0x1p-126
 }
@@ -135,71 +135,71 @@ func atLeast(e ir.Expr, constants map[*ir.Var]ir.Expr) (low float64, ok bool) {
 
 // extreme prints min and max of integers, with CUDA's functions, whose overloads take two arguments
 // of one type.
-func (p *printer) extreme(e *ir.Math) val {
-	name, ct := map[ir.MathFn]string{ir.IMin: "min", ir.IMax: "max"}[e.Fn], i32
-	vals := make([]val, len(e.Args))
+func (p mathsPrinter) extreme(e *ir.Math) cprint.Val {
+	name, ct := map[ir.MathFn]string{ir.IMin: "min", ir.IMax: "max"}[e.Fn], cprint.I32
+	vals := make([]cprint.Val, len(e.Args))
 	for i, a := range e.Args {
 		vals[i] = p.number(a)
-		if vals[i].ct.isUnsigned() && e.T.IsSigned() {
-			vals[i] = p.signed(vals[i], a)
+		if vals[i].Type.IsUnsigned() && e.T.IsSigned() {
+			vals[i] = p.arith().signed(vals[i], a)
 		}
-		if !cprint.IsNumber(vals[i].text) {
-			ct = common(ct, vals[i].ct)
+		if !cprint.IsNumber(vals[i].Text) {
+			ct = cprint.Common(ct, vals[i].Type)
 		}
 	}
-	if !e.T.IsSigned() && width(e.T) >= 32 {
-		ct = ctypeOf(e.T)
+	if !e.T.IsSigned() && cprint.Width(e.T) >= 32 {
+		ct = cprint.TypeOf(e.T)
 	}
 	out := p.argument(vals[0], ct)
 	for _, v := range vals[1:] {
 		out = p.call(name, out, p.argument(v, ct))
 	}
-	return value(out, precPostfix, ct)
+	return cprint.Value(out, cprint.PrecPostfix, ct)
 }
 
 // argument prints v for a parameter of type ct of an overloaded function.
-func (p *printer) argument(v val, ct ctype) string {
-	if v.ct.promote() == ct {
-		return v.text
+func (p mathsPrinter) argument(v cprint.Val, ct cprint.Type) string {
+	if v.Type.Promote() == ct {
+		return v.Text
 	}
-	return v.cast(p.typed(ct)).text
+	return dialect.Cast(v, p.typed(ct)).Text
 }
 
-func (p *printer) classify(e *ir.Math) val {
+func (p mathsPrinter) classify(e *ir.Math) cprint.Val {
 	args := p.args(e)
 	switch {
 	case e.Fn == ir.IsNaN:
-		return value(p.call("go_isnan", args...), precPostfix, boolean)
+		return cprint.Value(p.call("go_isnan", args...), cprint.PrecPostfix, cprint.Bool)
 	case e.Fn == ir.IsInf:
-		return value(p.call("go_isinf", args...), precPostfix, boolean)
+		return cprint.Value(p.call("go_isinf", args...), cprint.PrecPostfix, cprint.Bool)
 	case e.Args[0].Type().Kind == ir.Float32:
-		return value(p.call("__float_as_int", args...)+" < 0", precRel, boolean)
+		return cprint.Value(p.call("__float_as_int", args...)+" < 0", cprint.PrecRel, cprint.Bool)
 	}
-	return value(p.call("__double_as_longlong", args...)+" < 0", precRel, boolean)
+	return cprint.Value(p.call("__double_as_longlong", args...)+" < 0", cprint.PrecRel, cprint.Bool)
 }
 
 // bitMath prints the functions of math/bits, in the width of their argument.
-func (p *printer) bitMath(e *ir.Math) val {
+func (p mathsPrinter) bitMath(e *ir.Math) cprint.Val {
 	if len(e.Args) == 0 || !e.Args[0].Type().IsInteger() {
 		p.fail(e.At, "function %s: not supported yet by cuda", e.Fn)
-		return value("0", precPostfix, i32)
+		return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
 	}
 	t := e.Args[0].Type()
-	n := width(t)
+	n := cprint.Width(t)
 	x := p.number(e.Args[0])
-	if n >= 32 || cprint.IsNumber(x.text) {
-		x = x.cast(p.typed(ctypeOf(t)))
+	if n >= 32 || cprint.IsNumber(x.Text) {
+		x = dialect.Cast(x, p.typed(cprint.TypeOf(t)))
 	}
 	switch e.Fn {
 	case ir.LeadingZeros:
 		return p.leadingZeros(x, n)
 	case ir.BitLen:
 		zeros := p.leadingZeros(x, n)
-		return value(fmt.Sprintf("%d - %s", n, zeros.at(precMul)), precAdd, i32)
+		return cprint.Value(fmt.Sprintf("%d - %s", n, zeros.At(cprint.PrecMul)), cprint.PrecAdd, cprint.I32)
 	case ir.TrailingZeros:
 		return p.trailingZeros(x, n)
 	case ir.OnesCount:
-		return value(p.call(long("__popc", n), x.text), precPostfix, i32)
+		return cprint.Value(p.call(long("__popc", n), x.Text), cprint.PrecPostfix, cprint.I32)
 	}
 	return p.bitPattern(e, x, n)
 }
@@ -212,54 +212,56 @@ func long(name string, bits int) string {
 	return name
 }
 
-func (p *printer) leadingZeros(x val, n int) val {
-	out := p.call(long("__clz", n), x.text)
+func (p mathsPrinter) leadingZeros(x cprint.Val, n int) cprint.Val {
+	out := p.call(long("__clz", n), x.Text)
 	if n < 32 {
-		return value(fmt.Sprintf("%s - %d", out, 32-n), precAdd, i32)
+		return cprint.Value(fmt.Sprintf("%s - %d", out, 32-n), cprint.PrecAdd, cprint.I32)
 	}
-	return value(out, precPostfix, i32)
+	return cprint.Value(out, cprint.PrecPostfix, cprint.I32)
 }
 
 // trailingZeros counts from the other end: zero has as many as bits, which __ffs does not say.
-func (p *printer) trailingZeros(x val, n int) val {
+func (p mathsPrinter) trailingZeros(x cprint.Val, n int) cprint.Val {
 	if n < 32 {
-		x = join(ir.Or, x, value(fmt.Sprintf("0x%xu", 1<<n), precPostfix, u32), u32)
+		x = dialect.Join(ir.Or, x, cprint.Value(fmt.Sprintf("0x%xu", 1<<n), cprint.PrecPostfix, cprint.U32), cprint.U32)
 	}
-	return value(p.call(long("__clz", n), p.call(long("__brev", n), x.text)), precPostfix, i32)
+	return cprint.Value(p.call(long("__clz", n), p.call(long("__brev", n), x.Text)), cprint.PrecPostfix, cprint.I32)
 }
 
 // bitPattern prints the functions whose result has the type of the argument.
-func (p *printer) bitPattern(e *ir.Math, x val, n int) val {
-	ct := p.typed(ctypeOf(e.T))
-	narrow := func(text string) val { return val{text: text, prec: precShift, ct: u32, bits: exactAt(n, 32)} }
+func (p mathsPrinter) bitPattern(e *ir.Math, x cprint.Val, n int) cprint.Val {
+	ct := p.typed(cprint.TypeOf(e.T))
+	narrow := func(text string) cprint.Val {
+		return cprint.Val{Text: text, Prec: cprint.PrecShift, Type: cprint.U32, Bits: exactAt(n, 32)}
+	}
 	switch e.Fn {
 	case ir.Reverse:
-		out := p.call(long("__brev", n), x.text)
+		out := p.call(long("__brev", n), x.Text)
 		if n < 32 {
-			return value(fmt.Sprintf("%s >> %d", out, 32-n), precShift, u32)
+			return cprint.Value(fmt.Sprintf("%s >> %d", out, 32-n), cprint.PrecShift, cprint.U32)
 		}
-		return value(out, precPostfix, ct)
+		return cprint.Value(out, cprint.PrecPostfix, ct)
 	case ir.ReverseBytes:
 		switch n {
 		case 64:
-			return value(p.call("go_swap64", x.text), precPostfix, u64)
+			return cprint.Value(p.call("go_swap64", x.Text), cprint.PrecPostfix, cprint.U64)
 		case 32:
-			return value(p.call("__byte_perm", x.text, "0", "0x0123"), precPostfix, u32)
+			return cprint.Value(p.call("__byte_perm", x.Text, "0", "0x0123"), cprint.PrecPostfix, cprint.U32)
 		case 16:
-			return value(p.call("__byte_perm", x.text, "0", "0x4401"), precPostfix, u32)
+			return cprint.Value(p.call("__byte_perm", x.Text, "0", "0x4401"), cprint.PrecPostfix, cprint.U32)
 		}
 		return x
 	case ir.RotateLeft:
-		return value(p.call("go_rotl", x.cast(ct).text, p.number(e.Args[1]).text), precPostfix, ct)
+		return cprint.Value(p.call("go_rotl", dialect.Cast(x, ct).Text, p.number(e.Args[1]).Text), cprint.PrecPostfix, ct)
 	case ir.MulHi:
 		y := p.number(e.Args[1])
 		switch n {
 		case 64:
-			return value(p.call("__umul64hi", x.text, y.text), precPostfix, u64)
+			return cprint.Value(p.call("__umul64hi", x.Text, y.Text), cprint.PrecPostfix, cprint.U64)
 		case 32:
-			return value(p.call("__umulhi", x.text, y.text), precPostfix, u32)
+			return cprint.Value(p.call("__umulhi", x.Text, y.Text), cprint.PrecPostfix, cprint.U32)
 		}
-		return narrow(fmt.Sprintf("(unsigned)%s * %s >> %d", x.at(precUnary), y.at(precUnary), n))
+		return narrow(fmt.Sprintf("(unsigned)%s * %s >> %d", x.At(cprint.PrecUnary), y.At(cprint.PrecUnary), n))
 	}
 	p.fail(e.At, "function %s: not supported yet by cuda", e.Fn)
 	return x

@@ -2,20 +2,7 @@ package cuda
 
 import (
 	"github.com/gompss/gompss/codegen/internal/cprint"
-	"github.com/gompss/gompss/codegen/ir"
 )
-
-// names gives every variable its C++ name: the user's, with a number where it would hide a name
-// that is visible.
-type names struct{ cprint.Names }
-
-func newNames(file map[string]bool) names { return names{cprint.NewNames(file, reserved)} }
-
-// declare names v in the innermost scope.
-func (n *names) declare(v *ir.Var) string {
-	n.Of[v] = n.Fresh(v.Name)
-	return n.Of[v]
-}
 
 // libraryNames are functions that CUDA declares in every file. A variable may hide those that its
 // kernel does not call, but a function or kernel of that name would be an overload of it, or an

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -50,7 +51,7 @@ func typeRange(t *ir.Type) interval {
 	if !t.IsInteger() {
 		return interval{}
 	}
-	n := width(t)
+	n := cprint.Width(t)
 	switch {
 	case t.IsSigned():
 		return span(-1<<(n-1), 1<<(n-1)-1)
@@ -59,9 +60,6 @@ func typeRange(t *ir.Type) interval {
 	}
 	return interval{}
 }
-
-// width returns the bits of a scalar type.
-func width(t *ir.Type) int { return int(t.Size) * 8 }
 
 // ranges holds what is known of the integer variables of one function: those that are assigned
 // once, where they are declared, have the range of that value, and loop variables the range of
@@ -287,7 +285,7 @@ func (r *ranges) convert(e *ir.Convert) interval {
 func (r *ranges) math(e *ir.Math) interval {
 	switch e.Fn {
 	case ir.LeadingZeros, ir.TrailingZeros, ir.OnesCount, ir.BitLen:
-		return span(0, int64(width(e.Args[0].Type())))
+		return span(0, int64(cprint.Width(e.Args[0].Type())))
 	case ir.IMin, ir.IMax:
 		v := r.of(e.Args[0])
 		for _, a := range e.Args[1:] {

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -90,7 +91,7 @@ func (s *shape) countsAlone(v *ir.Var) bool {
 
 // findInlined chooses the bounds that are printed where they are used: never changed, cheap, and
 // used in the heads of loops alone.
-func (p *printer) findInlined(list []ir.Stmt, changed *ir.VarSet) {
+func (p *facts) findInlined(list []ir.Stmt, changed *ir.VarSet) {
 	all, inHeads := map[*ir.Var]int{}, map[*ir.Var]int{}
 	count := func(into map[*ir.Var]int) func(ir.Expr) bool {
 		return func(e ir.Expr) bool {
@@ -113,7 +114,7 @@ func (p *printer) findInlined(list []ir.Stmt, changed *ir.VarSet) {
 	})
 }
 
-func (p *printer) isInlined(d *ir.Decl, changed *ir.VarSet) bool {
+func (p *facts) isInlined(d *ir.Decl, changed *ir.VarSet) bool {
 	if d.Init == nil || !d.Var.Type.IsInteger() || d.Var.Space != ir.Local || changed.Has(d.Var) || p.merged[d] {
 		return false
 	}
@@ -126,7 +127,7 @@ func (p *printer) isInlined(d *ir.Decl, changed *ir.VarSet) bool {
 }
 
 // isHidden reports whether a statement prints nothing where it stands.
-func (p *printer) isHidden(s ir.Stmt) bool {
+func (p *facts) isHidden(s ir.Stmt) bool {
 	d, ok := s.(*ir.Decl)
 	if !ok {
 		return false
@@ -137,12 +138,12 @@ func (p *printer) isHidden(s ir.Stmt) bool {
 
 // isIdle reports whether d declares a local variable that nothing uses, with a value that cannot
 // fail.
-func (p *printer) isIdle(d *ir.Decl) bool {
-	return d.Var.Space == ir.Local && !p.occur.Has(d.Var) && (d.Init == nil || !hasChecks(d.Init))
+func (p *facts) isIdle(d *ir.Decl) bool {
+	return d.Var.Space == ir.Local && !p.occur.Has(d.Var) && (d.Init == nil || !cprint.HasChecks(d.Init))
 }
 
 // isDecided reports whether d declares a flag whose value is known.
-func (p *printer) isDecided(d *ir.Decl) bool {
+func (p *facts) isDecided(d *ir.Decl) bool {
 	if d.Var.Type.Kind != ir.Bool || d.Var.Space != ir.Local || p.inits[d.Var] == nil {
 		return false
 	}
@@ -152,7 +153,7 @@ func (p *printer) isDecided(d *ir.Decl) bool {
 
 // loopOnly returns the loop that a body consists of, but for what is hidden; nil for every other
 // body.
-func (p *printer) loopOnly(list []ir.Stmt) *ir.While {
+func (p *facts) loopOnly(list []ir.Stmt) *ir.While {
 	var only *ir.While
 	for _, s := range list {
 		w, isLoop := s.(*ir.While)
@@ -168,7 +169,7 @@ func (p *printer) loopOnly(list []ir.Stmt) *ir.While {
 }
 
 // decided returns the value of a condition that the ranges of its operands decide.
-func (p *printer) decided(e ir.Expr) (value, known bool) {
+func (p *facts) decided(e ir.Expr) (value, known bool) {
 	switch e := e.(type) {
 	case *ir.Const:
 		return e.Bits != 0, e.T.Kind == ir.Bool
@@ -181,7 +182,7 @@ func (p *printer) decided(e ir.Expr) (value, known bool) {
 		case ir.LAnd, ir.LOr:
 			return p.decidedBoth(e)
 		}
-		if hasChecks(e) {
+		if cprint.HasChecks(e) {
 			return false, false
 		}
 		return compared(e.Op, p.ranges.of(e.X), p.ranges.of(e.Y))
@@ -189,7 +190,7 @@ func (p *printer) decided(e ir.Expr) (value, known bool) {
 	return false, false
 }
 
-func (p *printer) decidedBoth(e *ir.Binary) (value, known bool) {
+func (p *facts) decidedBoth(e *ir.Binary) (value, known bool) {
 	x, knowX := p.decided(e.X)
 	y, knowY := p.decided(e.Y)
 	stop := e.Op == ir.LOr // the value of X that decides alone
@@ -200,25 +201,6 @@ func (p *printer) decidedBoth(e *ir.Binary) (value, known bool) {
 		return y, true
 	}
 	return false, false
-}
-
-// hasChecks reports whether evaluating e can end the thread.
-func hasChecks(e ir.Expr) bool {
-	found := false
-	ir.WalkExpr(e, func(e ir.Expr) bool {
-		switch e := e.(type) {
-		case *ir.Index:
-			found = found || e.Checked
-		case *ir.Binary:
-			found = found || e.Checked
-		case *ir.Deref:
-			found = found || e.Checked
-		case *ir.Reslice:
-			found = found || e.Checked
-		}
-		return !found
-	})
-	return found
 }
 
 // compared returns what a comparison of two ranges must give.
@@ -240,7 +222,7 @@ func compared(op ir.Op, x, y interval) (value, known bool) {
 }
 
 // headRange takes the range of the variable that loop w counts with.
-func (p *printer) headRange(w *ir.While, changed *ir.VarSet) {
+func (p *facts) headRange(w *ir.While, changed *ir.VarSet) {
 	d := p.heads[w]
 	if d == nil || changed.Has(d.Var) {
 		return
@@ -264,7 +246,7 @@ func (p *printer) headRange(w *ir.While, changed *ir.VarSet) {
 }
 
 // halvingRange is that of for d = init; d > 0; d = d / 2.
-func (p *printer) halvingRange(d *ir.Decl, cond, b *ir.Binary) {
+func (p *facts) halvingRange(d *ir.Decl, cond, b *ir.Binary) {
 	init, by, least := p.ranges.of(d.Init), p.ranges.of(b.Y), int64(2)
 	if b.Op == ir.Shr {
 		least = 1
@@ -278,14 +260,14 @@ func (p *printer) halvingRange(d *ir.Decl, cond, b *ir.Binary) {
 
 // condition prints the condition of a loop that counts with v, which has there also the value that
 // ends the loop.
-func (p *printer) condition(e ir.Expr, v *ir.Var) string {
+func (p loopsPrinter) condition(e ir.Expr, v *ir.Var) string {
 	all, ok := p.ranges.ends[v]
 	if !ok {
-		return p.expr(e).text
+		return p.expr(e).Text
 	}
 	inside := p.ranges.vars[v]
 	p.ranges.vars[v] = all
-	text := p.expr(e).text
+	text := p.expr(e).Text
 	p.ranges.vars[v] = inside
 	return text
 }

@@ -123,9 +123,9 @@ type Site struct {
 // Errors: what CUDA C++ or this printer cannot express, naming the kernel and the position.
 func Print(p *ir.Program, opt Options) (*Source, error) {
 	first := newPrinter(p, opt, nil)
-	first.program()
+	first.kernels().program()
 	pr := newPrinter(p, opt, first.used) // names that the prelude takes are known only after printing
-	pr.program()
+	pr.kernels().program()
 	if pr.err != nil {
 		return nil, fmt.Errorf("cuda: kernel %s: %w", p.Name, pr.err)
 	}
@@ -147,54 +147,67 @@ func nvrtcOptions(p *ir.Program) []string {
 		"--ftz=false", "--prec-div=" + precise, "--prec-sqrt=" + precise}
 }
 
+// A file is what a printed program is made of outside of its functions.
+type file struct {
+	prog      *ir.Program
+	opt       Options
+	names     cprint.Names    // of the file
+	hidden    map[string]bool // names that variables may not take: what the text uses of the file
+	used      map[string]bool
+	structs   cprint.Structs
+	functions strings.Builder
+	results   map[*ir.Func]string // the struct of a function's results
+	faulting  map[*ir.Func]bool   // functions with a fault parameter
+	funcNames map[*ir.Func]string
+	entries   []Entry
+	sites     []Site
+	err       error
+}
+
 // A printer writes one program once.
 type printer struct {
-	prog       *ir.Program
-	opt        Options
-	names                      // of the function being printed
-	file       *names          // of the file
-	hidden     map[string]bool // names that variables may not take: what the text uses of the file
-	used       map[string]bool
-	structs    map[string]string
-	fields     map[*ir.Type][]string // the names of those of a struct
-	keys       map[*ir.Type]string   // of structs in structs
-	structText strings.Builder
-	equals     map[string]bool
-	wrapped    map[string]bool
-	functions  strings.Builder
-	results    map[*ir.Func]string // the struct of a function's results
-	faulting   map[*ir.Func]bool   // functions with a fault parameter
-	funcNames  map[*ir.Func]string
-	entries    []Entry
-	sites      []Site
-	err        error
-
+	file
 	body
 }
 
 // body is the state of the function being printed.
 type body struct {
-	out    strings.Builder
-	depth  int
-	ranges *ranges
-	width  int // of the launch
-	narrow map[*ir.Var]bool
-	shape
-	old        *ir.Var                // declared by the atomic being printed
-	unchanging map[*ir.Var]bool       // slices that the kernel only reads
-	flat       map[*ir.Var]*flatSlice // slices that are parameters of a kernel
+	cprint.Names
+	cprint.Writer
+	facts
+	sliceParams
 	meeting
-	head       string     // of a kernel, printed after its body
-	fault      bool       // a check was printed
-	wrap32     bool       // the expression is an index of which 32 bits are right
-	rising     bool       // and no part of it is larger than the whole
-	changed    *ir.VarSet // variables that may change
-	targets    []target
-	copied     map[*ir.Var]*flatSlice // those of which the kernel has a variable of its own
-	labelNames map[string]bool
-	fn         *ir.Func // nil in a kernel
-	line       ir.Pos   // of the output line, as a compiler counts it
+	jumps  cprint.Jumps
+	old    *ir.Var  // declared by the atomic being printed
+	head   string   // of a kernel, printed after its body
+	fault  bool     // a check was printed
+	wrap32 bool     // the expression is an index of which 32 bits are right
+	rising bool     // and no part of it is larger than the whole
+	fn     *ir.Func // nil in a kernel
 }
+
+// The parts of a printer, one for each family of the IR: they print into the same function.
+type (
+	kernelsPrinter  struct{ *printer }
+	callsPrinter    struct{ *printer }
+	branchesPrinter struct{ *printer }
+	loopsPrinter    struct{ *printer }
+	atomicsPrinter  struct{ *printer }
+	valuesPrinter   struct{ *printer }
+	arithPrinter    struct{ *printer }
+	mathsPrinter    struct{ *printer }
+	placesPrinter   struct{ *printer }
+)
+
+func (p *printer) kernels() kernelsPrinter   { return kernelsPrinter{p} }
+func (p *printer) calls() callsPrinter       { return callsPrinter{p} }
+func (p *printer) branches() branchesPrinter { return branchesPrinter{p} }
+func (p *printer) loops() loopsPrinter       { return loopsPrinter{p} }
+func (p *printer) atomics() atomicsPrinter   { return atomicsPrinter{p} }
+func (p *printer) values() valuesPrinter     { return valuesPrinter{p} }
+func (p *printer) arith() arithPrinter       { return arithPrinter{p} }
+func (p *printer) maths() mathsPrinter       { return mathsPrinter{p} }
+func (p *printer) places() placesPrinter     { return placesPrinter{p} }
 
 // A meeting is how threads wait for each other beside checks, which end threads.
 type meeting struct {
@@ -206,15 +219,13 @@ type meeting struct {
 }
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
-	file := newNames(map[string]bool{})
-	file.Scopes[0] = maps.Clone(libraryNames)
-	file.Push()
+	names := cprint.NewNames(maps.Clone(libraryNames), reserved)
+	names.Push()
 	for _, piece := range pieces {
-		file.Scopes[0][piece.name] = true
+		names.Scopes[0][piece.name] = true
 	}
-	return &printer{prog: p, opt: opt, file: &file, hidden: used, used: map[string]bool{}, structs: map[string]string{}, fields: map[*ir.Type][]string{}, keys: map[*ir.Type]string{},
-		equals: map[string]bool{}, wrapped: ir.ArrayValues(p), results: map[*ir.Func]string{},
-		faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}
+	return &printer{file: file{prog: p, opt: opt, names: names, hidden: used, used: map[string]bool{}, structs: cprint.NewStructs(p),
+		results: map[*ir.Func]string{}, faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}}
 }
 
 // A checkpoint is what the body of a launch may add to the file, as it was before the body: the
@@ -226,41 +237,41 @@ type checkpoint struct {
 	structText                  string
 }
 
-func (p *printer) checkpoint() checkpoint {
-	return checkpoint{sites: len(p.sites), used: maps.Clone(p.used), structNames: maps.Clone(p.file.Innermost()),
-		compared: maps.Clone(p.equals), structs: maps.Clone(p.structs), structText: p.structText.String()}
+func (p *file) checkpoint() checkpoint {
+	return checkpoint{sites: len(p.sites), used: maps.Clone(p.used), structNames: maps.Clone(p.names.Innermost()),
+		compared: maps.Clone(p.structs.Equal), structs: maps.Clone(p.structs.Names), structText: p.structs.Text.String()}
 }
 
 // rewind drops what was added to the file since c, so that the body of a launch can be printed
 // again. A type that is defined again notes the pieces of the prelude that its definition needs.
-func (p *printer) rewind(c checkpoint) {
-	p.sites, p.used, p.equals, p.structs = p.sites[:c.sites], c.used, c.compared, c.structs
-	p.file.Scopes[len(p.file.Scopes)-1] = c.structNames
-	p.structText.Reset()
-	p.structText.WriteString(c.structText)
+func (p *file) rewind(c checkpoint) {
+	p.sites, p.used, p.structs.Equal, p.structs.Names = p.sites[:c.sites], c.used, c.compared, c.structs
+	p.names.Scopes[len(p.names.Scopes)-1] = c.structNames
+	p.structs.Text.Reset()
+	p.structs.Text.WriteString(c.structText)
 }
 
-func (p *printer) fail(at ir.Pos, format string, args ...any) {
+func (p *file) fail(at ir.Pos, format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
 	}
 }
 
 // use notes a piece of the prelude or a function of CUDA and returns its name.
-func (p *printer) use(name string) string {
+func (p *file) use(name string) string {
 	p.used[name] = true
 	return name
 }
 
 // text puts the file together: head, prelude, types, functions.
-func (p *printer) text() string {
+func (p *file) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Kernel %s, %s. Generated by gompss.\n", p.prog.Name, cprint.Position(p.prog))
 	fmt.Fprintf(&b, "// Compile with %s.\n", strings.Join(nvrtcOptions(p.prog), " "))
 	if head := prelude(p.used); head != "" {
 		b.WriteString("\n" + strings.TrimPrefix(head, "\n"))
 	}
-	b.WriteString(p.structText.String())
+	b.WriteString(p.structs.Text.String())
 	b.WriteString(p.functions.String())
 	return b.String()
 }

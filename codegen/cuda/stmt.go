@@ -2,31 +2,17 @@ package cuda
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// printf writes one line of code that belongs to the Go position at, with a #line directive where
-// the compiler would count another one.
-func (p *printer) printf(at ir.Pos, format string, args ...any) {
-	at.Col = 0
-	if p.opt.Lines && at.Line > 0 && at != p.line {
-		fmt.Fprintf(&p.out, "#line %d %q\n", at.Line, at.File)
-		p.line = at
-	}
-	p.out.WriteString(strings.Repeat("\t", p.depth))
-	fmt.Fprintf(&p.out, format, args...)
-	p.out.WriteByte('\n')
-	p.line.Line++
-}
 
 // block prints list one level deeper in a scope of its own; the caller prints the braces.
 func (p *printer) block(list []ir.Stmt) {
 	p.Push()
-	p.depth++
+	p.Depth++
 	p.stmts(list)
-	p.depth--
+	p.Depth--
 	p.Pop()
 }
 
@@ -43,14 +29,14 @@ func (p *printer) stmts(list []ir.Stmt) {
 			p.Pop()
 			continue
 		}
-		if a := p.declaredOld(list[i:]); a != nil {
+		if a := p.calls().declaredOld(list[i:]); a != nil {
 			p.old = a.Old.(*ir.Ref).Var
-			p.atomic(a)
+			p.atomics().atomic(a)
 			i++
 			continue
 		}
-		if n, call := p.declaredResults(list[i:]); call != nil {
-			p.callStmt(call, list[i:i+n])
+		if n, call := p.calls().declaredResults(list[i:]); call != nil {
+			p.calls().callStmt(call, list[i:i+n])
 			i += n
 			continue
 		}
@@ -63,27 +49,27 @@ func (p *printer) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		p.decl(s)
 	case *ir.Assign:
-		p.printf(s.At, "%s;", p.assign(s))
+		p.Printf(s.At, "%s;", p.assign(s))
 	case *ir.Call:
-		p.callStmt(s, nil)
+		p.calls().callStmt(s, nil)
 	case *ir.If:
-		p.ifElse(s, "if ")
+		p.branches().ifElse(s, "if ")
 	case *ir.Block:
-		p.scope(s)
+		p.loops().scope(s)
 	case *ir.While:
-		p.while(s)
+		p.loops().while(s)
 	case *ir.For:
-		p.forLoop(s)
+		p.loops().forLoop(s)
 	case *ir.Break:
-		p.printf(s.At, "%s;", p.leave(s.Label))
+		p.jump(s.At, "break")(p.jumps.Leave(s.Label))
 	case *ir.Continue:
-		p.printf(s.At, "%s;", p.again(s.Label))
+		p.jump(s.At, "continue")(p.jumps.Again(s.Label))
 	case *ir.Return:
-		p.returns(s)
+		p.branches().returns(s)
 	case *ir.Atomic:
-		p.atomic(s)
+		p.atomics().atomic(s)
 	case *ir.Barrier:
-		p.barrier(s)
+		p.branches().barrier(s)
 	default:
 		p.fail(s.Pos(), "statement %T in device IR", s)
 	}
@@ -95,12 +81,12 @@ func (p *printer) decl(s *ir.Decl) {
 	if v.Space != ir.Team {
 		init = " = " + p.initial(s) // before the name is declared: it may read a variable that v hides
 	}
-	name := p.declare(v)
+	name := p.Declare(v)
 	prefix := ""
 	if v.Space == ir.Team {
 		prefix = "__shared__ "
 	}
-	p.printf(s.At, "%s%s%s;", prefix, p.declaration(v, name), init)
+	p.Printf(s.At, "%s%s%s;", prefix, p.declaration(v, name), init)
 }
 
 func (p *printer) declaration(v *ir.Var, name string) string {
@@ -140,9 +126,9 @@ func zero(t *ir.Type) string {
 
 // valueFor prints e as it is assigned to v.
 func (p *printer) valueFor(e ir.Expr, v *ir.Var) string {
-	ct := ctypeOf(v.Type)
+	ct := cprint.TypeOf(v.Type)
 	if p.narrow[v] {
-		ct = i32
+		ct = cprint.I32
 	}
 	return p.assigned(e, ct)
 }
@@ -155,7 +141,7 @@ func (p *printer) assign(s *ir.Assign) string {
 		}
 	}
 	place := p.expr(s.Place)
-	return place.text + " = " + p.assigned(s.Value, place.ct)
+	return place.Text + " = " + p.assigned(s.Value, place.Type)
 }
 
 // compound prints place = place op y in the short form.
@@ -163,7 +149,7 @@ func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
 	if b.Checked || !p.isPlain(b) {
 		return "", false
 	}
-	text, y, op := p.expr(place).text, b.Y, cOps[b.Op].text
+	text, y, op := p.expr(place).Text, b.Y, cprint.Ops[b.Op].Text
 	if c, ok := y.(*ir.Const); ok && b.Op == ir.Add && b.T.IsInteger() {
 		switch n := int64(c.Bits); {
 		case n == 1:
@@ -175,9 +161,9 @@ func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
 		}
 	}
 	if b.Op == ir.AndNot {
-		return text + " &= ~" + p.extend(p.number(y), p.peek(place).ct).at(precUnary), true
+		return text + " &= ~" + p.arith().extend(p.number(y), p.peek(place).Type).At(cprint.PrecUnary), true
 	}
-	return text + " " + op + "= " + p.assigned(y, p.peek(place).ct), true
+	return text + " " + op + "= " + p.assigned(y, p.peek(place).Type), true
 }
 
 // isPlain reports whether b is C++'s operation on the type of its place, cut to that type by the
@@ -191,11 +177,11 @@ func (p *printer) isPlain(b *ir.Binary) bool {
 	}
 	switch b.Op {
 	case ir.Add, ir.Sub, ir.Mul:
-		return !p.mustWrap(b, ctypeOf(b.T).promote(), p.ranges.wraps(b))
+		return !p.arith().mustWrap(b, cprint.TypeOf(b.T).Promote(), p.ranges.wraps(b))
 	case ir.And, ir.Or, ir.Xor, ir.AndNot:
 		return true
 	case ir.Shr:
-		return p.ranges.of(b.Y).within(span(0, int64(width(b.T)-1)))
+		return p.ranges.of(b.Y).within(span(0, int64(cprint.Width(b.T)-1)))
 	case ir.Div, ir.Rem:
 		c, ok := b.Y.(*ir.Const)
 		return ok && p.ranges.of(c).nonNegative()

@@ -9,7 +9,7 @@ import (
 )
 
 // typeName returns the C++ type of a value of t. Plain arrays have none (declare prints them).
-func (p *printer) typeName(t *ir.Type) string {
+func (p *file) typeName(t *ir.Type) string {
 	switch t.Kind {
 	case ir.Struct:
 		return p.structName(t)
@@ -22,20 +22,20 @@ func (p *printer) typeName(t *ir.Type) string {
 	case ir.Pointer:
 		return p.typeName(t.Elem) + "*"
 	}
-	return p.scalarName(ctypeOf(t))
+	return p.scalarName(cprint.TypeOf(t))
 }
 
 // scalarName returns the name of c and remembers that its typedef is needed.
-func (p *printer) scalarName(c ctype) string {
+func (p *file) scalarName(c cprint.Type) string {
 	switch c {
-	case i8, i16, i64, u8, u16, u64:
-		p.use(c.String())
+	case cprint.I8, cprint.I16, cprint.I64, cprint.U8, cprint.U16, cprint.U64:
+		p.use(dialect.Name(c))
 	}
-	return c.String()
+	return dialect.Name(c)
 }
 
 // declarator returns a declaration of name with type t, without initial value.
-func (p *printer) declarator(t *ir.Type, name string) string {
+func (p *file) declarator(t *ir.Type, name string) string {
 	dims := ""
 	for t.Kind == ir.Array && !p.isWrapped(t) {
 		dims += fmt.Sprintf("[%d]", t.Len)
@@ -46,33 +46,22 @@ func (p *printer) declarator(t *ir.Type, name string) string {
 
 // isWrapped reports whether arrays of type t are printed as Array<T, N>, because somewhere the
 // program copies one.
-func (p *printer) isWrapped(t *ir.Type) bool { return p.wrapped[ir.TypeKey(t)] }
+func (p *file) isWrapped(t *ir.Type) bool { return p.structs.IsWrapped(t) }
 
 // structName returns the name of struct t and prints its definition when it comes for the first
 // time.
-func (p *printer) structName(t *ir.Type) string {
-	key, ok := p.keys[t]
-	if !ok {
-		key = ir.TypeKey(t)
-		p.keys[t] = key
-	}
-	if name, ok := p.structs[key]; ok {
+func (p *file) structName(t *ir.Type) string {
+	key := p.structs.Key(t)
+	if name, ok := p.structs.Names[key]; ok {
 		return name
 	}
-	want := t.Name
-	if i := strings.LastIndexByte(want, '.'); i >= 0 && !strings.ContainsRune(want, '[') {
-		want = want[i+1:]
-	}
-	if want == "" {
-		want = "Struct"
-	}
-	name := p.file.Fresh(want)
-	p.structs[key] = name
+	name := p.names.Fresh(cprint.WantedName(t))
+	p.structs.Names[key] = name
 	p.defineStruct(t, name)
 	return name
 }
 
-func (p *printer) defineStruct(t *ir.Type, name string) {
+func (p *file) defineStruct(t *ir.Type, name string) {
 	var fields, checks strings.Builder
 	for i, f := range t.Fields {
 		if f.Type.Size == 0 {
@@ -81,25 +70,22 @@ func (p *printer) defineStruct(t *ir.Type, name string) {
 		fmt.Fprintf(&fields, "\t%s;\n", p.declarator(f.Type, p.fieldName(t, i)))
 		fmt.Fprintf(&checks, " && %s(%s, %s) == %d", p.use("go_offset"), name, p.fieldName(t, i), f.Offset)
 	}
-	fmt.Fprintf(&p.structText, "\nstruct %s {\n%s};\n", name, fields.String())
-	fmt.Fprintf(&p.structText, "static_assert(sizeof(%s) == %d%s, \"layout of %s\");\n", name, t.Size, checks.String(), name)
+	fmt.Fprintf(&p.structs.Text, "\nstruct %s {\n%s};\n", name, fields.String())
+	fmt.Fprintf(&p.structs.Text, "static_assert(sizeof(%s) == %d%s, \"layout of %s\");\n", name, t.Size, checks.String(), name)
 }
 
 // fieldName returns the C++ name of field i: Go's, but for blanks and words of C++.
-func (p *printer) fieldName(t *ir.Type, i int) string {
-	if p.fields[t] == nil {
-		p.fields[t] = cprint.FieldNames(t, reserved)
-	}
-	return p.fields[t][i]
+func (p *file) fieldName(t *ir.Type, i int) string {
+	return p.structs.FieldName(t, i, reserved)
 }
 
 // equality prints operator== of a struct or array type once and remembers it.
-func (p *printer) equality(t *ir.Type) {
+func (p *file) equality(t *ir.Type) {
 	key := ir.TypeKey(t)
-	if p.equals[key] || t.Kind != ir.Struct && t.Kind != ir.Array {
+	if p.structs.Equal[key] || t.Kind != ir.Struct && t.Kind != ir.Array {
 		return
 	}
-	p.equals[key] = true
+	p.structs.Equal[key] = true
 	name := p.typeName(t)
 	var b strings.Builder
 	if t.Kind == ir.Array {
@@ -108,10 +94,10 @@ func (p *printer) equality(t *ir.Type) {
 	} else {
 		fmt.Fprintf(&b, "\treturn %s;\n", p.equalFields(t))
 	}
-	fmt.Fprintf(&p.structText, "\n__device__ __forceinline__ bool operator==(const %s& x, const %s& y)\n{\n%s}\n", name, name, b.String())
+	fmt.Fprintf(&p.structs.Text, "\n__device__ __forceinline__ bool operator==(const %s& x, const %s& y)\n{\n%s}\n", name, name, b.String())
 }
 
-func (p *printer) equalFields(t *ir.Type) string {
+func (p *file) equalFields(t *ir.Type) string {
 	var terms []string
 	for i, f := range t.Fields {
 		if f.Name == "_" {

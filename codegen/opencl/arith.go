@@ -1,53 +1,11 @@
 package opencl
 
 import (
-	"strings"
-
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-var cOps = map[ir.Op]struct {
-	text string
-	prec int
-}{
-	ir.Add: {"+", precAdd}, ir.Sub: {"-", precAdd}, ir.Mul: {"*", precMul}, ir.Div: {"/", precMul}, ir.Rem: {"%", precMul},
-	ir.And: {"&", precAnd}, ir.Or: {"|", precOr}, ir.Xor: {"^", precXor}, ir.AndNot: {"& ~", precAnd},
-	ir.Shl: {"<<", precShift}, ir.Shr: {">>", precShift},
-	ir.Eq: {"==", precEq}, ir.Ne: {"!=", precEq}, ir.Lt: {"<", precRel}, ir.Le: {"<=", precRel}, ir.Gt: {">", precRel},
-	ir.Ge: {">=", precRel}, ir.LAnd: {"&&", precLAnd}, ir.LOr: {"||", precLOr},
-}
-
-// join prints x op y with the parentheses that C needs, and those that a reader wants around
-// arithmetic below a shift or a bit operation and around && below ||.
-func join(op ir.Op, x, y val, ct ctype) val {
-	o := cOps[op]
-	left, right := o.prec, o.prec+1
-	switch {
-	case o.prec >= precOr && o.prec <= precAnd || o.prec == precShift:
-		left, right = precUnary, precUnary
-	case op == ir.LOr:
-		left, right = aroundAnd(x), aroundAnd(y)
-	}
-	if op == ir.AndNot {
-		return value(x.at(left)+" & ~"+y.at(precUnary), o.prec, ct)
-	}
-	rhs := y.at(right)
-	if o.prec == precAdd && strings.HasPrefix(rhs, "-") {
-		rhs = "(" + rhs + ")"
-	}
-	return value(x.at(left)+" "+o.text+" "+rhs, o.prec, ct)
-}
-
-// aroundAnd asks for parentheses around && below ||.
-func aroundAnd(v val) int {
-	if v.prec == precLAnd {
-		return precUnary
-	}
-	return precLOr
-}
-
-func (p *printer) binary(e *ir.Binary) val {
+func (p arithPrinter) binary(e *ir.Binary) cprint.Val {
 	switch e.Op {
 	case ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge:
 		return p.comparison(e)
@@ -59,9 +17,9 @@ func (p *printer) binary(e *ir.Binary) val {
 		op := map[ir.Op]ir.Op{ir.And: ir.LAnd, ir.Or: ir.LOr, ir.Xor: ir.Ne}[e.Op]
 		if op == ir.NoOp {
 			p.fail(e.At, "operator %d on bools", e.Op)
-			return value("false", precPostfix, boolean)
+			return cprint.Value("false", cprint.PrecPostfix, cprint.Bool)
 		}
-		return join(op, p.expr(e.X), p.expr(e.Y), boolean)
+		return dialect.Join(op, p.expr(e.X), p.expr(e.Y), cprint.Bool)
 	case e.T.IsFloat():
 		return p.floats(e)
 	}
@@ -74,106 +32,106 @@ func (p *printer) binary(e *ir.Binary) val {
 		return p.shift(e)
 	}
 	x, y := p.asGo(p.number(e.X), e.T), p.asGo(p.number(e.Y), e.T)
-	if e.Op == ir.AndNot && cprint.IsNumber(y.text) && !e.T.IsSigned() {
-		y = y.cast(unsignedOf(width(e.T)))
+	if e.Op == ir.AndNot && cprint.IsNumber(y.Text) && !e.T.IsSigned() {
+		y = dialect.Cast(y, cprint.Unsigned(cprint.Width(e.T)))
 	}
-	ct := common(x.ct, y.ct)
-	return value(join(e.Op, x, y, ct).text, cOps[e.Op].prec, ct)
+	ct := cprint.Common(x.Type, y.Type)
+	return cprint.Value(dialect.Join(e.Op, x, y, ct).Text, cprint.Ops[e.Op].Prec, ct)
 }
 
 // floats prints an operation on floats. A float32 division that the device does not round correctly
 // is done in float64: with more than twice the digits, rounding twice gives the same.
-func (p *printer) floats(e *ir.Binary) val {
+func (p arithPrinter) floats(e *ir.Binary) cprint.Val {
 	x, y := p.expr(e.X), p.expr(e.Y)
-	ct := ctypeOf(e.T)
-	if ct == f64 {
+	ct := cprint.TypeOf(e.T)
+	if ct == cprint.F64 {
 		p.needs["cl_khr_fp64"] = true
 	}
-	if e.Op == ir.Div && ct == f32 && !p.opt.RoundedDivide && !p.prog.FastMath {
+	if e.Op == ir.Div && ct == cprint.F32 && !p.opt.RoundedDivide && !p.prog.FastMath {
 		p.needs["cl_khr_fp64"] = true
-		return join(e.Op, x.cast(f64), y.cast(f64), f64).cast(f32)
+		return dialect.Cast(dialect.Join(e.Op, dialect.Cast(x, cprint.F64), dialect.Cast(y, cprint.F64), cprint.F64), cprint.F32)
 	}
-	return join(e.Op, x, y, ct)
+	return dialect.Join(e.Op, x, y, ct)
 }
 
 // ring prints an addition, subtraction or multiplication of integers: signed where it provably
 // stays in its type, on unsigned operands, modulo 2^bits, where it may wrap around.
-func (p *printer) ring(e *ir.Binary) val {
+func (p arithPrinter) ring(e *ir.Binary) cprint.Val {
 	x, y := p.expr(e.X), p.expr(e.Y)
-	n := width(e.T)
+	n := cprint.Width(e.T)
 	if n < 32 { // C computes in int, of which the type takes the low bits
 		x, y = p.exact(x, e.T), p.exact(y, e.T)
 		if e.Op == ir.Mul && e.T.Kind == ir.Uint16 {
-			x = x.cast(u32)
+			x = dialect.Cast(x, cprint.U32)
 		}
-		out := join(e.Op, x, y, common(x.ct, y.ct))
-		out.modular = p.wraps(e)
+		out := dialect.Join(e.Op, x, y, cprint.Common(x.Type, y.Type))
+		out = out.Modulo(cprint.Width(e.Type()), p.wraps(e))
 		return out
 	}
 	if !p.wraps(e) && e.T.IsSigned() {
 		x, y = p.exact(x, e.T), p.exact(y, e.T)
-		if ct := common(x.ct, y.ct); ct.bits() < n {
-			x = x.cast(signedOf(n))
+		if ct := cprint.Common(x.Type, y.Type); ct.Bits() < n {
+			x = dialect.Cast(x, cprint.Signed(n))
 		}
-		ct := common(x.ct, y.ct)
-		out := join(e.Op, x, y, ct)
-		out.modular = ct.isUnsigned() && p.rangeOf(e).lo < 0
+		ct := cprint.Common(x.Type, y.Type)
+		out := dialect.Join(e.Op, x, y, ct)
+		out = out.Modulo(cprint.Width(e.Type()), ct.IsUnsigned() && p.rangeOf(e).lo < 0)
 		return out
 	}
-	unsigned := unsignedOf(n)
-	if x.modular && x.ct != unsigned {
+	unsigned := cprint.Unsigned(n)
+	if !x.IsExact() && x.Type != unsigned {
 		x = p.exact(x, e.T)
 	}
-	if y.modular && y.ct != unsigned {
+	if !y.IsExact() && y.Type != unsigned {
 		y = p.exact(y, e.T)
 	}
-	if common(x.ct, y.ct) != unsigned {
-		modular := x
-		modular.modular = false
-		x = modular.cast(unsigned)
+	if cprint.Common(x.Type, y.Type) != unsigned {
+		low := x
+		low.Bits = cprint.Exact
+		x = dialect.Cast(low, unsigned)
 	}
-	out := join(e.Op, x, y, unsigned)
-	out.modular = e.T.IsSigned()
+	out := dialect.Join(e.Op, x, y, unsigned)
+	out = out.Modulo(cprint.Width(e.Type()), e.T.IsSigned())
 	return out
 }
 
 // alike prints the operands of a comparison or quotient: exact, and signed ones signed.
-func (p *printer) alike(a, b ir.Expr) (x, y val) {
+func (p arithPrinter) alike(a, b ir.Expr) (x, y cprint.Val) {
 	return p.comparable(p.number(a), a.Type()), p.comparable(p.number(b), b.Type())
 }
 
-func (p *printer) comparable(v val, t *ir.Type) val {
-	if t.IsSigned() && v.ct.isUnsigned() {
-		return v.cast(ctypeOf(t))
+func (p *printer) comparable(v cprint.Val, t *ir.Type) cprint.Val {
+	if t.IsSigned() && v.Type.IsUnsigned() {
+		return dialect.Cast(v, cprint.TypeOf(t))
 	}
 	return v
 }
 
-func (p *printer) comparison(e *ir.Binary) val {
+func (p arithPrinter) comparison(e *ir.Binary) cprint.Val {
 	t := e.X.Type()
 	switch t.Kind {
 	case ir.Struct, ir.Array:
 		x, y := p.expr(e.X), p.expr(e.Y)
-		text := p.equality(t) + "(" + x.text + ", " + y.text + ")"
+		text := p.equality(t) + "(" + x.Text + ", " + y.Text + ")"
 		if e.Op == ir.Ne {
-			return value("!"+text, precUnary, boolean)
+			return cprint.Value("!"+text, cprint.PrecUnary, cprint.Bool)
 		}
-		return value(text, precPostfix, boolean)
+		return cprint.Value(text, cprint.PrecPostfix, cprint.Bool)
 	case ir.Slice: // with nil
 		x := e.X
 		if _, isNil := x.(*ir.Const); isNil {
 			x = e.Y
 		}
-		return value(p.slice(x).ptr.at(precEq)+" "+cOps[e.Op].text+" NULL", precEq, boolean)
+		return cprint.Value(p.places().slice(x).ptr.At(cprint.PrecEq)+" "+cprint.Ops[e.Op].Text+" NULL", cprint.PrecEq, cprint.Bool)
 	}
 	x, y := p.alike(e.X, e.Y)
-	return join(e.Op, x, y, boolean)
+	return dialect.Join(e.Op, x, y, cprint.Bool)
 }
 
 // logical prints && and ||. Checks of the second operand are made only where it decides.
-func (p *printer) logical(e *ir.Binary) val {
+func (p arithPrinter) logical(e *ir.Binary) cprint.Val {
 	if !p.needsStatements(e.Y) {
-		return join(e.Op, p.expr(e.X), p.expr(e.Y), boolean)
+		return dialect.Join(e.Op, p.expr(e.X), p.expr(e.Y), cprint.Bool)
 	}
 	v := &ir.Var{Name: "so_far", Type: ir.BoolType, Space: ir.Local, At: e.At}
 	p.decl(&ir.Decl{Var: v, Init: e.X, At: e.At})
@@ -187,44 +145,44 @@ func (p *printer) logical(e *ir.Binary) val {
 }
 
 // division prints x / y or x % y.
-func (p *printer) division(e *ir.Binary) val {
+func (p arithPrinter) division(e *ir.Binary) cprint.Val {
 	y := e.Y
 	if e.Checked {
 		v := p.asGo(p.stable(e.Y, "divisor"), e.T)
-		p.check(e.At, v.at(precEq)+" == 0", ir.DivisorCheck, ir.Source(e.Y), false, "0", "0")
+		p.checks().check(e.At, v.At(cprint.PrecEq)+" == 0", ir.DivisorCheck, ir.Source(e.Y), false, "0", "0")
 		return p.quotient(e, p.comparable(p.number(e.X), e.T), v)
 	}
 	if c, ok := y.(*ir.Const); ok && c.Bits != 0 && int64(c.Bits) != -1 {
 		a, b := p.alike(e.X, e.Y)
-		return join(e.Op, a, b, common(a.ct, b.ct))
+		return dialect.Join(e.Op, a, b, cprint.Common(a.Type, b.Type))
 	}
 	a, b := p.alike(e.X, e.Y)
 	return p.quotient(e, a, b)
 }
 
 // quotient prints a division by something that the compiler cannot see.
-func (p *printer) quotient(e *ir.Binary, x, y val) val {
-	ct := unsignedOf(width(e.T))
+func (p arithPrinter) quotient(e *ir.Binary, x, y cprint.Val) cprint.Val {
+	ct := cprint.Unsigned(cprint.Width(e.T))
 	if e.T.IsSigned() {
-		ct = signedOf(width(e.T))
+		ct = cprint.Signed(cprint.Width(e.T))
 	}
 	text := map[bool]map[ir.Op]string{true: {ir.Div: divText, ir.Rem: remText}, false: {ir.Div: udivText, ir.Rem: uremText}}[e.T.IsSigned()][e.Op]
 	name := p.typed(map[ir.Op]string{ir.Div: "go_div", ir.Rem: "go_rem"}[e.Op], text, ct)
-	out := value(name+"("+x.text+", "+y.text+")", precPostfix, ct)
-	out.modular = e.T.IsSigned() && width(e.T) < 32 // -128 / -1
+	out := cprint.Value(name+"("+x.Text+", "+y.Text+")", cprint.PrecPostfix, ct)
+	out = out.Modulo(cprint.Width(e.Type()), e.T.IsSigned() && cprint.Width(e.T) < 32) // -128 / -1
 	return out
 }
 
-func (p *printer) shift(e *ir.Binary) val {
-	n := width(e.T)
+func (p arithPrinter) shift(e *ir.Binary) cprint.Val {
+	n := cprint.Width(e.T)
 	count := p.number(e.Y)
 	if e.Checked {
 		count = p.stable(e.Y, "count")
-		p.check(e.At, count.at(precRel)+" < 0", ir.CountCheck, ir.Source(e.Y), false, "(long)"+count.at(precUnary), "0")
+		p.checks().check(e.At, count.At(cprint.PrecRel)+" < 0", ir.CountCheck, ir.Source(e.Y), false, "(long)"+count.At(cprint.PrecUnary), "0")
 	}
 	x := p.number(e.X)
 	r := p.rangeOf(e.Y)
-	unsigned, signed := unsignedOf(n), signedOf(n)
+	unsigned, signed := cprint.Unsigned(n), cprint.Signed(n)
 	fits := !e.Checked && r.within(span(0, int64(max(n, 32)-1)))
 	if e.Op == ir.Shr {
 		ct := unsigned
@@ -232,65 +190,56 @@ func (p *printer) shift(e *ir.Binary) val {
 			ct = signed
 		}
 		if fits {
-			return join(ir.Shr, p.wide(x, ct), count, ct)
+			return dialect.Join(ir.Shr, p.wide(x, ct), count, ct)
 		}
-		return value(p.typed("go_shr", shrText, ct)+"("+x.text+", "+count.text+")", precPostfix, ct)
+		return cprint.Value(p.typed("go_shr", shrText, ct)+"("+x.Text+", "+count.Text+")", cprint.PrecPostfix, ct)
 	}
-	out := val{}
+	out := cprint.Val{}
 	if fits {
-		out = join(ir.Shl, p.wide(x, unsigned), count, unsigned)
+		out = dialect.Join(ir.Shl, p.wide(x, unsigned), count, unsigned)
 	} else {
-		out = value(p.typed("go_shl", shlText, unsigned)+"("+x.text+", "+count.text+")", precPostfix, unsigned)
+		out = cprint.Value(p.typed("go_shl", shlText, unsigned)+"("+x.Text+", "+count.Text+")", cprint.PrecPostfix, unsigned)
 	}
-	out.modular = e.T.IsSigned() || n < 32
+	out = out.Modulo(cprint.Width(e.Type()), e.T.IsSigned() || n < 32)
 	return out
 }
 
 // wide returns v in a type of at least ct's width and sign.
-func (p *printer) wide(v val, ct ctype) val {
-	if v.ct.promote() == ct && !cprint.IsNumber(v.text) {
+func (p *printer) wide(v cprint.Val, ct cprint.Type) cprint.Val {
+	if v.Type.Promote() == ct && !cprint.IsNumber(v.Text) {
 		return v
 	}
-	return v.cast(ct)
+	return dialect.Cast(v, ct)
 }
 
-func (p *printer) unary(e *ir.Unary) val {
+func (p arithPrinter) unary(e *ir.Unary) cprint.Val {
 	t := e.Type()
 	x := p.expr(e.X)
 	switch {
 	case e.Op == ir.Not:
-		return value("!"+x.at(precUnary), precUnary, boolean)
+		return cprint.Value("!"+x.At(cprint.PrecUnary), cprint.PrecUnary, cprint.Bool)
 	case t.IsFloat():
-		return minus(x, ctypeOf(t))
+		return cprint.Minus(x, cprint.TypeOf(t))
 	}
 	x = p.exact(x, t)
-	n := width(t)
+	n := cprint.Width(t)
 	if e.Op == ir.Com {
 		if n >= 32 {
-			x = p.wide(x, map[bool]ctype{true: signedOf(n), false: unsignedOf(n)}[t.IsSigned()])
+			x = p.wide(x, map[bool]cprint.Type{true: cprint.Signed(n), false: cprint.Unsigned(n)}[t.IsSigned()])
 		}
-		out := value("~"+x.at(precUnary), precUnary, x.ct.promote())
-		out.modular = n < 32 && !t.IsSigned()
+		out := cprint.Value("~"+x.At(cprint.PrecUnary), cprint.PrecUnary, x.Type.Promote())
+		out = out.Modulo(cprint.Width(e.Type()), n < 32 && !t.IsSigned())
 		return out
 	}
-	if r := p.rangeOf(e.X); n >= 32 && t.IsSigned() && r.known && r.lo > typeRange(t).lo && !x.ct.isUnsigned() {
-		return minus(p.wide(x, signedOf(n)), signedOf(n))
+	if r := p.rangeOf(e.X); n >= 32 && t.IsSigned() && r.known && r.lo > typeRange(t).lo && !x.Type.IsUnsigned() {
+		return cprint.Minus(p.wide(x, cprint.Signed(n)), cprint.Signed(n))
 	}
 	if n < 32 {
-		out := minus(x, i32)
-		out.modular = true
+		out := cprint.Minus(x, cprint.I32)
+		out = out.Modulo(cprint.Width(e.Type()), true)
 		return out
 	}
-	out := value("0 - "+p.wide(x, unsignedOf(n)).at(precMul), precAdd, unsignedOf(n))
-	out.modular = t.IsSigned()
+	out := cprint.Value("0 - "+p.wide(x, cprint.Unsigned(n)).At(cprint.PrecMul), cprint.PrecAdd, cprint.Unsigned(n))
+	out = out.Modulo(cprint.Width(e.Type()), t.IsSigned())
 	return out
-}
-
-// minus prints -x; two signs are kept apart.
-func minus(x val, ct ctype) val {
-	text := x.at(precUnary)
-	if strings.HasPrefix(text, "-") {
-		text = "(" + text + ")"
-	}
-	return value("-"+text, precUnary, ct)
 }

@@ -3,27 +3,30 @@ package opencl
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // atomic prints an atomic operation: a builtin where there is one, else a loop around
 // compare-and-swap. Reads and writes are volatile, which no compiler merges, tears or moves past
 // each other.
-func (p *printer) atomic(s *ir.Atomic) {
+func (p atomicsPrinter) atomic(s *ir.Atomic) {
 	if v := ir.RootVar(s.Place); v != nil && v.Space == ir.Local || p.placeSpace(s.Place) == private {
-		p.unshared(s)
+		for _, plain := range cprint.Unshared(s) {
+			p.stmt(plain)
+		}
 		return
 	}
 	if s.Ordered {
-		p.printf(s.At, "%s;", p.fence(s.At))
-		defer func() { p.printf(s.At, "%s;", p.fence(s.At)) }()
+		p.Printf(s.At, "%s;", p.fence(s.At))
+		defer func() { p.Printf(s.At, "%s;", p.fence(s.At)) }()
 	}
 	switch s.Kind {
 	case ir.AtomicRead:
-		p.keep(s, value("*"+p.pointerTo(s.Place, p.typeName(s.Place.Type())), precUnary, ctypeOf(s.Place.Type())))
+		p.keep(s, cprint.Value("*"+p.pointerTo(s.Place, p.typeName(s.Place.Type())), cprint.PrecUnary, cprint.TypeOf(s.Place.Type())))
 	case ir.AtomicWrite:
-		v := p.expr(s.Value).text
-		p.printf(s.At, "*%s = %s;", p.pointerTo(s.Place, p.typeName(s.Place.Type())), v)
+		v := p.expr(s.Value).Text
+		p.Printf(s.At, "*%s = %s;", p.pointerTo(s.Place, p.typeName(s.Place.Type())), v)
 	case ir.AtomicCompare:
 		p.compareSwap(s)
 	default:
@@ -32,7 +35,7 @@ func (p *printer) atomic(s *ir.Atomic) {
 }
 
 // fence prints what orders memory for all teams.
-func (p *printer) fence(at ir.Pos) string {
+func (p atomicsPrinter) fence(at ir.Pos) string {
 	switch p.opt.Fence {
 	case C11Fence:
 		return "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)"
@@ -46,21 +49,21 @@ func (p *printer) fence(at ir.Pos) string {
 }
 
 // pointerTo prints a volatile pointer to a place as one of another type.
-func (p *printer) pointerTo(place ir.Expr, as string) string {
-	if ctypeOf(place.Type()) == other {
+func (p atomicsPrinter) pointerTo(place ir.Expr, as string) string {
+	if cprint.TypeOf(place.Type()) == cprint.Other {
 		p.fail(place.Pos(), "atomic operation on %s: not supported by opencl", place.Type())
 	}
-	addr := p.expr(&ir.AddrOf{X: place, At: place.Pos()}).at(precUnary)
+	addr := p.expr(&ir.AddrOf{X: place, At: place.Pos()}).At(cprint.PrecUnary)
 	return fmt.Sprintf("(volatile %s%s *)%s", p.placeSpace(place).qualifier(), as, addr)
 }
 
 // keep prints the statement that assigns the result of an operation to s.Old, or drops it.
-func (p *printer) keep(s *ir.Atomic, v val) {
+func (p atomicsPrinter) keep(s *ir.Atomic, v cprint.Val) {
 	if s.Old == nil {
-		p.printf(s.At, "%s;", v.text)
+		p.Printf(s.At, "%s;", v.Text)
 		return
 	}
-	p.printf(s.At, "%s = %s;", p.expr(s.Old).text, v.text)
+	p.Printf(s.At, "%s = %s;", p.expr(s.Old).Text, v.Text)
 }
 
 // builtins are the operations on integers of 32 bits (atomic_) and 64 (atom_).
@@ -69,7 +72,7 @@ var builtins = map[ir.Op]string{ir.Add: "add", ir.Sub: "sub", ir.And: "and", ir.
 
 // builtin returns the name of an operation on an integer, and notes the extension of those with 64
 // bits.
-func (p *printer) builtin(name string, bits int) string {
+func (p atomicsPrinter) builtin(name string, bits int) string {
 	if bits == 32 {
 		return "atomic_" + name
 	}
@@ -82,11 +85,11 @@ func (p *printer) builtin(name string, bits int) string {
 	return "atom_" + name
 }
 
-func (p *printer) update(s *ir.Atomic) {
+func (p atomicsPrinter) update(s *ir.Atomic) {
 	t := s.Place.Type()
-	native := t.IsInteger() && width(t) >= 32 && builtins[s.Op] != "" && !(s.Swapped && s.Op == ir.Sub)
+	native := t.IsInteger() && cprint.Width(t) >= 32 && builtins[s.Op] != "" && !(s.Swapped && s.Op == ir.Sub)
 	if !native || s.After && s.Op == ir.NoOp {
-		p.loop(s, func(old ir.Expr) ir.Expr { return combined(s, old) })
+		p.loop(s, func(old ir.Expr) ir.Expr { return cprint.Combined(s, old) })
 		return
 	}
 	v := s.Value
@@ -96,101 +99,100 @@ func (p *printer) update(s *ir.Atomic) {
 	if s.After {
 		v = p.once(v, "value")
 	}
-	text := fmt.Sprintf("%s(%s, %s)", p.builtin(builtins[s.Op], width(t)), p.pointerTo(s.Place, p.typeName(t)), p.asGo(p.number(v), t).text)
+	text := fmt.Sprintf("%s(%s, %s)", p.builtin(builtins[s.Op], cprint.Width(t)), p.pointerTo(s.Place, p.typeName(t)), p.asGo(p.number(v), t).Text)
 	if !s.After {
-		p.keep(s, value(text, precPostfix, ctypeOf(t)))
+		p.keep(s, cprint.Value(text, cprint.PrecPostfix, cprint.TypeOf(t)))
 		return
 	}
 	before := &ir.Var{Name: "before", Type: t, Space: ir.Local, At: s.At}
-	p.printf(s.At, "const %s %s = %s;", p.typeName(t), p.declare(before), text)
+	p.Printf(s.At, "const %s %s = %s;", p.typeName(t), p.Declare(before), text)
 	after := *s
 	after.Value = v
 	if s.Op == ir.AndNot {
 		after.Op = ir.And
 	}
-	p.stmt(&ir.Assign{Place: s.Old, Value: combined(&after, &ir.Ref{Var: before, At: s.At}), At: s.At})
+	p.stmt(&ir.Assign{Place: s.Old, Value: cprint.Combined(&after, &ir.Ref{Var: before, At: s.At}), At: s.At})
 }
 
 // compareSwap prints if place == compare { place = value }. Floats are compared as numbers, not as
 // bits.
-func (p *printer) compareSwap(s *ir.Atomic) {
+func (p atomicsPrinter) compareSwap(s *ir.Atomic) {
 	t := s.Place.Type()
-	if t.IsInteger() && width(t) >= 32 && !s.After {
-		p.keep(s, value(fmt.Sprintf("%s(%s, %s, %s)", p.builtin("cmpxchg", width(t)), p.pointerTo(s.Place, p.typeName(t)),
-			p.asGo(p.number(s.Compare), t).text, p.asGo(p.number(s.Value), t).text), precPostfix, ctypeOf(t)))
+	if t.IsInteger() && cprint.Width(t) >= 32 && !s.After {
+		p.keep(s, cprint.Value(fmt.Sprintf("%s(%s, %s, %s)", p.builtin("cmpxchg", cprint.Width(t)), p.pointerTo(s.Place, p.typeName(t)),
+			p.asGo(p.number(s.Compare), t).Text, p.asGo(p.number(s.Value), t).Text), cprint.PrecPostfix, cprint.TypeOf(t)))
 		return
 	}
 	compare := p.once(s.Compare, "compare")
 	p.loop(s, func(old ir.Expr) ir.Expr {
-		same := &ir.Binary{Op: ir.Eq, X: old, Y: compare, T: ir.BoolType, At: s.At}
-		return &ir.Select{Cond: same, X: s.Value, Y: old, At: s.At}
+		return cprint.Swapped(s, old, compare)
 	})
 }
 
 // loop prints an update by a function of the old value, which reads variables that do not change
 // meanwhile.
-func (p *printer) loop(s *ir.Atomic, next func(old ir.Expr) ir.Expr) {
+func (p atomicsPrinter) loop(s *ir.Atomic, next func(old ir.Expr) ir.Expr) {
 	t := s.Place.Type()
-	ct := ctypeOf(t)
-	bits := max(ct.bits(), 32)
-	word := unsignedOf(bits)
+	ct := cprint.TypeOf(t)
+	bits := max(ct.Bits(), 32)
+	word := cprint.Unsigned(bits)
 	keep := s.Value
 	s.Value = p.once(s.Value, "value") // next reads the statement
 	defer func() { s.Value = keep }()
 	p.Push()
 	defer p.Pop()
 	old, set := &ir.Var{Name: "old", Type: t, Space: ir.Local, At: s.At}, &ir.Var{Name: "set", Type: t, Space: ir.Local, At: s.At}
-	part := ct.bits() < 32
-	place := p.pointerTo(s.Place, word.String())
-	p.printf(s.At, "{")
-	p.depth++
+	part := ct.Bits() < 32
+	place := p.pointerTo(s.Place, dialect.Name(word))
+	p.Printf(s.At, "{")
+	p.Depth++
 	at, seen, was := p.Fresh("word"), p.Fresh("seen"), p.Fresh("was")
 	shift := ""
-	pointer := "volatile " + p.placeSpace(s.Place).qualifier() + word.String() + " *"
+	pointer := "volatile " + p.placeSpace(s.Place).qualifier() + dialect.Name(word) + " *"
 	if part { // a part of a word of 32 bits
 		shift = p.Fresh("shift")
-		p.printf(s.At, "const ulong at = (ulong)%s;", place)
-		p.printf(s.At, "%s%s = (%s)(at & ~3ul);", pointer, at, pointer)
-		p.printf(s.At, "const uint %s = (uint)(at & 3) * 8;", shift)
+		p.Printf(s.At, "const ulong at = (ulong)%s;", place)
+		p.Printf(s.At, "%s%s = (%s)(at & ~3ul);", pointer, at, pointer)
+		p.Printf(s.At, "const uint %s = (uint)(at & 3) * 8;", shift)
 	} else {
-		p.printf(s.At, "%s%s = %s;", pointer, at, place)
+		p.Printf(s.At, "%s%s = %s;", pointer, at, place)
 	}
-	p.printf(s.At, "%s %s = *%s, %s;", word, seen, at, was)
-	name, result := p.declare(old), p.declare(set)
-	p.printf(s.At, "%s %s, %s;", p.typeName(t), name, result)
-	p.printf(s.At, "do {")
-	p.depth++
-	p.printf(s.At, "%s = %s;", was, seen)
-	p.printf(s.At, "%s = %s;", name, p.fromWord(t, was, shift))
-	p.printf(s.At, "%s = %s;", result, p.expr(next(&ir.Ref{Var: old, At: s.At})).text)
+	p.Printf(s.At, "%s %s = *%s, %s;", dialect.Name(word), seen, at, was)
+	name, result := p.Declare(old), p.Declare(set)
+	p.Printf(s.At, "%s %s, %s;", p.typeName(t), name, result)
+	p.Printf(s.At, "do {")
+	p.Depth++
+	p.Printf(s.At, "%s = %s;", was, seen)
+	p.Printf(s.At, "%s = %s;", name, p.fromWord(t, was, shift))
+	p.Printf(s.At, "%s = %s;", result, p.expr(next(&ir.Ref{Var: old, At: s.At})).Text)
 	swapped := toWord(t, result)
 	if part {
-		mask := fmt.Sprintf("0x%xu", uint32(1)<<ct.bits()-1)
+		mask := fmt.Sprintf("0x%xu", uint32(1)<<ct.Bits()-1)
 		swapped = fmt.Sprintf("(%s & ~(%s << %s)) | ((uint)%s & %s) << %s", was, mask, shift, result, mask, shift)
 	}
-	p.printf(s.At, "%s = %s(%s, %s, %s);", seen, p.builtin("cmpxchg", bits), at, was, swapped)
-	p.depth--
-	p.printf(s.At, "} while (%s != %s);", seen, was)
+	p.Printf(s.At, "%s = %s(%s, %s, %s);", seen, p.builtin("cmpxchg", bits), at, was, swapped)
+	p.Depth--
+	p.Printf(s.At, "} while (%s != %s);", seen, was)
 	if s.Old != nil {
 		value := name
 		if s.After {
 			value = result
 		}
-		p.printf(s.At, "%s = %s;", p.expr(s.Old).text, value)
+		p.Printf(s.At, "%s = %s;", p.expr(s.Old).Text, value)
 	}
-	p.depth--
-	p.printf(s.At, "}")
+	p.Depth--
+	p.Printf(s.At, "}")
 }
 
 // fromWord prints the value that a word holds.
-func (p *printer) fromWord(t *ir.Type, word, shift string) string {
-	switch ct := ctypeOf(t); {
+func (p atomicsPrinter) fromWord(t *ir.Type, word, shift string) string {
+	switch ct := cprint.TypeOf(t); {
 	case t.IsFloat():
-		return "as_" + ct.String() + "(" + word + ")"
+		return "as_" + dialect.Name(ct) + "(" + word + ")"
 	case shift != "":
 		return fmt.Sprintf("(%s)(%s >> %s)", p.typeName(t), word, shift)
-	case ct.isSigned():
-		return "(" + ct.String() + ")" + word
+	case ct.IsSigned():
+		return "(" + dialect.Name(ct) + ")" + word
 	}
 	return word
 }
@@ -202,12 +204,12 @@ func toWord(t *ir.Type, name string) string {
 	case ir.Float64:
 		return "as_ulong(" + name + ")"
 	}
-	return "(" + unsignedOf(width(t)).String() + ")" + name
+	return "(" + dialect.Name(cprint.Unsigned(cprint.Width(t))) + ")" + name
 }
 
 // once returns e, or a variable that is declared with its value where it is more than a constant or
 // a variable of the thread.
-func (p *printer) once(e ir.Expr, name string) ir.Expr {
+func (p atomicsPrinter) once(e ir.Expr, name string) ir.Expr {
 	switch x := e.(type) {
 	case nil, *ir.Const:
 		return e
@@ -217,50 +219,7 @@ func (p *printer) once(e ir.Expr, name string) ir.Expr {
 		}
 	}
 	v := &ir.Var{Name: name, Type: e.Type(), Space: ir.Local, At: e.Pos()}
-	text := p.expr(e).text
-	p.printf(e.Pos(), "const %s = %s;", p.declaration(v, p.declare(v)), text)
+	text := p.expr(e).Text
+	p.Printf(e.Pos(), "const %s = %s;", p.declaration(v, p.Declare(v)), text)
 	return &ir.Ref{Var: v, At: e.Pos()}
-}
-
-// combined returns the new value of an update.
-func combined(s *ir.Atomic, old ir.Expr) ir.Expr {
-	if s.Op == ir.NoOp {
-		return s.Value
-	}
-	x, y, t := old, s.Value, old.Type()
-	if s.Swapped {
-		x, y = y, x
-	}
-	switch s.Op {
-	case ir.Min, ir.Max:
-		fns := map[ir.Op][2]ir.MathFn{ir.Min: {ir.IMin, ir.FMin}, ir.Max: {ir.IMax, ir.FMax}}[s.Op]
-		fn := fns[0]
-		if t.IsFloat() {
-			fn = fns[1]
-		}
-		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: t, At: s.At}
-	}
-	return &ir.Binary{Op: s.Op, X: x, Y: y, T: t, At: s.At}
-}
-
-// unshared prints the operation on a variable that no other thread sees.
-func (p *printer) unshared(s *ir.Atomic) {
-	set := &ir.Assign{Place: s.Place, Value: s.Value, At: s.At}
-	if s.Kind == ir.AtomicUpdate || s.Kind == ir.AtomicCapture {
-		set.Value = combined(s, s.Place)
-	}
-	if s.Old != nil && !s.After {
-		p.stmt(&ir.Assign{Place: s.Old, Value: s.Place, At: s.At})
-	}
-	switch s.Kind {
-	case ir.AtomicRead:
-	case ir.AtomicCompare:
-		same := &ir.Binary{Op: ir.Eq, X: s.Place, Y: s.Compare, T: ir.BoolType, At: s.At}
-		p.stmt(&ir.If{Cond: same, Then: []ir.Stmt{set}, At: s.At})
-	default:
-		p.stmt(set)
-	}
-	if s.Old != nil && s.After {
-		p.stmt(&ir.Assign{Place: s.Old, Value: s.Place, At: s.At})
-	}
 }

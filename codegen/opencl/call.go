@@ -18,7 +18,7 @@ type instance struct {
 }
 
 // instanceOf returns the function that a call needs, which it prints the first time.
-func (p *printer) instanceOf(s *ir.Call) *instance {
+func (p callsPrinter) instanceOf(s *ir.Call) *instance {
 	key := fmt.Sprintf("%p", s.Fn)
 	spaces := make([]space, len(s.Args))
 	for i, a := range s.Args {
@@ -32,18 +32,18 @@ func (p *printer) instanceOf(s *ir.Call) *instance {
 	if in := p.instances[key]; in != nil {
 		return in
 	}
-	in := &instance{of: s.Fn, name: p.file.Fresh(s.Fn.Name)}
+	in := &instance{of: s.Fn, name: p.names.Fresh(s.Fn.Name)}
 	p.function(in, spaces)
 	p.instances[key] = in
 	return in
 }
 
-func (p *printer) function(in *instance, spaces []space) {
+func (p callsPrinter) function(in *instance, spaces []space) {
 	f := in.of
-	defer p.start(in, f.Body)()
+	defer p.kernels().start(in, f.Body)()
 	var params []string
 	for i, v := range f.Params {
-		name := p.declare(v)
+		name := p.Declare(v)
 		p.spaces[v] = spaces[i]
 		if v.Type.Kind == ir.Slice {
 			params = append(params, spaces[i].qualifier()+p.pointee(v.Type.Elem)+" *"+name, "long "+name+"_len", "long "+name+"_cap")
@@ -51,7 +51,7 @@ func (p *printer) function(in *instance, spaces []space) {
 		}
 		params = append(params, p.declaration(v, name))
 	}
-	p.prepare(f.Body)
+	p.kernels().prepare(f.Body)
 	in.fails = p.checked
 	in.results = p.resultSpaces(f)
 	kind := p.resultType(in)
@@ -59,11 +59,11 @@ func (p *printer) function(in *instance, spaces []space) {
 	if in.fails {
 		params = append(params, "global "+p.piece("gompss_fault", faultText)+" *fault", "bool *failed")
 	}
-	fmt.Fprintf(&p.functions, "\n%s %s(%s)\n{\n%s}\n", kind, in.name, wrapLines(params), p.out.String())
+	fmt.Fprintf(&p.functions, "\n%s %s(%s)\n{\n%s}\n", kind, in.name, cprint.WrapLines(params, 100), p.Out.String())
 }
 
 // resultSpaces returns the spaces of the results that are addresses.
-func (p *printer) resultSpaces(f *ir.Func) []space {
+func (p callsPrinter) resultSpaces(f *ir.Func) []space {
 	out := make([]space, len(f.Results))
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
 		if r, ok := s.(*ir.Return); ok {
@@ -85,7 +85,7 @@ func (p *printer) resultSpaces(f *ir.Func) []space {
 }
 
 // resultType prints the type that an instance returns, and its definition.
-func (p *printer) resultType(in *instance) string {
+func (p callsPrinter) resultType(in *instance) string {
 	f := in.of
 	if len(f.Results) == 0 {
 		return "void"
@@ -96,7 +96,7 @@ func (p *printer) resultType(in *instance) string {
 		}
 		return strings.TrimSuffix(p.declarator(f.Results[0], "", in.results[0]), " ")
 	}
-	in.structure = p.file.Fresh(in.name + "_results")
+	in.structure = p.names.Fresh(in.name + "_results")
 	var b strings.Builder
 	for i, t := range f.Results {
 		name := fmt.Sprintf("r%d", i)
@@ -106,7 +106,7 @@ func (p *printer) resultType(in *instance) string {
 		}
 		fmt.Fprintf(&b, "\t%s;\n", p.declarator(t, name, in.results[i]))
 	}
-	fmt.Fprintf(&p.structs.text, "\ntypedef struct {\n%s} %s;\n", b.String(), in.structure)
+	fmt.Fprintf(&p.structs.Text, "\ntypedef struct {\n%s} %s;\n", b.String(), in.structure)
 	return in.structure
 }
 
@@ -132,16 +132,16 @@ func wrappedZero(p *printer, t *ir.Type) string {
 }
 
 // call prints a call, and takes its results apart.
-func (p *printer) call(s *ir.Call) {
+func (p callsPrinter) call(s *ir.Call) {
 	in := p.instanceOf(s)
 	var args []string
 	for i, a := range s.Args {
 		if s.Fn.Params[i].Type.Kind == ir.Slice {
-			x := p.slice(a)
-			args = append(args, x.ptr.text, x.len.text, x.cap.text)
+			x := p.places().slice(a)
+			args = append(args, x.ptr.Text, x.len.Text, x.cap.Text)
 			continue
 		}
-		args = append(args, p.expr(a).text)
+		args = append(args, p.expr(a).Text)
 	}
 	if in.fails {
 		p.fault = true
@@ -156,42 +156,42 @@ func (p *printer) call(s *ir.Call) {
 	case in.structure != "":
 		p.spread(s, in, text)
 	case len(s.Results) > 0 && s.Results[0] != nil:
-		p.printf(s.At, "%s = %s;", p.Of[s.Results[0]], text)
+		p.Printf(s.At, "%s = %s;", p.Of[s.Results[0]], text)
 		p.endIfFailed(s, in)
 	default:
-		p.printf(s.At, "%s;", text)
+		p.Printf(s.At, "%s;", text)
 		p.endIfFailed(s, in)
 	}
 }
 
 // spread assigns several results.
-func (p *printer) spread(s *ir.Call, in *instance, text string) {
+func (p callsPrinter) spread(s *ir.Call, in *instance, text string) {
 	all := p.Fresh(in.name + "_result")
-	p.printf(s.At, "const %s %s = %s;", in.structure, all, text)
+	p.Printf(s.At, "const %s %s = %s;", in.structure, all, text)
 	p.endIfFailed(s, in)
 	for i, v := range s.Results {
 		if v == nil {
 			continue
 		}
-		p.printf(s.At, "%s = %s.r%d;", p.Of[v], all, i)
+		p.Printf(s.At, "%s = %s.r%d;", p.Of[v], all, i)
 		if v.Type.Kind == ir.Slice {
-			p.printf(s.At, "%s_len = %s.r%d_len;", p.Of[v], all, i)
-			p.printf(s.At, "%s_cap = %s.r%d_cap;", p.Of[v], all, i)
+			p.Printf(s.At, "%s_len = %s.r%d_len;", p.Of[v], all, i)
+			p.Printf(s.At, "%s_cap = %s.r%d_cap;", p.Of[v], all, i)
 		}
 	}
 }
 
 // endIfFailed ends the thread where a check of the function has failed.
-func (p *printer) endIfFailed(s *ir.Call, in *instance) {
+func (p callsPrinter) endIfFailed(s *ir.Call, in *instance) {
 	if !in.fails {
 		return
 	}
 	if p.fn != nil {
-		p.printf(s.At, "if (*failed)")
-		p.printf(s.At, "\treturn%s;", cprint.Spaced(p.fn.zero(p)))
+		p.Printf(s.At, "if (*failed)")
+		p.Printf(s.At, "\treturn%s;", cprint.Spaced(p.fn.zero(p.printer)))
 		return
 	}
-	p.printf(s.At, "if (failed) {")
-	p.end(s.At)
-	p.printf(s.At, "}")
+	p.Printf(s.At, "if (failed) {")
+	p.checks().end(s.At)
+	p.Printf(s.At, "}")
 }

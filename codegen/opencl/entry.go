@@ -3,16 +3,15 @@ package opencl
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // program prints every kernel, and the functions that they call.
-func (p *printer) program() {
-	p.structs.wrapped = ir.ArrayValues(p.prog)
+func (p kernelsPrinter) program() {
 	for _, l := range p.prog.Launches { // first, so that they keep their names
-		p.entries = append(p.entries, Entry{Name: p.file.Fresh(l.Name), Launch: l})
+		p.entries = append(p.entries, Entry{Name: p.names.Fresh(l.Name), Launch: l})
 	}
 	for i := range p.entries {
 		p.kernel(&p.entries[i])
@@ -20,21 +19,21 @@ func (p *printer) program() {
 }
 
 // start begins a function: its variables may take no name of the file.
-func (p *printer) start(fn *instance, list []ir.Stmt) (restore func()) {
+func (p kernelsPrinter) start(fn *instance, list []ir.Stmt) (restore func()) {
 	outer := p.body
 	hidden := map[string]bool{"fault": true, "failed": true}
 	for name := range p.hidden {
 		hidden[name] = true
 	}
-	p.body = &body{names: newNames(hidden), labels: newNames(nil), spaces: map[*ir.Var]space{}, ranges: map[*ir.Var]interval{},
-		taken: ir.AddressTaken(list), meet: &meeting{}, fn: fn, depth: 1}
-	p.labels.Push()
+	p.body = &body{Names: cprint.NewNames(hidden, reserved), Writer: cprint.Writer{Depth: 1, Lines: p.opt.Lines}, spaces: map[*ir.Var]space{},
+		ranges: map[*ir.Var]interval{}, taken: ir.AddressTaken(list), meetings: meetings{meet: &meeting{}}, fn: fn}
+	p.jumps = cprint.NewJumps(reserved, p.runsOnce)
 	p.Push()
 	return func() { p.body = outer }
 }
 
 // prepare analyses the body of a function whose parameters have their spaces.
-func (p *printer) prepare(list []ir.Stmt) {
+func (p kernelsPrinter) prepare(list []ir.Stmt) {
 	p.survey(list)
 	p.findSpaces(list)
 	changed := ir.Assigned(list)
@@ -45,31 +44,31 @@ func (p *printer) prepare(list []ir.Stmt) {
 }
 
 // kernel prints one launch.
-func (p *printer) kernel(e *Entry) {
+func (p kernelsPrinter) kernel(e *Entry) {
 	l := e.Launch
 	defer p.start(nil, l.Body)()
 	p.arguments(ir.Used(l.Body))
 	p.prepare(l.Body)
 	for _, v := range p.teamVars(l) {
 		e.TeamMemory = (e.TeamMemory+v.Type.Align-1)/v.Type.Align*v.Type.Align + v.Type.Size
-		p.printf(v.At, "local %s;", p.declarator(v.Type, p.declare(v), global))
+		p.Printf(v.At, "local %s;", p.declarator(v.Type, p.Declare(v), global))
 	}
 	if p.checked && p.meetsLater {
 		e.TeamMemory += 8
 	}
-	p.openMeetings(l.At)
+	p.checks().openMeetings(l.At)
 	if p.checked && p.callsFail(l.Body) {
-		p.printf(l.At, "bool failed = false;")
+		p.Printf(l.At, "bool failed = false;")
 	}
 	p.place(l.At)
 	p.stmts(l.Body)
-	p.closeMeetings()
+	p.checks().closeMeetings()
 	params := p.layout(e)
-	fmt.Fprintf(&p.functions, "\nkernel void %s(%s)\n{\n%s}\n", e.Name, wrapLines(params), p.out.String())
+	fmt.Fprintf(&p.functions, "\nkernel void %s(%s)\n{\n%s}\n", e.Name, cprint.WrapLines(params, 100), p.Out.String())
 }
 
 // teamVars are the variables in team memory, which OpenCL C declares at the top of a kernel.
-func (p *printer) teamVars(l *ir.Launch) []*ir.Var {
+func (p kernelsPrinter) teamVars(l *ir.Launch) []*ir.Var {
 	out := append([]*ir.Var{}, l.Team...)
 	ir.WalkStmts(l.Body, func(s ir.Stmt) bool {
 		if d, ok := s.(*ir.Decl); ok && d.Var.Space == ir.Team {
@@ -81,11 +80,11 @@ func (p *printer) teamVars(l *ir.Launch) []*ir.Var {
 }
 
 // callsFail reports whether a function that list calls may fail.
-func (p *printer) callsFail(list []ir.Stmt) bool {
+func (p kernelsPrinter) callsFail(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		if c, ok := s.(*ir.Call); ok {
-			found = found || p.checksIn(c.Fn.Body)
+			found = found || checksIn(c.Fn.Body)
 		}
 		return !found
 	})
@@ -93,7 +92,7 @@ func (p *printer) callsFail(list []ir.Stmt) bool {
 }
 
 // arguments names the parameters and scratchpads that the body uses.
-func (p *printer) arguments(used *ir.VarSet) {
+func (p kernelsPrinter) arguments(used *ir.VarSet) {
 	vars := append([]*ir.Var{}, p.prog.Params...)
 	for i := range p.prog.Scratch {
 		vars = append(vars, p.prog.Scratch[i].Var)
@@ -104,7 +103,7 @@ func (p *printer) arguments(used *ir.VarSet) {
 			continue
 		}
 		p.params = append(p.params, v)
-		name := p.declare(v)
+		name := p.Declare(v)
 		switch v.Type.Kind {
 		case ir.Pointer:
 			p.spaces[v], p.offsets[v] = global, p.Fresh(name+"_at")
@@ -118,9 +117,9 @@ func (p *printer) arguments(used *ir.VarSet) {
 var identifiers = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)
 
 // layout returns the parameters of the kernel that its text uses.
-func (p *printer) layout(e *Entry) []string {
+func (p kernelsPrinter) layout(e *Entry) []string {
 	text := map[string]bool{}
-	for _, w := range identifiers.FindAllString(p.out.String(), -1) {
+	for _, w := range identifiers.FindAllString(p.Out.String(), -1) {
 		text[w] = true
 	}
 	var out []string
@@ -150,30 +149,10 @@ func (p *printer) layout(e *Entry) []string {
 }
 
 // place prints where the memory of each argument begins.
-func (p *printer) place(at ir.Pos) {
+func (p kernelsPrinter) place(at ir.Pos) {
 	for _, v := range p.params {
 		if isAddress(v.Type) {
-			p.printf(at, "%s = %s(%s, %s, %s);", p.Of[v], p.piece("AT", atText), p.pointee(v.Type.Elem), p.Of[v], p.offsets[v])
+			p.Printf(at, "%s = %s(%s, %s, %s);", p.Of[v], p.piece("AT", atText), p.pointee(v.Type.Elem), p.Of[v], p.offsets[v])
 		}
 	}
-}
-
-// wrapLines breaks a list of parameters into lines of at most 110 columns.
-func wrapLines(params []string) string {
-	var b strings.Builder
-	column := 0
-	for i, s := range params {
-		if i > 0 {
-			b.WriteByte(',')
-			if column+len(s) > 100 {
-				b.WriteString("\n\t")
-				column = 4
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(s)
-		column += len(s) + 2
-	}
-	return b.String()
 }

@@ -1,8 +1,6 @@
 package opencl
 
 import (
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -12,51 +10,51 @@ import (
 
 // expr prints e. What has to be done before e, checks above all, is printed as statements in front
 // of the line that e is part of: expressions change nothing, so that only checks have an order.
-func (p *printer) expr(e ir.Expr) val {
+func (p *printer) expr(e ir.Expr) cprint.Val {
 	switch e := e.(type) {
 	case *ir.Const:
 		return p.constant(e)
 	case *ir.Ref:
 		return p.ref(e)
 	case *ir.Unary:
-		return p.unary(e)
+		return p.arith().unary(e)
 	case *ir.Binary:
-		return p.binary(e)
+		return p.arith().binary(e)
 	case *ir.Convert:
-		return p.convert(e)
+		return p.values().convert(e)
 	case *ir.Math:
-		return p.math(e)
+		return p.maths().math(e)
 	case *ir.Query:
 		if e.What > ir.NumTeams {
 			p.fail(e.At, "a question about warps: not supported by opencl")
-			return value("0", precPostfix, i32)
+			return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
 		}
-		return value([...]string{"get_local_id(0)", "get_local_size(0)", "get_group_id(0)", "get_num_groups(0)"}[e.What], precPostfix, u64)
+		return cprint.Value([...]string{"get_local_id(0)", "get_local_size(0)", "get_group_id(0)", "get_num_groups(0)"}[e.What], cprint.PrecPostfix, cprint.U64)
 	case *ir.Select:
-		return p.selection(e)
+		return p.values().selection(e)
 	case *ir.Composite:
-		return value("("+p.typeName(e.T)+")"+p.braces(e), precPostfix, other)
+		return cprint.Value("("+p.typeName(e.T)+")"+p.values().braces(e), cprint.PrecPostfix, cprint.Other)
 	case *ir.Shuffle:
 		p.fail(e.At, "a shuffle between threads: not supported by opencl")
-		return value("0", precPostfix, i32)
+		return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
 	}
-	return p.memory(e)
+	return p.places().memory(e)
 }
 
 // number prints e as Go's value.
-func (p *printer) number(e ir.Expr) val { return p.exact(p.expr(e), e.Type()) }
+func (p *printer) number(e ir.Expr) cprint.Val { return p.exact(p.expr(e), e.Type()) }
 
 // exact returns v as Go's value of type t.
-func (p *printer) exact(v val, t *ir.Type) val {
-	if !v.modular {
+func (p *printer) exact(v cprint.Val, t *ir.Type) cprint.Val {
+	if v.IsExact() {
 		return v
 	}
-	return v.cast(ctypeOf(t))
+	return dialect.Cast(v, cprint.TypeOf(t))
 }
 
 // stable prints e so that it can be used twice: more than a name or a number becomes a constant of
 // its own.
-func (p *printer) stable(e ir.Expr, name string) val {
+func (p *printer) stable(e ir.Expr, name string) cprint.Val {
 	v := p.number(e)
 	switch e := e.(type) {
 	case *ir.Const, *ir.Query:
@@ -66,88 +64,35 @@ func (p *printer) stable(e ir.Expr, name string) val {
 			return v
 		}
 	}
-	return p.constantOf(e.Pos(), v.text, ctypeOf(e.Type()), name)
+	return p.constantOf(e.Pos(), v.Text, cprint.TypeOf(e.Type()), name)
 }
 
 // constantOf declares a constant with a value.
-func (p *printer) constantOf(at ir.Pos, text string, ct ctype, name string) val {
+func (p *printer) constantOf(at ir.Pos, text string, ct cprint.Type, name string) cprint.Val {
 	name = p.Fresh(name)
-	p.printf(at, "const %s %s = %s;", ct, name, text)
-	return value(name, precPostfix, ct)
+	p.Printf(at, "const %s %s = %s;", dialect.Name(ct), name, text)
+	return cprint.Value(name, cprint.PrecPostfix, ct)
 }
 
-// constant prints a constant. Small integers are plain numbers, which take the type of what they
-// meet.
-func (p *printer) constant(c *ir.Const) val {
-	switch c.T.Kind {
-	case ir.Bool:
-		return value(strconv.FormatBool(c.Bits != 0), precPostfix, boolean)
-	case ir.Float32:
-		return floatConst(float64(math.Float32frombits(uint32(c.Bits))), 32, fmt.Sprintf("as_float(0x%xu)", uint32(c.Bits)))
-	case ir.Float64:
+// constant prints a constant.
+func (p *printer) constant(c *ir.Const) cprint.Val {
+	if c.T.Kind == ir.Float64 {
 		p.needs["cl_khr_fp64"] = true
-		return floatConst(math.Float64frombits(c.Bits), 64, fmt.Sprintf("as_double(0x%xul)", c.Bits))
-	case ir.Pointer:
-		return value("NULL", precPostfix, other)
 	}
-	if c.T.IsSigned() {
-		return signedConst(int64(c.Bits))
-	}
-	switch v := c.Bits; {
-	case v <= math.MaxInt32:
-		return signedConst(int64(v))
-	case width(c.T) <= 32:
-		return value(fmt.Sprintf("0x%xu", v), precPostfix, u32)
-	default:
-		return value(fmt.Sprintf("0x%xul", v), precPostfix, u64)
-	}
+	return dialect.Const(c)
 }
 
-func signedConst(v int64) val {
-	switch {
-	case v == math.MinInt32:
-		return value("(-2147483647 - 1)", precPostfix, i32)
-	case v == math.MinInt64:
-		return value("(-9223372036854775807l - 1)", precPostfix, i64)
-	case v < math.MinInt32 || v > math.MaxInt32:
-		return signedText(strconv.FormatInt(v, 10)+"l", i64)
-	}
-	return signedText(strconv.FormatInt(v, 10), i32)
-}
-
-func signedText(s string, ct ctype) val {
-	if s[0] == '-' {
-		return value(s, precUnary, ct)
-	}
-	return value(s, precPostfix, ct)
-}
-
-func floatConst(v float64, bits int, special string) val {
-	ct, suffix := f64, ""
-	if bits == 32 {
-		ct, suffix = f32, "f"
-	}
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return value(special, precPostfix, ct)
-	}
-	s := strconv.FormatFloat(v, 'g', -1, bits)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return signedText(s+suffix, ct)
-}
-
-func (p *printer) ref(e *ir.Ref) val {
+func (p *printer) ref(e *ir.Ref) cprint.Val {
 	name, ok := p.Of[e.Var]
 	if !ok {
 		p.fail(e.At, "variable %s is not declared", e.Var.Name)
 	}
-	return value(name, precPostfix, ctypeOf(e.Var.Type))
+	return cprint.Value(name, cprint.PrecPostfix, cprint.TypeOf(e.Var.Type))
 }
 
 // selection prints cond ? x : y; as a statement where a side has checks.
-func (p *printer) selection(e *ir.Select) val {
-	ct := ctypeOf(e.Type())
+func (p valuesPrinter) selection(e *ir.Select) cprint.Val {
+	ct := cprint.TypeOf(e.Type())
 	if p.needsStatements(e.X) || p.needsStatements(e.Y) {
 		v := &ir.Var{Name: "chosen", Type: e.Type(), Space: ir.Local, At: e.At}
 		p.spaces[v] = p.spaceOf(e)
@@ -158,20 +103,20 @@ func (p *printer) selection(e *ir.Select) val {
 	}
 	cond, x, y := p.expr(e.Cond), p.number(e.X), p.number(e.Y)
 	if e.Type().IsInteger() {
-		if x.ct.isUnsigned() != y.ct.isUnsigned() || ct.bits() == 64 {
+		if x.Type.IsUnsigned() != y.Type.IsUnsigned() || ct.Bits() == 64 {
 			x, y = p.asGo(x, e.Type()), p.asGo(y, e.Type())
 		}
-		ct = common(x.ct, y.ct)
+		ct = cprint.Common(x.Type, y.Type)
 	}
-	return value(cond.at(precLOr)+" ? "+x.at(precLOr)+" : "+y.at(precCond), precCond, ct)
+	return cprint.Value(cond.At(cprint.PrecLOr)+" ? "+x.At(cprint.PrecLOr)+" : "+y.At(cprint.PrecCond), cprint.PrecCond, ct)
 }
 
 // asGo returns an exact v in the C type of its Go type, unless it is a number.
-func (p *printer) asGo(v val, t *ir.Type) val {
-	if cprint.IsNumber(v.text) {
+func (p *printer) asGo(v cprint.Val, t *ir.Type) cprint.Val {
+	if cprint.IsNumber(v.Text) {
 		return v
 	}
-	return v.cast(ctypeOf(t))
+	return dialect.Cast(v, cprint.TypeOf(t))
 }
 
 // needsStatements reports whether printing e prints statements in front of it.
@@ -194,9 +139,9 @@ func (p *printer) needsStatements(e ir.Expr) bool {
 }
 
 // convert prints Go's conversion.
-func (p *printer) convert(e *ir.Convert) val {
+func (p valuesPrinter) convert(e *ir.Convert) cprint.Val {
 	from, to := e.X.Type(), e.T
-	ct := ctypeOf(to)
+	ct := cprint.TypeOf(to)
 	if to.Kind == ir.Float64 || from.Kind == ir.Float64 {
 		p.needs["cl_khr_fp64"] = true
 	}
@@ -210,39 +155,39 @@ func (p *printer) convert(e *ir.Convert) val {
 	case from.Kind == to.Kind:
 		return p.expr(e.X)
 	}
-	return p.number(e.X).cast(ct)
+	return dialect.Cast(p.number(e.X), ct)
 }
 
-func (p *printer) convertInt(e *ir.Convert, ct ctype) val {
+func (p valuesPrinter) convertInt(e *ir.Convert, ct cprint.Type) cprint.Val {
 	from, to := e.X.Type(), e.T
 	v := p.expr(e.X)
-	if v.modular && width(to) > width(from) {
+	if !v.IsExact() && cprint.Width(to) > cprint.Width(from) {
 		v = p.exact(v, from)
 	}
-	if v.modular {
-		v.ct = other // the cast below takes the low bits
-		return v.cast(ct)
+	if !v.IsExact() {
+		v.Type = cprint.Other // the cast below takes the low bits
+		return dialect.Cast(v, ct)
 	}
-	if fits := p.rangeOf(e.X).within(typeRange(to)); fits && to.IsSigned() && !v.ct.isUnsigned() && ct.bits() >= 32 {
+	if fits := p.rangeOf(e.X).within(typeRange(to)); fits && to.IsSigned() && !v.Type.IsUnsigned() && ct.Bits() >= 32 {
 		return v
 	}
-	if cprint.IsNumber(v.text) {
-		if n, err := strconv.ParseInt(v.text, 10, 64); err == nil && span(n, n).within(typeRange(to)) {
+	if cprint.IsNumber(v.Text) {
+		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil && span(n, n).within(typeRange(to)) {
 			return v
 		}
 	}
-	return v.cast(ct)
+	return dialect.Cast(v, ct)
 }
 
 // reinterpret prints a conversion between types of one representation: structs with different
 // names, pointers.
-func (p *printer) reinterpret(e *ir.Convert) val {
+func (p valuesPrinter) reinterpret(e *ir.Convert) cprint.Val {
 	if e.T.Kind == ir.Pointer {
 		v := p.expr(e.X)
 		if ir.TypeKey(e.T.Elem) == ir.TypeKey(e.X.Type().Elem) {
 			return v
 		}
-		return value("("+p.spaceOf(e.X).qualifier()+p.pointee(e.T.Elem)+" *)"+v.at(precUnary), precUnary, other)
+		return cprint.Value("("+p.spaceOf(e.X).qualifier()+p.pointee(e.T.Elem)+" *)"+v.At(cprint.PrecUnary), cprint.PrecUnary, cprint.Other)
 	}
 	v := p.expr(e.X)
 	if from, to := p.typeName(e.X.Type()), p.typeName(e.T); from != to {
@@ -251,25 +196,25 @@ func (p *printer) reinterpret(e *ir.Convert) val {
 	return v
 }
 
-func (p *printer) floatToInt(e *ir.Convert) val {
+func (p valuesPrinter) floatToInt(e *ir.Convert) cprint.Val {
 	x := p.expr(e.X)
-	from := ctypeOf(e.X.Type())
+	from := cprint.TypeOf(e.X.Type())
 	var name string
-	ct := i32
+	ct := cprint.I32
 	switch {
 	case e.T.Kind == ir.Uint64:
 		p.typed("go_int64", int64Text, from)
-		name, ct = p.piece("go_uint64_"+from.String(), map[ctype]string{f32: uint64FloatText, f64: uint64DoubleText}[from]), u64
+		name, ct = p.piece("go_uint64_"+dialect.Name(from), map[cprint.Type]string{cprint.F32: uint64FloatText, cprint.F64: uint64DoubleText}[from]), cprint.U64
 	case e.T.Kind == ir.Int64 || e.T.Kind == ir.Uint32:
-		name, ct = p.typed("go_int64", int64Text, from), i64
+		name, ct = p.typed("go_int64", int64Text, from), cprint.I64
 	default:
-		name = p.piece("go_int32_"+from.String(), map[ctype]string{f32: int32FloatText, f64: int32DoubleText}[from])
+		name = p.piece("go_int32_"+dialect.Name(from), map[cprint.Type]string{cprint.F32: int32FloatText, cprint.F64: int32DoubleText}[from])
 	}
-	return value(name+"("+x.text+")", precPostfix, ct).cast(ctypeOf(e.T))
+	return dialect.Cast(cprint.Value(name+"("+x.Text+")", cprint.PrecPostfix, ct), cprint.TypeOf(e.T))
 }
 
 // braces prints the elements of a literal.
-func (p *printer) braces(e *ir.Composite) string {
+func (p valuesPrinter) braces(e *ir.Composite) string {
 	out := make([]string, len(e.Elems))
 	for i, x := range e.Elems {
 		t := e.T.Elem
@@ -285,11 +230,11 @@ func (p *printer) braces(e *ir.Composite) string {
 	return list
 }
 
-func (p *printer) element(x ir.Expr, t *ir.Type) string {
+func (p valuesPrinter) element(x ir.Expr, t *ir.Type) string {
 	if c, ok := x.(*ir.Composite); ok {
 		return p.braces(c)
 	}
-	return p.expr(x).text
+	return p.expr(x).Text
 }
 
 // zero prints the zero value of a variable of type t as it is declared.

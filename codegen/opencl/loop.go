@@ -7,155 +7,59 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A target is a loop or block that a jump may name. C has break and continue for the innermost
-// loop; all other jumps are gotos to a label right behind the body (next) or the whole statement
-// (end).
-type target struct {
-	label     *ir.Label
-	loop      bool
-	next, end string
-}
-
-// leave prints a jump out of the statement with this label.
-func (p *printer) leave(l *ir.Label) string {
-	if t := p.innermost(); t != nil && t.label == l {
-		return "break"
-	}
-	if t := p.targetOf(l); t != nil && t.end != "" {
-		return "goto " + t.end
-	}
-	p.fail(ir.Pos{}, "break without its target")
-	return ""
-}
-
-// again prints a jump to the next iteration.
-func (p *printer) again(l *ir.Label) string {
-	t := p.targetOf(l)
-	switch {
-	case t == nil:
-		p.fail(ir.Pos{}, "continue without its target")
-	case t.next != "":
-		return "goto " + t.next
-	}
-	return "continue"
-}
-
-func (p *printer) targetOf(l *ir.Label) *target {
-	for i := len(p.jumps) - 1; i >= 0; i-- {
-		if p.jumps[i].label == l {
-			return p.jumps[i]
-		}
-	}
-	return nil
-}
-
-func (p *printer) innermost() *target {
-	for i := len(p.jumps) - 1; i >= 0; i-- {
-		if p.jumps[i].loop {
-			return p.jumps[i]
-		}
-	}
-	return nil
-}
-
-// enter makes the target of a statement with these lists. direct says that C's continue does what
-// Go's does.
-func (p *printer) enter(l *ir.Label, loop, direct bool, lists ...[]ir.Stmt) *target {
-	t := &target{label: l, loop: loop}
-	far := jumps{label: l, printer: p}
-	for _, list := range lists {
-		far.walk(list, 0)
-	}
-	if l != nil && (far.leaves && !loop || far.leavesFar) {
-		t.end = p.jumpLabel(l, "end")
-	}
-	if l != nil && (far.continuesFar || far.continues && !direct) {
-		t.next = p.jumpLabel(l, "next")
-	}
-	p.jumps = append(p.jumps, t)
-	return t
-}
-
 // exit ends the statement of t, whose closing brace is printed.
-func (p *printer) exit(t *target) {
-	p.jumps = p.jumps[:len(p.jumps)-1]
-	if t.end != "" {
-		p.printf(ir.Pos{}, "%s:;", t.end)
+func (p loopsPrinter) exit(t *cprint.Target) {
+	p.jumps.Pop()
+	if t.End != "" {
+		p.Printf(ir.Pos{}, "%s:;", t.End)
 	}
 }
 
-// jumpLabel makes a name for a goto, unique in the function.
-func (p *printer) jumpLabel(l *ir.Label, what string) string {
-	if l != nil && l.Name != "" {
-		what = cprint.Identifier(l.Name) + "_" + what
-	}
-	return p.labels.Fresh(what)
-}
-
-// jumps says how the statements inside a body jump to its label; far ones do so from inside another
-// loop.
-type jumps struct {
-	label                                      *ir.Label
-	printer                                    *printer
-	leaves, leavesFar, continues, continuesFar bool
-}
-
-func (j *jumps) walk(list []ir.Stmt, depth int) {
-	for _, s := range list {
-		inner := depth
-		switch s := s.(type) {
-		case *ir.Break:
-			j.leaves = j.leaves || s.Label == j.label
-			j.leavesFar = j.leavesFar || s.Label == j.label && depth > 0
-		case *ir.Continue:
-			j.continues = j.continues || s.Label == j.label
-			j.continuesFar = j.continuesFar || s.Label == j.label && depth > 0
-		case *ir.For, *ir.While:
-			inner++
-		case *ir.If:
-			if j.printer.meetsInList(s.Then) || j.printer.meetsInList(s.Else) { // it is printed as a loop
-				inner++
-			}
+// jump returns what prints the text of a jump, where it has its target.
+func (p *printer) jump(at ir.Pos, what string) func(text string, ok bool) {
+	return func(text string, ok bool) {
+		if !ok {
+			p.fail(ir.Pos{}, "%s without its target", what)
 		}
-		ir.Lists(s, func(list []ir.Stmt) { j.walk(list, inner) })
+		p.Printf(at, "%s;", text)
 	}
 }
 
-func (p *printer) scope(s *ir.Block) {
-	t := p.enter(s.Label, false, true, s.Body)
-	p.printf(s.At, "{")
+func (p loopsPrinter) scope(s *ir.Block) {
+	t := p.jumps.Enter(s.Label, false, true, s.Body)
+	p.Printf(s.At, "{")
 	p.block(s.Body)
-	p.printf(ir.Pos{}, "}")
+	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
 }
 
 // loopBody prints the body of a loop. Where the team meets in it, it meets at its end, too, if a
 // check of the last part may have failed.
-func (p *printer) loopBody(list []ir.Stmt, t *target, meets bool) {
-	if t.next == "" {
+func (p loopsPrinter) loopBody(list []ir.Stmt, t *cprint.Target, meets bool) {
+	if t.Next == "" {
 		p.block(list)
 	} else {
-		p.depth++
-		p.printf(ir.Pos{}, "{")
+		p.Depth++
+		p.Printf(ir.Pos{}, "{")
 		p.block(list)
-		p.printf(ir.Pos{}, "}")
-		p.depth--
-		p.printf(ir.Pos{}, "%s:;", t.next)
+		p.Printf(ir.Pos{}, "}")
+		p.Depth--
+		p.Printf(ir.Pos{}, "%s:;", t.Next)
 	}
 	if meets {
-		p.depth++
-		p.meetIfOpen(ir.Pos{})
-		p.depth--
+		p.Depth++
+		p.checks().meetIfOpen(ir.Pos{})
+		p.Depth--
 	}
 }
 
 // while prints Go's general loop, with the parts that do not fit the head of a loop of C in its
 // body.
-func (p *printer) while(s *ir.While) {
+func (p loopsPrinter) while(s *ir.While) {
 	meets := p.checked && p.meetsIn(s)
 	fits := !meets && simple(s.Post, p.needsStatements)
 	headed := len(s.Pre) == 0 && (s.Cond == nil || !p.needsStatements(s.Cond))
-	t := p.enter(s.Label, true, fits, s.Pre, s.Body)
+	t := p.jumps.Enter(s.Label, true, fits, s.Pre, s.Body)
 	p.Push()
 	post := ""
 	if fits {
@@ -163,38 +67,38 @@ func (p *printer) while(s *ir.While) {
 	}
 	cond := ""
 	if headed && s.Cond != nil {
-		cond = p.expr(s.Cond).text
+		cond = p.expr(s.Cond).Text
 	}
 	switch {
 	case post == "" && cond != "":
-		p.printf(s.At, "while (%s) {", cond)
+		p.Printf(s.At, "while (%s) {", cond)
 	default:
-		p.printf(s.At, "for (;%s;%s) {", cprint.Spaced(cond), cprint.Spaced(post))
+		p.Printf(s.At, "for (;%s;%s) {", cprint.Spaced(cond), cprint.Spaced(post))
 	}
 	if !headed {
-		p.depth++
+		p.Depth++
 		p.stmts(s.Pre)
 		if s.Cond != nil {
 			cond := p.expr(s.Cond)
 			if meets {
-				p.meetIfOpen(s.At)
+				p.checks().meetIfOpen(s.At)
 			}
-			p.printf(s.At, "if (!%s)", cond.at(precUnary))
-			p.printf(s.At, "\tbreak;")
+			p.Printf(s.At, "if (!%s)", cond.At(cprint.PrecUnary))
+			p.Printf(s.At, "\tbreak;")
 		}
-		p.depth--
+		p.Depth--
 	}
 	p.loopBody(s.Body, t, meets)
 	if !fits {
 		p.block(s.Post)
 		if meets {
-			p.depth++
-			p.meetIfOpen(s.At)
-			p.depth--
+			p.Depth++
+			p.checks().meetIfOpen(s.At)
+			p.Depth--
 		}
 	}
 	p.Pop()
-	p.printf(ir.Pos{}, "}")
+	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
 }
 
@@ -209,7 +113,7 @@ func simple(list []ir.Stmt, complex func(ir.Expr) bool) bool {
 	return true
 }
 
-func (p *printer) postText(list []ir.Stmt) string {
+func (p loopsPrinter) postText(list []ir.Stmt) string {
 	var out []string
 	for _, s := range list {
 		a := s.(*ir.Assign)
@@ -219,40 +123,40 @@ func (p *printer) postText(list []ir.Stmt) string {
 }
 
 // forLoop prints a counted loop. Bounds that cost something are evaluated once, before it.
-func (p *printer) forLoop(s *ir.For) {
+func (p loopsPrinter) forLoop(s *ir.For) {
 	meets := p.checked && p.meetsIn(s)
 	p.Push()
-	lo := p.expr(s.Lo).text
+	lo := p.expr(s.Lo).Text
 	hi := p.invariant(s.Hi, s.Var, "end")
 	step := p.stepOf(s)
-	t := p.enter(s.Label, true, !meets, s.Body)
+	t := p.jumps.Enter(s.Label, true, !meets, s.Body)
 	p.Push()
-	head := p.declaration(s.Var, p.declare(s.Var)) + " = " + lo
+	head := p.declaration(s.Var, p.Declare(s.Var)) + " = " + lo
 	ref := &ir.Ref{Var: s.Var, At: s.At}
-	cond := p.expr(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}).text
+	cond := p.expr(&ir.Binary{Op: s.Rel, X: ref, Y: hi, T: ir.BoolType, At: s.At}).Text
 	next := p.step(s, ref, step)
 	if s.Unroll > 0 {
 		before := ir.Pos{File: s.At.File, Line: s.At.Line - 1} // no #line may come between it and the loop
-		p.printf(before, "#pragma unroll %d", s.Unroll)
+		p.Printf(before, "#pragma unroll %d", s.Unroll)
 	}
 	if meets {
-		p.printf(s.At, "for (%s; %s;) {", head, cond)
+		p.Printf(s.At, "for (%s; %s;) {", head, cond)
 	} else {
-		p.printf(s.At, "for (%s; %s; %s) {", head, cond, next)
+		p.Printf(s.At, "for (%s; %s; %s) {", head, cond, next)
 	}
 	p.loopBody(s.Body, t, meets)
 	if meets {
-		p.printf(s.At, "\t%s;", next)
+		p.Printf(s.At, "\t%s;", next)
 	}
 	p.Pop()
-	p.printf(ir.Pos{}, "}")
+	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
 	p.Pop()
 }
 
 // step prints how the variable goes on. The last step of a loop up to, but not including, its end
 // stays in the type where it is one.
-func (p *printer) step(s *ir.For, ref *ir.Ref, step ir.Expr) string {
+func (p loopsPrinter) step(s *ir.For, ref *ir.Ref, step ir.Expr) string {
 	if n, ok := ir.ConstInt(step); ok && (s.Rel == ir.Lt || s.Rel == ir.Ne) && n == 1 {
 		return p.Of[s.Var] + "++"
 	}
@@ -263,7 +167,7 @@ func (p *printer) step(s *ir.For, ref *ir.Ref, step ir.Expr) string {
 }
 
 // invariant returns e, or a constant that is declared with its value where it is not cheap.
-func (p *printer) invariant(e ir.Expr, v *ir.Var, name string) ir.Expr {
+func (p loopsPrinter) invariant(e ir.Expr, v *ir.Var, name string) ir.Expr {
 	switch x := e.(type) {
 	case *ir.Const, *ir.Query:
 		return e
@@ -278,14 +182,14 @@ func (p *printer) invariant(e ir.Expr, v *ir.Var, name string) ir.Expr {
 	}
 	r := p.rangeOf(e)
 	c := &ir.Var{Name: v.Name + "_" + name, Type: v.Type, Space: ir.Local, At: e.Pos()}
-	text := p.expr(e).text
-	p.printf(e.Pos(), "const %s = %s;", p.declarator(c.Type, p.declare(c), unknown), text)
+	text := p.expr(e).Text
+	p.Printf(e.Pos(), "const %s = %s;", p.declarator(c.Type, p.Declare(c), unknown), text)
 	p.ranges[c] = r
 	return &ir.Ref{Var: c, At: e.Pos()}
 }
 
 // stepOf returns the step, checked where its sign is not known.
-func (p *printer) stepOf(s *ir.For) ir.Expr {
+func (p loopsPrinter) stepOf(s *ir.For) ir.Expr {
 	step := p.invariant(s.Step, s.Var, "step")
 	r := p.rangeOf(s.Step)
 	up := s.Rel == ir.Lt || s.Rel == ir.Le
@@ -294,13 +198,13 @@ func (p *printer) stepOf(s *ir.For) ir.Expr {
 		return step
 	}
 	v := p.number(step)
-	cond := v.at(precEq) + " == 0"
+	cond := v.At(cprint.PrecEq) + " == 0"
 	switch {
 	case up:
-		cond = v.at(precRel) + " <= 0"
+		cond = v.At(cprint.PrecRel) + " <= 0"
 	case down:
-		cond = v.at(precRel) + " >= 0"
+		cond = v.At(cprint.PrecRel) + " >= 0"
 	}
-	p.check(s.At, cond, ir.StepCheck, ir.Source(s.Step), false, v.text, "0")
+	p.checks().check(s.At, cond, ir.StepCheck, ir.Source(s.Step), false, v.Text, "0")
 	return step
 }

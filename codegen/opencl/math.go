@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -27,149 +28,151 @@ var doubled = map[ir.MathFn]bool{ir.Atan: true, ir.Atanh: true, ir.Tan: true, ir
 var goFuncs = map[ir.MathFn]struct{ name, text string }{ir.FMin: {"go_min", minText}, ir.FMax: {"go_max", maxText}, ir.Dim: {"go_dim", dimText}}
 
 // math prints the call of a library function.
-func (p *printer) math(e *ir.Math) val {
+func (p mathsPrinter) math(e *ir.Math) cprint.Val {
 	if len(e.Args) > 0 && e.Args[0].Type().IsFloat() && e.T.IsFloat() {
 		return p.floatMath(e)
 	}
-	arg := func(i int) string { return p.number(e.Args[i]).text }
+	arg := func(i int) string { return p.number(e.Args[i]).Text }
 	switch e.Fn {
 	case ir.IMin, ir.IMax:
 		return p.extreme(e)
 	case ir.IsNaN:
 		x := p.expr(e.Args[0])
-		return value("isnan("+x.text+")", precPostfix, i32).asBool()
+		return asBool(cprint.Value("isnan("+x.Text+")", cprint.PrecPostfix, cprint.I32))
 	case ir.IsInf:
-		name := p.typed("go_isinf", isinfText, ctypeOf(e.Args[0].Type()))
-		return value(name+"("+arg(0)+", "+arg(1)+")", precPostfix, boolean)
+		name := p.typed("go_isinf", isinfText, cprint.TypeOf(e.Args[0].Type()))
+		return cprint.Value(name+"("+arg(0)+", "+arg(1)+")", cprint.PrecPostfix, cprint.Bool)
 	case ir.Signbit:
-		as := map[ctype]string{f32: "as_int", f64: "as_long"}[ctypeOf(e.Args[0].Type())]
-		return value(as+"("+arg(0)+") < 0", precRel, boolean)
+		as := map[cprint.Type]string{cprint.F32: "as_int", cprint.F64: "as_long"}[cprint.TypeOf(e.Args[0].Type())]
+		return cprint.Value(as+"("+arg(0)+") < 0", cprint.PrecRel, cprint.Bool)
 	case ir.Float32Bits:
-		return value("as_uint("+arg(0)+")", precPostfix, u32)
+		return cprint.Value("as_uint("+arg(0)+")", cprint.PrecPostfix, cprint.U32)
 	case ir.Float32FromBits:
-		return value("as_float("+p.number(e.Args[0]).cast(u32).text+")", precPostfix, f32)
+		return cprint.Value("as_float("+dialect.Cast(p.number(e.Args[0]), cprint.U32).Text+")", cprint.PrecPostfix, cprint.F32)
 	case ir.Float64Bits:
-		return value("as_ulong("+arg(0)+")", precPostfix, u64)
+		return cprint.Value("as_ulong("+arg(0)+")", cprint.PrecPostfix, cprint.U64)
 	case ir.Float64FromBits:
 		p.needs["cl_khr_fp64"] = true
-		return value("as_double("+p.number(e.Args[0]).cast(u64).text+")", precPostfix, f64)
+		return cprint.Value("as_double("+dialect.Cast(p.number(e.Args[0]), cprint.U64).Text+")", cprint.PrecPostfix, cprint.F64)
 	}
 	return p.bitMath(e)
 }
 
 // asBool is the int that a relational builtin returns as a bool.
-func (v val) asBool() val { return value(v.at(precEq)+" != 0", precEq, boolean) }
+func asBool(v cprint.Val) cprint.Val {
+	return cprint.Value(v.At(cprint.PrecEq)+" != 0", cprint.PrecEq, cprint.Bool)
+}
 
-func (p *printer) floatMath(e *ir.Math) val {
-	ct := ctypeOf(e.T)
-	if ct == f64 {
+func (p mathsPrinter) floatMath(e *ir.Math) cprint.Val {
+	ct := cprint.TypeOf(e.T)
+	if ct == cprint.F64 {
 		p.needs["cl_khr_fp64"] = true
 	}
-	args := make([]val, len(e.Args))
+	args := make([]cprint.Val, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = p.expr(a)
 	}
 	if f, ok := goFuncs[e.Fn]; ok {
 		name := p.typed(f.name, f.text, ct)
-		out := args[0].text
+		out := args[0].Text
 		for _, a := range args[1:] { // min and max take any number
-			out = name + "(" + out + ", " + a.text + ")"
+			out = name + "(" + out + ", " + a.Text + ")"
 		}
-		return value(out, precPostfix, ct)
+		return cprint.Value(out, cprint.PrecPostfix, ct)
 	}
 	name, ok := floatFuncs[e.Fn]
 	if !ok {
 		p.fail(e.At, "function %s: not supported by opencl", e.Fn)
 		return args[0]
 	}
-	wide := ct == f32 && !p.prog.FastMath && (doubled[e.Fn] || e.Fn == ir.Sqrt && !p.opt.RoundedDivide)
+	wide := ct == cprint.F32 && !p.prog.FastMath && (doubled[e.Fn] || e.Fn == ir.Sqrt && !p.opt.RoundedDivide)
 	texts := make([]string, len(args))
 	for i, a := range args {
 		if wide {
 			p.needs["cl_khr_fp64"] = true
-			a = a.cast(f64)
+			a = dialect.Cast(a, cprint.F64)
 		}
-		texts[i] = a.text
+		texts[i] = a.Text
 	}
-	if e.Fn == ir.Erfc && (ct == f64 || wide) {
+	if e.Fn == ir.Erfc && (ct == cprint.F64 || wide) {
 		name = p.piece("go_erfc", erfcText)
 	}
-	out := value(name+"("+strings.Join(texts, ", ")+")", precPostfix, ct)
+	out := cprint.Value(name+"("+strings.Join(texts, ", ")+")", cprint.PrecPostfix, ct)
 	if wide {
-		out.ct = f64
-		return out.cast(f32)
+		out.Type = cprint.F64
+		return dialect.Cast(out, cprint.F32)
 	}
 	return out
 }
 
 // extreme prints min and max of integers, whose builtins take two arguments of one type.
-func (p *printer) extreme(e *ir.Math) val {
-	name, ct := map[ir.MathFn]string{ir.IMin: "min", ir.IMax: "max"}[e.Fn], ctypeOf(e.T)
+func (p mathsPrinter) extreme(e *ir.Math) cprint.Val {
+	name, ct := map[ir.MathFn]string{ir.IMin: "min", ir.IMax: "max"}[e.Fn], cprint.TypeOf(e.T)
 	out := ""
 	for i, a := range e.Args {
 		v := p.number(a)
-		if v.ct != ct {
-			v = value("("+ct.String()+")"+v.at(precUnary), precUnary, ct)
+		if v.Type != ct {
+			v = cprint.Value("("+dialect.Name(ct)+")"+v.At(cprint.PrecUnary), cprint.PrecUnary, ct)
 		}
-		if out = out + v.text; i > 0 {
+		if out = out + v.Text; i > 0 {
 			out = name + "(" + out + ")"
 		}
 		if i+1 < len(e.Args) {
 			out += ", "
 		}
 	}
-	return value(out, precPostfix, ct)
+	return cprint.Value(out, cprint.PrecPostfix, ct)
 }
 
 // bitMath prints the functions of math/bits, in the width of their argument.
-func (p *printer) bitMath(e *ir.Math) val {
+func (p mathsPrinter) bitMath(e *ir.Math) cprint.Val {
 	if len(e.Args) == 0 || !e.Args[0].Type().IsInteger() {
 		p.fail(e.At, "function %s: not supported by opencl", e.Fn)
-		return value("0", precPostfix, i32)
+		return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
 	}
 	t := e.Args[0].Type()
-	n, ct := width(t), ctypeOf(t)
+	n, ct := cprint.Width(t), cprint.TypeOf(t)
 	x := p.number(e.Args[0])
-	if x.ct != ct {
-		x = value("("+ct.String()+")"+x.at(precUnary), precUnary, ct)
+	if x.Type != ct {
+		x = cprint.Value("("+dialect.Name(ct)+")"+x.At(cprint.PrecUnary), cprint.PrecUnary, ct)
 	}
-	count := func(text string) val { return value("(int)"+text, precUnary, i32) }
+	count := func(text string) cprint.Val { return cprint.Value("(int)"+text, cprint.PrecUnary, cprint.I32) }
 	wide := func(piece, text string) string { // a function on 32 bits at least
-		return p.typed(piece, text, unsignedOf(n)) + "(" + x.text + ")"
+		return p.typed(piece, text, cprint.Unsigned(n)) + "(" + x.Text + ")"
 	}
 	switch e.Fn {
 	case ir.LeadingZeros:
-		return count("clz(" + x.text + ")")
+		return count("clz(" + x.Text + ")")
 	case ir.BitLen:
-		return value(fmt.Sprintf("%d - (int)clz(%s)", n, x.text), precAdd, i32)
+		return cprint.Value(fmt.Sprintf("%d - (int)clz(%s)", n, x.Text), cprint.PrecAdd, cprint.I32)
 	case ir.TrailingZeros:
 		if n < 32 {
-			x = value(fmt.Sprintf("%s | 0x%xu", x.at(precOr), 1<<n), precOr, u32)
+			x = cprint.Value(fmt.Sprintf("%s | 0x%xu", x.At(cprint.PrecOr), 1<<n), cprint.PrecOr, cprint.U32)
 		}
-		return value(wide("go_ctz", ctzText), precPostfix, i32)
+		return cprint.Value(wide("go_ctz", ctzText), cprint.PrecPostfix, cprint.I32)
 	case ir.OnesCount:
-		return count("popcount(" + x.text + ")")
+		return count("popcount(" + x.Text + ")")
 	case ir.Reverse:
 		out := wide("go_reverse", reverseText)
 		if n < 32 {
-			return value(fmt.Sprintf("%s >> %d", out, 32-n), precShift, u32)
+			return cprint.Value(fmt.Sprintf("%s >> %d", out, 32-n), cprint.PrecShift, cprint.U32)
 		}
-		return value(out, precPostfix, ct)
+		return cprint.Value(out, cprint.PrecPostfix, ct)
 	case ir.ReverseBytes:
 		switch n {
 		case 64:
-			return value("as_ulong(as_uchar8("+x.text+").s76543210)", precPostfix, u64)
+			return cprint.Value("as_ulong(as_uchar8("+x.Text+").s76543210)", cprint.PrecPostfix, cprint.U64)
 		case 32:
-			return value("as_uint(as_uchar4("+x.text+").s3210)", precPostfix, u32)
+			return cprint.Value("as_uint(as_uchar4("+x.Text+").s3210)", cprint.PrecPostfix, cprint.U32)
 		case 16:
-			return value("as_ushort(as_uchar2("+x.text+").s10)", precPostfix, u16)
+			return cprint.Value("as_ushort(as_uchar2("+x.Text+").s10)", cprint.PrecPostfix, cprint.U16)
 		}
 		return x
 	case ir.RotateLeft:
-		return value("rotate("+x.text+", ("+ct.String()+")"+p.number(e.Args[1]).at(precUnary)+")", precPostfix, ct)
+		return cprint.Value("rotate("+x.Text+", ("+dialect.Name(ct)+")"+p.number(e.Args[1]).At(cprint.PrecUnary)+")", cprint.PrecPostfix, ct)
 	case ir.MulHi:
 		y := p.number(e.Args[1])
-		return value("mul_hi("+x.text+", ("+ct.String()+")"+y.at(precUnary)+")", precPostfix, ct)
+		return cprint.Value("mul_hi("+x.Text+", ("+dialect.Name(ct)+")"+y.At(cprint.PrecUnary)+")", cprint.PrecPostfix, ct)
 	}
 	p.fail(e.At, "function %s: not supported by opencl", e.Fn)
 	return x

@@ -16,10 +16,21 @@ import (
 // failed.
 type meeting struct{ label string }
 
+// meetings are where the team of a function meets, and what it remembers of that.
+type meetings struct {
+	meet             *meeting
+	open             []*meeting       // checks jump there, and it is not printed yet
+	meets            map[ir.Stmt]bool // statements in which the team meets
+	barriers         map[ir.Stmt]bool // statements with a barrier in them
+	meetsLater       bool             // the team meets somewhere
+	checked          bool             // something may fail
+	failedAt, passed string           // names of what a team remembers of its meetings
+}
+
 // survey finds out, before a body is printed, where its team meets and whether it checks anything.
-func (p *printer) survey(list []ir.Stmt) {
+func (p *meetings) survey(list []ir.Stmt) {
 	p.meets, p.barriers = map[ir.Stmt]bool{}, map[ir.Stmt]bool{}
-	p.checked = p.checksIn(list)
+	p.checked = checksIn(list)
 	var visit func(list []ir.Stmt) bool
 	visit = func(list []ir.Stmt) bool {
 		any := false
@@ -40,7 +51,7 @@ func (p *printer) survey(list []ir.Stmt) {
 
 // leavesMeeting notes that what leaves a loop in which the team meets is done by all of its
 // threads.
-func (p *printer) leavesMeeting(list []ir.Stmt, loops []*ir.Label) bool {
+func (p *meetings) leavesMeeting(list []ir.Stmt, loops []*ir.Label) bool {
 	any := false
 	for _, s := range list {
 		inner, leaves := loops, false
@@ -64,7 +75,7 @@ func (p *printer) leavesMeeting(list []ir.Stmt, loops []*ir.Label) bool {
 }
 
 // checksIn reports whether something in list, or in a function that it calls, may fail.
-func (p *printer) checksIn(list []ir.Stmt) bool {
+func checksIn(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {
@@ -72,75 +83,60 @@ func (p *printer) checksIn(list []ir.Stmt) bool {
 			_, isConst := s.Step.(*ir.Const)
 			found = found || !isConst
 		case *ir.Call:
-			found = found || p.checksIn(s.Fn.Body)
+			found = found || checksIn(s.Fn.Body)
 		}
-		ir.StmtExprs(s, func(e ir.Expr) { found = found || hasChecks(e) })
-		return !found
-	})
-	return found
-}
-
-func hasChecks(e ir.Expr) bool {
-	found := false
-	ir.WalkExpr(e, func(x ir.Expr) bool {
-		switch x := x.(type) {
-		case *ir.Index:
-			found = found || x.Checked
-		case *ir.Deref:
-			found = found || x.Checked
-		case *ir.Binary:
-			found = found || x.Checked
-		case *ir.Reslice:
-			found = found || x.Checked
-		}
+		ir.StmtExprs(s, func(e ir.Expr) { found = found || cprint.HasChecks(e) })
 		return !found
 	})
 	return found
 }
 
 // meetsIn reports whether the team meets in s.
-func (p *printer) meetsIn(s ir.Stmt) bool { return p.meets[s] }
+func (p *meetings) meetsIn(s ir.Stmt) bool { return p.meets[s] }
 
 // meetsInList reports whether the team meets in one of list: a barrier, not only a jump that all
 // threads make.
-func (p *printer) meetsInList(list []ir.Stmt) bool {
+func (p *meetings) meetsInList(list []ir.Stmt) bool {
 	return slices.ContainsFunc(list, func(s ir.Stmt) bool { return p.barriers[s] })
 }
 
+// runsOnce reports whether s is printed as loops that run once or not at all.
+func (p *meetings) runsOnce(s *ir.If) bool { return p.meetsInList(s.Then) || p.meetsInList(s.Else) }
+
 // check prints what ends the thread where cond holds: the access behind it is not made.
-func (p *printer) check(at ir.Pos, cond string, kind ir.CheckKind, what string, unsigned bool, index, length string) {
+func (p checksPrinter) check(at ir.Pos, cond string, kind ir.CheckKind, what string, unsigned bool, index, length string) {
 	p.fault = true
 	p.piece("gompss_fault", faultText)
 	p.sites = append(p.sites, Site{Pos: at, Kind: kind, What: what, Unsigned: unsigned})
-	p.printf(at, "if (%s) {", cond)
-	p.printf(at, "\tgompss_fail(fault, %d, %s, %s);", len(p.sites), index, length)
+	p.Printf(at, "if (%s) {", cond)
+	p.Printf(at, "\tgompss_fail(fault, %d, %s, %s);", len(p.sites), index, length)
 	p.end(at)
-	p.printf(at, "}")
+	p.Printf(at, "}")
 }
 
 // end prints how a thread that has failed ends.
-func (p *printer) end(at ir.Pos) {
+func (p checksPrinter) end(at ir.Pos) {
 	switch {
 	case p.fn != nil:
-		p.printf(at, "\t*failed = true;")
-		p.printf(at, "\treturn%s;", cprint.Spaced(p.fn.zero(p)))
+		p.Printf(at, "\t*failed = true;")
+		p.Printf(at, "\treturn%s;", cprint.Spaced(p.fn.zero(p.printer)))
 	case p.meetsLater:
 		if p.meet.label == "" {
-			p.meet.label = p.labels.Fresh("meet")
+			p.meet.label = p.jumps.Labels.Fresh("meet")
 			p.open = append(slices.Clip(p.open), p.meet)
 		} else if !slices.Contains(p.open, p.meet) {
-			p.meet = &meeting{label: p.labels.Fresh("meet")}
+			p.meet = &meeting{label: p.jumps.Labels.Fresh("meet")}
 			p.open = append(slices.Clip(p.open), p.meet)
 		}
-		p.printf(at, "\tatomic_min(&%s, %s);", p.failedAt, p.passed)
-		p.printf(at, "\tgoto %s;", p.meet.label)
+		p.Printf(at, "\tatomic_min(&%s, %s);", p.failedAt, p.passed)
+		p.Printf(at, "\tgoto %s;", p.meet.label)
 	default:
-		p.printf(at, "\treturn;")
+		p.Printf(at, "\treturn;")
 	}
 }
 
 // meetIfOpen prints a meeting where a check jumps to the next one.
-func (p *printer) meetIfOpen(at ir.Pos) {
+func (p checksPrinter) meetIfOpen(at ir.Pos) {
 	if len(p.open) > 0 {
 		p.printMeeting(at)
 	}
@@ -149,20 +145,20 @@ func (p *printer) meetIfOpen(at ir.Pos) {
 // printMeeting prints a barrier, and where checks jump to it, the way out. Other barriers have
 // none: a compiler that runs the threads of a team as loops between barriers copies the rest of the
 // kernel for each.
-func (p *printer) printMeeting(at ir.Pos) {
+func (p checksPrinter) printMeeting(at ir.Pos) {
 	awaited := len(p.open) > 0
 	for _, m := range p.open {
-		p.printf(ir.Pos{}, "%s:;", m.label)
+		p.Printf(ir.Pos{}, "%s:;", m.label)
 	}
 	p.open, p.meet = nil, &meeting{}
-	p.printf(at, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+	p.Printf(at, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
 	if awaited {
-		p.printf(at, "if (%s < ++%s)", p.failedAt, p.passed)
-		p.printf(at, "\treturn;")
+		p.Printf(at, "if (%s < ++%s)", p.failedAt, p.passed)
+		p.Printf(at, "\treturn;")
 	}
 }
 
-func (p *printer) barrier(s *ir.Barrier) {
+func (p checksPrinter) barrier(s *ir.Barrier) {
 	switch {
 	case s.Scope != ir.TeamBarrier:
 		p.fail(s.At, "a barrier of a part of a team: not supported by opencl")
@@ -173,22 +169,22 @@ func (p *printer) barrier(s *ir.Barrier) {
 }
 
 // openMeetings declares what a kernel whose team meets beside checks remembers.
-func (p *printer) openMeetings(at ir.Pos) {
+func (p checksPrinter) openMeetings(at ir.Pos) {
 	if !p.meetsLater || !p.checked {
 		return
 	}
 	p.failedAt, p.passed = p.Fresh("failed_at"), p.Fresh("passed")
-	p.printf(at, "volatile local int %s;", p.failedAt)
-	p.printf(at, "int %s = 0;", p.passed)
-	p.printf(at, "if (get_local_id(0) == 0)")
-	p.printf(at, "\t%s = 2147483647;", p.failedAt)
-	p.printf(at, "barrier(CLK_LOCAL_MEM_FENCE);")
+	p.Printf(at, "volatile local int %s;", p.failedAt)
+	p.Printf(at, "int %s = 0;", p.passed)
+	p.Printf(at, "if (get_local_id(0) == 0)")
+	p.Printf(at, "\t%s = 2147483647;", p.failedAt)
+	p.Printf(at, "barrier(CLK_LOCAL_MEM_FENCE);")
 }
 
 // closeMeetings prints the end of a kernel to which checks jump that no meeting follows.
-func (p *printer) closeMeetings() {
+func (p checksPrinter) closeMeetings() {
 	for _, m := range p.open {
-		p.printf(ir.Pos{}, "%s:;", m.label)
+		p.Printf(ir.Pos{}, "%s:;", m.label)
 	}
 }
 

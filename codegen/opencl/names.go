@@ -7,14 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// names gives every variable its C name: the user's, with a number where it would hide a name that
-// is visible.
-type names struct{ cprint.Names }
-
-func newNames(file map[string]bool) names { return names{cprint.NewNames(file, reserved)} }
-
 // declare names v in the innermost scope; a slice takes the names of its length and capacity, too.
-func (n *names) declare(v *ir.Var) string {
+func (n *body) declare(v *ir.Var) string {
 	base := cprint.Identifier(v.Name)
 	name := base
 	for i := 2; n.Visible(name) || v.Type.Kind == ir.Slice && (n.Visible(name+"_len") || n.Visible(name+"_cap") || n.Visible(name+"_at")); i++ {

@@ -4,11 +4,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gompss/gompss/codegen/internal/cprint"
 )
 
 // piece notes a part of the prelude, and those that it needs itself, and returns its name. Names
 // that start with "go_" have the meaning that Go gives to an operation.
-func (p *printer) piece(name, text string) string {
+func (p *file) piece(name, text string) string {
 	if _, ok := p.pieces[name]; !ok {
 		p.pieces[name] = text
 		p.pieceOrder = append(p.pieceOrder, name)
@@ -16,7 +18,7 @@ func (p *printer) piece(name, text string) string {
 	return name
 }
 
-func (p *printer) prelude() string {
+func (p *file) prelude() string {
 	var b strings.Builder
 	for _, name := range p.pieceOrder {
 		b.WriteString(p.pieces[name])
@@ -29,10 +31,10 @@ var wordOf = regexp.MustCompile(`\b(NAME|T|U|BITS|LAST)\b`)
 
 // typed returns the piece name_T of a text in which T stands for ct, U for the unsigned type of its
 // size, BITS for its bits and LAST for the number of the last one.
-func (p *printer) typed(name, text string, ct ctype) string {
-	full := name + "_" + ct.String()
-	bits := max(ct.bits(), 32)
-	words := map[string]string{"NAME": full, "T": ct.String(), "U": unsignedOf(bits).String(), "BITS": strconv.Itoa(bits), "LAST": strconv.Itoa(bits - 1)}
+func (p *file) typed(name, text string, ct cprint.Type) string {
+	full := name + "_" + dialect.Name(ct)
+	bits := max(ct.Bits(), 32)
+	words := map[string]string{"NAME": full, "T": dialect.Name(ct), "U": dialect.Name(cprint.Unsigned(bits)), "BITS": strconv.Itoa(bits), "LAST": strconv.Itoa(bits - 1)}
 	return p.piece(full, wordOf.ReplaceAllStringFunc(text, func(w string) string { return words[w] }))
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // rangeOf bounds e. Arithmetic that may wrap around has no bounds but those of its type.
-func (p *printer) rangeOf(e ir.Expr) interval {
+func (p *body) rangeOf(e ir.Expr) interval {
 	switch e := e.(type) {
 	case *ir.Const:
 		if e.T.IsInteger() && (e.T.IsSigned() || int64(e.Bits) >= 0) {
@@ -51,10 +52,10 @@ func (p *printer) rangeOf(e ir.Expr) interval {
 }
 
 // wraps reports whether an addition, subtraction or multiplication may leave its type.
-func (p *printer) wraps(e *ir.Binary) bool { return !p.arithmetic(e).within(typeRange(e.T)) }
+func (p *body) wraps(e *ir.Binary) bool { return !p.arithmetic(e).within(typeRange(e.T)) }
 
 // arithmetic bounds the exact result of an operation, unknown where it may be beyond 64 bits.
-func (p *printer) arithmetic(e *ir.Binary) interval {
+func (p *body) arithmetic(e *ir.Binary) interval {
 	x, y := p.rangeOf(e.X), p.rangeOf(e.Y)
 	if !x.known || !y.known {
 		return interval{}
@@ -137,9 +138,9 @@ func typeRange(t *ir.Type) interval {
 	case !t.IsInteger() || t.Kind == ir.Uint64:
 		return interval{}
 	case t.IsSigned():
-		return span(math.MinInt64>>(64-width(t)), math.MaxInt64>>(64-width(t)))
+		return span(math.MinInt64>>(64-cprint.Width(t)), math.MaxInt64>>(64-cprint.Width(t)))
 	}
-	return span(0, 1<<width(t)-1)
+	return span(0, 1<<cprint.Width(t)-1)
 }
 
 // within reports whether r is known and in all.
@@ -152,7 +153,7 @@ func (r interval) within(all interval) bool {
 
 // learn notes the ranges of the variables of list that keep their first value, and of the variables
 // of counted loops.
-func (p *printer) learn(list []ir.Stmt, changed *ir.VarSet) {
+func (p *body) learn(list []ir.Stmt, changed *ir.VarSet) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Decl:

@@ -91,9 +91,9 @@ type Site struct {
 // Errors: what OpenCL C or this printer cannot express, naming the kernel and the position.
 func Print(p *ir.Program, opt Options) (*Source, error) {
 	first := newPrinter(p, opt, nil)
-	first.program()
+	first.kernels().program()
 	pr := newPrinter(p, opt, first.fileNames()) // the names that the text takes are known only after printing
-	pr.program()
+	pr.kernels().program()
 	if pr.err != nil {
 		return nil, fmt.Errorf("opencl: kernel %s: %w", p.Name, pr.err)
 	}
@@ -116,73 +116,100 @@ func (o Options) compiler() []string {
 	return out
 }
 
-// A printer writes one program once.
-type printer struct {
+// dialect is how OpenCL C spells what languages like C have.
+var dialect = cprint.Dialect{
+	Types: []string{"", "bool", "char", "short", "int", "long", "uchar", "ushort", "uint", "ulong", "float", "double"},
+	Long:  "l", UnsignedLong: "ul", Nil: "NULL",
+	Float32Bits: "as_float(0x%xu)", Float64Bits: "as_double(0x%xul)",
+}
+
+// A file is what a printed program is made of outside of its functions.
+type file struct {
 	prog       *ir.Program
 	opt        Options
-	file       names
+	names      cprint.Names    // of the file
 	hidden     map[string]bool // names that variables may not take: what the text uses of the file
 	pieces     map[string]string
 	pieceOrder []string
 	needs      map[string]bool
-	structs    structTypes
+	structs    cprint.Structs
 	instances  map[string]*instance
 	functions  strings.Builder
 	entries    []Entry
 	sites      []Site
 	err        error
+}
 
+// A printer writes one program once.
+type printer struct {
+	file
 	*body
 }
 
 // body is the state of the function being printed.
 type body struct {
-	names
-	out              strings.Builder
-	depth            int
-	line             ir.Pos // of the output line, as a compiler counts it
-	spaces           map[*ir.Var]space
-	ranges           map[*ir.Var]interval
-	taken            *ir.VarSet // variables that something points at
-	jumps            []*target
-	meet             *meeting
-	open             []*meeting         // checks jump there, and it is not printed yet
-	fault            bool               // a check was printed
-	labels           names              // of gotos
-	meets            map[ir.Stmt]bool   // statements in which the team meets
-	barriers         map[ir.Stmt]bool   // statements with a barrier in them
-	meetsLater       bool               // the team meets somewhere
-	checked          bool               // something may fail
-	failedAt, passed string             // names of what a team remembers of its meetings
-	params           []*ir.Var          // parameters and scratchpads that the body uses
-	offsets          map[*ir.Var]string // names of the arguments that say where memory begins
-	fn               *instance          // nil in a kernel
+	cprint.Names
+	cprint.Writer
+	meetings
+	jumps   cprint.Jumps
+	spaces  map[*ir.Var]space
+	ranges  map[*ir.Var]interval
+	taken   *ir.VarSet         // variables that something points at
+	params  []*ir.Var          // parameters and scratchpads that the body uses
+	offsets map[*ir.Var]string // names of the arguments that say where memory begins
+	fault   bool               // a check was printed
+	fn      *instance          // nil in a kernel
 }
 
+// The parts of a printer, one for each family of the IR: they print into the same function.
+type (
+	kernelsPrinter  struct{ *printer }
+	callsPrinter    struct{ *printer }
+	branchesPrinter struct{ *printer }
+	loopsPrinter    struct{ *printer }
+	checksPrinter   struct{ *printer }
+	atomicsPrinter  struct{ *printer }
+	valuesPrinter   struct{ *printer }
+	arithPrinter    struct{ *printer }
+	mathsPrinter    struct{ *printer }
+	placesPrinter   struct{ *printer }
+)
+
+func (p *printer) kernels() kernelsPrinter   { return kernelsPrinter{p} }
+func (p *printer) calls() callsPrinter       { return callsPrinter{p} }
+func (p *printer) branches() branchesPrinter { return branchesPrinter{p} }
+func (p *printer) loops() loopsPrinter       { return loopsPrinter{p} }
+func (p *printer) checks() checksPrinter     { return checksPrinter{p} }
+func (p *printer) atomics() atomicsPrinter   { return atomicsPrinter{p} }
+func (p *printer) values() valuesPrinter     { return valuesPrinter{p} }
+func (p *printer) arith() arithPrinter       { return arithPrinter{p} }
+func (p *printer) maths() mathsPrinter       { return mathsPrinter{p} }
+func (p *printer) places() placesPrinter     { return placesPrinter{p} }
+
 func newPrinter(p *ir.Program, opt Options, hidden map[string]bool) *printer {
-	file := newNames(maps.Clone(libraryNames))
-	file.Push()
-	return &printer{prog: p, opt: opt, file: file, hidden: hidden, pieces: map[string]string{}, needs: map[string]bool{},
-		structs: newStructTypes(), instances: map[string]*instance{}}
+	names := cprint.NewNames(maps.Clone(libraryNames), reserved)
+	names.Push()
+	return &printer{file: file{prog: p, opt: opt, names: names, hidden: hidden, pieces: map[string]string{}, needs: map[string]bool{},
+		structs: cprint.NewStructs(p), instances: map[string]*instance{}}}
 }
 
 // fileNames are the names that the file has, those of the prelude too.
-func (p *printer) fileNames() map[string]bool {
-	out := maps.Clone(p.file.Innermost())
+func (p *file) fileNames() map[string]bool {
+	out := maps.Clone(p.names.Innermost())
 	for name := range p.pieces {
 		out[name] = true
 	}
 	return out
 }
 
-func (p *printer) fail(at ir.Pos, format string, args ...any) {
+func (p *file) fail(at ir.Pos, format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
 	}
 }
 
 // text puts the file together: head, prelude, types, functions.
-func (p *printer) text() string {
+func (p *file) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Kernel %s, %s. Generated by gompss.\n", p.prog.Name, cprint.Position(p.prog))
 	fmt.Fprintf(&b, "// Compile with %s.\n", strings.Join(p.opt.compiler(), " "))
@@ -193,7 +220,7 @@ func (p *printer) text() string {
 		fmt.Fprintf(&b, "#pragma OPENCL EXTENSION %s : enable\n", need)
 	}
 	b.WriteString(p.prelude())
-	b.WriteString(p.structs.text.String())
+	b.WriteString(p.structs.Text.String())
 	b.WriteString(p.functions.String())
 	return b.String()
 }

@@ -46,7 +46,7 @@ func (p *printer) findSpaces(list []ir.Stmt) {
 					note(r.Var, p.spaceOf(s.Value), s.At)
 				}
 			case *ir.Call:
-				in := p.instanceOf(s)
+				in := p.calls().instanceOf(s)
 				for i, v := range s.Results {
 					if v != nil && i < len(in.results) {
 						note(v, in.results[i], s.At)
@@ -61,7 +61,7 @@ func (p *printer) findSpaces(list []ir.Stmt) {
 func isAddress(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Pointer }
 
 // spaceOf returns the space that an address e is in; unknown for nil, and for what is no address.
-func (p *printer) spaceOf(e ir.Expr) space {
+func (p *body) spaceOf(e ir.Expr) space {
 	switch e := e.(type) {
 	case *ir.Ref:
 		return p.spaces[e.Var]
@@ -84,7 +84,7 @@ func (p *printer) spaceOf(e ir.Expr) space {
 }
 
 // placeSpace returns the space in which a place is.
-func (p *printer) placeSpace(e ir.Expr) space {
+func (p *body) placeSpace(e ir.Expr) space {
 	switch e := e.(type) {
 	case *ir.Ref:
 		if e.Var.Space == ir.Team {

@@ -1,39 +1,25 @@
 package opencl
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
-
-// printf writes one line of code that belongs to the Go position at, with a #line directive where
-// the compiler would count another one.
-func (p *printer) printf(at ir.Pos, format string, args ...any) {
-	at.Col = 0
-	if p.opt.Lines && at.Line > 0 && at != p.line {
-		fmt.Fprintf(&p.out, "#line %d %q\n", at.Line, at.File)
-		p.line = at
-	}
-	p.out.WriteString(strings.Repeat("\t", p.depth))
-	fmt.Fprintf(&p.out, format, args...)
-	p.out.WriteByte('\n')
-	p.line.Line++
-}
 
 // block prints list one level deeper in a scope of its own; the caller prints the braces.
 func (p *printer) block(list []ir.Stmt) {
 	p.Push()
-	p.depth++
+	p.Depth++
 	p.stmts(list)
-	p.depth--
+	p.Depth--
 	p.Pop()
 }
 
 func (p *printer) stmts(list []ir.Stmt) {
 	for _, s := range list {
 		if _, barrier := s.(*ir.Barrier); !barrier && p.meetsIn(s) {
-			p.meetIfOpen(s.Pos())
+			p.checks().meetIfOpen(s.Pos())
 		}
 		p.stmt(s)
 	}
@@ -46,25 +32,25 @@ func (p *printer) stmt(s ir.Stmt) {
 	case *ir.Assign:
 		p.assign(s)
 	case *ir.Call:
-		p.call(s)
+		p.calls().call(s)
 	case *ir.If:
-		p.ifElse(s)
+		p.branches().ifElse(s)
 	case *ir.Block:
-		p.scope(s)
+		p.loops().scope(s)
 	case *ir.While:
-		p.while(s)
+		p.loops().while(s)
 	case *ir.For:
-		p.forLoop(s)
+		p.loops().forLoop(s)
 	case *ir.Break:
-		p.printf(s.At, "%s;", p.leave(s.Label))
+		p.jump(s.At, "break")(p.jumps.Leave(s.Label))
 	case *ir.Continue:
-		p.printf(s.At, "%s;", p.again(s.Label))
+		p.jump(s.At, "continue")(p.jumps.Again(s.Label))
 	case *ir.Return:
-		p.returns(s)
+		p.branches().returns(s)
 	case *ir.Atomic:
-		p.atomic(s)
+		p.atomics().atomic(s)
 	case *ir.Barrier:
-		p.barrier(s)
+		p.checks().barrier(s)
 	default:
 		p.fail(s.Pos(), "statement %T in device IR", s)
 	}
@@ -84,25 +70,25 @@ func (p *printer) decl(s *ir.Decl) {
 		return // it is declared at the top of the kernel
 	}
 	if v.Type.Kind == ir.Slice {
-		x := p.slice(&ir.Const{T: v.Type, At: s.At})
+		x := p.places().slice(&ir.Const{T: v.Type, At: s.At})
 		if s.Init != nil {
-			x = p.slice(s.Init)
+			x = p.places().slice(s.Init)
 		}
-		name := p.declare(v)
-		p.printf(s.At, "%s%s *%s = %s;", p.spaces[v].qualifier(), p.pointee(v.Type.Elem), name, x.ptr.text)
-		p.printf(s.At, "long %s_len = %s, %s_cap = %s;", name, x.len.text, name, x.cap.text)
+		name := p.Declare(v)
+		p.Printf(s.At, "%s%s *%s = %s;", p.spaces[v].qualifier(), p.pointee(v.Type.Elem), name, x.ptr.Text)
+		p.Printf(s.At, "long %s_len = %s, %s_cap = %s;", name, x.len.Text, name, x.cap.Text)
 		return
 	}
 	init := zero(v.Type)
 	switch x := s.Init.(type) {
 	case nil:
 	case *ir.Composite:
-		init = p.braces(x)
+		init = p.values().braces(x)
 	default:
-		init = p.expr(s.Init).text
+		init = p.expr(s.Init).Text
 	}
-	name := p.declare(v)
-	p.printf(s.At, "%s = %s;", p.declaration(v, name), init)
+	name := p.Declare(v)
+	p.Printf(s.At, "%s = %s;", p.declaration(v, name), init)
 }
 
 func (p *printer) assign(s *ir.Assign) {
@@ -111,35 +97,35 @@ func (p *printer) assign(s *ir.Assign) {
 		return
 	}
 	place := p.expr(s.Place)
-	p.printf(s.At, "%s;", p.assignment(s, place))
+	p.Printf(s.At, "%s;", p.assignment(s, place))
 }
 
 // assignment prints place = value, in the short form where that means the same.
-func (p *printer) assignment(s *ir.Assign, place val) string {
+func (p *printer) assignment(s *ir.Assign, place cprint.Val) string {
 	b, ok := s.Value.(*ir.Binary)
 	if !ok || b.Checked || p.needsStatements(s.Place) || ir.ExprKey(s.Place) != ir.ExprKey(b.X) {
-		return place.text + " = " + p.expr(s.Value).text
+		return place.Text + " = " + p.expr(s.Value).Text
 	}
-	op, plain := cOps[b.Op].text, false
+	op, plain := cprint.Ops[b.Op].Text, false
 	switch b.Op {
 	case ir.Add, ir.Sub, ir.Mul:
-		plain = b.T.IsFloat() || b.T.IsInteger() && (!p.wraps(b) || !b.T.IsSigned() && width(b.T) >= 32)
+		plain = b.T.IsFloat() || b.T.IsInteger() && (!p.wraps(b) || !b.T.IsSigned() && cprint.Width(b.T) >= 32)
 	case ir.Div:
 		plain = b.T.Kind == ir.Float64 || b.T.Kind == ir.Float32 && (p.opt.RoundedDivide || p.prog.FastMath)
 	case ir.And, ir.Or, ir.Xor:
 		plain = b.T.IsInteger()
 	}
 	if !plain {
-		return place.text + " = " + p.expr(s.Value).text
+		return place.Text + " = " + p.expr(s.Value).Text
 	}
 	if n, isConst := ir.ConstInt(b.Y); isConst && n == 1 && b.Op == ir.Add {
-		return place.text + "++"
+		return place.Text + "++"
 	}
 	y := p.expr(b.Y)
 	if b.T.IsInteger() {
 		y = p.exact(y, b.T)
 	}
-	return place.text + " " + op + "= " + y.text
+	return place.Text + " " + op + "= " + y.Text
 }
 
 func (p *printer) assignSlice(s *ir.Assign) {
@@ -148,26 +134,26 @@ func (p *printer) assignSlice(s *ir.Assign) {
 		p.fail(s.At, "a slice in memory: not supported by opencl: an address there belongs to no memory object")
 		return
 	}
-	x, name := p.slice(s.Value), p.Of[r.Var]
+	x, name := p.places().slice(s.Value), p.Of[r.Var]
 	if ir.ExprVars(s.Value).Has(r.Var) { // the parts change one after the other
-		x.len = p.constantOf(s.At, x.len.text, i64, name+"_newlen")
-		x.cap = p.constantOf(s.At, x.cap.text, i64, name+"_newcap")
+		x.len = p.constantOf(s.At, x.len.Text, cprint.I64, name+"_newlen")
+		x.cap = p.constantOf(s.At, x.cap.Text, cprint.I64, name+"_newcap")
 	}
-	p.printf(s.At, "%s = %s;", name, x.ptr.text)
-	p.printf(s.At, "%s_len = %s;", name, x.len.text)
-	p.printf(s.At, "%s_cap = %s;", name, x.cap.text)
+	p.Printf(s.At, "%s = %s;", name, x.ptr.Text)
+	p.Printf(s.At, "%s_len = %s;", name, x.len.Text)
+	p.Printf(s.At, "%s_cap = %s;", name, x.cap.Text)
 }
 
-func (p *printer) ifElse(s *ir.If) {
+func (p branchesPrinter) ifElse(s *ir.If) {
 	if len(s.Then) == 0 && len(s.Else) > 0 {
 		s = &ir.If{Cond: &ir.Unary{Op: ir.Not, X: s.Cond, At: s.At}, Then: s.Else, At: s.At}
 	}
-	if p.meetsInList(s.Then) || p.meetsInList(s.Else) {
-		p.branches(s)
+	if p.runsOnce(s) {
+		p.meetingIn(s)
 		return
 	}
-	cond := p.expr(s.Cond).text
-	p.printf(s.At, "if (%s) {", cond)
+	cond := p.expr(s.Cond).Text
+	p.Printf(s.At, "if (%s) {", cond)
 	before := p.open
 	p.block(s.Then)
 	for len(s.Else) > 0 {
@@ -175,75 +161,75 @@ func (p *printer) ifElse(s *ir.If) {
 		p.open = before
 		next, ok := s.Else[0].(*ir.If)
 		if !ok || len(s.Else) > 1 || p.needsStatements(next.Cond) || len(next.Then) == 0 {
-			p.printf(ir.Pos{}, "} else {")
+			p.Printf(ir.Pos{}, "} else {")
 			p.block(s.Else)
 			p.open = union(then, p.open)
 			break
 		}
-		p.printf(s.At, "} else if (%s) {", p.expr(next.Cond).text)
+		p.Printf(s.At, "} else if (%s) {", p.expr(next.Cond).Text)
 		p.block(next.Then)
 		p.open = union(then, p.open)
 		s = next
 	}
-	p.printf(ir.Pos{}, "}")
+	p.Printf(ir.Pos{}, "}")
 }
 
-// branches prints a test that all threads of a team make alike, with the team meeting in a branch,
+// meetingIn prints a test that all threads of a team make alike, with the team meeting in a branch,
 // as loops that run once or not at all.
 //
 // PoCL 3.1 gives wrong results, or ends, where a barrier is in a branch (it runs the threads of a
 // team as loops between barriers); in loops it does what it is to do.
-func (p *printer) branches(s *ir.If) {
+func (p branchesPrinter) meetingIn(s *ir.If) {
 	cond := p.expr(s.Cond)
 	if len(s.Else) > 0 {
-		cond = p.constantOf(s.At, cond.text, boolean, "chosen")
+		cond = p.constantOf(s.At, cond.Text, cprint.Bool, "chosen")
 	}
 	before := p.open
-	p.runOnce(s.At, cond.text, s.Then)
+	p.runOnce(s.At, cond.Text, s.Then)
 	if len(s.Else) > 0 {
 		then := p.open
 		p.open = before
-		p.runOnce(s.At, "!"+cond.at(precUnary), s.Else)
+		p.runOnce(s.At, "!"+cond.At(cprint.PrecUnary), s.Else)
 		p.open = union(then, p.open)
 	}
 }
 
 // runOnce prints a loop that runs list once where cond holds.
-func (p *printer) runOnce(at ir.Pos, cond string, list []ir.Stmt) {
+func (p branchesPrinter) runOnce(at ir.Pos, cond string, list []ir.Stmt) {
 	p.Push()
 	name := p.Fresh("once")
-	p.jumps = append(p.jumps, &target{loop: true})
-	p.printf(at, "for (int %s = %s; %s > 0; %s--) {", name, cond, name, name)
+	p.jumps.Push(&cprint.Target{Loop: true})
+	p.Printf(at, "for (int %s = %s; %s > 0; %s--) {", name, cond, name, name)
 	p.block(list)
-	p.printf(ir.Pos{}, "}")
-	p.jumps = p.jumps[:len(p.jumps)-1]
+	p.Printf(ir.Pos{}, "}")
+	p.jumps.Pop()
 	p.Pop()
 }
 
-func (p *printer) returns(s *ir.Return) {
+func (p branchesPrinter) returns(s *ir.Return) {
 	if p.fn == nil {
 		if p.meetsLater {
 			p.fail(s.At, "return in a kernel whose threads meet: not supported by opencl: all threads of a team must reach a barrier")
 		}
-		p.printf(s.At, "return;")
+		p.Printf(s.At, "return;")
 		return
 	}
 	if p.fn.structure == "" {
 		if len(s.Results) == 0 {
-			p.printf(s.At, "return;")
+			p.Printf(s.At, "return;")
 			return
 		}
-		p.printf(s.At, "return %s;", p.expr(s.Results[0]).text)
+		p.Printf(s.At, "return %s;", p.expr(s.Results[0]).Text)
 		return
 	}
 	var out []string
 	for _, e := range s.Results {
 		if e.Type().Kind == ir.Slice {
-			x := p.slice(e)
-			out = append(out, x.ptr.text, x.len.text, x.cap.text)
+			x := p.places().slice(e)
+			out = append(out, x.ptr.Text, x.len.Text, x.cap.Text)
 			continue
 		}
-		out = append(out, p.expr(e).text)
+		out = append(out, p.expr(e).Text)
 	}
-	p.printf(s.At, "return (%s){%s};", p.fn.structure, strings.Join(out, ", "))
+	p.Printf(s.At, "return (%s){%s};", p.fn.structure, strings.Join(out, ", "))
 }

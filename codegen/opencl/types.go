@@ -8,25 +8,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// structTypes are the struct types of the file: those of Go, and one for each array type that is
-// copied as a value.
-type structTypes struct {
-	text    strings.Builder
-	names   map[string]string // by ir.TypeKey
-	wrapped map[string]bool   // arrays that are a struct, by ir.TypeKey
-	fields  map[*ir.Type][]string
-	equal   map[string]bool
-}
-
-func newStructTypes() structTypes {
-	return structTypes{names: map[string]string{}, fields: map[*ir.Type][]string{}, equal: map[string]bool{}}
-}
-
-func (p *printer) isWrapped(t *ir.Type) bool { return p.structs.wrapped[ir.TypeKey(t)] }
+func (p *file) isWrapped(t *ir.Type) bool { return p.structs.IsWrapped(t) }
 
 // typeName returns the C type of a value of t in memory. A bool in memory is a uchar: the size of
 // bool is not defined.
-func (p *printer) typeName(t *ir.Type) string {
+func (p *file) typeName(t *ir.Type) string {
 	switch t.Kind {
 	case ir.Bool:
 		return "uchar"
@@ -40,11 +26,11 @@ func (p *printer) typeName(t *ir.Type) string {
 		p.fail(p.prog.Launches[0].At, "a %s in memory: not supported by opencl: an address there belongs to no memory object", t)
 		return "ulong"
 	}
-	return ctypeOf(t).String()
+	return dialect.Name(cprint.TypeOf(t))
 }
 
 // declarator returns a declaration of name with type t in a space, without initial value.
-func (p *printer) declarator(t *ir.Type, name string, s space) string {
+func (p *file) declarator(t *ir.Type, name string, s space) string {
 	switch t.Kind {
 	case ir.Pointer:
 		return s.qualifier() + p.pointee(t.Elem) + " *" + name
@@ -59,24 +45,17 @@ func (p *printer) declarator(t *ir.Type, name string, s space) string {
 	return p.typeName(t) + " " + name
 }
 
-func (p *printer) pointee(t *ir.Type) string { return p.typeName(t) }
+func (p *file) pointee(t *ir.Type) string { return p.typeName(t) }
 
 // structName returns the name of struct t and prints its definition when it comes for the first
 // time.
-func (p *printer) structName(t *ir.Type) string {
-	key := ir.TypeKey(t)
-	if name, ok := p.structs.names[key]; ok {
+func (p *file) structName(t *ir.Type) string {
+	key := p.structs.Key(t)
+	if name, ok := p.structs.Names[key]; ok {
 		return name
 	}
-	want := t.Name
-	if i := strings.LastIndexByte(want, '.'); i >= 0 && !strings.ContainsRune(want, '[') {
-		want = want[i+1:]
-	}
-	if want == "" {
-		want = "Struct"
-	}
-	name := p.file.Fresh(want)
-	p.structs.names[key] = name
+	name := p.names.Fresh(cprint.WantedName(t))
+	p.structs.Names[key] = name
 	var fields strings.Builder
 	for i, f := range t.Fields {
 		if f.Type.Size == 0 {
@@ -89,39 +68,36 @@ func (p *printer) structName(t *ir.Type) string {
 }
 
 // arrayName returns the struct that an array is as a value.
-func (p *printer) arrayName(t *ir.Type) string {
-	key := ir.TypeKey(t)
-	if name, ok := p.structs.names[key]; ok {
+func (p *file) arrayName(t *ir.Type) string {
+	key := p.structs.Key(t)
+	if name, ok := p.structs.Names[key]; ok {
 		return name
 	}
 	elem := p.typeName(t.Elem)
-	name := p.file.Fresh(fmt.Sprintf("Array%d_%s", t.Len, elem))
-	p.structs.names[key] = name
+	name := p.names.Fresh(fmt.Sprintf("Array%d_%s", t.Len, elem))
+	p.structs.Names[key] = name
 	p.define(name, fmt.Sprintf("\t%s v[%d];\n", elem, t.Len), t.Size)
 	return name
 }
 
 // define prints a struct, with a type that no compiler takes where its size is not Go's.
-func (p *printer) define(name, fields string, size ir.Bytes) {
-	fmt.Fprintf(&p.structs.text, "\ntypedef struct {\n%s} %s;\ntypedef char %s_has_%d_bytes[sizeof(%s) == %d ? 1 : -1];\n", fields, name, name, size, name, size)
+func (p *file) define(name, fields string, size ir.Bytes) {
+	fmt.Fprintf(&p.structs.Text, "\ntypedef struct {\n%s} %s;\ntypedef char %s_has_%d_bytes[sizeof(%s) == %d ? 1 : -1];\n", fields, name, name, size, name, size)
 }
 
 // fieldName returns the C name of field i: Go's, but for blanks and words of C.
-func (p *printer) fieldName(t *ir.Type, i int) string {
-	if p.structs.fields[t] == nil {
-		p.structs.fields[t] = cprint.FieldNames(t, reserved)
-	}
-	return p.structs.fields[t][i]
+func (p *file) fieldName(t *ir.Type, i int) string {
+	return p.structs.FieldName(t, i, reserved)
 }
 
 // equality returns the name of the function that compares two values of a struct or array type,
 // which it prints once.
-func (p *printer) equality(t *ir.Type) string {
+func (p *file) equality(t *ir.Type) string {
 	name := "equal_" + p.typeName(t)
-	if p.structs.equal[name] {
+	if p.structs.Equal[name] {
 		return name
 	}
-	p.structs.equal[name] = true
+	p.structs.Equal[name] = true
 	var terms []string
 	compare := func(t *ir.Type, member string) {
 		if t.Kind == ir.Struct || t.Kind == ir.Array && p.isWrapped(t) {
@@ -146,12 +122,12 @@ func (p *printer) equality(t *ir.Type) string {
 		}
 		body = "\treturn " + strings.Join(terms, " && ") + ";\n"
 	}
-	fmt.Fprintf(&p.structs.text, "\nbool %s(%s x, %s y)\n{\n%s}\n", name, p.typeName(t), p.typeName(t), body)
+	fmt.Fprintf(&p.structs.Text, "\nbool %s(%s x, %s y)\n{\n%s}\n", name, p.typeName(t), p.typeName(t), body)
 	return name
 }
 
 // compareField compares a field; one that is an array of C is compared element by element.
-func (p *printer) compareField(t *ir.Type, i int, f *ir.Type, compare func(*ir.Type, string)) {
+func (p *file) compareField(t *ir.Type, i int, f *ir.Type, compare func(*ir.Type, string)) {
 	name := p.fieldName(t, i)
 	if f.Kind != ir.Array || p.isWrapped(f) {
 		compare(f, name)

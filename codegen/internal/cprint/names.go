@@ -1,5 +1,7 @@
-// Package cprint is what printers of languages like C share: names and small pieces of text. What
-// such a language calls its types, and what its arithmetic does, is in each printer.
+// Package cprint is what printers of languages like C share: names, types, values with their
+// binding strength, operators and constants, lines, jumps, structs. A Dialect says how a language
+// spells them;
+// which rules its statements and checks follow is in each printer.
 package cprint
 
 import (
@@ -41,6 +43,12 @@ func (n *Names) Fresh(want string) string {
 	}
 	n.Innermost()[name] = true
 	return name
+}
+
+// Declare names v in the innermost scope.
+func (n *Names) Declare(v *ir.Var) string {
+	n.Of[v] = n.Fresh(v.Name)
+	return n.Of[v]
 }
 
 // Visible reports whether a name is reserved or taken in some scope.
