@@ -162,7 +162,7 @@ func (b *builder) bindOne(o *types.Var, value ir.Expr, at ir.Pos) {
 	if b.pointTo(o, value) {
 		return
 	}
-	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fate(o) == (fate{}) {
+	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fates.fate(o) == (fate{}) {
 		b.env.vars[o] = r.Var // two names of one value
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // foreignCause says why the type of what is named at a place is not known: a constant or variable
 // that is made, itself or by others, of something in a package that the compiler does not have. Go
 // accepts it.
-func (p *Package) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
+func (p *program) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
 	for id, o := range p.info.Uses {
 		if id.Name != o.Name() || !o.Pos().IsValid() || p.position(id.Pos()) != at {
 			continue
@@ -34,7 +34,7 @@ func (p *Package) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
 
 // foreignValue returns what the value of o is made of in a package without device counterpart, nil
 // where there is nothing.
-func (p *Package) foreignValue(o types.Object, seen map[types.Object]bool) (made *ast.SelectorExpr) {
+func (p *program) foreignValue(o types.Object, seen map[types.Object]bool) (made *ast.SelectorExpr) {
 	if seen[o] {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *Package) foreignValue(o types.Object, seen map[types.Object]bool) (made
 }
 
 // valuesOf returns the expressions of the specification or assignment that declares what is at pos.
-func (p *Package) valuesOf(pos token.Pos) (out []ast.Expr) {
+func (p *program) valuesOf(pos token.Pos) (out []ast.Expr) {
 	d := p.declAt(pos)
 	if d == nil {
 		return nil

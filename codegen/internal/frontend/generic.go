@@ -22,7 +22,7 @@ func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) 
 		return nil, errs
 	}
 	if f == nil {
-		return nil, fmt.Errorf("codegen: kernel %s: package %s has no generic kernel of this name", name, p.name)
+		return nil, fmt.Errorf("codegen: kernel %s: package %s has no generic kernel of this name", name, p.src.name)
 	}
 	params := f.Signature().TypeParams()
 	if len(typeArgs) != params.Len() {
@@ -31,7 +31,7 @@ func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) 
 	}
 	args := make([]types.Type, len(typeArgs))
 	for i, text := range typeArgs {
-		tv, err := types.Eval(p.fset, p.types, token.NoPos, text)
+		tv, err := types.Eval(p.src.fset, p.src.types, token.NoPos, text)
 		if err != nil {
 			return nil, fmt.Errorf("codegen: kernel %s: type argument %s: %w", name, text, err)
 		}
@@ -45,7 +45,7 @@ func (p *Package) Instance(name string, typeArgs ...string) (*ir.Kernel, error) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k, diags := p.build(f, p.funcs[f], args)
+	k, diags := p.build(f, p.src.funcs[f], args)
 	if errs, _ := split(diags); len(errs) > 0 {
 		return nil, diag.Sorted(errs)
 	}

@@ -71,7 +71,7 @@ func (b *builder) globalOf(o *types.Var, t *ir.Type) *ir.Var {
 }
 
 // nameOfOther returns the name of the package of o, "" where that is the package of the kernels.
-func (p *Package) nameOfOther(o types.Object) string {
+func (p *program) nameOfOther(o types.Object) string {
 	if o.Pkg() == nil || o.Pkg() == p.types || o.Pkg().Path() == p.name {
 		return ""
 	}

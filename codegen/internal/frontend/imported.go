@@ -28,7 +28,7 @@ type otherPackage struct {
 }
 
 // OtherNamed returns the package of an import path, a new one where it has no files yet.
-func (p *Package) OtherNamed(importPath string) *otherPackage {
+func (p *program) OtherNamed(importPath string) *otherPackage {
 	for _, o := range p.others {
 		if o.path == importPath {
 			return o
@@ -38,7 +38,7 @@ func (p *Package) OtherNamed(importPath string) *otherPackage {
 }
 
 // allFiles returns the files of the package and then those of others.
-func (p *Package) allFiles() []*ast.File {
+func (p *program) allFiles() []*ast.File {
 	out := slices.Clone(p.files)
 	for _, name := range sortedKeys(p.others) {
 		for _, f := range p.others[name].files {
@@ -51,7 +51,7 @@ func (p *Package) allFiles() []*ast.File {
 }
 
 // Import returns the package of an import path: one of the program, or what the compiler has.
-func (p *Package) Import(importPath string) (*types.Package, error) {
+func (p *program) Import(importPath string) (*types.Package, error) {
 	o := p.OtherNamed(importPath)
 	if len(o.files) == 0 {
 		return p.library.Import(importPath)
@@ -67,14 +67,14 @@ func (p *Package) Import(importPath string) (*types.Package, error) {
 	return o.Types, nil
 }
 
-func (p *Package) config() types.Config {
+func (p *program) config() types.Config {
 	return types.Config{Importer: p, Sizes: sizes(), DisableUnusedImportCheck: true, Error: p.typeError}
 }
 
 // nameImports finds the names of the packages that files import without a name and that the
 // compiler does not have: what the path suggests and the file uses, else a name that the file uses
 // and nothing declares.
-func (p *Package) nameImports(files []*ast.File) {
+func (p *program) nameImports(files []*ast.File) {
 	for _, f := range files {
 		free := p.freeNames(f)
 		var left []string
@@ -100,7 +100,7 @@ func (p *Package) nameImports(files []*ast.File) {
 
 // freeNames returns the names before a dot that the package and f declare nowhere and f does not
 // import: of packages, if anything.
-func (p *Package) freeNames(f *ast.File) map[string]bool {
+func (p *program) freeNames(f *ast.File) map[string]bool {
 	free := map[string]bool{}
 	declared := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -23,10 +23,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Package is a package of Go source with the loop IR of its kernels.
-type Package struct {
+// A program is the source of a package and of what it uses of others, parsed and type-checked.
+type program struct {
 	name       string
-	asked      asked
 	fset       *token.FileSet
 	texts      map[string]string // of the files, by their names
 	files      []*ast.File
@@ -37,23 +36,26 @@ type Package struct {
 	misread    []diag.Diagnostic // what is wrong with the text and the places of directives
 	clouds     []cloud           // what those govern
 	funcs      map[*types.Func]*ast.FuncDecl
-	decls      []*topDecl // by position
-	kernels    []*ir.Kernel
-	Generic    map[string]*types.Func
-	Trials     map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
-	broken     map[string]diag.ErrorList // what is wrong with the other kernels
-	warnings   []diag.Diagnostic
-	notes      map[string][]diag.Diagnostic // of kernels, by their names in the source
-	silent     map[ir.Pos]bool              // lines, without columns, that warnings are not wanted of
+	decls      []*topDecl      // by position
+	silent     map[ir.Pos]bool // lines, without columns, that warnings are not wanted of
+	info       *types.Info
+	fates      *fates
+}
 
-	// mu guards what follows: an instance adds its clauses to info.
-	mu    sync.Mutex
-	info  *types.Info
-	fates map[types.Object]fate // what happens to variables; nil until asked for
-	// leavesLent says that the address of a leaf is taken through a pointer to a struct that is
-	// split.
-	leavesLent bool
-	uses       map[*ast.FuncDecl]map[*topDecl]bool // what kernels reach
+// A Package is a package of Go source with the loop IR of its kernels.
+type Package struct {
+	src      *program
+	reach    *Graph
+	asked    asked
+	kernels  []*ir.Kernel
+	Generic  map[string]*types.Func
+	Trials   map[string]*ir.Kernel     // an instance of each generic kernel, for which types were found
+	broken   map[string]diag.ErrorList // what is wrong with the other kernels
+	warnings []diag.Diagnostic
+	notes    map[string][]diag.Diagnostic // of kernels, by their names in the source
+
+	// mu guards src: an instance adds its clauses to what is known of types.
+	mu sync.Mutex
 }
 
 // asked says which kernels of a package are made: those of a file, or one, or all.
@@ -82,29 +84,30 @@ func LoadKernel(name string, files ...syntax.File) (*Package, error) {
 }
 
 func load(a asked, files []syntax.File) (*Package, error) {
-	p, diags := parseFiles(files)
+	src, diags := parseFiles(files)
 	if len(diags) > 0 {
 		return nil, diag.Sorted(diags)
 	}
-	p.asked = a
-	if large := append(p.largeTypes(), p.largeKernels()...); len(large) > 0 {
+	p := &Package{src: src, reach: New(src), asked: a, Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{},
+		broken: map[string]diag.ErrorList{}, notes: map[string][]diag.Diagnostic{}}
+	if large := append(p.src.largeTypes(), p.src.largeKernels()...); len(large) > 0 {
 		return nil, diag.Sorted(large)
 	}
-	p.check()
-	for _, d := range p.misread {
+	p.src.check()
+	for _, d := range p.src.misread {
 		if a.kernel == "" && (a.file == d.Pos.File || a.file == "" && !strings.Contains(d.Pos.File, "/")) {
 			diags = append(diags, d)
 		}
 	}
-	for _, f := range p.functions() {
-		if p.isAsked(p.funcs[f]) {
+	for _, f := range p.src.functions() {
+		if p.isAsked(p.src.funcs[f]) {
 			diags = append(diags, p.load(f)...)
-		} else if p.isVersion(p.funcs[f]) {
+		} else if p.isVersion(p.src.funcs[f]) {
 			p.load(f) // what is wrong with it counts where its file is asked for
 		}
 	}
 	errs, warnings := split(diags)
-	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, p.Silences))
+	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, p.src.Silences))
 	if len(errs) > 0 {
 		return p, diag.Sorted(errs)
 	}
@@ -112,26 +115,26 @@ func load(a asked, files []syntax.File) (*Package, error) {
 }
 
 // isKernel reports whether n is a kernel of the package.
-func (p *Package) isKernel(n ast.Node) bool {
+func (p *program) isKernel(n ast.Node) bool {
 	d := p.directives[n]
 	return (d.Has("target") || d.Has("task")) && p.packageAt(n.Pos()) == p.types
 }
 
 // isAsked reports whether n is a kernel that is asked for.
 func (p *Package) isAsked(n *ast.FuncDecl) bool {
-	return p.isKernel(n) && (p.asked.file == "" || p.position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
+	return p.src.isKernel(n) && (p.asked.file == "" || p.src.position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
 }
 
 // isVersion reports whether n is a kernel that says it implements one of the file that is asked
 // for.
 func (p *Package) isVersion(n *ast.FuncDecl) bool {
-	if p.asked.file == "" || !p.isKernel(n) {
+	if p.asked.file == "" || !p.src.isKernel(n) {
 		return false
 	}
-	for _, c := range p.directives[n].Clauses() {
+	for _, c := range p.src.directives[n].Clauses() {
 		if c.Name.Text == "implements" {
-			o := p.types.Scope().Lookup(c.Args.Trim().Text)
-			return o != nil && p.position(o.Pos()).File == p.asked.file
+			o := p.src.types.Scope().Lookup(c.Args.Trim().Text)
+			return o != nil && p.src.position(o.Pos()).File == p.asked.file
 		}
 	}
 	return false
@@ -139,8 +142,8 @@ func (p *Package) isVersion(n *ast.FuncDecl) bool {
 
 // load builds kernel f, and returns what is wrong with it and with what it uses.
 func (p *Package) load(f *types.Func) []diag.Diagnostic {
-	reached := p.reachOf(p.funcs[f])
-	before := append(p.errorsIn(reached), p.misreadIn(reached)...)
+	reached := p.reach.ReachOf(p.src.funcs[f])
+	before := append(p.src.errorsIn(reached), p.src.misreadIn(reached)...)
 	k, diags := p.loadOne(f)
 	diags = append(before, diags...)
 	errs, _ := split(diags)
@@ -164,7 +167,7 @@ func (p *Package) load(f *types.Func) []diag.Diagnostic {
 
 // loadOne builds kernel f; of a generic one an instance, nil where no types are found for it.
 func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
-	decl := p.funcs[f]
+	decl := p.src.funcs[f]
 	if unfit := p.unfit(f, decl); len(unfit) > 0 {
 		if decl.Body == nil || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0 {
 			return nil, unfit
@@ -184,7 +187,7 @@ func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
 func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	fail := func(pos token.Pos, why, instead string) {
-		out = append(out, diag.Diagnostic{Pos: p.position(pos), What: "kernel " + f.Name(), Why: why, Instead: instead})
+		out = append(out, diag.Diagnostic{Pos: p.src.position(pos), What: "kernel " + f.Name(), Why: why, Instead: instead})
 	}
 	switch sig := f.Signature(); {
 	case sig.Recv() != nil:
@@ -198,7 +201,7 @@ func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
 }
 
 // Name returns the name of the package.
-func (p *Package) Name() string { return p.name }
+func (p *Package) Name() string { return p.src.name }
 
 // Kernels returns the kernels that are not generic, by file in the order given to Load and by
 // position. The caller must not change them.
@@ -225,7 +228,7 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 		return nil, fmt.Errorf("codegen: kernel %s: it is generic: ask Instance for it with %d %s", name, n,
 			diag.Plural(n, "type argument", "type arguments"))
 	}
-	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.name)
+	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.src.name)
 }
 
 // Warnings returns what may be wrong with the kernels, by position.
@@ -239,10 +242,10 @@ func (p *Package) Notes(kernel string) []diag.Diagnostic { return diag.Sorted(p.
 // needs.
 func (p *Package) Files(kernel string) []string {
 	names := map[string]bool{}
-	for f, decl := range p.funcs {
-		if f.Name() == kernel && p.isKernel(decl) {
-			for d := range p.reachOf(decl) {
-				names[p.position(d.node.Pos()).File] = true
+	for f, decl := range p.src.funcs {
+		if f.Name() == kernel && p.src.isKernel(decl) {
+			for d := range p.reach.ReachOf(decl) {
+				names[p.src.position(d.node.Pos()).File] = true
 			}
 		}
 	}
@@ -250,10 +253,10 @@ func (p *Package) Files(kernel string) []string {
 }
 
 // position returns where p is in the files as given to Load.
-func (p *Package) position(pos token.Pos) ir.Pos { return syntax.PositionOf(p.fset, pos) }
+func (p *program) position(pos token.Pos) ir.Pos { return syntax.PositionOf(p.fset, pos) }
 
 // functions returns the functions of the package by position.
-func (p *Package) functions() []*types.Func {
+func (p *program) functions() []*types.Func {
 	var out []*types.Func
 	for f := range p.funcs {
 		out = append(out, f)
@@ -271,4 +274,29 @@ func split(list []diag.Diagnostic) (errs, warnings []diag.Diagnostic) {
 		}
 	}
 	return errs, warnings
+}
+
+// Silences reports whether the source says that it does not want to hear of d, a warning.
+func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
+
+// Hash returns the hash of what the named kernels reach, themselves included: functions, methods,
+// types, constants and variables of the package and of other packages of the program. It is ""
+// where there is no such kernel.
+func (p *Package) Hash(kernels ...string) string { return p.reach.Hash(kernels...) }
+
+// CodeLines returns the lines of a kernel's file on which code of its function begins or goes on,
+// as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
+// kernel.
+func (p *Package) CodeLines(kernel string) string { return p.reach.CodeLines(kernel) }
+
+// HashOf returns the hash of what the kernels of a file reach; see Hash.
+func (p *Package) HashOf(file string) string { return p.reach.HashOf(p.reach.KernelsOf(file)) }
+
+// ImportsAt returns the imports that the words of a file name, by their place in it.
+func (p *Package) ImportsAt(file string) map[int]*types.PkgName { return p.reach.ImportsAt(file) }
+
+// TypesOf returns what is known of another package of the program, by its import path; nil where
+// it has none of that path.
+func (p *Package) TypesOf(importPath string) *types.Package {
+	return p.src.OtherNamed(importPath).Types
 }

@@ -149,8 +149,8 @@ type (
 `})
 	require.NoError(t, err)
 	y := newTyping()
-	for _, name := range p.types.Scope().Names() {
-		goType := p.types.Scope().Lookup(name).Type()
+	for _, name := range p.src.types.Scope().Names() {
+		goType := p.src.types.Scope().Lookup(name).Type()
 		if name == "G" {
 			continue
 		}

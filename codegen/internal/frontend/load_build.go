@@ -17,7 +17,7 @@ import (
 
 // A unit is one kernel under construction.
 type unit struct {
-	p       *Package
+	p       *program
 	k       *ir.Kernel
 	diags   []diag.Diagnostic
 	failed  map[diag.Diagnostic]bool
@@ -75,15 +75,15 @@ type clauseText struct {
 
 // build makes the loop IR of kernel f with the given type arguments.
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []diag.Diagnostic) {
-	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.name, At: p.position(decl.Name.Pos())}
-	u := &unit{p: p, k: k, failed: map[diag.Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
+	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.src.name, At: p.src.position(decl.Name.Pos())}
+	u := &unit{p: p.src, k: k, failed: map[diag.Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
 		globals: map[*types.Var]*ir.Var{}, leaves: map[*ir.Var][]*ir.Var{}, busy: []*types.Func{f}}
 	u.refused = p.refusedLines(decl)
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
-	u.vague.All = p.cloudedFunction(decl)
+	u.vague.All = p.src.cloudedFunction(decl)
 	b.unfit(f.Signature(), decl)
-	d := p.directives[decl]
+	d := p.src.directives[decl]
 	shapes := b.functionDirective(k, d, decl)
 	if k.Target.Native == nil { // else a text beside it says what devices run
 		k.Body = b.body(decl.Body)
@@ -93,13 +93,13 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	}
 	u.checkEscapes(k.Params, k.Body)
 	u.finish(shapes)
-	return k, diag.Folded(slices.DeleteFunc(u.diags, p.Silences))
+	return k, diag.Folded(slices.DeleteFunc(u.diags, p.src.Silences))
 }
 
 // refusedLines returns the lines in what decl reaches where go/types finds errors.
 func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
 	out := map[ir.Pos]bool{}
-	for _, d := range p.errorsIn(p.reachOf(decl)) {
+	for _, d := range p.src.errorsIn(p.reach.ReachOf(decl)) {
 		out[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
 	}
 	return out
@@ -239,8 +239,8 @@ func (b *builder) variable(o types.Object, t *ir.Type, space ir.Space) *ir.Var {
 // mean makes v the variable of o.
 func (b *builder) mean(o types.Object, v *ir.Var) {
 	b.env.vars[o] = v
-	f := b.u.p.fate(o)
-	b.u.taken[v] = f.taken || f.pointed && (b.u.p.leavesLent || !ir.IsSplit(v.Type))
+	f := b.u.p.fates.fate(o)
+	b.u.taken[v] = f.taken || f.pointed && (b.u.p.fates.leavesLent || !ir.IsSplit(v.Type))
 	b.u.fixed[v] = f == fate{}
 }
 

@@ -19,15 +19,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-func newPackage() *Package {
-	return &Package{fset: token.NewFileSet(), texts: map[string]string{}, notes: map[string][]diag.Diagnostic{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*syntax.Directive{}, funcs: map[*types.Func]*ast.FuncDecl{},
-		Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{}, broken: map[string]diag.ErrorList{}, others: map[string]*otherPackage{},
-		uses: map[*ast.FuncDecl]map[*topDecl]bool{}}
+func newProgram() *program {
+	p := &program{fset: token.NewFileSet(), texts: map[string]string{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*syntax.Directive{},
+		funcs: map[*types.Func]*ast.FuncDecl{}, others: map[string]*otherPackage{}}
+	p.fates = &fates{p: p}
+	return p
 }
 
 // parseFiles reads the files of a package.
-func parseFiles(files []syntax.File) (*Package, []diag.Diagnostic) {
-	p := newPackage()
+func parseFiles(files []syntax.File) (*program, []diag.Diagnostic) {
+	p := newProgram()
 	if len(files) == 0 {
 		return p, []diag.Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
 	}
@@ -51,7 +52,7 @@ func parseFiles(files []syntax.File) (*Package, []diag.Diagnostic) {
 }
 
 // addLibrary adds the packages below codegen/kernel that files import and that are not given.
-func addLibrary(p *Package) {
+func addLibrary(p *program) {
 	for _, f := range p.allFiles() {
 		for _, spec := range f.Imports {
 			importPath, err := strconv.Unquote(spec.Path.Value)
@@ -70,7 +71,7 @@ func addLibrary(p *Package) {
 
 // parse reads one file. The parser drops what is most likely a consequence of an error, but stops
 // at the tenth line with one; then it is asked again for all.
-func (p *Package) parse(name, text string) (*ast.File, error) {
+func (p *program) parse(name, text string) (*ast.File, error) {
 	const mode = parser.ParseComments | parser.SkipObjectResolution
 	p.texts[name] = text
 	syntax, err := parser.ParseFile(p.fset, name, text, mode)
@@ -82,7 +83,7 @@ func (p *Package) parse(name, text string) (*ast.File, error) {
 }
 
 // add takes a file of a package, "" for that of the kernels, that has been parsed.
-func (p *Package) add(f *ast.File, pkg string) []diag.Diagnostic {
+func (p *program) add(f *ast.File, pkg string) []diag.Diagnostic {
 	if deep, most := deepest(f); deep != nil {
 		return []diag.Diagnostic{{Pos: p.position(deep.Pos()), What: "syntax", Why: tooDeep(most), Instead: "name parts of it"}}
 	}
@@ -159,7 +160,7 @@ type topDecl struct {
 }
 
 // check type-checks the package and the others that it is given.
-func (p *Package) check() {
+func (p *program) check() {
 	files := p.allFiles()
 	for _, f := range files {
 		p.index(f)
@@ -193,7 +194,7 @@ func (d *topDecl) names() []*ast.Ident {
 
 // index notes the declarations of f. Imports are left out: what is wrong with one shows where it is
 // used.
-func (p *Package) index(f *ast.File) {
+func (p *program) index(f *ast.File) {
 	for _, d := range f.Decls {
 		gen, ok := d.(*ast.GenDecl)
 		if !ok {
@@ -219,7 +220,7 @@ func (p *Package) index(f *ast.File) {
 }
 
 // typeError takes an error of go/types.
-func (p *Package) typeError(err error) {
+func (p *program) typeError(err error) {
 	var e types.Error
 	if !errors.As(err, &e) || strings.HasPrefix(e.Msg, "\t") { // a tab starts the second line of the error before
 		return
@@ -235,7 +236,7 @@ func goMessage(msg string) string {
 }
 
 // declAt returns the declaration around pos.
-func (p *Package) declAt(pos token.Pos) *topDecl {
+func (p *program) declAt(pos token.Pos) *topDecl {
 	i, found := slices.BinarySearchFunc(p.decls, pos, func(d *topDecl, pos token.Pos) int { return cmp.Compare(d.node.Pos(), pos) })
 	if !found {
 		i--
@@ -247,7 +248,7 @@ func (p *Package) declAt(pos token.Pos) *topDecl {
 }
 
 // errorsIn returns the errors of go/types in declarations.
-func (p *Package) errorsIn(decls map[*topDecl]bool) []diag.Diagnostic {
+func (p *program) errorsIn(decls map[*topDecl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range p.decls {
 		if !decls[d] {
@@ -263,7 +264,7 @@ func (p *Package) errorsIn(decls map[*topDecl]bool) []diag.Diagnostic {
 }
 
 // misreadIn returns what is wrong with the directives in declarations.
-func (p *Package) misreadIn(decls map[*topDecl]bool) []diag.Diagnostic {
+func (p *program) misreadIn(decls map[*topDecl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range p.misread {
 		if p.inside(d.Pos, decls) {
@@ -275,7 +276,7 @@ func (p *Package) misreadIn(decls map[*topDecl]bool) []diag.Diagnostic {
 
 // foreignConstraints reports the constraints of type parameters that are in packages without device
 // counterpart.
-func (p *Package) foreignConstraints(n ast.Node) []diag.Diagnostic {
+func (p *program) foreignConstraints(n ast.Node) []diag.Diagnostic {
 	var params *ast.FieldList
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -304,7 +305,7 @@ func (p *Package) foreignConstraints(n ast.Node) []diag.Diagnostic {
 }
 
 // inside reports whether at lies in one of the declarations.
-func (p *Package) inside(at ir.Pos, decls map[*topDecl]bool) bool {
+func (p *program) inside(at ir.Pos, decls map[*topDecl]bool) bool {
 	for d := range decls {
 		from, to := p.position(d.node.Pos()), p.position(d.node.End())
 		if f, ok := d.node.(*ast.FuncDecl); ok && f.Doc != nil {

@@ -17,7 +17,7 @@ type cloud struct {
 }
 
 // cloudsOf returns the clouds of what is wrong with the directives of f.
-func (p *Package) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
+func (p *program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 	var out []cloud
 	for _, d := range misread {
 		if d.Severity != diag.Error {
@@ -38,7 +38,7 @@ func (p *Package) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 
 // below returns the first statement of f that starts behind line, of the function around the line
 // if there is one, or the function there; nil where there is none.
-func (p *Package) below(f *ast.File, line int) (found ast.Node) {
+func (p *program) below(f *ast.File, line int) (found ast.Node) {
 	lineOf := func(pos token.Pos) int { return p.position(pos).Line }
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil || found != nil {
@@ -69,7 +69,7 @@ func (p *Package) below(f *ast.File, line int) (found ast.Node) {
 }
 
 // insideFunction reports whether line lies in the body of a function of f.
-func (p *Package) insideFunction(f *ast.File, line int) bool {
+func (p *program) insideFunction(f *ast.File, line int) bool {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if ok && fn.Body != nil && p.position(fn.Body.Lbrace).Line <= line && line <= p.position(fn.End()).Line {
@@ -80,7 +80,7 @@ func (p *Package) insideFunction(f *ast.File, line int) bool {
 }
 
 // clouded reports whether at lies in what a directive governs that could not be read.
-func (p *Package) clouded(at ir.Pos) bool {
+func (p *program) clouded(at ir.Pos) bool {
 	for _, c := range p.clouds {
 		if c.function == nil && c.file == at.File && c.from <= at.Line && at.Line <= c.to {
 			return true
@@ -90,7 +90,7 @@ func (p *Package) clouded(at ir.Pos) bool {
 }
 
 // cloudedFunction reports whether a directive above decl could not be read.
-func (p *Package) cloudedFunction(decl ast.Node) bool {
+func (p *program) cloudedFunction(decl ast.Node) bool {
 	for _, c := range p.clouds {
 		if c.function == decl {
 			return true

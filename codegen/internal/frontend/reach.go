@@ -13,8 +13,19 @@ import (
 // This file follows what declarations use, by the objects of go/types: a name that is declared
 // nearer hides one of the package.
 
+// A Graph follows what the declarations of a program use. It is for one goroutine at a time.
+type Graph struct {
+	*program
+	uses map[*ast.FuncDecl]map[*topDecl]bool // what functions reach
+}
+
+// New returns the graph of a program that has been type-checked.
+func New(p *program) *Graph {
+	return &Graph{program: p, uses: map[*ast.FuncDecl]map[*topDecl]bool{}}
+}
+
 // reach returns the declarations of roots, those that they use, what those use, and so on.
-func (p *Package) reach(roots ...*topDecl) map[*topDecl]bool {
+func (p *Graph) reach(roots ...*topDecl) map[*topDecl]bool {
 	seen := map[*topDecl]bool{}
 	todo := slices.Clone(roots)
 	for len(todo) > 0 {
@@ -34,8 +45,8 @@ func (p *Package) reach(roots ...*topDecl) map[*topDecl]bool {
 	return seen
 }
 
-// reachOf returns the declarations that a function reaches.
-func (p *Package) reachOf(f *ast.FuncDecl) map[*topDecl]bool {
+// ReachOf returns the declarations that a function reaches.
+func (p *Graph) ReachOf(f *ast.FuncDecl) map[*topDecl]bool {
 	if p.uses[f] == nil {
 		p.uses[f] = p.reach(p.declAt(f.Pos()))
 	}
@@ -44,7 +55,7 @@ func (p *Package) reachOf(f *ast.FuncDecl) map[*topDecl]bool {
 
 // usedBy returns the objects that n and its directives name: package-level ones, methods, fields,
 // and locals of n.
-func (p *Package) usedBy(n ast.Node) []types.Object {
+func (p *Graph) usedBy(n ast.Node) []types.Object {
 	var out []types.Object
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -79,7 +90,7 @@ func methodsFor(inst types.Instance) []types.Object {
 var keywordClauses = []string{"device", "mode", "bind", "check", "label"}
 
 // namedIn returns the objects that the clauses of d, which governs n, name.
-func (p *Package) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
+func (p *Graph) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
 	at := n.Pos()
 	if f, ok := n.(*ast.FuncDecl); ok && f.Body != nil {
 		at = bodyStart(f)
@@ -103,7 +114,7 @@ func (p *Package) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
 
 // namesIn returns the objects that the words of a clause, but for the names of lets, mean at a
 // place; what follows a dot is a member, or of another package.
-func (p *Package) namesIn(text string, at token.Pos, lets map[string]bool) []types.Object {
+func (p *Graph) namesIn(text string, at token.Pos, lets map[string]bool) []types.Object {
 	if text == "" {
 		return nil
 	}
@@ -144,7 +155,7 @@ func memberOf(o types.Object, name string) types.Object {
 }
 
 // isSource reports whether the source of pkg is among the files.
-func (p *Package) isSource(pkg *types.Package) bool {
+func (p *program) isSource(pkg *types.Package) bool {
 	if pkg == nil || pkg == p.types {
 		return pkg != nil
 	}
@@ -152,7 +163,7 @@ func (p *Package) isSource(pkg *types.Package) bool {
 }
 
 // packageAt returns the package whose source is at pos.
-func (p *Package) packageAt(pos token.Pos) *types.Package {
+func (p *program) packageAt(pos token.Pos) *types.Package {
 	if f := p.fset.File(pos); f != nil {
 		if other := p.others[f.Name()]; other != nil && other.Types != nil {
 			return other.Types

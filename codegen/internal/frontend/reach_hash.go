@@ -22,7 +22,7 @@ import (
 // Hash returns the hash of what the named kernels reach, themselves included: functions, methods,
 // types, constants and variables of the package and of other packages of the program. It is ""
 // where there is no such kernel.
-func (p *Package) Hash(kernels ...string) string {
+func (p *Graph) Hash(kernels ...string) string {
 	var roots []*topDecl
 	for _, d := range p.decls {
 		f, ok := d.node.(*ast.FuncDecl)
@@ -37,7 +37,7 @@ func (p *Package) Hash(kernels ...string) string {
 }
 
 // HashOf returns a hash of all declarations that roots reach, without comments and positions.
-func (p *Package) HashOf(roots []*topDecl) string {
+func (p *Graph) HashOf(roots []*topDecl) string {
 	var list []string
 	for d := range p.reach(roots...) {
 		list = append(list, p.canonical(d))
@@ -52,7 +52,7 @@ func (p *Package) HashOf(roots []*topDecl) string {
 
 // canonical returns d without comments and positions, with its package, the imports that it names,
 // and the number of a constant in its group where that counts.
-func (p *Package) canonical(d *topDecl) string {
+func (p *Graph) canonical(d *topDecl) string {
 	var b strings.Builder
 	if pkg := p.packageAt(d.node.Pos()); pkg != p.types {
 		fmt.Fprintf(&b, "package %q\n", pkg.Path())
@@ -86,7 +86,7 @@ func isIota(o types.Object) bool { return o == types.Universe.Lookup("iota") }
 
 // iotaOf returns the value of iota in a specification of constants that names it or repeats one
 // that does, else -1.
-func (p *Package) iotaOf(d *topDecl) int {
+func (p *Graph) iotaOf(d *topDecl) int {
 	values := d
 	if d.repeats != nil {
 		values = d.repeats
@@ -140,7 +140,7 @@ func scan(text string, f func(line int, tok token.Token, lit string)) {
 // CodeLines returns the lines of a kernel's file on which code of its function begins or goes on,
 // as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
 // kernel.
-func (p *Package) CodeLines(kernel string) string {
+func (p *Graph) CodeLines(kernel string) string {
 	for o, f := range p.funcs {
 		if f.Recv != nil || f.Name.Name != kernel || p.packageAt(o.Pos()) != p.types {
 			continue

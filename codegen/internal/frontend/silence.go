@@ -10,7 +10,7 @@ import (
 )
 
 // silence notes the lines of f that warnings are not wanted of.
-func (p *Package) silence(f *ast.File) {
+func (p *program) silence(f *ast.File) {
 	busy := map[int]bool{} // lines that code starts or ends on
 	line := func(n ast.Node) int { return p.position(n.Pos()).Line }
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -39,6 +39,6 @@ func (p *Package) silence(f *ast.File) {
 }
 
 // Silences reports whether the source says that it does not want to hear of d, a warning.
-func (p *Package) Silences(d diag.Diagnostic) bool {
+func (p *program) Silences(d diag.Diagnostic) bool {
 	return d.Severity == diag.Warning && p.silent[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}]
 }

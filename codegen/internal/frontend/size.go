@@ -37,7 +37,7 @@ func countStatements(n ast.Node) int {
 }
 
 // largeKernels reports the kernels that alone have more statements than one may have.
-func (p *Package) largeKernels() []diag.Diagnostic {
+func (p *program) largeKernels() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, f := range p.files {
 		for _, d := range f.Decls {
@@ -156,7 +156,7 @@ type typeSize struct {
 }
 
 // largeTypes reports the first type of the files that has too many parts, or is nested too deeply.
-func (p *Package) largeTypes() []diag.Diagnostic {
+func (p *program) largeTypes() []diag.Diagnostic {
 	c := &partCounter{specs: map[string][]*ast.TypeSpec{}, sizes: map[*ast.TypeSpec]typeSize{}}
 	var list []*ast.TypeSpec
 	for _, f := range p.allFiles() {

@@ -66,8 +66,8 @@ type sources struct {
 
 // check returns the package, type-checked; nil where file is not in it. Files with errors in their
 // syntax count as far as they go.
-func (s *sources) check(file string) (*Package, error) {
-	p := newPackage()
+func (s *sources) check(file string) (*Graph, error) {
+	p := newProgram()
 	i := slices.IndexFunc(s.given, func(f syntax.File) bool { return path.Base(f.Name) == file })
 	if i < 0 {
 		return nil, nil
@@ -86,11 +86,11 @@ func (s *sources) check(file string) (*Package, error) {
 		return nil, diag.Sorted(large)
 	}
 	p.check()
-	return p, nil
+	return New(p), nil
 }
 
 // KernelsOf returns the kernels of a file.
-func (p *Package) KernelsOf(file string) []*topDecl {
+func (p *Graph) KernelsOf(file string) []*topDecl {
 	var out []*topDecl
 	for _, d := range p.decls {
 		if f, ok := d.node.(*ast.FuncDecl); ok && p.position(d.node.Pos()).File == file && (IsKernel(f) || p.isKernel(f)) {
@@ -102,7 +102,7 @@ func (p *Package) KernelsOf(file string) []*topDecl {
 
 // ask asks for the packages that declarations use and that were not asked for before, and reports
 // whether there are any.
-func (s *sources) ask(p *Package, reached map[*topDecl]bool) bool {
+func (s *sources) ask(p *Graph, reached map[*topDecl]bool) bool {
 	before := len(s.others)
 	for name := range p.importsIn(reached) {
 		importPath := name.Imported().Path()
@@ -123,7 +123,7 @@ func (s *sources) ask(p *Package, reached map[*topDecl]bool) bool {
 }
 
 // importsIn returns the imports that declarations name.
-func (p *Package) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
+func (p *Graph) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
 	out := map[*types.PkgName]bool{}
 	for d := range decls {
 		for _, o := range p.usedBy(d.node) {
@@ -136,7 +136,7 @@ func (p *Package) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
 }
 
 // declaredTwice reports the names of declarations that other files declare, too.
-func (p *Package) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
+func (p *Graph) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
 	type global struct {
 		pkg  *types.Package
 		name string
@@ -166,7 +166,7 @@ func (p *Package) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
 
 // files returns the given files that hold reached declarations, and what is reached of other
 // packages.
-func (s *sources) files(p *Package, file string, reached map[*topDecl]bool) []syntax.File {
+func (s *sources) files(p *Graph, file string, reached map[*topDecl]bool) []syntax.File {
 	taken := map[string]bool{file: true}
 	for d := range reached {
 		taken[p.position(d.node.Pos()).File] = true
@@ -197,7 +197,7 @@ func notFirst(f syntax.File, file string) int {
 
 // partOf returns the reached declarations of a file of another package as a file, "" where there
 // are none.
-func (p *Package) partOf(f syntax.File, reached map[*topDecl]bool) string {
+func (p *Graph) partOf(f syntax.File, reached map[*topDecl]bool) string {
 	var body strings.Builder
 	imports := map[string]bool{}
 	written := map[ast.Node]bool{}
@@ -238,7 +238,7 @@ func (d *topDecl) text() (n ast.Node, open, end string) {
 }
 
 // writePart writes the text of n, its directives included, and where it stands.
-func (p *Package) writePart(b *strings.Builder, f syntax.File, n ast.Node, open, end string) {
+func (p *Graph) writePart(b *strings.Builder, f syntax.File, n ast.Node, open, end string) {
 	from := n.Pos()
 	if fn, ok := n.(*ast.FuncDecl); ok && p.directives[n] != nil {
 		from = fn.Doc.Pos()
@@ -250,7 +250,7 @@ func (p *Package) writePart(b *strings.Builder, f syntax.File, n ast.Node, open,
 
 // withoutComments returns the bytes lo to hi of a file with its directives and line ends, and
 // without other comments.
-func (p *Package) withoutComments(f syntax.File, lo, hi int) string {
+func (p *Graph) withoutComments(f syntax.File, lo, hi int) string {
 	var out strings.Builder
 	at := lo
 	for _, file := range p.OtherNamed(f.Package).files {
@@ -278,7 +278,7 @@ func (p *Package) withoutComments(f syntax.File, lo, hi int) string {
 }
 
 // ImportsAt returns the imports that the words of a file name, by their place in it.
-func (p *Package) ImportsAt(file string) map[int]*types.PkgName {
+func (p *Graph) ImportsAt(file string) map[int]*types.PkgName {
 	out := map[int]*types.PkgName{}
 	for id, o := range p.info.Uses {
 		if name, ok := o.(*types.PkgName); ok && p.position(id.Pos()).File == file {

@@ -51,7 +51,7 @@ func (b *builder) pointTo(o types.Object, value ir.Expr) bool {
 	if x == nil {
 		return false
 	}
-	if b.u.p.fate(o).assigned {
+	if b.u.p.fates.fate(o).assigned {
 		b.fail(o.Pos(), "pointer "+o.Name(), "it is assigned again, and a struct that holds slices has no address on a device", "copy the struct: the copy refers to the same memory")
 	}
 	b.env.places[o] = x

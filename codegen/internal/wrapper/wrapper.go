@@ -216,9 +216,9 @@ func (g *generator) variables(k *ir.Kernel) []variableCode {
 	var out []variableCode
 	for _, v := range k.Globals {
 		code := v.Var.Name
-		if other := g.pkg.OtherNamed(v.Package); v.Package != "" && other.Types != nil {
+		if other := g.pkg.TypesOf(v.Package); v.Package != "" && other != nil {
 			_, name, _ := strings.Cut(code, ".")
-			code = g.importPackage(other.Types) + "." + name
+			code = g.importPackage(other) + "." + name
 		}
 		out = append(out, variableCode{v.Var.Name, code})
 	}
@@ -385,7 +385,7 @@ func (g *generator) sourceVar(file string) string {
 // file writes the generated file.
 func (g *generator) file() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n%s%s\n\n", GeneratedHeader, SourcesLine, g.pkg.HashOf(g.pkg.KernelsOf(path.Base(g.opt.File))))
+	fmt.Fprintf(&b, "%s\n%s%s\n\n", GeneratedHeader, SourcesLine, g.pkg.HashOf(path.Base(g.opt.File)))
 	if built := Constraint(g.opt.File, g.syntax); built != nil { // the name of this file says nothing, and it has no sense where the kernels are not
 		fmt.Fprintf(&b, "//go:build %s\n\n", built)
 	}
