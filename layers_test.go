@@ -48,14 +48,19 @@ var layers = map[string][]string{
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
 	"codegen/internal/check": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/contract", "deps"},
-	"codegen/internal/frontend": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers",
+	// The front end: Go source, what it reaches, its types.
+	"codegen/internal/frontend/source": {"codegen/ir", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/syntax", "codegen/kernel"},
+	"codegen/internal/frontend/reach":  {"codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/frontend/source"},
+	"codegen/internal/frontend/typing": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "deps", "codegen/internal/frontend/source"},
+	"codegen/internal/frontend": {"codegen/internal/frontend/source", "codegen/internal/frontend/reach", "codegen/internal/frontend/typing",
+		"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract", "codegen/internal/check",
 		"codegen/kernel", "deps"},
 	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
-		"codegen/internal/syntax", "codegen/internal/frontend", "deps"},
+		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "deps"},
 	// The facade.
 	"codegen": {"codegen/ir", "codegen/internal/diag", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract",
-		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/wrapper"},
+		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "codegen/internal/wrapper"},
 	"codegen/cpu/x86": {},
 	// Virtual code, register allocation, linking.
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
@@ -130,7 +135,8 @@ var (
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
-		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check"}
+		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check", "codegen/internal/frontend/source",
+		"codegen/internal/frontend/reach", "codegen/internal/frontend/typing"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )
 

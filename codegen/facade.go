@@ -7,6 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/internal/contract"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/lower"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/internal/syntax"
@@ -101,14 +103,14 @@ func LoadKernel(name string, files ...File) (*Package, error) {
 	return frontend.LoadKernel(name, files...)
 }
 
-// SourcesFor returns the files that the kernels of file need, file first; see frontend.SourcesFor.
+// SourcesFor returns the files that the kernels of file need, file first; see reach.SourcesFor.
 func SourcesFor(file string, pkg []File, imported func(path string) []File) ([]File, error) {
-	return frontend.SourcesFor(file, pkg, imported)
+	return reach.SourcesFor(file, pkg, imported)
 }
 
 // IsKernel reports whether a target or task directive stands on f. The file must have been parsed
 // with comments.
-func IsKernel(f *ast.FuncDecl) bool { return frontend.IsKernel(f) }
+func IsKernel(f *ast.FuncDecl) bool { return source.IsKernel(f) }
 
 // HasDirectives reports whether a file may have directives, or comments that were meant to be some.
 func HasDirectives(text string) bool { return syntax.HasDirectives(text) }
@@ -119,7 +121,7 @@ func UnknownDirectives(f File) error { return syntax.UnknownDirectives(f) }
 
 // MovedLine returns the line of a kernel's file on which now stands what stood on a line before, by
 // the CodeLines of both; 0 where that is not known.
-func MovedLine(before, now string, line int) int { return frontend.MovedLine(before, now, line) }
+func MovedLine(before, now string, line int) int { return reach.MovedLine(before, now, line) }
 
 // Generate returns the Go file with a typed wrapper for every kernel of opt.File; see
 // wrapper.Generate.

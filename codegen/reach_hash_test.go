@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
 	"github.com/gompss/gompss/codegen/internal/wrapper"
 	"github.com/stretchr/testify/require"
 )
@@ -143,5 +143,5 @@ func TestMovedLine_FollowsCode(t *testing.T) {
 	require.Equal(t, 6, MovedLine(before, before, 6))
 	require.Zero(t, MovedLine(before, "5-9", 6), "on more lines")
 	require.Zero(t, MovedLine(before, now, 99))
-	require.Empty(t, frontend.NumbersIn("a-b"))
+	require.Empty(t, reach.NumbersIn("a-b"))
 }

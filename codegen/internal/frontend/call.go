@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -23,7 +24,7 @@ func (b *builder) single(e *ast.CallExpr) ir.Expr {
 // call returns the values of a call, a conversion included. The call itself is emitted.
 func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 	fun := ast.Unparen(e.Fun)
-	tv := b.u.p.info.Types[fun]
+	tv := b.u.p.Info.Types[fun]
 	switch {
 	case tv.IsType():
 		return []ir.Expr{b.conversion(e, tv.Type)}
@@ -56,7 +57,7 @@ func (b *builder) call(e *ast.CallExpr) []ir.Expr {
 // lookInside builds the arguments of a call that is not possible, for the errors in them.
 func (b *builder) lookInside(e *ast.CallExpr) {
 	for _, a := range e.Args {
-		if tv := b.u.p.info.Types[a]; tv.IsValue() && !isFunction(tv.Type) && !b.isNil(a) && !isTuple(tv.Type) && !isText(tv.Type) {
+		if tv := b.u.p.Info.Types[a]; tv.IsValue() && !isFunction(tv.Type) && !b.isNil(a) && !isTuple(tv.Type) && !isText(tv.Type) {
 			b.keep(b.expr(a))
 		}
 	}
@@ -85,7 +86,7 @@ func builtinName(fun ast.Expr) string {
 
 // signature returns the type of the function that is called, its type arguments in place.
 func (b *builder) signature(fun ast.Expr) (*types.Signature, bool) {
-	t := b.u.p.info.TypeOf(fun)
+	t := b.u.p.Info.TypeOf(fun)
 	if t == nil {
 		return nil, false
 	}
@@ -112,7 +113,7 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 		b.captures(fun)
 		return &inlinable{lit: fun, env: b.env, name: "func", busy: slices.Clone(b.u.busy)}
 	case *ast.IndexExpr:
-		if !isFunction(b.u.p.info.TypeOf(fun.X)) { // an element of an array of functions
+		if !isFunction(b.u.p.Info.TypeOf(fun.X)) { // an element of an array of functions
 			break
 		}
 		return b.callee(fun.X)
@@ -121,7 +122,7 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 	case *ast.Ident:
 		return b.named(fun, fun)
 	case *ast.SelectorExpr:
-		if sel := b.u.p.info.Selections[fun]; sel != nil {
+		if sel := b.u.p.Info.Selections[fun]; sel != nil {
 			return b.method(fun, sel)
 		}
 		if b.blame(fun) {
@@ -138,12 +139,12 @@ func (b *builder) callee(fun ast.Expr) *inlinable {
 
 // Named returns the function that a name stands for.
 func (b *builder) named(id *ast.Ident, e ast.Expr) *inlinable {
-	switch o := b.u.p.info.Uses[id].(type) {
+	switch o := b.u.p.Info.Uses[id].(type) {
 	case *types.Func:
 		in := &inlinable{fn: o.Origin(), name: o.Name()}
-		if args := b.u.p.info.Instances[id].TypeArgs; args != nil {
+		if args := b.u.p.Info.Instances[id].TypeArgs; args != nil {
 			for i := range args.Len() {
-				in.args = append(in.args, b.env.types.closed(args.At(i)))
+				in.args = append(in.args, b.env.types.Closed(args.At(i)))
 			}
 		}
 		return in
@@ -181,7 +182,7 @@ func (b *builder) unboundFunction(id *ast.Ident, o *types.Var) {
 // function instead.
 func (b *builder) arguments(sig *types.Signature, e *ast.CallExpr) ([]ir.Expr, map[int]*inlinable) {
 	if len(e.Args) == 1 {
-		if inner, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr); ok && isTuple(b.u.p.info.TypeOf(inner)) {
+		if inner, ok := ast.Unparen(e.Args[0]).(*ast.CallExpr); ok && isTuple(b.u.p.Info.TypeOf(inner)) {
 			return b.spread(sig, b.call(inner), e), nil
 		}
 	}
@@ -299,13 +300,13 @@ func (b *builder) callFunction(in *inlinable, values []ir.Expr, e *ast.CallExpr)
 // badResults stands for the results of a call that an error was reported for.
 func (b *builder) badResults(e *ast.CallExpr) []ir.Expr {
 	b.hole(e.Pos())
-	tuple, ok := b.u.p.info.TypeOf(e).(*types.Tuple)
+	tuple, ok := b.u.p.Info.TypeOf(e).(*types.Tuple)
 	if !ok {
 		return []ir.Expr{b.bad(e)}
 	}
 	var out []ir.Expr
 	for i := range tuple.Len() {
-		t, _ := b.env.types.convert(tuple.At(i).Type())
+		t, _ := b.env.types.Convert(tuple.At(i).Type())
 		out = append(out, query.BadValue(t, b.pos(e.Pos())))
 	}
 	return out
@@ -322,7 +323,7 @@ func (u *unit) function(f *types.Func, args []types.Type, caller *builder, at to
 			return i.made
 		}
 	}
-	decl := u.p.funcs[f]
+	decl := u.p.Funcs[f]
 	if decl == nil || decl.Body == nil {
 		caller.fail(at, "call of "+f.Name(), "it has no body in Go", "write it in Go")
 		return nil
@@ -379,7 +380,7 @@ func (u *unit) recursive(f *types.Func, caller *builder, at token.Pos) bool {
 
 // functionName returns a name for an instance of f that no other function of the kernel has.
 func (u *unit) functionName(f *types.Func, args []types.Type) string {
-	base := instanceName(receiverName(f)+f.Name(), args)
+	base := typing.InstanceName(receiverName(f)+f.Name(), args)
 	name := base
 	for n := 2; u.names[name]; n++ {
 		name = base + "_" + strconv.Itoa(n)

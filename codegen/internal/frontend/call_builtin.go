@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/types"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -97,7 +98,7 @@ func (b *builder) minMax(e *ast.CallExpr, name string) ir.Expr {
 
 // converted returns e where type t is wanted: a constant takes the type.
 func (b *builder) converted(e ast.Expr, t *ir.Type) ir.Expr {
-	if v := b.u.p.info.Types[e].Value; v != nil {
+	if v := b.u.p.Info.Types[e].Value; v != nil {
 		if bits, ok := constantBits(v, t); ok {
 			return &ir.Const{T: t, Bits: bits, At: b.pos(e.Pos())}
 		}
@@ -108,7 +109,7 @@ func (b *builder) converted(e ast.Expr, t *ir.Type) ir.Expr {
 // newValue returns the address of a new variable: new(T), or new(x).
 func (b *builder) newValue(e *ast.CallExpr) ir.Expr {
 	at := b.pos(e.Pos())
-	if tv := b.u.p.info.Types[e.Args[0]]; tv.IsType() {
+	if tv := b.u.p.Info.Types[e.Args[0]]; tv.IsType() {
 		t := b.typeAt(tv.Type, e.Args[0].Pos())
 		if t.Kind == ir.Invalid {
 			return b.bad(e)
@@ -130,7 +131,7 @@ func (b *builder) makeSlice(e *ast.CallExpr) ir.Expr {
 	}
 	size := e.Args[len(e.Args)-1]
 	n, known := int64(0), false
-	if v := b.u.p.info.Types[size].Value; len(e.Args) > 1 && v != nil {
+	if v := b.u.p.Info.Types[size].Value; len(e.Args) > 1 && v != nil {
 		n, known = constant.Int64Val(constant.ToInt(v))
 	}
 	at := b.pos(e.Pos())
@@ -138,7 +139,7 @@ func (b *builder) makeSlice(e *ast.CallExpr) ir.Expr {
 	case !known:
 		b.fail(e.Pos(), "make", "its size is not a constant, and a device allocates nothing", "pass a slice parameter, or make a constant size")
 		return b.bad(e)
-	case n < 0 || n > maxTypeSize/int64(t.Elem.Size):
+	case n < 0 || n > typing.MaxTypeSize/int64(t.Elem.Size):
 		b.fail(e.Pos(), "make", "the slice is larger than 1 TiB", "make it smaller")
 		return b.bad(e)
 	case n == 0:
@@ -205,7 +206,7 @@ func (b *builder) narrowCall(e ast.Expr, t *ir.Type, at ir.Pos) ir.Expr {
 		if sources[i] = b.narrowSource(a); sources[i] == nil {
 			return nil
 		}
-		wide = wide && b.u.p.info.Types[a].Value != nil
+		wide = wide && b.u.p.Info.Types[a].Value != nil
 	}
 	if wide {
 		return nil
@@ -229,7 +230,7 @@ func (b *builder) mathCallee(fun ast.Expr) ir.MathFn {
 	if !ok {
 		return ir.NoMath
 	}
-	if f, isFunc := b.u.p.info.Uses[id].(*types.Func); isFunc && packagePath(f) == "math" {
+	if f, isFunc := b.u.p.Info.Uses[id].(*types.Func); isFunc && packagePath(f) == "math" {
 		return library(f)
 	}
 	return ir.NoMath
@@ -238,7 +239,7 @@ func (b *builder) mathCallee(fun ast.Expr) ir.MathFn {
 // narrowSource returns the float32 value that a float64 argument is: x of float64(x), or a constant
 // that a float32 holds exactly. nil where it is neither.
 func (b *builder) narrowSource(e ast.Expr) ast.Expr {
-	if v := b.u.p.info.Types[e].Value; v != nil {
+	if v := b.u.p.Info.Types[e].Value; v != nil {
 		wide, _ := constant.Float64Val(constant.ToFloat(v))
 		if float64(float32(wide)) != wide {
 			return nil
@@ -246,11 +247,11 @@ func (b *builder) narrowSource(e ast.Expr) ast.Expr {
 		return e
 	}
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok || len(call.Args) != 1 || !b.u.p.info.Types[call.Fun].IsType() {
+	if !ok || len(call.Args) != 1 || !b.u.p.Info.Types[call.Fun].IsType() {
 		return nil
 	}
-	from := b.u.p.info.TypeOf(call.Args[0])
-	if t, err := b.env.types.convert(from); err != nil || t.Kind != ir.Float32 {
+	from := b.u.p.Info.TypeOf(call.Args[0])
+	if t, err := b.env.types.Convert(from); err != nil || t.Kind != ir.Float32 {
 		return nil
 	}
 	return call.Args[0]

@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -80,13 +81,13 @@ func closeBody(inside []ir.Stmt, r *resultPlace, at ir.Pos) *ir.Block {
 // which is reported.
 func (b *builder) declarationOf(in *inlinable) (*types.Signature, *ast.FuncType, *ast.BlockStmt) {
 	if in.lit != nil {
-		sig, _ := b.u.p.info.TypeOf(in.lit).(*types.Signature)
+		sig, _ := b.u.p.Info.TypeOf(in.lit).(*types.Signature)
 		if sig == nil {
 			return nil, nil, nil
 		}
 		return sig, in.lit.Type, in.lit.Body
 	}
-	decl := b.u.p.funcs[in.fn]
+	decl := b.u.p.Funcs[in.fn]
 	if decl == nil || decl.Body == nil {
 		return nil, nil, nil
 	}
@@ -162,7 +163,7 @@ func (b *builder) bindOne(o *types.Var, value ir.Expr, at ir.Pos) {
 	if b.pointTo(o, value) {
 		return
 	}
-	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.fates.fate(o) == (fate{}) {
+	if r, ok := value.(*ir.Ref); ok && b.u.fixed[r.Var] && b.u.p.Fates.Fate(o) == (source.Fate{}) {
 		b.env.vars[o] = r.Var // two names of one value
 		return
 	}

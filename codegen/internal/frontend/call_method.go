@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -16,7 +17,7 @@ func (b *builder) method(fun *ast.SelectorExpr, sel *types.Selection) *inlinable
 		b.typeAt(sel.Type(), fun.Sel.Pos())
 		return nil
 	}
-	from := b.env.types.closed(sel.Recv())
+	from := b.env.types.Closed(sel.Recv())
 	o, path, _ := types.LookupFieldOrMethod(from, true, sel.Obj().Pkg(), sel.Obj().Name())
 	f, ok := o.(*types.Func)
 	if !ok || f.Signature().Recv() == nil {
@@ -34,13 +35,13 @@ func (b *builder) method(fun *ast.SelectorExpr, sel *types.Selection) *inlinable
 	}
 	in := &inlinable{fn: f.Origin(), args: b.receiverArgs(f), name: f.Name()}
 	if sel.Kind() == types.MethodExpr {
-		if len(path) > 1 || isPointer(from) != isPointer(f.Signature().Recv().Type()) {
+		if len(path) > 1 || source.IsPointer(from) != source.IsPointer(f.Signature().Recv().Type()) {
 			b.fail(fun.Sel.Pos(), "method expression "+fun.Sel.Name, "its receiver is not the parameter of the method", "call it as a method, x."+fun.Sel.Name)
 			return nil
 		}
 		return in
 	}
-	in.recv = b.receiverOf(fun, path[:len(path)-1], isPointer(f.Signature().Recv().Type()))
+	in.recv = b.receiverOf(fun, path[:len(path)-1], source.IsPointer(f.Signature().Recv().Type()))
 	if in.recv == nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (b *builder) receiverArgs(f *types.Func) []types.Type {
 	}
 	var out []types.Type
 	for i := range named.TypeArgs().Len() {
-		out = append(out, b.env.types.closed(named.TypeArgs().At(i)))
+		out = append(out, b.env.types.Closed(named.TypeArgs().At(i)))
 	}
 	return out
 }
@@ -138,22 +139,4 @@ func receiverName(f *types.Func) string {
 		return named.Obj().Name() + "_"
 	}
 	return ""
-}
-
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
-}
-
-// takesAddress reports whether the selection of a method takes the address of its operand, or of a
-// part of it.
-func takesAddress(sel *types.Selection) bool {
-	f, ok := sel.Obj().(*types.Func)
-	if !ok || f.Signature().Recv() == nil {
-		return false
-	}
-	if _, free := sel.Recv().(*types.TypeParam); free {
-		return true // the method of the type argument may
-	}
-	return isPointer(f.Signature().Recv().Type()) && !isPointer(sel.Recv())
 }

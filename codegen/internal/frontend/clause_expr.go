@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -33,8 +34,8 @@ func (r *clauseReader) expr(what string, p syntax.Piece) ir.Expr {
 	if !ok {
 		return nil // reported at the let
 	}
-	if len(text) > maxClause {
-		r.fail(p, what, fmt.Sprintf("the expression has %d bytes with what its lets stand for, at most %d", len(text), maxClause), "write it with parameters")
+	if len(text) > source.MaxClause {
+		r.fail(p, what, fmt.Sprintf("the expression has %d bytes with what its lets stand for, at most %d", len(text), source.MaxClause), "write it with parameters")
 		return nil
 	}
 	r.b.host = r.host

@@ -83,9 +83,9 @@ func (r *kernelReader) partOf(name []syntax.Piece) (*ir.Var, *clauseFault) {
 // fieldsOf follows the fields in name from v, which is of Go type goType: their numbers, those of
 // embedded structs too, and the type of the last.
 func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []syntax.Piece) (path []int, t *ir.Type, fault *clauseFault) {
-	t, goType = v.Type, r.b.env.types.closed(goType)
+	t, goType = v.Type, r.b.env.types.Closed(goType)
 	for n, f := range name[1:] {
-		o, index, _ := types.LookupFieldOrMethod(goType, true, r.b.u.p.types, f.Text)
+		o, index, _ := types.LookupFieldOrMethod(goType, true, r.b.u.p.GoTypes, f.Text)
 		field, ok := o.(*types.Var)
 		if !ok {
 			return nil, nil, &clauseFault{f, textOf(name[:n+1]) + " has no field " + f.Text, "name one of its fields"}

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"path"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -24,7 +24,7 @@ var deviceWords = []string{"acc", "smp", "cuda", "opencl"}
 // that it gives to parameters.
 func (b *builder) functionDirective(k *ir.Kernel, d *syntax.Directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
 	r := &kernelReader{k: k, shapes: map[*ir.Var][]ir.Expr{}}
-	r.clauseReader = clauseReader{b: b, scope: bodyStart(decl), host: true, lets: map[string]string{}}
+	r.clauseReader = clauseReader{b: b, scope: source.BodyStart(decl), host: true, lets: map[string]string{}}
 	for _, l := range d.Named("let") {
 		r.let(l)
 	}
@@ -50,9 +50,6 @@ func (b *builder) functionDirective(k *ir.Kernel, d *syntax.Directive, decl *ast
 	k.Task.Accesses = analysis.MergeAccesses(k.Task.Accesses)
 	return r.shapes
 }
-
-// bodyStart is where the parameters can be seen and nothing of the body.
-func bodyStart(decl *ast.FuncDecl) token.Pos { return decl.Body.Lbrace + 1 }
 
 type kernelReader struct {
 	clauseReader
@@ -260,8 +257,8 @@ func (r *kernelReader) function(what string, p syntax.Piece) string {
 
 // another says why the kernel cannot be another version of the function of a name.
 func (b *builder) another(name string) (why, instead string) {
-	task := b.u.p.types.Scope().Lookup(name).(*types.Func)
-	if d := b.u.p.directives[b.u.p.funcs[task]]; !d.Has("target") && !d.Has("task") {
+	task := b.u.p.GoTypes.Scope().Lookup(name).(*types.Func)
+	if d := b.u.p.Directives[b.u.p.Funcs[task]]; !d.Has("target") && !d.Has("task") {
 		return name + " is no kernel", "write //omp:task above it"
 	}
 	theirs, own := task.Signature(), b.u.busy[0].Signature()
@@ -273,7 +270,7 @@ func (b *builder) another(name string) (why, instead string) {
 	}
 	for i := range own.Params().Len() {
 		if v, of := own.Params().At(i), theirs.Params().At(i); !alike(v.Type(), of.Type()) {
-			short := types.RelativeTo(b.u.p.types)
+			short := types.RelativeTo(b.u.p.GoTypes)
 			return "parameter " + v.Name() + " is " + types.TypeString(v.Type(), short) + ", and " + types.TypeString(of.Type(), short) + " in " + name,
 				"give both the same parameters"
 		}
@@ -306,7 +303,7 @@ func alike(a, b types.Type) bool {
 
 // isFunction reports whether name is a function of the package.
 func (b *builder) isFunction(name string) bool {
-	_, ok := b.u.p.types.Scope().Lookup(name).(*types.Func)
+	_, ok := b.u.p.GoTypes.Scope().Lookup(name).(*types.Func)
 	return ok
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -15,9 +16,9 @@ import (
 func (r *kernelReader) regions(what string, args syntax.Piece) []ir.Region {
 	var out []ir.Region
 	list := args.Split(',')
-	if r.count += len(list); r.count > maxRegions {
-		if r.count-len(list) <= maxRegions {
-			r.fail(args, what, fmt.Sprintf("kernel %s has %d regions here and above, at most %d", r.k.Name, r.count, maxRegions), "name larger regions")
+	if r.count += len(list); r.count > source.MaxRegions {
+		if r.count-len(list) <= source.MaxRegions {
+			r.fail(args, what, fmt.Sprintf("kernel %s has %d regions here and above, at most %d", r.k.Name, r.count, source.MaxRegions), "name larger regions")
 		}
 		r.b.u.vague.All = true
 		return nil

@@ -16,7 +16,7 @@ var failedScan = &ir.Scan{}
 // phases builds the body of a loop: where a scan directive cuts it, the second phase is a block at
 // its end.
 func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt {
-	d := b.u.p.directives[s]
+	d := b.u.p.Directives[s]
 	inscan := g.directive != nil && g.directive.Scan != nil
 	if inscan && g.directive.Scan == failedScan {
 		g.directive.Scan = nil

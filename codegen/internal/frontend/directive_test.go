@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
@@ -120,6 +121,6 @@ func TestKernelsAreTold(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\n\n//omp:task in(a)\nfunc F(a []int) {}\n\n// omp:task\nfunc G() {}\n",
 		parser.ParseComments)
 	require.NoError(t, err)
-	require.True(t, IsKernel(f.Decls[0].(*ast.FuncDecl)))
-	require.False(t, IsKernel(f.Decls[1].(*ast.FuncDecl)))
+	require.True(t, source.IsKernel(f.Decls[0].(*ast.FuncDecl)))
+	require.False(t, source.IsKernel(f.Decls[1].(*ast.FuncDecl)))
 }

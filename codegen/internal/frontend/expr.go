@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -17,7 +18,7 @@ import (
 // the error is reported and the result stands for a value of its type, so that what is around it
 // can be looked at too.
 func (b *builder) expr(e ast.Expr) ir.Expr {
-	if tv := b.u.p.info.Types[e]; tv.Value != nil {
+	if tv := b.u.p.Info.Types[e]; tv.Value != nil {
 		return b.constant(e, tv.Type, tv.Value)
 	}
 	switch e := e.(type) {
@@ -67,7 +68,7 @@ func (b *builder) isNil(e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	_, isNil := b.u.p.info.Uses[id].(*types.Nil)
+	_, isNil := b.u.p.Info.Uses[id].(*types.Nil)
 	return isNil
 }
 
@@ -76,8 +77,8 @@ func (b *builder) isNil(e ast.Expr) bool {
 func (b *builder) bad(e ast.Expr, parts ...ir.Expr) ir.Expr {
 	b.keep(parts...)
 	t := query.BadType
-	if goType := b.u.p.info.TypeOf(e); goType != nil {
-		t, _ = b.env.types.convert(goType)
+	if goType := b.u.p.Info.TypeOf(e); goType != nil {
+		t, _ = b.env.types.Convert(goType)
 	}
 	return query.BadValue(t, b.pos(e.Pos()))
 }
@@ -95,7 +96,7 @@ func isBad(list ...ir.Expr) bool {
 // typeOf returns the type of e. One that was refused already, where it was declared as a rule, is
 // not refused again.
 func (b *builder) typeOf(e ast.Expr) *ir.Type {
-	goType := b.u.p.info.TypeOf(e)
+	goType := b.u.p.Info.TypeOf(e)
 	if goType == nil || !b.refused(goType) {
 		return b.typeAt(goType, e.Pos())
 	}
@@ -105,18 +106,18 @@ func (b *builder) typeOf(e ast.Expr) *ir.Type {
 
 // refused reports whether an error says already that t is not in the dialect.
 func (b *builder) refused(t types.Type) bool {
-	_, err := b.env.types.convert(t)
-	return err != nil && slices.ContainsFunc(b.u.diags, func(d diag.Diagnostic) bool { return d.What == err.what && d.Why == err.why })
+	_, err := b.env.types.Convert(t)
+	return err != nil && slices.ContainsFunc(b.u.diags, func(d diag.Diagnostic) bool { return d.What == err.What && d.Why == err.Why })
 }
 
 // checked reports whether the kernel wants checks that are not proved away.
 func (b *builder) checked() bool { return !b.u.k.Target.NoBounds }
 
 func (b *builder) ident(e *ast.Ident) ir.Expr {
-	o := b.u.p.info.ObjectOf(e)
+	o := b.u.p.Info.ObjectOf(e)
 	switch o := o.(type) {
 	case *types.Const: // of the type of a type parameter
-		return b.constant(e, b.u.p.info.TypeOf(e), o.Val())
+		return b.constant(e, b.u.p.Info.TypeOf(e), o.Val())
 	case *types.Nil:
 		b.typeAt(types.Typ[types.UntypedNil], e.Pos())
 	case *types.Func:
@@ -196,7 +197,7 @@ func (b *builder) addressOf(e *ast.UnaryExpr) ir.Expr {
 
 // selector returns x.f, following embedded structs and pointers, or pkg.Name.
 func (b *builder) selector(e *ast.SelectorExpr) ir.Expr {
-	sel := b.u.p.info.Selections[e]
+	sel := b.u.p.Info.Selections[e]
 	if sel == nil {
 		return b.qualified(e)
 	}
@@ -225,9 +226,9 @@ func (b *builder) qualified(e *ast.SelectorExpr) ir.Expr {
 	if b.blame(e) {
 		return b.bad(e)
 	}
-	switch o := b.u.p.info.Uses[e.Sel].(type) {
+	switch o := b.u.p.Info.Uses[e.Sel].(type) {
 	case *types.Const: // of the type of a type parameter
-		return b.constant(e, b.u.p.info.TypeOf(e), o.Val())
+		return b.constant(e, b.u.p.Info.TypeOf(e), o.Val())
 	case *types.Func:
 		b.fail(e.Pos(), "function "+o.Name(), "a function is no value on a device", "call it, or pass it to a helper")
 	case *types.Var:
@@ -257,7 +258,7 @@ func (b *builder) blame(n ast.Node) bool {
 		if !ok {
 			return true
 		}
-		name, ok := b.u.p.info.Uses[id].(*types.PkgName)
+		name, ok := b.u.p.Info.Uses[id].(*types.PkgName)
 		if ok && !name.Imported().Complete() {
 			found = true
 			why, instead := notHere(name.Imported().Path())
@@ -270,7 +271,7 @@ func (b *builder) blame(n ast.Node) bool {
 
 // notHere says why nothing is known of the package of an import path, and what to do.
 func notHere(importPath string) (why, instead string) {
-	if first, _, _ := strings.Cut(importPath, "/"); strings.Contains(first, ".") && !strings.HasPrefix(importPath, strings.TrimSuffix(kernelPath, "codegen/kernel")) {
+	if first, _, _ := strings.Cut(importPath, "/"); strings.Contains(first, ".") && !strings.HasPrefix(importPath, strings.TrimSuffix(source.KernelPath, "codegen/kernel")) {
 		return "the source of package " + importPath + " is not at hand: it is of another module, or its files were not given",
 			"copy what the kernel needs into this module, or give the files to task.NewKernel"
 	}
@@ -283,11 +284,11 @@ func insteadOf(path string) string {
 	case "fmt", "log", "os", "log/slog":
 		return "write the value to a slice parameter"
 	case "math/rand", "math/rand/v2":
-		return "use package " + kernelPath + "/random, or pass the numbers as a parameter"
+		return "use package " + source.KernelPath + "/random, or pass the numbers as a parameter"
 	case "sync", "sync/atomic":
 		return "write //omp:atomic above the update"
 	}
-	return "use functions of this package or module, math, math/bits and " + kernelPath
+	return "use functions of this package or module, math, math/bits and " + source.KernelPath
 }
 
 func (b *builder) deref(x ir.Expr, e ast.Expr) ir.Expr {
@@ -303,7 +304,7 @@ func (b *builder) deref(x ir.Expr, e ast.Expr) ir.Expr {
 
 // index returns x[i] of a slice, an array or a pointer to one.
 func (b *builder) index(e *ast.IndexExpr) ir.Expr {
-	if tv := b.u.p.info.Types[e.X]; tv.IsType() || isFunction(tv.Type) {
+	if tv := b.u.p.Info.Types[e.X]; tv.IsType() || isFunction(tv.Type) {
 		b.fail(e.Pos(), "function", "a function is no value on a device", "call it, or pass it to a helper")
 		return b.bad(e)
 	}

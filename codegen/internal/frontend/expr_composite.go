@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/constant"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -46,7 +47,7 @@ func (b *builder) sliceLiteral(e *ast.CompositeLit, t *ir.Type) ir.Expr {
 	if n <= 0 {
 		return &ir.Const{T: t, At: at}
 	}
-	if n > maxTypeSize/int64(t.Elem.Size) {
+	if n > typing.MaxTypeSize/int64(t.Elem.Size) {
 		b.fail(e.Pos(), "slice literal", "it is larger than 1 TiB", "make it smaller")
 		return b.bad(e)
 	}
@@ -121,7 +122,7 @@ func (b *builder) keyOf(key ast.Expr, t *ir.Type) (int64, bool) {
 }
 
 func (b *builder) constantKey(key ast.Expr) (int64, bool) {
-	v := b.u.p.info.Types[key].Value
+	v := b.u.p.Info.Types[key].Value
 	if v == nil {
 		return 0, false
 	}

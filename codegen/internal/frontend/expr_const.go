@@ -25,7 +25,7 @@ func (b *builder) constant(e ast.Expr, t types.Type, v constant.Value) ir.Expr {
 
 // literal returns a number whose type is a type parameter, for which go/types records no value.
 func (b *builder) literal(e *ast.BasicLit) ir.Expr {
-	return b.constant(e, b.u.p.info.TypeOf(e), constant.MakeFromLiteral(e.Value, e.Kind, 0))
+	return b.constant(e, b.u.p.Info.TypeOf(e), constant.MakeFromLiteral(e.Value, e.Kind, 0))
 }
 
 // constantBits returns the bit pattern of v as a value of type t.

@@ -64,7 +64,7 @@ func takes(op ir.Op, t *ir.Type) bool {
 // shiftCount returns the count of a shift. go/types says of a constant without a type that it is an
 // int; the language makes it a uint.
 func (b *builder) shiftCount(e ast.Expr) ir.Expr {
-	if tv := b.u.p.info.Types[e]; tv.Value != nil && tv.Value.Kind() == constant.Int {
+	if tv := b.u.p.Info.Types[e]; tv.Value != nil && tv.Value.Kind() == constant.Int {
 		if n, ok := constant.Uint64Val(tv.Value); ok && n >= 1<<63 {
 			return &ir.Const{T: ir.Uint64Type, Bits: n, At: b.pos(e.Pos())}
 		}

@@ -42,8 +42,8 @@ func (b *builder) packageVariable(e ast.Expr, o *types.Var) ir.Expr {
 			"make it a parameter, or a constant")
 		return b.bad(e)
 	}
-	if other := b.u.p.nameOfOther(o); other != "" && !o.Exported() {
-		b.fail(e.Pos(), "package variable "+other+"."+o.Name(), "the wrapper of the kernel, in package "+b.u.p.name+", cannot name it",
+	if other := b.u.p.NameOfOther(o); other != "" && !o.Exported() {
+		b.fail(e.Pos(), "package variable "+other+"."+o.Name(), "the wrapper of the kernel, in package "+b.u.p.Name+", cannot name it",
 			"export it, make it a constant, or pass it as a parameter")
 		return b.bad(e)
 	}
@@ -60,22 +60,14 @@ func (b *builder) globalOf(o *types.Var, t *ir.Type) *ir.Var {
 		return v
 	}
 	name := o.Name()
-	if other := b.u.p.nameOfOther(o); other != "" {
+	if other := b.u.p.NameOfOther(o); other != "" {
 		name = other + "." + name
 	}
-	v := b.newVar(name, t, ir.Param, b.u.p.position(o.Pos()))
+	v := b.newVar(name, t, ir.Param, b.u.p.Position(o.Pos()))
 	b.u.globals[o] = v
 	b.u.fixed[v] = true
 	b.u.taken[v] = !t.IsScalar() // slices of it may be arguments
 	return v
-}
-
-// nameOfOther returns the name of the package of o, "" where that is the package of the kernels.
-func (p *program) nameOfOther(o types.Object) string {
-	if o.Pkg() == nil || o.Pkg() == p.types || o.Pkg().Path() == p.name {
-		return ""
-	}
-	return o.Pkg().Name()
 }
 
 // placeGlobals makes the package variables that the kernel reads parameters of it and of the
@@ -93,7 +85,7 @@ func (u *unit) placeGlobals() {
 		}
 		for _, v := range leaves {
 			list = append(list, v)
-			if u.p.nameOfOther(o) != "" {
+			if u.p.NameOfOther(o) != "" {
 				paths[v] = o.Pkg().Path()
 			}
 		}
@@ -139,8 +131,8 @@ func (u *unit) leavesRead(o types.Object, v *ir.Var) (out []*ir.Var) {
 			continue
 		}
 		out = append(out, leaf)
-		if l := ir.Leaves(v.Type)[i]; u.p.nameOfOther(o) != "" && slices.ContainsFunc(strings.Split(l.Name, "."), func(f string) bool { return !ast.IsExported(f) }) {
-			u.report(diag.Diagnostic{Pos: v.At, What: "package variable " + v.Name, Why: "the wrapper of the kernel, in package " + u.p.name + ", cannot name its field " + l.Name,
+		if l := ir.Leaves(v.Type)[i]; u.p.NameOfOther(o) != "" && slices.ContainsFunc(strings.Split(l.Name, "."), func(f string) bool { return !ast.IsExported(f) }) {
+			u.report(diag.Diagnostic{Pos: v.At, What: "package variable " + v.Name, Why: "the wrapper of the kernel, in package " + u.p.Name + ", cannot name its field " + l.Name,
 				Instead: "export the field, or pass it as a parameter"})
 		}
 	}

@@ -99,7 +99,7 @@ func (w *globalWrites) refersTo(e ir.Expr) *ir.Var {
 	return nil
 }
 
-// check reports the places of package variables that s changes.
+// Check reports the places of package variables that s changes.
 func (w *globalWrites) check(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Assign:

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/stretchr/testify/require"
 )
@@ -36,7 +38,7 @@ func TestSourcesFor_HiddenNames(t *testing.T) {
 	} {
 		a := syntax.File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x)\nfunc K(x []int) {\n\t" + kernel + "\n}\n"}
 		static := syntax.File{Name: "c.go", Text: "package p\n\nfunc device() { undefined() }\n"}
-		files, err := SourcesFor("a.go", []syntax.File{broken, a, static}, nil)
+		files, err := reach.SourcesFor("a.go", []syntax.File{broken, a, static}, nil)
 		require.NoError(t, err, what)
 		require.Equal(t, []string{"a.go"}, namesOfFiles(files), what)
 		_, err = Load(a)
@@ -49,7 +51,7 @@ func TestSourcesFor_HiddenNames(t *testing.T) {
 func TestSourcesFor_ParameterHidesAName(t *testing.T) {
 	a := syntax.File{Name: "a.go", Text: "package p\n\n//omp:target\n//omp:task inout(x[0:n])\n//omp:let other = n + 1\nfunc K(x []int, n int) { x[0] = n }\n"}
 	b := syntax.File{Name: "b.go", Text: "package p\n\nconst n = 3\n\nfunc other() { undefined() }\n\nfunc x() {}\n"}
-	files, err := SourcesFor("a.go", []syntax.File{a, b}, nil)
+	files, err := reach.SourcesFor("a.go", []syntax.File{a, b}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.go"}, namesOfFiles(files))
 }
@@ -67,7 +69,7 @@ func TestSourcesFor_MethodsAndTypes(t *testing.T) {
 		{Name: "h.go", Text: "package p\n\nconst base = 7\n"},
 		{Name: "i.go", Text: "package p\n\nconst more = 7\n"},
 	}
-	files, err := SourcesFor("a.go", pkg, nil)
+	files, err := reach.SourcesFor("a.go", pkg, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a.go", "b.go", "c.go", "d.go", "e.go", "f.go", "g.go", "h.go"}, namesOfFiles(files))
 	_, err = Load(files...)
@@ -88,7 +90,7 @@ func TestSourcesFor_OtherPackages(t *testing.T) {
 	find := func(path string) []syntax.File { asked = append(asked, path); return other[path] }
 	a := syntax.File{Name: "a.go", Text: "package p\n\nimport (\n\t\"example.com/m/geom\"\n\t\"example.com/m/unused\"\n)\n\nvar _ = unused.X\n\n" +
 		"//omp:target\n//omp:task inout(x)\nfunc K(x []int) { x[0] = geom.Far(x) }\n"}
-	files, err := SourcesFor("a.go", []syntax.File{a}, find)
+	files, err := reach.SourcesFor("a.go", []syntax.File{a}, find)
 	require.NoError(t, err)
 	require.Equal(t, []string{"example.com/m/geom", "example.com/m/deep"}, asked)
 	require.Equal(t, []syntax.File{a,
@@ -177,17 +179,17 @@ func Generic[T int | int32](x []T) { x[0] = 1 }
 // The packages below codegen/kernel come with the compiler: with the kernel at run time, and as
 // parts in what a wrapper embeds.
 func TestLibrary_PackagesBelowKernel(t *testing.T) {
-	k := syntax.File{Name: "k.go", Text: "package p\n\nimport (\n\t\"" + kernelPath + "/ordered\"\n\tr \"" + kernelPath + "/random\"\n)\n\n" +
+	k := syntax.File{Name: "k.go", Text: "package p\n\nimport (\n\t\"" + source.KernelPath + "/ordered\"\n\tr \"" + source.KernelPath + "/random\"\n)\n\n" +
 		"//omp:target\n//omp:task in(x) out(y)\nfunc K(x []float64, y []int) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n" +
 		"\t\ty[i] = ordered.Search(x, r.Float64(1, uint64(i)))\n\t}\n}\n"}
 	_, err := Load(k)
 	require.NoError(t, err)
-	files, err := SourcesFor("k.go", []syntax.File{k}, nil)
+	files, err := reach.SourcesFor("k.go", []syntax.File{k}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"k.go", "ordered/ordered.go", "random/random.go"}, namesOfFiles(files))
 	require.NotContains(t, files[2].Text, "func Normal(", "a kernel embeds what it reaches")
 	_, err = Load(files...)
 	require.NoError(t, err)
-	_, err = Load(syntax.File{Name: "k.go", Text: "package p\n\nimport \"" + kernelPath + "/none\"\n\n//omp:target\nfunc K() { none.F() }\n"})
+	_, err = Load(syntax.File{Name: "k.go", Text: "package p\n\nimport \"" + source.KernelPath + "/none\"\n\n//omp:target\nfunc K() { none.F() }\n"})
 	require.ErrorContains(t, err, "none")
 }

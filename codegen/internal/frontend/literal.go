@@ -4,19 +4,21 @@ import (
 	"go/ast"
 	"go/types"
 	"strconv"
+
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 )
 
 // bindLiteral takes f := func..., or f := g of a function g. It reports whether value is a
 // function.
 func (b *builder) bindLiteral(id *ast.Ident, value ast.Expr) bool {
-	if t := b.u.p.info.TypeOf(value); !isFunction(t) {
+	if t := b.u.p.Info.TypeOf(value); !isFunction(t) {
 		return false
 	}
 	in := b.bodyOf(value)
 	if in == nil {
 		in = &inlinable{}
 	}
-	if o := b.u.p.info.Defs[id]; o != nil {
+	if o := b.u.p.Info.Defs[id]; o != nil {
 		if in.name == "func" {
 			in.name = id.Name
 		}
@@ -30,14 +32,14 @@ func (b *builder) bindLiteral(id *ast.Ident, value ast.Expr) bool {
 // analysis, may take what it captures for fixed.
 func (b *builder) captures(lit *ast.FuncLit) {
 	captured := b.capturedBy(lit)
-	d := b.u.p.declAt(lit.Pos())
+	d := b.u.p.DeclAt(lit.Pos())
 	if len(captured) == 0 || d == nil {
 		return
 	}
-	ast.Inspect(d.node, func(n ast.Node) bool {
-		for _, place := range assignedPlaces(n) {
-			id := rootIdent(b.u.p.info, place)
-			if id == nil || id.Pos() < lit.End() || !captured[b.u.p.info.Uses[id]] {
+	ast.Inspect(d.Node, func(n ast.Node) bool {
+		for _, place := range source.AssignedPlaces(n) {
+			id := source.RootIdent(b.u.p.Info, place)
+			if id == nil || id.Pos() < lit.End() || !captured[b.u.p.Info.Uses[id]] {
 				continue
 			}
 			b.fail(id.Pos(), "captured variable "+id.Name, "the function literal of line "+strconv.Itoa(b.pos(lit.Pos()).Line)+
@@ -52,7 +54,7 @@ func (b *builder) capturedBy(lit *ast.FuncLit) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			v, isVar := b.u.p.info.Uses[id].(*types.Var)
+			v, isVar := b.u.p.Info.Uses[id].(*types.Var)
 			if isVar && !v.IsField() && !isGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() >= lit.End()) {
 				out[v] = true
 			}

@@ -7,7 +7,6 @@
 package frontend
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -19,33 +18,17 @@ import (
 	"sync"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A program is the source of a package and of what it uses of others, parsed and type-checked.
-type program struct {
-	name       string
-	fset       *token.FileSet
-	texts      map[string]string // of the files, by their names
-	files      []*ast.File
-	others     map[string]*otherPackage // that kernels use, by the names of their files
-	library    *importer
-	types      *types.Package
-	directives map[ast.Node]*syntax.Directive
-	misread    []diag.Diagnostic // what is wrong with the text and the places of directives
-	clouds     []cloud           // what those govern
-	funcs      map[*types.Func]*ast.FuncDecl
-	decls      []*topDecl      // by position
-	silent     map[ir.Pos]bool // lines, without columns, that warnings are not wanted of
-	info       *types.Info
-	fates      *fates
-}
-
 // A Package is a package of Go source with the loop IR of its kernels.
 type Package struct {
-	src      *program
-	reach    *Graph
+	src      *source.Program
+	reach    *reach.Graph
 	asked    asked
 	kernels  []*ir.Kernel
 	Generic  map[string]*types.Func
@@ -84,29 +67,29 @@ func LoadKernel(name string, files ...syntax.File) (*Package, error) {
 }
 
 func load(a asked, files []syntax.File) (*Package, error) {
-	src, diags := parseFiles(files)
+	src, diags := source.Parse(files)
 	if len(diags) > 0 {
 		return nil, diag.Sorted(diags)
 	}
-	p := &Package{src: src, reach: New(src), asked: a, Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{},
+	p := &Package{src: src, reach: reach.New(src), asked: a, Generic: map[string]*types.Func{}, Trials: map[string]*ir.Kernel{},
 		broken: map[string]diag.ErrorList{}, notes: map[string][]diag.Diagnostic{}}
-	if large := append(p.src.largeTypes(), p.src.largeKernels()...); len(large) > 0 {
+	if large := append(p.src.LargeTypes(), p.src.LargeKernels()...); len(large) > 0 {
 		return nil, diag.Sorted(large)
 	}
-	p.src.check()
-	for _, d := range p.src.misread {
+	p.src.Check()
+	for _, d := range p.src.Misread {
 		if a.kernel == "" && (a.file == d.Pos.File || a.file == "" && !strings.Contains(d.Pos.File, "/")) {
 			diags = append(diags, d)
 		}
 	}
-	for _, f := range p.src.functions() {
-		if p.isAsked(p.src.funcs[f]) {
+	for _, f := range p.src.Functions() {
+		if p.isAsked(p.src.Funcs[f]) {
 			diags = append(diags, p.load(f)...)
-		} else if p.isVersion(p.src.funcs[f]) {
+		} else if p.isVersion(p.src.Funcs[f]) {
 			p.load(f) // what is wrong with it counts where its file is asked for
 		}
 	}
-	errs, warnings := split(diags)
+	errs, warnings := source.Split(diags)
 	p.warnings = diag.Sorted(slices.DeleteFunc(warnings, p.src.Silences))
 	if len(errs) > 0 {
 		return p, diag.Sorted(errs)
@@ -114,27 +97,21 @@ func load(a asked, files []syntax.File) (*Package, error) {
 	return p, nil
 }
 
-// isKernel reports whether n is a kernel of the package.
-func (p *program) isKernel(n ast.Node) bool {
-	d := p.directives[n]
-	return (d.Has("target") || d.Has("task")) && p.packageAt(n.Pos()) == p.types
-}
-
 // isAsked reports whether n is a kernel that is asked for.
 func (p *Package) isAsked(n *ast.FuncDecl) bool {
-	return p.src.isKernel(n) && (p.asked.file == "" || p.src.position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
+	return p.src.IsKernel(n) && (p.asked.file == "" || p.src.Position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
 }
 
 // isVersion reports whether n is a kernel that says it implements one of the file that is asked
 // for.
 func (p *Package) isVersion(n *ast.FuncDecl) bool {
-	if p.asked.file == "" || !p.src.isKernel(n) {
+	if p.asked.file == "" || !p.src.IsKernel(n) {
 		return false
 	}
-	for _, c := range p.src.directives[n].Clauses() {
+	for _, c := range p.src.Directives[n].Clauses() {
 		if c.Name.Text == "implements" {
-			o := p.src.types.Scope().Lookup(c.Args.Trim().Text)
-			return o != nil && p.src.position(o.Pos()).File == p.asked.file
+			o := p.src.GoTypes.Scope().Lookup(c.Args.Trim().Text)
+			return o != nil && p.src.Position(o.Pos()).File == p.asked.file
 		}
 	}
 	return false
@@ -142,11 +119,11 @@ func (p *Package) isVersion(n *ast.FuncDecl) bool {
 
 // load builds kernel f, and returns what is wrong with it and with what it uses.
 func (p *Package) load(f *types.Func) []diag.Diagnostic {
-	reached := p.reach.ReachOf(p.src.funcs[f])
-	before := append(p.src.errorsIn(reached), p.src.misreadIn(reached)...)
+	reached := p.reach.ReachOf(p.src.Funcs[f])
+	before := append(p.src.ErrorsIn(reached), p.src.MisreadIn(reached)...)
 	k, diags := p.loadOne(f)
 	diags = append(before, diags...)
-	errs, _ := split(diags)
+	errs, _ := source.Split(diags)
 	switch generic := f.Signature().TypeParams().Len() > 0; {
 	case len(errs) > 0: // warnings may follow from them
 		p.broken[f.Name()] = diag.Sorted(errs)
@@ -167,7 +144,7 @@ func (p *Package) load(f *types.Func) []diag.Diagnostic {
 
 // loadOne builds kernel f; of a generic one an instance, nil where no types are found for it.
 func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
-	decl := p.src.funcs[f]
+	decl := p.src.Funcs[f]
 	if unfit := p.unfit(f, decl); len(unfit) > 0 {
 		if decl.Body == nil || f.Signature().TypeParams().Len() > 0 || f.Signature().RecvTypeParams().Len() > 0 {
 			return nil, unfit
@@ -176,7 +153,7 @@ func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
 		return nil, append(unfit, diags...)
 	}
 	params := f.Signature().TypeParams()
-	args := trialArgs(params)
+	args := typing.TrialArgs(params)
 	if params.Len() > 0 && args == nil {
 		return nil, nil
 	}
@@ -187,7 +164,7 @@ func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
 func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	fail := func(pos token.Pos, why, instead string) {
-		out = append(out, diag.Diagnostic{Pos: p.src.position(pos), What: "kernel " + f.Name(), Why: why, Instead: instead})
+		out = append(out, diag.Diagnostic{Pos: p.src.Position(pos), What: "kernel " + f.Name(), Why: why, Instead: instead})
 	}
 	switch sig := f.Signature(); {
 	case sig.Recv() != nil:
@@ -201,7 +178,7 @@ func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
 }
 
 // Name returns the name of the package.
-func (p *Package) Name() string { return p.src.name }
+func (p *Package) Name() string { return p.src.Name }
 
 // Kernels returns the kernels that are not generic, by file in the order given to Load and by
 // position. The caller must not change them.
@@ -228,7 +205,7 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 		return nil, fmt.Errorf("codegen: kernel %s: it is generic: ask Instance for it with %d %s", name, n,
 			diag.Plural(n, "type argument", "type arguments"))
 	}
-	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.src.name)
+	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.src.Name)
 }
 
 // Warnings returns what may be wrong with the kernels, by position.
@@ -242,38 +219,14 @@ func (p *Package) Notes(kernel string) []diag.Diagnostic { return diag.Sorted(p.
 // needs.
 func (p *Package) Files(kernel string) []string {
 	names := map[string]bool{}
-	for f, decl := range p.src.funcs {
-		if f.Name() == kernel && p.src.isKernel(decl) {
+	for f, decl := range p.src.Funcs {
+		if f.Name() == kernel && p.src.IsKernel(decl) {
 			for d := range p.reach.ReachOf(decl) {
-				names[p.src.position(d.node.Pos()).File] = true
+				names[p.src.Position(d.Node.Pos()).File] = true
 			}
 		}
 	}
-	return sortedKeys(names)
-}
-
-// position returns where p is in the files as given to Load.
-func (p *program) position(pos token.Pos) ir.Pos { return syntax.PositionOf(p.fset, pos) }
-
-// functions returns the functions of the package by position.
-func (p *program) functions() []*types.Func {
-	var out []*types.Func
-	for f := range p.funcs {
-		out = append(out, f)
-	}
-	slices.SortFunc(out, func(a, b *types.Func) int { return cmp.Compare(a.Pos(), b.Pos()) })
-	return out
-}
-
-func split(list []diag.Diagnostic) (errs, warnings []diag.Diagnostic) {
-	for _, d := range list {
-		if d.Severity != diag.Error {
-			warnings = append(warnings, d)
-		} else {
-			errs = append(errs, d)
-		}
-	}
-	return errs, warnings
+	return source.SortedKeys(names)
 }
 
 // Silences reports whether the source says that it does not want to hear of d, a warning.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/stretchr/testify/require"
@@ -148,22 +150,22 @@ type (
 )
 `})
 	require.NoError(t, err)
-	y := newTyping()
-	for _, name := range p.src.types.Scope().Names() {
-		goType := p.src.types.Scope().Lookup(name).Type()
+	y := typing.New()
+	for _, name := range p.src.GoTypes.Scope().Names() {
+		goType := p.src.GoTypes.Scope().Lookup(name).Type()
 		if name == "G" {
 			continue
 		}
-		got, typeErr := y.convert(goType)
+		got, typeErr := y.Convert(goType)
 		require.Nil(t, typeErr)
-		require.EqualValues(t, sizes().Sizeof(goType), got.Size, name)
-		require.EqualValues(t, sizes().Alignof(goType), got.Align, name)
+		require.EqualValues(t, source.Sizes().Sizeof(goType), got.Size, name)
+		require.EqualValues(t, source.Sizes().Alignof(goType), got.Align, name)
 		if s, ok := goType.Underlying().(*types.Struct); ok {
 			fields := make([]*types.Var, s.NumFields())
 			for i := range fields {
 				fields[i] = s.Field(i)
 			}
-			for i, offset := range sizes().Offsetsof(fields) {
+			for i, offset := range source.Sizes().Offsetsof(fields) {
 				require.EqualValues(t, offset, got.Fields[i].Offset, "%s.%s", name, fields[i].Name())
 			}
 		}
@@ -173,9 +175,9 @@ type (
 // Every function of the library packages is an operation, a query, or has an error that says what
 // to do.
 func TestLibraryIsComplete(t *testing.T) {
-	imp := newImporter()
+	imp := source.NewImporter()
 	missing := []string{}
-	for _, path := range []string{"math", "math/bits", kernelPath} {
+	for _, path := range []string{"math", "math/bits", source.KernelPath} {
 		p, err := imp.Import(path)
 		require.NoError(t, err)
 		for _, name := range p.Scope().Names() {

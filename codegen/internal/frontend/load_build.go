@@ -11,13 +11,15 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/check"
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // A unit is one kernel under construction.
 type unit struct {
-	p       *program
+	p       *source.Program
 	k       *ir.Kernel
 	diags   []diag.Diagnostic
 	failed  map[diag.Diagnostic]bool
@@ -61,7 +63,7 @@ type frame struct {
 	vars    map[types.Object]*ir.Var
 	bodies  map[types.Object]*inlinable
 	places  map[types.Object]ir.Expr // what pointers to structs that are split point at
-	types   *typing
+	types   *typing.Converter
 	results *resultPlace
 	exits   int // the number of exits around the body, which returns do not cross
 }
@@ -75,20 +77,20 @@ type clauseText struct {
 
 // build makes the loop IR of kernel f with the given type arguments.
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []diag.Diagnostic) {
-	k := &ir.Kernel{Name: instanceName(f.Name(), args), Package: p.src.name, At: p.src.position(decl.Name.Pos())}
+	k := &ir.Kernel{Name: typing.InstanceName(f.Name(), args), Package: p.src.Name, At: p.src.Position(decl.Name.Pos())}
 	u := &unit{p: p.src, k: k, failed: map[diag.Diagnostic]bool{}, temps: map[*ir.Var]bool{}, taken: map[*ir.Var]bool{}, fixed: map[*ir.Var]bool{}, names: map[string]bool{k.Name: true},
 		globals: map[*types.Var]*ir.Var{}, leaves: map[*ir.Var][]*ir.Var{}, busy: []*types.Func{f}}
 	u.refused = p.refusedLines(decl)
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
-	u.vague.All = p.src.cloudedFunction(decl)
+	u.vague.All = p.src.CloudedFunction(decl)
 	b.unfit(f.Signature(), decl)
-	d := p.src.directives[decl]
+	d := p.src.Directives[decl]
 	shapes := b.functionDirective(k, d, decl)
 	if k.Target.Native == nil { // else a text beside it says what devices run
 		k.Body = b.body(decl.Body)
 	}
-	if u.size > maxStatements || !u.checkSize() {
+	if u.size > source.MaxStatements || !u.checkSize() {
 		return k, u.diags
 	}
 	u.checkEscapes(k.Params, k.Body)
@@ -99,7 +101,7 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 // refusedLines returns the lines in what decl reaches where go/types finds errors.
 func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
 	out := map[ir.Pos]bool{}
-	for _, d := range p.src.errorsIn(p.reach.ReachOf(decl)) {
+	for _, d := range p.src.ErrorsIn(p.reach.ReachOf(decl)) {
 		out[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}] = true
 	}
 	return out
@@ -109,7 +111,7 @@ func (p *Package) refusedLines(decl *ast.FuncDecl) map[ir.Pos]bool {
 // the accesses that no clause names.
 func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	if (u.unknown != ir.Pos{}) && !u.hasErrors() && len(u.refused) == 0 {
-		d, ok := u.p.foreignCause(u.unknown)
+		d, ok := u.p.ForeignCause(u.unknown)
 		if !ok {
 			d = diag.Diagnostic{Pos: u.unknown, What: "expression", Why: "its type is not known", Instead: "write it in terms that go vet accepts"}
 		}
@@ -123,7 +125,7 @@ func (u *unit) finish(shapes map[*ir.Var][]ir.Expr) {
 	for _, f := range u.k.Funcs {
 		check.Absorb(f.Body)
 	}
-	for _, d := range check.Kernel(u.k, u.p.clouded, !u.hasErrors()) {
+	for _, d := range check.Kernel(u.k, u.p.Clouded, !u.hasErrors()) {
 		u.report(d)
 	}
 	written := len(u.k.Task.Accesses) > 0 || u.vague.Any()
@@ -171,7 +173,7 @@ func (u *unit) report(d diag.Diagnostic) {
 func (b *builder) unfit(sig *types.Signature, decl *ast.FuncDecl) {
 	b.env.results = &resultPlace{}
 	if r := sig.Recv(); r != nil {
-		t, _ := b.env.types.convert(r.Type())
+		t, _ := b.env.types.Convert(r.Type())
 		b.variable(r, t, ir.Param)
 	}
 	for i := range sig.Results().Len() {
@@ -185,7 +187,7 @@ func (b *builder) unfit(sig *types.Signature, decl *ast.FuncDecl) {
 }
 
 // builder returns a builder of a function body.
-func (u *unit) builder(y *typing) *builder {
+func (u *unit) builder(y *typing.Converter) *builder {
 	b := &builder{u: u}
 	b.env = &frame{vars: map[types.Object]*ir.Var{}, bodies: map[types.Object]*inlinable{}, places: map[types.Object]ir.Expr{}, types: y}
 	return b
@@ -239,9 +241,9 @@ func (b *builder) variable(o types.Object, t *ir.Type, space ir.Space) *ir.Var {
 // mean makes v the variable of o.
 func (b *builder) mean(o types.Object, v *ir.Var) {
 	b.env.vars[o] = v
-	f := b.u.p.fates.fate(o)
-	b.u.taken[v] = f.taken || f.pointed && (b.u.p.fates.leavesLent || !ir.IsSplit(v.Type))
-	b.u.fixed[v] = f == fate{}
+	f := b.u.p.Fates.Fate(o)
+	b.u.taken[v] = f.Taken || f.Pointed && (b.u.p.Fates.LeavesLent || !ir.IsSplit(v.Type))
+	b.u.fixed[v] = f == source.Fate{}
 }
 
 // Find returns the variable of o, nil where it has none.
@@ -300,7 +302,7 @@ func (b *builder) pos(p token.Pos) ir.Pos {
 	if b.text != nil && p.IsValid() {
 		p = b.text.at + min(p-1, token.Pos(b.text.size))
 	}
-	return b.u.p.position(p)
+	return b.u.p.Position(p)
 }
 
 // fail reports that something is not possible.
@@ -322,7 +324,7 @@ func (b *builder) unknownAt(at ir.Pos) {
 
 // lookup returns the variable that name means at a place in the source, nil where it means none.
 func (b *builder) lookup(name string, at token.Pos) *ir.Var {
-	scope := b.u.p.packageAt(at).Scope().Innermost(at)
+	scope := b.u.p.PackageAt(at).Scope().Innermost(at)
 	if scope == nil {
 		return nil
 	}
@@ -331,7 +333,7 @@ func (b *builder) lookup(name string, at token.Pos) *ir.Var {
 		return nil
 	}
 	if !b.host && isPackageVariable(o) {
-		if t, err := b.env.types.convert(o.Type()); err == nil {
+		if t, err := b.env.types.Convert(o.Type()); err == nil {
 			return b.globalOf(o.(*types.Var), t)
 		}
 	}
@@ -358,20 +360,20 @@ func (b *builder) parseClause(text string, scopeAt token.Pos) ir.Expr {
 	syntax, err := parser.ParseExprFrom(fset, "", text, parser.SkipObjectResolution)
 	if err != nil {
 		why := "it is no Go expression"
-		if list := syntaxErrors(err); len(list) > 0 {
+		if list := source.SyntaxErrors(err); len(list) > 0 {
 			why = list[0].Why
 		}
 		b.fail(1, what, why, "write a Go expression")
 		return nil
 	}
-	if deep, most := deepest(syntax); deep != nil {
-		b.fail(1, what[:min(len(what), 40)], tooDeep(most), "assign it to a variable before")
+	if deep, most := source.Deepest(syntax); deep != nil {
+		b.fail(1, what[:min(len(what), 40)], source.TooDeep(most), "assign it to a variable before")
 		return nil
 	}
-	if err := types.CheckExpr(fset, b.u.p.packageAt(scopeAt), scopeAt, syntax, b.u.p.info); err != nil {
+	if err := types.CheckExpr(fset, b.u.p.PackageAt(scopeAt), scopeAt, syntax, b.u.p.Info); err != nil {
 		pos, why := token.Pos(1), err.Error()
 		if e, ok := err.(types.Error); ok {
-			pos, why = e.Pos, goMessage(e.Msg)
+			pos, why = e.Pos, source.GoMessage(e.Msg)
 		}
 		b.fail(pos, what, why, "write a Go expression over what is in scope here")
 		return nil

@@ -74,12 +74,12 @@ func (b *builder) counted(s *ast.ForStmt) (c counted, why string) {
 		return c, "it does not start with one new variable"
 	}
 	c.id, ok = init.Lhs[0].(*ast.Ident)
-	o := b.u.p.info.Defs[c.id]
+	o := b.u.p.Info.Defs[c.id]
 	if !ok || o == nil {
 		return c, "it does not start with one new variable"
 	}
 	c.lo = init.Rhs[0]
-	if t, _ := b.env.types.convert(o.Type()); !t.IsInteger() {
+	if t, _ := b.env.types.Convert(o.Type()); !t.IsInteger() {
 		return c, "its variable " + c.id.Name + " is no integer"
 	}
 	if !b.countedCond(&c, s.Cond, o) {
@@ -160,14 +160,14 @@ func (b *builder) stepOfSum(c *counted, e ast.Expr, o types.Object) bool {
 
 func (b *builder) isVar(e ast.Expr, o types.Object) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
-	return ok && b.u.p.info.ObjectOf(id) == o
+	return ok && b.u.p.Info.ObjectOf(id) == o
 }
 
 func (b *builder) mentions(e ast.Expr, o types.Object) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
-		found = found || ok && b.u.p.info.Uses[id] == o
+		found = found || ok && b.u.p.Info.Uses[id] == o
 		return !found
 	})
 	return found
@@ -176,7 +176,7 @@ func (b *builder) mentions(e ast.Expr, o types.Object) bool {
 // countedLoop emits a loop that counts.
 func (b *builder) countedLoop(s *ast.ForStmt, c counted, name string, g governance) {
 	at := b.pos(s.Pos())
-	o := b.u.p.info.Defs[c.id]
+	o := b.u.p.Info.Defs[c.id]
 	l := &ir.Label{Name: name}
 	lo := b.exprAs(c.lo, b.typeAt(o.Type(), c.id.Pos()))
 	v := b.newVar(o.Name(), b.typeAt(o.Type(), c.id.Pos()), ir.Local, b.pos(c.id.Pos()))

@@ -42,14 +42,14 @@ func (b *builder) rangeLoop(s *ast.RangeStmt, label string, d *syntax.Directive)
 // rangeOver evaluates what r ranges over; ok is false, and the error reported, where that is not in
 // the dialect.
 func (b *builder) rangeOver(r *ranging) (ok bool) {
-	t := b.u.p.info.TypeOf(r.s.X)
+	t := b.u.p.Info.TypeOf(r.s.X)
 	if isFunction(t) {
 		b.fail(r.s.X.Pos(), "range over a function", "a function is no value on a device", "write a counted loop")
 		b.declareRange(r)
 		return false
 	}
-	if r.s.Key != nil && b.u.p.info.Types[r.s.X].Value != nil && !isBlank(r.s.Key) {
-		r.x = b.converted(r.s.X, b.typeAt(b.u.p.info.TypeOf(r.s.Key), r.s.Key.Pos()))
+	if r.s.Key != nil && b.u.p.Info.Types[r.s.X].Value != nil && !isBlank(r.s.Key) {
+		r.x = b.converted(r.s.X, b.typeAt(b.u.p.Info.TypeOf(r.s.Key), r.s.Key.Pos()))
 	} else {
 		r.x = b.expr(r.s.X)
 	}
@@ -77,7 +77,7 @@ func (b *builder) rangeOver(r *ranging) (ok bool) {
 func (b *builder) declareRange(r *ranging) {
 	for _, e := range []ast.Expr{r.s.Key, r.s.Value} {
 		if o := b.defined(e); o != nil {
-			t, _ := b.env.types.convert(o.Type())
+			t, _ := b.env.types.Convert(o.Type())
 			b.variable(o, t, ir.Local)
 		}
 	}
@@ -89,7 +89,7 @@ func (b *builder) defined(e ast.Expr) types.Object {
 	if !ok || id.Name == "_" {
 		return nil
 	}
-	return b.u.p.info.Defs[id]
+	return b.u.p.Info.Defs[id]
 }
 
 // rangeDefine emits for i, v := range x.

@@ -4,6 +4,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -38,11 +39,11 @@ func narrowFn(fn ir.MathFn) bool {
 	return fn >= ir.Abs && fn <= ir.FMax && fn != ir.FMA && fn != ir.Rsqrt
 }
 
-// library returns the function that f of a library package is, NoMath where no device has it or f
+// Library returns the function that f of a library package is, NoMath where no device has it or f
 // is another thing.
 func library(f *types.Func) ir.MathFn {
 	switch packagePath(f) {
-	case "math", kernelPath:
+	case "math", source.KernelPath:
 		return floatFns[f.Name()]
 	case "math/bits":
 		return bitsFns[strings.TrimRight(f.Name(), "0123456789")]
@@ -53,7 +54,7 @@ func library(f *types.Func) ir.MathFn {
 // isLibrary reports whether f belongs to one of the packages that kernels can import.
 func isLibrary(f *types.Func) bool {
 	switch packagePath(f) {
-	case "math", "math/bits", "cmp", kernelPath:
+	case "math", "math/bits", "cmp", source.KernelPath:
 		return true
 	}
 	return false

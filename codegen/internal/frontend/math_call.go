@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -15,7 +16,7 @@ import (
 // libraryCall returns the values of the call of a function of math, math/bits or codegen/kernel.
 func (b *builder) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 	at := b.pos(e.Pos())
-	if packagePath(f) == kernelPath {
+	if packagePath(f) == source.KernelPath {
 		if q, ok := queries[f.Name()]; ok {
 			return []ir.Expr{&ir.Query{What: q, At: at}}
 		}
@@ -95,7 +96,7 @@ func (b *builder) special(f *types.Func, e *ast.CallExpr) ir.Expr {
 		if len(e.Args) != 1 {
 			return nil
 		}
-		if v := b.u.p.info.Types[e.Args[0]].Value; v != nil {
+		if v := b.u.p.Info.Types[e.Args[0]].Value; v != nil {
 			sign := 1
 			if constant.Sign(constant.ToInt(v)) < 0 {
 				sign = -1

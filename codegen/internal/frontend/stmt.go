@@ -6,6 +6,7 @@ import (
 	"go/types"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -31,7 +32,7 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 	if !b.spend(s.Pos()) {
 		return
 	}
-	d := b.u.p.directives[s]
+	d := b.u.p.Directives[s]
 	switch {
 	case d == nil:
 		b.plain(s, label, nil)
@@ -184,7 +185,7 @@ func (b *builder) declareVars(s *ast.ValueSpec) {
 		return
 	}
 	for _, id := range s.Names {
-		o := b.u.p.info.Defs[id]
+		o := b.u.p.Info.Defs[id]
 		if o == nil {
 			continue
 		}
@@ -273,7 +274,7 @@ func (b *builder) returned(s *ast.ReturnStmt, r *resultPlace) []ir.Expr {
 		for _, v := range r.named {
 			out = append(out, &ir.Ref{Var: v, At: b.pos(s.Pos())})
 		}
-	case len(s.Results) == 1 && isTuple(b.u.p.info.TypeOf(s.Results[0])):
+	case len(s.Results) == 1 && isTuple(b.u.p.Info.TypeOf(s.Results[0])):
 		if call, ok := ast.Unparen(s.Results[0]).(*ast.CallExpr); ok {
 			out = b.call(call)
 		}
@@ -290,14 +291,14 @@ func (b *builder) returned(s *ast.ReturnStmt, r *resultPlace) []ir.Expr {
 }
 
 // typingOf returns the typing of an instance of f.
-func typingOf(f *types.Func, args []types.Type) *typing {
-	y := newTyping()
+func typingOf(f *types.Func, args []types.Type) *typing.Converter {
+	y := typing.New()
 	params := f.Signature().TypeParams()
 	if f.Signature().Recv() != nil {
 		params = f.Signature().RecvTypeParams()
 	}
 	for i := range min(params.Len(), len(args)) {
-		y.args[params.At(i)] = args[i]
+		y.Args[params.At(i)] = args[i]
 	}
 	return y
 }

@@ -54,7 +54,7 @@ func allIdents(list []ast.Expr) bool {
 // assignPlaces emits places = values.
 func (b *builder) assignPlaces(s *ast.AssignStmt) {
 	for _, e := range s.Lhs {
-		if t := b.u.p.info.TypeOf(e); !isBlank(e) && isFunction(t) {
+		if t := b.u.p.Info.TypeOf(e); !isBlank(e) && isFunction(t) {
 			b.refuseFunction(e)
 			b.hole(e.Pos())
 			return
@@ -122,7 +122,7 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 	dests := make([]dest, len(ids))
 	wanted := make([]*ir.Type, len(ids))
 	for i, id := range ids {
-		o := b.u.p.info.Defs[id]
+		o := b.u.p.Info.Defs[id]
 		switch {
 		case id.Name == "_":
 			continue
@@ -133,7 +133,7 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 				b.hole(id.Pos())
 				return
 			}
-			wanted[i], _ = b.env.types.convert(o.Type())
+			wanted[i], _ = b.env.types.Convert(o.Type())
 		default:
 			x := b.expr(id)
 			dests[i].place, wanted[i] = x, x.Type()
@@ -161,7 +161,7 @@ func (b *builder) define(ids []*ast.Ident, list []ast.Expr) {
 // returns the names of values.
 func (b *builder) withoutFunctions(ids []*ast.Ident, list []ast.Expr) (values []*ast.Ident, of []ast.Expr) {
 	for i, id := range ids {
-		if b.u.p.info.Defs[id] == nil && id.Name != "_" && isFunction(b.u.p.info.TypeOf(list[i])) {
+		if b.u.p.Info.Defs[id] == nil && id.Name != "_" && isFunction(b.u.p.Info.TypeOf(list[i])) {
 			b.refuseFunction(id)
 			continue
 		}
@@ -176,7 +176,7 @@ func (b *builder) withoutFunctions(ids []*ast.Ident, list []ast.Expr) (values []
 func (b *builder) declareAnyway(dests []dest) {
 	for _, d := range dests {
 		if d.object != nil && b.find(d.object) == nil {
-			t, _ := b.env.types.convert(d.object.Type())
+			t, _ := b.env.types.Convert(d.object.Type())
 			b.variable(d.object, t, ir.Local)
 		}
 	}
@@ -211,7 +211,7 @@ func (b *builder) assignAll(dests []dest, values []ir.Expr, at ir.Pos) {
 func (b *builder) assignOne(d dest, value ir.Expr, at ir.Pos) {
 	switch {
 	case d.object != nil:
-		t, _ := b.env.types.convert(d.object.Type())
+		t, _ := b.env.types.Convert(d.object.Type())
 		if !b.adopt(d.object, value) {
 			v := b.variable(d.object, t, ir.Local)
 			b.emit(&ir.Decl{Var: v, Init: value, At: v.At})

@@ -61,7 +61,7 @@ func (b *builder) tag(e ast.Expr, clauses []*ast.CaseClause) ir.Expr {
 func (b *builder) callsIn(clauses []*ast.CaseClause) bool {
 	for _, c := range clauses {
 		for _, v := range c.List {
-			if b.u.p.info.Types[v].Value == nil && containsCall(v) {
+			if b.u.p.Info.Types[v].Value == nil && containsCall(v) {
 				return true
 			}
 		}

@@ -16,9 +16,6 @@ import (
 // replacement of aggregates); differs: the leaves of a field without slices and pointers stay
 // together.
 
-// maxLeaves bounds the leaves of a struct: they are arguments of a launch.
-const maxLeaves = 256
-
 // leavesOf returns the variables for the leaves of v, a variable that is split.
 func (u *unit) leavesOf(v *ir.Var) []*ir.Var {
 	if out := u.leaves[v]; out != nil {

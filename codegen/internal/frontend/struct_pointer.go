@@ -24,11 +24,11 @@ func (b *builder) pointsToSplit(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	p, ok := b.env.types.closed(t).Underlying().(*types.Pointer)
+	p, ok := b.env.types.Closed(t).Underlying().(*types.Pointer)
 	if !ok {
 		return false
 	}
-	elem, err := b.env.types.convert(p.Elem())
+	elem, err := b.env.types.Convert(p.Elem())
 	return err == nil && ir.IsSplit(elem)
 }
 
@@ -51,7 +51,7 @@ func (b *builder) pointTo(o types.Object, value ir.Expr) bool {
 	if x == nil {
 		return false
 	}
-	if b.u.p.fates.fate(o).assigned {
+	if b.u.p.Fates.Fate(o).Assigned {
 		b.fail(o.Pos(), "pointer "+o.Name(), "it is assigned again, and a struct that holds slices has no address on a device", "copy the struct: the copy refers to the same memory")
 	}
 	b.env.places[o] = x
@@ -61,7 +61,7 @@ func (b *builder) pointTo(o types.Object, value ir.Expr) bool {
 // bindPointer takes p := &m of a struct m that is split. It reports whether value is such an
 // address.
 func (b *builder) bindPointer(id *ast.Ident, value ast.Expr) bool {
-	o := b.u.p.info.Defs[id]
+	o := b.u.p.Info.Defs[id]
 	if o == nil || !b.pointsToSplit(o.Type()) {
 		return false
 	}
@@ -69,7 +69,7 @@ func (b *builder) bindPointer(id *ast.Ident, value ast.Expr) bool {
 	return v != nil && b.pointTo(o, v)
 }
 
-// pointed returns the struct that the pointer o points at, nil where o is none to a struct that is
+// Pointed returns the struct that the pointer o points at, nil where o is none to a struct that is
 // split.
 func (b *builder) pointed(o types.Object) ir.Expr {
 	for f := b.env; f != nil; f = f.outer {

@@ -20,3 +20,12 @@ func Magnitude(a int64) uint64 {
 	}
 	return uint64(a)
 }
+
+// AddUpToMax adds, up to the largest number.
+func AddUpToMax(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	if carry != 0 {
+		return 1<<64 - 1
+	}
+	return sum
+}

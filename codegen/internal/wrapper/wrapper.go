@@ -19,6 +19,8 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -64,7 +66,7 @@ func generatedCode(text string) string {
 			b.WriteString(line)
 		}
 	}
-	return frontend.CanonicalTokens(b.String(), func(comment string) bool { return strings.HasPrefix(comment, "//go:") })
+	return reach.CanonicalTokens(b.String(), func(comment string) bool { return strings.HasPrefix(comment, "//go:") })
 }
 
 // GeneratedHash returns the hash of what the kernels of text, a generated file, reached when it was
@@ -174,7 +176,7 @@ func (g *generator) parse() error {
 // declaredNames returns the package-level names of a declaration.
 func declaredNames(d ast.Decl) []string {
 	var out []string
-	for _, n := range frontend.Declared(d) {
+	for _, n := range source.Declared(d) {
 		out = append(out, n.Name)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen/internal/frontend"
+	"github.com/gompss/gompss/codegen/internal/frontend/reach"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -51,16 +52,16 @@ func TestSourcesFollowNames(t *testing.T) {
 		{Name: "d.go", Text: "package p\n\nfunc other() {}\n"},
 		{Name: "e.go", Text: "package p\n\nconst half = 2\n"},
 	}
-	files, err := frontend.SourcesFor("a.go", pkg, nil)
+	files, err := reach.SourcesFor("a.go", pkg, nil)
 	require.NoError(t, err)
 	var names []string
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
 	require.Equal(t, []string{"a.go", "b.go", "c.go", "e.go"}, names)
-	_, err = frontend.SourcesFor("a.go", []syntax.File{{Name: "a.go", Text: "package"}}, nil)
+	_, err = reach.SourcesFor("a.go", []syntax.File{{Name: "a.go", Text: "package"}}, nil)
 	require.Error(t, err)
-	files, err = frontend.SourcesFor("z.go", pkg, nil)
+	files, err = reach.SourcesFor("z.go", pkg, nil)
 	require.NoError(t, err)
 	require.Empty(t, files)
 }
@@ -69,10 +70,10 @@ func TestSourcesRefuseNamesOfTwoFiles(t *testing.T) {
 	kernel := syntax.File{Name: "a.go", Text: "package p\n\n//omp:task inout(x)\nfunc K(x []float32) { scale(x) }\n\nfunc init() {}\n"}
 	one := syntax.File{Name: "b.go", Text: "package p\n\nfunc scale(x []float32) { x[0] *= 2 }\n\nfunc unused() {}\n\nvar _ = 0\n\nfunc init() {}\n"}
 	other := syntax.File{Name: "c.go", Text: "package p\n\nvar _ = 0\n\nfunc init() {}\n\nfunc unused() {}\n\nfunc scale(x []float32) { x[0] *= 3 }\n"}
-	_, err := frontend.SourcesFor("a.go", []syntax.File{kernel, one, other}, nil)
+	_, err := reach.SourcesFor("a.go", []syntax.File{kernel, one, other}, nil)
 	require.EqualError(t, err, "c.go:9:6: name scale: it is declared at b.go:3:6, too; rename one, or leave a file out by a build constraint")
 	for _, alone := range []syntax.File{one, other} {
-		files, err := frontend.SourcesFor("a.go", []syntax.File{kernel, alone}, nil)
+		files, err := reach.SourcesFor("a.go", []syntax.File{kernel, alone}, nil)
 		require.NoError(t, err)
 		require.Equal(t, []syntax.File{kernel, alone}, files)
 	}

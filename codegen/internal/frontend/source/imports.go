@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ import (
 // Load.
 type otherPackage struct {
 	path  string
-	files []*ast.File
+	Files []*ast.File
 	Types *types.Package
 	open  bool // its import has begun
 }
 
 // OtherNamed returns the package of an import path, a new one where it has no files yet.
-func (p *program) OtherNamed(importPath string) *otherPackage {
+func (p *Program) OtherNamed(importPath string) *otherPackage {
 	for _, o := range p.others {
 		if o.path == importPath {
 			return o
@@ -38,11 +38,11 @@ func (p *program) OtherNamed(importPath string) *otherPackage {
 }
 
 // allFiles returns the files of the package and then those of others.
-func (p *program) allFiles() []*ast.File {
-	out := slices.Clone(p.files)
-	for _, name := range sortedKeys(p.others) {
-		for _, f := range p.others[name].files {
-			if p.fset.File(f.Pos()).Name() == name {
+func (p *Program) allFiles() []*ast.File {
+	out := slices.Clone(p.Files)
+	for _, name := range SortedKeys(p.others) {
+		for _, f := range p.others[name].Files {
+			if p.Fset.File(f.Pos()).Name() == name {
 				out = append(out, f)
 			}
 		}
@@ -51,15 +51,15 @@ func (p *program) allFiles() []*ast.File {
 }
 
 // Import returns the package of an import path: one of the program, or what the compiler has.
-func (p *program) Import(importPath string) (*types.Package, error) {
+func (p *Program) Import(importPath string) (*types.Package, error) {
 	o := p.OtherNamed(importPath)
-	if len(o.files) == 0 {
-		return p.library.Import(importPath)
+	if len(o.Files) == 0 {
+		return p.Library.Import(importPath)
 	}
 	if o.Types == nil && !o.open {
 		o.open = true
 		conf := p.config()
-		o.Types, _ = conf.Check(importPath, p.fset, o.files, p.info) // the errors have gone to typeError
+		o.Types, _ = conf.Check(importPath, p.Fset, o.Files, p.Info) // the errors have gone to Refusal
 	}
 	if o.Types == nil {
 		return nil, fmt.Errorf("package %s imports itself", importPath)
@@ -67,20 +67,20 @@ func (p *program) Import(importPath string) (*types.Package, error) {
 	return o.Types, nil
 }
 
-func (p *program) config() types.Config {
-	return types.Config{Importer: p, Sizes: sizes(), DisableUnusedImportCheck: true, Error: p.typeError}
+func (p *Program) config() types.Config {
+	return types.Config{Importer: p, Sizes: Sizes(), DisableUnusedImportCheck: true, Error: p.typeError}
 }
 
 // nameImports finds the names of the packages that files import without a name and that the
 // compiler does not have: what the path suggests and the file uses, else a name that the file uses
 // and nothing declares.
-func (p *program) nameImports(files []*ast.File) {
+func (p *Program) nameImports(files []*ast.File) {
 	for _, f := range files {
 		free := p.freeNames(f)
 		var left []string
 		for _, spec := range f.Imports {
 			importPath, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || spec.Name != nil || p.library.names[importPath] != "" || p.library.has(importPath) || len(p.OtherNamed(importPath).files) > 0 {
+			if err != nil || spec.Name != nil || p.Library.names[importPath] != "" || p.Library.Has(importPath) || len(p.OtherNamed(importPath).Files) > 0 {
 				continue
 			}
 			names := namesOfPath(importPath)
@@ -89,18 +89,18 @@ func (p *program) nameImports(files []*ast.File) {
 				left = append(left, importPath)
 				continue
 			}
-			p.library.names[importPath] = names[i]
+			p.Library.names[importPath] = names[i]
 			delete(free, names[i])
 		}
-		if rest := sortedKeys(free); len(left) == 1 && len(rest) == 1 {
-			p.library.names[left[0]] = rest[0]
+		if rest := SortedKeys(free); len(left) == 1 && len(rest) == 1 {
+			p.Library.names[left[0]] = rest[0]
 		}
 	}
 }
 
 // freeNames returns the names before a dot that the package and f declare nowhere and f does not
 // import: of packages, if anything.
-func (p *program) freeNames(f *ast.File) map[string]bool {
+func (p *Program) freeNames(f *ast.File) map[string]bool {
 	free := map[string]bool{}
 	declared := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -132,7 +132,7 @@ func (p *program) freeNames(f *ast.File) map[string]bool {
 		case *ast.ImportSpec:
 			if n.Name != nil {
 				declared[n.Name.Name] = true
-			} else if importPath, err := strconv.Unquote(n.Path.Value); err == nil && p.library.has(importPath) {
+			} else if importPath, err := strconv.Unquote(n.Path.Value); err == nil && p.Library.Has(importPath) {
 				declared[path.Base(importPath)] = true
 			}
 		}
@@ -143,8 +143,8 @@ func (p *program) freeNames(f *ast.File) map[string]bool {
 			delete(free, n)
 		}
 	}
-	for _, d := range p.decls {
-		for _, n := range d.names() {
+	for _, d := range p.Decls {
+		for _, n := range d.Names() {
 			delete(free, n.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"go/ast"
@@ -17,7 +17,7 @@ type cloud struct {
 }
 
 // cloudsOf returns the clouds of what is wrong with the directives of f.
-func (p *program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
+func (p *Program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 	var out []cloud
 	for _, d := range misread {
 		if d.Severity != diag.Error {
@@ -27,7 +27,7 @@ func (p *program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 		if n == nil {
 			continue
 		}
-		c := cloud{file: d.Pos.File, from: d.Pos.Line, to: p.position(n.End()).Line}
+		c := cloud{file: d.Pos.File, from: d.Pos.Line, to: p.Position(n.End()).Line}
 		if _, ok := n.(*ast.FuncDecl); ok {
 			c.function = n
 		}
@@ -38,8 +38,8 @@ func (p *program) cloudsOf(f *ast.File, misread []diag.Diagnostic) []cloud {
 
 // below returns the first statement of f that starts behind line, of the function around the line
 // if there is one, or the function there; nil where there is none.
-func (p *program) below(f *ast.File, line int) (found ast.Node) {
-	lineOf := func(pos token.Pos) int { return p.position(pos).Line }
+func (p *Program) below(f *ast.File, line int) (found ast.Node) {
+	lineOf := func(pos token.Pos) int { return p.Position(pos).Line }
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil || found != nil {
 			return false
@@ -69,18 +69,18 @@ func (p *program) below(f *ast.File, line int) (found ast.Node) {
 }
 
 // insideFunction reports whether line lies in the body of a function of f.
-func (p *program) insideFunction(f *ast.File, line int) bool {
+func (p *Program) insideFunction(f *ast.File, line int) bool {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Body != nil && p.position(fn.Body.Lbrace).Line <= line && line <= p.position(fn.End()).Line {
+		if ok && fn.Body != nil && p.Position(fn.Body.Lbrace).Line <= line && line <= p.Position(fn.End()).Line {
 			return true
 		}
 	}
 	return false
 }
 
-// clouded reports whether at lies in what a directive governs that could not be read.
-func (p *program) clouded(at ir.Pos) bool {
+// Clouded reports whether at lies in what a directive governs that could not be read.
+func (p *Program) Clouded(at ir.Pos) bool {
 	for _, c := range p.clouds {
 		if c.function == nil && c.file == at.File && c.from <= at.Line && at.Line <= c.to {
 			return true
@@ -89,8 +89,8 @@ func (p *program) clouded(at ir.Pos) bool {
 	return false
 }
 
-// cloudedFunction reports whether a directive above decl could not be read.
-func (p *program) cloudedFunction(decl ast.Node) bool {
+// CloudedFunction reports whether a directive above decl could not be read.
+func (p *Program) CloudedFunction(decl ast.Node) bool {
 	for _, c := range p.clouds {
 		if c.function == decl {
 			return true

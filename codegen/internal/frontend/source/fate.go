@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"go/ast"
@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// assignedPlaces returns what statement n assigns to, new variables left out.
-func assignedPlaces(n ast.Node) []ast.Expr {
+// AssignedPlaces returns what statement n assigns to, new variables left out.
+func AssignedPlaces(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		return n.Lhs // a variable that := defines has no use, only a definition
@@ -21,21 +21,21 @@ func assignedPlaces(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// rootIdent returns the variable of which place is a part; nil where it lies behind a pointer or in
+// RootIdent returns the variable of which place is a part; nil where it lies behind a pointer or in
 // a slice.
-func rootIdent(info *types.Info, place ast.Expr) *ast.Ident {
+func RootIdent(info *types.Info, place ast.Expr) *ast.Ident {
 	switch e := place.(type) {
 	case *ast.Ident:
 		return e
 	case *ast.ParenExpr:
-		return rootIdent(info, e.X)
+		return RootIdent(info, e.X)
 	case *ast.SelectorExpr:
 		if isWhole(info, e.X) {
-			return rootIdent(info, e.X)
+			return RootIdent(info, e.X)
 		}
 	case *ast.IndexExpr:
 		if isWhole(info, e.X) {
-			return rootIdent(info, e.X)
+			return RootIdent(info, e.X)
 		}
 	}
 	return nil
@@ -55,25 +55,25 @@ func isWhole(info *types.Info, e ast.Expr) bool {
 }
 
 // A fate is what happens to a variable after its declaration, anywhere in the source.
-type fate struct {
-	assigned bool // it or a part of it
-	taken    bool // its address, or a slice of it
-	pointed  bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
+type Fate struct {
+	Assigned bool // it or a part of it
+	Taken    bool // its address, or a slice of it
+	Pointed  bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
 }
 
-// fates holds what happens to the variables of a program.
-type fates struct {
-	p  *program
-	of map[types.Object]fate // nil until the first question
-	// leavesLent says that the address of a leaf is taken through a pointer to a struct that is
+// Fates holds what happens to the variables of a program.
+type Fates struct {
+	p  *Program
+	of map[types.Object]Fate // nil until the first question
+	// LeavesLent says that the address of a leaf is taken through a pointer to a struct that is
 	// split.
-	leavesLent bool
+	LeavesLent bool
 }
 
-// fate returns what happens to o.
-func (v *fates) fate(o types.Object) fate {
+// Fate returns what happens to o.
+func (v *Fates) Fate(o types.Object) Fate {
 	if v.of == nil {
-		v.of = map[types.Object]fate{}
+		v.of = map[types.Object]Fate{}
 		for _, f := range v.p.allFiles() {
 			ast.Inspect(f, v.noteFate)
 		}
@@ -81,32 +81,32 @@ func (v *fates) fate(o types.Object) fate {
 	return v.of[o]
 }
 
-func (v *fates) noteFate(n ast.Node) bool {
+func (v *Fates) noteFate(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			v.noteAddress(n.X, v.p.info.TypeOf(n.X))
+			v.noteAddress(n.X, v.p.Info.TypeOf(n.X))
 		}
 	case *ast.SliceExpr:
-		if isWhole(v.p.info, n.X) {
-			v.noteAddress(n.X, v.p.info.TypeOf(n.X))
+		if isWhole(v.p.Info, n.X) {
+			v.noteAddress(n.X, v.p.Info.TypeOf(n.X))
 		}
 	case *ast.SelectorExpr:
-		if sel := v.p.info.Selections[n]; sel != nil && sel.Kind() == types.MethodVal && takesAddress(sel) {
+		if sel := v.p.Info.Selections[n]; sel != nil && sel.Kind() == types.MethodVal && takesAddress(sel) {
 			v.noteAddress(n.X, receiverElem(sel))
 		}
 	}
-	for _, place := range assignedPlaces(n) {
-		v.note(place, fate{assigned: true})
+	for _, place := range AssignedPlaces(n) {
+		v.note(place, Fate{Assigned: true})
 	}
 	return true
 }
 
-func (v *fates) note(place ast.Expr, f fate) {
-	if id := rootIdent(v.p.info, place); id != nil {
-		o := v.p.info.Uses[id]
+func (v *Fates) note(place ast.Expr, f Fate) {
+	if id := RootIdent(v.p.Info, place); id != nil {
+		o := v.p.Info.Uses[id]
 		old := v.of[o]
-		v.of[o] = fate{old.assigned || f.assigned, old.taken || f.taken, old.pointed || f.pointed}
+		v.of[o] = Fate{old.Assigned || f.Assigned, old.Taken || f.Taken, old.Pointed || f.Pointed}
 	}
 }
 
@@ -125,17 +125,17 @@ func receiverElem(sel *types.Selection) types.Type {
 }
 
 // noteAddress notes that the address of place, or of a part of it, is taken: of a value of type t.
-func (v *fates) noteAddress(place ast.Expr, t types.Type) {
+func (v *Fates) noteAddress(place ast.Expr, t types.Type) {
 	if t != nil && holdsSlices(t, 0) {
-		v.note(place, fate{pointed: true})
+		v.note(place, Fate{Pointed: true})
 		return
 	}
-	v.note(place, fate{taken: true})
-	v.leavesLent = v.leavesLent || rootIdent(v.p.info, place) == nil && v.behindSplit(place)
+	v.note(place, Fate{Taken: true})
+	v.LeavesLent = v.LeavesLent || RootIdent(v.p.Info, place) == nil && v.behindSplit(place)
 }
 
 // behindSplit reports whether place lies in a struct with slices that a pointer points at.
-func (v *fates) behindSplit(place ast.Expr) bool {
+func (v *Fates) behindSplit(place ast.Expr) bool {
 	for {
 		switch e := ast.Unparen(place).(type) {
 		case *ast.SelectorExpr:
@@ -147,7 +147,7 @@ func (v *fates) behindSplit(place ast.Expr) bool {
 		default:
 			return false
 		}
-		t := v.p.info.TypeOf(place)
+		t := v.p.Info.TypeOf(place)
 		if t == nil {
 			return false
 		}
@@ -160,7 +160,7 @@ func (v *fates) behindSplit(place ast.Expr) bool {
 // holdsSlices reports whether t is a struct with slices or pointers in it.
 func holdsSlices(t types.Type, depth int) bool {
 	s, ok := t.Underlying().(*types.Struct)
-	if !ok || depth > maxTypeDepth {
+	if !ok || depth > MaxTypeDepth {
 		return false
 	}
 	for i := range s.NumFields() {
@@ -175,3 +175,25 @@ func holdsSlices(t types.Type, depth int) bool {
 	}
 	return false
 }
+
+// IsPointer reports whether t is a pointer.
+func IsPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// takesAddress reports whether the selection of a method takes the address of its operand, or of a
+// part of it.
+func takesAddress(sel *types.Selection) bool {
+	f, ok := sel.Obj().(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return false
+	}
+	if _, free := sel.Recv().(*types.TypeParam); free {
+		return true // the method of the type argument may
+	}
+	return IsPointer(f.Signature().Recv().Type()) && !IsPointer(sel.Recv())
+}
+
+// MaxTypeDepth bounds the nesting of types, so that recursive ones end.
+const MaxTypeDepth = 64

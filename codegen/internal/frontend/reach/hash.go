@@ -1,4 +1,4 @@
-package frontend
+package reach
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
@@ -23,10 +24,10 @@ import (
 // types, constants and variables of the package and of other packages of the program. It is ""
 // where there is no such kernel.
 func (p *Graph) Hash(kernels ...string) string {
-	var roots []*topDecl
-	for _, d := range p.decls {
-		f, ok := d.node.(*ast.FuncDecl)
-		if ok && f.Recv == nil && slices.Contains(kernels, f.Name.Name) && p.packageAt(f.Pos()) == p.types {
+	var roots []*source.Decl
+	for _, d := range p.Decls {
+		f, ok := d.Node.(*ast.FuncDecl)
+		if ok && f.Recv == nil && slices.Contains(kernels, f.Name.Name) && p.PackageAt(f.Pos()) == p.GoTypes {
 			roots = append(roots, d)
 		}
 	}
@@ -37,7 +38,7 @@ func (p *Graph) Hash(kernels ...string) string {
 }
 
 // HashOf returns a hash of all declarations that roots reach, without comments and positions.
-func (p *Graph) HashOf(roots []*topDecl) string {
+func (p *Graph) HashOf(roots []*source.Decl) string {
 	var list []string
 	for d := range p.reach(roots...) {
 		list = append(list, p.canonical(d))
@@ -52,32 +53,32 @@ func (p *Graph) HashOf(roots []*topDecl) string {
 
 // canonical returns d without comments and positions, with its package, the imports that it names,
 // and the number of a constant in its group where that counts.
-func (p *Graph) canonical(d *topDecl) string {
+func (p *Graph) canonical(d *source.Decl) string {
 	var b strings.Builder
-	if pkg := p.packageAt(d.node.Pos()); pkg != p.types {
+	if pkg := p.PackageAt(d.Node.Pos()); pkg != p.GoTypes {
 		fmt.Fprintf(&b, "package %q\n", pkg.Path())
 	}
 	var imports []string
-	for name := range p.importsIn(map[*topDecl]bool{d: true}) {
+	for name := range p.importsIn(map[*source.Decl]bool{d: true}) {
 		imports = append(imports, fmt.Sprintf("import %s %q\n", name.Name(), name.Imported().Path()))
 	}
 	slices.Sort(imports)
 	b.WriteString(strings.Join(imports, ""))
-	from := d.node.Pos()
-	if f, ok := d.node.(*ast.FuncDecl); ok && f.Doc != nil {
+	from := d.Node.Pos()
+	if f, ok := d.Node.(*ast.FuncDecl); ok && f.Doc != nil {
 		from = f.Doc.Pos()
 	}
-	file := p.fset.File(from)
-	text := p.texts[file.Name()][file.Offset(from):file.Offset(d.node.End())]
-	if d.group != nil {
-		b.WriteString(d.group.Tok.String() + " ")
+	file := p.Fset.File(from)
+	text := p.Texts[file.Name()][file.Offset(from):file.Offset(d.Node.End())]
+	if d.Group != nil {
+		b.WriteString(d.Group.Tok.String() + " ")
 	}
 	if n := p.iotaOf(d); n >= 0 {
 		fmt.Fprintf(&b, "%d ", n)
 	}
 	b.WriteString(CanonicalTokens(text, func(comment string) bool { return strings.HasPrefix(comment, syntax.Prefix) }))
-	if d.repeats != nil {
-		b.WriteString("repeats " + p.canonical(d.repeats))
+	if d.Repeats != nil {
+		b.WriteString("repeats " + p.canonical(d.Repeats))
 	}
 	return b.String()
 }
@@ -86,16 +87,16 @@ func isIota(o types.Object) bool { return o == types.Universe.Lookup("iota") }
 
 // iotaOf returns the value of iota in a specification of constants that names it or repeats one
 // that does, else -1.
-func (p *Graph) iotaOf(d *topDecl) int {
+func (p *Graph) iotaOf(d *source.Decl) int {
 	values := d
-	if d.repeats != nil {
-		values = d.repeats
+	if d.Repeats != nil {
+		values = d.Repeats
 	}
-	named := slices.ContainsFunc(p.usedBy(values.node), isIota)
-	if d.group == nil || d.group.Tok != token.CONST || !named {
+	named := slices.ContainsFunc(p.usedBy(values.Node), isIota)
+	if d.Group == nil || d.Group.Tok != token.CONST || !named {
 		return -1
 	}
-	return slices.Index(d.group.Specs, d.node.(ast.Spec))
+	return slices.Index(d.Group.Specs, d.Node.(ast.Spec))
 }
 
 // CanonicalTokens returns the tokens of a text, one a line, and the comments that keep says. Commas
@@ -141,14 +142,14 @@ func scan(text string, f func(line int, tok token.Token, lit string)) {
 // as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
 // kernel.
 func (p *Graph) CodeLines(kernel string) string {
-	for o, f := range p.funcs {
-		if f.Recv != nil || f.Name.Name != kernel || p.packageAt(o.Pos()) != p.types {
+	for o, f := range p.Funcs {
+		if f.Recv != nil || f.Name.Name != kernel || p.PackageAt(o.Pos()) != p.GoTypes {
 			continue
 		}
-		file := p.fset.File(f.Pos())
-		first := p.position(f.Pos()).Line
+		file := p.Fset.File(f.Pos())
+		first := p.Position(f.Pos()).Line
 		var lines []int
-		scan(p.texts[file.Name()][file.Offset(f.Pos()):file.Offset(f.End())], func(line int, tok token.Token, lit string) {
+		scan(p.Texts[file.Name()][file.Offset(f.Pos()):file.Offset(f.End())], func(line int, tok token.Token, lit string) {
 			if at := first + line - 1; tok != token.COMMENT && lit != "\n" && (len(lines) == 0 || lines[len(lines)-1] < at) {
 				lines = append(lines, at)
 			}

@@ -1,4 +1,4 @@
-package frontend
+package source
 
 // cmpSource declares package cmp, for its constraint.
 const cmpSource = `package cmp

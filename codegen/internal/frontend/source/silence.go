@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"go/ast"
@@ -10,21 +10,21 @@ import (
 )
 
 // silence notes the lines of f that warnings are not wanted of.
-func (p *program) silence(f *ast.File) {
+func (p *Program) silence(f *ast.File) {
 	busy := map[int]bool{} // lines that code starts or ends on
-	line := func(n ast.Node) int { return p.position(n.Pos()).Line }
+	line := func(n ast.Node) int { return p.Position(n.Pos()).Line }
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case nil, *ast.Comment, *ast.CommentGroup:
 			return false
 		default:
-			busy[line(n)], busy[p.position(n.End()-1).Line] = true, true
+			busy[line(n)], busy[p.Position(n.End()-1).Line] = true, true
 			return true
 		}
 	})
 	for _, g := range f.Comments {
 		for _, c := range g.List {
-			at := ir.Pos{File: p.position(c.Pos()).File, Line: line(c)}
+			at := ir.Pos{File: p.Position(c.Pos()).File, Line: line(c)}
 			_, behind := syntax.WithoutSilence(c.Text)
 			behind = behind && strings.HasPrefix(c.Text, syntax.Prefix)
 			switch {
@@ -39,6 +39,6 @@ func (p *program) silence(f *ast.File) {
 }
 
 // Silences reports whether the source says that it does not want to hear of d, a warning.
-func (p *program) Silences(d diag.Diagnostic) bool {
+func (p *Program) Silences(d diag.Diagnostic) bool {
 	return d.Severity == diag.Warning && p.silent[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}]
 }

@@ -1,4 +1,6 @@
-package frontend
+// Package reach follows what the declarations of a program use, by the objects of go/types: which
+// files a kernel needs, and a hash of all that it is made of.
+package reach
 
 import (
 	"go/ast"
@@ -7,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
@@ -15,18 +18,18 @@ import (
 
 // A Graph follows what the declarations of a program use. It is for one goroutine at a time.
 type Graph struct {
-	*program
-	uses map[*ast.FuncDecl]map[*topDecl]bool // what functions reach
+	*source.Program
+	uses map[*ast.FuncDecl]map[*source.Decl]bool // what functions reach
 }
 
 // New returns the graph of a program that has been type-checked.
-func New(p *program) *Graph {
-	return &Graph{program: p, uses: map[*ast.FuncDecl]map[*topDecl]bool{}}
+func New(p *source.Program) *Graph {
+	return &Graph{Program: p, uses: map[*ast.FuncDecl]map[*source.Decl]bool{}}
 }
 
 // reach returns the declarations of roots, those that they use, what those use, and so on.
-func (p *Graph) reach(roots ...*topDecl) map[*topDecl]bool {
-	seen := map[*topDecl]bool{}
+func (p *Graph) reach(roots ...*source.Decl) map[*source.Decl]bool {
+	seen := map[*source.Decl]bool{}
 	todo := slices.Clone(roots)
 	for len(todo) > 0 {
 		d := todo[len(todo)-1]
@@ -35,10 +38,10 @@ func (p *Graph) reach(roots ...*topDecl) map[*topDecl]bool {
 			continue
 		}
 		seen[d] = true
-		todo = append(todo, d.repeats)
-		for _, o := range p.usedBy(d.node) {
-			if p.isSource(o.Pkg()) {
-				todo = append(todo, p.declAt(o.Pos()))
+		todo = append(todo, d.Repeats)
+		for _, o := range p.usedBy(d.Node) {
+			if p.IsSource(o.Pkg()) {
+				todo = append(todo, p.DeclAt(o.Pos()))
 			}
 		}
 	}
@@ -46,9 +49,9 @@ func (p *Graph) reach(roots ...*topDecl) map[*topDecl]bool {
 }
 
 // ReachOf returns the declarations that a function reaches.
-func (p *Graph) ReachOf(f *ast.FuncDecl) map[*topDecl]bool {
+func (p *Graph) ReachOf(f *ast.FuncDecl) map[*source.Decl]bool {
 	if p.uses[f] == nil {
-		p.uses[f] = p.reach(p.declAt(f.Pos()))
+		p.uses[f] = p.reach(p.DeclAt(f.Pos()))
 	}
 	return p.uses[f]
 }
@@ -59,12 +62,12 @@ func (p *Graph) usedBy(n ast.Node) []types.Object {
 	var out []types.Object
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if o := p.info.Uses[id]; o != nil {
+			if o := p.Info.Uses[id]; o != nil {
 				out = append(out, o)
 			}
-			out = append(out, methodsFor(p.info.Instances[id])...)
+			out = append(out, methodsFor(p.Info.Instances[id])...)
 		}
-		if d := p.directives[n]; d != nil {
+		if d := p.Directives[n]; d != nil {
 			out = append(out, p.namedIn(d, n)...)
 		}
 		return true
@@ -93,7 +96,7 @@ var keywordClauses = []string{"device", "mode", "bind", "check", "label"}
 func (p *Graph) namedIn(d *syntax.Directive, n ast.Node) []types.Object {
 	at := n.Pos()
 	if f, ok := n.(*ast.FuncDecl); ok && f.Body != nil {
-		at = bodyStart(f)
+		at = source.BodyStart(f)
 	}
 	lets := map[string]bool{}
 	for _, l := range d.Named("let") {
@@ -118,7 +121,7 @@ func (p *Graph) namesIn(text string, at token.Pos, lets map[string]bool) []types
 	if text == "" {
 		return nil
 	}
-	pkg := p.packageAt(at)
+	pkg := p.PackageAt(at)
 	scope := pkg.Scope().Innermost(at)
 	if scope == nil {
 		scope = pkg.Scope()
@@ -152,22 +155,4 @@ func memberOf(o types.Object, name string) types.Object {
 		return imported.Imported().Scope().Lookup(name)
 	}
 	return nil
-}
-
-// isSource reports whether the source of pkg is among the files.
-func (p *program) isSource(pkg *types.Package) bool {
-	if pkg == nil || pkg == p.types {
-		return pkg != nil
-	}
-	return len(p.OtherNamed(pkg.Path()).files) > 0
-}
-
-// packageAt returns the package whose source is at pos.
-func (p *program) packageAt(pos token.Pos) *types.Package {
-	if f := p.fset.File(pos); f != nil {
-		if other := p.others[f.Name()]; other != nil && other.Types != nil {
-			return other.Types
-		}
-	}
-	return p.types
 }

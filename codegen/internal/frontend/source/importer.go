@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// kernelPath is the package of functions that kernels may call.
-const kernelPath = "github.com/gompss/gompss/codegen/kernel"
+// KernelPath is the package of functions that kernels may call.
+const KernelPath = "github.com/gompss/gompss/codegen/kernel"
 
 // An importer gives go/types the packages that kernels may use, from source that travels with the
 // compiler: a program that compiles kernels at run time has no toolchain at hand. Every other
@@ -26,7 +26,7 @@ type importer struct {
 	names map[string]string // of packages without device counterpart, as far as they are known
 }
 
-func newImporter() *importer {
+func NewImporter() *importer {
 	return &importer{fset: token.NewFileSet(), done: map[string]*types.Package{}, names: map[string]string{}}
 }
 
@@ -40,7 +40,7 @@ func (i *importer) Import(path string) (*types.Package, error) {
 	if err != nil {
 		return i.empty(path), err
 	}
-	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: sizes()}
+	conf := types.Config{Importer: i, IgnoreFuncBodies: true, Sizes: Sizes()}
 	p, err := conf.Check(path, i.fset, files, nil)
 	if err != nil {
 		panic(fmt.Sprintf("gompss: bug: codegen: source of package %s: %v", path, err))
@@ -50,7 +50,7 @@ func (i *importer) Import(path string) (*types.Package, error) {
 }
 
 // Has reports whether the compiler has the package.
-func (i *importer) has(path string) bool {
+func (i *importer) Has(path string) bool {
 	_, err := i.Import(path)
 	return err == nil
 }
@@ -76,7 +76,7 @@ func (i *importer) sources(path string) ([]*ast.File, error) {
 		return i.parse(map[string]string{"bits.go": bitsSource})
 	case "cmp":
 		return i.parse(map[string]string{"cmp.go": cmpSource})
-	case kernelPath:
+	case KernelPath:
 		return i.parse(kernelFiles())
 	}
 	return nil, fmt.Errorf("package %s has no device counterpart", path)
@@ -84,7 +84,7 @@ func (i *importer) sources(path string) ([]*ast.File, error) {
 
 func (i *importer) parse(texts map[string]string) ([]*ast.File, error) {
 	var out []*ast.File
-	for _, name := range sortedKeys(texts) {
+	for _, name := range SortedKeys(texts) {
 		f, err := parser.ParseFile(i.fset, name, texts[name], parser.SkipObjectResolution)
 		if err != nil {
 			panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v", name, err))
@@ -110,10 +110,10 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// libraryFiles returns the files of a package below codegen/kernel, which is compiled as if the
+// LibraryFiles returns the files of a package below codegen/kernel, which is compiled as if the
 // program had it; none for any other import path.
-func libraryFiles(importPath string) (out []syntax.File) {
-	name, ok := strings.CutPrefix(importPath, kernelPath+"/")
+func LibraryFiles(importPath string) (out []syntax.File) {
+	name, ok := strings.CutPrefix(importPath, KernelPath+"/")
 	if !ok {
 		return nil
 	}
@@ -123,5 +123,5 @@ func libraryFiles(importPath string) (out []syntax.File) {
 	return out
 }
 
-// sizes are those of host and device alike.
-func sizes() types.Sizes { return types.SizesFor("gc", "amd64") }
+// Sizes are those of host and device alike.
+func Sizes() types.Sizes { return types.SizesFor("gc", "amd64") }

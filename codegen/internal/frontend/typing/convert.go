@@ -1,46 +1,51 @@
-package frontend
+// Package typing converts types of Go to types of the IR: with type arguments in place of type
+// parameters, laid out as the Go compiler does. What the dialect has not is refused with the
+// reason.
+package typing
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
+	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 	"github.com/gompss/gompss/deps"
 )
 
-// A typing turns Go types into those of the IR, with the type arguments of one instance of a
+// maxLeaves bounds the leaves of a struct: they are arguments of a launch.
+const maxLeaves = 256
+
+// A Converter turns Go types into those of the IR, with the type arguments of one instance of a
 // generic function.
-type typing struct {
-	args    map[*types.TypeParam]types.Type
+type Converter struct {
+	Args    map[*types.TypeParam]types.Type
 	context *types.Context // makes equal instances of generic types one
 	done    map[types.Type]*ir.Type
-	errs    map[types.Type]*typeError
+	errs    map[types.Type]*Refusal
 	holds   map[*ir.Type]bool   // structs with slices or pointers in them
 	parts   map[*ir.Type]uint64 // fields of structs, those of their fields and so on; also of the types of their elements and names
 	open    map[*types.Named]bool
-	causes  map[*typeError]string // of named types: what is wrong with the innermost named type in them
+	causes  map[*Refusal]string // of named types: what is wrong with the innermost named type in them
 }
 
-func newTyping() *typing {
-	return &typing{args: map[*types.TypeParam]types.Type{}, context: types.NewContext(), done: map[types.Type]*ir.Type{},
-		errs: map[types.Type]*typeError{}, holds: map[*ir.Type]bool{}, parts: map[*ir.Type]uint64{}, causes: map[*typeError]string{}, open: map[*types.Named]bool{}}
+// New returns a converter without type arguments.
+func New() *Converter {
+	return &Converter{Args: map[*types.TypeParam]types.Type{}, context: types.NewContext(), done: map[types.Type]*ir.Type{},
+		errs: map[types.Type]*Refusal{}, holds: map[*ir.Type]bool{}, parts: map[*ir.Type]uint64{}, causes: map[*Refusal]string{}, open: map[*types.Named]bool{}}
 }
 
-// A typeError says why a Go type is not in the dialect. An empty one stands for a type that
+// A Refusal says why a Go type is not in the dialect. An empty one stands for a type that
 // go/types has complained of.
-type typeError struct{ what, why, instead string }
+type Refusal struct{ What, Why, Instead string }
 
-// maxTypeDepth bounds the nesting of types, so that recursive ones end.
-const maxTypeDepth = 64
+// MaxTypeSize bounds the size of one value.
+const MaxTypeSize = 1 << 40
 
-// maxTypeSize bounds the size of one value.
-const maxTypeSize = 1 << 40
-
-// convert returns the IR type of t.
-func (y *typing) convert(t types.Type) (*ir.Type, *typeError) {
+// Convert returns the IR type of t.
+func (y *Converter) Convert(t types.Type) (*ir.Type, *Refusal) {
 	if out, ok := y.done[t]; ok {
 		return out, y.errs[t]
 	}
@@ -52,18 +57,18 @@ func (y *typing) convert(t types.Type) (*ir.Type, *typeError) {
 	return out, err
 }
 
-func (y *typing) of(t types.Type, depth int) (*ir.Type, *typeError) {
-	if depth > maxTypeDepth {
-		return nil, &typeError{"type " + goTypeText(t), "it is nested too deeply", "name fewer types"}
+func (y *Converter) of(t types.Type, depth int) (*ir.Type, *Refusal) {
+	if depth > source.MaxTypeDepth {
+		return nil, &Refusal{"type " + goTypeText(t), "it is nested too deeply", "name fewer types"}
 	}
 	switch t := t.(type) {
 	case *types.Alias:
 		return y.of(types.Unalias(t), depth+1)
 	case *types.TypeParam:
-		if arg := y.args[t]; arg != nil {
+		if arg := y.Args[t]; arg != nil {
 			return y.of(arg, depth+1)
 		}
-		return nil, &typeError{}
+		return nil, &Refusal{}
 	case *types.Named:
 		return y.named(t, depth)
 	case *types.Basic:
@@ -88,16 +93,16 @@ func (y *typing) of(t types.Type, depth int) (*ir.Type, *typeError) {
 	return nil, refusedType(t)
 }
 
-func (y *typing) named(t *types.Named, depth int) (*ir.Type, *typeError) {
+func (y *Converter) named(t *types.Named, depth int) (*ir.Type, *Refusal) {
 	if t.TypeArgs().Len() > 0 {
-		inst, ok := y.closed(t).(*types.Named)
+		inst, ok := y.Closed(t).(*types.Named)
 		if !ok {
-			return nil, &typeError{}
+			return nil, &Refusal{}
 		}
 		t = inst
 	}
 	if y.open[t] {
-		return nil, &typeError{"type " + goTypeText(t), "it refers to itself", "use indices into slices instead of pointers"}
+		return nil, &Refusal{"type " + goTypeText(t), "it refers to itself", "use indices into slices instead of pointers"}
 	}
 	y.open[t] = true
 	defer delete(y.open, t)
@@ -116,18 +121,18 @@ func (y *typing) named(t *types.Named, depth int) (*ir.Type, *typeError) {
 
 // inside returns the error of a named type for e, that of the type that it stands for. Those of the
 // language itself, such as error, say it all by their name.
-func (y *typing) inside(e *typeError, what string, declared bool) *typeError {
+func (y *Converter) inside(e *Refusal, what string, declared bool) *Refusal {
 	switch {
-	case e.what == "" || e.what == what:
+	case e.What == "" || e.What == what:
 		return e
 	case !declared:
-		return &typeError{what, e.why, e.instead}
+		return &Refusal{what, e.Why, e.Instead}
 	}
 	why := y.causes[e]
 	if why == "" {
-		why = e.what + ": " + e.why
+		why = e.What + ": " + e.Why
 	}
-	out := &typeError{what, why, e.instead}
+	out := &Refusal{what, why, e.Instead}
 	if _, named := y.causes[e]; named {
 		y.causes[out] = why // the types between are left out from here on
 	} else {
@@ -136,30 +141,30 @@ func (y *typing) inside(e *typeError, what string, declared bool) *typeError {
 	return out
 }
 
-func (y *typing) array(t *types.Array, depth int) (*ir.Type, *typeError) {
+func (y *Converter) array(t *types.Array, depth int) (*ir.Type, *Refusal) {
 	elem, err := y.of(t.Elem(), depth+1)
 	switch {
 	case err != nil:
 		return nil, err
 	case y.holds[elem] || query.IsAddress(elem):
-		return nil, &typeError{"type " + goTypeText(t), "the elements of an array hold no slices and pointers",
+		return nil, &Refusal{"type " + goTypeText(t), "the elements of an array hold no slices and pointers",
 			"pass the slices as parameters of their own"}
 	case t.Len() == 0:
 		return nil, sizeZero(t)
-	case t.Len() < 0 || t.Len() > maxTypeSize/int64(elem.Size):
-		return nil, &typeError{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
+	case t.Len() < 0 || t.Len() > MaxTypeSize/int64(elem.Size):
+		return nil, &Refusal{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
 	}
 	out := ir.ArrayOf(elem, t.Len())
 	y.parts[out] = y.parts[elem]
 	return out, nil
 }
 
-func sizeZero(t types.Type) *typeError {
-	return &typeError{"type " + goTypeText(t), "a value of it has no bytes", "leave it out"}
+func sizeZero(t types.Type) *Refusal {
+	return &Refusal{"type " + goTypeText(t), "a value of it has no bytes", "leave it out"}
 }
 
-// pointed converts the element type of a slice or pointer.
-func (y *typing) pointed(elem types.Type, depth int, prefix string) (*ir.Type, *typeError) {
+// Pointed converts the element type of a slice or pointer.
+func (y *Converter) pointed(elem types.Type, depth int, prefix string) (*ir.Type, *Refusal) {
 	out, err := y.of(elem, depth+1)
 	if err != nil {
 		return nil, err
@@ -172,13 +177,13 @@ func (y *typing) pointed(elem types.Type, depth int, prefix string) (*ir.Type, *
 		case out.Kind == ir.Struct && prefix == "*":
 			instead = "pass the struct by value: its slices refer to the same memory"
 		}
-		return nil, &typeError{"type " + prefix + goTypeText(elem), "the memory of a buffer holds no slices and pointers, which mean nothing on a device", instead}
+		return nil, &Refusal{"type " + prefix + goTypeText(elem), "the memory of a buffer holds no slices and pointers, which mean nothing on a device", instead}
 	}
 	return out, nil
 }
 
 // structure lays out a struct as gc does on a 64-bit machine.
-func (y *typing) structure(t *types.Struct, depth int) (*ir.Type, *typeError) {
+func (y *Converter) structure(t *types.Struct, depth int) (*ir.Type, *Refusal) {
 	out := &ir.Type{Kind: ir.Struct, Align: 1}
 	for i := range t.NumFields() {
 		f := t.Field(i)
@@ -190,21 +195,21 @@ func (y *typing) structure(t *types.Struct, depth int) (*ir.Type, *typeError) {
 		out.Fields = append(out.Fields, ir.Field{Name: f.Name(), Type: ft, Offset: out.Size})
 		out.Size += ft.Size
 		out.Align = max(out.Align, ft.Align)
-		y.parts[out] = plus64(y.parts[out], max(y.parts[ft], 1))
+		y.parts[out] = integers.AddUpToMax(y.parts[out], max(y.parts[ft], 1))
 		y.holds[out] = y.holds[out] || y.holds[ft] || query.IsAddress(ft)
 		switch {
-		case y.parts[out] > maxParts: // of a generic type, whose text alone does not say
-			return nil, &typeError{what: "type " + goTypeText(t), why: fmt.Sprintf("with the fields of its fields, and so on, it has more than %d", maxParts),
-				instead: "use arrays and slices"}
-		case out.Size > maxTypeSize:
-			return nil, &typeError{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
+		case y.parts[out] > source.MaxParts: // of a generic type, whose text alone does not say
+			return nil, &Refusal{What: "type " + goTypeText(t), Why: fmt.Sprintf("with the fields of its fields, and so on, it has more than %d", source.MaxParts),
+				Instead: "use arrays and slices"}
+		case out.Size > MaxTypeSize:
+			return nil, &Refusal{"type " + goTypeText(t), "a value of it is larger than 1 TiB", "make it smaller"}
 		}
 	}
 	if out.Size = roundUp(out.Size, out.Align); out.Size == 0 {
 		return nil, sizeZero(t)
 	}
 	if n := len(ir.Leaves(out)); n > maxLeaves {
-		return nil, &typeError{"type " + goTypeText(t), fmt.Sprintf("it holds slices or pointers, so that its %d fields are arguments of their own, at most %d", n, maxLeaves),
+		return nil, &Refusal{"type " + goTypeText(t), fmt.Sprintf("it holds slices or pointers, so that its %d fields are arguments of their own, at most %d", n, maxLeaves),
 			"put numbers into a struct or array of their own"}
 	}
 	return out, nil
@@ -220,41 +225,41 @@ var basicTypes = map[types.BasicKind]*ir.Type{
 	types.UntypedRune: ir.Int32Type, types.UntypedFloat: ir.Float64Type,
 }
 
-func basicOf(t *types.Basic) (*ir.Type, *typeError) {
+func basicOf(t *types.Basic) (*ir.Type, *Refusal) {
 	if out, ok := basicTypes[t.Kind()]; ok {
 		return out, nil
 	}
 	text := "type " + strings.TrimPrefix(t.Name(), "untyped ")
 	switch {
 	case t.Kind() == types.Invalid:
-		return nil, &typeError{}
+		return nil, &Refusal{}
 	case t.Info()&types.IsString != 0:
-		return nil, &typeError{text, "there are no strings on a device", "pass numbers, or a []byte"}
+		return nil, &Refusal{text, "there are no strings on a device", "pass numbers, or a []byte"}
 	case t.Info()&types.IsComplex != 0:
-		return nil, &typeError{text, "there are no complex numbers on a device", "use a struct of two floats"}
+		return nil, &Refusal{text, "there are no complex numbers on a device", "use a struct of two floats"}
 	case t.Kind() == types.UntypedNil:
-		return nil, &typeError{"nil", "its type is not known here", "declare a variable of the type"}
+		return nil, &Refusal{"nil", "its type is not known here", "declare a variable of the type"}
 	}
-	return nil, &typeError{text, "addresses are no numbers in a kernel", "use indices"}
+	return nil, &Refusal{text, "addresses are no numbers in a kernel", "use indices"}
 }
 
 // refusedType says why the dialect has no type like t.
-func refusedType(t types.Type) *typeError {
+func refusedType(t types.Type) *Refusal {
 	text := goTypeText(t)
 	switch t.(type) {
 	case *types.Map:
-		return &typeError{"type " + text, "there are no maps on a device", "use slices and indices"}
+		return &Refusal{"type " + text, "there are no maps on a device", "use slices and indices"}
 	case *types.Chan:
-		return &typeError{"type " + text, "there are no channels on a device", "write results into a slice"}
+		return &Refusal{"type " + text, "there are no channels on a device", "write results into a slice"}
 	case *types.Interface:
-		return &typeError{"type " + text, "there are no interface values on a device", "use a concrete type, or a type parameter"}
+		return &Refusal{"type " + text, "there are no interface values on a device", "use a concrete type, or a type parameter"}
 	case *types.Signature:
-		return &typeError{"type " + text, "a function is no value on a device",
+		return &Refusal{"type " + text, "a function is no value on a device",
 			"assign a function literal to a local once (f := func...), or pass it to a helper"}
 	case *types.Tuple:
-		return &typeError{"several values", "one value is needed here", "assign them to variables first"}
+		return &Refusal{"several values", "one value is needed here", "assign them to variables first"}
 	}
-	return &typeError{"type " + text, "it is not in the dialect", "use numbers, arrays, structs, slices and pointers"}
+	return &Refusal{"type " + text, "it is not in the dialect", "use numbers, arrays, structs, slices and pointers"}
 }
 
 // goTypeText returns t as the user's package writes it. That package has no import path, only its
@@ -268,17 +273,17 @@ func goTypeText(t types.Type) string {
 	})
 }
 
-// closed returns t with the type arguments in place of the type parameters.
-func (y *typing) closed(t types.Type) types.Type { return y.close(t, 0) }
+// Closed returns t with the type arguments in place of the type parameters.
+func (y *Converter) Closed(t types.Type) types.Type { return y.close(t, 0) }
 
-func (y *typing) close(t types.Type, depth int) types.Type {
-	if depth > maxTypeDepth {
+func (y *Converter) close(t types.Type, depth int) types.Type {
+	if depth > source.MaxTypeDepth {
 		return types.Typ[types.Invalid]
 	}
 	sub := func(t types.Type) types.Type { return y.close(t, depth+1) }
 	switch t := t.(type) {
 	case *types.TypeParam:
-		if arg := y.args[t]; arg != nil {
+		if arg := y.Args[t]; arg != nil {
 			return arg
 		}
 	case *types.Alias:
@@ -302,7 +307,7 @@ func (y *typing) close(t types.Type, depth int) types.Type {
 	return t
 }
 
-func (y *typing) closeNamed(t *types.Named, sub func(types.Type) types.Type) types.Type {
+func (y *Converter) closeNamed(t *types.Named, sub func(types.Type) types.Type) types.Type {
 	n := t.TypeArgs().Len()
 	if n == 0 {
 		return t
@@ -316,22 +321,4 @@ func (y *typing) closeNamed(t *types.Named, sub func(types.Type) types.Type) typ
 		return types.Typ[types.Invalid]
 	}
 	return inst
-}
-
-// typeAt returns the IR type of t, which stands at pos; where it is not in the dialect the error is
-// reported.
-func (b *builder) typeAt(t types.Type, pos token.Pos) *ir.Type {
-	if t == nil {
-		b.unknown(pos)
-		return query.BadType
-	}
-	out, err := b.env.types.convert(t)
-	switch {
-	case err == nil:
-	case err.what == "":
-		b.unknown(pos)
-	default:
-		b.fail(pos, err.what, err.why, err.instead)
-	}
-	return out
 }

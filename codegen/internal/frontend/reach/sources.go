@@ -1,4 +1,4 @@
-package frontend
+package reach
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
@@ -43,19 +44,6 @@ func SourcesFor(file string, pkg []syntax.File, imported func(path string) []syn
 	}
 }
 
-// IsKernel reports whether a target or task directive stands on f. The file must have been parsed
-// with comments.
-func IsKernel(f *ast.FuncDecl) bool {
-	if f.Doc == nil {
-		return false
-	}
-	return slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool {
-		rest, ok := strings.CutPrefix(c.Text, syntax.Prefix)
-		word := syntax.FirstWord(rest)
-		return ok && (word == "target" || word == "task")
-	})
-}
-
 // sources are the files that may hold what kernels use.
 type sources struct {
 	given    []syntax.File
@@ -64,36 +52,36 @@ type sources struct {
 	others   []syntax.File   // what is there of them
 }
 
-// check returns the package, type-checked; nil where file is not in it. Files with errors in their
+// Check returns the package, type-checked; nil where file is not in it. Files with errors in their
 // syntax count as far as they go.
 func (s *sources) check(file string) (*Graph, error) {
-	p := newProgram()
+	p := source.New()
 	i := slices.IndexFunc(s.given, func(f syntax.File) bool { return path.Base(f.Name) == file })
 	if i < 0 {
 		return nil, nil
 	}
 	for _, f := range slices.Concat(s.given[i:i+1], s.given[:i], s.given[i+1:], s.others) {
-		syntax, err := p.parse(f.FileName(), f.Text)
-		if list := syntaxErrors(err); len(list) > 0 && len(p.files) == 0 {
+		syntax, err := p.Parse(f.FileName(), f.Text)
+		if list := source.SyntaxErrors(err); len(list) > 0 && len(p.Files) == 0 {
 			return nil, diag.Sorted(list)
 		}
-		if deep, _ := deepest(syntax); deep == nil {
-			p.add(syntax, f.Package)
+		if deep, _ := source.Deepest(syntax); deep == nil {
+			p.Add(syntax, f.Package)
 		}
 	}
-	own := slices.DeleteFunc(p.largeKernels(), func(d diag.Diagnostic) bool { return path.Base(d.Pos.File) != file })
-	if large := append(p.largeTypes(), own...); len(large) > 0 {
+	own := slices.DeleteFunc(p.LargeKernels(), func(d diag.Diagnostic) bool { return path.Base(d.Pos.File) != file })
+	if large := append(p.LargeTypes(), own...); len(large) > 0 {
 		return nil, diag.Sorted(large)
 	}
-	p.check()
+	p.Check()
 	return New(p), nil
 }
 
 // KernelsOf returns the kernels of a file.
-func (p *Graph) KernelsOf(file string) []*topDecl {
-	var out []*topDecl
-	for _, d := range p.decls {
-		if f, ok := d.node.(*ast.FuncDecl); ok && p.position(d.node.Pos()).File == file && (IsKernel(f) || p.isKernel(f)) {
+func (p *Graph) KernelsOf(file string) []*source.Decl {
+	var out []*source.Decl
+	for _, d := range p.Decls {
+		if f, ok := d.Node.(*ast.FuncDecl); ok && p.Position(d.Node.Pos()).File == file && (source.IsKernel(f) || p.IsKernel(f)) {
 			out = append(out, d)
 		}
 	}
@@ -102,15 +90,15 @@ func (p *Graph) KernelsOf(file string) []*topDecl {
 
 // ask asks for the packages that declarations use and that were not asked for before, and reports
 // whether there are any.
-func (s *sources) ask(p *Graph, reached map[*topDecl]bool) bool {
+func (s *sources) ask(p *Graph, reached map[*source.Decl]bool) bool {
 	before := len(s.others)
 	for name := range p.importsIn(reached) {
 		importPath := name.Imported().Path()
-		if s.asked[importPath] || p.library.has(importPath) {
+		if s.asked[importPath] || p.Library.Has(importPath) {
 			continue
 		}
 		s.asked[importPath] = true
-		files := libraryFiles(importPath)
+		files := source.LibraryFiles(importPath)
 		if len(files) == 0 && s.imported != nil {
 			files = s.imported(importPath)
 		}
@@ -123,10 +111,10 @@ func (s *sources) ask(p *Graph, reached map[*topDecl]bool) bool {
 }
 
 // importsIn returns the imports that declarations name.
-func (p *Graph) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
+func (p *Graph) importsIn(decls map[*source.Decl]bool) map[*types.PkgName]bool {
 	out := map[*types.PkgName]bool{}
 	for d := range decls {
-		for _, o := range p.usedBy(d.node) {
+		for _, o := range p.usedBy(d.Node) {
 			if name, ok := o.(*types.PkgName); ok {
 				out[name] = true
 			}
@@ -136,15 +124,15 @@ func (p *Graph) importsIn(decls map[*topDecl]bool) map[*types.PkgName]bool {
 }
 
 // declaredTwice reports the names of declarations that other files declare, too.
-func (p *Graph) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
+func (p *Graph) declaredTwice(reached map[*source.Decl]bool) []diag.Diagnostic {
 	type global struct {
 		pkg  *types.Package
 		name string
 	}
 	places, used := map[global][]token.Pos{}, map[global]bool{}
-	for _, d := range p.decls {
-		for _, n := range d.names() {
-			g := global{p.packageAt(n.Pos()), n.Name}
+	for _, d := range p.Decls {
+		for _, n := range d.Names() {
+			g := global{p.PackageAt(n.Pos()), n.Name}
 			if n.Name != "_" && n.Name != "init" {
 				places[g] = append(places[g], n.Pos())
 				used[g] = used[g] || reached[d]
@@ -153,7 +141,7 @@ func (p *Graph) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
 	}
 	var out []diag.Diagnostic
 	for g, list := range places {
-		if first, last := p.position(list[0]), p.position(list[len(list)-1]); used[g] && first.File != last.File {
+		if first, last := p.Position(list[0]), p.Position(list[len(list)-1]); used[g] && first.File != last.File {
 			if first.File > last.File {
 				first, last = last, first
 			}
@@ -164,12 +152,12 @@ func (p *Graph) declaredTwice(reached map[*topDecl]bool) []diag.Diagnostic {
 	return out
 }
 
-// files returns the given files that hold reached declarations, and what is reached of other
+// Files returns the given files that hold reached declarations, and what is reached of other
 // packages.
-func (s *sources) files(p *Graph, file string, reached map[*topDecl]bool) []syntax.File {
+func (s *sources) files(p *Graph, file string, reached map[*source.Decl]bool) []syntax.File {
 	taken := map[string]bool{file: true}
 	for d := range reached {
-		taken[p.position(d.node.Pos()).File] = true
+		taken[p.Position(d.Node.Pos()).File] = true
 	}
 	var out []syntax.File
 	for _, f := range s.given {
@@ -197,18 +185,18 @@ func notFirst(f syntax.File, file string) int {
 
 // partOf returns the reached declarations of a file of another package as a file, "" where there
 // are none.
-func (p *Graph) partOf(f syntax.File, reached map[*topDecl]bool) string {
+func (p *Graph) partOf(f syntax.File, reached map[*source.Decl]bool) string {
 	var body strings.Builder
 	imports := map[string]bool{}
 	written := map[ast.Node]bool{}
-	for _, d := range p.decls {
-		if !reached[d] || p.fset.File(d.node.Pos()).Name() != f.FileName() {
+	for _, d := range p.Decls {
+		if !reached[d] || p.Fset.File(d.Node.Pos()).Name() != f.FileName() {
 			continue
 		}
-		for name := range p.importsIn(map[*topDecl]bool{d: true}) {
+		for name := range p.importsIn(map[*source.Decl]bool{d: true}) {
 			imports[name.Name()+" "+strconv.Quote(name.Imported().Path())] = true
 		}
-		n, open, end := d.text()
+		n, open, end := partText(d)
 		if !written[n] {
 			written[n] = true
 			p.writePart(&body, f, n, open, end)
@@ -218,8 +206,8 @@ func (p *Graph) partOf(f syntax.File, reached map[*topDecl]bool) string {
 		return ""
 	}
 	var head strings.Builder
-	fmt.Fprintf(&head, "package %s\n", p.OtherNamed(f.Package).files[0].Name.Name)
-	for _, spec := range sortedKeys(imports) {
+	fmt.Fprintf(&head, "package %s\n", p.OtherNamed(f.Package).Files[0].Name.Name)
+	for _, spec := range source.SortedKeys(imports) {
 		fmt.Fprintf(&head, "import %s\n", spec)
 	}
 	return head.String() + body.String()
@@ -227,24 +215,24 @@ func (p *Graph) partOf(f syntax.File, reached map[*topDecl]bool) string {
 
 // Text returns the node that is written for d, and what stands around it. Constants are written
 // with their group, for iota.
-func (d *topDecl) text() (n ast.Node, open, end string) {
+func partText(d *source.Decl) (n ast.Node, open, end string) {
 	switch {
-	case d.group == nil:
-		return d.node, "", ""
-	case d.group.Tok == token.CONST || !d.group.Lparen.IsValid():
-		return d.group, "", ""
+	case d.Group == nil:
+		return d.Node, "", ""
+	case d.Group.Tok == token.CONST || !d.Group.Lparen.IsValid():
+		return d.Group, "", ""
 	}
-	return d.node, d.group.Tok.String() + " (\n", "\n)"
+	return d.Node, d.Group.Tok.String() + " (\n", "\n)"
 }
 
 // writePart writes the text of n, its directives included, and where it stands.
 func (p *Graph) writePart(b *strings.Builder, f syntax.File, n ast.Node, open, end string) {
 	from := n.Pos()
-	if fn, ok := n.(*ast.FuncDecl); ok && p.directives[n] != nil {
+	if fn, ok := n.(*ast.FuncDecl); ok && p.Directives[n] != nil {
 		from = fn.Doc.Pos()
 	}
-	at := p.fset.PositionFor(from, false)
-	lo, hi := at.Offset, p.fset.PositionFor(n.End(), false).Offset
+	at := p.Fset.PositionFor(from, false)
+	lo, hi := at.Offset, p.Fset.PositionFor(n.End(), false).Offset
 	fmt.Fprintf(b, "\n%s//line %s:%d:%d\n%s%s\n", open, path.Base(f.Name), at.Line, at.Column, p.withoutComments(f, lo, hi), end)
 }
 
@@ -253,14 +241,14 @@ func (p *Graph) writePart(b *strings.Builder, f syntax.File, n ast.Node, open, e
 func (p *Graph) withoutComments(f syntax.File, lo, hi int) string {
 	var out strings.Builder
 	at := lo
-	for _, file := range p.OtherNamed(f.Package).files {
-		if p.fset.File(file.Pos()).Name() != f.FileName() {
+	for _, file := range p.OtherNamed(f.Package).Files {
+		if p.Fset.File(file.Pos()).Name() != f.FileName() {
 			continue
 		}
 		for _, g := range file.Comments {
 			for _, c := range g.List {
-				from := p.fset.PositionFor(c.Pos(), false).Offset
-				to := p.fset.PositionFor(c.End(), false).Offset
+				from := p.Fset.PositionFor(c.Pos(), false).Offset
+				to := p.Fset.PositionFor(c.End(), false).Offset
 				if from < at || to > hi || strings.HasPrefix(c.Text, syntax.Prefix) {
 					continue
 				}
@@ -280,9 +268,9 @@ func (p *Graph) withoutComments(f syntax.File, lo, hi int) string {
 // ImportsAt returns the imports that the words of a file name, by their place in it.
 func (p *Graph) ImportsAt(file string) map[int]*types.PkgName {
 	out := map[int]*types.PkgName{}
-	for id, o := range p.info.Uses {
-		if name, ok := o.(*types.PkgName); ok && p.position(id.Pos()).File == file {
-			out[p.fset.PositionFor(id.Pos(), false).Offset] = name
+	for id, o := range p.Info.Uses {
+		if name, ok := o.(*types.PkgName); ok && p.Position(id.Pos()).File == file {
+			out[p.Fset.PositionFor(id.Pos(), false).Offset] = name
 		}
 	}
 	return out

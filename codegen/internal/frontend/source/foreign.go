@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"go/ast"
@@ -9,12 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// foreignCause says why the type of what is named at a place is not known: a constant or variable
+// ForeignCause says why the type of what is named at a place is not known: a constant or variable
 // that is made, itself or by others, of something in a package that the compiler does not have. Go
 // accepts it.
-func (p *program) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
-	for id, o := range p.info.Uses {
-		if id.Name != o.Name() || !o.Pos().IsValid() || p.position(id.Pos()) != at {
+func (p *Program) ForeignCause(at ir.Pos) (diag.Diagnostic, bool) {
+	for id, o := range p.Info.Uses {
+		if id.Name != o.Name() || !o.Pos().IsValid() || p.Position(id.Pos()) != at {
 			continue
 		}
 		made := p.foreignValue(o, map[types.Object]bool{})
@@ -26,7 +26,7 @@ func (p *program) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
 			d.What, d.Instead = "variable "+o.Name(), "declare it with its type"
 		}
 		pkg := made.X.(*ast.Ident)
-		d.Why = "it is made of " + pkg.Name + "." + made.Sel.Name + ", and package " + p.info.Uses[pkg].(*types.PkgName).Imported().Path() + " has no device counterpart"
+		d.Why = "it is made of " + pkg.Name + "." + made.Sel.Name + ", and package " + p.Info.Uses[pkg].(*types.PkgName).Imported().Path() + " has no device counterpart"
 		return d, true
 	}
 	return diag.Diagnostic{}, false
@@ -34,7 +34,7 @@ func (p *program) foreignCause(at ir.Pos) (diag.Diagnostic, bool) {
 
 // foreignValue returns what the value of o is made of in a package without device counterpart, nil
 // where there is nothing.
-func (p *program) foreignValue(o types.Object, seen map[types.Object]bool) (made *ast.SelectorExpr) {
+func (p *Program) foreignValue(o types.Object, seen map[types.Object]bool) (made *ast.SelectorExpr) {
 	if seen[o] {
 		return nil
 	}
@@ -44,12 +44,12 @@ func (p *program) foreignValue(o types.Object, seen map[types.Object]bool) (made
 			id, ok := n.(*ast.Ident)
 			if sel, isSel := n.(*ast.SelectorExpr); isSel && made == nil {
 				if x, ok := sel.X.(*ast.Ident); ok {
-					if name, ok := p.info.Uses[x].(*types.PkgName); ok && !name.Imported().Complete() {
+					if name, ok := p.Info.Uses[x].(*types.PkgName); ok && !name.Imported().Complete() {
 						made = sel
 					}
 				}
 			}
-			if used := p.info.Uses[id]; ok && made == nil && used != nil {
+			if used := p.Info.Uses[id]; ok && made == nil && used != nil {
 				made = p.foreignValue(used, seen)
 			}
 			return made == nil
@@ -59,18 +59,18 @@ func (p *program) foreignValue(o types.Object, seen map[types.Object]bool) (made
 }
 
 // valuesOf returns the expressions of the specification or assignment that declares what is at pos.
-func (p *program) valuesOf(pos token.Pos) (out []ast.Expr) {
-	d := p.declAt(pos)
+func (p *Program) valuesOf(pos token.Pos) (out []ast.Expr) {
+	d := p.DeclAt(pos)
 	if d == nil {
 		return nil
 	}
 	var before []ast.Expr // of the constants before, which a specification without values repeats
-	for _, other := range p.decls {
-		if spec, ok := other.node.(*ast.ValueSpec); ok && other != d && other.node.Pos() < pos && len(spec.Values) > 0 {
+	for _, other := range p.Decls {
+		if spec, ok := other.Node.(*ast.ValueSpec); ok && other != d && other.Node.Pos() < pos && len(spec.Values) > 0 {
 			before = spec.Values
 		}
 	}
-	ast.Inspect(d.node, func(n ast.Node) bool {
+	ast.Inspect(d.Node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
 			for _, name := range n.Names {

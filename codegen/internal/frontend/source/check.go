@@ -1,4 +1,4 @@
-package frontend
+package source
 
 import (
 	"cmp"
@@ -19,16 +19,16 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-func newProgram() *program {
-	p := &program{fset: token.NewFileSet(), texts: map[string]string{}, silent: map[ir.Pos]bool{}, directives: map[ast.Node]*syntax.Directive{},
-		funcs: map[*types.Func]*ast.FuncDecl{}, others: map[string]*otherPackage{}}
-	p.fates = &fates{p: p}
+func New() *Program {
+	p := &Program{Fset: token.NewFileSet(), Texts: map[string]string{}, silent: map[ir.Pos]bool{}, Directives: map[ast.Node]*syntax.Directive{},
+		Funcs: map[*types.Func]*ast.FuncDecl{}, others: map[string]*otherPackage{}}
+	p.Fates = &Fates{p: p}
 	return p
 }
 
-// parseFiles reads the files of a package.
-func parseFiles(files []syntax.File) (*program, []diag.Diagnostic) {
-	p := newProgram()
+// Parse reads the files of a package.
+func Parse(files []syntax.File) (*Program, []diag.Diagnostic) {
+	p := New()
 	if len(files) == 0 {
 		return p, []diag.Diagnostic{{What: "package", Why: "it has no files", Instead: "give Load at least one"}}
 	}
@@ -41,10 +41,10 @@ func parseFiles(files []syntax.File) (*program, []diag.Diagnostic) {
 			continue
 		}
 		names[name] = true
-		syntax, err := p.parse(name, f.Text)
-		diags = append(diags, syntaxErrors(err)...)
+		syntax, err := p.Parse(name, f.Text)
+		diags = append(diags, SyntaxErrors(err)...)
 		if err == nil {
-			diags = append(diags, p.add(syntax, f.Package)...)
+			diags = append(diags, p.Add(syntax, f.Package)...)
 		}
 	}
 	addLibrary(p)
@@ -52,16 +52,16 @@ func parseFiles(files []syntax.File) (*program, []diag.Diagnostic) {
 }
 
 // addLibrary adds the packages below codegen/kernel that files import and that are not given.
-func addLibrary(p *program) {
+func addLibrary(p *Program) {
 	for _, f := range p.allFiles() {
 		for _, spec := range f.Imports {
 			importPath, err := strconv.Unquote(spec.Path.Value)
-			if err != nil || len(p.OtherNamed(importPath).files) > 0 {
+			if err != nil || len(p.OtherNamed(importPath).Files) > 0 {
 				continue
 			}
-			for _, file := range libraryFiles(importPath) {
-				syntax, err := p.parse(file.FileName(), file.Text)
-				if diags := p.add(syntax, importPath); err != nil || len(diags) > 0 {
+			for _, file := range LibraryFiles(importPath) {
+				syntax, err := p.Parse(file.FileName(), file.Text)
+				if diags := p.Add(syntax, importPath); err != nil || len(diags) > 0 {
 					panic(fmt.Sprintf("gompss: bug: codegen: own source %s: %v %v", file.FileName(), err, diags))
 				}
 			}
@@ -69,12 +69,12 @@ func addLibrary(p *program) {
 	}
 }
 
-// parse reads one file. The parser drops what is most likely a consequence of an error, but stops
+// Parse reads one file. The parser drops what is most likely a consequence of an error, but stops
 // at the tenth line with one; then it is asked again for all.
-func (p *program) parse(name, text string) (*ast.File, error) {
+func (p *Program) Parse(name, text string) (*ast.File, error) {
 	const mode = parser.ParseComments | parser.SkipObjectResolution
-	p.texts[name] = text
-	syntax, err := parser.ParseFile(p.fset, name, text, mode)
+	p.Texts[name] = text
+	syntax, err := parser.ParseFile(p.Fset, name, text, mode)
 	var list scanner.ErrorList
 	if errors.As(err, &list) && len(list) >= 10 {
 		return parser.ParseFile(token.NewFileSet(), name, text, mode|parser.AllErrors)
@@ -82,36 +82,36 @@ func (p *program) parse(name, text string) (*ast.File, error) {
 	return syntax, err
 }
 
-// add takes a file of a package, "" for that of the kernels, that has been parsed.
-func (p *program) add(f *ast.File, pkg string) []diag.Diagnostic {
-	if deep, most := deepest(f); deep != nil {
-		return []diag.Diagnostic{{Pos: p.position(deep.Pos()), What: "syntax", Why: tooDeep(most), Instead: "name parts of it"}}
+// Add takes a file of a package, "" for that of the kernels, that has been parsed.
+func (p *Program) Add(f *ast.File, pkg string) []diag.Diagnostic {
+	if deep, most := Deepest(f); deep != nil {
+		return []diag.Diagnostic{{Pos: p.Position(deep.Pos()), What: "syntax", Why: TooDeep(most), Instead: "name parts of it"}}
 	}
-	if p.name == "" && pkg == "" {
-		p.name = f.Name.Name
+	if p.Name == "" && pkg == "" {
+		p.Name = f.Name.Name
 	}
-	if f.Name.Name != p.name && pkg == "" {
-		return []diag.Diagnostic{{Pos: p.position(f.Name.Pos()), What: "package " + f.Name.Name, Why: "the first file is in package " + p.name,
+	if f.Name.Name != p.Name && pkg == "" {
+		return []diag.Diagnostic{{Pos: p.Position(f.Name.Pos()), What: "package " + f.Name.Name, Why: "the first file is in package " + p.Name,
 			Instead: "load the packages one by one"}}
 	}
 	if pkg == "" {
-		p.files = append(p.files, f)
+		p.Files = append(p.Files, f)
 	} else {
 		other := p.OtherNamed(pkg)
-		other.files = append(other.files, f)
-		p.others[p.fset.File(f.Pos()).Name()] = other
+		other.Files = append(other.Files, f)
+		p.others[p.Fset.File(f.Pos()).Name()] = other
 	}
 	p.silence(f)
-	found, diags := syntax.Attach(p.fset, f)
-	maps.Copy(p.directives, found)
-	p.misread = append(p.misread, diags...)
+	found, diags := syntax.Attach(p.Fset, f)
+	maps.Copy(p.Directives, found)
+	p.Misread = append(p.Misread, diags...)
 	p.clouds = append(p.clouds, p.cloudsOf(f, diags)...)
 	return nil
 }
 
-// deepest returns a node that is nested as deeply as a syntax tree may be and has others in it, nil
+// Deepest returns a node that is nested as deeply as a syntax tree may be and has others in it, nil
 // where there is none, and how deep the tree is.
-func deepest(f ast.Node) (deep ast.Node, most int) {
+func Deepest(f ast.Node) (deep ast.Node, most int) {
 	depth := 0
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
@@ -128,11 +128,11 @@ func deepest(f ast.Node) (deep ast.Node, most int) {
 	return deep, most
 }
 
-func tooDeep(depth int) string {
+func TooDeep(depth int) string {
 	return fmt.Sprintf("this is nested too deeply: %d levels, at most %d", depth, maxNesting)
 }
 
-func syntaxErrors(err error) []diag.Diagnostic {
+func SyntaxErrors(err error) []diag.Diagnostic {
 	var list scanner.ErrorList
 	if err == nil {
 		return nil
@@ -151,110 +151,110 @@ func syntaxErrors(err error) []diag.Diagnostic {
 	return out
 }
 
-// A topDecl is a function or a specification of a package, with what go/types finds wrong in it.
-type topDecl struct {
-	node    ast.Node
-	group   *ast.GenDecl // of a specification
-	repeats *topDecl     // the constants before, whose values it repeats
+// A Decl is a function or a specification of a package, with what go/types finds wrong in it.
+type Decl struct {
+	Node    ast.Node
+	Group   *ast.GenDecl // of a specification
+	Repeats *Decl        // the constants before, whose values it repeats
 	errors  []diag.Diagnostic
 }
 
-// check type-checks the package and the others that it is given.
-func (p *program) check() {
+// Check type-checks the package and the others that it is given.
+func (p *Program) Check() {
 	files := p.allFiles()
 	for _, f := range files {
 		p.index(f)
 	}
-	slices.SortFunc(p.decls, func(a, b *topDecl) int { return cmp.Compare(a.node.Pos(), b.node.Pos()) })
-	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+	slices.SortFunc(p.Decls, func(a, b *Decl) int { return cmp.Compare(a.Node.Pos(), b.Node.Pos()) })
+	p.Info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
 		Instances: map[*ast.Ident]types.Instance{}}
-	p.library = newImporter()
+	p.Library = NewImporter()
 	p.nameImports(files)
 	conf := p.config()
-	p.types, _ = conf.Check(p.name, p.fset, p.files, p.info) // the errors have gone to typeError
+	p.GoTypes, _ = conf.Check(p.Name, p.Fset, p.Files, p.Info) // the errors have gone to Refusal
 	for _, f := range files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
-				if obj, ok := p.info.Defs[fn.Name].(*types.Func); ok {
-					p.funcs[obj] = fn
+				if obj, ok := p.Info.Defs[fn.Name].(*types.Func); ok {
+					p.Funcs[obj] = fn
 				}
 			}
 		}
 	}
 }
 
-// names returns what d declares in its package.
-func (d *topDecl) names() []*ast.Ident {
-	if d.group != nil {
-		return Declared(&ast.GenDecl{Specs: []ast.Spec{d.node.(ast.Spec)}})
+// Names returns what d declares in its package.
+func (d *Decl) Names() []*ast.Ident {
+	if d.Group != nil {
+		return Declared(&ast.GenDecl{Specs: []ast.Spec{d.Node.(ast.Spec)}})
 	}
-	return Declared(d.node.(ast.Decl))
+	return Declared(d.Node.(ast.Decl))
 }
 
 // index notes the declarations of f. Imports are left out: what is wrong with one shows where it is
 // used.
-func (p *program) index(f *ast.File) {
+func (p *Program) index(f *ast.File) {
 	for _, d := range f.Decls {
 		gen, ok := d.(*ast.GenDecl)
 		if !ok {
-			p.decls = append(p.decls, &topDecl{node: d})
+			p.Decls = append(p.Decls, &Decl{Node: d})
 			continue
 		}
 		if gen.Tok == token.IMPORT {
 			continue
 		}
-		var before *topDecl
+		var before *Decl
 		for _, s := range gen.Specs {
-			d := &topDecl{node: s, group: gen}
+			d := &Decl{Node: s, Group: gen}
 			if values, ok := s.(*ast.ValueSpec); ok && gen.Tok == token.CONST {
 				if len(values.Values) == 0 {
-					d.repeats = before
+					d.Repeats = before
 				} else {
 					before = d
 				}
 			}
-			p.decls = append(p.decls, d)
+			p.Decls = append(p.Decls, d)
 		}
 	}
 }
 
-// typeError takes an error of go/types.
-func (p *program) typeError(err error) {
+// Refusal takes an error of go/types.
+func (p *Program) typeError(err error) {
 	var e types.Error
 	if !errors.As(err, &e) || strings.HasPrefix(e.Msg, "\t") { // a tab starts the second line of the error before
 		return
 	}
-	if d := p.declAt(e.Pos); d != nil {
-		d.errors = append(d.errors, diag.Diagnostic{Pos: p.position(e.Pos), What: "Go", Why: goMessage(e.Msg)})
+	if d := p.DeclAt(e.Pos); d != nil {
+		d.errors = append(d.errors, diag.Diagnostic{Pos: p.Position(e.Pos), What: "Go", Why: GoMessage(e.Msg)})
 	}
 }
 
-// goMessage returns a message of go/types on one line and with short package names.
-func goMessage(msg string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(msg, "\n\t", ", "), kernelPath+".", "kernel.")
+// GoMessage returns a message of go/types on one line and with short package names.
+func GoMessage(msg string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(msg, "\n\t", ", "), KernelPath+".", "kernel.")
 }
 
-// declAt returns the declaration around pos.
-func (p *program) declAt(pos token.Pos) *topDecl {
-	i, found := slices.BinarySearchFunc(p.decls, pos, func(d *topDecl, pos token.Pos) int { return cmp.Compare(d.node.Pos(), pos) })
+// DeclAt returns the declaration around pos.
+func (p *Program) DeclAt(pos token.Pos) *Decl {
+	i, found := slices.BinarySearchFunc(p.Decls, pos, func(d *Decl, pos token.Pos) int { return cmp.Compare(d.Node.Pos(), pos) })
 	if !found {
 		i--
 	}
-	if i >= 0 && i < len(p.decls) && pos <= p.decls[i].node.End() {
-		return p.decls[i]
+	if i >= 0 && i < len(p.Decls) && pos <= p.Decls[i].Node.End() {
+		return p.Decls[i]
 	}
 	return nil
 }
 
-// errorsIn returns the errors of go/types in declarations.
-func (p *program) errorsIn(decls map[*topDecl]bool) []diag.Diagnostic {
+// ErrorsIn returns the errors of go/types in declarations.
+func (p *Program) ErrorsIn(decls map[*Decl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	for _, d := range p.decls {
+	for _, d := range p.Decls {
 		if !decls[d] {
 			continue
 		}
-		if foreign := p.foreignConstraints(d.node); len(foreign) > 0 {
+		if foreign := p.foreignConstraints(d.Node); len(foreign) > 0 {
 			out = append(out, foreign...) // what the constraint allows is not known: go/types sees errors that are none
 		} else {
 			out = append(out, d.errors...)
@@ -263,10 +263,10 @@ func (p *program) errorsIn(decls map[*topDecl]bool) []diag.Diagnostic {
 	return out
 }
 
-// misreadIn returns what is wrong with the directives in declarations.
-func (p *program) misreadIn(decls map[*topDecl]bool) []diag.Diagnostic {
+// MisreadIn returns what is wrong with the directives in declarations.
+func (p *Program) MisreadIn(decls map[*Decl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	for _, d := range p.misread {
+	for _, d := range p.Misread {
 		if p.inside(d.Pos, decls) {
 			out = append(out, d)
 		}
@@ -276,7 +276,7 @@ func (p *program) misreadIn(decls map[*topDecl]bool) []diag.Diagnostic {
 
 // foreignConstraints reports the constraints of type parameters that are in packages without device
 // counterpart.
-func (p *program) foreignConstraints(n ast.Node) []diag.Diagnostic {
+func (p *Program) foreignConstraints(n ast.Node) []diag.Diagnostic {
 	var params *ast.FieldList
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -294,8 +294,8 @@ func (p *program) foreignConstraints(n ast.Node) []diag.Diagnostic {
 			return true
 		}
 		if id, ok := sel.X.(*ast.Ident); ok {
-			if name, ok := p.info.Uses[id].(*types.PkgName); ok && !name.Imported().Complete() {
-				out = append(out, diag.Diagnostic{Pos: p.position(sel.Pos()), What: "constraint " + id.Name + "." + sel.Sel.Name,
+			if name, ok := p.Info.Uses[id].(*types.PkgName); ok && !name.Imported().Complete() {
+				out = append(out, diag.Diagnostic{Pos: p.Position(sel.Pos()), What: "constraint " + id.Name + "." + sel.Sel.Name,
 					Why: "package " + name.Imported().Path() + " has no device counterpart", Instead: "write cmp.Ordered, kernel.Float, kernel.Integer or the types themselves"})
 			}
 		}
@@ -305,11 +305,11 @@ func (p *program) foreignConstraints(n ast.Node) []diag.Diagnostic {
 }
 
 // inside reports whether at lies in one of the declarations.
-func (p *program) inside(at ir.Pos, decls map[*topDecl]bool) bool {
+func (p *Program) inside(at ir.Pos, decls map[*Decl]bool) bool {
 	for d := range decls {
-		from, to := p.position(d.node.Pos()), p.position(d.node.End())
-		if f, ok := d.node.(*ast.FuncDecl); ok && f.Doc != nil {
-			from = p.position(f.Doc.Pos())
+		from, to := p.Position(d.Node.Pos()), p.Position(d.Node.End())
+		if f, ok := d.Node.(*ast.FuncDecl); ok && f.Doc != nil {
+			from = p.Position(f.Doc.Pos())
 		}
 		if from.File == at.File && from.Line <= at.Line && at.Line <= to.Line {
 			return true
@@ -318,7 +318,7 @@ func (p *program) inside(at ir.Pos, decls map[*topDecl]bool) bool {
 	return false
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Declared returns the names that d declares.
 func Declared(d ast.Decl) []*ast.Ident {
