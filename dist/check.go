@@ -57,11 +57,15 @@ func mixText(h uint64, s string) uint64 {
 	return h
 }
 
-// noteBuffer adds a distributed buffer to the hash.
-func (l *submissionLog) noteBuffer(name string, n, elem int) {
+// noteBuffer adds a distributed buffer and its owners to the hash.
+func (l *submissionLog) noteBuffer(name string, n, elem int, owners []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hash = mix(mix(mixText(l.hash, name), uint64(n)), uint64(elem))
+	h := mix(mix(mixText(l.hash, name), uint64(n)), uint64(elem))
+	for _, rank := range owners {
+		h = mix(h, uint64(rank))
+	}
+	l.hash = h
 }
 
 // mixStart and mixAccess are the parts of the hash of a submission: its name and rank, and the
@@ -243,7 +247,11 @@ func (w *World) compare(other int, message []byte) *DivergenceError {
 		if !seen && n > 1 {
 			return &DivergenceError{0, w.rank, other, fmt.Sprintf("something else before #%d", n), "something else too long ago to be named, or distributed other buffers"}
 		}
-		return &DivergenceError{n, w.rank, other, e.text(n), text}
+		mine := e.text(n)
+		if mine == text {
+			mine += " after other calls of Distribute, or with other accesses"
+		}
+		return &DivergenceError{n, w.rank, other, mine, text}
 	}
 	if last < l.sequence {
 		return &DivergenceError{last + 1, w.rank, other, l.entries[(last+1)%logged].text(last + 1), fmt.Sprintf("nothing after #%d (%s)", last, lastText)}

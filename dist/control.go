@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,6 +43,8 @@ const beatTime = 250 * time.Millisecond
 // A control is what the ranks of a job tell each other besides data.
 type control struct {
 	w *World
+
+	checking sync.Mutex // over checkPending: marks are pending, or compared
 
 	mu       sync.Mutex
 	failed   *RankError
@@ -102,6 +105,19 @@ func (w *World) Control(from int, m []byte) {
 		c.mu.Lock()
 		c.gone[from] = true
 		c.mu.Unlock()
+		c.checkGone()
+	}
+}
+
+// checkGone fails the job where this rank waits for one that has ended.
+func (c *control) checkGone() {
+	c.mu.Lock()
+	gone := slices.Index(c.gone, true)
+	waits := c.released != nil && c.failed == nil
+	c.mu.Unlock()
+	if waits && gone >= 0 {
+		sequence, _ := c.w.log.now()
+		c.w.fail(c.w.rank, fmt.Errorf("dist: the ranks do not submit the same: rank %d submitted Wait #%d, rank %d has ended", c.w.rank, sequence, gone))
 	}
 }
 
@@ -130,6 +146,8 @@ func (c *control) check(m mark) {
 
 // checkPending compares the marks that the own log has reached.
 func (c *control) checkPending() {
+	c.checking.Lock()
+	defer c.checking.Unlock()
 	c.mu.Lock()
 	pending := c.pending
 	c.pending = nil
@@ -167,15 +185,17 @@ func (c *control) arrive(n, sequence, hash uint64) <-chan struct{} {
 	c.mu.Unlock()
 	if c.w.rank != 0 {
 		c.w.transport.Control(0, words(arriveMessage, n, sequence, hash))
+		c.checkGone()
 		return released
 	}
-	c.checkPending()
 	c.count(n)
+	c.checkGone()
 	return released
 }
 
 // count counts a rank that waits, on rank 0, and releases all when it is the last.
 func (c *control) count(n uint64) {
+	c.checkPending()
 	c.mu.Lock()
 	c.arrived[n]++
 	all := c.arrived[n] == c.w.size
@@ -191,10 +211,21 @@ func (c *control) count(n uint64) {
 		c.settleDifference()
 		return
 	}
+	c.release(n) // before the others submit more: see checkWaiting
 	for rank := 1; rank < c.w.size; rank++ {
 		c.w.transport.Control(rank, words(releaseMessage, n))
 	}
-	c.release(n)
+}
+
+// checkWaiting compares logs where this rank waits for all and another one has submitted more: that
+// one cannot have been released, as where it waits for data that no rank sends.
+func (c *control) checkWaiting() {
+	c.mu.Lock()
+	waits := c.released != nil && c.failed == nil
+	c.mu.Unlock()
+	if waits {
+		c.settleDifference()
+	}
 }
 
 // settleDifference is called when all ranks wait and some have submitted more than rank 0: their
@@ -250,6 +281,9 @@ const arbiterTime = time.Second
 func (w *World) fail(rank int, err error) {
 	if rank == w.rank && (errors.Is(err, context.Canceled) || errors.Is(err, errClosed)) && w.failure() != nil {
 		return
+	}
+	if lost := (*lostError)(nil); rank == w.rank && errors.As(err, &lost) {
+		rank, err = lost.rank, fmt.Errorf("the process is gone: %w", lost.cause)
 	}
 	e := &RankError{Rank: rank, Text: err.Error(), cause: err}
 	if w.rank == 0 {
@@ -365,6 +399,7 @@ func (w *World) beat() {
 		case <-tick.C:
 		}
 		c.checkPending()
+		c.checkWaiting()
 		sequence, hash := w.log.now()
 		if w.rank != 0 {
 			w.transport.Control(0, words(beatMessage, sequence, hash))

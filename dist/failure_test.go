@@ -81,6 +81,46 @@ func TestControlReplication_ADifferenceIsAnErrorOnAllRanks(t *testing.T) {
 			}
 			return nil
 		},
+		"another wait for data": func(rt *task.Runtime, x []int64, rank int) error {
+			if rank != 1 {
+				return nil
+			}
+			return rt.WaitOn(context.Background(), task.In(x))
+		},
+		"another wait for data on rank 0": func(rt *task.Runtime, x []int64, rank int) error {
+			if rank != 0 {
+				return nil
+			}
+			return rt.WaitOn(context.Background(), task.In(x))
+		},
+		"another wait for all": func(rt *task.Runtime, x []int64, rank int) error {
+			if rank != 2 {
+				return nil
+			}
+			return rt.Wait(context.Background())
+		},
+		"another wait for all on rank 0": func(rt *task.Runtime, x []int64, rank int) error {
+			if rank != 0 {
+				return nil
+			}
+			return rt.Wait(context.Background())
+		},
+		"other owners": func(rt *task.Runtime, x []int64, rank int) error {
+			_, err := vector(rt, 20, dist.By(5, func(k, ranks int) int { return (k + rank/3) % ranks }))
+			if err == nil {
+				_, err = rt.Go(increment(x[:8]), task.InOut(x[:8]), task.Label("Behind"))
+			}
+			return err
+		},
+		"another order of buffers": func(rt *task.Runtime, x []int64, rank int) error {
+			for i := range 2 {
+				if _, err := vector(rt, 20+(i+rank/3)%2, dist.Block(1)); err != nil {
+					return err
+				}
+			}
+			_, err := rt.Go(increment(x[:8]), task.InOut(x[:8]), task.Label("Behind"))
+			return err
+		},
 		"one missing on rank 0": func(rt *task.Runtime, x []int64, rank int) error {
 			if rank == 0 {
 				return nil
@@ -107,7 +147,7 @@ func TestControlReplication_ADifferenceIsAnErrorOnAllRanks(t *testing.T) {
 				require.Less(t, time.Since(began), 5*time.Second)
 				for _, err := range errs {
 					var failed *dist.RankError
-					require.ErrorAs(t, err, &failed)
+					require.ErrorAs(t, err, &failed, "%v", errs)
 					require.Contains(t, err.Error(), "the ranks do not submit the same")
 				}
 			})

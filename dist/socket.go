@@ -119,7 +119,7 @@ func (t *socketTransport) Start(h Handler) error {
 			continue
 		}
 		t.readers.Go(func() { t.read(p) })
-		t.writers.Go(p.write)
+		t.writers.Go(func() { t.write(p) })
 	}
 	return nil
 }
@@ -150,9 +150,8 @@ func (p *socketPeer) take() []frame {
 	return q
 }
 
-// write writes frames until the connection ends. After an error the reader reports that the rank is
-// lost, and frames fail.
-func (p *socketPeer) write() {
+// write writes frames until the connection ends. After an error the rank is lost, and frames fail.
+func (t *socketTransport) write(p *socketPeer) {
 	var failed error
 	var header [headerSize]byte
 	for {
@@ -167,7 +166,10 @@ func (p *socketPeer) write() {
 				binary.LittleEndian.PutUint32(header[9:], f.key.Part)
 				binary.LittleEndian.PutUint64(header[13:], uint64(len(f.data)))
 				buffers := net.Buffers{header[:], f.data}
-				_, failed = buffers.WriteTo(p.conn)
+				if _, err := buffers.WriteTo(p.conn); err != nil {
+					failed = &lostError{p.rank, err}
+					t.handler.Lost(p.rank, err)
+				}
 			}
 			if f.done != nil {
 				f.done(failed)

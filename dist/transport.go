@@ -2,6 +2,7 @@ package dist
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -36,6 +37,18 @@ type Handler interface {
 
 // errClosed is the result of operations of a transport that is closed.
 var errClosed = errors.New("dist: the transport is closed")
+
+// A lostError is the result of a message to a rank that cannot be reached. Handler.Lost has said so
+// before: the message is no cause of its own.
+type lostError struct {
+	rank  int
+	cause error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("rank %d cannot be reached: %v", e.rank, e.cause)
+}
+func (e *lostError) Unwrap() error { return e.cause }
 
 // An address is where a message comes from, and its key.
 type address struct {

@@ -144,7 +144,7 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 	}
 	w.directory.add(m.Buffer, l)
 	w.memory = append(w.memory, m)
-	w.log.noteBuffer(d.name, len(x), m.Elem)
+	w.log.noteBuffer(d.name, len(x), m.Elem, l.owners)
 	return nil
 }
 
@@ -325,6 +325,11 @@ func (w *World) Wait(ctx context.Context, local error) error {
 	if w.fake {
 		return nil
 	}
+	return w.meet(ctx)
+}
+
+// meet waits until all ranks have come here as often.
+func (w *World) meet(ctx context.Context) error {
 	w.mu.Lock()
 	w.waits++
 	n := w.waits
@@ -346,9 +351,12 @@ func (w *World) Wait(ctx context.Context, local error) error {
 	}
 }
 
-// Close ends the rank.
+// Close ends the rank when all ranks have come to their end.
 func (w *World) Close(err error) error {
 	w.closeOnce.Do(func() {
+		if err == nil {
+			err = w.end()
+		}
 		cause := w.failure()
 		if cause == nil {
 			w.control.bye()
@@ -358,6 +366,17 @@ func (w *World) Close(err error) error {
 		err = errors.Join(err, w.transport.Close(cause))
 	})
 	return err
+}
+
+// end is the last submission: a rank that ends and one that goes on do not submit the same.
+func (w *World) end() error {
+	if err := w.failure(); w.fake || err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.note("Close", 0, nil)
+	w.mu.Unlock()
+	return w.meet(context.Background())
 }
 
 // Exit leaves the process, as the transport needs it: an MPI library may have registered what must
