@@ -113,14 +113,16 @@ var layers = map[string][]string{
 	// Ranks, owners, transports.
 	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
 	// The MPI library of the machine; usable on its own.
-	"dist/mpi":      {},
-	"devices/all":   {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
-	"trace/record":  {"trace/probe", "deps"},
-	"trace/run":     {"trace/probe", "trace/record", "deps"},
-	"trace/session": {"trace/probe", "trace/record", "trace/run", "deps"},
-	"trace/export":  {"trace/probe", "trace/record", "trace/run", "deps"},
-	"trace/otel":    {"trace/probe", "trace/record", "trace/run", "deps"},
-	"trace":         {"trace/probe", "trace/record", "trace/run", "trace/session", "trace/export", "deps"},
+	"dist/mpi": {},
+	// Launchers for tests.
+	"dist/internal/ranktest": {},
+	"devices/all":            {"devices/smp", "devices/sim", "devices/cuda", "devices/opencl"},
+	"trace/record":           {"trace/probe", "deps"},
+	"trace/run":              {"trace/probe", "trace/record", "deps"},
+	"trace/session":          {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace/export":           {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace/otel":             {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace":                  {"trace/probe", "trace/record", "trace/run", "trace/session", "trace/export", "deps"},
 }
 
 // external names the third-party modules that only the listed packages may import.

@@ -70,7 +70,17 @@ func (c *Comm) Dup() (*Comm, error) {
 	if err := c.m.check(fCommDup, c.m.call(fCommDup, f, 2)); err != nil {
 		return nil, err
 	}
-	return &Comm{m: c.m, handle: uintptr(f.out[0]), rank: c.rank, size: c.size}, nil
+	d := &Comm{m: c.m, handle: uintptr(f.out[0]), rank: c.rank, size: c.size}
+	return d, d.returnErrors()
+}
+
+// returnErrors makes errors of the communicator results. A copy has the handler of its original by
+// the standard; Intel MPI 2021.19 gives it another one in its standard ABI.
+func (c *Comm) returnErrors() error {
+	f := frames.Get().(*frame)
+	defer frames.Put(f)
+	f.args[0], f.args[1] = c.handle, c.m.value[errorsReturn]
+	return c.m.check(fSetErrhandler, c.m.call(fSetErrhandler, f, 2))
 }
 
 // Free gives a communicator of Dup back. All ranks call it.

@@ -23,6 +23,9 @@ type library struct {
 	fns   [functions]uintptr
 	value [handles]uintptr
 	exit  uintptr // of libc
+	// queryCUDA says whether messages may be in memory of GPUs; 0 where the library has no such
+	// function.
+	queryCUDA uintptr
 }
 
 // Library files, by family, those of this machine's package manager first.
@@ -148,6 +151,7 @@ func load(file string) (*library, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
+	l.queryCUDA, _ = purego.Dlsym(lib, "MPIX_Query_cuda_support") // an extension
 	if l.exit, err = purego.Dlsym(purego.RTLD_DEFAULT, "exit"); err != nil {
 		return nil, fmt.Errorf("exit of the C library: %w", err)
 	}

@@ -82,10 +82,7 @@ func Init(want ThreadLevel) (*Process, error) {
 // openWorld makes errors of the communicator of all ranks results.
 func (m *Process) openWorld() (err error) {
 	m.world = Comm{m: m, handle: m.value[commWorld]}
-	f := frames.Get().(*frame)
-	defer frames.Put(f)
-	f.args[0], f.args[1] = m.world.handle, m.value[errorsReturn]
-	if err := m.check(fSetErrhandler, m.call(fSetErrhandler, f, 2)); err != nil {
+	if err := m.world.returnErrors(); err != nil {
 		return err
 	}
 	return m.world.measure()
@@ -111,6 +108,18 @@ func (m *Process) Level() ThreadLevel { return m.level }
 func (m *Process) Version() string   { return m.version() }
 func (m *Process) Path() string      { return m.path }
 func (m *Process) Interface() string { return m.table.name }
+
+// TakesGPUMemory reports whether the library says that messages may be in memory of NVIDIA GPUs.
+//
+// Source: MPIX_Query_cuda_support, an extension of Open MPI and MPICH. A library without it, such
+// as Intel MPI, counts as one that cannot.
+func (m *Process) TakesGPUMemory() bool {
+	if m.queryCUDA == 0 {
+		return false
+	}
+	r, _, _ := purego.SyscallN(m.queryCUDA)
+	return int32(r) == 1
+}
 
 // SignalsRepaired returns how many signal handlers the library had replaced.
 func (m *Process) SignalsRepaired() int { return m.stolen }

@@ -16,7 +16,7 @@ import (
 
 // programs are what the ranks of the tests run.
 var programs = map[string]func(m *mpi.Process){
-	"calls": calls, "signals": recovered, "allocations": allocations, "goroutines": goroutines, "pingpong": pingPong, "abort": abort,
+	"calls": calls, "signals": recovered, "allocations": allocations, "goroutines": goroutines, "costs": costs, "abort": abort,
 }
 
 // runProgram runs a program as a rank and leaves the process.
@@ -200,32 +200,43 @@ func goroutines(m *mpi.Process) {
 	all.Wait()
 }
 
-// pingPong prints half the time of a round trip.
-func pingPong(m *mpi.Process) {
+// costs prints what calls take, as testdata/costs.c does: nanoseconds of a probe, then, with
+// GOMPSS_SOAK, of half a round trip of three sizes.
+func costs(m *mpi.Process) {
 	w := m.World()
-	for _, size := range []int{8, 1 << 10, 64 << 10, 16 << 20} {
-		data := make([]byte, size)
-		rounds := max(10, min(20000, 64<<20/size))
-		best := time.Duration(1 << 62)
-		for range 5 {
+	best := func(rounds, repeat int, f func()) time.Duration {
+		least := time.Duration(1 << 62)
+		for range repeat {
 			must(w.Barrier())
 			began := time.Now()
 			for range rounds {
-				if w.Rank() == 0 {
-					must(w.Send(data, 1, 0))
-					_, err := w.Recv(data, 1, 0)
-					must(err)
-				} else {
-					_, err := w.Recv(data, 0, 0)
-					must(err)
-					must(w.Send(data, 0, 0))
-				}
+				f()
 			}
-			best = min(best, time.Since(began)/time.Duration(2*rounds))
+			least = min(least, time.Since(began)/time.Duration(rounds))
 		}
+		return least
+	}
+	show := func(name any, d time.Duration) {
 		if w.Rank() == 0 {
-			fmt.Printf("%d bytes: %v\n", size, best)
+			fmt.Println(name, d.Nanoseconds())
 		}
+	}
+	show("probe", best(50000, 3, func() { w.Iprobe(mpi.AnySource, 5) }))
+	if os.Getenv("GOMPSS_SOAK") == "" {
+		return
+	}
+	for _, of := range []struct{ size, rounds int }{{8, 5000}, {64 << 10, 1000}, {16 << 20, 6}} {
+		data := bytes.Repeat([]byte{1}, of.size)
+		show(of.size, best(of.rounds, 5, func() {
+			if w.Rank() == 0 {
+				must(w.Send(data, 1, 0))
+			}
+			_, err := w.Recv(data, 1-w.Rank(), 0)
+			must(err)
+			if w.Rank() == 1 {
+				must(w.Send(data, 0, 0))
+			}
+		})/2)
 	}
 }
 
