@@ -27,6 +27,6 @@
 // order of a map. This is checked; a difference is an error on all ranks that names both
 // submissions. A rank that fails, dies or is silent ends the job.
 //
-// Lock order: World.mu (submission) before control.checking before control.mu; no lock is held over a call of the
-// transport's callbacks.
+// Lock order: World.mu (submission) before control.checking before control.mu; no lock is held over
+// a call of the transport's callbacks.
 package dist

@@ -57,8 +57,8 @@ func asRank(tr dist.Transport, f func(rt *task.Runtime) error) error {
 	return err
 }
 
-// Random programs leave the same bytes, and their waits see the same, on every rank as when they are
-// run one task after the other. Ranks run some programs each: to open them takes longer.
+// Random programs leave the same bytes, and their waits see the same, on every rank as when they
+// are run one task after the other. Ranks run some programs each: to open them takes longer.
 func TestWorld_RandomProgramsAreSequential(t *testing.T) {
 	n := uint64(*programs)
 	if testing.Short() {
