@@ -42,6 +42,7 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
 	suite := flags.Bool("suite", false, "all patterns, replays, several submitters and, with -metg, METG, with 1, 2, 4 workers and so on up to -workers, and OpenMP beside it where there is a compiler")
 	asJSON := flags.Bool("json", false, "print one JSON line")
+	profiles := flags.String("profile", "", "directory for CPU, mutex and block profiles of the measured runs")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
@@ -51,7 +52,7 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 	if *suite {
 		return benchSuite(&o, *metg, *asJSON, stdout, stderr)
 	}
-	r, err := taskbench.Measure(o)
+	r, err := measureTasks(o, *profiles)
 	if err == nil && *metg {
 		r.METG, err = taskbench.METG(o)
 	}
@@ -59,6 +60,19 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return errors.Join(printTasks(stdout, &r, *asJSON), err)
+}
+
+// measureTasks is taskbench.Measure, which it profiles where dir is not empty.
+func measureTasks(o taskbench.Options, dir string) (r taskbench.Result, err error) {
+	if dir == "" {
+		return taskbench.Measure(o)
+	}
+	p, err := startProfiles(dir)
+	if err != nil {
+		return r, err
+	}
+	r, err = taskbench.Measure(o)
+	return r, errors.Join(err, p.stop())
 }
 
 // benchSuite runs the suite with at most o.Workers workers and about o.Width times o.Steps tasks in

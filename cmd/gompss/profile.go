@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+)
+
+// profiles are the CPU, mutex and block profiles of a part of the program's life.
+type profiles struct {
+	dir string
+	cpu *os.File
+}
+
+// Of the events, one in mutexFraction, and one in blockRate nanoseconds of waiting, are recorded.
+const (
+	mutexFraction = 20
+	blockRate     = 20_000
+)
+
+// startProfiles begins profiles that stop writes to files in dir: cpu.pprof, mutex.pprof and
+// block.pprof.
+func startProfiles(dir string) (*profiles, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("bench tasks: profile: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, "cpu.pprof"))
+	if err != nil {
+		return nil, fmt.Errorf("bench tasks: profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("bench tasks: profile: %w", err), f.Close())
+	}
+	runtime.SetMutexProfileFraction(mutexFraction)
+	runtime.SetBlockProfileRate(blockRate)
+	return &profiles{dir, f}, nil
+}
+
+func (p *profiles) stop() error {
+	pprof.StopCPUProfile()
+	errs := []error{p.cpu.Close(), p.write("mutex"), p.write("block")}
+	runtime.SetMutexProfileFraction(0)
+	runtime.SetBlockProfileRate(0)
+	return errors.Join(errs...)
+}
+
+func (p *profiles) write(name string) error {
+	f, err := os.Create(filepath.Join(p.dir, name+".pprof"))
+	if err != nil {
+		return fmt.Errorf("bench tasks: profile: %w", err)
+	}
+	return errors.Join(pprof.Lookup(name).WriteTo(f, 0), f.Close())
+}
