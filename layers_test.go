@@ -108,7 +108,9 @@ var layers = map[string][]string{
 	// One conformance suite for every plug-in; imported by tests alone.
 	"devices/devicetest": {"devices", "codegen/ir", "deps", "trace/probe"},
 	"sched":              {"devices", "deps", "trace/probe"},
-	"task": {"codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+	// The states of a task and the events that change them, as a table.
+	"task/internal/state": {},
+	"task": {"task/internal/state", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/spin"},
 	// Ranks, owners, transports.
 	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
@@ -133,7 +135,7 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure = []string{"internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
+	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",

@@ -12,8 +12,8 @@ import (
 // is empty and ready.
 //
 // Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the
-// order of Submit, Enter and Place calls is the program order. Prepare, Settle, Complete and Launch
-// may be called from any goroutine at any time.
+// order of Submit, Enter and Place calls is the program order. Prepare, Behind, Settle, Complete and
+// Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edges, when set before the first Submit, is called for every node that has edges, before it
 	// can become ready: for traces. preds is good until it returns.
@@ -54,7 +54,27 @@ type Domain struct {
 // region of the m, or the m on parts of that of the n; n*m where Edges or Follow is set. No
 // allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
-	return d.Settle(n, d.Enter(n, accesses))
+	edges := d.Enter(n, accesses)
+	d.followNew(n)
+	return d.Settle(n, edges)
+}
+
+// followNew calls Follow for n, which is entered and not settled, where it may follow its
+// predecessors.
+func (d *Domain) followNew(n *Node) {
+	if stream := d.Behind(n); stream != 0 {
+		d.Follow(n, stream)
+	}
+}
+
+// Behind returns the stream on which n may follow its predecessors, 0 for none: what Follow says of
+// nodes that may do so later. It is called once, after Place and before Settle, where Follow is set;
+// n cannot be ready before Settle.
+func (d *Domain) Behind(n *Node) (stream int) {
+	if d.Follow == nil {
+		return 0
+	}
+	return n.more.streamBehind()
 }
 
 // Enter is the part of Submit that finds the predecessors of n, and makes n one of those that come
@@ -84,14 +104,9 @@ func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	return edges
 }
 
-// Settle tells of the stream where n may follow its predecessors, if there is one, and reports
-// whether n is ready.
+// Settle ends the submission of n and reports whether n is ready. Where Follow is set, Behind is
+// called before.
 func (d *Domain) Settle(n *Node, edges int32) (ready bool) {
-	if d.Follow != nil {
-		if stream := n.more.streamBehind(); stream != 0 {
-			d.Follow(n, stream)
-		}
-	}
 	spin.Perturb()
 	// Predecessors that completed since have been subtracted already; the last one to come to 0
 	// makes n ready.
@@ -109,27 +124,27 @@ func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
 // after those of preds that are not over. No accesses are looked at, and others do not find n by
 // any. Requires: preds are of this domain, each there once.
 func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
+	edges := d.EnterAfter(n, preds)
+	d.followNew(n)
+	return d.Settle(n, edges)
+}
+
+// EnterAfter is the part of SubmitAfter that Enter is of Submit.
+func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 	n.begin(nil, d.Follow != nil)
 	d.next++
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
 	n.mark = n.ID
-	edges := d.enterAfter(n, preds)
-	if len(d.found) > 0 {
-		d.tellEdges(n.ID)
-	}
-	return d.Settle(n, edges)
-}
-
-// enterAfter makes n one that may be waited for, and a successor of preds. It returns the number of
-// its edges.
-func (d *Domain) enterAfter(n *Node, preds []Ref) (edges int32) {
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	for _, p := range preds {
 		if p.node != nil && d.precede(p.ref, n) {
 			edges++
 		}
+	}
+	if len(d.found) > 0 {
+		d.tellEdges(n.ID)
 	}
 	return edges
 }

@@ -96,7 +96,9 @@ func TestFollowAgainstAModel(t *testing.T) {
 			}
 			d.Prepare(e.node, Merge(accesses))
 			require.Empty(t, e.node.Exclusive(), "seed %d", seed)
-			d.Settle(e.node, d.Place(e.node, Merge(accesses)))
+			edges := d.Place(e.node, Merge(accesses))
+			d.followNew(e.node)
+			d.Settle(e.node, edges)
 			whole.Submit(e.twin, Merge(accesses))
 			require.LessOrEqual(t, e.follows, 1)
 			for _, e := range all {

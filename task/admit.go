@@ -15,11 +15,13 @@ import (
 // admit reports whether s may go to the scheduler now. If not, it comes back by itself: through
 // releaseExclusion of another task.
 func (hq *readyQueues) admit(s *record) bool {
-	if !s.relaxed {
+	if !s.traits.is(relaxed) {
 		return true
 	}
-	if s.exclusive = len(s.node.Exclusive()) > 0 && s.kind != waitBody; s.exclusive && !s.scope.exclusion.TryAcquire(&s.node) {
-		return false
+	if len(s.node.Exclusive()) > 0 && s.kind != waitBody {
+		if s.holds.take(heldExclusive); !s.scope.exclusion.TryAcquire(&s.node) {
+			return false
+		}
 	}
 	return hq.admitConcurrent(s)
 }
@@ -32,7 +34,7 @@ func (hq *readyQueues) admitConcurrent(s *record) bool {
 	}
 	hq.mu.Lock()
 	defer hq.unlock()
-	s.inConcurrentGroup = true
+	s.holds.take(heldConcurrent)
 	s.sharedRegions = s.sharedRegions[:0]
 	for i := range s.accesses {
 		if a := &s.accesses[i]; a.Mode == deps.Concurrent && !a.Region.Empty() && !s.inherits(a) {
@@ -54,13 +56,13 @@ func hasConcurrent(s *record) bool {
 // inherits reports whether r has a concurrent access that its parent has too. What a task shares
 // because its parent does does not count: the parent is there for it, on the host, and must not
 // wait for tasks that wait for the parent.
-func (r *record) inherits(a *deps.Access) bool { return r.onHost && r.scope.shares(a) }
+func (r *record) inherits(a *deps.Access) bool { return r.traits.is(hostOnly) && r.scope.shares(a) }
 
 // joinGroup restricts s to the address space where its companions are, or to the one that is best
 // for it when there are none. It reports false when it must wait for them. Requires: mu held.
 func (hq *readyQueues) joinGroup(s *record) bool {
 	allowed := s.item.Allowed
-	if s.simple {
+	if s.traits.is(simple) {
 		allowed = hq.topology.all
 	}
 	w := &hq.concurrent
@@ -102,16 +104,16 @@ func (hq *readyQueues) joinGroup(s *record) bool {
 // now.
 func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	spin.Perturb()
-	if r.exclusive {
-		r.exclusive = false
+	if r.holds.has(heldExclusive) {
+		r.holds.drop(heldExclusive)
 		r.scope.exclusion.Release(&r.node, func(n *deps.Node) {
 			if s := n.Owner.(*record); rt.ready.admitConcurrent(s) {
 				rt.queue(s, nil, over, ready)
 			}
 		})
 	}
-	if r.inConcurrentGroup {
-		r.inConcurrentGroup = false
+	if r.holds.has(heldConcurrent) {
+		r.holds.drop(heldConcurrent)
 		for _, s := range rt.ready.leaveConcurrent(r) {
 			rt.queue(s, nil, over, ready)
 		}

@@ -160,7 +160,8 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 		return nil, err
 	}
 	r := rt.recordShards.take(s)
-	r.kind, r.simple = kernelBody, false
+	r.kind = kernelBody
+	r.traits.set(simple, false)
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	if g != nil {
 		r.group = g
@@ -181,7 +182,7 @@ func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 // commitUnlocked is commit for a record of openUnlocked.
 func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.undeferred && s.growths.Load() == 0
+	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.traits.is(undeferred) && s.growths.Load() == 0
 	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
@@ -203,7 +204,7 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 // the order and the edges. Memory that another processor wrote is fetched outside of the lock: that
 // takes longer than the rest.
 func (s *Scope) commitUnobserved(r *record) Task {
-	rt, detail, domain := s.rt, r.detail, s.graph.domain // r may be finished, and another task, after Settle
+	rt, domain := s.rt, s.graph.domain // r may be finished, and another task, after Settle
 	id := deps.TaskID(rt.window.enter())
 	s.count(r)
 	if e := s.graph.poisonOf(r.accesses); e != nil {
@@ -213,16 +214,15 @@ func (s *Scope) commitUnobserved(r *record) Task {
 	edges := domain.Place(&r.node, r.accesses)
 	s.submitting.Unlock()
 	spin.Perturb()
-	r.id.Store(uint64(id)) // it is not ready, and only its node is known, before Settle
-	r.submissionState.Store(uint64(id)<<stateBits | inSubmission)
+	r.life.submit(id) // it is not ready, and only its node is known, before settle
 	var ready recordList
-	late := domain.Settle(&r.node, edges)
+	late, start := rt.settle(r, domain, edges)
 	if late {
-		if late = r.wasGranted(); !late {
+		if late = !r.life.release(); !late {
 			ready.push(r)
 		}
 	}
-	if detail.endSubmission(id) {
+	if start {
 		rt.startOn(r)
 	}
 	if late {

@@ -391,7 +391,7 @@ func (rt *Runtime) checkBody(r *record) {
 	}
 	if err != nil && r.err == nil {
 		r.fail("smp", err)
-		r.stopped = false // a trial that has damaged what others use has finished: what it wrote there is not put back
+		r.outcome = nil // a trial that has damaged what others use has finished: what it wrote there is not put back
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // This file is the life of a task after submission: ready -> granted to a place -> over ->
@@ -58,7 +59,7 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		return nil
 	}
 	next := rt.schedule(done, &ready, worker)
-	if !done.simple {
+	if !done.traits.is(simple) {
 		worker = smp.None // and its place has counted it
 	} else if worker == smp.None {
 		rt.ready.countRun()
@@ -73,22 +74,27 @@ func (rt *Runtime) release(r *record) {
 	if rt.observers.watched() {
 		rt.observers.observeEnd(r)
 	}
-	if r.held {
+	if r.holds.has(heldData) {
 		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
-	if r.bound {
+	if r.holds.has(heldPrivates) {
 		rt.returnPrivates(r)
-		r.bound = false
+		r.holds.drop(heldPrivates)
 	}
 }
 
 // makeReady puts s, whose predecessors have finished, on the list of those that run or those that
 // do not. by is the last of them, nil if there was none.
 func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
-	if via := s.poison.Load(); via != nil && !s.ignoresFailures {
+	if via := s.poison.Load(); via != nil && !s.traits.is(ignoresFailures) {
 		s.skip(via)
 		over.push(s)
-	} else if rt.ready.admit(s) {
+		return
+	}
+	if rt.eagerQueues == nil && !s.traits.is(simple) { // else the release was needed to know that it goes here
+		s.life.enter(state.Release)
+	}
+	if rt.ready.admit(s) {
 		rt.queue(s, by, over, ready)
 	}
 }
@@ -134,7 +140,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	var next *record
 	if worker != smp.None {
-		if next = rt.takeHost(after); next != nil && (next.held || next.parked) {
+		if next = rt.takeHost(after); next != nil && (next.holds.has(heldData) || next.life.state().Wants()) {
 			wake += min(rt.ready.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
@@ -146,7 +152,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	rt.ready.unlock()
 
-	if next != nil && !next.held && !next.parked && rt.observers.watched() {
+	if next != nil && !next.holds.has(heldData) && !next.life.state().Wants() && rt.observers.watched() {
 		rt.observeChoice(next)
 	}
 	if wake > 0 && rt.pool.workers != nil {
@@ -243,6 +249,9 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 // granted counts an item that was popped. Requires: mu held.
 func (hq *readyQueues) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
+	if r.life.state() == state.Ready { // else it is an early launch, or a body that goes on
+		r.life.enter(state.Place)
+	}
 	hq.counts.grant(it.Place())
 	if it.Priority < 0 && it.Place() == hq.topology.host {
 		hq.lowItems--
@@ -337,7 +346,7 @@ func (rt *Runtime) describeLaunch(r *record) {
 	if rt.eagerQueues != nil && r.retries == 0 { // no task is launched behind one that may run again
 		r.set.Launched = kernelEnqueued
 	}
-	r.held = true
+	r.holds.take(heldData)
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
 }
 
@@ -353,9 +362,10 @@ func (rt *Runtime) startWait(r *record) {
 		return
 	}
 	if rt.topology.accelerators && len(r.data()) > 0 {
+		r.life.enter(state.Acquire)
 		r.setUp(devices.Host)
 		r.set.Ready = fetched
-		r.held = true
+		r.holds.take(heldData)
 		if !rt.topology.machine.Acquire(&r.set) {
 			return
 		}
@@ -364,7 +374,7 @@ func (rt *Runtime) startWait(r *record) {
 }
 
 func (rt *Runtime) endWait(r *record) {
-	if r.held {
+	if r.holds.has(heldData) {
 		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
 	rt.retireUnscheduled(r)
@@ -374,7 +384,7 @@ func (rt *Runtime) endWait(r *record) {
 func kernelFinished(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	r.outcome = err
-	if r.eagerState.Load() == 0 || r.arrivals.Add(1) == 2 {
+	if r.life.race(state.KernelEnd) == state.End {
 		r.rt.finishTask(r)
 	}
 }
@@ -413,6 +423,7 @@ func (rt *Runtime) requeue(r *record) {
 	rt.ready.counts.end(r.item.Place())
 	rt.ready.sched.Done(&r.item)
 	r.item.Took = 0
+	r.life.enter(state.Requeue)
 	rt.ready.unlock()
 	rt.topology.estimate(r)
 	starts.push(r)
@@ -439,7 +450,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	if rt.observers.watched() {
 		rt.observers.observeRelease(r, id)
 	}
-	r.id.Store(0)
+	r.life.end(r.ending())
 	if r.done.Load() != nil { // later callers find that the id has gone
 		if done := r.done.Swap(nil); done != nil {
 			close(*done)
@@ -466,4 +477,4 @@ func (r *record) cause() error {
 	return r.err
 }
 
-func (r *record) taskID() deps.TaskID { return deps.TaskID(r.id.Load()) }
+func (r *record) taskID() deps.TaskID { return r.life.id() }

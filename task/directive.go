@@ -137,7 +137,7 @@ func (rt *Runtime) evaluate(r *record) error {
 			next++
 		}
 	}
-	if r.orderOnly = t.NoCopyDeps; r.orderOnly {
+	if r.traits.set(orderOnly, t.NoCopyDeps); t.NoCopyDeps {
 		r.copyAccesses = append(r.copyAccesses[:0], r.accesses[written:]...)
 		r.copyAccesses = deps.Merge(r.copyAccesses)
 	}
@@ -195,7 +195,9 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 			return fmt.Errorf("%v: region %s: %w", region.At, region.Text, err)
 		}
 		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
-		r.relaxed = r.relaxed || mode >= deps.Concurrent
+		if mode >= deps.Concurrent {
+			r.traits.set(relaxed, true)
+		}
 		r.work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/state"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -72,13 +73,14 @@ func (g *recordRegistry) all() []*record {
 
 // A sighting is a record as it was when it was looked at.
 type sighting struct {
-	r    *record // the record itself,
-	d    *detail // and its detail
-	id   deps.TaskID
-	copy record // what is read of it without a lock
-	info detail
-	by   []deps.TaskID
-	at   sched.PlaceID
+	r     *record // the record itself,
+	d     *detail // and its detail
+	id    deps.TaskID
+	state state.State
+	copy  record // what is read of it without a lock
+	info  detail
+	by    []deps.TaskID
+	at    sched.PlaceID
 }
 
 // look copies what a report needs of a task in flight. It reports false where the record is no
@@ -90,19 +92,18 @@ type sighting struct {
 //
 //go:norace
 func (v *sighting) look(r *record) bool {
-	id := r.id.Load()
+	id := r.life.id()
 	d := r.detail
 	if id == 0 || d == nil {
 		return false
 	}
-	v.r, v.d, v.id = r, d, deps.TaskID(id)
+	v.r, v.d, v.id = r, d, id
 	v.copy.detail = &v.info
-	v.copy.kind, v.copy.simple, v.copy.parked, v.copy.body = r.kind, r.simple, r.parked, r.body
+	v.copy.kind, v.copy.traits, v.state, v.copy.body = r.kind, r.traits, r.life.state(), r.body
 	v.info.rt, v.info.label, v.info.pos, v.info.origin, v.info.kernel = d.rt, d.label, d.pos, d.origin, d.kernel
 	v.info.bodyCtx, v.info.nested, v.info.inner, v.info.replayRun = d.bodyCtx, d.nested, d.inner, d.replayRun
-	v.info.relaxed, v.info.exclusive, v.info.inConcurrentGroup, v.info.wantsWorker = d.relaxed, d.exclusive, d.inConcurrentGroup, d.wantsWorker
 	v.info.trace.Submit, v.info.trace.ID = d.trace.Submit, d.trace.ID
-	return r.id.Load() == id && r.detail == d
+	return r.life.id() == id && r.detail == d
 }
 
 // status looks at the run. first, if not 0, is a task that is listed before all others.
@@ -244,7 +245,7 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 	}
 	rt.place(v, locked)
 	switch {
-	case v.r.node.Pending() > 0 && v.d.eagerState.Load() == 0:
+	case v.r.node.Pending() > 0 && !v.state.Early():
 		k.State, k.Waits = "blocked", "tasks before it"
 		if n := len(v.by); n > 0 {
 			k.By, k.Waits = v.by[n-1], fmt.Sprintf("task %d", v.by[n-1])
@@ -254,11 +255,11 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 		}
 	case queued:
 		k.State, k.Waits = "ready", "a CPU worker"
-	case locked && !v.copy.simple && rt.itemQueued(v):
+	case locked && !v.copy.traits.is(simple) && rt.itemQueued(v):
 		k.State, k.Waits = "ready", rt.wantsPlace(v)
-	case v.copy.parked || v.info.wantsWorker:
+	case v.state.Wants():
 		k.State, k.Waits = "waiting", "a CPU worker, to go on"
-	case locked && !v.copy.simple && v.at < 0 && v.info.relaxed:
+	case locked && !v.copy.traits.is(simple) && v.at < 0 && v.copy.traits.is(relaxed):
 		k.State, k.Waits = "blocked", "tasks with the same concurrent or commutative data"
 	case v.info.inner != nil && innerWait(v.info.inner) != "":
 		k.State, k.Waits = "waiting", innerWait(v.info.inner)
@@ -274,7 +275,7 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 //
 //go:norace
 func (rt *Runtime) place(v *sighting, locked bool) {
-	if locked && !v.copy.simple && v.d != rt.observers.none && v.d.item.InFlight() {
+	if locked && !v.copy.traits.is(simple) && v.d != rt.observers.none && v.d.item.InFlight() {
 		v.at = v.d.item.Place()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // This file launches a kernel task before its predecessors are finished: when all unfinished
@@ -31,13 +32,6 @@ import (
 // sees the points of such a task when it is finished, with the times at which they happened or,
 // where that is later, the end of its last predecessor: every task lies between its predecessors
 // and its successors.
-
-// The low bits of record.eagerState, below the id of the task.
-const (
-	eagerQueued  = 1 // in the eager queue of a place
-	eagerGranted = 2 // granted to it
-	stateBits    = 2
-)
 
 // maxEager is the largest number of eager tasks at a place. More than Properties.Depth of them may
 // touch at most 1/eagerMemoryPart of its memory, which stays allocated and may delay ready tasks.
@@ -85,12 +79,11 @@ func (rt *Runtime) inFlightNotEager(p sched.PlaceID) int {
 	return n
 }
 
-// An eagerEntry is an entry of an eager queue. It is void when detail.eagerState differs from
-// state: then r may be another task.
+// An eagerEntry is an entry of an eager queue. It is void when r is not task id in state Offered any
+// more.
 type eagerEntry struct {
 	r         *record
-	detail    *detail // of r
-	state     uint64
+	id        deps.TaskID
 	work      deps.Bytes
 	tokens    bool       // it needs some
 	agreement *agreement // nil where the policy has nothing to say
@@ -130,7 +123,11 @@ func (rt *Runtime) enableEager() {
 		return
 	}
 	rt.eagerQueues = make([]eagerQueue, len(rt.topology.places))
-	rt.onEagerCandidate = func(n *deps.Node, stream int) { rt.launchEagerly(n.Owner.(*record), sched.PlaceID(stream-1)) }
+	rt.onEagerCandidate = func(n *deps.Node, stream int) {
+		if r := n.Owner.(*record); rt.claimEagerly(r, sched.PlaceID(stream-1)) {
+			rt.startOn(r)
+		}
+	}
 	rt.root.graph.domain = rt.getDomain(&rt.root) // several look at it from the first submission on
 	for p, d := range rt.topology.machine.Devices() {
 		if a := machine.Attentive(rt.topology.machine, d); a != nil {
@@ -147,11 +144,11 @@ func kernelEnqueued(ws *machine.WorkingSet) {
 	r.scope.graph.domain.Launch(&r.node, int(r.item.Place())+1)
 }
 
-// launchEagerly launches r behind its predecessors, which run at p, or puts it into the eager queue
-// of p. r cannot be finished before it returns.
-func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
-	if r.kind != kernelBody || r.relaxed || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
-		return
+// claimEagerly grants r to p, where its predecessors run, or puts it into the eager queue of p, or
+// does nothing. It reports whether the caller has to start r. r cannot be ready before it returns.
+func (rt *Runtime) claimEagerly(r *record, p sched.PlaceID) (start bool) {
+	if r.kind != kernelBody || r.traits.is(relaxed) || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
+		return false
 	}
 	var here deps.Bytes
 	if rt.topology.accelerated > 1 {
@@ -159,28 +156,28 @@ func (rt *Runtime) launchEagerly(r *record, p sched.PlaceID) {
 	}
 	agreed := rt.agreementOf(r, p)
 	if agreed != nil && agreed.disagrees.Load() {
-		return
+		return false
 	}
-	id := r.id.Load() << stateBits
 	r.eagerPlace = p
 	b := &rt.backlogs[p]
 	if rt.topology.accelerated > 1 && (here > 0 || rt.ready.idleAccelerators() != 0) && !rt.shouldStayAt(r, p, here) { // else no other place has more data, or is idle
-		return
+		return false
 	}
 	switch {
 	case rt.ready.sched.Retired(p):
-	case b.launchThreadAwake() || !rt.tryGrantEager(r, p, id, agreed):
-		rt.enqueueEager(r, p, id, agreed)
-	case !r.submissionState.CompareAndSwap(id|inSubmission, id|startAfterSubmission):
-		rt.startOn(r)
+		return false
+	case b.launchThreadAwake() || !rt.tryGrantEager(r, p, agreed):
+		rt.enqueueEager(r, p, agreed)
+		return false
 	}
+	return true
 }
 
 // tryGrantEager grants r to p and reports true, unless the eager queue is not empty, there is no
-// capacity, or tokens are lacking. id is that of the task, shifted.
-func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
+// capacity, or tokens are lacking.
+func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, a *agreement) bool {
 	if len(r.settings.tokens) == 0 {
-		if !rt.reserveEager(r, p, id, a) {
+		if !rt.reserveEager(r, p, a) {
 			return false
 		}
 		rt.ready.grantEager(r, p)
@@ -188,7 +185,7 @@ func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agree
 	}
 	spin.LockLong(&rt.ready.mu)
 	defer rt.ready.unlock()
-	if !rt.ready.sched.Follows(&r.item, p) || !rt.reserveEager(r, p, id, a) {
+	if !rt.ready.sched.Follows(&r.item, p) || !rt.reserveEager(r, p, a) {
 		return false
 	}
 	rt.ready.sched.Grant(&r.item, p)
@@ -197,14 +194,14 @@ func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, id uint64, a *agree
 }
 
 // reserveEager counts r as eager at p, unless the eager queue is not empty or there is no capacity.
-func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, id uint64, a *agreement) bool {
+func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, a *agreement) bool {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
 	if !rt.eagerQueues[p].empty() || !rt.hasEagerCapacity(r.work, p, a) {
 		return false
 	}
-	r.eagerState.Store(id | eagerGranted)
+	r.life.enter(state.Launch)
 	b.add(r)
 	return true
 }
@@ -219,21 +216,6 @@ func (hq *readyQueues) grantEager(r *record, p sched.PlaceID) {
 	hq.sched.Grant(&r.item, p)
 	hq.granted(&r.item)
 	hq.unlock()
-}
-
-// The low bits of record.submissionState, below the id of the task. A task that becomes eager
-// during its submission is started when no lock is held.
-const (
-	inSubmission         = 1
-	startAfterSubmission = 2
-)
-
-// endSubmission ends the submission of task id, and reports whether the submitting goroutine has to
-// start the task. r may belong to another task by then.
-func (r *detail) endSubmission(id deps.TaskID) bool {
-	word := uint64(id) << stateBits
-	return r.submissionState.CompareAndSwap(word|startAfterSubmission, 0) ||
-		!r.submissionState.CompareAndSwap(word|inSubmission, 0) && r.submissionState.CompareAndSwap(word|startAfterSubmission, 0)
 }
 
 // shouldStayAt reports whether no other accelerator holds more of the inputs of r than p, and no
@@ -274,12 +256,12 @@ func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) 
 	return rt.ready.sched.Load(q) == 0 && rt.ready.sched.WorthMoving(&r.item, p, q, rt.inFlightNotEager(p), extra)
 }
 
-// enqueueEager puts r into the eager queue of p; id is that of the task, shifted.
-func (rt *Runtime) enqueueEager(r *record, p sched.PlaceID, id uint64, a *agreement) {
+// enqueueEager puts r into the eager queue of p.
+func (rt *Runtime) enqueueEager(r *record, p sched.PlaceID, a *agreement) {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
-	r.eagerState.Store(id | eagerQueued)
-	rt.eagerQueues[p].push(eagerEntry{r, r.detail, id | eagerQueued, r.work, len(r.settings.tokens) > 0, a})
+	r.life.enter(state.Offer)
+	rt.eagerQueues[p].push(eagerEntry{r, r.taskID(), r.work, len(r.settings.tokens) > 0, a})
 	b.queued.Add(1)
 	if !b.recheck.Load() {
 		b.recheck.Store(true)
@@ -307,11 +289,12 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 	b := &rt.backlogs[p]
 	for l := &rt.eagerQueues[p]; !l.empty(); {
 		f := l.list[l.head]
-		if f.detail.eagerState.Load() == f.state {
+		if f.r.life.word.Load() == lifeOf(f.id, state.Offered) {
 			switch { // or, if it becomes ready meanwhile, next time
 			case f.agreement != nil && f.agreement.disagrees.Load(): // it becomes ready in the ordinary way
 				l.pop()
 				b.queued.Add(-1)
+				f.r.life.move(f.id, state.Offered, state.Withdraw)
 				continue
 			case !rt.hasEagerCapacity(f.work, p, f.agreement):
 				return nil, false
@@ -323,7 +306,7 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 		}
 		l.pop()
 		b.queued.Add(-1)
-		if !rt.ready.sched.Retired(p) && f.detail.eagerState.CompareAndSwap(f.state, f.state&^eagerQueued|eagerGranted) {
+		if !rt.ready.sched.Retired(p) && f.r.life.move(f.id, state.Offered, state.Launch) {
 			b.add(f.r)
 			return f.r, false
 		}
@@ -331,7 +314,8 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 	return nil, false
 }
 
-// predecessorsDone records that all predecessors of r, which is eager, are finished. by is the last
+// predecessorsDone records that all predecessors of r, which was launched behind them, have
+// finished. by is the last
 // one, nil where r was submitted too late to know.
 func (rt *Runtime) predecessorsDone(r, by *record) {
 	if rt.observers.hasObserver {
@@ -341,21 +325,7 @@ func (rt *Runtime) predecessorsDone(r, by *record) {
 		}
 	}
 	rt.backlogs[r.eagerPlace].remove(r)
-	rt.arrive(r)
-}
-
-// wasGranted reports whether r, whose predecessors are finished, was granted to a place before.
-// Then another goroutine may hold it in a list, and it must be put on no other. A task in an eager
-// queue leaves it.
-func (r *record) wasGranted() bool {
-	word := r.eagerState.Load()
-	return word != 0 && !r.eagerState.CompareAndSwap(r.id.Load()<<stateBits|eagerQueued, 0)
-}
-
-// arrive counts one of the two events that finish r: its kernel has finished, or its predecessors
-// have.
-func (rt *Runtime) arrive(r *record) {
-	if r.arrivals.Add(1) == 2 {
+	if r.life.race(state.Release) == state.End {
 		rt.finishTask(r)
 	}
 }
@@ -370,14 +340,12 @@ type lastPredecessor struct {
 func (rt *Runtime) finishTask(r *record) {
 	p, err := r.item.Place(), r.outcome
 	via := r.poison.Load()
-	if rt.observers.hasObserver && r.eagerState.Load() != 0 {
+	if rt.observers.hasObserver && r.life.state().Early() {
 		rt.observers.observeEagerStart(r, via == nil)
 	}
 	if via == nil && err == nil {
 		rt.reconsider(r, p)
 	}
-	r.eagerState.Store(0)
-	r.arrivals.Store(0)
 	switch {
 	case via != nil:
 		r.skip(via)

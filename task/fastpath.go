@@ -177,7 +177,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 	if ready != nil {
 		for r := ready.pop(); r != nil; r = ready.pop() {
 			switch {
-			case !r.simple:
+			case !r.traits.is(simple):
 				rest.push(r)
 			case next == nil && worker != smp.None:
 				next = r
@@ -187,7 +187,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 			}
 		}
 	}
-	if done != nil && done.simple {
+	if done != nil && done.traits.is(simple) {
 		done = nil
 	}
 	chain := worker
@@ -245,7 +245,7 @@ func (rt *Runtime) takeScheduled() *record {
 	rt.ready.mu.Lock()
 	r := rt.takeHost(nil)
 	rt.ready.unlock()
-	if r != nil && !r.held && !r.parked && rt.observers.watched() {
+	if r != nil && !r.holds.has(heldData) && !r.life.state().Wants() && rt.observers.watched() {
 		rt.observeChoice(r)
 	}
 	return r

@@ -4,6 +4,7 @@ import (
 	"github.com/gompss/gompss/deps"
 
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/sched"
 )
 
 // A graph is the tasks in flight, their dependences, and the data that became undefined by
@@ -94,27 +95,39 @@ func (g *graph) addPoison(t poisonedAccess, e *Error) {
 	}
 }
 
-// graphAdd finds the predecessors of r and reports whether it has none. Requires: the submitting of
-// its home held.
-func (rt *Runtime) graphAdd(r *record) bool {
+// graphAdd finds the predecessors of r and reports whether it has none. start is as in settle.
+// Requires: the submitting of its home held.
+func (rt *Runtime) graphAdd(r *record) (ready, start bool) {
 	g := rt.graphFor(r)
 	if r.isStep() {
 		return rt.addStep(r)
 	}
 	accesses := *r.declared()
-	if e := g.poisonOf(accesses); e != nil && !r.ignoresFailures {
+	if e := g.poisonOf(accesses); e != nil && !r.traits.is(ignoresFailures) {
 		r.poison.Store(e)
 	}
 	if rt.observers.recorder == nil || r.kind.waits() {
-		return g.domain.Submit(&r.node, accesses)
+		return rt.settle(r, g.domain, g.domain.Enter(&r.node, accesses))
 	}
 	id, scope := r.taskID(), r.scope // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
-	ready := g.domain.Submit(&r.node, accesses)
+	ready, start = rt.settle(r, g.domain, g.domain.Enter(&r.node, accesses))
 	if scope.unreported {
 		rt.observers.observeAccesses(scope, id, nil)
 	}
-	return ready
+	return ready, start
+}
+
+// settle ends the submission of r, which has entered domain d with edges, and reports whether r is
+// ready. start says that the caller starts it behind its predecessors, when it holds no lock: r is
+// in flight until then, and may be gone where both are false.
+func (rt *Runtime) settle(r *record, d *deps.Domain, edges int32) (ready, start bool) {
+	if rt.eagerQueues != nil {
+		if stream := d.Behind(&r.node); stream != 0 {
+			start = rt.claimEagerly(r, sched.PlaceID(stream-1))
+		}
+	}
+	return d.Settle(&r.node, edges), start
 }
 
 // graphEnter is the part of graphAdd, for an unobserved task, that needs the lock: its edges are
@@ -134,9 +147,6 @@ func (rt *Runtime) graphFor(r *record) *graph {
 		g.domain = rt.getDomain(r.scope)
 	}
 	r.graphNode().ID = r.taskID()
-	if rt.eagerQueues != nil {
-		r.submissionState.Store(r.id.Load()<<stateBits | inSubmission)
-	}
 	return g
 }
 
@@ -175,7 +185,7 @@ func (rt *Runtime) putDomain(g *graph) {
 // to over when they are not to run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	spin.Perturb()
-	if r.exclusive || r.inConcurrentGroup {
+	if r.holds.has(heldExclusive | heldConcurrent) {
 		rt.releaseExclusion(r, over, ready)
 	}
 	var free recordList
@@ -201,7 +211,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 // free. One that follows may be on the list of the goroutine that starts it, and must be put on no
 // other.
 func (s *record) releaseSuccessor(free *recordList, led **record) {
-	if s.rt.eagerQueues != nil && s.wasGranted() {
+	if s.rt.eagerQueues != nil && !s.life.release() {
 		s.releasedNext, *led = *led, s
 	} else {
 		free.push(s)

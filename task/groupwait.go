@@ -253,7 +253,8 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 		_, err = s.abort(r, nil)
 		return Task{}, ended, err
 	}
-	r.label, r.ignoresFailures = "wait of a group", true
+	r.label = "wait of a group"
+	r.traits.set(ignoresFailures, true)
 	return s.commit(r), ended, nil
 }
 

@@ -186,7 +186,7 @@ func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	if c.detail == s.rt.observers.none {
 		s.rt.detail(c)
 	}
-	c.kind, c.simple, c.group, c.label, c.ignoresFailures, c.mergeTarget = mergeBody, false, s.group, "grow buffer", true, b
+	c.kind, c.traits, c.group, c.label, c.mergeTarget = mergeBody, traits(ignoresFailures), s.group, "grow buffer", b
 	for _, p := range *b.parts.Load() {
 		at := int64((p.lo() - b.lo()) / uintptr(b.elem))
 		c.accesses = append(c.accesses, deps.Access{Region: p.whole(), Mode: deps.InOut}, deps.Access{Region: b.span(at, at+p.len), Mode: deps.InOut})

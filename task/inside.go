@@ -46,7 +46,7 @@ func insideBody() bool {
 // worker.
 func (r *record) blocksWorker() error {
 	switch {
-	case !r.undeferred:
+	case !r.traits.is(undeferred):
 		return nil
 	case r.scope.program() && insideBody():
 		return misuse("If(false)", errInBody)

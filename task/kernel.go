@@ -408,7 +408,9 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err != nil {
 		return s.abort(r, err)
 	}
-	r.undeferred = r.undeferred || wait
+	if wait {
+		r.traits.set(undeferred, true)
+	}
 	if err := r.blocksWorker(); err != nil {
 		return s.abort(r, r.refused(err))
 	}
@@ -436,7 +438,9 @@ func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option
 	if err != nil {
 		return s.abortUnlocked(r, err)
 	}
-	r.undeferred = r.undeferred || wait
+	if wait {
+		r.traits.set(undeferred, true)
+	}
 	if err := r.blocksWorker(); err != nil {
 		return s.abortUnlocked(r, r.refused(err))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // This file is how a task waits without keeping a worker, and how it ends after its children.
@@ -77,7 +78,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	}
 	defer s.lending.Unlock()
 	next := s.rt.schedule(nil, nil, s.worker)
-	if next != nil && next.scope == s && !next.parked && ctx == nil && s.holdsNoTokens() { // a child on this stack would outlast ctx
+	if next != nil && next.scope == s && !next.life.state().Wants() && ctx == nil && s.holdsNoTokens() { // a child on this stack would outlast ctx
 		s.runOnStack(next, true)
 		return
 	}
@@ -112,7 +113,7 @@ func (s *Scope) runOnStack(next *record, more bool) {
 	defer s.above.Store(0)
 	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)
-	for more && next != nil && next.scope == s && !next.parked && worker != smp.None {
+	for more && next != nil && next.scope == s && !next.life.state().Wants() && worker != smp.None {
 		next, worker = s.rt.runOnHost(next, worker)
 	}
 	s.worker = worker
@@ -163,6 +164,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	}
 	worker, v := s.worker, rt.virtual
 	s.worker = smp.None
+	r.life.enter(state.Lend)
 	rt.pool.markIdle()
 	lend := func() { rt.pool.workers.Lend(worker) }
 	if v == nil {
@@ -172,7 +174,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	}
 	f()
 	rt.ready.mu.Lock()
-	r.parked = true
+	r.life.enter(state.Claim)
 	rt.ready.handedOff.push(r)
 	rt.ready.handedOffLen++
 	rt.ready.unlock()
@@ -192,6 +194,7 @@ func (s *Scope) lend(next *record) {
 	}
 	worker := s.worker
 	s.worker = smp.None
+	s.owner.life.enter(state.Lend)
 	s.rt.ready.suspend(s.owner)
 	s.rt.pool.states[worker].next = next
 	s.rt.pool.workers.Lend(worker)
@@ -265,7 +268,7 @@ func (s *Scope) end() int {
 func (hq *readyQueues) suspend(r *record) {
 	spin.Perturb()
 	hq.pool.markIdle()
-	if r.simple {
+	if r.traits.is(simple) {
 		return
 	}
 	hq.mu.Lock()
@@ -285,12 +288,11 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	spin.Perturb()
 	r := s.owner
 	rt.ready.mu.Lock()
-	r.parked = true
 	if len(r.settings.tokens) == 0 {
-		r.wantsWorker = true
+		r.life.enter(state.Recall)
 		rt.ready.handedOff.push(r)
 		rt.ready.handedOffLen++
-	} else if !rt.ready.sched.Push(&r.item) {
+	} else if r.life.enter(state.Claim); !rt.ready.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
 		rt.ready.lowItems++
@@ -317,9 +319,9 @@ func (hq *readyQueues) takeHandedOff() *record {
 	if r != nil {
 		hq.handedOffLen--
 	}
-	if r != nil && r.wantsWorker {
-		r.wantsWorker = false
-		if !r.simple {
+	if r != nil && r.life.state() == state.Recalled {
+		r.life.enter(state.Claim)
+		if !r.traits.is(simple) {
 			hq.sched.Resume(&r.item, hq.topology.host)
 			hq.counts.grant(hq.topology.host)
 		}
@@ -348,8 +350,9 @@ func (rt *Runtime) endScope(r *record, worker int) (*record, int) {
 		return rt.retire(r, worker), worker
 	}
 	rt.release(r)
-	r.held = false
-	if r.simple {
+	r.holds.drop(heldData)
+	r.life.enter(state.Return)
+	if r.traits.is(simple) {
 		rt.ready.countRun()
 	}
 	next := rt.schedule(r, nil, worker)

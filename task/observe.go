@@ -283,7 +283,7 @@ func (ob *observers) observeEnd(r *record) {
 	if r.kind.waits() {
 		return
 	}
-	accelerator := r.held && r.set.Space != devices.Host
+	accelerator := r.holds.has(heldData) && r.set.Space != devices.Host
 	switch {
 	case r.detail == ob.none && ob.recorder != nil:
 		ob.brief(r).End = ob.soon() // perhaps some nanoseconds before the start: the collector corrects that
@@ -429,7 +429,7 @@ func (ob *observers) watched() bool { return ob.hasObserver }
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not
 // finished itself.
 func (r *record) launchedEarly() bool {
-	return r.eagerState.Load() == r.id.Load()<<stateBits|eagerGranted
+	return r.life.state().Early()
 }
 
 // point fills a point of r.

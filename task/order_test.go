@@ -15,7 +15,7 @@ import (
 func TestTimesOfADeviceLieWithinThoseOfTheHost(t *testing.T) {
 	for _, times := range [][2]time.Duration{{time.Hour, 2 * time.Hour}, {1, 2}, {1, time.Hour}, {time.Hour, 1}} {
 		rt := &Runtime{observers: observers{clock: clock.New(), recorder: probe.TeeRecorders(nil, nil)}}
-		r := &record{detail: &detail{rt: rt}, held: true}
+		r := &record{detail: &detail{rt: rt}, holds: holdings(heldData)}
 		r.set.Space.Device = 1
 		time.Sleep(time.Microsecond)
 		r.trace.Choice = rt.observers.now()

@@ -116,7 +116,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.settings.placed {
 		allowed &= r.settings.places
 	}
-	if r.onHost && rt.topology.host >= 0 {
+	if r.traits.is(hostOnly) && rt.topology.host >= 0 {
 		allowed &= rt.topology.hostOnly()
 	}
 	if allowed == 0 {
@@ -126,7 +126,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if allowed == 0 {
 		return rt.topology.noDevice(r, v, misfits)
 	}
-	if r.simple = rt.ready.isSimple(r); r.simple {
+	if r.traits.set(simple, rt.ready.isSimple(r)); r.traits.is(simple) {
 		return nil
 	}
 	r.item.Name, r.item.Version = r.name(), r.kernel.name

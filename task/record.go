@@ -36,12 +36,11 @@ type record struct {
 
 	worker int32
 	kind   bodyKind
-	held   bool // set is acquired
-	parked bool // its body has lent its worker and wants one
-	simple bool // it goes past the scheduler; means nothing while the record is free
+	holds  holdings
+	traits traits
 
 	node deps.Node
-	id   atomic.Uint64 // deps.TaskID; 0 once the task has finished
+	life life
 	body func() error
 	link *record // in lists that one goroutine owns
 }
@@ -54,32 +53,22 @@ type detail struct {
 	next *detail // in the free list
 	item sched.Item
 
-	inner       *Scope // of its body; nil when that has none
-	group       *Group // whose context ends it
-	member      *Group // that waits for it: group, or nil when that waits for its parent
-	wantsWorker bool   // its body wants a worker and is not in flight yet; guarded by readyQueues.mu, as is parked
+	inner  *Scope // of its body; nil when that has none
+	group  *Group // whose context ends it
+	member *Group // that waits for it: group, or nil when that waits for its parent
 
-	relaxed           bool            // some access is not in, out or inout: others may run beside it that it must be kept from
-	exclusive         bool            // has its commutative regions, or waits for them
-	inConcurrentGroup bool            // has concurrent regions that keep others from other address spaces, or waits for them
-	groupSpace        devices.SpaceID // of those
-	sharedRegions     []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
-	heldIndex         int             // in gatherings.held
-	onHost            bool            // may run on the host alone
-	undeferred        bool            // the submitting goroutine waits until it has finished
-	final             bool            // so do its children
-	retries           int             // how often it may still run again after a failure
-	tries             int             // how often it has failed and was run again
-	rank              int32           // 1 + where OnRank puts it, 0 where nothing does
-	cost              hostCost        // in a virtual time
-	stopped           bool            // its trial took too long, and counts for nothing
-	orderOnly         bool            // accesses order it, and moved is what is copied for it
-	ignoresFailures   bool            // a wait that does not fail because of those that it waits for
-	mergeTarget       *buffer         // of a merge: the buffer whose parts it moves
-	poisonedInputs    []poisonedInput // of a merge
-	merged            int64           // of a kernel: Scope.merged when it was described
-	copyAccesses      []deps.Access
-	unordered         []*buffer // that it uses without an access
+	groupSpace     devices.SpaceID // of its concurrent regions
+	sharedRegions  []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
+	heldIndex      int             // in gatherings.held
+	retries        int             // how often it may still run again after a failure
+	tries          int             // how often it has failed and was run again
+	rank           int32           // 1 + where OnRank puts it, 0 where nothing does
+	cost           hostCost        // in a virtual time
+	mergeTarget    *buffer         // of a merge: the buffer whose parts it moves
+	poisonedInputs []poisonedInput // of a merge
+	merged         int64           // of a kernel: Scope.merged when it was described
+	copyAccesses   []deps.Access
+	unordered      []*buffer // that it uses without an access
 
 	label    string
 	pos      ir.Pos
@@ -90,7 +79,6 @@ type detail struct {
 	settings settings
 	accesses []deps.Access  // the memory stays with the detail
 	uses     []reductionUse // reductions among them
-	bound    bool           // uses have their private copies
 	work     deps.Bytes
 	began    time.Duration // on an accelerator, where the policy learns
 	launch   devices.Launch
@@ -103,16 +91,11 @@ type detail struct {
 
 	trace probe.Task // what the recorder gets in the end
 
-	stage atomic.Int32 // of the acquisition on the host
-	// eagerState is 0 but for tasks that start before their predecessors have finished: see eager.go.
-	eagerState      atomic.Uint64
-	eagerPlace      sched.PlaceID   // where
+	eagerPlace      sched.PlaceID   // where it is launched behind its predecessors: see eager.go
 	scratch         *submitScratch  // while it is being described
-	releasedNext    *record         // in the list of those whose last predecessor has ended while they follow
-	submissionState atomic.Uint64   // while it is being submitted
+	releasedNext    *record         // in the list of those whose last predecessor has finished after their launch
 	lastPredecessor lastPredecessor // what it followed, for the recorder
-	arrivals        atomic.Int32    // of the two that have to come before such a task ends: its kernel's end and its predecessors'
-	outcome         error           // of the kernel
+	outcome         error           // of the kernel; errStopped where its trial took too long, and counts for nothing
 }
 
 // need gives r a detail of its own, before a field of it is written. Requires: the submitting of
@@ -136,7 +119,7 @@ func (rt *Runtime) detail(r *record) {
 func (rt *Runtime) checkNone() {
 	n := rt.observers.none
 	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
-		n.set.Owner != nil || n.eagerState.Load() != 0 || n.relaxed || n.wantsWorker || len(n.settings.tokens) > 0 {
+		n.set.Owner != nil || len(n.settings.tokens) > 0 {
 		rt.bug("the detail of tasks without one was written to")
 	}
 }
@@ -191,7 +174,7 @@ func (r *record) kernelName() string {
 
 // data returns the accesses that are brought to where the task runs.
 func (r *record) data() []deps.Access {
-	if r.orderOnly {
+	if r.traits.is(orderOnly) {
 		return r.copyAccesses
 	}
 	return r.accesses
@@ -202,7 +185,7 @@ func (r *record) fail(device string, cause error) {
 	if _, skipped := cause.(*SkippedError); r.kernel != nil && !skipped {
 		r.kernel.device.Locate(cause, r.args.List)
 	}
-	r.err = &Error{Task: deps.TaskID(r.id.Load()), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
+	r.err = &Error{Task: r.life.id(), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
@@ -224,8 +207,8 @@ func (r *record) clear() {
 	if r.err != nil {
 		r.err = nil
 	}
-	if r.kind != goBody || r.held || r.parked {
-		r.kind, r.held, r.parked = goBody, false, false
+	if r.kind != goBody || r.holds != 0 || r.traits&^traits(simple) != 0 {
+		r.kind, r.holds, r.traits = goBody, 0, r.traits&traits(simple)
 	}
 	if r.poison.Load() != nil {
 		r.poison.Store(nil)
@@ -234,7 +217,7 @@ func (r *record) clear() {
 
 func (d *detail) clear() {
 	d.item.Reset()
-	d.inner, d.group, d.member, d.wantsWorker = nil, nil, nil, false
+	d.inner, d.group, d.member = nil, nil, nil
 	d.label, d.pos, d.origin, d.kernel, d.bodyCtx, d.nested = "", ir.Pos{}, 0, nil, nil, nil
 	d.settings = settings{tokens: d.settings.tokens[:0]}
 	if d.accesses = d.accesses[:0]; cap(d.accesses) > keepAccesses {
@@ -246,10 +229,10 @@ func (d *detail) clear() {
 		d.replayRun = nil
 	}
 	d.cost, d.rank = hostCost{}, 0
-	d.undeferred, d.final, d.retries, d.tries, d.orderOnly, d.ignoresFailures, d.copyAccesses = false, false, 0, 0, false, false, d.copyAccesses[:0]
+	d.retries, d.tries, d.copyAccesses = 0, 0, d.copyAccesses[:0]
 	clear(d.uses)
 	d.sharedRegions = d.sharedRegions[:0]
-	d.uses, d.bound, d.relaxed, d.exclusive, d.inConcurrentGroup, d.onHost = d.uses[:0], false, false, false, false, false
+	d.uses = d.uses[:0]
 	for _, b := range d.unordered {
 		b.users.Add(-1)
 	}

@@ -192,7 +192,7 @@ func (r *Recorder) expected() *step {
 func (r *Recorder) addDescribed(d *taskTemplate) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.tasks = true
-	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.undeferred}, d.accesses); err != nil {
+	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.traits.is(undeferred)}, d.accesses); err != nil {
 		return r.stepError(err)
 	}
 	return nil

@@ -185,7 +185,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.simple = rt.ready.isSimple(c); !c.simple && !rt.topology.combinesUnscheduled() {
+	if c.traits.set(simple, rt.ready.isSimple(c)); !c.traits.is(simple) && !rt.topology.combinesUnscheduled() {
 		if err := rt.ready.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
 			rt.bug("combination of %s: %v", g.op.name, err)
 		}
@@ -199,7 +199,7 @@ func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
 	if len(r.uses) == 0 {
 		return true
 	}
-	r.bound = true
+	r.holds.take(heldPrivates)
 	if r.kind == combineBody {
 		rt.addPrivates(r)
 		return true
@@ -326,7 +326,7 @@ func (rt *Runtime) startCombination(r *record) {
 		}
 		rt.aJob(func() { rt.runCombination(r) })
 	}
-	r.held = true
+	r.holds.take(heldData)
 	if rt.topology.machine.Acquire(&r.set) {
 		rt.aJob(func() { rt.runCombination(r) })
 	}

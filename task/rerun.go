@@ -46,8 +46,6 @@ type taskTemplate struct {
 	accesses     []deps.Access
 	copyAccesses []deps.Access
 	hold         *hold // of the buffers of args and accesses
-	orderOnly    bool
-	relaxed      bool
 	work         deps.Bytes
 	places       sched.PlaceSet
 	tokens       []sched.Tokens
@@ -56,10 +54,12 @@ type taskTemplate struct {
 	cost         hostCost
 	uses         []reductionUse
 	group        int32
-	undeferred   bool // what comes later comes after it
-	final        bool
-	stale        bool // the arguments that it has now could not be had
+	traits       traits // of templateTraits
+	stale        bool   // the arguments that it has now could not be had
 }
+
+// templateTraits are the traits that a template keeps.
+const templateTraits = traits(orderOnly | relaxed | undeferred | final)
 
 // A kernelArgrg is an Arg of any type, as an argument of a kernel.
 type kernelArg interface {
@@ -124,11 +124,14 @@ func (d *taskTemplate) takeGrown(r *record, wait bool) error {
 }
 
 func (d *taskTemplate) take(r *record, wait bool) {
-	d.undeferred, d.final, d.uses = wait || r.undeferred, r.final, slices.Clone(r.uses)
+	d.traits, d.uses = r.traits&templateTraits, slices.Clone(r.uses)
+	if wait {
+		d.traits.set(undeferred, true)
+	}
 	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
-	d.accesses, d.copyAccesses, d.orderOnly, d.relaxed = slices.Clone(r.accesses), slices.Clone(r.copyAccesses), r.orderOnly, r.relaxed
+	d.accesses, d.copyAccesses = slices.Clone(r.accesses), slices.Clone(r.copyAccesses)
 	d.work, d.priority, d.retries, d.cost = r.work, r.item.Priority, r.retries, r.cost
-	if d.places = r.item.Allowed; r.simple {
+	if d.places = r.item.Allowed; r.traits.is(simple) {
 		d.places = r.rt.topology.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
@@ -144,7 +147,7 @@ func (d *taskTemplate) take(r *record, wait bool) {
 
 // same reports whether o has the place in the graph that d has.
 func (d *taskTemplate) same(o *taskTemplate) bool {
-	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.undeferred == o.undeferred && d.final == o.final && d.priority == o.priority && d.retries == o.retries && d.cost == o.cost && d.orderOnly == o.orderOnly &&
+	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.traits == o.traits && d.priority == o.priority && d.retries == o.retries && d.cost == o.cost &&
 		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.copyAccesses, o.copyAccesses) && slices.Equal(d.tokens, o.tokens) &&
 		slices.EqualFunc(d.uses, o.uses, func(a, b reductionUse) bool { return a.access == b.access && a.param == b.param })
 }
@@ -248,7 +251,7 @@ func (w *graphReplay) submit(s *Scope, i int32) error {
 	default:
 		r.body, r.nested, r.label, r.origin = step.body, step.nested, step.label, step.origin
 		r.accesses = append(r.accesses, step.accesses...)
-		r.relaxed = hasConcurrent(r)
+		r.traits.set(relaxed, hasConcurrent(r))
 		r.item.Allowed = w.it.rt.topology.hostOnly()
 	}
 	if err := w.it.rt.prepareStep(r); err != nil {
@@ -292,20 +295,21 @@ func (rt *Runtime) dropCopies(w *graphReplay) {
 }
 
 func (d *taskTemplate) fill(r *record) {
-	r.kernel, r.pos, r.origin, r.label, r.body, r.nested, r.final = d.kernel, d.pos, d.origin, d.label, d.body, d.nested, d.final
+	r.kernel, r.pos, r.origin, r.label, r.body, r.nested = d.kernel, d.pos, d.origin, d.label, d.body, d.nested
 	for _, u := range d.uses {
 		u.group = u.group.root()
 		r.uses = append(r.uses, u)
 	}
 	r.args.List = append(r.args.List, d.args...)
 	r.accesses, r.copyAccesses = append(r.accesses, d.accesses...), append(r.copyAccesses, d.copyAccesses...)
-	r.orderOnly, r.relaxed, r.work, r.retries, r.cost = d.orderOnly, d.relaxed, d.work, d.retries, d.cost
+	r.traits |= d.traits &^ traits(undeferred)
+	r.work, r.retries, r.cost = d.work, d.retries, d.cost
 	r.item.Priority, r.item.Allowed = d.priority, d.places
 	r.settings.tokens = append(r.settings.tokens, d.tokens...)
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.simple = rt.ready.isSimple(r); r.simple || r.kind == combineBody && rt.topology.combinesUnscheduled() {
+	if r.traits.set(simple, rt.ready.isSimple(r)); r.traits.is(simple) || r.kind == combineBody && rt.topology.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
@@ -315,7 +319,7 @@ func (rt *Runtime) prepareStep(r *record) error {
 }
 
 // addStep is graphAdd for a step of an iteration: its predecessors are known.
-func (rt *Runtime) addStep(r *record) bool {
+func (rt *Runtime) addStep(r *record) (ready, start bool) {
 	w, d, scope := r.graphReplay, r.scope.graph.domain, r.scope
 	w.refs[r.step] = r.node.Ref()
 	w.preds = w.preds[:0]
@@ -326,13 +330,13 @@ func (rt *Runtime) addStep(r *record) bool {
 		}
 	}
 	if rt.observers.recorder == nil || r.kind.waits() {
-		return d.SubmitAfter(&r.node, w.preds)
+		return rt.settle(r, d, d.EnterAfter(&r.node, w.preds))
 	}
 	id := r.taskID() // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = true, *r.declared()
-	ready := d.SubmitAfter(&r.node, w.preds)
+	ready, start = rt.settle(r, d, d.EnterAfter(&r.node, w.preds))
 	rt.observers.observeAccesses(scope, id, nil)
-	return ready
+	return ready, start
 }
 
 // before returns the predecessors of a step.

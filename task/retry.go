@@ -150,7 +150,7 @@ func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) boo
 		return false
 	}
 	list := r.inputs()
-	started := r.held // else it has failed while its inputs were kept
+	started := r.holds.has(heldData) // else it has failed while its inputs were kept
 	rt.unhold(r, err)
 	if started && rt.topology.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
@@ -180,13 +180,13 @@ func (rt *Runtime) retryFetch(r *record) bool {
 
 // unhold gives back what r, which failed, held of the machine.
 func (rt *Runtime) unhold(r *record, err error) {
-	if r.held {
+	if r.holds.has(heldData) {
 		rt.topology.machine.ReleaseSet(&r.set, err)
-		r.held = false
+		r.holds.drop(heldData)
 	}
-	if r.bound {
+	if r.holds.has(heldPrivates) {
 		rt.returnPrivates(r)
-		r.bound = false
+		r.holds.drop(heldPrivates)
 	}
 }
 

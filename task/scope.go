@@ -92,7 +92,7 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{final: r.final || r.scope.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
+	s := &Scope{final: r.traits.is(final) || r.scope.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
 	s.pending.Store(holder)
 	return s
 }
@@ -213,7 +213,7 @@ func (s *Scope) covers(r *record) error {
 			return s.uncovered(a)
 		}
 		if a.Mode == deps.Concurrent && s.shares(a) {
-			if r.onHost = true; r.alone() { // alone on the host, it would wait for its parent
+			if r.traits.set(hostOnly, true); r.alone() { // alone on the host, it would wait for its parent
 				return errSharedKernel
 			}
 		}
@@ -271,8 +271,8 @@ func (s *Scope) uncovered(a *deps.Access) error {
 // releaseSet lets go of what the parent holds of the machine, as a child is about to use it: what
 // it has written so far is valid on the host. Requires: submitting held.
 func (s *Scope) releaseSet() {
-	if r := s.owner; r != nil && r.held {
-		r.held = false
+	if r := s.owner; r != nil && r.holds.has(heldData) {
+		r.holds.drop(heldData)
 		s.rt.topology.machine.ReleaseSet(&r.set, nil)
 	}
 }
@@ -280,7 +280,7 @@ func (s *Scope) releaseSet() {
 // fetchToHost makes all that the task accesses valid on the host again, for its body.
 func (s *Scope) fetchToHost() error {
 	r := s.owner
-	if !s.rt.topology.accelerators || r.held {
+	if !s.rt.topology.accelerators || r.holds.has(heldData) {
 		return nil
 	}
 	s.submitting.Lock()
@@ -315,7 +315,7 @@ func (s *Scope) acquireAgain() error {
 	r.setUp(devices.Host)
 	done := make(chan error, 1)
 	r.set.Ready = func(_ *machine.WorkingSet, err error) { done <- err }
-	r.held = true
+	r.holds.take(heldData)
 	if s.rt.topology.machine.Acquire(&r.set) {
 		return nil
 	}

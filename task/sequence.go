@@ -129,7 +129,7 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 	one.kernel, one.pos, one.label = k, k.pos, k.ir.Task.Label
 	wait, err := r.rt.describeKernel(one, args, nil)
 	if err == nil {
-		err = r.take(one, wait || one.undeferred)
+		err = r.take(one, wait || one.traits.is(undeferred))
 	}
 	_, err = s.abort(one, err) // it was only described
 	return err
@@ -161,7 +161,7 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 	serializeCommutative(accesses)
 	serializeReductions(accesses)
 	it.accesses = append(it.accesses, accesses...)
-	if it.copyAccesses = append(it.copyAccesses, accesses...); one.orderOnly {
+	if it.copyAccesses = append(it.copyAccesses, accesses...); one.traits.is(orderOnly) {
 		it.orderOnly, it.copyAccesses = true, append(it.copyAccesses[:len(it.copyAccesses)-len(accesses)], one.copyAccesses...)
 	}
 	r.order(accesses, r.needs(one), undeferred)
@@ -251,7 +251,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	r.args.List = append(r.args.List, it.args...)
 	r.accesses = append(r.accesses, it.accesses...)
 	r.work = it.work
-	if r.orderOnly = it.orderOnly; r.orderOnly {
+	if r.traits.set(orderOnly, it.orderOnly); it.orderOnly {
 		r.copyAccesses = append(r.copyAccesses, it.copyAccesses...)
 	}
 	r.settings.tokens = append(r.settings.tokens, it.tokens...)

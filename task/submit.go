@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // Go submits a task that runs body on a CPU worker, after the tasks submitted before that its
@@ -94,7 +95,7 @@ func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
-	if r.undeferred {
+	if r.traits.is(undeferred) {
 		if err := r.blocksWorker(); err != nil {
 			return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
@@ -131,7 +132,8 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	}
 	r := s.takeRecord()
 	if kind != goBody {
-		r.kind, r.simple = kind, false
+		r.kind = kind
+		r.traits.set(simple, false)
 	}
 	s.declared = s.declared[:0]
 	if !rt.ready.fastPath || kind != goBody || g != nil || !s.program() || rt.observers.observer != nil || rt.world != nil {
@@ -178,13 +180,13 @@ func (s *Scope) commit(r *record) Task {
 		s.closeReductions(r, &ready)
 		s.joinReductions(r)
 	}
-	undeferred := r.undeferred || !s.program() && s.final
+	waits := r.traits.is(undeferred) || !s.program() && s.final
 	var enough <-chan struct{}
-	if !undeferred && !s.program() && s.rt.window.full() { // then it waits for capacity, and the program does not use the handle
-		undeferred, enough = true, r.context().Done()
+	if !waits && !s.program() && s.rt.window.full() { // then it waits for capacity, and the program does not use the handle
+		waits, enough = true, r.context().Done()
 	}
-	if undeferred && !r.undeferred && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
-		undeferred, enough = false, nil
+	if waits && !r.traits.is(undeferred) && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
+		waits, enough = false, nil
 	}
 	id, late, follows := s.enterGraph(r, &ready)
 	if follows {
@@ -194,7 +196,7 @@ func (s *Scope) commit(r *record) Task {
 		s.rt.predecessorsDone(r, nil)
 	}
 	t := Task{s.rt, r, id}
-	if !undeferred {
+	if !waits {
 		s.rt.startAll(&ready)
 		return t
 	}
@@ -211,10 +213,9 @@ func (s *Scope) commit(r *record) Task {
 // the part that concerns r alone is done without the lock, so that the next submission need not
 // wait.
 func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, follows bool) {
-	rt, detail := s.rt, r.detail // r may be over, and another task, once it is in the graph
+	rt := s.rt
 	if rt.eagerQueues == nil || rt.observers.recorder != nil || r.kind != kernelBody || r.isStep() {
-		id, late = s.commitLocked(r, ready)
-		follows = rt.eagerQueues != nil && detail.endSubmission(id)
+		id, late, follows = s.commitLocked(r, ready)
 		s.submitting.Unlock()
 		return id, late, follows
 	}
@@ -223,12 +224,12 @@ func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, 
 	domain := s.graph.domain
 	s.submitting.Unlock()
 	spin.Perturb()
-	if domain.Settle(&r.node, edges) {
-		if late = r.wasGranted(); !late {
+	if late, follows = rt.settle(r, domain, edges); late { // else r may have finished, and be another task
+		if late = !r.life.release(); !late {
 			ready.push(r)
 		}
 	}
-	return id, late, detail.endSubmission(id)
+	return id, late, follows
 }
 
 // takeLast takes r out of the list, if it is the last one there.
@@ -251,20 +252,24 @@ func (l *recordList) takeLast(r *record) bool {
 // accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runInline(r *record) bool {
 	rt := s.rt
-	if s.program() || !s.holdsNoTokens() || r.relaxed || len(r.settings.tokens) > 0 || rt.topology.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
-		!r.simple && !r.item.Allowed.Has(rt.topology.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
+	if s.program() || !s.holdsNoTokens() || r.traits.is(relaxed) || len(r.settings.tokens) > 0 || rt.topology.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
+		!r.traits.is(simple) && !r.item.Allowed.Has(rt.topology.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
 	defer s.lending.Unlock()
 	if s.worker == smp.None {
 		return false
 	}
+	if rt.eagerQueues == nil && !r.traits.is(simple) {
+		r.life.enter(state.Release)
+	}
 	if rt.observers.watched() {
 		rt.observers.observeReady(r, nil)
 		rt.observeChoice(r)
 	}
-	if !r.simple {
+	if !r.traits.is(simple) {
 		rt.ready.mu.Lock()
+		r.life.enter(state.Place)
 		rt.ready.sched.Resume(&r.item, rt.topology.host)
 		rt.ready.counts.grant(rt.topology.host)
 		rt.ready.unlock()
@@ -276,17 +281,17 @@ func (s *Scope) runInline(r *record) bool {
 }
 
 // commitLocked is commit without what needs no lock. It adds r to ready if it has no predecessors;
-// late says that these were over when r had been granted to a place already. Requires: submitting
-// held.
-func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late bool) {
+// late says that these had finished when r had been granted to a place already; start is as in
+// settle. Requires: submitting held.
+func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late, start bool) {
 	rt := s.rt
 	id = s.number(r)
-	if rt.graphAdd(r) {
-		if late = rt.eagerQueues != nil && r.wasGranted(); !late {
+	if late, start = rt.graphAdd(r); late {
+		if late = rt.eagerQueues != nil && !r.life.release(); !late {
 			ready.push(r)
 		}
 	}
-	return id, late
+	return id, late, start
 }
 
 // number counts r in and gives it its number. Requires: submitting held.
@@ -294,7 +299,7 @@ func (s *Scope) number(r *record) deps.TaskID {
 	rt := s.rt
 	rt.pageGuard.use(r)
 	id := deps.TaskID(rt.window.enter())
-	r.id.Store(uint64(id))
+	r.life.submit(id)
 	if r.kind.waits() {
 		rt.waits.Add(1)
 		s.noteWait(Task{rt, r, id})
@@ -380,10 +385,11 @@ func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
 			return fmt.Errorf("a go task runs on smp, and may run on %s only", rt.topology.placeNames(r.settings.places))
 		}
 	}
-	if simple := rt.ready.isSimple(r); simple != r.simple {
-		r.simple = simple
+	plain := rt.ready.isSimple(r)
+	if plain != r.traits.is(simple) {
+		r.traits.set(simple, plain)
 	}
-	if r.simple {
+	if plain {
 		return nil
 	}
 	r.item.Name = r.name()
@@ -414,16 +420,21 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.settings.placed = true
 		return err
 	case ifOption:
-		r.need().undeferred = r.undeferred || o.n == 0
+		if r.need(); o.n == 0 {
+			r.traits.set(undeferred, true)
+		}
 	case finalOption:
-		r.need().final = r.final || o.n != 0
+		if r.need(); o.n != 0 {
+			r.traits.set(final, true)
+		}
 	case retryOption:
 		if o.n < 0 {
 			return fmt.Errorf("retry: %d times", o.n)
 		}
 		r.need().retries = int(o.n)
 	case orderOnlyOption:
-		r.need().orderOnly = true
+		r.need()
+		r.traits.set(orderOnly, true)
 	case costOption:
 		if o.n < 0 {
 			return fmt.Errorf("host cost: %v", time.Duration(o.n))
@@ -497,7 +508,8 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 		mode = deps.InOut // the waiting goroutine is alone
 	}
 	if mode >= deps.Concurrent {
-		r.need().relaxed = true
+		r.need()
+		r.traits.set(relaxed, true)
 	}
 	list := r.declared()
 	*list = append(*list, deps.Access{Region: region, Mode: mode})

@@ -298,7 +298,7 @@ func (b *buffer) release() bool {
 // orders it.
 func (r *record) keepUnordered() {
 	for i := range r.args.List {
-		if a := &r.args.List[i]; a.InMemory() && (r.orderOnly || !ordered(r.accesses, a.Buffer)) {
+		if a := &r.args.List[i]; a.InMemory() && (r.traits.is(orderOnly) || !ordered(r.accesses, a.Buffer)) {
 			b := r.rt.buffers.byID(a.Buffer)
 			b.users.Add(1)
 			r.unordered = append(r.unordered, b)

@@ -41,7 +41,7 @@ var errStopped = errors.New("gompss: the trial took too long")
 
 // trialOf returns how r is tried, nil when it runs to its end in any case.
 func (rt *Runtime) trialOf(r *record) *trialRun {
-	if r.item.Limit == 0 || r.kind != kernelBody || r.relaxed || r.orderOnly || r.retries > 0 || len(r.uses) > 0 || !r.held {
+	if r.item.Limit == 0 || r.kind != kernelBody || r.traits.is(relaxed|orderOnly) || r.retries > 0 || len(r.uses) > 0 || !r.holds.has(heldData) {
 		return nil
 	}
 	return &trialRun{rt: rt, r: r, began: rt.observers.now(), limit: r.item.Limit}

@@ -13,15 +13,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
-)
-
-// The stages of a task whose data are brought to the host. The worker that acquires and the
-// callback of the machine meet here: the second one continues the task.
-const (
-	_ int32 = iota // nothing is being acquired
-	stageAcquiring
-	stageFetching // the worker has left; the callback gives the task to another one
-	stageFetched  // the callback came before the worker left
+	"github.com/gompss/gompss/task/internal/state"
 )
 
 // cpu is the Runtime as the workers see it, their smp.Source, so that its methods are not part of
@@ -63,8 +55,8 @@ func (w cpu) Run(worker int) int {
 	w.rt.ready.markBusy(r)
 	defer w.rt.pool.markIdle()
 	for r != nil && worker != smp.None {
-		if r.parked { // its body goes on as this worker, and this goroutine is none
-			r.parked = false
+		if r.life.state().Wants() { // its body goes on as this worker, and this goroutine is none
+			r.life.enter(state.Resume)
 			r.inner.resume <- worker
 			return smp.None
 		}
@@ -79,10 +71,10 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if r.worker != int32(worker) {
 		r.worker = int32(worker)
 	}
-	if len(r.uses) > 0 && !r.bound && !rt.bindPrivates(r, devices.Host) {
+	if len(r.uses) > 0 && !r.holds.has(heldPrivates) && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}
-	if rt.topology.accelerators && len(r.data()) > 0 && !r.held && !rt.acquireHost(r) {
+	if rt.topology.accelerators && len(r.data()) > 0 && !r.holds.has(heldData) && !rt.acquireHost(r) {
 		rt.ready.mu.Lock()
 		rt.ready.fetching++
 		rt.ready.unlock()
@@ -103,8 +95,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		rt.runOnce(r)
 	}
 	switch {
-	case r.stopped:
-		r.stopped = false
+	case r.outcome == errStopped:
+		r.outcome = nil
 		return rt.requeueTrial(r, worker), worker
 	case r.inner != nil:
 		return rt.endBody(r, ran)
@@ -116,19 +108,21 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	return rt.retire(r, worker), worker
 }
 
-// acquireHost starts to make the data of r valid on the host, and reports whether they are.
+// acquireHost starts to make the data of r valid on the host, and reports whether they are. The
+// callback of the machine, fetched, may come first: the later one of the two goes on with the task.
 func (rt *Runtime) acquireHost(r *record) bool {
 	r.setUp(devices.Host)
 	r.set.Ready = fetched
-	r.held = true
-	r.stage.Store(stageAcquiring)
+	r.holds.take(heldData)
+	r.life.enter(state.Acquire)
 	if rt.observers.watched() {
 		rt.observers.observeFetch(r)
 	}
 	if rt.topology.machine.Acquire(&r.set) {
+		r.life.enter(state.Arrive)
 		return true
 	}
-	return !r.stage.CompareAndSwap(stageAcquiring, stageFetching)
+	return r.life.race(state.Leave) == state.Late
 }
 
 // setUp fills the working set of r.
@@ -147,7 +141,7 @@ func fetched(ws *machine.WorkingSet, err error) {
 	switch {
 	case r.kind.waits():
 		r.rt.endWait(r)
-	case !r.stage.CompareAndSwap(stageAcquiring, stageFetched):
+	case r.life.race(state.Arrive) == state.HandOver:
 		r.rt.ready.dataArrived(r)
 	}
 }
@@ -173,6 +167,9 @@ func (rt *Runtime) runBody(r *record) {
 	if rt.observers.watched() {
 		rt.observers.observeStart(r)
 	}
+	if r.detail != rt.observers.none {
+		r.life.enter(state.Start)
+	}
 	ended := false
 	defer func() {
 		if !ended {
@@ -187,7 +184,7 @@ func (rt *Runtime) runBody(r *record) {
 	}
 	ended = true
 	if err == errStopped {
-		r.stopped = true
+		r.outcome = errStopped
 	} else if err != nil {
 		r.fail("smp", err)
 	}

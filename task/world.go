@@ -117,7 +117,9 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, body func(*Scope) 
 	r.need().nested, r.label = body, label
 	for i := range accesses {
 		r.accesses = append(r.accesses, accesses[i])
-		r.relaxed = r.relaxed || accesses[i].Mode >= deps.Concurrent
+		if accesses[i].Mode >= deps.Concurrent {
+			r.traits.set(relaxed, true)
+		}
 		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.sizeOfElement(accesses[i].Region.Buffer)
 	}
 	if err := l.rt.describeGo(r, nil); err != nil {
