@@ -28,10 +28,14 @@ var layers = map[string][]string{
 	// Locks that spin; in a perturb build they yield at random.
 	"internal/spin":        {},
 	"internal/sighandlers": {},
-	"deps":                 {"internal/spin"},
-	"trace/clock":          {},
-	"trace/probe":          {"deps"},
-	"codegen/ir":           {"deps"},
+	// Memory in pages outside of the Go heap, and what lies at an address.
+	"internal/hostmem": {},
+	// Goroutines told apart; what a process prints when it gets SIGQUIT.
+	"internal/goid": {}, "internal/quit": {},
+	"deps":        {"internal/spin"},
+	"trace/clock": {},
+	"trace/probe": {"deps"},
+	"codegen/ir":  {"deps"},
 	// Constructors of the IR, and questions about it.
 	"codegen/ir/query": {"codegen/ir"},
 	"codegen/ir/build": {"codegen/ir", "codegen/ir/query"},
@@ -110,7 +114,7 @@ var layers = map[string][]string{
 	"sched":              {"devices", "deps", "trace/probe"},
 	// The states of a task and the events that change them, as a table.
 	"task/internal/state": {},
-	"task": {"task/internal/state", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+	"task": {"task/internal/state", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/spin"},
 	// Ranks, owners, transports.
 	"dist": {"task", "deps", "trace/probe", "dist/mpi"},

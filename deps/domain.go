@@ -3,7 +3,6 @@ package deps
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/gompss/gompss/internal/spin"
 )
@@ -12,8 +11,8 @@ import (
 // is empty and ready.
 //
 // Submit, Enter, Place, Busy, Uses, Forget and Reset are called by one goroutine at a time; the
-// order of Submit, Enter and Place calls is the program order. Prepare, Behind, Settle, Complete and
-// Launch may be called from any goroutine at any time.
+// order of Submit, Enter and Place calls is the program order. Prepare, Behind, Settle, Complete
+// and Launch may be called from any goroutine at any time.
 type Domain struct {
 	// Edges, when set before the first Submit, is called for every node that has edges, before it
 	// can become ready: for traces. preds is good until it returns.
@@ -32,14 +31,14 @@ type Domain struct {
 	next   uint64 // submissions so far
 	edges  uint64 // made so far, those of joints included
 	table  table
-	tracts map[BufferID]*tract
+	tracts tracts
 	free   *cell // dropped cells, by left
 	swept  []*cell
 	found  []TaskID // predecessors of the node being submitted, for Edges
-	joints *joint   // that have finished, by next
+	joints joints
 	wides  []*wide  // that no cell has
 	_      [64]byte // padding: completions write the fields below
-	spent  atomic.Pointer[joint]
+	spent  spentJoints
 }
 
 // Submit adds n with its accesses and reports whether it is ready: whether no unfinished node has
@@ -55,21 +54,15 @@ type Domain struct {
 // allocation in the steady state.
 func (d *Domain) Submit(n *Node, accesses []Access) (ready bool) {
 	edges := d.Enter(n, accesses)
-	d.followNew(n)
-	return d.Settle(n, edges)
-}
-
-// followNew calls Follow for n, which is entered and not settled, where it may follow its
-// predecessors.
-func (d *Domain) followNew(n *Node) {
 	if stream := d.Behind(n); stream != 0 {
 		d.Follow(n, stream)
 	}
+	return d.Settle(n, edges)
 }
 
 // Behind returns the stream on which n may follow its predecessors, 0 for none: what Follow says of
-// nodes that may do so later. It is called once, after Place and before Settle, where Follow is set;
-// n cannot be ready before Settle.
+// nodes that may do so later. It is called once, after Place and before Settle, where Follow is
+// set; n cannot be ready before Settle.
 func (d *Domain) Behind(n *Node) (stream int) {
 	if d.Follow == nil {
 		return 0
@@ -99,7 +92,8 @@ func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	n.mark = n.ID
 	edges = d.enterAll(n, accesses)
 	if len(d.found) > 0 {
-		d.tellEdges(n.ID)
+		d.Edges(n.ID, d.found)
+		d.found = d.found[:0]
 	}
 	return edges
 }
@@ -120,16 +114,9 @@ type Ref struct{ ref }
 // Ref returns the name of the task that n is, or is about to be with the ID that it has.
 func (n *Node) Ref() Ref { return Ref{ref{n, uint32(n.ID)}} }
 
-// SubmitAfter is Submit for a node whose predecessors are known: it has no accesses, and comes
-// after those of preds that are not over. No accesses are looked at, and others do not find n by
+// EnterAfter is Enter for a node whose predecessors are known: it has no accesses, and comes after
+// those of preds that have not finished. No accesses are looked at, and others do not find n by
 // any. Requires: preds are of this domain, each there once.
-func (d *Domain) SubmitAfter(n *Node, preds []Ref) (ready bool) {
-	edges := d.EnterAfter(n, preds)
-	d.followNew(n)
-	return d.Settle(n, edges)
-}
-
-// EnterAfter is the part of SubmitAfter that Enter is of Submit.
 func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 	n.begin(nil, d.Follow != nil)
 	d.next++
@@ -144,7 +131,8 @@ func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 		}
 	}
 	if len(d.found) > 0 {
-		d.tellEdges(n.ID)
+		d.Edges(n.ID, d.found)
+		d.found = d.found[:0]
 	}
 	return edges
 }
@@ -263,12 +251,6 @@ func (p ref) leads(n *Node) bool {
 		n.more.isBehind(int32(m.stream))
 	}
 	return true
-}
-
-// tellEdges calls Edges for the predecessors found.
-func (d *Domain) tellEdges(succ TaskID) {
-	d.Edges(succ, d.found)
-	d.found = d.found[:0]
 }
 
 // Complete takes n out of the graph: its memory may be used for another task of the domain when

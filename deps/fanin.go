@@ -1,6 +1,10 @@
 package deps
 
-import "github.com/gompss/gompss/internal/spin"
+import (
+	"sync/atomic"
+
+	"github.com/gompss/gompss/internal/spin"
+)
 
 // This file keeps the edges few where many tasks wait for the same many: m tasks that read a region
 // which n have written in parts, n that write the parts next, groups of m and n that share a
@@ -32,18 +36,25 @@ func (n *Node) joint() *joint {
 // joining reports whether there are joints.
 func (d *Domain) joining() bool { return d.Edges == nil && d.Follow == nil }
 
-// newJoint returns a joint that may be waited for and has no predecessors yet: then settle is to be
-// called.
-func (d *Domain) newJoint() *joint {
-	if d.joints == nil {
-		d.joints = d.spent.Swap(nil)
+// joints are free joints: a list of the goroutine that submits.
+type joints struct{ free *joint }
+
+// spentJoints are joints that have finished since joints was empty last; any goroutine adds to
+// them.
+type spentJoints struct{ list atomic.Pointer[joint] }
+
+// take returns a joint that may be waited for and has no predecessors yet: then Domain.settle is to
+// be called.
+func (l *joints) take(spent *spentJoints) *joint {
+	if l.free == nil {
+		l.free = spent.list.Swap(nil)
 	}
-	j := d.joints
+	j := l.free
 	if j == nil {
 		j = &joint{}
 		j.Owner = j
 	} else {
-		d.joints, j.next = j.next, nil
+		l.free, j.next = j.next, nil
 	}
 	j.ID++ // its tag; no other goroutine sees it
 	j.mark = 0
@@ -51,9 +62,18 @@ func (d *Domain) newJoint() *joint {
 	return j
 }
 
+func (l *spentJoints) put(j *joint) {
+	for {
+		j.next = l.list.Load()
+		if l.list.CompareAndSwap(j.next, j) {
+			return
+		}
+	}
+}
+
 // follow makes j a successor of the nodes in list, drops those that have finished, and returns the
 // number of edges.
-func (d *Domain) follow(j *joint, list *refs) (edges int32) {
+func (j *joint) follow(list *refs) (edges int32) {
 	kept := (*list)[:0]
 	for _, r := range *list {
 		if r.precede(&j.Node) {
@@ -93,12 +113,7 @@ func (d *Domain) pass(j *joint, visit func(ready *Node)) {
 	if count > nearSuccessors+extraSuccessors+keptChunks*chunkSuccessors {
 		j.shrink()
 	}
-	for {
-		j.next = d.spent.Load()
-		if d.spent.CompareAndSwap(j.next, j) {
-			return
-		}
-	}
+	d.spent.put(j)
 }
 
 // tell visits the nodes that wait for j, with ready false. Requires: a predecessor of j is not over
@@ -139,8 +154,8 @@ func (d *Domain) fold(n *Node, c *cell, l *refs) {
 		return
 	}
 	c.asked &^= which
-	j := d.newJoint()
-	r := d.settle(j, d.follow(j, l))
+	j := d.joints.take(&d.spent)
+	r := d.settle(j, j.follow(l))
 	clear(*l)
 	*l = append((*l)[:0], r)
 }
@@ -269,10 +284,10 @@ func (c *cell) awaited(key modeKey) *refs {
 // sum returns a joint that stands for all that an access of mode key waits for, where own is the
 // list of c itself.
 func (d *Domain) sum(c *cell, own *refs, key modeKey) ref {
-	j := d.newJoint()
-	edges := d.follow(j, own)
+	j := d.joints.take(&d.spent)
+	edges := j.follow(own)
 	for _, o := range c.over {
-		edges += d.follow(j, o.awaited(key))
+		edges += j.follow(o.awaited(key))
 	}
 	return d.settle(j, edges)
 }

@@ -65,8 +65,8 @@ func TestFewTasksHaveNoJoint(t *testing.T) {
 		for i := range 4 * len(load.tasks) {
 			w.submit(load.tasks[i%len(load.tasks)])
 		}
-		require.Nil(t, w.domain.joints, load.name)
-		require.Nil(t, w.domain.spent.Load(), load.name)
+		require.Nil(t, w.domain.joints.free, load.name)
+		require.Nil(t, w.domain.spent.list.Load(), load.name)
 	}
 }
 

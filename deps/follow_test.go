@@ -97,7 +97,9 @@ func TestFollowAgainstAModel(t *testing.T) {
 			d.Prepare(e.node, Merge(accesses))
 			require.Empty(t, e.node.Exclusive(), "seed %d", seed)
 			edges := d.Place(e.node, Merge(accesses))
-			d.followNew(e.node)
+			if stream := d.Behind(e.node); stream != 0 {
+				d.Follow(e.node, stream)
+			}
 			d.Settle(e.node, edges)
 			whole.Submit(e.twin, Merge(accesses))
 			require.LessOrEqual(t, e.follows, 1)

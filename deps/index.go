@@ -121,7 +121,7 @@ const (
 //
 // Cost: O(log cells) and an exact test for every cell whose bounds overlap.
 func (d *Domain) newCell(r *Region, hash uint64) *cell {
-	t := d.tract(r.Buffer)
+	t := d.tracts.of(r.Buffer)
 	if t.cells >= t.maxCells || t.pairs >= t.maxPairs+pairsPerCell*t.cells {
 		d.sweep(t)
 	}
@@ -206,14 +206,26 @@ func without(list []*cell, c *cell) []*cell {
 	return list[:last]
 }
 
-func (d *Domain) tract(b BufferID) *tract {
-	t := d.tracts[b]
-	if t == nil {
-		if d.tracts == nil {
-			d.tracts = map[BufferID]*tract{}
-		}
-		t = &tract{maxCells: sweepCells, maxPairs: sweepPairs}
-		d.tracts[b] = t
+// tracts are those of a domain, by buffer.
+type tracts map[BufferID]*tract
+
+// of returns the tract of a buffer, which it makes where there is none.
+func (t *tracts) of(b BufferID) *tract {
+	if *t == nil {
+		*t = tracts{}
 	}
-	return t
+	at := (*t)[b]
+	if at == nil {
+		at = &tract{maxCells: sweepCells, maxPairs: sweepPairs}
+		(*t)[b] = at
+	}
+	return at
+}
+
+// eachOver calls f for the cells that have an element of r, until f returns false.
+func (t tracts) eachOver(r *Region, f func(*cell) bool) {
+	if at := t[r.Buffer]; at != nil && r.N > 0 {
+		lo, hi := r.Bounds()
+		at.root.eachOver(r, lo, hi, f)
+	}
 }

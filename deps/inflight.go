@@ -9,7 +9,7 @@ package deps
 // Cost: O(log regions of the buffer) and O(accesses to the regions whose bounds overlap). Requires:
 // as Busy.
 func (d *Domain) InFlight(r *Region, ignored func(id uint32) bool, written, read *Set) {
-	d.eachOver(r, func(c *cell) bool {
+	d.tracts.eachOver(r, func(c *cell) bool {
 		c.writers.tidy()
 		c.readers.tidy()
 		c.before.tidy()
@@ -46,19 +46,11 @@ func (d *Domain) Known(r *Region) bool {
 		return true
 	}
 	found := false
-	d.eachOver(r, func(*cell) bool { found = true; return false })
+	d.tracts.eachOver(r, func(*cell) bool { found = true; return false })
 	return found
 }
 
-// eachOver calls f for the cells that have an element of r, until f returns false.
-func (d *Domain) eachOver(r *Region, f func(*cell) bool) {
-	if t := d.tracts[r.Buffer]; t != nil && r.N > 0 {
-		lo, hi := r.Bounds()
-		t.root.eachOver(r, lo, hi, f)
-	}
-}
-
-// eachOver is Domain.eachOver for the cells below n and a region with bounds [lo, hi).
+// eachOver is tracts.eachOver for the cells below n and a region with bounds [lo, hi).
 func (n *cell) eachOver(r *Region, lo, hi int64, f func(*cell) bool) bool {
 	for n != nil && n.top > lo {
 		if !n.left.eachOver(r, lo, hi, f) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/hostmem"
 )
 
 // Alloc returns a slice of n zero elements for tasks to work on. It lies outside the Go heap and is
@@ -33,13 +34,13 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	if n == 0 || size == 0 {
 		return make([]T, n), nil
 	}
-	pages, err := mapPages(n * size)
+	pages, err := hostmem.Map(n * size)
 	if err != nil {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
 	x := sliceOfPages[T](pages, n)
 	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root, false); err != nil {
-		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, unmapPages(pages)))
+		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, hostmem.Unmap(pages)))
 	}
 	return x, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -101,7 +102,7 @@ type callerStripe struct {
 // stripe returns the stripe of the calling goroutine.
 func (g *activeCallers) stripe() *callerStripe {
 	const mix = 0x9e3779b97f4a7c15
-	return &g.stripes[uint64(goroutine())*mix>>58%callerStripes]
+	return &g.stripes[uint64(goid.Of())*mix>>58%callerStripes]
 }
 
 func (g *activeCallers) enter() { g.stripe().n.Add(1) }
@@ -189,7 +190,7 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	if err := s.lockSubmission(rt.contextOf(r.group)); err != nil {
 		return s.abortUnlocked(r, err)
 	}
-	s.submitters.observe(goroutine(), &rt.contention)
+	s.submitters.observe(goid.Of(), &rt.contention)
 	if unobserved && len(s.reductions) == 0 && s.growths.Load() == 0 {
 		t = s.commitUnobserved(r)
 	} else {

@@ -243,8 +243,8 @@ func (r *record) toCheck() (list []deps.Access) {
 
 // snapshotOthers adds the buffers that are not in uses.
 func (rt *Runtime) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
-	for s := range rt.buffers.load().tree.all() {
-		b := s.value
+	for s := range rt.buffers.load().tree.All() {
+		b := s.Value
 		if uses[b.id] != nil || b.copied || rt.buffers.usesPartOf(b, uses) {
 			continue
 		}

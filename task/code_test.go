@@ -17,6 +17,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/devices/smp/choose"
+	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -83,7 +84,7 @@ func opened(t *testing.T, o Options) *Runtime {
 	rt, err := New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, rt.Close()) })
-	if raceDetector && o.Vector == VectorAuto {
+	if environment.RaceDetector && o.Vector == VectorAuto {
 		rt.vectors.off = nil // these tests are of vector code
 	}
 	return rt
@@ -463,11 +464,11 @@ func TestRaceDetector_SeesKernels(t *testing.T) {
 		t.Skip(err)
 	}
 	k := countUpKernel(t, KernelSpec{Go: func(a *Args) { addRange(a, 0, int64(len(argInts(a)))) }})
-	for choice, want := range map[string]bool{VectorAuto: !raceDetector, VectorAVX2: true, VectorOff: false} {
+	for choice, want := range map[string]bool{VectorAuto: !environment.RaceDetector, VectorAVX2: true, VectorOff: false} {
 		rt, err := New(Options{Devices: "smp:1", Vector: choice})
 		require.NoError(t, err)
 		require.Equal(t, want, rt.Vectorised(k) == nil, "%q", choice)
-		if raceDetector && choice == VectorAuto {
+		if environment.RaceDetector && choice == VectorAuto {
 			require.ErrorIs(t, rt.Vectorised(k), errRaceDetector)
 		}
 		require.NoError(t, rt.Close())

@@ -79,8 +79,8 @@ func (rt *Runtime) inFlightNotEager(p sched.PlaceID) int {
 	return n
 }
 
-// An eagerEntry is an entry of an eager queue. It is void when r is not task id in state Offered any
-// more.
+// An eagerEntry is an entry of an eager queue. It is void when r is not task id in state Offered
+// any more.
 type eagerEntry struct {
 	r         *record
 	id        deps.TaskID

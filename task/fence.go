@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -150,7 +151,7 @@ func (f *pageGuard) close(b *buffer, r deps.Region) {
 			continue
 		}
 		pages := b.pages[:cap(b.pages)][from:min(to, cap(b.pages))]
-		if protectPages(pages, false) == nil {
+		if hostmem.Protect(pages, false) == nil {
 			f.closed = append(f.closed, closedPages{b, from, pages})
 		}
 	}
@@ -170,7 +171,7 @@ func (f *pageGuard) openLocked() {
 	}
 	f.active = false
 	for _, c := range f.closed {
-		if err := protectPages(c.pages, true); err != nil {
+		if err := hostmem.Protect(c.pages, true); err != nil {
 			panic(fmt.Sprintf("gompss: bug: task: check: pages cannot be opened again: %v", err))
 		}
 	}

@@ -2,7 +2,6 @@ package task
 
 import (
 	"github.com/gompss/gompss/deps"
-
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 )

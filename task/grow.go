@@ -28,15 +28,15 @@ func (t *buffers) bounded(m memory) (memory, []*buffer) {
 	var parts []*buffer
 	at := lo
 	for {
-		s := t.load().tree.after(at)
+		s := t.load().tree.After(at)
 		if s == nil {
 			return m, parts
 		}
-		if s.lo >= hi {
-			m.cap = min(m.cap, int64((s.lo-lo)/uintptr(m.elem)))
+		if s.Lo >= hi {
+			m.cap = min(m.cap, int64((s.Lo-lo)/uintptr(m.elem)))
 			return m, parts
 		}
-		parts, at = append(parts, s.value), s.hi
+		parts, at = append(parts, s.Value), s.Hi
 	}
 }
 

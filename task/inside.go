@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/gompss/gompss/internal/goid"
 )
 
 // This file refuses waits of a body that would never end, or would take away the worker of another
@@ -86,7 +88,7 @@ func (s *Scope) wrongScope() error {
 	if s.program() {
 		return nil
 	}
-	g := goroutine()
+	g := goid.Of()
 	if g == 0 {
 		return nil
 	}

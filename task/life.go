@@ -50,8 +50,8 @@ func (l *life) move(id deps.TaskID, from state.State, e state.Event) bool {
 	return l.word.CompareAndSwap(lifeOf(id, from), lifeOf(id, from.After(e).To))
 }
 
-// release says that the predecessors have finished. It reports false, and nothing has changed, for a
-// task that was launched behind them: predecessorsDone ends that.
+// release says that the predecessors have finished. It reports false, and nothing has changed, for
+// a task that was launched behind them: predecessorsDone ends that.
 func (l *life) release() bool {
 	for {
 		word := l.word.Load()

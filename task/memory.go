@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -211,7 +212,7 @@ func (t *buffers) forgetRecent(b *buffer) {
 // A bufferTable holds the buffers by address and by id. Tables share memory: a slot of byID is
 // written when its buffer comes and goes, and the caller knows that it is there.
 type bufferTable struct {
-	tree *addressTree[*buffer]
+	tree *hostmem.Tree[*buffer]
 	byID []atomic.Pointer[buffer] // nil for those that were forgotten, and for those to come
 }
 
@@ -303,20 +304,20 @@ func (t *buffers) search(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
 	hi := lo + uintptr(m.size())
 	tree := t.load().tree
-	at := tree.after(lo)
-	for at != nil && at.lo < hi && !t.claim(at.value) {
-		switch at.value.use.Load() {
+	at := tree.After(lo)
+	for at != nil && at.Lo < hi && !t.claim(at.Value) {
+		switch at.Value.use.Load() {
 		case released: // its memory was freed
-			at = tree.after(at.hi)
+			at = tree.After(at.Hi)
 		case removed: // since the tree was loaded
 			tree = t.load().tree
-			at = tree.after(lo)
+			at = tree.After(lo)
 		}
 	}
-	if at == nil || at.lo >= hi {
+	if at == nil || at.Lo >= hi {
 		return nil, 0, nil
 	}
-	b := at.value
+	b := at.Value
 	if lo < b.lo() || hi > b.hi() {
 		return nil, 0, &OverlapError{lo, hi, b.lo(), b.hi()}
 	}
@@ -338,8 +339,8 @@ func (t *buffers) sizeOfElement(id deps.BufferID) deps.Bytes { return t.byID(id)
 
 // list returns the buffers by address.
 func (t *buffers) list() (out []*buffer) {
-	for s := range t.load().tree.all() {
-		out = append(out, s.value)
+	for s := range t.load().tree.All() {
+		out = append(out, s.Value)
 	}
 	return out
 }
@@ -405,9 +406,9 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 		b.setParts(parts)
 	}
 	for _, p := range parts {
-		table.tree = table.tree.remove(p.lo())
+		table.tree = table.tree.Remove(p.lo())
 	}
-	table.tree = table.tree.insert(&addressTree[*buffer]{lo: b.lo(), hi: b.hi(), value: b})
+	table.tree = table.tree.Insert(&hostmem.Tree[*buffer]{Lo: b.lo(), Hi: b.hi(), Value: b})
 	t.table.Store(&table)
 	t.count(b, 1)
 	if len(parts) > 0 {
@@ -442,7 +443,7 @@ func (t *buffers) takeOut(b *buffer) bool {
 	}
 	table := t.load()
 	table.byID[b.id].Store(nil)
-	table.tree = table.tree.remove(b.lo())
+	table.tree = table.tree.Remove(b.lo())
 	t.table.Store(&table)
 	spin.Perturb()
 	b.retire() // a reader of that has a tree without b
@@ -463,7 +464,7 @@ func (t *buffers) free(b *buffer) error {
 	b.host.Stop()
 	if b.pages != nil {
 		allocated.free(b)
-		err = errors.Join(err, unmapPages(b.pages))
+		err = errors.Join(err, hostmem.Unmap(b.pages))
 	}
 	return err
 }
@@ -501,12 +502,6 @@ func holdsPointers[T any]() bool {
 // are aligned for every type and n*sizeof(T) <= len(pages).
 func sliceOfPages[T any](pages []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
-}
-
-// pageAt returns the page of an address, which need not be there: it is only named to the system.
-// size is a power of 2.
-func pageAt(at pointer, size uintptr) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(at, -int(uintptr(at)&(size-1)))), size)
 }
 
 // What follows reads package variables, to which a program has given pointers of their type

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/state"
 )
@@ -109,7 +110,7 @@ func (s *Scope) holdsNoTokens() bool { return len(s.owner.settings.tokens) == 0 
 // held.
 func (s *Scope) runOnStack(next *record, more bool) {
 	worker := s.worker
-	s.above.Store(goroutine())
+	s.above.Store(goid.Of())
 	defer s.above.Store(0)
 	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)

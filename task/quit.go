@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/gompss/gompss/internal/quit"
 )
 
 // openRuntimes is the runtimes of the process that are not closed, for the signal that prints what
@@ -28,7 +30,7 @@ func (g *runtimeRegistry) add(rt *Runtime) {
 	g.made++
 	g.open[rt] = g.made
 	if g.stop == nil {
-		g.stop = onQuit(g)
+		g.stop = quit.On(g.dump)
 	}
 }
 

@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 
+	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -14,7 +15,7 @@ var allocated allocations
 // allocations are stretches of addresses by their owner, nil for those that were given back.
 type allocations struct {
 	mu    spin.Mutex // innermost
-	tree  *addressTree[*buffers]
+	tree  *hostmem.Tree[*buffers]
 	freed int // how many have no owner
 }
 
@@ -30,22 +31,22 @@ var (
 func (a *allocations) add(b *buffer, owner *buffers) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for x := a.tree.after(b.lo()); x != nil && x.lo < b.hi(); x = a.tree.after(b.lo()) {
-		a.tree = a.tree.remove(x.lo)
+	for x := a.tree.After(b.lo()); x != nil && x.Lo < b.hi(); x = a.tree.After(b.lo()) {
+		a.tree = a.tree.Remove(x.Lo)
 		a.freed--
 	}
-	a.tree = a.tree.insert(&addressTree[*buffers]{lo: b.lo(), hi: b.hi(), value: owner})
+	a.tree = a.tree.Insert(&hostmem.Tree[*buffers]{Lo: b.lo(), Hi: b.hi(), Value: owner})
 }
 
 // free says that b is about to be given back.
 func (a *allocations) free(b *buffer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	x := a.tree.after(b.lo())
-	if x == nil || x.lo != b.lo() || x.value == nil {
+	x := a.tree.After(b.lo())
+	if x == nil || x.Lo != b.lo() || x.Value == nil {
 		return
 	}
-	a.tree = a.tree.remove(x.lo).insert(&addressTree[*buffers]{lo: x.lo, hi: x.hi})
+	a.tree = a.tree.Remove(x.Lo).Insert(&hostmem.Tree[*buffers]{Lo: x.Lo, Hi: x.Hi})
 	if a.freed++; a.freed > maxFreed {
 		a.forget()
 	}
@@ -53,9 +54,9 @@ func (a *allocations) free(b *buffer) {
 
 // forget drops what has no owner. Requires: mu held.
 func (a *allocations) forget() {
-	for x := range a.tree.all() {
-		if x.value == nil {
-			a.tree = a.tree.remove(x.lo)
+	for x := range a.tree.All() {
+		if x.Value == nil {
+			a.tree = a.tree.Remove(x.Lo)
 		}
 	}
 	a.freed = 0
@@ -67,13 +68,13 @@ func (a *allocations) check(m memory, t *buffers) error {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for x := a.tree.after(lo); x != nil && x.lo < hi; x = a.tree.after(x.hi) {
+	for x := a.tree.After(lo); x != nil && x.Lo < hi; x = a.tree.After(x.Hi) {
 		switch {
-		case x.value == t: // another goroutine is about to give it back
+		case x.Value == t: // another goroutine is about to give it back
 			return errFreed
-		case x.value != nil:
+		case x.Value != nil:
 			return errForeign
-		case !mapped(m.base):
+		case !hostmem.Mapped(m.base):
 			return errFreed
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 )
@@ -275,14 +276,14 @@ func (rt *Runtime) newPrivate(b *buffer) (*privateCopy, error) {
 			return c, nil
 		}
 	}
-	pages, err := mapPages(int(b.size()))
+	pages, err := hostmem.Map(int(b.size()))
 	if err != nil {
 		return nil, fmt.Errorf("private copy for a reduction: %w", err)
 	}
 	m := memory{base: unsafe.Pointer(unsafe.SliceData(pages)), len: b.len, cap: b.len, elem: b.elem}
 	own, err := rt.buffers.register(m, pages, &rt.root, true)
 	if err != nil {
-		return nil, errors.Join(err, unmapPages(pages))
+		return nil, errors.Join(err, hostmem.Unmap(pages))
 	}
 	return &privateCopy{b: own, of: b}, nil
 }

@@ -225,8 +225,8 @@ func (t *buffers) takeOutFreed(b *buffer) {
 func (t *buffers) clearOf(m memory) {
 	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.cap)*uintptr(m.elem)
 	any := false
-	for at := t.load().tree.after(lo); at != nil && at.lo < hi; at = t.load().tree.after(at.hi) {
-		if b := at.value; !t.claim(b) && b.use.Load() == released {
+	for at := t.load().tree.After(lo); at != nil && at.Lo < hi; at = t.load().tree.After(at.Hi) {
+		if b := at.Value; !t.claim(b) && b.use.Load() == released {
 			t.takeOutFreed(b)
 			any = true
 		}

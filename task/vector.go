@@ -13,6 +13,7 @@ import (
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices/smp/choose"
+	"github.com/gompss/gompss/internal/environment"
 )
 
 // VectorVariable is the environment variable that Options.Vector is taken from where it is "".
@@ -20,8 +21,8 @@ const VectorVariable = "GOMPSS_VECTOR"
 
 // The values of Options.Vector.
 const (
-	// VectorAuto is the widest vectors of this machine, or the Go function or scalar code where that
-	// is faster and gives the same bits.
+	// VectorAuto is the widest vectors of this machine, or the Go function or scalar code where
+	// that is faster and gives the same bits.
 	VectorAuto   = ""
 	VectorOff    = "off"    // always the Go function
 	VectorAVX2   = "avx2"   // 256 bits; kernels that have such code always run it
@@ -86,7 +87,7 @@ func newVectors(choice string, p vec.Processor) (*vectors, error) {
 func (rt *Runtime) setVectors(o *Options) {
 	v := rt.vectors
 	v.await, v.now, v.made = o.AwaitCode, rt.observers.now, rt.observers.observeCode
-	if raceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
+	if environment.RaceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
 		v.off = errRaceDetector
 	}
 }

@@ -11,6 +11,7 @@ import (
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
+	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/state"
@@ -277,7 +278,7 @@ func (rt *Runtime) callBody(r *record) error {
 		if r.inner == nil { // else it is checked
 			r.inner = newScope(r)
 		}
-		r.inner.body.Store(goroutine())
+		r.inner.body.Store(goid.Of())
 		return r.nested(r.inner)
 	}
 	return r.body()

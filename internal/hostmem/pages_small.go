@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package task
+package hostmem
 
 // adviseHugePages has nothing to ask for: these systems choose the size of pages themselves.
 func adviseHugePages([]byte) {}

@@ -1,18 +1,19 @@
 //go:build unix
 
-package task
+package quit
 
 import (
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 )
 
-// onQuit prints the tasks in flight when the process gets SIGQUIT, which then does what it would do
-// without this: Go prints the goroutines and ends the process, unless the program takes the signal
-// itself. A program that ignores the signal goes on ignoring it.
-func onQuit(g *runtimeRegistry) (stop func()) {
+// On has dump print on standard error when the process gets SIGQUIT, which then does what it would
+// do without this: Go prints the goroutines and ends the process, unless the program takes the
+// signal itself. A program that ignores the signal goes on ignoring it.
+func On(dump func(io.Writer)) (stop func()) {
 	if signal.Ignored(syscall.SIGQUIT) {
 		return func() {}
 	}
@@ -23,7 +24,7 @@ func onQuit(g *runtimeRegistry) (stop func()) {
 		select {
 		case <-done:
 		case <-quit:
-			g.dump(os.Stderr)
+			dump(os.Stderr)
 			signal.Stop(quit)
 			_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT) // to itself: it cannot fail
 		}

@@ -1,4 +1,4 @@
-package task
+package hostmem
 
 import (
 	"bufio"
@@ -17,10 +17,10 @@ func TestLargeMemoryIsWishedInHugePages(t *testing.T) {
 		t.Skip(err)
 	}
 	for size, want := range map[int]bool{hugePageMin: true, hugePageMin / 2: false} {
-		pages, err := mapPages(size)
+		pages, err := Map(size)
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Contains(noted(t, uintptr(unsafe.Pointer(&pages[size/2]))), " hg"), "%d bytes", size)
-		require.NoError(t, unmapPages(pages))
+		require.NoError(t, Unmap(pages))
 	}
 }
 

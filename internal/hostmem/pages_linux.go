@@ -1,4 +1,4 @@
-package task
+package hostmem
 
 import "golang.org/x/sys/unix"
 

@@ -1,7 +1,0 @@
-//go:build !amd64 && !arm64 && !riscv64
-
-package task
-
-// goroutine returns 0: goroutines cannot be distinguished here, so a wait at the scope of another
-// task is not detected.
-func goroutine() uintptr { return 0 }
