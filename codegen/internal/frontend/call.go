@@ -280,7 +280,7 @@ type instance struct {
 
 // callFunction emits the call of a top-level function.
 func (b *builder) callFunction(in *inlinable, values []ir.Expr, e *ast.CallExpr) []ir.Expr {
-	f := b.u.function(in.fn, in.args, b, e.Pos())
+	f := b.function(in.fn, in.args, e.Pos())
 	if f == nil || len(values) != len(f.Params) {
 		b.keep(values...)
 		return b.badResults(e)
@@ -314,34 +314,37 @@ func (b *builder) badResults(e *ast.CallExpr) []ir.Expr {
 
 // function returns the IR of f with type arguments args, building it at its first call; nil where
 // that is not possible.
-func (u *unit) function(f *types.Func, args []types.Type, caller *builder, at token.Pos) *ir.Func {
-	if u.recursive(f, caller, at) {
+func (b *builder) function(f *types.Func, args []types.Type, at token.Pos) *ir.Func {
+	if b.recursive(f, at) {
 		return nil
 	}
-	for _, i := range u.funcs {
+	for _, i := range b.u.funcs {
 		if i.fn == f && slices.EqualFunc(i.args, args, types.Identical) {
 			return i.made
 		}
 	}
-	decl := u.p.Funcs[f]
+	decl := b.u.p.Funcs[f]
 	if decl == nil || decl.Body == nil {
-		caller.fail(at, "call of "+f.Name(), "it has no body in Go", "write it in Go")
+		b.fail(at, "call of "+f.Name(), "it has no body in Go", "write it in Go")
 		return nil
 	}
 	i := &instance{fn: f, args: args}
-	u.funcs = append(u.funcs, i)
-	u.busy = append(u.busy, f)
-	made := u.make(f, args, decl)
-	u.busy = u.busy[:len(u.busy)-1]
+	b.u.funcs = append(b.u.funcs, i)
+	b.u.busy = append(b.u.busy, f)
+	made := b.make(f, args, decl)
+	b.u.busy = b.u.busy[:len(b.u.busy)-1]
 	i.made = made
-	u.k.Funcs = append(u.k.Funcs, made)
+	b.u.k.Funcs = append(b.u.k.Funcs, made)
 	return made
 }
 
+// anew returns a builder of another body of the kernel.
+func (b *builder) anew(y *typing.Converter) *builder { return b.u.builder(y) }
+
 // make builds a function.
-func (u *unit) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Func {
-	b := u.builder(typingOf(f, args))
-	out := &ir.Func{Name: u.functionName(f, args), At: b.pos(decl.Name.Pos())}
+func (b *builder) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Func {
+	b = b.anew(typingOf(f, args))
+	out := &ir.Func{Name: b.functionName(f, args), At: b.pos(decl.Name.Pos())}
 	out.Params = append(b.receiver(f.Signature(), decl), b.parameters(f.Signature(), decl)...)
 	b.env.results = &resultPlace{}
 	var named []ir.Stmt
@@ -358,33 +361,33 @@ func (u *unit) make(f *types.Func, args []types.Type, decl *ast.FuncDecl) *ir.Fu
 	}
 	b.env.results.types = out.Results
 	out.Body = append(named, b.body(decl.Body)...)
-	u.checkEscapes(out.Params, out.Body)
+	b.u.checkEscapes(out.Params, out.Body)
 	return out
 }
 
 // recursive reports a call of a function that is being built.
-func (u *unit) recursive(f *types.Func, caller *builder, at token.Pos) bool {
-	i := slices.Index(u.busy, f)
+func (b *builder) recursive(f *types.Func, at token.Pos) bool {
+	i := slices.Index(b.u.busy, f)
 	if i < 0 {
 		return false
 	}
 	var path []string
-	for _, g := range u.busy[i:] {
+	for _, g := range b.u.busy[i:] {
 		path = append(path, g.Name())
 	}
 	path = append(path, f.Name())
-	caller.fail(at, "recursion", strings.Join(path, " calls ")+", and there is no stack on a device",
+	b.fail(at, "recursion", strings.Join(path, " calls ")+", and there is no stack on a device",
 		"write a loop, with an array for what is still to do")
 	return true
 }
 
 // functionName returns a name for an instance of f that no other function of the kernel has.
-func (u *unit) functionName(f *types.Func, args []types.Type) string {
+func (b *builder) functionName(f *types.Func, args []types.Type) string {
 	base := typing.InstanceName(receiverName(f)+f.Name(), args)
 	name := base
-	for n := 2; u.names[name]; n++ {
+	for n := 2; b.u.names[name]; n++ {
 		name = base + "_" + strconv.Itoa(n)
 	}
-	u.names[name] = true
+	b.u.names[name] = true
 	return name
 }

@@ -96,7 +96,7 @@ func (b *builder) declarationOf(in *inlinable) (*types.Signature, *ast.FuncType,
 
 // mayInline counts an inlining, and reports one too many and a recursion.
 func (b *builder) mayInline(in *inlinable, e *ast.CallExpr) bool {
-	if in.fn != nil && b.u.recursive(in.fn, b, e.Pos()) {
+	if in.fn != nil && b.recursive(in.fn, e.Pos()) {
 		return false
 	}
 	if b.u.nesting >= maxInlineDepth || b.u.inlined >= maxInlined {

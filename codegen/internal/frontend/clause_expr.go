@@ -39,7 +39,7 @@ func (r *clauseReader) expr(what string, p syntax.Piece) ir.Expr {
 		return nil
 	}
 	r.b.host = r.host
-	e := r.b.clauseExpr(text, p.At, r.scope)
+	e := clauseExpr(r.b, text, p.At, r.scope)
 	r.b.host = false
 	if e == nil || !r.host {
 		return e

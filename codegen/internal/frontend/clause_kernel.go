@@ -22,7 +22,7 @@ var deviceWords = []string{"acc", "smp", "cuda", "opencl"}
 
 // functionDirective fills k.Target and k.Task from d, which stands on decl, and returns the shapes
 // that it gives to parameters.
-func (b *builder) functionDirective(k *ir.Kernel, d *syntax.Directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
+func functionDirective(b *builder, k *ir.Kernel, d *syntax.Directive, decl *ast.FuncDecl) map[*ir.Var][]ir.Expr {
 	r := &kernelReader{k: k, shapes: map[*ir.Var][]ir.Expr{}}
 	r.clauseReader = clauseReader{b: b, scope: source.BodyStart(decl), host: true, lets: map[string]string{}}
 	for _, l := range d.Named("let") {
@@ -243,10 +243,10 @@ func (r *kernelReader) function(what string, p syntax.Piece) string {
 		r.fail(p, what, "'"+p.Text+"' is not the name of a function", "write implements(F)")
 	case name.Text == r.b.u.source():
 		r.fail(p, what, name.Text+" is this kernel itself", "name the task that this is another version of")
-	case !r.b.isFunction(name.Text):
+	case !isFunctionName(r.b, name.Text):
 		r.fail(p, what, "the package has no function "+name.Text, "name the task that this is another version of")
 	default:
-		if why, instead := r.b.another(name.Text); why != "" {
+		if why, instead := another(r.b, name.Text); why != "" {
 			r.fail(p, what, why, instead)
 			return ""
 		}
@@ -256,7 +256,7 @@ func (r *kernelReader) function(what string, p syntax.Piece) string {
 }
 
 // another says why the kernel cannot be another version of the function of a name.
-func (b *builder) another(name string) (why, instead string) {
+func another(b *builder, name string) (why, instead string) {
 	task := b.u.p.GoTypes.Scope().Lookup(name).(*types.Func)
 	if d := b.u.p.Directives[b.u.p.Funcs[task]]; !d.Has("target") && !d.Has("task") {
 		return name + " is no kernel", "write //omp:task above it"
@@ -301,8 +301,8 @@ func alike(a, b types.Type) bool {
 	return types.Identical(a, b)
 }
 
-// isFunction reports whether name is a function of the package.
-func (b *builder) isFunction(name string) bool {
+// isFunctionName reports whether name is a function of the package.
+func isFunctionName(b *builder, name string) bool {
 	_, ok := b.u.p.GoTypes.Scope().Lookup(name).(*types.Func)
 	return ok
 }

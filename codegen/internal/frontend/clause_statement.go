@@ -16,7 +16,7 @@ var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute,
 
 // Directive returns what d says about the statement at scopeAt, where the names in its clauses are
 // looked up. Errors are reported; a clause that has one is left out.
-func (b *builder) directive(d *syntax.Directive, scopeAt token.Pos) *ir.Directive {
+func statementDirective(b *builder, d *syntax.Directive, scopeAt token.Pos) *ir.Directive {
 	r := &statementReader{clauseReader: clauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var][]ir.Expr{}}
 	r.out = &ir.Directive{Text: d.Text, At: b.pos(d.At)}
 	for _, w := range d.Words() {

@@ -47,7 +47,7 @@ func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt 
 		return true
 	})
 	after := b.list(s.List[d.Before:])
-	if !b.scanClause(d, g.directive) {
+	if !scanClause(b, d, g.directive) {
 		g.directive.Scan, g.directive.Reductions = nil, nil
 		return append(before, after...)
 	}
@@ -56,7 +56,7 @@ func (b *builder) phases(s *ast.BlockStmt, l *ir.Label, g governance) []ir.Stmt 
 
 // scanClause checks the variables of d against those of the loop's clause and completes that; ok is
 // false where they do not agree.
-func (b *builder) scanClause(d *syntax.Directive, loop *ir.Directive) (ok bool) {
+func scanClause(b *builder, d *syntax.Directive, loop *ir.Directive) (ok bool) {
 	clauses := d.Clauses()
 	if len(clauses) == 0 {
 		b.fail(d.At, "directive scan", "it says neither inclusive nor exclusive", "write //omp:scan inclusive(s) where the second phase reads s with the update of its iteration, exclusive(s) where the first one reads it without")

@@ -84,9 +84,9 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 	b := u.builder(typingOf(f, args))
 	k.Params = b.parameters(f.Signature(), decl)
 	u.vague.All = p.src.CloudedFunction(decl)
-	b.unfit(f.Signature(), decl)
+	unfit(b, f.Signature(), decl)
 	d := p.src.Directives[decl]
-	shapes := b.functionDirective(k, d, decl)
+	shapes := functionDirective(b, k, d, decl)
 	if k.Target.Native == nil { // else a text beside it says what devices run
 		k.Body = b.body(decl.Body)
 	}
@@ -170,7 +170,7 @@ func (u *unit) report(d diag.Diagnostic) {
 
 // unfit gives what a kernel must not have, a receiver and results, a meaning, for the errors in its
 // body.
-func (b *builder) unfit(sig *types.Signature, decl *ast.FuncDecl) {
+func unfit(b *builder, sig *types.Signature, decl *ast.FuncDecl) {
 	b.env.results = &resultPlace{}
 	if r := sig.Recv(); r != nil {
 		t, _ := b.env.types.Convert(r.Type())
@@ -342,19 +342,19 @@ func (b *builder) lookup(name string, at token.Pos) *ir.Var {
 
 // clauseExpr returns the expression that text means at scopeAt; nil, and the errors reported, where
 // it means none. textPos is where it stands in the comment.
-func (b *builder) clauseExpr(text string, textPos, scopeAt token.Pos) ir.Expr {
+func clauseExpr(b *builder, text string, textPos, scopeAt token.Pos) ir.Expr {
 	before := len(b.u.diags)
 	kept := b.text
 	b.text = &clauseText{at: textPos, size: len(text)}
 	defer func() { b.text = kept }()
-	e := b.parseClause(text, scopeAt)
+	e := parseClause(b, text, scopeAt)
 	if e == nil || len(b.u.diags) > before {
 		return nil
 	}
 	return e
 }
 
-func (b *builder) parseClause(text string, scopeAt token.Pos) ir.Expr {
+func parseClause(b *builder, text string, scopeAt token.Pos) ir.Expr {
 	what := "expression " + strings.TrimSpace(text)
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseExprFrom(fset, "", text, parser.SkipObjectResolution)

@@ -50,7 +50,7 @@ func (b *builder) governance(d *syntax.Directive, s ast.Stmt) governance {
 	g := governance{}
 	switch {
 	case d != nil:
-		g.text, g.directive = d.Text, b.directive(d, s.Pos())
+		g.text, g.directive = d.Text, statementDirective(b, d, s.Pos())
 		g.collapse = g.directive.Collapse - 1
 	case b.collapse > 0:
 		g.text, g.collapse = b.collapsed, b.collapse-1

@@ -47,7 +47,7 @@ func (b *builder) stmt(s ast.Stmt, label string) {
 
 // construct emits a directive that governs the body or loop s as a whole.
 func (b *builder) construct(s ast.Stmt, label string, d *syntax.Directive) {
-	out := &ir.Construct{Directive: b.directive(d, s.Pos()), At: b.pos(s.Pos())}
+	out := &ir.Construct{Directive: statementDirective(b, d, s.Pos()), At: b.pos(s.Pos())}
 	out.Directive.Scan = nil // reported where the clauses are read
 	b.exits = append(b.exits, exit{governed: d.Text})
 	if block, ok := s.(*ast.BlockStmt); ok {
