@@ -52,14 +52,20 @@ var layers = map[string][]string{
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
 	"codegen/internal/check": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/contract", "deps"},
-	// The front end: Go source, what it reaches, its types.
-	"codegen/internal/frontend/source": {"codegen/ir", "codegen/internal/diag", "codegen/internal/integers", "codegen/internal/syntax", "codegen/kernel"},
-	"codegen/internal/frontend/reach":  {"codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/frontend/source"},
-	"codegen/internal/frontend/typing": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "deps", "codegen/internal/frontend/source"},
-	"codegen/internal/frontend": {"codegen/internal/frontend/source", "codegen/internal/frontend/reach", "codegen/internal/frontend/typing",
-		"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers",
-		"codegen/internal/analysis", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract", "codegen/internal/check",
-		"codegen/kernel", "deps"},
+	// The front end: Go source, what it reaches, its types; what is known of a kernel under construction,
+	// and what makes its expressions, calls, clauses, assignments and statements.
+	"codegen/internal/frontend/source":  {"codegen/internal/diag", "codegen/internal/integers", "codegen/internal/syntax", "codegen/ir", "codegen/kernel"},
+	"codegen/internal/frontend/reach":   {"codegen/internal/diag", "codegen/internal/frontend/source", "codegen/internal/syntax"},
+	"codegen/internal/frontend/typing":  {"codegen/internal/frontend/source", "codegen/internal/integers", "codegen/ir", "codegen/ir/query", "deps"},
+	"codegen/internal/frontend/scope":   {"codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/query"},
+	"codegen/internal/frontend/passes":  {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/integers", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
+	"codegen/internal/frontend/fuse":    {"codegen/internal/lower", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/exprs":   {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/calls":   {"codegen/internal/frontend/exprs", "codegen/internal/frontend/passes", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/clauses": {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
+	"codegen/internal/frontend/assigns": {"codegen/internal/frontend/calls", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/stmts":   {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/assigns", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend":         {"codegen/internal/analysis", "codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/clauses", "codegen/internal/frontend/fuse", "codegen/internal/frontend/passes", "codegen/internal/frontend/reach", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/stmts", "codegen/internal/frontend/typing", "codegen/internal/syntax", "codegen/ir"},
 	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
 		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "deps"},
 	// The facade.
@@ -144,7 +150,9 @@ var (
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check", "codegen/internal/frontend/source",
-		"codegen/internal/frontend/reach", "codegen/internal/frontend/typing"}
+		"codegen/internal/frontend/reach", "codegen/internal/frontend/typing", "codegen/internal/frontend/scope", "codegen/internal/frontend/passes",
+		"codegen/internal/frontend/fuse", "codegen/internal/frontend/exprs", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses",
+		"codegen/internal/frontend/assigns", "codegen/internal/frontend/stmts"}
 	actions = []string{"sync", "sync/atomic", "time", "os", "unsafe"}
 )
 

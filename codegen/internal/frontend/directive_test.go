@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gompss/gompss/codegen/internal/frontend/source"
-	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/gompss/gompss/codegen/internal/frontend/clauses"
+	"github.com/gompss/gompss/codegen/internal/frontend/source"
+	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
 func init() {
@@ -83,8 +85,8 @@ func said(name, text string) string {
 }
 
 func TestLetsAreReplacedAsWholeNames(t *testing.T) {
-	r := &clauseReader{lets: map[string]string{"lo": "n-1", "hi": "(n-1)+2"}}
-	text, ok := r.expand("lo+x.lo+loo+hi*0x10lo")
+	r := &clauses.ClauseReader{Lets: map[string]string{"lo": "n-1", "hi": "(n-1)+2"}}
+	text, ok := r.Expand("lo+x.lo+loo+hi*0x10lo")
 	require.True(t, ok)
 	require.Equal(t, "(n-1)+x.lo+loo+((n-1)+2)*0x10lo", text)
 }

@@ -3,11 +3,12 @@ package frontend
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/frontend/reach"
 	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/syntax"
-	"github.com/stretchr/testify/require"
 )
 
 // names returns the names of files, those of other packages with their path.

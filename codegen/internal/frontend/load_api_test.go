@@ -7,12 +7,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/frontend/calls"
 	"github.com/gompss/gompss/codegen/internal/frontend/source"
 	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/stretchr/testify/require"
 )
 
 const scaleText = `package p
@@ -182,7 +184,7 @@ func TestLibraryIsComplete(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range p.Scope().Names() {
 			f, ok := p.Scope().Lookup(name).(*types.Func)
-			if ok && f.Exported() && library(f) == ir.NoMath {
+			if ok && f.Exported() && calls.Library(f) == ir.NoMath {
 				missing = append(missing, p.Name()+"."+name)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/diag"

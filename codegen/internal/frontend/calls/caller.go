@@ -1,0 +1,30 @@
+// Package calls makes IR of calls: of functions, methods and function literals, of which those that
+// need it are inlined, of what is built into Go, and of the library of kernels.
+package calls
+
+import (
+	"go/ast"
+
+	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
+	"github.com/gompss/gompss/codegen/internal/frontend/scope"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Caller makes the calls of one body, and the functions of the kernel at their first call.
+type Caller struct {
+	*exprs.Builder
+	// Block returns the statements of a block of this body.
+	Block func(s *ast.BlockStmt) []ir.Stmt
+	// another returns what makes the calls of another body.
+	another func(b *scope.Body) *Caller
+}
+
+// New returns what makes the calls of b. statements completes it, and that of each function which
+// is called, with what makes statements.
+func New(b *scope.Body, statements func(c *Caller)) *Caller {
+	c := &Caller{Builder: &exprs.Builder{Body: b}}
+	c.Builder.Single = c.Single
+	c.another = func(b *scope.Body) *Caller { return New(b, statements) }
+	statements(c)
+	return c
+}

@@ -1,0 +1,93 @@
+package calls
+
+import (
+	"go/ast"
+
+	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
+	"github.com/gompss/gompss/codegen/internal/frontend/scope"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+)
+
+// The builtins copy and clear are loops. A copy between parts of one memory that overlap begins at
+// the end where nothing is lost: of two slices of one memory whose capacities reach to its end, the
+// one that begins later has the smaller capacity. A kernel that copies slices no part to less than
+// that (Kernel.Copies), and none of its arguments may be one where it overlaps with another.
+
+// copySlices returns the number of elements that copy(dst, src) copies.
+func (b builtins) copySlices(e *ast.CallExpr) ir.Expr {
+	at := b.Pos(e.Pos())
+	dst, src := b.Expr(e.Args[0]), b.Expr(e.Args[1])
+	if scope.IsBad(dst, src) || dst.Type().Kind != ir.Slice || src.Type().Kind != ir.Slice {
+		return b.Bad(e, dst, src)
+	}
+	apart := separate(dst, src)
+	to, from := b.Temp("to", dst, at), b.Temp("from", src, at)
+	count := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{&ir.Len{X: to, At: at}, &ir.Len{X: from, At: at}}, T: ir.IntType, At: at}
+	n := b.Temp("copied", count, at)
+	forward := b.elementLoop(n, false, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
+	if apart {
+		b.Emit(forward)
+		return n
+	}
+	b.Kernel.Copies = true
+	backward := b.elementLoop(n, true, at, func(i ir.Expr) ir.Stmt { return copyElement(to, from, i, at) })
+	later := &ir.Binary{Op: ir.Lt, X: &ir.Cap{X: to, At: at}, Y: &ir.Cap{X: from, At: at}, T: ir.BoolType, At: at}
+	b.Emit(&ir.If{Cond: later, Then: []ir.Stmt{backward}, Else: []ir.Stmt{forward}, At: at})
+	return n
+}
+
+func copyElement(to, from, i ir.Expr, at ir.Pos) ir.Stmt {
+	return &ir.Assign{Place: &ir.Index{X: build.Copy(to), I: i, At: at}, Value: &ir.Index{X: build.Copy(from), I: build.Copy(i), At: at}, At: at}
+}
+
+// clearSlice emits clear(x).
+func (b builtins) clearSlice(e *ast.CallExpr) {
+	at := b.Pos(e.Pos())
+	x := b.Expr(e.Args[0])
+	if scope.IsBad(x) || x.Type().Kind != ir.Slice {
+		b.Bad(e, x)
+		b.Hole(e.Pos())
+		return
+	}
+	zero := exprs.ZeroOf(x.Type().Elem, at)
+	if zero == nil {
+		zero = b.ZeroVar("zero", x.Type().Elem, at)
+	}
+	all := b.Temp("all", x, at)
+	b.Emit(b.elementLoop(&ir.Len{X: all, At: at}, false, at, func(i ir.Expr) ir.Stmt {
+		return &ir.Assign{Place: &ir.Index{X: build.Copy(all), I: i, At: at}, Value: build.Copy(zero), At: at}
+	}))
+}
+
+// elementLoop returns a loop over the indices below n.
+func (b builtins) elementLoop(n ir.Expr, down bool, at ir.Pos, body func(i ir.Expr) ir.Stmt) ir.Stmt {
+	k := b.NewVar("k", ir.IntType, ir.Local, at)
+	f := &ir.For{Var: k, Lo: build.Int(0, at), Hi: build.Copy(n), Step: build.Int(1, at), Rel: ir.Lt, At: at}
+	if down {
+		last := &ir.Binary{Op: ir.Sub, X: build.Copy(n), Y: build.Int(1, at), T: ir.IntType, At: at}
+		f.Lo, f.Hi, f.Step, f.Rel = last, build.Int(0, at), build.Int(-1, at), ir.Ge
+	}
+	f.Body = []ir.Stmt{body(&ir.Ref{Var: k, At: at})}
+	return f
+}
+
+// separate reports whether two slices surely have nothing in common: they are parts of different
+// memories, one of them a local array.
+func separate(a, b ir.Expr) bool {
+	x, y := localArrayOf(a), localArrayOf(b)
+	return x != y && (x != nil || y != nil)
+}
+
+// localArrayOf returns the local array that a slice is a part of, nil where that is not seen.
+func localArrayOf(slice ir.Expr) *ir.Var {
+	if rs, ok := slice.(*ir.Reslice); ok {
+		if rs.X.Type().Kind == ir.Slice {
+			return localArrayOf(rs.X)
+		}
+		if v := ir.RootVar(rs.X); v != nil && v.Space == ir.Local {
+			return v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+// Package exprs makes IR of expressions: values, places, constants, composite literals and
+// operators. Calls are for the package above.
+package exprs
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/gompss/gompss/codegen/internal/frontend/scope"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// A Builder makes the expressions of one body. What an expression needs to have run before it goes
+// to the body, in Go's order of evaluation.
+type Builder struct {
+	*scope.Body
+	// Single returns the one value of a call, which it emits.
+	Single func(e *ast.CallExpr) ir.Expr
+}
+
+// LookInside builds the arguments of a call that is not possible, for the errors in them.
+func (b *Builder) LookInside(e *ast.CallExpr) {
+	for _, a := range e.Args {
+		if tv := b.Program.Info.Types[a]; tv.IsValue() && !scope.IsFunction(tv.Type) && !b.IsNil(a) && !IsTuple(tv.Type) && !isText(tv.Type) {
+			b.Keep(b.Expr(a))
+		}
+	}
+}
+
+// isText reports whether t is a string: what is called, to print as a rule, is refused already.
+func isText(t types.Type) bool {
+	basic, ok := t.Underlying().(*types.Basic)
+	return ok && basic.Info()&types.IsString != 0
+}
+
+func IsTuple(t types.Type) bool {
+	_, ok := t.(*types.Tuple)
+	return ok
+}
