@@ -92,8 +92,11 @@ func (p *Graph) KernelsOf(file string) []*source.Decl {
 // whether there are any.
 func (s *sources) ask(p *Graph, reached map[*source.Decl]bool) bool {
 	before := len(s.others)
+	paths := map[string]bool{}
 	for name := range p.importsIn(reached) {
-		importPath := name.Imported().Path()
+		paths[name.Imported().Path()] = true
+	}
+	for _, importPath := range source.SortedKeys(paths) { // so that equal sources give equal files
 		if s.asked[importPath] || p.Library.Has(importPath) {
 			continue
 		}

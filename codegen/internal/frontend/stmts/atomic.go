@@ -9,26 +9,52 @@ import (
 )
 
 // An atomicForm is what the clauses of an atomic directive ask for.
-type atomicForm struct{ read, write, capture, compare bool }
+type atomicForm int
+
+const (
+	atomicUpdate atomicForm = iota
+	atomicRead
+	atomicWrite
+	atomicCapture
+	atomicCompare
+	atomicCompareCapture
+)
 
 func formOf(d *syntax.Directive) atomicForm {
-	list := d.Clauses()
-	return atomicForm{read: syntax.Find(list, "read") != nil, write: syntax.Find(list, "write") != nil,
-		capture: syntax.Find(list, "capture") != nil, compare: syntax.Find(list, "compare") != nil}
+	has := func(word string) bool { return syntax.Find(d.Clauses(), word) != nil }
+	switch {
+	case has("capture") && has("compare"):
+		return atomicCompareCapture
+	case has("capture"):
+		return atomicCapture
+	case has("compare"):
+		return atomicCompare
+	case has("read"):
+		return atomicRead
+	case has("write"):
+		return atomicWrite
+	}
+	return atomicUpdate
 }
 
-// written says how each atomic is written.
+// captures reports whether the value before or after the operation is kept.
+func (f atomicForm) captures() bool { return f == atomicCapture || f == atomicCompareCapture }
+
+// compares reports whether the operation depends on a comparison.
+func (f atomicForm) compares() bool { return f == atomicCompare || f == atomicCompareCapture }
+
+// written returns how each form is written.
 func (f atomicForm) written() string {
-	switch {
-	case f.read:
+	switch f {
+	case atomicRead:
 		return "write v = x"
-	case f.capture && f.compare:
+	case atomicCompareCapture:
 		return "write { v = x; if x == e { x = d } }"
-	case f.compare:
+	case atomicCompare:
 		return "write if x == e { x = d }"
-	case f.capture:
+	case atomicCapture:
 		return "write { v = x; x op= e } or { x op= e; v = x }"
-	case f.write:
+	case atomicWrite:
 		return "write x = e"
 	}
 	return "write x op= e, x++, x = x op e, x = min(x, e) or x = max(x, e)"
@@ -131,13 +157,13 @@ type atomicDecoder struct {
 }
 
 func (d *atomicDecoder) decode(list []ir.Stmt) bool {
-	if d.form.capture {
+	if d.form.captures() {
 		return d.capture(list)
 	}
 	if len(list) != 1 {
 		return false
 	}
-	if d.form.compare {
+	if d.form.compares() {
 		return d.compare(list[0])
 	}
 	s, ok := list[0].(*ir.Assign)
@@ -145,10 +171,10 @@ func (d *atomicDecoder) decode(list []ir.Stmt) bool {
 		return false
 	}
 	switch {
-	case d.form.read:
+	case d.form == atomicRead:
 		d.a.Kind, d.a.Old, d.a.Place = ir.AtomicRead, s.Place, s.Value
 		return ir.IsPlace(s.Value)
-	case d.form.write:
+	case d.form == atomicWrite:
 		d.a.Kind, d.a.Place, d.a.Value = ir.AtomicWrite, s.Place, s.Value
 		return true
 	}
@@ -173,11 +199,11 @@ func (d *atomicDecoder) capture(list []ir.Stmt) bool {
 		return true
 	}
 	d.a = ir.Atomic{After: true}
-	return !d.form.compare && d.operation(list[0]) && d.a.Op != ir.NoOp && d.captures(list[1])
+	return !d.form.compares() && d.operation(list[0]) && d.a.Op != ir.NoOp && d.captures(list[1])
 }
 
 func (d *atomicDecoder) operation(s ir.Stmt) bool {
-	if d.form.compare {
+	if d.form.compares() {
 		return d.compare(s)
 	}
 	assign, ok := s.(*ir.Assign)
