@@ -35,6 +35,7 @@ const (
 	failMessage    = 'f' // rank, text: to rank 0, and from it to all
 	logMessage     = 'l' // the sender's log: the receiver finds the difference
 	byeMessage     = 'e' // the sender ends
+	clockMessage   = 'c' // time of the sender, that of rank 0 in its answer
 )
 
 // beatTime is the time between two heartbeats.
@@ -101,6 +102,8 @@ func (w *World) Control(from int, m []byte) {
 		if e := w.compare(from, m[1:]); e != nil {
 			w.fail(w.rank, e)
 		}
+	case clockMessage:
+		w.clock(from, m)
 	case byeMessage:
 		c.mu.Lock()
 		c.gone[from] = true
@@ -400,6 +403,7 @@ func (w *World) beat() {
 		}
 		c.checkPending()
 		c.checkWaiting()
+		w.readClocks()
 		sequence, hash := w.log.now()
 		if w.rank != 0 {
 			w.transport.Control(0, words(beatMessage, sequence, hash))

@@ -249,12 +249,13 @@ func (w *World) postStep(s step) error {
 		if err != nil {
 			return err
 		}
-		w.move(s, m, o, func(err error) {
+		done := w.observed(&s, &m, scope, func(err error) {
 			if err != nil {
 				err = fmt.Errorf("dist: %s rank %d: %w", map[bool]string{true: "send to", false: "receive from"}[s.kind == stepSend], s.peer, err)
 			}
 			e.Fulfill(err) // an error would say that done was called twice
 		})
+		w.move(s, m, o, done)
 		return nil
 	})
 }
@@ -335,6 +336,7 @@ func (w *World) meet(ctx context.Context) error {
 	n := w.waits
 	sequence, hash := w.log.now()
 	w.mu.Unlock()
+	w.readClocks() // it is answered before this rank is released
 	released := w.control.arrive(n, sequence, hash)
 	select {
 	case <-released:

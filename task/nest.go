@@ -383,6 +383,9 @@ func (rt *Runtime) closeScope(r *record) {
 
 // complete ends a task whose body has finished and whose last child is; nil is none.
 func (rt *Runtime) complete(r *record) {
+	if r != nil && rt.observers.watched() {
+		rt.observers.observeLast(r)
+	}
 	switch {
 	case r == nil:
 	case rt.topology.accelerators && len(r.inner.fresh) > 0:

@@ -26,7 +26,11 @@ import (
 // observe sets the observers: that of the options, and the session that the options or the
 // environment ask for.
 func (rt *Runtime) observe(o *Options) error {
-	s, err := session.Open(orVariable(o.Trace, TraceVariable), orVariable(o.Dash, DashVariable), os.Stderr)
+	trace, dash := orVariable(o.Trace, TraceVariable), orVariable(o.Dash, DashVariable)
+	if rank, ranks := rankOf(o.World); ranks > 1 {
+		trace, dash = session.OfRank(trace, dash, rank)
+	}
+	s, err := session.Open(trace, dash, os.Stderr)
 	if err != nil {
 		return fmt.Errorf("task: new: %w", fromVariable(fromVariable(err, o.Dash, DashVariable), o.Trace, TraceVariable))
 	}
@@ -75,14 +79,17 @@ func fromVariable(err error, value, name string) error {
 }
 
 // describe tells the recorder what the machine is.
-func (rt *Runtime) describe() {
+func (rt *Runtime) describe(w World) {
 	if rt.observers.recorder == nil {
 		return
 	}
 	m := &probe.Machine{Policy: rt.ready.sched.PolicyName(), Opened: rt.observers.clock.Opened()}
+	if rank, ranks := rankOf(w); ranks > 1 {
+		m.Rank, m.Ranks = rank, ranks
+	}
 	for p, d := range rt.topology.machine.Devices() {
 		of := d.Properties()
-		m.Places = append(m.Places, probe.Place{Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
+		m.Places = append(m.Places, probe.Place{Rank: m.Rank, Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
 			Memory: of.Memory, Tokens: rt.ready.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
 	}
 	for _, a := range rt.topology.machine.Absent() {
@@ -303,6 +310,14 @@ func (ob *observers) observeEnd(r *record) {
 	}
 	if o := ob.observer; o != nil && r.poison.Load() == nil {
 		ob.pointsOfEnd(o, r, accelerator)
+	}
+}
+
+// observeLast tells that the last child or event of r has finished, whose body has, too: its
+// successors are ready from now on.
+func (ob *observers) observeLast(r *record) {
+	if r.detail != ob.none && !r.kind.waits() && r.trace.Release > 0 {
+		r.trace.Release = max(r.trace.Release, ob.now())
 	}
 }
 

@@ -252,7 +252,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	}
 	rt.ready.counts = newCounts(rt.topology.places)
 	rt.hostAt = rt.topology.machine.HostAt
-	rt.describe()
+	rt.describe(o.World)
 	rt.enableEager()
 	rt.buffers.add = rt.topology.addBuffer
 	rt.buffers.drop = rt.dropBuffer

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // This file is all that the engine knows of programs on several ranks: package dist decides, and
@@ -163,6 +165,24 @@ func (l *LocalTasks) Region(access Option) (deps.Region, error) {
 		return deps.Region{}, err
 	}
 	return r.accesses[0].Region, nil
+}
+
+// Observed reports whether observers of the runtime want what Observe gives them: messages, and the
+// clocks of ranks. Now is the time of their points, and TaskOf the task whose body has a Scope.
+func (l *LocalTasks) Observed() bool              { return l.rt.observers.recorder != nil }
+func (l *LocalTasks) Observe(p probe.Point)       { l.rt.observers.recorder.Observe(p) }
+func (l *LocalTasks) Now() time.Duration          { return l.rt.observers.now() }
+func (l *LocalTasks) TaskOf(s *Scope) deps.TaskID { return s.id() }
+
+// rankOf returns the rank of a world, and how many there are: 0 where it does not say.
+func rankOf(w World) (rank, ranks int) {
+	if of, ok := w.(interface {
+		Rank() int
+		Size() int
+	}); ok {
+		return of.Rank(), of.Size()
+	}
+	return 0, 0
 }
 
 // Cancel ends the runtime: tasks that have not started fail with cause.

@@ -196,7 +196,7 @@ func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
 			if most > 1 {
 				name = fmt.Sprintf("%s stream %d", l.Name, k)
 			}
-			lanes = append(lanes, laneState{name, l.Place})
+			lanes = append(lanes, laneState{name, l.Place, run.RankOf(r, int16(l.Place))})
 		}
 	}
 	return lanes, of

@@ -61,6 +61,7 @@ func (s *state) show(now *probe.Status) {
 type laneState struct {
 	Name  string
 	Place int
+	Rank  int `json:",omitempty"`
 }
 
 type failure struct {

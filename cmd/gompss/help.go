@@ -105,7 +105,7 @@ func (c *command) words() []string {
 	case "bench":
 		return []string{"tasks", "cpu", "gpu"}
 	case "trace":
-		return []string{"summary", "critical", "export", "diff", "report"}
+		return []string{"summary", "critical", "export", "diff", "merge", "report"}
 	case "completion":
 		return []string{"bash", "zsh", "fish"}
 	case "help":

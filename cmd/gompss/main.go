@@ -6,7 +6,7 @@
 //	gompss bench tasks [flags]                 the cost of a task
 //	gompss bench cpu [flags]                   vector code beside C compiled by gcc and clang
 //	gompss bench gpu [flags]                   kernels beside CUDA by hand, programs on several GPUs
-//	gompss trace VERB FILE                     summary, critical path, export, diff, report
+//	gompss trace VERB FILE                     summary, critical path, export, diff, merge, report
 //	gompss dash [-addr HOST:PORT] FILE         the page of a trace file
 //	gompss run [-n RANKS] PROGRAM [arguments]  ranks of a program on this machine, without MPI
 //	gompss devices [SPEC]                      the devices of this machine, or those SPEC opens
@@ -50,7 +50,7 @@ func commands() []command {
 		{"vet", "vet [flags of go vet] [packages]", vetAbout, vetCommand},
 		{"explain", "explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
 		{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-suite] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-opencl NAME] [-trials] [-suite [nested]]", benchAbout, bench},
-		{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
+		{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, merge [-o OUT] FILE..., report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
 		{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
 		{"run", "run [-n RANKS] PROGRAM [arguments]", runAbout, runRanks},
 		{"devices", "devices [SPEC]", devicesAbout, listDevices},
@@ -86,6 +86,7 @@ at the current folder; folder/... takes the folders below, too.
   critical FILE    the critical path, and the chain that the run took
   export FILE      -format perfetto (default), chrome, csv, csv-moves, dot, dot-sorts or paraver; -o OUT
   diff FILE FILE   what changed from the first to the second
+  merge FILE...    the traces of the ranks of one program as one, on one clock, with their messages; -o OUT
   report FILE      one HTML page that needs no network; -o OUT
   -last N          of the last N tasks and up to as many before them, which takes less memory than all (some 700 bytes a task);
                    0 takes all, and is what is taken where nothing is said, but for report: a page is of 1000000

@@ -11,13 +11,14 @@ import (
 
 	"github.com/gompss/gompss/trace"
 	"github.com/gompss/gompss/trace/export"
+	"github.com/gompss/gompss/trace/record"
 	runs "github.com/gompss/gompss/trace/run"
 )
 
-// traceCommand reads trace files: summary, export, critical, diff, report.
+// traceCommand reads trace files: summary, export, critical, diff, merge, report.
 func traceCommand(args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return usageError("want summary, export, critical, diff or report")
+		return usageError("want summary, export, critical, diff, merge or report")
 	}
 	switch verb, rest := args[0], args[1:]; verb {
 	case "summary":
@@ -28,10 +29,12 @@ func traceCommand(args []string, stdout, stderr io.Writer) error {
 		return exportTrace(rest, stdout, stderr)
 	case "diff":
 		return diffTraces(rest, stdout, stderr)
+	case "merge":
+		return mergeTraces(rest, stdout, stderr)
 	case "report":
 		return reportTrace(rest, stdout, stderr)
 	default:
-		return usageError("%s: want summary, export, critical, diff or report", verb)
+		return usageError("%s: want summary, export, critical, diff, merge or report", verb)
 	}
 }
 
@@ -60,7 +63,8 @@ func newTraceFlags(verb string, last int) *traceFlags {
 	return f
 }
 
-// parse parses flags before, between and after the files, of which it wants a number.
+// parse parses flags before, between and after the files, of which it wants a number: -1 is any but
+// none.
 func (f *traceFlags) parse(args []string, want int) (files []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
@@ -71,8 +75,11 @@ func (f *traceFlags) parse(args []string, want int) (files []string, err error) 
 		}
 		files, args = append(files, f.Arg(0)), f.Args()[1:]
 	}
+	if want < 0 && len(files) > 0 {
+		want = len(files)
+	}
 	if len(files) != want {
-		return nil, usageError("%s: %d files: want %s", f.Name(), len(files), []string{"none", "one", "two"}[want])
+		return nil, usageError("%s: %d files: want %s", f.Name(), len(files), []string{"none", "one", "two", "some"}[(want+4)%4])
 	}
 	if f.last < 0 {
 		return nil, usageError("%s: last %d tasks: want 0 or more", f.Name(), f.last)
@@ -107,6 +114,9 @@ func printCritical(w io.Writer, r *runs.Run) error {
 	c := s.Chain
 	_, err := fmt.Fprintf(w, "the chain that the run took: %d tasks: running %v, waiting for data or the device %v, for a place %v (short of tokens %v), being told %v, submission %v\n",
 		len(c.Tasks), runs.Round(c.Run), runs.Round(c.Fetch), runs.Round(c.Queue), runs.Round(c.Tokens), runs.Round(c.Tell), runs.Round(c.Submit))
+	if c.Messages > 0 {
+		_, err = fmt.Fprintf(w, "messages between ranks on it: %v\n", runs.Round(c.Messages))
+	}
 	return err
 }
 
@@ -177,6 +187,37 @@ func diffTraces(args []string, stdout, stderr io.Writer) error {
 	}
 	return runs.Compare(stdout, s[0], s[1])
 }
+
+// mergeTraces writes the traces of the ranks of a program as one.
+func mergeTraces(args []string, stdout, stderr io.Writer) error {
+	flags := newTraceFlags("merge", 0)
+	out := flags.String("o", "merged.gtrace", "the trace file to write")
+	files, err := flags.parse(args, -1)
+	if err != nil {
+		return err
+	}
+	var ranks []*runs.Run
+	for _, name := range files {
+		if err := flags.withRun(name, stderr, func(r *runs.Run) error { ranks = append(ranks, r); return nil }); err != nil {
+			return err
+		}
+	}
+	merged, err := runs.Merge(ranks)
+	if err != nil {
+		return fmt.Errorf("gompss %w", err)
+	}
+	if missing := merged.Machine.Ranks - len(ranks); missing > 0 {
+		fmt.Fprintf(stderr, "gompss trace: merge: the traces of %d ranks are missing: their messages have one end\n", missing)
+	}
+	if err := toFile(*out, files[0], func(w io.Writer) error { return runs.Write(merged, record.NewWriter(plainWriter{w})) }); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, *out)
+	return err
+}
+
+// A plainWriter hides that a file can be closed.
+type plainWriter struct{ io.Writer }
 
 func reportTrace(args []string, stdout, stderr io.Writer) error {
 	flags := newTraceFlags("report", pageTasks)

@@ -95,7 +95,7 @@ func (c *chrome) lane(r *run.Run, l *run.Lane, tid *int, flows *flowSet) {
 			c.event(`{"ph":"s","cat":"ready","name":"ready","id":%d,"pid":%d,"tid":%d,"ts":%s}`, t.ID, pid, thread, micros(t.Start))
 		}
 		if flows.ends[at] {
-			c.event(`{"ph":"f","bp":"e","cat":"ready","name":"ready","id":%d,"pid":%d,"tid":%d,"ts":%s}`, t.Last, pid, thread, micros(t.Start))
+			c.event(`{"ph":"f","bp":"e","cat":"ready","name":"ready","id":%d,"pid":%d,"tid":%d,"ts":%s}`, flows.source(r, at), pid, thread, micros(t.Start))
 		}
 	}
 	*tid += max(1, n)

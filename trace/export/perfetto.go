@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/run"
 )
@@ -143,7 +144,8 @@ const programPID = 1
 type flowSet struct {
 	first []int32 // of to, by index of the task; two more than there are tasks
 	to    []int32
-	ends  []bool // by index: a flow ends there
+	ends  []bool  // by index: a flow ends there
+	by    []int32 // the task by index that it comes from, -1 for none
 
 	ready, taken    []time.Duration // when tasks that ran became ready, and were given a place; not in order
 	failed, holding []int32         // those with errors, and with tokens
@@ -154,8 +156,13 @@ func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 	n := len(r.Tasks)
 	f := &flowSet{first: make([]int32, n+2), ends: make([]bool, n), ready: make([]time.Duration, 0, n), taken: make([]time.Duration, 0, n)}
 	by := make([]int32, n)
+	messages := run.MessagesOf(r)
 	lanes := r.Deal(func(i int, t *probe.Task) {
-		by[i] = f.look(r, i, t)
+		last := t.Last
+		if messages[t.ID] != nil {
+			last = run.SenderOf(r, t)
+		}
+		by[i] = f.look(r, i, t, last)
 	})
 	for i := range n + 1 {
 		f.first[i+1] += f.first[i]
@@ -167,12 +174,13 @@ func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 			f.first[k+1]++
 		}
 	}
+	f.by = by
 	return f, lanes
 }
 
-// look notes what is of interest of a task, and returns the index of the task that made it ready,
-// -1 when there is none.
-func (f *flowSet) look(r *run.Run, i int, t *probe.Task) int32 {
+// look notes what is of interest of a task, and returns the index of the task that a flow comes
+// from, -1 when there is none: the last predecessor, or the sender of a message.
+func (f *flowSet) look(r *run.Run, i int, t *probe.Task, last deps.TaskID) int32 {
 	if t.Err != "" {
 		f.failed = append(f.failed, int32(i))
 	}
@@ -183,16 +191,24 @@ func (f *flowSet) look(r *run.Run, i int, t *probe.Task) int32 {
 	if t.Tokens > 0 {
 		f.holding = append(f.holding, int32(i))
 	}
-	if t.Last == 0 {
+	if last == 0 {
 		return -1
 	}
-	k, ok := r.Index(t.Last)
+	k, ok := r.Index(last)
 	if !ok || !run.Ran(&r.Tasks[k]) {
 		return -1
 	}
 	f.ends[i] = true
 	f.first[k+2]++
 	return int32(k)
+}
+
+// source returns the task from which the flow to a task of an index comes.
+func (f *flowSet) source(r *run.Run, i int32) deps.TaskID {
+	if k := f.by[i]; k >= 0 {
+		return r.Tasks[k].ID
+	}
+	return 0
 }
 
 // from returns the tasks that the task of an index made ready.

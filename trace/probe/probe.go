@@ -46,10 +46,16 @@ const (
 	Explain                  // Kernel, Label: what was decided for a kernel and why, once for each
 	Learn                    // Kernel, Device: a kind, Bytes: the least worked on of the size class, Learned: what a policy knows by now
 	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task; Other, Bytes: how many buffers the runtime knew, and their size
+	Message                  // From, To, Bytes, Region, Begin, Err: a rank has sent a message
+	Clock                    // Begin, Bytes: the clock of rank 0 was read
 )
 
+// A message that a rank receives is an Arrive between two ranks. Both of its ends have its key, in
+// Other and Kernel. A Clock says that rank 0 is Bytes nanoseconds ahead of the middle of Begin and
+// Time.
+
 var kindNames = [...]string{"?", "submit", "edge", "ready", "choice", "transfer", "launch", "start", "end", "release", "failure",
-	"arrive", "alloc", "evict", "compile", "explain", "learn", "phase"}
+	"arrive", "alloc", "evict", "compile", "explain", "learn", "phase", "message", "clock"}
 
 // The labels of phases.
 const (

@@ -89,6 +89,10 @@ type Machine struct {
 	Absent []string `json:",omitempty"` // optional devices that are not there, and why
 	// Opened is the moment that all times count from.
 	Opened time.Time
+	// Ranks is how many ranks the program has, 0 where it is one process, and Rank which of them
+	// this is: -1 for all of them.
+	Rank  int `json:",omitempty"`
+	Ranks int `json:",omitempty"`
 }
 
 // A Place is the CPU workers, or one accelerator.
@@ -102,4 +106,5 @@ type Place struct {
 	Host        bool       // its memory is the Go program's
 	// ClockError bounds how far the times of its work may be from the host's clock.
 	ClockError time.Duration
+	Rank       int `json:",omitempty"` // that it belongs to
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Path is a chain of tasks, each a predecessor of the next.
@@ -94,9 +95,12 @@ type Chain struct {
 	Kind   string        // of the places whose tokens most of that was for
 	Submit time.Duration // from the end of a task, or the first submission, until the next task was submitted
 	Tell   time.Duration // from the end of a task until its successor was ready
-	Late   int           // tasks that were over before the next on the chain was submitted
-	Before time.Duration // that they ran
-	Most   Link          // the sort of tasks on it that ran for the longest; of a Summary
+	// Messages is how long messages between ranks were on their way, from their sender to the task
+	// that waits for them.
+	Messages time.Duration
+	Late     int           // tasks that were over before the next on the chain was submitted
+	Before   time.Duration // that they ran
+	Most     Link          // the sort of tasks on it that ran for the longest; of a Summary
 }
 
 // Chain follows the run back from its end. Before a task that was ready when it was submitted comes
@@ -105,7 +109,8 @@ func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
 	byRelease, short := r.byRelease(), map[int16]time.Duration{}
-	last := -1
+	messages := MessagesOf(r)
+	last, awaited := -1, false
 	for i := range r.Tasks {
 		if t := &r.Tasks[i]; Ran(t) && (last < 0 || t.End > r.Tasks[last].End) {
 			last = i
@@ -114,6 +119,11 @@ func (r *Run) Chain() Chain {
 	for n := len(r.Tasks); n > 0 && last >= 0; n-- {
 		t := &r.Tasks[last]
 		c.Tasks = append(c.Tasks, t.ID)
+		if i, ok := sender(r, t, messages); ok && awaited && i < last {
+			c.Tell += max(0, messages[t.ID].Begin-r.Tasks[i].End)
+			last, awaited = i, false
+			continue
+		}
 		c.Run += t.End - t.Start
 		c.Fetch += t.Start - t.Choice
 		c.Queue += t.Choice - t.Ready
@@ -122,11 +132,25 @@ func (r *Run) Chain() Chain {
 			short[t.Place] += t.Choice - t.Ready
 		}
 		if i, ok := r.Index(t.Last); ok && i < last && Ran(&r.Tasks[i]) {
-			c.Tell += t.Ready - r.Tasks[i].End
+			tell := t.Ready - r.Tasks[i].End
+			m := messages[t.Last]
+			if awaited = m != nil; awaited {
+				way := min(tell, t.Ready-m.Begin)
+				c.Messages += max(0, way)
+				tell -= max(0, way)
+				if _, ok := sender(r, &r.Tasks[i], messages); ok {
+					tell = 0 // meanwhile the chain is on the rank of the sender
+				}
+			}
+			c.Tell += max(0, tell)
 			last = i
 			continue
 		}
 		k := sort.Search(len(byRelease), func(i int) bool { return r.Tasks[byRelease[i]].Release > t.Submit })
+		for k > 0 && RankOf(r, r.Tasks[byRelease[k-1]].Place) != RankOf(r, t.Place) { // another program
+			k--
+		}
+		awaited = false
 		if k == 0 {
 			c.Submit += t.Ready - from
 			break
@@ -139,6 +163,17 @@ func (r *Run) Chain() Chain {
 	}
 	c.Kind = r.mostOf(short)
 	return c
+}
+
+// sender returns the task, by index, that sends what t receives, where the message was sent after t
+// waited for it.
+func sender(r *Run, t *probe.Task, messages map[deps.TaskID]*probe.Point) (int, bool) {
+	m := messages[t.ID]
+	if m == nil || m.Begin < t.End {
+		return 0, false
+	}
+	i, ok := r.Index(t.Last)
+	return i, ok && Ran(&r.Tasks[i])
 }
 
 // waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and

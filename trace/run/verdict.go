@@ -12,7 +12,7 @@ import (
 
 // A Verdict says in one sentence what bound the run, and what in the numbers shows it.
 type Verdict struct {
-	Bound    string // compile, tasks, memory, transfers, tokens, path, load, devices, runtime, submission, chain, balance, nothing
+	Bound    string // compile, tasks, messages, memory, transfers, tokens, path, load, devices, runtime, submission, chain, balance, nothing
 	Sentence string
 	Evidence string
 }
@@ -32,6 +32,7 @@ const (
 	lateTasks     = 0.4                   // of the elapsed time, between the end of a task and the submission of the next
 	mostlyOne     = 0.7                   // of the elapsed time, with the tasks before such submissions
 	muchOverhead  = 0.4                   // of the time of an accelerator
+	manyMessages  = 0.3                   // of the elapsed time, on the chain of tasks to the end
 	longChain     = 0.6                   // of the elapsed time, of the tasks of the chain to the end and those before them on their accelerators
 )
 
@@ -40,7 +41,7 @@ func (s *Summary) judge() Verdict {
 	if s.Tasks == 0 || s.Elapsed <= 0 {
 		return Verdict{"nothing", "nothing ran", "no task is in the records"}
 	}
-	tests := []func() (Verdict, bool){s.boundByCompiling, s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundByRuntime, s.boundBySubmission, s.boundByChain}
+	tests := []func() (Verdict, bool){s.boundByCompiling, s.boundByMessages, s.smallTasks, s.boundByTransfers, s.boundByTokens, s.boundByPath, s.boundByLoad, s.boundByDevices, s.boundByRuntime, s.boundBySubmission, s.boundByChain}
 	for _, test := range tests {
 		if v, ok := test(); ok {
 			return v
@@ -113,6 +114,30 @@ func (s *Summary) boundByTransfers() (Verdict, bool) {
 	}
 	return Verdict{"transfers", fmt.Sprintf("bound by transfers %s -> %s", l.From, l.To),
 		fmt.Sprintf("%s; %v went over this link in %v, at %.3g GB/s", waited, l.Bytes, Round(l.Time), l.Rate()/1e9)}, true
+}
+
+// boundByMessages finds a run of several ranks whose chain of tasks to the end waits for messages.
+func (s *Summary) boundByMessages() (Verdict, bool) {
+	if float64(s.Chain.Messages) < manyMessages*float64(s.Elapsed) {
+		return Verdict{}, false
+	}
+	var most *LinkUse
+	var all deps.Bytes
+	var n int64
+	for i := range s.Links {
+		if l := &s.Links[i]; betweenRanks(l.From, l.To) {
+			all, n = all+l.Bytes, n+l.Copies
+			if most == nil || l.Time > most.Time {
+				most = l
+			}
+		}
+	}
+	if most == nil {
+		return Verdict{}, false
+	}
+	return Verdict{"messages", "bound by messages between ranks: larger blocks, fewer owners that meet, or more work before each helps",
+		fmt.Sprintf("on the chain of tasks to the end, messages are on their way for %v of %v (%.0f %%); %d messages had %v in all, and most of the time went to %s -> %s with %v in %v",
+			Round(s.Chain.Messages), Round(s.Elapsed), percent(s.Chain.Messages, s.Elapsed), n, all, most.From, most.To, most.Bytes, Round(most.Time))}, true
 }
 
 // linkOf returns the link to or from a memory that was in use the longest, and how much went to

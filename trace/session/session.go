@@ -121,6 +121,22 @@ func Open(trace, dash string, out io.Writer) (*Session, error) {
 	return s, nil
 }
 
+// OfRank returns the words of a trace and the address of a page for one rank of several: a file has
+// the rank before its ending, and the ranks behind the first have pages on free ports.
+func OfRank(trace, dash string, rank int) (ofTrace, ofDash string) {
+	words := strings.Split(trace, ",")
+	for i, word := range words {
+		if name, isFile := strings.CutPrefix(word, "file:"); isFile && name != "" {
+			ending := filepath.Ext(name)
+			words[i] = fmt.Sprintf("file:%s-rank-%d%s", strings.TrimSuffix(name, ending), rank, ending)
+		}
+	}
+	if host, _, err := net.SplitHostPort(dash); err == nil && rank > 0 {
+		dash = net.JoinHostPort(host, "0")
+	}
+	return strings.Join(words, ","), dash
+}
+
 func (s *Session) sinks(spec string) (sinks []record.Sink, err error) {
 	words := strings.Split(spec, ",")
 	for i, word := range words {

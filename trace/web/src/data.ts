@@ -13,7 +13,7 @@ export interface Summary {
 }
 export interface Series { At: number[] | null; Tasks: number[]; Ready: number[]; Moved: number[]; Busy: Record<string, number[]>; Memory: Record<string, number[]>; Tokens: Record<string, number[]> }
 export interface State {
-  Version: number; Live: boolean; Title: string; Summary: Summary; Lanes: { Name: string; Place: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Copies: string[] | null; Series: Series
+  Version: number; Live: boolean; Title: string; Summary: Summary; Lanes: { Name: string; Place: number; Rank?: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Copies: string[] | null; Series: Series
   Failures: { Task: number; Name: string; Place: string; Skipped: boolean; Text: string; At: number }[] | null
   Compiled: { Device: string; Kernel: string; Time: number; Hit: boolean; Refused: string }[] | null
   Evicted: { Device: string; At: number; Bytes: number }[] | null

@@ -99,8 +99,62 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
     g.fillText(of.name, 4, y + rowHeight / 2, label - 8)
     g.fillStyle = line
     g.fillRect(0, y + rowHeight - 1, width, 1)
+    const rank = copies ? -1 : rankOf(s, top + r)
+    if (top + r > 0 && rank !== (top + r - 1 < c.lanes.length ? rankOf(s, top + r - 1) : -1)) { // ranks are groups of lanes
+      g.fillStyle = ink
+      g.fillRect(0, y - 1, width, 2)
+    }
   }
+  messages(g, c, s, v, top, rows, scale, style)
   if (picked >= 0) mark(g, c, v, top, rows, picked, scale, style)
+}
+
+function rankOf(s: State, lane: number): number { return (s.Lanes ?? [])[lane]?.Rank ?? 0 }
+
+// messagesOf returns the pairs of tasks of which one waits for a message of the other, by the one that waits: tasks of two ranks.
+const crossing = new WeakMap<Columns, [number, number][]>()
+function messagesOf(c: Columns, s: State): [number, number][] {
+  let out = crossing.get(c)
+  if (!out) {
+    out = []
+    const many = (s.Lanes ?? []).some((l) => l.Rank)
+    for (let k = 0; many && k < c.n; k++) {
+      for (const p of c.predecessors(k)) if (c.lane[k] < c.lanes.length && c.lane[p] < c.lanes.length && rankOf(s, c.lane[k]) !== rankOf(s, c.lane[p])) out.push([p, k])
+    }
+    crossing.set(c, out)
+  }
+  return out
+}
+
+// mostArrows bounds the arrows of a picture: of more in view, every n-th is drawn.
+const mostArrows = 1500
+
+// messages draws an arrow for each message in view, from the end of the task that sends to the release of the one that receives.
+function messages(g: CanvasRenderingContext2D, c: Columns, s: State, v: View, top: number, rows: number, scale: number, style: CSSStyleDeclaration): void {
+  const seen = (lane: number) => lane >= top && lane < top + rows
+  const arrive = (k: number) => c.start[k] + c.release[k]
+  const list = messagesOf(c, s).filter(([p, k]) => c.start[p] < v.to && arrive(k) > v.from && (seen(c.lane[p]) || seen(c.lane[k])))
+  if (!list.length) return
+  const x = (t: number) => label + (t - v.from) * scale, y = (lane: number) => axis + (lane - top) * rowHeight + rowHeight / 2
+  g.save()
+  g.beginPath()
+  g.rect(label, axis, g.canvas.width, rows * rowHeight)
+  g.clip()
+  g.strokeStyle = g.fillStyle = style.getPropertyValue('--transfer')
+  g.lineWidth = 1
+  for (let i = 0, n = Math.ceil(list.length / mostArrows); i < list.length; i += n) {
+    const [p, k] = list[i], x0 = x(c.start[p] + c.run[p]), y0 = y(c.lane[p]), x1 = x(arrive(k)), y1 = y(c.lane[k]), a = Math.atan2(y1 - y0, x1 - x0)
+    g.beginPath()
+    g.moveTo(x0, y0)
+    g.lineTo(x1, y1)
+    g.stroke()
+    g.beginPath()
+    g.moveTo(x1, y1)
+    g.lineTo(x1 - 7 * Math.cos(a - 0.4), y1 - 7 * Math.sin(a - 0.4))
+    g.lineTo(x1 - 7 * Math.cos(a + 0.4), y1 - 7 * Math.sin(a + 0.4))
+    g.fill()
+  }
+  g.restore()
 }
 
 // mark shows the picked task, the copies that were made for it, and lines from its predecessors; the one that was over last is thick.
