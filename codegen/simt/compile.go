@@ -16,11 +16,12 @@ type code struct {
 
 	template []uint64 // registers of a thread that starts: constants, parameters, the grid
 	params   []paramSlot
-	scratch  []int32 // register of each scratchpad's slice value
-	prefix   int64   // bytes of private memory that parameters fill
-	private  int64   // bytes of private memory
-	team     int64   // bytes of team memory
-	grain    int64   // size of the smallest access, in bytes
+	scratch  []int32        // register of each scratchpad's slice value
+	prefix   int64          // bytes of private memory that parameters fill
+	private  int64          // bytes of private memory
+	team     int64          // bytes of team memory
+	grain    int64          // size of the smallest access, in bytes
+	padding  map[int64]bool // bytes of team memory that no value has
 	grid     gridRegs
 
 	arrays      []arrayElem
@@ -145,6 +146,7 @@ func (g *compiler) places(p *ir.Program, l *ir.Launch) {
 	for _, v := range l.Team {
 		g.team = align(g.team, int64(v.Type.Align))
 		g.vars[v] = slot{mem: true, reg: g.constant(pointer(teamSegment, g.team))}
+		g.pad(v.Type, g.team)
 		g.team += int64(v.Type.Size)
 	}
 }

@@ -109,7 +109,7 @@ func (d *detector) read(p uint64, size int64, pc int) {
 	}
 	s := d.now(pc, false)
 	d.cells(p, size, func(c *cell, off int64) {
-		if p>>segmentShift == teamSegment && c.write.thread == 0 && c.atomics[0].thread == 0 {
+		if p>>segmentShift == teamSegment && c.write.thread == 0 && c.atomics[0].thread == 0 && !d.m.code.isPadding(off) {
 			d.unset(pc)
 		}
 		d.against(c.write, s, p, off)

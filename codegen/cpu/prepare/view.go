@@ -27,12 +27,14 @@ type views struct {
 	slices   map[*ir.Var]*view
 	places   map[*ir.Var]ir.Expr // what pointers point at
 	cuts     map[*ir.Var]bool    // whose capacity may matter
+	used     map[*ir.Var]bool    // pointers whose memory is touched wherever they are declared
 }
 
 // cutViews leaves no local slice and no local pointer whose memory is known; the selection refuses
 // the others.
 func (p *Result) cutViews(body []ir.Stmt) []ir.Stmt {
-	v := &views{Result: p, assigned: map[*ir.Var]bool{}, values: map[*ir.Var][]ir.Expr{}, slices: map[*ir.Var]*view{}, places: map[*ir.Var]ir.Expr{}, cuts: cutSlices(body)}
+	v := &views{Result: p, assigned: map[*ir.Var]bool{}, values: map[*ir.Var][]ir.Expr{}, slices: map[*ir.Var]*view{}, places: map[*ir.Var]ir.Expr{}, cuts: cutSlices(body),
+		used: usedPointers(body)}
 	for _, x := range ir.Assigned(body).List() {
 		v.assigned[x] = true
 	}
@@ -283,16 +285,33 @@ func (v *views) fixed(e ir.Expr, name string, out *[]ir.Stmt) ir.Expr {
 	return &ir.Ref{Var: t, At: e.Pos()}
 }
 
-// fixedPlace is fixed for the indices of a place.
-func (v *views) fixedPlace(e ir.Expr, name string, out *[]ir.Stmt) ir.Expr {
+// fixedPlace is fixed for the indices of a place. Where check holds, the indices are checked here and
+// not where the place is touched.
+func (v *views) fixedPlace(e ir.Expr, name string, check bool, out *[]ir.Stmt) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Member:
-		return &ir.Member{X: v.fixedPlace(e.X, name, out), Field: e.Field, At: e.At}
+		return &ir.Member{X: v.fixedPlace(e.X, name, check, out), Field: e.Field, At: e.At}
 	case *ir.Index:
-		x := v.fixedPlace(e.X, name, out)
-		return &ir.Index{X: x, I: v.fixed(e.I, name+"_index", out), Checked: e.Checked, At: e.At}
+		x, i, later := v.fixedPlace(e.X, name, check, out), e.I, e.Checked
+		if check && e.Checked {
+			i, later = v.checkedIndex(e), false
+		}
+		return &ir.Index{X: x, I: v.fixed(i, name+"_index", out), Checked: later, At: e.At}
 	}
 	return e
+}
+
+// checkedIndex is the index of e with its check.
+func (v *views) checkedIndex(e *ir.Index) ir.Expr {
+	n := ir.Expr(&ir.Len{X: (&ir.Rewrite{}).CopyExpr(e.X), At: e.At})
+	if t := e.X.Type(); t.Kind == ir.Array {
+		n = ir.IntConst(t.Len, e.At)
+	}
+	i := e.I
+	if u, ok := unsigned64(i); ok {
+		i = u
+	}
+	return v.checked(ir.ToInt(i), n, ir.Source(e.X), e.At)
 }
 
 func (v *views) declare(s *ir.Decl) []ir.Stmt {
@@ -310,7 +329,7 @@ func (v *views) declare(s *ir.Decl) []ir.Stmt {
 		return append(out, v.bind(x, w, s.Var.Name, true, s.At)...)
 	}
 	name := s.Var.Name
-	x := &view{base: v.fixedPlace(w.base, name, &out)}
+	x := &view{base: v.fixedPlace(w.base, name, true, &out)}
 	x.off, x.n = v.fixed(w.off, name+"_at", &out), v.fixed(w.n, name+"_len", &out)
 	x.cap = w.cap
 	if v.cuts[s.Var] || w.vars {
@@ -407,7 +426,7 @@ func (v *views) point(s *ir.Decl) []ir.Stmt {
 	var out []ir.Stmt
 	switch x := s.Init.(type) {
 	case *ir.AddrOf:
-		v.places[s.Var] = v.fixedPlace(x.X, s.Var.Name, &out)
+		v.places[s.Var] = v.fixedPlace(x.X, s.Var.Name, !v.used[s.Var], &out)
 		return out
 	case *ir.Ref:
 		if place, ok := v.places[x.Var]; ok {

@@ -476,7 +476,7 @@ func (l *lowering) finishWith(tail *ir.If, s *segment) {
 }
 
 // hasEffect reports whether sequential code does more than compute variables that launches compute
-// again.
+// again, with their checks.
 func (l *lowering) hasEffect(s *segment) bool {
 	e := &analysis.Effects{Shared: func(v *ir.Var) bool { return l.Scratch[v] != nil }, Exact: nil}
 	for _, st := range s.list {
@@ -484,11 +484,32 @@ func (l *lowering) hasEffect(s *segment) bool {
 			continue // scratch memory begins as zero
 		}
 		t := e.Stmts([]ir.Stmt{st})
-		if !t.Writes.Empty() || t.Atomics || t.Calls {
+		if !t.Writes.Empty() || t.Atomics || t.Calls || l.failsAlone(s, st) {
 			return true
 		}
 	}
 	return false
+}
+
+// failsAlone reports whether statement st of sequential code may fail where no launch computes the
+// same again: Go makes the check also where nothing uses the value.
+func (l *lowering) failsAlone(s *segment, st ir.Stmt) bool {
+	if d, ok := st.(*ir.Decl); ok {
+		return d.Init != nil && checks(d.Init) && !l.computedAgain(s, d.Var)
+	}
+	found := false
+	ir.WalkExprs([]ir.Stmt{st}, func(e ir.Expr) bool {
+		found = found || checks(e)
+		return false
+	})
+	return found
+}
+
+// computedAgain reports whether another segment declares v anew, from what is known of it.
+func (l *lowering) computedAgain(s *segment, v *ir.Var) bool {
+	return slices.ContainsFunc(l.segments, func(o *segment) bool {
+		return o != s && o.construct && l.Scratch[v] == nil && o.known[v] != nil && slices.Contains(l.outside(o), v)
+	})
 }
 
 // launch adds the launch of s to the program.

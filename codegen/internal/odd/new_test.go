@@ -1,0 +1,38 @@
+//go:build linux && amd64
+
+package odd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestOddPrograms_New builds this test with programs that no one has seen, and runs it.
+func TestOddPrograms_New(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it builds a test")
+	}
+	dir := t.TempDir()
+	first := rand.Uint64N(1 << 40)
+	var seeds []uint64
+	for i := range 12 {
+		seeds = append(seeds, first+uint64(i))
+	}
+	path := filepath.Join(dir, "programs.go")
+	require.NoError(t, os.WriteFile(path, []byte(programsFile(seeds)), 0o600))
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	overlay := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(here, "programs_test.go"), path), 0o600))
+	binary := filepath.Join(dir, "odd.test")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "programs from %d on\n%s", first, out)
+	out, err = exec.Command(binary, "-test.run", "TestOddPrograms$").CombinedOutput()
+	require.NoError(t, err, "programs from %d on\n%s", first, out)
+}
