@@ -147,6 +147,9 @@ func (g *gen) section(params []parameter) {
 func (g *gen) freeze() {
 	var list []*variable
 	for _, v := range g.vars {
+		if v.t.kind == pointer && v.set { // it may lead to what another iteration writes
+			continue
+		}
 		c := *v
 		c.later = v.later || v.set
 		c.set = v.t.kind == slice && v.owned
