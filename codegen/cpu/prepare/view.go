@@ -285,8 +285,8 @@ func (v *views) fixed(e ir.Expr, name string, out *[]ir.Stmt) ir.Expr {
 	return &ir.Ref{Var: t, At: e.Pos()}
 }
 
-// fixedPlace is fixed for the indices of a place. Where check holds, the indices are checked here and
-// not where the place is touched.
+// fixedPlace is fixed for the indices of a place. Where check holds, the indices are checked here
+// and not where the place is touched.
 func (v *views) fixedPlace(e ir.Expr, name string, check bool, out *[]ir.Stmt) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Member:

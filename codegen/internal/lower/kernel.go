@@ -484,7 +484,7 @@ func (l *lowering) hasEffect(s *segment) bool {
 			continue // scratch memory begins as zero
 		}
 		t := e.Stmts([]ir.Stmt{st})
-		if !t.Writes.Empty() || t.Atomics || t.Calls || l.failsAlone(s, st) {
+		if !t.Writes.Empty() || t.Atomics || t.Calls || failsAlone(l, s, st) {
 			return true
 		}
 	}
@@ -493,9 +493,9 @@ func (l *lowering) hasEffect(s *segment) bool {
 
 // failsAlone reports whether statement st of sequential code may fail where no launch computes the
 // same again: Go makes the check also where nothing uses the value.
-func (l *lowering) failsAlone(s *segment, st ir.Stmt) bool {
+func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 	if d, ok := st.(*ir.Decl); ok {
-		return d.Init != nil && checks(d.Init) && !l.computedAgain(s, d.Var)
+		return d.Init != nil && checks(d.Init) && !computedAgain(l, s, d.Var)
 	}
 	found := false
 	ir.WalkExprs([]ir.Stmt{st}, func(e ir.Expr) bool {
@@ -506,7 +506,7 @@ func (l *lowering) failsAlone(s *segment, st ir.Stmt) bool {
 }
 
 // computedAgain reports whether another segment declares v anew, from what is known of it.
-func (l *lowering) computedAgain(s *segment, v *ir.Var) bool {
+func computedAgain(l *lowering, s *segment, v *ir.Var) bool {
 	return slices.ContainsFunc(l.segments, func(o *segment) bool {
 		return o != s && o.construct && l.Scratch[v] == nil && o.known[v] != nil && slices.Contains(l.outside(o), v)
 	})
