@@ -25,6 +25,8 @@ var layers = map[string][]string{
 	"internal/source": {"codegen"},
 	// What go vet says of kernels.
 	"codegen/vet": {"codegen", "internal/source"},
+	// What the kernels of a runtime print.
+	"internal/printer": {"codegen/ir", "codegen/ir/printing"},
 	// Locks that spin; in a perturb build they yield at random.
 	"internal/spin":        {},
 	"internal/sighandlers": {},
@@ -39,6 +41,8 @@ var layers = map[string][]string{
 	// Constructors of the IR, and questions about it.
 	"codegen/ir/query": {"codegen/ir"},
 	"codegen/ir/build": {"codegen/ir", "codegen/ir/query"},
+	// println in kernels: records in a buffer, and lines of them.
+	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
 	"codegen/internal/diag":     {"codegen/ir"},
 	"codegen/internal/integers": {},
@@ -61,11 +65,11 @@ var layers = map[string][]string{
 	"codegen/internal/frontend/passes":  {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/integers", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
 	"codegen/internal/frontend/fuse":    {"codegen/internal/lower", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/exprs":   {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
-	"codegen/internal/frontend/calls":   {"codegen/internal/frontend/exprs", "codegen/internal/frontend/passes", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/calls":   {"codegen/ir/printing", "codegen/internal/frontend/exprs", "codegen/internal/frontend/passes", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/clauses": {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
 	"codegen/internal/frontend/assigns": {"codegen/internal/frontend/calls", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/stmts":   {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/assigns", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
-	"codegen/internal/frontend":         {"codegen/internal/analysis", "codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/clauses", "codegen/internal/frontend/fuse", "codegen/internal/frontend/passes", "codegen/internal/frontend/reach", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/stmts", "codegen/internal/frontend/typing", "codegen/internal/syntax", "codegen/ir"},
+	"codegen/internal/frontend":         {"codegen/ir/printing", "codegen/internal/analysis", "codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/clauses", "codegen/internal/frontend/fuse", "codegen/internal/frontend/passes", "codegen/internal/frontend/reach", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/stmts", "codegen/internal/frontend/typing", "codegen/internal/syntax", "codegen/ir"},
 	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
 		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "deps"},
 	// The facade.
@@ -121,7 +125,7 @@ var layers = map[string][]string{
 	// The states of a task and the events that change them, as a table.
 	"task/internal/state": {},
 	"task": {"task/internal/state", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/spin"},
+		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
 	// Ranks, owners, transports.
 	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
 	// The MPI library of the machine; usable on its own.

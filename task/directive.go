@@ -19,6 +19,7 @@ type submitScratch struct {
 	proof   codegen.Proof
 	regions codegen.Regions
 	boxes   [][]codegen.Box // of the regions
+	printed uint64          // the number of a task that prints
 }
 
 var scratchPool = sync.Pool{New: func() any { return new(submitScratch) }}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"github.com/gompss/gompss/devices"
+	"io"
 	"runtime"
 	"testing"
 )
@@ -62,3 +63,8 @@ func GroupBuffers(g *Group) int {
 
 // NDRangeOf is the shape that the clauses of k give to a launch.
 func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.ndrange(a) }
+
+// PrintTo has rt write what kernels print to out and errs.
+func PrintTo(rt *Runtime, out, errs io.Writer) {
+	rt.buffers.printer.Out, rt.buffers.printer.Err = out, errs
+}

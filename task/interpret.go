@@ -5,9 +5,11 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/codegen/simt"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/internal/printer"
 )
 
 // This file runs kernels that read package variables, and have no vector code, on CPU workers.
@@ -43,8 +45,11 @@ func (e *VariableError) Unwrap() error { return e.Why }
 // withVariables calls f, which runs the Go function of k, unless package variables are not what
 // they were at submission. It returns a *VariableError where they have changed meanwhile.
 func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error) error {
-	if len(k.variables) == 0 {
+	if len(k.variables) == 0 || k.prints() && k.device.Program == nil {
 		return f()
+	}
+	if k.prints() {
+		return runInterpreter(rt, r, k)
 	}
 	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
 		return rt.interpret(r, k, v)
@@ -63,6 +68,41 @@ func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
 	if k.device.Program == nil {
 		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: k.device.Refused}
 	}
+	return runInterpreter(rt, r, k)
+}
+
+// printingKernel returns the kernel that prints in place of loop where the environment says so. One
+// with versions does not print: its versions take the same arguments.
+func printingKernel(loop *ir.Kernel, s KernelSpec) (*ir.Kernel, error) {
+	size, err := printer.Size()
+	if err != nil {
+		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
+	}
+	if size == 0 || loop.Printing == nil || loop.Target.Implements != "" || len(s.Versions) > 0 {
+		return loop, nil
+	}
+	return loop.Printing, nil
+}
+
+// prints reports whether k is a kernel with records of what it prints.
+func (k *Kernel) prints() bool {
+	return len(k.variables) > 0 && k.variables[len(k.variables)-1].name == printing.Task
+}
+
+// printArgument returns the arguments that hold what a task prints. Those of a task of a body are
+// empty: what it accesses is part of what the task around it does.
+func (t *buffers) printArgument(r *record, v *variable) (a devices.Arg, where memory) {
+	a.Type = v.of.Type
+	if r.scope.program() {
+		words, task := t.printer.Bind(r.kernel.ir)
+		where = memoryAt(pointer(&words), a.Type)
+		r.scratch.printed = task
+	}
+	return a, where
+}
+
+// runInterpreter runs the device program of k.
+func runInterpreter(rt *Runtime, r *record, k *Kernel) error {
 	code, err := simt.New(k.device.Program)
 	if err != nil {
 		return err

@@ -166,6 +166,10 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
+	loop, err = printingKernel(loop, s)
+	if err != nil {
+		return nil, err
+	}
 	k := &Kernel{name: s.Name, call: "Kernel.Submit of " + s.Name, hash: hashOf(s.Name + loop.At.String()), pos: loop.At, ir: loop, contract: codegen.NewContract(loop), overlaps: codegen.NewOverlaps(loop), warnings: pkg.Warnings()}
 	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Hidden: len(loop.Globals)}
 	if s.Lines != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/hostmem"
+	"github.com/gompss/gompss/internal/printer"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -153,9 +154,10 @@ type buffers struct {
 	// dropPart is drop for what the graph does not know any more.
 	dropPart func(*buffer) error
 
-	fresh known     // ordinary buffers since the last sweep; guarded by mu, as is what follows
-	limit known     // of fresh: then comes the next sweep
-	freed []*buffer // taken out of the table as their memory was freed
+	fresh   known           // ordinary buffers since the last sweep; guarded by mu, as is what follows
+	limit   known           // of fresh: then comes the next sweep
+	freed   []*buffer       // taken out of the table as their memory was freed
+	printer printer.Printer // of what kernels print
 	// sweepNow and sweepLater have a sweep made.
 	sweepNow, sweepLater func()
 }

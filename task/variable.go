@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
@@ -70,7 +71,7 @@ func (k *Kernel) takeVariables(known []Variable) error {
 // checkVariables returns an error where it is not known where a variable is.
 func (k *Kernel) checkVariables() error {
 	for _, v := range k.variables {
-		if v.at == nil {
+		if v.at == nil && !v.printed() {
 			return fmt.Errorf("task: kernel %s (%s:%d): package variable %s: reflection does not find it by its name: call BindVariable(%q, &%s), or the wrapper that gompss gen writes",
 				k.name, k.pos.File, k.pos.Line, v.name, v.name, v.name)
 		}
@@ -81,7 +82,7 @@ func (k *Kernel) checkVariables() error {
 // bindVariables adds the values of the variables to the arguments of r.
 func (t *buffers) bindVariables(r *record) error {
 	for _, v := range r.kernel.variables { // a pointer may point into one of these, and the first use is to be of the whole
-		if v.of.Var.Type.Kind != ir.Slice {
+		if v.of.Var.Type.Kind != ir.Slice || v.printed() {
 			continue
 		}
 		if _, where := v.argument(); where.len > 0 {
@@ -91,7 +92,7 @@ func (t *buffers) bindVariables(r *record) error {
 		}
 	}
 	for _, v := range r.kernel.variables {
-		a, where := v.argument()
+		a, where := t.argumentOf(r, v)
 		if isMemory(a.Type) {
 			if a.Type.Kind == ir.Pointer && where.base == nil && !v.nils {
 				return fmt.Errorf("package variable %s is a nil pointer", v.name)
@@ -99,12 +100,26 @@ func (t *buffers) bindVariables(r *record) error {
 			if err := t.bindMemory(r, &a, where); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.name, err)
 			}
-		} else if err := t.checkApart(r, v); err != nil {
+		} else if err := t.checkApart(r, v); err != nil && !v.printed() {
 			return err
 		}
 		r.args.List = append(r.args.List, a)
 	}
 	return nil
+}
+
+// printed reports whether v is an argument for what the kernel prints, and no variable.
+func (v *variable) printed() bool { return v.name == printing.Buffer || v.name == printing.Task }
+
+// argumentOf is argument for a task r.
+func (t *buffers) argumentOf(r *record, v *variable) (devices.Arg, memory) {
+	switch v.name {
+	case printing.Buffer:
+		return t.printArgument(r, v)
+	case printing.Task:
+		return devices.Arg{Type: v.of.Type, Bits: r.scratch.printed}, memory{}
+	}
+	return v.argument()
 }
 
 func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Pointer }

@@ -108,11 +108,17 @@ func (v *vectors) of(k *Kernel) *kernelCode {
 	if why := v.cannot(); why != nil {
 		c.vector.Store(&vectorVariant{refused: why})
 		close(c.made)
+	} else if k.prints() {
+		c.vector.Store(&vectorVariant{refused: errPrints})
+		close(c.made)
 	} else {
 		v.making.Go(func() { v.compile(c) })
 	}
 	return c
 }
+
+// errPrints says why there is no vector code of a kernel that prints.
+var errPrints = errors.New("it prints: the interpreter runs it on CPU workers")
 
 // cannot returns why there is no vector code at all. Requires: mu held.
 func (v *vectors) cannot() error {

@@ -213,6 +213,9 @@ func (rt *Runtime) waitHere(o WaitOption) error {
 		if !o.keep {
 			err = rt.flush(o.read)
 		}
+		if !o.keep && !o.read {
+			rt.buffers.printer.Flush()
+		}
 		clear(rt.root.graph.poisoned)
 		rt.pageGuard.forget()
 		rt.root.submitting.Unlock()

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cuda"
 )
 
 // The CUDA C++ of an example is what NVRTC accepts, under the name that the runtime looks for.
@@ -16,5 +19,48 @@ func TestNVRTCTakesNativeText(t *testing.T) {
 	for _, r := range answer.Results {
 		require.True(t, r.OK, r.Log)
 		require.Positive(t, r.Cubin)
+	}
+}
+
+const printingKernel = `package k
+
+import "fmt"
+
+//omp:target
+//omp:task inout(x) in(d)
+func K(x []float32, d []float64) {
+	println(len(x))
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i] *= 2
+		fmt.Printf("%v %d %t", x[i], uint8(i), d[i] > 1)
+		//omp:simd
+		for j := 0; j < i; j++ {
+			fmt.Println("deep", j, d[j])
+		}
+	}
+}
+`
+
+// The records of println are what NVRTC accepts, in both widths of indices.
+func TestNVRTCTakesPrintingKernels(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: printingKernel})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	var sources []nvrtcSource
+	for _, narrow := range []bool{true, false} {
+		lowered, err := codegen.Lower(k.Printing, codegen.LowerOptions{})
+		require.NoError(t, err)
+		src, err := cuda.Print(lowered.Program, cuda.Options{Index32: narrow, Lines: true})
+		require.NoError(t, err)
+		require.Contains(t, src.Text, "atomicAdd")
+		s := source("K", src)
+		s.Options = append(s.Options, "-lineinfo")
+		sources = append(sources, s)
+	}
+	answer := compile(t, []string{"sm_75", "sm_90"}, sources)
+	for _, r := range answer.Results {
+		require.True(t, r.OK, r.Log)
 	}
 }

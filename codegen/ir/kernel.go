@@ -28,6 +28,34 @@ type Kernel struct {
 
 	Target Target
 	Task   Task
+
+	Prints   []PrintSite // the statements that print, whose code Printing has and Body lacks
+	Printing *Kernel     // nil where nothing prints
+}
+
+// A PrintSite is one println, fmt.Println or fmt.Printf.
+type PrintSite struct {
+	Func   string     // "println", "fmt.Println" or "fmt.Printf"
+	Format string     // of fmt.Printf
+	Args   []PrintArg // behind it
+	Loops  []*Var     // the counted loops around it, outermost first
+	Path   []PrintStep
+	At     Pos
+}
+
+// A PrintArg is an argument: the next word of a record as a value of Type, or, where Type is nil,
+// Text.
+type PrintArg struct {
+	Type *Type
+	Text string
+}
+
+// A PrintStep is one statement that holds a PrintSite, outermost first: its number among those
+// around it, and, for a counted loop, which of Loops it is and whether it counts down; else -1. The
+// path ends at a loop that does not count.
+type PrintStep struct {
+	Ordinal, Loop int
+	Down          bool
 }
 
 // A Global is a package variable that a kernel reads. Var, one of the last parameters, is its value

@@ -5,6 +5,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -159,10 +160,17 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	return err
 }
 
+// lineVariable is the environment variable that has cubins name the lines of the Go source, for
+// compute-sanitizer, cuda-gdb and profilers.
+const lineVariable = "GOMPSS_LINEINFO"
+
 // compile returns the cubin of a text, from the cache or from NVRTC, and which of the two.
 //
 // Errors: *CompileError; *LibraryError when there is no NVRTC and the cache does not have it.
 func (p *platform) compile(name, text, hash, arch string, options []string) (cubin []byte, cached bool, err error) {
+	if os.Getenv(lineVariable) == "1" {
+		hash, options = hash+"lines", append(options[:len(options):len(options)], "-lineinfo")
+	}
 	compiler, missing := driver.OpenNVRTC()
 	release := ""
 	if missing == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/stmts"
 	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/printing"
 )
 
 // build makes the loop IR of kernel f with the given type arguments.
@@ -34,6 +35,9 @@ func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*
 		return k, u.Diags
 	}
 	finish(u, shapes)
+	if len(k.Prints) > 0 {
+		printing.Split(k)
+	}
 	return k, diag.Folded(slices.DeleteFunc(u.Diags, p.src.Silences))
 }
 

@@ -22,8 +22,7 @@ var refusedBuiltins = map[string][2]string{
 	"close":   {"there are no channels on a device", "write results into a slice"},
 	"panic":   {"a kernel cannot unwind", "write an error code to an element of a slice parameter"},
 	"recover": {"a kernel cannot unwind", "leave it out: a failing task returns its error"},
-	"print":   {"there is no output on a device", "write the value to a slice parameter"},
-	"println": {"there is no output on a device", "write the value to a slice parameter"},
+	"print":   {"it does not end its line, and the lines of threads are put in order", "write println"},
 	"complex": {"there are no complex numbers on a device", "use a struct of two floats"},
 	"real":    {"there are no complex numbers on a device", "use a struct of two floats"},
 	"imag":    {"there are no complex numbers on a device", "use a struct of two floats"},
@@ -32,7 +31,7 @@ var refusedBuiltins = map[string][2]string{
 // builtin returns the values of the call of a builtin function.
 func (b builtins) builtin(e *ast.CallExpr, name string) []ir.Expr {
 	_, refused := refusedBuiltins[name]
-	if len(e.Args) == 0 && !refused { // reported by go/types
+	if len(e.Args) == 0 && !refused && name != "println" { // reported by go/types
 		return b.badResults(e)
 	}
 	switch name {
@@ -49,6 +48,9 @@ func (b builtins) builtin(e *ast.CallExpr, name string) []ir.Expr {
 			return []ir.Expr{b.copySlices(e)}
 		}
 		return b.badResults(e)
+	case "println":
+		printCall(b.Caller, e, name)
+		return nil
 	case "clear":
 		b.clearSlice(e)
 		return nil

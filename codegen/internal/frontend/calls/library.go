@@ -17,6 +17,10 @@ import (
 // libraryCall returns the values of the call of a function of math, math/bits or codegen/kernel.
 func (b *Caller) libraryCall(f *types.Func, e *ast.CallExpr) []ir.Expr {
 	at := b.Pos(e.Pos())
+	if packagePath(f) == "fmt" {
+		printCall(b, e, "fmt."+f.Name())
+		return nil
+	}
 	if packagePath(f) == source.KernelPath {
 		if q, ok := queries[f.Name()]; ok {
 			return []ir.Expr{&ir.Query{What: q, At: at}}

@@ -54,7 +54,7 @@ func Library(f *types.Func) ir.MathFn {
 // isLibrary reports whether f belongs to one of the packages that kernels can import.
 func isLibrary(f *types.Func) bool {
 	switch packagePath(f) {
-	case "math", "math/bits", "cmp", source.KernelPath:
+	case "math", "math/bits", "cmp", "fmt", source.KernelPath:
 		return true
 	}
 	return false

@@ -21,14 +21,14 @@ type Builder struct {
 // LookInside builds the arguments of a call that is not possible, for the errors in them.
 func (b *Builder) LookInside(e *ast.CallExpr) {
 	for _, a := range e.Args {
-		if tv := b.Program.Info.Types[a]; tv.IsValue() && !scope.IsFunction(tv.Type) && !b.IsNil(a) && !IsTuple(tv.Type) && !isText(tv.Type) {
+		if tv := b.Program.Info.Types[a]; tv.IsValue() && !scope.IsFunction(tv.Type) && !b.IsNil(a) && !IsTuple(tv.Type) && !IsText(tv.Type) {
 			b.Keep(b.Expr(a))
 		}
 	}
 }
 
-// isText reports whether t is a string: what is called, to print as a rule, is refused already.
-func isText(t types.Type) bool {
+// IsText reports whether t is a string: what is called, to print as a rule, is refused already.
+func IsText(t types.Type) bool {
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&types.IsString != 0
 }

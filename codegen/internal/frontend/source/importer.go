@@ -74,6 +74,8 @@ func (i *importer) sources(path string) ([]*ast.File, error) {
 		return i.parse(map[string]string{"math.go": mathSource})
 	case "math/bits":
 		return i.parse(map[string]string{"bits.go": bitsSource})
+	case "fmt":
+		return i.parse(map[string]string{"fmt.go": fmtSource})
 	case "cmp":
 		return i.parse(map[string]string{"cmp.go": cmpSource})
 	case KernelPath:
@@ -125,3 +127,18 @@ func LibraryFiles(importPath string) (out []syntax.File) {
 
 // Sizes are those of host and device alike.
 func Sizes() types.Sizes { return types.SizesFor("gc", "amd64") }
+
+// fmtSource is what go/types has to know of package fmt; kernels call the functions of printFuncs.
+const fmtSource = `package fmt
+func Printf(format string, a ...any) (n int, err error)
+func Println(a ...any) (n int, err error)
+func Print(a ...any) (n int, err error)
+func Sprintf(format string, a ...any) string
+func Sprint(a ...any) string
+func Sprintln(a ...any) string
+func Errorf(format string, a ...any) error
+func Fprintf(w any, format string, a ...any) (n int, err error)
+func Fprintln(w any, a ...any) (n int, err error)
+func Fprint(w any, a ...any) (n int, err error)
+type Stringer interface{ String() string }
+`
