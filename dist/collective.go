@@ -33,12 +33,17 @@ func Gather[T any](ctx context.Context, rt *task.Runtime, root int, x []T) error
 	if err != nil || w.rank != root {
 		return err
 	}
-	return w.await(ctx, task.In(x))
+	return w.await(ctx, region, task.In(x))
 }
 
-// await is the wait for accesses on this rank: the failure of the job where there is one.
-func (w *World) await(ctx context.Context, accesses ...task.Option) error {
-	err := w.local.WaitOn(ctx, accesses...)
+// await waits on this rank until a region can be read, which access names, too. It returns the
+// failure of the job where there is one.
+func (w *World) await(ctx context.Context, region deps.Region, access task.Option) error {
+	// A wait for memory that no task of this rank has used would be refused.
+	err := w.local.Go("await", []deps.Access{{Region: region, Mode: deps.In}}, func(*task.Scope) error { return nil })
+	if err == nil {
+		err = w.local.WaitOn(ctx, access)
+	}
 	if failed := w.failure(); failed != nil {
 		return failed
 	}

@@ -16,6 +16,9 @@ type table struct {
 	inPlace           uintptr
 	// A status: its bytes, and where source and tag are.
 	statusSize, sourceAt, tagAt int
+	// bytesOf returns the length of a message of bytes from its status; nil where MPI_Get_count is to
+	// be called, which costs as much as another call.
+	bytesOf func(f *frame) int
 }
 
 // A handle names a predefined object.
@@ -62,6 +65,7 @@ var openMPI = table{
 	levels:    [4]int32{0, 1, 2, 3},
 	anySource: -1, anyTag: -1, inPlace: 1,
 	statusSize: 24, sourceAt: 0, tagAt: 4,
+	bytesOf: func(f *frame) int { return int(f.status[2]) }, // size_t _ucount
 }
 
 // mpich is the common interface of MPICH 3.1 and later, Intel MPI and Cray MPICH. Source: mpi.h of
@@ -77,6 +81,8 @@ var mpich = table{
 	levels:    [4]int32{0, 1, 2, 3},
 	anySource: -2, anyTag: -1, inPlace: ^uintptr(0),
 	statusSize: 20, sourceAt: 8, tagAt: 12,
+	// int count_lo, and count_hi above a bit that says whether the operation was cancelled
+	bytesOf: func(f *frame) int { return int(f.status[0]&(1<<32-1) | f.status[0]>>33<<32) },
 }
 
 // A function is one of the library, by its place in names.
