@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"io"
+	"slices"
 
 	"github.com/gompss/gompss/cmd/gompss/internal/gpubench"
 )
@@ -22,7 +23,7 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
-	if o.Suite && flags.Arg(0) == "nested" {
+	if o.Suite && slices.Contains(gpubench.SuiteParts, flags.Arg(0)) {
 		o.Of = flags.Arg(0)
 	} else if flags.NArg() > 0 {
 		return usageError("unexpected %s", flags.Arg(0))

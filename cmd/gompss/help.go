@@ -36,7 +36,7 @@ const (
   -devices SPEC   of the programs, in place of the GPUs that are there
   -opencl NAME    the first device of that OpenCL platform beside the same kernels by CUDA, in place of the rows
   -trials         beside some rows what is off until it is measured
-  -suite [nested] kernels of many fields, or nested loops on graphs, in place of the rows
+  -suite [PART]   kernels of many fields beside CUDA by hand, in place of the rows: kernels, fields, others, or nested
   -json           one JSON line a row
 `
 	versionAbout = `Prints the version, the commit and its time where the build has them, and the version of Go.

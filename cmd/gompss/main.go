@@ -49,7 +49,7 @@ func commands() []command {
 		{"gen", "gen [-check] [-werror] [-watch] [-tags LIST] [files, folders or folder/...]", genAbout, gen},
 		{"vet", "vet [flags of go vet] [packages]", vetAbout, vetCommand},
 		{"explain", "explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
-		{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-suite] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-opencl NAME] [-trials] [-suite [nested]]", benchAbout, bench},
+		{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-suite] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-opencl NAME] [-trials] [-suite [PART]]", benchAbout, bench},
 		{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, merge [-o OUT] FILE..., report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
 		{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
 		{"run", "run [-n RANKS] PROGRAM [arguments]", runAbout, runRanks},

@@ -29,16 +29,17 @@ const rounds = 12
 // A bench is the GPUs that are measured, without a runtime around them, and buffers on them.
 type bench struct {
 	Options
-	gpus  []gpu
-	cuda  []*cuda.Device // the same, where they are those of kind cuda
-	lower codegen.LowerOptions
-	told  func(Row) error // takes the rows, which have no reference then; nil prints them
-	next  deps.BufferID
-	keep  []any // host memory of the buffers
-	pkg   *codegen.Package
-	hand  handWritten
-	exact handWritten // as exact as the Go kernel
-	space func(i int) devices.SpaceID
+	gpus     []gpu
+	cuda     []*cuda.Device // the same, where they are those of kind cuda
+	lower    codegen.LowerOptions
+	told     func(Row) error // takes the rows, which have no reference then; nil prints them
+	next     deps.BufferID
+	keep     []any // host memory of the buffers
+	pkg      *codegen.Package
+	hand     handWritten
+	handText string      // of the suite
+	exact    handWritten // as exact as the Go kernel
+	space    func(i int) devices.SpaceID
 }
 
 // A gpu is what the rows of kernels need of an accelerator.

@@ -4,6 +4,7 @@ package gpubench
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -30,6 +31,8 @@ type suiteCase struct {
 	extra     func(n int) []devices.Arg // behind the arguments, for the kernel by hand
 	launches  func(n int) int           // of the kernel by hand; nil: one
 	tolerance float64                   // of values by hand, which fuses products and sums
+	again     bool                      // iterations write what is there already, which others read
+	apart     bool                      // its results follow from last bits: those by hand are not compared
 }
 
 // A SuiteRow is one form of one kernel.
@@ -43,20 +46,33 @@ type SuiteRow struct {
 }
 
 // runSuite measures every form of every kernel of the suite and prints the geometric means of all
-// forms and of the best.
+// forms and of the best, of each part.
 func runSuite(o Options) error {
 	b, err := openBench(o)
 	if err != nil {
 		return err
 	}
-	pkg, err := codegen.Load(codegen.File{Name: "suite_kernels.go", Text: suiteSource})
-	if err != nil {
+	for _, p := range suiteParts {
+		if o.Of != "" && o.Of != p.name {
+			continue
+		}
+		if err := b.suitePart(p); err != nil {
+			return errors.Join(err, b.close())
+		}
+	}
+	return b.close()
+}
+
+// suitePart measures the kernels of p.
+func (b *bench) suitePart(p suitePart) (err error) {
+	o := b.Options
+	if b.pkg, err = codegen.Load(codegen.File{Name: p.name + ".go", Text: p.text}); err != nil {
 		return err
 	}
-	b.pkg, b.hand = pkg, compileReference(o, suiteReference, nil)
-	fmt.Fprintf(o.Stdout, "%s, by hand: %s\n%-20s %9s %9s %6s  %s\n", b.device(), b.hand.by, "kernel", "ms", "by hand", "ratio", "strategies")
+	b.hand, b.handText = compileReference(o, p.hand, nil), p.hand
+	fmt.Fprintf(o.Stdout, "%s on %s, by hand: %s\n%-20s %9s %9s %6s  %s\n", p.name, b.device(), b.hand.by, "kernel", "ms", "by hand", "ratio", "strategies")
 	all, best, rows, cases := 0.0, 0.0, 0, 0
-	for _, c := range suite {
+	for _, c := range p.cases {
 		if !o.wants(c.hand) {
 			continue
 		}
@@ -73,9 +89,9 @@ func runSuite(o Options) error {
 			best, cases = best+math.Log(most), cases+1
 		}
 	}
-	fmt.Fprintf(o.Stdout, "geometric mean of %d forms %.3f, of the best form of %d kernels %.3f\n", rows, math.Exp(all/float64(max(rows, 1))),
+	fmt.Fprintf(o.Stdout, "geometric mean of %d forms %.3f, of the best form of %d kernels %.3f\n\n", rows, math.Exp(all/float64(max(rows, 1))),
 		cases, math.Exp(best/float64(max(cases, 1))))
-	return b.close()
+	return nil
 }
 
 // suiteRows measures the forms of c, and the kernel by hand on the same memory.
@@ -117,7 +133,7 @@ func (b *bench) suiteRows(c suiteCase) []SuiteRow {
 // byHand runs and times the kernel by hand.
 func (b *bench) byHand(c suiteCase, data *suiteData, n int) (out any, seconds float64, err error) {
 	items, team := c.shape(n)
-	hand := b.nativeKernel(reference{entry: c.hand, items: items, team: team}, suiteReference)
+	hand := b.nativeKernel(reference{entry: c.hand, items: items, team: team}, b.handText)
 	args := data.args
 	if c.extra != nil {
 		args = slices.Concat(args, c.extra(n))
@@ -149,7 +165,7 @@ func (b *bench) suiteRow(c suiteCase, f any, data *suiteData, want any, row *Sui
 	if err != nil {
 		return err
 	}
-	if want != nil {
+	if want != nil && !c.apart {
 		if err := alike(want, got, c.tolerance); err != nil {
 			return err
 		}
@@ -393,7 +409,7 @@ var suite = []suiteCase{
 	{forms: []any{ColumnMoments}, hand: "columnmoments", size: [2]int{65536, 200}, args: func(n int) []any {
 		return []any{n, 2048, random32(1, n*2048), make([]float32, 2048), make([]float32, 2048)}
 	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{2048, 16}, [3]int64{32, 16} }, tolerance: 1e-3},
-	{forms: []any{Shortest}, hand: "shortest", size: [2]int{1024, 70}, args: square(1), out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}),
+	{forms: []any{Shortest}, hand: "shortest", again: true, size: [2]int{1024, 70}, args: square(1), out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}),
 		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n / 2)} }, launches: func(n int) int { return n }},
 	{forms: []any{Factors}, hand: "factorstep", size: [2]int{1024, 70}, args: func(n int) []any {
 		a := random64(1, n*n)

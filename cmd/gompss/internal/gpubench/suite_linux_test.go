@@ -1,0 +1,88 @@
+//go:build amd64 || arm64
+
+package gpubench
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// Every form of every kernel of the suite computes on device code what the Go function computes,
+// without a race, with few and with many teams.
+func TestSuite_EqualsGo(t *testing.T) {
+	for _, p := range suiteParts {
+		pkg, err := codegen.Load(codegen.File{Name: p.name + ".go", Text: p.text})
+		require.NoError(t, err)
+		for _, c := range p.cases {
+			for _, f := range c.forms {
+				name := formName(f)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					equalsGo(t, pkg, c, f, name)
+				})
+			}
+		}
+	}
+}
+
+func formName(f any) string {
+	full := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return full[strings.LastIndex(full, ".")+1:]
+}
+
+func equalsGo(t *testing.T, pkg *codegen.Package, c suiteCase, f any, name string) {
+	k, err := pkg.Kernel(name)
+	require.NoError(t, err)
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+	require.NoError(t, err)
+	program, err := simt.New(lowered.Program)
+	require.NoError(t, err)
+	n := c.size[1]
+	want := c.args(n)
+	var in []reflect.Value
+	for _, a := range want {
+		in = append(in, reflect.ValueOf(a))
+	}
+	reflect.ValueOf(f).Call(in)
+	for _, shape := range []simt.Config{{Teams: 1, Threads: 64, Races: !c.again}, {Teams: 7, Threads: 256, Races: !c.again}} {
+		got := c.args(n)
+		_, err := program.Run(argsOf(got), shape)
+		require.NoError(t, err, fmt.Sprint(shape))
+		for i := range got {
+			if reflect.ValueOf(got[i]).Kind() == reflect.Slice {
+				require.NoError(t, alike(want[i], got[i], max(c.tolerance, 1e-6)), "argument %d of %d teams", i, shape.Teams)
+			}
+		}
+	}
+}
+
+// argsOf makes arguments of a kernel that is interpreted.
+func argsOf(args []any) []simt.Arg {
+	var out []simt.Arg
+	for _, a := range args {
+		switch a := a.(type) {
+		case int:
+			out = append(out, simt.Arg{Bits: uint64(a)})
+		case float32:
+			out = append(out, simt.Arg{Bits: uint64(math.Float32bits(a))})
+		case float64:
+			out = append(out, simt.Arg{Bits: math.Float64bits(a)})
+		default:
+			v := reflect.ValueOf(a)
+			size := int(v.Type().Elem().Size())
+			bytes := unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*size)
+			out = append(out, simt.Arg{Memory: &simt.Memory{Name: "argument", Bytes: bytes}, Len: int64(v.Len()), Cap: int64(v.Len())})
+		}
+	}
+	return out
+}
