@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"codegen/internal/frontend/typing":  {"codegen/internal/frontend/source", "codegen/internal/integers", "codegen/ir", "codegen/ir/query", "deps"},
 	"codegen/internal/frontend/scope":   {"codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/query"},
 	"codegen/internal/frontend/passes":  {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/integers", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
-	"codegen/internal/frontend/fuse":    {"codegen/internal/lower", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/frontend/fuse":    {"codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/exprs":   {"codegen/internal/diag", "codegen/internal/frontend/scope", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/calls":   {"codegen/ir/printing", "codegen/internal/frontend/exprs", "codegen/internal/frontend/passes", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/typing", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/clauses": {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},

@@ -28,11 +28,6 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-__device__ double normal(double x)
-{
-	return 0.5 * (1.0 + erf(x / 1.4142135623730951));
-}
-
 extern "C" __global__ void
 BlackScholes(double* s, int s_len, double* k, int k_len, double* t, int t_len, double* call, int call_len, double* put,
 	int put_len, double r, double sigma, gompss_fault* fault)
@@ -43,8 +38,16 @@ BlackScholes(double* s, int s_len, double* k, int k_len, double* t, int t_len, d
 			double d1 = (log(s[i] / k[i]) + (r + 0.5 * sigma * sigma) * t[i]) / root;
 			double d2 = d1 - root;
 			double disc = k[i] * exp(-r * t[i]);
-			double n1 = normal(d1);
-			double n2 = normal(d2);
+			double n1 = 0.0;
+			{
+				double x = d1;
+				n1 = 0.5 * (1.0 + erf(x / 1.4142135623730951));
+			}
+			double n2 = 0.0;
+			{
+				double x = d2;
+				n2 = 0.5 * (1.0 + erf(x / 1.4142135623730951));
+			}
 			call[i] = s[i] * n1 - disc * n2;
 			put[i] = disc * (1.0 - n2) - s[i] * (1.0 - n1);
 		}
@@ -54,8 +57,16 @@ BlackScholes(double* s, int s_len, double* k, int k_len, double* t, int t_len, d
 			double d1 = (log(s[i] / k[check_index(i, k_len, 2, fault)]) + (r + 0.5 * sigma * sigma) * t[check_index(i, t_len, 3, fault)]) / root;
 			double d2 = d1 - root;
 			double disc = k[check_index(i, k_len, 4, fault)] * exp(-r * t[check_index(i, t_len, 5, fault)]);
-			double n1 = normal(d1);
-			double n2 = normal(d2);
+			double n1 = 0.0;
+			{
+				double x = d1;
+				n1 = 0.5 * (1.0 + erf(x / 1.4142135623730951));
+			}
+			double n2 = 0.0;
+			{
+				double x = d2;
+				n2 = 0.5 * (1.0 + erf(x / 1.4142135623730951));
+			}
 			call[check_index(i, call_len, 6, fault)] = s[i] * n1 - disc * n2;
 			put[check_index(i, put_len, 7, fault)] = disc * (1.0 - n2) - s[i] * (1.0 - n1);
 		}

@@ -47,38 +47,55 @@ __device__ __forceinline__ long long go_div(long long x, long long y)
 __device__ __forceinline__ int go_rem(int x, int y) { return y == -1 ? 0 : x % y; }
 __device__ __forceinline__ long long go_rem(long long x, long long y) { return y == -1 ? 0 : x % y; }
 
-struct divMod_results {
-	int64 r0;
-	int64 r1;
-};
-
-__device__ divMod_results divMod(int64 a, int64 b, gompss_fault* fault)
-{
-	if (b == 0) {
-		return {0, a};
-	}
-	return {go_div(a, check_divisor(b, 1, fault)), go_rem(a, check_divisor(b, 2, fault))};
-}
-
 extern "C" __global__ void
 DivMods(int64* x, int64 x_len, int64* y, int64 y_len, int64* q, int64 q_len, int64* r, int64 r_len,
 	gompss_fault* fault)
 {
 	if (x_len <= y_len && x_len <= q_len && x_len <= r_len) {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-			const divMod_results divMod_result = divMod(x[i], y[i], fault);
-			int64 divModResult = divMod_result.r0;
-			int64 divModResult_2 = divMod_result.r1;
+			int64 divModResult = 0;
+			int64 divModResult_2 = 0;
+			{
+				int64 a = x[i];
+				int64 b = y[i];
+				if (b == 0) {
+					int64 divModResult_3 = 0;
+					int64 divModResult_4 = a;
+					divModResult = divModResult_3;
+					divModResult_2 = divModResult_4;
+					goto end;
+				}
+				int64 divModResult_3 = go_div(a, check_divisor(b, 1, fault));
+				int64 divModResult_4 = go_rem(a, check_divisor(b, 2, fault));
+				divModResult = divModResult_3;
+				divModResult_2 = divModResult_4;
+			}
+			end:;
 			q[i] = divModResult;
 			r[i] = divModResult_2;
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-			const divMod_results divMod_result = divMod(x[i], y[check_index(i, y_len, 3, fault)], fault);
-			int64 divModResult = divMod_result.r0;
-			int64 divModResult_2 = divMod_result.r1;
-			q[check_index(i, q_len, 4, fault)] = divModResult;
-			r[check_index(i, r_len, 5, fault)] = divModResult_2;
+			int64 divModResult = 0;
+			int64 divModResult_2 = 0;
+			{
+				int64 a = x[i];
+				int64 b = y[check_index(i, y_len, 3, fault)];
+				if (b == 0) {
+					int64 divModResult_3 = 0;
+					int64 divModResult_4 = a;
+					divModResult = divModResult_3;
+					divModResult_2 = divModResult_4;
+					goto end_2;
+				}
+				int64 divModResult_3 = go_div(a, check_divisor(b, 4, fault));
+				int64 divModResult_4 = go_rem(a, check_divisor(b, 5, fault));
+				divModResult = divModResult_3;
+				divModResult_2 = divModResult_4;
+			}
+			end_2:;
+			q[check_index(i, q_len, 6, fault)] = divModResult;
+			r[check_index(i, r_len, 7, fault)] = divModResult_2;
 		}
 	}
 }

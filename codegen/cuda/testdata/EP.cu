@@ -40,16 +40,17 @@ template <class F> __device__ __forceinline__ int64 go_int64(F x)
 }
 
 // go_max is the greater of x and y, NaN if either is, +0 above -0.
-__device__ __forceinline__ float go_max(float x, float y) { return x != x || y != y ? x + y : fmaxf(x, y); }
-__device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
-
-__device__ double random(uint64 key, uint64 n)
+__device__ __forceinline__ float go_max(float x, float y)
 {
-	uint64 z = key + n * 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
+#if __CUDA_ARCH__ >= 800
+	float z;
+	asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+	return z;
+#else
+	return x != x || y != y ? x + y : fmaxf(x, y);
+#endif
 }
+__device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
 
 extern "C" __global__ void
 EP(int n, uint64 key, int64* counts, int counts_len, double* sums, int sums_len, double* sx, double* sy,
@@ -64,8 +65,24 @@ EP(int n, uint64 key, int64* counts, int counts_len, double* sums, int sums_len,
 	double sy_2 = 0.0;
 	Array<int64, 10> q_2 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-		double randomResult = random(key, (uint64)(2 * i));
-		double randomResult_2 = random(key, (uint64)(2 * i + 1));
+		double randomResult = 0.0;
+		{
+			uint64 key_2 = key;
+			uint64 n_2 = (uint64)(2 * i);
+			uint64 z = key_2 + n_2 * 0x9e3779b97f4a7c15ull;
+			z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+			z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+			randomResult = (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
+		}
+		double randomResult_2 = 0.0;
+		{
+			uint64 key_2 = key;
+			uint64 n_2 = (uint64)(2 * i + 1);
+			uint64 z = key_2 + n_2 * 0x9e3779b97f4a7c15ull;
+			z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+			z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+			randomResult_2 = (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
+		}
 		double x = 2.0 * randomResult - 1.0;
 		double y = 2.0 * randomResult_2 - 1.0;
 		double t = x * x + y * y;

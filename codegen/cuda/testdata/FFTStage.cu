@@ -45,25 +45,6 @@ struct Complex {
 };
 static_assert(sizeof(Complex) == 16 && go_offset(Complex, Re) == 0 && go_offset(Complex, Im) == 8, "layout of Complex");
 
-struct sumAndDifference_results {
-	Complex r0;
-	Complex r1;
-};
-
-__device__ sumAndDifference_results sumAndDifference(Complex a, Complex b)
-{
-	Complex s = {};
-	Complex d = {};
-	s = Complex{a.Re + b.Re, a.Im + b.Im};
-	d = Complex{a.Re - b.Re, a.Im - b.Im};
-	return {s, d};
-}
-
-__device__ Complex times(Complex a, Complex b)
-{
-	return Complex{a.Re * b.Re - a.Im * b.Im, a.Re * b.Im + a.Im * b.Re};
-}
-
 extern "C" __global__ void
 FFTStage(int half, Complex* w, int w_len, Complex* x, int x_len, Complex* y, int y_len, gompss_fault* fault)
 {
@@ -72,11 +53,27 @@ FFTStage(int half, Complex* w, int w_len, Complex* x, int x_len, Complex* y, int
 	for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < end; k += gridDim.x * blockDim.x) {
 		int p = k / check_divisor(half, 1, fault);
 		int q = k % check_divisor(half, 2, fault);
-		const sumAndDifference_results sumAndDifference_result = sumAndDifference(x[check_index(k, x_len, 3, fault)], x[check_index(k + n / 2, x_len, 4, fault)]);
-		Complex s = sumAndDifference_result.r0;
-		Complex d = sumAndDifference_result.r1;
+		Complex s = {};
+		Complex d = {};
+		{
+			Complex a = x[check_index(k, x_len, 3, fault)];
+			Complex b = x[check_index(k + n / 2, x_len, 4, fault)];
+			Complex s_2 = {};
+			Complex d_2 = {};
+			s_2 = Complex{a.Re + b.Re, a.Im + b.Im};
+			d_2 = Complex{a.Re - b.Re, a.Im - b.Im};
+			Complex s_3 = s_2;
+			Complex d_3 = d_2;
+			s = s_3;
+			d = d_3;
+		}
 		y[check_index((int64)(2 * p) * half + q, y_len, 5, fault)] = s;
-		Complex timesResult = times(d, w[check_index((int64)p * half, w_len, 6, fault)]);
+		Complex timesResult = {};
+		{
+			Complex a = d;
+			Complex b = w[check_index((int64)p * half, w_len, 6, fault)];
+			timesResult = Complex{a.Re * b.Re - a.Im * b.Im, a.Re * b.Im + a.Im * b.Re};
+		}
 		y[check_index((int64)(2 * p) * half + q + half, y_len, 7, fault)] = timesResult;
 	}
 }

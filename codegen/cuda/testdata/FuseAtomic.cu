@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -28,12 +34,74 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256)
 FuseAtomic(float* out, int out_len, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 {
+	__shared__ float outTile[7040];
 	if (out_len <= x_len && out_len <= y_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += gridDim.x * blockDim.x) {
-			atomicAdd(&out[i], x[i] * y[i]);
+		bool short_2 = apart(out, out_len, x, x_len) && apart(out, out_len, y, y_len) && out_len <= 7040 && max(out_len, 0) >= (int64)out_len * gridDim.x;
+		if (short_2) {
+			int64 copies = 1;
+			while (copies < 32 && (int64)(out_len * ((uint64)copies * 2)) <= 7040) {
+				copies = (uint64)copies * 2;
+			}
+			int copies_2 = max(min(copies, (int64)32), (int64)1);
+			for (int64 k = threadIdx.x; k < (int64)out_len * copies_2; k += blockDim.x) {
+				outTile[k] = 0.0f;
+			}
+			__syncthreads();
+			{
+				int end = out_len;
+				for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+					if (base + blockDim.x * 4 <= end) {
+						int i = base + threadIdx.x;
+						int i_2 = base + (blockDim.x + threadIdx.x);
+						int i_3 = base + (blockDim.x * 2 + threadIdx.x);
+						int i_4 = base + (blockDim.x * 3 + threadIdx.x);
+						int k = i;
+						int k_2 = i_2;
+						int k_3 = i_3;
+						int k_4 = i_4;
+						float loaded = x[i];
+						float loaded_2 = x[i_2];
+						float loaded_3 = x[i_3];
+						float loaded_4 = x[i_4];
+						float loaded_5 = y[i];
+						float loaded_6 = y[i_2];
+						float loaded_7 = y[i_3];
+						float loaded_8 = y[i_4];
+						float value = loaded * loaded_5;
+						float value_2 = loaded_2 * loaded_6;
+						float value_3 = loaded_3 * loaded_7;
+						float value_4 = loaded_4 * loaded_8;
+						atomicAdd(&outTile[k * copies_2 + (threadIdx.x & (copies_2 - 1))], value);
+						atomicAdd(&outTile[k_2 * copies_2 + (threadIdx.x & (copies_2 - 1))], value_2);
+						atomicAdd(&outTile[k_3 * copies_2 + (threadIdx.x & (copies_2 - 1))], value_3);
+						atomicAdd(&outTile[k_4 * copies_2 + (threadIdx.x & (copies_2 - 1))], value_4);
+					} else {
+						for (int i = base + threadIdx.x; i < out_len; i += blockDim.x) {
+							int k = i;
+							float value = x[i] * y[i];
+							atomicAdd(&outTile[k * copies_2 + (threadIdx.x & (copies_2 - 1))], value);
+						}
+					}
+				}
+			}
+			__syncthreads();
+			for (int k = threadIdx.x; k < out_len; k += blockDim.x) {
+				float sum = 0.0f;
+				for (int c = 0; c < copies_2; c++) {
+					sum += outTile[k * copies_2 + c];
+				}
+				if (sum != 0.0f) {
+					atomicAdd(&out[k], sum);
+				}
+			}
+			__syncthreads();
+		} else {
+			for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += gridDim.x * blockDim.x) {
+				atomicAdd(&out[i], x[i] * y[i]);
+			}
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += gridDim.x * blockDim.x) {

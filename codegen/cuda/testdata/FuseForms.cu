@@ -42,16 +42,17 @@ template <class T> __device__ __forceinline__ T* check_pointer(T* p, unsigned si
 }
 
 // go_max is the greater of x and y, NaN if either is, +0 above -0.
-__device__ __forceinline__ float go_max(float x, float y) { return x != x || y != y ? x + y : fmaxf(x, y); }
-__device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
-
-__device__ float fuseEarly(float x, float y)
+__device__ __forceinline__ float go_max(float x, float y)
 {
-	if (x < 0.0f) {
-		return x * y;
-	}
-	return fmaf(x, y, 1.0f);
+#if __CUDA_ARCH__ >= 800
+	float z;
+	asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+	return z;
+#else
+	return x != x || y != y ? x + y : fmaxf(x, y);
+#endif
 }
+__device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
 
 extern "C" __global__ void
 FuseForms(Array<float, 24>* out, int out_len, float* x, int x_len, float* y, int y_len, float* u, int u_len, float* v,
@@ -90,7 +91,17 @@ FuseForms(Array<float, 24>* out, int out_len, float* x, int x_len, float* y, int
 			float y_3 = c * d;
 			fusePlusResult = fmaf(x_2, y_2, y_3);
 			o.v[15] = fusePlusResult;
-			float fuseEarlyResult = fuseEarly(a, b);
+			float fuseEarlyResult = 0.0f;
+			{
+				float x_3 = a;
+				float y_4 = b;
+				if (x_3 < 0.0f) {
+					fuseEarlyResult = x_3 * y_4;
+					goto end;
+				}
+				fuseEarlyResult = fmaf(x_3, y_4, 1.0f);
+			}
+			end:;
 			o.v[16] = fmaf(c, d, fuseEarlyResult);
 			float q = 0.0f;
 			float x_3 = a;
@@ -146,7 +157,17 @@ FuseForms(Array<float, 24>* out, int out_len, float* x, int x_len, float* y, int
 			float y_3 = c * d;
 			fusePlusResult = fmaf(x_2, y_2, y_3);
 			o.v[15] = fusePlusResult;
-			float fuseEarlyResult = fuseEarly(a, b);
+			float fuseEarlyResult = 0.0f;
+			{
+				float x_3 = a;
+				float y_4 = b;
+				if (x_3 < 0.0f) {
+					fuseEarlyResult = x_3 * y_4;
+					goto end_2;
+				}
+				fuseEarlyResult = fmaf(x_3, y_4, 1.0f);
+			}
+			end_2:;
 			o.v[16] = fmaf(c, d, fuseEarlyResult);
 			float q = 0.0f;
 			float x_3 = a;

@@ -57,12 +57,6 @@ struct flow {
 };
 static_assert(sizeof(flow) == 40 && go_offset(flow, omega) == 0 && go_offset(flow, nx) == 8 && go_offset(flow, ny) == 16 && go_offset(flow, force) == 24, "layout of flow");
 
-__device__ double equilibrium(int64 k, double rho, double ux, double uy, Array<double, 9> latticeWeight, Array<int64, 9> latticeX, Array<int64, 9> latticeY, gompss_fault* fault)
-{
-	double cu = (double)latticeX.v[check_index(k, 9, 1, fault)] * ux + (double)latticeY.v[check_index(k, 9, 2, fault)] * uy;
-	return latticeWeight.v[check_index(k, 9, 3, fault)] * rho * (1.0 + 3.0 * cu + 4.5 * cu * cu - 1.5 * (ux * ux + uy * uy));
-}
-
 extern "C" __global__ void
 LatticeStep(double* f, int64 f_len, double* g, int64 g_len, const uint8* __restrict__ solid, int64 solid_len, flow channel,
 	Array<double, 9> latticeWeight, Array<int64, 9> latticeX, Array<int64, 9> latticeY,
@@ -79,7 +73,7 @@ LatticeStep(double* f, int64 f_len, double* g, int64 g_len, const uint8* __restr
 		int64 y = rows;
 		int64 x = it - (uint64)rows * count_2;
 		int64 at = (uint64)y * channel.nx + x;
-		if (solid[check_index(at, solid_len, 4, fault)] != 0) {
+		if (solid[check_index(at, solid_len, 1, fault)] != 0) {
 			continue;
 		}
 		double rho = 0.0;
@@ -102,7 +96,7 @@ LatticeStep(double* f, int64 f_len, double* g, int64 g_len, const uint8* __restr
 			if (bad) {
 				#pragma unroll 1
 				for (int64 k = 0; k < 9; k++) {
-					double v = f[check_index((int64)(9ull * at + k), f_len, 5, fault)];
+					double v = f[check_index((int64)(9ull * at + k), f_len, 2, fault)];
 					rho += v;
 					ux += (double)latticeX.v[k] * v;
 					uy += (double)latticeY.v[k] * v;
@@ -112,15 +106,26 @@ LatticeStep(double* f, int64 f_len, double* g, int64 g_len, const uint8* __restr
 		ux = ux / rho + channel.force[0];
 		uy = uy / rho + channel.force[1];
 		for (int64 k = 0; k < 9; k++) {
-			double out = f[check_index((int64)(9ull * at + k), f_len, 6, fault)];
-			double equilibriumResult = equilibrium(k, rho, ux, uy, latticeWeight, latticeX, latticeY, fault);
+			double out = f[check_index((int64)(9ull * at + k), f_len, 3, fault)];
+			double equilibriumResult = 0.0;
+			{
+				int64 k_2 = k;
+				double rho_2 = rho;
+				double ux_2 = ux;
+				double uy_2 = uy;
+				Array<double, 9> latticeWeight_2 = latticeWeight;
+				Array<int64, 9> latticeX_2 = latticeX;
+				Array<int64, 9> latticeY_2 = latticeY;
+				double cu = (double)latticeX_2.v[k_2] * ux_2 + (double)latticeY_2.v[k_2] * uy_2;
+				equilibriumResult = latticeWeight_2.v[k_2] * rho_2 * (1.0 + 3.0 * cu + 4.5 * cu * cu - 1.5 * (ux_2 * ux_2 + uy_2 * uy_2));
+			}
 			out -= channel.omega * (out - equilibriumResult);
-			int64 tx = go_rem((int64)((uint64)x + latticeX.v[k] + channel.nx), check_divisor(channel.nx, 7, fault));
+			int64 tx = go_rem((int64)((uint64)x + latticeX.v[k] + channel.nx), check_divisor(channel.nx, 4, fault));
 			int64 ty = (uint64)y + latticeY.v[k];
-			if (ty < 0 || ty >= channel.ny || solid[check_index((int64)((uint64)ty * channel.nx + tx), solid_len, 8, fault)] != 0) {
-				g[check_index((int64)(9ull * at + opposite.v[k]), g_len, 9, fault)] = out;
+			if (ty < 0 || ty >= channel.ny || solid[check_index((int64)((uint64)ty * channel.nx + tx), solid_len, 5, fault)] != 0) {
+				g[check_index((int64)(9ull * at + opposite.v[k]), g_len, 6, fault)] = out;
 			} else {
-				g[check_index((int64)(9 * ((uint64)ty * channel.nx + tx) + k), g_len, 10, fault)] = out;
+				g[check_index((int64)(9 * ((uint64)ty * channel.nx + tx) + k), g_len, 7, fault)] = out;
 			}
 		}
 	}

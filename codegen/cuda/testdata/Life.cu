@@ -36,16 +36,6 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
-struct fullAdder_results {
-	uint64 r0;
-	uint64 r1;
-};
-
-__device__ fullAdder_results fullAdder(uint64 a, uint64 b, uint64 c)
-{
-	return {a ^ b ^ c, (a & b) | (c & (a ^ b))};
-}
-
 extern "C" __global__ void
 Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fault* fault)
 {
@@ -77,19 +67,43 @@ Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fa
 					s[k] = west ^ east;
 					c[k] = west & east;
 				} else {
-					const fullAdder_results fullAdder_result = fullAdder(west, m, east);
-					uint64 fullAdderResult = fullAdder_result.r0;
-					uint64 fullAdderResult_2 = fullAdder_result.r1;
+					uint64 fullAdderResult = 0;
+					uint64 fullAdderResult_2 = 0;
+					{
+						uint64 a = west;
+						uint64 b = m;
+						uint64 c_2 = east;
+						uint64 fullAdderResult_3 = a ^ b ^ c_2;
+						uint64 fullAdderResult_4 = (a & b) | (c_2 & (a ^ b));
+						fullAdderResult = fullAdderResult_3;
+						fullAdderResult_2 = fullAdderResult_4;
+					}
 					s[k] = fullAdderResult;
 					c[k] = fullAdderResult_2;
 				}
 			}
-			const fullAdder_results fullAdder_result = fullAdder(s[0], s[1], s[2]);
-			uint64 ones = fullAdder_result.r0;
-			uint64 c1 = fullAdder_result.r1;
-			const fullAdder_results fullAdder_result_2 = fullAdder(c[0], c[1], c[2]);
-			uint64 t1 = fullAdder_result_2.r0;
-			uint64 f1 = fullAdder_result_2.r1;
+			uint64 ones = 0;
+			uint64 c1 = 0;
+			{
+				uint64 a = s[0];
+				uint64 b = s[1];
+				uint64 c_2 = s[2];
+				uint64 ones_2 = a ^ b ^ c_2;
+				uint64 c1_2 = (a & b) | (c_2 & (a ^ b));
+				ones = ones_2;
+				c1 = c1_2;
+			}
+			uint64 t1 = 0;
+			uint64 f1 = 0;
+			{
+				uint64 a = c[0];
+				uint64 b = c[1];
+				uint64 c_2 = c[2];
+				uint64 t1_2 = a ^ b ^ c_2;
+				uint64 f1_2 = (a & b) | (c_2 & (a ^ b));
+				t1 = t1_2;
+				f1 = f1_2;
+			}
 			uint64 twos = t1 ^ c1;
 			uint64 f2 = t1 & c1;
 			uint64 fours = (f1 ^ f2) | (f1 & f2);
@@ -123,19 +137,43 @@ Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fa
 					s[k] = west ^ east;
 					c[k] = west & east;
 				} else {
-					const fullAdder_results fullAdder_result = fullAdder(west, m, east);
-					uint64 fullAdderResult = fullAdder_result.r0;
-					uint64 fullAdderResult_2 = fullAdder_result.r1;
+					uint64 fullAdderResult = 0;
+					uint64 fullAdderResult_2 = 0;
+					{
+						uint64 a = west;
+						uint64 b = m;
+						uint64 c_2 = east;
+						uint64 fullAdderResult_3 = a ^ b ^ c_2;
+						uint64 fullAdderResult_4 = (a & b) | (c_2 & (a ^ b));
+						fullAdderResult = fullAdderResult_3;
+						fullAdderResult_2 = fullAdderResult_4;
+					}
 					s[k] = fullAdderResult;
 					c[k] = fullAdderResult_2;
 				}
 			}
-			const fullAdder_results fullAdder_result = fullAdder(s[0], s[1], s[2]);
-			uint64 ones = fullAdder_result.r0;
-			uint64 c1 = fullAdder_result.r1;
-			const fullAdder_results fullAdder_result_2 = fullAdder(c[0], c[1], c[2]);
-			uint64 t1 = fullAdder_result_2.r0;
-			uint64 f1 = fullAdder_result_2.r1;
+			uint64 ones = 0;
+			uint64 c1 = 0;
+			{
+				uint64 a = s[0];
+				uint64 b = s[1];
+				uint64 c_2 = s[2];
+				uint64 ones_2 = a ^ b ^ c_2;
+				uint64 c1_2 = (a & b) | (c_2 & (a ^ b));
+				ones = ones_2;
+				c1 = c1_2;
+			}
+			uint64 t1 = 0;
+			uint64 f1 = 0;
+			{
+				uint64 a = c[0];
+				uint64 b = c[1];
+				uint64 c_2 = c[2];
+				uint64 t1_2 = a ^ b ^ c_2;
+				uint64 f1_2 = (a & b) | (c_2 & (a ^ b));
+				t1 = t1_2;
+				f1 = f1_2;
+			}
 			uint64 twos = t1 ^ c1;
 			uint64 f2 = t1 & c1;
 			uint64 fours = (f1 ^ f2) | (f1 & f2);

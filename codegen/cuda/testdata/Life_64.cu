@@ -40,16 +40,6 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 __device__ __forceinline__ int go_rem(int x, int y) { return y == -1 ? 0 : x % y; }
 __device__ __forceinline__ long long go_rem(long long x, long long y) { return y == -1 ? 0 : x % y; }
 
-struct fullAdder_results {
-	uint64 r0;
-	uint64 r1;
-};
-
-__device__ fullAdder_results fullAdder(uint64 a, uint64 b, uint64 c)
-{
-	return {a ^ b ^ c, (a & b) | (c & (a ^ b))};
-}
-
 extern "C" __global__ void
 Life(int64 h, int64 w, uint64* old, int64 old_len, uint64* now, int64 now_len, gompss_fault* fault)
 {
@@ -82,19 +72,43 @@ Life(int64 h, int64 w, uint64* old, int64 old_len, uint64* now, int64 now_len, g
 					s[k] = west ^ east;
 					c[k] = west & east;
 				} else {
-					const fullAdder_results fullAdder_result = fullAdder(west, m, east);
-					uint64 fullAdderResult = fullAdder_result.r0;
-					uint64 fullAdderResult_2 = fullAdder_result.r1;
+					uint64 fullAdderResult = 0;
+					uint64 fullAdderResult_2 = 0;
+					{
+						uint64 a = west;
+						uint64 b = m;
+						uint64 c_2 = east;
+						uint64 fullAdderResult_3 = a ^ b ^ c_2;
+						uint64 fullAdderResult_4 = (a & b) | (c_2 & (a ^ b));
+						fullAdderResult = fullAdderResult_3;
+						fullAdderResult_2 = fullAdderResult_4;
+					}
 					s[k] = fullAdderResult;
 					c[k] = fullAdderResult_2;
 				}
 			}
-			const fullAdder_results fullAdder_result = fullAdder(s[0], s[1], s[2]);
-			uint64 ones = fullAdder_result.r0;
-			uint64 c1 = fullAdder_result.r1;
-			const fullAdder_results fullAdder_result_2 = fullAdder(c[0], c[1], c[2]);
-			uint64 t1 = fullAdder_result_2.r0;
-			uint64 f1 = fullAdder_result_2.r1;
+			uint64 ones = 0;
+			uint64 c1 = 0;
+			{
+				uint64 a = s[0];
+				uint64 b = s[1];
+				uint64 c_2 = s[2];
+				uint64 ones_2 = a ^ b ^ c_2;
+				uint64 c1_2 = (a & b) | (c_2 & (a ^ b));
+				ones = ones_2;
+				c1 = c1_2;
+			}
+			uint64 t1 = 0;
+			uint64 f1 = 0;
+			{
+				uint64 a = c[0];
+				uint64 b = c[1];
+				uint64 c_2 = c[2];
+				uint64 t1_2 = a ^ b ^ c_2;
+				uint64 f1_2 = (a & b) | (c_2 & (a ^ b));
+				t1 = t1_2;
+				f1 = f1_2;
+			}
 			uint64 twos = t1 ^ c1;
 			uint64 f2 = t1 & c1;
 			uint64 fours = (f1 ^ f2) | (f1 & f2);
@@ -129,19 +143,43 @@ Life(int64 h, int64 w, uint64* old, int64 old_len, uint64* now, int64 now_len, g
 					s[k] = west ^ east;
 					c[k] = west & east;
 				} else {
-					const fullAdder_results fullAdder_result = fullAdder(west, m, east);
-					uint64 fullAdderResult = fullAdder_result.r0;
-					uint64 fullAdderResult_2 = fullAdder_result.r1;
+					uint64 fullAdderResult = 0;
+					uint64 fullAdderResult_2 = 0;
+					{
+						uint64 a = west;
+						uint64 b = m;
+						uint64 c_2 = east;
+						uint64 fullAdderResult_3 = a ^ b ^ c_2;
+						uint64 fullAdderResult_4 = (a & b) | (c_2 & (a ^ b));
+						fullAdderResult = fullAdderResult_3;
+						fullAdderResult_2 = fullAdderResult_4;
+					}
 					s[k] = fullAdderResult;
 					c[k] = fullAdderResult_2;
 				}
 			}
-			const fullAdder_results fullAdder_result = fullAdder(s[0], s[1], s[2]);
-			uint64 ones = fullAdder_result.r0;
-			uint64 c1 = fullAdder_result.r1;
-			const fullAdder_results fullAdder_result_2 = fullAdder(c[0], c[1], c[2]);
-			uint64 t1 = fullAdder_result_2.r0;
-			uint64 f1 = fullAdder_result_2.r1;
+			uint64 ones = 0;
+			uint64 c1 = 0;
+			{
+				uint64 a = s[0];
+				uint64 b = s[1];
+				uint64 c_2 = s[2];
+				uint64 ones_2 = a ^ b ^ c_2;
+				uint64 c1_2 = (a & b) | (c_2 & (a ^ b));
+				ones = ones_2;
+				c1 = c1_2;
+			}
+			uint64 t1 = 0;
+			uint64 f1 = 0;
+			{
+				uint64 a = c[0];
+				uint64 b = c[1];
+				uint64 c_2 = c[2];
+				uint64 t1_2 = a ^ b ^ c_2;
+				uint64 f1_2 = (a & b) | (c_2 & (a ^ b));
+				t1 = t1_2;
+				f1 = f1_2;
+			}
 			uint64 twos = t1 ^ c1;
 			uint64 f2 = t1 & c1;
 			uint64 fours = (f1 ^ f2) | (f1 & f2);

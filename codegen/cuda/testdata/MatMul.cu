@@ -31,10 +31,10 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void __launch_bounds__(256, 2)
 MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gompss_fault* fault)
 {
-	__shared__ __align__(16) float rowTile[8][68];
-	__shared__ float columnTile[8][130];
+	__shared__ __align__(16) float rowTile[8][132];
+	__shared__ __align__(16) float columnTile[8][132];
 	if (0 <= n && (int64)n * n <= c_len && (int64)n * n <= a_len && (int64)n * n <= b_len && n < 134217728) {
-		int height = blockDim.x / 32 * 8;
+		int height = blockDim.x / 16 * 8;
 		int bottom = n;
 		int right = n;
 		int across = (max(n, 0) + 128 - 1) / 128;
@@ -43,8 +43,8 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 			int line = min(block / across, (int64)down);
 			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
-			int level = threadIdx.x / 32;
-			int lane = threadIdx.x % 32;
+			int level = threadIdx.x / 16;
+			int lane = threadIdx.x % 16;
 			int i = i0 + level * 8;
 			int i_2 = i0 + (level * 8 + 1);
 			int i_3 = i0 + (level * 8 + 2);
@@ -53,10 +53,14 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 			int i_6 = i0 + (level * 8 + 5);
 			int i_7 = i0 + (level * 8 + 6);
 			int i_8 = i0 + (level * 8 + 7);
-			int j = j0 + lane;
-			int j_2 = j0 + (lane + 32);
-			int j_3 = j0 + (lane + 64);
-			int j_4 = j0 + (lane + 96);
+			int j = j0 + lane * 4;
+			int j_2 = j0 + (lane * 4 + 1);
+			int j_3 = j0 + (lane * 4 + 2);
+			int j_4 = j0 + (lane * 4 + 3);
+			int j_5 = j0 + (lane * 4 + 64);
+			int j_6 = j0 + (lane * 4 + 65);
+			int j_7 = j0 + (lane * 4 + 66);
+			int j_8 = j0 + (lane * 4 + 67);
 			float s = 0.0f;
 			if (i < bottom && j < right) {
 				s = c[i * n + j];
@@ -74,116 +78,244 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 				s_4 = c[i * n + j_4];
 			}
 			float s_5 = 0.0f;
-			if (i_2 < bottom && j < right) {
-				s_5 = c[i_2 * n + j];
+			if (i < bottom && j_5 < right) {
+				s_5 = c[i * n + j_5];
 			}
 			float s_6 = 0.0f;
-			if (i_2 < bottom && j_2 < right) {
-				s_6 = c[i_2 * n + j_2];
+			if (i < bottom && j_6 < right) {
+				s_6 = c[i * n + j_6];
 			}
 			float s_7 = 0.0f;
-			if (i_2 < bottom && j_3 < right) {
-				s_7 = c[i_2 * n + j_3];
+			if (i < bottom && j_7 < right) {
+				s_7 = c[i * n + j_7];
 			}
 			float s_8 = 0.0f;
-			if (i_2 < bottom && j_4 < right) {
-				s_8 = c[i_2 * n + j_4];
+			if (i < bottom && j_8 < right) {
+				s_8 = c[i * n + j_8];
 			}
 			float s_9 = 0.0f;
-			if (i_3 < bottom && j < right) {
-				s_9 = c[i_3 * n + j];
+			if (i_2 < bottom && j < right) {
+				s_9 = c[i_2 * n + j];
 			}
 			float s_10 = 0.0f;
-			if (i_3 < bottom && j_2 < right) {
-				s_10 = c[i_3 * n + j_2];
+			if (i_2 < bottom && j_2 < right) {
+				s_10 = c[i_2 * n + j_2];
 			}
 			float s_11 = 0.0f;
-			if (i_3 < bottom && j_3 < right) {
-				s_11 = c[i_3 * n + j_3];
+			if (i_2 < bottom && j_3 < right) {
+				s_11 = c[i_2 * n + j_3];
 			}
 			float s_12 = 0.0f;
-			if (i_3 < bottom && j_4 < right) {
-				s_12 = c[i_3 * n + j_4];
+			if (i_2 < bottom && j_4 < right) {
+				s_12 = c[i_2 * n + j_4];
 			}
 			float s_13 = 0.0f;
-			if (i_4 < bottom && j < right) {
-				s_13 = c[i_4 * n + j];
+			if (i_2 < bottom && j_5 < right) {
+				s_13 = c[i_2 * n + j_5];
 			}
 			float s_14 = 0.0f;
-			if (i_4 < bottom && j_2 < right) {
-				s_14 = c[i_4 * n + j_2];
+			if (i_2 < bottom && j_6 < right) {
+				s_14 = c[i_2 * n + j_6];
 			}
 			float s_15 = 0.0f;
-			if (i_4 < bottom && j_3 < right) {
-				s_15 = c[i_4 * n + j_3];
+			if (i_2 < bottom && j_7 < right) {
+				s_15 = c[i_2 * n + j_7];
 			}
 			float s_16 = 0.0f;
-			if (i_4 < bottom && j_4 < right) {
-				s_16 = c[i_4 * n + j_4];
+			if (i_2 < bottom && j_8 < right) {
+				s_16 = c[i_2 * n + j_8];
 			}
 			float s_17 = 0.0f;
-			if (i_5 < bottom && j < right) {
-				s_17 = c[i_5 * n + j];
+			if (i_3 < bottom && j < right) {
+				s_17 = c[i_3 * n + j];
 			}
 			float s_18 = 0.0f;
-			if (i_5 < bottom && j_2 < right) {
-				s_18 = c[i_5 * n + j_2];
+			if (i_3 < bottom && j_2 < right) {
+				s_18 = c[i_3 * n + j_2];
 			}
 			float s_19 = 0.0f;
-			if (i_5 < bottom && j_3 < right) {
-				s_19 = c[i_5 * n + j_3];
+			if (i_3 < bottom && j_3 < right) {
+				s_19 = c[i_3 * n + j_3];
 			}
 			float s_20 = 0.0f;
-			if (i_5 < bottom && j_4 < right) {
-				s_20 = c[i_5 * n + j_4];
+			if (i_3 < bottom && j_4 < right) {
+				s_20 = c[i_3 * n + j_4];
 			}
 			float s_21 = 0.0f;
-			if (i_6 < bottom && j < right) {
-				s_21 = c[i_6 * n + j];
+			if (i_3 < bottom && j_5 < right) {
+				s_21 = c[i_3 * n + j_5];
 			}
 			float s_22 = 0.0f;
-			if (i_6 < bottom && j_2 < right) {
-				s_22 = c[i_6 * n + j_2];
+			if (i_3 < bottom && j_6 < right) {
+				s_22 = c[i_3 * n + j_6];
 			}
 			float s_23 = 0.0f;
-			if (i_6 < bottom && j_3 < right) {
-				s_23 = c[i_6 * n + j_3];
+			if (i_3 < bottom && j_7 < right) {
+				s_23 = c[i_3 * n + j_7];
 			}
 			float s_24 = 0.0f;
-			if (i_6 < bottom && j_4 < right) {
-				s_24 = c[i_6 * n + j_4];
+			if (i_3 < bottom && j_8 < right) {
+				s_24 = c[i_3 * n + j_8];
 			}
 			float s_25 = 0.0f;
-			if (i_7 < bottom && j < right) {
-				s_25 = c[i_7 * n + j];
+			if (i_4 < bottom && j < right) {
+				s_25 = c[i_4 * n + j];
 			}
 			float s_26 = 0.0f;
-			if (i_7 < bottom && j_2 < right) {
-				s_26 = c[i_7 * n + j_2];
+			if (i_4 < bottom && j_2 < right) {
+				s_26 = c[i_4 * n + j_2];
 			}
 			float s_27 = 0.0f;
-			if (i_7 < bottom && j_3 < right) {
-				s_27 = c[i_7 * n + j_3];
+			if (i_4 < bottom && j_3 < right) {
+				s_27 = c[i_4 * n + j_3];
 			}
 			float s_28 = 0.0f;
-			if (i_7 < bottom && j_4 < right) {
-				s_28 = c[i_7 * n + j_4];
+			if (i_4 < bottom && j_4 < right) {
+				s_28 = c[i_4 * n + j_4];
 			}
 			float s_29 = 0.0f;
-			if (i_8 < bottom && j < right) {
-				s_29 = c[i_8 * n + j];
+			if (i_4 < bottom && j_5 < right) {
+				s_29 = c[i_4 * n + j_5];
 			}
 			float s_30 = 0.0f;
-			if (i_8 < bottom && j_2 < right) {
-				s_30 = c[i_8 * n + j_2];
+			if (i_4 < bottom && j_6 < right) {
+				s_30 = c[i_4 * n + j_6];
 			}
 			float s_31 = 0.0f;
-			if (i_8 < bottom && j_3 < right) {
-				s_31 = c[i_8 * n + j_3];
+			if (i_4 < bottom && j_7 < right) {
+				s_31 = c[i_4 * n + j_7];
 			}
 			float s_32 = 0.0f;
+			if (i_4 < bottom && j_8 < right) {
+				s_32 = c[i_4 * n + j_8];
+			}
+			float s_33 = 0.0f;
+			if (i_5 < bottom && j < right) {
+				s_33 = c[i_5 * n + j];
+			}
+			float s_34 = 0.0f;
+			if (i_5 < bottom && j_2 < right) {
+				s_34 = c[i_5 * n + j_2];
+			}
+			float s_35 = 0.0f;
+			if (i_5 < bottom && j_3 < right) {
+				s_35 = c[i_5 * n + j_3];
+			}
+			float s_36 = 0.0f;
+			if (i_5 < bottom && j_4 < right) {
+				s_36 = c[i_5 * n + j_4];
+			}
+			float s_37 = 0.0f;
+			if (i_5 < bottom && j_5 < right) {
+				s_37 = c[i_5 * n + j_5];
+			}
+			float s_38 = 0.0f;
+			if (i_5 < bottom && j_6 < right) {
+				s_38 = c[i_5 * n + j_6];
+			}
+			float s_39 = 0.0f;
+			if (i_5 < bottom && j_7 < right) {
+				s_39 = c[i_5 * n + j_7];
+			}
+			float s_40 = 0.0f;
+			if (i_5 < bottom && j_8 < right) {
+				s_40 = c[i_5 * n + j_8];
+			}
+			float s_41 = 0.0f;
+			if (i_6 < bottom && j < right) {
+				s_41 = c[i_6 * n + j];
+			}
+			float s_42 = 0.0f;
+			if (i_6 < bottom && j_2 < right) {
+				s_42 = c[i_6 * n + j_2];
+			}
+			float s_43 = 0.0f;
+			if (i_6 < bottom && j_3 < right) {
+				s_43 = c[i_6 * n + j_3];
+			}
+			float s_44 = 0.0f;
+			if (i_6 < bottom && j_4 < right) {
+				s_44 = c[i_6 * n + j_4];
+			}
+			float s_45 = 0.0f;
+			if (i_6 < bottom && j_5 < right) {
+				s_45 = c[i_6 * n + j_5];
+			}
+			float s_46 = 0.0f;
+			if (i_6 < bottom && j_6 < right) {
+				s_46 = c[i_6 * n + j_6];
+			}
+			float s_47 = 0.0f;
+			if (i_6 < bottom && j_7 < right) {
+				s_47 = c[i_6 * n + j_7];
+			}
+			float s_48 = 0.0f;
+			if (i_6 < bottom && j_8 < right) {
+				s_48 = c[i_6 * n + j_8];
+			}
+			float s_49 = 0.0f;
+			if (i_7 < bottom && j < right) {
+				s_49 = c[i_7 * n + j];
+			}
+			float s_50 = 0.0f;
+			if (i_7 < bottom && j_2 < right) {
+				s_50 = c[i_7 * n + j_2];
+			}
+			float s_51 = 0.0f;
+			if (i_7 < bottom && j_3 < right) {
+				s_51 = c[i_7 * n + j_3];
+			}
+			float s_52 = 0.0f;
+			if (i_7 < bottom && j_4 < right) {
+				s_52 = c[i_7 * n + j_4];
+			}
+			float s_53 = 0.0f;
+			if (i_7 < bottom && j_5 < right) {
+				s_53 = c[i_7 * n + j_5];
+			}
+			float s_54 = 0.0f;
+			if (i_7 < bottom && j_6 < right) {
+				s_54 = c[i_7 * n + j_6];
+			}
+			float s_55 = 0.0f;
+			if (i_7 < bottom && j_7 < right) {
+				s_55 = c[i_7 * n + j_7];
+			}
+			float s_56 = 0.0f;
+			if (i_7 < bottom && j_8 < right) {
+				s_56 = c[i_7 * n + j_8];
+			}
+			float s_57 = 0.0f;
+			if (i_8 < bottom && j < right) {
+				s_57 = c[i_8 * n + j];
+			}
+			float s_58 = 0.0f;
+			if (i_8 < bottom && j_2 < right) {
+				s_58 = c[i_8 * n + j_2];
+			}
+			float s_59 = 0.0f;
+			if (i_8 < bottom && j_3 < right) {
+				s_59 = c[i_8 * n + j_3];
+			}
+			float s_60 = 0.0f;
 			if (i_8 < bottom && j_4 < right) {
-				s_32 = c[i_8 * n + j_4];
+				s_60 = c[i_8 * n + j_4];
+			}
+			float s_61 = 0.0f;
+			if (i_8 < bottom && j_5 < right) {
+				s_61 = c[i_8 * n + j_5];
+			}
+			float s_62 = 0.0f;
+			if (i_8 < bottom && j_6 < right) {
+				s_62 = c[i_8 * n + j_6];
+			}
+			float s_63 = 0.0f;
+			if (i_8 < bottom && j_7 < right) {
+				s_63 = c[i_8 * n + j_7];
+			}
+			float s_64 = 0.0f;
+			if (i_8 < bottom && j_8 < right) {
+				s_64 = c[i_8 * n + j_8];
 			}
 			int to = n;
 			if (0 < to) {
@@ -193,35 +325,43 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 				float ahead_4 = 0.0f;
 				float ahead_5 = 0.0f;
 				float ahead_6 = 0.0f;
+				float ahead_7 = 0.0f;
+				float ahead_8 = 0.0f;
 				ahead = a[(unsigned)min(i0 + (level * 8 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
-				ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min((lane + 32) % 8, to - 1)];
-				ahead_3 = b[(unsigned)min(level, to - 1) * n + min(j0 + lane, right - 1)];
-				ahead_4 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-				ahead_5 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-				ahead_6 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+				ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 16) / 8), bottom - 1) * n + min((lane + 16) % 8, to - 1)];
+				ahead_3 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min((lane + 32) % 8, to - 1)];
+				ahead_4 = a[(unsigned)min(i0 + (level * 8 + (lane + 48) / 8), bottom - 1) * n + min((lane + 48) % 8, to - 1)];
+				ahead_5 = b[(unsigned)min(level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane), right - 1)];
+				ahead_6 = b[(unsigned)min(level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+				ahead_7 = b[(unsigned)min(level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+				ahead_8 = b[(unsigned)min(level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
 				for (int k0 = 0; k0 < to; k0 += 8) {
 					__syncthreads();
 					rowTile[lane % 8][level * 8 + lane / 8] = ahead;
-					rowTile[(lane + 32) % 8][level * 8 + (lane + 32) / 8] = ahead_2;
-					columnTile[level][lane] = ahead_3;
-					columnTile[level][lane + 32] = ahead_4;
-					columnTile[level][lane + 64] = ahead_5;
-					columnTile[level][lane + 96] = ahead_6;
-					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-						columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
+					rowTile[(lane + 16) % 8][level * 8 + (lane + 16) / 8] = ahead_2;
+					rowTile[(lane + 32) % 8][level * 8 + (lane + 32) / 8] = ahead_3;
+					rowTile[(lane + 48) % 8][level * 8 + (lane + 48) / 8] = ahead_4;
+					columnTile[level / 2][level % 2 * 64 + lane] = ahead_5;
+					columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_6;
+					columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_7;
+					columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_8;
+					for (int64 part = level + blockDim.x / 16; part < 16; part = (uint64)part + blockDim.x / 16) {
+						columnTile[part / 2][part % 2 * 64 + lane] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * n + min(j0 + (part % 2 * 64 + lane), (int64)(right - 1))];
+						columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * n + min(j0 + (part % 2 * 64 + lane + 16), (int64)(right - 1))];
+						columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * n + min(j0 + (part % 2 * 64 + lane + 32), (int64)(right - 1))];
+						columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * n + min(j0 + (part % 2 * 64 + lane + 48), (int64)(right - 1))];
 					}
 					__syncthreads();
 					int n_2 = min(to - k0, 8);
 					if (k0 + 8 < to) {
 						ahead = a[(unsigned)min(i0 + (level * 8 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
-						ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min(k0 + 8 + (lane + 32) % 8, to - 1)];
-						ahead_3 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
-						ahead_4 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
-						ahead_5 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
-						ahead_6 = b[(unsigned)min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						ahead_2 = a[(unsigned)min(i0 + (level * 8 + (lane + 16) / 8), bottom - 1) * n + min(k0 + 8 + (lane + 16) % 8, to - 1)];
+						ahead_3 = a[(unsigned)min(i0 + (level * 8 + (lane + 32) / 8), bottom - 1) * n + min(k0 + 8 + (lane + 32) % 8, to - 1)];
+						ahead_4 = a[(unsigned)min(i0 + (level * 8 + (lane + 48) / 8), bottom - 1) * n + min(k0 + 8 + (lane + 48) % 8, to - 1)];
+						ahead_5 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane), right - 1)];
+						ahead_6 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+						ahead_7 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+						ahead_8 = b[(unsigned)min(k0 + 8 + level / 2, to - 1) * n + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
 					}
 					#pragma unroll 8
 					for (int k = 0; k < n_2; k++) {
@@ -233,42 +373,78 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 						float value_6 = rowTile[k][level * 8 + 5];
 						float value_7 = rowTile[k][level * 8 + 6];
 						float value_8 = rowTile[k][level * 8 + 7];
-						float value_9 = columnTile[k][lane];
-						float value_10 = columnTile[k][lane + 32];
-						float value_11 = columnTile[k][lane + 64];
-						float value_12 = columnTile[k][lane + 96];
+						float value_9 = columnTile[k][lane * 4];
+						float value_10 = columnTile[k][lane * 4 + 1];
+						float value_11 = columnTile[k][lane * 4 + 2];
+						float value_12 = columnTile[k][lane * 4 + 3];
+						float value_13 = columnTile[k][lane * 4 + 64];
+						float value_14 = columnTile[k][lane * 4 + 65];
+						float value_15 = columnTile[k][lane * 4 + 66];
+						float value_16 = columnTile[k][lane * 4 + 67];
 						s += value * value_9;
 						s_2 += value * value_10;
 						s_3 += value * value_11;
 						s_4 += value * value_12;
-						s_5 += value_2 * value_9;
-						s_6 += value_2 * value_10;
-						s_7 += value_2 * value_11;
-						s_8 += value_2 * value_12;
-						s_9 += value_3 * value_9;
-						s_10 += value_3 * value_10;
-						s_11 += value_3 * value_11;
-						s_12 += value_3 * value_12;
-						s_13 += value_4 * value_9;
-						s_14 += value_4 * value_10;
-						s_15 += value_4 * value_11;
-						s_16 += value_4 * value_12;
-						s_17 += value_5 * value_9;
-						s_18 += value_5 * value_10;
-						s_19 += value_5 * value_11;
-						s_20 += value_5 * value_12;
-						s_21 += value_6 * value_9;
-						s_22 += value_6 * value_10;
-						s_23 += value_6 * value_11;
-						s_24 += value_6 * value_12;
-						s_25 += value_7 * value_9;
-						s_26 += value_7 * value_10;
-						s_27 += value_7 * value_11;
-						s_28 += value_7 * value_12;
-						s_29 += value_8 * value_9;
-						s_30 += value_8 * value_10;
-						s_31 += value_8 * value_11;
-						s_32 += value_8 * value_12;
+						s_5 += value * value_13;
+						s_6 += value * value_14;
+						s_7 += value * value_15;
+						s_8 += value * value_16;
+						s_9 += value_2 * value_9;
+						s_10 += value_2 * value_10;
+						s_11 += value_2 * value_11;
+						s_12 += value_2 * value_12;
+						s_13 += value_2 * value_13;
+						s_14 += value_2 * value_14;
+						s_15 += value_2 * value_15;
+						s_16 += value_2 * value_16;
+						s_17 += value_3 * value_9;
+						s_18 += value_3 * value_10;
+						s_19 += value_3 * value_11;
+						s_20 += value_3 * value_12;
+						s_21 += value_3 * value_13;
+						s_22 += value_3 * value_14;
+						s_23 += value_3 * value_15;
+						s_24 += value_3 * value_16;
+						s_25 += value_4 * value_9;
+						s_26 += value_4 * value_10;
+						s_27 += value_4 * value_11;
+						s_28 += value_4 * value_12;
+						s_29 += value_4 * value_13;
+						s_30 += value_4 * value_14;
+						s_31 += value_4 * value_15;
+						s_32 += value_4 * value_16;
+						s_33 += value_5 * value_9;
+						s_34 += value_5 * value_10;
+						s_35 += value_5 * value_11;
+						s_36 += value_5 * value_12;
+						s_37 += value_5 * value_13;
+						s_38 += value_5 * value_14;
+						s_39 += value_5 * value_15;
+						s_40 += value_5 * value_16;
+						s_41 += value_6 * value_9;
+						s_42 += value_6 * value_10;
+						s_43 += value_6 * value_11;
+						s_44 += value_6 * value_12;
+						s_45 += value_6 * value_13;
+						s_46 += value_6 * value_14;
+						s_47 += value_6 * value_15;
+						s_48 += value_6 * value_16;
+						s_49 += value_7 * value_9;
+						s_50 += value_7 * value_10;
+						s_51 += value_7 * value_11;
+						s_52 += value_7 * value_12;
+						s_53 += value_7 * value_13;
+						s_54 += value_7 * value_14;
+						s_55 += value_7 * value_15;
+						s_56 += value_7 * value_16;
+						s_57 += value_8 * value_9;
+						s_58 += value_8 * value_10;
+						s_59 += value_8 * value_11;
+						s_60 += value_8 * value_12;
+						s_61 += value_8 * value_13;
+						s_62 += value_8 * value_14;
+						s_63 += value_8 * value_15;
+						s_64 += value_8 * value_16;
 					}
 				}
 			}
@@ -289,116 +465,244 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 				value_4 = s_4;
 			}
 			float value_5 = 0.0f;
-			if (i_2 < bottom && j < right) {
+			if (i < bottom && j_5 < right) {
 				value_5 = s_5;
 			}
 			float value_6 = 0.0f;
-			if (i_2 < bottom && j_2 < right) {
+			if (i < bottom && j_6 < right) {
 				value_6 = s_6;
 			}
 			float value_7 = 0.0f;
-			if (i_2 < bottom && j_3 < right) {
+			if (i < bottom && j_7 < right) {
 				value_7 = s_7;
 			}
 			float value_8 = 0.0f;
-			if (i_2 < bottom && j_4 < right) {
+			if (i < bottom && j_8 < right) {
 				value_8 = s_8;
 			}
 			float value_9 = 0.0f;
-			if (i_3 < bottom && j < right) {
+			if (i_2 < bottom && j < right) {
 				value_9 = s_9;
 			}
 			float value_10 = 0.0f;
-			if (i_3 < bottom && j_2 < right) {
+			if (i_2 < bottom && j_2 < right) {
 				value_10 = s_10;
 			}
 			float value_11 = 0.0f;
-			if (i_3 < bottom && j_3 < right) {
+			if (i_2 < bottom && j_3 < right) {
 				value_11 = s_11;
 			}
 			float value_12 = 0.0f;
-			if (i_3 < bottom && j_4 < right) {
+			if (i_2 < bottom && j_4 < right) {
 				value_12 = s_12;
 			}
 			float value_13 = 0.0f;
-			if (i_4 < bottom && j < right) {
+			if (i_2 < bottom && j_5 < right) {
 				value_13 = s_13;
 			}
 			float value_14 = 0.0f;
-			if (i_4 < bottom && j_2 < right) {
+			if (i_2 < bottom && j_6 < right) {
 				value_14 = s_14;
 			}
 			float value_15 = 0.0f;
-			if (i_4 < bottom && j_3 < right) {
+			if (i_2 < bottom && j_7 < right) {
 				value_15 = s_15;
 			}
 			float value_16 = 0.0f;
-			if (i_4 < bottom && j_4 < right) {
+			if (i_2 < bottom && j_8 < right) {
 				value_16 = s_16;
 			}
 			float value_17 = 0.0f;
-			if (i_5 < bottom && j < right) {
+			if (i_3 < bottom && j < right) {
 				value_17 = s_17;
 			}
 			float value_18 = 0.0f;
-			if (i_5 < bottom && j_2 < right) {
+			if (i_3 < bottom && j_2 < right) {
 				value_18 = s_18;
 			}
 			float value_19 = 0.0f;
-			if (i_5 < bottom && j_3 < right) {
+			if (i_3 < bottom && j_3 < right) {
 				value_19 = s_19;
 			}
 			float value_20 = 0.0f;
-			if (i_5 < bottom && j_4 < right) {
+			if (i_3 < bottom && j_4 < right) {
 				value_20 = s_20;
 			}
 			float value_21 = 0.0f;
-			if (i_6 < bottom && j < right) {
+			if (i_3 < bottom && j_5 < right) {
 				value_21 = s_21;
 			}
 			float value_22 = 0.0f;
-			if (i_6 < bottom && j_2 < right) {
+			if (i_3 < bottom && j_6 < right) {
 				value_22 = s_22;
 			}
 			float value_23 = 0.0f;
-			if (i_6 < bottom && j_3 < right) {
+			if (i_3 < bottom && j_7 < right) {
 				value_23 = s_23;
 			}
 			float value_24 = 0.0f;
-			if (i_6 < bottom && j_4 < right) {
+			if (i_3 < bottom && j_8 < right) {
 				value_24 = s_24;
 			}
 			float value_25 = 0.0f;
-			if (i_7 < bottom && j < right) {
+			if (i_4 < bottom && j < right) {
 				value_25 = s_25;
 			}
 			float value_26 = 0.0f;
-			if (i_7 < bottom && j_2 < right) {
+			if (i_4 < bottom && j_2 < right) {
 				value_26 = s_26;
 			}
 			float value_27 = 0.0f;
-			if (i_7 < bottom && j_3 < right) {
+			if (i_4 < bottom && j_3 < right) {
 				value_27 = s_27;
 			}
 			float value_28 = 0.0f;
-			if (i_7 < bottom && j_4 < right) {
+			if (i_4 < bottom && j_4 < right) {
 				value_28 = s_28;
 			}
 			float value_29 = 0.0f;
-			if (i_8 < bottom && j < right) {
+			if (i_4 < bottom && j_5 < right) {
 				value_29 = s_29;
 			}
 			float value_30 = 0.0f;
-			if (i_8 < bottom && j_2 < right) {
+			if (i_4 < bottom && j_6 < right) {
 				value_30 = s_30;
 			}
 			float value_31 = 0.0f;
-			if (i_8 < bottom && j_3 < right) {
+			if (i_4 < bottom && j_7 < right) {
 				value_31 = s_31;
 			}
 			float value_32 = 0.0f;
-			if (i_8 < bottom && j_4 < right) {
+			if (i_4 < bottom && j_8 < right) {
 				value_32 = s_32;
+			}
+			float value_33 = 0.0f;
+			if (i_5 < bottom && j < right) {
+				value_33 = s_33;
+			}
+			float value_34 = 0.0f;
+			if (i_5 < bottom && j_2 < right) {
+				value_34 = s_34;
+			}
+			float value_35 = 0.0f;
+			if (i_5 < bottom && j_3 < right) {
+				value_35 = s_35;
+			}
+			float value_36 = 0.0f;
+			if (i_5 < bottom && j_4 < right) {
+				value_36 = s_36;
+			}
+			float value_37 = 0.0f;
+			if (i_5 < bottom && j_5 < right) {
+				value_37 = s_37;
+			}
+			float value_38 = 0.0f;
+			if (i_5 < bottom && j_6 < right) {
+				value_38 = s_38;
+			}
+			float value_39 = 0.0f;
+			if (i_5 < bottom && j_7 < right) {
+				value_39 = s_39;
+			}
+			float value_40 = 0.0f;
+			if (i_5 < bottom && j_8 < right) {
+				value_40 = s_40;
+			}
+			float value_41 = 0.0f;
+			if (i_6 < bottom && j < right) {
+				value_41 = s_41;
+			}
+			float value_42 = 0.0f;
+			if (i_6 < bottom && j_2 < right) {
+				value_42 = s_42;
+			}
+			float value_43 = 0.0f;
+			if (i_6 < bottom && j_3 < right) {
+				value_43 = s_43;
+			}
+			float value_44 = 0.0f;
+			if (i_6 < bottom && j_4 < right) {
+				value_44 = s_44;
+			}
+			float value_45 = 0.0f;
+			if (i_6 < bottom && j_5 < right) {
+				value_45 = s_45;
+			}
+			float value_46 = 0.0f;
+			if (i_6 < bottom && j_6 < right) {
+				value_46 = s_46;
+			}
+			float value_47 = 0.0f;
+			if (i_6 < bottom && j_7 < right) {
+				value_47 = s_47;
+			}
+			float value_48 = 0.0f;
+			if (i_6 < bottom && j_8 < right) {
+				value_48 = s_48;
+			}
+			float value_49 = 0.0f;
+			if (i_7 < bottom && j < right) {
+				value_49 = s_49;
+			}
+			float value_50 = 0.0f;
+			if (i_7 < bottom && j_2 < right) {
+				value_50 = s_50;
+			}
+			float value_51 = 0.0f;
+			if (i_7 < bottom && j_3 < right) {
+				value_51 = s_51;
+			}
+			float value_52 = 0.0f;
+			if (i_7 < bottom && j_4 < right) {
+				value_52 = s_52;
+			}
+			float value_53 = 0.0f;
+			if (i_7 < bottom && j_5 < right) {
+				value_53 = s_53;
+			}
+			float value_54 = 0.0f;
+			if (i_7 < bottom && j_6 < right) {
+				value_54 = s_54;
+			}
+			float value_55 = 0.0f;
+			if (i_7 < bottom && j_7 < right) {
+				value_55 = s_55;
+			}
+			float value_56 = 0.0f;
+			if (i_7 < bottom && j_8 < right) {
+				value_56 = s_56;
+			}
+			float value_57 = 0.0f;
+			if (i_8 < bottom && j < right) {
+				value_57 = s_57;
+			}
+			float value_58 = 0.0f;
+			if (i_8 < bottom && j_2 < right) {
+				value_58 = s_58;
+			}
+			float value_59 = 0.0f;
+			if (i_8 < bottom && j_3 < right) {
+				value_59 = s_59;
+			}
+			float value_60 = 0.0f;
+			if (i_8 < bottom && j_4 < right) {
+				value_60 = s_60;
+			}
+			float value_61 = 0.0f;
+			if (i_8 < bottom && j_5 < right) {
+				value_61 = s_61;
+			}
+			float value_62 = 0.0f;
+			if (i_8 < bottom && j_6 < right) {
+				value_62 = s_62;
+			}
+			float value_63 = 0.0f;
+			if (i_8 < bottom && j_7 < right) {
+				value_63 = s_63;
+			}
+			float value_64 = 0.0f;
+			if (i_8 < bottom && j_8 < right) {
+				value_64 = s_64;
 			}
 			if (i < bottom && j < right) {
 				c[i * n + j] = value;
@@ -412,89 +716,185 @@ MatMul(int n, float* c, int c_len, float* a, int a_len, float* b, int b_len, gom
 			if (i < bottom && j_4 < right) {
 				c[i * n + j_4] = value_4;
 			}
+			if (i < bottom && j_5 < right) {
+				c[i * n + j_5] = value_5;
+			}
+			if (i < bottom && j_6 < right) {
+				c[i * n + j_6] = value_6;
+			}
+			if (i < bottom && j_7 < right) {
+				c[i * n + j_7] = value_7;
+			}
+			if (i < bottom && j_8 < right) {
+				c[i * n + j_8] = value_8;
+			}
 			if (i_2 < bottom && j < right) {
-				c[i_2 * n + j] = value_5;
+				c[i_2 * n + j] = value_9;
 			}
 			if (i_2 < bottom && j_2 < right) {
-				c[i_2 * n + j_2] = value_6;
+				c[i_2 * n + j_2] = value_10;
 			}
 			if (i_2 < bottom && j_3 < right) {
-				c[i_2 * n + j_3] = value_7;
+				c[i_2 * n + j_3] = value_11;
 			}
 			if (i_2 < bottom && j_4 < right) {
-				c[i_2 * n + j_4] = value_8;
+				c[i_2 * n + j_4] = value_12;
+			}
+			if (i_2 < bottom && j_5 < right) {
+				c[i_2 * n + j_5] = value_13;
+			}
+			if (i_2 < bottom && j_6 < right) {
+				c[i_2 * n + j_6] = value_14;
+			}
+			if (i_2 < bottom && j_7 < right) {
+				c[i_2 * n + j_7] = value_15;
+			}
+			if (i_2 < bottom && j_8 < right) {
+				c[i_2 * n + j_8] = value_16;
 			}
 			if (i_3 < bottom && j < right) {
-				c[i_3 * n + j] = value_9;
+				c[i_3 * n + j] = value_17;
 			}
 			if (i_3 < bottom && j_2 < right) {
-				c[i_3 * n + j_2] = value_10;
+				c[i_3 * n + j_2] = value_18;
 			}
 			if (i_3 < bottom && j_3 < right) {
-				c[i_3 * n + j_3] = value_11;
+				c[i_3 * n + j_3] = value_19;
 			}
 			if (i_3 < bottom && j_4 < right) {
-				c[i_3 * n + j_4] = value_12;
+				c[i_3 * n + j_4] = value_20;
+			}
+			if (i_3 < bottom && j_5 < right) {
+				c[i_3 * n + j_5] = value_21;
+			}
+			if (i_3 < bottom && j_6 < right) {
+				c[i_3 * n + j_6] = value_22;
+			}
+			if (i_3 < bottom && j_7 < right) {
+				c[i_3 * n + j_7] = value_23;
+			}
+			if (i_3 < bottom && j_8 < right) {
+				c[i_3 * n + j_8] = value_24;
 			}
 			if (i_4 < bottom && j < right) {
-				c[i_4 * n + j] = value_13;
+				c[i_4 * n + j] = value_25;
 			}
 			if (i_4 < bottom && j_2 < right) {
-				c[i_4 * n + j_2] = value_14;
+				c[i_4 * n + j_2] = value_26;
 			}
 			if (i_4 < bottom && j_3 < right) {
-				c[i_4 * n + j_3] = value_15;
+				c[i_4 * n + j_3] = value_27;
 			}
 			if (i_4 < bottom && j_4 < right) {
-				c[i_4 * n + j_4] = value_16;
+				c[i_4 * n + j_4] = value_28;
+			}
+			if (i_4 < bottom && j_5 < right) {
+				c[i_4 * n + j_5] = value_29;
+			}
+			if (i_4 < bottom && j_6 < right) {
+				c[i_4 * n + j_6] = value_30;
+			}
+			if (i_4 < bottom && j_7 < right) {
+				c[i_4 * n + j_7] = value_31;
+			}
+			if (i_4 < bottom && j_8 < right) {
+				c[i_4 * n + j_8] = value_32;
 			}
 			if (i_5 < bottom && j < right) {
-				c[i_5 * n + j] = value_17;
+				c[i_5 * n + j] = value_33;
 			}
 			if (i_5 < bottom && j_2 < right) {
-				c[i_5 * n + j_2] = value_18;
+				c[i_5 * n + j_2] = value_34;
 			}
 			if (i_5 < bottom && j_3 < right) {
-				c[i_5 * n + j_3] = value_19;
+				c[i_5 * n + j_3] = value_35;
 			}
 			if (i_5 < bottom && j_4 < right) {
-				c[i_5 * n + j_4] = value_20;
+				c[i_5 * n + j_4] = value_36;
+			}
+			if (i_5 < bottom && j_5 < right) {
+				c[i_5 * n + j_5] = value_37;
+			}
+			if (i_5 < bottom && j_6 < right) {
+				c[i_5 * n + j_6] = value_38;
+			}
+			if (i_5 < bottom && j_7 < right) {
+				c[i_5 * n + j_7] = value_39;
+			}
+			if (i_5 < bottom && j_8 < right) {
+				c[i_5 * n + j_8] = value_40;
 			}
 			if (i_6 < bottom && j < right) {
-				c[i_6 * n + j] = value_21;
+				c[i_6 * n + j] = value_41;
 			}
 			if (i_6 < bottom && j_2 < right) {
-				c[i_6 * n + j_2] = value_22;
+				c[i_6 * n + j_2] = value_42;
 			}
 			if (i_6 < bottom && j_3 < right) {
-				c[i_6 * n + j_3] = value_23;
+				c[i_6 * n + j_3] = value_43;
 			}
 			if (i_6 < bottom && j_4 < right) {
-				c[i_6 * n + j_4] = value_24;
+				c[i_6 * n + j_4] = value_44;
+			}
+			if (i_6 < bottom && j_5 < right) {
+				c[i_6 * n + j_5] = value_45;
+			}
+			if (i_6 < bottom && j_6 < right) {
+				c[i_6 * n + j_6] = value_46;
+			}
+			if (i_6 < bottom && j_7 < right) {
+				c[i_6 * n + j_7] = value_47;
+			}
+			if (i_6 < bottom && j_8 < right) {
+				c[i_6 * n + j_8] = value_48;
 			}
 			if (i_7 < bottom && j < right) {
-				c[i_7 * n + j] = value_25;
+				c[i_7 * n + j] = value_49;
 			}
 			if (i_7 < bottom && j_2 < right) {
-				c[i_7 * n + j_2] = value_26;
+				c[i_7 * n + j_2] = value_50;
 			}
 			if (i_7 < bottom && j_3 < right) {
-				c[i_7 * n + j_3] = value_27;
+				c[i_7 * n + j_3] = value_51;
 			}
 			if (i_7 < bottom && j_4 < right) {
-				c[i_7 * n + j_4] = value_28;
+				c[i_7 * n + j_4] = value_52;
+			}
+			if (i_7 < bottom && j_5 < right) {
+				c[i_7 * n + j_5] = value_53;
+			}
+			if (i_7 < bottom && j_6 < right) {
+				c[i_7 * n + j_6] = value_54;
+			}
+			if (i_7 < bottom && j_7 < right) {
+				c[i_7 * n + j_7] = value_55;
+			}
+			if (i_7 < bottom && j_8 < right) {
+				c[i_7 * n + j_8] = value_56;
 			}
 			if (i_8 < bottom && j < right) {
-				c[i_8 * n + j] = value_29;
+				c[i_8 * n + j] = value_57;
 			}
 			if (i_8 < bottom && j_2 < right) {
-				c[i_8 * n + j_2] = value_30;
+				c[i_8 * n + j_2] = value_58;
 			}
 			if (i_8 < bottom && j_3 < right) {
-				c[i_8 * n + j_3] = value_31;
+				c[i_8 * n + j_3] = value_59;
 			}
 			if (i_8 < bottom && j_4 < right) {
-				c[i_8 * n + j_4] = value_32;
+				c[i_8 * n + j_4] = value_60;
+			}
+			if (i_8 < bottom && j_5 < right) {
+				c[i_8 * n + j_5] = value_61;
+			}
+			if (i_8 < bottom && j_6 < right) {
+				c[i_8 * n + j_6] = value_62;
+			}
+			if (i_8 < bottom && j_7 < right) {
+				c[i_8 * n + j_7] = value_63;
+			}
+			if (i_8 < bottom && j_8 < right) {
+				c[i_8 * n + j_8] = value_64;
 			}
 		}
 	} else {

@@ -28,14 +28,6 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-__device__ double random(uint64 key, uint64 n)
-{
-	uint64 z = key + n * 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
-}
-
 extern "C" __global__ void
 MonteCarloPi(int n, uint64 key, int64* hits, int hits_len, int64* in, int64* inParts, unsigned* ticket, gompss_fault* fault)
 {
@@ -43,8 +35,24 @@ MonteCarloPi(int n, uint64 key, int64* hits, int hits_len, int64* in, int64* inP
 	__shared__ bool last;
 	int64 in_2 = 0;
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-		double x = random(key, (uint64)(2 * i));
-		double y = random(key, (uint64)(2 * i + 1));
+		double x = 0.0;
+		{
+			uint64 key_2 = key;
+			uint64 n_2 = (uint64)(2 * i);
+			uint64 z = key_2 + n_2 * 0x9e3779b97f4a7c15ull;
+			z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+			z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+			x = (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
+		}
+		double y = 0.0;
+		{
+			uint64 key_2 = key;
+			uint64 n_2 = (uint64)(2 * i + 1);
+			uint64 z = key_2 + n_2 * 0x9e3779b97f4a7c15ull;
+			z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+			z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+			y = (double)((z ^ (z >> 31)) >> 11) / 9.007199254740992e+15;
+		}
 		if (x * x + y * y < 1.0) {
 			in_2 = (uint64)in_2 + 1;
 		}

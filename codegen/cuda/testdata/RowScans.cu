@@ -29,7 +29,16 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 }
 
 // go_min is the lesser of x and y, NaN if either is, -0 below +0.
-__device__ __forceinline__ float go_min(float x, float y) { return x != x || y != y ? x + y : fminf(x, y); }
+__device__ __forceinline__ float go_min(float x, float y)
+{
+#if __CUDA_ARCH__ >= 800
+	float z;
+	asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+	return z;
+#else
+	return x != x || y != y ? x + y : fminf(x, y);
+#endif
+}
 __device__ __forceinline__ double go_min(double x, double y) { return x != x || y != y ? x + y : fmin(x, y); }
 
 extern "C" __global__ void

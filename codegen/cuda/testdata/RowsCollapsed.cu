@@ -161,31 +161,83 @@ RowsCollapsed(int* start, int start_len, int* falls, bool* branch, int* fallsPar
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(256)
 RowsCollapsed_2(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* w, int w_len, double* y, int y_len, bool* branch,
 	gompss_fault* fault)
 {
+	__shared__ double yTile[3520];
 	if (branch[0]) {
 		if (0 < start_len - 1) {
-			int start_2 = start[check_index(0, start_len, 1, fault)];
-			int end = start[check_index(start_len - 1, start_len, 2, fault)];
-			int64 count = max((int64)end - start_2, (int64)0);
-			for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
-				int k = (int)(start_2 + it);
-				int64 low = 0;
-				int64 high = start_len - 1;
-				while ((int64)((uint64)low + 1) < high) {
-					int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
-					if (start[check_index(mid, start_len, 3, fault)] <= k) {
-						low = mid;
-					} else {
-						high = mid;
+			bool short_2 = apart(y, y_len, start, start_len) && apart(y, y_len, w, w_len) && apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len) && apart(y, y_len, col, col_len) && y_len <= 3520 && max((int64)start[check_index(start_len - 1, start_len, 1, fault)] - start[check_index(0, start_len, 2, fault)], (int64)0) >= (int64)y_len * gridDim.x;
+			if (short_2) {
+				int64 copies = 1;
+				while (copies < 32 && (int64)(y_len * ((uint64)copies * 2)) <= 3520) {
+					copies = (uint64)copies * 2;
+				}
+				int copies_2 = max(min(copies, (int64)32), (int64)1);
+				for (int64 k = threadIdx.x; k < (int64)y_len * copies_2; k += blockDim.x) {
+					yTile[k] = 0.0;
+				}
+				__syncthreads();
+				{
+					int start_2 = start[check_index(0, start_len, 3, fault)];
+					int end = start[check_index(start_len - 1, start_len, 4, fault)];
+					int64 count = max((int64)end - start_2, (int64)0);
+					for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
+						int k = (int)(start_2 + it);
+						int64 low = 0;
+						int64 high = start_len - 1;
+						while ((int64)((uint64)low + 1) < high) {
+							int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
+							if (start[check_index(mid, start_len, 5, fault)] <= k) {
+								low = mid;
+							} else {
+								high = mid;
+							}
+						}
+						int64 i = low;
+						w[check_index(k, w_len, 6, fault)] = val[check_index(k, val_len, 7, fault)] * x[check_index(col[check_index(k, col_len, 8, fault)], x_len, 9, fault)];
+						int64 k_2 = i;
+						double value = (double)col[check_index(k, col_len, 10, fault)];
+						if (0 <= k_2 && k_2 < y_len) {
+							atomicAdd(&yTile[(uint64)k_2 * copies_2 + (threadIdx.x & (copies_2 - 1))], value);
+						} else {
+							atomicAdd(&y[check_index(k_2, y_len, 11, fault)], value);
+						}
 					}
 				}
-				int64 i = low;
-				w[check_index(k, w_len, 4, fault)] = val[check_index(k, val_len, 5, fault)] * x[check_index(col[check_index(k, col_len, 6, fault)], x_len, 7, fault)];
-				atomicAdd(&y[check_index(i, y_len, 8, fault)], (double)col[check_index(k, col_len, 9, fault)]);
+				__syncthreads();
+				for (int k = threadIdx.x; k < y_len; k += blockDim.x) {
+					double sum = 0.0;
+					for (int c = 0; c < copies_2; c++) {
+						sum += yTile[k * copies_2 + c];
+					}
+					if (sum != 0.0) {
+						atomicAdd(&y[k], sum);
+					}
+				}
+				__syncthreads();
+			} else {
+				int start_2 = start[check_index(0, start_len, 12, fault)];
+				int end = start[check_index(start_len - 1, start_len, 13, fault)];
+				int64 count = max((int64)end - start_2, (int64)0);
+				for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
+					int k = (int)(start_2 + it);
+					int64 low = 0;
+					int64 high = start_len - 1;
+					while ((int64)((uint64)low + 1) < high) {
+						int64 mid = (uint64)low + (int64)((uint64)high - low) / 2;
+						if (start[check_index(mid, start_len, 14, fault)] <= k) {
+							low = mid;
+						} else {
+							high = mid;
+						}
+					}
+					int64 i = low;
+					w[check_index(k, w_len, 15, fault)] = val[check_index(k, val_len, 16, fault)] * x[check_index(col[check_index(k, col_len, 17, fault)], x_len, 18, fault)];
+					atomicAdd(&y[check_index(i, y_len, 19, fault)], (double)col[check_index(k, col_len, 20, fault)]);
+				}
 			}
 		}
 	}
@@ -234,8 +286,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 							goto end;
 						} else {
 							for (int k = start[i], k_end = start[(uint64)i + 1]; k < k_end; k++) {
-								w[check_index(k, w_len, 10, fault)] = val[check_index(k, val_len, 11, fault)] * x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)];
-								atomicAdd(&y[i], (double)col[check_index(k, col_len, 14, fault)]);
+								w[check_index(k, w_len, 21, fault)] = val[check_index(k, val_len, 22, fault)] * x[check_index(col[check_index(k, col_len, 23, fault)], x_len, 24, fault)];
+								atomicAdd(&y[i], (double)col[check_index(k, col_len, 25, fault)]);
 							}
 						}
 					}
@@ -269,8 +321,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						int64 i_2 = go_shuffle(i, src);
 						int64 k = (uint64)from_2 + lane;
 						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 4) {
-							w[check_index(k_2, w_len, 15, fault)] = val[check_index(k_2, val_len, 16, fault)] * x[check_index(col[check_index(k_2, col_len, 17, fault)], x_len, 18, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 19, fault)]);
+							w[check_index(k_2, w_len, 26, fault)] = val[check_index(k_2, val_len, 27, fault)] * x[check_index(col[check_index(k_2, col_len, 28, fault)], x_len, 29, fault)];
+							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 30, fault)]);
 						}
 					}
 				} else {
@@ -300,8 +352,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						int64 i_2 = go_shuffle(i, src);
 						int64 k = (uint64)from_2 + lane;
 						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
-							w[check_index(k_2, w_len, 20, fault)] = val[check_index(k_2, val_len, 21, fault)] * x[check_index(col[check_index(k_2, col_len, 22, fault)], x_len, 23, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 24, fault)]);
+							w[check_index(k_2, w_len, 31, fault)] = val[check_index(k_2, val_len, 32, fault)] * x[check_index(col[check_index(k_2, col_len, 33, fault)], x_len, 34, fault)];
+							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 35, fault)]);
 						}
 					}
 				}
@@ -332,8 +384,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						int64 i_2 = go_shuffle(i, src);
 						int64 k = (uint64)from_2 + lane;
 						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 32) {
-							w[check_index(k_2, w_len, 25, fault)] = val[check_index(k_2, val_len, 26, fault)] * x[check_index(col[check_index(k_2, col_len, 27, fault)], x_len, 28, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 29, fault)]);
+							w[check_index(k_2, w_len, 36, fault)] = val[check_index(k_2, val_len, 37, fault)] * x[check_index(col[check_index(k_2, col_len, 38, fault)], x_len, 39, fault)];
+							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 40, fault)]);
 						}
 					}
 				}
@@ -352,14 +404,14 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 					}
 					#pragma unroll 1
 					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 30, fault)] = val[check_index(k, val_len, 31, fault)] * x[check_index(col[check_index(k, col_len, 32, fault)], x_len, 33, fault)];
-						atomicAdd(&y[check_index(i, y_len, 34, fault)], (double)col[check_index(k, col_len, 35, fault)]);
+						w[check_index(k, w_len, 41, fault)] = val[check_index(k, val_len, 42, fault)] * x[check_index(col[check_index(k, col_len, 43, fault)], x_len, 44, fault)];
+						atomicAdd(&y[check_index(i, y_len, 45, fault)], (double)col[check_index(k, col_len, 46, fault)]);
 					}
 				} else {
 					#pragma unroll 1
 					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 36, fault)] = val[check_index(k, val_len, 37, fault)] * x[check_index(col[check_index(k, col_len, 38, fault)], x_len, 39, fault)];
-						atomicAdd(&y[check_index(i, y_len, 40, fault)], (double)col[check_index(k, col_len, 41, fault)]);
+						w[check_index(k, w_len, 47, fault)] = val[check_index(k, val_len, 48, fault)] * x[check_index(col[check_index(k, col_len, 49, fault)], x_len, 50, fault)];
+						atomicAdd(&y[check_index(i, y_len, 51, fault)], (double)col[check_index(k, col_len, 52, fault)]);
 					}
 				}
 			}
@@ -378,22 +430,22 @@ RowsCollapsed_4(const int* __restrict__ start, int start_len, const int* __restr
 			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
 				int64 i = iContext[context];
 				if (0 <= i && (int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
-					int start_2 = start[check_index(i, start_len, 42, fault)];
-					int end_2 = start[check_index(i + 1, start_len, 43, fault)];
+					int start_2 = start[check_index(i, start_len, 53, fault)];
+					int end_2 = start[check_index(i + 1, start_len, 54, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 44, fault)] = val[check_index(k, val_len, 45, fault)] * x[check_index(col[check_index(k, col_len, 46, fault)], x_len, 47, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k, col_len, 48, fault)]);
+						w[check_index(k, w_len, 55, fault)] = val[check_index(k, val_len, 56, fault)] * x[check_index(col[check_index(k, col_len, 57, fault)], x_len, 58, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k, col_len, 59, fault)]);
 					}
 				} else {
-					int start_2 = start[check_index(i, start_len, 49, fault)];
-					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 50, fault)];
+					int start_2 = start[check_index(i, start_len, 60, fault)];
+					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 61, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 51, fault)] = val[check_index(k, val_len, 52, fault)] * x[check_index(col[check_index(k, col_len, 53, fault)], x_len, 54, fault)];
-						atomicAdd(&y[check_index(i, y_len, 55, fault)], (double)col[check_index(k, col_len, 56, fault)]);
+						w[check_index(k, w_len, 62, fault)] = val[check_index(k, val_len, 63, fault)] * x[check_index(col[check_index(k, col_len, 64, fault)], x_len, 65, fault)];
+						atomicAdd(&y[check_index(i, y_len, 66, fault)], (double)col[check_index(k, col_len, 67, fault)]);
 					}
 				}
 			}

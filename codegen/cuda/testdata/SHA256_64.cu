@@ -33,29 +33,11 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_shl is x << n for any n.
-template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
-{
-	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
-}
-
-// go_shr is x >> n for any n.
-template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
-{
-	const uint64 bits = sizeof(T) * 8;
-	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
-}
-
 // go_rotl rotates x left by n, right where n is negative.
 template <class T> __device__ __forceinline__ T go_rotl(T x, long long n)
 {
 	const int bits = sizeof(T) * 8, k = n & (bits - 1);
 	return (T)((uint64)x << k | (uint64)x >> ((bits - k) & (bits - 1)));
-}
-
-__device__ unsigned rightTurned(unsigned x, uint64 n)
-{
-	return go_shr(x, n) | go_shl(x, 32 - n);
 }
 
 extern "C" __global__ void
@@ -75,8 +57,18 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 					w[i] = v;
 				}
 				for (int64 t = 16; t < 64; t++) {
-					unsigned rightTurnedResult = rightTurned(w[t - 15], 7);
-					unsigned rightTurnedResult_2 = rightTurned(w[t - 15], 18);
+					unsigned rightTurnedResult = 0;
+					{
+						unsigned x = w[t - 15];
+						uint64 n = 7;
+						rightTurnedResult = (x >> n) | (x << 25);
+					}
+					unsigned rightTurnedResult_2 = 0;
+					{
+						unsigned x = w[t - 15];
+						uint64 n = 18;
+						rightTurnedResult_2 = (x >> n) | (x << 14);
+					}
 					unsigned s0 = rightTurnedResult ^ rightTurnedResult_2 ^ (w[t - 15] >> 3);
 					unsigned s1 = go_rotl(w[t - 2], -17) ^ go_rotl(w[t - 2], -19) ^ (w[t - 2] >> 10);
 					w[t] = w[t - 16] + s0 + w[t - 7] + s1;
@@ -99,20 +91,38 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 					}
 					__syncthreads();
 					if (n == 256) {
-						#pragma unroll 4
+						#pragma unroll 2
 						for (int64 g_2 = 0; g_2 < 64; g_2++) {
 							Array<unsigned, 4> tile0Group = tile0[g_2];
 							#pragma unroll 4
 							for (int64 k_2 = 0; k_2 < 4; k_2++) {
 								int64 t = t0 + (g_2 * 4 + k_2);
 								unsigned kt = tile0Group.v[k_2];
-								unsigned rightTurnedResult = rightTurned(e, 6);
-								unsigned rightTurnedResult_2 = rightTurned(e, 11);
-								unsigned rightTurnedResult_3 = rightTurned(e, 25);
+								unsigned rightTurnedResult = 0;
+								unsigned x = e;
+								uint64 n_2 = 6;
+								rightTurnedResult = (x >> n_2) | (x << 26);
+								unsigned rightTurnedResult_2 = 0;
+								unsigned x_2 = e;
+								uint64 n_3 = 11;
+								rightTurnedResult_2 = (x_2 >> n_3) | (x_2 << 21);
+								unsigned rightTurnedResult_3 = 0;
+								unsigned x_3 = e;
+								uint64 n_4 = 25;
+								rightTurnedResult_3 = (x_3 >> n_4) | (x_3 << 7);
 								unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[t];
-								unsigned rightTurnedResult_4 = rightTurned(a, 2);
-								unsigned rightTurnedResult_5 = rightTurned(a, 13);
-								unsigned rightTurnedResult_6 = rightTurned(a, 22);
+								unsigned rightTurnedResult_4 = 0;
+								unsigned x_4 = a;
+								uint64 n_5 = 2;
+								rightTurnedResult_4 = (x_4 >> n_5) | (x_4 << 30);
+								unsigned rightTurnedResult_5 = 0;
+								unsigned x_5 = a;
+								uint64 n_6 = 13;
+								rightTurnedResult_5 = (x_5 >> n_6) | (x_5 << 19);
+								unsigned rightTurnedResult_6 = 0;
+								unsigned x_6 = a;
+								uint64 n_7 = 22;
+								rightTurnedResult_6 = (x_6 >> n_7) | (x_6 << 10);
 								unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 								last = g;
 								g = f;
@@ -128,13 +138,31 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 						for (int64 k_2 = 0; k_2 < n; k_2++) {
 							int64 t = t0 + k_2;
 							unsigned kt = tile0[k_2 / 4].v[k_2 % 4];
-							unsigned rightTurnedResult = rightTurned(e, 6);
-							unsigned rightTurnedResult_2 = rightTurned(e, 11);
-							unsigned rightTurnedResult_3 = rightTurned(e, 25);
+							unsigned rightTurnedResult = 0;
+							unsigned x = e;
+							uint64 n_2 = 6;
+							rightTurnedResult = (x >> n_2) | (x << 26);
+							unsigned rightTurnedResult_2 = 0;
+							unsigned x_2 = e;
+							uint64 n_3 = 11;
+							rightTurnedResult_2 = (x_2 >> n_3) | (x_2 << 21);
+							unsigned rightTurnedResult_3 = 0;
+							unsigned x_3 = e;
+							uint64 n_4 = 25;
+							rightTurnedResult_3 = (x_3 >> n_4) | (x_3 << 7);
 							unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[t];
-							unsigned rightTurnedResult_4 = rightTurned(a, 2);
-							unsigned rightTurnedResult_5 = rightTurned(a, 13);
-							unsigned rightTurnedResult_6 = rightTurned(a, 22);
+							unsigned rightTurnedResult_4 = 0;
+							unsigned x_4 = a;
+							uint64 n_5 = 2;
+							rightTurnedResult_4 = (x_4 >> n_5) | (x_4 << 30);
+							unsigned rightTurnedResult_5 = 0;
+							unsigned x_5 = a;
+							uint64 n_6 = 13;
+							rightTurnedResult_5 = (x_5 >> n_6) | (x_5 << 19);
+							unsigned rightTurnedResult_6 = 0;
+							unsigned x_6 = a;
+							uint64 n_7 = 22;
+							rightTurnedResult_6 = (x_6 >> n_7) | (x_6 << 10);
 							unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 							last = g;
 							g = f;
@@ -176,8 +204,18 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 							w[i] = v;
 						}
 						for (int64 t = 16; t < 64; t++) {
-							unsigned rightTurnedResult = rightTurned(w[t - 15], 7);
-							unsigned rightTurnedResult_2 = rightTurned(w[t - 15], 18);
+							unsigned rightTurnedResult = 0;
+							{
+								unsigned x = w[t - 15];
+								uint64 n = 7;
+								rightTurnedResult = (x >> n) | (x << 25);
+							}
+							unsigned rightTurnedResult_2 = 0;
+							{
+								unsigned x = w[t - 15];
+								uint64 n = 18;
+								rightTurnedResult_2 = (x >> n) | (x << 14);
+							}
 							unsigned s0 = rightTurnedResult ^ rightTurnedResult_2 ^ (w[t - 15] >> 3);
 							unsigned s1 = go_rotl(w[t - 2], -17) ^ go_rotl(w[t - 2], -19) ^ (w[t - 2] >> 10);
 							w[t] = w[t - 16] + s0 + w[t - 7] + s1;
@@ -202,20 +240,50 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 						__syncthreads();
 						if (active) {
 							if (n == 256) {
-								#pragma unroll 4
+								#pragma unroll 2
 								for (int64 g_2 = 0; g_2 < 64; g_2++) {
 									Array<unsigned, 4> tile0Group = tile0[g_2];
 									#pragma unroll 4
 									for (int64 k_2 = 0; k_2 < 4; k_2++) {
 										int64 t = t0 + (g_2 * 4 + k_2);
 										unsigned kt = tile0Group.v[k_2];
-										unsigned rightTurnedResult = rightTurned(e, 6);
-										unsigned rightTurnedResult_2 = rightTurned(e, 11);
-										unsigned rightTurnedResult_3 = rightTurned(e, 25);
+										unsigned rightTurnedResult = 0;
+										{
+											unsigned x = e;
+											uint64 n_2 = 6;
+											rightTurnedResult = (x >> n_2) | (x << 26);
+										}
+										unsigned rightTurnedResult_2 = 0;
+										{
+											unsigned x = e;
+											uint64 n_2 = 11;
+											rightTurnedResult_2 = (x >> n_2) | (x << 21);
+										}
+										unsigned rightTurnedResult_3 = 0;
+										{
+											unsigned x = e;
+											uint64 n_2 = 25;
+											rightTurnedResult_3 = (x >> n_2) | (x << 7);
+										}
 										unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[t];
-										unsigned rightTurnedResult_4 = rightTurned(a, 2);
-										unsigned rightTurnedResult_5 = rightTurned(a, 13);
-										unsigned rightTurnedResult_6 = rightTurned(a, 22);
+										unsigned rightTurnedResult_4 = 0;
+										{
+											unsigned x = a;
+											uint64 n_2 = 2;
+											rightTurnedResult_4 = (x >> n_2) | (x << 30);
+										}
+										unsigned rightTurnedResult_5 = 0;
+										{
+											unsigned x = a;
+											uint64 n_2 = 13;
+											rightTurnedResult_5 = (x >> n_2) | (x << 19);
+										}
+										unsigned rightTurnedResult_6 = 0;
+										{
+											unsigned x = a;
+											uint64 n_2 = 22;
+											rightTurnedResult_6 = (x >> n_2) | (x << 10);
+										}
 										unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 										last = g;
 										g = f;
@@ -231,13 +299,43 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 								for (int64 k_2 = 0; k_2 < n; k_2++) {
 									int64 t = t0 + k_2;
 									unsigned kt = tile0[k_2 / 4].v[k_2 % 4];
-									unsigned rightTurnedResult = rightTurned(e, 6);
-									unsigned rightTurnedResult_2 = rightTurned(e, 11);
-									unsigned rightTurnedResult_3 = rightTurned(e, 25);
+									unsigned rightTurnedResult = 0;
+									{
+										unsigned x = e;
+										uint64 n_2 = 6;
+										rightTurnedResult = (x >> n_2) | (x << 26);
+									}
+									unsigned rightTurnedResult_2 = 0;
+									{
+										unsigned x = e;
+										uint64 n_2 = 11;
+										rightTurnedResult_2 = (x >> n_2) | (x << 21);
+									}
+									unsigned rightTurnedResult_3 = 0;
+									{
+										unsigned x = e;
+										uint64 n_2 = 25;
+										rightTurnedResult_3 = (x >> n_2) | (x << 7);
+									}
 									unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[t];
-									unsigned rightTurnedResult_4 = rightTurned(a, 2);
-									unsigned rightTurnedResult_5 = rightTurned(a, 13);
-									unsigned rightTurnedResult_6 = rightTurned(a, 22);
+									unsigned rightTurnedResult_4 = 0;
+									{
+										unsigned x = a;
+										uint64 n_2 = 2;
+										rightTurnedResult_4 = (x >> n_2) | (x << 30);
+									}
+									unsigned rightTurnedResult_5 = 0;
+									{
+										unsigned x = a;
+										uint64 n_2 = 13;
+										rightTurnedResult_5 = (x >> n_2) | (x << 19);
+									}
+									unsigned rightTurnedResult_6 = 0;
+									{
+										unsigned x = a;
+										uint64 n_2 = 22;
+										rightTurnedResult_6 = (x >> n_2) | (x << 10);
+									}
 									unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 									last = g;
 									g = f;
@@ -286,8 +384,18 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 				}
 				#pragma unroll 1
 				for (int64 t = 16; t < 64; t++) {
-					unsigned rightTurnedResult = rightTurned(w[t - 15], 7);
-					unsigned rightTurnedResult_2 = rightTurned(w[t - 15], 18);
+					unsigned rightTurnedResult = 0;
+					{
+						unsigned x = w[t - 15];
+						uint64 n = 7;
+						rightTurnedResult = (x >> n) | (x << 25);
+					}
+					unsigned rightTurnedResult_2 = 0;
+					{
+						unsigned x = w[t - 15];
+						uint64 n = 18;
+						rightTurnedResult_2 = (x >> n) | (x << 14);
+					}
 					unsigned s0 = rightTurnedResult ^ rightTurnedResult_2 ^ (w[t - 15] >> 3);
 					unsigned s1 = go_rotl(w[t - 2], -17) ^ go_rotl(w[t - 2], -19) ^ (w[t - 2] >> 10);
 					w[t] = w[t - 16] + s0 + w[t - 7] + s1;
@@ -312,20 +420,50 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 				__syncthreads();
 				if (active) {
 					if (n == 256) {
-						#pragma unroll 4
+						#pragma unroll 2
 						for (int64 g_2 = 0; g_2 < 64; g_2++) {
 							Array<unsigned, 4> tile0Group = tile0[g_2];
 							#pragma unroll 4
 							for (int64 k_2 = 0; k_2 < 4; k_2++) {
 								int64 t = t0 + (g_2 * 4 + k_2);
 								unsigned kt = tile0Group.v[k_2];
-								unsigned rightTurnedResult = rightTurned(e, 6);
-								unsigned rightTurnedResult_2 = rightTurned(e, 11);
-								unsigned rightTurnedResult_3 = rightTurned(e, 25);
+								unsigned rightTurnedResult = 0;
+								{
+									unsigned x = e;
+									uint64 n_2 = 6;
+									rightTurnedResult = (x >> n_2) | (x << 26);
+								}
+								unsigned rightTurnedResult_2 = 0;
+								{
+									unsigned x = e;
+									uint64 n_2 = 11;
+									rightTurnedResult_2 = (x >> n_2) | (x << 21);
+								}
+								unsigned rightTurnedResult_3 = 0;
+								{
+									unsigned x = e;
+									uint64 n_2 = 25;
+									rightTurnedResult_3 = (x >> n_2) | (x << 7);
+								}
 								unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[check_index(t, 64, 2, fault)];
-								unsigned rightTurnedResult_4 = rightTurned(a, 2);
-								unsigned rightTurnedResult_5 = rightTurned(a, 13);
-								unsigned rightTurnedResult_6 = rightTurned(a, 22);
+								unsigned rightTurnedResult_4 = 0;
+								{
+									unsigned x = a;
+									uint64 n_2 = 2;
+									rightTurnedResult_4 = (x >> n_2) | (x << 30);
+								}
+								unsigned rightTurnedResult_5 = 0;
+								{
+									unsigned x = a;
+									uint64 n_2 = 13;
+									rightTurnedResult_5 = (x >> n_2) | (x << 19);
+								}
+								unsigned rightTurnedResult_6 = 0;
+								{
+									unsigned x = a;
+									uint64 n_2 = 22;
+									rightTurnedResult_6 = (x >> n_2) | (x << 10);
+								}
 								unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 								last = g;
 								g = f;
@@ -341,13 +479,43 @@ SHA256(unsigned* k, int64 k_len, Array<unsigned, 16>* blocks, int64 blocks_len, 
 						for (int64 k_2 = 0; k_2 < n; k_2++) {
 							int64 t = t0 + k_2;
 							unsigned kt = tile0[k_2 / 4].v[k_2 % 4];
-							unsigned rightTurnedResult = rightTurned(e, 6);
-							unsigned rightTurnedResult_2 = rightTurned(e, 11);
-							unsigned rightTurnedResult_3 = rightTurned(e, 25);
+							unsigned rightTurnedResult = 0;
+							{
+								unsigned x = e;
+								uint64 n_2 = 6;
+								rightTurnedResult = (x >> n_2) | (x << 26);
+							}
+							unsigned rightTurnedResult_2 = 0;
+							{
+								unsigned x = e;
+								uint64 n_2 = 11;
+								rightTurnedResult_2 = (x >> n_2) | (x << 21);
+							}
+							unsigned rightTurnedResult_3 = 0;
+							{
+								unsigned x = e;
+								uint64 n_2 = 25;
+								rightTurnedResult_3 = (x >> n_2) | (x << 7);
+							}
 							unsigned t1 = last + (rightTurnedResult ^ rightTurnedResult_2 ^ rightTurnedResult_3) + ((e & f) ^ (~e & g)) + kt + w[check_index(t, 64, 3, fault)];
-							unsigned rightTurnedResult_4 = rightTurned(a, 2);
-							unsigned rightTurnedResult_5 = rightTurned(a, 13);
-							unsigned rightTurnedResult_6 = rightTurned(a, 22);
+							unsigned rightTurnedResult_4 = 0;
+							{
+								unsigned x = a;
+								uint64 n_2 = 2;
+								rightTurnedResult_4 = (x >> n_2) | (x << 30);
+							}
+							unsigned rightTurnedResult_5 = 0;
+							{
+								unsigned x = a;
+								uint64 n_2 = 13;
+								rightTurnedResult_5 = (x >> n_2) | (x << 19);
+							}
+							unsigned rightTurnedResult_6 = 0;
+							{
+								unsigned x = a;
+								uint64 n_2 = 22;
+								rightTurnedResult_6 = (x >> n_2) | (x << 10);
+							}
 							unsigned t2 = (rightTurnedResult_4 ^ rightTurnedResult_5 ^ rightTurnedResult_6) + ((a & b) ^ (a & c) ^ (b & c));
 							last = g;
 							g = f;

@@ -32,51 +32,44 @@ extern "C" __global__ void
 Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 {
 	if (0 <= n && (int64)((uint64)((int64)n * n) * n + (int64)n * n) <= x_len + 1 && n < 262144) {
-		int end = n;
-		int count = max(end, 0);
-		int end_2 = (max(n, 0) + 3) / 4;
-		int count_2 = max(end_2, 0);
-		int end_3 = n - 1;
-		int count_3 = max(end_3, 0);
-		int total = (unsigned)count * count_2 * count_3;
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_3;
-			int rows_2 = (unsigned)rows / (unsigned)count_2;
-			int i = rows_2;
-			int64 block = rows - (int64)rows_2 * count_2;
-			int kTurn = it - (unsigned)rows * count_3;
-			int64 top = min(block * 4, (int64)n);
-			if (top + 4 <= n) {
-				int64 jTurn = top;
-				int64 jTurn_2 = top + 1;
-				int64 jTurn_3 = top + 2;
-				int64 jTurn_4 = top + 3;
-				int64 j = i + jTurn;
-				int64 j_2 = i + jTurn_2;
-				int64 j_3 = i + jTurn_3;
-				int64 j_4 = i + jTurn_4;
-				int k = i + 1 + kTurn;
-				int k_2 = i + 1 + kTurn;
-				int k_3 = i + 1 + kTurn;
-				int k_4 = i + 1 + kTurn;
-				if (j < n && k <= j) {
-					x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
-				}
-				if (j_2 < n && k_2 <= j_2) {
-					x[(uint64)((int64)i * n + j_2) * n + k_2] = (unsigned)x[(uint64)((int64)i * n + j_2) * n + k_2] + (int)(i + 2 * j_2 - k_2);
-				}
-				if (j_3 < n && k_3 <= j_3) {
-					x[(uint64)((int64)i * n + j_3) * n + k_3] = (unsigned)x[(uint64)((int64)i * n + j_3) * n + k_3] + (int)(i + 2 * j_3 - k_3);
-				}
-				if (j_4 < n && k_4 <= j_4) {
-					x[(uint64)((int64)i * n + j_4) * n + k_4] = (unsigned)x[(uint64)((int64)i * n + j_4) * n + k_4] + (int)(i + 2 * j_4 - k_4);
-				}
+		int height = blockDim.x / 32;
+		int bottom = n;
+		int right = n - 1;
+		int across = (max(n - 1, 0) + 128 - 1) / 128;
+		int down = (max(n, 0) + height - 1) / height;
+		int plane = down * across;
+		int count = max(n, 0);
+		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
+			int64 outer = block / plane;
+			int inPlane = block - (uint64)outer * plane;
+			int64 i = outer;
+			int line = min(inPlane / across, down);
+			int jTurn0 = max(min(line * height, bottom), 0);
+			int kTurn0 = max(min((int64)(inPlane - line * across) * 128, (int64)right), (int64)0);
+			int jTurn = jTurn0 + threadIdx.x / 32;
+			int kTurn = kTurn0 + (threadIdx.x - threadIdx.x / 32 * 32);
+			if (jTurn + 1 <= bottom && kTurn + 96 < right && i + jTurn + 1 <= n && kTurn + 97 <= jTurn) {
+				int jTurn_2 = jTurn;
+				int kTurn_2 = kTurn;
+				int kTurn_3 = kTurn_2 + 32;
+				int kTurn_4 = kTurn_2 + 64;
+				int kTurn_5 = kTurn_2 + 96;
+				int value = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+				int value_2 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_3));
+				int value_3 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_4));
+				int value_4 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_5));
+				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = value;
+				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] = value_2;
+				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] = value_3;
+				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] = value_4;
 			} else {
-				for (int64 jTurn = top; jTurn < n; jTurn++) {
-					int64 j = i + jTurn;
-					int k = i + 1 + kTurn;
-					if (j < n && k <= j) {
-						x[(uint64)((int64)i * n + j) * n + k] = (unsigned)x[(uint64)((int64)i * n + j) * n + k] + (int)(i + 2 * j - k);
+				#pragma unroll 1
+				for (int jTurn_2 = jTurn, jTurn_2_end = min(jTurn + 1, bottom); jTurn_2 < jTurn_2_end; jTurn_2++) {
+					#pragma unroll 1
+					for (int kTurn_2 = kTurn, kTurn_2_end = min(kTurn + 128, right); kTurn_2 < kTurn_2_end; kTurn_2 += 32) {
+						if (i + jTurn_2 < n && i + 1 + kTurn_2 <= i + jTurn_2) {
+							x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+						}
 					}
 				}
 			}
@@ -88,18 +81,17 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 		int count_2 = max(end_2, 0);
 		int end_3 = n - 1;
 		int count_3 = max(end_3, 0);
-		int64 total = (uint64)((int64)count * count_2) * count_3;
-		bool small = total <= 4294967295ll;
-		for (int64 it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_3 : it / count_3;
-			int64 rows_2 = small ? (unsigned)rows / (unsigned)count_2 : rows / count_2;
-			int64 i = rows_2;
-			int64 jTurn = rows - (uint64)rows_2 * count_2;
-			int64 kTurn = it - (uint64)rows * count_3;
-			int64 j = (uint64)i + jTurn;
-			int64 k = (uint64)i + 1 + kTurn;
+		int total = (unsigned)count * count_2 * count_3;
+		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+			int rows = (unsigned)it / (unsigned)count_3;
+			int rows_2 = (unsigned)rows / (unsigned)count_2;
+			int i = rows_2;
+			int64 jTurn = rows - (int64)rows_2 * count_2;
+			int kTurn = it - (unsigned)rows * count_3;
+			int64 j = i + jTurn;
+			int k = i + 1 + kTurn;
 			if (j < n && k <= j) {
-				x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)(((uint64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2ull * j - k);
+				x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 1, fault)] = (unsigned)x[check_index((int64)((uint64)((int64)i * n + j) * n + k), x_len, 2, fault)] + (int)(i + 2 * j - k);
 			}
 		}
 	}

@@ -4,12 +4,6 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
-// Slice is a Go slice.
-template <class T> struct Slice {
-	T* p;
-	int64 len, cap;
-};
-
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -34,35 +28,451 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-__device__ float product(int64 n, Slice<float> a, Slice<float> b, int64 i, int64 j, gompss_fault* fault)
-{
-	float s = 0.0f;
-	for (int64 k = 0; k < n; k++) {
-		s += a.p[check_index((int64)((uint64)i * n + k), a.len, 1, fault)] * b.p[check_index((int64)((uint64)k * n + j), b.len, 2, fault)];
-	}
-	return s;
-}
-
 extern "C" __global__ void
-ThreeMM(int64 n, float* a, int64 a_len, int64 a_cap, float* b, int64 b_len, int64 b_cap, float* c, int64 c_len,
-	int64 c_cap, float* d, int64 d_len, int64 d_cap, float* e, int64 e_len, float* f, int64 f_len,
-	gompss_fault* fault)
+ThreeMM(int64 n, float* a, int64 a_len, float* b, int64 b_len, float* c, int64 c_len, float* d, int64 d_len, float* e,
+	int64 e_len, float* f, int64 f_len, gompss_fault* fault)
 {
-	if (0 <= n && (int64)((uint64)n * n) <= e_len && (int64)((uint64)n * n) <= f_len && n < 134217728) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = n;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			float productResult = product(n, Slice<float>{a, a_len, a_cap}, Slice<float>{b, b_len, b_cap}, i, j, fault);
-			e[(uint64)i * n + j] = productResult;
-			float productResult_2 = product(n, Slice<float>{c, c_len, c_cap}, Slice<float>{d, d_len, d_cap}, i, j, fault);
-			f[(uint64)i * n + j] = productResult_2;
+	if (0 <= n && (int64)((uint64)n * n) <= a_len && (int64)((uint64)n * n) <= b_len &&
+		(int64)((uint64)n * n) <= e_len && (int64)((uint64)n * n) <= c_len && (int64)((uint64)n * n) <= d_len &&
+		(int64)((uint64)n * n) <= f_len && n < 134217728) {
+		int64 height = (int64)(blockDim.x / 32) * 8;
+		int64 bottom = n;
+		int64 right = n;
+		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
+		int64 down = (max(n, (int64)0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 line = min(block / across, down);
+			int64 i0 = max(min(line * height, bottom), (int64)0);
+			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
+			int64 i = i0 + (int64)(threadIdx.x / 32) * 8;
+			int64 j = j0 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
+			if (i + 8 <= bottom && j + 96 < right) {
+				int64 i_2 = i;
+				int64 i_3 = i_2 + 1;
+				int64 i_4 = i_2 + 2;
+				int64 i_5 = i_2 + 3;
+				int64 i_6 = i_2 + 4;
+				int64 i_7 = i_2 + 5;
+				int64 i_8 = i_2 + 6;
+				int64 i_9 = i_2 + 7;
+				int64 j_2 = j;
+				int64 j_3 = j_2 + 32;
+				int64 j_4 = j_2 + 64;
+				int64 j_5 = j_2 + 96;
+				float productResult = 0.0f;
+				float productResult_2 = 0.0f;
+				float productResult_3 = 0.0f;
+				float productResult_4 = 0.0f;
+				float productResult_5 = 0.0f;
+				float productResult_6 = 0.0f;
+				float productResult_7 = 0.0f;
+				float productResult_8 = 0.0f;
+				float productResult_9 = 0.0f;
+				float productResult_10 = 0.0f;
+				float productResult_11 = 0.0f;
+				float productResult_12 = 0.0f;
+				float productResult_13 = 0.0f;
+				float productResult_14 = 0.0f;
+				float productResult_15 = 0.0f;
+				float productResult_16 = 0.0f;
+				float productResult_17 = 0.0f;
+				float productResult_18 = 0.0f;
+				float productResult_19 = 0.0f;
+				float productResult_20 = 0.0f;
+				float productResult_21 = 0.0f;
+				float productResult_22 = 0.0f;
+				float productResult_23 = 0.0f;
+				float productResult_24 = 0.0f;
+				float productResult_25 = 0.0f;
+				float productResult_26 = 0.0f;
+				float productResult_27 = 0.0f;
+				float productResult_28 = 0.0f;
+				float productResult_29 = 0.0f;
+				float productResult_30 = 0.0f;
+				float productResult_31 = 0.0f;
+				float productResult_32 = 0.0f;
+				float s = 0.0f;
+				float s_2 = 0.0f;
+				float s_3 = 0.0f;
+				float s_4 = 0.0f;
+				float s_5 = 0.0f;
+				float s_6 = 0.0f;
+				float s_7 = 0.0f;
+				float s_8 = 0.0f;
+				float s_9 = 0.0f;
+				float s_10 = 0.0f;
+				float s_11 = 0.0f;
+				float s_12 = 0.0f;
+				float s_13 = 0.0f;
+				float s_14 = 0.0f;
+				float s_15 = 0.0f;
+				float s_16 = 0.0f;
+				float s_17 = 0.0f;
+				float s_18 = 0.0f;
+				float s_19 = 0.0f;
+				float s_20 = 0.0f;
+				float s_21 = 0.0f;
+				float s_22 = 0.0f;
+				float s_23 = 0.0f;
+				float s_24 = 0.0f;
+				float s_25 = 0.0f;
+				float s_26 = 0.0f;
+				float s_27 = 0.0f;
+				float s_28 = 0.0f;
+				float s_29 = 0.0f;
+				float s_30 = 0.0f;
+				float s_31 = 0.0f;
+				float s_32 = 0.0f;
+				#pragma unroll 4
+				for (int64 k = 0; k < n; k++) {
+					s += a[i_2 * n + k] * b[k * n + j_2];
+					s_2 += a[i_2 * n + k] * b[k * n + j_3];
+					s_3 += a[i_2 * n + k] * b[k * n + j_4];
+					s_4 += a[i_2 * n + k] * b[k * n + j_5];
+					s_5 += a[i_3 * n + k] * b[k * n + j_2];
+					s_6 += a[i_3 * n + k] * b[k * n + j_3];
+					s_7 += a[i_3 * n + k] * b[k * n + j_4];
+					s_8 += a[i_3 * n + k] * b[k * n + j_5];
+					s_9 += a[i_4 * n + k] * b[k * n + j_2];
+					s_10 += a[i_4 * n + k] * b[k * n + j_3];
+					s_11 += a[i_4 * n + k] * b[k * n + j_4];
+					s_12 += a[i_4 * n + k] * b[k * n + j_5];
+					s_13 += a[i_5 * n + k] * b[k * n + j_2];
+					s_14 += a[i_5 * n + k] * b[k * n + j_3];
+					s_15 += a[i_5 * n + k] * b[k * n + j_4];
+					s_16 += a[i_5 * n + k] * b[k * n + j_5];
+					s_17 += a[i_6 * n + k] * b[k * n + j_2];
+					s_18 += a[i_6 * n + k] * b[k * n + j_3];
+					s_19 += a[i_6 * n + k] * b[k * n + j_4];
+					s_20 += a[i_6 * n + k] * b[k * n + j_5];
+					s_21 += a[i_7 * n + k] * b[k * n + j_2];
+					s_22 += a[i_7 * n + k] * b[k * n + j_3];
+					s_23 += a[i_7 * n + k] * b[k * n + j_4];
+					s_24 += a[i_7 * n + k] * b[k * n + j_5];
+					s_25 += a[i_8 * n + k] * b[k * n + j_2];
+					s_26 += a[i_8 * n + k] * b[k * n + j_3];
+					s_27 += a[i_8 * n + k] * b[k * n + j_4];
+					s_28 += a[i_8 * n + k] * b[k * n + j_5];
+					s_29 += a[i_9 * n + k] * b[k * n + j_2];
+					s_30 += a[i_9 * n + k] * b[k * n + j_3];
+					s_31 += a[i_9 * n + k] * b[k * n + j_4];
+					s_32 += a[i_9 * n + k] * b[k * n + j_5];
+				}
+				productResult = s;
+				productResult_2 = s_2;
+				productResult_3 = s_3;
+				productResult_4 = s_4;
+				productResult_5 = s_5;
+				productResult_6 = s_6;
+				productResult_7 = s_7;
+				productResult_8 = s_8;
+				productResult_9 = s_9;
+				productResult_10 = s_10;
+				productResult_11 = s_11;
+				productResult_12 = s_12;
+				productResult_13 = s_13;
+				productResult_14 = s_14;
+				productResult_15 = s_15;
+				productResult_16 = s_16;
+				productResult_17 = s_17;
+				productResult_18 = s_18;
+				productResult_19 = s_19;
+				productResult_20 = s_20;
+				productResult_21 = s_21;
+				productResult_22 = s_22;
+				productResult_23 = s_23;
+				productResult_24 = s_24;
+				productResult_25 = s_25;
+				productResult_26 = s_26;
+				productResult_27 = s_27;
+				productResult_28 = s_28;
+				productResult_29 = s_29;
+				productResult_30 = s_30;
+				productResult_31 = s_31;
+				productResult_32 = s_32;
+				float value = productResult;
+				float value_2 = productResult_2;
+				float value_3 = productResult_3;
+				float value_4 = productResult_4;
+				float value_5 = productResult_5;
+				float value_6 = productResult_6;
+				float value_7 = productResult_7;
+				float value_8 = productResult_8;
+				float value_9 = productResult_9;
+				float value_10 = productResult_10;
+				float value_11 = productResult_11;
+				float value_12 = productResult_12;
+				float value_13 = productResult_13;
+				float value_14 = productResult_14;
+				float value_15 = productResult_15;
+				float value_16 = productResult_16;
+				float value_17 = productResult_17;
+				float value_18 = productResult_18;
+				float value_19 = productResult_19;
+				float value_20 = productResult_20;
+				float value_21 = productResult_21;
+				float value_22 = productResult_22;
+				float value_23 = productResult_23;
+				float value_24 = productResult_24;
+				float value_25 = productResult_25;
+				float value_26 = productResult_26;
+				float value_27 = productResult_27;
+				float value_28 = productResult_28;
+				float value_29 = productResult_29;
+				float value_30 = productResult_30;
+				float value_31 = productResult_31;
+				float value_32 = productResult_32;
+				e[i_2 * n + j_2] = value;
+				e[i_2 * n + j_3] = value_2;
+				e[i_2 * n + j_4] = value_3;
+				e[i_2 * n + j_5] = value_4;
+				e[i_3 * n + j_2] = value_5;
+				e[i_3 * n + j_3] = value_6;
+				e[i_3 * n + j_4] = value_7;
+				e[i_3 * n + j_5] = value_8;
+				e[i_4 * n + j_2] = value_9;
+				e[i_4 * n + j_3] = value_10;
+				e[i_4 * n + j_4] = value_11;
+				e[i_4 * n + j_5] = value_12;
+				e[i_5 * n + j_2] = value_13;
+				e[i_5 * n + j_3] = value_14;
+				e[i_5 * n + j_4] = value_15;
+				e[i_5 * n + j_5] = value_16;
+				e[i_6 * n + j_2] = value_17;
+				e[i_6 * n + j_3] = value_18;
+				e[i_6 * n + j_4] = value_19;
+				e[i_6 * n + j_5] = value_20;
+				e[i_7 * n + j_2] = value_21;
+				e[i_7 * n + j_3] = value_22;
+				e[i_7 * n + j_4] = value_23;
+				e[i_7 * n + j_5] = value_24;
+				e[i_8 * n + j_2] = value_25;
+				e[i_8 * n + j_3] = value_26;
+				e[i_8 * n + j_4] = value_27;
+				e[i_8 * n + j_5] = value_28;
+				e[i_9 * n + j_2] = value_29;
+				e[i_9 * n + j_3] = value_30;
+				e[i_9 * n + j_4] = value_31;
+				e[i_9 * n + j_5] = value_32;
+				float productResult_33 = 0.0f;
+				float productResult_34 = 0.0f;
+				float productResult_35 = 0.0f;
+				float productResult_36 = 0.0f;
+				float productResult_37 = 0.0f;
+				float productResult_38 = 0.0f;
+				float productResult_39 = 0.0f;
+				float productResult_40 = 0.0f;
+				float productResult_41 = 0.0f;
+				float productResult_42 = 0.0f;
+				float productResult_43 = 0.0f;
+				float productResult_44 = 0.0f;
+				float productResult_45 = 0.0f;
+				float productResult_46 = 0.0f;
+				float productResult_47 = 0.0f;
+				float productResult_48 = 0.0f;
+				float productResult_49 = 0.0f;
+				float productResult_50 = 0.0f;
+				float productResult_51 = 0.0f;
+				float productResult_52 = 0.0f;
+				float productResult_53 = 0.0f;
+				float productResult_54 = 0.0f;
+				float productResult_55 = 0.0f;
+				float productResult_56 = 0.0f;
+				float productResult_57 = 0.0f;
+				float productResult_58 = 0.0f;
+				float productResult_59 = 0.0f;
+				float productResult_60 = 0.0f;
+				float productResult_61 = 0.0f;
+				float productResult_62 = 0.0f;
+				float productResult_63 = 0.0f;
+				float productResult_64 = 0.0f;
+				float s_33 = 0.0f;
+				float s_34 = 0.0f;
+				float s_35 = 0.0f;
+				float s_36 = 0.0f;
+				float s_37 = 0.0f;
+				float s_38 = 0.0f;
+				float s_39 = 0.0f;
+				float s_40 = 0.0f;
+				float s_41 = 0.0f;
+				float s_42 = 0.0f;
+				float s_43 = 0.0f;
+				float s_44 = 0.0f;
+				float s_45 = 0.0f;
+				float s_46 = 0.0f;
+				float s_47 = 0.0f;
+				float s_48 = 0.0f;
+				float s_49 = 0.0f;
+				float s_50 = 0.0f;
+				float s_51 = 0.0f;
+				float s_52 = 0.0f;
+				float s_53 = 0.0f;
+				float s_54 = 0.0f;
+				float s_55 = 0.0f;
+				float s_56 = 0.0f;
+				float s_57 = 0.0f;
+				float s_58 = 0.0f;
+				float s_59 = 0.0f;
+				float s_60 = 0.0f;
+				float s_61 = 0.0f;
+				float s_62 = 0.0f;
+				float s_63 = 0.0f;
+				float s_64 = 0.0f;
+				#pragma unroll 4
+				for (int64 k = 0; k < n; k++) {
+					s_33 += c[i_2 * n + k] * d[k * n + j_2];
+					s_34 += c[i_2 * n + k] * d[k * n + j_3];
+					s_35 += c[i_2 * n + k] * d[k * n + j_4];
+					s_36 += c[i_2 * n + k] * d[k * n + j_5];
+					s_37 += c[i_3 * n + k] * d[k * n + j_2];
+					s_38 += c[i_3 * n + k] * d[k * n + j_3];
+					s_39 += c[i_3 * n + k] * d[k * n + j_4];
+					s_40 += c[i_3 * n + k] * d[k * n + j_5];
+					s_41 += c[i_4 * n + k] * d[k * n + j_2];
+					s_42 += c[i_4 * n + k] * d[k * n + j_3];
+					s_43 += c[i_4 * n + k] * d[k * n + j_4];
+					s_44 += c[i_4 * n + k] * d[k * n + j_5];
+					s_45 += c[i_5 * n + k] * d[k * n + j_2];
+					s_46 += c[i_5 * n + k] * d[k * n + j_3];
+					s_47 += c[i_5 * n + k] * d[k * n + j_4];
+					s_48 += c[i_5 * n + k] * d[k * n + j_5];
+					s_49 += c[i_6 * n + k] * d[k * n + j_2];
+					s_50 += c[i_6 * n + k] * d[k * n + j_3];
+					s_51 += c[i_6 * n + k] * d[k * n + j_4];
+					s_52 += c[i_6 * n + k] * d[k * n + j_5];
+					s_53 += c[i_7 * n + k] * d[k * n + j_2];
+					s_54 += c[i_7 * n + k] * d[k * n + j_3];
+					s_55 += c[i_7 * n + k] * d[k * n + j_4];
+					s_56 += c[i_7 * n + k] * d[k * n + j_5];
+					s_57 += c[i_8 * n + k] * d[k * n + j_2];
+					s_58 += c[i_8 * n + k] * d[k * n + j_3];
+					s_59 += c[i_8 * n + k] * d[k * n + j_4];
+					s_60 += c[i_8 * n + k] * d[k * n + j_5];
+					s_61 += c[i_9 * n + k] * d[k * n + j_2];
+					s_62 += c[i_9 * n + k] * d[k * n + j_3];
+					s_63 += c[i_9 * n + k] * d[k * n + j_4];
+					s_64 += c[i_9 * n + k] * d[k * n + j_5];
+				}
+				productResult_33 = s_33;
+				productResult_34 = s_34;
+				productResult_35 = s_35;
+				productResult_36 = s_36;
+				productResult_37 = s_37;
+				productResult_38 = s_38;
+				productResult_39 = s_39;
+				productResult_40 = s_40;
+				productResult_41 = s_41;
+				productResult_42 = s_42;
+				productResult_43 = s_43;
+				productResult_44 = s_44;
+				productResult_45 = s_45;
+				productResult_46 = s_46;
+				productResult_47 = s_47;
+				productResult_48 = s_48;
+				productResult_49 = s_49;
+				productResult_50 = s_50;
+				productResult_51 = s_51;
+				productResult_52 = s_52;
+				productResult_53 = s_53;
+				productResult_54 = s_54;
+				productResult_55 = s_55;
+				productResult_56 = s_56;
+				productResult_57 = s_57;
+				productResult_58 = s_58;
+				productResult_59 = s_59;
+				productResult_60 = s_60;
+				productResult_61 = s_61;
+				productResult_62 = s_62;
+				productResult_63 = s_63;
+				productResult_64 = s_64;
+				float value_33 = productResult_33;
+				float value_34 = productResult_34;
+				float value_35 = productResult_35;
+				float value_36 = productResult_36;
+				float value_37 = productResult_37;
+				float value_38 = productResult_38;
+				float value_39 = productResult_39;
+				float value_40 = productResult_40;
+				float value_41 = productResult_41;
+				float value_42 = productResult_42;
+				float value_43 = productResult_43;
+				float value_44 = productResult_44;
+				float value_45 = productResult_45;
+				float value_46 = productResult_46;
+				float value_47 = productResult_47;
+				float value_48 = productResult_48;
+				float value_49 = productResult_49;
+				float value_50 = productResult_50;
+				float value_51 = productResult_51;
+				float value_52 = productResult_52;
+				float value_53 = productResult_53;
+				float value_54 = productResult_54;
+				float value_55 = productResult_55;
+				float value_56 = productResult_56;
+				float value_57 = productResult_57;
+				float value_58 = productResult_58;
+				float value_59 = productResult_59;
+				float value_60 = productResult_60;
+				float value_61 = productResult_61;
+				float value_62 = productResult_62;
+				float value_63 = productResult_63;
+				float value_64 = productResult_64;
+				f[i_2 * n + j_2] = value_33;
+				f[i_2 * n + j_3] = value_34;
+				f[i_2 * n + j_4] = value_35;
+				f[i_2 * n + j_5] = value_36;
+				f[i_3 * n + j_2] = value_37;
+				f[i_3 * n + j_3] = value_38;
+				f[i_3 * n + j_4] = value_39;
+				f[i_3 * n + j_5] = value_40;
+				f[i_4 * n + j_2] = value_41;
+				f[i_4 * n + j_3] = value_42;
+				f[i_4 * n + j_4] = value_43;
+				f[i_4 * n + j_5] = value_44;
+				f[i_5 * n + j_2] = value_45;
+				f[i_5 * n + j_3] = value_46;
+				f[i_5 * n + j_4] = value_47;
+				f[i_5 * n + j_5] = value_48;
+				f[i_6 * n + j_2] = value_49;
+				f[i_6 * n + j_3] = value_50;
+				f[i_6 * n + j_4] = value_51;
+				f[i_6 * n + j_5] = value_52;
+				f[i_7 * n + j_2] = value_53;
+				f[i_7 * n + j_3] = value_54;
+				f[i_7 * n + j_4] = value_55;
+				f[i_7 * n + j_5] = value_56;
+				f[i_8 * n + j_2] = value_57;
+				f[i_8 * n + j_3] = value_58;
+				f[i_8 * n + j_4] = value_59;
+				f[i_8 * n + j_5] = value_60;
+				f[i_9 * n + j_2] = value_61;
+				f[i_9 * n + j_3] = value_62;
+				f[i_9 * n + j_4] = value_63;
+				f[i_9 * n + j_5] = value_64;
+			} else {
+				#pragma unroll 1
+				for (int64 i_2 = i, i_2_end = min(i + 8, bottom); i_2 < i_2_end; i_2++) {
+					#pragma unroll 1
+					for (int64 j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
+						float productResult = 0.0f;
+						float s = 0.0f;
+						#pragma unroll 16
+						for (int64 k = 0; k < n; k++) {
+							s += a[i_2 * n + k] * b[k * n + j_2];
+						}
+						productResult = s;
+						e[i_2 * n + j_2] = productResult;
+						float productResult_2 = 0.0f;
+						float s_2 = 0.0f;
+						#pragma unroll 16
+						for (int64 k = 0; k < n; k++) {
+							s_2 += c[i_2 * n + k] * d[k * n + j_2];
+						}
+						productResult_2 = s_2;
+						f[i_2 * n + j_2] = productResult_2;
+					}
+				}
+			}
 		}
 	} else {
 		int64 end = n;
@@ -75,31 +485,317 @@ ThreeMM(int64 n, float* a, int64 a_len, int64 a_cap, float* b, int64 b_len, int6
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 i = rows;
 			int64 j = it - (uint64)rows * count_2;
-			float productResult = product(n, Slice<float>{a, a_len, a_cap}, Slice<float>{b, b_len, b_cap}, i, j, fault);
+			float productResult = 0.0f;
+			{
+				int64 n_2 = n;
+				int64 i_2 = i;
+				int64 j_2 = j;
+				float s = 0.0f;
+				#pragma unroll 1
+				for (int64 k = 0; k < n_2; k++) {
+					s += a[check_index((int64)((uint64)i_2 * n_2 + k), a_len, 1, fault)] * b[check_index((int64)((uint64)k * n_2 + j_2), b_len, 2, fault)];
+				}
+				productResult = s;
+			}
 			e[check_index((int64)((uint64)i * n + j), e_len, 3, fault)] = productResult;
-			float productResult_2 = product(n, Slice<float>{c, c_len, c_cap}, Slice<float>{d, d_len, d_cap}, i, j, fault);
-			f[check_index((int64)((uint64)i * n + j), f_len, 4, fault)] = productResult_2;
+			float productResult_2 = 0.0f;
+			{
+				int64 n_2 = n;
+				int64 i_2 = i;
+				int64 j_2 = j;
+				float s = 0.0f;
+				#pragma unroll 1
+				for (int64 k = 0; k < n_2; k++) {
+					s += c[check_index((int64)((uint64)i_2 * n_2 + k), c_len, 4, fault)] * d[check_index((int64)((uint64)k * n_2 + j_2), d_len, 5, fault)];
+				}
+				productResult_2 = s;
+			}
+			f[check_index((int64)((uint64)i * n + j), f_len, 6, fault)] = productResult_2;
 		}
 	}
 }
 
-extern "C" __global__ void
-ThreeMM_2(int64 n, float* e, int64 e_len, int64 e_cap, float* f, int64 f_len, int64 f_cap, float* g, int64 g_len,
-	gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(256, 2)
+ThreeMM_2(int64 n, float* e, int64 e_len, float* f, int64 f_len, float* g, int64 g_len, gompss_fault* fault)
 {
-	if (0 <= n && (int64)((uint64)n * n) <= g_len && n < 134217728) {
-		int64 end = n;
-		int64 count = max(end, (int64)0);
-		int64 end_2 = n;
-		int64 count_2 = max(end_2, (int64)0);
-		int64 total = count * count_2;
-		bool small = total <= 4294967295ll;
-		for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
-			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
-			int64 i = rows;
-			int64 j = it - (uint64)rows * count_2;
-			float productResult = product(n, Slice<float>{e, e_len, e_cap}, Slice<float>{f, f_len, f_cap}, i, j, fault);
-			g[(uint64)i * n + j] = productResult;
+	__shared__ __align__(16) float rowTile[8][36];
+	__shared__ float columnTile[8][130];
+	if (0 <= n && (int64)((uint64)n * n) <= e_len && (int64)((uint64)n * n) <= f_len &&
+		(int64)((uint64)n * n) <= g_len && n < 134217728) {
+		int64 height = (int64)(blockDim.x / 32) * 4;
+		int64 bottom = n;
+		int64 right = n;
+		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
+		int64 down = (max(n, (int64)0) + height - 1) / height;
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 line = min(block / across, down);
+			int64 i0 = max(min(line * height, bottom), (int64)0);
+			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
+			int64 level = threadIdx.x / 32;
+			int64 lane = threadIdx.x % 32;
+			int64 i = i0 + level * 4;
+			int64 i_2 = i0 + (level * 4 + 1);
+			int64 i_3 = i0 + (level * 4 + 2);
+			int64 i_4 = i0 + (level * 4 + 3);
+			int64 j = j0 + lane;
+			int64 j_2 = j0 + (lane + 32);
+			int64 j_3 = j0 + (lane + 64);
+			int64 j_4 = j0 + (lane + 96);
+			float productResult = 0.0f;
+			float productResult_2 = 0.0f;
+			float productResult_3 = 0.0f;
+			float productResult_4 = 0.0f;
+			float productResult_5 = 0.0f;
+			float productResult_6 = 0.0f;
+			float productResult_7 = 0.0f;
+			float productResult_8 = 0.0f;
+			float productResult_9 = 0.0f;
+			float productResult_10 = 0.0f;
+			float productResult_11 = 0.0f;
+			float productResult_12 = 0.0f;
+			float productResult_13 = 0.0f;
+			float productResult_14 = 0.0f;
+			float productResult_15 = 0.0f;
+			float productResult_16 = 0.0f;
+			float s = 0.0f;
+			float s_2 = 0.0f;
+			float s_3 = 0.0f;
+			float s_4 = 0.0f;
+			float s_5 = 0.0f;
+			float s_6 = 0.0f;
+			float s_7 = 0.0f;
+			float s_8 = 0.0f;
+			float s_9 = 0.0f;
+			float s_10 = 0.0f;
+			float s_11 = 0.0f;
+			float s_12 = 0.0f;
+			float s_13 = 0.0f;
+			float s_14 = 0.0f;
+			float s_15 = 0.0f;
+			float s_16 = 0.0f;
+			int64 to = n;
+			if (0 < to) {
+				float ahead = 0.0f;
+				float ahead_2 = 0.0f;
+				float ahead_3 = 0.0f;
+				float ahead_4 = 0.0f;
+				float ahead_5 = 0.0f;
+				ahead = e[min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(lane % 8, to - 1)];
+				ahead_2 = f[min(level, to - 1) * n + min(j0 + lane, right - 1)];
+				ahead_3 = f[min(level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+				ahead_4 = f[min(level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+				ahead_5 = f[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+				for (int64 k0 = 0; k0 < to; k0 += 8) {
+					__syncthreads();
+					rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+					columnTile[level][lane] = ahead_2;
+					columnTile[level][lane + 32] = ahead_3;
+					columnTile[level][lane + 64] = ahead_4;
+					columnTile[level][lane + 96] = ahead_5;
+					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
+						columnTile[part][lane] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					}
+					__syncthreads();
+					int64 n_2 = min(to - k0, (int64)8);
+					if (k0 + 8 < to) {
+						ahead = e[min(i0 + (level * 4 + lane / 8), bottom - 1) * n + min(k0 + 8 + lane % 8, to - 1)];
+						ahead_2 = f[min(k0 + 8 + level, to - 1) * n + min(j0 + lane, right - 1)];
+						ahead_3 = f[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						ahead_4 = f[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						ahead_5 = f[min(k0 + 8 + level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					}
+					#pragma unroll 8
+					for (int64 k = 0; k < n_2; k++) {
+						float value = rowTile[k][level * 4];
+						float value_2 = rowTile[k][level * 4 + 1];
+						float value_3 = rowTile[k][level * 4 + 2];
+						float value_4 = rowTile[k][level * 4 + 3];
+						float value_5 = columnTile[k][lane];
+						float value_6 = columnTile[k][lane + 32];
+						float value_7 = columnTile[k][lane + 64];
+						float value_8 = columnTile[k][lane + 96];
+						s += value * value_5;
+						s_2 += value * value_6;
+						s_3 += value * value_7;
+						s_4 += value * value_8;
+						s_5 += value_2 * value_5;
+						s_6 += value_2 * value_6;
+						s_7 += value_2 * value_7;
+						s_8 += value_2 * value_8;
+						s_9 += value_3 * value_5;
+						s_10 += value_3 * value_6;
+						s_11 += value_3 * value_7;
+						s_12 += value_3 * value_8;
+						s_13 += value_4 * value_5;
+						s_14 += value_4 * value_6;
+						s_15 += value_4 * value_7;
+						s_16 += value_4 * value_8;
+					}
+				}
+			}
+			if (i < bottom && j < right) {
+				productResult = s;
+			}
+			if (i < bottom && j_2 < right) {
+				productResult_2 = s_2;
+			}
+			if (i < bottom && j_3 < right) {
+				productResult_3 = s_3;
+			}
+			if (i < bottom && j_4 < right) {
+				productResult_4 = s_4;
+			}
+			if (i_2 < bottom && j < right) {
+				productResult_5 = s_5;
+			}
+			if (i_2 < bottom && j_2 < right) {
+				productResult_6 = s_6;
+			}
+			if (i_2 < bottom && j_3 < right) {
+				productResult_7 = s_7;
+			}
+			if (i_2 < bottom && j_4 < right) {
+				productResult_8 = s_8;
+			}
+			if (i_3 < bottom && j < right) {
+				productResult_9 = s_9;
+			}
+			if (i_3 < bottom && j_2 < right) {
+				productResult_10 = s_10;
+			}
+			if (i_3 < bottom && j_3 < right) {
+				productResult_11 = s_11;
+			}
+			if (i_3 < bottom && j_4 < right) {
+				productResult_12 = s_12;
+			}
+			if (i_4 < bottom && j < right) {
+				productResult_13 = s_13;
+			}
+			if (i_4 < bottom && j_2 < right) {
+				productResult_14 = s_14;
+			}
+			if (i_4 < bottom && j_3 < right) {
+				productResult_15 = s_15;
+			}
+			if (i_4 < bottom && j_4 < right) {
+				productResult_16 = s_16;
+			}
+			float value = 0.0f;
+			if (i < bottom && j < right) {
+				value = productResult;
+			}
+			float value_2 = 0.0f;
+			if (i < bottom && j_2 < right) {
+				value_2 = productResult_2;
+			}
+			float value_3 = 0.0f;
+			if (i < bottom && j_3 < right) {
+				value_3 = productResult_3;
+			}
+			float value_4 = 0.0f;
+			if (i < bottom && j_4 < right) {
+				value_4 = productResult_4;
+			}
+			float value_5 = 0.0f;
+			if (i_2 < bottom && j < right) {
+				value_5 = productResult_5;
+			}
+			float value_6 = 0.0f;
+			if (i_2 < bottom && j_2 < right) {
+				value_6 = productResult_6;
+			}
+			float value_7 = 0.0f;
+			if (i_2 < bottom && j_3 < right) {
+				value_7 = productResult_7;
+			}
+			float value_8 = 0.0f;
+			if (i_2 < bottom && j_4 < right) {
+				value_8 = productResult_8;
+			}
+			float value_9 = 0.0f;
+			if (i_3 < bottom && j < right) {
+				value_9 = productResult_9;
+			}
+			float value_10 = 0.0f;
+			if (i_3 < bottom && j_2 < right) {
+				value_10 = productResult_10;
+			}
+			float value_11 = 0.0f;
+			if (i_3 < bottom && j_3 < right) {
+				value_11 = productResult_11;
+			}
+			float value_12 = 0.0f;
+			if (i_3 < bottom && j_4 < right) {
+				value_12 = productResult_12;
+			}
+			float value_13 = 0.0f;
+			if (i_4 < bottom && j < right) {
+				value_13 = productResult_13;
+			}
+			float value_14 = 0.0f;
+			if (i_4 < bottom && j_2 < right) {
+				value_14 = productResult_14;
+			}
+			float value_15 = 0.0f;
+			if (i_4 < bottom && j_3 < right) {
+				value_15 = productResult_15;
+			}
+			float value_16 = 0.0f;
+			if (i_4 < bottom && j_4 < right) {
+				value_16 = productResult_16;
+			}
+			if (i < bottom && j < right) {
+				g[i * n + j] = value;
+			}
+			if (i < bottom && j_2 < right) {
+				g[i * n + j_2] = value_2;
+			}
+			if (i < bottom && j_3 < right) {
+				g[i * n + j_3] = value_3;
+			}
+			if (i < bottom && j_4 < right) {
+				g[i * n + j_4] = value_4;
+			}
+			if (i_2 < bottom && j < right) {
+				g[i_2 * n + j] = value_5;
+			}
+			if (i_2 < bottom && j_2 < right) {
+				g[i_2 * n + j_2] = value_6;
+			}
+			if (i_2 < bottom && j_3 < right) {
+				g[i_2 * n + j_3] = value_7;
+			}
+			if (i_2 < bottom && j_4 < right) {
+				g[i_2 * n + j_4] = value_8;
+			}
+			if (i_3 < bottom && j < right) {
+				g[i_3 * n + j] = value_9;
+			}
+			if (i_3 < bottom && j_2 < right) {
+				g[i_3 * n + j_2] = value_10;
+			}
+			if (i_3 < bottom && j_3 < right) {
+				g[i_3 * n + j_3] = value_11;
+			}
+			if (i_3 < bottom && j_4 < right) {
+				g[i_3 * n + j_4] = value_12;
+			}
+			if (i_4 < bottom && j < right) {
+				g[i_4 * n + j] = value_13;
+			}
+			if (i_4 < bottom && j_2 < right) {
+				g[i_4 * n + j_2] = value_14;
+			}
+			if (i_4 < bottom && j_3 < right) {
+				g[i_4 * n + j_3] = value_15;
+			}
+			if (i_4 < bottom && j_4 < right) {
+				g[i_4 * n + j_4] = value_16;
+			}
 		}
 	} else {
 		int64 end = n;
@@ -112,8 +808,19 @@ ThreeMM_2(int64 n, float* e, int64 e_len, int64 e_cap, float* f, int64 f_len, in
 			int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
 			int64 i = rows;
 			int64 j = it - (uint64)rows * count_2;
-			float productResult = product(n, Slice<float>{e, e_len, e_cap}, Slice<float>{f, f_len, f_cap}, i, j, fault);
-			g[check_index((int64)((uint64)i * n + j), g_len, 5, fault)] = productResult;
+			float productResult = 0.0f;
+			{
+				int64 n_2 = n;
+				int64 i_2 = i;
+				int64 j_2 = j;
+				float s = 0.0f;
+				#pragma unroll 1
+				for (int64 k = 0; k < n_2; k++) {
+					s += e[check_index((int64)((uint64)i_2 * n_2 + k), e_len, 7, fault)] * f[check_index((int64)((uint64)k * n_2 + j_2), f_len, 8, fault)];
+				}
+				productResult = s;
+			}
+			g[check_index((int64)((uint64)i * n + j), g_len, 9, fault)] = productResult;
 		}
 	}
 }

@@ -72,11 +72,6 @@ __device__ __forceinline__ int go_int32(float x)
 	return x >= -2147483648.0f && x < 2147483648.0f ? (int)x : (int)0x80000000u;
 }
 
-__device__ uint16 tone(uint16 v, Slice<uint16> curve, gompss_fault* fault)
-{
-	return curve.p[check_index(v % check_divisor(curve.len, 1, fault), curve.len, 2, fault)];
-}
-
 extern "C" __global__ void
 ToneMap(uint16* out, int64 out_len, uint16* in, int64 in_len, uint16* toneCurve, int64 toneCurve_len,
 	int64 toneCurve_cap, float* toneGain, uint16 toneLimit, const int* __restrict__ toneOffsets,
@@ -84,15 +79,25 @@ ToneMap(uint16* out, int64 out_len, uint16* in, int64 in_len, uint16* toneCurve,
 {
 	if (out_len <= in_len && 3000 <= toneCurve_len && 1 <= toneOffsets_len) {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += (int64)gridDim.x * blockDim.x) {
-			uint16 toneResult = tone(in[i], slice(Slice<uint16>{toneCurve, toneCurve_len, toneCurve_cap}, 0, toneCurve_len), fault);
+			uint16 toneResult = 0;
+			{
+				uint16 v = in[i];
+				Slice<uint16> curve = slice(Slice<uint16>{toneCurve, toneCurve_len, toneCurve_cap}, 0, toneCurve_len);
+				toneResult = curve.p[check_index(v % check_divisor(curve.len, 1, fault), curve.len, 2, fault)];
+			}
 			float v = (float)(uint16)(toneResult + toneCurve[i % 3000]) * *check_pointer(toneGain, 3, fault);
 			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[i % check_divisor(toneOffsets_len, 4, fault)]), toneLimit);
 		}
 	} else {
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += (int64)gridDim.x * blockDim.x) {
-			uint16 toneResult = tone(in[check_index(i, in_len, 5, fault)], slice(Slice<uint16>{toneCurve, toneCurve_len, toneCurve_cap}, 0, toneCurve_len), fault);
-			float v = (float)(uint16)(toneResult + toneCurve[check_index(i % 3000, toneCurve_len, 6, fault)]) * *check_pointer(toneGain, 7, fault);
-			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[check_index(i % check_divisor(toneOffsets_len, 8, fault), toneOffsets_len, 9, fault)]), toneLimit);
+			uint16 toneResult = 0;
+			{
+				uint16 v = in[check_index(i, in_len, 5, fault)];
+				Slice<uint16> curve = slice(Slice<uint16>{toneCurve, toneCurve_len, toneCurve_cap}, 0, toneCurve_len);
+				toneResult = curve.p[check_index(v % check_divisor(curve.len, 6, fault), curve.len, 7, fault)];
+			}
+			float v = (float)(uint16)(toneResult + toneCurve[check_index(i % 3000, toneCurve_len, 8, fault)]) * *check_pointer(toneGain, 9, fault);
+			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[check_index(i % check_divisor(toneOffsets_len, 10, fault), toneOffsets_len, 11, fault)]), toneLimit);
 		}
 	}
 }

@@ -42,33 +42,90 @@ __device__ __forceinline__ float rsqrt_normal(float x)
 	return y;
 }
 
-struct unit_results {
-	float r0;
-	float r1;
-};
-
-__device__ unit_results unit(float x, float y)
-{
-	float s = rsqrt_normal(x * x + y * y + 1.0f);
-	return {x * s, y * s};
-}
-
 extern "C" __global__ void
 WeightedSum(float* x, int64 x_len, float* y, int64 y_len, float* out, int64 out_len, gompss_fault* fault)
 {
 	if (apart(out, out_len, x, x_len) && apart(out, out_len, y, y_len)) {
 		if (out_len <= x_len && out_len <= y_len) {
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += (int64)gridDim.x * blockDim.x) {
-				const unit_results unit_result = unit(x[i], y[i]);
-				float a = unit_result.r0;
-				float b = unit_result.r1;
-				out[i] = a * 3.0f + b;
+			int64 end = out_len;
+			for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
+				if (base + (int64)blockDim.x * 4 <= end) {
+					int64 i = base + threadIdx.x;
+					int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
+					int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+					int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+					float a = 0.0f;
+					float a_2 = 0.0f;
+					float a_3 = 0.0f;
+					float a_4 = 0.0f;
+					float b = 0.0f;
+					float b_2 = 0.0f;
+					float b_3 = 0.0f;
+					float b_4 = 0.0f;
+					float x_2 = x[i];
+					float x_3 = x[i_2];
+					float x_4 = x[i_3];
+					float x_5 = x[i_4];
+					float y_2 = y[i];
+					float y_3 = y[i_2];
+					float y_4 = y[i_3];
+					float y_5 = y[i_4];
+					float s = rsqrt_normal(x_2 * x_2 + y_2 * y_2 + 1.0f);
+					float s_2 = rsqrt_normal(x_3 * x_3 + y_3 * y_3 + 1.0f);
+					float s_3 = rsqrt_normal(x_4 * x_4 + y_4 * y_4 + 1.0f);
+					float s_4 = rsqrt_normal(x_5 * x_5 + y_5 * y_5 + 1.0f);
+					float a_5 = x_2 * s;
+					float a_6 = x_3 * s_2;
+					float a_7 = x_4 * s_3;
+					float a_8 = x_5 * s_4;
+					float b_5 = y_2 * s;
+					float b_6 = y_3 * s_2;
+					float b_7 = y_4 * s_3;
+					float b_8 = y_5 * s_4;
+					a = a_5;
+					a_2 = a_6;
+					a_3 = a_7;
+					a_4 = a_8;
+					b = b_5;
+					b_2 = b_6;
+					b_3 = b_7;
+					b_4 = b_8;
+					float value = a * 3.0f + b;
+					float value_2 = a_2 * 3.0f + b_2;
+					float value_3 = a_3 * 3.0f + b_3;
+					float value_4 = a_4 * 3.0f + b_4;
+					out[i] = value;
+					out[i_2] = value_2;
+					out[i_3] = value_3;
+					out[i_4] = value_4;
+				} else {
+					for (int64 i = base + threadIdx.x; i < out_len; i += blockDim.x) {
+						float a = 0.0f;
+						float b = 0.0f;
+						float x_2 = x[i];
+						float y_2 = y[i];
+						float s = rsqrt_normal(x_2 * x_2 + y_2 * y_2 + 1.0f);
+						float a_2 = x_2 * s;
+						float b_2 = y_2 * s;
+						a = a_2;
+						b = b_2;
+						out[i] = a * 3.0f + b;
+					}
+				}
 			}
 		} else {
 			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += (int64)gridDim.x * blockDim.x) {
-				const unit_results unit_result = unit(x[check_index(i, x_len, 1, fault)], y[check_index(i, y_len, 2, fault)]);
-				float a = unit_result.r0;
-				float b = unit_result.r1;
+				float a = 0.0f;
+				float b = 0.0f;
+				{
+					float x_2 = x[check_index(i, x_len, 1, fault)];
+					float y_2 = y[check_index(i, y_len, 2, fault)];
+					float s = rsqrt_normal(x_2 * x_2 + y_2 * y_2 + 1.0f);
+					float a_2 = x_2 * s;
+					float b_2 = y_2 * s;
+					a = a_2;
+					b = b_2;
+				}
 				out[i] = a * 3.0f + b;
 			}
 		}
@@ -80,9 +137,17 @@ WeightedSum_2(float* x, int64 x_len, float* y, int64 y_len, float* out, int64 ou
 {
 	if (!(apart(out, out_len, x, x_len) && apart(out, out_len, y, y_len))) {
 		for (int64 i = 0; i < out_len; i++) {
-			const unit_results unit_result = unit(x[check_index(i, x_len, 3, fault)], y[check_index(i, y_len, 4, fault)]);
-			float a = unit_result.r0;
-			float b = unit_result.r1;
+			float a = 0.0f;
+			float b = 0.0f;
+			{
+				float x_2 = x[check_index(i, x_len, 3, fault)];
+				float y_2 = y[check_index(i, y_len, 4, fault)];
+				float s = rsqrt_normal(x_2 * x_2 + y_2 * y_2 + 1.0f);
+				float a_2 = x_2 * s;
+				float b_2 = y_2 * s;
+				a = a_2;
+				b = b_2;
+			}
 			out[i] = a * 3.0f + b;
 		}
 	}

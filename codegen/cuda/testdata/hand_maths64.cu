@@ -2,11 +2,29 @@
 // Compile with --std=c++17 --fmad=false --ftz=false --prec-div=true --prec-sqrt=true.
 
 // go_min is the lesser of x and y, NaN if either is, -0 below +0.
-__device__ __forceinline__ float go_min(float x, float y) { return x != x || y != y ? x + y : fminf(x, y); }
+__device__ __forceinline__ float go_min(float x, float y)
+{
+#if __CUDA_ARCH__ >= 800
+	float z;
+	asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+	return z;
+#else
+	return x != x || y != y ? x + y : fminf(x, y);
+#endif
+}
 __device__ __forceinline__ double go_min(double x, double y) { return x != x || y != y ? x + y : fmin(x, y); }
 
 // go_max is the greater of x and y, NaN if either is, +0 above -0.
-__device__ __forceinline__ float go_max(float x, float y) { return x != x || y != y ? x + y : fmaxf(x, y); }
+__device__ __forceinline__ float go_max(float x, float y)
+{
+#if __CUDA_ARCH__ >= 800
+	float z;
+	asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+	return z;
+#else
+	return x != x || y != y ? x + y : fmaxf(x, y);
+#endif
+}
 __device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
 
 // go_dim is x - y where that is positive, else 0, and NaN for a NaN or two equal infinities.

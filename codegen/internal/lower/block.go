@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -140,7 +141,27 @@ func (t *team) measure(b *block) bool {
 	if !t.blockable(b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
 		return false // what one iteration reads again and again would leave the cache where a thread had several
 	}
+	if b.flat && inRecords(b.fast, b.column.Var) {
+		return false
+	}
 	return t.chooseBlock(b)
+}
+
+// inRecords reports whether iterations of v that are neighbours touch elements with others between
+// them, as members of records are: the lines that they have in common are in the cache for as long
+// only as a thread has few of them.
+func inRecords(list []ir.Stmt, v *ir.Var) bool {
+	found := false
+	ir.WalkExprs(list, func(e ir.Expr) bool {
+		if ix, ok := e.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
+			form, known := analysis.AffineOf(ix.I)
+			coef, ok := form.Coef(v)
+			c, isConst := coef.Const()
+			found = found || known && ok && isConst && integers.Magnitude(c) > 1
+		}
+		return !found
+	})
+	return found
 }
 
 // blockable reports whether list is arithmetic on scalars and elements around loops that all rows

@@ -91,12 +91,11 @@ func blockRegisters(gpu *target.Target) int64 {
 	return int64(gpu.Team.Registers/(warps*gpu.Team.Warp) - addresses)
 }
 
-// A loadCount is what an iteration of a block's body does.
+// A loadCount is what an iteration of a block's body loads and holds.
 type loadCount struct {
 	b          *block
-	work       target.Work // without loads
 	loads      []blockLoad
-	sums       int64 // words of variables that are assigned
+	sums       map[*ir.Var]*life // variables that are assigned
 	statements int64
 	order      int
 }
@@ -116,19 +115,39 @@ type blockLoad struct {
 func (t *team) countLoads(b *block) *loadCount {
 	c := &loadCount{b: b}
 	changed := ir.Assigned(b.fast)
+	c.sums = map[*ir.Var]*life{}
 	for _, s := range b.fast {
 		if d, ok := s.(*ir.Decl); ok && changed.Has(d.Var) {
-			c.sums += int64(max(d.Var.Type.Size, 4) / 4)
+			c.sums[d.Var] = &life{words: int64(max(d.Var.Type.Size, 4) / 4)}
 		}
 	}
 	c.list(b.fast, 1)
 	return c
 }
 
+// A life is the places, in the order of the statements, between which a value is held.
+type life struct {
+	from, to int
+	words    int64
+}
+
+// see notes that s mentions the variables in it.
+func (c *loadCount) see(s ir.Stmt) {
+	for v, l := range c.sums {
+		if mentions([]ir.Stmt{s}, v) {
+			if l.from == 0 {
+				l.from = c.order
+			}
+			l.to = c.order
+		}
+	}
+}
+
 func (c *loadCount) list(list []ir.Stmt, weight float64) {
 	for _, s := range list {
 		if weight == 1 {
 			c.order++
+			c.see(s)
 		}
 		c.statements++
 		switch s := s.(type) {
@@ -137,10 +156,6 @@ func (c *loadCount) list(list []ir.Stmt, weight float64) {
 				c.expr(s.Init, weight)
 			}
 		case *ir.Assign:
-			if ix, ok := s.Place.(*ir.Index); ok {
-				c.work.Stores += weight
-				c.expr(ix.I, 0)
-			}
 			c.expr(s.Value, weight)
 		case *ir.If:
 			c.expr(s.Cond, weight)
@@ -156,7 +171,7 @@ func (c *loadCount) list(list []ir.Stmt, weight float64) {
 	}
 }
 
-// expr counts e; indices are taken to cost nothing, as neighbours share them.
+// expr notes the loads of e.
 func (c *loadCount) expr(e ir.Expr, weight float64) {
 	switch e := e.(type) {
 	case *ir.Index:
@@ -165,22 +180,6 @@ func (c *loadCount) expr(e ir.Expr, weight float64) {
 			c.expr(e.I, weight)
 		}
 		return
-	case *ir.Binary:
-		switch {
-		case e.X.Type().Kind == ir.Float64:
-			c.work.Float64 += weight
-		case e.X.Type().IsFloat():
-			c.work.Float32 += weight
-		default:
-			c.work.Int += weight
-		}
-	case *ir.Math:
-		if e.Fn == ir.FMA {
-			c.work.Float32 += weight
-		} else {
-			c.work.Special += weight
-			c.work.Float32 += weight * float64(mathCost(e.Fn, 6))
-		}
 	}
 	ir.Operands(e, func(x ir.Expr) { c.expr(x, weight) })
 }
@@ -197,22 +196,6 @@ func (c *loadCount) load(e *ir.Index, weight float64) {
 		l.weight *= float64(l.words)
 	}
 	c.loads = append(c.loads, l)
-}
-
-// of is the work of an element where a thread takes s.
-func (c *loadCount) of(s shape) target.Work {
-	w := c.work
-	seen := map[string]bool{}
-	n := float64(s.rows * s.columns)
-	for _, l := range c.loads {
-		c.places(l, s, func(key string) {
-			if !seen[key] {
-				seen[key] = true
-				w.Loads += l.weight / n
-			}
-		})
-	}
-	return w
 }
 
 // places calls f with a name for each place that l reads in a block.
@@ -254,10 +237,6 @@ func formKey(a analysis.Affine) string {
 // registers is how many 32-bit values a thread holds at once: sums, and what is loaded between its
 // first and its last use.
 func (c *loadCount) registers(b *block, s shape) int64 {
-	type life struct {
-		from, to int
-		words    int64
-	}
 	lives := map[string]*life{}
 	inLoops := int64(0)
 	for _, l := range c.loads {
@@ -273,15 +252,234 @@ func (c *loadCount) registers(b *block, s shape) int64 {
 			}
 		})
 	}
-	most := inLoops
+	most := int64(0)
 	for at := 1; at <= c.order; at++ {
-		n := int64(0)
+		n := inLoops
 		for _, x := range lives {
 			if x.from <= at && at <= x.to {
 				n += x.words
 			}
 		}
+		for _, x := range c.sums {
+			if x.from <= at && at <= x.to {
+				n += x.words * s.rows * s.columns
+			}
+		}
 		most = max(most, n)
 	}
-	return most + c.sums*s.rows*s.columns
+	return most
+}
+
+// What the iterations of a block compute alike they compute once: compilers see that values are the
+// same. The work of a block is that of its different values.
+
+// A value is what names one: an operation and the names of its operands.
+type value struct {
+	op      string
+	a, b, c int
+}
+
+// blockValues numbers the values of a block of shape s.
+type blockValues struct {
+	count  *loadCount
+	shape  shape
+	names  map[value]int
+	texts  map[string]int
+	vars   map[*ir.Var]int // of the iteration at hand
+	r, k   int64           // which that is
+	unlike int
+	work   target.Work
+}
+
+// of is the work of an element where a thread takes s.
+func (c *loadCount) of(s shape) target.Work {
+	v := &blockValues{count: c, shape: s, names: map[value]int{}, texts: map[string]int{}}
+	for v.r = range s.rows {
+		for v.k = range s.columns {
+			v.vars = map[*ir.Var]int{}
+			v.list(c.b.fast, 1)
+		}
+	}
+	var none target.Work
+	return none.Add(v.work, 1/float64(s.rows*s.columns))
+}
+
+// own is a name that no other value has.
+func (v *blockValues) own() int {
+	v.unlike++
+	return -v.unlike
+}
+
+func (v *blockValues) text(s string) int {
+	n, ok := v.texts[s]
+	if !ok {
+		n = len(v.texts) + 1<<24
+		v.texts[s] = n
+	}
+	return n
+}
+
+// named returns the number of x, and whether it is new.
+func (v *blockValues) named(x value) (n int, first bool) {
+	n, ok := v.names[x]
+	if !ok {
+		n = len(v.names) + 1
+		v.names[x] = n
+	}
+	return n, !ok
+}
+
+func (v *blockValues) list(list []ir.Stmt, weight float64) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			v.vars[s.Var] = 0
+			if s.Init != nil {
+				v.vars[s.Var] = v.expr(s.Init, weight)
+			}
+		case *ir.Assign:
+			n := v.expr(s.Value, weight)
+			if r, ok := s.Place.(*ir.Ref); ok {
+				v.vars[r.Var] = n
+				continue
+			}
+			v.work.Stores += weight
+		case *ir.If:
+			v.expr(s.Cond, weight)
+			v.list(s.Then, weight)
+			v.list(s.Else, weight)
+			v.forget([]ir.Stmt{s})
+		case *ir.For:
+			n, known := analysis.ConstTrips(s)
+			if !known {
+				n = innerTrips
+			}
+			v.forget(s.Body)
+			v.list(s.Body, weight*float64(max(n, 1)))
+			v.forget(s.Body)
+		}
+	}
+}
+
+// forget gives what list assigns values that no other iteration has.
+func (v *blockValues) forget(list []ir.Stmt) {
+	for _, x := range ir.Assigned(list).List() {
+		v.vars[x] = v.own()
+	}
+}
+
+// expr numbers e and counts what is new in it.
+func (v *blockValues) expr(e ir.Expr, weight float64) int {
+	switch e := e.(type) {
+	case *ir.Const:
+		return v.text(fmt.Sprint("c", e.Bits, e.T.Kind))
+	case *ir.Ref:
+		return v.ref(e.Var)
+	case *ir.Index:
+		return v.load(e, weight)
+	}
+	x := value{op: valueOp(e)}
+	n := 0
+	ir.Operands(e, func(y ir.Expr) {
+		id := v.expr(y, weight)
+		switch n++; n {
+		case 1:
+			x.a = id
+		case 2:
+			x.b = id
+		default:
+			x.c, _ = v.named(value{"and", x.c, id, n})
+		}
+	})
+	id, first := v.named(x)
+	if first {
+		v.operation(e, weight)
+	}
+	return id
+}
+
+// valueOp names what e does with its operands.
+func valueOp(e ir.Expr) string {
+	switch e := e.(type) {
+	case *ir.Binary:
+		return fmt.Sprint("b", e.Op, e.T.Kind)
+	case *ir.Unary:
+		return fmt.Sprint("u", e.Op)
+	case *ir.Math:
+		return fmt.Sprint("m", e.Fn, e.T.Kind)
+	case *ir.Convert:
+		return fmt.Sprint("t", e.T.Kind)
+	case *ir.Select:
+		return "s"
+	}
+	return ir.ExprString(e)
+}
+
+func (v *blockValues) ref(x *ir.Var) int {
+	switch b := v.count.b; {
+	case x == b.row.Var:
+		return v.text(fmt.Sprint("r", v.r))
+	case x == b.column.Var:
+		return v.text(fmt.Sprint("k", v.k))
+	}
+	if n, ok := v.vars[x]; ok {
+		return n
+	}
+	return v.text(fmt.Sprintf("%p", x))
+}
+
+// operation counts e without its operands.
+func (v *blockValues) operation(e ir.Expr, weight float64) {
+	switch e := e.(type) {
+	case *ir.Binary:
+		switch {
+		case e.X.Type().Kind == ir.Float64:
+			v.work.Float64 += weight
+		case e.X.Type().IsFloat():
+			v.work.Float32 += weight
+		default:
+			v.work.Int += weight
+		}
+	case *ir.Math:
+		switch e.Fn {
+		case ir.FMA:
+			v.work.Float32 += weight
+		case ir.FMin, ir.FMax, ir.IMin, ir.IMax, ir.Abs:
+			v.work.Int += weight * float64(max(len(e.Args)-1, 1)) // by the unit of comparisons
+		default:
+			v.work.Special += weight
+			v.work.Float32 += weight * float64(mathCost(e.Fn, 6))
+		}
+	}
+}
+
+// load numbers the element of a slice. Indices are taken to cost nothing where they are sums of
+// variables, as neighbours share them.
+func (v *blockValues) load(e *ir.Index, weight float64) int {
+	b, vars := v.count.b, ir.ExprVars(e)
+	form, known := analysis.AffineOf(e.I)
+	for _, x := range ir.ExprVars(e.I).List() {
+		_, own := v.vars[x]
+		known = known && !own
+	}
+	if vars.Has(b.column.Var) || !known { // else all lanes read the same word
+		weight *= float64(max(e.Type().Size, 4) / 4)
+	}
+	key := value{op: "l" + ir.ExprString(e.X)}
+	if known {
+		if vars.Has(b.row.Var) {
+			form = form.Subst(b.row.Var, analysis.VarAffine(b.row.Var).AddConst(v.r))
+		}
+		if vars.Has(b.column.Var) {
+			form = form.Subst(b.column.Var, analysis.VarAffine(b.column.Var).AddConst(v.k*v.shape.lanes))
+		}
+		key.a = v.text(formKey(form))
+	} else {
+		key.a = v.expr(e.I, weight)
+	}
+	id, first := v.named(key)
+	if first {
+		v.work.Loads += weight
+	}
+	return id
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
@@ -29,6 +30,8 @@ const (
 	slabTeam   = 256 // threads of a team
 	slabTeams  = 2   // on a multiprocessor at once: one alone waits at its barriers
 	slabWords  = 40  // 32-bit words that the values of a thread's elements may take
+	slabWide   = 64  // the same where values of one word are read 16 bytes at a time
+	slabLanes  = 16  // threads of a team beside each other, then
 	slabBytes  = 32 << 10
 )
 
@@ -39,6 +42,7 @@ type slabbed struct {
 	value  *ir.Var   // what stands for it in the body
 	ofRow  bool
 	across bool    // neighbours in memory are neighbours in the inner loop
+	steady bool    // it is the same in every iteration of the inner loop: it needs no tile
 	tile   *ir.Var // [slabLength][rows or columns of the team]
 }
 
@@ -63,8 +67,11 @@ func (t *team) inSlabs(b *block, words ir.Bytes) bool {
 			list = append(list, found...)
 		}
 	}
-	rows, columns := int64(2*blockRows), int64(blockColumns)
-	for rows*columns*int64(words) > slabWords {
+	rows, columns, lanes := int64(2*blockRows), int64(blockColumns), int64(blockLanes)
+	if words == 1 && wideSlabs(b, list) {
+		columns, lanes = slabWide/rows, slabLanes
+	}
+	for lanes == blockLanes && rows*columns*int64(words) > slabWords {
 		switch {
 		case rows > blockRows:
 			rows = blockRows
@@ -77,24 +84,59 @@ func (t *team) inSlabs(b *block, words ir.Bytes) bool {
 	var size ir.Bytes
 	kinds := map[bool]bool{}
 	for _, x := range list {
+		if x.steady {
+			continue
+		}
 		kinds[x.ofRow] = true
-		size += x.elem.Type().Size * ir.Bytes(slabLength*x.width(rows, columns))
+		size += x.elem.Type().Size * ir.Bytes(slabLength*x.width(rows, columns, lanes))
 	}
 	if size > slabBytes || len(kinds) < 2 {
 		return false
 	}
-	b.rows, b.columns, b.slabs = rows, columns, list
+	b.rows, b.columns, b.lanes, b.slabs = rows, columns, lanes, list
 	return true
+}
+
+// wideSlabs reports whether a thread of b takes a square of elements, groups of whose columns are
+// neighbours: the tiles are then read 16 bytes at a time.
+func wideSlabs(b *block, list []*slabbed) bool {
+	for _, f := range []*ir.For{b.row, b.column} {
+		if n, known := analysis.ConstTrips(f); known && n < slabLanes*slabWide/(2*blockRows) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(list, func(x *slabbed) bool { return x.elem.Type().Size != 4 })
 }
 
 // width is how many elements of x a whole team needs in an iteration, with what keeps rows of the
 // tile on different banks.
-func (x *slabbed) width(rows, columns int64) int64 {
-	size := int64(x.elem.Type().Size)
-	if x.ofRow {
-		return slabTeam/blockLanes*rows + max(16/size, 1) // groups of rows stay aligned
+func (x *slabbed) width(rows, columns, lanes int64) int64 {
+	size, apart := int64(x.elem.Type().Size), int64(8)
+	if x.ofRow || lanes < blockLanes {
+		apart = 16 // groups stay aligned
 	}
-	return blockLanes*columns + max(8/size, 1)
+	if x.ofRow {
+		return slabTeam/lanes*rows + max(apart/size, 1)
+	}
+	return lanes*columns + max(apart/size, 1)
+}
+
+// group is how many columns of a thread are neighbours.
+func (b *block) group() int64 {
+	if b.lanes < blockLanes {
+		return 4
+	}
+	return 1
+}
+
+// columnAt is the place of column c of a lane among those of the team.
+func (w *slabTurn) columnAt(c int64) ir.Expr {
+	g := w.group()
+	var lane ir.Expr = build.Ref(w.lane, w.at)
+	if g > 1 {
+		lane = build.Binary(ir.Mul, lane, build.Int(g, w.at), w.at)
+	}
+	return w.add(lane, build.Int(c%g+c/g*g*w.block.lanes, w.at))
 }
 
 // slabOf returns what f reads, nil where that is not what a slab can hold.
@@ -134,10 +176,12 @@ func (t *team) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 // loop and with either the row or the column, and is known without a load.
 func (t *team) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
 	form, ok := analysis.AffineOf(e.I)
-	if !ok || !query.IsRef(e.X) || !query.LoadFree(e.I) || !form.Has(f.Var) || form.Has(b.row.Var) == form.Has(b.column.Var) {
+	steady := !form.Has(f.Var)
+	if !ok || !query.IsRef(e.X) || !query.LoadFree(e.I) || form.Has(b.row.Var) && form.Has(b.column.Var) ||
+		!steady && !form.Has(b.row.Var) && !form.Has(b.column.Var) {
 		return nil
 	}
-	x := &slabbed{loop: f, elem: e, ofRow: form.Has(b.row.Var)}
+	x := &slabbed{loop: f, elem: e, ofRow: !form.Has(b.column.Var), steady: steady}
 	for _, v := range ir.ExprVars(e).List() {
 		if v != f.Var && v != b.row.Var && v != b.column.Var && (own.Has(v) || t.isShared(v)) {
 			return nil
@@ -166,7 +210,7 @@ func (t *team) inTurn(b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos
 	w := &slabTurn{team: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
 	w.lane, w.level = t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	me := build.Query(ir.ThreadNum, at)
-	out := []ir.Stmt{build.Decl(w.level, w.div(me, blockLanes), at), build.Decl(w.lane, w.rem(me, blockLanes), at)}
+	out := []ir.Stmt{build.Decl(w.level, w.div(me, b.lanes), at), build.Decl(w.lane, w.rem(me, b.lanes), at)}
 	for r := range b.rows {
 		v := t.Local(b.row.Var.Name, ir.IntType, at)
 		out = append(out, build.Decl(v, w.add(build.Ref(i0, at), w.inRows(build.Int(r, at))), at))
@@ -174,7 +218,7 @@ func (t *team) inTurn(b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos
 	}
 	for c := range b.columns {
 		v := t.Local(b.column.Var.Name, ir.IntType, at)
-		out = append(out, build.Decl(v, w.add(build.Ref(j0, at), w.add(build.Ref(w.lane, at), build.Int(c*blockLanes, at))), at))
+		out = append(out, build.Decl(v, w.add(build.Ref(j0, at), w.columnAt(c)), at))
 		w.columnVars = append(w.columnVars, v)
 	}
 	return append(out, w.run()...)
@@ -292,7 +336,7 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 	start, n, k := w.Local(f.Var.Name+"0", ir.IntType, at), w.Local("n", ir.IntType, at), w.Local(f.Var.Name, ir.IntType, at)
 	ahead := &slabLoads{slabTurn: w, f: f, start: start, hi: hi}
 	for _, x := range w.slabs {
-		if x.loop == f {
+		if x.loop == f && !x.steady {
 			ahead.plan(x)
 		}
 	}
@@ -312,7 +356,7 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 	}
 	for _, x := range w.slabs {
 		for i, v := range held[x] {
-			if x.loop == f {
+			if x.loop == f && !x.steady {
 				body = append(body, build.Decl(v, build.Index(build.Index(build.Ref(x.tile, at), build.Ref(k, at), at), w.place(x, int64(i)), at), at))
 			}
 		}
@@ -321,8 +365,31 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 		Body: append(body, w.interleaved(bodies)...), At: at}
 	turn = append(turn, w.CopyOf([]ir.Stmt{run}, &w.Kernel.NumVars)...)
 	loop := &ir.For{Label: &ir.Label{}, Var: start, Lo: lo, Hi: hi, Step: build.Int(slabLength, at), Rel: ir.Lt, Body: turn, At: at}
-	some := append(append(ahead.decls, ahead.load(lo)...), loop)
+	some := append(append(append(w.steadyOf(f, held), ahead.decls...), ahead.load(lo)...), loop)
 	return append(out, &ir.If{Cond: build.Compare(ir.Lt, lo, hi, at), Then: some, At: at})
+}
+
+// steadyOf declares what a thread has of elements that are the same in all iterations of f.
+func (w *slabTurn) steadyOf(f *ir.For, held map[*slabbed][]*ir.Var) []ir.Stmt {
+	var out []ir.Stmt
+	last := func(e, end ir.Expr) ir.Expr {
+		return w.least(e, build.Binary(ir.Sub, end, build.Int(1, w.at), w.at))
+	}
+	for _, x := range w.slabs {
+		if x.loop != f || !x.steady {
+			continue
+		}
+		for i, v := range held[x] {
+			at := map[*ir.Var]ir.Expr{}
+			if x.ofRow {
+				at[w.row.Var] = last(build.Ref(w.rowVars[i], w.at), w.bottom)
+			} else {
+				at[w.column.Var] = last(build.Ref(w.columnVars[i], w.at), w.right)
+			}
+			out = append(out, build.Decl(v, ir.Subst(x.elem, at), w.at))
+		}
+	}
+	return out
 }
 
 // place is where the tile of x has what the thread's row or column number i needs.
@@ -330,7 +397,7 @@ func (w *slabTurn) place(x *slabbed, i int64) ir.Expr {
 	if x.ofRow {
 		return w.inRows(build.Int(i, w.at))
 	}
-	return w.add(build.Ref(w.lane, w.at), build.Int(i*blockLanes, w.at))
+	return w.columnAt(i)
 }
 
 // slabLoads are the loads of a slab: first into variables, from there into team memory.
@@ -357,7 +424,7 @@ type slabLoad struct {
 // are take in turn.
 func (l *slabLoads) plan(x *slabbed) {
 	t := x.elem.Type()
-	wide := x.width(l.rows, l.columns)
+	wide := x.width(l.rows, l.columns, l.block.lanes)
 	name := map[bool]string{true: "rowTile", false: "columnTile"}[x.ofRow]
 	n := 0
 	for _, y := range l.list {
@@ -368,14 +435,14 @@ func (l *slabLoads) plan(x *slabbed) {
 	x.tile = l.slot(slot{what: name + strconv.Itoa(int(wide)), kind: t.Kind, n: n + 100*len(l.rest)}, ir.ArrayOf(ir.ArrayOf(t, wide), slabLength), name, l.at)
 	if !x.ofRow {
 		l.rest = append(l.rest, x)
-		for c := range l.columns {
+		for c := range l.inPart() {
 			k, at := l.ofPart(x, build.Ref(l.level, l.at), c)
 			l.addOne(x, k, at)
 		}
 		return
 	}
-	for u := range l.rows * slabLength / blockLanes {
-		m := l.slabTurn.add(build.Ref(l.lane, l.at), build.Int(u*blockLanes, l.at))
+	for u := range l.rows * slabLength / l.block.lanes {
+		m := l.slabTurn.add(build.Ref(l.lane, l.at), build.Int(u*l.block.lanes, l.at))
 		if x.across {
 			l.addOne(x, l.rem(m, slabLength), l.inRows(l.div(m, slabLength)))
 		} else {
@@ -390,13 +457,23 @@ func (l *slabLoads) addOne(x *slabbed, k, at ir.Expr) {
 	l.list = append(l.list, slabLoad{x, k, at, v})
 }
 
+// inPart is how many columns a lane loads of a part: there are as many parts as a whole team has
+// threads above each other.
+func (l *slabLoads) inPart() int64 { return l.columns * slabLength * l.block.lanes / slabTeam }
+
 // ofPart is load c of a lane in part p of the columns.
 func (l *slabLoads) ofPart(x *slabbed, p ir.Expr, c int64) (k, at ir.Expr) {
+	lane := build.Ref(l.lane, l.at)
 	if x.across {
-		first := l.slabTurn.add(build.Binary(ir.Mul, p, build.Int(blockLanes/slabLength, l.at), l.at), l.div(build.Ref(l.lane, l.at), slabLength))
-		return l.rem(build.Ref(l.lane, l.at), slabLength), l.slabTurn.add(first, build.Int(c*blockLanes, l.at))
+		first := l.slabTurn.add(build.Binary(ir.Mul, p, build.Int(l.block.lanes/slabLength, l.at), l.at), l.div(lane, slabLength))
+		return l.rem(build.Ref(l.lane, l.at), slabLength), l.slabTurn.add(first, build.Int(c*slabTeam/slabLength, l.at))
 	}
-	return p, l.slabTurn.add(build.Ref(l.lane, l.at), build.Int(c*blockLanes, l.at))
+	n := l.inPart()
+	if n == l.columns {
+		return p, l.slabTurn.add(lane, build.Int(c*l.block.lanes, l.at))
+	}
+	first := build.Binary(ir.Mul, l.rem(p, l.columns/n), build.Int(n*l.block.lanes, l.at), l.at)
+	return l.div(p, l.columns/n), l.slabTurn.add(l.slabTurn.add(first, lane), build.Int(c*l.block.lanes, l.at))
 }
 
 // elemAt is x for element at of the team's rows or columns in iteration k of the slab that begins
@@ -432,15 +509,15 @@ func (l *slabLoads) store() []ir.Stmt {
 	if len(l.rest) == 0 {
 		return out
 	}
-	part, warps := l.Local("part", ir.IntType, l.at), l.div(build.Query(ir.NumThreads, l.at), blockLanes)
+	part, warps := l.Local("part", ir.IntType, l.at), l.div(build.Query(ir.NumThreads, l.at), l.block.lanes)
 	for _, x := range l.rest {
-		for c := range l.columns {
+		for c := range l.inPart() {
 			k, at := l.ofPart(x, build.Ref(part, l.at), c)
 			body = append(body, build.Assign(place(x, k, at), l.elemAt(x, build.Ref(l.start, l.at), k, at), l.at))
 		}
 	}
 	next := build.Assign(build.Ref(part, l.at), l.slabTurn.add(build.Ref(part, l.at), warps), l.at)
 	return append(out, &ir.Block{Body: []ir.Stmt{build.Decl(part, l.slabTurn.add(build.Ref(l.level, l.at), warps), l.at),
-		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(part, l.at), build.Int(slabTeam/blockLanes, l.at), l.at),
+		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(part, l.at), build.Int(slabTeam/l.block.lanes, l.at), l.at),
 			Post: []ir.Stmt{next}, Body: body, At: l.at}}, At: l.at})
 }

@@ -77,17 +77,19 @@ type pass struct {
 var passes = []pass{
 	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
 	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
-	{"order sums", (*lowering).orderSums, checkKernelIR},
+	{"order sums", (*lowering).OrderSums, checkKernelIR},
 	{"deal chunks to teams", (*lowering).dealChunksToTeams, checkKernelIR},
 	{"structure returns", (*lowering).structureReturns, checkKernelIR},
 	{"count loops", onKernel(analysis.CountLoops), checkKernelIR},
 	{"split scans", (*lowering).splitScans, checkKernelIR},
 	{"order dependent loops", (*lowering).OrderLoops, checkKernelIR},
 	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
+	{"split numbers", (*lowering).SplitNumbers, checkKernelIR},
 	{"collapse rows", (*lowering).CollapseRows, checkKernelIR},
 	{"level dependent bounds", (*lowering).LevelDependent, checkKernelIR},
 	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
 	{"map loops", (*lowering).MapLoops, checkKernelIR},
+	{"give long rows teams", longRows, checkKernelIR},
 	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
@@ -97,6 +99,13 @@ var passes = []pass{
 	{"place arrays", (*lowering).placeArrays, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
 	{"number variables", (*lowering).number, checkProgramIR},
+}
+
+// longRows gives long rows teams where warps can add up.
+func longRows(l *lowering) {
+	if team := l.device().Team; !l.opt.NoShuffles {
+		l.RowsToTeams(int64(team.Multiprocessors * team.Warps / 2))
+	}
 }
 
 // onKernel is a pass that needs the kernel alone.
@@ -228,7 +237,7 @@ func (l *lowering) function(f *ir.Func, give func(*ir.Var)) *ir.Func {
 	}
 	c.Body = build.WithVars(vars).CopyStmts(fresh.CopyStmts(f.Body))
 	if l.Kernel.Target.FastMath {
-		c.Body = (&ir.Rewrite{Expr: sumFirst}).CopyStmts(c.Body)
+		c.Body = (&ir.Rewrite{Expr: mapping.SumFirst}).CopyStmts(c.Body)
 	}
 	return c
 }

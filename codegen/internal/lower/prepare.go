@@ -3,18 +3,44 @@ package lower
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
 // inlineOrphans replaces each call of a function whose meaning depends on the construct around the
-// call - it holds directives, barriers or asks for its place in the grid - by the function's body.
+// call - it holds directives, barriers or asks for its place in the grid - by the function's body,
+// and each call of a short one: what reads the nest sees the same with a helper and without.
 func (l *lowering) inlineOrphans() {
-	orphaned := map[*ir.Func]bool{}
+	orphaned, size := map[*ir.Func]bool{}, map[*ir.Func]int{}
 	for _, f := range l.Kernel.Funcs { // callees come first
+		size[f] = inlinedSize(f.Body, size)
 		orphaned[f] = dependsOnPlace(f.Body, orphaned)
 	}
+	if inlinedSize(l.Kernel.Body, size) <= inlineKernel {
+		for f, n := range size {
+			orphaned[f] = orphaned[f] || n <= inlineShort
+		}
+	}
 	l.Kernel.Body = l.firstAndLast(l.inlineIn(l.Kernel.Body, orphaned))
+}
+
+const (
+	inlineShort  = 40   // statements of a function that is short, calls in it counted with theirs
+	inlineKernel = 1000 // of a kernel that has room for that
+)
+
+// inlinedSize counts the statements of list, calls with those of what they call.
+func inlinedSize(list []ir.Stmt, size map[*ir.Func]int) int {
+	n := 0
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		n++
+		if c, ok := s.(*ir.Call); ok {
+			n += size[c.Fn]
+		}
+		return true
+	})
+	return n
 }
 
 func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
@@ -37,13 +63,15 @@ func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
 }
 
 func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
-	in := &Inliner{Local: l.Local}
+	in := &mapping.Inliner{Local: l.Local}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		c, ok := s.(*ir.Call)
 		if !ok || !orphaned[c.Fn] {
 			return []ir.Stmt{s}
 		}
-		l.Decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
+		if dependsOnPlace(c.Fn.Body, orphaned) {
+			l.Decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
+		}
 		return l.inlineIn([]ir.Stmt{in.Inline(c)}, orphaned)
 	}}
 	return r.CopyStmts(list)

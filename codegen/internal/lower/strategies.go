@@ -37,10 +37,12 @@ const (
 // strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
 var strategies = []strategy{
 	{"bundles", 0, bundles},
+	{"tables", ofLeague | noSums, tables},
 	{"tiles", 0, func(t *team, n sharing) []ir.Stmt { return t.tiles(n.sp, n.p, n.body) }},
 	{"lanes", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.lanes(n.sp, n.d, n.p, n.body, n.grid) }},
 	{"columns", ofLeague, func(t *team, n sharing) []ir.Stmt { return t.columnSums(n.sp, n.d, n.p, n.body, n.grid) }},
 	{"rows", ofLeague, func(t *team, n sharing) []ir.Stmt { return rowTiles(t, n.sp, n.d, n.p, n.body) }},
+	{"records", ofLeague | noSums, records},
 	{"several at once", trusting, func(t *team, n sharing) []ir.Stmt { return t.jam(n.sp, n.d, n.p, n.body, n.red) }},
 	{"squares", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.squares(n.sp, n.d, n.p, n.body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *team, n sharing) []ir.Stmt { return t.jamRows(n.sp, n.d, n.p, n.body) }},

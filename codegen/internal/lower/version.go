@@ -34,6 +34,9 @@ func (t *team) version(sp *space) (test ir.Expr, fast *space) {
 		v.inside.Add(f.Var)
 	}
 	v.list(fast.body)
+	if v.tests.len() > maxTests {
+		v.prune(len(sp.loops))
+	}
 	if v.cleared == 0 || v.tests.len() > maxTests {
 		return nil, nil
 	}
@@ -481,6 +484,48 @@ func (v *versioner) possible(add tests) bool {
 		}
 	}
 	return true
+}
+
+// prune asks that the outer loops of the nest run at all, and leaves out the tests that follow from
+// others then: an index that is in range with the largest offset is so with each smaller one.
+func (v *versioner) prune(outer int) {
+	for _, b := range v.Ranges[:outer] {
+		if span := b.Hi.Sub(b.Lo); b.Lo.Known() && b.Hi.Known() && span.Known() && v.visible(span) && v.tests.small(span) {
+			v.tests.need(span)
+		}
+	}
+	least := leastValues(v.tests.forms)
+	var kept []analysis.Affine
+	for i, f := range v.tests.forms {
+		_, _, single := singleAtom(f)
+		follows := !single && notNegative(f, least)
+		for k, g := range v.tests.forms {
+			if less := f.Sub(g); k != i && less.Known() && notNegative(less, least) && (k < i || !notNegative(g.Sub(f), least)) {
+				follows = follows || !single
+			}
+		}
+		if !follows {
+			kept = append(kept, f)
+		}
+	}
+	v.tests.forms = kept
+}
+
+// notNegative reports whether f is 0 or more whatever its atoms are that have these least values.
+func notNegative(f analysis.Affine, least map[analysis.Atom]int64) bool {
+	sum := int64(0)
+	for _, t := range f.Terms {
+		at := min(max(t.Coef, -1<<40), 1<<40)
+		for _, x := range t.Atoms {
+			n, known := least[x]
+			if !known || t.Coef < 0 {
+				return false
+			}
+			at *= min(n, 1<<5) // less is enough, and stays in range
+		}
+		sum += min(at, 1<<50)
+	}
+	return sum >= 0
 }
 
 // leastValues are bounds of atoms, 0 or more, where none of the forms is negative. Lengths are

@@ -5,7 +5,7 @@ package fuse
 import (
 	"slices"
 
-	"github.com/gompss/gompss/codegen/internal/lower"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -27,7 +27,7 @@ import (
 // Sums rewrites the body of k and those of its functions. It is done where their forms have been
 // checked.
 func Sums(k *ir.Kernel) {
-	in := &lower.Inliner{Local: func(name string, t *ir.Type, at ir.Pos) *ir.Var {
+	in := &mapping.Inliner{Local: func(name string, t *ir.Type, at ir.Pos) *ir.Var {
 		k.NumVars++
 		return &ir.Var{Name: name, Type: t, Space: ir.Local, ID: k.NumVars - 1, At: at}
 	}}
@@ -44,7 +44,7 @@ func Sums(k *ir.Kernel) {
 
 // plainCalls returns list with the bodies of functions that return at their end alone in place of
 // their calls, and without blocks that are no target of a jump.
-func plainCalls(in *lower.Inliner, list []ir.Stmt) []ir.Stmt {
+func plainCalls(in *mapping.Inliner, list []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		switch s := s.(type) {
 		case *ir.Call:
@@ -96,7 +96,7 @@ func called(funcs []*ir.Func, body []ir.Stmt) []*ir.Func {
 
 // A contraction fuses the products and sums of one body.
 type contraction struct {
-	*lower.Inliner
+	*mapping.Inliner
 	kernel   *ir.Kernel
 	vars     map[*ir.Var]*usage
 	split    map[*ir.Var]bool    // variables that a sum takes in as the products that they are
@@ -114,7 +114,7 @@ type usage struct {
 }
 
 // fused returns body with its sums fused.
-func fused(k *ir.Kernel, in *lower.Inliner, body []ir.Stmt) []ir.Stmt {
+func fused(k *ir.Kernel, in *mapping.Inliner, body []ir.Stmt) []ir.Stmt {
 	c := &contraction{Inliner: in, kernel: k, vars: map[*ir.Var]*usage{}, split: map[*ir.Var]bool{}, products: map[*ir.Var]ir.Expr{}}
 	for _, v := range ir.AddressTaken(body).List() {
 		c.of(v).other = true

@@ -1,4 +1,4 @@
-package lower
+package mapping
 
 import (
 	"github.com/gompss/gompss/codegen/ir"
@@ -17,7 +17,15 @@ func (in *Inliner) Inline(c *ir.Call) *ir.Block {
 	f := c.Fn
 	var out []ir.Stmt
 	params := map[*ir.Var]*ir.Var{}
+	changed := ir.Assigned(f.Body)
+	for _, v := range ir.AddressTaken(f.Body).List() {
+		changed.Add(v)
+	}
 	for i, p := range f.Params {
+		if r, ok := c.Args[i].(*ir.Ref); ok && r.Var.Space == ir.Param && r.Var.Type.Kind == ir.Slice && !changed.Has(p) {
+			params[p] = r.Var // what is known of a parameter of the kernel holds here, too
+			continue
+		}
 		v := in.Local(p.Name, p.Type, c.At)
 		params[p] = v
 		out = append(out, build.Decl(v, c.Args[i], c.At))

@@ -1,4 +1,4 @@
-package lower
+package mapping
 
 import (
 	"cmp"
@@ -16,21 +16,21 @@ import (
 // its own, in 1 + x*x + y*y it does not. Sums that begin with two products get the first of their
 // other terms in front.
 
-// orderSums does that in the kernel; what it calls follows when it is copied. What contract fused
+// OrderSums does that in the kernel; what it calls follows when it is copied. What contract fused
 // stays as it is.
-func (l *lowering) orderSums() {
+func (l *Work) OrderSums() {
 	if l.Kernel.Target.Contract {
 		l.explainFused()
 	}
 	if !l.Kernel.Target.FastMath {
 		return
 	}
-	l.Kernel.Body = (&ir.Rewrite{Expr: sumFirst}).CopyStmts(l.Kernel.Body)
+	l.Kernel.Body = (&ir.Rewrite{Expr: SumFirst}).CopyStmts(l.Kernel.Body)
 }
 
-// sumFirst returns e, a sum of floats whose first two terms are products, with the first other term
+// SumFirst returns e, a sum of floats whose first two terms are products, with the first other term
 // in front of them.
-func sumFirst(e ir.Expr) ir.Expr {
+func SumFirst(e ir.Expr) ir.Expr {
 	b, ok := e.(*ir.Binary)
 	if !ok || b.Op != ir.Add || !b.T.IsFloat() {
 		return e
@@ -61,7 +61,7 @@ func sumFirst(e ir.Expr) ir.Expr {
 }
 
 // explainFused says which sums contract made one operation with a product.
-func (l *lowering) explainFused() {
+func (l *Work) explainFused() {
 	const subject = "products and sums"
 	if len(l.Kernel.Fused) == 0 {
 		l.Decide(l.Kernel.At, subject, "rounded one by one", "no product meets a sum: contract changes nothing", "")

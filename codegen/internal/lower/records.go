@@ -1,0 +1,385 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// An iteration that owns a record of a slice - the same few elements in a row, as a small matrix or
+// a body's coordinates - keeps it in registers: all loops in it are written out, each element is a
+// variable, loaded once in front and stored once behind. Neighbouring threads would load elements a
+// record apart: records of some length pass through team memory, which the threads of a team fill
+// and empty side by side.
+//
+// The elements of a record belong to one iteration alone, as the loop is parallel and touches all
+// of them in each; what else it touches lies apart, which the launch tests.
+
+const (
+	recordThreads    = 64   // of a team
+	recordStaged     = 8    // elements from which on a record passes through team memory
+	recordLongest    = 96   // elements
+	recordStatements = 1200 // of an iteration that is written out
+)
+
+// A recorded is a loop whose iterations own records.
+type recorded struct {
+	*team
+	f       *ir.For
+	body    []ir.Stmt
+	records []*record
+	conds   []ir.Expr
+}
+
+// A record is what an iteration owns of a slice.
+type record struct {
+	slice   *ir.Var
+	size    int64
+	values  []*ir.Var
+	written bool
+	uses    int64
+	tile    *ir.Var
+}
+
+// records returns the loop over n whose iterations keep their records, nil where there are none or
+// nothing is gained.
+func records(t *team, n sharing) []ir.Stmt {
+	sp, f := n.sp, n.sp.loops[0]
+	if t.single || t.slow || t.seg.whole != nil || !sp.direct() || !counts(f) || n.p.only != nil || !mapping.WholeSchedule(n.d) ||
+		!t.shuffles() || leavesIteration(n.body, sp.label) {
+		return nil
+	}
+	x := &recorded{team: t, f: f}
+	left := recordStatements
+	body, fine := x.written(propagated(query.Flatten(n.body)), &left)
+	if !fine || !plainRow(body) {
+		return nil
+	}
+	x.body = body
+	if !x.find() {
+		return nil
+	}
+	at := sp.at
+	x.keep()
+	for _, r := range x.records {
+		t.Decide(at, "records of "+r.slice.Name, fmt.Sprintf("%d elements in registers", r.size),
+			"an iteration touches all of them, and no other does: each is loaded once", "schedule(onetoone)")
+	}
+	var test ir.Expr = build.Bool(true, at)
+	for _, c := range x.conds {
+		test = build.Compare(ir.LAnd, test, c, at)
+	}
+	apart, out := t.temp("apart", test, nil)
+	plain := t.CopyOf(unwrapped(t.walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
+	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.p), Else: plain, At: at})
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// written returns list with its loops written out, no more than left statements; loops of unknown
+// length stay.
+func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
+	var out []ir.Stmt
+	for _, s := range list {
+		f, ok := s.(*ir.For)
+		if !ok {
+			if *left--; *left < 0 {
+				return nil, false
+			}
+			out = append(out, s)
+			continue
+		}
+		g := *f
+		g.Lo, g.Hi, g.Step = folded(f.Lo), folded(f.Hi), folded(f.Step)
+		n, known := analysis.ConstTrips(&g)
+		if !known || query.LeavesLoop(f) || leavesIteration(f.Body, f.Label) || n > recordLongest {
+			return nil, false
+		}
+		lo, _ := query.Int64(g.Lo)
+		step, _ := query.Int64(g.Step)
+		for k := range n {
+			value := &ir.Const{T: f.Var.Type, Bits: uint64(lo + k*step), At: f.At}
+			turn := x.CopyOf(ir.SubstStmts(f.Body, map[*ir.Var]ir.Expr{f.Var: value}), &x.Kernel.NumVars)
+			inner, fine := x.written(query.Flatten(turn), left)
+			if !fine {
+				return nil, false
+			}
+			out = append(out, inner...)
+		}
+	}
+	return out, true
+}
+
+// folded is e as a constant, where it is one.
+func folded(e ir.Expr) ir.Expr {
+	if form, ok := analysis.AffineOf(e); ok {
+		if c, isConst := form.Const(); isConst {
+			return &ir.Const{T: e.Type(), Bits: uint64(c), At: e.Pos()}
+		}
+	}
+	return e
+}
+
+// find looks for slices of which each iteration touches a record, all of it, and nothing else.
+func (x *recorded) find() bool {
+	sizes := map[*ir.Var]int64{}
+	others := &ir.VarSet{}
+	own := ir.Declared(x.body)
+	fine := true
+	ir.WalkExprs(x.body, func(e ir.Expr) bool {
+		ix, ok := e.(*ir.Index)
+		if !ok || ix.X.Type().Kind != ir.Slice {
+			if r, ok := e.(*ir.Ref); ok && !own.Has(r.Var) {
+				others.Add(r.Var)
+			}
+			return true
+		}
+		r, ok := ix.X.(*ir.Ref)
+		if !ok || r.Var.Space != ir.Param || ix.Checked {
+			fine = false
+			return false
+		}
+		size, _ := x.placeOf(ix)
+		if have, seen := sizes[r.Var]; seen && have != size {
+			size = 0
+		}
+		sizes[r.Var] = size
+		others.Add(r.Var)
+		return size == 0
+	})
+	if !fine {
+		return false
+	}
+	for v, n := range sizes {
+		if n >= 2 && n <= recordLongest {
+			x.records = append(x.records, &record{slice: v, size: n})
+		}
+	}
+	slices.SortFunc(x.records, func(a, b *record) int { return a.slice.ID - b.slice.ID })
+	x.records = slices.DeleteFunc(x.records, func(r *record) bool { return !x.whole(r) })
+	return len(x.records) > 0 && x.apartFrom(others)
+}
+
+// placeOf returns the length of a record and the place in it, where ix is an element of one; 0
+// where it is none.
+func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
+	form, ok := analysis.AffineOf(ix.I)
+	if !ok {
+		return 0, 0
+	}
+	coef, ok := form.Coef(x.f.Var)
+	size, isConst := coef.Const()
+	if !ok || !isConst || size < 2 {
+		return 0, 0
+	}
+	at, isConst = form.Subst(x.f.Var, analysis.ConstAffine(0)).Const()
+	if !isConst || at < 0 || at >= size {
+		return 0, 0
+	}
+	return size, at
+}
+
+// whole reports whether every iteration touches all of r, and gains by keeping it.
+func (x *recorded) whole(r *record) bool {
+	touched := map[int64]bool{}
+	ofRecord := func(e ir.Expr) (int64, bool) {
+		ix, ok := e.(*ir.Index)
+		if !ok {
+			return 0, false
+		}
+		if v, ok := ix.X.(*ir.Ref); !ok || v.Var != r.slice {
+			return 0, false
+		}
+		_, at := x.placeOf(ix)
+		return at, true
+	}
+	for _, s := range x.body {
+		plain := true
+		if c, ok := s.(*ir.If); ok {
+			ir.WalkExprs([]ir.Stmt{c}, func(e ir.Expr) bool {
+				if _, ok := ofRecord(e); ok {
+					r.uses++
+				}
+				return true
+			})
+			ir.WalkStmts([]ir.Stmt{c}, func(s ir.Stmt) bool {
+				if a, ok := s.(*ir.Assign); ok {
+					_, stores := ofRecord(a.Place)
+					r.written = r.written || stores
+				}
+				return true
+			})
+			continue
+		}
+		ir.StmtExprs(s, func(e ir.Expr) {
+			plain = plain && surely(e)
+			ir.WalkExpr(e, func(y ir.Expr) bool {
+				if at, ok := ofRecord(y); ok {
+					r.uses++
+					touched[at] = touched[at] || plain
+				}
+				return true
+			})
+		})
+		if a, ok := s.(*ir.Assign); ok {
+			_, stores := ofRecord(a.Place)
+			r.written = r.written || stores
+		}
+	}
+	for at := range r.size {
+		if !touched[at] {
+			return false
+		}
+	}
+	return r.size >= recordStaged || 2*r.uses > 3*r.size
+}
+
+// apartFrom asks that what is written lies apart from all else.
+func (x *recorded) apartFrom(others *ir.VarSet) bool {
+	stored := ir.Assigned(x.body)
+	for i, r := range x.records {
+		for _, v := range others.List() {
+			if v == r.slice || v.Type.Kind != ir.Slice || !r.written && !stored.Has(v) {
+				continue
+			}
+			if v.Space != ir.Param || slices.ContainsFunc(x.records[:i], func(q *record) bool { return q.slice == v }) {
+				continue
+			}
+			x.conds = append(x.conds, &ir.Apart{X: build.Ref(r.slice, x.f.At), Y: build.Ref(v, x.f.At), At: x.f.At})
+		}
+	}
+	return true
+}
+
+// keep puts variables in the place of the elements of records.
+func (x *recorded) keep() {
+	for _, r := range x.records {
+		elem := r.slice.Type.Elem
+		for range r.size {
+			r.values = append(r.values, x.Local(r.slice.Name, elem, x.f.At))
+		}
+	}
+	rewrite := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		ix, ok := e.(*ir.Index)
+		if !ok {
+			return e
+		}
+		v, ok := ix.X.(*ir.Ref)
+		if !ok {
+			return e
+		}
+		for _, r := range x.records {
+			if r.slice == v.Var {
+				_, at := x.placeOf(ix)
+				return build.Ref(r.values[at], ix.At)
+			}
+		}
+		return e
+	}}
+	x.body = rewrite.CopyStmts(x.body)
+}
+
+// run returns the loop, through team memory where a record is long.
+func (x *recorded) run(sp *space, p portion) []ir.Stmt {
+	staged := x.stage()
+	at := x.f.At
+	i := build.Ref(x.f.Var, at)
+	var before, after []ir.Stmt
+	for _, r := range x.records {
+		for e, v := range r.values {
+			place := func() ir.Expr {
+				if r.tile != nil {
+					mine := build.Binary(ir.Mul, build.Query(ir.ThreadNum, at), build.Int(r.apart(), at), at)
+					return build.Index(build.Ref(r.tile, at), build.Binary(ir.Add, mine, build.Int(int64(e), at), at), at)
+				}
+				return build.Index(build.Ref(r.slice, at), build.Binary(ir.Add, build.Binary(ir.Mul, i, build.Int(r.size, at), at), build.Int(int64(e), at), at), at)
+			}
+			before = append(before, build.Decl(v, place(), at))
+			if r.written {
+				after = append(after, build.Assign(place(), build.Ref(v, at), at))
+			}
+		}
+	}
+	body := append(append(before, x.body...), after...)
+	if !staged {
+		return x.CopyOf(x.walk(sp, p, body, nil), &x.Kernel.NumVars)
+	}
+	return x.CopyOf(x.inTeams(body, p), &x.Kernel.NumVars)
+}
+
+// apart is how far the records of neighbouring threads lie in team memory: on different banks.
+func (r *record) apart() int64 { return r.size | 1 }
+
+// stage gives long records room in team memory.
+func (x *recorded) stage() bool {
+	var bytes ir.Bytes
+	for _, r := range x.records {
+		if r.size >= recordStaged {
+			bytes += ir.Bytes(recordThreads*r.apart()) * ir.Bytes(r.slice.Type.Elem.Size)
+		}
+	}
+	if bytes == 0 || bytes > x.device().Memory.StaticShared {
+		return false
+	}
+	for n, r := range x.records {
+		if r.size >= recordStaged {
+			elem := r.slice.Type.Elem
+			r.tile = x.slot(slot{what: "record", kind: elem.Kind, n: n + 100*int(r.size)}, ir.ArrayOf(elem, recordThreads*r.apart()), r.slice.Name+"Tile", x.f.At)
+		}
+	}
+	x.limitThreads(build.Int(recordThreads, x.f.At))
+	x.launch.Threads = recordThreads
+	return true
+}
+
+// inTeams runs body for as many iterations at once as a team has threads.
+func (x *recorded) inTeams(body []ir.Stmt, p portion) []ir.Stmt {
+	at := x.f.At
+	team := build.Query(ir.NumThreads, at)
+	hi, out := x.temp("end", x.f.Hi, nil)
+	base, n := x.Local("base", ir.IntType, at), x.Local("n", ir.IntType, at)
+	first := build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)
+	stride, out := x.temp("stride", build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at), out)
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, hi, build.Ref(base, at), at), team}, T: ir.IntType, At: at}
+	turn := []ir.Stmt{build.Decl(n, least, at)}
+	turn = append(turn, x.moved(base, n, false)...)
+	mine := append([]ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), build.Query(ir.ThreadNum, at), at), at)}, body...)
+	turn = append(turn, build.Barrier(at), &ir.If{Cond: build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), build.Ref(n, at), at), Then: mine, At: at}, build.Barrier(at))
+	if back := x.moved(base, n, true); len(back) > 0 {
+		turn = append(append(turn, back...), build.Barrier(at))
+	}
+	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}
+	return append(out, build.Barrier(at), build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at), loop)
+}
+
+// moved loads the records of n iterations from base on into team memory, or stores those that are
+// written from there.
+func (x *recorded) moved(base, n *ir.Var, back bool) []ir.Stmt {
+	at := x.f.At
+	var out []ir.Stmt
+	for _, r := range x.records {
+		if r.tile == nil || back && !r.written {
+			continue
+		}
+		e := x.Local("e", ir.IntType, at)
+		size := build.Int(r.size, at)
+		of := &ir.Binary{Op: ir.Div, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
+		in := &ir.Binary{Op: ir.Rem, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
+		tile := build.Index(build.Ref(r.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, of, build.Int(r.apart(), at), at), in, at), at)
+		place := build.Index(build.Ref(r.slice, at), build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(base, at), size, at), build.Ref(e, at), at), at)
+		move := build.Assign(tile, place, at)
+		if back {
+			move = build.Assign(place, tile, at)
+		}
+		next := build.Assign(build.Ref(e, at), build.Binary(ir.Add, build.Ref(e, at), build.Query(ir.NumThreads, at), at), at)
+		loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(e, at), build.Binary(ir.Mul, build.Ref(n, at), size, at), at),
+			Post: []ir.Stmt{next}, Body: []ir.Stmt{move}, At: at}
+		out = append(out, &ir.Block{Body: []ir.Stmt{build.Decl(e, build.Query(ir.ThreadNum, at), at), loop}, At: at})
+	}
+	return out
+}

@@ -1,0 +1,346 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A loop that counts into a short table by atomics, as a histogram does, waits for them: many
+// threads update few words. Each team counts into copies of the table in team memory, as many as
+// there is room for, threads beside each other into copies of their own, and adds them to the table
+// at its end. Whole numbers have the same sums in any order; a table that is too long for team
+// memory, or for so few iterations, is updated as it is.
+//
+// Source: Gomez-Luna et al., An optimized approach to histogram computation on GPU, Machine Vision
+// and Applications 24 (2013): copies side by side, so that lanes meet on no bank.
+
+const (
+	tableThreads = 256
+	tableCopies  = 32 // at most: one for each lane
+	tableWidth   = 4  // iterations of a thread at once: loads are on their way while others count
+)
+
+// A tabled is a loop whose atomics update tables.
+type tabled struct {
+	*team
+	body   []ir.Stmt
+	tables []*table
+	conds  []ir.Expr
+}
+
+// A table is a slice that the loop touches by atomics of one operation alone.
+type table struct {
+	slice  *ir.Var
+	op     ir.Op
+	elem   *ir.Type
+	room   int64   // elements in team memory
+	copies *ir.Var // how many there are, a power of two
+	tile   *ir.Var
+}
+
+// tables returns the loop over n whose teams have tables of their own, nil where there are none or
+// that is not right.
+func tables(t *team, n sharing) []ir.Stmt {
+	sp, p := n.sp, n.p
+	if t.single || t.slow || t.seg.whole != nil || p.only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
+		return nil
+	}
+	x := &tabled{team: t, body: flat(n.body)}
+	if !x.find() {
+		return nil
+	}
+	at := sp.at
+	x.place(at)
+	t.limitThreads(build.Int(tableThreads, at))
+	t.launch.Threads = tableThreads
+	t.trips.resident = true
+	var names []string
+	for _, b := range x.tables {
+		names = append(names, b.slice.Name)
+	}
+	t.Decide(at, "atomics on "+joined(names), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
+		"threads of a team meet there, and the table is updated once a team; one that is longer is updated as it is", "schedule(onetoone)")
+	test, out := t.temp("short", x.short(sp, at), nil)
+	plain := t.CopyOf(unwrapped(t.walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
+	out = append(out, &ir.If{Cond: test, Then: x.counting(sp, p), Else: plain, At: at})
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
+}
+
+// find looks for tables, which nothing else in the body touches.
+func (x *tabled) find() bool {
+	if len(ir.AddressTaken(x.body).List()) > 0 {
+		return false
+	}
+	fine := true
+	places := map[ir.Expr]bool{}
+	ir.WalkStmts(x.body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Atomic:
+			ix, ok := s.Place.(*ir.Index)
+			fine = fine && ok && x.note(s, ix)
+			places[s.Place] = true
+		case *ir.Return, *ir.Barrier, *ir.Call, *ir.Construct:
+			fine = false
+		}
+		return fine
+	})
+	if !fine || len(x.tables) == 0 {
+		return false
+	}
+	others := &ir.VarSet{}
+	ir.WalkExprs(x.body, func(e ir.Expr) bool {
+		if places[e] {
+			for _, v := range ir.ExprVars(e.(*ir.Index).I).List() {
+				others.Add(v)
+			}
+			return false
+		}
+		if r, ok := e.(*ir.Ref); ok {
+			others.Add(r.Var)
+		}
+		return true
+	})
+	return x.apart(others)
+}
+
+// note adds the table of atomic s, where it is one.
+func (x *tabled) note(s *ir.Atomic, ix *ir.Index) bool {
+	r, ok := ix.X.(*ir.Ref)
+	elem := ix.Type()
+	if !ok || s.Kind != ir.AtomicUpdate || s.Swapped || s.Ordered || r.Var.Space != ir.Param || r.Var.Type.Kind != ir.Slice || elem.Size < 4 {
+		return false
+	}
+	op := s.Op
+	if op == ir.Sub {
+		op = ir.Add
+	}
+	switch op {
+	case ir.Add:
+		if !elem.IsInteger() && !elem.IsFloat() {
+			return false
+		}
+	case ir.Or, ir.Xor, ir.And, ir.Min, ir.Max:
+		if !elem.IsInteger() {
+			return false
+		}
+	default:
+		return false
+	}
+	for _, b := range x.tables {
+		if b.slice == r.Var {
+			return b.op == op
+		}
+	}
+	x.tables = append(x.tables, &table{slice: r.Var, op: op, elem: elem})
+	return true
+}
+
+// apart asks that no table overlaps what else the body touches.
+func (x *tabled) apart(others *ir.VarSet) bool {
+	for i, b := range x.tables {
+		if others.Has(b.slice) {
+			return false
+		}
+		list := slices.Clone(others.List())
+		for _, c := range x.tables[:i] {
+			list = append(list, c.slice)
+		}
+		for _, v := range list {
+			switch {
+			case v.Type.Kind == ir.Pointer, v.Type.Kind == ir.Slice && v.Space != ir.Param:
+				return false
+			case v.Type.Kind == ir.Slice:
+				x.conds = append(x.conds, &ir.Apart{X: build.Ref(b.slice, v.At), Y: build.Ref(v, v.At), At: v.At})
+			}
+		}
+	}
+	return true
+}
+
+// place gives each table its part of the team memory that leaves room for all warps of a
+// multiprocessor.
+func (x *tabled) place(at ir.Pos) {
+	gpu := x.device()
+	teams := ir.Bytes(max(gpu.Team.Warps*gpu.Team.Warp/tableThreads, 1))
+	bytes := min(gpu.Memory.Shared/teams-1<<10, gpu.Memory.StaticShared) / ir.Bytes(len(x.tables))
+	for i, b := range x.tables {
+		b.room = int64(bytes) / int64(b.elem.Size)
+		b.copies = x.Local("copies", ir.IntType, at)
+		b.tile = x.slot(slot{what: "table", kind: b.elem.Kind, n: i}, ir.ArrayOf(b.elem, b.room), b.slice.Name+"Tile", at)
+	}
+}
+
+// short says that the tables fit, and that the iterations are more than what it takes to set up and
+// add up those of all teams.
+func (x *tabled) short(sp *space, at ir.Pos) ir.Expr {
+	all := x.conds
+	total := sp.count()
+	for _, b := range x.tables {
+		n := x.length(b, at)
+		all = append(all, build.Compare(ir.Le, n, build.Int(b.room, at), at))
+		all = append(all, build.Compare(ir.Ge, total, build.Binary(ir.Mul, n, build.Query(ir.NumTeams, at), at), at))
+	}
+	out := all[0]
+	for _, c := range all[1:] {
+		out = build.Compare(ir.LAnd, out, c, at)
+	}
+	return out
+}
+
+func (x *tabled) length(b *table, at ir.Pos) ir.Expr {
+	return &ir.Len{X: build.Ref(b.slice, at), At: at}
+}
+
+// counting sets the tables up, runs the loop on them and adds them up.
+func (x *tabled) counting(sp *space, p portion) []ir.Stmt {
+	at := sp.at
+	var out []ir.Stmt
+	for _, b := range x.tables {
+		out = append(out, x.setUp(b, at)...)
+	}
+	out = append(out, build.Barrier(at))
+	body := x.onTiles(x.body)
+	f := sp.loops[0]
+	step, _ := query.Int64(f.Step)
+	if sp.direct() && step == 1 && f.Rel == ir.Lt && !leavesIteration(x.body, sp.label) {
+		out = append(out, severalAtOnce(x.team, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.team, body), merged: sideBySide})...)
+	} else {
+		out = append(out, x.walk(sp, p, body, nil)...)
+	}
+	out = append(out, build.Barrier(at))
+	for _, b := range x.tables {
+		out = append(out, x.addUp(b, at)...)
+	}
+	return x.CopyOf(append(out, build.Barrier(at)), &x.Kernel.NumVars)
+}
+
+// each returns a loop of the team's threads from 0 to n.
+func (x *tabled) each(name string, n ir.Expr, at ir.Pos, body func(i *ir.Var) []ir.Stmt) ir.Stmt {
+	i := x.Local(name, ir.IntType, at)
+	next := build.Assign(build.Ref(i, at), build.Binary(ir.Add, build.Ref(i, at), build.Query(ir.NumThreads, at), at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(i, at), n, at), Post: []ir.Stmt{next}, Body: body(i), At: at}
+	return &ir.Block{Body: []ir.Stmt{build.Decl(i, build.Query(ir.ThreadNum, at), at), loop}, At: at}
+}
+
+// setUp computes how many copies there are and clears them.
+func (x *tabled) setUp(b *table, at ir.Pos) []ir.Stmt {
+	n := x.Local("copies", ir.IntType, at)
+	twice := func() ir.Expr { return build.Binary(ir.Mul, build.Ref(n, at), build.Int(2, at), at) }
+	fits := build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(n, at), build.Int(tableCopies, at), at),
+		build.Compare(ir.Le, build.Binary(ir.Mul, x.length(b, at), twice(), at), build.Int(b.room, at), at), at)
+	double := &ir.While{Label: &ir.Label{}, Cond: fits, Body: []ir.Stmt{build.Assign(build.Ref(n, at), twice(), at)}, At: at}
+	known := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{&ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(n, at), build.Int(tableCopies, at)}, T: ir.IntType, At: at},
+		build.Int(1, at)}, T: ir.IntType, At: at} // changes nothing, and tells back ends how large it can be
+	all := build.Binary(ir.Mul, x.length(b, at), build.Ref(b.copies, at), at)
+	return []ir.Stmt{build.Decl(n, build.Int(1, at), at), double, build.Decl(b.copies, known, at), x.each("k", all, at, func(k *ir.Var) []ir.Stmt {
+		return []ir.Stmt{build.Assign(build.Index(build.Ref(b.tile, at), build.Ref(k, at), at), build.Identity(b.op, b.elem, at), at)}
+	})}
+}
+
+// onTiles returns list with its atomics on the team's copies. An index out of range is left to the
+// atomic as it is, which fails.
+func (x *tabled) onTiles(list []ir.Stmt) []ir.Stmt {
+	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		a, ok := s.(*ir.Atomic)
+		if !ok {
+			return []ir.Stmt{s}
+		}
+		ix := a.Place.(*ir.Index)
+		k := slices.IndexFunc(x.tables, func(b *table) bool { return b.slice == ix.X.(*ir.Ref).Var })
+		return x.onTile(x.tables[k], a, ix)
+	}}
+	return r.CopyStmts(list)
+}
+
+func (x *tabled) onTile(b *table, a *ir.Atomic, ix *ir.Index) []ir.Stmt {
+	at := a.At
+	k, v := x.Local("k", ir.IntType, at), x.Local("value", a.Value.Type(), at)
+	own := &ir.Binary{Op: ir.And, X: build.Query(ir.ThreadNum, at), Y: build.Binary(ir.Sub, build.Ref(b.copies, at), build.Int(1, at), at), T: ir.IntType, At: at}
+	place := build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(k, at), build.Ref(b.copies, at), at), own, at)
+	mine, failing := *a, *a
+	mine.Place, mine.Value = build.Index(build.Ref(b.tile, at), place, at), build.Ref(v, at)
+	whole := *ix
+	whole.I = build.Ref(k, at)
+	failing.Place, failing.Value = &whole, build.Ref(v, at)
+	decls := []ir.Stmt{build.Decl(k, build.ToInt(ix.I), at), build.Decl(v, a.Value, at)}
+	if !ix.Checked {
+		return append(decls, &mine)
+	}
+	inside := build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), build.Ref(k, at), at), build.Compare(ir.Lt, build.Ref(k, at), x.length(b, at), at), at)
+	return append(decls, &ir.If{Cond: inside, Then: []ir.Stmt{&mine}, Else: []ir.Stmt{&failing}, At: at})
+}
+
+// addUp adds the copies of a table to it.
+func (x *tabled) addUp(b *table, at ir.Pos) []ir.Stmt {
+	none := build.Identity(b.op, b.elem, at)
+	return []ir.Stmt{x.each("k", x.length(b, at), at, func(k *ir.Var) []ir.Stmt {
+		sum, c := x.Local("sum", b.elem, at), x.Local("c", ir.IntType, at)
+		from := build.Index(build.Ref(b.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(k, at), build.Ref(b.copies, at), at), build.Ref(c, at), at), at)
+		add := &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: build.Ref(b.copies, at), Step: build.Int(1, at), Rel: ir.Lt,
+			Body: []ir.Stmt{build.Assign(build.Ref(sum, at), build.Combine(b.op, build.Ref(sum, at), from, at), at)}, At: at}
+		update := &ir.Atomic{Kind: ir.AtomicUpdate, Op: b.op, Place: build.Index(build.Ref(b.slice, at), build.Ref(k, at), at), Value: build.Ref(sum, at), At: at}
+		return []ir.Stmt{build.Decl(sum, none, at), add, &ir.If{Cond: build.Compare(ir.Ne, build.Ref(sum, at), none, at), Then: []ir.Stmt{update}, At: at}}
+	})}
+}
+
+// loadsFirst returns list with the elements that its first statements read in variables.
+func loadsFirst(t *team, list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for i, s := range list {
+		d, ok := s.(*ir.Decl)
+		if !ok {
+			return append(out, list[i:]...)
+		}
+		if d.Init == nil {
+			out = append(out, d)
+			continue
+		}
+		r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+			ix, ok := e.(*ir.Index)
+			if !ok || ix.X.Type().Kind != ir.Slice || !ix.Type().IsScalar() || e == d.Init {
+				return e
+			}
+			v := t.Local("loaded", ix.Type(), ix.At)
+			out = append(out, build.Decl(v, ix, ix.At))
+			return build.Ref(v, ix.At)
+		}}
+		if !surely(d.Init) {
+			out = append(out, d)
+			continue
+		}
+		init := r.CopyExpr(d.Init)
+		out = append(out, build.Decl(d.Var, init, d.At))
+	}
+	return out
+}
+
+// surely reports whether all of e is computed whatever it computes.
+func surely(e ir.Expr) bool {
+	fine := true
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Select:
+			fine = false
+		case *ir.Binary:
+			fine = fine && x.Op != ir.LAnd && x.Op != ir.LOr
+		}
+		return fine
+	})
+	return fine
+}
+
+// sideBySide puts the same statements of all copies one behind the other.
+func sideBySide(copies [][]ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for k := range copies[0] {
+		for _, c := range copies {
+			out = append(out, c[k])
+		}
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package mapping
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A loop over rows whose iterations go along a row in several loops, each of which adds up what a
+// reduction clause lets be added in any order or has independent iterations, is one of teams with
+// the threads of a team along the row: the row is read side by side, and stays in the cache from
+// one loop to the next. So is one with a single such loop where the rows are too few for a warp
+// each to fill the device. How long the rows are, and how many, each launch tests; short ones keep
+// the loop as it is.
+
+const (
+	rowTeamThreads = 256 // of a team along a row
+	rowTeamEach    = 2   // elements of a row for each of them, at least
+	rowTeamLong    = 16  // the same where a warp a row would do, but for their number
+)
+
+// RowsToTeams finds such loops among those of the league; few is how many
+// rows are so few that a warp each does not fill the device.
+func (l *Work) RowsToTeams(few int64) { l.rowsToTeamsIn(l.Kernel.Body, few) }
+
+func (l *Work) rowsToTeamsIn(list []ir.Stmt, few int64) {
+	for k, s := range list {
+		switch s := s.(type) {
+		case *ir.If:
+			l.rowsToTeamsIn(s.Then, few)
+			l.rowsToTeamsIn(s.Else, few)
+		case *ir.Block:
+			l.rowsToTeamsIn(s.Body, few)
+		case *ir.For:
+			if x := l.rowTeam(s); x != nil {
+				list[k] = x.versions(few)
+			}
+		}
+	}
+}
+
+// A rowTeam is a loop over rows and the loops along them.
+type rowTeam struct {
+	*Work
+	f     *ir.For
+	body  []ir.Stmt
+	own   *ir.VarSet
+	along map[*ir.For]bool
+	first *ir.For
+	conds []ir.Expr
+}
+
+// rowTeam returns f as a loop over rows, nil where it is none.
+func (l *Work) rowTeam(f *ir.For) *rowTeam {
+	d := f.Directive
+	const league = ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare
+	if d == nil || d.Parts != league || d.Collapse > 1 || !WholeSchedule(d) || d.Schedule.Kind != ir.ScheduleNone || d.Scan != nil ||
+		len(d.Reductions)+len(d.Lastprivate)+len(d.Firstprivate)+len(d.Private) > 0 || d.NumThreads != nil || d.NumTeams != nil || d.ThreadLimit != nil || d.If != nil ||
+		!risesByOne(f) || query.AsksForPlace(f.Body) {
+		return nil
+	}
+	x := &rowTeam{Work: l, f: f, body: query.Flatten(f.Body), along: map[*ir.For]bool{}}
+	x.own = ir.Declared(x.body)
+	x.own.Add(f.Var)
+	for _, s := range x.body {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if !s.Var.Type.IsScalar() {
+				return nil
+			}
+		case *ir.Assign:
+			if r, ok := s.Place.(*ir.Ref); ok && !x.own.Has(r.Var) {
+				return nil
+			}
+		case *ir.For:
+			if !x.goesAlong(s) {
+				return nil
+			}
+			x.along[s] = true
+			if x.first == nil {
+				x.first = s
+			}
+		default:
+			return nil
+		}
+	}
+	if x.first == nil || len(ir.AddressTaken(x.body).List()) > 0 || !x.meets() {
+		return nil
+	}
+	return x
+}
+
+// meets reports whether a loop of the row adds something up: else a thread an iteration is as good.
+func (x *rowTeam) meets() bool {
+	for g := range x.along {
+		if g.Directive != nil && len(g.Directive.Reductions) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// goesAlong reports whether the threads of a team may share g, whose neighbours are neighbours in
+// memory and whose length is that of each row.
+func (x *rowTeam) goesAlong(g *ir.For) bool {
+	if !risesByOne(g) || query.LeavesLoop(g) || g.Directive != nil && (g.Directive.Parts&^ir.Simd != 0 || g.Directive.Scan != nil) ||
+		!query.OnlyPlain(query.Flatten(g.Body)) {
+		return false
+	}
+	for _, e := range []ir.Expr{g.Lo, g.Hi} {
+		for _, v := range ir.ExprVars(e).List() {
+			if v.Space != ir.Param || x.own.Has(v) {
+				return false
+			}
+		}
+		if !query.LoadFree(e) {
+			return false
+		}
+	}
+	if n, known := analysis.ConstTrips(g); known && n < rowTeamThreads*rowTeamEach {
+		return false
+	}
+	inside, sums := ir.Declared(g.Body), map[*ir.Var]bool{}
+	reduces := false
+	if g.Directive != nil {
+		for _, r := range g.Directive.Reductions {
+			place, ok := r.Place.(*ir.Ref)
+			if !ok || r.Index != nil || !x.own.Has(place.Var) {
+				return false
+			}
+			sums[place.Var], reduces = true, true
+		}
+	}
+	for _, v := range ir.Assigned(g.Body).List() {
+		if !inside.Has(v) && !sums[v] && v.Type.Kind != ir.Slice {
+			return false
+		}
+	}
+	m := analysis.NewDependences(x.Kernel)
+	along, across := m.Stride1(g.Body, g.Var), m.Stride1(g.Body, x.f.Var)
+	return along > 0 && along > across && (reduces || x.independent(m, g))
+}
+
+// risesByOne reports whether f goes up by one, in ints.
+func risesByOne(f *ir.For) bool {
+	step, ok := query.Int64(f.Step)
+	return ok && step == 1 && f.Rel == ir.Lt && f.Var.Type.Kind == ir.Int64
+}
+
+// independent notes what has to hold for the iterations of g to be independent.
+func (x *rowTeam) independent(m *analysis.Dependences, g *ir.For) bool {
+	if g.Directive != nil || m.Dependent(g) == "" {
+		return true
+	}
+	conds, ok := m.Supposing(g, func() bool { return m.Dependent(g) == "" })
+	for _, c := range conds {
+		for _, v := range ir.ExprVars(c).List() {
+			ok = ok && v.Space == ir.Param
+		}
+	}
+	x.conds = append(x.conds, conds...)
+	return ok
+}
+
+// versions returns the loop of teams and the loop as it is, with the test between.
+func (x *rowTeam) versions(few int64) ir.Stmt {
+	f, at := x.f, x.f.At
+	trips := func(g *ir.For) ir.Expr { return build.Trips(g, build.Copy(g.Lo), build.Copy(g.Hi), build.Copy(g.Step)) }
+	each, why := rowTeamEach, "each row is read by several loops, and stays in the cache of one multiprocessor"
+	if len(x.along) == 1 {
+		each, why = rowTeamLong, "the rows are few, and long"
+	}
+	test := build.Compare(ir.Ge, trips(x.first), build.Int(int64(rowTeamThreads*each), at), at)
+	if len(x.along) == 1 {
+		test = build.Compare(ir.LAnd, test, build.Compare(ir.Le, trips(f), build.Int(few, at), at), at)
+	}
+	for _, c := range x.conds {
+		test = build.Compare(ir.LAnd, test, c, at)
+	}
+	x.Decide(at, "loop "+f.Var.Name, "a team an iteration where loop "+x.first.Var.Name+" is long", why, "schedule(onetoone)")
+	team := *f
+	d := *f.Directive
+	d.Parts = ir.Teams | ir.Distribute
+	team.Directive = &d
+	team.Body = nil
+	for _, s := range x.body {
+		if g, ok := s.(*ir.For); ok && x.along[g] {
+			own := *g
+			e := &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: "parallel for", At: g.At}
+			if g.Directive != nil {
+				e.Reductions, e.Private, e.Firstprivate = g.Directive.Reductions, g.Directive.Private, g.Directive.Firstprivate
+			}
+			own.Directive = e
+			s = &own
+		}
+		team.Body = append(team.Body, s)
+	}
+	fast := x.CopyOf([]ir.Stmt{&team}, &x.Kernel.NumVars)
+	return &ir.If{Cond: test, Then: fast, Else: []ir.Stmt{f}, At: at}
+}
