@@ -108,7 +108,7 @@ func TestPrint_OffByDefault(t *testing.T) {
 	k, err := task.NewKernel(Printing, task.SourceFile{Name: "k.go", Text: printSource})
 	require.NoError(t, err)
 	require.Empty(t, k.IR().Globals)
-	rt, err := task.New(task.Options{Devices: "sim:1(exec=simt)"})
+	rt, err := task.New(task.Options{Devices: "smp:1,sim:1(exec=simt)"})
 	require.NoError(t, err)
 	defer rt.Close()
 	var out, errs bytes.Buffer

@@ -1,6 +1,10 @@
 package task
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +45,30 @@ type Stats struct {
 	Absent []machine.Absent
 	// What moved: see machine.Counters.
 	machine.Counters
+}
+
+// String returns the statistics as lines of text for people: tasks, devices, memory, copies, and
+// the devices that are not there.
+func (s Stats) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tasks: %d submitted, %d failed, %d skipped, %d in flight\n", s.Submitted, s.Failed, s.Skipped, s.InFlight)
+	for i, name := range slices.Sorted(maps.Keys(s.ByDevice)) {
+		fmt.Fprintf(&b, "%s%s %d", []string{"devices: ", ", "}[min(i, 1)], name, s.ByDevice[name])
+	}
+	fmt.Fprintf(&b, "\nmemory: %d buffers, %v\n", s.Buffers, s.Known)
+	if s.Transfers > 0 {
+		fmt.Fprintf(&b, "copies: %d; host to device %v, device to host %v, device to device %v; %d evictions\n", s.Transfers, s.HostToDevice, s.DeviceToHost, s.DeviceToDevice, s.Evictions)
+	}
+	if s.Makespan > 0 {
+		fmt.Fprintf(&b, "virtual time: %v\n", s.Makespan)
+	}
+	for _, c := range s.Choices {
+		fmt.Fprintf(&b, "%s, %s: %s is faster than %s\n", c.Kernel, c.Launches, c.Variant, c.Other)
+	}
+	for _, a := range s.Absent {
+		fmt.Fprintf(&b, "absent: %s: %v\n", a.Device, a.Why)
+	}
+	return b.String()
 }
 
 // A VariantChoice is which variant of a kernel runs launches of a size on CPU workers, and why.

@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/gompss/gompss/deps"
@@ -33,4 +34,22 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 	require.Equal(t, deps.Bytes(3*800+8<<10), s.Known)
 	require.NoError(t, task.Free(rt, kept))
 	require.EqualValues(t, 3, rt.Stats().Buffers)
+}
+
+func TestStats_TextNamesWhatThereIs(t *testing.T) {
+	rt, err := task.New(task.Options{Devices: "smp:1,sim:1"})
+	require.NoError(t, err)
+	defer rt.Close()
+	d := make([]uint32, 1000)
+	fill, err := task.NewKernel(Fill, task.SourceFile{Name: "kernels_test.go", Text: kernelsSource})
+	require.NoError(t, err)
+	_, err = fill.With(task.OnDevice("sim:0")).Submit(rt, 0, len(d), uint32(1), d)
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(context.Background()))
+	text := fmt.Sprint(rt.Stats())
+	require.Contains(t, text, "tasks: 1 submitted, 0 failed, 0 skipped, 0 in flight\n")
+	require.Contains(t, text, "devices: sim:0 1, smp 0\n")
+	require.Contains(t, text, "device to host 3.9 KiB")
+	status := fmt.Sprint(rt.Status(10))
+	require.Contains(t, status, "tasks: 1 submitted, 0 blocked, 0 ready, 0 running, 0 waiting, 1 done")
 }

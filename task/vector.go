@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
+	"github.com/gompss/gompss/internal/printer"
 )
 
 // VectorVariable is the environment variable that Options.Vector is taken from where it is "".
@@ -139,6 +140,8 @@ func (v *vectors) alwaysVector(k *Kernel) string {
 	switch {
 	case v.pinned:
 		return "the program asks for it (Options.Vector or " + VectorVariable + ")"
+	case k.ir.Printing != nil:
+		return "the kernel prints, which the Go function does without " + printer.Variable
 	case len(k.variables) > 0:
 		return "the kernel reads package variables, of which it has the values at submission; the Go function reads the variables themselves"
 	}

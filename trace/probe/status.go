@@ -80,14 +80,26 @@ func (s *Status) Stalled() {
 	s.Verdict = fmt.Sprintf("no progress for %s: %s", Ago(s.Idle), s.why())
 }
 
+// String returns the numbers of tasks, and the verdict where there is one, in a line.
+func (s *Status) String() string {
+	if s.Verdict == "" {
+		return s.counts()
+	}
+	return s.counts() + "; " + s.Verdict
+}
+
+func (s *Status) counts() string {
+	text := fmt.Sprintf("tasks: %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", s.Submitted, s.Blocked, s.Ready, s.Running, s.Waiting, s.Done)
+	if s.Window > 0 && s.Submitted-s.Done >= s.Window {
+		text += fmt.Sprintf("; the window of %d tasks is full", s.Window)
+	}
+	return text
+}
+
 // Write prints s for people.
 func (s *Status) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "tasks: %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", s.Submitted, s.Blocked, s.Ready, s.Running, s.Waiting, s.Done)
-	if s.Window > 0 && s.Submitted-s.Done >= s.Window {
-		fmt.Fprintf(t, "; the window of %d tasks is full", s.Window)
-	}
-	fmt.Fprintln(t)
+	fmt.Fprintln(t, s.counts())
 	if s.Verdict != "" {
 		fmt.Fprintln(t, s.Verdict)
 	}
