@@ -40,7 +40,9 @@ var layers = map[string][]string{
 	"codegen/ir":  {"deps"},
 	// Constructors of the IR, and questions about it.
 	"codegen/ir/query": {"codegen/ir"},
-	"codegen/ir/build": {"codegen/ir", "codegen/ir/query"},
+	// The rules of the IR.
+	"codegen/ir/verify": {"codegen/ir"},
+	"codegen/ir/build":  {"codegen/ir", "codegen/ir/query"},
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
@@ -51,7 +53,7 @@ var layers = map[string][]string{
 	"codegen/internal/analysis": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers", "deps"},
 	"codegen/internal/mapping":  {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/analysis"},
 	"codegen/target":            {"deps"},
-	"codegen/internal/lower": {"codegen/ir", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
+	"codegen/internal/lower": {"codegen/ir", "codegen/ir/verify", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping"},
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
 	"codegen/internal/check": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
@@ -101,7 +103,7 @@ var layers = map[string][]string{
 	"codegen/internal/cprint": {"codegen/ir"},
 	"codegen/cuda":            {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
 	"codegen/opencl":          {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
-	"codegen/simt":            {"codegen/ir"},
+	"codegen/simt":            {"codegen/ir", "codegen/ir/verify"},
 	"devices":                 {"codegen/ir", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
@@ -152,7 +154,7 @@ var (
 	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
-		"codegen/ir/query", "codegen/ir/build", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
+		"codegen/ir/query", "codegen/ir/build", "codegen/ir/verify", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/check", "codegen/internal/frontend/source",
 		"codegen/internal/frontend/reach", "codegen/internal/frontend/typing", "codegen/internal/frontend/scope", "codegen/internal/frontend/passes",
 		"codegen/internal/frontend/fuse", "codegen/internal/frontend/exprs", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses",

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 // FuzzLoad gives Load any text. Nothing may panic, and what Load takes must be right loop IR.
@@ -36,7 +36,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, k := range p.Kernels() {
-			require.NoError(t, ir.VerifyKernel(k))
+			require.NoError(t, verify.Kernel(k))
 			require.NotEmpty(t, k.String())
 		}
 	})

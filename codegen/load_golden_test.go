@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 // TestErrors loads every NAME.go of the archives in testdata/errors, none of which is in the dialect, and compares what
@@ -36,7 +36,7 @@ func TestLoopIR(t *testing.T) {
 			for _, n := range p.Notes(k.Name) {
 				fmt.Fprintln(&b, n.Error())
 			}
-			require.NoError(t, ir.VerifyKernel(k))
+			require.NoError(t, verify.Kernel(k))
 			b.WriteString(k.String())
 		}
 		return b.String()

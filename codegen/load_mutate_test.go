@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 // mutations is how many damaged sources TestLoadSurvivesMutations loads.
@@ -64,7 +64,7 @@ func survives(t *testing.T, text string) bool {
 		return false
 	}
 	for _, k := range p.Kernels() {
-		require.NoError(t, ir.VerifyKernel(k), text)
+		require.NoError(t, verify.Kernel(k), text)
 	}
 	return len(p.Kernels()) > 0
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
-	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -23,7 +23,7 @@ func TestSubsetEqualsGo(t *testing.T) {
 		t.Run(name(fn), func(t *testing.T) {
 			k, err := p.Kernel(name(fn))
 			require.NoError(t, err)
-			require.NoError(t, ir.VerifyKernel(k))
+			require.NoError(t, verify.Kernel(k))
 			l, err := codegen.Lower(k, codegen.LowerOptions{})
 			require.NoError(t, err)
 			program, err := simt.New(l.Program)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 func init() {
@@ -56,7 +57,7 @@ func TestLowerGolden(t *testing.T) {
 			golden(t, "lower/"+name(c.kernel)+".txt", text)
 			again := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{})
 			require.Equal(t, text, again.Explain()+"\n"+again.Program.String())
-			require.NoError(t, ir.VerifyProgram(l.Program))
+			require.NoError(t, verify.Program(l.Program))
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -67,7 +68,7 @@ func TestProvedProgramsAreTheSame(t *testing.T) {
 			continue
 		}
 		proved++
-		require.NoError(t, ir.VerifyProgram(q), name(c.kernel))
+		require.NoError(t, verify.Program(q), name(c.kernel))
 		whole, err := simt.New(full)
 		require.NoError(t, err)
 		bare, err := simt.New(q)
@@ -183,7 +184,7 @@ func checkProved(t rapid.TB, full *ir.Program, args func() []any) (holds, fails 
 	if len(guards) == 0 || !hold(guards, valuesOf(full, args())) {
 		return false, false
 	}
-	require.NoError(t, ir.VerifyProgram(q))
+	require.NoError(t, verify.Program(q))
 	whole, err := simt.New(full)
 	require.NoError(t, err)
 	bare, err := simt.New(q)

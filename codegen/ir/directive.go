@@ -38,13 +38,18 @@ type Directive struct {
 	Safelen      int
 	Nowait       bool
 
+	Sharing
+	Scan *Scan // of a loop whose body a scan directive cuts; nil for every other
+}
+
+// Sharing holds the clauses that say how threads and teams share variables.
+type Sharing struct {
 	Private      []*Var
 	Firstprivate []*Var
 	Lastprivate  []*Var
 	Shared       []*Var
 	Reductions   []Reduction
 	DistArrays   []DistArray
-	Scan         *Scan // of a loop whose body a scan directive cuts; nil for every other
 }
 
 // A Scan says that the body of the loop ends with a Block, the second of two phases, and that the

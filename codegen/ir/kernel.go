@@ -85,11 +85,21 @@ type Target struct {
 	CopyInOut  []Region
 	NoCopyDeps bool
 	Implements string // the name of the task that this is another version of
-	FastMath   bool
-	Contract   bool // sums of products are ir.FMA where Fused says so
-	NoBounds   bool // check(none)
-	OverlapOK  bool // overlap(ok)
-	Native     *Native
+	Floats
+	Checks
+	Native *Native
+}
+
+// Floats is what may change the results of floating-point operations.
+type Floats struct {
+	FastMath bool
+	Contract bool // sums of products are ir.FMA where Fused says so
+}
+
+// Checks names what the program answers for itself.
+type Checks struct {
+	NoBounds  bool // check(none)
+	OverlapOK bool // overlap(ok)
 }
 
 // Native is what the clauses native, ndrange and shmem say: the file with the text of the kernel in

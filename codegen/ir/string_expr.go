@@ -7,7 +7,7 @@ import (
 
 // ExprString returns e as Go text, for diagnostics and tests: every variable has its own name, and
 // a "?" marks what is still checked at run time, a[i?], x /? y, *p?.
-func ExprString(e Expr) string { return (&text{}).expr(e, 0) }
+func ExprString(e Expr) string { return (&exprText{}).expr(e, 0) }
 
 // The binding strengths: Go's, with the conditional below and the operand of a selector above them.
 const (
@@ -35,7 +35,7 @@ func (o Op) Precedence() int {
 }
 
 // expr returns e, in parentheses where it binds less than min.
-func (t *text) expr(e Expr, min int) string {
+func (t *exprText) expr(e Expr, min int) string {
 	s, prec := t.bare(e)
 	if prec < min {
 		return "(" + s + ")"
@@ -44,7 +44,7 @@ func (t *text) expr(e Expr, min int) string {
 }
 
 // bare returns e and how strongly it binds.
-func (t *text) bare(e Expr) (string, int) {
+func (t *exprText) bare(e Expr) (string, int) {
 	switch e := e.(type) {
 	case nil:
 		return "<nil>", precPrimary
@@ -73,7 +73,7 @@ func (t *text) bare(e Expr) (string, int) {
 }
 
 // call returns the expressions that look like calls and literals.
-func (t *text) call(e Expr) string {
+func (t *exprText) call(e Expr) string {
 	switch e := e.(type) {
 	case *Math:
 		return e.Fn.String() + "(" + t.list(e.Args) + ")"
@@ -95,7 +95,7 @@ func (t *text) call(e Expr) string {
 	panic(fmt.Sprintf("gompss: bug: ir: no text for expression %T", e))
 }
 
-func (t *text) binary(e *Binary) (string, int) {
+func (t *exprText) binary(e *Binary) (string, int) {
 	prec := e.Op.Precedence()
 	if prec == 0 {
 		return fmt.Sprintf("%s(%s, %s)", e.Op, t.expr(e.X, 0), t.expr(e.Y, 0)), precPrimary
@@ -103,7 +103,7 @@ func (t *text) binary(e *Binary) (string, int) {
 	return t.expr(e.X, prec) + " " + e.Op.String() + mark(e.Checked) + " " + t.expr(e.Y, prec+1), prec
 }
 
-func (t *text) reslice(e *Reslice) string {
+func (t *exprText) reslice(e *Reslice) string {
 	s := t.expr(e.X, precPrimary) + "[" + t.optional(e.Lo) + ":" + t.optional(e.Hi)
 	if e.Max != nil {
 		s += ":" + t.expr(e.Max, 1)
@@ -111,14 +111,14 @@ func (t *text) reslice(e *Reslice) string {
 	return s + mark(e.Checked) + "]"
 }
 
-func (t *text) optional(e Expr) string {
+func (t *exprText) optional(e Expr) string {
 	if e == nil {
 		return ""
 	}
 	return t.expr(e, 1)
 }
 
-func (t *text) list(es []Expr) string {
+func (t *exprText) list(es []Expr) string {
 	out := make([]string, len(es))
 	for i, e := range es {
 		out[i] = t.expr(e, 0)

@@ -9,13 +9,18 @@ import (
 // text prints IR. Names are kept as the user wrote them; a variable that would hide another one
 // that is visible at its declaration gets a number, so that the text is unambiguous.
 type text struct {
+	exprText
 	b      strings.Builder
 	depth  int
-	names  map[*Var]string
-	scopes []map[string]bool
 	labels map[*Label]string
 	needed map[*Label]bool // jumped to from deeper inside than Go's bare break and continue reach
 	loops  []*Label        // of the loops around, innermost last
+}
+
+// exprText prints expressions, with names for the variables in scope.
+type exprText struct {
+	names  map[*Var]string
+	scopes []map[string]bool
 }
 
 // StmtsString returns a list of statements as Go-like text, for tests and diagnostics.
@@ -27,7 +32,7 @@ func StmtsString(list []Stmt) string {
 }
 
 func newText() *text {
-	return &text{names: map[*Var]string{}, scopes: []map[string]bool{{}}, labels: map[*Label]string{},
+	return &text{exprText: exprText{names: map[*Var]string{}, scopes: []map[string]bool{{}}}, labels: map[*Label]string{},
 		needed: map[*Label]bool{}}
 }
 
@@ -57,7 +62,7 @@ func (t *text) line(format string, args ...any) {
 }
 
 // name returns the printed name of v. A variable that nothing declared is marked with its number.
-func (t *text) name(v *Var) string {
+func (t *exprText) name(v *Var) string {
 	if t.names == nil {
 		return v.Name
 	}
@@ -68,7 +73,7 @@ func (t *text) name(v *Var) string {
 }
 
 // declare gives v its name in the innermost scope and returns it.
-func (t *text) declare(v *Var) string {
+func (t *exprText) declare(v *Var) string {
 	s := v.Name
 	for n := 2; t.visible(s); n++ {
 		s = v.Name + "_" + strconv.Itoa(n)
@@ -78,7 +83,7 @@ func (t *text) declare(v *Var) string {
 	return s
 }
 
-func (t *text) visible(s string) bool {
+func (t *exprText) visible(s string) bool {
 	for _, scope := range t.scopes {
 		if scope[s] {
 			return true
@@ -87,8 +92,8 @@ func (t *text) visible(s string) bool {
 	return false
 }
 
-func (t *text) push() { t.scopes = append(t.scopes, map[string]bool{}) }
-func (t *text) pop()  { t.scopes = t.scopes[:len(t.scopes)-1] }
+func (t *exprText) push() { t.scopes = append(t.scopes, map[string]bool{}) }
+func (t *exprText) pop()  { t.scopes = t.scopes[:len(t.scopes)-1] }
 
 // body prints list one level deeper, in a scope of its own, up to but without the closing brace.
 func (t *text) body(list []Stmt) {

@@ -11,9 +11,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func integer(v int64) Expr            { return &Const{T: IntType, Bits: uint64(v)} }
+func integer(v int64) Expr { return &Const{T: IntType, Bits: uint64(v)} }
+
 func local(name string, t *Type) *Var { return &Var{Name: name, Type: t, Space: Local} }
-func use(v *Var) *Ref                 { return &Ref{Var: v} }
+
+func use(v *Var) *Ref { return &Ref{Var: v} }
 
 func op(o Op, x, y Expr) *Binary {
 	t := x.Type()
@@ -87,11 +89,11 @@ func sample() *Kernel {
 		}}
 	body := []Stmt{&Decl{Var: s}, &For{Label: outer, Var: i, Lo: integer(0), Hi: &Len{X: use(x)}, Step: integer(1), Rel: Lt,
 		Directive: &Directive{Parts: Teams | Distribute | Parallel | Workshare, NumThreads: integer(64),
-			Schedule: Schedule{Kind: ScheduleStatic, Chunk: use(n)}, Firstprivate: []*Var{s}, Reductions: []Reduction{{Op: Max, Place: use(s)}}},
+			Schedule: Schedule{Kind: ScheduleStatic, Chunk: use(n)}, Sharing: Sharing{Firstprivate: []*Var{s}, Reductions: []Reduction{{Op: Max, Place: use(s)}}}},
 		Body: []Stmt{&Decl{Var: j}, &Block{Label: block, Body: []Stmt{&Break{Label: block}}}, loop,
 			&Construct{Directive: &Directive{Parts: Single, Nowait: true}, Body: []Stmt{&Barrier{}}}}}}
 	return &Kernel{Name: "sample", Params: []*Var{x, n}, Body: body, Funcs: []*Func{f}, NumVars: 7,
-		Target: Target{Present: true, Kinds: []string{"acc"}, Resources: []Tokens{{Kind: "acc", Tokens: integer(1)}}, FastMath: true},
+		Target: Target{Present: true, Kinds: []string{"acc"}, Resources: []Tokens{{Kind: "acc", Tokens: integer(1)}}, Floats: Floats{FastMath: true}},
 		Task: Task{Present: true, Accesses: []Access{{Region: Region{Var: x, Shape: []Expr{use(n), use(n)},
 			Dims: []Range{{Lo: integer(0), Hi: use(n)}, {Lo: integer(3)}}}}}, Priority: use(n), Label: "one"}}
 }

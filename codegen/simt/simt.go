@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 // A Program is compiled device IR. It does not change: several goroutines may Run one.
@@ -67,9 +68,9 @@ type Grid struct {
 	Teams, Threads int
 }
 
-// New compiles p, which must pass ir.VerifyProgram.
+// New compiles p, which must pass verify.Program.
 func New(p *ir.Program) (*Program, error) {
-	if err := ir.VerifyProgram(p); err != nil {
+	if err := verify.Program(p); err != nil {
 		return nil, err
 	}
 	out := &Program{ir: p}

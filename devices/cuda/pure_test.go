@@ -12,6 +12,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
@@ -106,7 +107,7 @@ func TestGuardsAreTakenOut(t *testing.T) {
 		require.Len(t, p.Launches[0].Body, body, "the program is as before")
 		require.False(t, g.Holds(&launch.Binding{}), "what the host does not know does not hold")
 		if g != nil {
-			require.NoError(t, ir.VerifyProgram(g.Program))
+			require.NoError(t, verify.Program(g.Program))
 			src, err := cuda.Print(g.Program, cuda.Options{})
 			require.NoError(t, err)
 			require.False(t, src.Entries[0].Fault)

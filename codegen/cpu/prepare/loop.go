@@ -125,7 +125,7 @@ func (p *Result) strided(c *ir.Construct) []ir.Stmt {
 			return []ir.Stmt{s}
 		}
 		f.Step = &ir.Const{T: f.Var.Type, Bits: 1, At: f.At}
-		f.Directive = &ir.Directive{Parts: ir.Workshare, Text: c.Directive.Text, At: c.Directive.At, Reductions: c.Directive.Reductions}
+		f.Directive = &ir.Directive{Parts: ir.Workshare, Text: c.Directive.Text, At: c.Directive.At, Sharing: ir.Sharing{Reductions: c.Directive.Reductions}}
 		return []ir.Stmt{f}
 	}}
 	return r.CopyStmts(c.Body)

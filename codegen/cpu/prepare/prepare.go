@@ -198,7 +198,7 @@ func (p *Result) collapsed(body []ir.Stmt) []ir.Stmt {
 			if !ok || inner.Directive != nil {
 				break
 			}
-			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Reductions: f.Directive.Reductions, Lastprivate: f.Directive.Lastprivate}
+			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Sharing: ir.Sharing{Reductions: f.Directive.Reductions, Lastprivate: f.Directive.Lastprivate}}
 			l = inner
 		}
 		return []ir.Stmt{f}

@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/typing"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
 
 const scaleText = `package p
@@ -47,7 +48,7 @@ func TestInstanceOfGenericKernel(t *testing.T) {
 			require.Equal(t, "Scale_"+name, k.Name)
 			require.Equal(t, kind, k.Params[1].Type.Kind)
 			require.Equal(t, name, k.Params[0].Type.Elem.Name)
-			require.NoError(t, ir.VerifyKernel(k))
+			require.NoError(t, verify.Kernel(k))
 			require.Contains(t, k.String(), "x[i?] = x[i?] * s + 0.5")
 		})
 	}

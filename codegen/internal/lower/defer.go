@@ -218,9 +218,8 @@ func (x *deferral) split() (count, body, loop []ir.Stmt) {
 	d := x.f.Directive
 	c := x.Local("context", ir.IntType, at)
 	later := &ir.For{Label: x.f.Label, Var: c, Lo: build.Int(0, at), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: x.f.At,
-		Hi: build.IntMath(ir.IMin, build.Ref(x.count, at), x.room),
-		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, Shared: d.Shared, Reductions: d.Reductions,
-			ThreadLimit: build.Int(teamLanes, at)}}
+		Hi:        build.IntMath(ir.IMin, build.Ref(x.count, at), x.room),
+		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, Sharing: ir.Sharing{Shared: d.Shared, Reductions: d.Reductions}, ThreadLimit: build.Int(teamLanes, at)}}
 	loop = x.CopyOf([]ir.Stmt{later}, &x.Kernel.NumVars)
 	if most := x.mostTrips(); most != nil { // of slices too short for a long loop nothing waits
 		loop = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Ge, most, build.Int(x.least(), at), at), Then: loop, At: at}}

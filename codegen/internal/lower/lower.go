@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/verify"
 	"github.com/gompss/gompss/codegen/target"
 )
 
@@ -111,8 +112,8 @@ func longRows(l *lowering) {
 // onKernel is a pass that needs the kernel alone.
 func onKernel(f func(*ir.Kernel)) func(*lowering) { return func(l *lowering) { f(l.Kernel) } }
 
-func checkKernelIR(l *lowering) error  { return ir.VerifyKernel(l.Kernel) }
-func checkProgramIR(l *lowering) error { return ir.VerifyProgram(l.program) }
+func checkKernelIR(l *lowering) error  { return verify.Kernel(l.Kernel) }
+func checkProgramIR(l *lowering) error { return verify.Program(l.program) }
 func checkNothing(*lowering) error     { return nil }
 
 // lowering is the state of one run of Lower.

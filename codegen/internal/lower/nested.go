@@ -233,7 +233,7 @@ func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
 	if !ok {
 		return b
 	}
-	d := &ir.Directive{Text: "loop " + g.Var.Name, At: g.At, Reductions: sums, Parts: ir.Parallel | ir.Workshare, Nested: ir.Nested{Kind: ir.NestedAuto}}
+	d := &ir.Directive{Text: "loop " + g.Var.Name, At: g.At, Sharing: ir.Sharing{Reductions: sums}, Parts: ir.Parallel | ir.Workshare, Nested: ir.Nested{Kind: ir.NestedAuto}}
 	return c.where(g, d, conds, b)
 }
 
@@ -241,7 +241,7 @@ func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
 // add up and what slices must not overlap for that.
 func (c *nestedChooser) inAnyOrder(g *ir.For) (sums []ir.Reduction, conds []ir.Expr, ok bool) {
 	sums = c.sumsOf(g)
-	d := &ir.Directive{Parts: ir.Loop, Reductions: sums, At: g.At}
+	d := &ir.Directive{Parts: ir.Loop, Sharing: ir.Sharing{Reductions: sums}, At: g.At}
 	alike := c.settingOnce(g)
 	free := func() bool { return c.m.DependentUnder(alike, d) == "" }
 	if free() {
@@ -499,7 +499,7 @@ func (r *teamRowSum) eachLane() ir.Stmt {
 	list := widened(build.WithVars(own).CopyStmts(r.g.Body), r.g.Var, k)
 	body = append(body, &ir.For{Label: r.g.Label, Var: k, Lo: build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), Hi: r.ref(r.to),
 		Step: r.ref(r.lanes), Rel: ir.Lt, Body: list, At: at})
-	return r.overLanes(lane, ir.Directive{Firstprivate: r.d.Firstprivate, Private: r.d.Private}, append(body, store...))
+	return r.overLanes(lane, ir.Directive{Sharing: ir.Sharing{Firstprivate: r.d.Firstprivate, Private: r.d.Private}}, append(body, store...))
 }
 
 // halves combines the parts of each block of shortRow lanes, half of them with the other.
@@ -567,9 +567,8 @@ func inBlocks(l *lowering, f *ir.For, waiting []*deferral) ir.Stmt {
 	}
 	left := build.Binary(ir.Sub, total, first, at)
 	body = append(body, &ir.For{Label: f.Label, Var: j, Lo: build.Int(0, at), Hi: build.IntMath(ir.IMin, left, size), Step: build.Int(1, at), Rel: ir.Lt, At: at,
-		Body: append([]ir.Stmt{build.Decl(f.Var, i, at)}, f.Body...),
-		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Shared: d.Shared, Private: d.Private,
-			Firstprivate: d.Firstprivate, Reductions: d.Reductions}})
+		Body:      append([]ir.Stmt{build.Decl(f.Var, i, at)}, f.Body...),
+		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Sharing: ir.Sharing{Shared: d.Shared, Private: d.Private, Firstprivate: d.Firstprivate, Reductions: d.Reductions}}})
 	outer := *d
 	outer.Parts &^= ir.Parallel | ir.Workshare | ir.Simd
 	outer.Schedule, outer.Private, outer.Firstprivate = ir.Schedule{}, nil, nil

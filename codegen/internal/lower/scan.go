@@ -273,7 +273,7 @@ func (s *leagueScan) teams(c *ir.Var, hi ir.Expr, body []ir.Stmt) ir.Stmt {
 func (s *leagueScan) chunk(c *ir.Var, body []ir.Stmt, reductions []ir.Reduction, scan *ir.Scan) ir.Stmt {
 	f, at, d := s.f, s.at, s.f.Directive
 	own := &ir.For{Label: f.Label, Var: f.Var, Body: body, At: f.At, Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At,
-		NumThreads: d.NumThreads, If: d.If, Private: d.Private, Firstprivate: d.Firstprivate, Shared: d.Shared, Reductions: reductions, Scan: scan}}
+		NumThreads: d.NumThreads, If: d.If, Sharing: ir.Sharing{Private: d.Private, Firstprivate: d.Firstprivate, Shared: d.Shared, Reductions: reductions}, Scan: scan}}
 	first := build.Binary(ir.Mul, build.Ref(c, at), s.width, at)
 	if step, ok := query.Int64(f.Step); ok && step == 1 && f.Rel == ir.Lt && f.Var.Type.Kind == ir.Int64 {
 		own.Lo = build.Binary(ir.Add, f.Lo, first, at)
@@ -385,7 +385,7 @@ func (s *leagueScan) overChunks() ir.Stmt {
 	d := s.f.Directive
 	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: build.Binary(ir.Sub, s.chunks, build.Int(1, at), at), Step: build.Int(1, at), Rel: ir.Lt,
 		Body: append(first, &ir.Block{Body: second, At: at}), At: at,
-		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Reductions: reductions, Scan: &ir.Scan{Exclusive: true, At: d.Scan.At}}}
+		Directive: &ir.Directive{Parts: ir.Parallel | ir.Workshare, Text: d.Text, At: d.At, Sharing: ir.Sharing{Reductions: reductions}, Scan: &ir.Scan{Exclusive: true, At: d.Scan.At}}}
 }
 
 // scanChunks is the third step: the scan of each chunk, from what comes before it.

@@ -464,7 +464,7 @@ func (s *teamScan) between(only ir.Expr) (saved []savedLocal, again []ir.Stmt) {
 		accs.Add(x.idx)
 	}
 	part, why, _ := analysis.SliceOf(s.input, s.output, accs)
-	_, stores := analysis.SideEffect(s.input, ir.Declared(s.input), &ir.Directive{Reductions: s.reductions()})
+	_, stores := analysis.SideEffect(s.input, ir.Declared(s.input), &ir.Directive{Sharing: ir.Sharing{Reductions: s.reductions()}})
 	if why == "" && !stores {
 		return nil, part
 	}

@@ -224,7 +224,7 @@ func (m *mapper) once(f *ir.For, d *ir.Directive, part ir.Parts, own *ir.VarSet)
 	each := slices.ContainsFunc(ir.Assigned(f.Body).List(), func(v *ir.Var) bool { return own.Has(v) && !declared.Has(v) && !analysis.HasCopy(d, v) })
 	if !each {
 		return &ir.For{Label: &ir.Label{}, Var: m.Local("once", ir.IntType, f.At), Lo: build.Int(0, f.At), Hi: build.Int(1, f.At), Step: build.Int(1, f.At), Rel: ir.Lt,
-			Directive: &ir.Directive{Parts: part, Text: d.Text, At: d.At, Private: d.Private, Lastprivate: d.Lastprivate, Reductions: d.Reductions}, Body: []ir.Stmt{f}, At: f.At}
+			Directive: &ir.Directive{Parts: part, Text: d.Text, At: d.At, Sharing: ir.Sharing{Private: d.Private, Lastprivate: d.Lastprivate, Reductions: d.Reductions}}, Body: []ir.Stmt{f}, At: f.At}
 	}
 	x := (&analysis.Effects{Shared: func(v *ir.Var) bool { return !own.Has(v) && !declared.Has(v) }}).Stmts([]ir.Stmt{f})
 	if !x.Writes.Empty() || x.Atomics {

@@ -116,7 +116,7 @@ func (l *Work) bisected(t *traversal) []ir.Stmt {
 		"the rows follow each other where "+t.start.Name+" never falls, which is tested first", instead)
 	falls, test := l.fallsTest(t)
 	test.Directive = &ir.Directive{Parts: ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare, At: at,
-		Reductions: []ir.Reduction{{Op: ir.Max, Place: build.Ref(falls, at), At: at}}}
+		Sharing: ir.Sharing{Reductions: []ir.Reduction{{Op: ir.Max, Place: build.Ref(falls, at), At: at}}}}
 	all := l.CopyOf([]ir.Stmt{l.overAll(t)}, &l.Kernel.NumVars)
 	if t.inner.Directive = nil; f.Directive.Parts&ir.Loop != 0 {
 		f.Directive = nil // in order: rows that do not follow each other may meet

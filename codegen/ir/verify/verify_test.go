@@ -1,4 +1,4 @@
-package ir_test
+package verify_test
 
 import (
 	"testing"
@@ -6,7 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/verify"
 )
+
+var at = ir.Pos{File: "k.go", Line: 3, Col: 2}
 
 // broken is a kernel with one mistake, made by change, in an otherwise fine body.
 type broken struct {
@@ -75,7 +78,7 @@ func TestVerifyFindsEachMistake(t *testing.T) {
 			l := &ir.Label{}
 			k := &ir.Kernel{Name: "K", At: at, Params: []*ir.Var{a}, NumVars: 10}
 			k.Body = []ir.Stmt{&ir.Decl{Var: x, At: at}, &ir.While{Label: l, Body: c.change(k, x, a, l), At: at}}
-			err := ir.VerifyKernel(k)
+			err := verify.Kernel(k)
 			if c.want == nil {
 				require.NoError(t, err)
 				return
@@ -83,7 +86,7 @@ func TestVerifyFindsEachMistake(t *testing.T) {
 			for _, w := range c.want {
 				require.ErrorContains(t, err, w)
 			}
-			var one *ir.VerifyError
+			var one *verify.Error
 			require.ErrorAs(t, err, &one)
 			require.Equal(t, "K", one.Name)
 		})
@@ -100,19 +103,19 @@ func TestVerifyProgram(t *testing.T) {
 	p := &ir.Program{Name: "P", Params: []*ir.Var{n}, NumVars: 4,
 		Scratch:  []ir.Scratchpad{{Var: scratch, Count: &ir.Query{What: ir.NumTeams, At: at}}},
 		Launches: []*ir.Launch{{Name: "P", Trip: ref(n), Team: []*ir.Var{s}, Body: []ir.Stmt{store}, Warps: true, At: at}}}
-	require.NoError(t, ir.VerifyProgram(p))
+	require.NoError(t, verify.Program(p))
 
 	p.Launches[0].Warps = false
-	require.ErrorContains(t, ir.VerifyProgram(p), "ir: P: k.go:3:2: a shuffle in a launch that announces none")
+	require.ErrorContains(t, verify.Program(p), "ir: P: k.go:3:2: a shuffle in a launch that announces none")
 
 	p.Launches[0].Body = []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: i, Lo: number(0), Hi: ref(n), Step: number(1), Rel: ir.Lt,
 		Directive: &ir.Directive{Parts: ir.Simd, Text: "simd", At: at}, At: at}, &ir.Construct{Directive: &ir.Directive{Parts: ir.Single}, At: at}}
-	err := ir.VerifyProgram(p)
+	err := verify.Program(p)
 	require.ErrorContains(t, err, `directive "simd" in device IR`)
 	require.ErrorContains(t, err, "a construct in device IR")
 
 	p.Launches = append(p.Launches, &ir.Launch{Name: "P", At: at, Body: []ir.Stmt{&ir.Assign{Place: ref(s), Value: number(0), At: at}}})
-	err = ir.VerifyProgram(p)
+	err = verify.Program(p)
 	require.ErrorContains(t, err, `two launches are named "P"`)
 	require.ErrorContains(t, err, "variable s is not declared here")
 }
