@@ -13,8 +13,8 @@
 // Clauses of target and task do not see them.
 //
 // Invariants:
-//   - nothing is dropped silently: what a kernel cannot say is an error with its position, the reason and what to
-//     write instead, and all errors of a package come at once;
+//   - nothing is dropped silently: what a kernel cannot say is an error with its position, the
+//     reason and what to write instead, and all errors of a package come at once;
 //   - no input makes the package panic;
 //   - the result depends on the input alone, never on the order of a map.
 //

@@ -11,12 +11,14 @@
 // divisor, which is taken for positive.
 //
 // Invariants:
-//   - no signed arithmetic that may overflow is printed: interval analysis (range.go) proves that it cannot, or the
-//     operation is done on unsigned operands, which is Go's wrap-around;
-//   - nothing is contracted unless the program says FastMath: Source.Options holds the NVRTC options that the text
-//     relies on, and they are part of its Hash;
-//   - a check that fails records the site, index and length once and ends the thread before the access.
-//     A kernel that also has a barrier for a part of the team is refused: that barrier waits for ended threads, while
-//     __syncthreads, warp barriers and shuffles do not (seen on an H200);
-//   - every argument of a kernel is listed in its Entry, in order, with its offset in the parameter block.
+//   - no signed arithmetic that may overflow is printed: interval analysis (range.go) proves that
+//     it cannot, or the operation is done on unsigned operands, which is Go's wrap-around;
+//   - nothing is contracted unless the program says FastMath: Source.Options holds the NVRTC
+//     options that the text relies on, and they are part of its Hash;
+//   - a check that fails records the site, index and length once and ends the thread before the
+//     access. A kernel that also has a barrier for a part of the team is refused: that barrier
+//     waits for ended threads, while __syncthreads, warp barriers and shuffles do not (seen on an
+//     H200);
+//   - every argument of a kernel is listed in its Entry, in order, with its offset in the
+//     parameter block.
 package cuda

@@ -22,8 +22,10 @@ const (
 	usePtr use = 1 << iota
 	useLen
 	useCap
-	useLimited // its length has to be within Limit, since an index is calculated in 32 bits that may not fit otherwise
-	useWhole   // used as a value
+	// its length has to be within Limit, since an index is calculated in 32 bits that may not fit
+	// otherwise
+	useLimited
+	useWhole // used as a value
 )
 
 // has reports whether all of u is used.

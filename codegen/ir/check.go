@@ -33,10 +33,12 @@ func (k CheckKind) sentinel() error {
 // report: a negative index is without the length, a negative shift count without the count. The
 // fields have all that the device knows.
 type CheckError struct {
-	Kernel   string
-	At       Pos // without a column where a Go function failed
-	Kind     CheckKind
-	What     string   // the slice, slice expression, divisor, count, pointer or step as Go text, "" where the device does not know it
+	Kernel string
+	At     Pos // without a column where a Go function failed
+	Kind   CheckKind
+	// the slice, slice expression, divisor, count, pointer or step as Go text, "" where the device
+	// does not know it
+	What     string
 	Among    []string // what it can be by the line alone, sorted: see Kernel.Locate
 	Index    int64    // of an access; a bound, count or step
 	Length   int64    // of what the index is of; the limit of a bound

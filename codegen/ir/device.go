@@ -45,9 +45,11 @@ type Launch struct {
 	When       Expr // where the host can tell that this is false, it need not launch; Body tests it all the same
 	MaxTeams   Expr
 	MaxThreads Expr
-	Threads    int  // of a team that suits Body best, within the bounds; 0 leaves it to the device
-	Width      int  // iterations of Trip that a thread of the natural grid takes; 0 is one
-	Abreast    int  // teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves; 0 leaves it to the back end
+	Threads    int // of a team that suits Body best, within the bounds; 0 leaves it to the device
+	Width      int // iterations of Trip that a thread of the natural grid takes; 0 is one
+	// teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves;
+	// 0 leaves it to the back end
+	Abreast    int
 	Resident   bool // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool
 	Meets      bool // its teams wait for each other at grid barriers: all of them run at once

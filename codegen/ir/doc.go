@@ -9,8 +9,11 @@
 //
 // Invariants:
 //   - every expression has a type and every node a position in the user's Go source;
-//   - expressions have no side effects but the failure of a checked operation (index, slice bound, integer divisor,
-//     nil pointer); calls of the user's functions are statements (Call), in Go's order of evaluation;
-//   - break and continue always name their target; a switch is already a chain of Ifs in a labelled Block;
-//   - semantics are Go's: integers wrap, division truncates, shifts may pass the width, floats are not contracted.
+//   - expressions have no side effects but the failure of a checked operation (index, slice
+//     bound, integer divisor, nil pointer); calls of the user's functions are statements (Call),
+//     in Go's order of evaluation;
+//   - break and continue always name their target; a switch is already a chain of Ifs in a
+//     labelled Block;
+//   - semantics are Go's: integers wrap, division truncates, shifts may pass the width, floats
+//     are not contracted.
 package ir

@@ -23,8 +23,12 @@ type Kernel struct {
 	Body    []Stmt
 	Funcs   []*Func // every function called, callees first
 	NumVars int     // IDs of all variables, of Funcs too, are below this
-	Fused   []Pos   // the sums that clause contract made one operation with a product; one in a helper once for each call
-	Copies  bool    // it copies between slices by their capacities, which must reach to the end of their memory where they overlap
+	// the sums that clause contract made one operation with a product; one in a helper once for each
+	// call
+	Fused []Pos
+	// it copies between slices by their capacities, which must reach to the end of their memory
+	// where they overlap
+	Copies bool
 
 	Target Target
 	Task   Task

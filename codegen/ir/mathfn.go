@@ -48,7 +48,9 @@ const (
 	Remainder
 	Copysign
 	Dim
-	FMin // builtin min on floats: NaN if either is NaN, -0 below +0 (not math.Min, where -Inf is below NaN)
+	// builtin min on floats: NaN if either is NaN, -0 below +0 (not math.Min, where -Inf is below
+	// NaN)
+	FMin
 	FMax
 	IsNaN // -> bool
 	IsInf // (x, sign int) -> bool

@@ -102,11 +102,13 @@ type AtomicKind uint8
 
 // The forms.
 const (
-	AtomicRead    AtomicKind = iota // Old = Place
-	AtomicWrite                     // Place = Value
-	AtomicUpdate                    // Place = Place Op Value
-	AtomicCapture                   // AtomicUpdate or AtomicWrite (Op NoOp), and Old = the value before (or, with After, the value after)
-	AtomicCompare                   // if Place == Compare { Place = Value }; where Old is given it gets the value before
+	AtomicRead   AtomicKind = iota // Old = Place
+	AtomicWrite                    // Place = Value
+	AtomicUpdate                   // Place = Place Op Value
+	// AtomicUpdate or AtomicWrite (Op NoOp), and Old = the value before (or, with After, the value
+	// after)
+	AtomicCapture
+	AtomicCompare // if Place == Compare { Place = Value }; where Old is given it gets the value before
 )
 
 // Atomic is one indivisible operation on Place, a scalar. Op is one of Add Sub Mul Div And Or Xor

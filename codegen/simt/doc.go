@@ -7,12 +7,15 @@
 // data races and for reads of team memory that was not written.
 //
 // Invariants:
-//   - a thread is a program counter, registers and private memory, so it can stop at a barrier and go on later;
-//   - a pointer is a segment number and an offset; segment 0 is empty (nil), 1 is the thread's own, 2 the team's;
-//   - the result depends on the program, the arguments and Config alone: Seed chooses the order of teams and threads;
-//   - teams run one after another, and threads up to the next barrier: code that spins until another thread writes is
-//     ended by Config.Steps or Config.Context alone;
-//   - a variable has one place in a thread, also where Go makes a new one in each iteration: a pointer to one must not
-//     be kept for the next;
+//   - a thread is a program counter, registers and private memory, so it can stop at a barrier
+//     and go on later;
+//   - a pointer is a segment number and an offset; segment 0 is empty (nil), 1 is the thread's
+//     own, 2 the team's;
+//   - the result depends on the program, the arguments and Config alone: Seed chooses the order
+//     of teams and threads;
+//   - teams run one after another, and threads up to the next barrier: code that spins until
+//     another thread writes is ended by Config.Steps or Config.Context alone;
+//   - a variable has one place in a thread, also where Go makes a new one in each iteration: a
+//     pointer to one must not be kept for the next;
 //   - functions are never recursive, so each has its registers and private memory at a fixed place.
 package simt

@@ -44,10 +44,14 @@ const (
 	Evict                    // Device, Other: the buffer, Bytes: memory was taken away to make room
 	Compile                  // Device, Kernel, Begin, Hit, Err: a variant was made, or taken from a cache
 	Explain                  // Kernel, Label: what was decided for a kernel and why, once for each
-	Learn                    // Kernel, Device: a kind, Bytes: the least worked on of the size class, Learned: what a policy knows by now
-	Phase                    // Label, Device, Begin, Err: what the runtime or the program did that is no task; Other, Bytes: how many buffers the runtime knew, and their size
-	Message                  // From, To, Bytes, Region, Begin, Err: a rank has sent a message
-	Clock                    // Begin, Bytes: the clock of rank 0 was read
+	// Kernel, Device: a kind, Bytes: the least worked on of the size class, Learned: what a policy
+	// knows by now
+	Learn
+	// Label, Device, Begin, Err: what the runtime or the program did that is no task; Other, Bytes:
+	// how many buffers the runtime knew, and their size
+	Phase
+	Message // From, To, Bytes, Region, Begin, Err: a rank has sent a message
+	Clock   // Begin, Bytes: the clock of rank 0 was read
 )
 
 // A message that a rank receives is an Arrive between two ranks. Both of its ends have its key, in
@@ -77,13 +81,15 @@ func (k Kind) String() string {
 
 // A Point is something that happened.
 type Point struct {
-	Kind     Kind
-	Task     deps.TaskID
-	Other    deps.TaskID
-	Time     time.Duration // since the runtime was opened
-	Label    string
-	Kernel   string
-	Device   string // "smp", "sim:1"; of Start and End on an accelerator, Time is the device's, mapped to the host's clock
+	Kind   Kind
+	Task   deps.TaskID
+	Other  deps.TaskID
+	Time   time.Duration // since the runtime was opened
+	Label  string
+	Kernel string
+	// "smp", "sim:1"; of Start and End on an accelerator, Time is the device's, mapped to the host's
+	// clock
+	Device   string
 	Worker   int    // of a CPU worker
 	From, To string // address spaces
 	Bytes    deps.Bytes

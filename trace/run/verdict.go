@@ -12,7 +12,9 @@ import (
 
 // A Verdict says in one sentence what bound the run, and what in the numbers shows it.
 type Verdict struct {
-	Bound    string // compile, tasks, messages, memory, transfers, tokens, path, load, devices, runtime, submission, chain, balance, nothing
+	// compile, tasks, messages, memory, transfers, tokens, path, load, devices, runtime, submission,
+	// chain, balance, nothing
+	Bound    string
 	Sentence string
 	Evidence string
 }
@@ -33,7 +35,9 @@ const (
 	mostlyOne     = 0.7                   // of the elapsed time, with the tasks before such submissions
 	muchOverhead  = 0.4                   // of the time of an accelerator
 	manyMessages  = 0.3                   // of the elapsed time, on the chain of tasks to the end
-	longChain     = 0.6                   // of the elapsed time, of the tasks of the chain to the end and those before them on their accelerators
+	// of the elapsed time, of the tasks of the chain to the end and those before them on their
+	// accelerators
+	longChain = 0.6
 )
 
 // judge finds the verdict: the first test that holds, from the most special to the most general.

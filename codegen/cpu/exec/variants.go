@@ -20,7 +20,9 @@ type variants struct {
 	arena   *Arena
 	compile func(image.Options) (*image.Code, error)
 	options image.Options
-	streams bool // else it is a nest that streams through rows: only stores past the caches are worth another program
+	// else it is a nest that streams through rows: only stores past the caches are worth another
+	// program
+	streams bool
 	once    [places]sync.Once
 	program [places]atomic.Pointer[Program]
 }
@@ -94,7 +96,9 @@ func (v *variants) make(at place, otherwise *Program) {
 			made = p
 		}
 	}
-	v.program[at].Store(made) // once: no other launch may get another program for the same size, which combines sums in another order
+	// once: no other launch may get another program for the same size, which combines sums in
+	// another order
+	v.program[at].Store(made)
 }
 
 // caches are the sizes between which the variants change: the first cache, and well above the last

@@ -91,7 +91,9 @@ func (s Series) cosPoly(z x86.Reg) x86.Reg {
 	}
 	p := s.Polynomial(z, c...)
 	p = s.Mul(p, x86.RegArg(z))
-	half := s.Const(1) // below 1, where the last place is half of that above: the other way round, 1 + p would lose a whole one of the result
+	// below 1, where the last place is half of that above: the other way round, 1 + p would lose a
+	// whole one of the result
+	half := s.Const(1)
 	s.subProduct(half, z, s.At(0.5))
 	s.FMA(p, z, x86.RegArg(half))
 	return p

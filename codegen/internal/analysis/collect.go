@@ -28,8 +28,10 @@ type Reach struct {
 	Phase   int         // what threads of one team run at once, between barriers, has one number
 	At      ir.Pos      // of the access
 	Expr    ir.Expr     // as written
-	Through *ir.Var     // the slice or pointer that is assigned in several places, through which base may be reached; else nil
-	Maybe   bool        // it may refer to something else there
+	// the slice or pointer that is assigned in several places, through which base may be reached;
+	// else nil
+	Through *ir.Var
+	Maybe   bool // it may refer to something else there
 }
 
 // A bytePart is what a place is of an element that index names: size bytes, off bytes behind its

@@ -42,11 +42,13 @@ func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnost
 // A context says what a statement is inside of.
 type context struct {
 	teams, distribute, parallel bool
-	inner                       string // the construct that allows no team-wide one inside: "for", "single", "masked", "simd", "distribute"
-	innerAt                     ir.Pos
-	helper                      string // the function that the statement stands in, "" for the kernel
-	callAt                      ir.Pos
-	clouded                     bool // the call stands where the directives around are not known
+	// the construct that allows no team-wide one inside: "for", "single", "masked", "simd",
+	// "distribute"
+	inner   string
+	innerAt ir.Pos
+	helper  string // the function that the statement stands in, "" for the kernel
+	callAt  ir.Pos
+	clouded bool // the call stands where the directives around are not known
 }
 
 // A Check collects the diagnostics of one kernel, without those that follow from a reported error.

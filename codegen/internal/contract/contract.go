@@ -76,12 +76,14 @@ type nestLoop struct {
 // A Check is an index or region of the kernel that the host proves at launch.
 type Check struct {
 	analysis.Reach
-	loops   []nestLoop // outermost first
-	Index   linear
-	needs   []linear   // of a proof: what must not be negative in any iteration
-	conds   []hostCond // of a proof: what is not negative where it happens
-	length  int        // the form of the length that the index stays below; 0 where that is proved, or no matter
-	regions []int      // the declared regions of which one holds the index, in the order of Accesses; nil where that is proved
+	loops  []nestLoop // outermost first
+	Index  linear
+	needs  []linear   // of a proof: what must not be negative in any iteration
+	conds  []hostCond // of a proof: what is not negative where it happens
+	length int        // the form of the length that the index stays below; 0 where that is proved, or no matter
+	// the declared regions of which one holds the index, in the order of Accesses; nil where that is
+	// proved
+	regions []int
 	Passed  *Launches
 }
 

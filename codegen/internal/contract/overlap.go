@@ -28,9 +28,11 @@ type overlapCheck struct {
 	loop         *ir.For // nil for a region
 	at           ir.Pos  // of the loop or region
 	region       Region
-	outer, n     int  // the loops around the prescriptive one, and how many it governs
-	apart        bool // they are in two constructs with no barrier in between: threads run any two of their iterations at once
-	drift        bool // the loops around may be in different iterations
+	outer, n     int // the loops around the prescriptive one, and how many it governs
+	// they are in two constructs with no barrier in between: threads run any two of their iterations
+	// at once
+	apart bool
+	drift bool // the loops around may be in different iterations
 }
 
 // A Region says what runs code of a construct that no loop or single shares out.

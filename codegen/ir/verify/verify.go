@@ -1,5 +1,5 @@
-// Package verify checks the rules of the IR: types agree, places are places, labels and variables are
-// in scope. A violation is a bug of the pass that made the IR.
+// Package verify checks the rules of the IR: types agree, places are places, labels and variables
+// are in scope. A violation is a bug of the pass that made the IR.
 package verify
 
 import (

@@ -15,11 +15,14 @@ import (
 // rounds once, as Go's specification permits. Which ones do is decided here, on the loop IR and
 // once for all targets, which find ir.FMA and fuse nothing themselves:
 //
-//   - x*y + z, z + x*y, x*y - z and z - x*y, also of -(x*y), are fused. Of two products the left one is: x*y + u*v is fma(x, y, u*v).
-//   - A local variable that is assigned once and read once counts as its value, wherever it is read.
-//   - A helper whose only return is its last statement counts as if its body stood in place of the call. Of all others, arguments
-//     and results are rounded.
-//   - Conversions, elements, fields, what pointers refer to and the operands of atomic updates are rounded.
+//   - x*y + z, z + x*y, x*y - z and z - x*y, also of -(x*y), are fused. Of two products the left
+//     one is: x*y + u*v is fma(x, y, u*v).
+//   - A local variable that is assigned once and read once counts as its value, wherever it is
+//     read.
+//   - A helper whose only return is its last statement counts as if its body stood in place of
+//     the call. Of all others, arguments and results are rounded.
+//   - Conversions, elements, fields, what pointers refer to and the operands of atomic updates
+//     are rounded.
 //
 // Source: the left of two products is what GCC, LLVM and with it NVRTC, and Go's compiler for amd64
 // Sums; The Go Programming Language Specification, "Floating-point operators".
