@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	// The facade.
 	"codegen": {"codegen/ir", "codegen/internal/diag", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract",
 		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "codegen/internal/wrapper"},
-	"codegen/cpu/x86": {},
+	"codegen/cpu/x86": {}, "codegen/cpu/arm64": {},
 	// Virtual code, register allocation, linking.
 	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
 	// Loop IR to the loop IR that is selected.
@@ -118,7 +118,7 @@ var layers = map[string][]string{
 	"devices/cuda/internal/launch": {"devices", "codegen/ir", "codegen/cuda", "deps"},
 	// Names of launches for profiling tools.
 	"devices/cuda/internal/nvtx": {"devices/cuda/internal/driver", "internal/sighandlers"},
-	"devices/opencl":             {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl", "internal/sighandlers"},
+	"devices/opencl":             {"devices", "codegen/ir", "deps", "trace/probe", "codegen/opencl", "codegen/target", "internal/sighandlers"},
 	// The choice between the variants of a kernel, from times alone.
 	"devices/smp/choose": {},
 	// One conformance suite for every plug-in; imported by tests alone.
@@ -151,7 +151,7 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
+	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/ir/verify", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
