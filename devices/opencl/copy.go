@@ -13,7 +13,16 @@ import (
 // Copy enqueues a copy between this device and the host.
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op := &operation{what: fmt.Sprintf("copy of %v from %v to %v", t.Region, t.From, t.To), event: &event{}, after: append([]devices.Event(nil), after...)}
-	op.start = func(waits []uintptr) (uintptr, error) { return d.copy(t, waits) }
+	var host *pinned
+	op.start = func(waits []uintptr) (cl uintptr, err error) {
+		cl, host, err = d.copy(t, waits)
+		return cl, err
+	}
+	op.drop = func() {
+		if err := host.give(); err != nil {
+			d.lose("unpin", err)
+		}
+	}
 	switch {
 	case t.To == d.space && t.From == devices.Host:
 		return d.toDevice.submit(op)
@@ -23,19 +32,20 @@ func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
 }
 
-// copy enqueues the commands of a copy.
-func (d *Device) copy(t devices.Transfer, waits []uintptr) (uintptr, error) {
+// copy enqueues the commands of a copy, and returns the host memory that they use.
+func (d *Device) copy(t devices.Transfer, waits []uintptr) (cl uintptr, host *pinned, err error) {
 	m, err := d.mirrors.get(t.Region.Buffer)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := m.covered(t); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	object, err := d.memoryOf(t.Region.Buffer)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
+	host = m.pin(d)
 	c := commands{device: d, queue: d.toDevice, waits: waits}
 	if t.To == devices.Host {
 		c.queue = d.toHost
@@ -45,7 +55,8 @@ func (d *Device) copy(t devices.Transfer, waits []uintptr) (uintptr, error) {
 			return c.rect(r, object, m.buffer.Host.Address(), count, list, event)
 		})
 	})
-	return c.end()
+	cl, err = c.end()
+	return cl, host, err
 }
 
 // A rect is a box of bytes: rows of width bytes, in planes.

@@ -132,6 +132,7 @@ const libraryEnv = "GOMPSS_OPENCL_LIB"
 type driver struct {
 	path string
 	fns  []uintptr
+	pins pins
 }
 
 // theDriver opens the loader once in a process; its first call opens the drivers of all vendors.

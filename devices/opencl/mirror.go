@@ -22,6 +22,9 @@ type mirror struct {
 	object uintptr // cl_mem; 0 while nothing is mapped
 	mapped []bool  // by granule
 	count  int     // of those mapped
+	pinned *pinned // nil where the host memory is not
+
+	pinOnce sync.Once // by the first copy
 }
 
 // A mirrorTable is the mirrors of one device.
@@ -170,7 +173,7 @@ func (d *Device) Release(b deps.BufferID) error {
 	if m == nil {
 		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
-	if err := d.drop(m); err != nil && d.alive() == nil {
+	if err := errors.Join(m.unpin(), d.drop(m)); err != nil && d.alive() == nil {
 		return d.fail("release", err)
 	}
 	return nil
@@ -197,7 +200,7 @@ func (t *mirrorTable) freeAll(d *Device) error {
 	t.mu.Unlock()
 	var errs []error
 	for _, m := range of {
-		errs = append(errs, d.drop(m))
+		errs = append(errs, m.unpin(), d.drop(m))
 	}
 	return errors.Join(errs...)
 }

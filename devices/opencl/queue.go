@@ -38,6 +38,7 @@ type queue struct {
 	cl     uintptr
 	done   sync.WaitGroup
 	stuck  atomic.Bool // something on it never ends
+	behind int         // commands since the last flush; only the goroutine that enqueues looks at it
 
 	mu        sync.Mutex
 	wake      sync.Cond
@@ -98,6 +99,12 @@ func (q *queue) enqueueAll() {
 	for {
 		q.mu.Lock()
 		for len(q.jobs) == 0 && !q.ending {
+			if q.behind > 0 {
+				q.mu.Unlock()
+				q.flush()
+				q.mu.Lock()
+				continue
+			}
 			q.wake.Wait()
 		}
 		if len(q.jobs) == 0 {
@@ -126,8 +133,8 @@ func (q *queue) enqueue(op *operation) {
 		cl, err = op.start(waits)
 		if err != nil {
 			err = q.device.wrap(op, err)
-		} else if flushed := q.device.driver.do(clFlush, q.cl); flushed != nil {
-			q.device.lose("flush", flushed)
+		} else if q.behind++; q.behind >= mostBehind {
+			q.flush()
 		}
 	}
 	for _, w := range waits {
@@ -149,6 +156,18 @@ func (q *queue) enqueue(op *operation) {
 	q.wake.Broadcast()
 }
 
+// mostBehind is the most operations that are enqueued before the driver has to begin them. A flush
+// costs about as much as a launch; it is made at once where nothing else is submitted.
+const mostBehind = 16
+
+// flush has the driver begin what is enqueued. Only the goroutine that enqueues calls it.
+func (q *queue) flush() {
+	q.behind = 0
+	if err := q.device.driver.do(clFlush, q.cl); err != nil {
+		q.device.lose("flush", err)
+	}
+}
+
 // waitsOf waits for the events that the device cannot wait for, and returns those of the driver
 // that it can, the last of each other queue, which the caller gives back.
 func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
@@ -157,12 +176,18 @@ func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
 	for _, e := range after {
 		own, ok := e.(*event)
 		if !ok || own.device != q.device || own.alone {
+			if q.behind > 0 && !e.Done() { // it may be behind what is enqueued here
+				q.flush()
+			}
 			if err := await(e); err != nil && failed == nil {
 				failed = err
 			}
 			continue
 		}
 		if own.queue != q { // what was submitted to this queue is enqueued before
+			if q.behind > 0 {
+				q.flush()
+			}
 			placed := make(chan struct{})
 			own.whenPlaced(func() { close(placed) })
 			<-placed
@@ -259,11 +284,14 @@ func (q *queue) await(op *operation) error {
 	defer b.free()
 	b.words[0] = uint64(op.event.cl)
 	const status, complete = 0x11D3, 0
-	if d.options.TimeLimit == 0 {
-		_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
-	}
+	waited := d.options.TimeLimit > 0
 	for look := shortLook; ; look = min(2*look, longLook) {
 		n, err := d.driver.number(clGetEventInfo, op.event.cl, status)
+		if code := int(int32(uint32(n))); err == nil && code > complete && !waited {
+			waited = true
+			_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
+			continue
+		}
 		switch code := int(int32(uint32(n))); {
 		case err != nil:
 			return d.lose(op.what, err)
