@@ -195,8 +195,8 @@ func TestDeviceEqualsGo(t *testing.T) {
 	for _, c := range corpus {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
-			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}, {Device: quickBarriers()}} {
-				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles)
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}, {NoShuffles: true, TeamUnit: 32}, {Device: quickBarriers()}} {
+				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles && opt.TeamUnit == 0)
 			}
 		})
 	}

@@ -174,14 +174,15 @@ type Kernel struct {
 	Program *ir.Program
 	Refused error
 	// Portable makes the device IR without operations of warps, once, for devices that have none;
-	// nil where Program has none.
-	Portable func() (*ir.Program, error)
+	// nil where Program has none. With wholeTeams it is that of devices on which a team can be
+	// whole groups of 32 threads (ir.Launch.Warps).
+	Portable func(wholeTeams bool) (*ir.Program, error)
 	// Unchecked is the device IR without the checks that Proves makes: right for arguments for
 	// which that is true. Both are nil where the host proves no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
 	// PortableUnchecked is to Unchecked what Portable is to Program; nil where that is.
-	PortableUnchecked func() (*ir.Program, error)
+	PortableUnchecked func(wholeTeams bool) (*ir.Program, error)
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
 	// Hidden is how many of the last arguments stand for package variables that the Go function

@@ -278,15 +278,27 @@ func (k *Kernel) lower() {
 	k.unchecked()
 }
 
-// portable returns what lowers k for devices without operations of warps, once.
-func portable(k *ir.Kernel) func() (*ir.Program, error) {
-	return sync.OnceValues(func() (*ir.Program, error) {
-		lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
-		if err != nil {
-			return nil, err
+// teamUnit is the number of threads that whole teams are multiples of (devices.Kernel.Portable).
+const teamUnit = 32
+
+// portable returns what lowers k for devices without operations of warps, once for each form.
+func portable(k *ir.Kernel) func(wholeTeams bool) (*ir.Program, error) {
+	form := func(unit int) func() (*ir.Program, error) {
+		return sync.OnceValues(func() (*ir.Program, error) {
+			lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: unit})
+			if err != nil {
+				return nil, err
+			}
+			return lowered.Program, nil
+		})
+	}
+	plain, whole := form(0), form(teamUnit)
+	return func(wholeTeams bool) (*ir.Program, error) {
+		if wholeTeams {
+			return whole()
 		}
-		return lowered.Program, nil
-	})
+		return plain()
+	}
 }
 
 // unchecked makes the variant of accelerators without the checks that the host makes at each

@@ -349,9 +349,9 @@ func emitCUDA(k *ir.Kernel, w io.Writer) error {
 	return err
 }
 
-// emitOpenCL prints the text for a device that has what OpenCL C 1.2 lets it have.
+// emitOpenCL prints the text for a GPU that has what OpenCL C 1.2 lets it have.
 func emitOpenCL(k *ir.Kernel, w io.Writer) error {
-	lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
+	lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32})
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (d *Device) program(k *devices.Kernel) (*program, error) {
 	d.mu.Unlock()
 	p.once.Do(func() {
 		if p.native == nil {
-			p.err = d.kernelError(k, p.lower())
+			p.err = d.kernelError(k, p.lower(d.options.wholeTeams(&d.info)))
 		}
 	})
 	return p, p.err
@@ -104,11 +104,11 @@ func (d *Device) kernelError(k *devices.Kernel, err error) error {
 }
 
 // lower takes the device IR of the kernel, and finds the form of it without checks.
-func (p *program) lower() (err error) {
+func (p *program) lower(wholeTeams bool) (err error) {
 	k := p.kernel
 	switch {
 	case k.Portable != nil:
-		p.checked.program, err = k.Portable()
+		p.checked.program, err = k.Portable(wholeTeams)
 	case k.Program != nil:
 		p.checked.program = k.Program
 	case k.Refused != nil:
@@ -121,7 +121,7 @@ func (p *program) lower() (err error) {
 	}
 	free := p.checked.program
 	if k.PortableUnchecked != nil {
-		if free, err = k.PortableUnchecked(); err != nil {
+		if free, err = k.PortableUnchecked(wholeTeams); err != nil {
 			return err
 		}
 		p.proves = k.Proves

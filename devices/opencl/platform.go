@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/sighandlers"
@@ -34,6 +35,7 @@ type Info struct {
 	Memory, Largest                         deps.Bytes
 	TeamMemory                              deps.Bytes
 	Units, Threads                          int // compute units, threads of a team
+	Resident                                int // threads that a unit runs at once
 	Arguments                               deps.Bytes
 	Extensions                              []string
 	RoundedDivide                           bool // float32 division and square root
@@ -133,8 +135,32 @@ const (
 	deviceVersion     = 0x102F
 	deviceExtensions  = 0x1030
 	deviceLanguage    = 0x103D
+	deviceMajor       = 0x4000 // of the compute capability: cl_nv_device_attribute_query
+	deviceMinor       = 0x4001
 	roundedDivideSqrt = 1 << 7
 )
+
+// residentOf returns how many threads a unit runs at once, of which OpenCL has no query: by the
+// target of NVIDIA's compute capability, else by the target that code is generated for.
+func (i *Info) residentOf(number func(what uintptr) uint64) int {
+	t := target.Default()
+	if slices.Contains(i.Extensions, "cl_nv_device_attribute_query") {
+		if named := target.ByName(fmt.Sprintf("sm_%d%d", number(deviceMajor), number(deviceMinor))); named != nil {
+			t = named
+		}
+	}
+	return t.Team.Warps * t.Team.Warp
+}
+
+// wholeTeams reports whether kernels are made for teams of whole groups of threads. A CPU runs the
+// threads of a team one after the other: there the forms that share loads among threads cost more
+// than they save.
+func (o *Options) wholeTeams(i *Info) bool {
+	if o.Teams != "" {
+		return o.Teams == teamsWhole
+	}
+	return i.Type != "cpu"
+}
 
 func (d *driver) info(platform, id uintptr) (Info, error) {
 	i := Info{id: id, platform: platform}
@@ -158,6 +184,7 @@ func (d *driver) info(platform, id uintptr) (Info, error) {
 	i.Memory, i.Largest = deps.Bytes(number(deviceMemory)), deps.Bytes(number(deviceLargest))
 	i.TeamMemory, i.Arguments = deps.Bytes(number(deviceLocal)), deps.Bytes(number(deviceArguments))
 	i.Units, i.Threads = int(number(deviceUnits)), int(number(deviceGroupSize))
+	i.Resident = i.residentOf(number)
 	i.RoundedDivide = number(deviceSingle)&roundedDivideSqrt != 0
 	if bits := number(deviceBits); bits != 64 && errors.Join(errs...) == nil {
 		i.Largest = 0 // addresses are 64 bits in what is printed: such a device is refused when it is opened

@@ -19,18 +19,21 @@ const (
 
 // A fit is what a device allows a kernel.
 type fit struct {
-	units   int64 // compute units
-	threads int64 // of a team, at most
-	usual   int64 // of a team that nothing else is known of
-	abreast int64 // teams that run at once on a unit
+	units    int64 // compute units
+	threads  int64 // of a team, at most
+	usual    int64 // of a team that nothing else is known of
+	resident int64 // threads that run at once on a unit
 }
+
+// group is what teams are made of where a launch asks for whole groups of threads (Launch.Warps).
+const group = 32
 
 // fitOf returns what the device allows a kernel. Where a unit runs one team at a time, as on a CPU,
 // a large team costs less than several.
 func (d *Device) fitOf(e *entry) fit {
-	f := fit{units: int64(max(d.info.Units, 1)), threads: int64(min(max(e.threads, 1), maxTeam)), usual: 128, abreast: 8}
+	f := fit{units: int64(max(d.info.Units, 1)), threads: int64(min(max(e.threads, 1), maxTeam)), usual: 128, resident: int64(d.info.Resident)}
 	if d.info.Type == "cpu" {
-		f.usual, f.abreast = 256, 1
+		f.usual, f.resident = 256, 256
 	}
 	return f
 }
@@ -72,6 +75,12 @@ func shapeOf(l *ir.Launch, env ir.Env, f fit) (grid, error) {
 	}
 	most := clamp(mostThreads, f.threads)
 	width := int64(max(l.Width, 1))
+	least := int64(1)
+	if l.Warps {
+		if least = group; f.threads < group {
+			return grid{}, fmt.Errorf("teams of %d threads at most: the kernel needs whole groups of %d", f.threads, group)
+		}
+	}
 	g := grid{threads: min(f.usual, most)}
 	if l.Threads > 0 {
 		g.threads = min(int64(l.Threads), most)
@@ -80,10 +89,10 @@ func shapeOf(l *ir.Launch, env ir.Env, f fit) (grid, error) {
 	case mostTeams == 1: // all that one team can have
 		g.threads = most
 		if l.Trip != nil {
-			g.threads = clamp(trip, most)
+			g.threads = clamp((trip+least-1)/least*least, most)
 		}
 	case l.TeamTrip != nil && l.Trip != nil:
-		for g.threads/2 >= max(trip, 1) {
+		for g.threads/2 >= max(trip, least) {
 			g.threads /= 2
 		}
 	case l.TeamTrip == nil && l.Trip != nil:
@@ -91,7 +100,10 @@ func shapeOf(l *ir.Launch, env ir.Env, f fit) (grid, error) {
 			g.threads /= 2
 		}
 	}
-	resident := f.units * f.abreast
+	if l.Warps {
+		g.threads = max(g.threads/group*group, group)
+	}
+	resident := f.units * max(f.resident/g.threads, 1)
 	switch {
 	case l.TeamTrip != nil:
 		g.teams = leagues

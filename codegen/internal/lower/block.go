@@ -50,7 +50,7 @@ func (t *team) blocks(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []i
 		return nil
 	}
 	n := len(sp.loops)
-	if t.slow || p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() || leavesIteration(body, sp.label) {
+	if t.slow || p.only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || leavesIteration(body, sp.label) {
 		return nil
 	}
 	b := &block{column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}

@@ -35,7 +35,7 @@ func columnShift(t *team, columns ir.Expr, at ir.Pos) ir.Expr {
 // that is not right or gains nothing.
 func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	f := sp.loops[0]
-	if !grid || t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !t.shuffles() || leavesIteration(body, sp.label) {
+	if !grid || t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
 		return nil
 	}
 	cut := t.cutForLanes(query.Flatten(body))

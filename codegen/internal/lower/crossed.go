@@ -44,7 +44,7 @@ type crossed struct {
 // not right.
 func (t *team) squares(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.loops)
-	if t.slow || n < 2 || p.only != nil || !mapping.WholeSchedule(d) || !t.shuffles() || leavesIteration(body, sp.label) {
+	if t.slow || n < 2 || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
 		return nil
 	}
 	q := &square{block: &block{row: sp.loops[sp.order[n-2]], column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}

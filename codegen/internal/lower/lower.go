@@ -22,6 +22,10 @@ type Options struct {
 	// NoShuffles keeps warp operations and grid barriers out of the code: the device has none, or
 	// runs teams of any number of threads.
 	NoShuffles bool
+	// TeamUnit says, of a device with NoShuffles, that its teams can be whole multiples of so many
+	// threads (Launch.Warps): with 32, forms that ask for such teams, and for no operation of
+	// warps, are used. 0 is any number of threads.
+	TeamUnit int
 	// AtomicReductions lets each team add its part of a reduction over the league to the result by
 	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
 	// floats may end with other last bits in each run. Without it the parts are combined in the

@@ -279,6 +279,16 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 	return ir.ArrayOf(elem, maxTeam)
 }
 
+// wholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
+// need not be warps.
+func wholeTeams(t *team) bool {
+	if t.opt.NoShuffles && t.opt.TeamUnit > 0 && t.opt.TeamUnit%leastWarp == 0 {
+		n, known := query.Int64(orZero(t.launch.MaxThreads))
+		return t.launch.MaxThreads == nil || known && n >= mostWarp
+	}
+	return t.shuffles()
+}
+
 // shuffles reports whether teams of this launch are sure to be whole warps.
 func (t *team) shuffles() bool {
 	if t.opt.NoShuffles {
@@ -523,7 +533,8 @@ func (t *team) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []
 	}
 	out = append(out, barrier(at)...)
 	twice := build.Binary(ir.Mul, build.Ref(d, at), build.Int(2, at), at)
-	leads := build.Compare(ir.Eq, &ir.Binary{Op: ir.Rem, X: me, Y: twice, T: ir.IntType, At: at}, build.Int(0, at), at)
+	within := build.Binary(ir.And, me, build.Binary(ir.Sub, twice, build.Int(1, at), at), at) // twice is a power of two
+	leads := build.Compare(ir.Eq, within, build.Int(0, at), at)
 	has := build.Compare(ir.Lt, mate, build.Query(ir.NumThreads, at), at)
 	step := append([]ir.Stmt{&ir.If{Cond: build.Compare(ir.LAnd, leads, has, at), Then: fold, At: at}}, barrier(at)...)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(d, at), build.Query(ir.NumThreads, at), at), Body: step,

@@ -71,7 +71,7 @@ type rowStaged struct {
 // gains nothing.
 func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.loops[0]
-	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !t.shuffles() || leavesIteration(body, sp.label) {
+	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
 		return nil
 	}
 	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {

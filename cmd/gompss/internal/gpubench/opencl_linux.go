@@ -67,7 +67,7 @@ func pluginsOf(platform string) [2]plugin {
 			return nil, err
 		}
 		return &wall{list[0], list[0].Info().Name, list[0].Info().Units}, nil
-	}, codegen.LowerOptions{Target: "opencl", NoShuffles: true}}}
+	}, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}}}
 }
 
 // besideRows are the rows that plug-ins are compared by, besides those of kernels.
