@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"fmt"
+	"runtime"
+
 	"github.com/gompss/gompss/codegen/cpu/exec"
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
@@ -43,8 +46,14 @@ type (
 // A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
 type Refusal = prepare.Refusal
 
-// NewArena maps an arena, or says why this system has no executable memory.
-func NewArena() (*Arena, error) { return exec.NewArena() }
+// NewArena maps an arena, or says why this system has no executable memory, or none that selection
+// has code for.
+func NewArena() (*Arena, error) {
+	if runtime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("cpu: no vector code for %s yet: kernels run as Go functions", runtime.GOARCH)
+	}
+	return exec.NewArena()
+}
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner { return exec.NewRunner(p) }

@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
 package exec
 
 import (
@@ -123,6 +125,7 @@ func (a *Arena) Add(code []byte) (uintptr, error) {
 			return 0, fmt.Errorf("cpu: executable memory: mprotect: %w", err)
 		}
 	}
+	flush(unsafe.Pointer(&a.write[at]), unsafe.Pointer(&a.exec[at]), uintptr(len(code)))
 	// Safe: the mapping lives outside the Go heap until Close and is never moved.
 	return uintptr(unsafe.Pointer(&a.exec[at])), nil
 }
