@@ -128,6 +128,8 @@ var layers = map[string][]string{
 	"task/internal/state": {},
 	"task": {"task/internal/state", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
+	// Kernels for whole arrays, as tasks.
+	"lib": {"task", "devices"},
 	// Ranks, owners, transports.
 	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
 	// The MPI library of the machine; usable on its own.

@@ -64,3 +64,30 @@ func TestNVRTCTakesPrintingKernels(t *testing.T) {
 		require.True(t, r.OK, r.Log)
 	}
 }
+
+// The kernels of package lib are what NVRTC accepts.
+func TestNVRTCTakesLib(t *testing.T) {
+	var files []codegen.File
+	for _, name := range []string{"kernels.go", "doc.go"} {
+		text, err := os.ReadFile("../../lib/" + name)
+		require.NoError(t, err)
+		files = append(files, codegen.File{Name: name, Text: string(text)})
+	}
+	p, err := codegen.Load(files...)
+	require.NoError(t, err)
+	var sources []nvrtcSource
+	for _, name := range []string{"Sum", "Dot", "Scan", "Sort", "Transpose", "MatMul", "Gemv", "SpMV"} {
+		for _, elem := range []string{"float32"} {
+			k, err := p.Instance(name, elem)
+			require.NoError(t, err)
+			lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+			require.NoError(t, err)
+			src, err := cuda.Print(lowered.Program, cuda.Options{Index32: true, Lines: true})
+			require.NoError(t, err)
+			sources = append(sources, source(name+elem, src))
+		}
+	}
+	for _, r := range compile(t, []string{"sm_90"}, sources).Results {
+		require.True(t, r.OK, r.Log)
+	}
+}
