@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,4 +81,31 @@ func TestWorld_RandomProgramsAreSequential(t *testing.T) {
 		})
 		require.NoError(t, errors.Join(errs...), "seeds from %d", first)
 	}
+}
+
+// A buffer may be larger than the memory of the machine: each rank backs what its tasks touch.
+func TestWorld_BuffersAreBackedWhereTouched(t *testing.T) {
+	if policy, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || strings.TrimSpace(string(policy)) == "2" {
+		t.Skipf("the system sets memory aside for all that is mapped, or is not Linux: %q, %v", policy, err)
+	}
+	errs := inProcess(t, 4, 1, func(rt *task.Runtime, rank int) error {
+		x, err := task.Alloc[byte](rt, 1<<40)
+		if err == nil {
+			err = dist.Distribute(rt, x, dist.Block(1<<20))
+		}
+		for of := range 4 {
+			part := x[of<<38 : of<<38+100]
+			if err == nil {
+				_, err = rt.Go(func() error { part[99] += byte(of); return nil }, task.InOut(part))
+			}
+		}
+		if err == nil {
+			err = rt.WaitOn(context.Background(), task.In(x[3<<38:3<<38+100]))
+		}
+		if err == nil && x[3<<38+99] != 3 {
+			err = fmt.Errorf("rank %d has %d", rank, x[3<<38+99])
+		}
+		return err
+	})
+	require.NoError(t, errors.Join(errs...))
 }
