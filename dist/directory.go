@@ -42,6 +42,8 @@ type cell struct {
 	writer int32   // has the current version
 	ranks  []int32 // that have received it, in this order; of a reduction, that have a partial result
 	op     deps.ReductionID
+	// version is what a simulation knows it by.
+	version int32
 }
 
 // holds reports whether rank has the current version.
@@ -59,6 +61,7 @@ func (c *cell) written(rank int32) {
 type buffer struct {
 	layout
 	id    deps.BufferID
+	elem  int64    // bytes of an element, for a simulation
 	cells [][]cell // by block
 	first []cell   // the memory of those with one cell
 }
@@ -76,8 +79,9 @@ type directory struct {
 	part      uint32
 	steps     []step
 	split     []cell
-	messages  int64 // derived, of all ranks
-	reducing  bool  // some cell has partial results
+	messages  int64       // derived, of all ranks
+	reducing  bool        // some cell has partial results
+	watch     *simulation // of all ranks, where there is one
 }
 
 // add adds a buffer.
@@ -164,10 +168,17 @@ func (d *directory) access(rank int32, a *deps.Access) {
 				if c.region != a.Region && !c.region.Overlaps(a.Region) {
 					continue
 				}
-				if a.Mode == deps.Reduction {
+				switch {
+				case a.Mode == deps.Reduction:
 					d.reduce(b, c, rank, a.Op)
-				} else {
+					if d.watch != nil {
+						d.watch.reduced(c, rank)
+					}
+				default:
 					d.bring(b, c, rank)
+					if d.watch != nil {
+						d.watch.read(c, rank)
+					}
 				}
 			}
 		}
@@ -185,6 +196,9 @@ func (d *directory) write(rank int32, a *deps.Access) {
 			for n := range cells {
 				if c := &cells[n]; c.region == a.Region || c.region.Overlaps(a.Region) {
 					c.written(rank)
+					if d.watch != nil {
+						d.watch.written(c, rank)
+					}
 				}
 			}
 			d.join(b, k, rank)
@@ -237,7 +251,11 @@ func (d *directory) join(b *buffer, k int64, rank int32) {
 		return
 	}
 	b.cells[k] = b.first[k : k+1 : k+1]
-	b.first[k] = cell{region: b.layout.region(b.id, k), writer: rank, ranks: b.first[k].ranks[:0]}
+	last := int32(0)
+	for n := range cells {
+		last = max(last, cells[n].version)
+	}
+	b.first[k] = cell{region: b.layout.region(b.id, k), writer: rank, ranks: b.first[k].ranks[:0], version: last}
 }
 
 // keptCells is how many cells of one version a block keeps.
@@ -271,6 +289,9 @@ func (d *directory) message(b *buffer, c *cell, from, to int32, recv stepKind) {
 	key := Key{d.sequence, d.part}
 	d.part++
 	d.messages++
+	if d.watch != nil {
+		d.watch.message(c, from, to, c.region.Len()*b.elem)
+	}
 	s := step{region: c.region, key: key, op: c.op, buffer: d.byID[b.id] - 1}
 	if from == d.me {
 		s.kind, s.peer = stepSend, to

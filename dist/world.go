@@ -27,7 +27,8 @@ type World struct {
 	transport  Transport
 	options    Options
 	rank, size int
-	fake       bool // nothing runs here: see FakeRank
+	fake       bool        // nothing runs here: see FakeRank
+	simulation *simulation // of all ranks, where there is one
 	local      *task.LocalTasks
 	exit       func(code int) // leaves the process; nil where other ranks are in it
 
@@ -142,7 +143,7 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 	if int(m.Buffer) < len(w.directory.byID) && w.directory.byID[m.Buffer] != 0 {
 		return fmt.Errorf("dist: distribute %d elements: the slice has owners already", len(x))
 	}
-	w.directory.add(m.Buffer, l)
+	w.directory.buffers[w.directory.add(m.Buffer, l)].elem = int64(m.Elem)
 	w.memory = append(w.memory, m)
 	w.log.noteBuffer(d.name, len(x), m.Elem, l.owners)
 	return nil
@@ -172,6 +173,9 @@ func (w *World) Submit(t *task.Submission) (here bool, err error) {
 		}
 	}
 	w.note(t.Name, rank, t.Accesses)
+	if s := w.simulation; s != nil {
+		s.task(t.Name, rank, w.directory.sequence, t.Accesses, func(id deps.BufferID) int64 { return w.directory.buffers[w.directory.byID[id]-1].elem })
+	}
 	w.directory.submit(rank, t.Accesses)
 	if err := w.post(); err != nil {
 		return false, err
@@ -183,8 +187,8 @@ func (w *World) Submit(t *task.Submission) (here bool, err error) {
 func (w *World) Complete() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failure() != nil {
-		return nil // Wait says so
+	if w.failure() != nil || w.simulation != nil {
+		return nil // Wait says so; or the reductions of a simulation stay open
 	}
 	w.note("Wait", 0, nil)
 	w.directory.complete()
@@ -205,6 +209,9 @@ func (w *World) Share(accesses []deps.Access) error {
 
 // read has a rank receive what accesses name. Requires: mu held.
 func (w *World) read(name string, rank int32, accesses []deps.Access) error {
+	if w.simulation != nil {
+		return nil // it is no task, and nothing is here
+	}
 	if err := w.failure(); err != nil {
 		return err
 	}
