@@ -12,18 +12,23 @@ import (
 
 // A taskState is all that a page shows of one task.
 type taskState struct {
-	ID, Last, Parent                            deps.TaskID
-	Name, Kernel, Variant, Place, Err           string
-	Worker                                      int
+	ID, Last, Parent                  deps.TaskID
+	Name, Kernel, Variant, Place, Err string
+	Worker                            int
+	taskTimes
+	Missing        deps.Bytes
+	Tokens         int
+	Short, Skipped bool
+	Accesses       []string
+	Predecessors   []deps.TaskID
+	EdgesGone      int64 // predecessors that are not kept
+	Considered     []candidate
+	Why            string
+}
+
+// taskTimes are the steps of a task, on the clock of the run.
+type taskTimes struct {
 	Submit, Ready, Choice, Start, End, Released time.Duration
-	Missing                                     deps.Bytes
-	Tokens                                      int
-	Short, Skipped                              bool
-	Accesses                                    []string
-	Predecessors                                []deps.TaskID
-	EdgesGone                                   int64 // predecessors that are not kept
-	Considered                                  []candidate
-	Why                                         string
 }
 
 // A candidate is a place that a task could have run at, as the policy saw it.
@@ -42,7 +47,7 @@ func taskOf(r *run.Run, id deps.TaskID) *taskState {
 		return nil
 	}
 	s := &taskState{ID: t.ID, Last: t.Last, Parent: r.ParentOf(id), Name: run.Name(t), Kernel: t.Kernel, Variant: t.Variant, Place: r.PlaceName(t.Place), Err: t.Err, Worker: int(t.Worker),
-		Submit: t.Submit, Ready: t.Ready, Choice: t.Choice, Start: t.Start, End: t.End, Released: t.Release, Missing: t.Missing, Tokens: int(t.Tokens),
+		taskTimes: taskTimes{Submit: t.Submit, Ready: t.Ready, Choice: t.Choice, Start: t.Start, End: t.End, Released: t.Release}, Missing: t.Missing, Tokens: int(t.Tokens),
 		Short: t.Short, Skipped: t.Skipped, Predecessors: r.Predecessors(id), EdgesGone: r.EdgesGoneOf(id)}
 	for _, d := range r.DetailsOf(id) {
 		switch d.What {

@@ -121,7 +121,16 @@ type machine struct {
 	pads     []uint64 // address of each scratchpad
 	padLens  []int64
 
-	// of the launch that runs
+	running
+	random *shuffler
+
+	count, check int64 // instructions so far, and when to look at the limits
+	atomics      int64
+	err          error // of the thread that failed
+}
+
+// running is the launch that runs.
+type running struct {
 	code     *code
 	grid     Grid
 	template []uint64
@@ -130,11 +139,6 @@ type machine struct {
 	team     int
 	current  *thread
 	race     *detector
-	random   *shuffler
-
-	count, check int64 // instructions so far, and when to look at the limits
-	atomics      int64
-	err          error // of the thread that failed
 }
 
 func newMachine(p *Program, args []Arg, cfg Config) (*machine, error) {

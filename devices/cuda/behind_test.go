@@ -227,7 +227,7 @@ func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 func TestBriefKernelsStayOnTheirStream(t *testing.T) {
 	d := &Device{kernels: []*stream{{kernels: true}, {kernels: true}}}
 	s := d.kernels[1]
-	e, last := &event{device: d, stream: s}, &event{device: d, stream: s}
+	e, last := &event{device: d, completion: completion{stream: s}}, &event{device: d, completion: completion{stream: s}}
 	after := []devices.Event{e}
 	s.tail = e
 	require.Same(t, s, d.chooseStream(after))

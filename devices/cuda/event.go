@@ -37,6 +37,11 @@ type event struct {
 	pending *stream
 	timed   *times // where times are wanted
 
+	completion
+}
+
+// completion is what becomes of an event: it is enqueued, and it happens.
+type completion struct {
 	mu       sync.Mutex
 	enqueued bool
 	done     bool

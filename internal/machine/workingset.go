@@ -42,6 +42,11 @@ type WorkingSet struct {
 	// device that has one; else 0.
 	Lasted time.Duration
 
+	progress
+}
+
+// progress is how far the Machine has come with a working set; under its lock.
+type progress struct {
 	state       setState
 	reported    bool // Ready was called, or must not be
 	err         error

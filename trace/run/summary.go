@@ -18,6 +18,26 @@ type Summary struct {
 	Tasks   int64 // over: they ran, failed or were skipped
 	Failed  int64
 	Skipped int64
+	Missing
+	Damage   string // of the file
+	Policy   string
+	Places   []PlaceUse
+	Absent   []string // optional devices that the run does not have, and why
+	Kernels  []KernelUse
+	Links    []LinkUse
+	Critical time.Duration
+	Path     []Link
+	Chain    Chain
+	TokenWaits
+	Overhead time.Duration // of all lanes
+	Compilation
+	Memory
+	Notes   []string // what else is worth knowing, in a sentence each
+	Verdict Verdict
+}
+
+// Missing is what a summary does not know, and for which reason.
+type Missing struct {
 	Gone    int64  // counted in Tasks, in nothing else
 	Dropped uint64 // records lost
 	// Lost counts the records that were lost. Its tasks and copies count in all counts, sums and
@@ -27,32 +47,32 @@ type Summary struct {
 	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of
 	// all.
 	EdgesGone int64
-	Damage    string // of the file
-	Policy    string
-	Places    []PlaceUse
-	Absent    []string // optional devices that the run does not have, and why
-	Kernels   []KernelUse
-	Links     []LinkUse
-	Critical  time.Duration
-	Path      []Link
-	Chain     Chain
-	Short     int64         // tasks that lacked tokens at some time
-	Waited    time.Duration // by them, ready, until they got a place
-	Held      []TokenUse
-	Overhead  time.Duration // of all lanes
-	Compiled  int64
-	Cached    int64         // of these, found in a cache
-	Compile   time.Duration // for all of them
+}
+
+// Compilation counts the kernels that were compiled, and their time.
+type Compilation struct {
+	Compiled int64
+	Cached   int64         // of these, found in a cache
+	Compile  time.Duration // for all of them
+	// CompileFirst is what of that was before the first submission, CompileAlone what was after it
+	// while no task ran.
+	CompileFirst, CompileAlone time.Duration
+}
+
+// Memory is what the runtime knew of the memory of the program.
+type Memory struct {
 	// Buffers is how many buffers the runtime knew at the end, or when the program waited last, and
 	// Known their size; MostBuffers and MostKnown are the most that it knew when the program
 	// waited.
 	Buffers, MostBuffers int64
 	Known, MostKnown     deps.Bytes
-	// CompileFirst is what of that was before the first submission, CompileAlone what was after it
-	// while no task ran.
-	CompileFirst, CompileAlone time.Duration
-	Notes                      []string // what else is worth knowing, in a sentence each
-	Verdict                    Verdict
+}
+
+// TokenWaits is what tasks waited for tokens, and what they held.
+type TokenWaits struct {
+	Short  int64         // tasks that lacked tokens at some time
+	Waited time.Duration // by them, ready, until they got a place
+	Held   []TokenUse
 }
 
 // A TokenUse is what tasks held of a kind's tokens.
@@ -122,7 +142,7 @@ func (l *LinkUse) Rate() float64 {
 // Summary works out the numbers. Requires: Finish.
 func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
-	s := &Summary{Elapsed: to - from, Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone, Damage: r.Damage.String(), Policy: r.Machine.Policy, Absent: r.Machine.Absent}
+	s := &Summary{Elapsed: to - from, Missing: Missing{Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone}, Damage: r.Damage.String(), Policy: r.Machine.Policy, Absent: r.Machine.Absent}
 	r.countTasks(s)
 	s.Held = r.sumTokens()
 	busy := r.sumPlaces(s)

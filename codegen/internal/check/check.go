@@ -41,7 +41,7 @@ func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnost
 
 // A context says what a statement is inside of.
 type context struct {
-	teams, distribute, parallel bool
+	constructs
 	// the construct that allows no team-wide one inside: "for", "single", "masked", "simd",
 	// "distribute"
 	inner   string
@@ -50,6 +50,9 @@ type context struct {
 	callAt  ir.Pos
 	clouded bool // the call stands where the directives around are not known
 }
+
+// constructs are those around a statement.
+type constructs struct{ teams, distribute, parallel bool }
 
 // A Check collects the diagnostics of one kernel, without those that follow from a reported error.
 type Check struct {
