@@ -54,7 +54,11 @@ func equalsGo(t *testing.T, pkg *codegen.Package, c suiteCase, f any, name strin
 		in = append(in, reflect.ValueOf(a))
 	}
 	reflect.ValueOf(f).Call(in)
-	for _, shape := range []simt.Config{{Teams: 1, Threads: 64, Races: !c.again}, {Teams: 7, Threads: 256, Races: !c.again}} {
+	shapes := []simt.Config{{Teams: 7, Threads: 256, Races: !c.again}, {Teams: 1, Threads: 64, Races: !c.again}}
+	if testing.Short() {
+		shapes = shapes[:1]
+	}
+	for _, shape := range shapes {
 		got := c.args(n)
 		_, err := program.Run(argsOf(got), shape)
 		require.NoError(t, err, fmt.Sprint(shape))
