@@ -40,7 +40,7 @@ NestProducts(int m, float* a, int a_len, float* b, int b_len, float* c, int c_le
 		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int inPlane = block - outer * plane;
-			int64 q = outer;
+			int q = max(min(outer, (int64)m), (int64)0);
 			int line = min(inPlane / across, down);
 			int i0 = max(min(line * height, 16), 0);
 			int j0 = max(min((inPlane - line * across) * 16, 16), 0);

@@ -48,8 +48,8 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 			int64 outer = block / plane;
 			int inPlane = block - (uint64)outer * plane;
 			int64 rest = outer / count_2;
-			int v = outer - rest * count_2;
-			int64 u = rest;
+			int v = max(min(outer - rest * count_2, (int64)q), (int64)0);
+			int u = max(min(rest, (int64)p), (int64)0);
 			int line = min(inPlane / across, down);
 			int i0 = max(min(line * height, bottom), 0);
 			int j0 = max(min((inPlane - line * across) * 128, right), 0);
@@ -64,40 +64,40 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 				int j_3 = j_2 + 32;
 				int j_4 = j_2 + 64;
 				int j_5 = j_2 + 96;
-				double s = c[(uint64)(u * q + v) * n * m + i_2 * m + j_2];
-				double s_2 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_3];
-				double s_3 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_4];
-				double s_4 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_5];
-				double s_5 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_2];
-				double s_6 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_3];
-				double s_7 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_4];
-				double s_8 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_5];
-				double s_9 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_2];
-				double s_10 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_3];
-				double s_11 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_4];
-				double s_12 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_5];
-				double s_13 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_2];
-				double s_14 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_3];
-				double s_15 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_4];
-				double s_16 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_5];
+				double s = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2];
+				double s_2 = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_3];
+				double s_3 = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_4];
+				double s_4 = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_5];
+				double s_5 = c[(unsigned)(u * q + v) * n * m + i_3 * m + j_2];
+				double s_6 = c[(unsigned)(u * q + v) * n * m + i_3 * m + j_3];
+				double s_7 = c[(unsigned)(u * q + v) * n * m + i_3 * m + j_4];
+				double s_8 = c[(unsigned)(u * q + v) * n * m + i_3 * m + j_5];
+				double s_9 = c[(unsigned)(u * q + v) * n * m + i_4 * m + j_2];
+				double s_10 = c[(unsigned)(u * q + v) * n * m + i_4 * m + j_3];
+				double s_11 = c[(unsigned)(u * q + v) * n * m + i_4 * m + j_4];
+				double s_12 = c[(unsigned)(u * q + v) * n * m + i_4 * m + j_5];
+				double s_13 = c[(unsigned)(u * q + v) * n * m + i_5 * m + j_2];
+				double s_14 = c[(unsigned)(u * q + v) * n * m + i_5 * m + j_3];
+				double s_15 = c[(unsigned)(u * q + v) * n * m + i_5 * m + j_4];
+				double s_16 = c[(unsigned)(u * q + v) * n * m + i_5 * m + j_5];
 				#pragma unroll 4
 				for (int k = 0; k < l; k++) {
-					s += a[(uint64)(u * n + i_2) * l + k] * b[(unsigned)(v * l + k) * m + j_2];
-					s_2 += a[(uint64)(u * n + i_2) * l + k] * b[(unsigned)(v * l + k) * m + j_3];
-					s_3 += a[(uint64)(u * n + i_2) * l + k] * b[(unsigned)(v * l + k) * m + j_4];
-					s_4 += a[(uint64)(u * n + i_2) * l + k] * b[(unsigned)(v * l + k) * m + j_5];
-					s_5 += a[(uint64)(u * n + i_3) * l + k] * b[(unsigned)(v * l + k) * m + j_2];
-					s_6 += a[(uint64)(u * n + i_3) * l + k] * b[(unsigned)(v * l + k) * m + j_3];
-					s_7 += a[(uint64)(u * n + i_3) * l + k] * b[(unsigned)(v * l + k) * m + j_4];
-					s_8 += a[(uint64)(u * n + i_3) * l + k] * b[(unsigned)(v * l + k) * m + j_5];
-					s_9 += a[(uint64)(u * n + i_4) * l + k] * b[(unsigned)(v * l + k) * m + j_2];
-					s_10 += a[(uint64)(u * n + i_4) * l + k] * b[(unsigned)(v * l + k) * m + j_3];
-					s_11 += a[(uint64)(u * n + i_4) * l + k] * b[(unsigned)(v * l + k) * m + j_4];
-					s_12 += a[(uint64)(u * n + i_4) * l + k] * b[(unsigned)(v * l + k) * m + j_5];
-					s_13 += a[(uint64)(u * n + i_5) * l + k] * b[(unsigned)(v * l + k) * m + j_2];
-					s_14 += a[(uint64)(u * n + i_5) * l + k] * b[(unsigned)(v * l + k) * m + j_3];
-					s_15 += a[(uint64)(u * n + i_5) * l + k] * b[(unsigned)(v * l + k) * m + j_4];
-					s_16 += a[(uint64)(u * n + i_5) * l + k] * b[(unsigned)(v * l + k) * m + j_5];
+					s += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
+					s_2 += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_3];
+					s_3 += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_4];
+					s_4 += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_5];
+					s_5 += a[(unsigned)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_2];
+					s_6 += a[(unsigned)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_3];
+					s_7 += a[(unsigned)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_4];
+					s_8 += a[(unsigned)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_5];
+					s_9 += a[(unsigned)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_2];
+					s_10 += a[(unsigned)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_3];
+					s_11 += a[(unsigned)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_4];
+					s_12 += a[(unsigned)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_5];
+					s_13 += a[(unsigned)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_2];
+					s_14 += a[(unsigned)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_3];
+					s_15 += a[(unsigned)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_4];
+					s_16 += a[(unsigned)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_5];
 				}
 				double value = s;
 				double value_2 = s_2;
@@ -115,33 +115,33 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 				double value_14 = s_14;
 				double value_15 = s_15;
 				double value_16 = s_16;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_2] = value;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_3] = value_2;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_4] = value_3;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_5] = value_4;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_2] = value_5;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_3] = value_6;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_4] = value_7;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_5] = value_8;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_2] = value_9;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_3] = value_10;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_4] = value_11;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_5] = value_12;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_2] = value_13;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_3] = value_14;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_4] = value_15;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_5] = value_16;
+				c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2] = value;
+				c[(unsigned)(u * q + v) * n * m + i_2 * m + j_3] = value_2;
+				c[(unsigned)(u * q + v) * n * m + i_2 * m + j_4] = value_3;
+				c[(unsigned)(u * q + v) * n * m + i_2 * m + j_5] = value_4;
+				c[(unsigned)(u * q + v) * n * m + i_3 * m + j_2] = value_5;
+				c[(unsigned)(u * q + v) * n * m + i_3 * m + j_3] = value_6;
+				c[(unsigned)(u * q + v) * n * m + i_3 * m + j_4] = value_7;
+				c[(unsigned)(u * q + v) * n * m + i_3 * m + j_5] = value_8;
+				c[(unsigned)(u * q + v) * n * m + i_4 * m + j_2] = value_9;
+				c[(unsigned)(u * q + v) * n * m + i_4 * m + j_3] = value_10;
+				c[(unsigned)(u * q + v) * n * m + i_4 * m + j_4] = value_11;
+				c[(unsigned)(u * q + v) * n * m + i_4 * m + j_5] = value_12;
+				c[(unsigned)(u * q + v) * n * m + i_5 * m + j_2] = value_13;
+				c[(unsigned)(u * q + v) * n * m + i_5 * m + j_3] = value_14;
+				c[(unsigned)(u * q + v) * n * m + i_5 * m + j_4] = value_15;
+				c[(unsigned)(u * q + v) * n * m + i_5 * m + j_5] = value_16;
 			} else {
 				#pragma unroll 1
 				for (int i_2 = i, i_2_end = min(i + 4, bottom); i_2 < i_2_end; i_2++) {
 					#pragma unroll 1
 					for (int j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
-						double s = c[(uint64)(u * q + v) * n * m + i_2 * m + j_2];
+						double s = c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2];
 						#pragma unroll 8
 						for (int k = 0; k < l; k++) {
-							s += a[(uint64)(u * n + i_2) * l + k] * b[(unsigned)(v * l + k) * m + j_2];
+							s += a[(unsigned)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
 						}
-						c[(uint64)(u * q + v) * n * m + i_2 * m + j_2] = s;
+						c[(unsigned)(u * q + v) * n * m + i_2 * m + j_2] = s;
 					}
 				}
 			}

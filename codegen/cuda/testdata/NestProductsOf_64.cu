@@ -48,8 +48,8 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
 			int64 rest = outer / count_2;
-			int64 v = outer - rest * count_2;
-			int64 u = rest;
+			int64 v = max(min(outer - rest * count_2, q), (int64)0);
+			int64 u = max(min(rest, p), (int64)0);
 			int64 line = min(inPlane / across, down);
 			int64 i0 = max(min(line * height, bottom), (int64)0);
 			int64 j0 = max(min((inPlane - line * across) * 128, right), (int64)0);
@@ -64,40 +64,40 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 				int64 j_3 = j_2 + 32;
 				int64 j_4 = j_2 + 64;
 				int64 j_5 = j_2 + 96;
-				double s = c[(uint64)(u * q + v) * n * m + i_2 * m + j_2];
-				double s_2 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_3];
-				double s_3 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_4];
-				double s_4 = c[(uint64)(u * q + v) * n * m + i_2 * m + j_5];
-				double s_5 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_2];
-				double s_6 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_3];
-				double s_7 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_4];
-				double s_8 = c[(uint64)(u * q + v) * n * m + i_3 * m + j_5];
-				double s_9 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_2];
-				double s_10 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_3];
-				double s_11 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_4];
-				double s_12 = c[(uint64)(u * q + v) * n * m + i_4 * m + j_5];
-				double s_13 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_2];
-				double s_14 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_3];
-				double s_15 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_4];
-				double s_16 = c[(uint64)(u * q + v) * n * m + i_5 * m + j_5];
+				double s = c[(u * q + v) * n * m + i_2 * m + j_2];
+				double s_2 = c[(u * q + v) * n * m + i_2 * m + j_3];
+				double s_3 = c[(u * q + v) * n * m + i_2 * m + j_4];
+				double s_4 = c[(u * q + v) * n * m + i_2 * m + j_5];
+				double s_5 = c[(u * q + v) * n * m + i_3 * m + j_2];
+				double s_6 = c[(u * q + v) * n * m + i_3 * m + j_3];
+				double s_7 = c[(u * q + v) * n * m + i_3 * m + j_4];
+				double s_8 = c[(u * q + v) * n * m + i_3 * m + j_5];
+				double s_9 = c[(u * q + v) * n * m + i_4 * m + j_2];
+				double s_10 = c[(u * q + v) * n * m + i_4 * m + j_3];
+				double s_11 = c[(u * q + v) * n * m + i_4 * m + j_4];
+				double s_12 = c[(u * q + v) * n * m + i_4 * m + j_5];
+				double s_13 = c[(u * q + v) * n * m + i_5 * m + j_2];
+				double s_14 = c[(u * q + v) * n * m + i_5 * m + j_3];
+				double s_15 = c[(u * q + v) * n * m + i_5 * m + j_4];
+				double s_16 = c[(u * q + v) * n * m + i_5 * m + j_5];
 				#pragma unroll 4
 				for (int64 k = 0; k < l; k++) {
-					s += a[(uint64)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
-					s_2 += a[(uint64)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_3];
-					s_3 += a[(uint64)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_4];
-					s_4 += a[(uint64)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_5];
-					s_5 += a[(uint64)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_2];
-					s_6 += a[(uint64)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_3];
-					s_7 += a[(uint64)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_4];
-					s_8 += a[(uint64)(u * n + i_3) * l + k] * b[(v * l + k) * m + j_5];
-					s_9 += a[(uint64)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_2];
-					s_10 += a[(uint64)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_3];
-					s_11 += a[(uint64)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_4];
-					s_12 += a[(uint64)(u * n + i_4) * l + k] * b[(v * l + k) * m + j_5];
-					s_13 += a[(uint64)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_2];
-					s_14 += a[(uint64)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_3];
-					s_15 += a[(uint64)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_4];
-					s_16 += a[(uint64)(u * n + i_5) * l + k] * b[(v * l + k) * m + j_5];
+					s += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
+					s_2 += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_3];
+					s_3 += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_4];
+					s_4 += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_5];
+					s_5 += a[(u * n + i_3) * l + k] * b[(v * l + k) * m + j_2];
+					s_6 += a[(u * n + i_3) * l + k] * b[(v * l + k) * m + j_3];
+					s_7 += a[(u * n + i_3) * l + k] * b[(v * l + k) * m + j_4];
+					s_8 += a[(u * n + i_3) * l + k] * b[(v * l + k) * m + j_5];
+					s_9 += a[(u * n + i_4) * l + k] * b[(v * l + k) * m + j_2];
+					s_10 += a[(u * n + i_4) * l + k] * b[(v * l + k) * m + j_3];
+					s_11 += a[(u * n + i_4) * l + k] * b[(v * l + k) * m + j_4];
+					s_12 += a[(u * n + i_4) * l + k] * b[(v * l + k) * m + j_5];
+					s_13 += a[(u * n + i_5) * l + k] * b[(v * l + k) * m + j_2];
+					s_14 += a[(u * n + i_5) * l + k] * b[(v * l + k) * m + j_3];
+					s_15 += a[(u * n + i_5) * l + k] * b[(v * l + k) * m + j_4];
+					s_16 += a[(u * n + i_5) * l + k] * b[(v * l + k) * m + j_5];
 				}
 				double value = s;
 				double value_2 = s_2;
@@ -115,33 +115,33 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 				double value_14 = s_14;
 				double value_15 = s_15;
 				double value_16 = s_16;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_2] = value;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_3] = value_2;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_4] = value_3;
-				c[(uint64)(u * q + v) * n * m + i_2 * m + j_5] = value_4;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_2] = value_5;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_3] = value_6;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_4] = value_7;
-				c[(uint64)(u * q + v) * n * m + i_3 * m + j_5] = value_8;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_2] = value_9;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_3] = value_10;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_4] = value_11;
-				c[(uint64)(u * q + v) * n * m + i_4 * m + j_5] = value_12;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_2] = value_13;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_3] = value_14;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_4] = value_15;
-				c[(uint64)(u * q + v) * n * m + i_5 * m + j_5] = value_16;
+				c[(u * q + v) * n * m + i_2 * m + j_2] = value;
+				c[(u * q + v) * n * m + i_2 * m + j_3] = value_2;
+				c[(u * q + v) * n * m + i_2 * m + j_4] = value_3;
+				c[(u * q + v) * n * m + i_2 * m + j_5] = value_4;
+				c[(u * q + v) * n * m + i_3 * m + j_2] = value_5;
+				c[(u * q + v) * n * m + i_3 * m + j_3] = value_6;
+				c[(u * q + v) * n * m + i_3 * m + j_4] = value_7;
+				c[(u * q + v) * n * m + i_3 * m + j_5] = value_8;
+				c[(u * q + v) * n * m + i_4 * m + j_2] = value_9;
+				c[(u * q + v) * n * m + i_4 * m + j_3] = value_10;
+				c[(u * q + v) * n * m + i_4 * m + j_4] = value_11;
+				c[(u * q + v) * n * m + i_4 * m + j_5] = value_12;
+				c[(u * q + v) * n * m + i_5 * m + j_2] = value_13;
+				c[(u * q + v) * n * m + i_5 * m + j_3] = value_14;
+				c[(u * q + v) * n * m + i_5 * m + j_4] = value_15;
+				c[(u * q + v) * n * m + i_5 * m + j_5] = value_16;
 			} else {
 				#pragma unroll 1
 				for (int64 i_2 = i, i_2_end = min(i + 4, bottom); i_2 < i_2_end; i_2++) {
 					#pragma unroll 1
 					for (int64 j_2 = j, j_2_end = min(j + 128, right); j_2 < j_2_end; j_2 += 32) {
-						double s = c[(uint64)(u * q + v) * n * m + i_2 * m + j_2];
+						double s = c[(u * q + v) * n * m + i_2 * m + j_2];
 						#pragma unroll 8
 						for (int64 k = 0; k < l; k++) {
-							s += a[(uint64)(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
+							s += a[(u * n + i_2) * l + k] * b[(v * l + k) * m + j_2];
 						}
-						c[(uint64)(u * q + v) * n * m + i_2 * m + j_2] = s;
+						c[(u * q + v) * n * m + i_2 * m + j_2] = s;
 					}
 				}
 			}

@@ -49,7 +49,7 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
-			int64 i = 1 + outer;
+			int i = max(min(1 + outer, (int64)(n - 1)), (int64)1);
 			int line = min(inPlane / across, (int64)down);
 			int j0 = max(min(1 + line * height, bottom), 1);
 			int k0 = max(min(1 + (inPlane - (int64)line * across) * 32, (int64)right), (int64)1);
@@ -61,20 +61,20 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 				int j_4 = j_2 + 2;
 				int j_5 = j_2 + 3;
 				int k_2 = k;
-				float value = 0.4f * x[((uint64)i * m + j_2) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_2) * l + k_2] + x[((uint64)(i + 1) * m + j_2) * l + k_2] + x[((uint64)i * m + j_2 - 1) * l + k_2] + x[((uint64)i * m + j_2 + 1) * l + k_2] + x[((uint64)i * m + j_2) * l + k_2 - 1] + x[((uint64)i * m + j_2) * l + k_2 + 1]);
-				float value_2 = 0.4f * x[((uint64)i * m + j_3) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_3) * l + k_2] + x[((uint64)(i + 1) * m + j_3) * l + k_2] + x[((uint64)i * m + j_3 - 1) * l + k_2] + x[((uint64)i * m + j_3 + 1) * l + k_2] + x[((uint64)i * m + j_3) * l + k_2 - 1] + x[((uint64)i * m + j_3) * l + k_2 + 1]);
-				float value_3 = 0.4f * x[((uint64)i * m + j_4) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_4) * l + k_2] + x[((uint64)(i + 1) * m + j_4) * l + k_2] + x[((uint64)i * m + j_4 - 1) * l + k_2] + x[((uint64)i * m + j_4 + 1) * l + k_2] + x[((uint64)i * m + j_4) * l + k_2 - 1] + x[((uint64)i * m + j_4) * l + k_2 + 1]);
-				float value_4 = 0.4f * x[((uint64)i * m + j_5) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_5) * l + k_2] + x[((uint64)(i + 1) * m + j_5) * l + k_2] + x[((uint64)i * m + j_5 - 1) * l + k_2] + x[((uint64)i * m + j_5 + 1) * l + k_2] + x[((uint64)i * m + j_5) * l + k_2 - 1] + x[((uint64)i * m + j_5) * l + k_2 + 1]);
-				y[((uint64)i * m + j_2) * l + k_2] = value;
-				y[((uint64)i * m + j_3) * l + k_2] = value_2;
-				y[((uint64)i * m + j_4) * l + k_2] = value_3;
-				y[((uint64)i * m + j_5) * l + k_2] = value_4;
+				float value = 0.4f * x[((unsigned)i * m + j_2) * l + k_2] + 0.1f * (x[((unsigned)(i - 1) * m + j_2) * l + k_2] + x[((unsigned)(i + 1) * m + j_2) * l + k_2] + x[((unsigned)i * m + j_2 - 1) * l + k_2] + x[((unsigned)i * m + j_2 + 1) * l + k_2] + x[((unsigned)i * m + j_2) * l + k_2 - 1] + x[((unsigned)i * m + j_2) * l + k_2 + 1]);
+				float value_2 = 0.4f * x[((unsigned)i * m + j_3) * l + k_2] + 0.1f * (x[((unsigned)(i - 1) * m + j_3) * l + k_2] + x[((unsigned)(i + 1) * m + j_3) * l + k_2] + x[((unsigned)i * m + j_3 - 1) * l + k_2] + x[((unsigned)i * m + j_3 + 1) * l + k_2] + x[((unsigned)i * m + j_3) * l + k_2 - 1] + x[((unsigned)i * m + j_3) * l + k_2 + 1]);
+				float value_3 = 0.4f * x[((unsigned)i * m + j_4) * l + k_2] + 0.1f * (x[((unsigned)(i - 1) * m + j_4) * l + k_2] + x[((unsigned)(i + 1) * m + j_4) * l + k_2] + x[((unsigned)i * m + j_4 - 1) * l + k_2] + x[((unsigned)i * m + j_4 + 1) * l + k_2] + x[((unsigned)i * m + j_4) * l + k_2 - 1] + x[((unsigned)i * m + j_4) * l + k_2 + 1]);
+				float value_4 = 0.4f * x[((unsigned)i * m + j_5) * l + k_2] + 0.1f * (x[((unsigned)(i - 1) * m + j_5) * l + k_2] + x[((unsigned)(i + 1) * m + j_5) * l + k_2] + x[((unsigned)i * m + j_5 - 1) * l + k_2] + x[((unsigned)i * m + j_5 + 1) * l + k_2] + x[((unsigned)i * m + j_5) * l + k_2 - 1] + x[((unsigned)i * m + j_5) * l + k_2 + 1]);
+				y[((unsigned)i * m + j_2) * l + k_2] = value;
+				y[((unsigned)i * m + j_3) * l + k_2] = value_2;
+				y[((unsigned)i * m + j_4) * l + k_2] = value_3;
+				y[((unsigned)i * m + j_5) * l + k_2] = value_4;
 			} else {
 				#pragma unroll 1
 				for (int j_2 = j, j_2_end = min(j + 4, bottom); j_2 < j_2_end; j_2++) {
 					#pragma unroll 1
 					for (int k_2 = k, k_2_end = min(k + 32, right); k_2 < k_2_end; k_2 += 32) {
-						y[((uint64)i * m + j_2) * l + k_2] = 0.4f * x[((uint64)i * m + j_2) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_2) * l + k_2] + x[((uint64)(i + 1) * m + j_2) * l + k_2] + x[((uint64)i * m + j_2 - 1) * l + k_2] + x[((uint64)i * m + j_2 + 1) * l + k_2] + x[((uint64)i * m + j_2) * l + k_2 - 1] + x[((uint64)i * m + j_2) * l + k_2 + 1]);
+						y[((unsigned)i * m + j_2) * l + k_2] = 0.4f * x[((unsigned)i * m + j_2) * l + k_2] + 0.1f * (x[((unsigned)(i - 1) * m + j_2) * l + k_2] + x[((unsigned)(i + 1) * m + j_2) * l + k_2] + x[((unsigned)i * m + j_2 - 1) * l + k_2] + x[((unsigned)i * m + j_2 + 1) * l + k_2] + x[((unsigned)i * m + j_2) * l + k_2 - 1] + x[((unsigned)i * m + j_2) * l + k_2 + 1]);
 					}
 				}
 			}

@@ -50,7 +50,7 @@ NestSevenPoints(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int6
 		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
-			int64 i = 1 + outer;
+			int64 i = max(min(1 + outer, n - 1), (int64)1);
 			int64 line = min(inPlane / across, down);
 			int64 j0 = max(min(1 + line * height, bottom), (int64)1);
 			int64 k0 = max(min(1 + (inPlane - line * across) * 32, right), (int64)1);
@@ -62,20 +62,20 @@ NestSevenPoints(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int6
 				int64 j_4 = j_2 + 2;
 				int64 j_5 = j_2 + 3;
 				int64 k_2 = k;
-				float value = 0.4f * x[((uint64)i * m + j_2) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_2) * l + k_2] + x[((uint64)(i + 1) * m + j_2) * l + k_2] + x[((uint64)i * m + j_2 - 1) * l + k_2] + x[((uint64)i * m + j_2 + 1) * l + k_2] + x[((uint64)i * m + j_2) * l + k_2 - 1] + x[((uint64)i * m + j_2) * l + k_2 + 1]);
-				float value_2 = 0.4f * x[((uint64)i * m + j_3) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_3) * l + k_2] + x[((uint64)(i + 1) * m + j_3) * l + k_2] + x[((uint64)i * m + j_3 - 1) * l + k_2] + x[((uint64)i * m + j_3 + 1) * l + k_2] + x[((uint64)i * m + j_3) * l + k_2 - 1] + x[((uint64)i * m + j_3) * l + k_2 + 1]);
-				float value_3 = 0.4f * x[((uint64)i * m + j_4) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_4) * l + k_2] + x[((uint64)(i + 1) * m + j_4) * l + k_2] + x[((uint64)i * m + j_4 - 1) * l + k_2] + x[((uint64)i * m + j_4 + 1) * l + k_2] + x[((uint64)i * m + j_4) * l + k_2 - 1] + x[((uint64)i * m + j_4) * l + k_2 + 1]);
-				float value_4 = 0.4f * x[((uint64)i * m + j_5) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_5) * l + k_2] + x[((uint64)(i + 1) * m + j_5) * l + k_2] + x[((uint64)i * m + j_5 - 1) * l + k_2] + x[((uint64)i * m + j_5 + 1) * l + k_2] + x[((uint64)i * m + j_5) * l + k_2 - 1] + x[((uint64)i * m + j_5) * l + k_2 + 1]);
-				y[((uint64)i * m + j_2) * l + k_2] = value;
-				y[((uint64)i * m + j_3) * l + k_2] = value_2;
-				y[((uint64)i * m + j_4) * l + k_2] = value_3;
-				y[((uint64)i * m + j_5) * l + k_2] = value_4;
+				float value = 0.4f * x[(i * m + j_2) * l + k_2] + 0.1f * (x[((i - 1) * m + j_2) * l + k_2] + x[((i + 1) * m + j_2) * l + k_2] + x[(i * m + j_2 - 1) * l + k_2] + x[(i * m + j_2 + 1) * l + k_2] + x[(i * m + j_2) * l + k_2 - 1] + x[(i * m + j_2) * l + k_2 + 1]);
+				float value_2 = 0.4f * x[(i * m + j_3) * l + k_2] + 0.1f * (x[((i - 1) * m + j_3) * l + k_2] + x[((i + 1) * m + j_3) * l + k_2] + x[(i * m + j_3 - 1) * l + k_2] + x[(i * m + j_3 + 1) * l + k_2] + x[(i * m + j_3) * l + k_2 - 1] + x[(i * m + j_3) * l + k_2 + 1]);
+				float value_3 = 0.4f * x[(i * m + j_4) * l + k_2] + 0.1f * (x[((i - 1) * m + j_4) * l + k_2] + x[((i + 1) * m + j_4) * l + k_2] + x[(i * m + j_4 - 1) * l + k_2] + x[(i * m + j_4 + 1) * l + k_2] + x[(i * m + j_4) * l + k_2 - 1] + x[(i * m + j_4) * l + k_2 + 1]);
+				float value_4 = 0.4f * x[(i * m + j_5) * l + k_2] + 0.1f * (x[((i - 1) * m + j_5) * l + k_2] + x[((i + 1) * m + j_5) * l + k_2] + x[(i * m + j_5 - 1) * l + k_2] + x[(i * m + j_5 + 1) * l + k_2] + x[(i * m + j_5) * l + k_2 - 1] + x[(i * m + j_5) * l + k_2 + 1]);
+				y[(i * m + j_2) * l + k_2] = value;
+				y[(i * m + j_3) * l + k_2] = value_2;
+				y[(i * m + j_4) * l + k_2] = value_3;
+				y[(i * m + j_5) * l + k_2] = value_4;
 			} else {
 				#pragma unroll 1
 				for (int64 j_2 = j, j_2_end = min(j + 4, bottom); j_2 < j_2_end; j_2++) {
 					#pragma unroll 1
 					for (int64 k_2 = k, k_2_end = min(k + 32, right); k_2 < k_2_end; k_2 += 32) {
-						y[((uint64)i * m + j_2) * l + k_2] = 0.4f * x[((uint64)i * m + j_2) * l + k_2] + 0.1f * (x[((uint64)(i - 1) * m + j_2) * l + k_2] + x[((uint64)(i + 1) * m + j_2) * l + k_2] + x[((uint64)i * m + j_2 - 1) * l + k_2] + x[((uint64)i * m + j_2 + 1) * l + k_2] + x[((uint64)i * m + j_2) * l + k_2 - 1] + x[((uint64)i * m + j_2) * l + k_2 + 1]);
+						y[(i * m + j_2) * l + k_2] = 0.4f * x[(i * m + j_2) * l + k_2] + 0.1f * (x[((i - 1) * m + j_2) * l + k_2] + x[((i + 1) * m + j_2) * l + k_2] + x[(i * m + j_2 - 1) * l + k_2] + x[(i * m + j_2 + 1) * l + k_2] + x[(i * m + j_2) * l + k_2 - 1] + x[(i * m + j_2) * l + k_2 + 1]);
 					}
 				}
 			}

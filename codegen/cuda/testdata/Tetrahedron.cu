@@ -42,7 +42,7 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int inPlane = block - (uint64)outer * plane;
-			int64 i = outer;
+			int i = max(min(outer, (int64)n), (int64)0);
 			int line = min(inPlane / across, down);
 			int jTurn0 = max(min(line * height, bottom), 0);
 			int kTurn0 = max(min((int64)(inPlane - line * across) * 128, (int64)right), (int64)0);
@@ -54,21 +54,21 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 				int kTurn_3 = kTurn_2 + 32;
 				int kTurn_4 = kTurn_2 + 64;
 				int kTurn_5 = kTurn_2 + 96;
-				int value = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
-				int value_2 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_3));
-				int value_3 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_4));
-				int value_4 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_5));
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = value;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] = value_2;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] = value_3;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] = value_4;
+				int value = (unsigned)x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+				int value_2 = (unsigned)x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_3));
+				int value_3 = (unsigned)x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_4));
+				int value_4 = (unsigned)x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_5));
+				x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = value;
+				x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] = value_2;
+				x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] = value_3;
+				x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] = value_4;
 			} else {
 				#pragma unroll 1
 				for (int jTurn_2 = jTurn, jTurn_2_end = min(jTurn + 1, bottom); jTurn_2 < jTurn_2_end; jTurn_2++) {
 					#pragma unroll 1
 					for (int kTurn_2 = kTurn, kTurn_2_end = min(kTurn + 128, right); kTurn_2 < kTurn_2_end; kTurn_2 += 32) {
 						if (i + jTurn_2 < n && i + 1 + kTurn_2 <= i + jTurn_2) {
-							x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+							x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = (unsigned)x[((unsigned)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
 						}
 					}
 				}

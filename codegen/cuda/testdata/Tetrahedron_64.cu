@@ -42,7 +42,7 @@ Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
-			int64 i = outer;
+			int64 i = max(min(outer, n), (int64)0);
 			int64 line = min(inPlane / across, down);
 			int64 jTurn0 = max(min(line * height, bottom), (int64)0);
 			int64 kTurn0 = max(min((inPlane - line * across) * 128, right), (int64)0);
@@ -54,21 +54,21 @@ Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 				int64 kTurn_3 = kTurn_2 + 32;
 				int64 kTurn_4 = kTurn_2 + 64;
 				int64 kTurn_5 = kTurn_2 + 96;
-				int value = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
-				int value_2 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_3));
-				int value_3 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_4));
-				int value_4 = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_5));
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = value;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] = value_2;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] = value_3;
-				x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] = value_4;
+				int value = (uint64)x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+				int value_2 = (uint64)x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_3));
+				int value_3 = (uint64)x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_4));
+				int value_4 = (uint64)x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_5));
+				x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = value;
+				x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_3)] = value_2;
+				x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_4)] = value_3;
+				x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_5)] = value_4;
 			} else {
 				#pragma unroll 1
 				for (int64 jTurn_2 = jTurn, jTurn_2_end = min(jTurn + 1, bottom); jTurn_2 < jTurn_2_end; jTurn_2++) {
 					#pragma unroll 1
 					for (int64 kTurn_2 = kTurn, kTurn_2_end = min(kTurn + 128, right); kTurn_2 < kTurn_2_end; kTurn_2 += 32) {
 						if (i + jTurn_2 < n && i + 1 + kTurn_2 <= i + jTurn_2) {
-							x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = (unsigned)x[((uint64)i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (int)(i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
+							x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] = (uint64)x[(i * n + (i + jTurn_2)) * n + (i + 1 + kTurn_2)] + (i + 2 * (i + jTurn_2) - (i + 1 + kTurn_2));
 						}
 					}
 				}

@@ -385,7 +385,9 @@ func (t *team) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) (
 			digit = build.Binary(ir.Sub, number, build.Binary(ir.Mul, rest, counts[n], at), at)
 			number = rest
 		}
-		out = append(out, build.Decl(f.Var, build.Binary(ir.Add, f.Lo, digit, at), at))
+		own := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, f.Lo, digit, at), f.Hi}, T: ir.IntType, At: at}
+		own = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{own, f.Lo}, T: ir.IntType, At: at} // changes nothing: for back ends
+		out = append(out, build.Decl(f.Var, own, at))
 	}
 	return out, inPlane
 }
