@@ -103,11 +103,11 @@ func (p kernelsPrinter) launch(e *Entry) {
 	p.declareParams(l.Body)
 	p.Depth = 1
 	for _, v := range l.Team {
-		align, prefix := teamAlign(v.Type), "__shared__"
+		align, prefix := cprint.TeamAlign(v.Type), "__shared__"
 		if align > v.Type.Align {
 			prefix += " __align__(16)"
 		}
-		e.TeamMemory = alignUp(e.TeamMemory, align) + v.Type.Size
+		e.TeamMemory = cprint.AlignUp(e.TeamMemory, align) + v.Type.Size
 		p.Printf(v.At, "%s %s;", prefix, p.declarator(v.Type, p.Declare(v)))
 	}
 	if p.gates {
@@ -121,7 +121,7 @@ func (p kernelsPrinter) launch(e *Entry) {
 func (p kernelsPrinter) openGates(e *Entry) {
 	const size, align = 8, 4 // of gompss_gate
 	p.gate = p.Fresh("gates")
-	e.TeamMemory = alignUp(e.TeamMemory, align) + size*maxGates
+	e.TeamMemory = cprint.AlignUp(e.TeamMemory, align) + size*maxGates
 	at := e.Launch.At
 	p.Printf(at, "__shared__ %s %s[%d];", p.use("gompss_gate"), p.gate, maxGates)
 	p.Printf(at, "if (threadIdx.x < %d)", maxGates)
@@ -164,20 +164,6 @@ func (p kernelsPrinter) abreast(e *Entry) string {
 	}
 	return fmt.Sprintf("%s(%d, %d)", p.use("gompss_abreast"), n, e.MaxThreads)
 }
-
-// teamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded
-// as vectors.
-func teamAlign(t *ir.Type) ir.Bytes {
-	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
-		return vector
-	}
-	return t.Align
-}
-
-// vector is the size of the widest load.
-const vector ir.Bytes = 16
-
-func alignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * align }
 
 // maxThreads returns the constant bound of the threads of a team.
 func (p *file) maxThreads(l *ir.Launch) int {
@@ -233,7 +219,7 @@ func (p kernelsPrinter) copies(list []ir.Stmt) string {
 func (p kernelsPrinter) arguments(e *Entry, used *ir.VarSet) []string {
 	var out []string
 	add := func(kind ArgKind, v *ir.Var, size, align ir.Bytes, text string, narrow bool) {
-		at := alignUp(e.ArgsSize, align)
+		at := cprint.AlignUp(e.ArgsSize, align)
 		e.Args = append(e.Args, Argument{Kind: kind, Var: v, Offset: at, Size: size, Narrow: narrow})
 		e.ArgsSize = at + size
 		out = append(out, text)

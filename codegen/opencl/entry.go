@@ -50,8 +50,12 @@ func (p kernelsPrinter) kernel(e *Entry) {
 	p.arguments(ir.Used(l.Body))
 	p.prepare(l.Body)
 	for _, v := range p.teamVars(l) {
-		e.TeamMemory = (e.TeamMemory+v.Type.Align-1)/v.Type.Align*v.Type.Align + v.Type.Size
-		p.Printf(v.At, "local %s;", p.declarator(v.Type, p.Declare(v), global))
+		align, suffix := cprint.TeamAlign(v.Type), ""
+		if align > v.Type.Align {
+			suffix = fmt.Sprintf(" __attribute__((aligned(%d)))", align)
+		}
+		e.TeamMemory = cprint.AlignUp(e.TeamMemory, align) + v.Type.Size
+		p.Printf(v.At, "local %s%s;", p.declarator(v.Type, p.Declare(v), global), suffix)
 	}
 	if p.checked && p.meetsLater {
 		e.TeamMemory += 8

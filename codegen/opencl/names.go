@@ -7,19 +7,19 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// declare names v in the innermost scope; a slice takes the names of its length and capacity, too.
-func (n *body) declare(v *ir.Var) string {
+// Declare names v in the innermost scope; a slice takes the names of its length and capacity, too.
+func (b *body) Declare(v *ir.Var) string {
 	base := cprint.Identifier(v.Name)
 	name := base
-	for i := 2; n.Visible(name) || v.Type.Kind == ir.Slice && (n.Visible(name+"_len") || n.Visible(name+"_cap") || n.Visible(name+"_at")); i++ {
+	for i := 2; b.Visible(name) || v.Type.Kind == ir.Slice && (b.Visible(name+"_len") || b.Visible(name+"_cap") || b.Visible(name+"_at")); i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
 	}
-	in := n.Innermost()
+	in := b.Innermost()
 	in[name] = true
 	if v.Type.Kind == ir.Slice {
 		in[name+"_len"], in[name+"_cap"], in[name+"_at"] = true, true, true
 	}
-	n.Of[v] = name
+	b.Of[v] = name
 	return name
 }
 

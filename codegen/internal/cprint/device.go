@@ -76,3 +76,18 @@ func Unshared(s *ir.Atomic) []ir.Stmt {
 	}
 	return out
 }
+
+// TeamAlign is the alignment of a team variable. Groups of elements that vectors hold can be loaded
+// as vectors.
+func TeamAlign(t *ir.Type) ir.Bytes {
+	if t.Kind == ir.Array && t.Elem.Kind == ir.Array && t.Elem.Size%vector == 0 {
+		return vector
+	}
+	return t.Align
+}
+
+// vector is the size of the widest load.
+const vector ir.Bytes = 16
+
+// AlignUp is n, or the next multiple of align.
+func AlignUp(n, align ir.Bytes) ir.Bytes { return (n + align - 1) / align * align }
