@@ -104,7 +104,6 @@ func (r *record) need() *detail {
 	rt := r.rt
 	if r.detail == rt.observers.none {
 		rt.detail(r)
-		r.accesses, r.scope.declared = r.scope.declared, r.accesses[:0]
 	}
 	return r.detail
 }

@@ -40,6 +40,7 @@ type Scope struct {
 
 	submitting      spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
 	submitters      submitters    // goroutines that submit kernels to the program; on the cache line of the lock
+	crowd           crowd         // other goroutines that submit to the program
 	declared        []deps.Access // of the task that is being submitted, if its record has no detail
 	freeOwn         *record       // free; see Scope.takeRecord
 	returned        atomic.Pointer[record]
@@ -148,7 +149,13 @@ func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
 // that it is for may be all that keep the others.
 func (s *Scope) lockSubmission(ctx context.Context) error {
 	for {
-		s.rt.topology.lock(&s.submitting)
+		free := s.submitting.TryLock()
+		if !free {
+			s.rt.topology.lock(&s.submitting)
+		}
+		if s.program() {
+			s.crowd.note(free)
+		}
 		switch {
 		case s.finished:
 			s.submitting.Unlock()

@@ -40,6 +40,9 @@ func goTask(s *Scope, g *Group, body func() error, options []Option) (Task, erro
 	if s.rt.skipper != nil && g == nil && s.program() && s.rt.skips(options) {
 		return Task{}, nil
 	}
+	if s.isPlain(g, options) {
+		return s.goPlain(body, options)
+	}
 	r, err := s.begin(g, goBody)
 	if err != nil {
 		return Task{}, err
@@ -135,10 +138,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		r.kind = kind
 		r.traits.set(simple, false)
 	}
-	s.declared = s.declared[:0]
-	if !rt.ready.fastPath || kind != goBody || g != nil || !s.program() || rt.observers.observer != nil || rt.world != nil {
-		r.need()
-	}
+	r.need()
 	if g != nil {
 		r.group = g
 		if g.scope == s {
@@ -480,26 +480,15 @@ func (rt *Runtime) addAccess(r *record, o *Option) error {
 	if o.box() != nil {
 		return rt.addBox(r, o)
 	}
-	m, mode := o.memory(), o.mode()
+	m := o.memory()
 	if m.len == 0 {
 		return nil
 	}
 	b, first, err := rt.buffers.locate(m, r.scope)
 	if err != nil {
-		return fmt.Errorf("%s: %w", mode, err)
+		return fmt.Errorf("%s: %w", o.mode(), err)
 	}
-	if mode > deps.InOut || rt.topology.accelerators || r.kind != goBody {
-		return r.addRegion(b, b.span(first, first+m.len), o)
-	}
-	list := r.declared()
-	n := len(*list)
-	if n == cap(*list) {
-		*list = append(*list, deps.Access{})
-	} else {
-		*list = (*list)[:n+1]
-	}
-	(*list)[n].SetInterval(b.id, first, first+m.len, mode)
-	return nil
+	return r.addRegion(b, b.span(first, first+m.len), o)
 }
 
 func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
