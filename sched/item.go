@@ -84,28 +84,57 @@ type Item struct {
 	// pushes the item again.
 	Limit time.Duration
 
+	need  [MaxKinds]int32
+	state itemState
+	marks marks
+	inQueue
+	load
+	seen []probe.Candidate // what the policy knew when it was pushed
+}
+
+// An inQueue is where an item stands.
+type inQueue struct {
+	at         PlaceID // queued: the place of its queue; in flight: the place where it runs
+	order      uint64
+	passed     int32
+	lane       *lane
+	prev, next *Item
+}
+
+// A load is what an item is expected to cost.
+type load struct {
 	runs     [MaxKinds]expected // by kind, as of Push
-	need     [MaxKinds]int32
-	needs    bool // some need is not zero
-	state    itemState
-	at       PlaceID // queued: the place of its queue; in flight: the place where it runs
-	order    uint64
-	passed   int32
-	short    bool          // has lacked tokens since it was pushed
-	expect   time.Duration // the load that it adds to its place
-	run      time.Duration // that load without transfers
-	counted  bool          // its load is counted as in flight
-	trial    bool          // its run time is not known
-	moves    bool          // its run needs transfers
-	owned    bool          // its work is in ownedBytes of its place
-	fallback PlaceID       // place of the next attempt if its trial is stopped, plus one; 0 for none
-	reserved time.Duration // the time reserved for it there
-	retrial  bool          // queued at a place that is known to be slow, to measure it again
-	weight   weight        // of its run time
-	lane     *lane
-	seen     []probe.Candidate // what the policy knew when it was pushed
-	prev     *Item
-	next     *Item
+	expect   time.Duration      // the load that it adds to its place
+	run      time.Duration      // that load without transfers
+	fallback PlaceID            // place of the next attempt if its trial is stopped, plus one; 0 for none
+	reserved time.Duration      // the time reserved for it there
+	weight   weight             // of its run time
+}
+
+// A mark is what the scheduler notes of an item.
+type mark uint8
+
+const (
+	needsTokens mark = 1 << iota // some need is not zero
+	lacksTokens                  // has lacked tokens since it was pushed
+	counted                      // its load is counted as in flight
+	onTrial                      // its run time is not known
+	moves                        // its run needs transfers
+	owned                        // its work is in ownedBytes of its place
+	retrial                      // queued at a place that is known to be slow, to measure it again
+)
+
+// A marks is a set of them.
+type marks uint8
+
+func (m marks) has(x mark) bool { return m&marks(x) != 0 }
+
+// set adds x, or takes it out, and returns on.
+func (m *marks) set(x mark, on bool) bool {
+	if *m &^= marks(x); on {
+		*m |= marks(x)
+	}
+	return on
 }
 
 // An expected is the known run time of an item on a kind of device.
@@ -130,7 +159,7 @@ const (
 func (it *Item) Place() PlaceID { return it.at }
 
 // Short reports whether it was refused for want of tokens since it was pushed.
-func (it *Item) Short() bool { return it.short }
+func (it *Item) Short() bool { return it.marks.has(lacksTokens) }
 
 // missing returns the bytes to move to p.
 func (it *Item) missing(p PlaceID) deps.Bytes {

@@ -140,7 +140,7 @@ const (
 
 // limit returns Item.Limit for it at p.
 func (l *loadEstimator) limit(it *Item, p PlaceID) time.Duration {
-	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known && !it.retrial {
+	if !l.state.Places[p].Host || it.runs[l.state.pool[p]].known && !it.marks.has(retrial) {
 		return 0
 	}
 	run, ok := l.quickest(it)
@@ -153,7 +153,7 @@ func (l *loadEstimator) limit(it *Item, p PlaceID) time.Duration {
 // occupancy returns the part of p that it uses while it runs there, between 0 and 1.
 func (l *loadEstimator) occupancy(it *Item, p PlaceID) float64 {
 	part := 1 / float64(max(1, l.state.Places[p].Width))
-	if !it.needs {
+	if !it.marks.has(needsTokens) {
 		return part
 	}
 	k := l.state.pool[p]
@@ -363,7 +363,7 @@ func (l *loadEstimator) pop(it *Item, p PlaceID) {
 	meant := it.at
 	l.assign(it, p)
 	switch {
-	case !it.trial || !l.state.Places[p].Host:
+	case !it.marks.has(onTrial) || !l.state.Places[p].Host:
 		it.fallback = 0
 	case it.fallback > 0:
 		l.reserve(it, it.fallback-1)
@@ -382,14 +382,15 @@ func (l *loadEstimator) Granted(it *Item, p PlaceID) {
 
 // done removes it from the items in flight and learns its run time.
 func (l *loadEstimator) done(it *Item) {
-	if it.counted {
+	if it.marks.has(counted) {
 		l.unreserve(it)
 		l.state.endRun(it)
 		l.unassign(it)
 	}
 	if it.Took > 0 && it.Version != "" {
 		if l.state.Places[it.at].Host { // times on the host begin when all data are there
-			it.Beside, it.moves = false, false
+			it.Beside = false
+			it.marks.set(moves, false)
 		}
 		l.state.Times.learn(it, l.state.Places[it.at].Kind, it.Took, it.weight)
 		it.weight = weightOne
@@ -400,7 +401,7 @@ func (l *loadEstimator) assign(it *Item, p PlaceID) {
 	d, known := l.expect(it, p)
 	it.at = p
 	l.charge(it, p, d)
-	if it.trial = !known && it.Version != ""; it.trial {
+	if it.marks.set(onTrial, !known && it.Version != "") {
 		l.trials[keyFor(it, l.state.Places[p].Kind)]++
 	}
 }
@@ -410,7 +411,7 @@ func (l *loadEstimator) assign(it *Item, p PlaceID) {
 // moved away from a wait that is none.
 func (l *loadEstimator) charge(it *Item, p PlaceID, d time.Duration) {
 	part := l.occupancy(it, p)
-	it.moves = it.missing(p) > 0
+	it.marks.set(moves, it.missing(p) > 0)
 	it.expect, it.run = time.Duration(float64(d)*part), 0
 	if e := &it.runs[l.state.pool[p]]; e.alone || e.known && l.state.isLongRun(it, e.run, p) {
 		it.run = time.Duration(float64(e.run) * part)
@@ -418,10 +419,10 @@ func (l *loadEstimator) charge(it *Item, p PlaceID, d time.Duration) {
 }
 
 func (l *loadEstimator) unassign(it *Item) {
-	if !it.trial {
+	if !it.marks.has(onTrial) {
 		return
 	}
-	it.trial = false
+	it.marks.set(onTrial, false)
 	k := keyFor(it, l.state.Places[it.at].Kind)
 	if l.trials[k]--; l.trials[k] == 0 {
 		delete(l.trials, k)

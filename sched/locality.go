@@ -50,7 +50,7 @@ func (l *locality) Push(it *Item) {
 // enqueue puts it into the queue of p.
 func (l *locality) enqueue(it *Item, p PlaceID) {
 	l.assigned[p]++
-	if !it.owned {
+	if !it.marks.has(owned) {
 		l.countOwned(it, l.owner(it, p))
 	}
 	l.loadEstimator.push(it, p)
@@ -68,7 +68,7 @@ func (l *locality) owner(it *Item, p PlaceID) PlaceID {
 
 // countOwned adds it to the owned bytes of p if it makes p the owner of its data.
 func (l *locality) countOwned(it *Item, p PlaceID) {
-	if it.owned = !l.state.Places[p].Host && l.unplaced(it, it.missing(p)); it.owned {
+	if it.marks.set(owned, !l.state.Places[p].Host && l.unplaced(it, it.missing(p))) {
 		l.ownedBytes[p] += it.Work
 	}
 }
@@ -257,7 +257,7 @@ func (l *locality) pop(it *Item, p PlaceID) {
 	meant := l.owner(it, it.at)
 	l.Remove(it)
 	l.loadEstimator.pop(it, p)
-	if it.owned && l.owner(it, p) != meant { // another place stole it
+	if it.marks.has(owned) && l.owner(it, p) != meant { // another place stole it
 		l.ownedBytes[meant] -= it.Work
 		l.countOwned(it, p)
 	}
@@ -347,7 +347,7 @@ func (l *locality) shouldSteal(it *Item, q, p PlaceID, ahead int, wait, work tim
 	if l.state.Short(it, q) {
 		return true
 	}
-	if it.trial && !same {
+	if it.marks.has(onTrial) && !same {
 		return l.state.Short(it, q)
 	}
 	rounds := ahead/max(1, l.state.Places[q].Width) - l.state.Load(p)/max(1, l.state.Places[p].Width)

@@ -76,7 +76,7 @@ type State struct {
 // calls it on items in the order in which they should run, for the first one refused is the one
 // that ages.
 func (s *State) Admit(it *Item, p PlaceID) bool {
-	if !it.needs {
+	if !it.marks.has(needsTokens) {
 		return it.Allowed.Has(p)
 	}
 	k := s.pool[p]

@@ -87,7 +87,7 @@ func (s *Scheduler) Learns() bool { return s.learner != nil }
 // It looks at nothing that changes, so it needs no lock.
 func (s *Scheduler) Prepare(it *Item, allowed PlaceSet, needs []Tokens) error {
 	it.Allowed = allowed
-	it.needs = false
+	it.marks.set(needsTokens, false)
 	if len(needs) > 0 {
 		s.setNeeds(it, needs)
 	}
@@ -101,7 +101,9 @@ func (s *Scheduler) setNeeds(it *Item, needs []Tokens) {
 	for k := range s.pools {
 		n := needOf(s.pools[k].kind, needs)
 		it.need[k] = int32(n)
-		it.needs = it.needs || n != 0
+		if n != 0 {
+			it.marks.set(needsTokens, true)
+		}
 		if n <= s.pools[k].limit && n >= 0 {
 			continue
 		}
@@ -139,7 +141,8 @@ func (s *Scheduler) Push(it *Item) bool {
 		return false
 	}
 	s.order++
-	it.state, it.order, it.passed, it.short = queued, s.order, 0, false
+	it.state, it.order, it.passed = queued, s.order, 0
+	it.marks.set(lacksTokens, false)
 	s.recordCandidates(it)
 	s.policy.Push(it)
 	s.markChosen(it)
@@ -183,7 +186,7 @@ func (s *Scheduler) PopAfter(p PlaceID, next *Item) *Item {
 	if next == nil || next.state != queued || s.localPopper == nil || s.pools[s.pool[p]].reserved != nil {
 		return s.Pop(p)
 	}
-	if s.chained++; s.chained%chainFairness == 0 || next.needs && !s.pools[s.pool[p]].spare(next, s.pool[p]) || !s.localPopper.popLocal(next, p) {
+	if s.chained++; s.chained%chainFairness == 0 || next.marks.has(needsTokens) && !s.pools[s.pool[p]].spare(next, s.pool[p]) || !s.localPopper.popLocal(next, p) {
 		return s.Pop(p)
 	}
 	s.grant(next, p)
@@ -192,7 +195,7 @@ func (s *Scheduler) PopAfter(p PlaceID, next *Item) *Item {
 
 func (s *Scheduler) grant(it *Item, p PlaceID) {
 	k := s.pool[p]
-	if it.needs {
+	if it.marks.has(needsTokens) {
 		s.pools[k].take(it, k)
 		s.unreserve(it)
 	}
@@ -221,7 +224,7 @@ func (s *Scheduler) Follows(it *Item, p PlaceID) bool {
 	if it.state != idle || !it.Allowed.Has(p) || s.Retired(p) {
 		return false
 	}
-	if !it.needs {
+	if !it.marks.has(needsTokens) {
 		return true
 	}
 	k := s.pool[p]
@@ -240,10 +243,10 @@ func (s *Scheduler) Agrees(it *Item, p PlaceID) (agrees, known bool) {
 // Grant puts an item that follows in flight at p, as if it had been pushed and popped. p may have
 // been retired meanwhile.
 func (s *Scheduler) Grant(it *Item, p PlaceID) {
-	if it.state != idle || !it.Allowed.Has(p) || it.needs && !s.pools[s.pool[p]].spare(it, s.pool[p]) {
+	if it.state != idle || !it.Allowed.Has(p) || it.marks.has(needsTokens) && !s.pools[s.pool[p]].spare(it, s.pool[p]) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
 	}
-	if k := s.pool[p]; it.needs {
+	if k := s.pool[p]; it.marks.has(needsTokens) {
 		s.pools[k].take(it, k)
 	}
 	s.start(it, p)
@@ -267,7 +270,7 @@ func (s *Scheduler) Done(it *Item) {
 		panic("gompss: bug: sched: done with an item that is not in flight")
 	}
 	k := s.pool[it.at]
-	if it.needs {
+	if it.marks.has(needsTokens) {
 		s.pools[k].free += int(it.need[k])
 	}
 	s.countOut(it.at)
@@ -280,7 +283,7 @@ func (s *Scheduler) Done(it *Item) {
 // Resume puts a prepared item without tokens in flight at p, as if it had been pushed and popped at
 // once. The item ran before and continues.
 func (s *Scheduler) Resume(it *Item, p PlaceID) {
-	if it.state != idle || it.needs || !it.Allowed.Has(p) {
+	if it.state != idle || it.marks.has(needsTokens) || !it.Allowed.Has(p) {
 		panic("gompss: bug: sched: resume of an item that is queued, in flight, needs tokens or may not run there")
 	}
 	s.start(it, p)

@@ -175,9 +175,9 @@ func (t *Times) learn(it *Item, kind devices.Kind, took time.Duration, as weight
 		t.known.Store(&known)
 	}
 	switch {
-	case it.moves && h.alone.Load():
+	case it.marks.has(moves) && h.alone.Load():
 		return // the known times without transfers are better
-	case !it.moves && !h.alone.Load():
+	case !it.marks.has(moves) && !h.alone.Load():
 		h.forget()
 	}
 	h.add(took, as, it.Beside)

@@ -62,7 +62,7 @@ func TestTimesOnTheHostHaveNoMoving(t *testing.T) {
 // went to another GPU for that.
 func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
 	var times Times
-	moved := Item{Version: "Triad", Work: 768 << 20, moves: true}
+	moved := Item{Version: "Triad", Work: 768 << 20, marks: marks(moves)}
 	for _, took := range []time.Duration{2700 * time.Millisecond, 950 * time.Millisecond, 12 * time.Millisecond, 40 * time.Millisecond} {
 		times.Learn(&moved, "cuda", took)
 	}
@@ -75,7 +75,7 @@ func TestTimesWithMovingCountUntilOneWithoutIsKnown(t *testing.T) {
 	require.True(t, s.WorthMoving(&moved, 0, 1, 22, 512<<20))
 
 	alone := moved
-	alone.moves = false
+	alone.marks.set(moves, false)
 	times.Learn(&alone, "cuda", 180*time.Microsecond)
 	require.Equal(t, 180*time.Microsecond, times.expected(&alone, "cuda").run, "what was known before is forgotten")
 	for range aloneTimes {

@@ -32,7 +32,7 @@ func (t *pool) admit(it *Item, need int) bool {
 	if t.free >= need && (t.reserved == nil || t.reserved == it) {
 		return true
 	}
-	it.short = true
+	it.marks.set(lacksTokens, true)
 	if t.refused == nil || it.before(t.refused) {
 		t.refused = it
 	}

@@ -65,13 +65,13 @@ func (s *State) inFlightRuns(p PlaceID) time.Duration { return time.Duration(s.p
 
 // beginRun adds the expected time of it to the load of p; endRun removes it.
 func (s *State) beginRun(it *Item, p PlaceID) {
-	it.counted = true
+	it.marks.set(counted, true)
 	s.places[p].expected.Add(int64(it.expect))
 	s.places[p].runs.Add(int64(it.run))
 }
 
 func (s *State) endRun(it *Item) {
-	it.counted = false
+	it.marks.set(counted, false)
 	s.places[it.at].expected.Add(-int64(it.expect))
 	s.places[it.at].runs.Add(-int64(it.run))
 }
@@ -83,7 +83,7 @@ func (s *Scheduler) GrantUnlocked(it *Item, p PlaceID) bool {
 	if it.state != idle || !it.Allowed.Has(p) {
 		panic("gompss: bug: sched: grant of an item that is queued, in flight or has no business there")
 	}
-	if it.needs || s.grantObserver != nil && (s.loads == nil || !s.loads.grantUnlocked(it, p)) {
+	if it.marks.has(needsTokens) || s.grantObserver != nil && (s.loads == nil || !s.loads.grantUnlocked(it, p)) {
 		return false
 	}
 	it.state, it.at, it.seen = inFlight, p, it.seen[:0]
@@ -124,10 +124,10 @@ func (s *Scheduler) DoneUnlocked(it *Item) bool {
 	if it.state != inFlight {
 		panic("gompss: bug: sched: done with an item that is not in flight")
 	}
-	if it.needs || it.trial || it.fallback > 0 || s.learner != nil && (s.loads == nil || !s.loads.nothingToLearn(it)) {
+	if it.marks.has(needsTokens) || it.marks.has(onTrial) || it.fallback > 0 || s.learner != nil && (s.loads == nil || !s.loads.nothingToLearn(it)) {
 		return false
 	}
-	if it.counted {
+	if it.marks.has(counted) {
 		s.endRun(it)
 	}
 	s.countOut(it.at)
@@ -141,10 +141,10 @@ func (l *loadEstimator) nothingToLearn(it *Item) bool {
 		return true
 	}
 	e, at := &it.runs[l.state.pool[it.at]], &l.state.places[it.at]
-	if !e.known || e.samples <= settled || e.run > briefRun || !e.alone && !it.moves {
+	if !e.known || e.samples <= settled || e.run > briefRun || !e.alone && !it.marks.has(moves) {
 		return false
 	}
-	if e.alone && it.moves {
+	if e.alone && it.marks.has(moves) {
 		return true
 	}
 	odd := !it.Beside && isOutlier(it.Took, e.median)

@@ -22,7 +22,7 @@ func newVersioning(s *State) Policy {
 
 func (v *versioning) Push(it *Item) {
 	v.pushes++
-	it.retrial = false
+	it.marks.set(retrial, false)
 	p := v.explore(it)
 	if p < 0 {
 		v.locality.Push(it)
@@ -41,7 +41,7 @@ func (v *versioning) explore(it *Item) PlaceID {
 	if rare < 0 || n < fewTimes || v.movesTooMuch(it, rare) || v.refusesTrial(it, rare) {
 		return -1
 	}
-	it.retrial = true
+	it.marks.set(retrial, true)
 	if rest := it.Allowed.Without(rare); v.state.Places[rare].Host && rest != 0 {
 		v.reserve(it, v.place(it, rest))
 	}

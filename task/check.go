@@ -123,24 +123,24 @@ func (w *accessChecker) quiet(before int64) bool {
 
 // beginUnguarded records that a goroutine without the token begins to access memory; endUnguarded
 // records the end.
-func (rt *Runtime) beginUnguarded() {
-	rt.checker.unguarded.Add(unguardedBegin)
-	rt.pageGuard.beginUnguarded()
+func (c *checks) beginUnguarded() {
+	c.checker.unguarded.Add(unguardedBegin)
+	c.pageGuard.beginUnguarded()
 }
 
-func (rt *Runtime) endUnguarded() {
-	rt.checker.unguarded.Add(unguardedEnd)
-	rt.pageGuard.endUnguarded()
+func (c *checks) endUnguarded() {
+	c.checker.unguarded.Add(unguardedEnd)
+	c.pageGuard.endUnguarded()
 }
 
 // unchecked calls f, which writes what tasks work on.
-func (rt *Runtime) unchecked(f func()) {
-	if !rt.check {
+func (c *checks) unchecked(f func()) {
+	if !c.check {
 		f()
 		return
 	}
-	rt.beginUnguarded()
-	defer rt.endUnguarded()
+	c.beginUnguarded()
+	defer c.endUnguarded()
 	f()
 }
 
@@ -217,7 +217,7 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 		list[i].sum = maphash.Bytes(checkSeed, list[i].before)
 	}
 	if undeclared {
-		list = rt.snapshotOthers(rests, list)
+		list = rt.buffers.snapshotOthers(rests, list)
 	}
 	return list
 }
@@ -242,10 +242,10 @@ func (r *record) toCheck() (list []deps.Access) {
 }
 
 // snapshotOthers adds the buffers that are not in uses.
-func (rt *Runtime) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
-	for s := range rt.buffers.load().tree.All() {
+func (t *buffers) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
+	for s := range t.load().tree.All() {
 		b := s.Value
-		if uses[b.id] != nil || b.copied || rt.buffers.usesPartOf(b, uses) {
+		if uses[b.id] != nil || b.copied || t.usesPartOf(b, uses) {
 			continue
 		}
 		if sum, ok := b.sum(); ok {
@@ -282,10 +282,10 @@ func (b *buffer) sum() (sum uint64, ok bool) {
 // findViolation returns what the body of r has changed of what it must leave as it is, nil for
 // nothing. What it has not declared counts only if alone reports, after the checksum, that no other
 // goroutine accessed memory meanwhile.
-func (rt *Runtime) findViolation(r *record, list []guardedRegion, alone func() bool) error {
+func (t *buffers) findViolation(r *record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
-		table := rt.buffers.load()
+		table := t.load()
 		b := table.get(w.region.Buffer)
 		if b != w.b || w.undeclared && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
@@ -345,7 +345,7 @@ func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 // end gives the turn back, and says in against what the body has done until now.
 func (v *accessMonitor) end() {
 	w := &v.rt.checker
-	v.violation = v.rt.findViolation(v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
+	v.violation = v.rt.buffers.findViolation(v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
 	v.undeclared = nil
 	<-w.token
 }
@@ -381,7 +381,7 @@ func (rt *Runtime) checkBody(r *record) {
 		rt.closePages(r)
 	}
 	rt.runBody(r)
-	err := rt.findViolation(r, list, nil)
+	err := rt.buffers.findViolation(r, list, nil)
 	if err == nil && v != nil {
 		if s.monitor.Swap(nil) != nil {
 			judged = true
@@ -397,14 +397,14 @@ func (rt *Runtime) checkBody(r *record) {
 
 // attachMonitor returns where the vigil of the body of r is kept: in its scope, whose waits end it.
 // Without one the body is loose.
-func (rt *Runtime) attachMonitor(r *record, v *accessMonitor) *Scope {
+func (c *checks) attachMonitor(r *record, v *accessMonitor) *Scope {
 	s := &Scope{}
 	if r.nested != nil {
 		r.inner = newScope(r)
 		s = r.inner
 	}
 	if v == nil {
-		rt.beginUnguarded()
+		c.beginUnguarded()
 	} else {
 		s.monitor.Store(v)
 	}

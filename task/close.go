@@ -78,6 +78,6 @@ func (rt *Runtime) finish() error {
 }
 
 // refuses reports whether the caller may submit nothing any more.
-func (rt *Runtime) refuses() bool {
-	return rt.closed.Load() && (rt.finished.Load() || !insideBody())
+func (l *lifecycle) refuses() bool {
+	return l.closed.Load() && (l.finished.Load() || !insideBody())
 }

@@ -93,9 +93,9 @@ func (rt *Runtime) awaitCode(r *record) {
 }
 
 // needsCode reports whether the Go function must not run r meanwhile.
-func (rt *Runtime) needsCode(r *record, c *kernelCode) bool {
+func (k *kernelVariants) needsCode(r *record, c *kernelCode) bool {
 	switch {
-	case c.always != "" || rt.vectors.await:
+	case c.always != "" || k.vectors.await:
 		return true
 	case r.item.Limit > 0: // a trial: its time is to be that of the code
 		return true

@@ -487,7 +487,7 @@ func BenchmarkCallKernel(b *testing.B) {
 				k := MustKernel(KernelSpec{Name: "countUp", Go: func(a *Args) { addRange(a, 0, 16) }, Files: []SourceFile{{Name: "count.go", Text: countUpSource}}})
 				require.NoError(b, rt.Prepare(context.Background(), k))
 				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
-				r := &record{detail: &detail{rt: rt, kernel: k}}
+				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k}}}
 				buffer, _, err := rt.buffers.locate(memoryOf(x), &rt.root)
 				require.NoError(b, err)
 				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.id, Len: 16, Cap: 16}}

@@ -145,13 +145,13 @@ func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 }
 
 // sight looks at the oldest tasks in flight, and counts all but waits, and those with predecessors.
-func (rt *Runtime) sight(most int, first deps.TaskID) (seen []*sighting, flying, blocked int) {
+func (p *recordPools) sight(most int, first deps.TaskID) (seen []*sighting, flying, blocked int) {
 	type entry struct {
 		id deps.TaskID
 		r  *record
 	}
 	var list []entry
-	for _, r := range rt.madeRecords.all() {
+	for _, r := range p.madeRecords.all() {
 		if id := r.taskID(); id != 0 {
 			list = append(list, entry{id, r})
 		}
@@ -178,7 +178,7 @@ func (rt *Runtime) sight(most int, first deps.TaskID) (seen []*sighting, flying,
 }
 
 // findPredecessors finds which tasks in flight those that were seen wait for.
-func (rt *Runtime) findPredecessors(seen []*sighting) {
+func (p *recordPools) findPredecessors(seen []*sighting) {
 	blocked := map[*deps.Node]*sighting{}
 	for _, v := range seen {
 		if v.r.node.Pending() > 0 {
@@ -189,7 +189,7 @@ func (rt *Runtime) findPredecessors(seen []*sighting) {
 		return
 	}
 	var next []*deps.Node
-	for _, r := range rt.madeRecords.all() {
+	for _, r := range p.madeRecords.all() {
 		id := r.taskID()
 		if id == 0 {
 			continue

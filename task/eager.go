@@ -257,11 +257,11 @@ func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) 
 }
 
 // enqueueEager puts r into the eager queue of p.
-func (rt *Runtime) enqueueEager(r *record, p sched.PlaceID, a *agreement) {
-	b := &rt.backlogs[p]
+func (e *eagerLaunch) enqueueEager(r *record, p sched.PlaceID, a *agreement) {
+	b := &e.backlogs[p]
 	spin.LockLong(&b.mu)
 	r.life.enter(state.Offer)
-	rt.eagerQueues[p].push(eagerEntry{r, r.taskID(), r.work, len(r.settings.tokens) > 0, a})
+	e.eagerQueues[p].push(eagerEntry{r, r.taskID(), r.work, len(r.settings.tokens) > 0, a})
 	b.queued.Add(1)
 	if !b.recheck.Load() {
 		b.recheck.Store(true)

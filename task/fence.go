@@ -179,13 +179,13 @@ func (f *pageGuard) openLocked() {
 
 // guardViolation returns what a fault says that the body of r has touched, nil if that is not of
 // the fence.
-func (rt *Runtime) guardViolation(r *record, value any) error {
+func (cc *checks) guardViolation(r *record, value any) error {
 	err, _ := value.(error)
 	var fault interface{ Addr() uintptr }
-	if !rt.pageGuard.on || !errors.As(err, &fault) {
+	if !cc.pageGuard.on || !errors.As(err, &fault) {
 		return nil
 	}
-	f := &rt.pageGuard
+	f := &cc.pageGuard
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.closed {

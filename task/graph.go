@@ -172,10 +172,10 @@ func (rt *Runtime) getDomain(s *Scope) *deps.Domain {
 }
 
 // putDomain gives back the domain of a scope that has finished.
-func (rt *Runtime) putDomain(g *graph) {
+func (p *recordPools) putDomain(g *graph) {
 	if g.domain != nil {
 		g.domain.Reset()
-		rt.domains.Put(g.domain)
+		p.domains.Put(g.domain)
 		g.domain = nil
 	}
 }

@@ -157,11 +157,11 @@ func (g *Group) leave() {
 }
 
 // contextOf returns the context of the tasks of a group, or of those in none.
-func (rt *Runtime) contextOf(g *Group) context.Context {
+func (l *lifecycle) contextOf(g *Group) context.Context {
 	if g == nil {
-		return rt.ctx
+		return l.ctx
 	}
 	return g.ctx
 }
 
-func (r *record) context() context.Context { return r.rt.contextOf(r.group) }
+func (r *detail) context() context.Context { return r.rt.contextOf(r.group) }

@@ -290,15 +290,15 @@ func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 
 // noteWait notes that t is a wait, which has finished soon and brings to the host what it names.
 // Requires: submitting held.
-func (s *Scope) noteWait(t Task) {
-	s.waits = slices.DeleteFunc(s.waits, func(o Task) bool { return o.record.taskID() != o.id })
-	s.waits = append(s.waits, t)
+func (l *relations) noteWait(t Task) {
+	l.waits = slices.DeleteFunc(l.waits, func(o Task) bool { return o.record.taskID() != o.id })
+	l.waits = append(l.waits, t)
 }
 
 // isWait reports whether a task in flight, of which id is the lower part of the number, is a wait.
 // Requires: submitting held.
-func (s *Scope) isWait(id uint32) bool {
-	return slices.ContainsFunc(s.waits, func(t Task) bool { return uint32(t.id) == id })
+func (l *relations) isWait(id uint32) bool {
+	return slices.ContainsFunc(l.waits, func(t Task) bool { return uint32(t.id) == id })
 }
 
 // splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read,

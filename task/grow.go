@@ -81,7 +81,7 @@ func (t *buffers) retireParts(parts []*buffer) {
 		t.count(p, -1)
 		p.gone.Store(true)
 		p.retire()
-		t.forgetRecent(p)
+		t.recent.forget(p)
 		if s := p.owner; !s.program() {
 			s.fresh = slices.DeleteFunc(s.fresh, func(o *buffer) bool { return o == p })
 		}

@@ -52,7 +52,7 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 		return runInterpreter(rt, r, k)
 	}
 	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
-		return rt.interpret(r, k, v)
+		return rt.pool.interpret(r, k, v)
 	}
 	if err := f(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 }
 
 // interpret runs the device program of k, whose variable v has changed since the submission of r.
-func (rt *Runtime) interpret(r *record, k *Kernel, v *variable) error {
+func (wp *workerPool) interpret(r *record, k *Kernel, v *variable) error {
 	if k.device.Program == nil {
 		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: k.device.Refused}
 	}
@@ -108,7 +108,7 @@ func runInterpreter(rt *Runtime, r *record, k *Kernel) error {
 		return err
 	}
 	r.trace.Variant = interpreterVariant
-	rt.pool.states[r.worker].untypical = true
+	wp.states[r.worker].untypical = true
 	_, err = code.Run(interpreterArgs(&r.args), simt.Config{Context: r.context()})
 	return err
 }

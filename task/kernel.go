@@ -517,7 +517,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	r.merged = r.scope.merged.Load()
 	r.scratch = scratchPool.Get().(*submitScratch)
 	defer func() { scratchPool.Put(r.scratch); r.scratch = nil }()
-	if err := rt.bind(r, args); err != nil {
+	if err := rt.buffers.bind(r, args); err != nil {
 		return false, err
 	}
 	if err := errors.Join(rt.buffers.bindVariables(r), r.checkCapacities()); err != nil {
@@ -566,20 +566,20 @@ func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 }
 
 // bind makes the arguments of r; slices and pointers become buffers with offsets.
-func (rt *Runtime) bind(r *record, args []any) error {
+func (t *buffers) bind(r *record, args []any) error {
 	k := r.kernel
 	for i, x := range args {
 		g := &k.given[i]
 		if g.leaves == nil {
 			a, where := argument(x, g.typ)
-			if err := rt.bindOne(r, g.first, a, where); err != nil {
+			if err := t.bindOne(r, g.first, a, where); err != nil {
 				return err
 			}
 			continue
 		}
 		for n, at := range leavesAt(x, g.leaves) {
 			a, where := argumentAt(at, g.leaves[n].Type)
-			if err := rt.bindOne(r, g.first+n, a, where); err != nil {
+			if err := t.bindOne(r, g.first+n, a, where); err != nil {
 				return err
 			}
 		}
@@ -589,13 +589,13 @@ func (rt *Runtime) bind(r *record, args []any) error {
 
 // bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
 // i.
-func (rt *Runtime) bindOne(r *record, i int, a devices.Arg, where memory) error {
+func (t *buffers) bindOne(r *record, i int, a devices.Arg, where memory) error {
 	p := &r.kernel.params[i]
 	if p.typ.Kind == ir.Pointer && where.base == nil && !p.nils {
 		return r.kernel.badArg(i, "is a nil pointer")
 	}
 	if isMemory(p.typ) {
-		if err := rt.buffers.bindMemory(r, &a, where); err != nil {
+		if err := t.bindMemory(r, &a, where); err != nil {
 			return r.kernel.badArg(i, err.Error())
 		}
 	}

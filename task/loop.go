@@ -112,7 +112,7 @@ func (l *loopOptions) parts(n int, rt *Runtime) int {
 	case l.tasks > 0:
 		return min(n, l.tasks)
 	}
-	return min(n, tasksPerWorker*max(1, rt.workerCount()))
+	return min(n, tasksPerWorker*max(1, rt.pool.workerCount()))
 }
 
 func (l *loopOptions) of(lo, hi int) []Option {
@@ -123,11 +123,11 @@ func (l *loopOptions) of(lo, hi int) []Option {
 	return out
 }
 
-func (rt *Runtime) workerCount() int {
-	if rt.pool.workers == nil {
+func (wp *workerPool) workerCount() int {
+	if wp.workers == nil {
 		return 0
 	}
-	return rt.pool.workers.Len()
+	return wp.workers.Len()
 }
 
 // Taskloop submits tasks that run k with args, each for a part of the iterations between the
@@ -210,7 +210,7 @@ func (l *loopOptions) kernelParts(n, grain int, rt *Runtime) int {
 	if n <= 0 {
 		return 0
 	}
-	places := rt.workerCount() + rt.topology.accelerated
+	places := rt.pool.workerCount() + rt.topology.accelerated
 	return max(1, min(n/grain, tasksPerWorker*max(1, places)))
 }
 

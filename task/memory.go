@@ -103,14 +103,21 @@ type buffer struct {
 	owner    *Scope // where it was used first
 	copied   bool   // it is a private copy of a reduction
 
-	// grown is the buffer that this one has become a part of, nil for one of its own; moved says
-	// that its merge was submitted, and that new tasks use grown; parts are those that have become
-	// parts of this one, as long as they are used. See grow.go.
+	bufferGrowth
+	bufferHold
+}
+
+// A bufferGrowth is the growth of a buffer: grown is the buffer that this one has become a part of,
+// nil for one of its own; moved says that its merge was submitted, and that new tasks use grown;
+// parts are those that have become parts of this one, as long as they are used. See grow.go.
+type bufferGrowth struct {
 	grown atomic.Pointer[buffer]
 	moved atomic.Bool
 	parts atomic.Pointer[[]*buffer]
+}
 
-	// What follows is for letting the collector free the memory.
+// A bufferHold is what lets the collector free the memory of a buffer.
+type bufferHold struct {
 	holding spin.Mutex   // guards the ways from and to released, and what host does then; innermost but for Runtime.sweeper
 	users   atomic.Int32 // iterations, and tasks in flight that use it without an access
 	kept    atomic.Bool  // until it is given back: the program has registered it, or the collector never frees it
@@ -143,7 +150,7 @@ type buffers struct {
 	table atomic.Pointer[bufferTable]
 	// recent holds buffers that were found, by the page of the address that was looked for: most
 	// tasks use what others used.
-	recent [recentSize]atomic.Pointer[buffer]
+	recent recentBuffers
 	// changes counts what may make a buffer that was found another one's, or weakly held: it grows
 	// with the lock of submission of the program held, or before growths of that scope does.
 	changes atomic.Uint64
@@ -194,19 +201,22 @@ const (
 	recentSize = 1 << recentBits
 )
 
-// recentSlot returns where a buffer is that was found for an address.
-func (t *buffers) recentSlot(lo uintptr) *atomic.Pointer[buffer] {
+// recentBuffers are buffers that were found, by the page of the address.
+type recentBuffers [recentSize]atomic.Pointer[buffer]
+
+// slot returns where a buffer is that was found for an address.
+func (t *recentBuffers) slot(lo uintptr) *atomic.Pointer[buffer] {
 	const mix = 0x9e3779b97f4a7c15
-	return &t.recent[uint64(lo>>12)*mix>>(64-recentBits)]
+	return &t[uint64(lo>>12)*mix>>(64-recentBits)]
 }
 
-// forgetRecent lets go of b, whose memory is not ours to keep.
-func (t *buffers) forgetRecent(b *buffer) {
+// forget lets go of b, whose memory is not ours to keep.
+func (t *recentBuffers) forget(b *buffer) {
 	pages := min(recentSize, (b.end-1)>>12-b.lo()>>12+1)
 	for i := range pages {
-		at := &t.recent[i]
+		at := &t[i]
 		if pages < recentSize {
-			at = t.recentSlot(b.lo() + i<<12)
+			at = t.slot(b.lo() + i<<12)
 		}
 		if at.Load() == b {
 			at.CompareAndSwap(b, nil)
@@ -290,7 +300,7 @@ func (t *buffers) locateAnew(m memory, owner *Scope) (*buffer, int64, error) {
 // find returns nil when no buffer overlaps m.
 func (t *buffers) find(m memory) (*buffer, int64, error) {
 	lo := uintptr(m.base)
-	at := t.recentSlot(lo)
+	at := t.recent.slot(lo)
 	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && b.use.Load() == inUse {
 		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
 			return b, int64(offset >> b.shift), nil
@@ -454,7 +464,7 @@ func (t *buffers) takeOut(b *buffer) bool {
 	spin.Perturb()
 	b.retire() // a reader of that has a tree without b
 	t.count(b, -1)
-	t.forgetRecent(b)
+	t.recent.forget(b)
 	return true
 }
 
@@ -614,4 +624,78 @@ func valueOfArg(a *devices.Args, i int, t reflect.Type) (v reflect.Value, next i
 		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), unsafe.Slice((*byte)(unsafe.Pointer(&arg.Bits)), t.Size()))
 	}
 	return v, i + 1
+}
+
+// allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has
+// lain since it was given back: a slice of it says nothing of that. It is looked at when memory is
+// registered, not when it is found.
+var allocated allocations
+
+// allocations are stretches of addresses by their owner, nil for those that were given back.
+type allocations struct {
+	mu    spin.Mutex // innermost
+	tree  *hostmem.Tree[*buffers]
+	freed int // how many have no owner
+}
+
+// maxFreed is how many stretches that were given back are remembered.
+const maxFreed = 1 << 14
+
+var (
+	errForeign = errors.New("memory of Alloc of another runtime")
+	errFreed   = errors.New("memory of Alloc that was freed")
+)
+
+// add enters what owner has mapped, and forgets what lay there before.
+func (a *allocations) add(b *buffer, owner *buffers) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for x := a.tree.After(b.lo()); x != nil && x.Lo < b.hi(); x = a.tree.After(b.lo()) {
+		a.tree = a.tree.Remove(x.Lo)
+		a.freed--
+	}
+	a.tree = a.tree.Insert(&hostmem.Tree[*buffers]{Lo: b.lo(), Hi: b.hi(), Value: owner})
+}
+
+// free says that b is about to be given back.
+func (a *allocations) free(b *buffer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.tree.After(b.lo())
+	if x == nil || x.Lo != b.lo() || x.Value == nil {
+		return
+	}
+	a.tree = a.tree.Remove(x.Lo).Insert(&hostmem.Tree[*buffers]{Lo: x.Lo, Hi: x.Hi})
+	if a.freed++; a.freed > maxFreed {
+		a.forget()
+	}
+}
+
+// forget drops what has no owner. Requires: mu held.
+func (a *allocations) forget() {
+	for x := range a.tree.All() {
+		if x.Value == nil {
+			a.tree = a.tree.Remove(x.Lo)
+		}
+	}
+	a.freed = 0
+}
+
+// check returns an error when m, which is no part of a buffer of t, is memory of Alloc: of another
+// runtime, or given back and not in use again for something else.
+func (a *allocations) check(m memory, t *buffers) error {
+	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for x := a.tree.After(lo); x != nil && x.Lo < hi; x = a.tree.After(x.Hi) {
+		switch {
+		case x.Value == t: // another goroutine is about to give it back
+			return errFreed
+		case x.Value != nil:
+			return errForeign
+		case !hostmem.Mapped(m.base):
+			return errFreed
+		}
+	}
+	return nil
 }

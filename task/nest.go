@@ -210,14 +210,14 @@ func (s *Scope) regain() {
 
 // registerWaiter records that a goroutine waits for the children, and reports whether wakeWaiter
 // will be called.
-func (s *Scope) registerWaiter(how int32, ctx context.Context) bool {
+func (o *offspring) registerWaiter(how int32, ctx context.Context) bool {
 	spin.Perturb()
-	s.waiting.Store(how)
+	o.waiting.Store(how)
 	spin.Perturb()
-	if s.children() > 0 && (ctx == nil || ctx.Err() == nil) {
+	if o.children() > 0 && (ctx == nil || ctx.Err() == nil) {
 		return true
 	}
-	return !s.waiting.CompareAndSwap(how, noWaiter)
+	return !o.waiting.CompareAndSwap(how, noWaiter)
 }
 
 // wakeWaiter wakes the goroutine that waits for the children, if there is one.
@@ -374,7 +374,7 @@ func (rt *Runtime) closeScope(r *record) {
 	if r.err == nil && err != nil {
 		r.fail("", err)
 	}
-	if err := rt.dropFresh(s); err != nil && r.err == nil {
+	if err := rt.buffers.dropFresh(s); err != nil && r.err == nil {
 		r.fail("", err)
 	}
 	rt.putDomain(&s.graph)
@@ -398,10 +398,10 @@ func (rt *Runtime) complete(r *record) {
 }
 
 // dropFresh forgets the memory that was first used in s, whose tasks have finished.
-func (rt *Runtime) dropFresh(s *Scope) (err error) {
+func (t *buffers) dropFresh(s *Scope) (err error) {
 	for _, b := range s.fresh {
-		rt.buffers.remove(b)
-		err = errors.Join(err, rt.buffers.free(b))
+		t.remove(b)
+		err = errors.Join(err, t.free(b))
 	}
 	s.fresh = nil
 	return err

@@ -171,14 +171,14 @@ func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSe
 }
 
 // nameLargest says in the error of a working set that never fits which parameter needs most.
-func (r *record) nameLargest(err error) error {
+func (d *detail) nameLargest(err error) error {
 	var space *devices.NoSpaceError
 	if !errors.As(err, &space) {
 		return err
 	}
-	for i, a := range r.args.List {
+	for i, a := range d.args.List {
 		if a.Buffer == space.Largest.Buffer && a.Cap > 0 {
-			space.Name = r.kernel.ir.Params[i].Name
+			space.Name = d.kernel.ir.Params[i].Name
 		}
 	}
 	return err
@@ -205,3 +205,32 @@ func seenBefore(accesses []deps.Access, b deps.BufferID) bool {
 	}
 	return false
 }
+
+// checkCapacities returns an error where a kernel with copy gets slices that overlap and whose
+// capacities end at different places: the capacities say which of the two begins later, and so from
+// which end to copy.
+func (d *detail) checkCapacities() error {
+	if !d.kernel.ir.Copies {
+		return nil
+	}
+	for i := range d.args.List {
+		for j := range i {
+			a, b := &d.args.List[i], &d.args.List[j]
+			if overlap(a, b) && capacityEnd(a) != capacityEnd(b) {
+				return fmt.Errorf("arguments %d and %d overlap, the kernel copies between slices, and a capacity ends inside of their memory: pass x[lo:hi] without a capacity of its own", j+1, i+1)
+			}
+		}
+	}
+	return nil
+}
+
+// overlap reports whether two arguments are slices that have memory in common.
+func overlap(a, b *devices.Arg) bool {
+	if a.Type.Kind != ir.Slice || b.Type.Kind != ir.Slice || a.Len == 0 || b.Len == 0 || a.Buffer != b.Buffer {
+		return false
+	}
+	return a.Offset < b.Offset+deps.Bytes(b.Len)*b.Type.Elem.Size && b.Offset < a.Offset+deps.Bytes(a.Len)*a.Type.Elem.Size
+}
+
+// capacityEnd returns where the capacity of a slice ends in its buffer.
+func capacityEnd(a *devices.Arg) deps.Bytes { return a.Offset + deps.Bytes(a.Cap)*a.Type.Elem.Size }

@@ -53,49 +53,90 @@ type detail struct {
 	next *detail // in the free list
 	item sched.Item
 
+	membership
+	sharing
+	attempts
+	merging
+	clauses
+	bodies
+	memoryUse
+	launching
+	replaying
+
+	trace           probe.Task      // what the recorder gets in the end
+	lastPredecessor lastPredecessor // what it followed, for the recorder
+	scratch         *submitScratch  // while it is being described
+}
+
+// A membership is where a task belongs.
+type membership struct {
 	inner  *Scope // of its body; nil when that has none
 	group  *Group // whose context ends it
 	member *Group // that waits for it: group, or nil when that waits for its parent
+}
 
-	groupSpace     devices.SpaceID // of its concurrent regions
-	sharedRegions  []deps.Region   // these, for others to compare with: accesses of reductions change when the task starts
-	heldIndex      int             // in gatherings.held
-	retries        int             // how often it may still run again after a failure
-	tries          int             // how often it has failed and was run again
-	rank           int32           // 1 + where OnRank puts it, 0 where nothing does
-	cost           hostCost        // in a virtual time
+// A sharing is where the concurrent regions of a task are.
+type sharing struct {
+	groupSpace    devices.SpaceID
+	sharedRegions []deps.Region // for others to compare with: accesses of reductions change when the task starts
+	heldIndex     int           // in concurrentGroups.held
+}
+
+// An attempts is how often a task runs, and what came of its kernel.
+type attempts struct {
+	retries int   // how often it may still run again after a failure
+	tries   int   // how often it has failed and was run again
+	outcome error // of the kernel; errStopped where its trial took too long, and counts for nothing
+}
+
+// A merging is what a task has to do with buffers that have grown.
+type merging struct {
 	mergeTarget    *buffer         // of a merge: the buffer whose parts it moves
 	poisonedInputs []poisonedInput // of a merge
 	merged         int64           // of a kernel: Scope.merged when it was described
-	copyAccesses   []deps.Access
-	unordered      []*buffer // that it uses without an access
+}
 
+// The clauses of a task are what its options say beside accesses.
+type clauses struct {
 	label    string
 	pos      ir.Pos
-	origin   uintptr // of the function that body or nested calls; 0 where that is the program's own
-	kernel   *Kernel
-	bodyCtx  func(context.Context) error
-	nested   func(*Scope) error
+	origin   uintptr  // of the function that body or nested calls; 0 where that is the program's own
+	rank     int32    // 1 + where OnRank puts it, 0 where nothing does
+	cost     hostCost // in a virtual time
 	settings settings
-	accesses []deps.Access  // the memory stays with the detail
-	uses     []reductionUse // reductions among them
-	work     deps.Bytes
-	began    time.Duration // on an accelerator, where the policy learns
-	launch   devices.Launch
-	args     devices.Args
-	set      machine.WorkingSet
+}
 
-	graphReplay *graphReplay // of an iteration, for that and for its steps
-	replayRun   *replayRun   // of an iteration
+// The bodies of a task are what it runs, where that is not record.body.
+type bodies struct {
+	kernel  *Kernel
+	bodyCtx func(context.Context) error
+	nested  func(*Scope) error
+}
+
+// A memoryUse is what a task accesses. The memory of the lists stays with the detail.
+type memoryUse struct {
+	accesses     []deps.Access
+	copyAccesses []deps.Access  // in place of accesses, for what is copied, where those only order
+	uses         []reductionUse // reductions among accesses
+	unordered    []*buffer      // that it uses without an access
+	work         deps.Bytes
+}
+
+// A launching is a task on an accelerator.
+type launching struct {
+	began        time.Duration // where the policy learns
+	launch       devices.Launch
+	args         devices.Args
+	set          machine.WorkingSet
+	eagerPlace   sched.PlaceID // where it is launched behind its predecessors: see eager.go
+	releasedNext *record       // in the list of those whose last predecessor has finished after their launch
+}
+
+// A replaying is a task of an iteration, or a step.
+type replaying struct {
+	graphReplay *graphReplay // for the iteration, and for its steps
+	replayRun   *replayRun   // of the iteration
 	step        int32
-
-	trace probe.Task // what the recorder gets in the end
-
-	eagerPlace      sched.PlaceID   // where it is launched behind its predecessors: see eager.go
-	scratch         *submitScratch  // while it is being described
-	releasedNext    *record         // in the list of those whose last predecessor has finished after their launch
-	lastPredecessor lastPredecessor // what it followed, for the recorder
-	outcome         error           // of the kernel; errStopped where its trial took too long, and counts for nothing
 }
 
 // need gives r a detail of its own, before a field of it is written. Requires: the submitting of
@@ -154,21 +195,21 @@ const unlabelled = "go task"
 func (k bodyKind) waits() bool { return k == waitBody || k == mergeBody }
 
 // name returns what the task is called.
-func (r *record) name() string {
+func (d *detail) name() string {
 	switch {
-	case r.label != "":
-		return r.label
-	case r.kernel != nil:
-		return r.kernel.name
+	case d.label != "":
+		return d.label
+	case d.kernel != nil:
+		return d.kernel.name
 	}
 	return unlabelled
 }
 
-func (r *record) kernelName() string {
-	if r.kernel == nil {
+func (d *detail) kernelName() string {
+	if d.kernel == nil {
 		return ""
 	}
-	return r.kernel.name
+	return d.kernel.name
 }
 
 // data returns the accesses that are brought to where the task runs.

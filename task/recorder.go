@@ -270,7 +270,7 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	if r.fresh.hold == nil {
 		r.fresh.hold = newHold()
 	}
-	buffers, err := r.rt.keep(r.fresh.buffers, r.fresh.hold, accesses)
+	buffers, err := r.rt.buffers.keep(r.fresh.buffers, r.fresh.hold, accesses)
 	if err != nil {
 		return err
 	}
@@ -428,14 +428,14 @@ func (r *Recorder) addWait(g *Group) {
 
 // keep adds the buffers of a step to those of its recording. It is called while the step is
 // recorded: afterwards they may be gone, and their ids those of others.
-func (rt *Runtime) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*buffer, error) {
-	table := rt.buffers.load()
+func (t *buffers) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*buffer, error) {
+	table := t.load()
 	for _, a := range accesses {
 		if a.Region.Empty() {
 			continue
 		}
 		b := table.get(a.Region.Buffer)
-		if b == nil || !h.add(&rt.buffers, b) && !b.gone.Load() {
+		if b == nil || !h.add(t, b) && !b.gone.Load() {
 			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
 		}
 		if !slices.Contains(buffers, b) {
@@ -448,7 +448,7 @@ func (rt *Runtime) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*
 // accessOf returns the access that an option says.
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 	r := record{scope: &rt.root, detail: &detail{rt: rt}}
-	if err := rt.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
+	if err := rt.buffers.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
 		return deps.Access{Mode: o.mode()}, err
 	}
 	return r.accesses[0], nil

@@ -66,21 +66,21 @@ type reductionUse struct {
 }
 
 // reductionID returns the number of an operator. Operators are few and are kept.
-func (rt *Runtime) reductionID(op *reducer) deps.ReductionID {
-	rt.reducing.Lock()
-	defer rt.reducing.Unlock()
-	id, ok := rt.operators[op.key]
+func (p *reductionPool) reductionID(op *reducer) deps.ReductionID {
+	p.reducing.Lock()
+	defer p.reducing.Unlock()
+	id, ok := p.operators[op.key]
 	if !ok {
-		id = deps.ReductionID(len(rt.operators) + 1)
-		rt.operators[op.key] = id
+		id = deps.ReductionID(len(p.operators) + 1)
+		p.operators[op.key] = id
 	}
 	return id
 }
 
 // addReduction notes that access i of r is a reduction with op, through parameter param of its
 // kernel.
-func (rt *Runtime) addReduction(r *record, i, param int, b *buffer, op *reducer) {
-	r.accesses[i].Op = rt.reductionID(op)
+func (p *reductionPool) addReduction(r *record, i, param int, b *buffer, op *reducer) {
+	r.accesses[i].Op = p.reductionID(op)
 	r.uses = append(r.uses, reductionUse{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
 
@@ -130,17 +130,17 @@ func (s *Scope) joinReductions(r *record) {
 }
 
 // joinGroups makes o a part of g.
-func (rt *Runtime) joinGroups(g, o *reduction) {
+func (pp *reductionPool) joinGroups(g, o *reduction) {
 	for _, p := range o.regions.Regions() {
 		g.regions.Add(p)
 	}
 	for _, m := range o.members {
 		g.addMember(m)
 	}
-	rt.reducing.Lock()
+	pp.reducing.Lock()
 	g.copies = append(g.copies, o.copies...)
 	o.copies, o.into = nil, g
-	rt.reducing.Unlock()
+	pp.reducing.Unlock()
 }
 
 // closeReductions submits the combination of every open reduction that an access of r meets, and is
@@ -289,9 +289,9 @@ func (rt *Runtime) newPrivate(b *buffer) (*privateCopy, error) {
 }
 
 // returnPrivates gives the copies of r back to their reduction, and r its accesses.
-func (rt *Runtime) returnPrivates(r *record) {
-	rt.reducing.Lock()
-	defer rt.reducing.Unlock()
+func (p *reductionPool) returnPrivates(r *record) {
+	p.reducing.Lock()
+	defer p.reducing.Unlock()
 	for i := range r.uses {
 		u := &r.uses[i]
 		if u.copy == nil {

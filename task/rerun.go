@@ -33,9 +33,7 @@ type graphReplay struct {
 // before it is submitted: a kernel, or a Go function for which accesses and a label are not all
 // that is said.
 type taskTemplate struct {
-	kernel  *Kernel
-	body    func() error
-	nested  func(*Scope) error
+	stepBody
 	given   []any // arguments, as they were given: Args among them are looked at again before a replay
 	options []Option
 
@@ -58,6 +56,13 @@ type taskTemplate struct {
 	stale        bool   // the arguments that it has now could not be had
 }
 
+// A stepBody is a kernel, or a Go function in one of two forms.
+type stepBody struct {
+	kernel *Kernel
+	body   func() error
+	nested func(*Scope) error
+}
+
 // templateTraits are the traits that a template keeps.
 const templateTraits = traits(orderOnly | relaxed | undeferred | final)
 
@@ -70,7 +75,7 @@ type kernelArg interface {
 
 // describeStep makes a step of a kernel and arguments.
 func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*taskTemplate, error) {
-	d := &taskTemplate{kernel: k, given: given, options: options}
+	d := &taskTemplate{stepBody: stepBody{kernel: k}, given: given, options: options}
 	args := slices.Clone(given)
 	for i, x := range args {
 		if a, ok := x.(kernelArg); ok {
@@ -95,7 +100,7 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*task
 
 // describeGoStep makes a step of a Go function.
 func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, options []Option) (*taskTemplate, error) {
-	d := &taskTemplate{body: body, nested: nested}
+	d := &taskTemplate{stepBody: stepBody{body: body, nested: nested}}
 	r, err := rt.root.begin(nil, goBody)
 	if err != nil {
 		return nil, err

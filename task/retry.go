@@ -63,7 +63,7 @@ func (rt *Runtime) runRetrying(r *record) {
 		}
 		r.retries--
 		observeAgain(r, r.err)
-		rt.unchecked(func() { rt.restore(before) })
+		rt.unchecked(func() { rt.buffers.restore(before) })
 		r.err = nil
 	}
 }
@@ -107,9 +107,9 @@ func (rt *Runtime) save(r *record) (before []saved) {
 	return before
 }
 
-func (rt *Runtime) restore(before []saved) {
+func (t *buffers) restore(before []saved) {
 	for _, s := range before {
-		copyIn(rt.buffers.byID(s.region.Buffer), s.region, s.bytes)
+		copyIn(t.byID(s.region.Buffer), s.region, s.bytes)
 	}
 }
 
@@ -191,11 +191,11 @@ func (rt *Runtime) unhold(r *record, err error) {
 }
 
 // retried says in the error of a task how often it ran.
-func (r *record) retried(last error) error {
-	if r.tries == 0 {
+func (a *attempts) retried(last error) error {
+	if a.tries == 0 {
 		return last
 	}
-	return &RetriedError{Times: r.tries + 1, Last: last}
+	return &RetriedError{Times: a.tries + 1, Last: last}
 }
 
 // A RetriedError is the last failure of a task that was run again.

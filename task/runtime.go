@@ -102,72 +102,111 @@ type Options struct {
 type Runtime struct {
 	topology topology
 	pool     workerPool
-	share    func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
-
-	virtual *virtual // nil where no device has a virtual time
-
-	vectors   *vectors
+	virtual  *virtual // nil where no device has a virtual time
+	kernelVariants
 	observers observers
-
-	world   World   // nil where this is the only rank
-	skipper Skipper // world, where it is one
-
-	hostAt           func(deps.BufferID) unsafe.Pointer
-	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
-	buffers          buffers
-	madeRecords      recordRegistry
-	samples          samples
-
-	ctx    context.Context // of task bodies; no task starts when it is done
-	cancel context.CancelCauseFunc
-	unhook func() bool
-
-	variants sync.Map // *Kernel to *variants
-
-	check     bool // Options.Check
-	checker   accessChecker
-	pageGuard pageGuard
-	ready     readyQueues
-	closed    atomic.Bool
-	finished  atomic.Bool // and no body runs any more: see refuses
-	broke     brokenCode  // policies and observers of the program
-
-	eagerQueues []eagerQueue    // by place: tasks to launch eagerly there; nil where that is off
-	backlogs    []deviceBacklog // by place: tasks launched eagerly there
-
-	learned learned
-	agreed  [agreements]agreement
+	worlds
+	buffers buffers
+	lifecycle
+	checks
+	ready readyQueues
+	eagerLaunch
+	experience
 
 	// Until here all is written rarely, and read by all for every task. The fields below are kept
 	// on cache lines of their own, by writer.
 	_ spin.Line
 
-	root     Scope // of the tasks of the program
-	magazine *magazine
-	waits    atomic.Int64 // among them
-	_        spin.Line
-
-	depot       recordDepot
-	_           spin.Line
-	freeNested  recordFreeList
-	freeDetails detailFreeList
-	domains     sync.Pool
-	cleaning    sync.WaitGroup
-	// callers are the goroutines that use the runtime and are in no window yet.
-	callers      activeCallers
-	contention   contention
-	sweeps       sweeps
-	recordShards shardedFreeList
-
-	reducing  spin.Mutex // innermost
-	operators map[any]deps.ReductionID
-	spares    map[deps.Bytes][]*privateCopy // by size
-
-	_ spin.Line
+	mainScope
+	recordPools
+	background
+	reductionPool
 
 	window window
 
 	log failureLog
+}
+
+// A kernelVariants is the variants of kernels.
+type kernelVariants struct {
+	share    func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
+	vectors  *vectors
+	hostAt   func(deps.BufferID) unsafe.Pointer
+	variants sync.Map // *Kernel to *variants
+}
+
+// A worlds is the other ranks.
+type worlds struct {
+	world   World   // nil where this is the only rank
+	skipper Skipper // world, where it is one
+}
+
+// A lifecycle is what ends a runtime.
+type lifecycle struct {
+	ctx    context.Context // of task bodies; no task starts when it is done
+	cancel context.CancelCauseFunc
+	unhook func() bool
+
+	closed   atomic.Bool
+	finished atomic.Bool // and no body runs any more: see refuses
+	broke    brokenCode  // policies and observers of the program
+}
+
+// A checks is what GOMPSS_CHECK needs.
+type checks struct {
+	check     bool // Options.Check
+	checker   accessChecker
+	pageGuard pageGuard
+}
+
+// An eagerLaunch is what launches tasks behind their predecessors.
+type eagerLaunch struct {
+	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
+	eagerQueues      []eagerQueue                   // by place: tasks to launch eagerly there; nil where that is off
+	backlogs         []deviceBacklog                // by place: tasks launched eagerly there
+}
+
+// An experience is what the policy has learned.
+type experience struct {
+	learned learned
+	agreed  [agreements]agreement
+}
+
+// A mainScope is the scope of the program, on cache lines of its own.
+type mainScope struct {
+	root     Scope // of the tasks of the program
+	magazine *magazine
+	waits    atomic.Int64 // among them
+	_        spin.Line
+}
+
+// A recordPools is the free records.
+type recordPools struct {
+	depot        recordDepot
+	_            spin.Line
+	freeNested   recordFreeList
+	freeDetails  detailFreeList
+	recordShards shardedFreeList
+	madeRecords  recordRegistry
+	domains      sync.Pool
+}
+
+// A background is what goes on beside the tasks.
+type background struct {
+	cleaning sync.WaitGroup
+	// callers are the goroutines that use the runtime and are in no window yet.
+	callers    activeCallers
+	contention contention
+	sweeps     sweeps
+	samples    samples
+}
+
+// A reductionPool is the operators of reductions, and private copies that are free.
+type reductionPool struct {
+	reducing  spin.Mutex // innermost
+	operators map[any]deps.ReductionID
+	spares    map[deps.Bytes][]*privateCopy // by size
+	_         spin.Line
 }
 
 // New opens the devices and starts the workers.
@@ -183,7 +222,7 @@ func New(o Options) (*Runtime, error) {
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
 	}
-	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}
+	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, reductionPool: reductionPool{operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}}
 	rt.root.rt = rt
 	rt.observers.topology = &rt.topology
 	rt.ready.topology, rt.ready.pool = &rt.topology, &rt.pool
@@ -264,7 +303,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		rt.pool.states, rt.pool.neighbours = make([]workerState, workers), smp.Nearest(workers)
 		rt.makeBriefs()
 		if workers > 1 {
-			rt.share = rt.shareVector
+			rt.share = rt.pool.shareVector
 		}
 		if err = rt.startWorkers(); err != nil {
 			rt.unhook()
@@ -291,9 +330,9 @@ func (rt *Runtime) watch(parent context.Context) {
 
 // policyBroke ends the runtime: tasks that have not started fail with err, as where its context has
 // ended. Requires: mu held.
-func (rt *Runtime) policyBroke(err error) {
-	rt.broke.add(err)
-	rt.cancel(err)
+func (l *lifecycle) policyBroke(err error) {
+	l.broke.add(err)
+	l.cancel(err)
 }
 
 // brokenCode is what code of the program panicked with that the engine calls: Close returns it.

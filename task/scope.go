@@ -38,45 +38,87 @@ type Scope struct {
 	graph graph
 	_     [64]byte // padding: goroutines that end tasks read the fields above
 
-	submitting      spin.Mutex    // one submission at a time: the order of submission is the meaning of the program
-	submitters      submitters    // goroutines that submit kernels to the program; on the cache line of the lock
-	crowd           crowd         // other goroutines that submit to the program
-	declared        []deps.Access // of the task that is being submitted, if its record has no detail
-	freeOwn         *record       // free; see Scope.takeRecord
-	returned        atomic.Pointer[record]
-	exclusion       deps.Exclusion // of commutative accesses
-	reductions      []*reduction   // that more tasks may join
-	waits           []Task         // in flight, and some that have finished
-	growths         atomic.Int64   // how often a buffer of s has grown; changed with buffers.mu held
-	merged          atomic.Int64   // of growths, those whose merges were submitted
-	unmerged        []*buffer      // that have grown, and whose merges were not; guarded by buffers.mu
-	unreported      bool           // the recorder does not know yet what the task being submitted touches and waits for
-	pendingAccesses []deps.Access  // by it
-	brief           *probe.Brief   // where it is written, nil where it has a detail
-	finished        bool           // the body has returned
-	fresh           []*buffer      // memory first used here
+	submitting spin.Mutex // one submission at a time: the order of submission is the meaning of the program
+	submission
+	recycled
+	relations
+	growing
+	reporting
+	finished bool      // the body has returned
+	fresh    []*buffer // memory first used here
+	offspring
+	loan
+	checking
 
-	pending      atomic.Int64  // children that are not over, and holder for each reason why the task is not over without them
+	final bool // children run where they are submitted
+	ending
+}
+
+// A submission is the owner of the order of submission in a scope. All of it is guarded by
+// Scope.submitting.
+type submission struct {
+	submitters submitters    // goroutines that submit kernels to the program; on the cache line of the lock
+	crowd      crowd         // other goroutines that submit to the program
+	declared   []deps.Access // of the task that is being submitted, if its record has no detail
+}
+
+// A recycled is the free records of a scope: see Scope.takeRecord.
+type recycled struct {
+	freeOwn  *record
+	returned atomic.Pointer[record]
+}
+
+// A relations is what tasks of a scope have to do with each other beside the graph.
+type relations struct {
+	exclusion  deps.Exclusion // of commutative accesses
+	reductions []*reduction   // that more tasks may join
+	waits      []Task         // in flight, and some that have finished
+}
+
+// A growing is the growth of buffers of a scope: see grow.go.
+type growing struct {
+	growths  atomic.Int64 // how often a buffer of s has grown; changed with buffers.mu held
+	merged   atomic.Int64 // of growths, those whose merges were submitted
+	unmerged []*buffer    // that have grown, and whose merges were not; guarded by buffers.mu
+}
+
+// A reporting is what the recorder does not know yet of the task that is being submitted.
+type reporting struct {
+	unreported      bool          // what it touches and waits for
+	pendingAccesses []deps.Access // by it
+	brief           *probe.Brief  // where it is written, nil where it has a detail
+}
+
+// An offspring is the children of a task, and the goroutine that waits for them.
+type offspring struct {
+	pending      atomic.Int64  // children that have not finished, and holder for each other reason why the task has not
 	waiting      atomic.Int32  // how a goroutine waits for the children
 	waitMu       spin.Mutex    // held by the goroutine that waits for the children
 	childrenDone chan struct{} // for a wait that has not released its worker; made when first needed, as is resume
+	submitted    atomic.Bool   // something was
+}
 
-	// body is the goroutine that runs the body, see goroutine: bodyFinished when it has returned, 0
-	// where there is none.
+// A loan is the worker of a body, and the goroutine that has lent it.
+type loan struct {
+	// body is the goroutine that runs the body, see package goid: bodyFinished when it has
+	// returned, 0 where there is none.
 	body  atomic.Uintptr
 	above atomic.Uintptr // the goroutine of the body on whose stack a child runs
 
 	lending spin.Mutex // held by the goroutine that has released its worker, until it has one again
 	worker  int        // that the body runs on, smp.None when there is none; guarded by lending
 	resume  chan int   // a worker for the goroutine that has released its own
+}
 
-	submitted atomic.Bool  // something was
-	pauses    atomic.Int32 // how often the body waits, or has returned; where bodies are checked
-	monitor   atomic.Pointer[accessMonitor]
+// A checking is what GOMPSS_CHECK keeps of a body.
+type checking struct {
+	pauses  atomic.Int32 // how often the body waits, or has returned
+	monitor atomic.Pointer[accessMonitor]
+}
 
-	final   bool  // children run where they are submitted
-	outside error // of events; guarded by Runtime.failing
-
+// An ending is what a task ends with.
+type ending struct {
+	outside  error       // of events; guarded by Runtime.failing
 	failures FailedError // of the children since the last Wait; guarded by Runtime.failing
 	ctx      context.Context
 }
@@ -93,7 +135,8 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{final: r.traits.is(final) || r.scope.final, rt: r.rt, owner: r, group: r.group, worker: int(r.worker)}
+	s := &Scope{final: r.traits.is(final) || r.scope.final, rt: r.rt, owner: r, group: r.group}
+	s.worker = int(r.worker)
 	s.pending.Store(holder)
 	return s
 }
@@ -140,7 +183,7 @@ func scopeOf(ctx context.Context) *Scope {
 func (s *Scope) program() bool { return s.owner == nil }
 
 // children returns how many children are not over.
-func (s *Scope) children() int64 { return s.pending.Load() & (holder - 1) }
+func (o *offspring) children() int64 { return o.pending.Load() & (holder - 1) }
 
 // lockSubmission takes the lock of submission, when a task may be submitted and there is room for
 // it in the window, or the context of the task has ended meanwhile. A child does not wait for room,

@@ -144,7 +144,7 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 	if it.hold == nil {
 		it.hold = newHold()
 	}
-	buffers, err := r.rt.keep(it.buffers, it.hold, one.accesses)
+	buffers, err := r.rt.buffers.keep(it.buffers, it.hold, one.accesses)
 	if err != nil {
 		return fmt.Errorf("task: record: %w", one.refused(err))
 	}

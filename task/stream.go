@@ -44,10 +44,15 @@ type stream struct {
 	watched atomic.Bool // watch runs, or is about to
 	done    sync.WaitGroup
 
+	collector
+	_ spin.Line
+}
+
+// A collector is the worker that takes from the inbox in a stream.
+type collector struct {
 	collecting atomic.Bool // a worker is in collect, and owns the fields below
 	thin       bool        // the latest share was less than maxShare
 	latest     time.Duration
-	_          spin.Line
 }
 
 // A share is the tasks that a worker runs from one visit of a queue to the next.

@@ -149,15 +149,15 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 }
 
 // closedError says why no task of the program may be submitted, in group g if that is not nil.
-func (rt *Runtime) closedError(g *Group) error {
-	if rt.refuses() {
+func (l *lifecycle) closedError(g *Group) error {
+	if l.refuses() {
 		return ErrClosed
 	}
-	ctx := rt.contextOf(g)
+	ctx := l.contextOf(g)
 	if ctx.Err() == nil {
 		return nil
 	}
-	if rt.refuses() { // meanwhile: Close ends the context
+	if l.refuses() { // meanwhile: Close ends the context
 		return ErrClosed
 	}
 	return fmt.Errorf("task: submit: %w", context.Cause(ctx))
@@ -409,7 +409,7 @@ func (rt *Runtime) apply(r *record, options []Option) error {
 func (rt *Runtime) applyOne(r *record, o *Option) error {
 	switch o.what() {
 	case accessOption, specialOption:
-		return rt.addAccess(r, o)
+		return rt.buffers.addAccess(r, o)
 	case labelOption:
 		r.need().label = o.text()
 	case priorityOption:
@@ -476,15 +476,15 @@ func (s *settings) setTokens(kind devices.Kind, n int) error {
 }
 
 // addAccess adds what o says to the accesses of r. An empty slice is no access.
-func (rt *Runtime) addAccess(r *record, o *Option) error {
+func (t *buffers) addAccess(r *record, o *Option) error {
 	if o.box() != nil {
-		return rt.addBox(r, o)
+		return t.addBox(r, o)
 	}
 	m := o.memory()
 	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.scope)
+	b, first, err := t.locate(m, r.scope)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode(), err)
 	}
@@ -521,7 +521,7 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 
 var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
-func (rt *Runtime) addBox(r *record, o *Option) error {
+func (t *buffers) addBox(r *record, o *Option) error {
 	box, m, mode := o.box(), o.memory(), o.mode()
 	if box.err != nil {
 		return box.err
@@ -538,7 +538,7 @@ func (rt *Runtime) addBox(r *record, o *Option) error {
 	if m.len == 0 {
 		return nil
 	}
-	b, first, err := rt.buffers.locate(m, r.scope)
+	b, first, err := t.locate(m, r.scope)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}

@@ -318,7 +318,7 @@ func (rt *Runtime) callCode(r *record, x *vectorVariant, v choose.Variant, args 
 }
 
 // shareVector runs a parallel loop, together with idle workers where it is long enough.
-func (rt *Runtime) shareVector(l *vec.Loop) error {
+func (wp *workerPool) shareVector(l *vec.Loop) error {
 	if each := l.Each(); each > 0 && time.Duration(each*l.Trips/1000) < shareAbove {
 		return l.Run(0, l.Trips)
 	}
@@ -333,6 +333,6 @@ func (rt *Runtime) shareVector(l *vec.Loop) error {
 	if l.Trips-done <= grain {
 		return l.Run(done, l.Trips)
 	}
-	rt.pool.workers.Share(done, l.Trips, grain, func(lo, hi int64) { runLoop(l, lo, hi) })
+	wp.workers.Share(done, l.Trips, grain, func(lo, hi int64) { runLoop(l, lo, hi) })
 	return nil
 }

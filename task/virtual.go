@@ -57,14 +57,11 @@ type virtual struct {
 	line  devices.Timeline
 	costs devices.HostCosts
 
-	mu      sync.Mutex
-	turn    turnOf
-	worker  int // whose turn it is of the workers, smp.None for the first that asks
+	mu sync.Mutex
+	currentTurn
 	waiters []*waiter
 	jobs    []func()
-	looked  bool // the workers have looked for work since anything else has had its turn
 	stopped bool // what the end of the context does was done
-	loose   bool // nothing has happened for turnPatience: time goes on all the same, until a goroutine waits
 	forced  int64
 	ended   time.Duration // the last cost of a body
 
@@ -74,6 +71,14 @@ type virtual struct {
 	closing chan struct{}
 	done    sync.WaitGroup
 	outside bool // there are accelerators with no virtual time
+}
+
+// A currentTurn says which goroutines have their turn. It is guarded by virtual.mu.
+type currentTurn struct {
+	turn   turnOf
+	worker int  // whose turn it is of the workers, smp.None for the first that asks
+	looked bool // the workers have looked for work since anything else has had its turn
+	loose  bool // nothing has happened for turnPatience: time goes on all the same, until a goroutine waits
 }
 
 // turnPatience is how long nothing may happen before time goes on although the program, or a body,

@@ -161,7 +161,7 @@ func (l *LocalTasks) Memory(access Option) (Memory, error) {
 // Region returns the region of an access.
 func (l *LocalTasks) Region(access Option) (deps.Region, error) {
 	r := &record{detail: &detail{rt: l.rt}, scope: &l.rt.root, kind: kernelBody}
-	if err := l.rt.addAccess(r, &access); err != nil || len(r.accesses) == 0 {
+	if err := l.rt.buffers.addAccess(r, &access); err != nil || len(r.accesses) == 0 {
 		return deps.Region{}, err
 	}
 	return r.accesses[0].Region, nil
