@@ -42,6 +42,7 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 	metg := flags.Bool("metg", false, "find the grain at which half of the workers' time goes into the tasks' own work")
 	suite := flags.Bool("suite", false, "all patterns, replays, several submitters and, with -metg, METG, with 1, 2, 4 workers and so on up to -workers, and OpenMP beside it where there is a compiler")
 	asJSON := flags.Bool("json", false, "print one JSON line")
+	peers := flags.String("peers", "", "with -suite: folder of programs peer-NAME that were built elsewhere from taskbench/testdata/peer.c")
 	profiles := flags.String("profile", "", "directory for CPU, mutex and block profiles of the measured runs")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
@@ -50,7 +51,7 @@ func benchTasks(args []string, stdout, stderr io.Writer) error {
 		return usageError("arguments %v: want none, and positive numbers", flags.Args())
 	}
 	if *suite {
-		return benchSuite(&o, *metg, *asJSON, stdout, stderr)
+		return benchSuite(&o, *peers, *metg, *asJSON, stdout, stderr)
 	}
 	r, err := measureTasks(o, *profiles)
 	if err == nil && *metg {
@@ -77,18 +78,15 @@ func measureTasks(o taskbench.Options, dir string) (r taskbench.Result, err erro
 
 // benchSuite runs the suite with at most o.Workers workers and about o.Width times o.Steps tasks in
 // a run.
-func benchSuite(o *taskbench.Options, metg, asJSON bool, stdout, stderr io.Writer) error {
+func benchSuite(o *taskbench.Options, peersIn string, metg, asJSON bool, stdout, stderr io.Writer) error {
 	dir, err := os.MkdirTemp("", "gompss-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	peers, missing, err := taskbench.BuildPeers(dir)
+	peers, err := suitePeers(dir, peersIn, stderr)
 	if err != nil {
 		return err
-	}
-	for _, m := range missing {
-		fmt.Fprintln(stderr, "not measured:", m)
 	}
 	s := taskbench.Suite{Workers: o.Workers, Tasks: o.Width * o.Steps, Repetitions: o.Repetitions, METG: metg, Peers: peers}
 	var results []taskbench.Result
@@ -103,6 +101,18 @@ func benchSuite(o *taskbench.Options, metg, asJSON bool, stdout, stderr io.Write
 		return err
 	}
 	return errors.Join(taskbench.PrintTable(stdout, results), err)
+}
+
+// suitePeers returns the peers in a folder, or those that can be built in dir where none is named.
+func suitePeers(dir, built string, stderr io.Writer) ([]taskbench.Peer, error) {
+	if built != "" {
+		return taskbench.FindPeers(built)
+	}
+	peers, missing, err := taskbench.BuildPeers(dir)
+	for _, m := range missing {
+		fmt.Fprintln(stderr, "not measured:", m)
+	}
+	return peers, err
 }
 
 func printTasks(w io.Writer, r *taskbench.Result, asJSON bool) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,6 +46,22 @@ func BuildPeers(dir string) (peers []Peer, missing []string, err error) {
 		peers = append(peers, p)
 	}
 	return peers, missing, nil
+}
+
+// FindPeers returns the peers that were built elsewhere: the programs peer-NAME in dir.
+func FindPeers(dir string) ([]Peer, error) {
+	list, err := filepath.Glob(filepath.Join(dir, "peer-*"))
+	if err == nil && len(list) == 0 {
+		err = errors.New("no program peer-NAME there")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench tasks: peers in %s: %w", dir, err)
+	}
+	var peers []Peer
+	for _, path := range list {
+		peers = append(peers, Peer{strings.TrimPrefix(filepath.Base(path), "peer-"), path})
+	}
+	return peers, nil
 }
 
 func lastLine(text []byte) string {

@@ -1,7 +1,9 @@
 package taskbench
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,4 +64,15 @@ func TestPeer_RunsEveryPattern(t *testing.T) {
 	g.nodes[0].writes.version = 7
 	_, err = peers[0].run(g, &Options{Workers: 1, Repetitions: 1})
 	require.ErrorContains(t, err, "out of order")
+}
+
+func TestFindPeers_WhatWasBuiltElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	_, err := FindPeers(dir)
+	require.ErrorContains(t, err, "no program peer-NAME there")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "peer-libomp"), nil, 0o700))
+	peers, err := FindPeers(dir)
+	require.NoError(t, err)
+	require.Len(t, peers, 1)
+	require.Equal(t, "libomp", peers[0].Name)
 }
