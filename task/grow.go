@@ -76,7 +76,6 @@ func (b *buffer) setParts(parts []*buffer) {
 // in the table in their place. Requires: mu held.
 func (t *buffers) retireParts(parts []*buffer) {
 	spin.Perturb()
-	t.changes.Add(1)
 	for _, p := range parts {
 		t.count(p, -1)
 		p.gone.Store(true)

@@ -151,16 +151,13 @@ type buffers struct {
 	// recent holds buffers that were found, by the page of the address that was looked for: most
 	// tasks use what others used.
 	recent recentBuffers
-	// changes counts what may make a buffer that was found another one's, or weakly held: it grows
-	// with the lock of submission of the program held, or before growths of that scope does.
-	changes atomic.Uint64
-	mu      spin.Mutex
-	closed  bool
-	known   known               // also guarded by mu
-	ids     int                 // that there have been
-	unused  []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
-	add     func(*buffer) error // tells the machine
-	drop    func(*buffer) error
+	mu     spin.Mutex
+	closed bool
+	known  known               // also guarded by mu
+	ids    int                 // that there have been
+	unused []deps.BufferID     // of buffers that are gone: tables do not grow with how many there have been
+	add    func(*buffer) error // tells the machine
+	drop   func(*buffer) error
 	// dropPart is drop for what the graph does not know any more.
 	dropPart func(*buffer) error
 
@@ -456,7 +453,6 @@ func (t *buffers) takeOut(b *buffer) bool {
 	if b.gone.Swap(true) {
 		return false
 	}
-	t.changes.Add(1)
 	table := t.load()
 	table.byID[b.id].Store(nil)
 	table.tree = table.tree.Remove(b.lo())

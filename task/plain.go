@@ -2,51 +2,16 @@ package task
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/internal/spin"
 )
 
 // This file submits plain tasks: Go tasks of the program of which nothing is said but accesses in,
-// out and inout. They have no detail. Their accesses are all that there is to describe, and only
-// their place in the order and their edges need the lock of submission: where several goroutines
-// submit, each describes its task before it takes the lock.
-
-// A crowd says whether several goroutines submit to a scope. It is written only when it changes.
-type crowd struct {
-	on    atomic.Bool
-	_     spin.Line
-	quiet int // submissions in a row that found the lock free; guarded by it
-}
-
-// crowdLasts is the number of submissions in a row that find the lock free after which there is no
-// crowd any more.
-const crowdLasts = 1 << 8
-
-// note records a submission. Requires: the lock held.
-func (c *crowd) note(lockWasFree bool) {
-	switch {
-	case !lockWasFree:
-		if c.quiet = 0; !c.on.Load() {
-			c.on.Store(true)
-		}
-	case c.on.Load():
-		if c.quiet++; c.quiet > crowdLasts {
-			c.on.Store(false)
-		}
-	}
-}
-
-// A description is the accesses of a plain task, found before the lock of submission is taken.
-type description struct {
-	accesses []deps.Access
-	err      error
-	changes  uint64 // of the buffers, as of before they were found
-}
-
-var descriptions = sync.Pool{New: func() any { return &description{} }}
+// out and inout. They have no detail: their accesses are all that there is to describe.
+//
+// They are described with the lock of submission held. Where four goroutines submit, finding the
+// accesses before the lock is taken gains nothing that can be measured: it is a tenth of what the
+// lock is held for, and the rest is the graph.
 
 // isPlain reports whether a Go task in group g is plain.
 func (s *Scope) isPlain(g *Group, options []Option) bool {
@@ -68,24 +33,11 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 	if rt.refuses() || rt.ctx.Err() != nil {
 		return Task{}, rt.closedError(nil)
 	}
-	var ahead *description
-	if s.crowd.on.Load() {
-		ahead = descriptions.Get().(*description)
-		defer descriptions.Put(ahead)
-		ahead.changes = rt.buffers.changes.Load()
-		ahead.err = rt.buffers.describe(&ahead.accesses, s, options)
-	}
 	if err := s.lockSubmission(rt.ctx); err != nil {
 		return Task{}, err
 	}
 	r := s.takeRecord()
-	var err error
-	if ahead != nil && ahead.err == nil && ahead.changes == rt.buffers.changes.Load() {
-		s.declared, ahead.accesses = ahead.accesses, s.declared
-	} else {
-		err = rt.buffers.describe(&s.declared, s, options)
-	}
-	if err != nil {
+	if err := rt.buffers.describe(&s.declared, s, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	if r.body = body; !r.traits.is(simple) {

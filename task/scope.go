@@ -58,7 +58,6 @@ type Scope struct {
 // Scope.submitting.
 type submission struct {
 	submitters submitters    // goroutines that submit kernels to the program; on the cache line of the lock
-	crowd      crowd         // other goroutines that submit to the program
 	declared   []deps.Access // of the task that is being submitted, if its record has no detail
 }
 
@@ -192,13 +191,7 @@ func (o *offspring) children() int64 { return o.pending.Load() & (holder - 1) }
 // that it is for may be all that keep the others.
 func (s *Scope) lockSubmission(ctx context.Context) error {
 	for {
-		free := s.submitting.TryLock()
-		if !free {
-			s.rt.topology.lock(&s.submitting)
-		}
-		if s.program() {
-			s.crowd.note(free)
-		}
+		s.rt.topology.lock(&s.submitting)
 		switch {
 		case s.finished:
 			s.submitting.Unlock()

@@ -171,7 +171,6 @@ func (sw *sweeps) weaken(list []*buffer) (n int) {
 			if sw.usedNow(b) {
 				continue
 			}
-			sw.buffers.changes.Add(1)
 			if !devices.Collectable(b.host, sw.noteFreed, b) {
 				b.kept.Store(true)
 				n++
