@@ -49,7 +49,7 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 		return f()
 	}
 	if k.prints() {
-		return runInterpreter(rt, r, k)
+		return rt.pool.runInterpreter(r, k)
 	}
 	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
 		return rt.pool.interpret(r, k, v)
@@ -68,7 +68,7 @@ func (wp *workerPool) interpret(r *record, k *Kernel, v *variable) error {
 	if k.device.Program == nil {
 		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: k.device.Refused}
 	}
-	return runInterpreter(rt, r, k)
+	return wp.runInterpreter(r, k)
 }
 
 // printingKernel returns the kernel that prints in place of loop where the environment says so. One
@@ -102,7 +102,7 @@ func (t *buffers) printArgument(r *record, v *variable) (a devices.Arg, where me
 }
 
 // runInterpreter runs the device program of k.
-func runInterpreter(rt *Runtime, r *record, k *Kernel) error {
+func (wp *workerPool) runInterpreter(r *record, k *Kernel) error {
 	code, err := simt.New(k.device.Program)
 	if err != nil {
 		return err

@@ -346,9 +346,6 @@ func (t *buffers) byID(id deps.BufferID) *buffer { return t.table.Load().byID[id
 // sizeOf returns the size of a buffer that is registered.
 func (t *buffers) sizeOf(id deps.BufferID) deps.Bytes { return t.byID(id).size() }
 
-// sizeOfElement returns the bytes of an element of a buffer.
-func (t *buffers) sizeOfElement(id deps.BufferID) deps.Bytes { return t.byID(id).elem }
-
 // list returns the buffers by address.
 func (t *buffers) list() (out []*buffer) {
 	for s := range t.load().tree.All() {

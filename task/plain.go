@@ -37,7 +37,7 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 		return Task{}, err
 	}
 	r := s.takeRecord()
-	if err := rt.buffers.describe(&s.declared, s, options); err != nil {
+	if err := describePlain(&s.declared, s, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
 	if r.body = body; !r.traits.is(simple) {
@@ -46,8 +46,9 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 	return s.commit(r), nil
 }
 
-// describe makes list the accesses that options of a plain task say. An empty slice is no access.
-func (t *buffers) describe(list *[]deps.Access, s *Scope, options []Option) error {
+// describePlain makes list the accesses that options of a plain task say. An empty slice is no
+// access.
+func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 	out := (*list)[:0]
 	for i := range options {
 		m := options[i].memory()
@@ -55,7 +56,7 @@ func (t *buffers) describe(list *[]deps.Access, s *Scope, options []Option) erro
 			continue
 		}
 		mode := options[i].mode()
-		b, first, err := t.locate(m, s)
+		b, first, err := s.rt.buffers.locate(m, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}

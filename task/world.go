@@ -122,7 +122,7 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, body func(*Scope) 
 		if accesses[i].Mode >= deps.Concurrent {
 			r.traits.set(relaxed, true)
 		}
-		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.sizeOfElement(accesses[i].Region.Buffer)
+		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.byID(accesses[i].Region.Buffer).elem
 	}
 	if err := l.rt.describeGo(r, nil); err != nil {
 		_, err = s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
