@@ -478,7 +478,7 @@ func (r *kernelReader) taskloop(what string, p syntax.Piece) {
 func (r *kernelReader) bound(what string, p syntax.Piece) int {
 	v := r.parameter(what, p)
 	switch {
-	case v == nil:
+	case v == nil || v.Type.Kind == ir.Invalid: // reported where it is declared
 		return -1
 	case v.Type.Kind != ir.Int64 || v.Type.Name != "int":
 		r.fail(p, what, v.Name+" is "+v.Type.String(), "name a parameter of type int")
