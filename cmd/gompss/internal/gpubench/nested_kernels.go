@@ -74,3 +74,98 @@ func Relax(start, col, weight, dist, next []int32) {
 		}
 	}
 }
+
+// ScatterProducts is the product of the transposed matrix and x: rows are scattered.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, val, x) inout(y)
+func ScatterProducts(start, col []int32, val, x, y []float64) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		by := x[r]
+		if by != 0 {
+			//omp:parallel for nested(auto)
+			for k := start[r]; k < start[r+1]; k++ {
+				//omp:atomic
+				y[col[k]] += by * val[k]
+			}
+		}
+	}
+}
+
+// Highest takes a node as coloured where none of its uncoloured neighbours has a higher priority.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, priority) inout(colour)
+func Highest(round int32, start, col, priority, colour []int32) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		most := int32(-1)
+		//omp:parallel for reduction(max: most) nested(auto)
+		for e := start[v]; e < start[v+1]; e++ {
+			most = max(most, priority[col[e]])
+		}
+		if most <= priority[v] {
+			colour[v] = round
+		}
+	}
+}
+
+// Dependency adds up what the successors of a node depend on it, a step of betweenness.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, depth, paths, delta) inout(next)
+func Dependency(start, col, depth []int32, paths, delta, next []float32) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		sum, below := float32(0), depth[v]+1
+		//omp:parallel for reduction(+: sum) nested(auto)
+		for e := start[v]; e < start[v+1]; e++ {
+			w := col[e]
+			if depth[w] == below {
+				sum += (1 + delta[w]) / paths[w]
+			}
+		}
+		next[v] = paths[v] * sum
+	}
+}
+
+// RowSoftmax gives the weights of the elements of ragged rows, two loops over each.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, score) inout(total)
+func RowSoftmax(start, col []int32, score, total []float32) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		most := float32(-1e30)
+		//omp:parallel for reduction(max: most) nested(auto)
+		for k := start[r]; k < start[r+1]; k++ {
+			most = max(most, score[k])
+		}
+		sum := float32(0)
+		//omp:parallel for reduction(+: sum) nested(auto)
+		for k := start[r]; k < start[r+1]; k++ {
+			d := score[k] - most
+			sum += 1 / (1 + d*d)
+		}
+		total[r] = sum
+	}
+}
+
+// Tessellate computes the points of quadratic curves, of each curve as many as its row has.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, a, b, c) inout(point)
+func Tessellate(start, col []int32, a, b, c, point []float32) {
+	//omp:teams distribute parallel for
+	for r := 0; r < len(start)-1; r++ {
+		p, q, s := a[r], b[r], c[r]
+		by := 1 / float32(start[r+1]-start[r]+1)
+		//omp:parallel for nested(auto)
+		for k := start[r]; k < start[r+1]; k++ {
+			t := float32(k-start[r]) * by
+			u := 1 - t
+			point[k] = u*u*p + 2*t*u*q + t*t*s
+		}
+	}
+}

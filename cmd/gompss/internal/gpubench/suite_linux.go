@@ -259,6 +259,8 @@ func (b *bench) argOf(a any) (devices.Arg, error) {
 	switch a := a.(type) {
 	case int:
 		return whole(a), nil
+	case int32:
+		return devices.Arg{Type: ir.Int32Type, Bits: ir.Bits(a)}, nil
 	case float32:
 		return devices.Arg{Type: ir.Float32Type, Bits: uint64(math.Float32bits(a))}, nil
 	case float64:
