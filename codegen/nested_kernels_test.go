@@ -280,3 +280,33 @@ func PlainQueue(front []int32, start, col, p, next []int32) {
 		}
 	}
 }
+
+// PlainSkips has nested loops under an if, one behind the other, between code that may end the
+// iteration.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, on, p) inout(next, seen)
+func PlainSkips(start, col, on []int32, p, next []float64, seen []int32) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		if on[v] == 3 {
+			continue
+		}
+		if on[v] > 0 {
+			most := -1.0
+			for e := start[v]; e < start[v+1]; e++ {
+				most = max(most, p[col[e]])
+			}
+			sum := 0.0
+			//omp:simd reduction(+: sum)
+			for e := start[v]; e < start[v+1]; e++ {
+				sum += p[col[e]] - most
+			}
+			if sum < -40 {
+				continue
+			}
+			next[v] = sum
+		}
+		seen[v]++
+	}
+}

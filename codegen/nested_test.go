@@ -121,6 +121,10 @@ var plainCases = []corpusCase{
 		start, col := powerLaw(r, n/4)
 		return []any{start, col, make([]int64, 1)}
 	}},
+	{kernel: PlainSkips, tolerance: 1e-12, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int32](r, n, 4), floats[float64](r, n), make([]float64, n), make([]int32, n)}
+	}},
 	{kernel: PlainQueue, args: func(n int, r *rand.Rand) []any {
 		start, col := powerLaw(r, n)
 		return []any{ints[int32](r, n/2, max(n, 1)), start, col, ints[int32](r, n, 50), ints[int32](r, n, 50)}
@@ -140,7 +144,7 @@ func TestNested_PlainForms(t *testing.T) {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
 			l := lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{})
-			require.Contains(t, l.Explain(), "lanes of a warp share each iteration, several short ones side by side")
+			require.Contains(t, l.Explain(), "lanes of a warp share each iteration")
 			require.Contains(t, l.Explain(), "whose teams share out the long ones")
 			c.compareNested(t, l, false)
 			c.compareNested(t, lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{NoShuffles: true, KeepChecks: true}), true)
@@ -186,8 +190,8 @@ func (c corpusCase) compareNested(t *testing.T, l *codegen.Lowering, odd bool) {
 	}
 }
 
-// A sum over a row has the same bits in every strategy but inline, on every grid: its order follows
-// from the length of the row alone.
+// A sum over a row has the same bits in every strategy but inline, on every grid and on devices
+// without warps: its order follows from the length of the row alone.
 func TestNested_SumsHaveOneOrder(t *testing.T) {
 	for _, c := range nestedCases {
 		if c.tolerance < 1e-9 && c.tolerance > 0 {
@@ -200,18 +204,20 @@ func TestNested_SumsHaveOneOrder(t *testing.T) {
 					}
 					p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedText(how)})
 					require.NoError(t, err)
-					program, err := simt.New(lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{}).Program)
-					require.NoError(t, err)
-					for k, s := range shapes {
-						if s.threads%32 != 0 {
-							continue
+					for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+						program, err := simt.New(lowerKernel(t, p, name(c.kernel), opt).Program)
+						require.NoError(t, err)
+						for k, s := range shapes {
+							if s.threads%32 != 0 {
+								continue
+							}
+							got := c.makeArgs(150)
+							require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k)}))
+							if first == nil {
+								first = got
+							}
+							require.Equal(t, bitsOf(first), bitsOf(got), "%s, %d teams of %d threads, without warps %v", how, s.teams, s.threads, opt.NoShuffles)
 						}
-						got := c.makeArgs(150)
-						require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k)}))
-						if first == nil {
-							first = got
-						}
-						require.Equal(t, bitsOf(first), bitsOf(got), "%s, %d teams of %d threads", how, s.teams, s.threads)
 					}
 				}
 			})

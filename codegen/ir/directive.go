@@ -122,7 +122,8 @@ const (
 	NestedHost
 	NestedCPU
 	NestedCross
-	NestedLanes // what NestedAuto becomes on a device: lanes of a warp share the loop
+	NestedLanes  // what NestedAuto becomes on a device: lanes of a warp share the loop
+	NestedGroups // the same where each iteration of the loop around it is a group of lanes
 )
 
 // A Nested is the nested clause.

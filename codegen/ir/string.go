@@ -96,7 +96,7 @@ var bindNames = [...]string{"none", "teams", "parallel", "thread"}
 
 func (b Bind) String() string { return name(bindNames[:], int(b)) }
 
-var nestedNames = [...]string{"none", "auto", "inline", "eager", "cta", "warp", "host", "cpu", "cross", "lanes"}
+var nestedNames = [...]string{"none", "auto", "inline", "eager", "cta", "warp", "host", "cpu", "cross", "lanes", "groups"}
 
 func (n NestedKind) String() string { return name(nestedNames[:], int(n)) }
 

@@ -91,11 +91,9 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 						mine_2 = (unsigned)start[(uint64)v + 1] - start[v];
 						if (mine_2 > 5) {
 							int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-							if (context < max(max(start_len - 1, 0), 1)) {
-								mineContext[context] = mine_2;
-								vContext[context] = v;
-								goto end;
-							}
+							mineContext[context] = mine_2;
+							vContext[context] = v;
+							goto end;
 						}
 						want = 1;
 						from = start[v];
@@ -215,11 +213,9 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 				int mine = (unsigned)start[v + 1] - start[v];
 				if (mine > 5) {
 					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-					if (context < max(max(start_len - 1, 0), 1)) {
-						mineContext[context] = mine;
-						vContext[context] = v;
-						continue;
-					}
+					mineContext[context] = mine;
+					vContext[context] = v;
+					continue;
 				}
 				#pragma unroll 1
 				for (int e = start[v], e_end = start[v + 1]; e < e_end; e++) {
@@ -277,7 +273,7 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 HubNodes_2(int level, int* start, int start_len, int* edges, int edges_len, int* depth, int depth_len, int* degree,
 	int degree_len, int* total, int total_len, int* nodes, int64* deferred, int* mineContext, int64* vContext,
 	int* nodesParts_2, unsigned* ticket_2, gompss_fault* fault)
@@ -286,8 +282,8 @@ HubNodes_2(int level, int* start, int start_len, int* edges, int edges_len, int*
 	__shared__ int slots[32];
 	int nodes_2 = 0;
 	{
-		int64 end = min(deferred[0], (int64)max(max(start_len - 1, 0), 1));
-		for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
+		int64 end = deferred[0];
+		for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 			int mine = mineContext[context];
 			int64 v = vContext[context];
 			{

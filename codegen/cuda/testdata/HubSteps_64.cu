@@ -90,12 +90,10 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 						s = t;
 						if (max((int64)start[(uint64)r + 1] - start[r], (int64)0) >= 33) {
 							int64 context = atomicAdd((uint64*)&deferred, 1ull);
-							if (context < max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1)) {
-								sContext[context] = s;
-								rContext[context] = r;
-								scaleContext[context] = scale_2;
-								goto end;
-							}
+							sContext[context] = s;
+							rContext[context] = r;
+							scaleContext[context] = scale_2;
+							goto end;
 						}
 						want = 1;
 						from = start[r];
@@ -279,12 +277,10 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 						if ((s & 1) == 0) {
 							if ((r & 1) == 0) {
 								int64 context = atomicAdd((uint64*)&deferred_2, 1ull);
-								if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
-									rContext_2[context] = r;
-									mostContext[context] = most;
-									sContext_2[context] = s;
-									goto end_2;
-								}
+								rContext_2[context] = r;
+								mostContext[context] = most;
+								sContext_2[context] = s;
+								goto end_2;
 							}
 							want = 2;
 							from = start[r];
@@ -479,12 +475,10 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 				int64 s = t;
 				if (max((int64)start[r + 1] - start[r], (int64)0) >= 33) {
 					int64 context = atomicAdd((uint64*)&deferred, 1ull);
-					if (context < max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1)) {
-						sContext[context] = s;
-						rContext[context] = r;
-						scaleContext[context] = scale_2;
-						continue;
-					}
+					sContext[context] = s;
+					rContext[context] = r;
+					scaleContext[context] = scale_2;
+					continue;
 				}
 				#pragma unroll 1
 				for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
@@ -494,12 +488,10 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 				if ((s & 1) == 0) {
 					if ((r & 1) == 0) {
 						int64 context = atomicAdd((uint64*)&deferred_2, 1ull);
-						if (context < max(max(start_len - 1, (int64)0), (int64)1)) {
-							rContext_2[context] = r;
-							mostContext[context] = most;
-							sContext_2[context] = s;
-							continue;
-						}
+						rContext_2[context] = r;
+						mostContext[context] = most;
+						sContext_2[context] = s;
+						continue;
 					}
 					#pragma unroll 1
 					for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
@@ -511,18 +503,18 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 		}
 		if (col_len >= 33) {
 			__syncthreads();
-			int64 end = min(deferred, max(min(max(start_len - 1, (int64)0), col_len / 33 + 1), (int64)1));
-			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
+			int64 end = deferred;
+			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 s = sContext[context];
 				int64 r = rContext[context];
 				int64 scale_3 = scaleContext[context];
 				__syncthreads();
 				int64 s_2 = 0;
-				if (threadIdx.x < min((int)blockDim.x, 512)) {
+				if (threadIdx.x < min((int)blockDim.x, 1024)) {
 					int64 start_2 = start[check_index(r, start_len, 18, fault)];
 					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 19, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
-					int64 stride = min((int)blockDim.x, 512);
+					int64 stride = min((int)blockDim.x, 1024);
 					for (int64 it = threadIdx.x; it < count; it += stride) {
 						int k = (int)(start_2 + it);
 						s_2 = s_2 + (uint64)x[check_index(col[check_index(k, col_len, 20, fault)], x_len, 21, fault)] * scale_3;
@@ -545,11 +537,11 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 				if ((s & 1) == 0) {
 					__syncthreads();
 					int64 most_2 = (-9223372036854775807ll - 1);
-					if (threadIdx.x < min((int)blockDim.x, 512)) {
+					if (threadIdx.x < min((int)blockDim.x, 1024)) {
 						int64 start_2 = start[check_index(r, start_len, 22, fault)];
 						int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 23, fault)];
 						int64 count = max(end_2 - start_2, (int64)0);
-						int64 stride = min((int)blockDim.x, 512);
+						int64 stride = min((int)blockDim.x, 1024);
 						for (int64 it = threadIdx.x; it < count; it += stride) {
 							int k = (int)(start_2 + it);
 							most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 24, fault)], x_len, 25, fault)] + k));
@@ -576,18 +568,18 @@ HubSteps(int64 steps, const int* __restrict__ start, int64 start_len, const int*
 		}
 		__syncthreads();
 		{
-			int64 end = min(deferred_2, max(max(start_len - 1, (int64)0), (int64)1));
-			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
+			int64 end = deferred_2;
+			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 r = rContext_2[context];
 				int64 most = mostContext[context];
 				int64 s = sContext_2[context];
 				__syncthreads();
 				int64 most_2 = (-9223372036854775807ll - 1);
-				if (threadIdx.x < min((int)blockDim.x, 512)) {
+				if (threadIdx.x < min((int)blockDim.x, 1024)) {
 					int64 start_2 = start[check_index(r, start_len, 27, fault)];
 					int64 end_2 = start[check_index((int64)((uint64)r + 1), start_len, 28, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
-					int64 stride = min((int)blockDim.x, 512);
+					int64 stride = min((int)blockDim.x, 1024);
 					for (int64 it = threadIdx.x; it < count; it += stride) {
 						int k = (int)(start_2 + it);
 						most_2 = max(most_2, (int64)((uint64)x[check_index(col[check_index(k, col_len, 29, fault)], x_len, 30, fault)] + k));

@@ -43,26 +43,6 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_shl is x << n for any n.
-template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
-{
-	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
-}
-
-// go_shr is x >> n for any n.
-template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
-{
-	const uint64 bits = sizeof(T) * 8;
-	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
-}
-
-// go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
-template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
-{
-	const int lane = threadIdx.x % 32;
-	return __shfl_sync(0xffffffff, x, from >= 0 && from < 32 ? (int)from : lane);
-}
-
 extern "C" __global__ void
 RowsCollapsed(int* start, int64 start_len, int* falls, bool* branch, int* fallsParts, unsigned* ticket)
 {
@@ -251,145 +231,39 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 	if (!branch[0]) {
 		if (start_len <= y_len + 1) {
 			int64 end = start_len - 1;
-			int64 here = threadIdx.x & 31;
-			int64 mine = threadIdx.x & 31;
-			int64 threads = (int64)gridDim.x * blockDim.x;
-			int64 count = max(end, (int64)0);
-			int64 spread = 0;
-			while (spread < 5 && count <= go_shr(threads, (int64)((uint64)spread + 1))) {
-				spread = (uint64)spread + 1;
-			}
-			int64 stride = max(go_shr(threads, spread), (int64)1);
-			int64 base = go_shr((int64)blockIdx.x * blockDim.x + threadIdx.x - here, spread);
-			bool few = min(min(w_len, val_len), col_len) < max(start_len - 1, (int64)0) * 6;
-			for (; base < end; base = (uint64)base + stride) {
-				int64 i = (uint64)base + go_shr(here, spread);
-				bool active = go_shl(go_shr(here, spread), spread) == here && i < end;
-				int64 want = 0;
-				int64 from = 0;
-				int64 to = 0;
-				if (active) {
+			int64 stride = max(((int64)gridDim.x * blockDim.x) >> 3, (int64)1);
+			int64 lane = threadIdx.x & 7;
+			for (int64 base = ((int64)blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
+				int64 i = base + (threadIdx.x >> 3);
+				bool active = i < end;
+				bool cond = active && (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) && apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len));
+				bool inside = active && cond;
+				bool leaves = inside && max((int64)start[i + 1] - start[i], (int64)0) >= 1024;
+				if (leaves && lane == 0) {
+					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+					iContext[context] = i;
+				}
+				active = active && !leaves;
+				inside = inside && !leaves;
+				__syncwarp();
+				if (inside) {
+					int64 from = start[i];
+					int64 to = start[i + 1];
+					int64 k = from + lane;
+					for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+						w[check_index(k_2, w_len, 21, fault)] = val[check_index(k_2, val_len, 22, fault)] * x[check_index(col[check_index(k_2, col_len, 23, fault)], x_len, 24, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k_2, col_len, 25, fault)]);
+					}
+				}
+				bool outside = active && !cond;
+				if (outside && lane == 0) {
 					{
-						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
-							apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) &&
-							apart(y, y_len, x, x_len)) {
-							if (max((int64)start[(uint64)i + 1] - start[i], (int64)0) >= 1024) {
-								int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-								if (context < max(min(max(start_len - 1, (int64)0), min(min(w_len, val_len), col_len) / 1024 + 1), (int64)1)) {
-									iContext[context] = i;
-									goto end;
-								}
-							}
-							want = 1;
-							from = start[i];
-							to = start[(uint64)i + 1];
-							goto end;
-						} else {
-							for (int k = start[i], k_end = start[(uint64)i + 1]; k < k_end; k++) {
-								w[check_index(k, w_len, 21, fault)] = val[check_index(k, val_len, 22, fault)] * x[check_index(col[check_index(k, col_len, 23, fault)], x_len, 24, fault)];
-								atomicAdd(&y[i], (double)col[check_index(k, col_len, 25, fault)]);
-							}
-						}
-					}
-					end:;
-				}
-				__syncwarp();
-				if (few) {
-					unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
-					unsigned other = __shfl_xor_sync(0xffffffff, left, 2);
-					left |= other;
-					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 1);
-					left |= other_2;
-					int rounds = __popc(left);
-					int other_3 = __shfl_xor_sync(0xffffffff, rounds, 4);
-					rounds = max(rounds, other_3);
-					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
-					rounds = max(rounds, other_4);
-					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
-					rounds = max(rounds, other_5);
-					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-					rounds = max(rounds, other_6);
-					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-						bool on = left != 0;
-						int64 owner = on ? __clz(__brev(left)) : mine;
-						left &= left - 1;
-						int64 src = here - mine + owner;
-						int64 lane = mine & 3;
-						int64 from_2 = go_shuffle(from, src);
-						int64 to_2 = go_shuffle(to, src);
-						to_2 = on ? to_2 : from_2;
-						int64 i_2 = go_shuffle(i, src);
-						int64 k = (uint64)from_2 + lane;
-						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 4) {
-							w[check_index(k_2, w_len, 26, fault)] = val[check_index(k_2, val_len, 27, fault)] * x[check_index(col[check_index(k_2, col_len, 28, fault)], x_len, 29, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 30, fault)]);
-						}
-					}
-				} else {
-					unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
-					unsigned other = __shfl_xor_sync(0xffffffff, left, 4);
-					left |= other;
-					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 2);
-					left |= other_2;
-					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 1);
-					left |= other_3;
-					int rounds = __popc(left);
-					int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
-					rounds = max(rounds, other_4);
-					int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
-					rounds = max(rounds, other_5);
-					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-					rounds = max(rounds, other_6);
-					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-						bool on = left != 0;
-						int64 owner = on ? __clz(__brev(left)) : mine;
-						left &= left - 1;
-						int64 src = here - mine + owner;
-						int64 lane = mine & 7;
-						int64 from_2 = go_shuffle(from, src);
-						int64 to_2 = go_shuffle(to, src);
-						to_2 = on ? to_2 : from_2;
-						int64 i_2 = go_shuffle(i, src);
-						int64 k = (uint64)from_2 + lane;
-						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
-							w[check_index(k_2, w_len, 31, fault)] = val[check_index(k_2, val_len, 32, fault)] * x[check_index(col[check_index(k_2, col_len, 33, fault)], x_len, 34, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 35, fault)]);
+						for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
+							w[check_index(k, w_len, 26, fault)] = val[check_index(k, val_len, 27, fault)] * x[check_index(col[check_index(k, col_len, 28, fault)], x_len, 29, fault)];
+							atomicAdd(&y[i], (double)col[check_index(k, col_len, 30, fault)]);
 						}
 					}
 				}
-				{
-					unsigned left = want == 1 && (from < to && (int64)((uint64)to - from) > 32) ? 1 << mine : 0;
-					unsigned other = __shfl_xor_sync(0xffffffff, left, 16);
-					left |= other;
-					unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 8);
-					left |= other_2;
-					unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 4);
-					left |= other_3;
-					unsigned other_4 = __shfl_xor_sync(0xffffffff, left, 2);
-					left |= other_4;
-					unsigned other_5 = __shfl_xor_sync(0xffffffff, left, 1);
-					left |= other_5;
-					int rounds = __popc(left);
-					int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-					rounds = max(rounds, other_6);
-					for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-						bool on = left != 0;
-						int64 owner = on ? __clz(__brev(left)) : mine;
-						left &= left - 1;
-						int64 src = here - mine + owner;
-						int64 lane = mine & 31;
-						int64 from_2 = go_shuffle(from, src);
-						int64 to_2 = go_shuffle(to, src);
-						to_2 = on ? to_2 : from_2;
-						int64 i_2 = go_shuffle(i, src);
-						int64 k = (uint64)from_2 + lane;
-						for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 32) {
-							w[check_index(k_2, w_len, 36, fault)] = val[check_index(k_2, val_len, 37, fault)] * x[check_index(col[check_index(k_2, col_len, 38, fault)], x_len, 39, fault)];
-							atomicAdd(&y[i_2], (double)col[check_index(k_2, col_len, 40, fault)]);
-						}
-					}
-				}
-				__syncwarp();
 			}
 		} else {
 			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < start_len - 1; i += (int64)gridDim.x * blockDim.x) {
@@ -397,21 +271,19 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 					apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len)) {
 					if (max((int64)start[i + 1] - start[i], (int64)0) >= 1024) {
 						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-						if (context < max(min(max(start_len - 1, (int64)0), min(min(w_len, val_len), col_len) / 1024 + 1), (int64)1)) {
-							iContext[context] = i;
-							continue;
-						}
+						iContext[context] = i;
+						continue;
 					}
 					#pragma unroll 1
 					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 41, fault)] = val[check_index(k, val_len, 42, fault)] * x[check_index(col[check_index(k, col_len, 43, fault)], x_len, 44, fault)];
-						atomicAdd(&y[check_index(i, y_len, 45, fault)], (double)col[check_index(k, col_len, 46, fault)]);
+						w[check_index(k, w_len, 31, fault)] = val[check_index(k, val_len, 32, fault)] * x[check_index(col[check_index(k, col_len, 33, fault)], x_len, 34, fault)];
+						atomicAdd(&y[check_index(i, y_len, 35, fault)], (double)col[check_index(k, col_len, 36, fault)]);
 					}
 				} else {
 					#pragma unroll 1
 					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 47, fault)] = val[check_index(k, val_len, 48, fault)] * x[check_index(col[check_index(k, col_len, 49, fault)], x_len, 50, fault)];
-						atomicAdd(&y[check_index(i, y_len, 51, fault)], (double)col[check_index(k, col_len, 52, fault)]);
+						w[check_index(k, w_len, 37, fault)] = val[check_index(k, val_len, 38, fault)] * x[check_index(col[check_index(k, col_len, 39, fault)], x_len, 40, fault)];
+						atomicAdd(&y[check_index(i, y_len, 41, fault)], (double)col[check_index(k, col_len, 42, fault)]);
 					}
 				}
 			}
@@ -419,33 +291,33 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 RowsCollapsed_4(const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len, double* val,
 	int64 val_len, double* x, int64 x_len, double* w, int64 w_len, double* y, int64 y_len, bool* branch,
 	int64* deferred, int64* iContext, gompss_fault* fault)
 {
 	if (!branch[0]) {
 		if (min(min(w_len, val_len), col_len) >= 1024) {
-			int64 end = min(deferred[0], max(min(max(start_len - 1, (int64)0), min(min(w_len, val_len), col_len) / 1024 + 1), (int64)1));
-			for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
+			int64 end = deferred[0];
+			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 i = iContext[context];
 				if (0 <= i && (int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
-					int64 start_2 = start[check_index(i, start_len, 53, fault)];
-					int64 end_2 = start[check_index(i + 1, start_len, 54, fault)];
+					int64 start_2 = start[check_index(i, start_len, 43, fault)];
+					int64 end_2 = start[check_index(i + 1, start_len, 44, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 55, fault)] = val[check_index(k, val_len, 56, fault)] * x[check_index(col[check_index(k, col_len, 57, fault)], x_len, 58, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k, col_len, 59, fault)]);
+						w[check_index(k, w_len, 45, fault)] = val[check_index(k, val_len, 46, fault)] * x[check_index(col[check_index(k, col_len, 47, fault)], x_len, 48, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k, col_len, 49, fault)]);
 					}
 				} else {
-					int64 start_2 = start[check_index(i, start_len, 60, fault)];
-					int64 end_2 = start[check_index((int64)((uint64)i + 1), start_len, 61, fault)];
+					int64 start_2 = start[check_index(i, start_len, 50, fault)];
+					int64 end_2 = start[check_index((int64)((uint64)i + 1), start_len, 51, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 62, fault)] = val[check_index(k, val_len, 63, fault)] * x[check_index(col[check_index(k, col_len, 64, fault)], x_len, 65, fault)];
-						atomicAdd(&y[check_index(i, y_len, 66, fault)], (double)col[check_index(k, col_len, 67, fault)]);
+						w[check_index(k, w_len, 52, fault)] = val[check_index(k, val_len, 53, fault)] * x[check_index(col[check_index(k, col_len, 54, fault)], x_len, 55, fault)];
+						atomicAdd(&y[check_index(i, y_len, 56, fault)], (double)col[check_index(k, col_len, 57, fault)]);
 					}
 				}
 			}

@@ -37,343 +37,153 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_shl is x << n for any n.
-template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
-{
-	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
-}
-
-// go_shr is x >> n for any n.
-template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
-{
-	const uint64 bits = sizeof(T) * 8;
-	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
-}
-
-// go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
-template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
-{
-	const int lane = threadIdx.x % 32;
-	return __shfl_sync(0xffffffff, x, from >= 0 && from < 32 ? (int)from : lane);
-}
-
 extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
 SpMV(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
-	int val_len, double* x, int x_len, double* y, int y_len, int64* deferred, double* sContext,
-	int64* rContext, gompss_fault* fault)
+	int val_len, double* x, int x_len, double* y, int y_len, int64* deferred, int64* rContext,
+	gompss_fault* fault)
 {
 	if (start_len <= y_len + 1) {
 		int end = start_len - 1;
-		int here = threadIdx.x & 31;
-		int mine = threadIdx.x & 31;
-		int threads = gridDim.x * blockDim.x;
-		int count = max(end, 0);
-		int64 spread = 0;
-		while (spread < 5 && count <= go_shr((int64)threads, (int64)((uint64)spread + 1))) {
-			spread = (uint64)spread + 1;
-		}
-		int stride = max(go_shr((int64)threads, spread), (int64)1);
-		int64 base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread);
-		bool few = min(val_len, col_len) < (int64)max(start_len - 1, 0) * 6;
-		for (; base < end; base = (uint64)base + stride) {
-			int64 r = (uint64)base + go_shr((int64)here, spread);
-			bool active = go_shl(go_shr((int64)here, spread), spread) == here && r < end;
-			int64 want = 0;
-			int64 from = 0;
-			int64 to = 0;
+		int stride = max((int)((gridDim.x * blockDim.x) >> 3), 1);
+		int lane = threadIdx.x & 7;
+		for (int base = (blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
+			int r = base + (threadIdx.x >> 3);
+			bool active = r < end;
 			double s = 0.0;
-			if (active) {
-				{
-					s = 0.0;
-					if (max((int64)start[(uint64)r + 1] - start[r], (int64)0) >= 1024) {
-						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-						if (context < max(min(max(start_len - 1, 0), min(val_len, col_len) / 1024 + 1), 1)) {
-							sContext[context] = s;
-							rContext[context] = r;
-							goto end;
-						}
-					}
-					want = 1;
-					from = start[r];
-					to = start[(uint64)r + 1];
-					goto end;
-				}
-				end:;
+			bool leaves = active && max((int64)start[r + 1] - start[r], (int64)0) >= 1024;
+			if (leaves && lane == 0) {
+				int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+				rContext[context] = r;
 			}
-			__syncwarp();
-			if (few) {
-				unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
-				unsigned other = __shfl_xor_sync(0xffffffff, left, 2);
-				left |= other;
-				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 1);
-				left |= other_2;
-				int rounds = __popc(left);
-				int other_3 = __shfl_xor_sync(0xffffffff, rounds, 4);
-				rounds = max(rounds, other_3);
-				int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
-				rounds = max(rounds, other_4);
-				int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
-				rounds = max(rounds, other_5);
-				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-				rounds = max(rounds, other_6);
-				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-					bool on = left != 0;
-					int owner = on ? __clz(__brev(left)) : mine;
-					left &= left - 1;
-					int src = here - mine + owner;
-					int lane = mine & 3;
-					int64 from_2 = go_shuffle(from, src);
-					int64 to_2 = go_shuffle(to, src);
-					to_2 = on ? to_2 : from_2;
-					int64 k = (uint64)from_2 + lane;
-					double sPart = 0.0;
-					{
-						bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= val_len) && to_2 <= col_len && 0 < x_len);
-						if (!bad) {
-							for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 8) {
-								int at = col[k_2];
-								bool fits = 0 <= at && at < x_len;
-								double value = x[fits ? at : 0];
-								bad = bad || !fits;
-								sPart += val[k_2] * value;
-							}
-						}
-						if (bad) {
-							#pragma unroll 1
-							for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
-								sPart += val[check_index(k_2, val_len, 1, fault)] * x[check_index(col[check_index(k_2, col_len, 2, fault)], x_len, 3, fault)];
-							}
-						}
-					}
-					int64 k_2 = (uint64)from_2 + lane + 4;
-					double sPart_2 = 0.0;
-					{
-						bool bad = k_2 < to_2 && !(to_2 <= 2147483583 && (0 <= k_2 && to_2 <= val_len) && to_2 <= col_len && 0 < x_len);
-						if (!bad) {
-							for (int k_3 = (int)k_2, k_3_end = (int)min(to_2, (int64)2147483583); k_3 < k_3_end; k_3 = (unsigned)k_3 + 8) {
-								int at = col[k_3];
-								bool fits = 0 <= at && at < x_len;
-								double value = x[fits ? at : 0];
-								bad = bad || !fits;
-								sPart_2 += val[k_3] * value;
-							}
-						}
-						if (bad) {
-							#pragma unroll 1
-							for (int64 k_3 = k_2; k_3 < to_2; k_3 = (uint64)k_3 + 8) {
-								sPart_2 += val[check_index(k_3, val_len, 4, fault)] * x[check_index(col[check_index(k_3, col_len, 5, fault)], x_len, 6, fault)];
-							}
-						}
-					}
-					sPart += sPart_2;
-					double other_7 = __shfl_xor_sync(0xffffffff, sPart, 2);
-					sPart += other_7;
-					double other_8 = __shfl_xor_sync(0xffffffff, sPart, 1);
-					sPart += other_8;
-					if (on && owner == mine) {
-						s += sPart;
-					}
-				}
-			} else {
-				unsigned left = want == 1 && (from < to && !((int64)((uint64)to - from) > 32)) ? 1 << mine : 0;
-				unsigned other = __shfl_xor_sync(0xffffffff, left, 4);
-				left |= other;
-				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 2);
-				left |= other_2;
-				unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 1);
-				left |= other_3;
-				int rounds = __popc(left);
-				int other_4 = __shfl_xor_sync(0xffffffff, rounds, 8);
-				rounds = max(rounds, other_4);
-				int other_5 = __shfl_xor_sync(0xffffffff, rounds, 16);
-				rounds = max(rounds, other_5);
-				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-				rounds = max(rounds, other_6);
-				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-					bool on = left != 0;
-					int owner = on ? __clz(__brev(left)) : mine;
-					left &= left - 1;
-					int src = here - mine + owner;
-					int lane = mine & 7;
-					int64 from_2 = go_shuffle(from, src);
-					int64 to_2 = go_shuffle(to, src);
-					to_2 = on ? to_2 : from_2;
-					int64 k = (uint64)from_2 + lane;
-					double sPart = 0.0;
-					{
-						bool bad = k < to_2 && !(to_2 <= 2147483583 && (0 <= k && to_2 <= val_len) && to_2 <= col_len && 0 < x_len);
-						if (!bad) {
-							for (int k_2 = (int)k, k_2_end = (int)min(to_2, (int64)2147483583); k_2 < k_2_end; k_2 = (unsigned)k_2 + 8) {
-								int at = col[k_2];
-								bool fits = 0 <= at && at < x_len;
-								double value = x[fits ? at : 0];
-								bad = bad || !fits;
-								sPart += val[k_2] * value;
-							}
-						}
-						if (bad) {
-							#pragma unroll 1
-							for (int64 k_2 = k; k_2 < to_2; k_2 = (uint64)k_2 + 8) {
-								sPart += val[check_index(k_2, val_len, 7, fault)] * x[check_index(col[check_index(k_2, col_len, 8, fault)], x_len, 9, fault)];
-							}
-						}
-					}
-					double other_7 = __shfl_xor_sync(0xffffffff, sPart, 4);
-					sPart += other_7;
-					double other_8 = __shfl_xor_sync(0xffffffff, sPart, 2);
-					sPart += other_8;
-					double other_9 = __shfl_xor_sync(0xffffffff, sPart, 1);
-					sPart += other_9;
-					if (on && owner == mine) {
-						s += sPart;
-					}
-				}
-			}
+			active = active && !leaves;
+			int from = active ? start[r] : 0;
+			int to = active ? start[r + 1] : 0;
+			int64 k = (int64)from + lane;
+			double sPart = 0.0;
 			{
-				unsigned left = want == 1 && (from < to && (int64)((uint64)to - from) > 32) ? 1 << mine : 0;
-				unsigned other = __shfl_xor_sync(0xffffffff, left, 16);
-				left |= other;
-				unsigned other_2 = __shfl_xor_sync(0xffffffff, left, 8);
-				left |= other_2;
-				unsigned other_3 = __shfl_xor_sync(0xffffffff, left, 4);
-				left |= other_3;
-				unsigned other_4 = __shfl_xor_sync(0xffffffff, left, 2);
-				left |= other_4;
-				unsigned other_5 = __shfl_xor_sync(0xffffffff, left, 1);
-				left |= other_5;
-				int rounds = __popc(left);
-				int other_6 = go_shuffle(rounds, (int64)(threadIdx.x % 32) ^ 32);
-				rounds = max(rounds, other_6);
-				for (; rounds > 0; rounds = (unsigned)rounds - 1) {
-					bool on = left != 0;
-					int owner = on ? __clz(__brev(left)) : mine;
-					left &= left - 1;
-					int src = here - mine + owner;
-					int lane = mine & 31;
-					int64 from_2 = go_shuffle(from, src);
-					int64 to_2 = go_shuffle(to, src);
-					to_2 = on ? to_2 : from_2;
-					int64 n = (uint64)to_2 - from_2;
-					int step = n >= 1024 ? 512 : 32;
-					int blocks = n >= 1024 ? 16 : 1;
-					int64 other_7 = go_shuffle((int64)blocks, (int64)(threadIdx.x % 32) ^ 32);
-					int64 turns = max((int64)blocks, other_7);
-					double sTotal = 0.0;
-					for (int64 block = 0; block < turns; block++) {
-						int64 k = (uint64)from_2 + lane;
-						int64 k_2 = k + (uint64)block * 32;
-						k_2 = block >= blocks ? to_2 : k_2;
-						double sPart = 0.0;
-						{
-							bool bad = k_2 < to_2 && !(to_2 <= 2147483583 && (0 <= k_2 && to_2 <= val_len) && to_2 <= col_len && 0 < x_len);
-							if (!bad) {
-								for (int k_3 = (int)k_2, k_3_end = (int)min(to_2, (int64)2147483583); k_3 < k_3_end; k_3 = (unsigned)k_3 + step) {
-									int at = col[k_3];
-									bool fits = 0 <= at && at < x_len;
-									double value = x[fits ? at : 0];
-									bad = bad || !fits;
-									sPart += val[k_3] * value;
-								}
-							}
-							if (bad) {
-								#pragma unroll 1
-								for (int64 k_3 = k_2; k_3 < to_2; k_3 = (uint64)k_3 + step) {
-									sPart += val[check_index(k_3, val_len, 10, fault)] * x[check_index(col[check_index(k_3, col_len, 11, fault)], x_len, 12, fault)];
-								}
-							}
-						}
-						double other_8 = __shfl_xor_sync(0xffffffff, sPart, 16);
-						sPart += other_8;
-						double other_9 = __shfl_xor_sync(0xffffffff, sPart, 8);
-						sPart += other_9;
-						double other_10 = __shfl_xor_sync(0xffffffff, sPart, 4);
-						sPart += other_10;
-						double other_11 = __shfl_xor_sync(0xffffffff, sPart, 2);
-						sPart += other_11;
-						double other_12 = __shfl_xor_sync(0xffffffff, sPart, 1);
-						sPart += other_12;
-						sTotal = block < blocks ? (block == 0 ? sPart : sTotal + sPart) : sTotal;
+				bool bad = k < to && !(to <= 2147483583 && (0 <= k && to <= val_len) && to <= col_len && 0 < x_len);
+				if (!bad) {
+					for (int k_2 = (int)k, k_2_end = min(to, 2147483583); k_2 < k_2_end; k_2 += 8) {
+						int at = col[k_2];
+						bool fits = 0 <= at && at < x_len;
+						double value = x[fits ? at : 0];
+						bad = bad || !fits;
+						sPart += val[k_2] * value;
 					}
-					if (on && owner == mine) {
-						s += sTotal;
+				}
+				if (bad) {
+					#pragma unroll 1
+					for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+						sPart += val[check_index(k_2, val_len, 1, fault)] * x[check_index(col[check_index(k_2, col_len, 2, fault)], x_len, 3, fault)];
 					}
 				}
 			}
-			__syncwarp();
-			if (want == 1) {
-				want = 0;
+			double other = __shfl_xor_sync(0xffffffff, sPart, 4);
+			sPart += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, sPart, 2);
+			sPart += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, sPart, 1);
+			sPart += other_3;
+			s += sPart;
+			if (active && lane == 0) {
 				{
 					y[r] = s;
 				}
 			}
-			__syncwarp();
 		}
 	} else {
 		for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < start_len - 1; r += gridDim.x * blockDim.x) {
 			double s = 0.0;
 			if (max((int64)start[r + 1] - start[r], (int64)0) >= 1024) {
 				int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-				if (context < max(min(max(start_len - 1, 0), min(val_len, col_len) / 1024 + 1), 1)) {
-					sContext[context] = s;
-					rContext[context] = r;
-					continue;
+				rContext[context] = r;
+				continue;
+			}
+			{
+				int from = start[r];
+				int to = start[r + 1];
+				int step = (int64)to - from >= 1024 ? 1024 : 8;
+				double sTotal = 0.0;
+				double sHalves[6] = {};
+				#pragma unroll 1
+				for (int block = 0; block < step; block += 32) {
+					#pragma unroll 1
+					for (int turn = 0, turn_end = min(step, 32); turn < turn_end; turn++) {
+						int lane = block + (((((turn >> 0) & 1) << 4) | (((turn >> 1) & 1) << 3) | (((turn >> 2) & 1) << 2) | (((turn >> 3) & 1) << 1) | (((turn >> 4) & 1) << 0)) >> (step == 8 ? 2 : 0));
+						double sPart = 0.0;
+						for (int64 k = (int64)from + lane; k < to; k += step) {
+							sPart += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
+						}
+						int64 level = 0;
+						int64 left = turn;
+						while ((left & 1) != 0) {
+							sPart = sHalves[level] + sPart;
+							level = (uint64)level + 1;
+							left >>= 1;
+						}
+						sHalves[level] = sPart;
+					}
+					sTotal = block == 0 ? (step == 8 ? sHalves[3] : sHalves[5]) : sTotal + (step == 8 ? sHalves[3] : sHalves[5]);
 				}
+				s += sTotal;
 			}
-			#pragma unroll 1
-			for (int k = start[r], k_end = start[r + 1]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 13, fault)] * x[check_index(col[check_index(k, col_len, 14, fault)], x_len, 15, fault)];
-			}
-			y[check_index(r, y_len, 16, fault)] = s;
+			y[check_index(r, y_len, 7, fault)] = s;
 		}
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 SpMV_2(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
-	int val_len, double* x, int x_len, double* y, int y_len, int64* deferred, double* sContext,
-	int64* rContext, gompss_fault* fault)
+	int val_len, double* x, int x_len, double* y, int y_len, int64* deferred, int64* rContext,
+	gompss_fault* fault)
 {
-	__shared__ double sPart[512];
+	__shared__ double sPart[1024];
 	if (min(val_len, col_len) >= 1024) {
-		int64 end = min(deferred[0], (int64)max(min(max(start_len - 1, 0), min(val_len, col_len) / 1024 + 1), 1));
-		for (int64 context = blockIdx.x; context < end; context += gridDim.x) {
-			double s = sContext[context];
+		int64 end = deferred[0];
+		for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 			int64 r = rContext[context];
+			double s = 0.0;
 			{
-				int from = start[check_index(r, start_len, 17, fault)];
-				int to = start[check_index((int64)((uint64)r + 1), start_len, 18, fault)];
-				int lanes = (int64)to - from <= 32 ? 8 : (int64)to - from >= 1024 ? 512 : 32;
+				int from = start[check_index(r, start_len, 8, fault)];
+				int to = start[check_index((int64)((uint64)r + 1), start_len, 9, fault)];
 				__syncthreads();
-				for (int k = threadIdx.x; k < 512; k += blockDim.x) {
-					sPart[k] = 0.0;
-				}
-				__syncthreads();
-				for (int lane = threadIdx.x; lane < lanes; lane += blockDim.x) {
-					double s_2 = 0.0;
-					{
-						int64 from_2 = (int64)from + lane;
-						bool bad = from_2 < to && !(0 <= from_2 && to <= val_len && to <= col_len && 0 < x_len);
-						if (!bad) {
-							for (int64 k = from_2; k < to; k += lanes) {
-								int at = col[k];
-								bool fits = 0 <= at && at < x_len;
-								double value = x[fits ? at : 0];
-								bad = bad || !fits;
-								s_2 += val[k] * value;
+				if (0 <= from && to <= val_len && to <= col_len) {
+					for (int lane = threadIdx.x; lane < 1024; lane += blockDim.x) {
+						double s_2 = 0.0;
+						{
+							int64 from_2 = (int64)from + lane;
+							bool bad = from_2 < to && !(0 < x_len);
+							if (!bad) {
+								for (int64 k = from_2; k < to; k += 1024) {
+									int at = col[k];
+									bool fits = 0 <= at && at < x_len;
+									double value = x[fits ? at : 0];
+									bad = bad || !fits;
+									s_2 += val[k] * value;
+								}
+							}
+							if (bad) {
+								#pragma unroll 1
+								for (int64 k = from_2; k < to; k += 1024) {
+									s_2 += val[k] * x[check_index(col[k], x_len, 10, fault)];
+								}
 							}
 						}
-						if (bad) {
-							#pragma unroll 1
-							for (int64 k = from_2; k < to; k += lanes) {
-								s_2 += val[check_index(k, val_len, 19, fault)] * x[check_index(col[check_index(k, col_len, 20, fault)], x_len, 21, fault)];
-							}
-						}
+						sPart[lane] = s_2;
 					}
-					sPart[lane] = s_2;
+				} else {
+					for (int lane = threadIdx.x; lane < 1024; lane += blockDim.x) {
+						double s_2 = 0.0;
+						#pragma unroll 1
+						for (int64 k = (int64)from + lane; k < to; k += 1024) {
+							s_2 += val[check_index(k, val_len, 11, fault)] * x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)];
+						}
+						sPart[lane] = s_2;
+					}
 				}
-				for (int d = min(lanes, 32) / 2; d > 0; d /= 2) {
+				for (int d = 16; d > 0; d /= 2) {
 					__syncthreads();
-					for (int lane = threadIdx.x; lane < lanes; lane += blockDim.x) {
+					for (int lane = threadIdx.x; lane < 1024; lane += blockDim.x) {
 						if ((lane & 31) < d) {
 							sPart[lane] += sPart[lane + d];
 						}
@@ -381,13 +191,13 @@ SpMV_2(const int* __restrict__ start, int start_len, const int* __restrict__ col
 				}
 				__syncthreads();
 				double sTotal = sPart[0];
-				for (int block = 32; block < lanes; block += 32) {
+				for (int block = 32; block < 1024; block += 32) {
 					sTotal += sPart[block];
 				}
 				s += sTotal;
 			}
 			if (threadIdx.x == 0) {
-				y[check_index(r, y_len, 22, fault)] = s;
+				y[check_index(r, y_len, 14, fault)] = s;
 			}
 		}
 	}

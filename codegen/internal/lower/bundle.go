@@ -20,16 +20,15 @@ import (
 // kernel is started for a bundle.
 
 // The order of the operations of a sum of floats over a nested loop follows from its trip count n
-// alone. Element e belongs to the virtual lane e mod v; a lane adds its elements in order. Up to
-// shortRow elements there are shortLanes lanes, combined in halves. Up to teamRow there are
-// shortRow lanes, combined in halves. From there on there are teamLanes lanes in blocks of
-// shortRow, each block combined in halves, the blocks in order. The numbers are part of what a sum
-// is: they are the same for every device.
+// alone. Element e belongs to the virtual lane e mod v; a lane adds its elements in order. Below
+// teamRow elements there are shortLanes lanes, combined in halves. From there on there are
+// teamLanes lanes in blocks of shortRow, each block combined in halves, the blocks in order. The
+// numbers are part of what a sum is: they are the same for every device.
 const (
 	shortRow   = mapping.WarpTrips
 	shortLanes = 8
 	teamRow    = 1024
-	teamLanes  = 512
+	teamLanes  = 1024
 )
 
 // fewEach is the average trip count below which four lanes share a short loop, and not
@@ -112,7 +111,7 @@ func (x *bundler) find(list, rest []ir.Stmt) bool {
 
 // byLanes reports whether the lanes of a warp share a nested loop.
 func byLanes(k ir.NestedKind) bool {
-	return k == ir.NestedLanes || k == ir.NestedWarp || k == ir.NestedEager
+	return k == ir.NestedLanes || k == ir.NestedGroups || k == ir.NestedWarp || k == ir.NestedEager
 }
 
 // fits reports whether the lanes can share every nested loop, and collects the variables that they
@@ -430,12 +429,11 @@ func (x *bundler) shareNested(k *bundledNest, few *ir.Var) []ir.Stmt {
 	came := func() ir.Expr { return build.Compare(ir.Eq, build.Ref(x.want, at), build.Int(k.number, at), at) }
 	long := func() ir.Expr {
 		n := build.Binary(ir.Sub, build.Ref(x.to, at), build.Ref(x.from, at), at)
-		more := build.Compare(ir.Gt, n, build.Int(shortRow, at), at)
 		switch {
+		case k.floats: // their order is that of few lanes
+			return build.Compare(ir.Ge, n, build.Int(teamRow, at), at)
 		case k.d.If == nil:
-			return more
-		case k.floats:
-			return build.Compare(ir.LOr, build.Ref(x.wide, at), more, at)
+			return build.Compare(ir.Gt, n, build.Int(shortRow, at), at)
 		}
 		return build.Ref(x.wide, at)
 	}
@@ -445,7 +443,7 @@ func (x *bundler) shareNested(k *bundledNest, few *ir.Var) []ir.Stmt {
 		return x.share(k, build.Compare(ir.LAnd, came(), build.Compare(ir.LAnd, some, build.Not(long(), at), at), at), lanes)
 	}
 	narrow := short(shortLanes)
-	if few != nil {
+	if few != nil && !k.floats {
 		narrow = []ir.Stmt{&ir.If{Cond: build.Ref(few, at), Then: short(shortLanes / 2), Else: narrow, At: at}}
 	}
 	if k.d.Nested.Kind == ir.NestedEager {
@@ -548,12 +546,10 @@ func (s *sharedNest) round(left *ir.Var) {
 	}
 	mine := build.Compare(ir.LAnd, build.Ref(on, at), build.Compare(ir.Eq, build.Ref(owner, at), build.Ref(s.mine, at), at), at)
 	switch {
-	case !s.k.floats:
-		s.inAnyOrder(from, to, own, mine)
-	case s.lanes == warpLanes:
-		s.byWarp(from, to, own, mine)
+	case !s.k.floats || s.lanes < warpLanes:
+		s.inAnyOrder(from, to, own, mine) // the lanes are the virtual ones
 	default:
-		s.byFew(from, to, own, mine)
+		s.byWarp(from, to, own, mine)
 	}
 }
 
@@ -615,36 +611,9 @@ func (s *sharedNest) inAnyOrder(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine 
 	s.deliver(parts, mine)
 }
 
-// byFew is for short loops: a lane is several virtual ones.
-func (s *sharedNest) byFew(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.Expr) {
-	var all [][]*ir.Var
-	for u := range shortLanes / s.lanes {
-		all = append(all, s.part(s.begin(from, u*s.lanes), to, build.Int(shortLanes, s.at), own))
-	}
-	for d := len(all) / 2; d > 0; d /= 2 {
-		for u := range d {
-			for i, p := range all[u] {
-				s.combine(i, p, build.Ref(all[u+d][i], s.at))
-			}
-		}
-	}
-	s.halves(all[0], s.lanes)
-	s.deliver(all[0], mine)
-}
-
-// byWarp is for loops of any length: the warp is one block of virtual lanes after the other.
+// byWarp is for long loops: the warp is one block of virtual lanes after the other.
 func (s *sharedNest) byWarp(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.Expr) {
 	at := s.at
-	n := s.local("n", build.Binary(ir.Sub, build.Ref(to, at), build.Ref(from, at), at))
-	virtual := build.Int(warpLanes, at)
-	if s.k.d.If != nil { // which may choose short loops
-		short := build.Compare(ir.Le, build.Ref(n, at), build.Int(shortRow, at), at)
-		virtual = build.Ref(s.local("virtual", build.Choose(short, build.Int(shortLanes, at), virtual, at)), at)
-	}
-	long := build.Compare(ir.Ge, build.Ref(n, at), build.Int(teamRow, at), at)
-	step := s.local("step", build.Choose(long, build.Int(teamLanes, at), virtual, at))
-	blocks := s.local("blocks", build.Choose(long, build.Int(teamLanes/warpLanes, at), build.Int(1, at), at))
-	turns := s.local("turns", build.IntMath(ir.IMax, build.Ref(blocks, at), s.swapped(blocks, warpLanes)))
 	var totals []*ir.Var
 	for _, r := range s.k.d.Reductions {
 		v := r.Place.(*ir.Ref).Var
@@ -655,38 +624,264 @@ func (s *sharedNest) byWarp(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.E
 	s.out = nil
 	ahead := &ir.Binary{Op: ir.Mul, X: build.Ref(b, at), Y: build.Int(warpLanes, at), T: ir.IntType, At: at}
 	first := s.local("k", build.Binary(ir.Add, build.Ref(s.begin(from, 0), at), ahead, at))
-	none := build.Compare(ir.Ge, build.Ref(b, at), build.Ref(blocks, at), at)
-	if s.k.d.If != nil {
-		none = build.Compare(ir.LOr, none, build.Compare(ir.Ge, build.Ref(s.lane, at), build.Ref(step, at), at), at)
-	}
-	s.assign(first, build.Choose(none, build.Ref(to, at), build.Ref(first, at), at))
-	parts := s.part(first, to, build.Ref(step, at), own)
-	s.halvesOf(parts, virtual)
+	parts := s.part(first, to, build.Int(teamLanes, at), own)
+	s.halves(parts, warpLanes)
 	for i, p := range parts {
 		op := s.k.d.Reductions[i].Op
-		sum := build.Choose(build.Compare(ir.Eq, build.Ref(b, at), build.Int(0, at), at), build.Ref(p, at),
-			build.Combine(op, build.Ref(totals[i], at), build.Ref(p, at), at), at)
-		s.assign(totals[i], build.Choose(build.Compare(ir.Lt, build.Ref(b, at), build.Ref(blocks, at), at), sum, build.Ref(totals[i], at), at))
+		s.assign(totals[i], build.Choose(build.Compare(ir.Eq, build.Ref(b, at), build.Int(0, at), at), build.Ref(p, at),
+			build.Combine(op, build.Ref(totals[i], at), build.Ref(p, at), at), at))
 	}
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(b, at), build.Ref(turns, at), at), Body: s.out, At: at,
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(b, at), build.Int(teamLanes/warpLanes, at), at), Body: s.out, At: at,
 		Post: []ir.Stmt{build.Assign(build.Ref(b, at), build.Binary(ir.Add, build.Ref(b, at), build.Int(1, at), at), at)}}
 	s.out = append(before, loop)
 	s.deliver(totals, mine)
 }
 
-// halvesOf is halves of a number of virtual lanes that the code computes.
-func (s *sharedNest) halvesOf(parts []*ir.Var, virtual ir.Expr) {
-	if n, ok := query.Int64(virtual); ok {
-		s.halves(parts, n)
+// A loop whose iterations are groups of lanes: all lanes of a group run what computes, and share
+// the nested loops; one runs what changes memory.
+
+// groupShift is the logarithm of the number of lanes of a group.
+const groupShift = 3
+
+// A grouper lowers one loop whose iterations are groups of lanes.
+type grouper struct {
+	*team
+	f            *ir.For
+	at           ir.Pos
+	label        *ir.Label  // what continue in an iteration goes on with
+	own          *ir.VarSet // variables of an iteration, which all lanes have
+	out          []ir.Stmt  // of a turn
+	active, lane *ir.Var
+	around       []*ir.Var // active of what is around the statement
+}
+
+// groups returns the loop over n of whose iterations each is a group of lanes; nil where its nested
+// loops do not ask for that.
+func groups(t *team, n sharing) []ir.Stmt {
+	f, body := n.sp.loops[0], flat(n.body)
+	if !asksGroups(t, body) {
+		return nil
+	}
+	if step, _ := query.Int64(f.Step); t.slow || t.leads() || !n.sp.direct() || step != 1 || f.Rel != ir.Lt || n.p.only != nil || !t.shuffles() {
+		return nil
+	}
+	switch n.d.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return nil
+	}
+	x := &grouper{team: t, f: f, at: f.At, label: n.sp.label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
+	x.active = t.Local("active", ir.BoolType, f.At)
+	first := x.active
+	if n.d.Schedule.Chunk != nil || !x.list(body) {
+		return nil
+	}
+	return x.run(n.p, first)
+}
+
+func asksGroups(t *team, body []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		found = found || sharedByGroup(t, s)
+		return !found
+	})
+	return found
+}
+
+// sharedByGroup reports whether groups of lanes share s.
+func sharedByGroup(t *team, s ir.Stmt) bool {
+	f, ok := s.(*ir.For)
+	return ok && t.simds[f] != nil && t.simds[f].Nested.Kind == ir.NestedGroups
+}
+
+// run is the loop in which each group takes an iteration a turn.
+func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
+	at := x.at
+	x.launch.Warps = true
+	if !x.single {
+		x.limitThreads(build.Int(lanesThreads, at))
+		x.launch.Abreast = lanesAbreast
+		x.count()
+	}
+	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
+	hi, out := x.temp("end", x.f.Hi, nil)
+	me := build.Query(ir.ThreadNum, at)
+	first := ir.Expr(build.Int(0, at))
+	if b, ok := p.first.(*ir.Binary); ok {
+		first = per(b.X) // teams are whole warps
+	}
+	stride, out := x.temp("stride", build.IntMath(ir.IMax, per(p.stride), build.Int(1, at)), out)
+	base := x.Local("base", ir.IntType, at)
+	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
+		build.Decl(active, build.Compare(ir.Lt, build.Ref(x.f.Var, at), hi, at), at)}
+	out = append(out, build.Decl(x.lane, &ir.Binary{Op: ir.And, X: me, Y: build.Int(shortLanes-1, at), T: ir.IntType, At: at}, at),
+		build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at))
+	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: append(turn, x.out...), At: at}
+	x.Decide(at, "loop "+x.f.Var.Name, "lanes of a warp share each iteration", "memory decides the length of the loops in it", "nested(inline)")
+	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
+}
+
+// count tells the host that each iteration takes the lanes of a group.
+func (x *grouper) count() {
+	k := len(x.trips.grid) - 1
+	if k < 0 || x.trips.unknown || x.trips.laned != nil {
 		return
 	}
-	at := s.at
-	for d := int64(warpLanes / 2); d > 0; d /= 2 {
-		used := build.Compare(ir.Lt, build.Int(d, at), virtual, at)
-		for i, p := range parts {
-			op := s.k.d.Reductions[i].Op
-			other := s.swapped(p, d)
-			s.assign(p, build.Choose(used, build.Combine(op, build.Ref(p, at), other, at), build.Ref(p, at), at))
+	if n := x.seg.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
+		x.trips.laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
+		x.trips.grid[k] = x.trips.laned
+	}
+}
+
+// list makes the code of list, a part of an iteration, and reports whether groups can run it.
+func (x *grouper) list(list []ir.Stmt) bool {
+	last := len(list) - 1
+	for last >= 0 && !asksGroups(x.team, list[last:last+1]) {
+		last--
+	}
+	for i := 0; i <= last; i++ {
+		if !x.stmt(list[i], i == last) {
+			return false
 		}
+	}
+	return x.byOne(list[last+1:])
+}
+
+func (x *grouper) stmt(s ir.Stmt, last bool) bool {
+	switch s := s.(type) {
+	case *ir.For:
+		if !sharedByGroup(x.team, s) {
+			return false
+		}
+		x.nest(s)
+		return true
+	case *ir.If:
+		if asksGroups(x.team, []ir.Stmt{s}) {
+			return last && x.branch(s)
+		}
+		return x.leave(s)
+	}
+	return x.everyLane(s)
+}
+
+// branch runs both sides of s, each in the groups whose iteration comes there.
+func (x *grouper) branch(s *ir.If) bool {
+	before := x.active
+	side := func(name string, cond ir.Expr, list []ir.Stmt) bool {
+		if len(list) == 0 {
+			return true
+		}
+		x.active = x.Local(name, ir.BoolType, s.At)
+		x.out = append(x.out, build.Decl(x.active, build.Compare(ir.LAnd, build.Ref(before, s.At), cond, s.At), s.At))
+		x.around = append(x.around, before)
+		defer func() { x.active, x.around = before, x.around[:len(x.around)-1] }()
+		return x.list(flat(list))
+	}
+	if len(s.Else) == 0 {
+		return side("inside", s.Cond, s.Then)
+	}
+	cond := x.Local("cond", ir.BoolType, s.At)
+	x.out = append(x.out, build.Decl(cond, build.Compare(ir.LAnd, build.Ref(before, s.At), s.Cond, s.At), s.At))
+	return side("inside", build.Ref(cond, s.At), s.Then) && side("outside", build.Not(build.Ref(cond, s.At), s.At), s.Else)
+}
+
+// leave runs s, which ends the iteration where its condition holds.
+func (x *grouper) leave(s *ir.If) bool {
+	if !leavesOnly(s, x.own) || s.Then[len(s.Then)-1].(*ir.Continue).Label != x.label {
+		return false
+	}
+	goes := x.Local("leaves", ir.BoolType, s.At)
+	x.out = append(x.out, build.Decl(goes, build.Compare(ir.LAnd, build.Ref(x.active, s.At), s.Cond, s.At), s.At))
+	if rest := s.Then[:len(s.Then)-1]; len(rest) > 0 {
+		x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(goes, s.At), x.leads0(), s.At), Then: rest, At: s.At})
+	}
+	for _, v := range append(slices.Clone(x.around), x.active) {
+		stays := build.Compare(ir.LAnd, build.Ref(v, s.At), build.Not(build.Ref(goes, s.At), s.At), s.At)
+		x.out = append(x.out, build.Assign(build.Ref(v, s.At), stays, s.At))
+	}
+	return true
+}
+
+func (x *grouper) leads0() ir.Expr {
+	return build.Compare(ir.Eq, build.Ref(x.lane, x.at), build.Int(0, x.at), x.at)
+}
+
+// byOne lets one lane of each group run list, behind which nothing of the iteration is shared.
+func (x *grouper) byOne(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return true
+	}
+	exit := &ir.Label{}
+	leave := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if c, ok := s.(*ir.Continue); ok && c.Label == x.label && x.label != nil {
+			var out []ir.Stmt
+			for _, v := range x.around { // what follows is this lane's, too
+				out = append(out, build.Assign(build.Ref(v, c.At), build.Bool(false, c.At), c.At))
+			}
+			return append(out, &ir.Break{Label: exit, At: c.At})
+		}
+		return []ir.Stmt{s}
+	}}
+	x.meet(x.f.Body)
+	x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(x.active, x.at), x.leads0(), x.at),
+		Then: []ir.Stmt{&ir.Block{Label: exit, Body: leave.CopyStmts(list), At: x.at}}, At: x.at})
+	return true
+}
+
+// meet orders what the lanes of a group did to memory, where list does something to it.
+func (x *grouper) meet(list []ir.Stmt) {
+	if touch := x.effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
+		x.out = append(x.out, &ir.Barrier{Scope: ir.WarpBarrier, At: x.at})
+	}
+}
+
+// everyLane lets all lanes of a group compute s, which declares or assigns a variable.
+func (x *grouper) everyLane(s ir.Stmt) bool {
+	touch := x.effects.Stmts([]ir.Stmt{s})
+	if !computes(s, x.own) || touch.Atomics || touch.Calls {
+		return false
+	}
+	if d, ok := s.(*ir.Decl); ok {
+		if !d.Var.Type.IsScalar() && d.Var.Type.Kind != ir.Slice && d.Var.Type.Kind != ir.Pointer {
+			return false
+		}
+		if d.Init == nil || isConst(d.Init) {
+			x.out = append(x.out, s)
+			return true
+		}
+		x.out = append(x.out, build.Decl(d.Var, nil, d.At))
+		s = build.Assign(build.Ref(d.Var, d.At), d.Init, d.At)
+	}
+	x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, x.at), Then: []ir.Stmt{s}, At: x.at})
+	return true
+}
+
+// nest lets the lanes of each group share nested loop g, of less than teamRow iterations: they are
+// the virtual lanes of a sum.
+func (x *grouper) nest(g *ir.For) {
+	at := g.At
+	s := &sharedNest{bundler: &bundler{team: x.team, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: shortLanes, at: at, lane: x.lane}
+	x.meet([]ir.Stmt{g})
+	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration goes on
+		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
+		s.part(s.begin(from, 0), to, build.Int(shortLanes, at), map[*ir.Var]*ir.Var{})
+		x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, at), Then: s.out, At: at})
+		return
+	}
+	none := func(e ir.Expr) ir.Expr {
+		return build.Choose(build.Ref(x.active, at), build.ToInt(e), build.Int(0, at), at)
+	}
+	from, to := s.local("from", none(g.Lo)), s.local("to", none(g.Hi))
+	parts := s.part(s.begin(from, 0), to, build.Int(shortLanes, at), map[*ir.Var]*ir.Var{})
+	s.halves(parts, shortLanes)
+	x.out = append(x.out, s.out...)
+	for i, r := range s.k.d.Reductions {
+		v := r.Place.(*ir.Ref).Var
+		add := build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), build.Ref(parts[i], at), at), at)
+		if !x.own.Has(v) { // of the loop around it: one lane adds to it
+			add = &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(x.active, at), x.leads0(), at), Then: []ir.Stmt{add}, At: at}
+		}
+		x.out = append(x.out, add)
 	}
 }

@@ -94,7 +94,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 				d.Refuse(x.g.At, "nested("+kind.String()+")", why, "write nested(inline), which runs it in the thread that meets it")
 				return []ir.Stmt{f}
 			}
-			first.Body = x.replaced([]ir.Stmt{x.inPlace()})
+			first.Body = x.replaced([]ir.Stmt{x.inPlace(ir.NestedLanes)})
 			continue
 		}
 		count, own, loop := x.split()
@@ -116,11 +116,12 @@ type deferral struct {
 	f, g     *ir.For
 	rest     []ir.Stmt // what an iteration does behind g
 	captured []*ir.Var
-	again    []ir.Stmt // slices that are made again of what is captured
-	count    *ir.Var
-	room     ir.Expr   // number of contexts that there is memory for
-	memory   []*ir.Var // of the contexts, by captured
+	again    []ir.Stmt // slices and values that are made again of what is captured
 	ofTeam   bool      // the team that met g runs it
+	count    *ir.Var   // of contexts
+	room     ir.Expr   // number of contexts that there is memory for
+	sure     bool      // which is one for each iteration
+	memory   []*ir.Var // of the contexts, by captured
 }
 
 // find looks for the first loop to defer in list, behind which an iteration goes on with rest.
@@ -180,6 +181,10 @@ func (x *deferral) refusal() string {
 		if !inner.Has(v) {
 			continue
 		}
+		if init := x.constantBefore(v); init != nil && !taken.Has(v) {
+			x.again = append(x.again, build.Decl(v, init, v.At))
+			continue
+		}
 		if r := sliceOf(x.f.Body, v); r != nil {
 			x.again = append(x.again, build.Decl(v, r, v.At))
 			continue
@@ -195,36 +200,80 @@ func (x *deferral) refusal() string {
 	return ""
 }
 
-// split returns what declares the number of contexts, the body of f that stores them, and the loop
-// over them.
+// constantBefore returns the constant that v of an iteration holds in front of g; nil where it
+// holds another value.
+func (x *deferral) constantBefore(v *ir.Var) ir.Expr {
+	var init ir.Expr
+	declared := 0
+	assigned := func(list []ir.Stmt) (n int) {
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				if s.Var == v {
+					init, declared = s.Init, declared+1
+					if init == nil && v.Type.IsScalar() {
+						init = build.Zero(v.Type, v.At)
+					}
+				}
+			case *ir.Call, *ir.Atomic:
+				if ir.Assigned([]ir.Stmt{s}).Has(v) {
+					declared++
+				}
+			case *ir.Assign:
+				if ir.RootVar(s.Place) == v {
+					n++
+				}
+			}
+			return true
+		})
+		return n
+	}
+	behind := assigned(append([]ir.Stmt{x.g}, x.rest...))
+	if all := assigned(x.f.Body); all != behind || declared != 1 || init == nil || !isConst(init) {
+		return nil
+	}
+	return init
+}
+
+// split returns what declares the numbers of contexts, the body of f that stores them, and the
+// loops over them.
 func (x *deferral) split() (count, body, loop []ir.Stmt) {
 	at := x.g.At
-	x.count = x.Local("deferred", ir.IntType, at)
 	if x.ofTeam {
 		x.inTeamMemory()
 		x.Decide(at, "loop "+x.g.Var.Name, "a loop of the team behind each block of loop "+x.f.Var.Name, "nested(cta) says so", "nested(inline)")
 		return nil, x.storing(), nil
 	}
-	x.inDeviceMemory()
-	why := "nested(host) says so"
-	if x.g.Directive.Nested.Kind == ir.NestedAuto {
-		why = "those of " + strconv.Itoa(teamRow) + " iterations or more would hold up the other lanes"
-	}
-	x.Decide(at, "loop "+x.g.Var.Name, "a loop behind loop "+x.f.Var.Name+", whose teams share out the long ones", why, "nested(inline)")
 	var zero ir.Expr // device memory begins as zero
 	if x.loops > 0 {
 		zero = build.Int(0, at)
 	}
-	d := x.f.Directive
+	x.inDeviceMemory()
+	x.explain()
+	return []ir.Stmt{build.Decl(x.count, zero, at)}, x.storing(), x.behind()
+}
+
+func (x *deferral) explain() {
+	at, name := x.g.At, "loop "+x.g.Var.Name
+	why := "those of " + strconv.Itoa(teamRow) + " iterations or more would hold up the other lanes"
+	if x.g.Directive.Nested.Kind != ir.NestedAuto {
+		why = "nested(host) says so"
+	}
+	x.Decide(at, name, "a loop behind loop "+x.f.Var.Name+", whose teams share out the long ones", why, "nested(inline)")
+}
+
+// behind is the loop over the contexts. It is left out where no slice is long enough.
+func (x *deferral) behind() []ir.Stmt {
+	at, d := x.g.At, x.f.Directive
 	c := x.Local("context", ir.IntType, at)
-	later := &ir.For{Label: x.f.Label, Var: c, Lo: build.Int(0, at), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: x.f.At,
-		Hi:        build.IntMath(ir.IMin, build.Ref(x.count, at), x.room),
-		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, Sharing: ir.Sharing{Shared: d.Shared, Reductions: d.Reductions}, ThreadLimit: build.Int(teamLanes, at)}}
-	loop = x.CopyOf([]ir.Stmt{later}, &x.Kernel.NumVars)
-	if most := x.mostTrips(); most != nil { // of slices too short for a long loop nothing waits
+	later := &ir.For{Label: x.f.Label, Var: c, Lo: build.Int(0, at), Hi: x.stored(), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: x.f.At,
+		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, Sharing: ir.Sharing{Shared: d.Shared, Reductions: d.Reductions},
+			ThreadLimit: build.Int(teamLanes, at)}}
+	loop := x.CopyOf([]ir.Stmt{later}, &x.Kernel.NumVars)
+	if most := x.mostTrips(); most != nil {
 		loop = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Ge, most, build.Int(x.least(), at), at), Then: loop, At: at}}
 	}
-	return []ir.Stmt{build.Decl(x.count, zero, at)}, x.storing(), loop
+	return loop
 }
 
 // least is the trip count from which a nested loop waits, where no clause says more.
@@ -247,18 +296,22 @@ func (x *deferral) mostTrips() ir.Expr {
 	return indexedBy(x.g, x.f.Body)
 }
 
-// inDeviceMemory places the contexts: one for each iteration of f, or for each nested loop that is
-// long enough where their indices together are those of a slice.
+// stored is the number of contexts.
+func (x *deferral) stored() ir.Expr {
+	if x.sure {
+		return build.Ref(x.count, x.g.At)
+	}
+	return build.IntMath(ir.IMin, build.Ref(x.count, x.g.At), x.room)
+}
+
+// inDeviceMemory places the contexts: one for each iteration of f, so that none lacks room, where
+// the launch knows their number.
 func (x *deferral) inDeviceMemory() {
 	at := x.g.At
 	room := build.Trips(x.f, build.ToInt(x.f.Lo), build.ToInt(x.f.Hi), build.ToInt(x.f.Step))
-	known := ofParams(room)
-	if most := x.mostTrips(); known && most != nil {
-		long := &ir.Binary{Op: ir.Div, X: most, Y: build.Int(x.least(), at), T: ir.IntType, At: at}
-		room = build.IntMath(ir.IMin, room, build.Binary(ir.Add, long, build.Int(1, at), at))
-	}
+	x.count, x.sure = x.Local("deferred", ir.IntType, at), ofParams(room)
 	x.room = build.IntMath(ir.IMax, room, build.Int(1, at))
-	if !known {
+	if !x.sure {
 		x.room = build.Int(roomUnknown, at)
 	}
 	for _, v := range x.captured {
@@ -275,6 +328,23 @@ func ofParams(e ir.Expr) bool {
 
 // storing is the body of f in which iterations whose nested loop deserves it store their context.
 func (x *deferral) storing() []ir.Stmt {
+	at, d := x.g.At, x.g.Directive
+	deserves, kind := d.If, ir.NestedLanes
+	if deserves == nil || d.Nested.Kind == ir.NestedAuto {
+		deserves = build.Compare(ir.Ge, x.trips(), build.Int(max(x.least(), shortRow+1), at), at)
+	}
+	if d.Nested.Kind == ir.NestedAuto && x.sure && x.forGroups() {
+		kind = ir.NestedGroups
+	}
+	return x.replaced([]ir.Stmt{&ir.If{Cond: deserves, At: at, Then: x.store()}, x.inPlace(kind)})
+}
+
+func (x *deferral) trips() ir.Expr {
+	return build.Trips(x.g, build.ToInt(x.g.Lo), build.ToInt(x.g.Hi), build.ToInt(x.g.Step))
+}
+
+// store stores the context of an iteration, and goes on with the next one where there is room.
+func (x *deferral) store() []ir.Stmt {
 	at := x.g.At
 	mine := x.Local("context", ir.IntType, at)
 	var store []ir.Stmt
@@ -282,33 +352,20 @@ func (x *deferral) storing() []ir.Stmt {
 		store = append(store, build.Assign(build.Index(build.Ref(x.memory[i], at), build.Ref(mine, at), at), build.Ref(v, at), at))
 	}
 	store = append(store, &ir.Continue{Label: x.f.Label, At: at})
-	return x.replaced([]ir.Stmt{
-		&ir.If{Cond: x.deserves(), At: at, Then: []ir.Stmt{
-			build.Decl(mine, nil, at),
-			&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Ref(x.count, at), Value: build.Int(1, at), Old: build.Ref(mine, at), At: at},
-			&ir.If{Cond: build.Compare(ir.Lt, build.Ref(mine, at), x.room, at), Then: store, At: at},
-		}},
-		x.inPlace(),
-	})
-}
-
-// deserves is the condition under which the nested loop waits.
-func (x *deferral) deserves() ir.Expr {
-	at, d := x.g.At, x.g.Directive
-	trips := build.Trips(x.g, build.ToInt(x.g.Lo), build.ToInt(x.g.Hi), build.ToInt(x.g.Step))
-	if d.If == nil || d.Nested.Kind == ir.NestedAuto {
-		return build.Compare(ir.Ge, trips, build.Int(max(x.least(), shortRow+1), at), at)
+	if !x.sure {
+		store = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, build.Ref(mine, at), x.room, at), Then: store, At: at}}
 	}
-	return d.If
+	return append([]ir.Stmt{build.Decl(mine, nil, at),
+		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Ref(x.count, at), Value: build.Int(1, at), Old: build.Ref(mine, at), At: at}}, store...)
 }
 
 // inPlace is the nested loop of an iteration that does not wait.
-func (x *deferral) inPlace() ir.Stmt {
+func (x *deferral) inPlace(kind ir.NestedKind) ir.Stmt {
 	d := *x.g.Directive
 	if d.Nested.Kind != ir.NestedAuto {
 		d.If = nil
 	}
-	d.Nested = ir.Nested{Kind: ir.NestedLanes}
+	d.Nested = ir.Nested{Kind: kind}
 	c := *x.g
 	c.Directive = &d
 	return &c
@@ -335,6 +392,239 @@ func (x *deferral) later(c *ir.Var) []ir.Stmt {
 		mine[v] = own
 		body = append(body, build.Decl(own, build.Index(build.Ref(x.memory[i], at), build.Ref(c, at), at), at))
 	}
-	rest := slices.Concat(x.again, sharedByTeam(x.lowering, x.g), restByTeam(x.lowering, x.rest))
+	g := sharedByTeam(x.lowering, x.g, x.g.Directive.Nested.Kind == ir.NestedAuto)
+	rest := slices.Concat(x.again, g, restByTeam(x.lowering, x.rest))
 	return append(body, build.WithVars(mine).CopyStmts(rest)...)
+}
+
+func groupDirective(d *ir.Directive, kind ir.NestedKind) *ir.Directive {
+	own := *d
+	own.Nested, own.If = ir.Nested{Kind: kind}, nil
+	return &own
+}
+
+// forGroups reports whether each iteration of f can be a group of lanes: all lanes run what
+// computes, share the nested loops, and one runs what changes memory.
+func (x *deferral) forGroups() bool {
+	return len(ir.AddressTaken(x.f.Body).List()) == 0 && x.inGroups(x.f.Body, ir.Declared(x.f.Body))
+}
+
+func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {
+	list = flat(list)
+	last := len(list) - 1
+	for last >= 0 && !containsNested(list[last]) {
+		last--
+	}
+	for i := 0; i <= last; i++ {
+		switch s := list[i].(type) {
+		case *ir.For:
+			if !isNestedLoop(s) || !x.groupable(s) {
+				return false
+			}
+		case *ir.If:
+			if containsNested(s) && (i < last || !x.inGroups(s.Then, own) || !x.inGroups(s.Else, own)) || !containsNested(s) && !leavesOnly(s, own) {
+				return false
+			}
+		default:
+			if !computes(s, own) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// leavesOnly reports whether s does something and ends the iteration where a condition holds.
+func leavesOnly(s *ir.If, own *ir.VarSet) bool {
+	n := len(s.Then) - 1
+	if n < 0 || len(s.Else) > 0 {
+		return false
+	}
+	_, leaves := s.Then[n].(*ir.Continue)
+	return leaves && !query.JumpsOut(&ir.Block{Body: s.Then[:n], At: s.At})
+}
+
+func containsNested(s ir.Stmt) bool {
+	found := false
+	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+		f, ok := s.(*ir.For)
+		found = found || ok && isNestedLoop(f)
+		return !found
+	})
+	return found
+}
+
+// computes reports whether s is the declaration or assignment of a variable among own, those of an
+// iteration, so that all lanes of a group may run it.
+func computes(s ir.Stmt, own *ir.VarSet) bool {
+	switch s := s.(type) {
+	case *ir.Decl:
+		return true
+	case *ir.Assign:
+		return query.IsRef(s.Place) && own.Has(s.Place.(*ir.Ref).Var)
+	}
+	return false
+}
+
+// groupable reports whether a group of lanes can share nested loop g.
+func (x *deferral) groupable(g *ir.For) bool {
+	step, ok := query.Int64(g.Step)
+	if !ok || step != 1 || g.Rel != ir.Lt || !g.Var.Type.IsInteger() || g.Var.Type.Kind == ir.Uint64 || query.LeavesLoop(g) || query.JumpsOut(g) {
+		return false
+	}
+	into := &ir.VarSet{}
+	for _, r := range g.Directive.Reductions {
+		place, ok := r.Place.(*ir.Ref)
+		if !ok || r.Index != nil || place.Var.Space != ir.Local || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
+			return false
+		}
+		switch r.Op {
+		case ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+		default:
+			return false
+		}
+		into.Add(place.Var)
+	}
+	inner := ir.Declared(x.f.Body)
+	inside := ir.Declared(g.Body)
+	inside.Add(g.Var)
+	for _, v := range ir.Assigned(g.Body).List() {
+		if inner.Has(v) && !inside.Has(v) && !into.Has(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// inThread is nested loop g under directive d of any number of iterations as one thread runs it:
+// floats are added up in the order in which lanes and teams do it.
+func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
+	own := *g
+	own.Directive = groupDirective(d, ir.NestedInline)
+	if step, ok := query.Int64(g.Step); !addsFloats(d.Reductions) || !ok || step != 1 || g.Rel != ir.Lt {
+		return []ir.Stmt{&own}
+	}
+	r := &threadRowSum{lowering: l, g: &own, reductions: d.Reductions, at: g.At}
+	return []ir.Stmt{&ir.Block{Body: r.run(), At: g.At}}
+}
+
+// A threadRowSum is a nested loop with a sum of floats that one thread runs. Virtual lanes come one
+// after the other, in the order in which halves of a block of them meet: what two halves have
+// waits on a stack. It runs where a context finds no room and on devices without warps: a While is
+// not unrolled, so that it takes no registers from what runs otherwise.
+type threadRowSum struct {
+	*lowering
+	g          *ir.For
+	reductions []ir.Reduction
+	at         ir.Pos
+
+	from, to, step, block, turn *ir.Var
+	sums, stacks, totals        []*ir.Var
+}
+
+// stackDepth is the number of times that a block of shortRow lanes is halved, and one; shallow that
+// of shortLanes lanes.
+const (
+	stackDepth = 6
+	shallow    = 4
+)
+
+func (r *threadRowSum) ref(v *ir.Var) ir.Expr { return build.Ref(v, r.at) }
+
+func (r *threadRowSum) int(n int64) ir.Expr { return build.Int(n, r.at) }
+
+func (r *threadRowSum) run() []ir.Stmt {
+	at := r.at
+	local := func(name string) *ir.Var { return r.Local(name, ir.IntType, at) }
+	r.from, r.to, r.step, r.block, r.turn = local("from"), local("to"), local("step"), local("block"), local("turn")
+	n := build.Binary(ir.Sub, r.ref(r.to), r.ref(r.from), at)
+	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortLanes), at)
+	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at), build.Decl(r.step, lanes, at)}
+	var add []ir.Stmt
+	out = append(out, r.ownCopies()...)
+	for _, x := range r.reductions {
+		v := x.Place.(*ir.Ref).Var
+		total, stack := r.Local(v.Name+"Total", v.Type, at), r.Local(v.Name+"Halves", ir.ArrayOf(v.Type, stackDepth), at)
+		r.totals, r.stacks, r.sums = append(r.totals, total), append(r.stacks, stack), append(r.sums, r.Local(v.Name+"Part", v.Type, at))
+		out = append(out, build.Decl(total, build.Identity(x.Op, v.Type, at), at), build.Decl(stack, nil, at))
+		add = append(add, build.Assign(r.ref(v), build.Combine(x.Op, r.ref(v), r.ref(total), at), at))
+	}
+	blocks := &ir.For{Label: &ir.Label{}, Var: r.block, Lo: r.int(0), Hi: r.ref(r.step), Step: r.int(shortRow), Rel: ir.Lt, Unroll: 1, Body: r.inBlock(), At: at}
+	return append(append(out, blocks), add...)
+}
+
+// ownCopies gives the loop copies of its private variables.
+func (r *threadRowSum) ownCopies() []ir.Stmt {
+	var out []ir.Stmt
+	own := map[*ir.Var]*ir.Var{}
+	for _, v := range slices.Concat(r.g.Directive.Firstprivate, r.g.Directive.Private) {
+		c := r.Local(v.Name, v.Type, r.at)
+		own[v] = c
+		var init ir.Expr
+		if slices.Contains(r.g.Directive.Firstprivate, v) {
+			init = r.ref(v)
+		}
+		out = append(out, build.Decl(c, init, r.at))
+	}
+	if len(own) > 0 {
+		c := *r.g
+		c.Body = build.WithVars(own).CopyStmts(r.g.Body)
+		r.g = &c
+	}
+	return out
+}
+
+// inBlock adds a block of virtual lanes up and combines it with the blocks before.
+func (r *threadRowSum) inBlock() []ir.Stmt {
+	at := r.at
+	most := build.IntMath(ir.IMin, r.ref(r.step), r.int(shortRow))
+	turns := &ir.For{Label: &ir.Label{}, Var: r.turn, Lo: r.int(0), Hi: most, Step: r.int(1), Rel: ir.Lt, Unroll: 1, Body: r.inLane(), At: at}
+	out := []ir.Stmt{turns}
+	first := build.Compare(ir.Eq, r.ref(r.block), r.int(0), at)
+	for i, x := range r.reductions {
+		top := build.Choose(build.Compare(ir.Eq, r.ref(r.step), r.int(shortLanes), at), build.Index(r.ref(r.stacks[i]), r.int(shallow-1), at),
+			build.Index(r.ref(r.stacks[i]), r.int(stackDepth-1), at), at)
+		out = append(out, build.Assign(r.ref(r.totals[i]), build.Choose(first, top, build.Combine(x.Op, r.ref(r.totals[i]), build.Copy(top), at), at), at))
+	}
+	return out
+}
+
+// inLane adds one virtual lane up, and combines it with what waits for it.
+func (r *threadRowSum) inLane() []ir.Stmt {
+	at := r.at
+	lane, k, level, left := r.Local("lane", ir.IntType, at), r.Local("k", ir.IntType, at), r.Local("level", ir.IntType, at), r.Local("left", ir.IntType, at)
+	binary := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.IntType, At: at} }
+	var reversed ir.Expr // the bits of the turn in the other direction
+	for bit := range int64(stackDepth - 1) {
+		one := binary(ir.And, binary(ir.Shr, r.ref(r.turn), r.int(bit)), r.int(1))
+		moved := binary(ir.Shl, one, r.int(stackDepth-2-bit))
+		if reversed == nil {
+			reversed = moved
+		} else {
+			reversed = binary(ir.Or, reversed, moved)
+		}
+	}
+	few := build.Compare(ir.Eq, r.ref(r.step), r.int(shortLanes), at)
+	reversed = binary(ir.Shr, reversed, build.Choose(few, r.int(stackDepth-shallow), r.int(0), at))
+	out := []ir.Stmt{build.Decl(lane, build.Binary(ir.Add, r.ref(r.block), reversed, at), at)}
+	own := map[*ir.Var]*ir.Var{}
+	var pop, push []ir.Stmt
+	for i, x := range r.reductions {
+		v := x.Place.(*ir.Ref).Var
+		own[v] = r.sums[i]
+		out = append(out, build.Decl(r.sums[i], build.Identity(x.Op, v.Type, at), at))
+		waits := func() ir.Expr { return build.Index(r.ref(r.stacks[i]), r.ref(level), at) }
+		pop = append(pop, build.Assign(r.ref(r.sums[i]), build.Combine(x.Op, waits(), r.ref(r.sums[i]), at), at))
+		push = append(push, build.Assign(waits(), r.ref(r.sums[i]), at))
+	}
+	body := widened(r.CopyOf(build.WithVars(own).CopyStmts(r.g.Body), &r.Kernel.NumVars), r.g.Var, k)
+	loop := &ir.While{Label: r.g.Label, Cond: build.Compare(ir.Lt, r.ref(k), r.ref(r.to), at), Body: body, At: at,
+		Post: []ir.Stmt{build.Assign(r.ref(k), build.Binary(ir.Add, r.ref(k), r.ref(r.step), at), at)}}
+	out = append(out, build.Decl(k, build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), at))
+	half := build.Assign(r.ref(left), binary(ir.Shr, r.ref(left), r.int(1)), at)
+	up := build.Assign(r.ref(level), build.Binary(ir.Add, r.ref(level), r.int(1), at), at)
+	odd := build.Compare(ir.Ne, binary(ir.And, r.ref(left), r.int(1)), r.int(0), at)
+	out = append(out, loop, build.Decl(level, r.int(0), at), build.Decl(left, r.ref(r.turn), at),
+		&ir.While{Label: &ir.Label{}, Cond: odd, Body: append(pop, up, half), At: at})
+	return append(out, push...)
 }

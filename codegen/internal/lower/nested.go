@@ -393,19 +393,19 @@ func (c *nestedChooser) combinedBy(list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool
 	return op, ok && updates > 0 && uses == 2*updates
 }
 
-// restByTeam is what follows a nested loop, as a team runs it: it shares out the nested loops in
-// it.
-func restByTeam(l *lowering, list []ir.Stmt) []ir.Stmt {
+// restWith is what follows a nested loop, with each nested loop in it, which no thread alone runs,
+// replaced by what instead returns for it.
+func restWith(list []ir.Stmt, instead func(*ir.For) []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Block:
-			out = append(out, &ir.Block{Label: s.Label, Body: restByTeam(l, s.Body), At: s.At})
+			out = append(out, &ir.Block{Label: s.Label, Body: restWith(s.Body, instead), At: s.At})
 		case *ir.If:
-			out = append(out, &ir.If{Cond: s.Cond, Then: restByTeam(l, s.Then), Else: restByTeam(l, s.Else), At: s.At})
+			out = append(out, &ir.If{Cond: s.Cond, Then: restWith(s.Then, instead), Else: restWith(s.Else, instead), At: s.At})
 		case *ir.For:
-			if d := s.Directive; d != nil && d.Parts&ir.Parallel != 0 && d.Nested.Kind != ir.NestedInline {
-				out = append(out, sharedByTeam(l, s)...)
+			if isNestedLoop(s) {
+				out = append(out, instead(s)...)
 				continue
 			}
 			out = append(out, s)
@@ -416,19 +416,46 @@ func restByTeam(l *lowering, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
+func isNestedLoop(f *ir.For) bool {
+	d := f.Directive
+	return d != nil && d.Parts&ir.Parallel != 0 && d.Nested.Kind != ir.NestedInline
+}
+
+// restByTeam is what follows a nested loop, as a team runs it: it shares out the nested loops in
+// it.
+func restByTeam(l *lowering, list []ir.Stmt) []ir.Stmt {
+	return restWith(list, func(g *ir.For) []ir.Stmt { return sharedByTeam(l, g, false) })
+}
+
 // sharedByTeam is nested loop g as the threads of a team share it: sums of floats in the order of
-// their virtual lanes, whatever the number of threads.
-func sharedByTeam(l *lowering, g *ir.For) []ir.Stmt {
+// their virtual lanes, whatever the number of threads. Where it is known to be long the number of
+// these is a constant: compilers then load for several turns at once.
+func sharedByTeam(l *lowering, g *ir.For, long bool) []ir.Stmt {
 	inner := *g.Directive
 	inner.Parts = inner.Parts&^(ir.Teams|ir.Distribute) | ir.Parallel | ir.Workshare
 	inner.Nested, inner.If = ir.Nested{}, nil
 	shared := *g
 	shared.Directive = &inner
-	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !addsFloats(inner.Reductions) {
+	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !addsFloats(inner.Reductions) && !(long && combinesScalars(inner.Reductions)) {
 		return []ir.Stmt{&shared}
 	}
-	r := &teamRowSum{lowering: l, g: g, d: &inner, at: g.At}
+	r := &teamRowSum{lowering: l, g: g, d: &inner, at: g.At, long: long}
 	return []ir.Stmt{&ir.Block{Body: r.run(), At: g.At}}
+}
+
+// combinesScalars reports whether list combines numbers of 32 or 64 bits, and nothing else.
+func combinesScalars(list []ir.Reduction) bool {
+	for _, r := range list {
+		if !query.IsRef(r.Place) || r.Index != nil || r.Place.Type().Size < 4 || !r.Place.Type().IsInteger() && !r.Place.Type().IsFloat() {
+			return false
+		}
+		switch r.Op {
+		case ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor:
+		default:
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 // addsFloats reports whether the order of the operations shows in one of the reductions, all of
@@ -451,11 +478,20 @@ type teamRowSum struct {
 	d  *ir.Directive
 	at ir.Pos
 
+	long            bool // of teamRow iterations or more
 	from, to, lanes *ir.Var
 	parts           []*ir.Var // of the virtual lanes, in team memory
 }
 
 func (r *teamRowSum) ref(v *ir.Var) ir.Expr { return build.Ref(v, r.at) }
+
+// number is the number of virtual lanes.
+func (r *teamRowSum) number() ir.Expr {
+	if r.long {
+		return r.int(teamLanes)
+	}
+	return r.ref(r.lanes)
+}
 
 func (r *teamRowSum) int(n int64) ir.Expr { return build.Int(n, r.at) }
 
@@ -464,9 +500,11 @@ func (r *teamRowSum) run() []ir.Stmt {
 	r.from, r.to = r.Local("from", ir.IntType, at), r.Local("to", ir.IntType, at)
 	r.lanes = r.Local("lanes", ir.IntType, at)
 	n := build.Binary(ir.Sub, r.ref(r.to), r.ref(r.from), at)
-	long := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortRow), at)
-	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at),
-		build.Decl(r.lanes, build.Choose(build.Compare(ir.Le, n, r.int(shortRow), at), r.int(shortLanes), long, at), at)}
+	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortLanes), at)
+	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at)}
+	if !r.long {
+		out = append(out, build.Decl(r.lanes, lanes, at))
+	}
 	for _, x := range r.d.Reductions {
 		p := r.Local(x.Place.(*ir.Ref).Var.Name+"Part", ir.ArrayOf(x.Place.Type(), teamLanes), at)
 		r.parts = append(r.parts, p)
@@ -480,7 +518,7 @@ func (r *teamRowSum) run() []ir.Stmt {
 // overLanes is a loop of the team over the virtual lanes.
 func (r *teamRowSum) overLanes(lane *ir.Var, d ir.Directive, body []ir.Stmt) ir.Stmt {
 	d.Parts, d.Text, d.At = ir.Parallel|ir.Workshare, r.d.Text, r.at
-	return &ir.For{Label: &ir.Label{}, Var: lane, Lo: r.int(0), Hi: r.ref(r.lanes), Step: r.int(1), Rel: ir.Lt, Body: body, Directive: &d, At: r.at}
+	return &ir.For{Label: &ir.Label{}, Var: lane, Lo: r.int(0), Hi: r.number(), Step: r.int(1), Rel: ir.Lt, Body: body, Directive: &d, At: r.at}
 }
 
 // eachLane lets each virtual lane add its elements up in order.
@@ -498,7 +536,7 @@ func (r *teamRowSum) eachLane() ir.Stmt {
 	}
 	list := widened(build.WithVars(own).CopyStmts(r.g.Body), r.g.Var, k)
 	body = append(body, &ir.For{Label: r.g.Label, Var: k, Lo: build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), Hi: r.ref(r.to),
-		Step: r.ref(r.lanes), Rel: ir.Lt, Body: list, At: at})
+		Step: r.number(), Rel: ir.Lt, Body: list, At: at})
 	return r.overLanes(lane, ir.Directive{Sharing: ir.Sharing{Firstprivate: r.d.Firstprivate, Private: r.d.Private}}, append(body, store...))
 }
 
@@ -515,7 +553,7 @@ func (r *teamRowSum) halves() []ir.Stmt {
 	}
 	inBlock := &ir.Binary{Op: ir.And, X: r.ref(lane), Y: r.int(shortRow - 1), T: ir.IntType, At: at}
 	body := []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, inBlock, r.ref(d), at), Then: add, At: at}}
-	return []ir.Stmt{build.Decl(d, half(build.IntMath(ir.IMin, r.ref(r.lanes), r.int(shortRow))), at),
+	return []ir.Stmt{build.Decl(d, half(build.IntMath(ir.IMin, r.number(), r.int(shortRow))), at),
 		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, r.ref(d), r.int(0), at), Body: []ir.Stmt{r.overLanes(lane, ir.Directive{}, body)},
 			Post: []ir.Stmt{build.Assign(r.ref(d), half(r.ref(d)), at)}, At: at}}
 }
@@ -532,13 +570,14 @@ func (r *teamRowSum) inOrder() []ir.Stmt {
 		add = append(add, build.Assign(r.ref(total), build.Combine(x.Op, r.ref(total), build.Index(r.ref(r.parts[i]), r.ref(b), at), at), at))
 		last = append(last, build.Assign(r.ref(v), build.Combine(x.Op, r.ref(v), r.ref(total), at), at))
 	}
-	out = append(out, &ir.For{Label: &ir.Label{}, Var: b, Lo: r.int(shortRow), Hi: r.ref(r.lanes), Step: r.int(shortRow), Rel: ir.Lt, Body: add, At: at})
+	out = append(out, &ir.For{Label: &ir.Label{}, Var: b, Lo: r.int(shortRow), Hi: r.number(), Step: r.int(shortRow), Rel: ir.Lt, Body: add, At: at})
 	return append(out, last...)
 }
 
 // inTeamMemory places the contexts in the memory of the team: one for each iteration of a block.
 func (x *deferral) inTeamMemory() {
-	x.room = build.Int(lanesThreads, x.g.At)
+	x.count = x.Local("deferred", ir.IntType, x.g.At)
+	x.room, x.sure = build.Int(lanesThreads, x.g.At), true
 	for _, v := range x.captured {
 		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, lanesThreads), v.At))
 	}

@@ -36,6 +36,7 @@ const (
 
 // strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
 var strategies = []strategy{
+	{"groups", ofLeague, groups},
 	{"bundles", 0, bundles},
 	{"tables", ofLeague | noSums, tables},
 	{"tiles", 0, func(t *team, n sharing) []ir.Stmt { return t.tiles(n.sp, n.p, n.body) }},

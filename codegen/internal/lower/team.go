@@ -434,6 +434,9 @@ func (t *team) finishBounds() {
 	g, c := t.launch, t.trips
 	switch {
 	case c.unknown:
+		if n, ok := query.Int64(orZero(g.MaxThreads)); ok && n == teamLanes && len(t.rooms) > 0 {
+			g.Threads = teamLanes // the longest loop is what the launch takes
+		}
 	case len(c.grid) == 1 && c.whole != nil:
 		g.TeamTrip, g.Trip = c.whole, build.Int(int64(g.Threads), g.At)
 	case len(c.grid) > 0:

@@ -467,6 +467,9 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
 		return p.plain(s)
 	case d.Parts&ir.Parallel != 0:
+		if byLanes(d.Nested.Kind) && (p.slow || !p.shuffles()) && addsFloats(d.Reductions) {
+			return p.list(inThread(p.lowering, s, d))
+		}
 		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
 	case p.serial || p.nested:
 		return p.inOrder(s)
@@ -528,7 +531,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 // nestedIn is for a parallel construct inside this one: each thread runs it alone.
 func (p *threads) nestedIn(d *ir.Directive, at ir.Pos, name string) *threads {
 	switch d.Nested.Kind {
-	case ir.NestedLanes, ir.NestedWarp, ir.NestedEager:
+	case ir.NestedLanes, ir.NestedGroups, ir.NestedWarp, ir.NestedEager:
 		return &threads{team: p.team, count: build.Int(1, at), serial: true, nested: true}
 	case ir.NestedCPU, ir.NestedCross:
 		p.NotYet(at, "nested("+d.Nested.Kind.String()+"); write nested(inline), which runs it in the thread that meets it")
