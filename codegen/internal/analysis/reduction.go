@@ -23,11 +23,32 @@ func (u *ReductionUse) Updates(s ir.Stmt) bool {
 	case *ir.Assign:
 		return u.touches(s.Place) && u.assigns(s)
 	case *ir.If:
-		return u.selects(s)
+		return u.selects(s) || u.Decides(s)
 	case *ir.Atomic:
 		return s.Kind == ir.AtomicUpdate && u.touches(s.Place) && s.Op == u.Reduction.Op && !u.Mentions(s.Value)
 	}
 	return false
+}
+
+// Decides reports whether s is if !v { ...; v = e } for ||, or if v { ...; v = e } for &&, where
+// nothing else has to do with v.
+func (u *ReductionUse) Decides(s ir.Stmt) bool {
+	test, ok := s.(*ir.If)
+	if !ok || len(test.Else) > 0 || len(test.Then) == 0 {
+		return false
+	}
+	cond, op := test.Cond, ir.LAnd
+	if not, is := cond.(*ir.Unary); is && not.Op == ir.Not {
+		cond, op = not.X, ir.LOr
+	}
+	last := len(test.Then) - 1
+	set, ok := test.Then[last].(*ir.Assign)
+	if !ok || op != u.Reduction.Op || !query.Same(cond, u.Reduction.Place) || !query.Same(set.Place, u.Reduction.Place) || u.Mentions(set.Value) {
+		return false
+	}
+	found := false
+	ir.Inspect(test.Then[:last], nil, func(e ir.Expr) { found = found || u.Mentions(e) })
+	return !found && !ir.Assigned(test.Then[:last]).Has(u.Var)
 }
 
 // touches reports whether place is what the reduction combines, or an element of it.

@@ -104,6 +104,92 @@ func K_9000006(n int, w int, out2 [][3]s_9000006, k3 int8, out4 []int32) {
 	}
 }
 
+// The operand of || is a helper: the update is an if, which a reduction knows.
+
+func help_9000007(x []int32, i int) bool {
+	for j := range 3 {
+		if x[i+j] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+//omp:target device(acc, smp)
+func K_9000007(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := false
+	//omp:teams distribute parallel for reduction(||: some)
+	for i := 0; i < n*w; i++ {
+		some = some || help_9000007(in3, i)
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+
+// The same of &&.
+
+func help_9000008(x []int32, i int) bool {
+	for j := range 3 {
+		if x[i+j] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+//omp:target device(acc, smp)
+func K_9000008(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := true
+	//omp:teams distribute parallel for reduction(&&: some)
+	for i := 0; i < n*w; i++ {
+		if i&3 == 0 {
+			some = some && !help_9000008(in3, i)
+		}
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+
+// The operand is a literal in a local.
+
+//omp:target device(acc, smp)
+func K_9000009(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := false
+	//omp:teams distribute parallel for reduction(||: some)
+	for i := 0; i < n*w; i++ {
+		f := func(x int32) bool { return x > 3 }
+		some = some || f(in3[i])
+		if f(in3[i+1]) {
+			some = true
+		}
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+
+// The same in a scan.
+
+func help_9000010(x int32) bool {
+	if x < 0 {
+		return x&3 == 0
+	}
+	return x > 1000
+}
+
+//omp:target device(acc, smp)
+func K_9000010(n int, w int, in2 []int32, out3 []bool) {
+	some := false
+	//omp:teams distribute parallel for reduction(inscan, ||: some)
+	for i := 0; i < n*w; i++ {
+		some = some || help_9000010(in2[i])
+		//omp:scan inclusive(some)
+		out3[i] = some
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -198,4 +284,90 @@ func K_9000006(n int, w int, out2 [][3]s_9000006, k3 int8, out4 []int32) {
 	}
 }
 `, K_9000006},
+	{9000007, `// The operand of || is a helper: the update is an if, which a reduction knows.
+
+func help_9000007(x []int32, i int) bool {
+	for j := range 3 {
+		if x[i+j] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+//omp:target device(acc, smp)
+func K_9000007(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := false
+	//omp:teams distribute parallel for reduction(||: some)
+	for i := 0; i < n*w; i++ {
+		some = some || help_9000007(in3, i)
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+`, K_9000007},
+	{9000008, `// The same of &&.
+
+func help_9000008(x []int32, i int) bool {
+	for j := range 3 {
+		if x[i+j] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+//omp:target device(acc, smp)
+func K_9000008(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := true
+	//omp:teams distribute parallel for reduction(&&: some)
+	for i := 0; i < n*w; i++ {
+		if i&3 == 0 {
+			some = some && !help_9000008(in3, i)
+		}
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+`, K_9000008},
+	{9000009, `// The operand is a literal in a local.
+
+//omp:target device(acc, smp)
+func K_9000009(n, w int, in3 []int32, out4 []int32, acc []int64) {
+	some := false
+	//omp:teams distribute parallel for reduction(||: some)
+	for i := 0; i < n*w; i++ {
+		f := func(x int32) bool { return x > 3 }
+		some = some || f(in3[i])
+		if f(in3[i+1]) {
+			some = true
+		}
+	}
+	if some {
+		acc[0] = 1
+	}
+}
+`, K_9000009},
+	{9000010, `// The same in a scan.
+
+func help_9000010(x int32) bool {
+	if x < 0 {
+		return x&3 == 0
+	}
+	return x > 1000
+}
+
+//omp:target device(acc, smp)
+func K_9000010(n int, w int, in2 []int32, out3 []bool) {
+	some := false
+	//omp:teams distribute parallel for reduction(inscan, ||: some)
+	for i := 0; i < n*w; i++ {
+		some = some || help_9000010(in2[i])
+		//omp:scan inclusive(some)
+		out3[i] = some
+	}
+}
+`, K_9000010},
 }

@@ -212,7 +212,9 @@ func (b *Assigner) assignOne(d scope.Dest, value ir.Expr, at ir.Pos) {
 			b.Emit(&ir.Decl{Var: v, Init: value, At: v.At})
 		}
 	case d.Place != nil:
-		b.Emit(&ir.Assign{Place: d.Place, Value: value, At: at})
+		if !b.decides(d.Place, value, at) {
+			b.Emit(&ir.Assign{Place: d.Place, Value: value, At: at})
+		}
 	case scope.MayFail(value):
 		b.Emit(&ir.Decl{Var: b.NewVar("_", value.Type(), ir.Local, at), Init: value, At: at})
 	}
