@@ -473,7 +473,12 @@ func (v *versioner) possible(add tests) bool {
 		}
 	}
 	least := leastValues(forms)
-	for i, f := range forms {
+	first := 0
+	if sameLeast(leastValues(v.tests.forms), least) { // then the tests that are there may hold together
+		first = len(v.tests.forms)
+	}
+	for i := first; i < len(forms); i++ {
+		f := forms[i]
 		if negative(f, least) {
 			return false
 		}
@@ -481,6 +486,16 @@ func (v *versioner) possible(add tests) bool {
 			if sum := f.Add(g); sum.Known() && negative(sum, least) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// sameLeast reports whether all atoms of before have their least value in now.
+func sameLeast(before, now map[analysis.Atom]int64) bool {
+	for x, least := range before {
+		if now[x] != least {
+			return false
 		}
 	}
 	return true
