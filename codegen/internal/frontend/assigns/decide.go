@@ -33,4 +33,6 @@ func (b *Assigner) decides(place, value ir.Expr, at ir.Pos) bool {
 	return true
 }
 
-func mentions(list []ir.Stmt, v *ir.Var) bool { return ir.Used(list).Has(v) || ir.Assigned(list).Has(v) }
+func mentions(list []ir.Stmt, v *ir.Var) bool {
+	return ir.Used(list).Has(v) || ir.Assigned(list).Has(v)
+}
