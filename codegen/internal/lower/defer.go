@@ -171,6 +171,9 @@ func (x *deferral) refusal() string {
 		}
 	}
 	own := append([]ir.Stmt{x.g}, x.rest...)
+	if jumpsFrom(own, x.f.Label) {
+		return "what follows it leaves a block that it stands in"
+	}
 	for _, v := range ir.Free(own).List() {
 		if r := sliceOf(x.f.Body, v); r != nil {
 			own = append([]ir.Stmt{build.Assign(build.Ref(v, v.At), r, v.At)}, own...) // it needs the bounds
@@ -198,6 +201,24 @@ func (x *deferral) refusal() string {
 		x.captured = append(x.captured, v)
 	}
 	return ""
+}
+
+// jumpsFrom reports whether list, or a part of it, jumps to a label that is neither in it nor own.
+func jumpsFrom(list []ir.Stmt, own *ir.Label) bool {
+	inside, out := map[*ir.Label]bool{own: true}, false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if l := ir.LabelOf(s); l != nil {
+			inside[l] = true
+		}
+		switch s := s.(type) {
+		case *ir.Break:
+			out = out || !inside[s.Label]
+		case *ir.Continue:
+			out = out || !inside[s.Label]
+		}
+		return !out
+	})
+	return out
 }
 
 // constantBefore returns the constant that v of an iteration holds in front of g; nil where it

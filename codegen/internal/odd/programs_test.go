@@ -190,6 +190,29 @@ func K_9000010(n int, w int, in2 []int32, out3 []bool) {
 	}
 }
 
+// The rest of the iteration returns from the helper that the nested loop stands in.
+
+func help_9000011(a int64, x []int64, n int) int64 {
+	for j := int64(0); j < x[0]&3; j++ {
+		a += x[1]
+	}
+	for j := 0; j < n&3; j++ {
+		if a&1 == 0 {
+			return a
+		}
+		a++
+	}
+	return a + 1
+}
+
+//omp:target device(acc, smp)
+func K_9000011(n int, w int, in2 []int64, out3 []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		out3[i] = help_9000011(out3[i], in2, w)
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -370,4 +393,27 @@ func K_9000010(n int, w int, in2 []int32, out3 []bool) {
 	}
 }
 `, K_9000010},
+	{9000011, `// The rest of the iteration returns from the helper that the nested loop stands in.
+
+func help_9000011(a int64, x []int64, n int) int64 {
+	for j := int64(0); j < x[0]&3; j++ {
+		a += x[1]
+	}
+	for j := 0; j < n&3; j++ {
+		if a&1 == 0 {
+			return a
+		}
+		a++
+	}
+	return a + 1
+}
+
+//omp:target device(acc, smp)
+func K_9000011(n int, w int, in2 []int64, out3 []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		out3[i] = help_9000011(out3[i], in2, w)
+	}
+}
+`, K_9000011},
 }
