@@ -336,8 +336,8 @@ func (d *Domain) take(n *Node) (count uint32, counted bool) {
 	return uint32(n.word.Swap(0)) &^ open, m.stream == 0
 }
 
-// follows counts a predecessor of s that is complete, and tells of s if it may follow the others
-// now.
+// follows counts a completed predecessor of s, and passes s to Follow if it may now follow the
+// others.
 func (d *Domain) follows(s *Node, counted bool) {
 	if !counted {
 		return

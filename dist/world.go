@@ -188,7 +188,7 @@ func (w *World) Complete() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failure() != nil || w.simulation != nil {
-		return nil // Wait says so; or the reductions of a simulation stay open
+		return nil // Wait returns the failure; or the reductions of a simulation stay open
 	}
 	w.note("Wait", 0, nil)
 	w.directory.complete()

@@ -14,7 +14,7 @@ const DefaultPolicy = "locality"
 type Options struct {
 	Policy string
 	Places []Place
-	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens where nothing is said
+	Tokens map[devices.Kind]int // by kind, devices.Acc for all accelerators; DefaultTokens by default
 	Seed   uint64               // of policies that draw lots
 	Times  *Times               // what is known from before; nil is nothing
 	// Watched makes the scheduler record what the policy knew of each item: Item.Seen.

@@ -31,7 +31,7 @@ const agreements = 256
 type agreement struct {
 	finished  atomic.Uint32
 	disagrees atomic.Bool
-	known     atomic.Bool // it knows enough to say so
+	known     atomic.Bool // it has seen enough tasks to decide
 }
 
 // agreementOf returns the entry of the kernel of r and the size of what r touches; nil where r may

@@ -26,7 +26,7 @@ import (
 const (
 	dumpTasks    = 100              // rows of Dump
 	errorTasks   = 3                // in the error of a wait
-	stalledAfter = 10 * time.Second // without an ended task, a run is said to stand still
+	stalledAfter = 10 * time.Second // without a finished task, a run counts as stalled
 	sampleEvery  = time.Second
 	lockPatience = 50 * time.Millisecond // of an observer: a run that stands still may stand still with a lock
 )
@@ -237,7 +237,7 @@ func tryLock(mu *spin.Mutex) bool {
 	return true
 }
 
-// report says what a task does. Requires: mu held, where locked says so.
+// report describes the state of a task. Requires: mu held, if locked is set.
 func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 	k := probe.InFlight{ID: v.id, Label: v.copy.errorLabel(), At: lineOf(v.copy.position()), State: "running", Since: rt.samples.age(rt, v)}
 	if k.Label == "" {

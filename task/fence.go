@@ -37,8 +37,7 @@ type closedPages struct {
 	pages []byte
 }
 
-// use tells of what r, which is about to be submitted by the program, uses, or of what it waits
-// for.
+// use records the memory that r, which the program is about to submit, accesses or waits for.
 func (f *pageGuard) use(r *record) {
 	if !f.on || !r.scope.program() {
 		return

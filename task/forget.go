@@ -52,7 +52,8 @@ func (f *failures) of(id deps.TaskID) *Error {
 	return nil
 }
 
-// takeGroup returns the failures of g, and takes them from those that the scope of g would tell of.
+// takeGroup returns the failures of g, and removes them from those that the scope of g would
+// report.
 func (fl *failureLog) takeGroup(g *Group) error {
 	fl.failing.Lock()
 	defer fl.failing.Unlock()

@@ -10,8 +10,8 @@ import (
 // failures.
 //
 // A task that failed or was skipped leaves taints: its successors do not run, whether they were
-// submitted before it had finished, and have an edge, or after, and meet the taint. Wait tells of
-// the failure and takes the taints away.
+// submitted before it had finished, and have an edge, or after, and meet the taint. Wait reports
+// the failure and removes the taints.
 type graph struct {
 	domain   *deps.Domain                                // nil before the first task
 	poisoned map[deps.BufferID]map[poisonedAccess]*Error // guarded by Scope.submitting
@@ -22,7 +22,7 @@ type poisonedAccess struct {
 	region deps.Region
 	mode   deps.Mode
 	op     deps.ReductionID
-	group  *Group // whose wait tells of it
+	group  *Group // whose wait reports it
 }
 
 // orders reports whether a task that accesses common elements as a comes after, or before, the one

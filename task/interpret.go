@@ -71,8 +71,8 @@ func (wp *workerPool) interpret(r *record, k *Kernel, v *variable) error {
 	return wp.runInterpreter(r, k)
 }
 
-// printingKernel returns the kernel that prints in place of loop where the environment says so. One
-// with versions does not print: its versions take the same arguments.
+// printingKernel returns the kernel that prints in place of loop if the environment enables
+// printing. One with versions does not print: its versions take the same arguments.
 func printingKernel(loop *ir.Kernel, s KernelSpec) (*ir.Kernel, error) {
 	size, err := printer.Size()
 	if err != nil {

@@ -31,8 +31,8 @@ type KernelSpec struct {
 	// is for.
 	Name     string
 	TypeArgs []string
-	// Files are the Go files that hold the kernel and what it calls: of one package, and of others
-	// those that say so.
+	// Files are the Go files that hold the kernel and what it calls: those of one package, and those
+	// of other packages, which carry the path of theirs.
 	Files []SourceFile
 	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, ""
 	// where it is unknown: they hold copies of its code, so that Files with another hash, which
@@ -339,7 +339,7 @@ func (k *Kernel) Refused() error { return k.device.Refused }
 // IR returns the kernel's loop IR, which must not be changed.
 func (k *Kernel) IR() *ir.Kernel { return k.ir }
 
-// matches checks the Go function against the source that it is said to be from.
+// matches checks the Go function against its declared source.
 func (k *Kernel) matches(t reflect.Type) error {
 	if t.NumIn() != len(k.given) || t.NumOut() != 0 || t.IsVariadic() {
 		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.given), "parameter"))

@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/task/internal/state"
 )
 
-// A life is which task a record is and the state of that task, in one word: 0 is no task. The word
-// changes by the table of package state alone.
+// A life holds the number of a record's task and the state of that task, in one word; 0 means no
+// task. Only the table of package state changes the word.
 type life struct{ word atomic.Uint64 }
 
 // stateBits is the width of the state, which lies below the number of the task.
@@ -24,7 +24,7 @@ func (l *life) state() state.State { return state.State(l.word.Load() & (1<<stat
 // submit makes the record task id.
 func (l *life) submit(id deps.TaskID) { l.word.Store(lifeOf(id, l.state().After(state.Submit).To)) }
 
-// enter is the transition of an event that no other goroutine brings one beside.
+// enter is the transition of an event that no other goroutine races with.
 func (l *life) enter(e state.Event) state.Action {
 	word := l.word.Load()
 	t := state.State(word & (1<<stateBits - 1)).After(e)
@@ -32,8 +32,8 @@ func (l *life) enter(e state.Event) state.Action {
 	return t.Do
 }
 
-// race is enter where another goroutine may bring an event at the same time. Each of the two sees
-// what the earlier one has done.
+// race is enter where another goroutine may raise an event at the same time. The later one sees the
+// effects of the earlier one.
 func (l *life) race(e state.Event) state.Action {
 	for {
 		word := l.word.Load()
@@ -66,10 +66,10 @@ func (l *life) release() bool {
 	}
 }
 
-// end ends the task, and the record is none.
+// end ends the task; the record then holds no task.
 func (l *life) end(e state.Event) { l.word.Store(uint64(l.state().After(e).To.After(state.Forget).To)) }
 
-// ending returns the event that the end of r is.
+// ending returns the event that ends r.
 func (r *record) ending() state.Event {
 	switch {
 	case r.err == nil:
@@ -80,7 +80,7 @@ func (r *record) ending() state.Event {
 	return state.Fail
 }
 
-// A trait is what is said of a task before it is submitted, and stays.
+// A trait is a property of a task that is fixed before its submission.
 type trait uint16
 
 const (
@@ -98,14 +98,14 @@ type traits uint16
 
 func (t traits) is(x trait) bool { return t&traits(x) != 0 }
 
-// set adds x, or takes it out.
+// set adds x, or removes it.
 func (t *traits) set(x trait, on bool) {
 	if *t &^= traits(x); on {
 		*t |= traits(x)
 	}
 }
 
-// A holding is what a task has to give back in the end.
+// A holding is a resource that a task releases when it finishes.
 type holding uint8
 
 const (
@@ -115,7 +115,7 @@ const (
 	heldConcurrent                     // has concurrent regions that keep others from other address spaces, or waits for them
 )
 
-// A holdings is a set of them. It belongs to the goroutine that the task belongs to.
+// A holdings is a set of them. Only the goroutine that owns the task uses it.
 type holdings uint8
 
 func (h holdings) has(x holding) bool { return h&holdings(x) != 0 }

@@ -33,8 +33,8 @@ func PerChunk(options func(lo, hi int) []Option) LoopOption { return LoopOption{
 // WithOptions gives all tasks of a loop an option, such as a label or a reduction.
 func WithOptions(o Option) LoopOption { return LoopOption{option: o, every: true} }
 
-// tasksPerWorker is how many tasks a loop becomes for each worker, where nothing is said: enough
-// for chunks of different length to end together.
+// tasksPerWorker is the default number of tasks of a loop for each worker: enough for chunks of
+// different length to end together.
 const tasksPerWorker = 4
 
 // Taskloop submits tasks that run body for the iterations lo to hi-1, each for a part of them. They

@@ -20,7 +20,7 @@ import (
 // whole tasks; each is nil when there is none, and then a point costs one comparison.
 //
 // With a recorder a task costs three looks at the clock: at its submission, its start and its end.
-// A successor is ready when the runtime has heard of the end of its last predecessor, and a CPU
+// A successor is ready when the runtime has observed the end of its last predecessor, and a CPU
 // worker starts what it has chosen at once, so these moments need no look of their own.
 
 // observe sets the observers: that of the options, and the session that the options or the
@@ -125,7 +125,7 @@ func (ob *observers) observeSubmit(r *record, id deps.TaskID) {
 	}
 }
 
-// observeEdges makes the graph of s tell of edges.
+// observeEdges makes the graph of s report edges.
 func (ob *observers) observeEdges(d *deps.Domain, s *Scope) {
 	o := ob.observer
 	switch {
@@ -374,8 +374,8 @@ func (ob *observers) observeCompile(k *Kernel, d devices.Device, began time.Dura
 	ob.observeAny(p)
 }
 
-// observePhase tells of what the runtime or the program did since began, and what memory was known
-// then.
+// observePhase reports the phase of the runtime or the program since began, and the buffers known
+// at that time.
 func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
 	rt.observers.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.observers.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
 	rt.observeLearned(label == probe.PhaseClose)
@@ -427,7 +427,7 @@ func (rt *Runtime) observeLearned(end bool) {
 	}
 }
 
-// observeAny tells of a point that belongs to no task.
+// observeAny reports a point that belongs to no task.
 func (ob *observers) observeAny(p probe.Point) {
 	if ob.observer != nil {
 		ob.observer.Observe(p)

@@ -102,18 +102,18 @@ func Out[T any](x []T) Option { return access(deps.Out, x) }
 // InOut says that the task reads and writes x. It is always safe.
 func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, memoryOf(x)) }
 
-// Concurrent says that the task updates x together with other tasks that say so, which may run at
-// the same time and order themselves, by atomic operations or by touching different elements. On
+// Concurrent declares that the task updates x together with other Concurrent tasks, which may run
+// at the same time and order themselves, by atomic operations or by touching different elements. On
 // the CPU a kernel with atomics is alone, as neither its Go function nor its vector code makes
 // them.
 func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 
-// Commutative says that the task updates x in any order with other tasks that say so, but not at
-// the same time as one of them. A task gets all its commutative accesses at once when it is ready,
-// or waits without holding any.
+// Commutative declares that the task updates x in any order with other Commutative tasks, but not
+// at the same time as one of them. A task gets all its commutative accesses at once when it is
+// ready, or waits without holding any.
 func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, memoryOf(x)) }
 
-// Reduce says that the task, of GoScope, adds to x by op together with other tasks that say so:
+// Reduce declares that the task, of GoScope, reduces into x by op together with other Reduce tasks:
 // each reduces into a private copy (Private) that begins with the neutral element. The copies are
 // combined, and with what x was before, when another task accesses x otherwise, or a goroutine
 // waits for x. Tasks with the same built-in operator, or the same *Operator, go together.

@@ -93,7 +93,7 @@ func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
 	}
 	began := rt.observers.now()
 	err := machine.Prepare(rt.topology.machine, d, &k.device)
-	if rt.observers.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function is there; vector code tells of itself
+	if rt.observers.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function exists already; vector code reports itself
 		rt.observers.observeCompile(k, d, began, err)
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// This file submits plain tasks: Go tasks of the program of which nothing is said but accesses in,
-// out and inout. They have no detail: their accesses are all that there is to describe.
+// This file submits plain tasks: Go tasks of the program without options other than in, out and
+// inout accesses. They have no detail record, since nothing but accesses describes them.
 //
 // They are described with the lock of submission held. Where four goroutines submit, finding the
 // accesses before the lock is taken gains nothing that can be measured: it is a tenth of what the
@@ -46,7 +46,7 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 	return s.commit(r), nil
 }
 
-// describePlain makes list the accesses that options of a plain task say. An empty slice is no
+// describePlain sets list to the accesses in the options of a plain task. An empty slice is no
 // access.
 func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 	out := (*list)[:0]

@@ -30,8 +30,7 @@ type graphReplay struct {
 }
 
 // A taskTemplate is a task with its arguments and clauses, as it is when it has been described and
-// before it is submitted: a kernel, or a Go function for which accesses and a label are not all
-// that is said.
+// before it is submitted: a kernel, or a Go function with options other than accesses and a label.
 type taskTemplate struct {
 	stepBody
 	given   []any // arguments, as they were given: Args among them are looked at again before a replay

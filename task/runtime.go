@@ -47,9 +47,9 @@ type Options struct {
 	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or
 	// one of sched.Register.
 	Policy string
-	// Tokens is what each kind has for resources clauses; 100 where nothing is said. devices.Acc
-	// means every accelerator. Kinds that the run has no device of may be named; one that neither
-	// this module nor an imported plug-in has is an error.
+	// Tokens is the number of tokens of each kind for resources clauses; the default is 100.
+	// devices.Acc means every accelerator. Kinds that the run has no device of may be named; one that
+	// neither this module nor an imported plug-in has is an error.
 	Tokens map[devices.Kind]int
 	// Window bounds the tasks in flight: submission waits while there are as many. 0 is
 	// DefaultWindow, negative is no bound.

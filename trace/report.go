@@ -15,7 +15,7 @@ import (
 const reportTasks = 20000
 
 // Report writes the page of a run as one HTML file that needs no server and no network. Task
-// details beyond the first 20000 tasks are left out, and the page says so.
+// details beyond the first 20000 tasks are left out, with a note on the page.
 func Report(w io.Writer, r *run.Run) error {
 	c := &content{title: "report", run: r, fresh: true}
 	m, err := c.snapshot()

@@ -82,7 +82,7 @@ func serve(addr string, c *content) (*Server, error) {
 	}
 	s.http = &http.Server{Handler: s.guard(s.routes()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
 	s.done.Go(func() {
-		_ = s.http.Serve(l) // it ends with Close, and says so
+		_ = s.http.Serve(l) // it ends with Close, and returns ErrServerClosed
 	})
 	return s, nil
 }

@@ -39,7 +39,8 @@ func constraintWarnings(file string, sources []codegen.File) (out []codegen.Diag
 	return out
 }
 
-// builtWhere says which builds take a file, nil where all do, and on which line it says so.
+// builtWhere returns the build constraint of a file, nil where it has none, and the line of the
+// constraint.
 func builtWhere(f codegen.File) (built constraint.Expr, line int) {
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseFile(fset, f.Name, f.Text, parser.ParseComments|parser.PackageClauseOnly)

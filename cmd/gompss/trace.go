@@ -47,7 +47,7 @@ func printTrace(verb string, args []string, stderr io.Writer, f func(r *runs.Run
 	return flags.withRun(files[0], stderr, f)
 }
 
-// pageTasks is how many tasks a page is of where nothing is said: more take a browser gigabytes.
+// pageTasks is the default number of tasks of a page: more need gigabytes in a browser.
 const pageTasks = 1_000_000
 
 // A traceFlags is the flags of a command that reads trace files, and what they have in common.

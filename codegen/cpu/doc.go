@@ -8,8 +8,8 @@
 // where the slices lie (package exec).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block,
-// leaves the upper halves of vectors clean, and makes no access that it has not checked unless the
-// kernel says so. It can yield to Go and go on (internal/protocol). A fault in it, at whatever
+// leaves the upper halves of vectors clean, and makes no unchecked access unless the kernel asks
+// for that. It can yield to Go and continue (internal/protocol). A fault in it, at whatever
 // address, is the error of the Call or Run that it happened in (package exec): the code is a leaf
 // below a Go frame, so Go's unwinder finds its way.
 //

@@ -10,7 +10,7 @@ import (
 
 // Proved returns p as it is when guards hold, which the host evaluates over the arguments of a run:
 // without checks that they prove. Without guards nothing is gained. left prints a program, and
-// tells of each of its launches whether a check is left in it.
+// reports for each of its launches whether a check remains in it.
 //
 // A kernel that cannot fail needs no fault record, and what comes behind it can wait on the GPU. So
 // of each launch a form is looked for that has no check at all: tests that show all indices of a

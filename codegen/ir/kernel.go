@@ -97,7 +97,7 @@ type Target struct {
 // Floats is what may change the results of floating-point operations.
 type Floats struct {
 	FastMath bool
-	Contract bool // sums of products are ir.FMA where Fused says so
+	Contract bool // sums of products are ir.FMA where Fused is set
 }
 
 // Checks names what the program answers for itself.

@@ -269,7 +269,7 @@ func (d *Device) Multiprocessors() int { return d.chip.sms }
 func (d *Device) ContextTime() time.Duration { return d.contextTook }
 
 // depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as
-// have finished before the host has heard of the first and sent another.
+// finish before the host observes the first completion and enqueues another task.
 const depthOfStream = 4
 
 // Properties says what the device is.

@@ -4,13 +4,13 @@
 // A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped
 // into granule by granule. Copies and kernels go to streams of their own and are ordered by events
 // of the GPU, so that the host is not in the loop; one goroutine a device, its engine, enqueues
-// them and looks for what has finished, another, the finisher, tells of that. What the runtime
-// leaves to the device, the finisher does while it looks for more to tell, or, where several
-// goroutines submit, a third, the attendant. All sleep when nothing is in flight. Memory of the
-// program is page-locked by one more goroutine for all GPUs, which is there as long as there is
-// some to lock; copies of that memory wait for it, and nothing else does. A kernel is printed by
-// codegen/cuda, compiled by NVRTC for the GPU at hand and kept in a cache on disk; or the user has
-// written it, in CUDA C++ or as a cubin.
+// them and polls for completions; another, the finisher, reports these. The finisher also does the
+// work that the runtime leaves to the device between two reports, or, where several goroutines
+// submit, a third, the attendant. All sleep when nothing is in flight. Memory of the program is
+// page-locked by one more goroutine for all GPUs, which is there as long as there is some to lock;
+// copies of that memory wait for it, and nothing else does. A kernel is printed by codegen/cuda,
+// compiled by NVRTC for the GPU at hand and kept in a cache on disk; or the user has written it, in
+// CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every

@@ -14,7 +14,7 @@ import (
 // on:
 //
 //   - A kernel with such an edge in front of it is of a version that waits (codegen/cuda,
-//     Options.Early) before it touches memory, in all its threads, and an argument says so.
+//     Options.Early) before it touches memory, in all its threads, if its argument early is set.
 //     Kernels of the user have ordinary edges in front of them.
 //   - The wait is for all that the kernel before wrote, after that has ended. That one waited in
 //     turn, or had an ordinary edge in front of it, so nothing of the chain before runs any more

@@ -275,8 +275,8 @@ func patience() time.Duration {
 	return eager
 }
 
-// A finisher is the goroutine of a device that tells of what has finished, so that what is done
-// about it keeps nothing from being enqueued.
+// A finisher is the goroutine of a device that reports completions, so that the work that follows
+// them does not delay enqueueing.
 type finisher struct {
 	engine *engine
 	done   sync.WaitGroup

@@ -181,8 +181,8 @@ func (e *event) happen(err error) {
 }
 
 // finish makes an event happen, with the fault of its kernel, the end of the device or what it was
-// behind. It reports false when that is put off: another device's work was waited for on the GPU,
-// and has not been heard of. It may have failed.
+// behind. It reports false when that is deferred: the GPU waited for another device's work, whose
+// completion the host has not yet observed. That work may have failed.
 func (e *event) finish() bool {
 	d := e.device
 	for _, a := range e.after {

@@ -14,7 +14,7 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// What a device has when nothing is said.
+// Defaults of a device.
 const (
 	DefaultGranule    deps.Bytes = 2 << 20
 	DefaultStreams               = 4

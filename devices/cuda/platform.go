@@ -79,8 +79,8 @@ func open(n int, first devices.SpaceID, o Options, absent func(device string, wh
 	return p.devices, p.findPeers()
 }
 
-// optional returns what to tell of GPUs that are left out: nil where the specification insists on
-// them.
+// optional returns the function that reports GPUs that are left out: nil where the specification
+// requires them.
 func optional(c devices.Config) func(string, error) {
 	switch {
 	case !c.Optional:

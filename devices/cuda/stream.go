@@ -158,10 +158,10 @@ func (m *mark) letGo() {
 	m.stream.mu.Unlock()
 }
 
-// record makes a mark behind all that is on s. If it cannot be made, what it would have stood for
-// fails, but not before it has finished: the next mark tells of that. If that one cannot be made
-// either, the device is out of service, as its work would never be seen to end. Requires: the
-// context of its device is current.
+// record makes a mark behind all operations on s. If that fails, the operations that the mark would
+// have covered fail too, but only once they have finished, which the next mark shows. If that one
+// cannot be made either, the device is out of service, as its work would never be seen to end.
+// Requires: the context of its device is current.
 func (s *stream) record() error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
@@ -384,7 +384,7 @@ func (d *Device) start(op *operation) error {
 }
 
 // A mark stands for as many operations as take about markTime, and no more than markMost: a waiter
-// for the first of them hears of it that much later.
+// for the first of them observes it that much later.
 const (
 	markTime = 20 * time.Microsecond
 	markMost = 16

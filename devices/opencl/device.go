@@ -39,8 +39,8 @@ type Device struct {
 	closed   bool
 }
 
-// part is how much of a device's memory is used when nothing is said, of 100: drivers allocate
-// late, and some is theirs.
+// part is the default share of a device's memory that is used, in percent: drivers allocate late,
+// and use some memory themselves.
 const part = 80
 
 func openDevice(drv *driver, i int, info Info, space devices.SpaceID, o Options) (_ *Device, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// What a device has when nothing is said.
+// Defaults of a device.
 const (
 	DefaultGranule    deps.Bytes = 2 << 20
 	DefaultCacheLimit deps.Bytes = 256 << 20

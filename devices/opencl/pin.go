@@ -134,7 +134,7 @@ func (s *pins) releaseFreed(lo, hi uintptr) {
 		p.object = 0
 		p.mu.Unlock()
 		if object != 0 {
-			_ = p.device.driver.do(clReleaseMemObject, object) // the device that fails says so at its next command
+			_ = p.device.driver.do(clReleaseMemObject, object) // a failure shows at the next command of the device
 		}
 	}
 }

@@ -54,8 +54,8 @@ func clamp(n, most int64) int64 { return max(1, min(n, most)) }
 
 // shapeOf chooses the grid of a launch: teams of the usual size within the bounds, smaller where
 // there are too few iterations to give each unit a team; one team a team iteration, or enough for a
-// thread Width iterations, and no more than run at once where the launch says so or the iterations
-// are not known.
+// thread Width iterations, and no more than run at once where the launch requires that or the
+// number of iterations is unknown.
 func shapeOf(l *ir.Launch, env ir.Env, f fit) (grid, error) {
 	trip, err := bound(l.Trip, env, -1)
 	if err != nil {

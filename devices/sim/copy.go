@@ -101,7 +101,7 @@ func (d *Device) memoryOf(t devices.Transfer, s devices.SpaceID) ([]byte, error)
 	return m.memory, nil
 }
 
-// wrap makes the error of an operation, but for that of a lost device, which says so itself.
+// wrap makes the error of an operation; the error of a lost device stays as it is.
 func (d *Device) wrap(what string, err error) error {
 	if e, ok := err.(*devices.DeviceError); ok && e.Fatal {
 		return err

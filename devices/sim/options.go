@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// What a device has when nothing is said.
+// Defaults of a device.
 const (
 	DefaultMemory  deps.Bytes = 1 << 30
 	DefaultGranule deps.Bytes = 64 << 10

@@ -9,8 +9,8 @@ import (
 
 func init() { devices.Register(devices.SMP, open) }
 
-// A Device is the processors of this machine: one device with as many workers as were asked for,
-// GOMAXPROCS when nothing was said. It has no memory of its own; the engine starts its Workers.
+// A Device is the processors of this machine: one device with the requested number of workers,
+// GOMAXPROCS by default. It has no memory of its own; the engine starts its Workers.
 type Device struct {
 	properties devices.Properties
 	bind       bool

@@ -20,7 +20,7 @@ type DotOptions struct {
 
 // DOT writes the graph for Graphviz: tasks with their edges, the critical path in bold red; or
 // sorts of tasks with the number of tasks and edges. A graph with too many nodes is drawn by sort,
-// and says so.
+// with a note.
 func DOT(w io.Writer, r *run.Run, o DotOptions) error {
 	if o.Most <= 0 {
 		o.Most = 2000

@@ -157,7 +157,7 @@ func names(m *probe.Machine) (out []string) {
 	return out
 }
 
-// tell tells of a batch.
+// tell exports a batch.
 func (s *Sink) tell(b *record.Batch) {
 	b.Unpack()
 	if s.options.TaskSpans > 0 {
@@ -309,7 +309,7 @@ func (s *Sink) point(p *probe.Point) {
 // phases are the names of their spans.
 var phases = map[string]string{probe.PhaseOpen: "gompss.open", probe.PhaseInit: "gompss.device.open", probe.PhaseWait: "gompss.wait", probe.PhaseClose: "gompss.close"}
 
-// phase tells of what the program or the runtime did besides tasks.
+// phase exports a phase of the program or the runtime outside tasks.
 func (s *Sink) phase(p *probe.Point) {
 	name := phases[p.Label]
 	if name == "" {

@@ -58,7 +58,7 @@ func (s *Sink) sampled(id uint64) bool {
 	return float64(x>>11)/(1<<53) < s.options.TaskSpans
 }
 
-// taskSpan tells of one task, with its true times.
+// taskSpan exports the span of one task, with its true times.
 func (s *Sink) taskSpan(t *probe.Task, p probe.Place, sort string) {
 	id := uint64(t.ID)
 	preds := s.spans.waits[id]

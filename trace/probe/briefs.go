@@ -24,8 +24,7 @@ const (
 	epochSheets = 1 << 30 / sheetTasks
 )
 
-// Briefs are where the tasks of a runtime are written that a Brief says all of, until they are
-// collected.
+// Briefs holds the tasks of a runtime that a Brief describes completely, until they are collected.
 //
 // They lie in sheets, in order of their ids. A submitting goroutine takes a sheet for the next ids,
 // one that was used last if there is one, so that what is written lies in a cache; workers find a
@@ -33,8 +32,8 @@ const (
 // them write the same line at the same time, but for a lock that submission and collection take
 // once for each sheet.
 //
-// Where all sheets are in use, because no collector runs or tasks take long, New says so: such
-// tasks are reported by Recorder.Ended.
+// Where all sheets are in use, because no collector runs or tasks take long, New returns nil:
+// Recorder.Ended then records such tasks.
 type Briefs struct {
 	sheets [mostSheets]atomic.Pointer[sheet] // by the ids that they are for
 	// Fields of submission.
@@ -67,8 +66,8 @@ type sheet struct {
 	lately int
 }
 
-// NewBriefs returns room for briefs. settle is called by the collecting goroutine: it calls Publish
-// when no submission is under way, and must not wait.
+// NewBriefs returns an empty store. The collecting goroutine calls settle, which calls Publish when
+// no submission is under way, and must not wait.
 func NewBriefs(settle func()) *Briefs { return &Briefs{settle: settle} }
 
 // New returns the brief of a task that is submitted, nil when there is no room: its ID is set, and

@@ -24,7 +24,7 @@ type Task struct {
 	Launch time.Duration
 	Start  time.Duration // on the device; 0 for a task that did not run
 	End    time.Duration // on the device
-	// Release is when the runtime had heard of the end; its successors are ready from then on.
+	// Release is when the runtime observed the end; its successors are ready from then on.
 	Release time.Duration
 	Missing deps.Bytes // what had to be copied to the place when it was chosen, as far as that was asked
 	Kernel  string     // "" for a Go function
@@ -69,13 +69,13 @@ type Recorder interface {
 	// it failed and is retried, its device went out of service) is reported again: the last time
 	// counts.
 	Considered(id deps.TaskID, place int, candidates []Candidate)
-	// Ended tells of a task that has finished: it ran, failed or was skipped.
+	// Ended reports a task that has finished: it ran, failed or was skipped.
 	Ended(t *Task)
 }
 
 // A Collector is a Recorder that comes for the tasks that a Brief says all of: it is not called for
 // those, but where they are. Where words were packed of one that a Brief does not say all of, they
-// are there, with Start 0, and Ended tells of the task afterwards.
+// are present, with Start 0, and Ended reports the task afterwards.
 type Collector interface {
 	Recorder
 	// Collect says where they are, once, after Open and before there are any.

@@ -1,5 +1,5 @@
-// Package record keeps what a runtime tells of its tasks, without slowing it, and writes and reads
-// trace files.
+// Package record collects the events of a runtime's tasks with little overhead, and writes and
+// reads trace files.
 //
 // A Recorder is the probe.Recorder of a runtime. Plain tasks lie in probe.Briefs, from where its
 // collecting goroutine takes them. Of others every CPU worker and every accelerator has a ring of

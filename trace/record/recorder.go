@@ -104,8 +104,8 @@ func (r *Recorder) Open(m *probe.Machine) {
 	r.done.Go(r.collect)
 }
 
-// Observe implements probe.Observer for points that belong to no task; others are left out, as
-// Ended tells of tasks.
+// Observe implements probe.Observer for points that belong to no task; it ignores others, as Ended
+// reports tasks.
 func (r *Recorder) Observe(p probe.Point) {
 	if p.Kind < probe.Arrive {
 		return

@@ -23,8 +23,8 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// SummaryTasks is how many tasks a summary at the end keeps: with more of them it is of the last
-// ones, and says so.
+// SummaryTasks is the number of tasks that a summary at the end keeps: of a longer run it covers
+// the last ones, with a note.
 const SummaryTasks = 1 << 18
 
 // A Page shows a run while it goes on.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Inst is one instruction. Which fields count is said by its form.
+// An Inst is one instruction. Its form determines which fields are used.
 type Inst struct {
 	Op         Op
 	T          Arrangement // of vectors

@@ -19,8 +19,8 @@ import (
 // written in full. Warnings: a touch whose place depends on data and that a region may not hold, an
 // out that cannot be proved written.
 //
-// Nothing is said about a parameter that a clause with an error may declare, nor what a hole in the
-// body may change.
+// Nothing is reported about a parameter that an erroneous clause may declare, nor about effects of
+// a hole in the body.
 func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
 	reaches := analysis.ThroughLocals(k, analysis.Collect(k, k.Body))
 	c := &AccessCheck{K: k, said: map[string]bool{}, vague: vague, complete: query.IsComplete(k)}

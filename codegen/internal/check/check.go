@@ -20,9 +20,9 @@ import (
 // warnings, writes and loops that race as far as can be seen. Functions that k calls are checked in
 // the context of each call.
 //
-// Nothing is said about the place of a directive in what is clouded, nor what a hole in the body
-// may change. A race is an error only in a kernel without other errors, which may have changed what
-// is read of it; sound says that there was none before.
+// It does not report the place of a directive inside a clouded range, nor anything that a hole in
+// the body may change. A race is an error only in a kernel without other errors, which may have
+// changed what is read of it; sound says that there was none before.
 func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnostic {
 	c := &Check{kernel: k, clouded: clouded}
 	c.stmts(k.Body, context{})

@@ -50,7 +50,7 @@ type conflictTouch struct {
 	count    int          // the form of how many elements there are
 	conds    []conflictCond
 	fits     []conflictForm // of index and inside
-	exact    bool           // what is said of it is all: it happens in every iteration that the conditions allow
+	exact    bool           // the description is complete: it happens in every iteration that the conditions allow
 }
 
 // maxTouchVars and maxTouches bound what is looked at: of a touch beyond, the index is not known;
@@ -126,7 +126,7 @@ func given(k *ir.Kernel, v *ir.Var) bool { return isMemory(v.Type) && slices.Con
 
 func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Pointer }
 
-// make returns the touch that r is; with detail false nothing is said of its index.
+// make returns the touch of r; with detail false it omits the index.
 func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
 	t := &conflictTouch{Reach: r, exact: r.Always || r.Sure && decided(r.Conds, len(r.Facts))}
 	b.touch = t

@@ -1,6 +1,6 @@
 // Package frontend makes loop IR of Go source with directives. Load parses and checks the files of
 // a package with go/parser and go/types, reads directives and clauses, builds what kernels reach,
-// and checks it: all that is wrong is said at once, and what could not be built becomes a hole in
+// and checks it: all errors are reported at once, and source that cannot be built becomes a hole in
 // the IR.
 //
 // There is no lock but Package.mu, which lets Instance run from several goroutines.
@@ -229,7 +229,7 @@ func (p *Package) Files(kernel string) []string {
 	return source.SortedKeys(names)
 }
 
-// Silences reports whether the source says that it does not want to hear of d, a warning.
+// Silences reports whether a comment in the source suppresses the warning d.
 func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
 
 // Hash returns the hash of what the named kernels reach, themselves included: functions, methods,

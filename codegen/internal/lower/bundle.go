@@ -10,10 +10,10 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// The nested loops of the iterations of a warp are its lanes' work: each lane takes an iteration up
-// to its nested loop and keeps the context in registers; then the lanes share these loops, several
-// short ones side by side and each longer one by all lanes; then each lane goes on with its own
-// iteration. Loads in front of and behind nested loops are as they are without.
+// The lanes of a warp share the nested loops of their iterations: each lane runs an iteration up to
+// its nested loop and keeps the context in registers; then the lanes share these loops, several
+// short ones at a time and each longer one by all lanes; then each lane continues its own
+// iteration. Loads before and after nested loops are unchanged.
 //
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, sections
 // 5.5.2; Merrill, Garland and Grimshaw, Scalable GPU Graph Traversal, 2012, section 5; differs: no
@@ -21,9 +21,9 @@ import (
 
 // The order of the operations of a sum of floats over a nested loop follows from its trip count n
 // alone. Element e belongs to the virtual lane e mod v; a lane adds its elements in order. Below
-// teamRow elements there are shortLanes lanes, combined in halves. From there on there are
-// teamLanes lanes in blocks of shortRow, each block combined in halves, the blocks in order. The
-// numbers are part of what a sum is: they are the same for every device.
+// teamRow elements there are shortLanes lanes, combined in halves. Beyond that there are teamLanes
+// lanes in blocks of shortRow, each block combined in halves, the blocks in order. The numbers are
+// part of the definition of a sum: they are the same for every device.
 const (
 	shortRow   = mapping.WarpTrips
 	shortLanes = 8
@@ -31,15 +31,15 @@ const (
 	teamLanes  = 1024
 )
 
-// fewEach is the average trip count below which four lanes share a short loop, and not
-// shortLanes: half of those would have nothing to do.
+// fewEach is the average trip count below which four lanes share a short loop, and not shortLanes:
+// half of those would be idle.
 const fewEach = 6
 
 // A bundler lowers one loop whose iterations have nested loops.
 type bundler struct {
 	*team
 	f     *ir.For
-	label *ir.Label // what continue in an iteration goes on with
+	label *ir.Label // the target of continue in an iteration
 	grid  bool      // the teams of the league share the loop
 	body  []ir.Stmt // of an iteration
 	nests []*bundledNest
@@ -52,7 +52,7 @@ type bundler struct {
 	from, to   *ir.Var // its bounds
 }
 
-// A bundledNest is a nested loop of an iteration, which goes on with rest behind it.
+// A bundledNest is a nested loop of an iteration; rest is the code after it.
 type bundledNest struct {
 	number   int64
 	loop     *ir.For
@@ -64,7 +64,7 @@ type bundledNest struct {
 }
 
 // bundles returns the loop over n whose nested loops the lanes of a warp share, nil where there are
-// none or where that is not right.
+// none or where that is not legal.
 func bundles(t *team, n sharing) []ir.Stmt {
 	f, d := n.sp.loops[0], n.d
 	step, _ := query.Int64(f.Step)
@@ -83,7 +83,7 @@ func bundles(t *team, n sharing) []ir.Stmt {
 	return x.run(n.p, body)
 }
 
-// find collects the nested loops of list, behind which an iteration goes on with rest.
+// find collects the nested loops of list; rest is the code of an iteration after list.
 func (x *bundler) find(list, rest []ir.Stmt) bool {
 	found := false
 	for i, s := range list {
@@ -114,8 +114,8 @@ func byLanes(k ir.NestedKind) bool {
 	return k == ir.NestedLanes || k == ir.NestedGroups || k == ir.NestedWarp || k == ir.NestedEager
 }
 
-// fits reports whether the lanes can share every nested loop, and collects the variables that they
-// need for that.
+// fits reports whether the lanes can share every nested loop, and collects the variables that
+// sharing needs.
 func (x *bundler) fits(body []ir.Stmt) bool {
 	if len(ir.AddressTaken(body).List()) > 0 || !x.jumpsInside(body) {
 		return false
@@ -318,7 +318,7 @@ func (x *bundler) countThreads() {
 }
 
 // fewLanes returns a variable that says whether the nested loops are so short on average that four
-// lanes share one; nil where nothing tells.
+// lanes share one; nil where the launch does not determine that.
 func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	at := x.f.At
 	total := indexedBy(x.nests[0].loop, x.body)
@@ -330,8 +330,8 @@ func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	return few, append(out, build.Decl(few, build.Compare(ir.Lt, total, rows, at), at))
 }
 
-// turn runs an iteration of each lane: up to its nested loop, the nested loops of all lanes, and
-// what is behind.
+// turn runs an iteration of each lane: the part up to its nested loop, the nested loops of all
+// lanes, and the rest.
 func (x *bundler) turn(active, few *ir.Var, body []ir.Stmt) []ir.Stmt {
 	at := x.f.At
 	local := func(name string, t *ir.Type) *ir.Var { return x.Local(name, t, at) }
@@ -365,7 +365,7 @@ func (x *bundler) turn(active, few *ir.Var, body []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// phase is list up to the next nested loop on each way through it.
+// phase is list up to the next nested loop on each path through it.
 func (x *bundler) phase(list []ir.Stmt) ir.Stmt {
 	exit := &ir.Label{}
 	out := x.upTo(list, exit)
@@ -411,7 +411,7 @@ func (x *bundler) upTo(list []ir.Stmt, exit *ir.Label) []ir.Stmt {
 	return out
 }
 
-// capture notes that the lane's iteration has come to nested loop g.
+// capture records that the lane's iteration has reached nested loop g.
 func (x *bundler) capture(g *ir.For, exit *ir.Label) []ir.Stmt {
 	at := g.At
 	k := x.nests[slices.IndexFunc(x.nests, func(k *bundledNest) bool { return k.loop == g })]
@@ -423,7 +423,7 @@ func (x *bundler) capture(g *ir.For, exit *ir.Label) []ir.Stmt {
 	return append(out, &ir.Break{Label: exit, At: at})
 }
 
-// shareNested runs the nested loops k of all lanes that have come to one.
+// shareNested runs the nested loops k of all lanes that have reached one.
 func (x *bundler) shareNested(k *bundledNest, few *ir.Var) []ir.Stmt {
 	at := k.loop.At
 	came := func() ir.Expr { return build.Compare(ir.Eq, build.Ref(x.want, at), build.Int(k.number, at), at) }
@@ -554,7 +554,7 @@ func (s *sharedNest) round(left *ir.Var) {
 }
 
 // part declares copies of the sums of the loop, and adds the elements from, from+step and so on
-// below to up into them. More than once the loop is there with variables of its own.
+// below to up into them. If it does so repeatedly, each copy of the loop has its own variables.
 func (s *sharedNest) part(from, to *ir.Var, step ir.Expr, own map[*ir.Var]*ir.Var) []*ir.Var {
 	var parts []*ir.Var
 	mine := map[*ir.Var]*ir.Var{}
@@ -586,7 +586,7 @@ func (s *sharedNest) halves(parts []*ir.Var, lanes int64) {
 	}
 }
 
-// deliver adds parts to the sums of the lane whose iteration it is.
+// deliver adds parts to the sums of the lane that owns the iteration.
 func (s *sharedNest) deliver(parts []*ir.Var, mine ir.Expr) {
 	if len(parts) == 0 {
 		return
@@ -611,7 +611,7 @@ func (s *sharedNest) inAnyOrder(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine 
 	s.deliver(parts, mine)
 }
 
-// byWarp is for long loops: the warp is one block of virtual lanes after the other.
+// byWarp is for long loops: the warp acts as one block of virtual lanes after the other.
 func (s *sharedNest) byWarp(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.Expr) {
 	at := s.at
 	var totals []*ir.Var
@@ -637,26 +637,26 @@ func (s *sharedNest) byWarp(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.E
 	s.deliver(totals, mine)
 }
 
-// A loop whose iterations are groups of lanes: all lanes of a group run what computes, and share
-// the nested loops; one runs what changes memory.
+// Each iteration of a grouped loop belongs to a group of lanes: all lanes of the group run its
+// computations and share the nested loops; one lane runs the statements that change memory.
 
 // groupShift is the logarithm of the number of lanes of a group.
 const groupShift = 3
 
-// A grouper lowers one loop whose iterations are groups of lanes.
+// A grouper lowers one loop whose iterations belong to groups of lanes.
 type grouper struct {
 	*team
 	f            *ir.For
 	at           ir.Pos
-	label        *ir.Label  // what continue in an iteration goes on with
+	label        *ir.Label  // the target of continue in an iteration
 	own          *ir.VarSet // variables of an iteration, which all lanes have
 	out          []ir.Stmt  // of a turn
 	active, lane *ir.Var
 	around       []*ir.Var // active of what is around the statement
 }
 
-// groups returns the loop over n of whose iterations each is a group of lanes; nil where its nested
-// loops do not ask for that.
+// groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
+// nested loops do not need that.
 func groups(t *team, n sharing) []ir.Stmt {
 	f, body := n.sp.loops[0], flat(n.body)
 	if !asksGroups(t, body) {
@@ -694,7 +694,7 @@ func sharedByGroup(t *team, s ir.Stmt) bool {
 	return ok && t.simds[f] != nil && t.simds[f].Nested.Kind == ir.NestedGroups
 }
 
-// run is the loop in which each group takes an iteration a turn.
+// run is the loop in which each group takes one iteration per turn.
 func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
 	at := x.at
 	x.launch.Warps = true
@@ -765,7 +765,7 @@ func (x *grouper) stmt(s ir.Stmt, last bool) bool {
 	return x.everyLane(s)
 }
 
-// branch runs both sides of s, each in the groups whose iteration comes there.
+// branch runs both sides of s, each in the groups whose iteration takes it.
 func (x *grouper) branch(s *ir.If) bool {
 	before := x.active
 	side := func(name string, cond ir.Expr, list []ir.Stmt) bool {
@@ -807,7 +807,8 @@ func (x *grouper) leads0() ir.Expr {
 	return build.Compare(ir.Eq, build.Ref(x.lane, x.at), build.Int(0, x.at), x.at)
 }
 
-// byOne lets one lane of each group run list, behind which nothing of the iteration is shared.
+// byOne lets one lane of each group run list, after which the group shares no part of the
+// iteration.
 func (x *grouper) byOne(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return true
@@ -829,14 +830,14 @@ func (x *grouper) byOne(list []ir.Stmt) bool {
 	return true
 }
 
-// meet orders what the lanes of a group did to memory, where list does something to it.
+// meet orders the memory accesses of the lanes of a group, if list accesses memory.
 func (x *grouper) meet(list []ir.Stmt) {
 	if touch := x.effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
 		x.out = append(x.out, &ir.Barrier{Scope: ir.WarpBarrier, At: x.at})
 	}
 }
 
-// everyLane lets all lanes of a group compute s, which declares or assigns a variable.
+// everyLane lets all lanes of a group execute s, which declares or assigns a variable.
 func (x *grouper) everyLane(s ir.Stmt) bool {
 	touch := x.effects.Stmts([]ir.Stmt{s})
 	if !computes(s, x.own) || touch.Atomics || touch.Calls {
@@ -857,13 +858,13 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 	return true
 }
 
-// nest lets the lanes of each group share nested loop g, of less than teamRow iterations: they are
-// the virtual lanes of a sum.
+// nest lets the lanes of each group share nested loop g, of fewer than teamRow iterations: they act
+// as the virtual lanes of a sum.
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
 	s := &sharedNest{bundler: &bundler{team: x.team, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: shortLanes, at: at, lane: x.lane}
 	x.meet([]ir.Stmt{g})
-	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration goes on
+	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
 		s.part(s.begin(from, 0), to, build.Int(shortLanes, at), map[*ir.Var]*ir.Var{})
 		x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, at), Then: s.out, At: at})

@@ -10,20 +10,21 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// roomUnknown is how many iterations of one loop can wait for the loop behind it where their number
-// is not known at the launch; more run in place.
+// roomUnknown is the number of iterations of one loop that the loop after it can defer where their
+// number is unknown at the launch; further ones run in place.
 const roomUnknown = 1 << 16
 
-// deferNested gives nested loops to a loop behind the loop around them, or behind a part of it: an
-// iteration whose nested loop deserves it stores what the rest of it needs, its context, and goes
-// on with the next; then teams take contexts and share out their nested loops. The host does not
-// look between the two. With nested(host) the contexts of all teams lie in device memory, and the
-// loop behind is one of the league; with nested(cta) those of a team lie in its memory, and it runs
-// them itself after each block of iterations. With nested(auto) the longest loops wait in device
-// memory, and the lanes of a warp share the others in place.
+// deferNested moves nested loops into a loop after the enclosing loop, or after a part of it: an
+// iteration with a long nested loop stores its context, which is everything that the rest of it
+// needs, and its thread continues with the next iteration; then teams take contexts and share their
+// nested loops. The host does not intervene between the two. With nested(host) the contexts of all
+// teams lie in device memory, and the second loop is one of the league; with nested(cta) those of a
+// team lie in its memory, and the team runs them itself after each block of iterations. With
+// nested(auto) the longest loops are deferred to device memory, and the lanes of a warp share the
+// others in place.
 //
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, sections
-// 5.4.3, 5.5.1 and 5.5.3; differs: a context that finds no room runs in place, and no kernel is
+// 5.4.3, 5.5.1 and 5.5.3; differs: a context that does not fit runs in place, and no kernel is
 // started for a bundle of a team.
 func (l *lowering) deferNested() {
 	chooseNested(l)
@@ -66,7 +67,7 @@ func (d *deferrals) inLoop(list []ir.Stmt) []ir.Stmt {
 	return d.list(list)
 }
 
-// loop returns f and, for each nested loop that it defers, the loop behind it.
+// loop returns f and, for each nested loop that it defers, the loop that runs the deferred part.
 func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 	if f.Directive == nil {
 		c := *f
@@ -124,7 +125,7 @@ type deferral struct {
 	memory   []*ir.Var // of the contexts, by captured
 }
 
-// find looks for the first loop to defer in list, behind which an iteration goes on with rest.
+// find returns the first loop to defer in list; rest is the code of an iteration after list.
 func (x *deferral) find(list, rest []ir.Stmt) bool {
 	for i, s := range list {
 		after := append(slices.Clone(list[i+1:]), rest...)
@@ -150,7 +151,7 @@ func (x *deferral) find(list, rest []ir.Stmt) bool {
 	return false
 }
 
-// refusal says why g cannot be deferred; "" where it can.
+// refusal returns the reason why g cannot be deferred; "" where it can.
 func (x *deferral) refusal() string {
 	d := x.f.Directive
 	switch {
@@ -256,8 +257,8 @@ func (x *deferral) constantBefore(v *ir.Var) ir.Expr {
 	return init
 }
 
-// split returns what declares the numbers of contexts, the body of f that stores them, and the
-// loops over them.
+// split returns the declarations of the numbers of contexts, the body of f that stores contexts,
+// and the loops over them.
 func (x *deferral) split() (count, body, loop []ir.Stmt) {
 	at := x.g.At
 	if x.ofTeam {
@@ -297,7 +298,7 @@ func (x *deferral) behind() []ir.Stmt {
 	return loop
 }
 
-// least is the trip count from which a nested loop waits, where no clause says more.
+// least is the trip count from which a nested loop is deferred, unless a clause sets another.
 func (x *deferral) least() int64 {
 	switch {
 	case x.g.Directive.Nested.Kind == ir.NestedAuto:
@@ -308,8 +309,8 @@ func (x *deferral) least() int64 {
 	return shortRow + 1
 }
 
-// mostTrips is how many iterations the nested loop can have, as its indices stay in slices; nil
-// where nothing tells at the launch.
+// mostTrips is the largest number of iterations of the nested loop for which its indices stay in
+// slices; nil where the launch does not determine it.
 func (x *deferral) mostTrips() ir.Expr {
 	if step, ok := query.Int64(x.g.Step); !ok || step != 1 || x.g.Rel != ir.Lt || x.g.Directive.If != nil && x.g.Directive.Nested.Kind != ir.NestedAuto {
 		return nil
@@ -347,7 +348,7 @@ func ofParams(e ir.Expr) bool {
 	return query.LoadFree(e) && !slices.ContainsFunc(ir.ExprVars(e).List(), func(v *ir.Var) bool { return v.Space != ir.Param })
 }
 
-// storing is the body of f in which iterations whose nested loop deserves it store their context.
+// storing is the body of f in which iterations with a long nested loop store their context.
 func (x *deferral) storing() []ir.Stmt {
 	at, d := x.g.At, x.g.Directive
 	deserves, kind := d.If, ir.NestedLanes
@@ -364,7 +365,8 @@ func (x *deferral) trips() ir.Expr {
 	return build.Trips(x.g, build.ToInt(x.g.Lo), build.ToInt(x.g.Hi), build.ToInt(x.g.Step))
 }
 
-// store stores the context of an iteration, and goes on with the next one where there is room.
+// store stores the context of an iteration, and continues with the next iteration if the context
+// fits.
 func (x *deferral) store() []ir.Stmt {
 	at := x.g.At
 	mine := x.Local("context", ir.IntType, at)
@@ -380,7 +382,7 @@ func (x *deferral) store() []ir.Stmt {
 		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Ref(x.count, at), Value: build.Int(1, at), Old: build.Ref(mine, at), At: at}}, store...)
 }
 
-// inPlace is the nested loop of an iteration that does not wait.
+// inPlace is the nested loop of an iteration that does not defer it.
 func (x *deferral) inPlace(kind ir.NestedKind) ir.Stmt {
 	d := *x.g.Directive
 	if d.Nested.Kind != ir.NestedAuto {
@@ -402,8 +404,8 @@ func (x *deferral) replaced(list []ir.Stmt) []ir.Stmt {
 	}}).CopyStmts(x.f.Body)
 }
 
-// later is what a team does with context c: it shares out the nested loop, and then goes on as its
-// iteration.
+// later is the code of a team for context c: the team shares the nested loop, and then continues
+// the iteration.
 func (x *deferral) later(c *ir.Var) []ir.Stmt {
 	at := x.g.At
 	var body []ir.Stmt
@@ -424,8 +426,8 @@ func groupDirective(d *ir.Directive, kind ir.NestedKind) *ir.Directive {
 	return &own
 }
 
-// forGroups reports whether each iteration of f can be a group of lanes: all lanes run what
-// computes, share the nested loops, and one runs what changes memory.
+// forGroups reports whether each iteration of f can belong to a group of lanes: all lanes run its
+// computations and share the nested loops, and one lane runs the statements that change memory.
 func (x *deferral) forGroups() bool {
 	return len(ir.AddressTaken(x.f.Body).List()) == 0 && x.inGroups(x.f.Body, ir.Declared(x.f.Body))
 }
@@ -455,7 +457,7 @@ func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {
 	return true
 }
 
-// leavesOnly reports whether s does something and ends the iteration where a condition holds.
+// leavesOnly reports whether s is a branch that ends the iteration after its statements.
 func leavesOnly(s *ir.If, own *ir.VarSet) bool {
 	n := len(s.Then) - 1
 	if n < 0 || len(s.Else) > 0 {
@@ -517,8 +519,8 @@ func (x *deferral) groupable(g *ir.For) bool {
 	return true
 }
 
-// inThread is nested loop g under directive d of any number of iterations as one thread runs it:
-// floats are added up in the order in which lanes and teams do it.
+// inThread is nested loop g under directive d, of any number of iterations, as one thread runs it:
+// floats are added in the same order as by lanes and teams.
 func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
 	own := *g
 	own.Directive = groupDirective(d, ir.NestedInline)
@@ -530,9 +532,9 @@ func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
 }
 
 // A threadRowSum is a nested loop with a sum of floats that one thread runs. Virtual lanes come one
-// after the other, in the order in which halves of a block of them meet: what two halves have
-// waits on a stack. It runs where a context finds no room and on devices without warps: a While is
-// not unrolled, so that it takes no registers from what runs otherwise.
+// after the other, in the order in which halves of a block of them meet: a stack holds the sums of
+// unpaired halves. It runs where a context does not fit, and on devices without warps: a While is
+// not unrolled, so that it takes no registers from the usual path.
 type threadRowSum struct {
 	*lowering
 	g          *ir.For
@@ -574,7 +576,7 @@ func (r *threadRowSum) run() []ir.Stmt {
 	return append(append(out, blocks), add...)
 }
 
-// ownCopies gives the loop copies of its private variables.
+// ownCopies gives the loop its own copies of its private variables.
 func (r *threadRowSum) ownCopies() []ir.Stmt {
 	var out []ir.Stmt
 	own := map[*ir.Var]*ir.Var{}

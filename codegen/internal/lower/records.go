@@ -11,14 +11,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An iteration that owns a record of a slice - the same few elements in a row, as a small matrix or
-// a body's coordinates - keeps it in registers: all loops in it are written out, each element is a
-// variable, loaded once in front and stored once behind. Neighbouring threads would load elements a
-// record apart: records of some length pass through team memory, which the threads of a team fill
-// and empty side by side.
+// An iteration that owns a record of a slice - a few consecutive elements, such as a small matrix
+// or the coordinates of a body - keeps it in registers: its loops are unrolled, and each element is
+// a variable, loaded once before and stored once after. Neighbouring threads would load elements a
+// record apart, so longer records pass through team memory, which the threads of a team fill and
+// empty with coalesced accesses.
 //
-// The elements of a record belong to one iteration alone, as the loop is parallel and touches all
-// of them in each; what else it touches lies apart, which the launch tests.
+// The elements of a record belong to one iteration, as the loop is parallel and each iteration
+// accesses all of its record. The launch tests that other accessed memory does not overlap.
 
 const (
 	recordThreads    = 64   // of a team
@@ -36,7 +36,7 @@ type recorded struct {
 	conds   []ir.Expr
 }
 
-// A record is what an iteration owns of a slice.
+// A record is the part of a slice that an iteration owns.
 type record struct {
 	slice   *ir.Var
 	size    int64
@@ -46,8 +46,8 @@ type record struct {
 	tile    *ir.Var
 }
 
-// records returns the loop over n whose iterations keep their records, nil where there are none or
-// nothing is gained.
+// records returns the loop over n whose iterations keep their records in registers, nil where there
+// are no records or no gain.
 func records(t *team, n sharing) []ir.Stmt {
 	sp, f := n.sp, n.sp.loops[0]
 	if t.single || t.slow || t.seg.whole != nil || !sp.direct() || !counts(f) || n.p.only != nil || !mapping.WholeSchedule(n.d) ||
@@ -80,7 +80,7 @@ func records(t *team, n sharing) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// written returns list with its loops written out, no more than left statements; loops of unknown
+// written returns list with its loops unrolled into at most left statements; loops of unknown
 // length stay.
 func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 	var out []ir.Stmt
@@ -114,7 +114,7 @@ func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 	return out, true
 }
 
-// folded is e as a constant, where it is one.
+// folded returns the constant value of e, if it has one.
 func folded(e ir.Expr) ir.Expr {
 	if form, ok := analysis.AffineOf(e); ok {
 		if c, isConst := form.Const(); isConst {
@@ -124,7 +124,7 @@ func folded(e ir.Expr) ir.Expr {
 	return e
 }
 
-// find looks for slices of which each iteration touches a record, all of it, and nothing else.
+// find collects the slices of which each iteration accesses one whole record and no other element.
 func (x *recorded) find() bool {
 	sizes := map[*ir.Var]int64{}
 	others := &ir.VarSet{}
@@ -164,8 +164,8 @@ func (x *recorded) find() bool {
 	return len(x.records) > 0 && x.apartFrom(others)
 }
 
-// placeOf returns the length of a record and the place in it, where ix is an element of one; 0
-// where it is none.
+// placeOf returns the length of a record and the position in it if ix is an element of a record,
+// else 0.
 func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
 	form, ok := analysis.AffineOf(ix.I)
 	if !ok {
@@ -183,7 +183,7 @@ func (x *recorded) placeOf(ix *ir.Index) (size, at int64) {
 	return size, at
 }
 
-// whole reports whether every iteration touches all of r, and gains by keeping it.
+// whole reports whether every iteration accesses all of r, and gains from keeping it in registers.
 func (x *recorded) whole(r *record) bool {
 	touched := map[int64]bool{}
 	ofRecord := func(e ir.Expr) (int64, bool) {
@@ -238,7 +238,7 @@ func (x *recorded) whole(r *record) bool {
 	return r.size >= recordStaged || 2*r.uses > 3*r.size
 }
 
-// apartFrom asks that what is written lies apart from all else.
+// apartFrom adds the tests that written memory overlaps no other accessed memory.
 func (x *recorded) apartFrom(others *ir.VarSet) bool {
 	stored := ir.Assigned(x.body)
 	for i, r := range x.records {
@@ -255,7 +255,7 @@ func (x *recorded) apartFrom(others *ir.VarSet) bool {
 	return true
 }
 
-// keep puts variables in the place of the elements of records.
+// keep replaces the elements of records by variables.
 func (x *recorded) keep() {
 	for _, r := range x.records {
 		elem := r.slice.Type.Elem
@@ -311,10 +311,11 @@ func (x *recorded) run(sp *space, p portion) []ir.Stmt {
 	return x.CopyOf(x.inTeams(body, p), &x.Kernel.NumVars)
 }
 
-// apart is how far the records of neighbouring threads lie in team memory: on different banks.
+// apart is the distance between the records of neighbouring threads in team memory: they lie in
+// different banks.
 func (r *record) apart() int64 { return r.size | 1 }
 
-// stage gives long records room in team memory.
+// stage allocates team memory for long records.
 func (x *recorded) stage() bool {
 	var bytes ir.Bytes
 	for _, r := range x.records {
@@ -357,8 +358,8 @@ func (x *recorded) inTeams(body []ir.Stmt, p portion) []ir.Stmt {
 	return append(out, build.Barrier(at), build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at), loop)
 }
 
-// moved loads the records of n iterations from base on into team memory, or stores those that are
-// written from there.
+// moved loads the records of n iterations from base on into team memory, or stores the written
+// records from there.
 func (x *recorded) moved(base, n *ir.Var, back bool) []ir.Stmt {
 	at := x.f.At
 	var out []ir.Stmt

@@ -10,11 +10,11 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A loop that counts into a short table by atomics, as a histogram does, waits for them: many
-// threads update few words. Each team counts into copies of the table in team memory, as many as
-// there is room for, threads beside each other into copies of their own, and adds them to the table
-// at its end. Whole numbers have the same sums in any order; a table that is too long for team
-// memory, or for so few iterations, is updated as it is.
+// A loop that counts into a short table by atomics, as a histogram does, is bound by their
+// contention: many threads update few words. Each team counts into as many copies of the table as
+// fit in team memory, with different copies for neighbouring threads, and adds them to the table at
+// its end. Integers have the same sums in any order. A table that exceeds team memory, or is long
+// compared with the iterations, is updated directly.
 //
 // Source: Gomez-Luna et al., An optimized approach to histogram computation on GPU, Machine Vision
 // and Applications 24 (2013): copies side by side, so that lanes meet on no bank.
@@ -25,7 +25,7 @@ const (
 	tableWidth   = 4  // iterations of a thread at once: loads are on their way while others count
 )
 
-// A tabled is a loop whose atomics update tables.
+// A tabled is a loop with atomic updates of tables.
 type tabled struct {
 	*team
 	body   []ir.Stmt
@@ -33,7 +33,7 @@ type tabled struct {
 	conds  []ir.Expr
 }
 
-// A table is a slice that the loop touches by atomics of one operation alone.
+// A table is a slice that the loop accesses only by atomics of one operation.
 type table struct {
 	slice  *ir.Var
 	op     ir.Op
@@ -43,8 +43,8 @@ type table struct {
 	tile   *ir.Var
 }
 
-// tables returns the loop over n whose teams have tables of their own, nil where there are none or
-// that is not right.
+// tables returns the loop over n whose teams have private tables, nil where there are no tables or
+// the transformation is not legal.
 func tables(t *team, n sharing) []ir.Stmt {
 	sp, p := n.sp, n.p
 	if t.single || t.slow || t.seg.whole != nil || p.only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
@@ -71,7 +71,7 @@ func tables(t *team, n sharing) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
-// find looks for tables, which nothing else in the body touches.
+// find collects the tables: slices that no other access in the body touches.
 func (x *tabled) find() bool {
 	if len(ir.AddressTaken(x.body).List()) > 0 {
 		return false
@@ -108,7 +108,7 @@ func (x *tabled) find() bool {
 	return x.apart(others)
 }
 
-// note adds the table of atomic s, where it is one.
+// note adds the table of atomic s, if it updates one.
 func (x *tabled) note(s *ir.Atomic, ix *ir.Index) bool {
 	r, ok := ix.X.(*ir.Ref)
 	elem := ix.Type()
@@ -140,7 +140,7 @@ func (x *tabled) note(s *ir.Atomic, ix *ir.Index) bool {
 	return true
 }
 
-// apart asks that no table overlaps what else the body touches.
+// apart adds the tests that no table overlaps other memory that the body accesses.
 func (x *tabled) apart(others *ir.VarSet) bool {
 	for i, b := range x.tables {
 		if others.Has(b.slice) {
@@ -162,7 +162,7 @@ func (x *tabled) apart(others *ir.VarSet) bool {
 	return true
 }
 
-// place gives each table its part of the team memory that leaves room for all warps of a
+// place gives each table its part of the team memory that still permits all warps of a
 // multiprocessor.
 func (x *tabled) place(at ir.Pos) {
 	gpu := x.device()
@@ -175,8 +175,8 @@ func (x *tabled) place(at ir.Pos) {
 	}
 }
 
-// short says that the tables fit, and that the iterations are more than what it takes to set up and
-// add up those of all teams.
+// short returns the condition that the tables fit, and that there are more iterations than
+// operations to set up and add up the copies of all teams.
 func (x *tabled) short(sp *space, at ir.Pos) ir.Expr {
 	all := x.conds
 	total := sp.count()
@@ -196,7 +196,7 @@ func (x *tabled) length(b *table, at ir.Pos) ir.Expr {
 	return &ir.Len{X: build.Ref(b.slice, at), At: at}
 }
 
-// counting sets the tables up, runs the loop on them and adds them up.
+// counting sets up the copies, runs the loop on them and adds them to the tables.
 func (x *tabled) counting(sp *space, p portion) []ir.Stmt {
 	at := sp.at
 	var out []ir.Stmt
@@ -242,8 +242,8 @@ func (x *tabled) setUp(b *table, at ir.Pos) []ir.Stmt {
 	})}
 }
 
-// onTiles returns list with its atomics on the team's copies. An index out of range is left to the
-// atomic as it is, which fails.
+// onTiles returns list with its atomics on the team's copies. An index out of range takes the
+// original atomic, which fails.
 func (x *tabled) onTiles(list []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		a, ok := s.(*ir.Atomic)
@@ -275,7 +275,7 @@ func (x *tabled) onTile(b *table, a *ir.Atomic, ix *ir.Index) []ir.Stmt {
 	return append(decls, &ir.If{Cond: inside, Then: []ir.Stmt{&mine}, Else: []ir.Stmt{&failing}, At: at})
 }
 
-// addUp adds the copies of a table to it.
+// addUp adds the copies of a table to the table.
 func (x *tabled) addUp(b *table, at ir.Pos) []ir.Stmt {
 	none := build.Identity(b.op, b.elem, at)
 	return []ir.Stmt{x.each("k", x.length(b, at), at, func(k *ir.Var) []ir.Stmt {
@@ -288,7 +288,7 @@ func (x *tabled) addUp(b *table, at ir.Pos) []ir.Stmt {
 	})}
 }
 
-// loadsFirst returns list with the elements that its first statements read in variables.
+// loadsFirst returns list in which variables hold the elements that its first statements read.
 func loadsFirst(t *team, list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for i, s := range list {
@@ -319,7 +319,7 @@ func loadsFirst(t *team, list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// surely reports whether all of e is computed whatever it computes.
+// surely reports whether every operand of e is evaluated unconditionally.
 func surely(e ir.Expr) bool {
 	fine := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
@@ -334,7 +334,7 @@ func surely(e ir.Expr) bool {
 	return fine
 }
 
-// sideBySide puts the same statements of all copies one behind the other.
+// sideBySide interleaves the copies: statement i of every copy before statement i+1 of any.
 func sideBySide(copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k := range copies[0] {

@@ -247,9 +247,9 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 }
 
 // require adds the tests that show a >= 0 in every iteration, where least is the least value of a:
-// none but those of a condition around, if one says so. Both ends come from the index itself, so
-// that they agree on the signs of its coefficients: asking 0 <= n for i*n and n <= 0 for len-1-i*n
-// would leave n = 0 alone.
+// if a surrounding condition implies it, none but the tests of that condition. Both ends come from
+// the index itself, so that they agree on the signs of its coefficients: asking 0 <= n for i*n and
+// n <= 0 for len-1-i*n would leave n = 0 alone.
 func (v *versioner) require(a, least analysis.Affine, add *tests) {
 	for _, f := range v.Facts {
 		known := *add

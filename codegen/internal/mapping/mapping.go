@@ -254,8 +254,8 @@ func (m *mapper) inTeam(f, inner *ir.For) {
 		"bind(thread)")
 }
 
-// isParallelLoop reports whether the iterations of f may run in any order: it says so, or it is
-// proved.
+// isParallelLoop reports whether the iterations of f may run in any order: by its directive or by
+// proof.
 func (m *mapper) isParallelLoop(f *ir.For) bool {
 	if d := f.Directive; d != nil {
 		return d.Parts&ir.Loop != 0 && d.Bind == ir.BindNone || d.Parts&ir.Loop != 0 && d.Bind == ir.BindParallel

@@ -10,8 +10,9 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// join makes the process a rank, where -ranks or a launcher (gompss run, mpirun, srun) says so.
-// With -ranks it starts that many processes of the same program, and ends with their status.
+// join makes the process a rank if -ranks is set or a launcher (gompss run, mpirun, srun) has
+// started it. With -ranks it starts that many processes of the same program, and ends with their
+// status.
 func (f *Flags) join() {
 	if f.Ranks > 1 && !dist.Launched() {
 		program, err := os.Executable()

@@ -27,8 +27,8 @@ type testbed struct {
 // alone reports whether it is one accelerator and nothing else.
 func (m testbed) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
 
-// cpuWorkers leaves three processors for each GPU: the threads that enqueue, that tell of what is
-// over, and that start what follows.
+// cpuWorkers leaves three processors for each GPU: for the threads that enqueue, that report
+// completions, and that start dependent tasks.
 func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
 
 // testbedsOf returns the testbed of a specification.

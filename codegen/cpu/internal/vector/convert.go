@@ -37,8 +37,9 @@ func (g *Arithmetic) ToFloatAVX2(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg 
 	})
 }
 
-// longToFloat goes by way of float64; where that rounds a number on its way to float32, only one
-// bit that says so is left of what would be rounded away: rounded to odd, it may be rounded again.
+// longToFloat goes by way of float64; where that rounds a number on its way to float32, a sticky
+// bit replaces the bits that would be rounded away: a value that is rounded to odd may be rounded
+// again.
 func (g *Arithmetic) longToFloat(dst, x []x86.Reg, from, to *ir.Type) []x86.Reg {
 	s := g.SeriesOf(ir.Float64Type, g.Width(from))
 	return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {

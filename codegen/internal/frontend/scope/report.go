@@ -118,10 +118,10 @@ func (b *Body) TypeAt(t types.Type, pos token.Pos) *ir.Type {
 	return out
 }
 
-// A kernel with errors is built as far as it goes, so that the checks of its directives and
-// accesses can look at it too and all that is wrong is said at once. What could not be built is
-// marked, and the checks say nothing that may follow from it alone: a hole stands for statements, a
-// variable of the same name for a value.
+// A kernel with errors is built as far as possible, so that its directives and accesses are checked
+// too and all errors are reported at once. Parts that cannot be built are marked, and the checks
+// report nothing that may follow from these parts alone: a hole stands for statements, a variable
+// of the same name for a value.
 
 // Hole emits what stands for statements that could not be built.
 func (b *Body) Hole(pos token.Pos) { b.Emit(query.HoleAt(b.Pos(pos))) }

@@ -13,7 +13,7 @@ func Or[T comparable](vals ...T) (t T) { return t }
 `
 
 // mathSource declares package math: its constants with their values, and all of its functions,
-// those that no device has too, so that a call of one of them gets an error that says so.
+// including those that no device has: a call of one of them gets an error of its own.
 const mathSource = `package math
 
 const (

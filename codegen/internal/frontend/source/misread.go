@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A cloud is the source of what a directive governs that could not be read, or most likely governs.
-// What is said about the places of the directives inside of it may follow from that one alone.
+// A cloud is the source range that an unreadable directive governs, or most likely governs. Errors
+// about the places of directives inside it may follow from the unreadable one alone.
 type cloud struct {
 	file     string
 	from, to int      // lines

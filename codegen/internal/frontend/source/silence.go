@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// silence notes the lines of f that warnings are not wanted of.
+// silence records the lines of f whose warnings are suppressed.
 func (p *Program) silence(f *ast.File) {
 	busy := map[int]bool{} // lines that code starts or ends on
 	line := func(n ast.Node) int { return p.Position(n.Pos()).Line }
@@ -38,7 +38,7 @@ func (p *Program) silence(f *ast.File) {
 	}
 }
 
-// Silences reports whether the source says that it does not want to hear of d, a warning.
+// Silences reports whether a comment in the source suppresses the warning d.
 func (p *Program) Silences(d diag.Diagnostic) bool {
 	return d.Severity == diag.Warning && p.silent[ir.Pos{File: d.Pos.File, Line: d.Pos.Line}]
 }

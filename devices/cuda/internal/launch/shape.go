@@ -92,7 +92,7 @@ var errEval = errors.New("launch bounds")
 // Threads: the bound of the launch and of the kernel, and among those the size that fills a
 // multiprocessor with the smallest teams; smaller when there are too few iterations to give each
 // multiprocessor a team. Teams: one a team iteration, or enough for a thread Width iterations; no
-// more than are resident where the launch says so or the iterations are not known.
+// more than are resident where the launch requires that or the number of iterations is unknown.
 // Teams that meet: as many of the largest size as run at once. limit bounds the threads of the
 // whole grid, times Width. Errors: *ir.EvalError.
 func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
