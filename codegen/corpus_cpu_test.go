@@ -278,7 +278,7 @@ func faults(run func() error) (err error) {
 	return run()
 }
 
-// listed is the listing of code, made only where a message needs it: it is compiled anew for that.
+// listed is the listing of code, made only where a message needs it: it is compiled again for that.
 type listed struct{ *cpu.Code }
 
 func (l listed) String() string { return l.Listing() }

@@ -144,7 +144,7 @@ func JacobiColumns(n int, a, b []float64) {
 	}
 }
 
-// AddArrays has no directive on a statement: where its slices do not overlap it is parallel all the same.
+// AddArrays has no directive on a statement: where its slices do not overlap it is parallel nevertheless.
 //
 //omp:target device(acc, smp)
 //omp:task in(x, y) inout(z)

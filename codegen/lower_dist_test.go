@@ -14,7 +14,7 @@ func distText(clause, body string) string {
 		"\nfor i := 0; i < n; i++ {\n" + body + "\n}\n}"
 }
 
-// What a dist_ clause names goes on chip, or the reason why it cannot is reported.
+// What a dist_ clause names is placed on chip, or the reason why it cannot is reported.
 func TestDistArrays(t *testing.T) {
 	for _, c := range []struct{ name, clause, body, want string }{
 		{"on chip", "dist_firstprivate([8]x)", "x[i*8] = y[i]", "array x -> on chip: each iteration works on a copy of the 8 elements"},

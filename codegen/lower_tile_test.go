@@ -22,7 +22,7 @@ func TestTiledLoops(t *testing.T) {
 		{"of a part", "for j := 0; j < n; j++ { if j > i { s += x[j] } }", false}, // read by some iterations only
 		{"triangle", "for j := 0; j < i; j++ { s += x[j] }", false},
 		{"own row", "for j := 0; j < n; j++ { s += x[i*n+j] }", false},
-		{"own row and all", "for j := 0; j < n; j++ { s += x[i*n+j] * x[j] }", false}, // has to wait for memory all the same
+		{"own row and all", "for j := 0; j < n; j++ { s += x[i*n+j] * x[j] }", false}, // has to wait for memory nevertheless
 		{"from memory", "for j := range x { s += x[int(x[j])] }", false},
 		{"strided", "for j := 0; j < n; j++ { s += x[j*n] }", false},
 		{"few", "for j := 0; j < 40; j++ { s += x[j] }", false},

@@ -303,7 +303,7 @@ func TestHammer(t *testing.T) {
 	wg.Wait()
 	require.EqualValues(t, submitters*((each+2)/3), sum)
 	require.Zero(t, d.Busy())
-	// A task submitted after the failing one was complete starts anew: at most one of the chain.
+	// A task submitted after the failing one was complete starts again: at most one of the chain.
 	require.LessOrEqual(t, unpoisoned, 1)
 }
 

@@ -65,7 +65,7 @@ func TestExclusionGrants(t *testing.T) {
 			if len(holding) > 0 && r.IntN(2) == 0 {
 				release()
 			}
-			for i, w := range waiting { // no task at the head of its queue waits in vain
+			for i, w := range waiting { // no task at the head of its queue waits without success
 				head := !slices.ContainsFunc(waiting[:i], func(o *Node) bool { return o.Exclusive()[0] == w.Exclusive()[0] })
 				kept := i > 0 && exclude(waiting[0], w) || slices.ContainsFunc(holding, func(h *Node) bool { return exclude(h, w) })
 				require.True(t, kept || !head, "seed %d: %d waits for nobody", seed, i)

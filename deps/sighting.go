@@ -1,7 +1,7 @@
 package deps
 
 // This file lets observers look at nodes in flight that other goroutines work on. What it returns
-// is true of a run that stands still, and may be out of date in any other.
+// is true of a run that is stalled, and may be out of date in any other.
 
 // Pending returns how many predecessors of n are not complete.
 func (n *Node) Pending() int { return max(0, int(n.pending.Load())) }

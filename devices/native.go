@@ -14,9 +14,9 @@ import (
 type Native struct {
 	Kind  Kind   // "cuda"
 	Entry string // the function; "" is the name of the kernel
-	// Source is the text in the language of the kind (CUDA C++, with extern "C" before the
-	// function), Options what its compiler is to be told. Binary is what a compiler has made of it
-	// (a cubin for the device at hand) and replaces both.
+	// Source is the text in the language of the kind (CUDA C++, with extern "C" before the function),
+	// Options what its compiler is to be told. Binary is what a compiler has made of it (a cubin for
+	// the device in use) and replaces both.
 	Source  string
 	Options []string
 	Binary  []byte

@@ -12,7 +12,7 @@ import (
 //
 // The Timeline carries them out itself, as soon as they are there, until Govern is called. From
 // then on nothing happens but in Step: the caller decides when all that came of the last thing is
-// through, and nothing else is to be done before time goes on.
+// through, and nothing else is to be done before time advances.
 type Timeline interface {
 	// Govern makes the caller the one that calls Step. It is called once, before the first work.
 	// woken is called, from any goroutine, where something was put there because of work outside of

@@ -14,7 +14,7 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A program of some ranks is checkpointed in its midst, and goes on with another number of ranks
+// A program of some ranks is checkpointed in its midst, and continues with another number of ranks
 // and other owners: the result is that of one run.
 func TestCheckpoint_RestartWithAnotherNumberOfRanks(t *testing.T) {
 	const n, rounds = 60, 8

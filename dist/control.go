@@ -361,7 +361,7 @@ func (w *World) keep(e *RankError) {
 	}
 }
 
-// graceTime is how long a rank may go on after the job has failed, to return the error to its
+// graceTime is how long a rank may continue after the job has failed, to return the error to its
 // program.
 const graceTime = time.Second
 

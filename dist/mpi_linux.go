@@ -187,7 +187,7 @@ func (t *mpiTransport) finished() bool {
 	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights) == 0))
 }
 
-// test completes flights and returns those that go on.
+// test completes flights and returns those that continue.
 func (t *mpiTransport) test(c *mpi.Comm, list []*flight, some *bool) []*flight {
 	kept := list[:0]
 	for _, f := range list {

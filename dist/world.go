@@ -317,7 +317,7 @@ func (w *World) receivePacked(s step, m task.Memory, o task.Reducer, done func(e
 func (w *World) Wait(ctx context.Context, local error) error {
 	if local != nil {
 		if err := context.Cause(ctx); err != nil && w.failure() == nil {
-			return local // the caller's patience has ended, and the tasks go on
+			return local // the caller's patience has ended, and the tasks continue
 		}
 		w.fail(w.rank, local)
 		select { // the others are not released
@@ -377,7 +377,7 @@ func (w *World) Close(err error) error {
 	return err
 }
 
-// end is the last submission: a rank that ends and one that goes on do not submit the same.
+// end is the last submission: a rank that ends and one that continues do not submit the same.
 func (w *World) end() error {
 	if err := w.failure(); w.fake || err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Workers that always go on with what they have made ready come to what waits besides, however long
-// their chains are: to one like them, and to one that needs all tokens.
+// Workers that always continue with what they have made ready come to what waits besides, however
+// long their chains are: to one like them, and to one that needs all tokens.
 func TestChainsLetOthersRun(t *testing.T) {
 	for _, policy := range []string{"locality", "versioning"} {
 		for _, need := range []int{30, 100} {

@@ -163,7 +163,7 @@ func (s *Scheduler) Pop(p PlaceID) *Item {
 }
 
 // Offers reports whether Pop would return an item for p now. Where the policy cannot tell, it
-// reports whether there are ready items at all. It saves waking a worker in vain.
+// reports whether there are ready items at all. It saves waking a worker without success.
 func (s *Scheduler) Offers(p PlaceID) bool {
 	t := &s.pools[s.pool[p]]
 	switch {

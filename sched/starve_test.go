@@ -11,7 +11,7 @@ import (
 )
 
 // starveSteps is how many steps an item may wait that others, pushed later and for ever, would like
-// to pass: a fault where no item passes it and it waits all the same. In thousands of programs the
+// to pass: a fault where no item passes it and it waits nevertheless. In thousands of programs the
 // longest wait was 183, when an item in flight could stay there by chance; none stays longer than
 // flightSteps.
 const (

@@ -68,8 +68,8 @@ func (rt *Runtime) reconsider(r *record, p sched.PlaceID) {
 	a.disagrees.Store(!agrees)
 }
 
-// placedOn asks the policy again after a disagreement, where it gives r to accelerator p all the
-// same: a trial is no change of mind. Requires: mu held.
+// placedOn asks the policy again after a disagreement, where it gives r to accelerator p
+// nevertheless: a trial is no change of mind. Requires: mu held.
 func (rt *Runtime) placedOn(r *record, p sched.PlaceID) {
 	if a := rt.agreementOf(r, p); a != nil && a.disagrees.Load() {
 		agrees, known := rt.ready.sched.Agrees(&r.item, p)

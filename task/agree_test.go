@@ -55,7 +55,7 @@ func (l *pointLog) Observe(p probe.Point) {
 	l.mu.Unlock()
 }
 
-// An observer of points changes nothing: tasks are launched behind their predecessors all the same, and their points come in
+// An observer of points changes nothing: tasks are launched behind their predecessors nevertheless, and their points come in
 // order, each task between its predecessor and its successor (issue 16, point 6).
 func TestObserver_LeavesEarlyLaunchOn(t *testing.T) {
 	seen := &pointLog{}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A crowd is who takes turns, and not one that goes on where another has stopped.
+// A crowd is who takes turns, and not one that continues where another has stopped.
 func TestCrowdIsWhoTakesTurns(t *testing.T) {
 	var c contention
 	var s submitters

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A worker goes on with what it has just made ready, whose data its caches have, whatever else became ready before: tasks with tokens and
-// tasks beside accelerators as plain ones.
+// A worker continues with what it has just made ready, whose data its caches have, whatever else became ready before: tasks with tokens
+// and tasks beside accelerators as plain ones.
 func TestAWorkerGoesOnWithTheChain(t *testing.T) {
 	for _, devices := range []string{"smp:1", "smp:1,sim:1"} {
 		for _, options := range [][]task.Option{nil, {task.Resources("smp", 40)}, {task.Priority(1)}} {

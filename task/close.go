@@ -14,8 +14,8 @@ import (
 // closed.
 //
 // From its beginning on the runtime takes no more tasks of the program: what goroutines submit to
-// it is ErrClosed. The bodies that run go on submitting, to it and to their Scope, and Close waits
-// for what they submit. That is the bodies alone, and not goroutines that they started.
+// it is ErrClosed. Running bodies continue to submit, to it and to their Scope, and Close waits for
+// what they submit. That is the bodies alone, and not goroutines that they started.
 func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")

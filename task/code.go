@@ -99,7 +99,7 @@ func (k *kernelVariants) needsCode(r *record, c *kernelCode) bool {
 		return true
 	case r.item.Limit > 0: // a trial: its time is to be that of the code
 		return true
-	case c.kernel.device.Split != nil: // the code goes on with the rest of the loop
+	case c.kernel.device.Split != nil: // the code continues with the rest of the loop
 		return false
 	}
 	return sizeOfArgs(&r.args) > goBytes

@@ -249,7 +249,7 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 // granted counts an item that was popped. Requires: mu held.
 func (hq *readyQueues) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
-	if r.life.state() == state.Ready { // else it is an early launch, or a body that goes on
+	if r.life.state() == state.Ready { // else it is an early launch, or a body that continues
 		r.life.enter(state.Place)
 	}
 	hq.counts.grant(it.Place())

@@ -35,7 +35,7 @@
 // and replayed.
 //
 // A task fails by its error, a panic, a failing device, or the context of the runtime. Its siblings
-// go on. Tasks that depend on it fail with ErrSkipped and its cause, until Wait has returned the
+// continue. Tasks that depend on it fail with ErrSkipped and its cause, until Wait has returned the
 // failure: then the program can repair the data. An error of a submission means that nothing was
 // submitted.
 //

@@ -28,7 +28,7 @@ const (
 	errorTasks   = 3                // in the error of a wait
 	stalledAfter = 10 * time.Second // without a finished task, a run counts as stalled
 	sampleEvery  = time.Second
-	lockPatience = 50 * time.Millisecond // of an observer: a run that stands still may stand still with a lock
+	lockPatience = 50 * time.Millisecond // of an observer: a run that is stalled may stand still with a lock
 )
 
 // Dump writes what is in flight: the numbers of tasks that are blocked, ready and running, and the
@@ -347,7 +347,7 @@ func (rt *Runtime) withStatus(err error, first deps.TaskID) error {
 }
 
 // A WaitError says that the context of a wait ended, and what the first tasks in flight did at that
-// time. The tasks go on.
+// time. The tasks continue.
 type WaitError struct {
 	Err   error // with the cause of the context
 	Tasks string

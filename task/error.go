@@ -62,7 +62,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 type PanicError = devices.PanicError
 
 // catchBug makes a panic of the runtime, a compiler or a device, met while a task was described or
-// its variants were made, the error of what asked for that: the submitting goroutine goes on, and
+// its variants were made, the error of what asked for that: the submitting goroutine continues, and
 // Close finds nothing held.
 func catchBug(what string, err *error) {
 	if broke := recover(); broke != nil {

@@ -181,7 +181,7 @@ func (m *failureModel) part(n int) (lo, hi int) {
 	return lo, lo + 1 + m.rng.IntN(min(n-lo, 1+n/3))
 }
 
-// A context with many children ends them one after the other: what is stopped meanwhile has the cause all the same.
+// A context with many children ends them one after the other: what is stopped meanwhile has the cause nevertheless.
 func TestACancelledProgramSaysWhy(t *testing.T) {
 	why := errors.New("enough")
 	for range 5 {

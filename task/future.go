@@ -121,7 +121,7 @@ type Event struct {
 var ErrFulfilled = errors.New("task: event: fulfilled already")
 
 // Event returns an event that the task waits for after its body: its successors do not start, and
-// no wait for it goes on, before Fulfill is called. It must be called before the body returns. A
+// no wait for it continues, before Fulfill is called. It must be called before the body returns. A
 // task that was cancelled waits for its events too: the code that fulfills them checks Context.
 func (s *Scope) Event() (*Event, error) {
 	if !s.usable() {

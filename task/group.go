@@ -93,7 +93,8 @@ func (g *Group) Context() context.Context {
 }
 
 // Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that
-// is nil, and so do their successors; those that run see it by their context. Tasks outside go on.
+// is nil, and so do their successors; those that run see it by their context. Tasks outside
+// continue.
 func (g *Group) Cancel(cause error) {
 	g.mu.Lock()
 	cancel := g.cancel

@@ -63,7 +63,7 @@ func TestAGroupTellsOfItsOwnFailures(t *testing.T) {
 	require.Error(t, inner.Wait(context.Background()), "its skipped task")
 }
 
-// taskflow#361: a part of the graph is cancelled, the rest goes on.
+// taskflow#361: a part of the graph is cancelled, the rest continues.
 func TestCancellationOfAGroup(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
 	enough := errors.New("enough")

@@ -25,7 +25,7 @@ import (
 // into which tasks outside of the group reduce too is combined when those have finished that were
 // submitted before.
 //
-// Errors: also that of ctx, and then the tasks and the group go on; ErrInsideTask for a group of
+// Errors: also that of ctx, and then the tasks and the group continue; ErrInsideTask for a group of
 // the program in a body, and for one of another task's Scope, in which the caller may be itself;
 // data that were lost with a device (devices.LostError).
 func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {

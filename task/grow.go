@@ -19,7 +19,8 @@ import (
 // with the first task that is committed after the growth, so a buffer may grow where no lock of
 // submission is held. Open reductions of the parts become those of the larger buffer: tasks that
 // have copies for a part and tasks that have copies for all of it are combined together. What
-// children of a task use is another scope's: they go on with the part that their parent accesses.
+// children of a task use is another scope's: they continue with the part that their parent
+// accesses.
 
 // bounded returns m with the capacity that ends where the next buffer begins, and the buffers that
 // overlap the elements of m, by address. Requires: mu held, no buffer around m.
@@ -88,7 +89,7 @@ func (t *buffers) retireParts(parts []*buffer) {
 }
 
 // movedIn reports whether new tasks of s use another buffer that b has become a part of. Children
-// of a task that accesses b go on with b.
+// of a task that accesses b continue with b.
 func (b *buffer) movedIn(s *Scope) bool { return b.owner == s && b.moved.Load() }
 
 // target returns the buffer that b is a part of by now, and where b begins in it.

@@ -511,7 +511,7 @@ func (k *Kernel) badArg(i int, what string) error {
 }
 
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
-// clause is false: the submitter does not go on before the task has finished.
+// clause is false: the submitter does not continue before the task has finished.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
 	defer catchBug(r.kernel.name, &err)
 	r.merged = r.scope.merged.Load()

@@ -43,7 +43,7 @@ func (l *learned) load(file string) error {
 }
 
 // check returns an error if save could not write the file, before the program has learned for hours
-// in vain.
+// without success.
 func (l *learned) check() error {
 	if l.file == "" || !l.on {
 		return nil

@@ -290,7 +290,7 @@ func (in *interpreter) apply(a area, k uint32, unknown bool) {
 }
 
 // TestInterpreterKnowsWhatIsUndefined has a device end a task whose group is waited for: who comes then may read what that has left, and
-// what is made of it cannot be known either, until it is written anew.
+// what is made of it cannot be known either, until it is written again.
 func TestInterpreterKnowsWhatIsUndefined(t *testing.T) {
 	row := func(i int, mode deps.Mode) area { return area{i0: i, i1: i + 1, j1: modelCols, mode: mode} }
 	steps := []step{

@@ -266,8 +266,8 @@ func (m *modelRun) sees(s *step) sight {
 	return asUsual
 }
 
-// adopt lets the interpreter go on with what there is where tasks were ended on their way. What depends on an earlier failure
-// can be had after the next wait only.
+// adopt lets the interpreter continue with what there is where tasks were ended on their way. What depends on an earlier
+// failure can be had after the next wait only.
 func (m *modelRun) adopt() error {
 	for b, undefined := range m.want.undefined {
 		for lo := 0; lo < len(undefined); lo++ {

@@ -19,8 +19,8 @@ import (
 // body may use it again. It returns a *FailedError for the children that failed since the last
 // Wait; a failure that no Wait has told of makes the task fail.
 //
-// Errors: also that of ctx, and then the children go on; ErrInsideTask in the body of another task,
-// such as a child, which would wait for itself; ErrFinished when the body has returned.
+// Errors: also that of ctx, and then the children continue; ErrInsideTask in the body of another
+// task, such as a child, which would wait for itself; ErrFinished when the body has returned.
 func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 	if !s.usable() {
 		return misuse("Scope.Wait", s.unusable())
@@ -150,8 +150,8 @@ func (s *Scope) block(over func() bool, f func()) {
 }
 
 // aside calls f, which waits until over reports true for what other workers do for the body of r.
-// The worker is lent meanwhile, but the task stays in flight with its tokens: it goes on elsewhere.
-// Requires: r has a detail, and its body is the caller.
+// The worker is lent meanwhile, but the task stays in flight with its tokens: it continues
+// elsewhere. Requires: r has a detail, and its body is the caller.
 func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	if r.inner == nil {
 		r.inner = newScope(r)

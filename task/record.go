@@ -237,7 +237,7 @@ func (r *record) skip(via *Error) {
 func (r *record) clear() {
 	if rt := r.rt; r.detail != rt.observers.none {
 		r.detail.clear()
-		if !rt.topology.accelerators || !r.scope.program() { // else it goes on a shelf with r
+		if !rt.topology.accelerators || !r.scope.program() { // else it is put on a shelf with r
 			rt.freeDetails.put(r.detail)
 			r.detail = rt.observers.none
 		}

@@ -109,7 +109,7 @@ func (r *replay) runOwner() {
 	d := &r.deques[0]
 	defer func() {
 		r.reportCompleted(d)
-		if r.completed.Load() != r.total { // a step ended the goroutine: its deferred calls go on
+		if r.completed.Load() != r.total { // a step ended the goroutine: its deferred calls continue
 			r.runOwner()
 		}
 	}()

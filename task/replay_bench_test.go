@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkIterationOfKernels is an iteration of 256 small kernels in 16 chains, submitted anew each time and replayed, waited for
-// each time and queued behind each other. ns/step is for one kernel.
+// BenchmarkIterationOfKernels is an iteration of 256 small kernels in 16 chains, submitted again each time and replayed, waited
+// for each time and queued behind each other. ns/step is for one kernel.
 func BenchmarkIterationOfKernels(b *testing.B) {
 	fill := kernelOf(b, Shuffle)
 	for _, spec := range []string{"smp:2", "sim:1(exec=cpu)", "smp:2,sim:2(exec=cpu)"} {

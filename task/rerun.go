@@ -177,7 +177,7 @@ func (d *taskTemplate) dynamic() bool {
 }
 
 // rebind takes the values of Args that are arguments of kernels over. Where a step then accesses
-// something else, the iteration is recorded anew.
+// something else, the iteration is recorded again.
 func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {

@@ -58,9 +58,9 @@ type Options struct {
 	// cause, and so does a submission that waits for room in the window, as it does when its
 	// group's context ends.
 	Context context.Context
-	// Observer gets every point of every task's life, or, when it is a probe.Recorder, of
-	// every task; nil costs nothing. One that panics is not called any more: the tasks go on, and
-	// Close returns a *probe.ObserverError.
+	// Observer gets every point of every task's life, or, when it is a probe.Recorder, of every task;
+	// nil costs nothing. One that panics is not called any more: the tasks continue, and Close returns
+	// a *probe.ObserverError.
 	Observer probe.Observer
 	// Trace records the run: "summary" prints one on standard error when the runtime is closed,
 	// "file:PATH" writes a trace file, "summary,file:PATH" does both; with "wait" tasks wait where
@@ -191,7 +191,7 @@ type recordPools struct {
 	domains      sync.Pool
 }
 
-// A background is what goes on beside the tasks.
+// A background is the work of the runtime beside the tasks.
 type background struct {
 	cleaning sync.WaitGroup
 	// callers are the goroutines that use the runtime and are in no window yet.

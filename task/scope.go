@@ -128,8 +128,8 @@ const holder = 1 << 32
 // The states of Scope.waiting: how a goroutine waits for the children.
 const (
 	noWaiter           int32 = iota
-	waitsForWorker           // has lent the worker, and goes on when it gets one
-	waitsWithoutWorker       // goes on at once
+	waitsForWorker           // has lent the worker, and continues when it gets one
+	waitsWithoutWorker       // continues at once
 )
 
 // newScope returns the scope of a task whose body is about to run.

@@ -174,8 +174,8 @@ type Live struct {
 	Tokens map[devices.Kind]int
 }
 
-// Live returns the tasks in flight. The numbers are looked at one after the other while tasks go
-// on; Blocked is what is left of all.
+// Live returns the tasks in flight. The numbers are looked at one after the other while tasks
+// continue; Blocked is what is left of all.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.ready.waiting.Load() + rt.ready.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}

@@ -179,7 +179,7 @@ func (wp *workerPool) watchStream() {
 	}
 }
 
-// watches reports whether the goroutine that watches the queues goes on. A stream that begins
+// watches reports whether the goroutine that watches the queues continues. A stream that begins
 // relies on it until watched is false.
 func (s *stream) watches() bool {
 	if s.on.Load() {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNobodyWaitsInVain has tasks enter and leave on several workers while others wait for few enough in flight: all of them go
-// on, and none too early.
+// TestNobodyWaitsInVain has tasks enter and leave on several workers while others wait for few enough in flight: all of them
+// continue, and none too early.
 func TestNobodyWaitsInVain(t *testing.T) {
 	rounds := 300
 	if testing.Short() {

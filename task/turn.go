@@ -21,9 +21,8 @@ type anyArg interface {
 	in(r *Recorder) anyArg
 }
 
-// An Arg is a value that the steps of an iteration read and that every replay may set anew. It may
-// be an argument of a kernel that is recorded, in place of a T. It belongs to one iteration; see
-// In.
+// An Arg is a value that the steps of an iteration read and that every replay may change. It may be
+// an argument of a kernel that is recorded, in place of a T. It belongs to one iteration; see In.
 type Arg[T any] struct {
 	it        *Iteration
 	set       *setting[T]
@@ -198,7 +197,7 @@ func (t *replayRun) end() {
 	}
 }
 
-// renewGroups lets groups that were cancelled in the replay before begin anew, inside ctx.
+// renewGroups lets groups that were cancelled in the replay before begin again, inside ctx.
 func (it *Iteration) renewGroups(ctx context.Context) {
 	fresh := it.graph.within == ctx
 	for _, g := range it.groups {

@@ -12,7 +12,7 @@ import (
 // ReplayOrRecord calls build as Record does and replays the iteration with the bodies that it
 // gives. What each task accesses is compared with what was recorded, access by access, by address,
 // length, mode and box: there is no hash that two structures could share. From the first difference
-// on the iteration is recorded anew, before anything runs, and changed is true; so it is when
+// on the iteration is recorded again, before anything runs, and changed is true; so it is when
 // memory that it uses was freed. A step costs a comparison then, and no allocation but those of
 // build itself.
 //
@@ -114,7 +114,7 @@ func (b *box) same(o *box) bool {
 	return b.err == nil && o.err == nil && slices.Equal(b.shape, o.shape) && slices.Equal(b.lo, o.lo) && slices.Equal(b.hi, o.hi)
 }
 
-// restart records what was equal so far, to go on recording. The recorder keeps an error.
+// restart records what was equal so far, to continue recording. The recorder keeps an error.
 func (r *Recorder) restart() {
 	old := r.old
 	r.old = nil

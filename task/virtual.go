@@ -18,10 +18,10 @@ import (
 // its turn. When no goroutine has the turn and all goroutines of the program that use the runtime
 // wait in it, the next turn is, in this order: that of what waits no more, in the order in which
 // the waits began; that of a job of the runtime; that of the CPU workers; and that of the next
-// thing in virtual time. So time goes on only when nothing else is to be done.
+// thing in virtual time. So time advances only when nothing else is to be done.
 //
 // One CPU worker is awake at a time, as bodies run one at a time in real time. In virtual time
-// smp:N runs N at once: a body takes no time while it runs, and none begins or goes on while the
+// smp:N runs N at once: a body takes no time while it runs, and none begins or continues while the
 // costs of N bodies pass.
 
 // A turnOf says whose turn it is.
@@ -40,7 +40,7 @@ const (
 type waiter struct {
 	of      waiterOf
 	over    func() bool   // reports whether it no longer waits; called when no goroutine has the turn
-	granted chan struct{} // closed when it goes on; nil where nothing waits for that
+	granted chan struct{} // closed when it continues; nil where nothing waits for that
 }
 
 type waiterOf uint8
@@ -78,10 +78,10 @@ type currentTurn struct {
 	turn   turnOf
 	worker int  // whose turn it is of the workers, smp.None for the first that asks
 	looked bool // the workers have looked for work since anything else has had its turn
-	loose  bool // nothing has happened for turnPatience: time goes on all the same, until a goroutine waits
+	loose  bool // nothing has happened for turnPatience: time advances nevertheless, until a goroutine waits
 }
 
-// turnPatience is how long nothing may happen before time goes on although the program, or a body,
+// turnPatience is how long nothing may happen before time advances although the program, or a body,
 // seems to run: it may wait for something outside of the runtime, such as a channel that a body
 // closes. glance is how often it is looked for what accelerators outside of the virtual time have
 // done.
@@ -151,7 +151,7 @@ func (v *virtual) run() {
 	}
 }
 
-// loosen lets time go on although a goroutine seems to run.
+// loosen lets time advance although a goroutine seems to run.
 func (v *virtual) loosen() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -196,7 +196,7 @@ func (v *virtual) next() bool {
 	return v.step()
 }
 
-// grant lets w go on. Requires: mu held.
+// grant resumes w. Requires: mu held.
 func (v *virtual) grant(w *waiter) {
 	v.looked = false
 	switch w.of {
@@ -210,7 +210,7 @@ func (v *virtual) grant(w *waiter) {
 	}
 }
 
-// programWaits reports whether a goroutine of the program waits, and goes on only because of what
+// programWaits reports whether a goroutine of the program waits, and continues only because of what
 // happens. Requires: mu held.
 func (v *virtual) programWaits() bool {
 	for _, w := range v.waiters {
@@ -323,7 +323,7 @@ func (v *virtual) bodyWaits(over func() bool, ctx context.Context, lend func()) 
 	<-w.granted
 }
 
-// watch lets time go on until t has finished, as the program will wait for that by a channel.
+// watch lets time advance until t has finished, as the program will wait for that by a channel.
 func (v *virtual) watch(t Task) {
 	v.mu.Lock()
 	v.enter(&waiter{over: t.isOver})
@@ -425,7 +425,8 @@ func (rt *Runtime) hasWorkersTurn() bool {
 	return rt.hostHasRoom() && (rt.ready.handedOff.head != nil || rt.ready.arrived.head != nil || rt.ready.fetching < rt.topology.depth[rt.topology.host] && rt.ready.sched.Offers(rt.topology.host))
 }
 
-// hostHasRoom reports whether one more body may begin or go on in virtual time. Requires: mu held.
+// hostHasRoom reports whether one more body may begin or continue in virtual time. Requires: mu
+// held.
 func (rt *Runtime) hostHasRoom() bool {
 	return rt.virtual == nil || rt.virtual.passing < rt.topology.places[rt.topology.host].Width
 }

@@ -88,7 +88,7 @@ func TestVirtualTime_OfAChain(t *testing.T) {
 	require.Equal(t, 10*us+8*us+5*us+8*us, stats.Makespan, "kernel, kernel that writes only, body with a cost, body without")
 }
 
-// A device goes out of service at a moment of virtual time, and the tasks go on elsewhere.
+// A device goes out of service at a moment of virtual time, and the tasks continue elsewhere.
 func TestVirtualTime_OfALoss(t *testing.T) {
 	rt := openVirtualTime(t, "sim:2", sim.Options{Faults: sim.Faults{LoseAt: []time.Duration{25 * us}}})
 	fill := kernelOf(t, Fill)
@@ -134,7 +134,7 @@ func TestVirtualTime_OfACancellation(t *testing.T) {
 	require.NoError(t, rt.Close())
 }
 
-// Done lets time go on, and a wait outside of the runtime is found in the end and counted.
+// Done lets time advance, and a wait outside of the runtime is found in the end and counted.
 func TestVirtualTime_PassesOutsideOfTheRuntime(t *testing.T) {
 	rt := openVirtualTime(t, "sim:1,smp:1", sim.Options{})
 	fill := kernelOf(t, Fill)

@@ -27,7 +27,7 @@ func (t Task) ID() deps.TaskID { return t.id }
 
 // Done returns a channel that is closed when the task has finished: it ran, failed or was skipped.
 //
-// In a virtual time the caller waits for the channel at once: time goes on until the task has
+// In a virtual time the caller waits for the channel at once: time advances until the task has
 // finished.
 func (t Task) Done() <-chan struct{} {
 	if t.rt != nil && t.rt.virtual != nil && !t.isOver() && !insideBody() {
@@ -170,7 +170,7 @@ func isSkip(e *Error) bool {
 // The program may then read and write its data, until it submits a task that uses them: devices
 // give up their copies. With ReadOnly it may only read, and devices keep what they have.
 //
-// Errors: also that of ctx, and then the tasks go on.
+// Errors: also that of ctx, and then the tasks continue.
 //
 // With tasks submitted meanwhile by other goroutines it waits for those too. A task body must not
 // call it.

@@ -56,7 +56,7 @@ func (w cpu) Run(worker int) int {
 	w.rt.ready.markBusy(r)
 	defer w.rt.pool.markIdle()
 	for r != nil && worker != smp.None {
-		if r.life.state().Wants() { // its body goes on as this worker, and this goroutine is none
+		if r.life.state().Wants() { // its body continues as this worker, and this goroutine is none
 			r.life.enter(state.Resume)
 			r.inner.resume <- worker
 			return smp.None
@@ -110,7 +110,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 }
 
 // acquireHost starts to make the data of r valid on the host, and reports whether they are. The
-// callback of the machine, fetched, may come first: the later one of the two goes on with the task.
+// callback of the machine, fetched, may come first: the later one of the two continues with the
+// task.
 func (rt *Runtime) acquireHost(r *record) bool {
 	r.setUp(devices.Host)
 	r.set.Ready = fetched
@@ -219,7 +220,7 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 	r.fail("smp", devices.Panicked(value, stack))
 }
 
-// dieWith ends r on a goroutine that is on its way out; another one goes on as its worker.
+// dieWith ends r on a goroutine that is on its way out; another one continues as its worker.
 func (rt *Runtime) dieWith(r *record) {
 	worker := int(r.worker)
 	if r.inner != nil {
@@ -263,7 +264,7 @@ func (rt *Runtime) callTimed(r *record) error {
 
 func (rt *Runtime) callBody(r *record) error {
 	if rt.pageGuard.on {
-		defer rt.pageGuard.openPages() // before anybody else goes on, however the body ends
+		defer rt.pageGuard.openPages() // before anybody else continues, however the body ends
 	}
 	switch {
 	case r.kind == combineBody:

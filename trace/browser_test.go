@@ -94,7 +94,7 @@ func TestTheKeyboardReachesAllPages(t *testing.T) {
 	require.Equal(t, []string{"#overview", "#timeline", "#graph", "#transfers", "#memory", "#tokens", "#kernels", "#failures"}, reached)
 	for _, href := range reached {
 		b.eval(fmt.Sprintf(`document.querySelector('nav a[href=%q]').focus()`, href))
-		b.key("Enter") // after that, Tab goes on in the page itself
+		b.key("Enter") // after that, Tab continues in the page itself
 		b.until(fmt.Sprintf(`location.hash == %q && '#' + document.querySelector('main').id == %q`, href, href))
 	}
 }

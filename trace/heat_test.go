@@ -31,7 +31,7 @@ func TestTheHeatSimulationInABrowser(t *testing.T) {
 	cmd.Stderr = text
 	require.NoError(t, cmd.Start())
 	defer func() {
-		_ = cmd.Process.Kill() // our own child, which would go on for its time
+		_ = cmd.Process.Kill() // our own child, which would continue for its time
 		_ = cmd.Wait()
 	}()
 	address := ""

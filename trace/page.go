@@ -24,14 +24,14 @@ const (
 	longestRest = 10 * time.Second
 )
 
-// A content is what a page shows: a run that goes on, as a record.Sink, or one that has finished.
+// A content is what a page shows: a run that continues, as a record.Sink, or one that has finished.
 type content struct {
 	title string
 
 	mu   sync.Mutex // guards run, live, fresh and status
 	run  *run.Run
 	live bool
-	// status looks at the tasks in flight of a run that goes on; nil where there is nothing to look
+	// status looks at the tasks in flight of a run that continues; nil where there is nothing to look
 	// at.
 	status func() *probe.Status
 	// fresh says that something came since the last snapshot.
@@ -75,7 +75,7 @@ func (c *content) end() {
 	c.mu.Unlock()
 }
 
-// snapshot returns the newest snapshot, made anew when there is something new and the last one is
+// snapshot returns the newest snapshot, made again when there is something new and the last one is
 // old enough.
 func (c *content) snapshot() (snapshot, error) {
 	c.making.Lock()

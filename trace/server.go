@@ -52,7 +52,7 @@ func Serve(addr string) (*Server, error) {
 }
 
 // ShowStatus has the page say what is in flight, and, where no task ends for ten seconds, what the
-// run stands still for. nil ends that.
+// run is stalled for. nil ends that.
 func (s *Server) ShowStatus(status func() *probe.Status) {
 	s.content.mu.Lock()
 	defer s.content.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // A state is what a page shows besides the tasks themselves. Times are nanoseconds.
 type state struct {
 	Version  int64 // goes up with every snapshot
-	Live     bool  // the run goes on
+	Live     bool  // the run continues
 	Title    string
 	Summary  *run.Summary
 	Lanes    []laneState
@@ -34,11 +34,11 @@ type state struct {
 	Links    int // of the critical path: Summary has the first
 }
 
-// shownTasks is how many tasks in flight a page lists of a run that stands still.
+// shownTasks is how many tasks in flight a page lists of a run that is stalled.
 const shownTasks = 10
 
-// show adds what is in flight. Where the run stands still, that is the verdict, and the oldest
-// tasks are notes.
+// show adds what is in flight. Where the run is stalled, that is the verdict, and the oldest tasks
+// are notes.
 func (s *state) show(now *probe.Status) {
 	counts := fmt.Sprintf("now %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", now.Submitted, now.Blocked, now.Ready, now.Running, now.Waiting, now.Done)
 	if now.Verdict == "" {

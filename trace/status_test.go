@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run that stands still gets new snapshots, though no record comes, whose verdict says what it
+// A run that is stalled gets new snapshots, though no record comes, whose verdict says what it
 // waits for.
 func TestPage_ARunThatStandsStill(t *testing.T) {
 	s, err := Serve("127.0.0.1:0")

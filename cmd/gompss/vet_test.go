@@ -33,7 +33,7 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// gen -watch writes the wrapper again when the kernel changes, and goes on after an error.
+// gen -watch writes the wrapper again when the kernel changes, and continues after an error.
 func TestGen_Watch(t *testing.T) {
 	dir := t.TempDir()
 	const kernel = "package made\n\n//omp:target device(smp)\n//omp:task inout(y)\nfunc Add(y []float32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\ty[i] += 1\n\t}\n}\n"

@@ -42,7 +42,7 @@ type Launch struct {
 	Name       string // unique in the program: the kernel's name, "_2" and so on after the first
 	Trip       Expr
 	TeamTrip   Expr
-	When       Expr // where the host can tell that this is false, it need not launch; Body tests it all the same
+	When       Expr // where the host can tell that this is false, it need not launch; Body tests it nevertheless
 	MaxTeams   Expr
 	MaxThreads Expr
 	Threads    int // of a team that suits Body best, within the bounds; 0 leaves it to the device

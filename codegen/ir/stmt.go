@@ -85,7 +85,7 @@ type Break struct {
 	At    Pos
 }
 
-// Continue goes on with the next iteration of the While or For with this Label.
+// Continue starts the next iteration of the While or For with this Label.
 type Continue struct {
 	Label *Label
 	At    Pos

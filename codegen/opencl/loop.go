@@ -154,7 +154,7 @@ func (p loopsPrinter) forLoop(s *ir.For) {
 	p.Pop()
 }
 
-// step prints how the variable goes on. The last step of a loop up to, but not including, its end
+// step prints how the variable continues. The last step of a loop up to, but not including, its end
 // stays in the type where it is one.
 func (p loopsPrinter) step(s *ir.For, ref *ir.Ref, step ir.Expr) string {
 	if n, ok := ir.ConstInt(step); ok && (s.Rel == ir.Lt || s.Rel == ir.Ne) && n == 1 {

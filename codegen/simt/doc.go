@@ -7,8 +7,8 @@
 // data races and for reads of team memory that was not written.
 //
 // Invariants:
-//   - a thread is a program counter, registers and private memory, so it can stop at a barrier
-//     and go on later;
+//   - a thread is a program counter, registers and private memory, so it can stop at a barrier and
+//     continue later;
 //   - a pointer is a segment number and an offset; segment 0 is empty (nil), 1 is the thread's
 //     own, 2 the team's;
 //   - the result depends on the program, the arguments and Config alone: Seed chooses the order

@@ -11,7 +11,7 @@ import (
 type status uint8
 
 const (
-	ready   status = iota // has not started, or may go on
+	ready   status = iota // has not started, or may continue
 	waiting               // at the barrier or shuffle that pc is at
 	ended
 	failed

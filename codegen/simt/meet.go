@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// meet lets the threads go on that have all come to where they wait for each other. None is ready;
-// waiting of them have not ended. It reports whether any can go on.
+// meet resumes the threads that have all reached the point where they wait for each other. None is
+// ready; waiting of them have not ended. It reports whether any can continue.
 func (m *machine) meet(waiting int) bool {
 	if first := m.threads[0]; waiting == len(m.threads) && m.scope(first) == teamScope && together(m.threads) {
 		m.release(m.threads)
@@ -113,7 +113,7 @@ func exchange(in *instr, warp []*thread) {
 	}
 }
 
-// meetNamed lets warps go on whose named barrier has as many threads as it counts. A warp has come
+// meetNamed resumes warps whose named barrier has as many threads as it counts. A warp has come
 // when all of its threads that have not ended have; one that has ended counts only where the
 // barrier is one of the whole team.
 func (m *machine) meetNamed() bool {

@@ -10,7 +10,7 @@ import (
 // checkEvery is the number of instructions between two looks at the limits of a run.
 const checkEvery = 1 << 16
 
-// goOn reports whether a run may go on after n instructions.
+// goOn reports whether a run may continue after n instructions.
 func (m *machine) goOn(n int64) bool {
 	m.count = n
 	m.check = n + checkEvery
@@ -168,7 +168,7 @@ func (m *machine) runTeam(team int, order []int) error {
 }
 
 // runTogether runs threads that wait for each other: each as far as it comes, then those that have
-// met go on.
+// met continue.
 func (m *machine) runTogether(order []int) error {
 	for id, t := range m.threads {
 		m.begin(t, id)

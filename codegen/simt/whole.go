@@ -81,7 +81,7 @@ func apart(list []*paused) *paused {
 	return nil
 }
 
-// meetGrid lets all teams go on.
+// meetGrid resumes all teams.
 func (m *machine) meetGrid(list []*paused) {
 	m.stats.Barriers++
 	for _, p := range list {

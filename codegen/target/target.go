@@ -2,8 +2,8 @@
 // the compiler rests on, with its unit and where it comes from.
 //
 // A pass asks a Target; it holds no number of a chip itself. The numbers of a compute capability
-// are those of the chip that is most common among its servers; a plug-in that knows the device at
-// hand fills in what it measured.
+// are those of the chip that is most common among its servers; a plug-in that knows the device in
+// use fills in what it measured.
 package target
 
 import (

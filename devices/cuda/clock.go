@@ -13,7 +13,7 @@ import (
 // A clock maps moments of the GPU to the host's clock. It has an event on a stream of its own whose
 // host time is known within bound; events of operations are measured from there.
 //
-// The event is made anew every few seconds: the clocks drift apart, and the driver tells distances
+// The event is made again every few seconds: the clocks drift apart, and the driver tells distances
 // in milliseconds as float32, so that after five seconds they are exact to half a microsecond.
 type clock struct {
 	on     bool // times are wanted

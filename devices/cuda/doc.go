@@ -9,7 +9,7 @@
 // submit, a third, the attendant. All sleep when nothing is in flight. Memory of the program is
 // page-locked by one more goroutine for all GPUs, which is there as long as there is some to lock;
 // copies of that memory wait for it, and nothing else does. A kernel is printed by codegen/cuda,
-// compiled by NVRTC for the GPU at hand and kept in a cache on disk; or the user has written it, in
+// compiled by NVRTC for the GPU in use and kept in a cache on disk; or the user has written it, in
 // CUDA C++ or as a cubin.
 //
 // Invariants:

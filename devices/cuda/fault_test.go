@@ -78,7 +78,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 // TestEveryCallMayFail makes each call of the driver fail, the first and the second time: the
-// operation fails with the call's name, nothing hangs, and everything else goes on.
+// operation fails with the call's name, nothing hangs, and everything else continues.
 func TestEveryCallMayFail(t *testing.T) {
 	needFake(t)
 	for _, function := range []string{"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemHostRegister_v2",
@@ -157,7 +157,7 @@ func TestMemoryThatIsGoneIsNoMemory(t *testing.T) {
 }
 
 // TestAnIllegalAddressEndsTheDevice lets a kernel fail while it runs: all that is in flight fails
-// and names the kernel, nothing hangs, and the other device goes on.
+// and names the kernel, nothing hangs, and the other device continues.
 func TestAnIllegalAddressEndsTheDevice(t *testing.T) {
 	s := newSubject(t, Options{})
 	require.NoError(t, s.d.Prepare(devicetest.Twice()))

@@ -32,7 +32,7 @@ func TestLink_IsMeasuredAtOpen(t *testing.T) {
 	}
 }
 
-// TestLink_OfNoMemoryIsNotKnown: a device without memory to measure with is opened all the same,
+// TestLink_OfNoMemoryIsNotKnown: a device without memory to measure with is opened nevertheless,
 // and any other failure is an error.
 func TestLink_OfNoMemoryIsNotKnown(t *testing.T) {
 	needFake(t)

@@ -44,8 +44,8 @@ func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
 	return nil, fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer)
 }
 
-// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that goes
-// on after it has returned, and copies of the buffer's memory wait for it.
+// Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that
+// continues after it has returned, and copies of the buffer's memory wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
 	if err := d.alive(); err != nil {
 		return err

@@ -77,8 +77,8 @@ func (s *subject) underWay(before, n int) {
 }
 
 // TestRegisteringHoldsUpNobodyElse has a buffer that is registered without end: copies of other
-// buffers go on, and so do kernels on this one and copies of it between GPUs; those of its memory
-// wait, on both GPUs, and it is registered once.
+// buffers continue, and so do kernels on this one and copies of it between GPUs; those of its
+// memory wait, on both GPUs, and it is registered once.
 func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s := newSubject(t, Options{})
 	letGo := s.holdPins()

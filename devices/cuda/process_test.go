@@ -47,7 +47,7 @@ func TestTheCacheServesProcessesWithoutACompiler(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cache, missing := "GOMPSS_TEST_CACHE="+dir, driver.NVRTCSearch.Env+"=/nonexistent/libnvrtc.so"
-	// the fake driver of the tests is made anew by every process, but its compiler is the same
+	// the fake driver of the tests is made again by every process, but its compiler is the same
 	// library: name it by hand
 	out, err := alone(t, cache, missing, "GOMPSS_TEST_KEEP_NVRTC=1")
 	require.NoError(t, err, out)

@@ -61,7 +61,7 @@ func Trouble(what int, x []int64, n int) {
 
 // TestFaultsOnARealGPU has real GPUs fail, each fault in a process of its own: the task fails with
 // device, kernel, label and line, what is behind it is skipped, only what CUDA does not recover
-// from takes the GPU out of service, the other GPUs go on, and Close returns. After an illegal
+// from takes the GPU out of service, the other GPUs continue, and Close returns. After an illegal
 // address and after a trap drivers were seen (580, four H200s) that refuse all calls of the
 // process, for all GPUs: then the others are out of service too, each with the driver's reason.
 func TestFaultsOnARealGPU(t *testing.T) {

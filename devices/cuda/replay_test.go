@@ -11,7 +11,7 @@ import (
 )
 
 // TestAReplayIsOneCall launches a sequence of many steps again and again: the driver is asked once
-// for each, no node is changed, and what the steps launch is not decided anew.
+// for each, no node is changed, and what the steps launch is not decided again.
 func TestAReplayIsOneCall(t *testing.T) {
 	s := newSubject(t, Options{})
 	k := benchKernel(t, "Triad")

@@ -162,7 +162,7 @@ func TestAFailedCheckOfATask(t *testing.T) {
 }
 
 // A sequence with checks is a graph too: a check that fails in one run is reported with its line,
-// and the next run begins anew. Runs that come while one is under way go step by step.
+// and the next run begins again. Runs that come while one is under way go step by step.
 func TestSequencesWithChecks(t *testing.T) {
 	needGround(t)
 	rt, err := task.New(task.Options{Devices: "cuda:1"})

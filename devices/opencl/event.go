@@ -63,7 +63,7 @@ func (e *event) Times() (began, ended time.Time) {
 	return e.began, e.ended
 }
 
-// placed notes the driver's event, and lets those go on that want to be enqueued behind it.
+// placed notes the driver's event, and resumes those that want to be enqueued behind it.
 func (e *event) placed(cl uintptr) {
 	e.mu.Lock()
 	e.cl, e.enqueued = cl, true

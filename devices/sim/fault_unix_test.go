@@ -28,6 +28,6 @@ func TestACopyOfMemoryThatIsGoneFails(t *testing.T) {
 		require.ErrorContains(t, wait(d.Copy(move, nil)), "no memory at 0x")
 	}
 	x[0] = 5
-	require.NoError(t, wait(down(d, 0, 8, up(d, 0, 8)))) // the device goes on
+	require.NoError(t, wait(down(d, 0, 8, up(d, 0, 8)))) // the device continues
 	require.EqualValues(t, 5, x[0])
 }

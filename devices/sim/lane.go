@@ -58,7 +58,7 @@ func (l *lane) begin(op *operation) {
 	l.line.put(happening{start, op.order, func() { l.end(op, start) }})
 }
 
-// end carries out the first operation of the queue, which ends now, and goes on with the next.
+// end carries out the first operation of the queue, which ends now, and continues with the next.
 func (l *lane) end(op *operation, now time.Duration) {
 	err := op.failed
 	if err == nil {

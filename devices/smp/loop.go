@@ -56,7 +56,7 @@ type offer struct {
 }
 
 // An Aside calls f, which waits for other workers until over reports true, while the worker that
-// the caller was goes on with something else: see Lend.
+// the caller was continues with something else: see Lend.
 type Aside func(over func() bool, f func())
 
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It

@@ -128,8 +128,8 @@ func (w *Workers) goHome(i, node int) int {
 	if w.bound == nil || node == w.homes[i] {
 		return node
 	}
-	// It was possible when the workers were started; a cpuset that shrinks since moves the thread,
-	// and the work goes on there.
+	// It was possible when the workers were started; a cpuset that shrinks since moves the thread, and
+	// the work continues there.
 	_ = w.bound[w.homes[i]].bind()
 	return w.homes[i]
 }
@@ -156,9 +156,9 @@ func (w *Workers) Close() {
 	w.resting.Wait()
 }
 
-// Lend lets another goroutine go on as worker i, which the caller was and is no more. How the
-// caller becomes a worker again is between it and its source: another goroutine gives its worker up
-// by returning None from Run.
+// Lend makes another goroutine worker i in place of the caller. How the caller becomes a worker
+// again is between it and its source: another goroutine gives its worker up by returning None from
+// Run.
 func (w *Workers) Lend(i int) {
 	w.mu.Lock()
 	if last := len(w.spares) - 1; last >= 0 {

@@ -119,7 +119,7 @@ func (d *Directory) OnlyOnHost(b deps.BufferID) bool {
 // Copies are planned once: a second Plan finds those of the first.
 //
 // Cost: O(replicas and operations that overlap); no allocation when the region is valid already.
-// Errors: *devices.LostError; what is not lost is planned all the same.
+// Errors: *devices.LostError; what is not lost is planned nevertheless.
 func (d *Directory) Plan(a deps.Access, to devices.SpaceID, p *Plan) (err error) {
 	e := d.buffers[a.Region.Buffer]
 	here := &e.replicas[to.Device]

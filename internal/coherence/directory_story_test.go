@@ -61,7 +61,7 @@ func TestDirectory_FailedWriteBackRestoresNoOldValues(t *testing.T) {
 	d.Commit(part(0, 50), acc(0))
 	var p coherence.Plan
 	d.Evict(part(0, 50), acc(0), &p)
-	d.Commit(part(20, 30), acc(1)) // written anew elsewhere, while the old value is on its way to the host
+	d.Commit(part(20, 30), acc(1)) // written again elsewhere, while the old value is on its way to the host
 	land(d, false, p.Copies...)
 	require.True(t, d.Valid(part(0, 20), acc(0)) && d.Valid(part(30, 50), acc(0)), "what was given up is there again")
 	require.False(t, d.Valid(part(25, 26), acc(0)) || d.Valid(part(25, 26), devices.Host))

@@ -174,7 +174,7 @@ func (p *planner) grant(ws *WorkingSet) {
 		}
 		return
 	}
-	if ws.err != nil { // the planned copies go on, for later working sets
+	if ws.err != nil { // the planned copies continue, for later working sets
 		p.fail(ws, ws.err)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // On has dump print on standard error when the process gets SIGQUIT, which then does what it would
 // do without this: Go prints the goroutines and ends the process, unless the program takes the
-// signal itself. A program that ignores the signal goes on ignoring it.
+// signal itself. A program that ignores the signal continues to ignore it.
 func On(dump func(io.Writer)) (stop func()) {
 	if signal.Ignored(syscall.SIGQUIT) {
 		return func() {}

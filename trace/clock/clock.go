@@ -117,7 +117,7 @@ const little = 1 << 32
 const lost = time.Millisecond
 
 // steer returns the time at a tick for which the line is not good: it is too old, or so new that
-// the tick was before it. The line is replaced by one that goes on where it is and meets the
+// the tick was before it. The line is replaced by one that continues where it is and meets the
 // system's clock in the end of its span.
 func (c *Clock) steer(tick uint64) time.Duration {
 	if !c.mu.TryLock() {

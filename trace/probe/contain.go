@@ -9,7 +9,7 @@ import (
 )
 
 // An ObserverError says that a method of an observer of the program panicked. The observer is not
-// called any more; the tasks go on.
+// called any more; the tasks continue.
 type ObserverError struct {
 	Observer string // its type: "*main.meter"
 	Method   string // "Observe"

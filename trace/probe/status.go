@@ -10,16 +10,16 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Status is what a run does at one moment. It is taken while tasks go on: exact for a run that
-// stands still.
+// A Status is what a run does at one moment. It is taken while tasks continue: exact for a run that
+// is stalled.
 type Status struct {
 	Submitted, Done         int64
 	Blocked, Ready, Running int64 // the tasks in flight
-	Waiting                 int64 // and those that have started and cannot go on
+	Waiting                 int64 // and those that have started and cannot continue
 	Window                  int64 // how many may be in flight; a submission waits where there are as many
 	// Idle is how long at least no task has ended.
 	Idle time.Duration
-	// Verdict says what the run stands still for, "" where tasks have ended lately, or none is in
+	// Verdict says what the run is stalled for, "" where tasks have ended lately, or none is in
 	// flight.
 	Verdict string
 	Tasks   []InFlight // the oldest ones, by ID
@@ -32,7 +32,7 @@ type InFlight struct {
 	Label string
 	At    string // "main.go:12", where the function is written; "" where that is not known
 	// State is blocked, ready, waiting or running. A task is waiting when it has started and cannot
-	// go on.
+	// continue.
 	State string
 	// Waits is what for: a task, an event, tokens, memory, a worker; for one that runs, where.
 	Waits string
@@ -59,7 +59,7 @@ func (t *InFlight) Line() string {
 	return t.Title() + " waits for " + t.Waits
 }
 
-// why says what the run stands still for: the oldest task that is not blocked by another one.
+// why says what the run is stalled for: the oldest task that is not blocked by another one.
 func (s *Status) why() string {
 	for i := range s.Tasks {
 		if k := &s.Tasks[i]; k.By == 0 && k.State != "blocked" {

@@ -13,7 +13,7 @@ import (
 )
 
 // Losses counts what a recorder dropped since the start because its rings were full. A dropped task
-// or copy leaves no record, and its counts and sums are exact all the same.
+// or copy leaves no record, and its counts and sums are exact nevertheless.
 type Losses struct {
 	Tasks   []LostTasks  `json:",omitempty"`
 	Copies  []LostCopies `json:",omitempty"`

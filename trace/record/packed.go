@@ -61,7 +61,7 @@ func NewPacked(words int, place int16) Packed {
 	return Packed{words: make([]uint64, 0, words), place: place}
 }
 
-// Reset empties p, which goes on with its memory, for tasks that ran at a place.
+// Reset empties p, which continues with its memory, for tasks that ran at a place.
 func (p *Packed) Reset(place int16) {
 	p.clear()
 	p.place = place

@@ -332,7 +332,7 @@ func TestRecorderLosesNothing(t *testing.T) {
 	require.Equal(t, 1, k.closed)
 }
 
-// A sink that stands still costs records, which are counted, and never time.
+// A sink that is stalled costs records, which are counted, and never time.
 func TestADeadSinkDropsAndCounts(t *testing.T) {
 	k := &keeper{gate: make(chan struct{})}
 	r := New(Options{Sinks: []Sink{k}, Slots: 64})

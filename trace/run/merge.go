@@ -194,7 +194,7 @@ func number(parts []part, sends map[messageKey]end) {
 	}
 	heap.Init(h)
 	for next := deps.TaskID(1); len(h.list)+len(waiting) > 0; {
-		if len(h.list) == 0 { // records are missing: any that waits goes on
+		if len(h.list) == 0 { // records are missing: any that waits continues
 			for key, i := range waiting {
 				delete(waiting, key)
 				given[key] = true

@@ -319,7 +319,7 @@ func TestVerdictsOfRealRuns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := runOn(t, c.devices, c.program)
-			for range 2 { // a machine that stands still for as long as the program waits gets other chances
+			for range 2 { // a machine that is stalled for as long as the program waits gets other chances
 				if t.Logf("%v", s.Verdict); s.Verdict.Bound == c.bound && strings.Contains(s.Verdict.Sentence, c.sentence) {
 					break
 				}

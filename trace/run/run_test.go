@@ -172,7 +172,7 @@ func TestWhatIsLeftOfAForgottenBeginning(t *testing.T) {
 	require.EqualValues(t, 8193, s.Places[0].Peak)
 }
 
-// What comes packed is kept as what comes otherwise, also by a copy of a run that goes on, and a
+// What comes packed is kept as what comes otherwise, also by a copy of a run that continues, and a
 // limit keeps the newest tasks and counts all.
 func TestPackedTasksAreKeptAsOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

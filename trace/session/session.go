@@ -27,7 +27,7 @@ import (
 // the last ones, with a note.
 const SummaryTasks = 1 << 18
 
-// A Page shows a run while it goes on.
+// A Page shows a run while it continues.
 type Page interface {
 	record.Sink
 	// URL is where it can be seen.

@@ -30,7 +30,7 @@ func (e *FaultError) Error() string {
 
 // watched is what must happen when a goroutine has run code on a launch: faults at any address are
 // panics of the goroutine meanwhile, as those near nil are anyway, and one that came out of
-// generated code becomes an error here. All other panics go on. It must be deferred itself.
+// generated code becomes an error here. All other panics continue. It must be deferred itself.
 func watched(l *launch, c *image.Code, old bool, err *error) {
 	debug.SetPanicOnFault(old)
 	if l.block[image.WordStatus] != image.StatusRunning {

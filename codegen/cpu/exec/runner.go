@@ -228,7 +228,7 @@ func (p *Program) ended(l *launch) error {
 	return p.goOnWatched(l)
 }
 
-// goOnWatched goes on with a plain kernel that has stopped on its way.
+// goOnWatched continues with a plain kernel that has stopped on its way.
 func (p *Program) goOnWatched(l *launch) (err error) {
 	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
 	return p.goOn(p.Code.Stages[1], l)

@@ -15,7 +15,7 @@ const (
 	WordLen     = 4  // and the length
 	WordBits    = 5  // failing lanes of a gather; the indices are in WordLanes
 	WordTrips   = 6  // iterations of the next loop
-	WordResume  = 7  // where to go on after a yield
+	WordResume  = 7  // where to continue after a yield
 	WordLanes   = 8  // 2 times 64 bytes: vectors for Go
 	WordStop    = 24 // address of the word that holds StopAsked when the goroutine is to stop
 	WordScratch = 25 // address of memory for local arrays

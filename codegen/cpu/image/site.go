@@ -30,7 +30,7 @@ const (
 	SiteBounds siteKind = iota // an index is out of range: the launch fails
 	SiteArith                  // a division by zero or a shift by a negative count: the launch fails
 	SiteLanes                  // Go computes something in some lanes
-	SitePause                  // the goroutine is to stop: nothing else to do but to go on
+	SitePause                  // the goroutine is to stop: nothing else to do but to continue
 	SiteShare                  // workers run a nested stage
 )
 
@@ -87,5 +87,5 @@ func (s *Site) IndexIn(b *Block, lane int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(le[lane%2*4:])))
 }
 
-// AsksGo tells whether Go does something for the code at the site, which then goes on.
+// AsksGo tells whether Go does something for the code at the site, which then continues.
 func (s Site) AsksGo() bool { return s.Kind == SiteLanes || s.Kind == SiteShare }

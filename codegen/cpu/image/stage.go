@@ -15,7 +15,7 @@ type Stage struct {
 	Next    *ir.For // sequential: the loop whose iterations it counts
 	Sums    []Sum
 	Entry   int            // offset in the code; -1: it was refused, and has none
-	Resume  int            // where it goes on after a yield
+	Resume  int            // where it continues after a yield
 	Count   Count          // where no code counts the iterations of next
 	Copies  CopyLoop       // where the loop does nothing else
 	Updates *SharedUpdates // of a loop with atomics; nil: there can be no copies

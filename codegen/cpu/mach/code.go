@@ -61,7 +61,7 @@ type Code struct {
 type Layout struct {
 	SpillAt   int // bytes before spilled values
 	MostSpill int // bytes that these may take
-	ResumeAt  int // bytes before the address to go on at after a yield
+	ResumeAt  int // bytes before the address to continue at after a yield
 }
 
 // New is empty code for a processor with AVX-512 or, with vex, without; steps is how many it may
@@ -131,7 +131,7 @@ func (c *Code) plain(k stepKind) {
 // PopAX takes the return address off the stack.
 func (c *Code) PopAX() { c.plain(stepPop) }
 
-// Resume jumps to where the block says that the code goes on.
+// Resume jumps to where the block says that the code continues.
 func (c *Code) Resume() { c.plain(stepResume) }
 
 // Fence makes stores past the caches seen before what follows.

@@ -17,7 +17,7 @@ const (
 	stepReturn
 	stepCall   // of the yield routine: leaves every register but AX and CX
 	stepPop    // AX
-	stepResume // goes on after a yield
+	stepResume // continues after a yield
 	stepFence  // SFENCE: stores past the caches are seen before what follows
 )
 

@@ -61,7 +61,7 @@ func accessOf(r Reach, declared *ir.VarSet) (a AccessForm, ok bool) {
 }
 
 // throughMemory reports whether place e lies where a slice or pointer says that is itself in
-// memory, or is made anew.
+// memory, or is made again.
 func throughMemory(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Index:

@@ -50,8 +50,8 @@ type asked struct{ file, kernel string }
 // what kernels use of these.
 //
 // Errors: an ErrorList of all that is wrong with the text and with what kernels reach. The package
-// is there all the same, with the kernels that nothing is wrong with, but where a file has no
-// syntax or belongs to another package.
+// is returned nevertheless, with the kernels that have no errors, unless a file cannot be parsed or
+// belongs to another package.
 func Load(files ...syntax.File) (*Package, error) { return load(asked{}, files) }
 
 // LoadFile is Load for the kernels of one of the files, and those that implement them. What is
@@ -237,7 +237,7 @@ func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
 // where there is no such kernel.
 func (p *Package) Hash(kernels ...string) string { return p.reach.Hash(kernels...) }
 
-// CodeLines returns the lines of a kernel's file on which code of its function begins or goes on,
+// CodeLines returns the lines of a kernel's file on which code of its function begins or continues,
 // as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
 // kernel.
 func (p *Package) CodeLines(kernel string) string { return p.reach.CodeLines(kernel) }

@@ -285,7 +285,7 @@ type blockValues struct {
 	shape  shape
 	names  map[value]int
 	texts  map[string]int
-	vars   map[*ir.Var]int // of the iteration at hand
+	vars   map[*ir.Var]int // of the current iteration
 	r, k   int64           // which that is
 	unlike int
 	work   target.Work

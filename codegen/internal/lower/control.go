@@ -55,7 +55,7 @@ type flow struct {
 	jumps         map[*ir.Label]jumpStates
 }
 
-// A flowState runs list and goes on with next or, where cond is given and false, with other.
+// A flowState runs list and continues with next or, where cond is given and false, with other.
 type flowState struct {
 	list        []ir.Stmt
 	cond        ir.Expr
@@ -98,8 +98,8 @@ func (f *flow) list(list []ir.Stmt, next *flowState) *flowState {
 // whole reports whether thread 0 runs s by itself from beginning to end.
 func whole(s ir.Stmt) bool { return !isParallel(s) && !query.JumpsOut(s) }
 
-// before returns a state that runs list and goes on with next. The state of a branch, which nothing
-// else leads to yet, takes list in.
+// before returns a state that runs list and continues with next. The state of a branch, which
+// nothing else leads to yet, takes list in.
 func (f *flow) before(list []ir.Stmt, next *flowState) *flowState {
 	if n := len(f.states); n > 0 && f.states[n-1] == next && next.cond != nil && len(next.list) == 0 && !next.loop {
 		next.list = list
@@ -164,7 +164,7 @@ func (f *flow) number() {
 
 func (f *flow) target(s *flowState) ir.Expr { return build.Int(s.id, f.at) }
 
-// then goes on with the next state.
+// then continues with the next state.
 func (s *flowState) then(state *ir.Var, at ir.Pos) ir.Stmt {
 	var to ir.Expr = build.Int(s.next.id, at)
 	if s.cond != nil {

@@ -505,7 +505,8 @@ func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 	return found
 }
 
-// computedAgain reports whether another segment declares v anew, from what is known of it.
+// computedAgain reports whether another segment can recompute v from known values and redeclares
+// it.
 func computedAgain(l *lowering, s *segment, v *ir.Var) bool {
 	return slices.ContainsFunc(l.segments, func(o *segment) bool {
 		return o != s && o.construct && l.Scratch[v] == nil && o.known[v] != nil && slices.Contains(l.outside(o), v)

@@ -72,8 +72,8 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	if b, ok := p.first.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps, which the lanes divide
 	}
-	// There is no grid of less than a thread for each lane; the maximum tells back ends that the
-	// loop goes on.
+	// There is no grid of less than a thread for each lane; the maximum tells back ends that the loop
+	// continues.
 	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.stride), build.Int(1, at)}, T: ir.IntType, At: at}
 	stride, inner := t.temp("stride", some, inner)
 	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),

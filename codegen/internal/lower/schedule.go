@@ -205,8 +205,8 @@ func costsTheSame(list []ir.Stmt) bool {
 }
 
 // A counter is where teams take their chunks. A loop that the teams may run several times has
-// rounds: a team that has left one goes on to the next while others are still in it, so the counter
-// says which round it counts.
+// rounds: a team that has left one continues to the next while others are still in it, so the
+// counter says which round it counts.
 type counter struct {
 	pad   *ir.Var
 	round *ir.Var // of the thread: how often it has come to the loop; nil where that is once

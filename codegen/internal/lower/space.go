@@ -14,7 +14,7 @@ type space struct {
 	loops []*ir.For // outermost first
 	order []int     // indices of loops, the fastest varying last
 	body  []ir.Stmt // of the innermost loop, with the declarations that stood between the loops in front
-	label *ir.Label // of the innermost loop: what continue in body goes on with
+	label *ir.Label // of the innermost loop: the target of continue in body
 	at    ir.Pos
 }
 

@@ -142,8 +142,8 @@ func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
 	return true
 }
 
-// tile returns what it takes to run f over tiles, nil where that is not right or gains nothing:
-// something in it has to come from memory in every iteration all the same.
+// tile returns what it takes to run f over tiles, nil where that is not right or gains nothing: one
+// of its operands comes from memory in every iteration nevertheless.
 func (x *tiler) tile(f *ir.For) *tiled {
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 || !x.isSame(f.Lo) || !x.isSame(f.Hi) {

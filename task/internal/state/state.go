@@ -78,7 +78,7 @@ const (
 	KernelEnd
 	// Acquire: a worker asks for its data.
 	Acquire
-	// Leave: the worker goes on with other tasks before the data are there.
+	// Leave: the worker continues with other tasks before the data are there.
 	Leave
 	// Arrive: the data are there, or cannot be had.
 	Arrive
@@ -90,7 +90,7 @@ const (
 	Recall
 	// Claim: the body wants a worker, and its tokens or its place are the scheduler's.
 	Claim
-	// Resume: the body goes on.
+	// Resume: the body continues.
 	Resume
 	// Return: the body has returned before its children have finished.
 	Return
@@ -187,7 +187,7 @@ var table = [States]row{
 	},
 	Acquiring: {
 		Leave:  to(Fetching),
-		Arrive: to(Placed), // the worker goes on
+		Arrive: to(Placed), // the worker continues
 	},
 	Fetching: {
 		Arrive: does(Placed, HandOver),

@@ -141,8 +141,8 @@ func TestEarlyLaunch_TheSecondEventEnds(t *testing.T) {
 	}
 }
 
-// TestFetch_OneOfTwoGoesOn: of the worker that leaves and the data that arrive the later one goes
-// on with the task.
+// TestFetch_OneOfTwoGoesOn: of the worker that leaves and the data that arrive the later one
+// continues with the task.
 func TestFetch_OneOfTwoGoesOn(t *testing.T) {
 	s := Placed.After(Acquire).To
 	require.Equal(t, HandOver, s.After(Leave).To.After(Arrive).Do)

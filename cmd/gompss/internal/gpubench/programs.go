@@ -29,7 +29,7 @@ type budget struct {
 type program struct {
 	unit    string
 	work    float64      // of one run, in units of 1 of unit a second
-	prepare func() error // submits what makes the data anew in front of a run; may be nil
+	prepare func() error // submits what makes the data again in front of a run; may be nil
 	submit  func() error
 	check   func() error // after the last run, with all data valid on the host
 	budget  budget       // of all runs on accelerators alone, until all data are valid on the host
@@ -320,7 +320,7 @@ func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildCholesky factors a matrix of tiles, which is made anew on the devices in front of each run.
+// buildCholesky factors a matrix of tiles, which is made again on the devices in front of each run.
 func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	return buildFactor(rt, quick, parts, runs, false)
 }

@@ -2,6 +2,6 @@
 // sites that it reports, pauses and calls of Go functions, and code behind the code.
 //
 // Generated code can yield: it saves every register that it may use into the block and returns to
-// Go, which goes on at the resume entry of the stage. That is how the collector and other
+// Go, which continues at the resume entry of the stage. That is how the collector and other
 // goroutines get their turn in long loops, and how functions without vector code are called.
 package protocol

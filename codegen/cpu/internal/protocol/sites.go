@@ -71,7 +71,7 @@ func (g *Exits) FailAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 }
 
 // Generated code can yield: it saves every register that it may use into the block and returns to
-// Go, which goes on at the resume entry of the stage. That is how the collector and other
+// Go, which continues at the resume entry of the stage. That is how the collector and other
 // goroutines get their turn in long loops, and how functions without vector code are called.
 
 func (g *Exits) NewSite(s image.Site) int {

@@ -147,8 +147,8 @@ func (g *looping) openStrip(left, now x86.Reg, most int64) {
 	g.Subtract(left, now)
 }
 
-// closeStrip gives back to left what the last round has not taken, and goes on with the next strip
-// where there is one.
+// closeStrip gives back to left what the last round has not taken, and continues with the next
+// strip where there is one.
 func (g *looping) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
 	end := g.NewLabel()
 	g.Add(left, now)

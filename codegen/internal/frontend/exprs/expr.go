@@ -254,7 +254,7 @@ func (b *Builder) index(e *ast.IndexExpr) ir.Expr {
 	case !i.Type().IsInteger():
 		b.TypeOf(e)
 		b.Keep(i)
-		i = query.BadValue(ir.IntType, b.Pos(e.Index.Pos())) // x is used all the same
+		i = query.BadValue(ir.IntType, b.Pos(e.Index.Pos())) // x is used nevertheless
 	}
 	at := b.Pos(e.Index.Pos())
 	return &ir.Index{X: x, I: i, Checked: b.Checked() && !inArray(x.Type(), i), At: at}

@@ -62,7 +62,7 @@ func assignsAddress(body []ir.Stmt) bool {
 	return found
 }
 
-// anew returns a local variable of the name and type of v.
+// anew returns a local variable with the name and type of v.
 func (u *Pass) anew(v *ir.Var) *ir.Var {
 	c := *v
 	c.Space, c.ID = ir.Local, u.Kernel.NumVars

@@ -138,7 +138,7 @@ func scan(text string, f func(line int, tok token.Token, lit string)) {
 	}
 }
 
-// CodeLines returns the lines of a kernel's file on which code of its function begins or goes on,
+// CodeLines returns the lines of a kernel's file on which code of its function begins or continues,
 // as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
 // kernel.
 func (p *Graph) CodeLines(kernel string) string {

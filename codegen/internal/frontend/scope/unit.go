@@ -220,7 +220,7 @@ func (b *Body) Fail(pos token.Pos, what, why, instead string) {
 }
 
 // Unknown notes an expression without a type. As a rule the cause is reported where it stands;
-// where it is not, the kernel must fail all the same.
+// where it is not, the kernel must fail nevertheless.
 func (b *Body) Unknown(pos token.Pos) {
 	b.UnknownAt(b.Pos(pos))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Bounds of what is compiled, so that the time of the compiler is bounded, too. Analyses follow
-// calls, so that what a kernel calls counts anew at each call.
+// calls, so that what a kernel calls counts again at each call.
 const (
 	maxNesting    = 2000    // of a syntax tree: every stage after the parser walks it by recursion
 	MaxStatements = 10_000  // of a kernel

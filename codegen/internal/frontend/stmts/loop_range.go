@@ -109,7 +109,7 @@ func (b loops) rangeDefine(r *ranging) {
 	}
 	body := b.loopBody(r.s.Body, r.name, r.loop.Label, r.g)
 	r.loop.Var = i
-	if ir.Assigned(body).Has(i) || b.Taken[i] { // the loop goes on with its own count
+	if ir.Assigned(body).Has(i) || b.Taken[i] { // the loop continues with its own count
 		r.loop.Var = b.NewVar(i.Name, counter, ir.Local, r.at)
 		first := &ir.Decl{Var: i, Init: &ir.Ref{Var: r.loop.Var, At: r.at}, At: r.at}
 		body = append([]ir.Stmt{first}, body...)

@@ -120,9 +120,8 @@ func intervalOfBinary(e *ir.Binary) (interval, bool) {
 }
 
 // longStep and longStep32 are steps that reach the ends of a counter of 64 and of 32 bits in few
-// iterations. A loop with a shorter step that goes past the end goes on for years, or for 16
-// million iterations at indices that no slice has: a loop whose bounds are not known is taken not
-// to.
+// iterations. A loop with a shorter step that goes past the end runs for years, or for 16 million
+// iterations at indices that no slice has: a loop whose bounds are not known is taken not to.
 const (
 	longStep   = 1 << 24
 	longStep32 = 1 << 8

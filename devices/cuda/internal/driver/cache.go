@@ -132,7 +132,7 @@ func readChecked(f *os.File) ([]byte, error) {
 
 // Store writes an entry and removes the oldest ones while all are more than the limit.
 //
-// Errors: the cache is an optimisation, so a caller may go on after one.
+// Errors: the cache is an optimisation, so a caller may continue after one.
 func (c *Cache) Store(key CubinKey, compiler string, code []byte) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return fmt.Errorf("cuda: cache: %w", err)
