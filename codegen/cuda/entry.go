@@ -19,7 +19,7 @@ func (p kernelsPrinter) program() {
 	for i := range p.entries {
 		p.kernel(&p.entries[i])
 	}
-	for name := range p.names.Scopes[1] {
+	for name := range p.names.Innermost() {
 		p.used[name] = true
 	}
 }

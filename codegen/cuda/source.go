@@ -219,11 +219,12 @@ type meeting struct {
 }
 
 func newPrinter(p *ir.Program, opt Options, used map[string]bool) *printer {
-	names := cprint.NewNames(maps.Clone(libraryNames), reserved)
-	names.Push()
+	taken := maps.Clone(libraryNames)
 	for _, piece := range pieces {
-		names.Scopes[0][piece.name] = true
+		taken[piece.name] = true
 	}
+	names := cprint.NewNames(taken, reserved)
+	names.Push()
 	return &printer{file: file{prog: p, opt: opt, names: names, hidden: used, used: map[string]bool{}, structs: cprint.NewStructs(p),
 		results: map[*ir.Func]string{}, faulting: map[*ir.Func]bool{}, funcNames: map[*ir.Func]string{}}}
 }
@@ -246,7 +247,7 @@ func (p *file) checkpoint() checkpoint {
 // again. A type that is defined again notes the pieces of the prelude that its definition needs.
 func (p *file) rewind(c checkpoint) {
 	p.sites, p.used, p.structs.Equal, p.structs.Names = p.sites[:c.sites], c.used, c.compared, c.structs
-	p.names.Scopes[len(p.names.Scopes)-1] = c.structNames
+	p.names.Rewind(c.structNames)
 	p.structs.Text.Reset()
 	p.structs.Text.WriteString(c.structText)
 }

@@ -1,26 +1,17 @@
 package opencl
 
 import (
-	"fmt"
-
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Declare names v in the innermost scope; a slice takes the names of its length and capacity, too.
 func (b *body) Declare(v *ir.Var) string {
-	base := cprint.Identifier(v.Name)
-	name := base
-	for i := 2; b.Visible(name) || v.Type.Kind == ir.Slice && (b.Visible(name+"_len") || b.Visible(name+"_cap") || b.Visible(name+"_at")); i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+	if v.Type.Kind != ir.Slice {
+		return b.Names.Declare(v)
 	}
-	in := b.Innermost()
-	in[name] = true
-	if v.Type.Kind == ir.Slice {
-		in[name+"_len"], in[name+"_cap"], in[name+"_at"] = true, true, true
-	}
-	b.Of[v] = name
-	return name
+	b.Of[v] = b.Fresh(v.Name, "_len", "_cap", "_at")
+	return b.Of[v]
 }
 
 // reserved are the names that no variable, field or function of the text may have: keywords, types,

@@ -6,6 +6,7 @@ package cprint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,36 +14,94 @@ import (
 )
 
 // Names gives every variable its name in the text: the user's, with a number where it would hide a
-// name that is visible.
+// name that is visible. A name costs the same however deep its scope is.
 type Names struct {
 	Of       map[*ir.Var]string
-	Scopes   []map[string]bool // innermost last; the first one holds the names of the file
+	scopes   []scope        // innermost last; the first one holds the names of the file
+	visible  map[string]int // in how many of the scopes each name is
+	from     map[string]int // the first number to try for a wanted name: all before it are visible
 	reserved map[string]bool
+}
+
+// A scope has names, and the numbers to try that it changed, as they were before.
+type scope struct {
+	names map[string]bool
+	from  []wanted
+}
+
+// wanted is the first number to try for a wanted name.
+type wanted struct {
+	key  string
+	from int
 }
 
 // NewNames begins with the names of the file. Reserved names are given to no variable.
 func NewNames(file, reserved map[string]bool) Names {
-	return Names{Of: map[*ir.Var]string{}, Scopes: []map[string]bool{file}, reserved: reserved}
+	n := Names{Of: map[*ir.Var]string{}, visible: map[string]int{}, from: map[string]int{}, reserved: reserved}
+	n.open(file)
+	return n
+}
+
+// open makes the names those of a scope inside the innermost one.
+func (n *Names) open(names map[string]bool) {
+	for name := range names {
+		n.visible[name]++
+	}
+	n.scopes = append(n.scopes, scope{names: names})
 }
 
 // Push opens a scope in the innermost one.
-func (n *Names) Push() { n.Scopes = append(n.Scopes, map[string]bool{}) }
+func (n *Names) Push() { n.open(map[string]bool{}) }
 
 // Pop closes the innermost scope.
-func (n *Names) Pop() { n.Scopes = n.Scopes[:len(n.Scopes)-1] }
-
-// Innermost returns the names of the innermost scope.
-func (n *Names) Innermost() map[string]bool { return n.Scopes[len(n.Scopes)-1] }
-
-// Fresh takes a name like the wanted one in the innermost scope.
-func (n *Names) Fresh(want string) string {
-	base := Identifier(want)
-	name := base
-	for i := 2; n.Visible(name); i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+func (n *Names) Pop() {
+	last := len(n.scopes) - 1
+	for name := range n.scopes[last].names {
+		n.visible[name]--
 	}
-	n.Innermost()[name] = true
+	for _, w := range slices.Backward(n.scopes[last].from) {
+		n.from[w.key] = w.from
+	}
+	n.scopes = n.scopes[:last]
+}
+
+// Innermost returns the names of the innermost scope; the caller must not change them.
+func (n *Names) Innermost() map[string]bool { return n.scopes[len(n.scopes)-1].names }
+
+// Rewind gives the innermost scope the names that it had when all its names were these.
+func (n *Names) Rewind(names map[string]bool) {
+	n.Pop()
+	n.open(names)
+}
+
+// Fresh takes a name like the wanted one in the innermost scope, and the name with each of the
+// suffixes.
+func (n *Names) Fresh(want string, suffixes ...string) string {
+	base := Identifier(want)
+	key := strings.Join(append([]string{base}, suffixes...), " ")
+	name, i := base, max(n.from[key], 1)
+	for ; ; i++ {
+		if i > 1 {
+			name = fmt.Sprintf("%s_%d", base, i)
+		}
+		if !n.Visible(name) && !slices.ContainsFunc(suffixes, func(s string) bool { return n.Visible(name + s) }) {
+			break
+		}
+	}
+	in := &n.scopes[len(n.scopes)-1]
+	in.from = append(in.from, wanted{key, n.from[key]})
+	n.from[key] = i + 1
+	n.take(name)
+	for _, s := range suffixes {
+		n.take(name + s)
+	}
 	return name
+}
+
+// take puts a name that is not visible into the innermost scope.
+func (n *Names) take(name string) {
+	n.Innermost()[name] = true
+	n.visible[name]++
 }
 
 // Declare names v in the innermost scope.
@@ -52,17 +111,7 @@ func (n *Names) Declare(v *ir.Var) string {
 }
 
 // Visible reports whether a name is reserved or taken in some scope.
-func (n *Names) Visible(name string) bool {
-	if n.reserved[name] {
-		return true
-	}
-	for _, scope := range n.Scopes {
-		if scope[name] {
-			return true
-		}
-	}
-	return false
-}
+func (n *Names) Visible(name string) bool { return n.reserved[name] || n.visible[name] > 0 }
 
 // Identifier returns s as an identifier of C: letters outside ASCII and signs are spelled out.
 func Identifier(s string) string {
