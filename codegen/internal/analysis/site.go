@@ -296,40 +296,62 @@ func valuesOnce(k *ir.Kernel) *ir.VarSet {
 
 // valuedBehind returns the variables in list that get a value right behind their declaration.
 func valuedBehind(list []ir.Stmt) []*ir.Var {
-	var out []*ir.Var
-	for i, s := range list {
-		ir.Lists(s, func(inner []ir.Stmt) { out = append(out, valuedBehind(inner)...) })
-		for _, v := range valuedBy(s) {
-			if declaredBehind(list[:i], v) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
+	f := &firstValues{}
+	f.list(list)
+	return f.behind
 }
 
-// valuedBy returns the variables that s, and each of its runs, gives a value.
-func valuedBy(s ir.Stmt) (out []*ir.Var) {
+// firstValues looks for variables that get a value right behind their declaration.
+type firstValues struct {
+	valued []*ir.Var // what the statements so far, and each of their runs, give a value
+	behind []*ir.Var // right behind its declaration
+}
+
+// list looks at the statements of a list and reports whether there is a jump in it.
+func (f *firstValues) list(list []ir.Stmt) (jumps bool) {
+	declared := map[*ir.Var]bool{} // without a value, by the statements just before
+	for _, s := range list {
+		if d, ok := s.(*ir.Decl); ok && d.Init == nil {
+			declared[d.Var] = true
+			continue
+		}
+		start := len(f.valued)
+		jumps = f.stmt(s) || jumps
+		if len(declared) == 0 {
+			continue
+		}
+		for _, v := range f.valued[start:] {
+			if declared[v] {
+				f.behind = append(f.behind, v)
+			}
+		}
+		clear(declared)
+	}
+	return jumps
+}
+
+// stmt adds what s, and each of its runs, gives a value, and reports whether there is a jump in s.
+func (f *firstValues) stmt(s ir.Stmt) (jumps bool) {
+	start := len(f.valued)
+	ir.Lists(s, func(inner []ir.Stmt) { jumps = f.list(inner) || jumps })
+	if _, ok := s.(*ir.Block); !ok || jumps {
+		f.valued = f.valued[:start]
+	}
 	switch s := s.(type) {
 	case *ir.Call:
 		for _, v := range s.Results {
 			if v != nil {
-				out = append(out, v)
+				f.valued = append(f.valued, v)
 			}
 		}
 	case *ir.Assign:
 		if r, ok := s.Place.(*ir.Ref); ok {
-			out = append(out, r.Var)
+			f.valued = append(f.valued, r.Var)
 		}
-	case *ir.Block:
-		if Jumps(s.Body) {
-			return nil
-		}
-		for _, inner := range s.Body {
-			out = append(out, valuedBy(inner)...)
-		}
+	case *ir.Break, *ir.Continue, *ir.Return:
+		return true
 	}
-	return out
+	return jumps
 }
 
 // Jumps reports whether there is a jump in list.
@@ -360,18 +382,4 @@ func shallow(s ir.Stmt) ir.Stmt {
 		return &ir.Block{}
 	}
 	return s
-}
-
-// declaredBehind reports whether list ends with declarations without values, one of them of v.
-func declaredBehind(list []ir.Stmt, v *ir.Var) bool {
-	for _, s := range slices.Backward(list) {
-		d, ok := s.(*ir.Decl)
-		switch {
-		case !ok || d.Init != nil:
-			return false
-		case d.Var == v:
-			return true
-		}
-	}
-	return false
 }
