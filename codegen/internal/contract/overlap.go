@@ -16,14 +16,14 @@ type Overlaps struct {
 	// behind the others.
 	Pairs    [][2]int
 	contract *Contract
-	checks   []overlapCheck
-	Passed   []*Launches // of each pair
+	checks   [][]overlapCheck // of each pair
+	numbers  map[[2]int]int   // of Pairs
+	Passed   []*Launches      // of each pair
 }
 
 // An overlapCheck is a write and another touch in one prescriptive loop, through different
 // parameters.
 type overlapCheck struct {
-	pair         int
 	write, other *conflictTouch
 	loop         *ir.For // nil for a region
 	at           ir.Pos  // of the loop or region
@@ -114,7 +114,7 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 		return nil
 	}
 	touches, b := touchesOf(k)
-	o := &Overlaps{contract: b.Out}
+	o := &Overlaps{contract: b.Out, numbers: map[[2]int]int{}}
 	behind := analysis.WithoutBarrier(k)
 	for i, w := range touches {
 		for j, r := range touches {
@@ -141,7 +141,7 @@ func mayOverlap(k *ir.Kernel) bool {
 	pairs := false
 	for i, v := range k.Params {
 		for _, w := range k.Params[:i] {
-			pairs = pairs || given(k, v) && given(k, w) && analysis.KindsOf(v.Type.Elem)&analysis.KindsOf(w.Type.Elem) != 0
+			pairs = pairs || isMemory(v.Type) && isMemory(w.Type) && analysis.KindsOf(v.Type.Elem)&analysis.KindsOf(w.Type.Elem) != 0
 		}
 	}
 	if !pairs {
@@ -180,11 +180,13 @@ func (o *Overlaps) add(k *ir.Kernel, w, r *conflictTouch) {
 
 func (o *Overlaps) addCheck(k *ir.Kernel, c overlapCheck) {
 	pair := [2]int{slices.Index(k.Params, c.write.Base), slices.Index(k.Params, c.other.Base)}
-	if c.pair = slices.Index(o.Pairs, pair); c.pair < 0 {
-		c.pair = len(o.Pairs)
-		o.Pairs = append(o.Pairs, pair)
+	n, ok := o.numbers[pair]
+	if !ok {
+		n = len(o.Pairs)
+		o.numbers[pair] = n
+		o.Pairs, o.checks = append(o.Pairs, pair), append(o.checks, nil)
 	}
-	o.checks = append(o.checks, c)
+	o.checks[n] = append(o.checks[n], c)
 }
 
 // addNowait adds the check of w and r where one is in a construct with nowait and the other in what
@@ -198,7 +200,7 @@ func (o *Overlaps) addNowait(k *ir.Kernel, behind map[ir.Stmt][]analysis.FollowU
 			return
 		}
 	}
-	if first == second || w.CopiedHere() || r.CopiedHere() {
+	if first == second || w.copied || r.copied {
 		return
 	}
 	outer := analysis.CommonLoops(w.Loops, r.Loops)
@@ -239,11 +241,8 @@ func (o *Overlaps) Check(k *ir.Kernel, env ir.Env, p *Proof, n int, gap int64) e
 		return nil
 	}
 	var unsure *OverlapError
-	for i := range o.checks {
-		c := &o.checks[i]
-		if c.pair != n {
-			continue
-		}
+	for i := range o.checks[n] {
+		c := &o.checks[n][i]
 		e := &OverlapError{Loop: c.at, Region: c.region, Write: touchOf(k, c.write), Other: touchOf(k, c.other)}
 		switch p.meets(c, gap, e) {
 		case SomeOutside:

@@ -36,7 +36,7 @@ func isOne(e ir.Expr) bool {
 
 // addRegions adds the checks of w and r in the regions around both.
 func (o *Overlaps) addRegions(k *ir.Kernel, w, r *conflictTouch) {
-	if w.CopiedHere() || r.CopiedHere() {
+	if w.copied || r.copied {
 		return
 	}
 	for i, s := range w.In {

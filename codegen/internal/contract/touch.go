@@ -50,6 +50,7 @@ type conflictTouch struct {
 	count    int          // the form of how many elements there are
 	conds    []conflictCond
 	fits     []conflictForm // of index and inside
+	copied   bool           // each thread or iteration has a copy of its own
 	exact    bool           // the description is complete: it happens in every iteration that the conditions allow
 }
 
@@ -128,7 +129,7 @@ func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Point
 
 // make returns the touch of r; with detail false it omits the index.
 func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
-	t := &conflictTouch{Reach: r, exact: r.Always || r.Sure && decided(r.Conds, len(r.Facts))}
+	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Always || r.Sure && decided(r.Conds, len(r.Facts))}
 	b.touch = t
 	count := analysis.ConstAffine(1)
 	if r.Base.Type.Kind == ir.Slice {
