@@ -213,6 +213,54 @@ func K_9000011(n int, w int, in2 []int64, out3 []int64) {
 	}
 }
 
+// The bound of a nested loop in numbers of 4 bytes is read from an array by value.
+
+//omp:target device(acc, smp)
+func K_9000012(n int, w int, k2 int16, k3 [3]float32, out4 []int32, out5 []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		for j := range (int32(k2) - int32(k3[uint(uint64(i))%3])) & 3 {
+			out4[i] += j
+			out5[i] = uint8(j)
+		}
+	}
+}
+
+// An index of 4 bytes that is made another of 4 bytes, without a sign.
+
+//omp:target device(acc, smp)
+func K_9000013(n int, w int, in2 []float32, ix []int32, out4 []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		out4[i] = in2[uint32(ix[i])]
+	}
+}
+
+// The bound of a nested loop in numbers of 4 bytes is made of a wider one: half of the lanes had
+// another bound.
+
+//omp:target device(acc, smp)
+func K_9000014(n int, w int, in2 []float64, out3 []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := range int32(in2[i]) & 3 {
+			out3[i] += j
+		}
+	}
+}
+
+// The same of an integer.
+
+//omp:target device(acc, smp)
+func K_9000015(n int, w int, in2 []int64, out3 []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := range uint8(in2[i]) & 7 {
+			out3[i] ^= j
+		}
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -416,4 +464,52 @@ func K_9000011(n int, w int, in2 []int64, out3 []int64) {
 	}
 }
 `, K_9000011},
+	{9000012, `// The bound of a nested loop in numbers of 4 bytes is read from an array by value.
+
+//omp:target device(acc, smp)
+func K_9000012(n int, w int, k2 int16, k3 [3]float32, out4 []int32, out5 []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		for j := range (int32(k2) - int32(k3[uint(uint64(i))%3])) & 3 {
+			out4[i] += j
+			out5[i] = uint8(j)
+		}
+	}
+}
+`, K_9000012},
+	{9000013, `// An index of 4 bytes that is made another of 4 bytes, without a sign.
+
+//omp:target device(acc, smp)
+func K_9000013(n int, w int, in2 []float32, ix []int32, out4 []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		out4[i] = in2[uint32(ix[i])]
+	}
+}
+`, K_9000013},
+	{9000014, `// The bound of a nested loop in numbers of 4 bytes is made of a wider one: half of the lanes had
+// another bound.
+
+//omp:target device(acc, smp)
+func K_9000014(n int, w int, in2 []float64, out3 []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := range int32(in2[i]) & 3 {
+			out3[i] += j
+		}
+	}
+}
+`, K_9000014},
+	{9000015, `// The same of an integer.
+
+//omp:target device(acc, smp)
+func K_9000015(n int, w int, in2 []int64, out3 []uint8) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := range uint8(in2[i]) & 7 {
+			out3[i] ^= j
+		}
+	}
+}
+`, K_9000015},
 }

@@ -47,6 +47,18 @@ func PlaceIndex(place ir.Expr) ir.Expr {
 	return nil
 }
 
+// GatherIndex is an index as the lanes of a gather hold it: an int32 that is made wide is itself,
+// in 4 bytes; a uint32, which a gather would take for a signed number, is made an int.
+func GatherIndex(e ir.Expr) ir.Expr {
+	if c, ok := e.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
+		e = c.X
+	}
+	if e.Type().Kind == ir.Uint32 {
+		return ir.ToInt(e)
+	}
+	return e
+}
+
 // Below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without
 // a sign.
 func Below32(e ir.Expr) bool {

@@ -109,14 +109,8 @@ func LaneBytes(f *ir.For) int {
 	size := 4
 	var value func(e ir.Expr)
 	index := func(e ir.Expr) {
-		if c, ok := e.(*ir.Convert); ok && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
-			e = c.X
-		}
-		if s.Shape(e).Kind == Varying {
+		if e = GatherIndex(e); s.Shape(e).Kind == Varying {
 			value(e)
-			if e.Type().Kind == ir.Uint32 {
-				size = 8 // made an int
-			}
 		}
 	}
 	value = func(e ir.Expr) {
@@ -170,10 +164,12 @@ func LaneBytes(f *ir.For) int {
 			value(st.Init)
 			return true
 		case *ir.For:
-			if s.Of[st.Var].Kind == Varying && st.Var.Type.Size == 8 {
+			if s.Of[st.Var].Kind != Varying {
+				return true // its counter and bounds are single numbers
+			}
+			if st.Var.Type.Size == 8 {
 				size = 8
 			}
-			return true
 		}
 		ir.StmtExprs(st, value)
 		return true

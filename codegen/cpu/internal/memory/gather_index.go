@@ -22,16 +22,9 @@ func (g *Addresses) gatherTarget(a access) Target {
 	return t
 }
 
-// gatherIndex computes index vectors, 4 bytes a lane where the Go index is an int32 made wide, and
-// checks them.
+// gatherIndex computes index vectors and checks them.
 func (g *Addresses) gatherIndex(a access) Target {
-	index := a.at.I
-	if c, ok := index.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
-		index = c.X
-	}
-	if index.Type().Kind == ir.Uint32 {
-		index = ir.ToInt(index)
-	}
+	index := analysis.GatherIndex(a.at.I)
 	t := Target{Mem: x86.At(a.root.General, int32(a.inner)), root: a.root, size4: vector.Container(index.Type()) == 4, Scale: 1, even: g.Shapes != nil && g.Shapes.Computed(index)}
 	t.Index = g.Vector(index)
 	checked := a.at.Checked && !g.Safe[a.at] && !g.always[a.at]
