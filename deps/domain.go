@@ -256,8 +256,8 @@ func (p ref) leads(n *Node) bool {
 // Complete takes n out of the graph: its memory may be used for another task of the domain when
 // Complete has returned.
 //
-// visit is called without a lock, at least once for every successor: with ready false before n lets
-// go of it, so that what is noted of a failure is there before anybody can start the successor;
+// visit is called without a lock, at least once for every successor: with ready false before n
+// releases it, so that what is noted of a failure is there before anybody can start the successor;
 // with ready true, once for each successor whose last predecessor this was. A successor that waits
 // for n alone is visited only with ready true. One that is submitted while Complete runs may count
 // as submitted after it.

@@ -142,8 +142,8 @@ func (g *grid) size(b *box) int64 {
 	return n
 }
 
-// cut appends a without b as disjoint boxes, outermost level first: what is left of whole rows
-// stays whole.
+// cut appends a without b as disjoint boxes, outermost level first: the rest of whole rows stays
+// whole.
 func (g *grid) cut(a, b *box, out []box) []box {
 	c, ok := g.meet(a, b)
 	if !ok {

@@ -158,7 +158,7 @@ func (n *cell) meeting(c *cell) {
 }
 
 // sweep drops the cells without waiters that have not been used since the last sweep. The next one
-// comes when what is left has doubled, which spreads the cost.
+// comes when the remainder has doubled, which spreads the cost.
 func (d *Domain) sweep(t *tract) {
 	d.swept = d.swept[:0]
 	t.root.each(func(c *cell) {

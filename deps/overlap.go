@@ -77,7 +77,7 @@ func (r Region) subtract(s Region, out []Region) []Region {
 	return compress(r.Buffer, dropRuns(r, s), out)
 }
 
-// cutInterval appends what is left of r on both sides of s.
+// cutInterval appends the rest of r on both sides of s.
 func (r *Region) cutInterval(s *Region, out []Region) []Region {
 	rhi, shi := r.Offset+r.Dims[0].Count, s.Offset+s.Dims[0].Count
 	if r.Offset < s.Offset {

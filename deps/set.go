@@ -13,7 +13,7 @@ import (
 // pieces ends as one interval; strided parts are kept as disjoint boxes, joined with a neighbour
 // where the two make a box.
 //
-// Cost of a question: O(log parts) for what was added as it is asked for, and for intervals; else
+// Cost of a question: O(log parts) for what was added at each question, and for intervals; else
 // O(parts whose bounds overlap). A change also moves what lies behind it in memory. Not safe for
 // concurrent use.
 type Set struct {

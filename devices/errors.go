@@ -35,7 +35,7 @@ func (e *MissingError) Unwrap() error { return e.Err }
 // A NoSpaceError says that a working set can never be in a device's memory at once.
 type NoSpaceError struct {
 	Device  string
-	Label   string // of the task; "" where no task is there yet
+	Label   string // of the task; "" before there is a task
 	Pos     ir.Pos
 	Need    deps.Bytes // granules that the accesses touch, together
 	Memory  deps.Bytes // what the device has

@@ -34,8 +34,8 @@ func Register(kind Kind, open Opener) {
 	registry.open[kind] = open
 }
 
-// RegisterAutomatic is Register for devices that Auto takes where they are there: real ones, of
-// which no other kind has the same.
+// RegisterAutomatic is Register for devices that Auto takes where they exist: real ones, of which
+// no other kind has the same.
 func RegisterAutomatic(kind Kind, open Opener) {
 	Register(kind, open)
 	registry.mu.Lock()

@@ -16,8 +16,8 @@ const MaxAccelerators = 63
 
 const maxWorkers = 1024 // smp.MaxWorkers
 
-// Auto in place of a kind is what is there: the CPU workers, and the devices of every plug-in of
-// RegisterAutomatic that open.
+// Auto in place of a kind stands for all devices of the machine: the CPU workers, and the devices
+// of every plug-in of RegisterAutomatic that open.
 const Auto Kind = "auto"
 
 // ParseSpec reads a device specification: kinds with counts and parameters, as in

@@ -47,8 +47,8 @@ type savedHead struct {
 	Offset   int64 // of the first, in the file
 }
 
-// headOf lays the slices out behind the head. Its own length depends on the offsets, so it is made
-// twice.
+// headOf lays the slices out after the head. The length of the head depends on the offsets, so
+// headOf computes it twice.
 func headOf(slices []Saved) ([]byte, checkpointHead, error) {
 	var h checkpointHead
 	size := int64(0)
@@ -78,13 +78,13 @@ func headOf(slices []Saved) ([]byte, checkpointHead, error) {
 }
 
 // Checkpoint waits for all tasks and writes the slices to a file that all ranks see: each rank
-// writes what it owns. The file has its name when it is whole, in place of an older one. All ranks
-// call it with the same arguments; it is a point of submission. Restore reads the file on any
-// number of ranks with any owners.
+// writes what it owns. The file gets its name when it is complete, and replaces an older one. All
+// ranks call Checkpoint with the same arguments, at the same point of their submissions. Restore
+// reads the file on any number of ranks with any owners.
 //
-// The elements are as in memory: a machine of another byte order does not read them.
+// The elements are stored as in memory: a machine with another byte order cannot read them.
 //
-// Errors: those of Wait; slices without owners; what the file system says, on all ranks.
+// Errors: those of Wait; slices without owners; errors of the file system, on all ranks.
 func Checkpoint(ctx context.Context, rt *task.Runtime, path string, slices ...Saved) error {
 	if err := rt.Wait(ctx); err != nil {
 		return err
@@ -112,7 +112,7 @@ func Checkpoint(ctx context.Context, rt *task.Runtime, path string, slices ...Sa
 	if w.rank == 0 {
 		err = beginCheckpoint(path, slices)
 	}
-	if err := w.Wait(ctx, err); err != nil { // the file is there
+	if err := w.Wait(ctx, err); err != nil { // the file exists
 		return err
 	}
 	if err := w.Wait(ctx, writeOwned(rt, path, slices)); err != nil {
@@ -124,11 +124,10 @@ func Checkpoint(ctx context.Context, rt *task.Runtime, path string, slices ...Sa
 	return w.Wait(ctx, err)
 }
 
-// part1 is the name of a file that is not whole.
+// part1 is the name of an incomplete file.
 func part1(path string) string { return path + ".part" }
 
-// bringHome brings all parts of a slice to their owners, and waits until those of this rank are
-// there.
+// bringHome copies all parts of a slice to their owners, and waits for those of this rank.
 func (w *World) bringHome(ctx context.Context, s Saved) error {
 	region, err := w.local.Region(s.access)
 	if err != nil || region.Empty() {
@@ -157,7 +156,7 @@ func (w *World) readHome(region deps.Region) error {
 	return nil
 }
 
-// beginCheckpoint makes the file with its head and its whole length.
+// beginCheckpoint creates the file with its head and its full length.
 func beginCheckpoint(path string, slices []Saved) error {
 	head, h, err := headOf(slices)
 	if err != nil {
@@ -196,7 +195,7 @@ func writeOwned(rt *task.Runtime, path string, slices []Saved) error {
 	return wrap("dist: checkpoint", errors.Join(err, f.Close()))
 }
 
-// eachOwned calls f for all that this rank owns, with its place in the file.
+// eachOwned calls f for every part that this rank owns, with its offset in the file.
 func eachOwned(rt *task.Runtime, h checkpointHead, slices []Saved, f func(data []byte, at int64) error) error {
 	for i, s := range slices {
 		ranges, err := s.owned(rt)
@@ -213,12 +212,12 @@ func eachOwned(rt *task.Runtime, h checkpointHead, slices []Saved, f func(data [
 	return nil
 }
 
-// Restore reads slices that Checkpoint has written, in any order, each rank what it owns. All ranks
-// call it behind Distribute, before the first task that uses the slices.
+// Restore reads slices that Checkpoint has written, in any order; each rank reads what it owns. All
+// ranks call it after Distribute and before the first task that uses the slices.
 //
-// Errors: no file of Checkpoint; a slice that is not there, or has another length or size of
-// elements; slices that tasks have used; what the file system says. The error of one rank is that
-// of all at the next wait.
+// Errors: no file of Checkpoint; a slice that is missing, or has another length or element size;
+// slices that tasks have used; errors of the file system. The error of one rank is returned on all
+// ranks at the next wait.
 func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	w, err := worldOf(rt)
 	if err != nil {
@@ -279,7 +278,7 @@ func readHead(f io.ReaderAt) (h checkpointHead, err error) {
 	return h, wrap("the head", json.Unmarshal(text, &h))
 }
 
-// find returns the place of a slice.
+// find returns the entry of a slice.
 func (h *checkpointHead) find(s Saved) (savedHead, error) {
 	for _, of := range h.Slices {
 		switch {

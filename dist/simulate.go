@@ -67,7 +67,7 @@ func (w *World) Simulate() (Simulation, error) {
 type simulation struct {
 	model    Model
 	nodes    []simNode
-	versions []version // by cell.version; 0 has no writer: it is there from the start
+	versions []version // by cell.version; 0 has no writer: it exists from the start
 	own      []int64   // tasks by rank
 	current  int32     // the task that is submitted
 	moved    deps.Bytes

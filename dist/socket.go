@@ -98,7 +98,7 @@ func newPeer(rank int, conn net.Conn) *socketPeer {
 	return p
 }
 
-// dialUntil connects when the other side is there.
+// dialUntil connects when the other side is ready.
 func dialUntil(name string, deadline time.Time) (net.Conn, error) {
 	for {
 		conn, err := net.Dial("unix", name)

@@ -71,7 +71,7 @@ type matcher struct {
 	closed error
 }
 
-// meet returns the other side of a message where it is there, else it parks this side.
+// meet returns the other side of a message if it is present, else it parks this side.
 func (m *matcher) meet(a address, side arrival) (other arrival, met bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,11 +2,11 @@
 // histograms, transposition and sorting.
 //
 // For each kernel F there is SubmitF, which submits it as a task on any device. Each is an ordinary
-// kernel of kernels.go, compiled as those of programs are, and its Go function is what it computes.
-// A function returns nothing: results go to slices and variables that the program waits for.
+// kernel of kernels.go, compiled like those of programs, and its Go function defines the result. A
+// function returns nothing: results go to slices and variables that the program waits for.
 //
-// Sums of floats have one order that their length alone defines where generated code runs; that of
-// the Go function is from the first element to the last.
+// In generated code, the order of a sum of floats depends on its length alone; the Go function adds
+// from the first element to the last.
 package lib
 
 //go:generate go run github.com/gompss/gompss/cmd/gompss gen kernels.go

@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// What a link is taken for while nothing is known of it: a rate in bytes per second and a latency.
-// `gompss devices SPEC` prints what the devices of a machine report.
+// What a link is taken for while nothing is known about it: a rate in bytes per second and a
+// latency. `gompss devices SPEC` prints what the devices of a machine report.
 //
 // unknownGain is how many times that rate a good link carries: what is known to run slowly on the
 // host runs there only if that pays even on a good link.

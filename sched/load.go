@@ -388,7 +388,7 @@ func (l *loadEstimator) done(it *Item) {
 		l.unassign(it)
 	}
 	if it.Took > 0 && it.Version != "" {
-		if l.state.Places[it.at].Host { // times on the host begin when all data are there
+		if l.state.Places[it.at].Host { // times on the host begin when all data are available
 			it.Beside = false
 			it.marks.set(moves, false)
 		}

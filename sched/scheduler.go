@@ -289,7 +289,7 @@ func (s *Scheduler) Resume(it *Item, p PlaceID) {
 	s.start(it, p)
 }
 
-// Retire removes a place for good and returns the ready items that can run nowhere else. The
+// Retire removes a place permanently and returns the ready items that can run nowhere else. The
 // scheduler no longer holds those.
 func (s *Scheduler) Retire(p PlaceID) []*Item {
 	s.retired.Or(uint64(PlaceSet(0).With(p)))

@@ -54,8 +54,8 @@ func hasConcurrent(s *record) bool {
 }
 
 // inherits reports whether r has a concurrent access that its parent has too. What a task shares
-// because its parent does does not count: the parent is there for it, on the host, and must not
-// wait for tasks that wait for the parent.
+// because its parent does does not count: the parent serves it, on the host, and must not wait for
+// tasks that wait for the parent.
 func (r *record) inherits(a *deps.Access) bool { return r.traits.is(hostOnly) && r.scope.shares(a) }
 
 // joinGroup restricts s to the address space where its companions are, or to the one that is best

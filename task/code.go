@@ -194,7 +194,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 }
 
 // callMeanwhile runs the Go function of a kernel whose vector code is being compiled. Where its
-// loop can be cut, the code runs the rest as soon as it is there.
+// loop can be cut, the code runs the rest as soon as it exists.
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	r.trace.Variant = goVariant
 	rt.pool.states[r.worker].untypical = true
@@ -273,8 +273,8 @@ func (rt *Runtime) callGoShared(r *record, version *Kernel) {
 	rt.pool.workers.Share(trial, trips, grain, func(lo, hi int64) { callSplit(k, a, lo, hi) })
 }
 
-// A parallel loop is worth sharing when what is left of it takes longer than shareAbove; chunks
-// should take about chunkTime, so that waking a worker (some microseconds) is small beside them.
+// A parallel loop is worth sharing when the rest of it takes longer than shareAbove; chunks should
+// take about chunkTime, so that waking a worker (some microseconds) is small beside them.
 // trialTrips iterations are run to know.
 const (
 	shareAbove = 50 * time.Microsecond

@@ -356,7 +356,7 @@ type readyQueues struct {
 	handedOffLen int32
 	handedOff    recordList // granted tasks that need a worker, and bodies that want theirs back
 	concurrent   concurrentGroups
-	arrived      recordList // data are there, ready to run
+	arrived      recordList // data are available, ready to run
 	fetching     int        // data are on their way
 	lowItems     int32      // items in the scheduler with a priority below that of plain tasks
 	_            spin.Line

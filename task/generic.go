@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// Instances are the kernels of one generic function, one for each list of type arguments, made when
-// they are asked for first. The zero value is ready; it may be used by several goroutines.
+// Instances are the kernels of one generic function, one for each list of type arguments, made at
+// its first use. The zero value is ready; it may be used by several goroutines.
 type Instances struct {
 	made sync.Map // instanceKey -> *instance
 }

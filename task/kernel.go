@@ -73,7 +73,7 @@ type Kernel struct {
 	atomics   bool        // it has some, which neither its Go function nor its vector code makes
 }
 
-// A param is what is known of a parameter before there is an argument.
+// A param holds the known facts about a parameter before there is an argument.
 type param struct {
 	name string
 	typ  *ir.Type
@@ -81,8 +81,8 @@ type param struct {
 	of   int  // the argument that it is, or is a leaf of
 }
 
-// A given is what is known of an argument of a submission: it is the parameter first, or its leaves
-// are the parameters from there.
+// A given holds the known facts about an argument of a submission: it is the parameter first, or
+// its leaves are the parameters from there.
 type given struct {
 	typ    *ir.Type
 	want   reflect.Type // nil where fits must look

@@ -60,8 +60,8 @@ func (l *learned) create() (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(l.file), filepath.Base(l.file)+".*")
 }
 
-// save writes the file, which others may be reading: it is there as a whole or not at all.
-// Requires: no task in flight.
+// save writes the file, which others may be reading: it appears as a whole or not at all. Requires:
+// no task in flight.
 func (l *learned) save() error {
 	if l.file == "" || !l.on {
 		return nil

@@ -207,7 +207,7 @@ func (t *recentBuffers) slot(lo uintptr) *atomic.Pointer[buffer] {
 	return &t[uint64(lo>>12)*mix>>(64-recentBits)]
 }
 
-// forget lets go of b, whose memory is not ours to keep.
+// forget releases b, whose memory is not ours to keep.
 func (t *recentBuffers) forget(b *buffer) {
 	pages := min(recentSize, (b.end-1)>>12-b.lo()>>12+1)
 	for i := range pages {

@@ -112,7 +112,7 @@ func (s *Scope) runOnStack(next *record, more bool) {
 	worker := s.worker
 	s.above.Store(goid.Of())
 	defer s.above.Store(0)
-	s.worker = smp.None // while a child has it; for good when it ends the goroutine (runtime.Goexit)
+	s.worker = smp.None // while a child has it, and from then on if the child ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)
 	for more && next != nil && next.scope == s && !next.life.state().Wants() && worker != smp.None {
 		next, worker = s.rt.runOnHost(next, worker)

@@ -463,7 +463,7 @@ type observers struct {
 	topology    *topology
 	observer    probe.Observer   // of points, or nil
 	recorder    probe.Recorder   // of whole tasks, or nil
-	hasObserver bool             // one of them is there
+	hasObserver bool             // one of them is set
 	session     *session.Session // nil when nothing is recorded
 	profile     profile
 	briefs      *probe.Briefs // of tasks without a detail, for the recorder; nil where there are none

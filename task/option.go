@@ -204,7 +204,7 @@ func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)
 func Final(condition bool) Option { return Option{kind: finalOption, n: bit(condition)} }
 
 // Untied says that the task may continue with another worker after waiting. Every task may; the
-// option is there for programs that are carried over.
+// option exists for ported programs.
 func Untied() Option { return Option{kind: untiedOption} }
 
 // Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it

@@ -80,8 +80,8 @@ type Options struct {
 	// function runs until it is compiled, where both give the same bits (Runtime.CPUCode says where
 	// not).
 	AwaitCode bool
-	// Learned is a file for what the versioning policy learns: read at the start if it is there,
-	// written by Close. New fails where that could not be done. "" keeps nothing.
+	// Learned is a file for what the versioning policy learns: read at the start if it exists, written
+	// by Close. New fails where that could not be done. "" keeps nothing.
 	Learned string
 	// Check verifies that tasks on CPU workers write only what they declare, as far as sums over
 	// memory can tell (check.go), one at a time, which makes them slow; false takes GOMPSS_CHECK.

@@ -311,8 +311,8 @@ func (s *Scope) uncovered(a *deps.Access) error {
 	return e
 }
 
-// releaseSet lets go of what the parent holds of the machine, as a child is about to use it: what
-// it has written so far is valid on the host. Requires: submitting held.
+// releaseSet releases what the parent holds in the machine, as a child is about to use it: what it
+// has written so far is valid on the host. Requires: submitting held.
 func (s *Scope) releaseSet() {
 	if r := s.owner; r != nil && r.holds.has(heldData) {
 		r.holds.drop(heldData)

@@ -175,7 +175,7 @@ type Live struct {
 }
 
 // Live returns the tasks in flight. The numbers are looked at one after the other while tasks
-// continue; Blocked is what is left of all.
+// continue; Blocked is the rest.
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.ready.waiting.Load() + rt.ready.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}

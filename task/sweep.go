@@ -316,7 +316,7 @@ func ordered(accesses []deps.Access, id deps.BufferID) bool {
 	return false
 }
 
-// A hold keeps buffers in use as long as it is there: those of a recorded iteration.
+// A hold keeps buffers in use as long as it exists: those of a recorded iteration.
 type hold struct{ of *heldBuffers }
 
 type heldBuffers struct {

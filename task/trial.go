@@ -122,8 +122,8 @@ func (t *trialRun) vectorLoop(l *vec.Loop) error {
 	return t.loop(done, l.Trips, max(1, l.Grain()), func(lo, hi int64) { runLoop(l, lo, hi) })
 }
 
-// tryKernel is callKernel for a kernel that is tried, whose code is there. It returns errStopped
-// when that took too long.
+// tryKernel is callKernel for a kernel that is tried, whose code exists. It returns errStopped when
+// that took too long.
 func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 	version := r.running(rt.topology.host)
 	k := &version.device

@@ -15,7 +15,7 @@ import (
 
 // anyArg is an Arg of any type.
 type anyArg interface {
-	save(turn int) // the value, for a replay that is asked for
+	save(turn int) // the value, for a requested replay
 	load(turn int) // that value, now that it begins
 	deactivate()   // it has finished
 	in(r *Recorder) anyArg
@@ -110,7 +110,7 @@ func (a *Arg[T]) Get() T {
 	return a.now
 }
 
-// Set sets the value for the replays that are asked for from now on.
+// Set sets the value for the replays that are requested from now on.
 func (a *Arg[T]) Set(value T) {
 	a.set.mu.Lock()
 	defer a.set.mu.Unlock()
@@ -141,7 +141,7 @@ func (a *Arg[T]) value() any { return a.requested }
 
 func (a *Arg[T]) changedSinceReplay() bool { return a.changed }
 
-// A replayRun is one replay, from when it is asked for until it has finished.
+// A replayRun is one replay, from its request to its end.
 type replayRun struct {
 	it        *Iteration
 	index     int

@@ -56,7 +56,7 @@ type kernelCode struct {
 	kernel *Kernel
 	always string        // why vector code runs wherever there is some, "" where the Go function may
 	scalar bool          // scalar code gives the bits of vector code
-	made   chan struct{} // closed when vector is there
+	made   chan struct{} // closed when vector exists
 	vector atomic.Pointer[vectorVariant]
 	table  choose.Table // of the variants that were faster
 }

@@ -66,8 +66,8 @@ func (w cpu) Run(worker int) int {
 	return worker
 }
 
-// runOnHost runs r, if its data are there, and returns what the worker should run next, and which
-// worker the goroutine is.
+// runOnHost runs r, if its data are available, and returns what the worker should run next, and
+// which worker the goroutine is.
 func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if r.worker != int32(worker) {
 		r.worker = int32(worker)
@@ -148,7 +148,7 @@ func fetched(ws *machine.WorkingSet, err error) {
 	}
 }
 
-// runOnce is runBody, with a look at what r touches where that is asked for.
+// runOnce is runBody, with a check of the accesses of r if checks are enabled.
 func (rt *Runtime) runOnce(r *record) {
 	switch {
 	case !rt.check:

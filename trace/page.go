@@ -99,7 +99,7 @@ func (c *content) tasks() ([]byte, int64, error) {
 	return c.columns, m.version, nil
 }
 
-// task returns what is known of a task of the newest snapshot, nil when it is not there.
+// task returns the details of a task of the newest snapshot, nil when it is absent.
 func (c *content) task(id deps.TaskID) (*taskState, error) {
 	c.making.Lock()
 	defer c.making.Unlock()

@@ -224,7 +224,7 @@ func answer(w http.ResponseWriter, kind string, version int64, body []byte) {
 	_, _ = w.Write(body) // a client that has gone needs nothing
 }
 
-// task serves what is known of one task.
+// task serves the details of one task.
 func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseUint(r.URL.Query().Get("id"), 10, 64)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// listDevices opens every kind of device by itself and says what is there, or why nothing is; with
-// an argument, or with GOMPSS_DEVICES, the devices that are named.
+// listDevices opens every kind of device by itself and lists its devices, or the reason why there
+// are none; with an argument, or with GOMPSS_DEVICES, the devices that are named.
 func listDevices(args []string, stdout, _ io.Writer) error {
 	if len(args) > 1 {
 		return usageError("it takes one specification, such as smp:2,sim:4")

@@ -87,7 +87,7 @@ func (f *traceFlags) parse(args []string, want int) (files []string, err error) 
 	return files, nil
 }
 
-// withRun reads a file. What is missing in it goes to stderr; f gets what is there.
+// withRun reads a file. What is missing in it goes to stderr; f gets the readable part.
 func (f *traceFlags) withRun(name string, stderr io.Writer, use func(r *runs.Run) error) error {
 	r, err := runs.ReadFileLast(name, f.last)
 	if err != nil {

@@ -27,7 +27,7 @@ type (
 type (
 	// An Arena is executable memory.
 	Arena = exec.Arena
-	// A Memory is how executable memory is asked for; tests refuse.
+	// A Memory is the way to allocate executable memory; tests refuse.
 	Memory = exec.Memory
 	// A Value is one actual argument of a run.
 	Value = exec.Value

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// facts are what is known of a function before it is printed.
+// facts are the known facts about a function before it is printed.
 type facts struct {
 	index32 bool
 	ranges  *ranges

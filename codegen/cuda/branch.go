@@ -112,7 +112,7 @@ func (p branchesPrinter) barrier(s *ir.Barrier) {
 	}
 }
 
-// ofGrid prints a barrier of all teams, which a failed check opens for good: a thread that has
+// ofGrid prints a barrier of all teams, which a failed check opens permanently: a thread that has
 // ended never comes.
 func (m *meeting) ofGrid(p *printer, s *ir.Barrier) {
 	m.grid = true

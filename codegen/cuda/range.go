@@ -61,7 +61,7 @@ func typeRange(t *ir.Type) interval {
 	return interval{}
 }
 
-// ranges holds what is known of the integer variables of one function: those that are assigned
+// ranges holds the known facts about the integer variables of one function: those that are assigned
 // once, where they are declared, have the range of that value, and loop variables the range of
 // their loop.
 type ranges struct {

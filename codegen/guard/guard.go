@@ -218,7 +218,7 @@ func (g *guarder) need(guard ir.Expr, under []ir.Expr) {
 	g.guards = withGuard(g.guards, ir.Subst(guard, g.locals))
 }
 
-// withGuard adds a guard to list, unless it is there.
+// withGuard adds a guard to list, unless it is present.
 func withGuard(list []ir.Expr, guard ir.Expr) []ir.Expr {
 	text := ir.ExprString(guard)
 	if slices.ContainsFunc(list, func(have ir.Expr) bool { return ir.ExprString(have) == text }) {

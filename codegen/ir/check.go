@@ -120,7 +120,7 @@ type locator struct {
 	kernel   *Kernel
 	fault    *CheckError
 	args     Values          // of this launch; not those that the kernel assigns to
-	counters map[*Var]span   // the variables of loops that count up, and what is known of their values
+	counters map[*Var]span   // the variables of loops that count up, and the known ranges of their values
 	parts    map[*Var][]part // of the arrays of dist_ clauses
 	found    []string
 	unsigned bool // the index of all that is found is a uint64
@@ -221,8 +221,7 @@ func (l *locator) index(e *Index) {
 	}
 }
 
-// A span is what is known of the values of a loop's variable: none is below least, and none above
-// most.
+// A span is the known range of a loop variable's values: none is below least, and none above most.
 type span struct{ least, most int64 }
 
 // spanOf is the span of the variable of x in this launch.

@@ -181,7 +181,7 @@ func evalSelect(e *Select, env Env) (Bits, error) {
 	return Eval(e.Y, env)
 }
 
-// evalAccess evaluates parts of by-value variables, and what is known of slices.
+// evalAccess evaluates parts of by-value variables, and known properties of slices.
 func evalAccess(e Expr, env Env) (Bits, error) {
 	switch e := e.(type) {
 	case *Len:

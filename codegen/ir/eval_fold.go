@@ -15,8 +15,8 @@ var (
 	ErrShift  = errors.New("negative shift count")
 )
 
-// Normal returns b cut to the width of t and extended as Bits are: what is left of a wide result in
-// a narrow type.
+// Normal returns b cut to the width of t and extended as Bits are: the rest of a wide result in a
+// narrow type.
 func Normal(t *Type, b Bits) Bits {
 	switch t.Kind {
 	case Bool:

@@ -67,7 +67,7 @@ func Operands(e Expr, f func(Expr)) {
 	}
 }
 
-// each calls f for those of list that are there.
+// each calls f for those of list that are not nil.
 func each(f func(Expr), list ...Expr) {
 	for _, e := range list {
 		if e != nil {

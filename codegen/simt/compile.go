@@ -189,7 +189,7 @@ func (g *compiler) reserve(t *ir.Type) int64 {
 	return off
 }
 
-// alloc takes n registers for good.
+// alloc takes n registers permanently.
 func (g *compiler) alloc(n int32) int32 {
 	r := int32(len(g.template))
 	g.template = append(g.template, make([]uint64, n)...)

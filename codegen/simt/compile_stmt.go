@@ -185,7 +185,7 @@ func (g *compiler) test(cond ir.Expr, sense bool) []int {
 	return list
 }
 
-// back points jumps to an instruction that is there already.
+// back points jumps to an existing instruction.
 func (g *compiler) back(list []int, to int) {
 	for _, i := range list {
 		g.ins[i].imm = int64(to)

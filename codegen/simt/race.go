@@ -38,7 +38,7 @@ type stamp struct {
 	writes        bool
 }
 
-// cell is what is known of one piece of memory, grain bytes.
+// cell is the access history of one piece of memory, grain bytes.
 type cell struct {
 	write   stamp
 	reads   [2]stamp

@@ -428,7 +428,7 @@ func (l *later) push(op *operation) {
 	l.wake.Signal()
 }
 
-// stop does what is left and ends the goroutine.
+// stop finishes the rest and ends the goroutine.
 func (l *later) stop() {
 	l.mu.Lock()
 	l.over = true

@@ -49,7 +49,7 @@ func unlessFull(err error) error {
 func (d *Device) linkHost(n deps.Bytes) (at uintptr, free func() error, err error) {
 	if d.options.NoPin {
 		memory := make([]byte, n)
-		clear(memory) // so that its pages are there
+		clear(memory) // so that its pages exist
 		at = uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 		return at, func() error { runtime.KeepAlive(memory); return nil }, nil
 	}

@@ -35,7 +35,7 @@ type pins struct {
 	changed sync.Cond // a buffer has left registering or unregistering, or the goroutine has ended
 	of      map[deps.BufferID]*pinned
 	queue   []*pinned // that await their turn
-	busy    bool      // the goroutine is there
+	busy    bool      // the goroutine exists
 	in      *Device   // in whose context it registers now
 }
 

@@ -59,7 +59,7 @@ func wholePages(memory []byte) []byte {
 // before anybody touches its memory.
 //
 // Cost, a GiB: 47 ms on 16 threads, 21 to 29 in huge pages, once; a walk over the page tables where
-// all pages are there. With fewer than four processors it does nothing: one thread gains nothing.
+// all pages exist. With fewer than four processors it does nothing: one thread gains nothing.
 func populate(memory []byte) {
 	pages := wholePages(memory)
 	threads := min(runtime.GOMAXPROCS(0)/2, populateMost)

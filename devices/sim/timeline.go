@@ -155,7 +155,7 @@ func (l *timeline) outside() {
 // drainPause is how long drain waits for work outside of the timeline before it looks again.
 const drainPause = 50 * time.Microsecond
 
-// drain carries out what is left until idle reports true.
+// drain carries out the rest until idle reports true.
 func (l *timeline) drain(idle func() bool) {
 	for !idle() {
 		if !l.Step() {

@@ -60,8 +60,8 @@ type offer struct {
 type Aside func(over func() bool, f func())
 
 // Offer calls run, which works on the job as its owner, and lets idle workers help meanwhile. It
-// returns when run has returned and no helper is in the job any more: what is left of those it
-// waits for with aside, if it takes longer than a wake-up.
+// returns when run has returned and no helper is in the job any more: the rest of those it waits
+// for with aside, if it takes longer than a wake-up.
 //
 // Idle workers come when Offer is called; when more of them could help later, the job calls Wake.
 // run and Help may end the goroutine (runtime.Goexit), and must not panic.
@@ -184,9 +184,9 @@ func (l *loop) Help() {
 		if lo >= l.hi {
 			return
 		}
-		// Guided: half of an even share of what is left, so that late chunks are small and early
-		// ones cheap to hand out. Whole grains: a kernel that takes several rows at once would run
-		// what is left over one by one.
+		// Guided: half of an even share of the rest, so that late chunks are small and early ones cheap
+		// to hand out. Whole grains: a kernel that takes several rows at once would run the remaining
+		// iterations one by one.
 		size := max(l.grain, (l.hi-lo)/(2*l.workers))
 		size -= size % l.grain
 		hi := min(lo+size, l.hi)

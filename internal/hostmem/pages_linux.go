@@ -2,13 +2,13 @@ package hostmem
 
 import "golang.org/x/sys/unix"
 
-// hugePageMin is the size in bytes from which memory is wished in huge pages, of which each then
-// wastes little.
+// hugePageMin is the size in bytes from which huge pages are requested; beyond it they waste little
+// memory.
 const hugePageMin = 16 << 20
 
-// adviseHugePages asks for huge pages for large memory: what streams through small ones waits at
-// each for its address, and the processor fetches ahead no further than to its end. Where there are
-// none, or the system gives none, small ones serve.
+// adviseHugePages requests huge pages for large memory: a stream through small pages pays a
+// translation for each, and the processor prefetches only to the end of a page. Where the system
+// has no huge pages, small ones are used.
 func adviseHugePages(pages []byte) {
 	if len(pages) >= hugePageMin {
 		_ = unix.Madvise(pages, unix.MADV_HUGEPAGE)

@@ -14,7 +14,7 @@ func Map(size int) ([]byte, error) {
 	return make([]byte, max(size, page))[:size], nil
 }
 
-// Protect cannot: there are no pages of our own.
+// Protect is an error: the memory has no pages of its own.
 func Protect([]byte, bool) error { return errors.ErrUnsupported }
 
 func Unmap([]byte) error { return nil }

@@ -2,5 +2,5 @@
 
 package hostmem
 
-// adviseHugePages has nothing to ask for: these systems choose the size of pages themselves.
+// adviseHugePages does nothing: these systems choose the size of pages themselves.
 func adviseHugePages([]byte) {}

@@ -2,6 +2,6 @@ package hostmem
 
 import "golang.org/x/sys/unix"
 
-// noReserve maps pages for which the system sets nothing aside: of a buffer of all ranks, each
-// touches a part, and the whole may be more than a machine has.
+// noReserve maps pages without a reservation: each rank touches a part of a distributed buffer, and
+// the whole may exceed the memory of a machine.
 const noReserve = unix.MAP_NORESERVE

@@ -2,5 +2,5 @@
 
 package hostmem
 
-// noReserve is nothing: these systems set nothing aside for pages that are not touched.
+// noReserve is 0: these systems reserve no memory for untouched pages.
 const noReserve = 0

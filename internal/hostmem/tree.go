@@ -2,11 +2,11 @@ package hostmem
 
 import "iter"
 
-// A Tree is a part [lo, hi) of the addresses with what lies there, and the root of a tree
-// of such stretches, none overlapping another; nil is the empty one. A tree is never changed:
-// Insert and Remove return another, which shares all but the way to what is new, so that reading
-// takes no lock and entering n stretches takes O(n log n) steps in whatever order they come (a
-// treap: addresses decide between left and right, their hashes between above and below).
+// A Tree is an address range [lo, hi) with its owner, and the root of a tree of disjoint ranges;
+// nil is the empty tree. A tree is immutable: Insert and Remove return another, which shares all
+// nodes but the path to the change, so that readers take no lock and n insertions take O(n log n)
+// steps in any order (a treap: addresses decide between left and right, their hashes between above
+// and below).
 type Tree[T any] struct {
 	Lo, Hi      uintptr
 	Value       T
@@ -24,7 +24,7 @@ func (s *Tree[T]) rank() uint64 {
 	return x ^ x>>32
 }
 
-// After returns the first stretch that ends behind an address, nil if none does.
+// After returns the first range that ends after an address, nil if there is none.
 func (s *Tree[T]) After(at uintptr) (first *Tree[T]) {
 	for s != nil {
 		if s.Hi > at {
@@ -36,7 +36,7 @@ func (s *Tree[T]) After(at uintptr) (first *Tree[T]) {
 	return first
 }
 
-// Insert returns the tree with x, which has no tree below it and overlaps nothing.
+// Insert returns the tree with x, which has no children and overlaps no other range.
 func (s *Tree[T]) Insert(x *Tree[T]) *Tree[T] {
 	if s == nil {
 		return x
@@ -54,7 +54,7 @@ func (s *Tree[T]) Insert(x *Tree[T]) *Tree[T] {
 	return &c
 }
 
-// split returns the trees of what begins before an address and of the rest.
+// split returns the trees of the ranges that begin before an address and of the rest.
 func (s *Tree[T]) split(at uintptr) (before, rest *Tree[T]) {
 	if s == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func (s *Tree[T]) split(at uintptr) (before, rest *Tree[T]) {
 	return before, &c
 }
 
-// Remove returns the tree without the stretch that begins at lo.
+// Remove returns the tree without the range that begins at lo.
 func (s *Tree[T]) Remove(lo uintptr) *Tree[T] {
 	if s == nil {
 		return nil
@@ -85,7 +85,7 @@ func (s *Tree[T]) Remove(lo uintptr) *Tree[T] {
 	return &c
 }
 
-// join returns the tree of s and of what lies behind all of it.
+// join returns the tree of s and of the ranges after all of s.
 func (s *Tree[T]) join(behind *Tree[T]) *Tree[T] {
 	switch {
 	case s == nil:
@@ -103,7 +103,7 @@ func (s *Tree[T]) join(behind *Tree[T]) *Tree[T] {
 	return &c
 }
 
-// All yields the stretches by address.
+// All yields the ranges by address.
 func (s *Tree[T]) All() iter.Seq[*Tree[T]] {
 	return func(yield func(*Tree[T]) bool) { s.each(yield) }
 }

@@ -25,6 +25,6 @@
 // It is never held while a method of a Device, a callback or a copy runs: what devices must do is
 // appended to a list of actions under the lock, and one goroutine at a time carries the actions out
 // in order, without it. That order is what makes events work: an action only waits for events of
-// actions before it. A kernel that needs no action (its data are there, what it waits for is
+// actions before it. A kernel that needs no action (its data are available, what it waits for is
 // issued: Start) is launched past the list, by several goroutines at once.
 package machine

@@ -16,9 +16,9 @@ import (
 // only what the directory keeps of that one space, and the lock of that space is enough. A kernel
 // that finds anything else takes the path of all others, under Machine.mu.
 //
-// While a space is the exclusiveSpace of a buffer, the values are there and nowhere else, nothing
-// of it is being copied, and kernels elsewhere that used it have ended: the lists of other spaces
-// do not change while that space alone is locked.
+// While a space is the exclusiveSpace of a buffer, the values are available and nowhere else,
+// nothing of it is being copied, and kernels elsewhere that used it have ended: the lists of other
+// spaces do not change while that space alone is locked.
 
 // startSingleSpace is Start for a kernel that concerns its own space alone: on success ws holds its
 // granules, and ws.events are what its kernel waits for. Otherwise it reports false and has changed

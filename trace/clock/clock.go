@@ -10,7 +10,7 @@ import (
 // A Clock tells the time since it was opened. The zero Clock is not usable.
 type Clock struct {
 	opened time.Time
-	// line turns the counter into time; nil where the system is asked.
+	// line turns the counter into time; nil where the system clock is used.
 	line atomic.Pointer[line]
 
 	mu    sync.Mutex // guards the fields below; no goroutine waits for it
@@ -166,7 +166,7 @@ func (c *Clock) beyond(tick uint64) time.Duration {
 	return l.after(tick - l.from)
 }
 
-// giveUp goes back to the system's clock for good, without going back in time.
+// giveUp goes back to the system's clock permanently, without going back in time.
 func (c *Clock) giveUp(now time.Duration, s sample) time.Duration {
 	c.ahead.Store(int64(max(0, now-s.at)))
 	c.line.Store(nil)

@@ -55,7 +55,7 @@ type Briefs struct {
 // A sheet is the briefs of tasks whose ids lie side by side. Not all ids need be there.
 type sheet struct {
 	number uint64        // its first id over sheetTasks
-	told   atomic.Uint32 // those below are written, as far as they are there
+	told   atomic.Uint32 // those below are written, as far as they exist
 	_      [52]byte
 
 	list [sheetTasks]Brief

@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Task is all that is known of a task when it has finished. Times are since the runtime was
-// opened, and 0 where the task did not get so far.
+// A Task is the record of a finished task. Times are since the runtime was opened, and 0 where the
+// task did not get so far.
 type Task struct {
 	ID deps.TaskID
 	// Last is the predecessor that finished last, which made the task ready; 0 when it waited for

@@ -8,7 +8,7 @@
 // a page. A ring that is full drops what comes and counts it; the count travels with every batch.
 //
 // The file (format.go) is a sequence of blocks with checksums, each readable by itself: of a
-// cut-off or damaged file Read gives what is there and says what is missing.
+// cut-off or damaged file Read returns the readable part and reports what is missing.
 //
 // Invariants: a ring has one writer at a time, for which no other waits (a writer that finds it
 // taken goes to the next one), and one reader, the collecting goroutine; what was recorded before

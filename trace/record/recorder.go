@@ -261,8 +261,9 @@ const largestBatch = 1 << 10
 // hand takes what is in the rings, and tasks that have finished, to the sinks and reports whether
 // there may be more.
 //
-// Tasks are taken up to where they were before anything else was: what is known of a task was put
-// before it ended, so it comes with it or came before.
+// Tasks are collected only up to the position that the list had before any other record was
+// collected: all records of a task precede its end, so they are in the same batch or an earlier
+// one.
 func (r *Recorder) hand(b *Batch, thorough bool) bool {
 	swept := 0
 	r.ends = r.tasks.written(r.ends)
@@ -331,7 +332,7 @@ func (r *Recorder) Dropped() (n uint64) {
 // Losses returns the counts of what was lost so far because a ring was full.
 func (r *Recorder) Losses() *Losses { return lossesOf(r.lost) }
 
-// Close hands over what is left and closes the sinks. Errors: theirs. Call it when the runtime is
+// Close hands over the rest and closes the sinks. Errors: theirs. Call it when the runtime is
 // closed.
 func (r *Recorder) Close() error {
 	switch {

@@ -295,7 +295,7 @@ func (p *part) tasks(out *Run, parts []part, sends map[messageKey]end) {
 	}
 }
 
-// detail takes d to the merged run, where its task is there.
+// detail takes d to the merged run, where its task is present.
 func (p *part) detail(d *record.Detail) bool {
 	if d.Task = p.id(d.Task); d.Task == 0 {
 		return false

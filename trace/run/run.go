@@ -134,7 +134,7 @@ func (r *Run) unpack() {
 	}
 }
 
-// forget drops the oldest tasks beyond the limit, and what is known of them, without putting them
+// forget drops the oldest tasks beyond the limit, and the details about them, without putting them
 // in order: ids are nearly dense.
 func (r *Run) forget() {
 	newest := deps.TaskID(0)

@@ -86,7 +86,7 @@ type Session struct {
 
 // Open starts what trace ("", "off", "summary", "file:PATH", "profile", "wait", separated by
 // commas) and dash ("" or an address) ask for; what people should read goes to out. It returns nil
-// when nothing is asked for. The second run of a program that asks for the same file gets PATH with
+// when nothing is requested. The second run of a program that asks for the same file gets PATH with
 // -2 before its ending, and one whose page would be where another one's is gets a free port.
 //
 // With "wait" a task waits where its record would be dropped: records are complete, and the run
@@ -198,7 +198,7 @@ func (s *Session) serve(addr string) error {
 	}
 	var err error
 	s.page, err = open(addr)
-	if host, _, bad := net.SplitHostPort(addr); err != nil && bad == nil && timesAsked(addr) > 0 { // another run of this program is there
+	if host, _, bad := net.SplitHostPort(addr); err != nil && bad == nil && timesAsked(addr) > 0 { // another run of this program uses the address
 		s.page, err = open(net.JoinHostPort(host, "0"))
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ type Inst struct {
 // An Op is the number of a form in the table.
 type Op uint16
 
-// An Error says why an instruction has no encoding.
+// An Error is the reason why an instruction has no encoding.
 type Error struct {
 	Inst Inst
 	Why  string
@@ -78,7 +78,8 @@ func (i Inst) Text() string {
 	return strings.TrimSpace(name + " " + strings.Join(parts, ", "))
 }
 
-// An operand is one of an instruction's: how it is encoded, with why it cannot be, and its text.
+// An operand describes one operand of an instruction: its encoding, the reasons why a value has
+// none, and its text.
 type operand struct {
 	encode func(*Inst) (bits uint32, why string)
 	text   func(*Inst) string

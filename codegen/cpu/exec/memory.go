@@ -1,6 +1,6 @@
 package exec
 
-// A Memory is how executable memory is asked for. The zero value asks the system; tests refuse.
+// A Memory is the way to allocate executable memory. The zero value asks the system; tests refuse.
 type Memory struct {
 	File    func(name string, flags int) (fd int, err error) // memfd_create
 	Protect func(b []byte, prot int) error                   // mprotect

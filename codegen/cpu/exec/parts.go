@@ -2,7 +2,7 @@ package exec
 
 import "github.com/gompss/gompss/codegen/cpu/image"
 
-// The parts of a loop whose reductions round are combined in their order when all are there,
+// The parts of a loop whose reductions round are combined in their order when all are complete,
 // whichever workers have made them. What rounds nothing is combined as it comes.
 
 // openParts makes room for the parts.

@@ -46,7 +46,7 @@ type Code struct {
 	Bytes   []byte
 	Lines   []mach.Line        // where text was asked for
 	Notes   []string           // what the author may want to know: bounds of functions, what Go computes
-	Texts   func() []mach.Line // the lines of the code, made when they are asked for
+	Texts   func() []mach.Line // the lines of the code, made on request
 	Options Options
 	Params  []*ir.Var
 	Nested  []int // the stages that are loops in sequential code

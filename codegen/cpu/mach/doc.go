@@ -6,7 +6,7 @@
 // spill slot (linear scan over live intervals), and [Code.Link] encodes the steps and fills in
 // distances.
 //
-// Invariants: a virtual register has one class for good. DI points to the block of memory that
+// Invariants: a virtual register never changes its class. DI points to the block of memory that
 // [Layout] describes and is never handed out, nor are AX, CX, SP and BP; DX is where no step
 // divides. After Allocate no step names a virtual register. The package knows no kernel, no lane
 // and no launch, and nothing in it is shared: two goroutines may work on two Codes.

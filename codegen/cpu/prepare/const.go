@@ -3,7 +3,7 @@ package prepare
 import "github.com/gompss/gompss/codegen/ir"
 
 // constantArgs are the parameters of a call that are constants in the function called, with their
-// values: what is known of shifts, strides and loops is known inside, too.
+// values: facts about shifts, strides and loops hold inside, too.
 func constantArgs(c *ir.Call) map[*ir.Var]ir.Expr {
 	var out map[*ir.Var]ir.Expr
 	for i, v := range c.Fn.Params {

@@ -129,7 +129,7 @@ func (v *views) of(e ir.Expr, out *[]ir.Stmt) (*view, bool) {
 	return nil, false
 }
 
-// capacity is that of a parameter, which the block holds where it is asked for.
+// capacity is that of a parameter, which the block holds where it is needed.
 func (v *views) capacity(e *ir.Ref, n ir.Expr) ir.Expr {
 	if e.Var.Space != ir.Param || !v.cuts[e.Var] {
 		return n

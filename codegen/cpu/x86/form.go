@@ -66,7 +66,7 @@ type Form struct {
 	Layout layout
 	pp, mm uint8
 	op     uint8
-	digit  uint8 // ModRM.reg where no operand is there
+	digit  uint8 // ModRM.reg where there is no operand
 	w      uint8 // EVEX.W
 	tuple  tuple
 	Elem   uint8 // bytes of one element, for broadcast and scalar displacement

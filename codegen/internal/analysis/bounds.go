@@ -26,7 +26,7 @@ func NewProver(list []ir.Stmt) Prover {
 	return p
 }
 
-// Prover walks the loop IR with what is known of the variables in scope.
+// Prover walks the loop IR with the known facts about the variables in scope.
 type Prover struct {
 	Changed, Taken *ir.VarSet
 	Defs           Definitions

@@ -10,7 +10,7 @@ import (
 // A Reach is one use of memory by code: a load or store of an element of the memory that base
 // refers to, or of the array variable base.
 type Reach struct {
-	Base    *ir.Var  // a parameter of the kernel, or a local array or pointer that nothing more is known of
+	Base    *ir.Var  // a parameter of the kernel, or a local array or pointer without further known facts
 	Index   Affine   // in elements of base; unknown where it depends on data
 	Inside  []Affine // the indices of arrays in the element, outermost first
 	Write   bool
@@ -131,8 +131,8 @@ func (c *Collector) decl(s *ir.Decl) {
 	c.set(s.Var, s.Init)
 }
 
-// set notes the value of a variable that keeps it, or that nothing is known of it: a function may
-// have been called before with other arguments.
+// set notes the value of a variable that keeps it, or that it is unknown: a function may have been
+// called before with other arguments.
 func (c *Collector) set(v *ir.Var, value ir.Expr) {
 	c.length(v, value)
 	switch v.Type.Kind {

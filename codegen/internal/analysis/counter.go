@@ -112,8 +112,8 @@ func (c *Collector) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side
 }
 
 // freeze lets variables that change elsewhere, and not in s, be forms in s: each is a number of its
-// type that nothing more is known of. Variables that other threads may change meanwhile are left
-// out. The caller calls undo behind s.
+// type without further known facts. Variables that other threads may change meanwhile are left out.
+// The caller calls undo behind s.
 func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 	if c.Sites == nil {
 		return func() {}

@@ -380,7 +380,7 @@ func (m *Dependences) notZero(coef Affine, f *ir.For, loops []*ir.For) bool {
 	return false
 }
 
-// constants are the variables of the kernel that are sums of its parameters for good.
+// constants are the variables of the kernel that are always sums of its parameters.
 func (m *Dependences) constants() Definitions {
 	body, out := m.k.Body, Definitions{}
 	changed, taken := ir.Assigned(body), ir.AddressTaken(body)

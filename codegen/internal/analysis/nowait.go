@@ -87,7 +87,7 @@ func endsWithoutBarrier(s ir.Stmt) bool {
 	return d != nil && ofTeam(d) && d.Nowait
 }
 
-// A ClashKind says what is known of two touches.
+// A ClashKind is the known relation of two touches.
 type ClashKind uint8
 
 const (

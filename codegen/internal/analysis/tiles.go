@@ -96,7 +96,7 @@ func (in *inference) stridesOf(r Reach) []Affine {
 	return append(out, ConstAffine(1))
 }
 
-// divideForm returns a/by and what is left, by the first term of by, which has the most atoms.
+// divideForm returns a/by and the rest, by the first term of by, which has the most atoms.
 func divideForm(a, by Affine) (quotient, rest Affine) {
 	if c, ok := by.Const(); ok && c == 1 || !a.Known() || len(by.Terms) == 0 {
 		return a, Affine{}

@@ -40,7 +40,7 @@ func (w Where) holds(n int64) bool {
 	return false
 }
 
-// A Verdict is what is known of an access.
+// A Verdict is the proved result for an access.
 type Verdict uint8
 
 const (

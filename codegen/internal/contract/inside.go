@@ -58,7 +58,7 @@ func InsideRows(spans []analysis.Span, region ir.Region) bool {
 }
 
 // RectangularNest reports whether no loop's bounds depend on another one's variable, so that where
-// all of them run, every combination of their variables is there.
+// all of them run, every combination of their variables occurs.
 func RectangularNest(loops []analysis.LoopRange) bool {
 	for _, l := range loops {
 		if !l.Known || analysis.BoundsHave(loops, l.Var) {

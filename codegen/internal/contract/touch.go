@@ -42,7 +42,7 @@ type conflictCond struct {
 type conflictTouch struct {
 	analysis.Reach
 	vars     []conflictVar // those of loops around come in their order
-	loopVars []int         // the variable of each loop around, -1 where nothing is known of it
+	loopVars []int         // the variable of each loop around, -1 where nothing is known about it
 	known    bool          // what is touched is, else it may be any element
 	index    conflictForm
 	inside   conflictForm // bytes into the element

@@ -45,15 +45,15 @@ func extremeOf(op ir.Op, t *ir.Type) ir.MathFn {
 	return fns[0]
 }
 
-// Swapped returns the value that compare-and-swap of s leaves where it found old. Floats are
-// compared as numbers, not as bits.
+// Swapped returns the value that compare-and-swap s stores if it found old. Floats are compared as
+// numbers, not as bits.
 func Swapped(s *ir.Atomic, old, compare ir.Expr) ir.Expr {
 	same := &ir.Binary{Op: ir.Eq, X: old, Y: compare, T: ir.BoolType, At: s.At}
 	return &ir.Select{Cond: same, X: s.Value, Y: old, At: s.At}
 }
 
-// Unshared returns what an atomic operation is on a variable that no other thread sees; the atomics
-// of the hardware cannot reach it.
+// Unshared returns the plain form of an atomic operation on a variable that no other thread sees
+// and that hardware atomics cannot address.
 func Unshared(s *ir.Atomic) []ir.Stmt {
 	set := &ir.Assign{Place: s.Place, Value: s.Value, At: s.At}
 	if s.Kind == ir.AtomicUpdate || s.Kind == ir.AtomicCapture {

@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Dialect is how a language like C spells what all of them have.
+// A Dialect is the spelling of common constructs in one C-like language.
 type Dialect struct {
 	Types        []string // names of the types, by Type
 	Long         string   // suffix of a number of 64 bits
@@ -35,8 +35,8 @@ var Ops = map[ir.Op]struct {
 	ir.Ge: {">=", PrecRel}, ir.LAnd: {"&&", PrecLAnd}, ir.LOr: {"||", PrecLOr},
 }
 
-// Join prints x op y with the parentheses that C needs, and those that a reader wants around
-// arithmetic below a shift or a bit operation and around && below ||.
+// Join prints x op y with the parentheses that C needs, and for readability also around arithmetic
+// below a shift or a bit operation and around && below ||.
 func (d *Dialect) Join(op ir.Op, x, y Val, t Type) Val {
 	o := Ops[op]
 	left, right := d.operands(op, x, y)
@@ -94,7 +94,7 @@ func (d *Dialect) Cast(v Val, t Type) Val {
 	return Value("("+d.Name(t)+")"+v.At(PrecUnary), PrecUnary, t)
 }
 
-// suffix makes a plain number one of an unsigned type.
+// suffix turns a plain number into an unsigned one.
 func (d *Dialect) suffix(t Type) string {
 	switch t {
 	case U32:
@@ -116,7 +116,7 @@ func (d *Dialect) Beside(v Val, t Type) Val {
 }
 
 // Const prints a bool, a number or nil. Small integers are plain numbers, which take the type of
-// what they meet.
+// the other operand.
 func (d *Dialect) Const(c *ir.Const) Val {
 	switch c.T.Kind {
 	case ir.Bool:

@@ -5,9 +5,9 @@ import (
 )
 
 // A Target is a loop or block that a jump may name. C has break and continue for the innermost
-// loop; all other jumps are gotos to a label right behind the body (Next) or the whole statement
-// (End). A body with a Next label gets braces of its own, so that no goto passes a declaration of
-// the scope that it jumps to.
+// loop; all other jumps are gotos to a label right after the body (Next) or after the whole
+// statement (End). A body with a Next label gets braces of its own, so that no goto passes a
+// declaration of the scope that it jumps to.
 type Target struct {
 	Label     *ir.Label
 	Loop      bool
@@ -67,8 +67,8 @@ func (j *Jumps) innermost() *Target {
 	return nil
 }
 
-// Enter makes the target of a statement with these lists. direct says that C's continue does what
-// Go's does.
+// Enter makes the target of a statement with these lists. direct means that C's continue has the
+// effect of Go's.
 func (j *Jumps) Enter(l *ir.Label, loop, direct bool, lists ...[]ir.Stmt) *Target {
 	t := &Target{Label: l, Loop: loop}
 	var to reach
@@ -99,8 +99,8 @@ func (j *Jumps) label(l *ir.Label, what string) string {
 	return j.Labels.Fresh(what)
 }
 
-// reach says how the statements inside a body jump to its label; far ones do so from inside another
-// loop.
+// A reach describes how the statements inside a body jump to its label; far jumps come from inside
+// another loop.
 type reach uint8
 
 const (

@@ -1,7 +1,6 @@
-// Package cprint is what printers of languages like C share: names, types, values with their
-// binding strength, operators and constants, lines, jumps, structs. A Dialect says how a language
-// spells them;
-// which rules its statements and checks follow is in each printer.
+// Package cprint holds the common parts of printers of C-like languages: names, types, values with
+// their binding strength, operators and constants, lines, jumps, structs. A Dialect defines the
+// spelling of a language; each printer defines the rules of its statements and checks.
 package cprint
 
 import (
@@ -132,8 +131,8 @@ func Identifier(s string) string {
 	return "v" + b.String()
 }
 
-// FieldNames returns the names of the fields of a struct: their own, with something behind those
-// that are reserved or the same.
+// FieldNames returns the names of the fields of a struct, with a suffix where a name is reserved or
+// not unique.
 func FieldNames(t *ir.Type, reserved map[string]bool) []string {
 	out, taken := make([]string, len(t.Fields)), map[string]bool{}
 	for i, f := range t.Fields {
@@ -173,7 +172,7 @@ func Spaced(s string) string {
 	return " " + s
 }
 
-// Position returns where the kernel of a program stands in its file.
+// Position returns the position of a program's kernel in its file.
 func Position(p *ir.Program) string {
 	at := ir.Pos{}
 	if p.Kernel != nil {

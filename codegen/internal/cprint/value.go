@@ -37,7 +37,7 @@ type Val struct {
 // Value returns an exact value.
 func Value(text string, prec int, t Type) Val { return Val{text, prec, t, Exact} }
 
-// At returns the text of v in a place that asks for a binding strength.
+// At returns the text of v in a context that needs a binding strength.
 func (v Val) At(prec int) string {
 	if v.Prec < prec {
 		return "(" + v.Text + ")"

@@ -497,7 +497,7 @@ func (l *slabLoads) load(start ir.Expr) []ir.Stmt {
 	return out
 }
 
-// store puts what load loaded into team memory, and what is left where a team has few warps.
+// store puts what load loaded into team memory, and the rest where a team has few warps.
 func (l *slabLoads) store() []ir.Stmt {
 	var out, body []ir.Stmt
 	place := func(x *slabbed, k, at ir.Expr) ir.Expr {

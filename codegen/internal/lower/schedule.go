@@ -165,9 +165,9 @@ func (t *team) chunkOfTeam(d *ir.Directive, p portion, total ir.Expr, at ir.Pos)
 }
 
 // chunkTurns is how many iterations of each thread a chunk has where there are enough, and
-// chunkShare how many chunks each team should find: a counter that is asked for every iteration of
-// a thread costs a loop over memory two thirds of its rate on an H200, one that is asked every
-// eighth nothing.
+// chunkShare how many chunks each team should find: a counter that is read for every iteration of a
+// thread costs a loop over memory two thirds of its rate on an H200, one that is read every eighth
+// nothing.
 const chunkTurns, chunkShare = 8, 4
 
 // chunkOf is what a team takes at once: the chunk of the clause, in whole turns of its threads, or

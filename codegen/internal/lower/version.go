@@ -90,7 +90,7 @@ type limit struct {
 	below int64
 }
 
-// need adds the test a >= 0, unless one that is as strong is there: of forms that differ by a
+// need adds the test a >= 0, unless an equally strong one exists: of forms that differ by a
 // constant the least counts.
 func (t *tests) need(a analysis.Affine) {
 	for i, have := range t.forms {
@@ -474,7 +474,7 @@ func (v *versioner) possible(add tests) bool {
 	}
 	least := leastValues(forms)
 	first := 0
-	if sameLeast(leastValues(v.tests.forms), least) { // then the tests that are there may hold together
+	if sameLeast(leastValues(v.tests.forms), least) { // then all tests may hold together
 		first = len(v.tests.forms)
 	}
 	for i := first; i < len(forms); i++ {

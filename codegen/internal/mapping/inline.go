@@ -23,7 +23,7 @@ func (in *Inliner) Inline(c *ir.Call) *ir.Block {
 	}
 	for i, p := range f.Params {
 		if r, ok := c.Args[i].(*ir.Ref); ok && r.Var.Space == ir.Param && r.Var.Type.Kind == ir.Slice && !changed.Has(p) {
-			params[p] = r.Var // what is known of a parameter of the kernel holds here, too
+			params[p] = r.Var // facts about a parameter of the kernel hold here, too
 			continue
 		}
 		v := in.Local(p.Name, p.Type, c.At)

@@ -11,9 +11,9 @@ import (
 )
 
 // SplitNumbers makes a nest of a loop that numbers the points of a space: for p < n*m, where i is
-// p/m and j is p%m, is for i < n { for j < m }, and p is i*m+j. The nest has no division, and what
-// is known of nests holds for it. Sizes that are not positive, or so large that their product
-// wraps, keep the loop as it is, which each launch tests.
+// p/m and j is p%m, is for i < n { for j < m }, and p is i*m+j. The nest has no division, and all
+// analyses of nests apply to it. Sizes that are not positive, or so large that their product wraps,
+// keep the loop as it is, which each launch tests.
 func (l *Work) SplitNumbers() { l.splitIn(l.Kernel.Body) }
 
 func (l *Work) splitIn(list []ir.Stmt) {

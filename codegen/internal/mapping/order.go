@@ -10,8 +10,8 @@ import (
 )
 
 // A descriptive loop leaves it to the compiler whether its iterations run at once. They do where
-// they are proved independent, or where a test at the launch shows that they are: then the loop is
-// there twice. Else it runs in order, on every target.
+// they are proved independent, or where a test at the launch shows that they are: then the loop
+// exists twice. Else it runs in order, on every target.
 
 // OrderLoops takes the directive off descriptive loops that have to run in order.
 func (l *Work) OrderLoops() {

@@ -17,7 +17,7 @@ import (
 //
 // That an element may wait in a variable rests on the other slices of the loop not overlapping its
 // own, and on there being an iteration at all; what is not proved is tested at each launch, and the
-// loop is there twice.
+// loop exists twice.
 
 // maxCollapse is how many loops one space may have.
 const maxCollapse = 4

@@ -140,7 +140,7 @@ type Table struct {
 	random  func() uint32  // nil: that of math/rand
 }
 
-// A look is what is known of one size since the variant that lost ran.
+// A look holds the measurements of one size since the slower variant ran.
 type look struct {
 	spent   time.Duration // by the variant that won, as far as can be told
 	looking bool          // a launch runs the other one

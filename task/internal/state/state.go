@@ -1,33 +1,33 @@
-// Package state is the life of a task as a table: state x event -> state, action.
+// Package state has the life cycle of a task as a table: state x event -> state, action.
 //
-// It decides and does nothing: the engine keeps one state a task, gives it the events in the order
-// in which they happen, and carries out the actions. An event is legal in a state, late (another
-// event came first, and it has no effect) or a bug of the engine.
+// It decides and does not act: the engine keeps one state for each task, passes the events in the
+// order in which they happen, and carries out the actions. An event is legal in a state, late
+// (another event came first, and it has no effect) or a bug of the engine.
 //
-// Invariants: a task is in one state; Free is the only state without a task; a legal way leads from
-// every state to Free; of the two events that end a task which was launched behind its
-// predecessors, KernelEnd and Release, the later one has the action End, whichever that is.
+// Invariants: a task is in one state; Free is the only state without a task; every state has a
+// legal path to Free; of the two events that end a task which was launched before its predecessors
+// finished, KernelEnd and Release, the later one has the action End.
 package state
 
 import "fmt"
 
-// A State is where a task is in its life. The zero State is Free.
+// A State is a stage in the life of a task. The zero State is Free.
 type State uint8
 
 const (
-	// Free: the record is no task.
+	// Free: the record holds no task.
 	Free State = iota
-	// Blocked: the task has its number and its place in the graph, and may have predecessors that
-	// have not finished. A simple task stays Blocked until its body starts, or it ends: which queue
-	// it is in says the rest.
+	// Blocked: the task has its number and its place in the graph, and may have predecessors that have
+	// not finished. A simple task stays Blocked until its body starts, or it ends: its queue
+	// determines the rest.
 	Blocked
 	// Offered: Blocked, and in the queue of an accelerator that may launch it behind its
 	// predecessors.
 	Offered
 	// Enqueued: launched on an accelerator behind predecessors that have not finished.
 	Enqueued
-	// Ended: its kernel has finished on the accelerator; what is known of its predecessors is not
-	// that yet.
+	// Ended: its kernel has finished on the accelerator; its predecessors are not yet known to have
+	// finished.
 	Ended
 	// Caught: launched behind predecessors, which have finished since.
 	Caught
@@ -35,9 +35,9 @@ const (
 	Ready
 	// Placed: granted to a place by the policy, or launched there.
 	Placed
-	// Acquiring: a worker has asked for its data.
+	// Acquiring: a worker has requested its data.
 	Acquiring
-	// Fetching: its data are on their way, and no worker waits for them.
+	// Fetching: its data are being copied, and no worker waits for them.
 	Fetching
 	// Running: its body runs.
 	Running
@@ -58,13 +58,13 @@ const (
 	States = iota
 )
 
-// An Event is what happens to a task.
+// An Event changes the state of a task.
 type Event uint8
 
 const (
 	// Submit: the task gets its number.
 	Submit Event = iota
-	// Offer: its predecessors run on one accelerator, which has no room for it now.
+	// Offer: its predecessors run on one accelerator, whose queue is full.
 	Offer
 	// Withdraw: it is taken out of the queue of the accelerator.
 	Withdraw
@@ -76,11 +76,11 @@ const (
 	Place
 	// KernelEnd: its kernel has finished on an accelerator, or could not be run.
 	KernelEnd
-	// Acquire: a worker asks for its data.
+	// Acquire: a worker requests its data.
 	Acquire
-	// Leave: the worker continues with other tasks before the data are there.
+	// Leave: the worker continues with other tasks before the data are available.
 	Leave
-	// Arrive: the data are there, or cannot be had.
+	// Arrive: the data are available, or cannot be fetched.
 	Arrive
 	// Start: the body begins, perhaps once more.
 	Start
@@ -107,11 +107,11 @@ const (
 	Events = iota
 )
 
-// An Action is what the goroutine has to do that has brought an event.
+// An Action is the duty of the goroutine that raised an event.
 type Action uint8
 
 const (
-	// Nothing is to be done.
+	// Nothing: no action.
 	Nothing Action = iota
 	// Queue: the task goes to the scheduler.
 	Queue
@@ -119,17 +119,16 @@ const (
 	Begin
 	// End: the task has finished on its accelerator.
 	End
-	// HandOver: a worker gets the task, whose data are there.
+	// HandOver: a worker gets the task, whose data are available.
 	HandOver
-	// Late: another event came first, and the task stays where that has brought it.
+	// Late: another event came first, and the task keeps the state that it led to.
 	Late
 
 	// Actions is the number of actions.
 	Actions = iota
 )
 
-// A Transition is an entry of the table. The zero Transition is that of an event that must not
-// happen.
+// A Transition is an entry of the table. The zero Transition marks an event that must not happen.
 type Transition struct {
 	To    State
 	Do    Action
@@ -212,10 +211,10 @@ var table = [States]row{
 	Skipped:  {Forget: to(Free)},
 }
 
-// Next returns what event e does in state s. Cost: one look into the table.
+// Next returns the transition of event e in state s. Cost: one table look-up.
 func (s State) Next(e Event) Transition { return table[s][e] }
 
-// After is Next for an event that the engine knows to be legal. It panics where that is wrong.
+// After is Next for an event that must be legal. It panics if it is not.
 func (s State) After(e Event) Transition {
 	t := table[s][e]
 	if !t.legal {

@@ -33,7 +33,7 @@ func (o *ours[T]) reason(v *variant, s spec, times [][]float64, refs []*referenc
 	return fmt.Sprintf("the loop takes %.0f %% longer, and the call is not the reason; not explained", 100*((mine-more)/theirs-1)), nil
 }
 
-// loopReasons are what is known of loops that are slower than C's.
+// loopReasons are the known causes for loops that are slower than C's.
 var loopReasons = map[string]string{
 	"jacobi": ": each row begins and ends with vectors under masks",
 	"spmv":   ": what is left of each row behind whole rounds of vectors runs under masks",

@@ -39,14 +39,14 @@ type Options struct {
 	Trials         bool   // beside some rows what is off until it is measured, in turn
 	Suite          bool   // kernels of many fields beside CUDA by hand, instead of the rows
 	Of             string // of Suite: "nested" for nested loops on graphs, a part of the rest by name, or ""
-	Devices        string // of the programs, instead of the GPUs that are there
+	Devices        string // of the programs, instead of the GPUs of the machine
 	OpenCL         string // a platform whose first device is measured beside the same GPU by CUDA, instead of the rows
 }
 
 // SuiteParts are what Options.Of may name.
 var SuiteParts = []string{"kernels", "fields", "others", "nested"}
 
-// wants reports whether a row is asked for.
+// wants reports whether a row is requested.
 func (o *Options) wants(name string) bool {
 	if o.Only == "" {
 		return true

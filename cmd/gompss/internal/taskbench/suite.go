@@ -10,8 +10,8 @@ import (
 )
 
 // A Suite is all measurements of a machine: every pattern, one by one and replayed; other widths,
-// several submitters and, if that is asked for, METG of stencil1d; each with 1, 2, 4 workers and so
-// on, up to Workers.
+// several submitters and, on request, METG of stencil1d; each with 1, 2, 4 workers and so on, up to
+// Workers.
 type Suite struct {
 	Workers     int
 	Tasks       int // of a run, about

@@ -110,7 +110,7 @@ func (g *Addresses) laneTarget(a access, s analysis.Shape) Target {
 	return t
 }
 
-// evennessOf is what is known of the index of an access to whole elements.
+// evennessOf returns the known facts about the index of an access to whole elements.
 func (g *Addresses) evennessOf(a access, index ir.Expr) []evenness {
 	r, ok := index.(*ir.Ref)
 	if !ok || g.Exec != nil || a.size != 4 && a.size != 8 || a.inner != 0 || !a.at.Type().IsScalar() {

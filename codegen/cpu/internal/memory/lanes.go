@@ -50,7 +50,7 @@ func (g *Moves) readLanes(v x86.Reg, size int) *laneReader {
 	return &laneReader{Moves: g, v: v, size: size, part: v}
 }
 
-// next is the given lane, with its sign, in a general register: lanes are asked for in order, and a
+// next is the given lane, with its sign, in a general register: lanes are requested in order, and a
 // register may change with the next.
 func (r *laneReader) next(lane int) x86.Reg {
 	offset := lane * r.size

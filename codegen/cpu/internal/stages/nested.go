@@ -28,7 +28,7 @@ func AliasesUpdates(f *ir.For, arrays map[*ir.Var]int64) bool {
 	return slices.ContainsFunc(ir.Free([]ir.Stmt{f}).List(), func(v *ir.Var) bool { return arrays[v] > 0 })
 }
 
-// A parallel loop inside sequential code - a time step, say - is there twice: inline, for the
+// A parallel loop inside sequential code - a time step, say - exists twice: inline, for the
 // goroutine that runs what is around it, and as a stage of its own that workers share. The
 // sequential code counts the iterations, and where they are as many as a word of the block asks for
 // it stores the variables that the loop uses into their words and returns to Go, which lets the

@@ -69,7 +69,7 @@ func (g *Numbers) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
 // these, and loaded from constant distances, by instructions that move single bytes within 16 of
 // them.
 
-// VecLow is vec where only the bits that an element in memory has are asked for: sums and products
+// VecLow is vec where only the bits that an element in memory has are needed: sums and products
 // need not be cut to them on the way.
 func (g *Numbers) VecLow(e ir.Expr) []x86.Reg {
 	t := e.Type()

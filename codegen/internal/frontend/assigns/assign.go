@@ -246,8 +246,7 @@ func (b *Assigner) update(op ir.Op, lhs ast.Expr, value func(*ir.Type) ir.Expr, 
 	b.Emit(&ir.Assign{Place: place, Value: result, At: at})
 }
 
-// badUpdate emits what is left of an update that could not be built: that place is read and
-// written.
+// badUpdate emits the rest of an update that could not be built: that place is read and written.
 func (b *Assigner) badUpdate(place, value ir.Expr, at ir.Pos) {
 	b.Keep(value)
 	if scope.IsBad(place) || !ir.IsPlace(place) {

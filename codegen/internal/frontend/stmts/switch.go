@@ -132,7 +132,7 @@ func (b *Builder) clause(w *switching, i int) []ir.Stmt {
 		if !fallsThrough(body) {
 			return out
 		}
-		b.Inlined++ // the next body is there twice
+		b.Inlined++ // the next body exists twice
 		if b.Inlined > calls.MaxInlined {
 			b.Fail(w.clauses[i].Pos(), "switch", "too many bodies fall through to others", "write the bodies as functions")
 			return out
