@@ -41,7 +41,7 @@ const (
 // beatTime is the time between two heartbeats.
 const beatTime = 250 * time.Millisecond
 
-// A control is what the ranks of a job tell each other besides data.
+// A control exchanges the messages of the ranks of a job other than data.
 type control struct {
 	w *World
 
@@ -124,7 +124,7 @@ func (c *control) checkGone() {
 	}
 }
 
-// Lost is called by the transport where a rank has gone without having said so.
+// Lost reports that a rank has disappeared without announcing its end: the transport calls it.
 func (w *World) Lost(rank int, cause error) {
 	w.control.mu.Lock()
 	gone := w.control.gone[rank]
@@ -171,7 +171,7 @@ func (c *control) compareLogs(rank int) {
 	}
 }
 
-// report tells rank 0 the hash after a submission; rank 0 compares what was reported.
+// report sends the hash after a submission to rank 0, which compares the hashes.
 func (c *control) report(sequence, hash uint64) {
 	if c.w.rank != 0 {
 		c.w.transport.Control(0, words(reportMessage, sequence, hash))
@@ -180,7 +180,7 @@ func (c *control) report(sequence, hash uint64) {
 	c.checkPending()
 }
 
-// arrive says that this rank waits for the n-th time. The channel is closed when all do.
+// arrive announces the n-th wait of this rank. The channel is closed when all ranks wait.
 func (c *control) arrive(n, sequence, hash uint64) <-chan struct{} {
 	released := make(chan struct{})
 	c.mu.Lock()
@@ -231,8 +231,8 @@ func (c *control) checkWaiting() {
 	}
 }
 
-// settleDifference is called when all ranks wait and some have submitted more than rank 0: their
-// logs show what.
+// settleDifference is called when all ranks wait and some have submitted more than rank 0: it
+// compares their logs.
 func (c *control) settleDifference() {
 	c.mu.Lock()
 	pending := c.pending
@@ -242,7 +242,7 @@ func (c *control) settleDifference() {
 	}
 }
 
-// bye tells the ranks that may miss this one that it ends.
+// bye announces the end of this rank to the ranks that expect its heartbeats.
 func (c *control) bye() {
 	if c.w.rank != 0 {
 		c.w.transport.Control(0, []byte{byeMessage})
@@ -262,7 +262,7 @@ func (c *control) release(n uint64) {
 	}
 }
 
-// failure returns why the job has failed, nil while it has not.
+// failure returns the cause of the job's failure, nil while there is none.
 func (w *World) failure() error {
 	select {
 	case <-w.broken:
@@ -277,7 +277,7 @@ func (w *World) failure() error {
 // Failed reports the failure of a task of this rank.
 func (w *World) Failed(err error) { go w.fail(w.rank, err) }
 
-// arbiterTime is how long a rank waits for rank 0 to say what failed first.
+// arbiterTime is the time that a rank waits for rank 0 to choose the first failure.
 const arbiterTime = time.Second
 
 // fail reports a failure to rank 0, which chooses the first of all ranks.
@@ -342,7 +342,7 @@ func (w *World) adopt(e *RankError) {
 	go w.abandon(e)
 }
 
-// heardNothing reports whether a rank is silent, so that it prints nothing itself.
+// heardNothing reports whether a rank is silent; such a rank does not print the failure itself.
 func (c *control) heardNothing(rank int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -361,7 +361,7 @@ func (w *World) keep(e *RankError) {
 	}
 }
 
-// graceTime is how long a rank may continue after the job has failed, to return the error to its
+// graceTime is the time that a rank has after the failure of the job, to return the error to its
 // program.
 const graceTime = time.Second
 
@@ -425,7 +425,7 @@ func (w *World) beat() {
 	}
 }
 
-// listen fails the job for a rank that was silent for too long.
+// listen fails the job if a rank is silent for too long.
 func (w *World) listen() {
 	if w.options.Silence < 0 {
 		return

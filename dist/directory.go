@@ -14,7 +14,7 @@ type Key struct {
 	Part       uint32
 }
 
-// A stepKind says what a rank does for a submission besides running its task.
+// A stepKind is an action of a rank for a submission, besides running its task.
 type stepKind uint8
 
 const (
@@ -42,7 +42,7 @@ type cell struct {
 	writer int32   // has the current version
 	ranks  []int32 // that have received it, in this order; of a reduction, that have a partial result
 	op     deps.ReductionID
-	// version is what a simulation knows it by.
+	// version identifies it in a simulation.
 	version int32
 }
 
@@ -66,8 +66,8 @@ type buffer struct {
 	first []cell   // the memory of those with one cell
 }
 
-// A directory knows which rank has which version of what. It is the same on all ranks that have
-// made the same submissions, and pure: it gives the steps of one rank.
+// A directory holds the version of each cell that each rank has. It is the same on all ranks that
+// have made the same submissions, and pure: it returns the steps of one rank.
 //
 // Cost of a submission: O(cells that its accesses overlap). No allocation where accesses are whole
 // blocks or repeat.
@@ -185,7 +185,7 @@ func (d *directory) access(rank int32, a *deps.Access) {
 	}
 }
 
-// write makes rank the only one with the version of what a writes.
+// write makes rank the only one with the version of the elements that a writes.
 func (d *directory) write(rank int32, a *deps.Access) {
 	b := d.of(&a.Region)
 	i0, i1, j0, j1 := b.blocks(&a.Region)
@@ -261,10 +261,10 @@ func (d *directory) join(b *buffer, k int64, rank int32) {
 // keptCells is how many cells of one version a block keeps.
 const keptCells = 16
 
-// flat is how many ranks the writer sends to itself, before those that have received send on.
+// flat is the number of ranks that the writer itself sends to, before receivers forward the data.
 const flat = 3
 
-// bring has rank receive c, where it has no current version.
+// bring makes rank receive c, if it has no current version.
 func (d *directory) bring(b *buffer, c *cell, rank int32) {
 	d.combine(b, c)
 	if c.holds(rank) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Model is a machine that is not there: ranks with workers, and a network of the LogGP family.
+// A Model is a simulated machine: ranks with workers, and a network of the LogGP family.
 //
 // Source: Alexandrov et al., LogGP: incorporating long messages into the LogP model, 1995. A rank
 // sends one message at a time and receives one at a time; the network between has room for all.
@@ -18,7 +18,7 @@ type Model struct {
 	Latency, Overhead, Gap time.Duration // L, o at each end, g between messages of one rank
 	Bandwidth              float64       // bytes a second: 1 / G
 	Submit, Skip           time.Duration // what a rank takes to submit a task of its own, and of another
-	// Duration is how long a task runs that accesses as many bytes.
+	// Duration returns the run time of a task that accesses so many bytes.
 	Duration func(name string, work deps.Bytes) time.Duration
 }
 
@@ -26,7 +26,7 @@ func (m *Model) String() string {
 	return fmt.Sprintf("%d ranks of %d workers, L %v, o %v, g %v, %.4g GB/s, %v a submission, %v a skip", m.Ranks, m.Workers, m.Latency, m.Overhead, m.Gap, m.Bandwidth/1e9, m.Submit, m.Skip)
 }
 
-// A Simulation is what a program would do on a Model.
+// A Simulation is the predicted run of a program on a Model.
 type Simulation struct {
 	Elapsed         time.Duration
 	Busy            time.Duration // of all workers
@@ -36,7 +36,7 @@ type Simulation struct {
 }
 
 // Simulated returns the world of a rank whose program is submitted once, for all ranks of the
-// model: its tasks do not run. Simulate then says how long they would take, in virtual time.
+// model: its tasks do not run. Simulate then returns their makespan in virtual time.
 //
 // Memory: some 150 bytes a task and a message. Errors: a model without ranks, workers, bandwidth or
 // durations.
@@ -84,7 +84,7 @@ type simNode struct {
 	earliest time.Duration // when its rank has submitted it
 }
 
-// A version is where the contents of a cell are, and what reads them.
+// A version holds the locations of a cell's contents and the nodes that read them.
 type version struct {
 	at      []replica
 	readers []int32
@@ -116,8 +116,8 @@ func (s *simulation) edge(from, to int32) {
 	}
 }
 
-// made adds an edge from each node that made a version valid on a rank: of a reduction there may be
-// several, and none where the version was there before.
+// made adds an edge from each node that made a version valid on a rank: a reduction may have
+// several, and a version that was valid before has none.
 func (s *simulation) made(v *version, rank, to int32) {
 	for _, r := range v.at {
 		if r.rank == rank {

@@ -15,10 +15,10 @@ import (
 
 // Options are those of a World. The zero value works.
 type Options struct {
-	// Silence is how long a rank may send nothing before it counts as dead: 0 is 3 s, negative is
+	// Silence is the time without messages after which a rank counts as dead: 0 is 3 s, negative is
 	// never.
 	Silence time.Duration
-	// Errors is where the root cause of a failed job is printed; nil is standard error.
+	// Errors receives the root cause of a failed job; nil is standard error.
 	Errors io.Writer
 }
 
@@ -67,11 +67,11 @@ func NewWorld(t Transport, o Options) (*World, error) {
 	return w, nil
 }
 
-// Rank returns the number of this rank, from 0, and Size how many there are.
+// Rank returns the number of this rank, from 0, and Size the number of ranks.
 func (w *World) Rank() int { return w.rank }
 func (w *World) Size() int { return w.size }
 
-// Stats counts what a rank has seen and done.
+// Stats counts the tasks of all ranks and the messages of this rank.
 type Stats struct {
 	Tasks    uint64 // submitted, on whichever rank they run
 	Messages uint64 // sent and received by this rank
@@ -110,8 +110,8 @@ func worldOf(rt *task.Runtime) (*World, error) {
 	}
 }
 
-// Distribute says which rank owns which part of x: a whole slice of Alloc, or an ordinary one up to
-// its capacity. All ranks call it for the same slices in the same order, before the first task that
+// Distribute assigns the parts of x to ranks: a whole slice of Alloc, or an ordinary one up to its
+// capacity. All ranks call it for the same slices in the same order, before the first task that
 // uses them. Without a World it does nothing but check its arguments.
 func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 	w, err := worldOf(rt)
@@ -336,7 +336,7 @@ func (w *World) Wait(ctx context.Context, local error) error {
 	return w.meet(ctx)
 }
 
-// meet waits until all ranks have come here as often.
+// meet waits until all ranks have called it as often.
 func (w *World) meet(ctx context.Context) error {
 	w.mu.Lock()
 	w.waits++
@@ -360,7 +360,7 @@ func (w *World) meet(ctx context.Context) error {
 	}
 }
 
-// Close ends the rank when all ranks have come to their end.
+// Close ends the rank when all ranks have called it.
 func (w *World) Close(err error) error {
 	w.closeOnce.Do(func() {
 		if err == nil {

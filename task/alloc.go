@@ -149,7 +149,7 @@ var errDropped = errors.New("done already")
 // takeOutTries is how often takeOut waits for tasks that others submitted while it was waiting.
 const takeOutTries = 8
 
-// takeOut waits for the tasks that use b and takes it out of the table, in one step with other
+// takeOut waits for the tasks that use b and removes it from the table, in one step with other
 // submissions: a goroutine that submits a task that uses it is either waited for, or finds no
 // buffer.
 //

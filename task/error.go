@@ -13,9 +13,9 @@ import (
 
 // Sentinels for errors.Is.
 var (
-	// ErrSkipped says that a task did not run because one that it depends on failed.
+	// ErrSkipped means that a task did not run because a task that it depends on failed.
 	ErrSkipped = errors.New("skipped")
-	// ErrClosed says that the runtime was closed.
+	// ErrClosed means that the runtime is closed.
 	ErrClosed = errors.New("task: runtime is closed")
 )
 
@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// inner returns the cause without what the text says already: a launch on the device.
+// inner returns the cause without the part that the text already contains: a launch on the device.
 func (e *Error) inner() error {
 	if d, ok := e.Cause.(*devices.DeviceError); ok && d.Device == e.Device && d.Pos == e.Pos && d.What == "launch "+e.Kernel {
 		return d.Err
@@ -70,8 +70,8 @@ func catchBug(what string, err *error) {
 	}
 }
 
-// A SkippedError says which failure kept a task from running. It is ErrSkipped for errors.Is, and
-// unwraps to the failure.
+// A SkippedError names the failure that kept a task from running. It is ErrSkipped for errors.Is,
+// and unwraps to the failure.
 type SkippedError struct {
 	// Via is the label of the predecessor, which failed or was itself skipped; of a Go task without
 	// a label it has the line.
@@ -101,7 +101,7 @@ func (e *Error) first() *Error {
 	return e
 }
 
-// A FailedError is what Wait returns: the tasks that failed since the last Wait, in the order in
+// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order in
 // which they failed, and how many were skipped because of them.
 type FailedError struct {
 	Failed  []*Error
@@ -132,7 +132,7 @@ func (e *FailedError) Error() string {
 	return b.String()
 }
 
-// skipped says how many tasks did not run, and because of what.
+// skipped returns the text about the tasks that did not run, with the cause.
 func (e *FailedError) skipped() string {
 	return fmt.Sprintf("%s that %s on %s %s skipped", count(e.Skipped, "task"), plural(e.Skipped, "depends", "depend"),
 		plural(len(e.Failed), "it", "them"), plural(e.Skipped, "was", "were"))

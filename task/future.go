@@ -91,7 +91,7 @@ func (f *Future[T]) Get(ctx context.Context) (T, error) {
 	return f.value, nil
 }
 
-// ErrNotReplayed says that a recorded value was asked for before it was ever computed.
+// ErrNotReplayed means that a recorded value was read before its first computation.
 var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet")
 
 // taskOf returns the task to wait for, for what step i does: in a step of the same replay the task
@@ -110,7 +110,7 @@ func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 	return it.last, nil
 }
 
-// An Event keeps a task from being over after its body has returned, until something outside says
+// An Event keeps a task unfinished after its body has returned, until code outside the task says
 // that it has happened.
 type Event struct {
 	scope     *Scope
@@ -142,8 +142,8 @@ func (s *Scope) Event() (*Event, error) {
 	return &Event{scope: s}, nil
 }
 
-// Fulfill says that the event has happened; with an error the task fails. It may be called from any
-// goroutine, and what was done before it is seen by the task's successors. Error: ErrFulfilled.
+// Fulfill completes the event; with an error the task fails. It may be called from any goroutine,
+// and the task's successors see all writes before the call. Error: ErrFulfilled.
 func (e *Event) Fulfill(err error) error {
 	if e == nil || e.scope == nil {
 		return misuse("Event.Fulfill", errNilHandle)

@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// ErrFinished is the error of a call on what has ended: a Group that was waited for, the Scope of a
-// body that has returned, the Recorder of a complete iteration.
+// ErrFinished is the error of a call on a finished object: a Group that was waited for, the Scope
+// of a body that has returned, the Recorder of a complete iteration.
 var ErrFinished = errors.New("finished already")
 
 // What has ended, each ErrFinished.
@@ -23,9 +23,9 @@ var (
 	errRecorderFinished = fmt.Errorf("task: record: the iteration is complete: %w", ErrFinished)
 )
 
-// A Group is tasks that are waited for and cancelled together. It orders nothing: its tasks have
-// the predecessors that they would have without it. What the tasks of a group submit is cancelled
-// with it too.
+// A Group is a set of tasks that are waited for and cancelled together. It adds no order: its tasks
+// have the predecessors that they would have without it. What the tasks of a group submit is
+// cancelled with it too.
 type Group struct {
 	rt       *Runtime
 	scope    *Scope
@@ -122,7 +122,7 @@ func (g *Group) sleep(ctx context.Context) error {
 	return nil
 }
 
-// without takes out what g has told of.
+// without removes the failures that g has reported.
 func (e *FailedError) without(told *FailedError, g *Group) {
 	e.Failed = slices.DeleteFunc(e.Failed, func(f *Error) bool { return f.group.within(g) })
 	e.Skipped = max(0, e.Skipped-told.Skipped)

@@ -37,7 +37,7 @@ type Iteration struct {
 	recording
 }
 
-// A recording is what an iteration consists of.
+// A recording holds the steps of an iteration.
 type recording struct {
 	steps      []step
 	uses       []use
@@ -107,7 +107,7 @@ func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	return it, nil
 }
 
-// ErrNotRecordable says that an option has no meaning for a task that is recorded.
+// ErrNotRecordable means that an option is not possible for a recorded task.
 var ErrNotRecordable = errors.New("not possible in a recorded iteration")
 
 // together returns accesses that conflict with just what one of the given ones conflicts with: what
@@ -153,9 +153,9 @@ func (it *Iteration) Tasks() int { return len(it.steps) }
 // Edges returns the number of recorded edges.
 func (it *Iteration) Edges() int { return len(it.succs) }
 
-// Replay submits the iteration as it was recorded, with what Arg.Set has said since. It comes after
-// the replays before it, and does not wait for them, but where its steps write nothing, or an Arg
-// makes a step access something else than before. The steps that fail are the task's error, a
+// Replay submits the iteration as it was recorded, with the values of Arg.Set since then. It comes
+// after the replays before it, and does not wait for them, but where its steps write nothing, or an
+// Arg makes a step access something else than before. The steps that fail are the task's error, a
 // *FailedError; steps that depend on them are skipped.
 //
 // On CPU workers alone the replay is one task, whose steps idle workers help with. While it waits
@@ -297,7 +297,7 @@ func (it *Iteration) waitIdle() error {
 	return nil
 }
 
-// A ChangedError says that a recorded iteration cannot be replayed any more.
+// A ChangedError means that a recorded iteration can no longer be replayed.
 type ChangedError struct {
 	What string
 }

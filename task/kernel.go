@@ -95,7 +95,7 @@ type given struct {
 // by reflection. Of package variables that it reads BindVariable has to tell.
 //
 // Errors: a codegen.ErrorList with all that is wrong in what the kernel reaches. A kernel that
-// cannot run on accelerators is none: it runs on the CPU, and Refused says why.
+// cannot run on accelerators is no error: it runs on the CPU, and Refused returns the reason.
 func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Func || v.IsNil() {
@@ -140,7 +140,7 @@ func MustKernel(s KernelSpec) *Kernel {
 	return k
 }
 
-// exit ends the program; tests look at what it says.
+// exit ends the program; tests replace it.
 var exit = func(text string) {
 	fmt.Fprintln(os.Stderr, text)
 	os.Exit(1)
@@ -238,8 +238,8 @@ func (k *Kernel) keepOrder() {
 	}
 }
 
-// A staleError says that what the kernel of a wrapper reaches in its files is not what its Go
-// functions were made from.
+// A staleError means that the source which the kernel of a wrapper reaches in its files is not the
+// source of its Go functions were made from.
 type staleError struct{ spec KernelSpec }
 
 func (e *staleError) Error() string {
@@ -330,7 +330,7 @@ func (k *Kernel) proves(args []devices.Arg) bool {
 // Name returns the name of the kernel.
 func (k *Kernel) Name() string { return k.name }
 
-// Warnings returns what the compiler noticed in the kernel's package.
+// Warnings returns the compiler's warnings about the kernel's package.
 func (k *Kernel) Warnings() []codegen.Diagnostic { return k.warnings }
 
 // Refused returns why the kernel has no variant for accelerators, nil when it has.

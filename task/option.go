@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// An Option says something about a task: an access, a label, where it may run. Options are values;
-// making and passing them allocates nothing, but for Box and Reduce.
+// An Option is a property of a task: an access, a label, a place. Options are values; making and
+// passing them allocates nothing, but for Box and Reduce.
 //
 // It is four words, which the compiler keeps in registers: a larger one would be written to memory
 // and copied for every access of every task. at and size are memory, at and n a text, n a number.
@@ -22,7 +22,8 @@ type Option struct {
 	more int64 // elements that there is room for from at, or a number beside a text
 }
 
-// An optionKind is what an option says, and of an access the mode and the bytes of an element.
+// An optionKind is the kind of an option, and of an access also the mode and the size of an
+// element.
 type optionKind uint64
 
 func accessKind(mode deps.Mode, elem deps.Bytes) optionKind {
@@ -92,14 +93,14 @@ func accessTo(mode deps.Mode, m memory) Option {
 	return Option{kind: accessKind(mode, m.elem), at: m.base, n: m.len, more: m.cap}
 }
 
-// In says that the task reads x.
+// In declares that the task reads x.
 func In[T any](x []T) Option { return access(deps.In, x) }
 
-// Out says that the task writes every element of x before anything else uses them; what it does not
-// write is undefined afterwards.
+// Out declares that the task writes every element of x before anything else uses them; what it does
+// not write is undefined afterwards.
 func Out[T any](x []T) Option { return access(deps.Out, x) }
 
-// InOut says that the task reads and writes x. It is always safe.
+// InOut declares that the task reads and writes x. It is always safe.
 func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, memoryOf(x)) }
 
 // Concurrent declares that the task updates x together with other Concurrent tasks, which may run
@@ -187,8 +188,8 @@ func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 // accelerators) or one device by its name ("sim:2"). Several Ons add up.
 func OnDevice(device string) Option { return textOption(placeOption, device, 0) }
 
-// Resources says how many of a kind's tokens the task holds while it runs there. It replaces what
-// the kernel says of the kind, which may be one that the run has no device of.
+// Resources sets the number of a kind's tokens that the task holds while it runs there. It replaces
+// the kernel's clause for the kind. The run need not have a device of the kind.
 func Resources(kind devices.Kind, tokens int) Option {
 	return textOption(tokenOption, string(kind), tokens)
 }
@@ -203,26 +204,25 @@ func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)
 // depth from which on tasks are too small to be spread.
 func Final(condition bool) Option { return Option{kind: finalOption, n: bit(condition)} }
 
-// Untied says that the task may continue with another worker after waiting. Every task may; the
+// Untied permits the task to continue on another worker after a wait. Every task may do so; the
 // option exists for ported programs.
 func Untied() Option { return Option{kind: untiedOption} }
 
-// Retry runs the task up to n times more if it fails, as long as that cannot be seen: what it
-// writes only is written again, and what it also reads is put back as it was before: elements that
-// hold no Go pointers. A task that has submitted others is not run again. Tasks with concurrent
-// accesses cannot be retried. On an accelerator, what the task reads and writes is copied to the
-// host first, where that does not have it; the next run is elsewhere, if the task may run
-// elsewhere.
+// Retry runs the task up to n more times if it fails, as long as no other task can observe that:
+// data that the task only writes are written again, and data that it also reads are restored first:
+// elements that hold no Go pointers. A task that has submitted others is not run again. Tasks with
+// concurrent accesses cannot be retried. On an accelerator, what the task reads and writes is
+// copied to the host first, where that does not have it; the next run is elsewhere, if the task may
+// run elsewhere.
 func Retry(n int) Option { return Option{kind: retryOption, n: int64(n)} }
 
-// NoCopyDeps says that the accesses of the task order it, but do not bring data to where it runs,
-// nor say that it has written them. On WaitOn it waits for the tasks and leaves the data where they
-// are.
+// NoCopyDeps makes the accesses of the task order it without copying data to its device or marking
+// them as written. On WaitOn it waits for the tasks and leaves the data where they are.
 func NoCopyDeps() Option { return Option{kind: orderOnlyOption} }
 
-// HostCost is how long the task takes on a CPU worker in a virtual time: the accelerators'
-// clock=virtual. Without it, that is what their hostspeed makes of the memory that the task
-// accesses: no time, where that is not given either. Else it means nothing.
+// HostCost is the time that the task takes on a CPU worker in a virtual time (clock=virtual of the
+// accelerators). Without it, their hostspeed and the memory that the task accesses determine the
+// time; without hostspeed the task takes none. In real time it has no effect.
 func HostCost(cost time.Duration) Option { return Option{kind: costOption, n: int64(cost)} }
 
 func bit(b bool) int64 {
@@ -232,7 +232,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// settings is where the options of one task say that it may run, and what it holds there.
+// settings holds the places and tokens that the options of one task name.
 type settings struct {
 	places sched.PlaceSet
 	placed bool

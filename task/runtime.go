@@ -39,10 +39,10 @@ const DefaultWindow = 1 << 12
 // Options are those of a Runtime. The zero value works: the CPU workers and the GPUs of this
 // machine, under the default policy.
 type Options struct {
-	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and
-	// where that is empty, "auto": the CPU workers and every GPU that opens. Kinds other than smp
-	// must be imported, for example by devices/all. "cuda?" takes the GPUs if there are any.
-	// Stats.Absent says what is not there and why.
+	// Devices names the devices, such as "smp:2,sim:4"; "" takes them from GOMPSS_DEVICES, and where
+	// that is empty, "auto": the CPU workers and every GPU that opens. Kinds other than smp must be
+	// imported, for example by devices/all. "cuda?" takes the GPUs if there are any. Stats.Absent
+	// lists the missing devices with the reasons.
 	Devices string
 	// Policy is the scheduling policy: fifo, priority, locality (default), versioning, random, or
 	// one of sched.Register.
@@ -141,7 +141,7 @@ type worlds struct {
 	skipper Skipper // world, where it is one
 }
 
-// A lifecycle is what ends a runtime.
+// A lifecycle holds the state of closing a runtime.
 type lifecycle struct {
 	ctx    context.Context // of task bodies; no task starts when it is done
 	cancel context.CancelCauseFunc
@@ -152,21 +152,21 @@ type lifecycle struct {
 	broke    brokenCode  // policies and observers of the program
 }
 
-// A checks is what GOMPSS_CHECK needs.
+// A checks holds the state of GOMPSS_CHECK.
 type checks struct {
 	check     bool // Options.Check
 	checker   accessChecker
 	pageGuard pageGuard
 }
 
-// An eagerLaunch is what launches tasks behind their predecessors.
+// An eagerLaunch holds the queues of tasks that are launched before their predecessors finish.
 type eagerLaunch struct {
 	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	eagerQueues      []eagerQueue                   // by place: tasks to launch eagerly there; nil where that is off
 	backlogs         []deviceBacklog                // by place: tasks launched eagerly there
 }
 
-// An experience is what the policy has learned.
+// An experience holds the times that the policy has learned.
 type experience struct {
 	learned learned
 	agreed  [agreements]agreement
@@ -335,7 +335,7 @@ func (l *lifecycle) policyBroke(err error) {
 	l.cancel(err)
 }
 
-// brokenCode is what code of the program panicked with that the engine calls: Close returns it.
+// brokenCode is the panic value of program code that the engine calls: Close returns it.
 type brokenCode struct{ errs atomic.Pointer[error] }
 
 func (b *brokenCode) add(err error) {

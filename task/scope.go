@@ -67,7 +67,7 @@ type recycled struct {
 	returned atomic.Pointer[record]
 }
 
-// A relations is what tasks of a scope have to do with each other beside the graph.
+// A relations holds the relations between tasks of a scope outside the graph.
 type relations struct {
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
@@ -81,7 +81,7 @@ type growing struct {
 	unmerged []*buffer    // that have grown, and whose merges were not; guarded by buffers.mu
 }
 
-// A reporting is what the recorder does not know yet of the task that is being submitted.
+// A reporting holds the facts about the task under submission that the recorder has not received.
 type reporting struct {
 	unreported      bool          // what it touches and waits for
 	pendingAccesses []deps.Access // by it
@@ -109,20 +109,20 @@ type loan struct {
 	resume  chan int   // a worker for the goroutine that has released its own
 }
 
-// A checking is what GOMPSS_CHECK keeps of a body.
+// A checking holds the state of GOMPSS_CHECK for a body.
 type checking struct {
 	pauses  atomic.Int32 // how often the body waits, or has returned
 	monitor atomic.Pointer[accessMonitor]
 }
 
-// An ending is what a task ends with.
+// An ending is the result of a task.
 type ending struct {
 	outside  error       // of events; guarded by Runtime.failing
 	failures FailedError // of the children since the last Wait; guarded by Runtime.failing
 	ctx      context.Context
 }
 
-// holder is what the body, and each external event, adds to Scope.pending.
+// holder is the amount that the body, and each external event, adds to Scope.pending.
 const holder = 1 << 32
 
 // The states of Scope.waiting: how a goroutine waits for the children.
@@ -212,7 +212,7 @@ func (s *Scope) lockSubmission(ctx context.Context) error {
 	}
 }
 
-// UncoveredError says that a child accesses what its parent does not.
+// UncoveredError reports that a child accesses memory that its parent does not.
 type UncoveredError struct {
 	Parent string
 	Mode   deps.Mode
@@ -365,7 +365,7 @@ func (s *Scope) acquireAgain() error {
 	return s.await(done)
 }
 
-// await returns what comes from done. The worker is lent meanwhile, if it does not come at once.
+// await returns the value from done. The worker is lent meanwhile, if the value is not ready.
 func (s *Scope) await(done <-chan error) (err error) {
 	select {
 	case err = <-done:

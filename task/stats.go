@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// Stats is what a runtime has done so far.
+// Stats holds the counts and times of a runtime so far.
 type Stats struct {
 	Submitted int64
 	Failed    int64 // by themselves
@@ -131,7 +131,7 @@ func (c *counts) grantUncounted(p sched.PlaceID) { c.held[p].n.Add(1) }
 
 func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 
-// Stats returns what the runtime has done so far: all of it when no task is in flight.
+// Stats returns the counts and times so far; they are complete when no task is in flight.
 func (rt *Runtime) Stats() Stats {
 	rt.mustBeUsable("Runtime.Stats")
 	if rt.window.observedLive() == 0 {

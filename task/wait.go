@@ -223,7 +223,7 @@ func (rt *Runtime) waitHere(o WaitOption) error {
 	}
 }
 
-// A WaitOption says how to wait.
+// A WaitOption is an option of a wait.
 type WaitOption struct {
 	ctx  context.Context // nil where it never ends
 	keep bool
@@ -234,8 +234,8 @@ type WaitOption struct {
 // touch them.
 func KeepOnDevice() WaitOption { return WaitOption{keep: true} }
 
-// ReadOnly says that the program only reads its data after the wait: devices keep their copies, and
-// a task that reads the same data there moves nothing.
+// ReadOnly declares that the program only reads its data after the wait: devices keep their copies,
+// and a task that reads the same data there needs no copy.
 func ReadOnly() WaitOption { return WaitOption{read: true} }
 
 // waitOptions joins the options of a call. A context that never ends is nil in the result. Error:
@@ -285,7 +285,7 @@ func (rt *Runtime) flush(read bool) error {
 	return nil
 }
 
-// submitWait submits a task that does nothing but wait for its accesses.
+// submitWait submits an empty task that waits for its accesses.
 func (s *Scope) submitWait(accesses []Option) (Task, error) {
 	r, err := s.begin(nil, waitBody)
 	if err != nil {

@@ -99,7 +99,7 @@ var (
 	errNoAccesses = errors.New("no access is given, so that there is nothing to wait for: Wait waits for all tasks")
 )
 
-// checkWaitOptions checks what WaitOn is given.
+// checkWaitOptions checks the options of WaitOn.
 func checkWaitOptions(accesses []Option) error {
 	given := false
 	for i := range accesses {
@@ -115,7 +115,7 @@ func checkWaitOptions(accesses []Option) error {
 	return nil
 }
 
-// ErrUnused says that WaitOn was given memory that no task has used, or that the runtime has
+// ErrUnused is the error of WaitOn for memory that no task has used, or that the runtime has
 // forgotten: by Unregister, Free, or with the task in whose Scope it was used first.
 var ErrUnused = errors.New("no task has used this memory")
 
@@ -137,8 +137,8 @@ func (e *unusedError) Error() string {
 
 func (e *unusedError) Unwrap() error { return ErrUnused }
 
-// submitWaitOn submits a task that does nothing but wait for its accesses, each of memory that
-// tasks have used.
+// submitWaitOn submits an empty task that waits for its accesses, each of memory that tasks have
+// used.
 func (s *Scope) submitWaitOn(accesses []Option) (Task, error) {
 	r, err := s.begin(nil, waitBody)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 type fit struct {
 	units    int64 // compute units
 	threads  int64 // of a team, at most
-	usual    int64 // of a team that nothing else is known of
+	usual    int64 // of a team without other known limits
 	resident int64 // threads that run at once on a unit
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/printing"
 )
 
-// build makes the loop IR of kernel f with the given type arguments.
+// build returns the loop IR of kernel f for the given type arguments.
 func (p *Package) build(f *types.Func, decl *ast.FuncDecl, args []types.Type) (*ir.Kernel, []diag.Diagnostic) {
 	k := &ir.Kernel{Name: typing.InstanceName(f.Name(), args), Package: p.src.Name, At: p.src.Position(decl.Name.Pos())}
 	u := &scope.Unit{Program: p.src, Kernel: k, Failed: map[diag.Diagnostic]bool{}, Temps: map[*ir.Var]bool{}, Taken: map[*ir.Var]bool{}, Fixed: map[*ir.Var]bool{}, Names: map[string]bool{k.Name: true},
@@ -58,8 +58,8 @@ func finish(u *scope.Unit, shapes map[*ir.Var][]ir.Expr) {
 	}
 }
 
-// unfit gives what a kernel must not have, a receiver and results, a meaning, for the errors in its
-// body.
+// unfit declares the receiver and results, which a kernel must not have, so that errors in its body
+// are still found.
 func unfit(b *scope.Body, sig *types.Signature, decl *ast.FuncDecl) {
 	b.Env.Results = &scope.ResultPlace{}
 	if r := sig.Recv(); r != nil {

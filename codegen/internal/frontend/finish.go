@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A finishing is a kernel on which the passes of the front end run.
+// A finishing is a kernel under the passes of the front end.
 type finishing struct {
 	*passes.Pass
 	shapes map[*ir.Var][]ir.Expr // of parameters, from shape directives
@@ -33,8 +33,8 @@ var finishingPasses = []struct {
 	{"infer accesses", (*finishing).inferAccesses},
 }
 
-// checkTypes reports the first expression without a type, where nothing else is wrong: as a rule
-// the cause is reported where it stands.
+// checkTypes reports the first expression without a type if there are no other errors: usually the
+// cause is reported at its own position.
 func (f *finishing) checkTypes() {
 	if (f.Unknown == ir.Pos{}) || f.HasErrors() || len(f.Refused) > 0 {
 		return

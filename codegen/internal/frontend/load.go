@@ -37,11 +37,11 @@ type Package struct {
 	warnings []diag.Diagnostic
 	notes    map[string][]diag.Diagnostic // of kernels, by their names in the source
 
-	// mu guards src: an instance adds its clauses to what is known of types.
+	// mu guards src: an instance adds the facts of its clauses to those about types.
 	mu sync.Mutex
 }
 
-// asked says which kernels of a package are made: those of a file, or one, or all.
+// asked selects the kernels that are built: those of a file, or one, or all.
 type asked struct{ file, kernel string }
 
 // Load parses and type-checks the files of one package, in any order, and makes loop IR of every
@@ -49,9 +49,9 @@ type asked struct{ file, kernel string }
 // reach need not be in the dialect, nor need its imports be there. Files of other packages are for
 // what kernels use of these.
 //
-// Errors: an ErrorList of all that is wrong with the text and with what kernels reach. The package
-// is returned nevertheless, with the kernels that have no errors, unless a file cannot be parsed or
-// belongs to another package.
+// Errors: an ErrorList of all errors in the text and in the declarations that kernels reach. The
+// package is returned nevertheless, with the kernels that have no errors, unless a file cannot be
+// parsed or belongs to another package.
 func Load(files ...syntax.File) (*Package, error) { return load(asked{}, files) }
 
 // LoadFile is Load for the kernels of one of the files, and those that implement them. What is
@@ -86,7 +86,7 @@ func load(a asked, files []syntax.File) (*Package, error) {
 		if p.isAsked(p.src.Funcs[f]) {
 			diags = append(diags, p.load(f)...)
 		} else if p.isVersion(p.src.Funcs[f]) {
-			p.load(f) // what is wrong with it counts where its file is asked for
+			p.load(f) // its errors count where its file is requested
 		}
 	}
 	errs, warnings := source.Split(diags)
@@ -97,7 +97,7 @@ func load(a asked, files []syntax.File) (*Package, error) {
 	return p, nil
 }
 
-// isAsked reports whether n is a kernel that is asked for.
+// isAsked reports whether n is a requested kernel.
 func (p *Package) isAsked(n *ast.FuncDecl) bool {
 	return p.src.IsKernel(n) && (p.asked.file == "" || p.src.Position(n.Pos()).File == p.asked.file) && (p.asked.kernel == "" || n.Name.Name == p.asked.kernel)
 }
@@ -117,7 +117,7 @@ func (p *Package) isVersion(n *ast.FuncDecl) bool {
 	return false
 }
 
-// load builds kernel f, and returns what is wrong with it and with what it uses.
+// load builds kernel f, and returns the errors of f and of the declarations that it uses.
 func (p *Package) load(f *types.Func) []diag.Diagnostic {
 	reached := p.reach.ReachOf(p.src.Funcs[f])
 	before := append(p.src.ErrorsIn(reached), p.src.MisreadIn(reached)...)
@@ -160,7 +160,7 @@ func (p *Package) loadOne(f *types.Func) (*ir.Kernel, []diag.Diagnostic) {
 	return p.build(f, decl, args)
 }
 
-// unfit says why the function f cannot be a kernel.
+// unfit returns the reason why the function f cannot be a kernel.
 func (p *Package) unfit(f *types.Func, decl *ast.FuncDecl) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	fail := func(pos token.Pos, why, instead string) {
@@ -189,8 +189,8 @@ func (p *Package) Kernels() []*ir.Kernel { return slices.Clone(p.kernels) }
 // change them.
 func (p *Package) Samples() map[string]*ir.Kernel { return maps.Clone(p.Trials) }
 
-// Kernel returns the kernel of a name. Errors: there is none, or it is generic; an ErrorList of
-// what is wrong with it.
+// Kernel returns the kernel of a name. Errors: there is none, or it is generic; an ErrorList of its
+// errors.
 func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 	if errs := p.broken[name]; errs != nil {
 		return nil, errs
@@ -208,7 +208,7 @@ func (p *Package) Kernel(name string) (*ir.Kernel, error) {
 	return nil, fmt.Errorf("codegen: kernel %s: package %s has no kernel of this name: put //omp:target above the function", name, p.src.Name)
 }
 
-// Warnings returns what may be wrong with the kernels, by position.
+// Warnings returns the warnings about the kernels, by position.
 func (p *Package) Warnings() []diag.Diagnostic { return slices.Clone(p.warnings) }
 
 // Notes returns the notes on a kernel, by its name in the source, that ask for no change, by
@@ -232,9 +232,9 @@ func (p *Package) Files(kernel string) []string {
 // Silences reports whether a comment in the source suppresses the warning d.
 func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
 
-// Hash returns the hash of what the named kernels reach, themselves included: functions, methods,
-// types, constants and variables of the package and of other packages of the program. It is ""
-// where there is no such kernel.
+// Hash returns the hash of the declarations that the named kernels reach, themselves included:
+// functions, methods, types, constants and variables of the package and of other packages of the
+// program. It is "" where there is no such kernel.
 func (p *Package) Hash(kernels ...string) string { return p.reach.Hash(kernels...) }
 
 // CodeLines returns the lines of a kernel's file on which code of its function begins or continues,
@@ -248,7 +248,7 @@ func (p *Package) HashOf(file string) string { return p.reach.HashOf(p.reach.Ker
 // ImportsAt returns the imports that the words of a file name, by their place in it.
 func (p *Package) ImportsAt(file string) map[int]*types.PkgName { return p.reach.ImportsAt(file) }
 
-// TypesOf returns what is known of another package of the program, by its import path; nil where
+// TypesOf returns the known types of another package of the program, by its import path; nil where
 // it has none of that path.
 func (p *Package) TypesOf(importPath string) *types.Package {
 	return p.src.OtherNamed(importPath).Types

@@ -12,10 +12,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// builtins makes the conversions of a body, and the calls of what is built into Go.
+// builtins makes the conversions of a body, and the calls of Go's builtin functions.
 type builtins struct{ *Caller }
 
-// refusedBuiltins says why a builtin is not in the dialect, and what to write instead.
+// refusedBuiltins gives, for each builtin outside the dialect, the reason and the replacement.
 var refusedBuiltins = map[string][2]string{
 	"append":  {"slices do not grow on a device", "pass a slice that is long enough and count what is in it"},
 	"delete":  {"there are no maps on a device", "use slices and indices"},
@@ -103,7 +103,7 @@ func (b builtins) minMax(e *ast.CallExpr, name string) ir.Expr {
 	return out
 }
 
-// Converted returns e where type t is wanted: a constant takes the type.
+// Converted returns e as type t: a constant takes the type.
 func (b *Caller) Converted(e ast.Expr, t *ir.Type) ir.Expr {
 	if v := b.Program.Info.Types[e].Value; v != nil {
 		if bits, ok := exprs.ConstantBits(v, t); ok {

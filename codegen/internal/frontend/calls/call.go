@@ -77,7 +77,7 @@ func (b *Caller) signature(fun ast.Expr) (*types.Signature, bool) {
 	return sig, ok
 }
 
-// callee returns what fun calls; nil, and the error reported, where that is not possible.
+// callee returns the target of a call of fun; nil, with the error reported, where there is none.
 func (b *Caller) callee(fun ast.Expr) *scope.Function {
 	switch fun := ast.Unparen(fun).(type) {
 	case *ast.FuncLit:

@@ -15,12 +15,12 @@ type Caller struct {
 	*exprs.Builder
 	// Block returns the statements of a block of this body.
 	Block func(s *ast.BlockStmt) []ir.Stmt
-	// another returns what makes the calls of another body.
+	// another returns the Caller of another body.
 	another func(b *scope.Body) *Caller
 }
 
-// New returns what makes the calls of b. statements completes it, and that of each function which
-// is called, with what makes statements.
+// New returns the Caller of b. statements completes it, and the Caller of each called function,
+// with a builder of statements.
 func New(b *scope.Body, statements func(c *Caller)) *Caller {
 	c := &Caller{Builder: &exprs.Builder{Body: b}}
 	c.Builder.Single = c.Single

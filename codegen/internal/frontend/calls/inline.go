@@ -115,7 +115,7 @@ func (b *Caller) frameOf(in *scope.Function, results *scope.ResultPlace) *scope.
 	return f
 }
 
-// resultVars declares what holds the results, before the body.
+// resultVars declares the variables of the results, before the body.
 func (b *Caller) resultVars(sig *types.Signature, list *ast.FieldList, r *scope.ResultPlace, at ir.Pos) {
 	places := scope.FieldTypes(list)
 	for i := range sig.Results().Len() {

@@ -67,10 +67,10 @@ func packagePath(o types.Object) string {
 	return o.Pkg().Path()
 }
 
-// longDivision is what to write for a division of 128 bits.
+// longDivision is the suggested replacement of a 128-bit division.
 const longDivision = "where hi is 0 write lo / y and lo % y, else a loop over 64 bits: shift hi and lo left by one, and subtract y from hi where it fits or a bit was shifted out"
 
-// replacements says what to write instead of library functions that no device has.
+// replacements gives the replacements of library functions that no device has.
 var replacements = map[string]string{
 	"math.Sincos": "call math.Sin and math.Cos", "math.Pow10": "write math.Pow(10, float64(n))",
 	"math.Modf": "write i := math.Trunc(x) and x - i", "math.Inf": "write math.Inf(1) or math.Inf(-1)",

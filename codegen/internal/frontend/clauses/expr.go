@@ -12,8 +12,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A ClauseReader turns the arguments of clauses into IR. Every method reports what is wrong at its
-// place and then returns a zero value, so that all errors of a directive are found.
+// A ClauseReader turns the arguments of clauses into IR. Every method reports an error at its
+// position and then returns a zero value, so that all errors of a directive are found.
 type ClauseReader struct {
 	b     *exprs.Builder
 	scope token.Pos         // where the names in clauses are looked up

@@ -28,7 +28,7 @@ func fieldPath(p syntax.Piece) (name []syntax.Piece, rest syntax.Piece) {
 	return name, rest
 }
 
-// A clauseFault says what is wrong with a part of a clause.
+// A clauseFault is an error in a part of a clause.
 type clauseFault struct {
 	at           syntax.Piece
 	why, instead string

@@ -120,7 +120,7 @@ func (r *kernelReader) extents(what string, groups []syntax.Piece) []ir.Expr {
 	return out
 }
 
-// brackets cuts all leading [ ] groups off p and returns what stands in them.
+// brackets cuts all leading [ ] groups off p and returns their contents.
 func brackets(p syntax.Piece) (groups []syntax.Piece, rest syntax.Piece, ok bool) {
 	for rest = p.Trim(); strings.HasPrefix(rest.Text, "["); rest = rest.Trim() {
 		end := rest.Closing()
@@ -258,7 +258,7 @@ func (r *kernelReader) function(what string, p syntax.Piece) string {
 	return ""
 }
 
-// another says why the kernel cannot be another version of the function of a name.
+// another returns the reason why the kernel cannot be another version of the named function.
 func another(b *exprs.Builder, name string) (why, instead string) {
 	task := b.Program.GoTypes.Scope().Lookup(name).(*types.Func)
 	if d := b.Program.Directives[b.Program.Funcs[task]]; !d.Has("target") && !d.Has("task") {
@@ -452,7 +452,7 @@ func (r *kernelReader) checkNative(d *syntax.Directive) {
 	}
 }
 
-// Loop returns what the clauses of a taskloop fill in.
+// Loop returns the loop that the clauses of a taskloop describe.
 func (r *kernelReader) loop() *ir.Taskloop {
 	if r.k.Task.Loop == nil {
 		r.k.Task.Loop = &ir.Taskloop{Lo: -1, Hi: -1}

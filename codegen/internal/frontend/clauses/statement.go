@@ -15,8 +15,8 @@ import (
 var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute, "parallel": ir.Parallel,
 	"for": ir.Workshare, "simd": ir.Simd, "loop": ir.Loop, "single": ir.Single, "masked": ir.Masked}
 
-// Directive returns what d says about the statement at scopeAt, where the names in its clauses are
-// looked up. Errors are reported; a clause that has one is left out.
+// Directive returns the IR of directive d on the statement at scopeAt, where the names in its
+// clauses are looked up. Errors are reported; a clause that has one is left out.
 func ReadStatement(b *exprs.Builder, d *syntax.Directive, scopeAt token.Pos) *ir.Directive {
 	r := &statementReader{ClauseReader: ClauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var][]ir.Expr{}}
 	r.out = &ir.Directive{Text: d.Text, At: b.Pos(d.At)}
@@ -168,8 +168,8 @@ func (r *statementReader) variables(c syntax.Clause, what string) []*ir.Var {
 	return out
 }
 
-// claim notes that clause says how v is shared, and reports a second say. firstprivate and
-// lastprivate go together.
+// claim records that clause defines the sharing of v, and reports a second definition. firstprivate
+// and lastprivate may be combined.
 func (r *statementReader) claim(v *ir.Var, clause string, at syntax.Piece) bool {
 	before, claimed := r.seen[v]
 	switch {

@@ -27,7 +27,8 @@ func (b *Builder) LookInside(e *ast.CallExpr) {
 	}
 }
 
-// IsText reports whether t is a string: what is called, to print as a rule, is refused already.
+// IsText reports whether t is a string: the call that takes it, usually one that prints, is refused
+// already.
 func IsText(t types.Type) bool {
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&types.IsString != 0

@@ -12,8 +12,8 @@ import (
 )
 
 // Expr returns the value of e. What has to run before it is emitted. Where e is not in the dialect
-// the error is reported and the result stands for a value of its type, so that what is around it
-// can be looked at too.
+// the error is reported and the result stands for a value of its type, so that the surrounding
+// expression can be checked too.
 func (b *Builder) Expr(e ast.Expr) ir.Expr {
 	if tv := b.Program.Info.Types[e]; tv.Value != nil {
 		return b.constant(e, tv.Type, tv.Value)
@@ -52,7 +52,7 @@ func (b *Builder) Expr(e ast.Expr) ir.Expr {
 	return b.Bad(e)
 }
 
-// ExprAs returns the value of e where type t is wanted, which a nil takes.
+// ExprAs returns the value of e as type t, which an untyped nil takes.
 func (b *Builder) ExprAs(e ast.Expr, t *ir.Type) ir.Expr {
 	if !b.IsNil(e) {
 		return b.Expr(e)
@@ -120,7 +120,7 @@ func (b *Builder) ident(e *ast.Ident) ir.Expr {
 	return b.Bad(e)
 }
 
-// NoVariable says why the Go variable o has no place in a kernel.
+// NoVariable returns the reason why a kernel cannot use the Go variable o.
 func (b *Builder) NoVariable(e ast.Expr, o *types.Var) {
 	switch {
 	case scope.IsGlobal(o):

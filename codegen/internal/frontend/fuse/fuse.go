@@ -107,7 +107,7 @@ type contraction struct {
 	time     int                 // statements so far, in program order
 }
 
-// A usage is what a body does with a variable.
+// A usage counts the uses of a variable in a body.
 type usage struct {
 	writes, reads  int
 	assigned, read int     // when
@@ -156,7 +156,7 @@ func (c *contraction) collect(list []ir.Stmt) {
 	}
 }
 
-// direct notes what stands directly in s, a statement of a list.
+// direct records the uses directly in s, a statement of a list.
 func (c *contraction) direct(s ir.Stmt, list int) {
 	switch s := s.(type) {
 	case *ir.Decl:
@@ -239,7 +239,7 @@ func isFloatSum(e ir.Expr) (*ir.Binary, bool) {
 	return b, ok && (b.Op == ir.Add || b.Op == ir.Sub) && b.T.IsFloat()
 }
 
-// signed takes the signs off e.
+// signed strips the signs from e.
 func signed(e ir.Expr) (of ir.Expr, minus bool) {
 	for {
 		u, ok := e.(*ir.Unary)
@@ -250,7 +250,7 @@ func signed(e ir.Expr) (of ir.Expr, minus bool) {
 	}
 }
 
-// choose notes which variables the sum e, if it is one, takes in as products.
+// choose records the variables that the sum e, if it is one, absorbs as products.
 func (c *contraction) choose(e ir.Expr) {
 	b, ok := isFloatSum(e)
 	if !ok {
@@ -288,7 +288,7 @@ func (c *contraction) stmt(s ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{s}
 }
 
-// factors declares what holds the factors of product, the value of v; nil, as there is a
+// factors declares the variables of the factors of product, the value of v; nil, as there is a
 // declaration without a value, gives none.
 func (c *contraction) factors(v *ir.Var, product ir.Expr, at ir.Pos) []ir.Stmt {
 	if product == nil {

@@ -95,7 +95,7 @@ func (u *Pass) leavesRead(o types.Object, v *ir.Var) (out []*ir.Var) {
 	return out
 }
 
-// A globalUse says how code uses a package variable that is an array.
+// A globalUse describes the use of a package variable that is an array.
 type globalUse struct {
 	whole  bool // as a value, or by its address
 	sliced bool // or an element of it by its address

@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// checkGlobalWrites reports what would change a package variable or the memory that one refers to.
+// checkGlobalWrites reports writes to a package variable or to memory that one refers to.
 //
 // It does not follow the order of statements: a pointer or slice variable that may hold the address
 // of a package variable anywhere is not written through anywhere.
@@ -31,7 +31,7 @@ type globalWrites struct {
 	of map[*ir.Var]*ir.Var // variables that refer to memory of a package variable, and that one
 }
 
-// flow notes what variables s gives addresses to.
+// flow records the variables to which s assigns addresses.
 func (w *globalWrites) flow(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Decl:
@@ -121,7 +121,7 @@ func (w *globalWrites) check(s ir.Stmt) {
 	}
 }
 
-// firstPosOf returns where place begins in the source: an element stands at its index.
+// firstPosOf returns the source position at which place begins; that of an element is its index.
 func firstPosOf(place ir.Expr) ir.Pos {
 	switch e := place.(type) {
 	case *ir.Index:

@@ -16,13 +16,13 @@ import (
 	"github.com/gompss/gompss/codegen/internal/syntax"
 )
 
-// This file says which source a wrapper was made from: the declarations that its kernel reaches, as
-// tokens and directives. Comments, line ends and where a declaration stands mean nothing, nor does
-// what else is in its file.
+// This file identifies the source of a wrapper: the declarations that its kernel reaches, as tokens
+// and directives. Comments, line ends, the positions of declarations and the rest of their files
+// have no influence.
 
-// Hash returns the hash of what the named kernels reach, themselves included: functions, methods,
-// types, constants and variables of the package and of other packages of the program. It is ""
-// where there is no such kernel.
+// Hash returns the hash of the declarations that the named kernels reach, themselves included:
+// functions, methods, types, constants and variables of the package and of other packages of the
+// program. It is "" where there is no such kernel.
 func (p *Graph) Hash(kernels ...string) string {
 	var roots []*source.Decl
 	for _, d := range p.Decls {
@@ -197,8 +197,8 @@ func NumbersIn(text string) []int {
 	return out
 }
 
-// MovedLine says on which line of a kernel's file now stands what stood on a line before, by the
-// CodeLines of both; 0 where that is not known, as the code is on more lines now, or on fewer.
+// MovedLine returns the present line in a kernel's file of code that was on a given line before, by
+// the CodeLines of both; 0 where that is not known, as the code is on more lines now, or on fewer.
 func MovedLine(before, now string, line int) int {
 	if before == now {
 		return line

@@ -26,8 +26,8 @@ type Instance struct {
 	Made *ir.Func
 }
 
-// A ResultPlace says what a return does. In a function of its own it returns. In a body that is
-// inlined it assigns to vars and leaves the body.
+// A ResultPlace is the effect of a return statement. In a function of its own it returns. In a body
+// that is inlined it assigns to vars and leaves the body.
 type ResultPlace struct {
 	Types  []*ir.Type
 	Named  []*ir.Var // the named results of a function

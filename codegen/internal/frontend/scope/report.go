@@ -24,7 +24,7 @@ func IsBad(list ...ir.Expr) bool {
 	return false
 }
 
-// Refused reports whether an error says already that t is not in the dialect.
+// Refused reports whether t has already been reported as outside the dialect.
 func (b *Body) Refused(t types.Type) bool {
 	_, err := b.Env.Types.Convert(t)
 	return err != nil && slices.ContainsFunc(b.Diags, func(d diag.Diagnostic) bool { return d.What == err.What && d.Why == err.Why })
@@ -57,7 +57,7 @@ func (b *Body) Blame(n ast.Node) bool {
 	return found
 }
 
-// notHere says why nothing is known of the package of an import path, and what to do.
+// notHere returns the reason why the package of an import path is unknown, and the remedy.
 func notHere(importPath string) (why, instead string) {
 	if first, _, _ := strings.Cut(importPath, "/"); strings.Contains(first, ".") && !strings.HasPrefix(importPath, strings.TrimSuffix(source.KernelPath, "codegen/kernel")) {
 		return "the source of package " + importPath + " is not at hand: it is of another module, or its files were not given",
@@ -66,7 +66,7 @@ func notHere(importPath string) (why, instead string) {
 	return "package " + importPath + " has no device counterpart", insteadOf(importPath)
 }
 
-// insteadOf says what to use for a package without device counterpart.
+// insteadOf returns the replacement of a package without device counterpart.
 func insteadOf(path string) string {
 	switch path {
 	case "fmt", "log", "os", "log/slog":
@@ -123,10 +123,11 @@ func (b *Body) TypeAt(t types.Type, pos token.Pos) *ir.Type {
 // report nothing that may follow from these parts alone: a hole stands for statements, a variable
 // of the same name for a value.
 
-// Hole emits what stands for statements that could not be built.
+// Hole emits a placeholder for statements that could not be built.
 func (b *Body) Hole(pos token.Pos) { b.Emit(query.HoleAt(b.Pos(pos))) }
 
-// Keep emits what was built of a value that could not be: what it reads counts for the checks.
+// Keep emits the built parts of a value that could not be built as a whole: their reads count for
+// the checks.
 func (b *Body) Keep(parts ...ir.Expr) {
 	for _, e := range parts {
 		if e != nil && e.Type().Kind != ir.Invalid && LoadsMemory(e) {

@@ -1,5 +1,5 @@
-// Package scope holds what is known while the IR of a kernel is made: the kernel, its functions,
-// the body under construction, the meaning of Go's names in it, its variables, and what is wrong.
+// Package scope holds the state of a kernel under construction: the kernel, its functions, the
+// current body, the meaning of Go's names in it, its variables, and its errors.
 package scope
 
 import (
@@ -167,7 +167,7 @@ func (b *Body) Find(o types.Object) *ir.Var {
 
 func (b *Body) Emit(s ir.Stmt) { b.Out = append(b.Out, s) }
 
-// Collect returns what f emits.
+// Collect returns the statements that f emits.
 func (b *Body) Collect(f func()) []ir.Stmt {
 	kept := b.Out
 	b.Out = nil
@@ -177,7 +177,7 @@ func (b *Body) Collect(f func()) []ir.Stmt {
 	return got
 }
 
-// Temp evaluates e now and returns what holds its value.
+// Temp evaluates e now and returns the variable that holds its value.
 func (b *Body) Temp(name string, e ir.Expr, at ir.Pos) ir.Expr {
 	v := b.NewVar(name, e.Type(), ir.Local, at)
 	b.Temps[v] = true

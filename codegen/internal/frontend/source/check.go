@@ -151,7 +151,7 @@ func SyntaxErrors(err error) []diag.Diagnostic {
 	return out
 }
 
-// A Decl is a function or a specification of a package, with what go/types finds wrong in it.
+// A Decl is a function or a specification of a package, with the errors that go/types finds in it.
 type Decl struct {
 	Node    ast.Node
 	Group   *ast.GenDecl // of a specification
@@ -184,7 +184,7 @@ func (p *Program) Check() {
 	}
 }
 
-// Names returns what d declares in its package.
+// Names returns the names that d declares in its package.
 func (d *Decl) Names() []*ast.Ident {
 	if d.Group != nil {
 		return Declared(&ast.GenDecl{Specs: []ast.Spec{d.Node.(ast.Spec)}})
@@ -263,7 +263,7 @@ func (p *Program) ErrorsIn(decls map[*Decl]bool) []diag.Diagnostic {
 	return out
 }
 
-// MisreadIn returns what is wrong with the directives in declarations.
+// MisreadIn returns the errors of the directives in declarations.
 func (p *Program) MisreadIn(decls map[*Decl]bool) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range p.Misread {

@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// AssignedPlaces returns what statement n assigns to, new variables left out.
+// AssignedPlaces returns the places that statement n assigns, without new variables.
 func AssignedPlaces(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -54,14 +54,14 @@ func isWhole(info *types.Info, e ast.Expr) bool {
 	return false
 }
 
-// A fate is what happens to a variable after its declaration, anywhere in the source.
+// A fate is the set of uses of a variable after its declaration, anywhere in the source.
 type Fate struct {
 	Assigned bool // it or a part of it
 	Taken    bool // its address, or a slice of it
 	Pointed  bool // the address of a struct that is split, which it is or has in it: see struct_pointer.go
 }
 
-// Fates holds what happens to the variables of a program.
+// Fates holds the uses of the variables of a program.
 type Fates struct {
 	p  *Program
 	of map[types.Object]Fate // nil until the first question
@@ -70,7 +70,7 @@ type Fates struct {
 	LeavesLent bool
 }
 
-// Fate returns what happens to o.
+// Fate returns the uses of o.
 func (v *Fates) Fate(o types.Object) Fate {
 	if v.of == nil {
 		v.of = map[types.Object]Fate{}
@@ -110,8 +110,8 @@ func (v *Fates) note(place ast.Expr, f Fate) {
 	}
 }
 
-// receiverElem returns what the pointer that a method has as its receiver points at, nil where that
-// is not known.
+// receiverElem returns the element type of a method's pointer receiver, nil where that is not
+// known.
 func receiverElem(sel *types.Selection) types.Type {
 	f, ok := sel.Obj().(*types.Func)
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// ForeignCause says why the type of what is named at a place is not known: a constant or variable
-// that is made, itself or by others, of something in a package that the compiler does not have. Go
-// accepts it.
+// ForeignCause returns the reason why the type of the object named at a position is unknown: a
+// constant or variable that is made, itself or by others, of something in a package that the
+// compiler does not have. Go accepts it.
 func (p *Program) ForeignCause(at ir.Pos) (diag.Diagnostic, bool) {
 	for id, o := range p.Info.Uses {
 		if id.Name != o.Name() || !o.Pos().IsValid() || p.Position(id.Pos()) != at {

@@ -128,7 +128,8 @@ func LibraryFiles(importPath string) (out []syntax.File) {
 // Sizes are those of host and device alike.
 func Sizes() types.Sizes { return types.SizesFor("gc", "amd64") }
 
-// fmtSource is what go/types has to know of package fmt; kernels call the functions of printFuncs.
+// fmtSource declares the part of package fmt that go/types needs; kernels call the functions of
+// printFuncs.
 const fmtSource = `package fmt
 func Printf(format string, a ...any) (n int, err error)
 func Println(a ...any) (n int, err error)
