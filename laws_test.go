@@ -39,7 +39,8 @@ var laws = map[string]int{
 const commentColumns = 100
 
 // replacedWords are words of the glossary's left column, where they are the subject or the verb of a comment.
-var replacedWords = regexp.MustCompile(`\b(who|whoever|somebody|nobody)\b|\b(is|are|was) over\b|\b(is|are) told\b`)
+var replacedWords = regexp.MustCompile(`\b(who|whoever|somebody|nobody)\b|\b(is|are|was) over\b|\b(is|are) told\b` +
+	`|\bhea(r|rs|rd) of\b|\bnothing (is|was) said\b|\b(is|are) known of\b|\bgo(es)? on\b`)
 
 // An excess is what one line of lawsFile allows.
 type excess struct {
