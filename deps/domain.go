@@ -399,7 +399,7 @@ func (d *Domain) Uses(b BufferID) (uses bool) {
 	return uses
 }
 
-// keptCells is how many cells Reset keeps the memory of.
+// keptCells is the number of cells that Reset keeps the memory of.
 const keptCells = 1 << 10
 
 // Reset makes d empty, as the zero Domain, but for Edges and some memory. Requires: all its nodes
@@ -428,7 +428,7 @@ func (d *Domain) Reset() {
 // ErrBusy is the cause of a BusyError.
 var ErrBusy = errors.New("unfinished tasks access it")
 
-// A BusyError says that a buffer cannot be forgotten yet.
+// A BusyError means that a buffer cannot be forgotten yet.
 type BusyError struct {
 	Buffer  BufferID
 	Regions int    // regions in use

@@ -15,8 +15,8 @@ type grid struct {
 // A box is the elements of a grid whose digit k is in [lo[k], lo[k]+count[k]).
 type box struct{ lo, count [maxLevels]int64 }
 
-// maxBoxes is how many boxes one region becomes at most in practice: a head, a middle and a tail
-// for two wrapping levels.
+// maxBoxes is the number of boxes that one region becomes at most in practice: a head, a middle and
+// a tail for two wrapping levels.
 const maxBoxes = 9
 
 // gridOf returns the grid of the strides of r and s, with its origin at the first element of r, so

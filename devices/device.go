@@ -35,7 +35,7 @@ func (s SpaceID) String() string {
 	return fmt.Sprintf("space %d.%d", s.Node, s.Device)
 }
 
-// Properties says what a device is. They do not change while it is open.
+// Properties describes a device. The values do not change while it is open.
 type Properties struct {
 	Name        string // "smp:0", "sim:2", "cuda:0"
 	Kind        Kind

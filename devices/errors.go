@@ -10,20 +10,20 @@ import (
 
 // The errors that callers branch on.
 var (
-	// ErrNoMemory says that a device could not back memory.
+	// ErrNoMemory means that a device could not back memory.
 	ErrNoMemory = errors.New("out of memory")
-	// ErrRetired says that a device is out of service: everything asked of it fails.
+	// ErrRetired means that a device is out of service: everything asked of it fails.
 	ErrRetired = errors.New("device is out of service")
-	// ErrLost says that the newest value of some data was on a device that failed.
+	// ErrLost means that the newest value of some data was on a device that failed.
 	ErrLost = errors.New("lost with its device")
-	// ErrClosed says that the machine was closed.
+	// ErrClosed means that the machine was closed.
 	ErrClosed = errors.New("machine is closed")
-	// ErrUnknownBuffer says that a buffer was never added, or was dropped.
+	// ErrUnknownBuffer means that a buffer was never added, or was dropped.
 	ErrUnknownBuffer = errors.New("unknown buffer")
 )
 
-// A MissingError says that a machine has no devices of a kind, or not what they need: no driver, no
-// GPU, one that cannot be used. Plug-ins return it from their Opener; where the part of the
+// A MissingError means that a machine has no devices of a kind, or not what they need: no driver,
+// no GPU, one that cannot be used. Plug-ins return it from their Opener; where the part of the
 // specification is optional, it is no error.
 type MissingError struct {
 	Err error
@@ -32,7 +32,7 @@ type MissingError struct {
 func (e *MissingError) Error() string { return e.Err.Error() }
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// A NoSpaceError says that a working set can never be in a device's memory at once.
+// A NoSpaceError means that a working set can never be in a device's memory at once.
 type NoSpaceError struct {
 	Device  string
 	Label   string // of the task; "" before there is a task
@@ -60,7 +60,7 @@ func (e *NoSpaceError) Error() string {
 // Is makes errors.Is(err, ErrNoMemory) true.
 func (e *NoSpaceError) Is(target error) bool { return target == ErrNoMemory }
 
-// A LostError says that data are gone: no address space holds their newest value since Device
+// A LostError means that data are gone: no address space holds their newest value since Device
 // failed with Cause.
 type LostError struct {
 	Device string

@@ -209,7 +209,7 @@ func (w *World) pack(message []byte) []byte {
 	return message
 }
 
-// A DivergenceError says that two ranks did not submit the same.
+// A DivergenceError means that two ranks did not submit the same.
 type DivergenceError struct {
 	Sequence     uint64 // the first submission that differs, from 1; 0 where it is not known any more
 	Rank, Other  int

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// killTime is how long ranks may continue when one has failed.
+// killTime is the time that ranks may continue when one has failed.
 const killTime = 1500 * time.Millisecond
 
 // Launch starts a command as n ranks on this machine, which Init joins by sockets, and waits for

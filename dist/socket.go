@@ -53,7 +53,7 @@ const (
 // headerSize is kind, submission, part and size.
 const headerSize = 1 + 8 + 4 + 8
 
-// joinTime is how long a rank waits for the others to be there.
+// joinTime is the time that a rank waits for the others to be there.
 const joinTime = 30 * time.Second
 
 // dialSockets joins rank of size through sockets in a folder, and returns when all are joined.

@@ -23,7 +23,7 @@ type lane struct {
 	owner    *queue
 }
 
-// keepLanes is how many lanes a queue may have before it drops those that are empty.
+// keepLanes is the number of lanes that a queue may have before it drops those that are empty.
 const keepLanes = 16
 
 func (q *queue) push(it *Item, priority int) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// A PolicyError says that a registered policy failed: a method panicked or did something forbidden.
-// The scheduler continues with the items of the policy in the order in which they came.
+// A PolicyError means that a registered policy failed: a method panicked or did something
+// forbidden. The scheduler continues with the items of the policy in the order in which they came.
 type PolicyError struct {
 	Policy string
 	Method string

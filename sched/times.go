@@ -154,7 +154,7 @@ func (t *Times) Learn(it *Item, kind devices.Kind, took time.Duration) {
 	t.learn(it, kind, took, weightOne)
 }
 
-// A weight is how many runs a learned time stands for.
+// A weight is the number of runs that a learned time stands for.
 type weight uint8
 
 const (

@@ -72,7 +72,7 @@ func (t *pool) spare(it *Item, k int) bool {
 	return t.reserved == nil && left >= 0
 }
 
-// UnsatisfiableError says why an item can run nowhere.
+// UnsatisfiableError is the reason why an item can run nowhere.
 type UnsatisfiableError struct {
 	Task   string
 	Places []string // the places that were allowed

@@ -20,7 +20,7 @@ import (
 // of them are launched early than the device keeps in flight anyway. Kernels that have one kind of
 // device are not concerned.
 
-// agreeInterval is how many tasks finish from one question to the next.
+// agreeInterval is the number of tasks that finish from one question to the next.
 const agreeInterval = 16
 
 // agreements is the number of entries of Runtime.agreed. Kernels and size classes that share an

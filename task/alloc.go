@@ -146,7 +146,8 @@ func (rt *Runtime) beginDrop(b *buffer) error {
 
 var errDropped = errors.New("done already")
 
-// takeOutTries is how often takeOut waits for tasks that others submitted while it was waiting.
+// takeOutTries is the number of times that takeOut waits for tasks that others submitted while it
+// was waiting.
 const takeOutTries = 8
 
 // takeOut waits for the tasks that use b and removes it from the table, in one step with other

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// ArgumentError says what is wrong with an argument of a kernel, before anything was written.
+// ArgumentError reports an invalid argument of a kernel, before anything is written.
 type ArgumentError struct {
 	Kernel string
 	Pos    ir.Pos

@@ -41,7 +41,7 @@ func wantedChecks() (check, reads bool, err error) {
 // declared leaves no trace in memory: the policy random, with several seeds, runs what nothing
 // orders in other orders.
 
-// A ViolationError says that memory changed under a task which did not say that it would.
+// A ViolationError means that memory changed under a task which did not say that it would.
 type ViolationError struct {
 	Label  string
 	Region deps.Region
@@ -95,7 +95,7 @@ type accessChecker struct {
 	unguarded atomic.Int64  // bodies that run without having it, each twice
 }
 
-// tokenTimeout is how long a body waits for its turn: one that talks to another, by a channel,
+// tokenTimeout is the time that a body waits for its turn: one that talks to another, by a channel,
 // would wait for ever.
 const tokenTimeout = 200 * time.Millisecond
 

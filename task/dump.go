@@ -346,8 +346,8 @@ func (rt *Runtime) withStatus(err error, first deps.TaskID) error {
 	return &WaitError{err, strings.Join(lines, "; ")}
 }
 
-// A WaitError says that the context of a wait ended, and what the first tasks in flight did at that
-// time. The tasks continue.
+// A WaitError means that the context of a wait ended. It lists the states of the first tasks in
+// flight at that time. The tasks continue.
 type WaitError struct {
 	Err   error // with the cause of the context
 	Tasks string
@@ -429,7 +429,7 @@ func (p *samples) take(rt *Runtime) {
 	}
 }
 
-// idle is how long no task has ended, at least.
+// idle is the least possible time since the last end of a task.
 func (p *samples) idle(rt *Runtime) time.Duration {
 	now := rt.observers.now()
 	p.mu.Lock()
@@ -437,7 +437,7 @@ func (p *samples) idle(rt *Runtime) time.Duration {
 	return now - p.changed
 }
 
-// age is how long a task has been in flight, at least.
+// age is the time that a task has been in flight, at least.
 func (p *samples) age(rt *Runtime, v *sighting) time.Duration {
 	now := rt.observers.now()
 	if v.info.trace.ID == v.id && v.info.trace.Submit > 0 {

@@ -108,7 +108,7 @@ type FailedError struct {
 	Skipped int
 }
 
-// listed is how many failures the text of a FailedError spells out.
+// listed is the number of failures that the text of a FailedError spells out.
 const listed = 8
 
 func (e *FailedError) Error() string {

@@ -154,7 +154,7 @@ func (wp *workerPool) takeInbox(state *workerState) *record {
 	return r
 }
 
-// fairness is how often a worker looks into the inbox before its own queue, so that tasks in the
+// A worker looks into the inbox before its own queue once in fairness tasks, so that tasks in the
 // inbox do not starve.
 const fairness = 61
 

@@ -117,7 +117,7 @@ type Event struct {
 	fulfilled atomic.Bool
 }
 
-// ErrFulfilled says that an event was fulfilled before.
+// ErrFulfilled means that an event was fulfilled before.
 var ErrFulfilled = errors.New("task: event: fulfilled already")
 
 // Event returns an event that the task waits for after its body: its successors do not start, and

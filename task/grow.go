@@ -254,7 +254,7 @@ func (b *buffer) moveArg(a *devices.Arg) {
 	}
 }
 
-// errGrown says that a buffer that an iteration uses has grown.
+// errGrown means that a buffer that an iteration uses has grown.
 var errGrown = errors.New("gompss: a buffer of an iteration has grown")
 
 // followGrowth makes the steps use the buffers that theirs have become parts of. No replay may be

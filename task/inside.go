@@ -13,7 +13,7 @@ import (
 // This file refuses waits of a body that would never end, or would take away the worker of another
 // one.
 
-// ErrInsideTask says that what waits for tasks was called by the body of a task, which it may wait
+// ErrInsideTask means that what waits for tasks was called by the body of a task, which it may wait
 // for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission to it with
 // If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of a Group of the
 // program, Replay, Free and Unregister. A body that waits with the Scope of another task, as that

@@ -18,11 +18,10 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// memory is a stretch of the user's memory: what a slice or a pointer covers. This file is the only
-// one in the package that imports unsafe: it turns slices into addresses to find the buffer that
-// they lie in, and mapped pages into slices (operator.go does so for private copies). Addresses are
-// compared, never written through; what they point at is kept alive by the buffer, while tasks use
-// it.
+// memory is a range of the program's memory: the bytes of a slice or a variable. Code of this
+// package that uses unsafe turns slices into addresses to find their buffer, and mapped pages into
+// slices. Addresses are compared, never dereferenced; the buffer keeps their memory alive while
+// tasks use it.
 type memory struct {
 	base unsafe.Pointer
 	len  int64 // elements
@@ -191,8 +190,8 @@ func (t *buffers) sum() known {
 	return t.known
 }
 
-// recentSize is how many buffers are found without a search: a power of 2. Submitting goroutines
-// contend only where two buffers share an entry.
+// recentSize is the number of buffers that are found without a search: a power of 2. Submitting
+// goroutines contend only where two buffers share an entry.
 const (
 	recentBits = 10
 	recentSize = 1 << recentBits
@@ -248,7 +247,7 @@ func (t *bufferTable) grow(n int) {
 	t.byID = more
 }
 
-// ElementError says that memory is used with elements of another size than it was registered with.
+// ElementError means that memory is used with elements of another size than it was registered with.
 type ElementError struct {
 	Have, Want deps.Bytes
 }
@@ -257,7 +256,7 @@ func (e *ElementError) Error() string {
 	return fmt.Sprintf("memory registered with elements of %d bytes is used with elements of %d bytes", e.Have, e.Want)
 }
 
-// OverlapError says that memory reaches out of the buffer that it begins in, or into another.
+// OverlapError means that memory reaches out of the buffer that it begins in, or into another.
 type OverlapError struct {
 	Lo, Hi             uintptr // what was used
 	BufferLo, BufferHi uintptr
@@ -498,9 +497,9 @@ func checkNoPointers(t reflect.Type) error {
 	return fmt.Errorf("type %s holds Go pointers", t)
 }
 
-// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of what the
-// runtime knows of a type is how many of its bytes have pointers among them. TestHoldsPointers
-// compares the two; the type lives as long as the program.
+// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of a Go type
+// descriptor is the number of leading bytes that may hold pointers. TestHoldsPointers compares the
+// two; the type lives as long as the program.
 func holdsPointers[T any]() bool {
 	t := reflect.TypeFor[T]()
 	words := (*[2]*[2]uintptr)(unsafe.Pointer(&t)) // of the interface: its table, and the type

@@ -12,7 +12,8 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// NoDeviceError says that no device of the machine can run a kernel, and why each one cannot.
+// NoDeviceError means that no device of the machine can run a kernel. It has the reason of each
+// device.
 type NoDeviceError struct {
 	Kernel  string
 	Pos     ir.Pos

@@ -82,7 +82,7 @@ type sharing struct {
 	heldIndex     int           // in concurrentGroups.held
 }
 
-// An attempts is how often a task runs, and what came of its kernel.
+// An attempts is the number of times that a task runs, and what came of its kernel.
 type attempts struct {
 	retries int   // how often it may still run again after a failure
 	tries   int   // how often it has failed and was run again
@@ -173,7 +173,7 @@ func (r *record) declared() *[]deps.Access {
 	return &r.accesses
 }
 
-// keepAccesses is how many accesses a record keeps the memory for.
+// keepAccesses is the number of accesses that a record keeps the memory for.
 const keepAccesses = 16
 
 // A bodyKind says what a task does.

@@ -14,7 +14,7 @@ import (
 // run before: what it only writes is written again, and what it also reads is put back. No other
 // task can have seen what it wrote, as its successors wait.
 
-// errNoRetry says why a task cannot be run again.
+// errNoRetry is the reason why a task cannot be run again.
 var errNoRetry = errors.New("retry: what a concurrent access has written cannot be put back: other tasks write it too")
 
 // checkRetry refuses a task that may run again although it could be seen that it has run. options
@@ -40,8 +40,8 @@ func canRestore(options []Option) error {
 	return nil
 }
 
-// errNotAgain says why a kernel that failed on an accelerator was not run again although the
-// program asked for it.
+// errNotAgain is the reason why a kernel that failed on an accelerator was not run again although
+// the program asked for it.
 var errNotAgain = errors.New("not run again: what it also reads is not as it was before")
 
 // A saved is what a region held before a task ran.

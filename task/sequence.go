@@ -79,8 +79,8 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 	return nil, &ChangedError{What: "whenever build was called, a step used memory around what an earlier step uses (Register the whole slice first)"}
 }
 
-// recordTries is how often RecordKernels calls build where buffers grow meanwhile: what was
-// recorded before has the addresses of parts.
+// recordTries is the number of times that RecordKernels calls build where buffers grow meanwhile:
+// what was recorded before has the addresses of parts.
 const recordTries = 3
 
 func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {

@@ -21,8 +21,8 @@ type Stats struct {
 	Failed    int64 // by themselves
 	Skipped   int64 // because of others
 	InFlight  int64
-	// Buffers is how many slices and variables the runtime knows, of Alloc and ordinary ones, and
-	// Known their size. They are kept until Free, Unregister or Close.
+	// Buffers is the number of slices and variables that the runtime knows, of Alloc and ordinary
+	// ones, and Known their size. They are kept until Free, Unregister or Close.
 	Buffers int64
 	Known   deps.Bytes
 	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers);

@@ -28,8 +28,8 @@ const (
 	// wakeWorth is the time of the tasks left behind from which a worker wakes another one: half of
 	// what a worker spins before it sleeps.
 	wakeWorth = spin.Time / 2
-	// streamLook is how often the queues are watched, and streamRate how many tasks must have
-	// finished meanwhile: less is no stream.
+	// streamLook is the interval between two looks at the queues, and streamRate how many tasks must
+	// have finished meanwhile: less is no stream.
 	streamLook = 500 * time.Microsecond
 	streamRate = 64
 	// streamWorkers is the least number of workers of which some are too many for a stream.
@@ -116,7 +116,7 @@ func (s *stream) close() {
 }
 
 // wakesForQueued reports whether a task that was made ready wakes a worker. worker is the one that
-// made it ready, or smp.None; queued is how many tasks are in its queue, or in the inbox.
+// made it ready, or smp.None; queued is the number of tasks that are in its queue, or in the inbox.
 //
 // A body that submits occupies a worker, and what it submits wakes others.
 func (wp *workerPool) wakesForQueued(worker int, queued uint32, program bool) bool {

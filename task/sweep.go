@@ -159,7 +159,7 @@ func (t *buffers) takeFreed() []*buffer {
 	return list
 }
 
-// sweepLot is how many buffers are looked at while the lock of submission is held.
+// sweepLot is the number of buffers that are looked at while the lock of submission is held.
 const sweepLot = 64
 
 // weaken holds the memory of those of list weakly that no task in flight uses, and returns how many

@@ -36,7 +36,7 @@ type trialRun struct {
 // A span is iterations [lo, hi).
 type span struct{ lo, hi int64 }
 
-// errStopped says that a tryout was stopped, and its task is to run again.
+// errStopped means that a tryout was stopped, and its task is to run again.
 var errStopped = errors.New("gompss: the trial took too long")
 
 // trialOf returns how r is tried, nil when it runs to its end in any case.

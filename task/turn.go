@@ -98,7 +98,7 @@ func (r *Recorder) finalArgs() []anyArg {
 	return args
 }
 
-// ErrNoReplay says that an Arg was read where no replay of its iteration runs.
+// ErrNoReplay means that an Arg was read where no replay of its iteration runs.
 var ErrNoReplay = errors.New("task: arg: get: no replay of the iteration that it was made for runs: Arg.In makes one for another iteration")
 
 // Get returns the value for this replay. It is for the bodies of steps of its iteration, and panics

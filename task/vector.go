@@ -118,7 +118,7 @@ func (v *vectors) of(k *Kernel) *kernelCode {
 	return c
 }
 
-// errPrints says why there is no vector code of a kernel that prints.
+// errPrints is the reason why there is no vector code of a kernel that prints.
 var errPrints = errors.New("it prints: the interpreter runs it on CPU workers")
 
 // cannot returns why there is no vector code at all. Requires: mu held.

@@ -81,10 +81,10 @@ type currentTurn struct {
 	loose  bool // nothing has happened for turnPatience: time advances nevertheless, until a goroutine waits
 }
 
-// turnPatience is how long nothing may happen before time advances although the program, or a body,
-// seems to run: it may wait for something outside of the runtime, such as a channel that a body
-// closes. glance is how often it is looked for what accelerators outside of the virtual time have
-// done.
+// turnPatience is the time that nothing may happen before time advances although the program, or a
+// body, seems to run: it may wait for something outside of the runtime, such as a channel that a
+// body closes. glance is the interval between two polls of accelerators outside of the virtual
+// time.
 const (
 	turnPatience = 10 * time.Second
 	glance       = time.Millisecond

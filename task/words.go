@@ -61,15 +61,15 @@ const (
 
 // Errors of kernels while they run, and of their arguments, on every device; for errors.Is.
 var (
-	// ErrBounds says that an index or a slice bound was out of range.
+	// ErrBounds means that an index or a slice bound was out of range.
 	ErrBounds = ir.ErrBounds
-	// ErrDivide says that an integer was divided by zero.
+	// ErrDivide means that an integer was divided by zero.
 	ErrDivide = ir.ErrDivide
-	// ErrShift says that a shift count was negative.
+	// ErrShift means that a shift count was negative.
 	ErrShift = ir.ErrShift
-	// ErrNil says that a nil pointer was used.
+	// ErrNil means that a nil pointer was used.
 	ErrNil = ir.ErrNil
-	// ErrStep says that a counted loop would never end, on an accelerator.
+	// ErrStep means that a counted loop would never end, on an accelerator.
 	ErrStep = ir.ErrStep
 )
 
@@ -79,36 +79,36 @@ type CheckError = ir.CheckError
 
 // Errors of devices; for errors.Is.
 var (
-	// ErrNoMemory says that the memory of a device does not suffice.
+	// ErrNoMemory means that the memory of a device does not suffice.
 	ErrNoMemory = devices.ErrNoMemory
-	// ErrRetired says that a device is out of service.
+	// ErrRetired means that a device is out of service.
 	ErrRetired = devices.ErrRetired
-	// ErrLost says that the newest value of some data was on a device that failed.
+	// ErrLost means that the newest value of some data was on a device that failed.
 	ErrLost = devices.ErrLost
 )
 
-// ErrBusy says that memory could not be given back, as other goroutines went on submitting tasks
+// ErrBusy means that memory could not be given back, as other goroutines went on submitting tasks
 // that use it; for errors.Is.
 var ErrBusy = deps.ErrBusy
 
 // Errors with fields; for errors.As.
 type (
-	// AccessError says that a kernel would leave a slice or a region with its arguments.
+	// AccessError means that a kernel would leave a slice or a region with its arguments.
 	AccessError = codegen.AccessError
-	// PartError says that a slice is too short for the parts of a dist_ clause.
+	// PartError means that a slice is too short for the parts of a dist_ clause.
 	PartError = codegen.PartError
-	// RegionError says that a region of a clause is none with the arguments.
+	// RegionError means that a region of a clause is none with the arguments.
 	RegionError = codegen.RegionError
-	// NoSpaceError says that what a task uses never fits into the memory of a device.
+	// NoSpaceError means that what a task uses never fits into the memory of a device.
 	NoSpaceError = devices.NoSpaceError
 	// LostError is ErrLost with the device and the region.
 	LostError = devices.LostError
 	// DeviceError is the failure of something that a device was asked to do.
 	DeviceError = devices.DeviceError
-	// FaultError says that vector code touched memory that is not there.
+	// FaultError means that vector code accessed memory that is not mapped.
 	FaultError = vec.FaultError
-	// PolicyError says that a scheduling policy broke.
+	// PolicyError means that a scheduling policy broke.
 	PolicyError = sched.PolicyError
-	// UnsatisfiableError says that a task wants tokens that can never be had.
+	// UnsatisfiableError means that a task needs more tokens than a kind ever has.
 	UnsatisfiableError = sched.UnsatisfiableError
 )

@@ -246,8 +246,8 @@ func (rt *Runtime) shareInWorld(accesses []Option) error {
 	return rt.world.Share(list)
 }
 
-// errOtherRank says that a value was computed on another rank.
+// errOtherRank means that a value was computed on another rank.
 var errOtherRank = errors.New("task: value: its task ran on another rank: the value is there alone; a buffer has it on all ranks after WaitOn")
 
-// errNoReplay says that iterations are not recorded in a world.
+// errNoReplay means that iterations are not recorded in a world.
 var errNoReplay = errors.New("task: a recorded iteration in a runtime of several ranks: there is none yet; submit its tasks each time")

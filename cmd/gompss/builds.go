@@ -58,7 +58,7 @@ func builtWhere(f codegen.File) (built constraint.Expr, line int) {
 	return codegen.Constraint(f.Name, syntax), line
 }
 
-// mostTags is how many tags implies goes through.
+// mostTags is the number of tags that implies goes through.
 const mostTags = 12
 
 // implies reports whether every build that a, nil for all, takes is one that b takes. Versions of

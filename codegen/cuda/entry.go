@@ -152,11 +152,11 @@ func (p kernelsPrinter) entry(e *Entry) {
 	p.functions.WriteString(head + p.head + p.Out.String() + "}\n")
 }
 
-// everyoneRuns is how many threads a multiprocessor of every generation runs at once.
+// everyoneRuns is the number of threads that a multiprocessor of every generation runs at once.
 const everyoneRuns = 1024
 
-// abreast is how many teams a multiprocessor should run at once: fewer where that has no room for
-// so many threads.
+// abreast is the number of teams that a multiprocessor should run at once: fewer where that has no
+// room for so many threads.
 func (p kernelsPrinter) abreast(e *Entry) string {
 	n := e.Launch.Abreast
 	if n*e.MaxThreads <= everyoneRuns {

@@ -32,8 +32,8 @@ type Arg struct {
 	Len, Cap int64
 }
 
-// Config says how to run. The zero value runs the natural grid in ascending order and checks all
-// but races.
+// Config holds the options of a run. The zero value runs the natural grid in ascending order and
+// checks all but races.
 type Config struct {
 	// Teams and Threads are the shape of every grid, within the bounds of the launch. Where zero
 	// they follow from its trip count. A launch that uses warp operations gets whole warps.

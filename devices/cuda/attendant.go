@@ -58,7 +58,7 @@ const (
 
 var attendances = map[string]Attendance{"crowds": AttendCrowds, "always": AttendAlways, "never": AttendNever}
 
-// looks is how often an attendant calls before it lets others have its processor.
+// looks is the number of times that an attendant calls before it lets others have its processor.
 const looks = 32
 
 // Attend has f called by the attendant or by the finisher.

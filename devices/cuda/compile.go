@@ -262,7 +262,7 @@ func (p *program) unload(d *Device) error {
 	return errors.Join(errs...)
 }
 
-// A CompileError says that NVRTC does not take a kernel's text. That is our bug, or that of a
+// A CompileError means that NVRTC does not take a kernel's text. That is our bug, or that of a
 // kernel in CUDA C++.
 type CompileError struct {
 	Kernel  string

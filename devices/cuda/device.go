@@ -26,7 +26,7 @@ type Device struct {
 	index    int
 	ordinal  int32 // the driver's CUdevice
 	context  uintptr
-	// contextTook is how long that took.
+	// contextTook is the time that this took.
 	contextTook time.Duration
 	space       devices.SpaceID
 	memory      deps.Bytes
@@ -268,11 +268,11 @@ func (d *Device) Multiprocessors() int { return d.chip.sms }
 // ContextTime returns how long the driver took to make the context, at open.
 func (d *Device) ContextTime() time.Duration { return d.contextTook }
 
-// depthOfStream is how many tasks are worth having in flight for each stream of kernels: as many as
-// finish before the host observes the first completion and enqueues another task.
+// depthOfStream is the number of tasks that are worth having in flight for each stream of kernels:
+// as many as finish before the host observes the first completion and enqueues another task.
 const depthOfStream = 4
 
-// Properties says what the device is.
+// Properties describes the device.
 func (d *Device) Properties() devices.Properties {
 	return devices.Properties{
 		Name: d.name,

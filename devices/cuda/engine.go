@@ -26,8 +26,8 @@ const (
 	crowd = 4 // processors below which no thread spins
 )
 
-// lookEvery is how many operations an engine enqueues before it looks at what has finished: to ask
-// the driver takes a third of the time that a launch takes.
+// lookEvery is the number of operations that an engine enqueues before it looks at what has
+// finished: to ask the driver takes a third of the time that a launch takes.
 const lookEvery = 32
 
 // An engine is the goroutine of a device that calls the driver for work: it enqueues what is
@@ -267,7 +267,7 @@ func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
 	return n
 }
 
-// patience is how long engines and finishers look for more before they rest.
+// patience is the time that engines and finishers look for more before they rest.
 func patience() time.Duration {
 	if runtime.GOMAXPROCS(0) < crowd {
 		return 0

@@ -146,5 +146,5 @@ func (p *platform) at(s devices.SpaceID) *Device {
 // An Error is a result of the CUDA driver that is not success.
 type Error = driver.Error
 
-// A LibraryError says that a library of CUDA is not there or cannot be used.
+// A LibraryError means that a library of CUDA is not there or cannot be used.
 type LibraryError = driver.LibraryError

@@ -390,7 +390,7 @@ const (
 	markMost = 16
 )
 
-// patience is how many operations may be without a mark.
+// patience is the number of operations that may be without a mark.
 func (s *stream) patience() int {
 	if pace := atomic.LoadInt64(&s.pace); pace > 0 {
 		return int(max(1, min(markMost, int64(markTime)/pace)))
@@ -407,9 +407,9 @@ func (d *Device) markAll(streams []*stream) {
 	}
 }
 
-// briefTime is how long operations of a stream take at the most that are brief: to wait behind one
-// that is no predecessor costs less than to wait for a predecessor on another stream, which takes
-// an event and cuts what could be enqueued together.
+// briefTime is the time that operations of a stream take at the most that are brief: to wait behind
+// one that is no predecessor costs less than to wait for a predecessor on another stream, which
+// takes an event and cuts what could be enqueued together.
 const briefTime = 20 * time.Microsecond
 
 // leadsTo reports whether what is behind e, the event of an operation on s, should be put on s too:

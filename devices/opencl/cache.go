@@ -55,7 +55,7 @@ func (c *cache) load(key string) ([]byte, bool) {
 	return all[sha256.Size:], true
 }
 
-// errNotPrivate says that a file of the cache may come from another user.
+// errNotPrivate means that a file of the cache may come from another user.
 var errNotPrivate = errors.New("not a file of this user alone")
 
 // readPrivate reads a regular file that belongs to this user or to root and that no other user may

@@ -77,7 +77,7 @@ func openDevice(drv *driver, i int, info Info, space devices.SpaceID, o Options)
 	return d, nil
 }
 
-// Properties says what the device is.
+// Properties describes the device.
 func (d *Device) Properties() devices.Properties {
 	i := &d.info
 	p := devices.Properties{
@@ -175,7 +175,7 @@ type clock struct {
 	err    time.Duration // bound of the offset's error
 }
 
-// rounds is how often the clocks are compared: the best counts.
+// rounds is the number of times that the clocks are compared: the best counts.
 const rounds = 10
 
 // calibrate compares the clocks by markers.

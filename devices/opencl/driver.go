@@ -113,7 +113,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// A LibraryError says that the loader of OpenCL is not there or cannot be used.
+// A LibraryError means that the loader of OpenCL is not there or cannot be used.
 type LibraryError struct {
 	Path string
 	Err  error

@@ -59,7 +59,7 @@ func (p *platform) newQueue() enqueuer {
 	return newStream()
 }
 
-// Properties says what the device is, with the way it runs kernels.
+// Properties describes the device, with the way it runs kernels.
 func (d *Device) Properties() devices.Properties {
 	o := &d.options
 	text := fmt.Sprintf("simulated accelerator, %v in granules of %v, exec=%v, %v clock", o.Memory, o.Granule, o.Exec, o.Clock)

@@ -14,7 +14,7 @@ type event struct {
 	done bool
 	err  error
 	at   time.Duration // virtual time
-	// lasted is how long it took of that; set before it happens.
+	// lasted is the part of that time that it took; set before it happens.
 	lasted time.Duration
 	// began and ended are when it was carried out, on the host's clock, whatever the clock of the
 	// device is: they are exact.

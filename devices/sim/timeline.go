@@ -152,7 +152,7 @@ func (l *timeline) outside() {
 	}
 }
 
-// drainPause is how long drain waits for work outside of the timeline before it looks again.
+// drainPause is the time that drain waits for work outside of the timeline before it looks again.
 const drainPause = 50 * time.Microsecond
 
 // drain carries out the rest until idle reports true.

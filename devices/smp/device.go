@@ -62,7 +62,7 @@ func open(c devices.Config) ([]devices.Device, error) {
 	return []devices.Device{d}, nil
 }
 
-// Properties says what the device is.
+// Properties describes the device.
 func (d *Device) Properties() devices.Properties { return d.properties }
 
 // Prepare finds the Go function of a kernel, which is always there.

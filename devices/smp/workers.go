@@ -273,14 +273,14 @@ func (w *Workers) work(i int) {
 	over = true
 }
 
-// spinTime is how long a worker without work looks for some before it sleeps: about what it takes
-// to wake it.
+// spinTime is the time that a worker without work looks for some before it sleeps: about what it
+// takes to wake it.
 const spinTime = 20 * time.Microsecond
 
-// pauseTime is how long such a worker does not look at first. Where a goroutine makes short tasks
-// and the worker is quicker, it would take each as it comes, and both would wait for the cache
-// lines of the other: it had better come for several. Where no tasks are made just now, a later
-// submission finds it looking.
+// pauseTime is the time that such a worker does not look at first. Where a goroutine makes short
+// tasks and the worker is quicker, it would take each as it comes, and both would wait for the
+// cache lines of the other: it had better come for several. Where no tasks are made just now, a
+// later submission finds it looking.
 const pauseTime = time.Microsecond
 
 // spin looks for work for a while, unless another worker does, and reports whether there was some.

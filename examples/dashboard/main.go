@@ -26,8 +26,8 @@ type options struct {
 	length                      time.Duration
 }
 
-// inFlight is how many tasks may be submitted and not over: some ten steps, so that no device waits
-// for the program.
+// inFlight is the number of tasks that may be submitted and not finished: some ten steps, so that
+// no device waits for the program.
 const inFlight = 128
 
 func main() {

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// patience is how long a collector may take to answer.
+// patience is the time that a collector may take to answer.
 const patience = 2 * time.Second
 
 // run tells the collector of a run of two chains of n tasks each.

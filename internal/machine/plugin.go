@@ -21,7 +21,7 @@ type plugin struct {
 	broke atomic.Pointer[devices.DeviceError] // the first panic
 }
 
-// errNoEvent says that a device has not kept to devices.Accelerator.
+// errNoEvent means that a device has not kept to devices.Accelerator.
 var errNoEvent = fmt.Errorf("returned no event")
 
 // panicked makes an error of what a method panicked with.

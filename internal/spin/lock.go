@@ -4,8 +4,8 @@ package spin
 
 import "runtime"
 
-// attempts is how often Lock tries before the goroutine sleeps. longAttempts is that number of
-// LockLong where there are manyProcessors: some 30 microseconds.
+// attempts is the number of times that Lock tries before the goroutine sleeps. longAttempts is that
+// number of LockLong where there are manyProcessors: some 30 microseconds.
 const (
 	attempts       = 400
 	longAttempts   = 20000

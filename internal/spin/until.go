@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Time is how long an idle goroutine looks for work before it sleeps: about the cost of a
+// Time is the time that an idle goroutine looks for work before it sleeps: about the cost of a
 // wake-up.
 const Time = 20 * time.Microsecond
 

@@ -105,12 +105,12 @@ func (c *Clock) compare() (best sample) {
 	return best
 }
 
-// How long lines are good, first to last; the first is how long it takes to know the rate at all. A
-// rate is as good as the time it was measured over is long beside the width of a sample.
+// How long lines are good, first to last; the first is the time that it takes to know the rate at
+// all. A rate is as good as the time it was measured over is long beside the width of a sample.
 var spans = [...]time.Duration{2 * time.Millisecond, 20 * time.Millisecond, 200 * time.Millisecond, time.Second}
 
-// little is how many ticks before the beginning of a line a thread may have read the counter that
-// then found that line.
+// little is the number of ticks before the beginning of a line at which a thread that finds the
+// line may have read the counter.
 const little = 1 << 32
 
 // lost is how far the counter may be from the system's clock before it is not believed any more.

@@ -50,8 +50,8 @@ type sample struct {
 	value float64
 }
 
-// maxSamples is how many samples a counter has at most: beyond that, some are left out, never the
-// highest of a stretch.
+// maxSamples is the number of samples that a counter has at most: beyond that, some are left out,
+// never the highest of a stretch.
 const maxSamples = 20000
 
 // integrate turns changes into the value at each moment.

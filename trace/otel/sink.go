@@ -33,7 +33,8 @@ type Options struct {
 	// costs the SDK microseconds and about a kilobyte, and its batch processor drops what comes too
 	// fast without a word: prefer small shares, or a blocking processor.
 	TaskSpans float64
-	// Patience is how long Close waits for exporters that do not take what they are sent; 0 is 5 s.
+	// Patience is the time that Close waits for exporters that do not take what they are sent; 0 is 5
+	// s.
 	Patience time.Duration
 }
 
@@ -105,7 +106,7 @@ func (s *Sink) Open(m *probe.Machine) error {
 	return nil
 }
 
-// queued is how many batches may wait: of tasks of a microsecond some seconds' worth.
+// queued is the number of batches that may wait: of tasks of a microsecond some seconds' worth.
 const queued = 4096
 
 // maxWaiting bounds the memory of what waits, in records.

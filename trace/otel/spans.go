@@ -11,8 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/record"
 )
 
-// maxLinks is how many predecessors a span is linked to: well below the limit of the SDK, which is
-// 128.
+// maxLinks is the number of predecessors that a span is linked to: well below the limit of the SDK,
+// which is 128.
 const maxLinks = 16
 
 // A spanTable keeps what links need: the predecessors of tasks that are not over, and the spans of

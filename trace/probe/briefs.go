@@ -8,8 +8,8 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// sheetTasks is how many tasks a sheet is for, and mostSheets how many sheets there may be: they
-// bound the memory to 32 MiB.
+// sheetTasks is the number of tasks that a sheet is for, and mostSheets how many sheets there may
+// be: they bound the memory to 32 MiB.
 const (
 	sheetTasks = 1 << 10
 	mostSheets = 1 << 8

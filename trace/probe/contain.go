@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// An ObserverError says that a method of an observer of the program panicked. The observer is not
+// An ObserverError means that a method of an observer of the program panicked. The observer is not
 // called any more; the tasks continue.
 type ObserverError struct {
 	Observer string // its type: "*main.meter"

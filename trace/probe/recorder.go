@@ -45,8 +45,8 @@ type Candidate struct {
 	Meant   bool       // the policy meant the task for it; another place may have taken it
 	Known   bool       // Run was learned; else it is a guess
 	Missing deps.Bytes // to be copied there
-	// Run is how long the task is expected to run there, of policies that learn, else 0; Ahead is
-	// how long the place has to do before it.
+	// Run is the time that the task is expected to run there, of policies that learn, else 0; Ahead is
+	// the time that the place has to do before it.
 	Run, Ahead time.Duration
 	Queued     int32 // tasks that wait for this place, of policies with a queue for each
 	Load       int32 // tasks that it was given and that are not over
@@ -89,8 +89,8 @@ type Machine struct {
 	Absent []string `json:",omitempty"` // optional devices that are not there, and why
 	// Opened is the moment that all times count from.
 	Opened time.Time
-	// Ranks is how many ranks the program has, 0 where it is one process, and Rank which of them
-	// this is: -1 for all of them.
+	// Ranks is the number of ranks that the program has, 0 where it is one process, and Rank which of
+	// them this is: -1 for all of them.
 	Rank  int `json:",omitempty"`
 	Ranks int `json:",omitempty"`
 }

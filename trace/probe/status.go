@@ -17,7 +17,7 @@ type Status struct {
 	Blocked, Ready, Running int64 // the tasks in flight
 	Waiting                 int64 // and those that have started and cannot continue
 	Window                  int64 // how many may be in flight; a submission waits where there are as many
-	// Idle is how long at least no task has ended.
+	// Idle is the least possible time since the last end of a task.
 	Idle time.Duration
 	// Verdict says what the run is stalled for, "" where tasks have ended lately, or none is in
 	// flight.

@@ -118,7 +118,7 @@ func (d Damage) String() string {
 	return b.String()
 }
 
-// ErrNotTrace says that there is not one readable block.
+// ErrNotTrace means that there is not one readable block.
 var ErrNotTrace = errors.New("not a trace file")
 
 // Read gives what is in a trace file to the sink, which it opens and does not close: what is

@@ -86,7 +86,7 @@ func newRings[T any](writers, slots, reserve int) rings[T] {
 	return out
 }
 
-// spare is how many rings are reserves.
+// spare is the number of rings that are reserves.
 const spare = 2
 
 // claim makes room for n slots in the ring of a writer, else in any idle one, reserves first. It

@@ -95,8 +95,8 @@ type Chain struct {
 	Kind   string        // of the places whose tokens most of that was for
 	Submit time.Duration // from the end of a task, or the first submission, until the next task was submitted
 	Tell   time.Duration // from the end of a task until its successor was ready
-	// Messages is how long messages between ranks were on their way, from their sender to the task
-	// that waits for them.
+	// Messages is the time that messages between ranks were on their way, from their sender to the
+	// task that waits for them.
 	Messages time.Duration
 	Late     int           // tasks that were over before the next on the chain was submitted
 	Before   time.Duration // that they ran

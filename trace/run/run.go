@@ -28,7 +28,7 @@ type Run struct {
 	Dropped uint64          // records lost because a ring was full
 	Lost    record.Losses   // the same counted apart
 	Damage  record.Damage
-	// Gone is how many tasks are not in Tasks because of the limit.
+	// Gone is the number of tasks that are not in Tasks because of the limit.
 	Gone   int64
 	limit  int
 	oldest deps.TaskID // tasks up to this one are to go, and may still be among those that are packed
@@ -38,8 +38,8 @@ type Run struct {
 	// Of details that say which tasks others waited for, those beyond the first of a task, now and
 	// after the last thinning.
 	extra, extraKept int
-	// EdgesGone is how many edges to kept tasks are not among the details, of all tasks so far: see
-	// thin.
+	// EdgesGone is the number of edges to kept tasks, of all tasks so far, that are not among the
+	// details: see thin.
 	EdgesGone int64
 	// spare is memory for Finish to put records in order; its records mean nothing.
 	spare struct {

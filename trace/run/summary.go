@@ -44,8 +44,8 @@ type Missing struct {
 	// extremes of s; spans of time, medians and the critical path are those of the tasks with a
 	// record.
 	Lost record.Losses
-	// EdgesGone is how many edges were left out to bound the memory; the critical path is that of
-	// all.
+	// EdgesGone is the number of edges that were left out to bound the memory; the critical path is
+	// that of all.
 	EdgesGone int64
 }
 
@@ -61,8 +61,8 @@ type Compilation struct {
 
 // Memory is what the runtime knew of the memory of the program.
 type Memory struct {
-	// Buffers is how many buffers the runtime knew at the end, or when the program waited last, and
-	// Known their size; MostBuffers and MostKnown are the most that it knew when the program
+	// Buffers is the number of buffers that the runtime knew at the end, or when the program waited
+	// last, and Known their size; MostBuffers and MostKnown are the most that it knew when the program
 	// waited.
 	Buffers, MostBuffers int64
 	Known, MostKnown     deps.Bytes

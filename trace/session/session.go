@@ -40,9 +40,9 @@ var pages struct {
 	open func(addr string) (Page, error)
 }
 
-// taken is how often each file and each address of a page was asked for in this program: a variable
-// of the environment applies to every runtime of the program, and none may write over the file of
-// another.
+// taken is the number of times that each file and each address of a page was asked for in this
+// program: a variable of the environment applies to every runtime of the program, and none may
+// write over the file of another.
 var taken struct {
 	sync.Mutex
 	times map[string]int
@@ -183,10 +183,10 @@ func (s *Session) create(name string) (*os.File, error) {
 	return createFile(name)
 }
 
-// errSymlink says that a trace file is not written through a symbolic link.
+// errSymlink means that a trace file is not written through a symbolic link.
 var errSymlink = errors.New("a symbolic link: give the path of the file itself")
 
-// ErrNoPage says that the program has no page to serve.
+// ErrNoPage means that the program has no page to serve.
 var ErrNoPage = errors.New("this program has no page: it must import github.com/gompss/gompss/trace")
 
 func (s *Session) serve(addr string) error {

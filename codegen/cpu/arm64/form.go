@@ -170,7 +170,7 @@ var (
 	}, func(i *Inst) string { return fmt.Sprintf("#%d", i.Imm) }}
 )
 
-// lanes is how many lanes a whole register has.
+// lanes is the number of lanes that a whole register has.
 func lanes(t Arrangement) int64 { return 16 >> t.size() }
 
 // laneImm5 is the number of a lane with the size in the bit below it.

@@ -92,7 +92,7 @@ func bindArgs(b *image.Block, slots []slot, args []Value) (bytes int64) {
 	return bytes
 }
 
-// boundBytes is how many bytes the slices have that were bound.
+// boundBytes is the number of bytes that the slices have that were bound.
 func boundBytes(b *image.Block, slots []slot) (bytes int64) {
 	word := image.WordParams
 	for _, s := range slots {

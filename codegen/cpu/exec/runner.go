@@ -11,9 +11,9 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 )
 
-// callTime is how long one call of generated code shall take: the goroutine can be stopped between
-// calls only. What is expected to be one call is timed only now and then, as asking for the time
-// takes some 50 ns.
+// callTime is the time that one call of generated code shall take: the goroutine can be stopped
+// between calls only. What is expected to be one call is timed only now and then, as asking for the
+// time takes some 50 ns.
 const (
 	callTime = 50 * time.Microsecond
 	brief    = 2 * time.Microsecond
@@ -397,13 +397,14 @@ func grain(each, round int64) int64 {
 	return n / round * round
 }
 
-// Each is how long an iteration took lately, 0 before the first run.
+// Each is the time that an iteration took lately, 0 before the first run.
 func (l *Loop) Each() (picoseconds int64) { return l.runner.pace[l.number].Load() * l.part }
 
 // Batch is the least number of iterations that keeps every vector of a round busy.
 func (l *Loop) Batch() int64 { return max(1, l.stage.Round/l.part) }
 
-// Grain is how many iterations take about the time of a call, in whole rounds; at least one.
+// Grain is the number of iterations that take about the time of a call, in whole rounds; at least
+// one.
 func (l *Loop) Grain() int64 { return grain(l.Each(), l.Batch()) }
 
 // Run runs iterations [lo, hi), on a block of its own.

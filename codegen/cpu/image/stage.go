@@ -40,8 +40,8 @@ func (s *Stage) Part(trips int64) int64 {
 	return s.Leaf * max(1, (trips+s.Leaf*mostParts-1)/(s.Leaf*mostParts))
 }
 
-// A Count is how many iterations a loop has, in terms that need no code: the difference of two
-// words of the block, or constants, over a step.
+// A Count is the number of iterations that a loop has, in terms that need no code: the difference
+// of two words of the block, or constants, over a step.
 type Count struct {
 	Lo, Hi         int // words; 0: the constants
 	LoConst        int64

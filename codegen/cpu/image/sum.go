@@ -93,7 +93,7 @@ func (x Sum) Fold(master, own *Block) {
 // products of floats round. A minimum has one value whatever the order.
 func (x Sum) Ordered() bool { return x.Type.IsFloat() && (x.Op == ir.Add || x.Op == ir.Mul) }
 
-// PartBytes is how many bytes the part of a chunk takes beside the blocks.
+// PartBytes is the number of bytes that the part of a chunk takes beside the blocks.
 func (x Sum) PartBytes() int64 {
 	if x.Elements > 0 {
 		return x.Elements * int64(x.Type.Size)

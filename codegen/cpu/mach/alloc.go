@@ -243,7 +243,7 @@ func (v *interval) rarer(w *interval) bool {
 	return x < y || x == y && v.hi > w.hi
 }
 
-// shortLife is how many steps a number lives at least to be worth a place in memory.
+// shortLife is the number of steps that a number lives at least to be worth a place in memory.
 const shortLife = 6
 
 func expire(active []*interval, free []x86.Reg, at int) ([]*interval, []x86.Reg) {

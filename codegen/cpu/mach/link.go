@@ -145,7 +145,7 @@ func (c *linking) encode(code []byte, s *step, places []int) ([]byte, *fixup, er
 	return code, nil, nil
 }
 
-// immBytes is how many immediate bytes follow the displacement.
+// immBytes is the number of immediate bytes that follow the displacement.
 func (s *step) immBytes() int {
 	switch x86.Forms[s.Op].Layout {
 	case x86.LayoutRVMI, x86.LayoutRMI, x86.LayoutMRI, x86.LayoutVMI, x86.LayoutRVMX:

@@ -9,7 +9,7 @@ import (
 // A copy of a struct brings all its fields, of which an iteration may read a few: gathers of the
 // others cost as much as those of these.
 
-// mostCopied is how many scalars a value has at most that is copied scalar by scalar.
+// mostCopied is the number of scalars that a value has at most that is copied scalar by scalar.
 const mostCopied = 16
 
 // findRead notes the scalars of cut variables that something reads, or that are assigned otherwise

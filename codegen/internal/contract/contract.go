@@ -87,7 +87,7 @@ type Check struct {
 	Passed  *Launches
 }
 
-// An AccessError says that a kernel with these arguments would touch what it must not. Nothing has
+// An AccessError means that a kernel with these arguments would touch what it must not. Nothing has
 // been written. It is ir.ErrBounds for errors.Is.
 type AccessError struct {
 	Kernel  string

@@ -44,7 +44,7 @@ const (
 	Teams                  // each team of a teams construct
 )
 
-// An OverlapError says that two arguments overlap so that iterations of a loop that is declared
+// An OverlapError means that two arguments overlap so that iterations of a loop that is declared
 // parallel conflict, or of two loops with no barrier in between, or threads or teams of a
 // construct. The two iterations are the first that conflict where bounded work finds these, else a
 // pair that does.

@@ -17,7 +17,7 @@ type partCheck struct {
 	conds         []int // atoms, all true where there are iterations
 }
 
-// A PartError says that a slice is too short for the parts that iterations own of it by a dist_
+// A PartError means that a slice is too short for the parts that iterations own of it by a dist_
 // clause. Nothing has been written. It is ir.ErrBounds for errors.Is.
 type PartError struct {
 	Kernel string

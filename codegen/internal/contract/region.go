@@ -16,8 +16,9 @@ type Box struct {
 	Shape, Lo, Hi []int64
 }
 
-// A RegionError says why a region is no part of the memory that was passed for its parameter. For
-// errors.Is it is ir.ErrBounds, or what kept an expression in it from having a value.
+// A RegionError is the reason why a region is no part of the memory that was passed for its
+// parameter. For errors.Is it is ir.ErrBounds, or what kept an expression in it from having a
+// value.
 type RegionError struct {
 	Region string // as written
 	Param  string

@@ -50,8 +50,8 @@ func (s *System) With(r Row) *System {
 	return out
 }
 
-// Solve looks for a solution. work is how many rows may still be looked at; it is taken from. s is
-// used up.
+// Solve looks for a solution. work is the number of rows that may still be looked at; it is taken
+// from. s is used up.
 func (s *System) Solve(work *int) ([]int64, solvable) {
 	if found := s.tidy(work); found != solvableUnknown {
 		return nil, found

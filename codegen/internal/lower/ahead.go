@@ -15,7 +15,7 @@ import (
 // a histogram of 256 bins in team memory reaches 2550 GB/s with a load at a time, 3630 with two,
 // 4400 with four, 4440 with eight.
 
-// aheadLoads is how many iterations load at once.
+// aheadLoads is the number of iterations that load at once.
 const aheadLoads = 4
 
 // ahead returns the loop f with the loads of several iterations in front of their atomics, nil

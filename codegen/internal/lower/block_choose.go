@@ -234,8 +234,8 @@ func formKey(a analysis.Affine) string {
 	return b.String()
 }
 
-// registers is how many 32-bit values a thread holds at once: sums, and what is loaded between its
-// first and its last use.
+// registers is the number of 32-bit values that a thread holds at once: sums, and what is loaded
+// between its first and its last use.
 func (c *loadCount) registers(b *block, s shape) int64 {
 	lives := map[string]*life{}
 	inLoops := int64(0)

@@ -457,8 +457,8 @@ func (l *slabLoads) addOne(x *slabbed, k, at ir.Expr) {
 	l.list = append(l.list, slabLoad{x, k, at, v})
 }
 
-// inPart is how many columns a lane loads of a part: there are as many parts as a whole team has
-// threads above each other.
+// inPart is the number of columns that a lane loads of a part: there are as many parts as a whole
+// team has threads above each other.
 func (l *slabLoads) inPart() int64 { return l.columns * slabLength * l.block.lanes / slabTeam }
 
 // ofPart is load c of a lane in part p of the columns.

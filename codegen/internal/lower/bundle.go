@@ -284,7 +284,7 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
 }
 
-// warpLanes is how many lanes share a nested loop at most: those of the smallest warp.
+// warpLanes is the number of lanes that share a nested loop at most: those of the smallest warp.
 const warpLanes = leastWarp
 
 func (x *bundler) explain(k *bundledNest) {

@@ -193,7 +193,7 @@ func (t *team) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
 	return ok1 && ok2 && isConst && integers.Magnitude(near) == 1 && (!known || integers.Magnitude(far) >= squareFar)
 }
 
-// teams is how many squares there are.
+// teams is the number of squares.
 func (q *square) teams() ir.Expr {
 	var n ir.Expr = build.Int(1, q.row.At)
 	for _, f := range append(slices.Clone(q.outer), q.row, q.column) {

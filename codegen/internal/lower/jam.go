@@ -424,7 +424,8 @@ func entriesAtOnce(t *team, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, word
 	return out, words
 }
 
-// wordsIn is how many 32-bit words the variables take that list declares, those of loops apart.
+// wordsIn is the number of 32-bit words that the variables take that list declares, those of loops
+// apart.
 func wordsIn(list []ir.Stmt) int {
 	n := 0
 	ir.WalkStmts(list, func(s ir.Stmt) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/codegen/target"
 )
 
-// Options says what the device can do. The zero value is a GPU.
+// Options describes the capabilities of the device. The zero value is a GPU.
 type Options struct {
 	// Target names the device in errors; "" is "device code".
 	Target string

@@ -186,7 +186,7 @@ func (w *rowTile) columnOf(p ir.Expr) ir.Expr {
 	return column
 }
 
-// across is how many parts a row has, down how many rows lie between two of a thread.
+// across is the number of parts that a row has, down how many rows lie between two of a thread.
 func (w *rowTile) across() int64 { return w.columns / rowsOfTeam }
 func (w *rowTile) down() int64   { return rowsThreads / rowsOfTeam / w.across() }
 

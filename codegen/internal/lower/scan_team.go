@@ -36,7 +36,8 @@ type pair struct{ v, i *ir.Var }
 
 func (x scanItem) acc() pair { return pair{x.scalar.acc, x.idx} }
 
-// tileOfAny is how many iterations a team scans at once where it may have any number of threads.
+// tileOfAny is the number of iterations that a team scans at once where it may have any number of
+// threads.
 const tileOfAny = 256
 
 // shareScan lowers a scan that is a parallel construct of its own.

@@ -101,8 +101,8 @@ func (c *loopCost) apart(f *ir.For, e *ir.Index) {
 	}
 }
 
-// mathCost is how many operations fn takes: a fused multiply-add is one itself, others about as
-// many as given.
+// mathCost is the number of operations that fn takes: a fused multiply-add is one itself, others
+// about as many as given.
 func mathCost(fn ir.MathFn, others int) int {
 	if fn == ir.FMA {
 		return 1

@@ -20,8 +20,8 @@ const (
 	rowTeamLong    = 16  // the same where a warp a row would do, but for their number
 )
 
-// RowsToTeams finds such loops among those of the league; few is how many
-// rows are so few that a warp each does not fill the device.
+// RowsToTeams finds such loops among those of the league; few is the largest number of rows for
+// which a warp each does not fill the device.
 func (l *Work) RowsToTeams(few int64) { l.rowsToTeamsIn(l.Kernel.Body, few) }
 
 func (l *Work) rowsToTeamsIn(list []ir.Stmt, few int64) {

@@ -19,7 +19,7 @@ import (
 // own, and on there being an iteration at all; what is not proved is tested at each launch, and the
 // loop exists twice.
 
-// maxCollapse is how many loops one space may have.
+// maxCollapse is the number of loops that one space may have.
 const maxCollapse = 4
 
 // ShapeNests does that for the parallel loops of the kernel that no construct is around.

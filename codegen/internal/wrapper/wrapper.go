@@ -34,7 +34,7 @@ const GenerateCommand = "go tool gompss gen"
 // SourcesLine starts the line with the hash of what the kernels reach.
 const SourcesLine = "// Sources: "
 
-// Options says what to write wrappers for.
+// Options selects the wrappers to write.
 type Options struct {
 	File string // the file whose kernels get wrappers; its name must be one of Sources
 	// Sources are the files that the package was loaded from. The generated file embeds them, so

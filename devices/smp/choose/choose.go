@@ -115,7 +115,7 @@ type Choice struct {
 	Times   [2]float64 // nanoseconds, of vector code and of the other variant
 }
 
-// String says what was chosen and why.
+// String returns the choice and its reason.
 func (c Choice) String() string {
 	return fmt.Sprintf("%v for %v: %.3g ns for each against %.3g ns of the %v", c.Variant, c.Size, c.Times[sideOf(c.Variant)], c.Times[sideOf(c.Loser)], c.Loser)
 }

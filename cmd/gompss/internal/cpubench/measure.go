@@ -40,7 +40,7 @@ type Row struct {
 	Note     string  `json:"note,omitempty"`
 }
 
-// A pace is how long a row may take.
+// A pace is the time that a row may take.
 type pace struct {
 	round, row time.Duration // of one variant's turn; of all rounds
 	least      int           // rounds
@@ -243,8 +243,8 @@ func again(t turn, before time.Duration) (time.Duration, error) {
 type turn func(reps int) (time.Duration, error)
 
 // rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by
-// variant and round. first is how long a run took: where that is much longer than the row may take,
-// it is all that is measured of the variant.
+// variant and round. first is the time that a run took: where that is much longer than the row may
+// take, it is all that is measured of the variant.
 func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 	times := make([][]float64, len(turns))
 	began := time.Now()

@@ -23,7 +23,7 @@ import (
 //go:embed reference.cu
 var referenceSource string
 
-// rounds is how often a kernel is measured after warming up; the median counts.
+// rounds is the number of times that a kernel is measured after warming up; the median counts.
 const rounds = 12
 
 // A bench is the GPUs that are measured, without a runtime around them, and buffers on them.

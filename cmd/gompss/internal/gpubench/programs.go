@@ -37,8 +37,8 @@ type program struct {
 	reads, writes deps.Bytes
 }
 
-// An application makes programs: parts is how many accelerators share the work, runs how often it
-// will be run.
+// An application makes programs: parts is the number of accelerators that share the work, runs how
+// often it will be run.
 type application struct {
 	name  string
 	goal  string // of several devices against one
@@ -519,8 +519,8 @@ func (p *program) ready(rt *task.Runtime) error {
 	return errors.Join(p.prepare(), rt.Wait(context.Background(), task.KeepOnDevice()))
 }
 
-// settles is how long a program rests after its first run: memory that this has only written is
-// still being page-locked, beside all else, for up to 0.4 s a GiB, and the driver makes calls of
+// settles is the time that a program rests after its first run: memory that this has only written
+// is still being page-locked, beside all else, for up to 0.4 s a GiB, and the driver makes calls of
 // that GPU wait meanwhile.
 const settles = 2 * time.Second
 

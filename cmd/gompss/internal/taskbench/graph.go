@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxReads is how many cells a task of any pattern reads beside the one that it writes, and radix
-// how many the patterns nearest and spread read: Task Bench's default.
+// maxReads is the number of cells that a task of any pattern reads beside the one that it writes,
+// and radix how many the patterns nearest and spread read: Task Bench's default.
 const (
 	maxReads = 5
 	radix    = 5

@@ -32,8 +32,8 @@ func (p *program) turn(i int) int {
 	return i
 }
 
-// line is how many elements a cell takes: a cache line, so that workers share no line but by the
-// accesses of their tasks. The first one holds the version.
+// line is the number of elements that a cell takes: a cache line, so that workers share no line but
+// by the accesses of their tasks. The first one holds the version.
 const line = 8
 
 func newProgram(rt *task.Runtime, g *Graph, k kernel) (*program, error) {

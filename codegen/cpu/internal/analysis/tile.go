@@ -65,7 +65,7 @@ func (t *Tile) Counters() map[*ir.Var]*ir.For {
 	return out
 }
 
-// TileRoom is how many vector registers a tile may take.
+// TileRoom is the number of vector registers that a tile may take.
 func TileRoom(avx512 bool) int {
 	if avx512 {
 		return 28

@@ -54,7 +54,7 @@ func (g *Vectors) IotaVector(stride int64, size int) x86.Reg {
 	return r
 }
 
-// CopiesOf is how many unrolled copies a slow check has to look at.
+// CopiesOf is the number of unrolled copies that a slow check has to look at.
 func (g *Vectors) CopiesOf(exec []x86.Reg) int {
 	if exec != nil {
 		return len(exec)

@@ -61,8 +61,8 @@ type partCounter struct {
 	sizes map[*ast.TypeSpec]typeSize
 }
 
-// A typeSize is how many fields a type has, those of its fields and so on, and how many names it is
-// behind.
+// A typeSize is the number of fields that a type has, those of its fields and so on, and how many
+// names it is behind.
 type typeSize struct {
 	parts uint64
 	depth int

@@ -102,7 +102,7 @@ func (c *Cache) entry(key CubinKey, compiler string) ([]byte, bool) {
 	return code, true
 }
 
-// errNotPrivate says that a file of the cache may come from another user.
+// errNotPrivate means that a file of the cache may come from another user.
 var errNotPrivate = errors.New("not a file of this user alone")
 
 // readPrivate reads a regular file that belongs to this user or to root and that no other user may

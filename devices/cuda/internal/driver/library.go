@@ -110,7 +110,7 @@ func (s Search) candidates() []string {
 	return out
 }
 
-// A LibraryError says that a library of CUDA is not there or cannot be used.
+// A LibraryError means that a library of CUDA is not there or cannot be used.
 type LibraryError struct {
 	Library string // "libcuda.so.1"
 	Env     string // the variable that can name it

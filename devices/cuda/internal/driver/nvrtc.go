@@ -72,7 +72,7 @@ func (c *NVRTC) check(f, code int) error {
 	return fmt.Errorf("%s: %s (%d)", NVRTCFunctions[f], textAt(uint64(text)), code)
 }
 
-// ErrNotCompiled says that the log of a compilation holds errors.
+// ErrNotCompiled means that the log of a compilation holds errors.
 var ErrNotCompiled = fmt.Errorf("nvrtc: the program does not compile")
 
 // Compile returns the cubin of a program, and the compiler's log.

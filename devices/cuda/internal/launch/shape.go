@@ -84,7 +84,7 @@ func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
 
 func clamp(n, most int64) int64 { return max(1, min(n, most)) }
 
-// errEval says that a bound of a launch could not be computed from its arguments.
+// errEval means that a bound of a launch could not be computed from its arguments.
 var errEval = errors.New("launch bounds")
 
 // Shape chooses the grid of a launch.
