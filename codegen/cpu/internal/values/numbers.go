@@ -141,6 +141,7 @@ func (g *Numbers) Vector(e ir.Expr) []x86.Reg { return g.VecTo(nil, e) }
 // VecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies
 // and variables are not moved.
 func (g *Numbers) VecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
+	g.fits(e)
 	t := e.Type()
 	switch e := e.(type) {
 	case *ir.Const:
@@ -167,6 +168,14 @@ func (g *Numbers) VecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
 	}
 	g.Refuse(e.Pos(), "%s is not supported yet in vector code", ir.Source(e))
 	return nil
+}
+
+// fits panics where a number that differs between lanes does not fit into a vector in all of them,
+// since analysis.LaneBytes missed it: lanes beyond the vector would be wrong without a word.
+func (g *Numbers) fits(e ir.Expr) {
+	if g.Shapes != nil && g.Lanes*vector.Container(e.Type()) > g.Bytes && g.Shape(e).Kind != analysis.Uniform {
+		panic(fmt.Sprintf("gompss: bug: cpu: %s differs between %d lanes of %d bytes, of which a vector holds %d bytes", ir.Source(e), g.Lanes, e.Type().Size, g.Bytes))
+	}
 }
 
 // constBits is a constant as its container holds it.
