@@ -7,19 +7,12 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
-// bitset is a set of virtual registers.
+// bitset is a set of numbers.
 type bitset []uint64
 
-func (b bitset) set(i int)   { b[i/64] |= 1 << (i % 64) }
-func (b bitset) clear(i int) { b[i/64] &^= 1 << (i % 64) }
-func (b bitset) or(c bitset) (grown bool) {
-	for i := range b {
-		if n := b[i] | c[i]; n != b[i] {
-			b[i], grown = n, true
-		}
-	}
-	return grown
-}
+func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) clear(i int)    { b[i/64] &^= 1 << (i % 64) }
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 
 // each calls f with every number in the set.
 func (b bitset) each(f func(i int)) {
@@ -88,7 +81,7 @@ type interval struct {
 // intervals computes one covering interval for every virtual register that is used.
 func (c *flow) intervals() []interval {
 	blocks := c.blocks()
-	c.solve(blocks)
+	live := c.solve(blocks)
 	all := make([]interval, len(c.classes))
 	for i := range all {
 		all[i] = interval{reg: x86.FirstVirtual + x86.Reg(i), lo: -1, slot: -1, phys: x86.NoReg}
@@ -99,8 +92,8 @@ func (c *flow) intervals() []interval {
 	for b := range blocks {
 		s := &blocks[b]
 		shift := begins[b] - s.lo
-		s.in.each(func(r int) { all[r].cover(begins[b]) })
-		s.out.each(func(r int) { all[r].cover(s.hi - 1 + shift) })
+		live.each(s.in, func(r int) { all[r].cover(begins[b]) })
+		live.each(s.out, func(r int) { all[r].cover(s.hi - 1 + shift) })
 		w := 1.0
 		for range min(depth[b], 4) {
 			w *= 8
@@ -172,46 +165,140 @@ func (v *interval) cover(i int) {
 	v.hi = max(v.hi, i)
 }
 
-// solve fills in and out of every block: backward dataflow to a fixed point.
-func (c *flow) solve(blocks []span) {
-	use := make([]bitset, len(blocks))
-	def := make([]bitset, len(blocks))
-	words := (len(c.classes) + 63) / 64
-	room := make(bitset, 4*words*len(blocks))
+// A liveness is which values are needed where blocks begin and end. Of the virtual registers it
+// numbers those that some block reads before it writes them: no other has a value there. Their
+// numbers are what span.in and span.out hold.
+type liveness struct {
+	numbers []int // of each virtual register, -1 for none
+	regs    []int // the virtual register of each number
+	blocks  []span
+	writes  []bitset // what each block writes
+	needs   []need
+}
+
+// A need is a block and the number of a register whose value it begins with.
+type need struct{ block, number int }
+
+// each calls f with every virtual register whose number is in the set.
+func (l *liveness) each(set bitset, f func(r int)) {
+	set.each(func(n int) { f(l.regs[n]) })
+}
+
+// begins reports whether a block begins with a value in virtual register r.
+func (l *liveness) begins(b *span, r int) bool {
+	n := l.numbers[r]
+	return n >= 0 && b.in.has(n)
+}
+
+// solve fills in and out of every block.
+//
+// Cost: linear in the steps, and a set of the numbered registers a block.
+func (c *flow) solve(blocks []span) *liveness {
+	l := &liveness{numbers: make([]int, len(c.classes)), blocks: blocks, writes: make([]bitset, len(blocks))}
+	for r := range l.numbers {
+		l.numbers[r] = -1
+	}
+	defs := c.exposed(l)
+	words := (len(l.regs) + 63) / 64
+	room := make(bitset, 3*words*len(blocks))
 	set := func() (s bitset) {
 		s, room = room[:words:words], room[words:]
 		return s
 	}
 	for b := range blocks {
-		use[b], def[b], blocks[b].in, blocks[b].out = set(), set(), set(), set()
-		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
-			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
-				if r.IsVirtual() && d && !u {
-					use[b].clear(int(*r - x86.FirstVirtual))
-					def[b].set(int(*r - x86.FirstVirtual))
-				}
-			})
-			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
-				if r.IsVirtual() && u {
-					use[b].set(int(*r - x86.FirstVirtual))
-				}
-			})
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for b := len(blocks) - 1; b >= 0; b-- {
-			s := &blocks[b]
-			for _, n := range s.next {
-				s.out.or(blocks[n].in)
-			}
-			for i := range s.in {
-				if v := use[b][i] | s.out[i]&^def[b][i]; v != s.in[i] {
-					s.in[i], changed = v, true
-				}
+		blocks[b].in, blocks[b].out, l.writes[b] = set(), set(), set()
+		for _, r := range defs[b] {
+			if n := l.numbers[r]; n >= 0 {
+				l.writes[b].set(n)
 			}
 		}
 	}
+	l.spread()
+	return l
+}
+
+// exposed numbers the registers that blocks read before they write them, notes the need of each such
+// block, and returns what each block writes.
+func (c *flow) exposed(l *liveness) (defs [][]int) {
+	defs = make([][]int, len(l.blocks))
+	writtenIn, readIn := make([]int, len(c.classes)), make([]int, len(c.classes)) // block + 1
+	for b := range l.blocks {
+		for i := l.blocks[b].lo; i < l.blocks[b].hi; i++ {
+			before := len(defs[b])
+			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
+				if !r.IsVirtual() {
+					return
+				}
+				n := int(*r - x86.FirstVirtual)
+				switch {
+				case u && writtenIn[n] != b+1 && readIn[n] != b+1:
+					readIn[n] = b + 1
+					l.need(b, n)
+				case d && !u:
+					defs[b] = append(defs[b], n)
+				}
+			})
+			for _, n := range defs[b][before:] { // a step reads before it writes
+				writtenIn[n] = b + 1
+			}
+		}
+	}
+	return defs
+}
+
+// need numbers register r and notes the need of block b.
+func (l *liveness) need(b, r int) {
+	if l.numbers[r] < 0 {
+		l.numbers[r] = len(l.regs)
+		l.regs = append(l.regs, r)
+	}
+	l.needs = append(l.needs, need{b, l.numbers[r]})
+}
+
+// spread carries the needs to the blocks before, to the fixed point of backward dataflow.
+func (l *liveness) spread() {
+	for _, n := range l.needs {
+		l.blocks[n.block].in.set(n.number)
+	}
+	before := make([][]int, len(l.blocks))
+	grown := make([]bool, len(l.blocks)) // what a block behind begins with, since the last look
+	for b := range l.blocks {
+		grown[b] = true
+		for _, n := range l.blocks[b].next {
+			before[n] = append(before[n], b)
+		}
+	}
+	for again := true; again; {
+		again = false
+		for b := len(l.blocks) - 1; b >= 0; b-- {
+			if !grown[b] {
+				continue
+			}
+			grown[b] = false
+			if l.carry(b) {
+				for _, p := range before[b] {
+					grown[p], again = true, true
+				}
+			}
+		}
+	}
+}
+
+// carry makes block b end with what the blocks behind begin with, and reports whether it now begins
+// with more.
+func (l *liveness) carry(b int) (more bool) {
+	s := &l.blocks[b]
+	for _, n := range s.next {
+		for i, w := range l.blocks[n].in {
+			s.out[i] |= w
+		}
+	}
+	for i, w := range s.out {
+		if v := s.in[i] | w&^l.writes[b][i]; v != s.in[i] {
+			s.in[i], more = v, true
+		}
+	}
+	return more
 }
 
 // loopDepth counts, for every block, the loops around it.

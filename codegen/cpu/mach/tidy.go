@@ -1,8 +1,6 @@
 package mach
 
 import (
-	"slices"
-
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
@@ -502,29 +500,40 @@ func (c *cleaning) unreachable(entries []Label) []bool {
 // dead are the steps whose results nothing reads.
 func (c *cleaning) dead() []bool {
 	blocks := c.blocks()
-	c.solve(blocks)
+	ends := c.solve(blocks)
 	gone := make([]bool, len(c.steps))
+	live := make(bitset, (len(c.classes)+63)/64) // registers; empty between blocks
 	for b := range blocks {
-		live := slices.Clone(blocks[b].out)
+		ends.each(blocks[b].out, live.set)
 		for i := blocks[b].hi - 1; i >= blocks[b].lo; i-- {
-			s := &c.steps[i]
-			if c.useless(i, live) {
-				gone[i] = true
-				continue
+			if gone[i] = c.useless(i, live); !gone[i] {
+				c.steps[i].stepOver(live)
 			}
-			s.visit(func(r *x86.Reg, u, d bool) {
-				if r.IsVirtual() && d && !u {
+		}
+		ends.each(blocks[b].out, live.clear)
+		for i := blocks[b].lo; i < blocks[b].hi; i++ {
+			c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+				if r.IsVirtual() {
 					live.clear(int(*r - x86.FirstVirtual))
-				}
-			})
-			s.visit(func(r *x86.Reg, u, _ bool) {
-				if r.IsVirtual() && u {
-					live.set(int(*r - x86.FirstVirtual))
 				}
 			})
 		}
 	}
 	return gone
+}
+
+// stepOver makes of the registers that are read behind s those that are read from s on.
+func (s *step) stepOver(live bitset) {
+	s.visit(func(r *x86.Reg, u, d bool) {
+		if r.IsVirtual() && d && !u {
+			live.clear(int(*r - x86.FirstVirtual))
+		}
+	})
+	s.visit(func(r *x86.Reg, u, _ bool) {
+		if r.IsVirtual() && u {
+			live.set(int(*r - x86.FirstVirtual))
+		}
+	})
 }
 
 // useless tells whether step i does nothing that is seen: it writes a register that is not read, or
@@ -546,13 +555,11 @@ func (c *cleaning) useless(i int, live bitset) bool {
 	return !live.has(int(s.Args[0].Reg-x86.FirstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
 }
 
-func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
-
 // merge lets values be made in the registers that they are copied to, where nothing sees these in
 // between.
 func (c *cleaning) merge() {
 	blocks := c.blocks()
-	c.solve(blocks)
+	live := c.solve(blocks)
 	starts := make([]int, c.labels)
 	for b := range blocks {
 		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
@@ -576,7 +583,7 @@ func (c *cleaning) merge() {
 		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-x86.FirstVirtual] != c.classes[from-x86.FirstVirtual] || c.classes[to-x86.FirstVirtual] == Mask {
 			continue
 		}
-		clear := func(l Label) bool { return !blocks[starts[l]].in.has(int(to - x86.FirstVirtual)) }
+		clear := func(l Label) bool { return !live.begins(&blocks[starts[l]], int(to-x86.FirstVirtual)) }
 		left, end := c.readLater(i, to, from)
 		j, ok := c.madeFor(i, to, from, count[from-x86.FirstVirtual]-left, clear)
 		if !ok {
