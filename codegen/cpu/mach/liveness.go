@@ -217,8 +217,8 @@ func (c *flow) solve(blocks []span) *liveness {
 	return l
 }
 
-// exposed numbers the registers that blocks read before they write them, notes the need of each such
-// block, and returns what each block writes.
+// exposed numbers the registers that blocks read before they write them, notes the needs of these
+// blocks, and returns what each block writes.
 func (c *flow) exposed(l *liveness) (defs [][]int) {
 	defs = make([][]int, len(l.blocks))
 	writtenIn, readIn := make([]int, len(c.classes)), make([]int, len(c.classes)) // block + 1
