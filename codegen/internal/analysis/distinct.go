@@ -86,3 +86,44 @@ func (n numbering) keyOf(r *Reach) string {
 	}
 	return b.String()
 }
+
+// IndexKinds numbers the reaches so that those with one number have one base, the same indices, and
+// the same loops around of those whose variables are in an index of any.
+//
+// Cost: linear in the sizes of the reaches.
+func IndexKinds(list []Reach) []int {
+	used := map[*ir.Var]bool{}
+	for i := range list {
+		for _, a := range list[i].Indices() {
+			for _, atom := range a.Atoms() {
+				used[atom.Var] = true
+			}
+		}
+	}
+	out, kinds, ids := make([]int, len(list)), map[string]int{}, numbering{}
+	for i := range list {
+		key := ids.indexKey(&list[i], used)
+		if _, ok := kinds[key]; !ok {
+			kinds[key] = len(kinds)
+		}
+		out[i] = kinds[key]
+	}
+	return out
+}
+
+func (n numbering) indexKey(r *Reach, used map[*ir.Var]bool) string {
+	var b strings.Builder
+	b.WriteString(strconv.Itoa(n.of(r.Base)))
+	for _, a := range r.Indices() {
+		b.WriteByte('|')
+		b.WriteString(strconv.FormatBool(a.Unknown))
+		n.form(&b, a)
+	}
+	for _, l := range r.Loops {
+		if used[l.Var] {
+			b.WriteByte(' ')
+			b.WriteString(strconv.Itoa(n.of(l.For)))
+		}
+	}
+	return b.String()
+}

@@ -127,19 +127,19 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	}
 	fixed := make([]bool, len(reaches))
 	for i := range reaches {
-		fixed[i] = reaches[i].Fixed(inside, nest)
+		fixed[i] = reaches[i].Fixed(inside, nest) && !query.HasBadValue(reaches[i].Expr)
 	}
+	m := newMeetings(l, nest, reaches)
 	for i, w := range reaches {
-		if !fixed[i] || !w.Write || w.Atomic || query.HasBadValue(w.Expr) || inside.Has(w.Base) || w.Guarded(nest) || w.CopiedIn(l) || w.CopiedBy(team) {
+		if !fixed[i] || !w.Write || w.Atomic || inside.Has(w.Base) || w.Guarded(nest) || w.CopiedIn(l) || w.CopiedBy(team) {
 			continue
 		}
-		for j, r := range reaches {
-			if r.Base != w.Base || r.Write && j < i || !fixed[j] || query.HasBadValue(r.Expr) || otherField(w.Expr, r.Expr) {
-				continue
-			}
-			if c.meet(l, nest, w, r, i == j, around) {
-				break
-			}
+		j := m.first(i, func(j int) bool {
+			r := &reaches[j]
+			return fixed[j] && (!r.Write || j >= i) && !otherField(w.Expr, r.Expr)
+		})
+		if j >= 0 {
+			c.meet(l, nest, w, reaches[j], i == j, around)
 		}
 	}
 }
@@ -175,24 +175,31 @@ func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 
 // meet reports where w in one iteration of the nest and r in another are sure to touch the same
 // element, if they happen.
-func (c *Check) meet(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool, around []ir.Stmt) bool {
+func (c *Check) meet(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool, around []ir.Stmt) {
+	n, distance := meetingLoop(l, nest, w, r, same)
+	say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.Base, diag.Warning, at, what, why, instead) }
+	if c.sound && certainRace(l, n, w, r, distance, around) {
+		say = c.fail
+	}
+	c.dependenceFound(l, n, w, r, distance, same, say)
+}
+
+// meetingLoop returns the first loop of the nest of which two iterations, and how many steps lie
+// between them, are sure to touch the same element by w and r, if they happen; nil where there is
+// none.
+func meetingLoop(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool) (n *ir.For, distance int64) {
 	unknown := func(a analysis.Affine) bool { return !a.Known() }
 	if slices.ContainsFunc(w.Indices(), unknown) || slices.ContainsFunc(r.Indices(), unknown) {
-		return false
+		return nil, 0
 	}
 	for _, n := range nest {
 		distance, ok := meetingDistance(n, w, r)
 		if !ok || distance == 0 && (same && coefficient(w.Index, n.Var) != 0) || withinSafelen(l, distance) {
 			continue
 		}
-		say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.Base, diag.Warning, at, what, why, instead) }
-		if c.sound && certainRace(l, n, w, r, distance, around) {
-			say = c.fail
-		}
-		c.dependenceFound(l, n, w, r, distance, same, say)
-		return true
+		return n, distance
 	}
-	return false
+	return nil, 0
 }
 
 // meetingDistance returns how many steps of n lie between the iterations in which w and r touch the
