@@ -252,3 +252,31 @@ func largeSource(t *testing.T, name string) string {
 	t.Fatalf("no source %s", name)
 	return ""
 }
+
+// What took time in the square or the cube of its size is done in a small part of the limit, which it exceeded.
+func TestSize_TimeIsLinear(t *testing.T) {
+	const limit = 4 * time.Second
+	names := repeat(400, func(i int) string { return fmt.Sprintf("p%d, ", i) })
+	for _, c := range []struct {
+		name, text string
+		compile    func(p *codegen.Package) error
+	}{
+		{"ifs", kernelOf("", overLoop(repeat(2000, func(i int) string { return fmt.Sprintf("if x[i] > %d { x[i] -= 2 }\n", i) }))), nil},
+		{"loops", kernelOf("", overLoop(repeat(2000, func(i int) string { return fmt.Sprintf("for j := 0; j < %d; j++ { x[i] += j }\n", i+3) }))), nil},
+		{"shadowed", kernelOf("", overLoop("s := x[i]\n"+repeat(900, func(int) string { return "{ s := s + 1\n" })+"x[i] = s\n"+strings.Repeat("}", 900))), nil},
+		{"slices", "package p\n\n//omp:target\n//omp:task inout(" + strings.TrimSuffix(names, ", ") + ")\nfunc K(n int, " + names + "q []int) {\n" + overLoop(repeat(400, func(i int) string { return fmt.Sprintf("p%d[i]++\n", i) })) + "\n}\n", func(p *codegen.Package) error {
+			codegen.NewOverlaps(p.Kernels()[0])
+			return nil
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			p, err := codegen.Load(codegen.File{Name: "k.go", Text: c.text})
+			require.NoError(t, err)
+			if c.compile != nil {
+				require.NoError(t, c.compile(p))
+			}
+			require.Less(t, time.Since(start), limit)
+		})
+	}
+}
