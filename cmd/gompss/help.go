@@ -24,6 +24,8 @@ const (
   -replay         record the graph once and replay it
   -metg           find the grain at which half of the workers' time goes into the tasks' own work
   -suite          all patterns, replays and several submitters, with 1, 2, 4 workers and so on, and OpenMP beside it
+  -peers DIR      with -suite: folder of programs peer-NAME that were built elsewhere from taskbench/testdata/peer.c
+  -profile DIR    directory for CPU, mutex and block profiles of the measured runs
   -json           one JSON line
 "bench cpu" compares the vector code of the CPU with C compiled by gcc and clang:
   -quick          small sizes, to see that it works
