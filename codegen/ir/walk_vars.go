@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // A VarSet is a set of variables that remembers the order in which they came.
 type VarSet struct {
 	list []*Var
@@ -137,18 +139,22 @@ func usedBy(s Stmt, set *VarSet) {
 			set.Add(v)
 		}
 	}
+	for _, v := range UsedByDirective(s) {
+		set.Add(v)
+	}
+}
+
+// UsedByDirective returns the variables that the data clauses of s name.
+func UsedByDirective(s Stmt) (out []*Var) {
 	d := DirectiveOf(s)
 	if d == nil {
-		return
+		return nil
 	}
-	for _, list := range [][]*Var{d.Private, d.Firstprivate, d.Lastprivate, d.Shared} {
-		for _, v := range list {
-			set.Add(v)
-		}
-	}
+	out = slices.Concat(d.Private, d.Firstprivate, d.Lastprivate, d.Shared)
 	for _, a := range d.DistArrays {
-		set.Add(a.Var)
+		out = append(out, a.Var)
 	}
+	return out
 }
 
 // ExprVars returns the variables that occur in e.

@@ -229,7 +229,7 @@ func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt)
 			fine = fine && own.Has(v)
 		}
 		ir.WalkExprs(body, func(e ir.Expr) bool {
-			fine = fine && !checks(e) // which fails first
+			fine = fine && !query.Checks(e) // which fails first
 			switch e := e.(type) {
 			case *ir.Binary, *ir.Index:
 				ops++

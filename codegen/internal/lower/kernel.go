@@ -495,11 +495,11 @@ func (l *lowering) hasEffect(s *segment) bool {
 // same again: Go makes the check also where nothing uses the value.
 func failsAlone(l *lowering, s *segment, st ir.Stmt) bool {
 	if d, ok := st.(*ir.Decl); ok {
-		return d.Init != nil && checks(d.Init) && !computedAgain(l, s, d.Var)
+		return d.Init != nil && query.Checks(d.Init) && !computedAgain(l, s, d.Var)
 	}
 	found := false
 	ir.WalkExprs([]ir.Stmt{st}, func(e ir.Expr) bool {
-		found = found || checks(e)
+		found = found || query.Checks(e)
 		return false
 	})
 	return found

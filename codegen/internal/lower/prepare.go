@@ -63,7 +63,7 @@ func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
 }
 
 func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
-	in := &mapping.Inliner{Local: l.Local}
+	in, unread := &mapping.Inliner{Local: l.Local}, unreadLocals(list)
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		c, ok := s.(*ir.Call)
 		if !ok || !orphaned[c.Fn] {
@@ -72,9 +72,32 @@ func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stm
 		if dependsOnPlace(c.Fn.Body, orphaned) {
 			l.Decide(c.At, "call of "+c.Fn.Name, "inlined", "its directives belong to the construct around the call", "")
 		}
-		return l.inlineIn([]ir.Stmt{in.Inline(c)}, orphaned)
+		wanted := *c
+		wanted.Results = slices.Clone(c.Results)
+		for i, v := range wanted.Results {
+			if unread(v) {
+				wanted.Results[i] = nil
+			}
+		}
+		return l.inlineIn([]ir.Stmt{in.Inline(&wanted)}, orphaned)
 	}}
 	return r.CopyStmts(list)
+}
+
+// unreadLocals returns a function that reports whether list declares a variable and neither an
+// expression nor a directive of list has it: a result that the caller leaves out.
+func unreadLocals(list []ir.Stmt) func(*ir.Var) bool {
+	declared, used := ir.Declared(list), &ir.VarSet{}
+	ir.Inspect(list, func(s ir.Stmt) {
+		for _, v := range ir.UsedByDirective(s) {
+			used.Add(v)
+		}
+	}, func(e ir.Expr) {
+		if r, ok := e.(*ir.Ref); ok {
+			used.Add(r.Var)
+		}
+	})
+	return func(v *ir.Var) bool { return declared.Has(v) && !used.Has(v) }
 }
 
 // keepParameters gives each parameter that the kernel assigns to a local variable in its place, so

@@ -112,7 +112,7 @@ func (u *truster) list(list []ir.Stmt) []ir.Stmt {
 			}
 		case *ir.Assign:
 			if !query.IsRef(s.Place) {
-				u.found = u.found && !checks(s.Place)
+				u.found = u.found && !query.Checks(s.Place)
 			}
 			s.Value, ahead = u.expr(s.Value, ahead)
 		case *ir.If:
@@ -128,7 +128,7 @@ func (u *truster) list(list []ir.Stmt) []ir.Stmt {
 
 // expr returns e with loads that may be left out, and what has to be computed ahead of it.
 func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
-	if !checks(e) {
+	if !query.Checks(e) {
 		return e, ahead
 	}
 	each := func(x ir.Expr) ir.Expr {
@@ -145,7 +145,7 @@ func (u *truster) expr(e ir.Expr, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 			x.Args[i] = each(x.Args[i])
 		}
 	case *ir.Binary:
-		if x.Checked || (x.Op == ir.LAnd || x.Op == ir.LOr) && checks(x.Y) {
+		if x.Checked || (x.Op == ir.LAnd || x.Op == ir.LOr) && query.Checks(x.Y) {
 			u.found = false
 			return e, ahead
 		}
@@ -210,23 +210,4 @@ func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
 	}
 	u.need(build.Compare(ir.Lt, build.Int(0, at), &ir.Len{X: x.X, At: at}, at)) // then there is an element to be loaded in its stead
 	return build.Index(x.X, build.Choose(build.Ref(fits, at), build.Ref(i, at), build.Int(0, at), at), at)
-}
-
-// checks reports whether e can fail.
-func checks(e ir.Expr) bool {
-	found := false
-	ir.WalkExpr(e, func(x ir.Expr) bool {
-		switch x := x.(type) {
-		case *ir.Index:
-			found = found || x.Checked
-		case *ir.Binary:
-			found = found || x.Checked
-		case *ir.Deref:
-			found = found || x.Checked
-		case *ir.Reslice:
-			found = found || x.Checked
-		}
-		return !found
-	})
-	return found
 }

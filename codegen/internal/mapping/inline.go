@@ -3,6 +3,7 @@ package mapping
 import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // An Inliner puts the bodies of functions in place of their calls; local makes a new local
@@ -58,7 +59,10 @@ func (in *Inliner) Inline(c *ir.Call) *ir.Block {
 func (in *Inliner) results(c *ir.Call, ret *ir.Return) []ir.Stmt {
 	var temps, stores []ir.Stmt
 	for i, v := range c.Results {
-		if v == nil {
+		if v == nil { // a value that nothing reads may still fail
+			if query.Checks(ret.Results[i]) {
+				temps = append(temps, build.Decl(in.Local("_", ret.Results[i].Type(), ret.At), ret.Results[i], ret.At))
+			}
 			continue
 		}
 		t := in.Local(v.Name, v.Type, ret.At)

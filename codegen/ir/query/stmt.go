@@ -170,3 +170,22 @@ func HasAtomic(k *ir.Kernel) bool {
 	}
 	return found
 }
+
+// Checks reports whether e can fail: whether it holds an access or an operation with a check.
+func Checks(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Index:
+			found = found || x.Checked
+		case *ir.Binary:
+			found = found || x.Checked
+		case *ir.Deref:
+			found = found || x.Checked
+		case *ir.Reslice:
+			found = found || x.Checked
+		}
+		return !found
+	})
+	return found
+}
