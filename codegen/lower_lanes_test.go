@@ -13,11 +13,11 @@ import (
 	"github.com/gompss/gompss/codegen/simt"
 )
 
-// Rows of every average length run, with the code for their number of lanes, and fail at the access
+// Rows of every average length run, on groups of eight lanes and as hubs, and fail at the access
 // that is wrong.
 func TestEveryNumberOfLanes(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
-	for _, lanes := range []string{"if few {", "mine & 3\n", "mine & 7\n", "mine & 31\n"} {
+	for _, lanes := range []string{"ThreadNum() & 7\n", ">= 1024\n", "rContext"} {
 		require.Contains(t, l.Program.String(), lanes)
 	}
 	program, err := simt.New(l.Program)
@@ -62,12 +62,10 @@ func TestEveryNumberOfLanes(t *testing.T) {
 	}
 }
 
-// A launch has a thread for each row where there are many, and all lanes of a warp for each where
-// there are few.
+// A launch has eight lanes for each row, however many there are.
 func TestAThreadForEachLane(t *testing.T) {
 	l := lowerKernel(t, loadCorpus(t), name(SpMV), codegen.LowerOptions{})
-	const resident = 132 * 64 * 32
-	for _, c := range []struct{ rows, threads int64 }{{1, 32}, {1000, 32_000}, {resident / 32, resident}, {10_000, resident}, {1 << 20, 1 << 20}} {
+	for _, c := range []struct{ rows, threads int64 }{{1, 8}, {1000, 8000}, {10_000, 80_000}, {1 << 20, 8 << 20}} {
 		env := ir.Values{}
 		for i, n := range []int64{c.rows + 1, 12 * c.rows, 12 * c.rows, c.rows, c.rows} { // start, col, val, x, y
 			env[l.Program.Params[i]] = ir.Value{Len: n, Cap: n}
