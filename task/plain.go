@@ -37,10 +37,11 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 		return Task{}, err
 	}
 	r := s.takeRecord()
+	r.body = body // its line is in the error of a refusal
 	if err := describePlain(&s.declared, s, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
-	if r.body = body; !r.traits.is(simple) {
+	if !r.traits.is(simple) {
 		r.traits.set(simple, true)
 	}
 	return s.commit(r), nil
