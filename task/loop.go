@@ -219,7 +219,7 @@ func (l *loopOptions) kernelParts(n, grain int, rt *Runtime) int {
 // loop. Iterations that have not begun when one fails do not run; the errors and panics of those
 // that have are the task's.
 func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
-	s, g, err := submitterOf("Wide", at)
+	s, g, err := submitterOf("ParallelFor", at)
 	if err != nil {
 		return Task{}, err
 	}

@@ -149,7 +149,7 @@ func TestCallsOnNilAndZero_NameTheCall(t *testing.T) {
 		_, err = task.Taskloop(rt, 0, 4, func(*task.Scope, int, int) error { return nil })
 		check("Loop", err)
 		_, err = task.ParallelFor(rt, 0, 4, 1, func(int, int) error { return nil })
-		check("Wide", err)
+		check("ParallelFor", err)
 		_, err = fill.Submit(rt, 0, 4, uint32(1), x)
 		check("Kernel.Submit of Fill", err)
 		_, err = rt.Record(func(*task.Recorder) error { return nil })
