@@ -210,10 +210,9 @@ func (q *waitingTasks) Pop() any {
 
 // A simRank is one rank in virtual time.
 type simRank struct {
-	free     int // workers
-	waiting  waitingTasks
-	out, in  time.Duration // until when it sends and receives
-	finished time.Duration
+	free    int // workers
+	waiting waitingTasks
+	out, in time.Duration // until when it sends and receives
 }
 
 // run carries out the graph in virtual time.

@@ -1,8 +1,6 @@
 package cuda
 
 import (
-	"strings"
-
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -126,15 +124,6 @@ func (p arithPrinter) negate(e *ir.Unary, x cprint.Val) cprint.Val {
 		x = dialect.Cast(x, p.typed(cprint.TypeOf(t)))
 	}
 	return cprint.Minus(x, x.Type.Promote())
-}
-
-// minus prints -x; two signs are kept apart.
-func minus(x cprint.Val, ct cprint.Type) cprint.Val {
-	text := x.At(cprint.PrecUnary)
-	if strings.HasPrefix(text, "-") {
-		text = "(" + text + ")"
-	}
-	return cprint.Value("-"+text, cprint.PrecUnary, ct)
 }
 
 // negateWrapping prints 0 - x modulo 2^width.

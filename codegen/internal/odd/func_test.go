@@ -11,7 +11,6 @@ type function struct {
 	params  []*typ
 	results []*typ
 	generic bool // of one type parameter, which stands for every type in it
-	apply   bool // its first parameter is a function
 }
 
 // typeParam is the type parameter of a generic helper.

@@ -71,7 +71,6 @@ type runner struct {
 	t     testing.TB
 	count map[string]int
 	names []string // of the parameters of the program at hand
-	watch *time.Timer
 }
 
 func machines() (map[string]cpu.Options, error) {
@@ -200,7 +199,7 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 		r.count["launches"]++
 		if want.panicked != "" {
 			r.count["launches that panic"]++
-			r.count["panic: "+strings.TrimRight(strings.TrimPrefix(want.panicked, "runtime error: "), "-0123456789]: with length")]++
+			r.count["panic: "+strings.TrimRight(strings.TrimPrefix(want.panicked, "runtime error: "), "-0123456789]: withleng")]++
 		}
 		for _, x := range targets {
 			if x.device != nil && round%3 == 2 {
