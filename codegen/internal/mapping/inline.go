@@ -69,7 +69,7 @@ func (in *Inliner) results(c *ir.Call, ret *ir.Return) []ir.Stmt {
 		temps = append(temps, build.Decl(t, ret.Results[i], ret.At))
 		stores = append(stores, build.Assign(build.Ref(v, ret.At), build.Ref(t, ret.At), ret.At))
 	}
-	if len(temps) == 1 {
+	if len(temps) == 1 && len(stores) == 1 {
 		init := temps[0].(*ir.Decl).Init
 		return []ir.Stmt{build.Assign(stores[0].(*ir.Assign).Place, init, ret.At)}
 	}
