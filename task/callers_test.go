@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A crowd is who takes turns, and not one that continues where another has stopped.
-func TestCrowdIsWhoTakesTurns(t *testing.T) {
+// Submissions count as contended while goroutines alternate, and not where one continues after another
+// has stopped.
+func TestContention_GoroutinesThatAlternate(t *testing.T) {
 	var c contention
 	var s submitters
 	pass := func(by uintptr, n int) {
