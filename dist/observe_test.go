@@ -18,9 +18,19 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
+// A slowTransport sends each message after a delay.
+type slowTransport struct {
+	dist.Transport
+	delay time.Duration
+}
+
+func (s slowTransport) Send(to int, key dist.Key, data []byte, done func(error)) {
+	time.AfterFunc(s.delay, func() { s.Transport.Send(to, key, data, done) })
+}
+
 // traced runs f as ranks of this process, the runtime of each opened at another time, and returns
-// their traces.
-func traced(t *testing.T, ranks int, f func(rt *task.Runtime, rank int) error) []*run.Run {
+// their traces. Each message leaves after the delay.
+func traced(t *testing.T, ranks int, delay time.Duration, f func(rt *task.Runtime, rank int) error) []*run.Run {
 	t.Helper()
 	runs, errs := make([]*run.Run, ranks), make([]error, ranks)
 	var all sync.WaitGroup
@@ -29,7 +39,7 @@ func traced(t *testing.T, ranks int, f func(rt *task.Runtime, rank int) error) [
 			time.Sleep(time.Duration(rank) * 5 * time.Millisecond)
 			runs[rank] = run.New(0)
 			recorder := record.New(record.Options{Sinks: []record.Sink{runs[rank]}, Wait: true})
-			w, err := dist.NewWorld(tr, dist.Options{Errors: io.Discard, Silence: -1})
+			w, err := dist.NewWorld(slowTransport{tr, delay}, dist.Options{Errors: io.Discard, Silence: -1})
 			if err == nil {
 				var rt *task.Runtime
 				if rt, err = task.New(task.Options{World: w, Devices: "smp:2", Observer: recorder}); err == nil {
@@ -48,7 +58,7 @@ func traced(t *testing.T, ranks int, f func(rt *task.Runtime, rank int) error) [
 // that of its receiver, and the chain of tasks to the end goes across ranks.
 func TestTrace_OfRanksIsMerged(t *testing.T) {
 	const ranks, rounds = 3, 40
-	runs := traced(t, ranks, func(rt *task.Runtime, rank int) error {
+	runs := traced(t, ranks, time.Millisecond, func(rt *task.Runtime, rank int) error {
 		x, err := vector(rt, 8*ranks, dist.Block(1))
 		if err != nil {
 			return err
@@ -102,13 +112,13 @@ func TestTrace_OfRanksIsMerged(t *testing.T) {
 
 // A run whose tasks wait for messages most of the time is bound by them.
 func TestTrace_VerdictOfMessages(t *testing.T) {
-	runs := traced(t, 2, func(rt *task.Runtime, rank int) error {
-		x, err := vector(rt, 2<<20, dist.Block(1))
+	runs := traced(t, 2, 20*time.Millisecond, func(rt *task.Runtime, rank int) error {
+		x, err := vector(rt, 1<<10, dist.Block(1))
 		if err != nil {
 			return err
 		}
 		n := len(x) / 2
-		for i := range 20 { // each half goes to the other rank whole, for a task that does nothing
+		for i := range 20 { // each half goes to the other rank, for a task that does nothing
 			from, to := x[i%2*n:i%2*n+n], x[(1-i%2)*n:(1-i%2)*n+n]
 			if _, err := rt.Go(func() error { to[0] = from[0]; return nil }, task.In(from), task.InOut(to)); err != nil {
 				return err
