@@ -110,7 +110,7 @@ var layers = map[string][]string{
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
 	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
-	"devices/cuda": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "internal/spin",
+	"devices/cuda": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
 		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "internal/sighandlers"},
 	// libcuda, NVRTC and compiled programs on disk, without a device.
 	"devices/cuda/internal/driver": {"deps", "internal/sighandlers"},

@@ -92,3 +92,22 @@ func decisions(l *codegen.Lowering) string { return fmt.Sprint(l.Decisions) }
 func memoryOfAll[T any](name string, s []T) *simt.Memory {
 	return &simt.Memory{Name: name, Bytes: unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))}
 }
+
+// What several loops along a row read is written down for each element of it; the device chooses the
+// size of the teams by that.
+func TestRows_Reread(t *testing.T) {
+	for body, want := range map[string]ir.Bytes{
+		"//omp:parallel for reduction(max: top)\nfor j := 0; j < m; j++ {\ntop = max(top, x[i*m+j])\n}\n" +
+			"//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] = x[i*m+j] - top\n}": 4,
+		"//omp:parallel for reduction(max: top)\nfor j := 0; j < m; j++ {\ntop = max(top, x[i*m+j])\n}\ny[i] = top":                           0,
+		"//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] = x[i*m+j] + x[i*m+j]\n}":                                                     0,
+		"//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] = x[j]\n}\n//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] *= x[j]\n}": 0,
+		"//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] = x[i*m+2*j]\n}\n" +
+			"//omp:parallel for\nfor j := 0; j < m; j++ {\ny[i*m+j] *= x[i*m+2*j]\n}": 0,
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(x) inout(y)\nfunc K(n, m int, x, y []float32) {\n"+
+			"//omp:teams distribute\nfor i := 0; i < n; i++ {\ntop := x[i*m]\n_ = top\n"+body+"\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err, body)
+		require.Equal(t, want, l.Program.Launches[0].Reread, body)
+	}
+}

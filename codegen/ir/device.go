@@ -50,7 +50,8 @@ type Launch struct {
 	// teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves;
 	// 0 leaves it to the back end
 	Abreast    int
-	Resident   bool // more teams than run at once gain nothing: each adds work of its own
+	Reread     Bytes // of device memory, an iteration of Trip: what several loops of a team read
+	Resident   bool  // more teams than run at once gain nothing: each adds work of its own
 	Warps      bool
 	Meets      bool // its teams wait for each other at grid barriers: all of them run at once
 	ExtraWarps int

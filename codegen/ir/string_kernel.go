@@ -59,6 +59,9 @@ func (t *text) launch(l *Launch) {
 	if l.Abreast > 0 {
 		head += fmt.Sprintf(" abreast %d", l.Abreast)
 	}
+	if l.Reread > 0 {
+		head += fmt.Sprintf(" rereads %d", l.Reread)
+	}
 	t.line("%s {", head+suffix(l.Resident, " resident")+suffix(l.Meets, " meets")+suffix(l.Warps, " warps")+suffix(l.ExtraWarps > 0, fmt.Sprintf(" and %d more", l.ExtraWarps)))
 	t.push()
 	t.depth++

@@ -7,6 +7,7 @@
 package target
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,6 +46,7 @@ type Memory struct {
 	Bandwidth    float64 // of device memory, bytes a second, that a copy reaches
 	Latency      time.Duration
 	InFlight     deps.Bytes // on their way to one multiprocessor, for that bandwidth
+	L1           deps.Bytes // of a multiprocessor, team memory included
 	L2           deps.Bytes
 	L2Bandwidth  float64
 	Shared       deps.Bytes // team memory of a multiprocessor
@@ -90,6 +92,19 @@ func ByName(name string) *Target {
 	}
 	t := gpus[i]
 	return &t
+}
+
+// Nearest returns a copy of the newest target that is not newer than the compute capability
+// major.minor, nil where all are newer.
+func Nearest(major, minor int) *Target {
+	for i := len(gpus) - 1; i >= 0; i-- {
+		var number int
+		if _, err := fmt.Sscanf(gpus[i].Name, "sm_%d", &number); err == nil && number <= 10*major+minor {
+			t := gpus[i]
+			return &t
+		}
+	}
+	return nil
 }
 
 // Names returns the names of all targets, oldest first.

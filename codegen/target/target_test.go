@@ -11,7 +11,7 @@ func TestTarget_EveryNumberIsGiven(t *testing.T) {
 	for _, name := range Names() {
 		g := ByName(name)
 		require.NotEmpty(t, g.Source, name)
-		for what, n := range map[string]float64{"clock": g.Clock, "bandwidth": g.Memory.Bandwidth, "in flight": float64(g.Memory.InFlight),
+		for what, n := range map[string]float64{"clock": g.Clock, "bandwidth": g.Memory.Bandwidth, "in flight": float64(g.Memory.InFlight), "L1": float64(g.Memory.L1 - g.Memory.Shared),
 			"shared": float64(g.Memory.TeamShared), "float32": float64(g.Rates.Float32), "float64": float64(g.Rates.Float64),
 			"shared rate": float64(g.Rates.Shared), "grid barrier": float64(g.Cost.GridBarrier)} {
 			require.Positive(t, n, "%s: %s", name, what)
@@ -19,6 +19,10 @@ func TestTarget_EveryNumberIsGiven(t *testing.T) {
 		require.Less(t, g.Memory.TeamShared, g.Memory.Shared+1, name)
 	}
 	require.Nil(t, ByName("sm_1"))
+	for number, want := range map[int]string{75: "sm_75", 87: "sm_86", 90: "sm_90", 103: "sm_100", 121: "sm_120"} {
+		require.Equal(t, want, Nearest(number/10, number%10).Name)
+	}
+	require.Nil(t, Nearest(7, 0))
 }
 
 // The occupancy calculator of CUDA gives these.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
@@ -231,6 +232,9 @@ func (d *Device) limitsOf(function uintptr) (launch.Limits, error) {
 		return launch.Limits{}, err
 	}
 	f := launch.Limits{Multiprocessors: d.chip.sms, Warp: d.chip.warp, MaxThreads: int(b.Int32(0))}
+	if known := target.Nearest(d.chip.major, d.chip.minor); known != nil {
+		f.L1, f.InFlight = known.Memory.L1, known.Memory.InFlight
+	}
 	for _, n := range []int{32, 64, 96, 128, 192, 256, 384, 512, 768, 1024} {
 		if n > f.MaxThreads {
 			break

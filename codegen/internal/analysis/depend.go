@@ -600,6 +600,64 @@ func (m *Dependences) Stride1(list []ir.Stmt, v *ir.Var) int {
 	return score
 }
 
+// A rereadRow is a run of neighbours in memory that several loops of a team go along.
+type rereadRow struct {
+	root  *ir.Var
+	start Affine
+	first *ir.For
+	again bool // a second loop reads it
+}
+
+// RereadBytes returns how many bytes of device memory an iteration of the worksharing loops in body
+// reads that another such loop reads too: those of rows that belong to one iteration of the loop of
+// v around them.
+func RereadBytes(body []ir.Stmt, v *ir.Var) ir.Bytes {
+	c := &AccessList{Defs: Definitions{}, Changed: ir.Assigned(body), Taken: ir.AddressTaken(body)}
+	c.Stmts(body)
+	var rows []rereadRow
+	for _, a := range c.List {
+		f := worksharedAlong(a)
+		if f == nil {
+			continue
+		}
+		start := a.Form.Without(f.Var)
+		if !start.Has(v) {
+			continue
+		}
+		same := func(r rereadRow) bool { return r.root == a.root && r.start.Equal(start) }
+		if i := slices.IndexFunc(rows, same); i >= 0 {
+			rows[i].again = rows[i].again || rows[i].first != f
+		} else {
+			rows = append(rows, rereadRow{root: a.root, start: start, first: f})
+		}
+	}
+	var sum ir.Bytes
+	for _, r := range rows {
+		if r.again {
+			sum += r.root.Type.Elem.Size
+		}
+	}
+	return sum
+}
+
+// worksharedAlong returns the worksharing loop with whose variable a read of a slice moves by one
+// element, nil where there is none.
+func worksharedAlong(a AccessForm) *ir.For {
+	if a.write || !a.Known || a.root == nil || a.root.Type.Kind != ir.Slice {
+		return nil
+	}
+	for _, f := range a.Loops {
+		if f.Directive == nil || f.Directive.Parts&ir.Workshare == 0 {
+			continue
+		}
+		coef, ok := a.Form.Coef(f.Var)
+		if n, isConst := coef.Const(); ok && isConst && n == 1 {
+			return f
+		}
+	}
+	return nil
+}
+
 // InsideRow is a as the inner loop of a traversal sees it.
 func (a AccessForm) InsideRow() AccessForm {
 	a.Loops, a.ranges = a.Loops[1:], a.ranges[1:]

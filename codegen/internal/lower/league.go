@@ -61,6 +61,7 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
 		return []ir.Stmt{&c}
 	}
+	t.trips.reread = max(t.trips.reread, analysis.RereadBytes(s.Body, s.Var))
 	firsts, body := t.ownCopies(d.Firstprivate, s.Body)
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
 	red, own := &reductions{}, d.Reductions

@@ -79,6 +79,7 @@ type tripCounts struct {
 	laned               ir.Expr // what the latest of grid is where several threads share an iteration
 	whole               ir.Expr // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
 	resident            bool    // each team costs something of its own
+	reread              ir.Bytes
 }
 
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
@@ -442,7 +443,7 @@ func (t *team) finishBounds() {
 	case len(c.grid) > 0:
 		g.Trip, g.Width, g.Resident = largestOf(c.grid), c.width, c.resident
 	case len(c.team) > 0:
-		g.TeamTrip, g.Trip = largestOf(c.team), largestOf(c.threads)
+		g.TeamTrip, g.Trip, g.Reread = largestOf(c.team), largestOf(c.threads), c.reread
 	case t.single:
 		g.Trip = largestOf(c.threads)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
 )
 
 // maxTeam is the most threads that a team can have, maxGrid the most teams of a grid.
@@ -26,6 +27,8 @@ type Limits struct {
 	Multiprocessors, Warp int
 	MaxThreads            int         // registers and bounds of the kernel allow a team of so many
 	Occupancies           []Occupancy // sizes of teams that were asked for, ascending
+	L1                    deps.Bytes  // of a multiprocessor; 0: not known
+	InFlight              deps.Bytes  // that a multiprocessor has to have on their way; 0: not known
 }
 
 // A Grid is the shape of a launch.
@@ -47,6 +50,41 @@ func (f *Limits) best(most int64) int64 {
 		}
 	}
 	return threads
+}
+
+// keeping returns a size of a team with which the rows of all teams of a multiprocessor stay in its
+// cache while their loops read them again: n, or else the least multiple by a power of two, up to
+// most threads, that leaves each thread enough of a row to load at once; n where there is none. A
+// row is that many bytes long. Half of the cache is counted: results and team memory take from it.
+// Source: measured on an H100, softmax of rows of 4096 float32 with 40 registers a thread, 12 teams
+// of 128 threads or 6 of 256 at once: 0.67 ms and 0.44.
+func (f *Limits) keeping(n, most int64, row deps.Bytes) int64 {
+	for size := n; size <= most; size *= 2 {
+		teams := f.abreast(size)
+		if teams == 0 || deps.Bytes(size)*f.eachInFlight(teams*size) > row {
+			break
+		}
+		if deps.Bytes(teams)*row <= f.L1/2 {
+			return size
+		}
+	}
+	return n
+}
+
+// abreast returns how many teams of a size that was asked for run at once on a multiprocessor.
+func (f *Limits) abreast(threads int64) int64 {
+	for _, o := range f.Occupancies {
+		if int64(o.Threads) == threads {
+			return int64(o.Teams)
+		}
+	}
+	return 0
+}
+
+// eachInFlight returns how many bytes each of so many threads of a multiprocessor has to have on
+// their way.
+func (f *Limits) eachInFlight(threads int64) deps.Bytes {
+	return (f.InFlight + deps.Bytes(threads) - 1) / deps.Bytes(threads)
 }
 
 // resident returns how many teams of a size run at once on the whole chip.
@@ -91,7 +129,8 @@ var errEval = errors.New("launch bounds")
 //
 // Threads: the bound of the launch and of the kernel, and among those the size that fills a
 // multiprocessor with the smallest teams; smaller when there are too few iterations to give each
-// multiprocessor a team. Teams: one a team iteration, or enough for a thread Width iterations; no
+// multiprocessor a team; larger where the rows that teams read several times leave the cache
+// otherwise. Teams: one a team iteration, or enough for a thread Width iterations; no
 // more than are resident where the launch requires that or the number of iterations is unknown.
 // Teams that meet: as many of the largest size as run at once. limit bounds the threads of the
 // whole grid, times Width. Errors: *ir.EvalError.
@@ -151,6 +190,9 @@ func (f *Limits) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
 	case l.TeamTrip != nil && l.Trip != nil:
 		for n/2 >= max(trip, warp) {
 			n /= 2
+		}
+		if l.Reread > 0 && l.Threads == 0 && trip > 0 && deps.Bytes(trip) <= f.L1/l.Reread {
+			n = f.keeping(n, min(most, trip), deps.Bytes(trip)*l.Reread)
 		}
 	case l.TeamTrip == nil && l.Trip != nil:
 		for n > 2*warp && trip/n/int64(max(l.Width, 1)) < int64(f.Multiprocessors) {

@@ -10,7 +10,7 @@ import (
 
 // h200 is what the chip allows a small kernel.
 func h200() *Limits {
-	f := &Limits{Multiprocessors: 132, Warp: 32, MaxThreads: 1024}
+	f := &Limits{Multiprocessors: 132, Warp: 32, MaxThreads: 1024, L1: 256 << 10, InFlight: 32 << 10}
 	for _, n := range []int{32, 64, 96, 128, 192, 256, 384, 512, 768, 1024} {
 		f.Occupancies = append(f.Occupancies, Occupancy{Threads: n, Teams: min(32, 2048/n)})
 	}
@@ -22,6 +22,13 @@ func TestShapes(t *testing.T) {
 	half := h200() // a kernel with many registers
 	half.MaxThreads = 512
 	half.Occupancies = []Occupancy{{32, 16}, {64, 8}, {128, 4}, {256, 2}, {512, 1}}
+	softmax := h200() // 40 registers a thread
+	softmax.Occupancies = []Occupancy{{32, 32}, {64, 24}, {96, 17}, {128, 12}, {192, 8}, {256, 6}, {384, 4}, {512, 3}, {768, 2}, {1024, 1}}
+	unknown := *softmax
+	unknown.L1, unknown.InFlight = 0, 0
+	row := func(length, reread int64) ir.Launch {
+		return ir.Launch{TeamTrip: n(32768), Trip: n(length), Reread: ir.Bytes(reread), Warps: true}
+	}
 	for _, c := range []struct {
 		name   string
 		launch ir.Launch
@@ -48,6 +55,14 @@ func TestShapes(t *testing.T) {
 		{"fewer than resident", ir.Launch{Trip: n(1 << 15), Resident: true}, h200(), math.MaxInt64, Grid{256, 128}},
 		{"a warp that leads", ir.Launch{TeamTrip: n(300), Trip: n(4000), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, Grid{300, 160}},
 		{"a warp that leads a full team", ir.Launch{MaxTeams: n(1), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, Grid{1, 1024}},
+		{"rows that stay in the cache", row(1024, 4), softmax, math.MaxInt64, Grid{32768, 128}},
+		{"rows that leave it", row(4096, 4), softmax, math.MaxInt64, Grid{32768, 256}},
+		{"the same of float64", row(4096, 8), softmax, math.MaxInt64, Grid{32768, 512}},
+		{"rows read once", row(4096, 0), softmax, math.MaxInt64, Grid{32768, 128}},
+		{"rows of all of it", row(1<<16, 4), softmax, math.MaxInt64, Grid{32768, 128}},
+		{"rows whose size has no int64", row(math.MaxInt64, 8), softmax, math.MaxInt64, Grid{32768, 128}},
+		{"short rows of large records", row(128, 256), softmax, math.MaxInt64, Grid{32768, 128}},
+		{"rows on another chip", row(4096, 4), &unknown, math.MaxInt64, Grid{32768, 128}},
 		{"many registers", ir.Launch{Trip: n(1 << 20)}, half, math.MaxInt64, Grid{1 << 13, 128}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
