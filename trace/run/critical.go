@@ -108,7 +108,7 @@ type Chain struct {
 func (r *Run) Chain() Chain {
 	var c Chain
 	from, _ := r.Bounds()
-	byRelease, short := r.byRelease(), map[int16]time.Duration{}
+	byRelease, short := chainFinder{r}.byRelease(), map[int16]time.Duration{}
 	messages := MessagesOf(r)
 	last, awaited := -1, false
 	for i := range r.Tasks {
@@ -161,7 +161,7 @@ func (r *Run) Chain() Chain {
 		c.Late, c.Before = c.Late+1, c.Before+before.End-before.Start
 		last = int(byRelease[k-1])
 	}
-	c.Kind = r.mostOf(short)
+	c.Kind = chainFinder{r}.mostOf(short)
 	return c
 }
 
@@ -176,12 +176,15 @@ func sender(r *Run, t *probe.Task, messages map[deps.TaskID]*probe.Point) (int, 
 	return i, ok && Ran(&r.Tasks[i])
 }
 
+// A chainFinder answers what Run.Chain and a Summary ask about all tasks of a run.
+type chainFinder struct{ run *Run }
+
 // waitBehind says for how long the tasks of a chain waited behind others of their accelerator, and
 // what most of it is.
-func (r *Run) waitBehind(c *Chain, busy [][]Span) {
+func (f chainFinder) waitBehind(c *Chain, busy [][]Span) {
 	sorts := map[string]Link{}
 	for _, id := range c.Tasks {
-		t := r.Find(id)
+		t := f.run.Find(id)
 		l := sorts[Sort(t)]
 		l = Link{Sort(t), l.Count + 1, l.Time + t.End - t.Start}
 		if sorts[l.Sort] = l; l.Time > c.Most.Time || l.Time == c.Most.Time && l.Sort < c.Most.Sort {
@@ -198,11 +201,11 @@ func (r *Run) waitBehind(c *Chain, busy [][]Span) {
 }
 
 // mostOf returns the kind of the place with the longest time.
-func (r *Run) mostOf(times map[int16]time.Duration) (kind string) {
+func (f chainFinder) mostOf(times map[int16]time.Duration) (kind string) {
 	byKind := map[string]time.Duration{}
 	for p, t := range times {
-		if int(p) < len(r.Machine.Places) {
-			byKind[r.Machine.Places[p].Kind] += t
+		if int(p) < len(f.run.Machine.Places) {
+			byKind[f.run.Machine.Places[p].Kind] += t
 		}
 	}
 	for k, t := range byKind {
@@ -214,13 +217,13 @@ func (r *Run) mostOf(times map[int16]time.Duration) (kind string) {
 }
 
 // byRelease returns the tasks that ran, in order of their end.
-func (r *Run) byRelease() []int32 {
+func (f chainFinder) byRelease() []int32 {
 	var out []int32
-	for i := range r.Tasks {
-		if Ran(&r.Tasks[i]) {
+	for i := range f.run.Tasks {
+		if Ran(&f.run.Tasks[i]) {
 			out = append(out, int32(i))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Release, r.Tasks[b].Release) })
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(f.run.Tasks[a].Release, f.run.Tasks[b].Release) })
 	return out
 }

@@ -73,6 +73,9 @@ func extraWaits(list []record.Detail) (n int) {
 	return n
 }
 
+// A thinner bounds the edges that a run with a limit keeps.
+type thinner struct{ run *Run }
+
 // thin leaves out edges of tasks that waited for more others than one detail says. Where n tasks
 // wait for m others each, as when phases follow each other, there are n times m edges, and a run
 // with a limit is to stay in a bounded memory. What is kept of a task that has finished is the
@@ -81,40 +84,40 @@ func extraWaits(list []record.Detail) (n int) {
 // they have.
 //
 // Cost: O(tasks + edges), each time that the edges have doubled.
-func (r *Run) thin() {
-	r.Finish()
-	best, known := make([]time.Duration, len(r.Tasks)), make([]bool, len(r.Tasks))
-	spans := r.spans()
-	out, at := r.Details[:0], 0
-	for i := range r.Tasks {
-		id, first := r.Tasks[i].ID, at
-		for at < len(r.Details) && r.Details[at].Task < id { // of tasks that are not over
+func (t thinner) thin() {
+	t.run.Finish()
+	best, known := make([]time.Duration, len(t.run.Tasks)), make([]bool, len(t.run.Tasks))
+	spans := t.run.spans()
+	out, at := t.run.Details[:0], 0
+	for i := range t.run.Tasks {
+		id, first := t.run.Tasks[i].ID, at
+		for at < len(t.run.Details) && t.run.Details[at].Task < id { // of tasks that are not over
 			at++
 		}
-		out = append(out, r.Details[first:at]...)
+		out = append(out, t.run.Details[first:at]...)
 		first = at
-		for at < len(r.Details) && r.Details[at].Task == id {
+		for at < len(t.run.Details) && t.run.Details[at].Task == id {
 			at++
 		}
 		var on int
-		on, best[i], known[i] = r.longest(r.Details[first:at], i, best, known)
-		best[i] += r.weigh(i, spans)
-		if list := r.Details[first:at]; known[i] && extraWaits(list) > 0 {
-			out = r.fewer(out, list, on)
+		on, best[i], known[i] = t.longest(t.run.Details[first:at], i, best, known)
+		best[i] += t.run.weigh(i, spans)
+		if list := t.run.Details[first:at]; known[i] && extraWaits(list) > 0 {
+			out = t.fewer(out, list, on)
 		} else {
 			out = append(out, list...)
 		}
 	}
-	out = append(out, r.Details[at:]...)
-	clear(r.Details[len(out):])
-	r.Details = out
-	r.extra = extraWaits(out)
-	r.extraKept, r.edges, r.nested = r.extra, nil, nil
+	out = append(out, t.run.Details[at:]...)
+	clear(t.run.Details[len(out):])
+	t.run.Details = out
+	t.run.extra = extraWaits(out)
+	t.run.extraKept, t.run.edges, t.run.nested = t.run.extra, nil, nil
 }
 
 // longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for
 // none, and how long that chain is. It returns ok false where a predecessor may still come.
-func (r *Run) longest(details []record.Detail, i int, best []time.Duration, known []bool) (on int, length time.Duration, ok bool) {
+func (t thinner) longest(details []record.Detail, i int, best []time.Duration, known []bool) (on int, length time.Duration, ok bool) {
 	on, ok = -1, true
 	for k := range details {
 		d := &details[k]
@@ -122,13 +125,13 @@ func (r *Run) longest(details []record.Detail, i int, best []time.Duration, know
 			continue
 		}
 		for _, p := range d.Values[:d.Count] {
-			pred, here := r.Index(deps.TaskID(p))
+			pred, here := t.run.Index(deps.TaskID(p))
 			switch {
 			case here && pred < i:
 				if ok = ok && known[pred]; on < 0 || best[pred] > length {
 					on, length = pred, best[pred]
 				}
-			case !here && deps.TaskID(p) > r.oldest && r.Dropped == 0:
+			case !here && deps.TaskID(p) > t.run.oldest && t.run.Dropped == 0:
 				ok = false // its record has not come yet
 			}
 		}
@@ -138,10 +141,10 @@ func (r *Run) longest(details []record.Detail, i int, best []time.Duration, know
 
 // fewer appends the details of a task with two of its edges at most: from the task at index on, and
 // from its last predecessor.
-func (r *Run) fewer(out, details []record.Detail, on int) []record.Detail {
+func (t thinner) fewer(out, details []record.Detail, on int) []record.Detail {
 	id := details[0].Task
 	keep := record.Detail{Task: id, What: record.Waits}
-	last := r.Find(id).Last
+	last := t.run.Find(id).Last
 	for i := range details {
 		d := details[i]
 		if d.What != record.Waits {
@@ -149,7 +152,7 @@ func (r *Run) fewer(out, details []record.Detail, on int) []record.Detail {
 			continue
 		}
 		for _, p := range d.Values[:d.Count] {
-			if deps.TaskID(p) == last || on >= 0 && deps.TaskID(p) == r.Tasks[on].ID {
+			if deps.TaskID(p) == last || on >= 0 && deps.TaskID(p) == t.run.Tasks[on].ID {
 				keep.Values[keep.Count] = p
 				keep.Count++
 			} else {
@@ -157,6 +160,6 @@ func (r *Run) fewer(out, details []record.Detail, on int) []record.Detail {
 			}
 		}
 	}
-	r.EdgesGone += keep.Values[goneAt]
+	t.run.EdgesGone += keep.Values[goneAt]
 	return append(out, keep)
 }

@@ -115,10 +115,10 @@ func TestThinningLeavesTheCriticalPath(t *testing.T) {
 		for _, i := range rapid.Permutation(tasks).Draw(t, "order") {
 			require.NoError(t, thinned.Take(&record.Batch{Tasks: []probe.Task{i}}))
 			if rapid.IntRange(0, 3).Draw(t, "thin") == 0 {
-				thinned.thin()
+				thinner{thinned}.thin()
 			}
 		}
-		thinned.thin()
+		thinner{thinned}.thin()
 		thinned.Finish()
 		require.Equal(t, whole.Critical().Length, thinned.Critical().Length)
 		require.EqualValues(t, edges, len(thinned.Edges())+int(thinned.EdgesGone))

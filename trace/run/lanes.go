@@ -64,16 +64,20 @@ type Lane struct {
 
 // Lanes returns the lanes of all places, with how they spent the time between the bounds.
 func (r *Run) Lanes() []Lane {
-	return r.lanes(func(l *Lane, d *division) { l.segment(d) })
+	return laneMaker{r}.lanes(func(l *Lane, d *division) { l.segment(d) })
 }
 
+// A laneMaker deals the tasks of a run to its lanes, and divides the time of each lane between its
+// states.
+type laneMaker struct{ run *Run }
+
 // lanes is Lanes, and calls also for each lane instead of setting its segments.
-func (r *Run) lanes(also func(l *Lane, d *division)) []Lane {
-	lanes := r.TaskLanes()
-	copies := r.copiesByPlace()
-	from, to := r.Bounds()
+func (m laneMaker) lanes(also func(l *Lane, d *division)) []Lane {
+	lanes := m.run.TaskLanes()
+	copies := m.copiesByPlace()
+	from, to := m.run.Bounds()
 	for i := range lanes {
-		d := r.divide(&lanes[i], copies[lanes[i].Place], Span{from, to})
+		d := m.divide(&lanes[i], copies[lanes[i].Place], Span{from, to})
 		lanes[i].spend(&d)
 		also(&lanes[i], &d)
 	}
@@ -86,7 +90,7 @@ func (r *Run) TaskLanes() []Lane { return r.Deal(func(int, *probe.Task) {}) }
 // Deal is TaskLanes, and calls also for every task of the run on the way: to look at all tasks is
 // much of what it costs.
 func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
-	lanes, first := r.emptyLanes()
+	lanes, first := laneMaker{r}.emptyLanes()
 	over, mixed := make([]Span, len(lanes)), make([]bool, len(lanes))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -110,24 +114,24 @@ func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	for i := range lanes {
 		if mixed[i] {
 			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
-			lanes[i].Overlap = r.overlap(lanes[i].Tasks)
+			lanes[i].Overlap = laneMaker{r}.overlap(lanes[i].Tasks)
 		}
 	}
 	return lanes
 }
 
 // overlap reports whether one of the tasks starts before the one before it has finished.
-func (r *Run) overlap(tasks []int32) bool {
+func (m laneMaker) overlap(tasks []int32) bool {
 	for i := 1; i < len(tasks); i++ {
-		if r.Tasks[tasks[i]].Start < r.Tasks[tasks[i-1]].End {
+		if m.run.Tasks[tasks[i]].Start < m.run.Tasks[tasks[i-1]].End {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Run) emptyLanes() (lanes []Lane, first []int) {
-	for p, place := range r.Machine.Places {
+func (m laneMaker) emptyLanes() (lanes []Lane, first []int) {
+	for p, place := range m.run.Machine.Places {
 		first = append(first, len(lanes))
 		if !place.Host {
 			lanes = append(lanes, Lane{Place: p, Name: place.Name})
@@ -142,14 +146,14 @@ func (r *Run) emptyLanes() (lanes []Lane, first []int) {
 
 // copiesByPlace returns when copies to or from the memory of each place were under way; for the CPU
 // workers only those to it.
-func (r *Run) copiesByPlace() [][]Span {
-	out := make([][]Span, len(r.Machine.Places))
-	for i := range r.Points {
-		p := &r.Points[i]
+func (m laneMaker) copiesByPlace() [][]Span {
+	out := make([][]Span, len(m.run.Machine.Places))
+	for i := range m.run.Points {
+		p := &m.run.Points[i]
 		if p.Kind != probe.Arrive {
 			continue
 		}
-		for j, place := range r.Machine.Places {
+		for j, place := range m.run.Machine.Places {
 			if place.Host && p.To == "host" || !place.Host && (p.To == place.Name || p.From == place.Name) {
 				out[j] = append(out[j], Span{p.Begin, p.Time})
 			}
@@ -186,11 +190,11 @@ type Segment struct {
 type division [len(stateNames)][]Span
 
 // divide divides the time of a lane. Cost: O(tasks + copies).
-func (r *Run) divide(l *Lane, copies []Span, all Span) (d division) {
+func (m laneMaker) divide(l *Lane, copies []Span, all Span) (d division) {
 	runs, waits := make([]Span, 0, len(l.Tasks)), make([]Span, 0, len(l.Tasks))
 	over := all.From
 	for _, i := range l.Tasks {
-		t := &r.Tasks[i]
+		t := &m.run.Tasks[i]
 		runs = append(runs, Span{t.Start, t.End})
 		if from := max(over, t.Ready); from < t.Start {
 			waits = append(waits, Span{from, t.Start})

@@ -13,12 +13,15 @@ import (
 // function is worth a note.
 const muchGo = 0.1
 
+// A noteTaker finds what of a run is worth a sentence beside the tables of its Summary.
+type noteTaker struct{ run *Run }
+
 // notes says what a reader of the summary would have to look for in its tables.
-func (r *Run) notes(s *Summary) (out []string) {
+func (n noteTaker) notes(s *Summary) (out []string) {
 	if s.Tasks == s.Gone {
 		return nil
 	}
-	out = append(r.failures(s), append(r.refusals(), r.goFunctions(s)...)...)
+	out = append(n.failures(s), append(n.refusals(), n.goFunctions(s)...)...)
 	var unused, again []string
 	for i := range s.Places {
 		p := &s.Places[i]
@@ -39,25 +42,25 @@ func (r *Run) notes(s *Summary) (out []string) {
 }
 
 // failures says how many tasks failed, and of the first where and why.
-func (r *Run) failures(s *Summary) []string {
+func (n noteTaker) failures(s *Summary) []string {
 	first := -1
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; t.Err != "" && !t.Skipped && (first < 0 || t.Release < r.Tasks[first].Release) {
+	for i := range n.run.Tasks {
+		if t := &n.run.Tasks[i]; t.Err != "" && !t.Skipped && (first < 0 || t.Release < n.run.Tasks[first].Release) {
 			first = i
 		}
 	}
 	if first < 0 {
 		return nil
 	}
-	t := &r.Tasks[first]
+	t := &n.run.Tasks[first]
 	why, _, _ := strings.Cut(strings.TrimSpace(t.Err), "\n")
 	return []string{fmt.Sprintf("%d tasks failed, and %d were skipped because of that; the first was task %d: %s", s.Failed, s.Skipped, t.ID, strings.TrimPrefix(why, "task: "))}
 }
 
 // refusals says which kernels devices would not run, once for each kernel and kind.
-func (r *Run) refusals() (out []string) {
-	for i := range r.Points {
-		if p := &r.Points[i]; p.Kind == probe.Compile && p.Err != nil {
+func (n noteTaker) refusals() (out []string) {
+	for i := range n.run.Points {
+		if p := &n.run.Points[i]; p.Kind == probe.Compile && p.Err != nil {
 			why, _, _ := strings.Cut(strings.TrimSpace(p.Err.Error()), "\n")
 			kind, _, _ := strings.Cut(p.Device, ":")
 			if text := fmt.Sprintf("no %s device runs %s: %s", kind, p.Kernel, why); !slices.Contains(out, text) {
@@ -70,12 +73,12 @@ func (r *Run) refusals() (out []string) {
 
 // goFunctions says which kernels ran as Go functions on CPU workers for a good part of the time,
 // and why.
-func (r *Run) goFunctions(s *Summary) (out []string) {
+func (n noteTaker) goFunctions(s *Summary) (out []string) {
 	var all time.Duration
 	for i := range s.Kernels {
 		all += s.Kernels[i].Total
 	}
-	for _, e := range r.Explanations() {
+	for _, e := range n.run.Explanations() {
 		_, why, ok := strings.Cut(e.Text, probe.CPUCode+"Go function (")
 		i := slices.IndexFunc(s.Kernels, func(k KernelUse) bool { return k.Sort == e.Kernel && k.Variant == "go" })
 		if !ok || i < 0 || float64(s.Kernels[i].Total) < muchGo*float64(all) {

@@ -75,7 +75,7 @@ func (r *Run) Take(b *record.Batch) error {
 		r.forget()
 	}
 	if r.limit > 0 && r.extra > 2*(r.extraKept+r.len())+r.limit/8 {
-		r.thin()
+		thinner{r}.thin()
 	}
 	return nil
 }

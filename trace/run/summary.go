@@ -143,27 +143,32 @@ func (l *LinkUse) Rate() float64 {
 func (r *Run) Summary() *Summary {
 	from, to := r.Bounds()
 	s := &Summary{Elapsed: to - from, Missing: Missing{Gone: r.Gone, Dropped: r.Dropped, Lost: r.Lost, EdgesGone: r.EdgesGone}, Damage: r.Damage.String(), Policy: r.Machine.Policy, Absent: r.Machine.Absent}
-	r.countTasks(s)
-	s.Held = r.sumTokens()
-	busy := r.sumPlaces(s)
-	r.sumMemory(s)
-	r.sumCompiling(s)
-	r.sumKnown(s)
-	s.Kernels = r.sumKernels()
-	s.Links = r.sumLinks()
+	c := counter{r}
+	c.countTasks(s)
+	s.Held = c.sumTokens()
+	busy := c.sumPlaces(s)
+	c.sumMemory(s)
+	c.sumCompiling(s)
+	c.sumKnown(s)
+	s.Kernels = c.sumKernels()
+	s.Links = c.sumLinks()
 	path := r.Critical()
 	s.Critical, s.Path, s.Chain = path.Length, r.Collapse(path), r.Chain()
-	r.waitBehind(&s.Chain, busy)
-	s.Verdict, s.Notes = s.judge(), r.notes(s)
+	chainFinder{r}.waitBehind(&s.Chain, busy)
+	s.Verdict, s.Notes = s.judge(), noteTaker{r}.notes(s)
 	return s
 }
 
-func (r *Run) countTasks(s *Summary) {
-	lost := r.Lost.Sum()
-	s.Tasks = int64(len(r.Tasks)) + r.Gone + lost.Count
+// A counter counts the records of a run for its Summary, one part of it a method. It does not
+// change the run.
+type counter struct{ run *Run }
+
+func (c counter) countTasks(s *Summary) {
+	lost := c.run.Lost.Sum()
+	s.Tasks = int64(len(c.run.Tasks)) + c.run.Gone + lost.Count
 	s.Failed, s.Skipped, s.Short, s.Waited = lost.Failed, lost.Skipped, lost.Short, lost.Waited
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range c.run.Tasks {
+		t := &c.run.Tasks[i]
 		switch {
 		case t.Skipped:
 			s.Skipped++
@@ -177,14 +182,14 @@ func (r *Run) countTasks(s *Summary) {
 	}
 }
 
-func (r *Run) sumTokens() (out []TokenUse) {
+func (c counter) sumTokens() (out []TokenUse) {
 	at := map[string]int{}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		if t.Tokens <= 0 || !Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+	for i := range c.run.Tasks {
+		t := &c.run.Tasks[i]
+		if t.Tokens <= 0 || !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
 			continue
 		}
-		p := &r.Machine.Places[t.Place]
+		p := &c.run.Machine.Places[t.Place]
 		k, ok := at[p.Kind]
 		if !ok {
 			k = len(out)
@@ -199,15 +204,15 @@ func (r *Run) sumTokens() (out []TokenUse) {
 }
 
 // sumPlaces returns when each accelerator ran tasks, by place.
-func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
-	busy = make([][]Span, len(r.Machine.Places))
-	for _, p := range r.Machine.Places {
+func (c counter) sumPlaces(s *Summary) (busy [][]Span) {
+	busy = make([][]Span, len(c.run.Machine.Places))
+	for _, p := range c.run.Machine.Places {
 		s.Places = append(s.Places, PlaceUse{Name: p.Name, Kind: p.Kind, Description: p.Description, Memory: p.Memory, ClockError: p.ClockError})
 	}
-	for _, l := range r.lanes(func(l *Lane, d *division) {
+	for _, l := range (laneMaker{c.run}).lanes(func(l *Lane, d *division) {
 		if p := &s.Places[l.Place]; p.Memory > 0 {
 			busy[l.Place] = d[Busy]
-			p.Longest, p.Before = r.longestWait(l, d[Overhead])
+			p.Longest, p.Before = c.longestWait(l, d[Overhead])
 		}
 	}) {
 		p := &s.Places[l.Place]
@@ -221,8 +226,8 @@ func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
 		p.Idle += l.Idle
 		s.Overhead += l.Overhead
 	}
-	for i := range r.Lost.Tasks {
-		if t := &r.Lost.Tasks[i]; t.Place >= 0 && int(t.Place) < len(s.Places) {
+	for i := range c.run.Lost.Tasks {
+		if t := &c.run.Lost.Tasks[i]; t.Place >= 0 && int(t.Place) < len(s.Places) {
 			s.Places[t.Place].Tasks += t.Ran
 		}
 	}
@@ -231,14 +236,14 @@ func (r *Run) sumPlaces(s *Summary) (busy [][]Span) {
 
 // longestWait returns the longest of the times of overhead of a lane, and the task that started at
 // its end.
-func (r *Run) longestWait(l *Lane, overhead []Span) (longest time.Duration, before deps.TaskID) {
+func (c counter) longestWait(l *Lane, overhead []Span) (longest time.Duration, before deps.TaskID) {
 	for _, s := range overhead {
 		if s.To-s.From <= longest {
 			continue
 		}
 		longest, before = s.To-s.From, 0
-		if i := sort.Search(len(l.Tasks), func(i int) bool { return r.Tasks[l.Tasks[i]].Start >= s.To }); i < len(l.Tasks) {
-			before = r.Tasks[l.Tasks[i]].ID
+		if i := sort.Search(len(l.Tasks), func(i int) bool { return c.run.Tasks[l.Tasks[i]].Start >= s.To }); i < len(l.Tasks) {
+			before = c.run.Tasks[l.Tasks[i]].ID
 		}
 	}
 	return longest, before
@@ -246,7 +251,7 @@ func (r *Run) longestWait(l *Lane, overhead []Span) (longest time.Duration, befo
 
 // sumMemory follows what was backed and taken away, what came back after that, and what was
 // compiled.
-func (r *Run) sumMemory(s *Summary) {
+func (c counter) sumMemory(s *Summary) {
 	type part struct {
 		device string
 		region deps.Region
@@ -258,13 +263,13 @@ func (r *Run) sumMemory(s *Summary) {
 	came, evictions := map[part]int{}, map[whole]int{} // evictions of its buffer by the time it came last, plus 1
 	backed := map[string]deps.Bytes{}
 	short := map[string]bool{} // the memories that evict: of others nothing can come again
-	for i := range r.Points {
-		if p := &r.Points[i]; p.Kind == probe.Evict {
+	for i := range c.run.Points {
+		if p := &c.run.Points[i]; p.Kind == probe.Evict {
 			short[p.Device] = true
 		}
 	}
-	for i := range r.Points {
-		p := &r.Points[i]
+	for i := range c.run.Points {
+		p := &c.run.Points[i]
 		at := slices.IndexFunc(s.Places, func(u PlaceUse) bool { return u.Name == p.Device })
 		switch {
 		case p.Kind == probe.Compile:
@@ -296,10 +301,10 @@ func (r *Run) sumMemory(s *Summary) {
 }
 
 // sumKnown finds what the runtime knew of the program's memory.
-func (r *Run) sumKnown(s *Summary) {
+func (c counter) sumKnown(s *Summary) {
 	last := time.Duration(-1)
-	for i := range r.Points {
-		p := &r.Points[i]
+	for i := range c.run.Points {
+		p := &c.run.Points[i]
 		if p.Kind != probe.Phase || p.Label != probe.PhaseWait && p.Label != probe.PhaseClose {
 			continue
 		}
@@ -311,26 +316,26 @@ func (r *Run) sumKnown(s *Summary) {
 }
 
 // sumCompiling finds the times at which variants were made and no task ran.
-func (r *Run) sumCompiling(s *Summary) {
+func (c counter) sumCompiling(s *Summary) {
 	var made, ran []Span
-	for i := range r.Points {
-		if p := &r.Points[i]; p.Kind == probe.Compile && !p.Hit {
+	for i := range c.run.Points {
+		if p := &c.run.Points[i]; p.Kind == probe.Compile && !p.Hit {
 			made = append(made, Span{p.Begin, p.Time})
 		}
 	}
-	if len(made) == 0 || len(r.Tasks) == 0 {
+	if len(made) == 0 || len(c.run.Tasks) == 0 {
 		return
 	}
-	from, to := r.Bounds()
+	from, to := c.run.Bounds()
 	all := union(made)
-	if r.Gone == 0 { // else what was made before belongs to tasks that are gone
+	if c.run.Gone == 0 { // else what was made before belongs to tasks that are gone
 		s.CompileFirst = length(clip(slices.Clone(all), Span{math.MinInt64, from}))
 	}
 	if all = clip(all, Span{from, to}); len(all) == 0 {
 		return
 	}
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; Ran(t) {
+	for i := range c.run.Tasks {
+		if t := &c.run.Tasks[i]; Ran(t) {
 			ran = append(ran, Span{t.Start, t.End})
 		}
 	}
@@ -338,7 +343,7 @@ func (r *Run) sumCompiling(s *Summary) {
 	s.CompileAlone = length(merged(busy, all)) - length(busy)
 }
 
-func (r *Run) sumKernels() []KernelUse {
+func (c counter) sumKernels() []KernelUse {
 	type key struct {
 		sort, variant string
 		place         int16
@@ -349,9 +354,9 @@ func (r *Run) sumKernels() []KernelUse {
 	}
 	var lists []list
 	at, last := map[key]int{}, -1
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
-		if !Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+	for i := range c.run.Tasks {
+		t := &c.run.Tasks[i]
+		if !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
 			continue
 		}
 		k := key{Sort(t), t.Variant, t.Place}
@@ -367,7 +372,7 @@ func (r *Run) sumKernels() []KernelUse {
 	}
 	byKind := map[[3]string][]time.Duration{}
 	for _, l := range lists {
-		k := [3]string{l.sort, l.variant, r.Machine.Places[l.place].Kind}
+		k := [3]string{l.sort, l.variant, c.run.Machine.Places[l.place].Kind}
 		byKind[k] = append(byKind[k], l.times...)
 	}
 	var out []KernelUse
@@ -379,7 +384,7 @@ func (r *Run) sumKernels() []KernelUse {
 		}
 		out = append(out, u)
 	}
-	out = r.addLostTasks(out)
+	out = c.addLostTasks(out)
 	slices.SortFunc(out, func(a, b KernelUse) int {
 		return cmp.Or(-cmp.Compare(a.Total, b.Total), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Kind, b.Kind))
 	})
@@ -387,13 +392,13 @@ func (r *Run) sumKernels() []KernelUse {
 }
 
 // addLostTasks adds the tasks without a record to the rows of their kernels.
-func (r *Run) addLostTasks(out []KernelUse) []KernelUse {
-	for i := range r.Lost.Tasks {
-		t := &r.Lost.Tasks[i]
-		if t.Ran == 0 || t.Place < 0 || int(t.Place) >= len(r.Machine.Places) {
+func (c counter) addLostTasks(out []KernelUse) []KernelUse {
+	for i := range c.run.Lost.Tasks {
+		t := &c.run.Lost.Tasks[i]
+		if t.Ran == 0 || t.Place < 0 || int(t.Place) >= len(c.run.Machine.Places) {
 			continue
 		}
-		sort, kind := Sort(&probe.Task{Kernel: t.Kernel, Label: t.Label}), r.Machine.Places[t.Place].Kind
+		sort, kind := Sort(&probe.Task{Kernel: t.Kernel, Label: t.Label}), c.run.Machine.Places[t.Place].Kind
 		j := slices.IndexFunc(out, func(u KernelUse) bool { return u.Sort == sort && u.Variant == t.Variant && u.Kind == kind })
 		if j < 0 {
 			j = len(out)
@@ -408,27 +413,27 @@ func (r *Run) addLostTasks(out []KernelUse) []KernelUse {
 }
 
 // addLostCopies adds the copies without a record to their links.
-func (r *Run) addLostCopies(out []LinkUse) []LinkUse {
-	for i := range r.Lost.Copies {
-		c := &r.Lost.Copies[i]
-		j := slices.IndexFunc(out, func(u LinkUse) bool { return u.From == c.From && u.To == c.To })
+func (c counter) addLostCopies(out []LinkUse) []LinkUse {
+	for i := range c.run.Lost.Copies {
+		lost := &c.run.Lost.Copies[i]
+		j := slices.IndexFunc(out, func(u LinkUse) bool { return u.From == lost.From && u.To == lost.To })
 		if j < 0 {
 			j = len(out)
-			out = append(out, LinkUse{From: c.From, To: c.To})
+			out = append(out, LinkUse{From: lost.From, To: lost.To})
 		}
-		out[j].Copies, out[j].Failed, out[j].Bytes = out[j].Copies+c.Copies, out[j].Failed+c.Failed, out[j].Bytes+c.Bytes
-		out[j].Recorded = out[j].Bytes - c.Bytes
+		out[j].Copies, out[j].Failed, out[j].Bytes = out[j].Copies+lost.Copies, out[j].Failed+lost.Failed, out[j].Bytes+lost.Bytes
+		out[j].Recorded = out[j].Bytes - lost.Bytes
 	}
 	return out
 }
 
-func (r *Run) sumLinks() []LinkUse {
+func (c counter) sumLinks() []LinkUse {
 	type key struct{ from, to string }
 	at := map[key]int{}
 	var out []LinkUse
 	var spans [][]Span
-	for i := range r.Points {
-		p := &r.Points[i]
+	for i := range c.run.Points {
+		p := &c.run.Points[i]
 		if p.Kind != probe.Arrive {
 			continue
 		}
@@ -450,7 +455,7 @@ func (r *Run) sumLinks() []LinkUse {
 	for j := range out {
 		out[j].Time, out[j].Recorded = length(union(spans[j])), out[j].Bytes
 	}
-	out = r.addLostCopies(out)
+	out = c.addLostCopies(out)
 	slices.SortFunc(out, func(a, b LinkUse) int {
 		return cmp.Or(-cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
