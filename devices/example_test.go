@@ -23,3 +23,9 @@ func ExampleParseSpec() {
 	// sim 4
 	// <nil>
 }
+
+func ExampleParseRate() {
+	n, err := devices.ParseRate("20GB/s")
+	fmt.Println(int64(n), err)
+	// Output: 20000000000 <nil>
+}

@@ -42,3 +42,8 @@ func ExampleRegister() {
 	fmt.Println(slices.Contains(sched.Policies(), "newest"))
 	// Output: true
 }
+
+func ExamplePolicies() {
+	fmt.Println(slices.Contains(sched.Policies(), sched.DefaultPolicy))
+	// Output: true
+}
