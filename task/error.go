@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
@@ -155,4 +156,51 @@ func (e *FailedError) Unwrap() []error {
 		out[i] = f
 	}
 	return out
+}
+
+// A FirstError keeps the first error of many submissions, so that a program checks once, where it
+// waits:
+//
+//	var first task.FirstError
+//	for lo := 0; lo < len(x); lo += block {
+//		first.Of(SubmitSaxpy(rt, 2, x[lo:lo+block], y[lo:lo+block]))
+//	}
+//	return errors.Join(first.Err(), rt.Wait(ctx))
+//
+// The submissions behind one that failed still run: where Err is not nil, what they computed means
+// nothing. The zero value is ready. Any goroutine may call its methods; the first error is that of
+// the first call.
+type FirstError struct {
+	mu  sync.Mutex
+	err error // guarded by mu
+}
+
+// Of takes the results of a submission and returns the task, the zero Task where there is none.
+func (f *FirstError) Of(t Task, err error) Task {
+	f.keep(err)
+	return t
+}
+
+// OfAll takes the results of a Taskloop and returns its tasks.
+func (f *FirstError) OfAll(tasks []Task, err error) []Task {
+	f.keep(err)
+	return tasks
+}
+
+// Err returns the first error so far.
+func (f *FirstError) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *FirstError) keep(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
 }
