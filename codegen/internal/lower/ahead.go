@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -25,9 +26,9 @@ func (p *threads) ahead(f *ir.For) []ir.Stmt {
 	if !ok || !query.IsRef(hi.X) || f.Rel != ir.Lt || f.Var.Type.Kind != ir.Int64 || !p.first.NonNegative(f.Lo) || !p.first.Positive(f.Step) {
 		return nil
 	}
-	body := flat(f.Body)
+	body := forms.Flat(f.Body)
 	x := p.effects.Stmts(body)
-	if !x.Atomics || x.Calls || !straight(body) {
+	if !x.Atomics || x.Calls || !forms.Straight(body) {
 		return nil
 	}
 	loads := p.movable(f, body, x.Writes)
@@ -71,20 +72,6 @@ func (p *threads) ahead(f *ir.For) []ir.Stmt {
 	out = append(out, build.Decl(i, f.Lo, at),
 		&ir.While{Label: &ir.Label{}, Cond: more, Post: []ir.Stmt{next}, Body: append(values, rest...), At: at}, last)
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
-}
-
-// straight reports whether list runs through, without loops, jumps and barriers.
-func straight(list []ir.Stmt) bool {
-	fine := true
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.Decl, *ir.Assign, *ir.Atomic, *ir.If, *ir.Block:
-		default:
-			fine = false
-		}
-		return fine
-	})
-	return fine
 }
 
 // movable returns the loads that every iteration of f makes from places that its variable alone

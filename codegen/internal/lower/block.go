@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -50,7 +51,7 @@ func (t *team) blocks(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []i
 		return nil
 	}
 	n := len(sp.loops)
-	if t.slow || p.only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || leavesIteration(body, sp.label) {
+	if t.slow || p.only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
 	b := &block{column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
@@ -63,11 +64,11 @@ func (t *team) blocks(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []i
 	}
 	for _, k := range sp.order[:max(n-2, 0)] {
 		b.outer = append(b.outer, sp.loops[k])
-		if !counts(sp.loops[k]) {
+		if !forms.Counts(sp.loops[k]) {
 			return nil
 		}
 	}
-	if !counts(b.row) || !counts(b.column) || !t.measure(b) {
+	if !forms.Counts(b.row) || !forms.Counts(b.column) || !t.measure(b) {
 		return nil
 	}
 	at := sp.at
@@ -94,13 +95,7 @@ func (b *block) threads() int {
 		return 0
 	}
 	n := (rows + b.rows - 1) / b.rows * b.lanes
-	return int(min(max((n+leastWarp-1)/leastWarp*leastWarp, leastWarp), slabTeam))
-}
-
-// counts reports whether f goes up by one, in ints.
-func counts(f *ir.For) bool {
-	step, ok := query.Int64(f.Step)
-	return ok && step == 1 && f.Rel == ir.Lt && f.Var.Type.Kind == ir.Int64
+	return int(min(max((n+forms.LeastWarp-1)/forms.LeastWarp*forms.LeastWarp, forms.LeastWarp), slabTeam))
 }
 
 // measure chooses the rows and columns of a thread. It reports false for a body that is more than
@@ -170,15 +165,15 @@ func (t *team) blockable(list []ir.Stmt, own *ir.VarSet) bool {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
-			if !s.Var.Type.IsScalar() || s.Init != nil && !plainValue(s.Init) {
+			if !s.Var.Type.IsScalar() || s.Init != nil && !forms.PlainValue(s.Init) {
 				return false
 			}
 		case *ir.Assign:
-			if !s.Value.Type().IsScalar() || !plainValue(s.Value) || !plainValue(s.Place) {
+			if !s.Value.Type().IsScalar() || !forms.PlainValue(s.Value) || !forms.PlainValue(s.Place) {
 				return false
 			}
 		case *ir.If:
-			if !plainValue(s.Cond) || !t.blockable(s.Then, own) || !t.blockable(s.Else, own) || holdsLoop(s) {
+			if !forms.PlainValue(s.Cond) || !t.blockable(s.Then, own) || !t.blockable(s.Else, own) || holdsLoop(s) {
 				return false
 			}
 		case *ir.For:
@@ -216,7 +211,7 @@ func holdsLoop(s ir.Stmt) bool {
 // and columns.
 func (t *team) runsAlike(f *ir.For, own *ir.VarSet) bool {
 	for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
-		if !query.LoadFree(e) || !plainValue(e) {
+		if !query.LoadFree(e) || !forms.PlainValue(e) {
 			return false
 		}
 		for _, v := range ir.ExprVars(e).List() {
@@ -231,15 +226,15 @@ func (t *team) runsAlike(f *ir.For, own *ir.VarSet) bool {
 	for _, s := range query.Flatten(f.Body) {
 		switch s := s.(type) {
 		case *ir.Decl:
-			if !s.Var.Type.IsScalar() || s.Init != nil && !plainValue(s.Init) {
+			if !s.Var.Type.IsScalar() || s.Init != nil && !forms.PlainValue(s.Init) {
 				return false
 			}
 		case *ir.Assign:
-			if !query.IsRef(s.Place) || !plainValue(s.Value) {
+			if !query.IsRef(s.Place) || !forms.PlainValue(s.Value) {
 				return false
 			}
 		case *ir.If:
-			if !plainValue(s.Cond) || !assignsPlain(s.Then) || !assignsPlain(s.Else) {
+			if !forms.PlainValue(s.Cond) || !assignsPlain(s.Then) || !assignsPlain(s.Else) {
 				return false
 			}
 		case *ir.For:
@@ -267,30 +262,11 @@ func without(s *ir.VarSet, v *ir.Var) *ir.VarSet {
 // assignsPlain reports whether list does nothing but assign plain values to variables.
 func assignsPlain(list []ir.Stmt) bool {
 	for _, s := range list {
-		if a, ok := s.(*ir.Assign); !ok || !query.IsRef(a.Place) || !plainValue(a.Value) {
+		if a, ok := s.(*ir.Assign); !ok || !query.IsRef(a.Place) || !forms.PlainValue(a.Value) {
 			return false
 		}
 	}
 	return true
-}
-
-// plainValue reports whether e is arithmetic on variables and elements of slices that needs no
-// checks.
-func plainValue(e ir.Expr) bool {
-	plain := true
-	ir.WalkExpr(e, func(x ir.Expr) bool {
-		switch x := x.(type) {
-		case *ir.Const, *ir.Ref, *ir.Unary, *ir.Convert, *ir.Math, *ir.Len, *ir.Select:
-		case *ir.Binary:
-			plain = plain && !x.Checked
-		case *ir.Index:
-			plain = plain && !x.Checked && x.X.Type().Kind == ir.Slice && x.Type().IsScalar()
-		default:
-			plain = false
-		}
-		return plain
-	})
-	return plain
 }
 
 // overBlocks returns the loop over the blocks of the teams.

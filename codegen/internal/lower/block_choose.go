@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/target"
 )
@@ -134,7 +135,7 @@ type life struct {
 // see notes that s mentions the variables in it.
 func (c *loadCount) see(s ir.Stmt) {
 	for v, l := range c.sums {
-		if mentions([]ir.Stmt{s}, v) {
+		if forms.Mentions([]ir.Stmt{s}, v) {
 			if l.from == 0 {
 				l.from = c.order
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -141,7 +142,7 @@ func (w *slabTurn) columnAt(c int64) ir.Expr {
 
 // slabOf returns what f reads, nil where that is not what a slab can hold.
 func (t *team) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
-	if !counts(f) || branches(f.Body) {
+	if !forms.Counts(f) || branches(f.Body) {
 		return nil // what a condition keeps from being read must not be read early
 	}
 	var list []*slabbed
@@ -257,7 +258,7 @@ func (w *slabTurn) run() []ir.Stmt {
 		body[k] = s
 		if f, ok := s.(*ir.For); ok {
 			inner := *f
-			inner.Body = values.CopyStmts(flat(f.Body))
+			inner.Body = values.CopyStmts(forms.Flat(f.Body))
 			body[k] = &inner
 		}
 	}
@@ -310,7 +311,7 @@ func (w *slabTurn) guarded(copies []ir.Stmt, active []ir.Expr) []ir.Stmt {
 	for u, s := range copies {
 		switch s := s.(type) {
 		case *ir.Decl:
-			if s.Init == nil || isConst(s.Init) {
+			if s.Init == nil || forms.IsConst(s.Init) {
 				out = append(out, s)
 				continue
 			}
@@ -349,8 +350,8 @@ func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*i
 	bodies := make([][]ir.Stmt, len(copies))
 	for u, s := range copies {
 		g := s.(*ir.For)
-		bodies[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(flat(g.Body))
-		if u == 0 && mentions(bodies[u], f.Var) {
+		bodies[u] = build.WithVars(map[*ir.Var]*ir.Var{g.Var: f.Var}).CopyStmts(forms.Flat(g.Body))
+		if u == 0 && forms.Mentions(bodies[u], f.Var) {
 			body = append(body, build.Decl(f.Var, w.add(build.Ref(start, at), build.Ref(k, at)), at))
 		}
 	}

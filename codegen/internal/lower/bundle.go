@@ -3,7 +3,7 @@ package lower
 import (
 	"slices"
 
-	"github.com/gompss/gompss/codegen/internal/mapping"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -19,20 +19,8 @@ import (
 // 5.5.2; Merrill, Garland and Grimshaw, Scalable GPU Graph Traversal, 2012, section 5; differs: no
 // kernel is started for a bundle.
 
-// The order of the operations of a sum of floats over a nested loop follows from its trip count n
-// alone. Element e belongs to the virtual lane e mod v; a lane adds its elements in order. Below
-// teamRow elements there are shortLanes lanes, combined in halves. Beyond that there are teamLanes
-// lanes in blocks of shortRow, each block combined in halves, the blocks in order. The numbers are
-// part of the definition of a sum: they are the same for every device.
-const (
-	shortRow   = mapping.WarpTrips
-	shortLanes = 8
-	teamRow    = 1024
-	teamLanes  = 1024
-)
-
-// fewEach is the average trip count below which four lanes share a short loop, and not shortLanes:
-// half of those would be idle.
+// fewEach is the average trip count below which four lanes share a short loop, and not
+// forms.ShortLanes: half of those would be idle.
 const fewEach = 6
 
 // A bundler lowers one loop whose iterations have nested loops.
@@ -75,7 +63,7 @@ func bundles(t *team, n sharing) []ir.Stmt {
 		return nil
 	}
 	x := &bundler{team: t, f: f, label: n.sp.label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
-	body := flat(n.body)
+	body := forms.Flat(n.body)
 	x.body = body
 	if !x.find(body, nil) || !x.fits(body) {
 		return nil
@@ -190,7 +178,7 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 		switch {
 		case inside.Has(v) || into[v] || slices.Contains(k.captured, v):
 		case own.Has(v):
-			if r := sliceOf(x.body, v); r != nil {
+			if r := forms.SliceOf(x.body, v); r != nil {
 				k.again = append(k.again, &ir.Decl{Var: v, Init: r, At: v.At})
 				for _, bound := range []ir.Expr{r.Lo, r.Hi} {
 					if w := bound.(*ir.Ref).Var; !own.Has(w) || !w.Type.IsScalar() {
@@ -242,8 +230,8 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 	f, at := x.f, x.f.At
 	x.launch.Warps = true
 	if x.grid && !x.single {
-		x.limitThreads(build.Int(lanesThreads, at))
-		x.launch.Abreast = lanesAbreast
+		x.limitThreads(build.Int(forms.LanesThreads, at))
+		x.launch.Abreast = forms.LanesAbreast
 		x.countThreads()
 	}
 	lo, out := x.temp("begin", f.Lo, nil)
@@ -285,7 +273,7 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 }
 
 // warpLanes is the number of lanes that share a nested loop at most: those of the smallest warp.
-const warpLanes = leastWarp
+const warpLanes = forms.LeastWarp
 
 func (x *bundler) explain(k *bundledNest) {
 	where, why := "lanes of a warp share each iteration, several short ones side by side", "memory decides its length, which differs between iterations"
@@ -321,7 +309,7 @@ func (x *bundler) countThreads() {
 // lanes share one; nil where the launch does not determine that.
 func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	at := x.f.At
-	total := indexedBy(x.nests[0].loop, x.body)
+	total := forms.IndexedBy(x.nests[0].loop, x.body)
 	if total == nil {
 		return nil, out
 	}
@@ -431,9 +419,9 @@ func (x *bundler) shareNested(k *bundledNest, few *ir.Var) []ir.Stmt {
 		n := build.Binary(ir.Sub, build.Ref(x.to, at), build.Ref(x.from, at), at)
 		switch {
 		case k.floats: // their order is that of few lanes
-			return build.Compare(ir.Ge, n, build.Int(teamRow, at), at)
+			return build.Compare(ir.Ge, n, build.Int(forms.TeamRow, at), at)
 		case k.d.If == nil:
-			return build.Compare(ir.Gt, n, build.Int(shortRow, at), at)
+			return build.Compare(ir.Gt, n, build.Int(forms.ShortRow, at), at)
 		}
 		return build.Ref(x.wide, at)
 	}
@@ -442,9 +430,9 @@ func (x *bundler) shareNested(k *bundledNest, few *ir.Var) []ir.Stmt {
 	short := func(lanes int64) []ir.Stmt {
 		return x.share(k, build.Compare(ir.LAnd, came(), build.Compare(ir.LAnd, some, build.Not(long(), at), at), at), lanes)
 	}
-	narrow := short(shortLanes)
+	narrow := short(forms.ShortLanes)
 	if few != nil && !k.floats {
-		narrow = []ir.Stmt{&ir.If{Cond: build.Ref(few, at), Then: short(shortLanes / 2), Else: narrow, At: at}}
+		narrow = []ir.Stmt{&ir.If{Cond: build.Ref(few, at), Then: short(forms.ShortLanes / 2), Else: narrow, At: at}}
 	}
 	if k.d.Nested.Kind == ir.NestedEager {
 		return append(wide, narrow...)
@@ -466,7 +454,7 @@ func (x *bundler) share(k *bundledNest, chosen ir.Expr, lanes int64) []ir.Stmt {
 	ones := &ir.Math{Fn: ir.OnesCount, Args: []ir.Expr{build.Ref(left, at)}, T: ir.IntType, At: at}
 	number := func(c uint64) ir.Expr { return &ir.Const{T: ir.Int32Type, Bits: c, At: at} }
 	rounds := s.local("rounds", build.Convert(ir.Int32Type, ones, at))
-	for d := lanes; d < mostWarp; d *= 2 {
+	for d := lanes; d < forms.MostWarp; d *= 2 {
 		s.assign(rounds, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{build.Ref(rounds, at), s.swapped(rounds, d)}, T: ir.Int32Type, At: at})
 	}
 	head := s.out
@@ -624,14 +612,14 @@ func (s *sharedNest) byWarp(from, to *ir.Var, own map[*ir.Var]*ir.Var, mine ir.E
 	s.out = nil
 	ahead := &ir.Binary{Op: ir.Mul, X: build.Ref(b, at), Y: build.Int(warpLanes, at), T: ir.IntType, At: at}
 	first := s.local("k", build.Binary(ir.Add, build.Ref(s.begin(from, 0), at), ahead, at))
-	parts := s.part(first, to, build.Int(teamLanes, at), own)
+	parts := s.part(first, to, build.Int(forms.TeamLanes, at), own)
 	s.halves(parts, warpLanes)
 	for i, p := range parts {
 		op := s.k.d.Reductions[i].Op
 		s.assign(totals[i], build.Choose(build.Compare(ir.Eq, build.Ref(b, at), build.Int(0, at), at), build.Ref(p, at),
 			build.Combine(op, build.Ref(totals[i], at), build.Ref(p, at), at), at))
 	}
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(b, at), build.Int(teamLanes/warpLanes, at), at), Body: s.out, At: at,
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(b, at), build.Int(forms.TeamLanes/warpLanes, at), at), Body: s.out, At: at,
 		Post: []ir.Stmt{build.Assign(build.Ref(b, at), build.Binary(ir.Add, build.Ref(b, at), build.Int(1, at), at), at)}}
 	s.out = append(before, loop)
 	s.deliver(totals, mine)
@@ -658,7 +646,7 @@ type grouper struct {
 // groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
 // nested loops do not need that.
 func groups(t *team, n sharing) []ir.Stmt {
-	f, body := n.sp.loops[0], flat(n.body)
+	f, body := n.sp.loops[0], forms.Flat(n.body)
 	if !asksGroups(t, body) {
 		return nil
 	}
@@ -699,8 +687,8 @@ func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
 	at := x.at
 	x.launch.Warps = true
 	if !x.single {
-		x.limitThreads(build.Int(lanesThreads, at))
-		x.launch.Abreast = lanesAbreast
+		x.limitThreads(build.Int(forms.LanesThreads, at))
+		x.launch.Abreast = forms.LanesAbreast
 		x.count()
 	}
 	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
@@ -714,7 +702,7 @@ func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
 	base := x.Local("base", ir.IntType, at)
 	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
 		build.Decl(active, build.Compare(ir.Lt, build.Ref(x.f.Var, at), hi, at), at)}
-	out = append(out, build.Decl(x.lane, &ir.Binary{Op: ir.And, X: me, Y: build.Int(shortLanes-1, at), T: ir.IntType, At: at}, at),
+	out = append(out, build.Decl(x.lane, &ir.Binary{Op: ir.And, X: me, Y: build.Int(forms.ShortLanes-1, at), T: ir.IntType, At: at}, at),
 		build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at))
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: append(turn, x.out...), At: at}
@@ -776,7 +764,7 @@ func (x *grouper) branch(s *ir.If) bool {
 		x.out = append(x.out, build.Decl(x.active, build.Compare(ir.LAnd, build.Ref(before, s.At), cond, s.At), s.At))
 		x.around = append(x.around, before)
 		defer func() { x.active, x.around = before, x.around[:len(x.around)-1] }()
-		return x.list(flat(list))
+		return x.list(forms.Flat(list))
 	}
 	if len(s.Else) == 0 {
 		return side("inside", s.Cond, s.Then)
@@ -788,7 +776,7 @@ func (x *grouper) branch(s *ir.If) bool {
 
 // leave runs s, which ends the iteration where its condition holds.
 func (x *grouper) leave(s *ir.If) bool {
-	if !leavesOnly(s, x.own) || s.Then[len(s.Then)-1].(*ir.Continue).Label != x.label {
+	if !forms.LeavesOnly(s, x.own) || s.Then[len(s.Then)-1].(*ir.Continue).Label != x.label {
 		return false
 	}
 	goes := x.Local("leaves", ir.BoolType, s.At)
@@ -840,14 +828,14 @@ func (x *grouper) meet(list []ir.Stmt) {
 // everyLane lets all lanes of a group execute s, which declares or assigns a variable.
 func (x *grouper) everyLane(s ir.Stmt) bool {
 	touch := x.effects.Stmts([]ir.Stmt{s})
-	if !computes(s, x.own) || touch.Atomics || touch.Calls {
+	if !forms.Computes(s, x.own) || touch.Atomics || touch.Calls {
 		return false
 	}
 	if d, ok := s.(*ir.Decl); ok {
 		if !d.Var.Type.IsScalar() && d.Var.Type.Kind != ir.Slice && d.Var.Type.Kind != ir.Pointer {
 			return false
 		}
-		if d.Init == nil || isConst(d.Init) {
+		if d.Init == nil || forms.IsConst(d.Init) {
 			x.out = append(x.out, s)
 			return true
 		}
@@ -858,15 +846,15 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 	return true
 }
 
-// nest lets the lanes of each group share nested loop g, of fewer than teamRow iterations: they act
-// as the virtual lanes of a sum.
+// nest lets the lanes of each group share nested loop g, of fewer than forms.TeamRow iterations:
+// they act as the virtual lanes of a sum.
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
-	s := &sharedNest{bundler: &bundler{team: x.team, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: shortLanes, at: at, lane: x.lane}
+	s := &sharedNest{bundler: &bundler{team: x.team, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
 	x.meet([]ir.Stmt{g})
 	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
-		s.part(s.begin(from, 0), to, build.Int(shortLanes, at), map[*ir.Var]*ir.Var{})
+		s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
 		x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, at), Then: s.out, At: at})
 		return
 	}
@@ -874,8 +862,8 @@ func (x *grouper) nest(g *ir.For) {
 		return build.Choose(build.Ref(x.active, at), build.ToInt(e), build.Int(0, at), at)
 	}
 	from, to := s.local("from", none(g.Lo)), s.local("to", none(g.Hi))
-	parts := s.part(s.begin(from, 0), to, build.Int(shortLanes, at), map[*ir.Var]*ir.Var{})
-	s.halves(parts, shortLanes)
+	parts := s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
+	s.halves(parts, forms.ShortLanes)
 	x.out = append(x.out, s.out...)
 	for i, r := range s.k.d.Reductions {
 		v := r.Place.(*ir.Ref).Var

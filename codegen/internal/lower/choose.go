@@ -126,11 +126,3 @@ func (r *Result) Explain() string {
 	}
 	return b.String()
 }
-
-// because names the directive that asked for something, or the compiler's own choice.
-func because(d *ir.Directive) string {
-	if d.Text == "" {
-		return "the compiler proved its iterations independent"
-	}
-	return "\"" + d.Text + "\" says so"
-}

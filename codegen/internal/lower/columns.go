@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -35,7 +36,7 @@ func columnShift(t *team, columns ir.Expr, at ir.Pos) ir.Expr {
 // that is not right or gains nothing.
 func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	f := sp.loops[0]
-	if !grid || t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
+	if !grid || t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
 	cut := t.cutForLanes(query.Flatten(body))
@@ -55,7 +56,7 @@ func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 
 	long, out := t.temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
 	hi, out := t.temp("end", f.Hi, out)
-	whole := t.CopyOf(unwrapped(t.walk(sp, p, body, nil)), &t.Kernel.NumVars)
+	whole := t.CopyOf(forms.Unwrapped(t.walk(sp, p, body, nil)), &t.Kernel.NumVars)
 	base, lane, level := t.Local("base", ir.IntType, at), t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	active := t.Local("active", ir.BoolType, at)
 	me := build.Query(ir.ThreadNum, at)

@@ -3,6 +3,7 @@ package lower
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -96,7 +97,7 @@ func (f *flow) list(list []ir.Stmt, next *flowState) *flowState {
 }
 
 // whole reports whether thread 0 runs s by itself from beginning to end.
-func whole(s ir.Stmt) bool { return !isParallel(s) && !query.JumpsOut(s) }
+func whole(s ir.Stmt) bool { return !forms.IsParallel(s) && !query.JumpsOut(s) }
 
 // before returns a state that runs list and continues with next. The state of a branch, which
 // nothing else leads to yet, takes list in.
@@ -135,7 +136,7 @@ func (f *flow) stmt(s ir.Stmt, next *flowState) *flowState {
 func (f *flow) loop(s *ir.While, next *flowState) *flowState {
 	test := f.add(&flowState{cond: s.Cond, other: next, loop: true})
 	head := test
-	if anyParallel(s.Pre) { // a function that the condition calls has regions
+	if forms.AnyParallel(s.Pre) { // a function that the condition calls has regions
 		head = f.list(s.Pre, test)
 	} else {
 		test.list = s.Pre

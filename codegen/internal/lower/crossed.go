@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -44,7 +45,7 @@ type crossed struct {
 // not right.
 func (t *team) squares(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.loops)
-	if t.slow || n < 2 || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
+	if t.slow || n < 2 || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
 	q := &square{block: &block{row: sp.loops[sp.order[n-2]], column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
@@ -52,7 +53,7 @@ func (t *team) squares(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 		q.outer = append(q.outer, sp.loops[k])
 	}
 	for _, f := range sp.loops {
-		if trips, known := analysis.ConstTrips(f); !counts(f) || known && trips < squareSide/2 && (f == q.row || f == q.column) {
+		if trips, known := analysis.ConstTrips(f); !forms.Counts(f) || known && trips < squareSide/2 && (f == q.row || f == q.column) {
 			return nil
 		}
 	}
@@ -105,7 +106,7 @@ func (t *team) findCrossed(q *square) bool {
 			value = s.Value
 			fine = fine && s.Value.Type().IsScalar()
 			if ix, ok := s.Place.(*ir.Index); ok {
-				fine = fine && plainValue(ix) && query.IsRef(ix.X) && query.LoadFree(ix.I)
+				fine = fine && forms.PlainValue(ix) && query.IsRef(ix.X) && query.LoadFree(ix.I)
 				if fine && t.isCrossed(q, ix, own) {
 					fine = !slices.ContainsFunc(q.stores, func(c crossed) bool { return query.Same(c.elem.X, ix.X) })
 					q.stores = append(q.stores, crossed{elem: ix})
@@ -117,10 +118,10 @@ func (t *team) findCrossed(q *square) bool {
 		default:
 			return false
 		}
-		if !fine || value != nil && !plainValue(value) {
+		if !fine || value != nil && !forms.PlainValue(value) {
 			return false
 		}
-		ir.WalkExpr(orZero(value), func(e ir.Expr) bool {
+		ir.WalkExpr(forms.OrZero(value), func(e ir.Expr) bool {
 			if _, ok := e.(*ir.Select); ok {
 				fine = false // what it leaves out need not be there
 			}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -23,7 +24,7 @@ func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr
 	}
 	me := build.Query(ir.ThreadNum, at)
 	if c := d.DistSchedule.Chunk; grid && c != nil {
-		p.deals = append(p.deals, deal{build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at), chunk(masterOf(c))})
+		p.deals = append(p.deals, deal{build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at), chunk(forms.MasterOf(c))})
 		p.first, p.stride = me, count
 		if d.Parts&(ir.Parallel|ir.Workshare) == 0 {
 			p.first, p.stride = build.Int(0, at), build.Int(1, at)
@@ -113,7 +114,7 @@ func (t *team) settleChunks(d *ir.Directive, x analysis.Touch, at ir.Pos) (*ir.D
 		if *e == nil {
 			continue
 		}
-		*e = masterOf(*e)
+		*e = forms.MasterOf(*e)
 		if v := t.settleValue(x, "chunk", *e, &s, at); v != nil {
 			*e = build.Ref(v, at)
 		}
@@ -158,7 +159,7 @@ func (t *team) noteDealt(sp *space, d *ir.Directive) {
 	}
 	threads := total
 	if c := d.DistSchedule.Chunk; c != nil {
-		size := t.chunkWithin(masterOf(c), total, at)
+		size := t.chunkWithin(forms.MasterOf(c), total, at)
 		t.noteCount(chunks(total, size), &t.trips.team)
 		threads = size
 	}

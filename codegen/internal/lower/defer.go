@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -74,7 +75,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 		c.Body = d.inLoop(f.Body)
 		return []ir.Stmt{&c}
 	}
-	if !forThreads(f) {
+	if !forms.ForThreads(f) {
 		return []ir.Stmt{f}
 	}
 	first := *f
@@ -176,7 +177,7 @@ func (x *deferral) refusal() string {
 		return "what follows it leaves a block that it stands in"
 	}
 	for _, v := range ir.Free(own).List() {
-		if r := sliceOf(x.f.Body, v); r != nil {
+		if r := forms.SliceOf(x.f.Body, v); r != nil {
 			own = append([]ir.Stmt{build.Assign(build.Ref(v, v.At), r, v.At)}, own...) // it needs the bounds
 		}
 	}
@@ -189,7 +190,7 @@ func (x *deferral) refusal() string {
 			x.again = append(x.again, build.Decl(v, init, v.At))
 			continue
 		}
-		if r := sliceOf(x.f.Body, v); r != nil {
+		if r := forms.SliceOf(x.f.Body, v); r != nil {
 			x.again = append(x.again, build.Decl(v, r, v.At))
 			continue
 		}
@@ -251,7 +252,7 @@ func (x *deferral) constantBefore(v *ir.Var) ir.Expr {
 		return n
 	}
 	behind := assigned(append([]ir.Stmt{x.g}, x.rest...))
-	if all := assigned(x.f.Body); all != behind || declared != 1 || init == nil || !isConst(init) {
+	if all := assigned(x.f.Body); all != behind || declared != 1 || init == nil || !forms.IsConst(init) {
 		return nil
 	}
 	return init
@@ -277,7 +278,7 @@ func (x *deferral) split() (count, body, loop []ir.Stmt) {
 
 func (x *deferral) explain() {
 	at, name := x.g.At, "loop "+x.g.Var.Name
-	why := "those of " + strconv.Itoa(teamRow) + " iterations or more would hold up the other lanes"
+	why := "those of " + strconv.Itoa(forms.TeamRow) + " iterations or more would hold up the other lanes"
 	if x.g.Directive.Nested.Kind != ir.NestedAuto {
 		why = "nested(host) says so"
 	}
@@ -290,7 +291,7 @@ func (x *deferral) behind() []ir.Stmt {
 	c := x.Local("context", ir.IntType, at)
 	later := &ir.For{Label: x.f.Label, Var: c, Lo: build.Int(0, at), Hi: x.stored(), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: x.f.At,
 		Directive: &ir.Directive{Parts: ir.Teams | ir.Distribute, Text: d.Text, At: d.At, Sharing: ir.Sharing{Shared: d.Shared, Reductions: d.Reductions},
-			ThreadLimit: build.Int(teamLanes, at)}}
+			ThreadLimit: build.Int(forms.TeamLanes, at)}}
 	loop := x.CopyOf([]ir.Stmt{later}, &x.Kernel.NumVars)
 	if most := x.mostTrips(); most != nil {
 		loop = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Ge, most, build.Int(x.least(), at), at), Then: loop, At: at}}
@@ -302,11 +303,11 @@ func (x *deferral) behind() []ir.Stmt {
 func (x *deferral) least() int64 {
 	switch {
 	case x.g.Directive.Nested.Kind == ir.NestedAuto:
-		return teamRow
+		return forms.TeamRow
 	case x.g.Directive.If != nil:
 		return 1
 	}
-	return shortRow + 1
+	return forms.ShortRow + 1
 }
 
 // mostTrips is the largest number of iterations of the nested loop for which its indices stay in
@@ -315,7 +316,7 @@ func (x *deferral) mostTrips() ir.Expr {
 	if step, ok := query.Int64(x.g.Step); !ok || step != 1 || x.g.Rel != ir.Lt || x.g.Directive.If != nil && x.g.Directive.Nested.Kind != ir.NestedAuto {
 		return nil
 	}
-	return indexedBy(x.g, x.f.Body)
+	return forms.IndexedBy(x.g, x.f.Body)
 }
 
 // stored is the number of contexts.
@@ -353,7 +354,7 @@ func (x *deferral) storing() []ir.Stmt {
 	at, d := x.g.At, x.g.Directive
 	deserves, kind := d.If, ir.NestedLanes
 	if deserves == nil || d.Nested.Kind == ir.NestedAuto {
-		deserves = build.Compare(ir.Ge, x.trips(), build.Int(max(x.least(), shortRow+1), at), at)
+		deserves = build.Compare(ir.Ge, x.trips(), build.Int(max(x.least(), forms.ShortRow+1), at), at)
 	}
 	if d.Nested.Kind == ir.NestedAuto && x.sure && x.forGroups() {
 		kind = ir.NestedGroups
@@ -433,7 +434,7 @@ func (x *deferral) forGroups() bool {
 }
 
 func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {
-	list = flat(list)
+	list = forms.Flat(list)
 	last := len(list) - 1
 	for last >= 0 && !containsNested(list[last]) {
 		last--
@@ -441,15 +442,15 @@ func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {
 	for i := 0; i <= last; i++ {
 		switch s := list[i].(type) {
 		case *ir.For:
-			if !isNestedLoop(s) || !x.groupable(s) {
+			if !forms.IsNestedLoop(s) || !x.groupable(s) {
 				return false
 			}
 		case *ir.If:
-			if containsNested(s) && (i < last || !x.inGroups(s.Then, own) || !x.inGroups(s.Else, own)) || !containsNested(s) && !leavesOnly(s, own) {
+			if containsNested(s) && (i < last || !x.inGroups(s.Then, own) || !x.inGroups(s.Else, own)) || !containsNested(s) && !forms.LeavesOnly(s, own) {
 				return false
 			}
 		default:
-			if !computes(s, own) {
+			if !forms.Computes(s, own) {
 				return false
 			}
 		}
@@ -457,36 +458,14 @@ func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {
 	return true
 }
 
-// leavesOnly reports whether s is a branch that ends the iteration after its statements.
-func leavesOnly(s *ir.If, own *ir.VarSet) bool {
-	n := len(s.Then) - 1
-	if n < 0 || len(s.Else) > 0 {
-		return false
-	}
-	_, leaves := s.Then[n].(*ir.Continue)
-	return leaves && !query.JumpsOut(&ir.Block{Body: s.Then[:n], At: s.At})
-}
-
 func containsNested(s ir.Stmt) bool {
 	found := false
 	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
 		f, ok := s.(*ir.For)
-		found = found || ok && isNestedLoop(f)
+		found = found || ok && forms.IsNestedLoop(f)
 		return !found
 	})
 	return found
-}
-
-// computes reports whether s is the declaration or assignment of a variable among own, those of an
-// iteration, so that all lanes of a group may run it.
-func computes(s ir.Stmt, own *ir.VarSet) bool {
-	switch s := s.(type) {
-	case *ir.Decl:
-		return true
-	case *ir.Assign:
-		return query.IsRef(s.Place) && own.Has(s.Place.(*ir.Ref).Var)
-	}
-	return false
 }
 
 // groupable reports whether a group of lanes can share nested loop g.
@@ -524,7 +503,7 @@ func (x *deferral) groupable(g *ir.For) bool {
 func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
 	own := *g
 	own.Directive = groupDirective(d, ir.NestedInline)
-	if step, ok := query.Int64(g.Step); !addsFloats(d.Reductions) || !ok || step != 1 || g.Rel != ir.Lt {
+	if step, ok := query.Int64(g.Step); !forms.AddsFloats(d.Reductions) || !ok || step != 1 || g.Rel != ir.Lt {
 		return []ir.Stmt{&own}
 	}
 	r := &threadRowSum{lowering: l, g: &own, reductions: d.Reductions, at: g.At}
@@ -545,8 +524,8 @@ type threadRowSum struct {
 	sums, stacks, totals        []*ir.Var
 }
 
-// stackDepth is the number of times that a block of shortRow lanes is halved, and one; shallow that
-// of shortLanes lanes.
+// stackDepth is the number of times that a block of forms.ShortRow lanes is halved, and one;
+// shallow that of forms.ShortLanes lanes.
 const (
 	stackDepth = 6
 	shallow    = 4
@@ -561,7 +540,7 @@ func (r *threadRowSum) run() []ir.Stmt {
 	local := func(name string) *ir.Var { return r.Local(name, ir.IntType, at) }
 	r.from, r.to, r.step, r.block, r.turn = local("from"), local("to"), local("step"), local("block"), local("turn")
 	n := build.Binary(ir.Sub, r.ref(r.to), r.ref(r.from), at)
-	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortLanes), at)
+	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(forms.TeamRow), at), r.int(forms.TeamLanes), r.int(forms.ShortLanes), at)
 	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at), build.Decl(r.step, lanes, at)}
 	var add []ir.Stmt
 	out = append(out, r.ownCopies()...)
@@ -572,7 +551,7 @@ func (r *threadRowSum) run() []ir.Stmt {
 		out = append(out, build.Decl(total, build.Identity(x.Op, v.Type, at), at), build.Decl(stack, nil, at))
 		add = append(add, build.Assign(r.ref(v), build.Combine(x.Op, r.ref(v), r.ref(total), at), at))
 	}
-	blocks := &ir.For{Label: &ir.Label{}, Var: r.block, Lo: r.int(0), Hi: r.ref(r.step), Step: r.int(shortRow), Rel: ir.Lt, Unroll: 1, Body: r.inBlock(), At: at}
+	blocks := &ir.For{Label: &ir.Label{}, Var: r.block, Lo: r.int(0), Hi: r.ref(r.step), Step: r.int(forms.ShortRow), Rel: ir.Lt, Unroll: 1, Body: r.inBlock(), At: at}
 	return append(append(out, blocks), add...)
 }
 
@@ -600,12 +579,12 @@ func (r *threadRowSum) ownCopies() []ir.Stmt {
 // inBlock adds a block of virtual lanes up and combines it with the blocks before.
 func (r *threadRowSum) inBlock() []ir.Stmt {
 	at := r.at
-	most := build.IntMath(ir.IMin, r.ref(r.step), r.int(shortRow))
+	most := build.IntMath(ir.IMin, r.ref(r.step), r.int(forms.ShortRow))
 	turns := &ir.For{Label: &ir.Label{}, Var: r.turn, Lo: r.int(0), Hi: most, Step: r.int(1), Rel: ir.Lt, Unroll: 1, Body: r.inLane(), At: at}
 	out := []ir.Stmt{turns}
 	first := build.Compare(ir.Eq, r.ref(r.block), r.int(0), at)
 	for i, x := range r.reductions {
-		top := build.Choose(build.Compare(ir.Eq, r.ref(r.step), r.int(shortLanes), at), build.Index(r.ref(r.stacks[i]), r.int(shallow-1), at),
+		top := build.Choose(build.Compare(ir.Eq, r.ref(r.step), r.int(forms.ShortLanes), at), build.Index(r.ref(r.stacks[i]), r.int(shallow-1), at),
 			build.Index(r.ref(r.stacks[i]), r.int(stackDepth-1), at), at)
 		out = append(out, build.Assign(r.ref(r.totals[i]), build.Choose(first, top, build.Combine(x.Op, r.ref(r.totals[i]), build.Copy(top), at), at), at))
 	}
@@ -627,7 +606,7 @@ func (r *threadRowSum) inLane() []ir.Stmt {
 			reversed = binary(ir.Or, reversed, moved)
 		}
 	}
-	few := build.Compare(ir.Eq, r.ref(r.step), r.int(shortLanes), at)
+	few := build.Compare(ir.Eq, r.ref(r.step), r.int(forms.ShortLanes), at)
 	reversed = binary(ir.Shr, reversed, build.Choose(few, r.int(stackDepth-shallow), r.int(0), at))
 	out := []ir.Stmt{build.Decl(lane, build.Binary(ir.Add, r.ref(r.block), reversed, at), at)}
 	own := map[*ir.Var]*ir.Var{}
@@ -640,7 +619,7 @@ func (r *threadRowSum) inLane() []ir.Stmt {
 		pop = append(pop, build.Assign(r.ref(r.sums[i]), build.Combine(x.Op, waits(), r.ref(r.sums[i]), at), at))
 		push = append(push, build.Assign(waits(), r.ref(r.sums[i]), at))
 	}
-	body := widened(r.CopyOf(build.WithVars(own).CopyStmts(r.g.Body), &r.Kernel.NumVars), r.g.Var, k)
+	body := forms.Widened(r.CopyOf(build.WithVars(own).CopyStmts(r.g.Body), &r.Kernel.NumVars), r.g.Var, k)
 	loop := &ir.While{Label: r.g.Label, Cond: build.Compare(ir.Lt, r.ref(k), r.ref(r.to), at), Body: body, At: at,
 		Post: []ir.Stmt{build.Assign(r.ref(k), build.Binary(ir.Add, r.ref(k), r.ref(r.step), at), at)}}
 	out = append(out, build.Decl(k, build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), at))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -49,9 +50,9 @@ func (l *lowering) stageIn(f *ir.For) {
 		if why == "" && !indexedOnly(f.Body, a.Var) {
 			why = "it is used as a whole: only elements can be redirected to a copy"
 		}
-		if size := ir.Bytes(chunk) * a.Var.Type.Elem.Size; why == "" && size > teamLimit {
+		if size := ir.Bytes(chunk) * a.Var.Type.Elem.Size; why == "" && size > forms.TeamLimit {
 			l.Refuse(a.At, a.Kind.String()+" of "+a.Var.Name, fmt.Sprintf("a part of %d elements takes %d bytes, a team has %d", chunk,
-				int64(size), int64(teamLimit)), "make the chunk smaller, or take it out of the clause")
+				int64(size), int64(forms.TeamLimit)), "make the chunk smaller, or take it out of the clause")
 			continue
 		}
 		if why != "" {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -148,7 +149,7 @@ func (l *lowering) limitTeams() {
 			}
 			return e
 		}}).CopyStmts(g.Body)
-		g.Body = append([]ir.Stmt{build.Decl(v, atMost(all, limit, at), at),
+		g.Body = append([]ir.Stmt{build.Decl(v, forms.AtMost(all, limit, at), at),
 			&ir.If{Cond: build.Compare(ir.Ge, build.Query(ir.TeamNum, at), build.Ref(v, at), at), Then: []ir.Stmt{&ir.Return{At: at}}, At: at}}, body...)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -42,7 +43,7 @@ func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *r
 	if _, ok := p.first.(*ir.Binary); !ok && (!isQuery(p.first, ir.ThreadNum) || !isQuery(p.stride, ir.NumThreads)) {
 		return nil
 	}
-	body = flat(body)
+	body = forms.Flat(body)
 	width := t.jamWidth(f, body, red)
 	if width < 2 {
 		return nil
@@ -83,7 +84,7 @@ func severalAtOnce(t *team, sp *space, p portion, c coarse) []ir.Stmt {
 	tail := *f
 	tail.Lo = build.Ref(base, at)
 	one := &space{loops: []*ir.For{&tail}, order: []int{0}, label: sp.label, at: at}
-	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: unwrapped(t.walk(one, rest, c.one, nil)), At: at}
+	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: forms.Unwrapped(t.walk(one, rest, c.one, nil)), At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next},
 		Body: []ir.Stmt{turn}, At: at}
@@ -224,7 +225,7 @@ func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	own := ir.Declared(query.Flatten(body))
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
-		ops, fine := 0, !leavesIteration(body, sp.label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
+		ops, fine := 0, !forms.LeavesIteration(body, sp.label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
 		for _, v := range ir.Assigned(body).List() {
 			fine = fine && own.Has(v)
 		}
@@ -263,7 +264,7 @@ func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 	}
 	row, column := sp.loops[sp.order[n-2]], sp.loops[sp.order[n-1]]
 	step, ok := query.Int64(row.Step)
-	body = flat(body)
+	body = forms.Flat(body)
 	if t.slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
 		return nil
 	}
@@ -327,7 +328,7 @@ const (
 // share no table or it is not right.
 func points(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.loops[0]
-	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || leavesIteration(body, sp.label) {
+	if t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
 	_, ok := p.first.(*ir.Binary)
@@ -440,7 +441,7 @@ func wordsIn(list []ir.Stmt) int {
 // entries returns f as a loop of pointsEntries iterations at once and the rest, nil where that is
 // not right.
 func entries(t *team, f *ir.For, own *ir.VarSet) []ir.Stmt {
-	if n, known := analysis.ConstTrips(f); !counts(f) || known && n < 2*pointsEntries {
+	if n, known := analysis.ConstTrips(f); !forms.Counts(f) || known && n < 2*pointsEntries {
 		return nil
 	}
 	body := query.Flatten(f.Body)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -53,13 +54,13 @@ type segmenter struct {
 
 func (sp *segmenter) list(list []ir.Stmt, guards []ir.Expr) {
 	for i, s := range list {
-		if len(guards) == 0 && returns([]ir.Stmt{s}) && anyParallel(list[i:]) {
+		if len(guards) == 0 && forms.Returns([]ir.Stmt{s}) && forms.AnyParallel(list[i:]) {
 			rest := build.WithVars(sp.renamed).CopyStmts(list[i:])
 			sp.byOneTeam(&ir.Block{Body: rest, At: s.Pos()}, guards, "a return leaves the kernel in front of constructs")
 			return
 		}
 		s = build.WithVars(sp.renamed).CopyStmt(s)[0]
-		if !isParallel(s) {
+		if !forms.IsParallel(s) {
 			sp.sequential(s)
 			continue
 		}
@@ -120,7 +121,7 @@ func (sp *segmenter) parallel(s ir.Stmt, guards []ir.Expr) {
 	case *ir.Construct:
 		sp.construct(s, guards, false)
 	case *ir.For:
-		if governed(s) {
+		if forms.Governed(s) {
 			sp.construct(s, guards, false)
 			return
 		}
@@ -471,7 +472,7 @@ func (l *lowering) lowerSegments() {
 func (l *lowering) finishWith(tail *ir.If, s *segment) {
 	at := s.list[0].Pos()
 	own := l.CopyOf(l.guarded(s, s.list), &l.Kernel.NumVars) // the launch declares the same variables, for its own code
-	tail.Then = append(tail.Then, &ir.If{Cond: thread0(at), Then: own, At: at})
+	tail.Then = append(tail.Then, &ir.If{Cond: forms.Thread0(at), Then: own, At: at})
 	l.Decide(at, "sequential code", "one thread of the team that finishes last", "it follows a reduction over the league", "")
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -43,18 +44,18 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	}
 	f := sp.loops[0]
 	step, _ := query.Int64(f.Step)
-	if !grid || t.slow || !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() || leavesIteration(body, sp.label) {
+	if !grid || t.slow || !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
-	cut := t.cutForLanes(flat(body))
+	cut := t.cutForLanes(forms.Flat(body))
 	if cut == nil || !t.gainsByLanes(f, cut) {
 		return nil
 	}
 	at := f.At
 	t.launch.Warps = true
 	if !t.single { // which is alone on its multiprocessor, and takes all threads that it can have
-		t.limitThreads(build.Int(lanesThreads, f.At))
-		t.launch.Abreast = lanesAbreast
+		t.limitThreads(build.Int(forms.LanesThreads, f.At))
+		t.launch.Abreast = forms.LanesAbreast
 	}
 	hi, out := t.temp("end", f.Hi, nil)
 	total, rows := t.sharedBy(f, cut)
@@ -87,16 +88,6 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 	inner = append(inner, build.Decl(base, build.Binary(ir.Add, f.Lo, first, at), at), loop)
 	return []ir.Stmt{&ir.Block{Body: append(out, t.byLanes(shift, inner, at)...), At: at}}
 }
-
-// Teams of at most lanesThreads threads, lanesAbreast of them on a multiprocessor at once: what
-// lanes are for waits for memory, so that all warps of a multiprocessor are needed, and a kernel of
-// a few more registers than these leave has a quarter fewer. A launch of one team has as many
-// threads as a team can have: measured on an H200, Potrf of a tile of 512, 7.9 ms with 256 threads
-// and 3.7 with 1024.
-const (
-	lanesThreads = 256
-	lanesAbreast = 8
-)
 
 // lanesKnown are the logarithms of numbers of lanes for which there is code of its own, the most
 // usual first.
@@ -142,7 +133,7 @@ func (t *team) cutForLanes(body []ir.Stmt) *laned {
 			if d := t.simds[s]; d != nil {
 				sums = d.Reductions
 			}
-			if len(sums) == 0 || !straight(body[i+1:]) {
+			if len(sums) == 0 || !forms.Straight(body[i+1:]) {
 				return nil
 			}
 			c := &laned{before: body[:i], after: body[i+1:], loop: s, sums: sums}
@@ -216,39 +207,7 @@ func (t *team) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	if known {
 		return n, build.Int(1, at)
 	}
-	return indexedBy(g, nil), build.Trips(f, f.Lo, f.Hi, f.Step)
-}
-
-// indexedBy returns the length of the shortest slice that the variable of g indexes, nil where
-// there is none. A slice that body makes of a parameter counts as that.
-func indexedBy(g *ir.For, body []ir.Stmt) ir.Expr {
-	var least ir.Expr
-	ir.WalkExprs(g.Body, func(e ir.Expr) bool {
-		ix, ok := e.(*ir.Index)
-		if !ok || ix.X.Type().Kind != ir.Slice || !query.IsRef(ix.X) {
-			return true
-		}
-		of := ix.X.(*ir.Ref).Var
-		if of.Space != ir.Param {
-			r := sliceOf(body, of)
-			if r == nil {
-				return true
-			}
-			of = r.X.(*ir.Ref).Var
-		}
-		if form, ok := analysis.AffineOf(ix.I); !ok || !form.Equal(analysis.VarAffine(g.Var)) {
-			return true
-		}
-		length := &ir.Len{X: build.Ref(of, g.At), At: g.At}
-		switch {
-		case least == nil:
-			least = length
-		case !ir.ExprVars(least).Has(of):
-			least = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{least, length}, T: ir.IntType, At: g.At}
-		}
-		return true
-	})
-	return least
+	return forms.IndexedBy(g, nil), build.Trips(f, f.Lo, f.Hi, f.Step)
 }
 
 // lanesFor chooses the logarithm of the number of lanes by laneSteps for iterations of total / rows
@@ -331,36 +290,17 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
-		Body: widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
+		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
 	if f.Var.Type.Kind != ir.Int32 {
 		return t.trusted(wide, nil)
 	}
 	narrow := func(e ir.Expr) ir.Expr { return build.Convert(f.Var.Type, e, at) }
-	most := build.Int(math.MaxInt32-mostWarp, at)
+	most := build.Int(math.MaxInt32-forms.MostWarp, at)
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(to, at), most}, T: ir.IntType, At: at} // tells back ends that the variable cannot wrap
 	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
 	return t.trusted(wide, &quick{loop: short, fits: far})
-}
-
-// widened puts k, whose value fits the type of v, in the stead of v in body, which it may change.
-func widened(body []ir.Stmt, v, k *ir.Var) []ir.Stmt {
-	if v.Type.Kind == ir.Int64 {
-		return build.WithVars(map[*ir.Var]*ir.Var{v: k}).CopyStmts(body)
-	}
-	ir.WalkExprs(body, func(e ir.Expr) bool {
-		if ix, ok := e.(*ir.Index); ok {
-			if form, ok := analysis.AffineOf(ix.I); ok && form.Equal(analysis.VarAffine(v)) {
-				ix.I = build.Ref(k, ix.At)
-			}
-		}
-		return true
-	})
-	if !mentions(body, v) {
-		return body
-	}
-	return append([]ir.Stmt{build.Decl(v, build.Convert(v.Type, build.Ref(k, v.At), v.At), v.At)}, body...)
 }
 
 // declaredAhead splits list into declarations without a value that is computed, and the statements
@@ -371,7 +311,7 @@ func (t *team) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 		switch {
 		case !ok:
 			rest = append(rest, s)
-		case d.Init == nil || isConst(d.Init) && len(rest) == 0:
+		case d.Init == nil || forms.IsConst(d.Init) && len(rest) == 0:
 			decls = append(decls, d)
 		default:
 			decls = append(decls, build.Decl(d.Var, nil, d.At))

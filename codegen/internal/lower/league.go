@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -55,10 +56,10 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	d := *s.Directive
 	d.Parts &^= ir.Teams
 	c.Directive = &d
-	if forThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.single && len(d.Reductions) > 0 {
+	if forms.ForThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.single && len(d.Reductions) > 0 {
 		t.deferShared(&c, &d)
 	}
-	if forThreads(&c) || d.Parts&ir.Distribute == 0 {
+	if forms.ForThreads(&c) || d.Parts&ir.Distribute == 0 {
 		return []ir.Stmt{&c}
 	}
 	t.trips.reread = max(t.trips.reread, analysis.RereadBytes(s.Body, s.Var))
@@ -189,13 +190,13 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	} else {
 		t.note(sp, &t.trips.team)
 	}
-	t.Decide(s.At, "loop "+s.Var.Name, "teams", because(d), "")
+	t.Decide(s.At, "loop "+s.Var.Name, "teams", forms.Because(d), "")
 	var out, body, last []ir.Stmt
 	for _, f := range sp.loops {
 		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)
 	}
 	if c := d.DistSchedule.Chunk; c != nil {
-		out = append(out, t.reads(s.At, masterOf(c))...)
+		out = append(out, t.reads(s.At, forms.MasterOf(c))...)
 	}
 	t.repeat(sp.label, true, func() {
 		body = t.list(sp.body)
@@ -236,7 +237,7 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	}
 	store := t.storeParts(r, at)
 	store = append(store, t.ticket(last, at)...)
-	out = append(out, &ir.If{Cond: thread0(at), Then: store, At: at})
+	out = append(out, &ir.If{Cond: forms.Thread0(at), Then: store, At: at})
 	t.open.solo.Add(w)
 	out = append(out, barrier(at)...)
 	t.open.all.Reads.AddVar(last)
@@ -286,13 +287,13 @@ func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
 		if it.acc.Type.IsFloat() {
 			order = "in any order, so the last bits may differ from run to run"
 		}
-		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: masterOf(it.Place), Value: part, At: at})
+		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: forms.MasterOf(it.Place), Value: part, At: at})
 	}
 	t.Decide(at, "reduction", "over the league by atomics", order, "")
 	x := t.effects.Stmts(add)
 	out = append(out, t.sync(x, true, at)...)
 	t.open.solo.Add(x)
-	return append(out, &ir.If{Cond: thread0(at), Then: add, At: at})
+	return append(out, &ir.If{Cond: forms.Thread0(at), Then: add, At: at})
 }
 
 // beyondTeam reports whether threads other than thread 0 touched memory that other teams see.
@@ -308,10 +309,6 @@ func (o open) beyondTeam() bool {
 		}
 	}
 	return false
-}
-
-func thread0(at ir.Pos) ir.Expr {
-	return build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Int(0, at), at)
 }
 
 func (t *team) copies(r *reductions, at ir.Pos) []ir.Expr {
@@ -473,9 +470,9 @@ func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []
 	body := []ir.Stmt{build.Decl(x, build.Identity(it.Op, x.Type, at), at)}
 	body = append(body, t.stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
 	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
-	place := scalarAt(masterOf(it.Place), build.Ref(e, at), at)
+	place := scalarAt(forms.MasterOf(it.Place), build.Ref(e, at), at)
 	update := []ir.Stmt{build.Assign(place, build.Combine(it.Op, place, build.Ref(x, at), at), at)}
-	body = append(body, &ir.If{Cond: thread0(at), Then: update, At: at})
+	body = append(body, &ir.If{Cond: forms.Thread0(at), Then: update, At: at})
 	body = append(body, barrier(at)...)
 	return []ir.Stmt{t.elements(it, e, body, at)}
 }

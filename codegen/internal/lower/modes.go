@@ -3,6 +3,7 @@ package lower
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -44,7 +45,7 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 
 func onlyRegions(list []ir.Stmt) bool {
 	for _, s := range list {
-		if _, ok := s.(*ir.Decl); !ok && !forThreads(s) {
+		if _, ok := s.(*ir.Decl); !ok && !forms.ForThreads(s) {
 			return false
 		}
 	}
@@ -58,7 +59,7 @@ func (t *team) placeLed(list []ir.Stmt, ends ...*reductions) {
 	var find func([]ir.Stmt)
 	find = func(list []ir.Stmt) {
 		for _, s := range list {
-			if !forThreads(s) {
+			if !forms.ForThreads(s) {
 				ir.Lists(s, find)
 				continue
 			}
@@ -93,7 +94,7 @@ func (t *team) led(list []ir.Stmt) []ir.Stmt {
 // ledLoop lowers a loop of the leader around regions.
 func (t *team) ledLoop(s *ir.For) []ir.Stmt {
 	c := *s
-	c.Lo, c.Hi, c.Step = masterOf(s.Lo), masterOf(s.Hi), masterOf(s.Step)
+	c.Lo, c.Hi, c.Step = forms.MasterOf(s.Lo), forms.MasterOf(s.Hi), forms.MasterOf(s.Step)
 	sp := &space{loops: []*ir.For{&c}, order: []int{0}, label: s.Label, at: s.At}
 	return t.walk(sp, portion{first: build.Int(0, s.At), stride: build.Int(1, s.At)}, t.list(s.Body), nil)
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -13,7 +14,7 @@ import (
 func chooseNested(l *lowering) {
 	c := &nestedChooser{lowering: l, m: analysis.NewDependences(l.Kernel)}
 	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if f, ok := s.(*ir.For); ok && forThreads(f) && f.Directive.Collapse <= 1 {
+		if f, ok := s.(*ir.For); ok && forms.ForThreads(f) && f.Directive.Collapse <= 1 {
 			c.loaded, c.assigned = loadedIn(f.Body), ir.Assigned(f.Body)
 			c.chosen = false
 			body := c.in(f, f.Body)
@@ -91,36 +92,6 @@ func (c *nestedChooser) bounded(s *ir.Decl) []ir.Stmt {
 	own := *r
 	own.Lo, own.Hi = build.Ref(from, s.At), build.Ref(to, s.At)
 	return []ir.Stmt{build.Decl(from, build.ToInt(lo), s.At), build.Decl(to, build.ToInt(hi), s.At), build.Decl(s.Var, &own, s.At)}
-}
-
-// sliceOf returns how slice v of an iteration is made of variables of it again; nil where it is
-// not.
-func sliceOf(body []ir.Stmt, v *ir.Var) *ir.Reslice {
-	var found *ir.Reslice
-	if v.Type.Kind != ir.Slice || ir.AddressTaken(body).Has(v) {
-		return nil
-	}
-	n := 0
-	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.Decl:
-			if r, ok := s.Init.(*ir.Reslice); ok && s.Var == v && query.IsRef(r.X) && r.X.(*ir.Ref).Var.Space == ir.Param && query.IsRef(r.Lo) && query.IsRef(r.Hi) {
-				found = &ir.Reslice{X: r.X, Lo: r.Lo, Hi: r.Hi, At: r.At}
-			}
-			if s.Var == v {
-				n++
-			}
-		case *ir.Assign:
-			if query.RefVar(s.Place) == v {
-				n++
-			}
-		}
-		return true
-	})
-	if n != 1 {
-		return nil
-	}
-	return found
 }
 
 // nested returns nested loop g of f with its strategy: where only slices that do not overlap let
@@ -404,7 +375,7 @@ func restWith(list []ir.Stmt, instead func(*ir.For) []ir.Stmt) []ir.Stmt {
 		case *ir.If:
 			out = append(out, &ir.If{Cond: s.Cond, Then: restWith(s.Then, instead), Else: restWith(s.Else, instead), At: s.At})
 		case *ir.For:
-			if isNestedLoop(s) {
+			if forms.IsNestedLoop(s) {
 				out = append(out, instead(s)...)
 				continue
 			}
@@ -414,11 +385,6 @@ func restWith(list []ir.Stmt, instead func(*ir.For) []ir.Stmt) []ir.Stmt {
 		}
 	}
 	return out
-}
-
-func isNestedLoop(f *ir.For) bool {
-	d := f.Directive
-	return d != nil && d.Parts&ir.Parallel != 0 && d.Nested.Kind != ir.NestedInline
 }
 
 // restByTeam is what follows a nested loop, as a team runs it: it shares out the nested loops in
@@ -436,7 +402,7 @@ func sharedByTeam(l *lowering, g *ir.For, long bool) []ir.Stmt {
 	inner.Nested, inner.If = ir.Nested{}, nil
 	shared := *g
 	shared.Directive = &inner
-	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !addsFloats(inner.Reductions) && !(long && combinesScalars(inner.Reductions)) {
+	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !forms.AddsFloats(inner.Reductions) && !(long && combinesScalars(inner.Reductions)) {
 		return []ir.Stmt{&shared}
 	}
 	r := &teamRowSum{lowering: l, g: g, d: &inner, at: g.At, long: long}
@@ -458,19 +424,6 @@ func combinesScalars(list []ir.Reduction) bool {
 	return len(list) > 0
 }
 
-// addsFloats reports whether the order of the operations shows in one of the reductions, all of
-// them being of variables.
-func addsFloats(list []ir.Reduction) bool {
-	adds := false
-	for _, r := range list {
-		if !query.IsRef(r.Place) || r.Index != nil {
-			return false
-		}
-		adds = adds || r.Place.Type().IsFloat() && (r.Op == ir.Add || r.Op == ir.Mul)
-	}
-	return adds
-}
-
 // A teamRowSum is a nested loop with a sum of floats that a team runs.
 type teamRowSum struct {
 	*lowering
@@ -478,7 +431,7 @@ type teamRowSum struct {
 	d  *ir.Directive
 	at ir.Pos
 
-	long            bool // of teamRow iterations or more
+	long            bool // of forms.TeamRow iterations or more
 	from, to, lanes *ir.Var
 	parts           []*ir.Var // of the virtual lanes, in team memory
 }
@@ -488,7 +441,7 @@ func (r *teamRowSum) ref(v *ir.Var) ir.Expr { return build.Ref(v, r.at) }
 // number is the number of virtual lanes.
 func (r *teamRowSum) number() ir.Expr {
 	if r.long {
-		return r.int(teamLanes)
+		return r.int(forms.TeamLanes)
 	}
 	return r.ref(r.lanes)
 }
@@ -500,13 +453,13 @@ func (r *teamRowSum) run() []ir.Stmt {
 	r.from, r.to = r.Local("from", ir.IntType, at), r.Local("to", ir.IntType, at)
 	r.lanes = r.Local("lanes", ir.IntType, at)
 	n := build.Binary(ir.Sub, r.ref(r.to), r.ref(r.from), at)
-	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(teamRow), at), r.int(teamLanes), r.int(shortLanes), at)
+	lanes := build.Choose(build.Compare(ir.Ge, n, r.int(forms.TeamRow), at), r.int(forms.TeamLanes), r.int(forms.ShortLanes), at)
 	out := []ir.Stmt{build.Decl(r.from, build.ToInt(r.g.Lo), at), build.Decl(r.to, build.ToInt(r.g.Hi), at)}
 	if !r.long {
 		out = append(out, build.Decl(r.lanes, lanes, at))
 	}
 	for _, x := range r.d.Reductions {
-		p := r.Local(x.Place.(*ir.Ref).Var.Name+"Part", ir.ArrayOf(x.Place.Type(), teamLanes), at)
+		p := r.Local(x.Place.(*ir.Ref).Var.Name+"Part", ir.ArrayOf(x.Place.Type(), forms.TeamLanes), at)
 		r.parts = append(r.parts, p)
 		out = append(out, build.Decl(p, nil, at))
 	}
@@ -534,13 +487,13 @@ func (r *teamRowSum) eachLane() ir.Stmt {
 		body = append(body, build.Decl(sum, build.Identity(x.Op, v.Type, at), at))
 		store = append(store, build.Assign(build.Index(r.ref(r.parts[i]), r.ref(lane), at), r.ref(sum), at))
 	}
-	list := widened(build.WithVars(own).CopyStmts(r.g.Body), r.g.Var, k)
+	list := forms.Widened(build.WithVars(own).CopyStmts(r.g.Body), r.g.Var, k)
 	body = append(body, &ir.For{Label: r.g.Label, Var: k, Lo: build.Binary(ir.Add, r.ref(r.from), r.ref(lane), at), Hi: r.ref(r.to),
 		Step: r.number(), Rel: ir.Lt, Body: list, At: at})
 	return r.overLanes(lane, ir.Directive{Sharing: ir.Sharing{Firstprivate: r.d.Firstprivate, Private: r.d.Private}}, append(body, store...))
 }
 
-// halves combines the parts of each block of shortRow lanes, half of them with the other.
+// halves combines the parts of each block of forms.ShortRow lanes, half of them with the other.
 func (r *teamRowSum) halves() []ir.Stmt {
 	at := r.at
 	d, lane := r.Local("d", ir.IntType, at), r.Local("lane", ir.IntType, at)
@@ -551,9 +504,9 @@ func (r *teamRowSum) halves() []ir.Stmt {
 		other := build.Index(r.ref(r.parts[i]), build.Binary(ir.Add, r.ref(lane), r.ref(d), at), at)
 		add = append(add, build.Assign(place(), build.Combine(x.Op, place(), other, at), at))
 	}
-	inBlock := &ir.Binary{Op: ir.And, X: r.ref(lane), Y: r.int(shortRow - 1), T: ir.IntType, At: at}
+	inBlock := &ir.Binary{Op: ir.And, X: r.ref(lane), Y: r.int(forms.ShortRow - 1), T: ir.IntType, At: at}
 	body := []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, inBlock, r.ref(d), at), Then: add, At: at}}
-	return []ir.Stmt{build.Decl(d, half(build.IntMath(ir.IMin, r.number(), r.int(shortRow))), at),
+	return []ir.Stmt{build.Decl(d, half(build.IntMath(ir.IMin, r.number(), r.int(forms.ShortRow))), at),
 		&ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, r.ref(d), r.int(0), at), Body: []ir.Stmt{r.overLanes(lane, ir.Directive{}, body)},
 			Post: []ir.Stmt{build.Assign(r.ref(d), half(r.ref(d)), at)}, At: at}}
 }
@@ -570,16 +523,16 @@ func (r *teamRowSum) inOrder() []ir.Stmt {
 		add = append(add, build.Assign(r.ref(total), build.Combine(x.Op, r.ref(total), build.Index(r.ref(r.parts[i]), r.ref(b), at), at), at))
 		last = append(last, build.Assign(r.ref(v), build.Combine(x.Op, r.ref(v), r.ref(total), at), at))
 	}
-	out = append(out, &ir.For{Label: &ir.Label{}, Var: b, Lo: r.int(shortRow), Hi: r.number(), Step: r.int(shortRow), Rel: ir.Lt, Body: add, At: at})
+	out = append(out, &ir.For{Label: &ir.Label{}, Var: b, Lo: r.int(forms.ShortRow), Hi: r.number(), Step: r.int(forms.ShortRow), Rel: ir.Lt, Body: add, At: at})
 	return append(out, last...)
 }
 
 // inTeamMemory places the contexts in the memory of the team: one for each iteration of a block.
 func (x *deferral) inTeamMemory() {
 	x.count = x.Local("deferred", ir.IntType, x.g.At)
-	x.room, x.sure = build.Int(lanesThreads, x.g.At), true
+	x.room, x.sure = build.Int(forms.LanesThreads, x.g.At), true
 	for _, v := range x.captured {
-		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, lanesThreads), v.At))
+		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, forms.LanesThreads), v.At))
 	}
 }
 
@@ -590,7 +543,7 @@ func inBlocks(l *lowering, f *ir.For, waiting []*deferral) ir.Stmt {
 	b, j := l.Local("block", ir.IntType, at), l.Local("j", ir.IntType, at)
 	lo, step := build.ToInt(f.Lo), build.ToInt(f.Step)
 	total := build.Trips(f, lo, build.ToInt(f.Hi), step)
-	size := build.Int(lanesThreads, at)
+	size := build.Int(forms.LanesThreads, at)
 	first := build.Binary(ir.Mul, build.Ref(b, at), size, at)
 	number := build.Binary(ir.Add, first, build.Ref(j, at), at)
 	i := build.Convert(f.Var.Type, build.Binary(ir.Add, lo, build.Binary(ir.Mul, number, step, at), at), at)
@@ -614,6 +567,6 @@ func inBlocks(l *lowering, f *ir.For, waiting []*deferral) ir.Stmt {
 	if outer.ThreadLimit == nil {
 		outer.ThreadLimit = size
 	}
-	return &ir.For{Label: &ir.Label{}, Var: b, Lo: build.Int(0, at), Hi: ceilQuotient(total, size, at), Step: build.Int(1, at), Rel: ir.Lt,
+	return &ir.For{Label: &ir.Label{}, Var: b, Lo: build.Int(0, at), Hi: forms.CeilQuotient(total, size, at), Step: build.Int(1, at), Rel: ir.Lt,
 		Body: append(body, behind...), Directive: &outer, At: at}
 }

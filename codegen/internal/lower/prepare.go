@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -127,7 +128,7 @@ func structured(list []ir.Stmt) []ir.Stmt {
 		case *ir.Return:
 			return list[:i]
 		case *ir.If:
-			if !returns(s.Then) && !returns(s.Else) {
+			if !forms.Returns(s.Then) && !forms.Returns(s.Else) {
 				continue
 			}
 			if fixed, ok := structuredIf(s, list[i+1:]); ok {
@@ -140,10 +141,10 @@ func structured(list []ir.Stmt) []ir.Stmt {
 
 func structuredIf(s *ir.If, rest []ir.Stmt) (ir.Stmt, bool) {
 	switch {
-	case ends(s.Then) && !returns(s.Then[:len(s.Then)-1]):
+	case ends(s.Then) && !forms.Returns(s.Then[:len(s.Then)-1]):
 		return &ir.If{Cond: s.Cond, Then: s.Then[:len(s.Then)-1], At: s.At,
 			Else: structured(append(append([]ir.Stmt{}, s.Else...), rest...))}, true
-	case ends(s.Else) && !returns(s.Else[:len(s.Else)-1]):
+	case ends(s.Else) && !forms.Returns(s.Else[:len(s.Else)-1]):
 		return &ir.If{Cond: s.Cond, Else: s.Else[:len(s.Else)-1], At: s.At,
 			Then: structured(append(append([]ir.Stmt{}, s.Then...), rest...))}, true
 	}
@@ -158,44 +159,6 @@ func ends(list []ir.Stmt) bool {
 	return ok
 }
 
-func returns(list []ir.Stmt) bool {
-	found := false
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		if _, ok := s.(*ir.Return); ok {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// isParallel reports whether s is a construct or holds one, or a barrier.
-func isParallel(s ir.Stmt) bool {
-	found := false
-	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.Construct, *ir.Barrier:
-			found = true
-		case *ir.For:
-			found = found || governed(s)
-		}
-		return !found
-	})
-	return found
-}
-
-// governed reports whether f has a directive that means more on a device than a plain loop.
-func governed(f *ir.For) bool { return f.Directive != nil && f.Directive.Parts&^ir.Simd != 0 }
-
-func anyParallel(list []ir.Stmt) bool {
-	for _, s := range list {
-		if isParallel(s) {
-			return true
-		}
-	}
-	return false
-}
-
 // firstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable
 // of its own, with which every iteration begins, so that storing the last one meets no thread that
 // still reads the first.
@@ -206,7 +169,7 @@ func (l *lowering) firstAndLast(list []ir.Stmt) []ir.Stmt {
 			return []ir.Stmt{s}
 		}
 		d := *f.Directive
-		d.Firstprivate = firstOnly(f.Directive)
+		d.Firstprivate = forms.FirstOnly(f.Directive)
 		var out []ir.Stmt
 		inner := f
 		for range d.Collapse - 1 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -50,8 +51,8 @@ type record struct {
 // are no records or no gain.
 func records(t *team, n sharing) []ir.Stmt {
 	sp, f := n.sp, n.sp.loops[0]
-	if t.single || t.slow || t.seg.whole != nil || !sp.direct() || !counts(f) || n.p.only != nil || !mapping.WholeSchedule(n.d) ||
-		!t.shuffles() || leavesIteration(n.body, sp.label) {
+	if t.single || t.slow || t.seg.whole != nil || !sp.direct() || !forms.Counts(f) || n.p.only != nil || !mapping.WholeSchedule(n.d) ||
+		!t.shuffles() || forms.LeavesIteration(n.body, sp.label) {
 		return nil
 	}
 	x := &recorded{team: t, f: f}
@@ -75,7 +76,7 @@ func records(t *team, n sharing) []ir.Stmt {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}
 	apart, out := t.temp("apart", test, nil)
-	plain := t.CopyOf(unwrapped(t.walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
+	plain := t.CopyOf(forms.Unwrapped(t.walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.p), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -96,7 +97,7 @@ func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 		g := *f
 		g.Lo, g.Hi, g.Step = folded(f.Lo), folded(f.Hi), folded(f.Step)
 		n, known := analysis.ConstTrips(&g)
-		if !known || query.LeavesLoop(f) || leavesIteration(f.Body, f.Label) || n > recordLongest {
+		if !known || query.LeavesLoop(f) || forms.LeavesIteration(f.Body, f.Label) || n > recordLongest {
 			return nil, false
 		}
 		lo, _ := query.Int64(g.Lo)

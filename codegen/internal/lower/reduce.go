@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -168,7 +169,7 @@ func (c *copies) beside(v *ir.Var, i ir.Expr) bool {
 func (l *lowering) reducedPlace(it *item) ir.Expr {
 	place := it.Place
 	if rs, ok := place.(*ir.Reslice); ok {
-		lo, okLo := query.Int64(orZero(rs.Lo))
+		lo, okLo := query.Int64(forms.OrZero(rs.Lo))
 		hi, okHi := int64(0), false
 		if rs.X.Type().Kind == ir.Array {
 			hi, okHi = rs.X.Type().Len, true
@@ -273,7 +274,7 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 	if t.shuffles() {
 		return ir.ArrayOf(elem, maxWarps)
 	}
-	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
+	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
 		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
 	}
 	return ir.ArrayOf(elem, maxTeam)
@@ -282,9 +283,9 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 // wholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
 // need not be warps.
 func wholeTeams(t *team) bool {
-	if t.opt.NoShuffles && t.opt.TeamUnit > 0 && t.opt.TeamUnit%leastWarp == 0 {
-		n, known := query.Int64(orZero(t.launch.MaxThreads))
-		return t.launch.MaxThreads == nil || known && n >= mostWarp
+	if t.opt.NoShuffles && t.opt.TeamUnit > 0 && t.opt.TeamUnit%forms.LeastWarp == 0 {
+		n, known := query.Int64(forms.OrZero(t.launch.MaxThreads))
+		return t.launch.MaxThreads == nil || known && n >= forms.MostWarp
 	}
 	return t.shuffles()
 }
@@ -298,7 +299,7 @@ func (t *team) shuffles() bool {
 		return true
 	}
 	n, ok := query.Int64(t.launch.MaxThreads)
-	return ok && n >= mostWarp
+	return ok && n >= forms.MostWarp
 }
 
 // slotsOf returns the team memory that finishing r uses, so that it can be free when the construct
@@ -617,10 +618,10 @@ func (t *team) updates(items []item, at ir.Pos) []ir.Stmt {
 
 // update applies one result. On a tie a location from before the construct stays, as it does in Go.
 func (t *team) update(it item, at ir.Pos) []ir.Stmt {
-	place, before := masterOf(it.Place), t.before(it.Place)
+	place, before := forms.MasterOf(it.Place), t.before(it.Place)
 	switch {
 	case it.idx != nil:
-		index := masterOf(it.Index)
+		index := forms.MasterOf(it.Index)
 		out := []ir.Stmt{&ir.If{Cond: build.Compare(beats(it.Op), build.Ref(it.acc, at), before, at), At: at,
 			Then: []ir.Stmt{build.Assign(index, build.Ref(it.idx, at), at), build.Assign(place, build.Ref(it.acc, at), at)}}}
 		choice := out[0].(*ir.If)
@@ -645,5 +646,5 @@ func (t *team) before(place ir.Expr) ir.Expr {
 	if r, ok := place.(*ir.Ref); ok && t.initial[r.Var] != nil {
 		return t.initial[r.Var]
 	}
-	return masterOf(place)
+	return forms.MasterOf(place)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -71,10 +72,10 @@ type rowStaged struct {
 // gains nothing.
 func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.loops[0]
-	if t.single || t.slow || !sp.direct() || !counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || leavesIteration(body, sp.label) {
+	if t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
-	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
+	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
 		return nil
 	}
 	x := &rowed{team: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
@@ -99,7 +100,7 @@ func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	}
 	test, out := t.temp("long", long, nil)
 	x.end, out = t.temp("end", f.Hi, out)
-	whole := t.CopyOf(unwrapped(t.walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
+	whole := t.CopyOf(forms.Unwrapped(t.walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.overRows(p, at), Else: whole, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -180,15 +181,15 @@ func plainRow(list []ir.Stmt) bool {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
-			if !s.Var.Type.IsScalar() || s.Init != nil && !plainValue(s.Init) {
+			if !s.Var.Type.IsScalar() || s.Init != nil && !forms.PlainValue(s.Init) {
 				return false
 			}
 		case *ir.Assign:
-			if !s.Value.Type().IsScalar() || !plainValue(s.Value) || !plainValue(s.Place) {
+			if !s.Value.Type().IsScalar() || !forms.PlainValue(s.Value) || !forms.PlainValue(s.Place) {
 				return false
 			}
 		case *ir.If:
-			if !plainValue(s.Cond) || !plainRow(s.Then) || !plainRow(s.Else) {
+			if !forms.PlainValue(s.Cond) || !plainRow(s.Then) || !plainRow(s.Else) {
 				return false
 			}
 		case *ir.Block:
@@ -205,11 +206,11 @@ func plainRow(list []ir.Stmt) bool {
 // rowLoop returns what it takes to run f over tiles, or by all threads; nil where that is not
 // right.
 func (x *rowed) rowLoop(f *ir.For) *rowLoop {
-	if !counts(f) || query.LeavesLoop(f) {
+	if !forms.Counts(f) || query.LeavesLoop(f) {
 		return nil
 	}
 	for _, e := range []ir.Expr{f.Lo, f.Hi} {
-		if !query.LoadFree(e) || !plainValue(e) {
+		if !query.LoadFree(e) || !forms.PlainValue(e) {
 			return nil
 		}
 		for _, v := range ir.ExprVars(e).List() {
@@ -312,7 +313,7 @@ func (x *rowed) computable(e ir.Expr, f *ir.For) bool {
 			return false
 		}
 	}
-	return plainValue(e)
+	return forms.PlainValue(e)
 }
 
 func (x *rowed) rowElems(e ir.Expr, f *ir.For, upright bool) (out []*ir.Index) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -106,14 +107,14 @@ func (l *lowering) placeScan(f *ir.For, at mapping.Level) []ir.Stmt {
 		return l.scanInOrder(&c, "its body asks for its place in the team")
 	case at == mapping.InThreads:
 		d.Parts = ir.Workshare
-		l.Decide(f.At, name, "threads of one team", because(&d)+": tile by tile, in the order of the iterations", "")
+		l.Decide(f.At, name, "threads of one team", forms.Because(&d)+": tile by tile, in the order of the iterations", "")
 		return []ir.Stmt{&c}
 	case at == mapping.InKernel && !(descriptive && d.Bind == ir.BindParallel):
 		if out := l.scanOverLeague(&c); out != nil {
 			return out
 		}
 	default:
-		l.Decide(f.At, name, "threads of one team", because(&d)+": tile by tile, in the order of the iterations", "")
+		l.Decide(f.At, name, "threads of one team", forms.Because(&d)+": tile by tile, in the order of the iterations", "")
 	}
 	d.Parts = ir.Parallel | ir.Workshare
 	d.NumTeams, d.ThreadLimit = nil, nil
@@ -130,7 +131,7 @@ func (l *lowering) scanInOrder(f *ir.For, why string) []ir.Stmt {
 	}
 	c := *f
 	c.Directive, c.Body = nil, body
-	return scoped(firsts, []ir.Stmt{&c}, f.At)
+	return forms.Scoped(firsts, []ir.Stmt{&c}, f.At)
 }
 
 // orderScans lets one thread run every scan, as vector code does.
@@ -162,12 +163,12 @@ func (l *lowering) scanOverLeague(f *ir.For) []ir.Stmt {
 	name := "scan " + f.Var.Name
 	one := func(why, instead string) []ir.Stmt {
 		l.Decide(at, name, "threads of one team", why, instead)
-		if n, ok := query.Int64(orZero(d.NumTeams)); !ok || n != 1 {
+		if n, ok := query.Int64(forms.OrZero(d.NumTeams)); !ok || n != 1 {
 			l.Note(at, name, "runs on one team of the device: "+why, instead)
 		}
 		return nil
 	}
-	if n, ok := query.Int64(orZero(d.NumTeams)); ok && n == 1 {
+	if n, ok := query.Int64(forms.OrZero(d.NumTeams)); ok && n == 1 {
 		return one("num_teams(1) says so", "")
 	}
 	if d.Parts&ir.Teams == 0 {
@@ -179,7 +180,7 @@ func (l *lowering) scanOverLeague(f *ir.For) []ir.Stmt {
 	if why != "" {
 		return one(why, "an input phase that only updates what is scanned")
 	}
-	l.Decide(at, name, "the whole league", because(d)+": the teams combine chunks, one team scans their results, the teams scan the chunks from there; the input phase runs twice", "")
+	l.Decide(at, name, "the whole league", forms.Because(d)+": the teams combine chunks, one team scans their results, the teams scan the chunks from there; the input phase runs twice", "")
 	s := &leagueScan{lowering: l, f: f, at: at}
 	return s.steps(input)
 }

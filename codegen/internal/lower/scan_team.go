@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -178,9 +179,9 @@ func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	out := barrier(s.at) // every thread has read the places
 	var all, one []ir.Stmt
 	for _, x := range s.items {
-		set := []ir.Stmt{build.Assign(masterOf(x.place), build.Ref(x.carry.v, s.at), s.at)}
+		set := []ir.Stmt{build.Assign(forms.MasterOf(x.place), build.Ref(x.carry.v, s.at), s.at)}
 		if x.carry.i != nil {
-			set = append(set, build.Assign(masterOf(x.placeIdx), build.Ref(x.carry.i, s.at), s.at))
+			set = append(set, build.Assign(forms.MasterOf(x.placeIdx), build.Ref(x.carry.i, s.at), s.at))
 		}
 		if v := ir.RootVar(x.place); v != nil && !s.isShared(v) {
 			all = append(all, set...)
@@ -191,7 +192,7 @@ func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	out = append(out, all...)
 	if len(one) > 0 {
 		s.open.solo.Add(s.effects.Stmts(one))
-		out = append(out, &ir.If{Cond: thread0(s.at), Then: one, At: s.at})
+		out = append(out, &ir.If{Cond: forms.Thread0(s.at), Then: one, At: s.at})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -100,17 +101,12 @@ type chunking struct {
 
 // equalChunks cuts total iterations into chunks of one size.
 func (t *team) equalChunks(p portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
-	count, out := t.temp("chunks", ceilQuotient(total, size, at), out)
+	count, out := t.temp("chunks", forms.CeilQuotient(total, size, at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
 		return p.stride, []ir.Stmt{build.Decl(base, build.Binary(ir.Mul, chunk, size, at), at),
 			build.Decl(end, atMostInt(build.Binary(ir.Add, build.Ref(base, at), size, at), total, at), at)}
 	}
 	return chunking{count, bounds}, out
-}
-
-// ceilQuotient is x / y rounded up; y is positive.
-func ceilQuotient(x, y ir.Expr, at ir.Pos) ir.Expr {
-	return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, x, build.Binary(ir.Sub, y, build.Int(1, at), at), at), Y: y, T: ir.IntType, At: at}
 }
 
 func atMostInt(x, most ir.Expr, at ir.Pos) ir.Expr {
@@ -136,7 +132,7 @@ func (t *team) shrinkingChunks(p portion, least, total ir.Expr, at ir.Pos, out [
 		Cond: build.Compare(ir.Gt, div(shr(total, halved), teams), least, at),
 		Body: []ir.Stmt{build.Assign(build.Ref(batches, at), halved, at)}})
 	before := build.Binary(ir.Mul, build.Ref(batches, at), teams, at) // chunks of the batches
-	count, out := t.temp("chunks", build.Binary(ir.Add, before, ceilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
+	count, out := t.temp("chunks", build.Binary(ir.Add, before, forms.CeilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
 		batch, lo, size, stride := t.Local("batch", ir.IntType, at), t.Local("lo", ir.IntType, at), t.Local("size", ir.IntType, at), t.Local("stride", ir.IntType, at)
 		b := build.Ref(batch, at)
@@ -160,7 +156,7 @@ func (t *team) chunkOfTeam(d *ir.Directive, p portion, total ir.Expr, at ir.Pos)
 	if d.Schedule.Chunk == nil {
 		return p.stride
 	}
-	turns := ceilQuotient(t.chunkWithin(masterOf(d.Schedule.Chunk), total, at), p.stride, at)
+	turns := forms.CeilQuotient(t.chunkWithin(forms.MasterOf(d.Schedule.Chunk), total, at), p.stride, at)
 	return build.Binary(ir.Mul, turns, p.stride, at)
 }
 
@@ -243,7 +239,7 @@ func (t *team) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, 
 	}
 	ask = append(ask, build.Assign(build.Ref(box, at), build.Binary(ir.Add, first, build.Ref(old, at), at), at))
 	t.open = open{}
-	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: thread0(at), Then: ask, At: at}, build.Barrier(at),
+	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: forms.Thread0(at), Then: ask, At: at}, build.Barrier(at),
 		build.Assign(build.Ref(next, at), build.Ref(box, at), at)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -50,7 +51,7 @@ func tables(t *team, n sharing) []ir.Stmt {
 	if t.single || t.slow || t.seg.whole != nil || p.only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
 		return nil
 	}
-	x := &tabled{team: t, body: flat(n.body)}
+	x := &tabled{team: t, body: forms.Flat(n.body)}
 	if !x.find() {
 		return nil
 	}
@@ -66,7 +67,7 @@ func tables(t *team, n sharing) []ir.Stmt {
 	t.Decide(at, "atomics on "+joined(names), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
 		"threads of a team meet there, and the table is updated once a team; one that is longer is updated as it is", "schedule(onetoone)")
 	test, out := t.temp("short", x.short(sp, at), nil)
-	plain := t.CopyOf(unwrapped(t.walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
+	plain := t.CopyOf(forms.Unwrapped(t.walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.counting(sp, p), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -207,7 +208,7 @@ func (x *tabled) counting(sp *space, p portion) []ir.Stmt {
 	body := x.onTiles(x.body)
 	f := sp.loops[0]
 	step, _ := query.Int64(f.Step)
-	if sp.direct() && step == 1 && f.Rel == ir.Lt && !leavesIteration(x.body, sp.label) {
+	if sp.direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.label) {
 		out = append(out, severalAtOnce(x.team, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.team, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.walk(sp, p, body, nil)...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -142,7 +143,7 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 	}
 	t.launch.MaxTeams = t.boundTeams(d.NumTeams)
 	t.limitThreads(t.bound(d.ThreadLimit))
-	if n, ok := query.Int64(orZero(t.launch.MaxTeams)); ok && n == 1 {
+	if n, ok := query.Int64(forms.OrZero(t.launch.MaxTeams)); ok && n == 1 {
 		t.single = true
 	}
 	if c, ok := s.(*ir.Construct); ok {
@@ -172,20 +173,13 @@ func (t *team) teamsBody(s *ir.Construct) ([]ir.Stmt, *reductions) {
 			}
 			inner.Reductions = append(inner.Reductions, r)
 		}
-		body = []ir.Stmt{&ir.Construct{Directive: inner, Body: bodyOf(body[0]), At: s.At}}
+		body = []ir.Stmt{&ir.Construct{Directive: inner, Body: forms.BodyOf(body[0]), At: s.At}}
 	}
 	var copies []ir.Stmt
 	if d.Parts == 0 {
 		copies, body = t.ownCopies(s.Directive.Firstprivate, body)
 	}
 	return append(append(copies, red.decls...), body...), red
-}
-
-func orZero(e ir.Expr) ir.Expr {
-	if e == nil {
-		return build.Int(0, ir.Pos{})
-	}
-	return e
 }
 
 // bound returns the upper bound e of a clause for the host, nil where it cannot evaluate it.
@@ -217,7 +211,7 @@ func (t *team) limitThreads(n ir.Expr) {
 		return
 	}
 	g := t.launch
-	have, okHave := query.Int64(orZero(g.MaxThreads))
+	have, okHave := query.Int64(forms.OrZero(g.MaxThreads))
 	want, okWant := query.Int64(n)
 	switch {
 	case g.MaxThreads == nil:
@@ -240,7 +234,7 @@ func limitedBy(e, n ir.Expr) bool {
 // that rests on whole warps.
 func (t *team) limitAll(list []ir.Stmt) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		if !forThreads(s) {
+		if !forms.ForThreads(s) {
 			return true
 		}
 		d := ir.DirectiveOf(s)
@@ -289,7 +283,7 @@ func (t *team) place(list []ir.Stmt) {
 			case *ir.For:
 				t.own.Add(s.Var)
 			}
-			if forThreads(s) {
+			if forms.ForThreads(s) {
 				t.placeIn(s)
 				continue
 			}
@@ -307,17 +301,6 @@ func (t *team) place(list []ir.Stmt) {
 	}
 }
 
-// forThreads reports whether all threads of the team run s, each for itself.
-func forThreads(s ir.Stmt) bool {
-	switch s := s.(type) {
-	case *ir.For:
-		return s.Directive != nil && s.Directive.Parts&(ir.Parallel|ir.Workshare) == ir.Parallel|ir.Workshare
-	case *ir.Construct:
-		return s.Directive.Parts&ir.Parallel != 0
-	}
-	return false
-}
-
 // placeIn shares the variables of the team that the threads of s write.
 func (t *team) placeIn(s ir.Stmt) {
 	d := ir.DirectiveOf(s)
@@ -331,7 +314,7 @@ func (t *team) placeIn(s ir.Stmt) {
 	} else {
 		reducedIn([]ir.Stmt{s}, reduced)
 	}
-	written := ir.Assigned(bodyOf(s))
+	written := ir.Assigned(forms.BodyOf(s))
 	for _, v := range d.Lastprivate {
 		written.Add(v)
 		delete(private, v)
@@ -341,16 +324,6 @@ func (t *team) placeIn(s ir.Stmt) {
 			t.share(v, "threads of the team write it")
 		}
 	}
-}
-
-func bodyOf(s ir.Stmt) []ir.Stmt {
-	switch s := s.(type) {
-	case *ir.For:
-		return s.Body
-	case *ir.Construct:
-		return s.Body
-	}
-	return nil
 }
 
 // reducedIn finds the variables that constructs in list reduce into; the threads write copies of
@@ -390,9 +363,6 @@ func (t *team) share(v *ir.Var, why string) {
 	t.Decide(v.At, "variable "+v.Name, "team memory", why, "declare it inside the parallel construct to make it private")
 }
 
-// teamLimit is the team memory that every device has without being asked for more.
-const teamLimit = 48 << 10
-
 // spill keeps a variable of the team in device memory where it does not fit into team memory any
 // more; what a clause wants on chip is refused then.
 func (t *team) spill(v *ir.Var) bool {
@@ -400,18 +370,18 @@ func (t *team) spill(v *ir.Var) bool {
 	for _, w := range t.launch.Team {
 		size += w.Type.Size
 	}
-	if size <= teamLimit {
+	if size <= forms.TeamLimit {
 		return false
 	}
 	if clause := t.insisted[v]; clause != "" {
 		t.Refuse(v.At, clause, fmt.Sprintf("the team needs %d bytes of memory on chip with %s, it has %d", int64(size), ir.Source(&ir.Ref{Var: v}),
-			int64(teamLimit)), "make the chunk smaller, or take an array out of the clause")
+			int64(forms.TeamLimit)), "make the chunk smaller, or take an array out of the clause")
 	}
 	t.perTeam[v] = true
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Query(ir.NumTeams, v.At), v.At)
 	t.shared[v] = true
 	t.Decide(v.At, "variable "+v.Name, "device memory, one for each team",
-		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(teamLimit)), "make it smaller")
+		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(forms.TeamLimit)), "make it smaller")
 	return true
 }
 
@@ -435,8 +405,8 @@ func (t *team) finishBounds() {
 	g, c := t.launch, t.trips
 	switch {
 	case c.unknown:
-		if n, ok := query.Int64(orZero(g.MaxThreads)); ok && n == teamLanes && len(t.rooms) > 0 {
-			g.Threads = teamLanes // the longest loop is what the launch takes
+		if n, ok := query.Int64(forms.OrZero(g.MaxThreads)); ok && n == forms.TeamLanes && len(t.rooms) > 0 {
+			g.Threads = forms.TeamLanes // the longest loop is what the launch takes
 		}
 	case len(c.grid) == 1 && c.whole != nil:
 		g.TeamTrip, g.Trip = c.whole, build.Int(int64(g.Threads), g.At)

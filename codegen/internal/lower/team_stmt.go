@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -67,7 +68,7 @@ func filled(v *ir.Var, list []ir.Stmt) bool {
 		return false
 	}
 	for _, s := range list {
-		if !mentions([]ir.Stmt{s}, v) {
+		if !forms.Mentions([]ir.Stmt{s}, v) {
 			continue
 		}
 		switch s := s.(type) {
@@ -81,8 +82,6 @@ func filled(v *ir.Var, list []ir.Stmt) bool {
 	}
 	return false
 }
-
-func mentions(list []ir.Stmt, v *ir.Var) bool { return ir.Used(list).Has(v) }
 
 // fills reports whether f is a plain sweep over v whose body begins to use v by setting the element
 // of the iteration.
@@ -101,7 +100,7 @@ func fills(f *ir.For, v *ir.Var) bool {
 				return true
 			}
 		}
-		if mentions([]ir.Stmt{s}, v) || query.JumpsOut(s) {
+		if forms.Mentions([]ir.Stmt{s}, v) || query.JumpsOut(s) {
 			return false
 		}
 	}
@@ -138,7 +137,7 @@ func (t *team) stride(k *ir.Var, n ir.Expr, body []ir.Stmt, at ir.Pos) []ir.Stmt
 
 // forOne reports whether thread 0 must run s for the team.
 func (t *team) forOne(s ir.Stmt) bool {
-	if isParallel(s) || query.JumpsOut(s) {
+	if forms.IsParallel(s) || query.JumpsOut(s) {
 		return false
 	}
 	if _, ok := s.(*ir.Decl); ok {
@@ -221,24 +220,8 @@ func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
 	return out
 }
 
-// masterExpr answers the queries of the code of a team: it is run once, by what the program sees as
-// one thread.
-func masterExpr(e ir.Expr) ir.Expr {
-	if q, ok := e.(*ir.Query); ok {
-		switch q.What {
-		case ir.ThreadNum:
-			return build.Int(0, q.At)
-		case ir.NumThreads:
-			return build.Int(1, q.At)
-		}
-	}
-	return e
-}
-
 // asMaster makes the code of one thread.
-func asMaster() *ir.Rewrite { return &ir.Rewrite{Expr: masterExpr, Stmt: undirect} }
-
-func masterOf(e ir.Expr) ir.Expr { return (&ir.Rewrite{Expr: masterExpr}).CopyExpr(e) }
+func asMaster() *ir.Rewrite { return &ir.Rewrite{Expr: forms.MasterExpr, Stmt: undirect} }
 
 // sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
 func (t *team) sync(x analysis.Touch, solo bool, at ir.Pos) []ir.Stmt {
@@ -268,7 +251,7 @@ func (t *team) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
 // stmt lowers a statement that all threads run: alike, or as the code around parallel constructs,
 // or as one of these.
 func (t *team) stmt(s ir.Stmt) []ir.Stmt {
-	if !isParallel(s) && !query.JumpsOut(s) {
+	if !forms.IsParallel(s) && !query.JumpsOut(s) {
 		x := t.effects.Stmts([]ir.Stmt{s})
 		out := t.sync(x, false, s.Pos())
 		t.open.all.Add(x)
@@ -309,7 +292,7 @@ func (t *team) jump(l *ir.Label) *jump {
 // condition returns what all threads test: the condition itself, or what thread 0 found.
 func (t *team) condition(cond ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if t.mode != ir.ModeBroadcast {
-		return t.reads(at, cond), masterOf(cond)
+		return t.reads(at, cond), forms.MasterOf(cond)
 	}
 	v := t.conds[cond] // lowering a loop again must find the same memory, or it would never settle
 	if v == nil {
@@ -413,7 +396,7 @@ func (t *team) loop(s *ir.For) []ir.Stmt {
 	switch {
 	case d == nil || d.Parts&^(ir.Simd|ir.Workshare) == 0:
 		return t.plainLoop(s)
-	case forThreads(s):
+	case forms.ForThreads(s):
 		return t.shareLoop(s)
 	case d.Parts&ir.Distribute != 0:
 		return t.distribute(s)
@@ -426,7 +409,7 @@ func (t *team) plainLoop(s *ir.For) []ir.Stmt {
 		return t.ledLoop(s)
 	}
 	out := t.reads(s.At, s.Lo, s.Hi, s.Step)
-	loop := &ir.For{Label: s.Label, Var: s.Var, Lo: masterOf(s.Lo), Hi: masterOf(s.Hi), Step: masterOf(s.Step), Rel: s.Rel,
+	loop := &ir.For{Label: s.Label, Var: s.Var, Lo: forms.MasterOf(s.Lo), Hi: forms.MasterOf(s.Hi), Step: forms.MasterOf(s.Step), Rel: s.Rel,
 		At: s.At}
 	t.repeat(s.Label, false, func() {
 		loop.Body = t.list(s.Body)
@@ -453,10 +436,10 @@ func (t *team) construct(s *ir.Construct) []ir.Stmt {
 func (t *team) findNeeded(list []ir.Stmt) {
 	for _, s := range list {
 		switch {
-		case forThreads(s):
+		case forms.ForThreads(s):
 			t.needAll(ir.Free([]ir.Stmt{s}))
 		case t.byOne(s):
-		case !isParallel(s) && !query.JumpsOut(s):
+		case !forms.IsParallel(s) && !query.JumpsOut(s):
 			t.needAll(ir.Used([]ir.Stmt{s}))
 		default:
 			if _, ok := s.(*ir.If); !ok || t.mode != ir.ModeBroadcast {

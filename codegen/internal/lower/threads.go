@@ -1,9 +1,8 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -84,20 +83,10 @@ func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
 	if test == nil {
 		return lower(sp)
 	}
-	then := unwrapped(lower(fast))
+	then := forms.Unwrapped(lower(fast))
 	t.slow = true // one of its accesses is likely to fail: how quick it is does not matter
 	defer func() { t.slow = false }()
-	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: unwrapped(lower(sp)), At: sp.at}}
-}
-
-// unwrapped takes list out of a block that another scope makes needless.
-func unwrapped(list []ir.Stmt) []ir.Stmt {
-	if len(list) == 1 {
-		if b, ok := list[0].(*ir.Block); ok && b.Label == nil {
-			return b.Body
-		}
-	}
-	return list
+	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.at}}
 }
 
 func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
@@ -112,16 +101,16 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	}
 	if grid && inChunks(d, grid) {
 		t.noteDealt(sp, d)
-		t.Decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		t.Decide(sp.at, "loop "+name, "threads of all teams", forms.Because(d), "")
 		return
 	}
 	if grid {
 		t.note(sp, &t.trips.grid)
-		t.Decide(sp.at, "loop "+name, "threads of all teams", because(d), "")
+		t.Decide(sp.at, "loop "+name, "threads of all teams", forms.Because(d), "")
 		return
 	}
 	t.note(sp, &t.trips.threads)
-	t.Decide(sp.at, "loop "+name, "threads of one team", because(d),
+	t.Decide(sp.at, "loop "+name, "threads of one team", forms.Because(d),
 		"teams distribute parallel for spreads it over all teams")
 }
 
@@ -144,24 +133,15 @@ func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
 		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
 			t.limitThreads(build.ToInt(host))
 		} else {
-			count = atMost(count, masterOf(n), at)
+			count = forms.AtMost(count, forms.MasterOf(n), at)
 			only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
 		}
 	}
 	if d.If != nil {
-		count = build.Choose(masterOf(d.If), count, build.Int(1, at), at)
+		count = build.Choose(forms.MasterOf(d.If), count, build.Int(1, at), at)
 		only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
 	}
 	return count, only
-}
-
-// atMost is count, but no more than n: a clause that says 0 cannot leave the work undone.
-func atMost(count, n ir.Expr, at ir.Pos) ir.Expr {
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{count, build.ToInt(n)}, T: ir.IntType, At: at}
-	if _, known := query.Int64(n); known {
-		return least
-	}
-	return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{least, build.Int(1, at)}, T: ir.IntType, At: at}
 }
 
 // isRoot reports whether s is what the whole launch is for, so that its bounds may be those of the
@@ -174,7 +154,7 @@ func (t *team) isRoot(s ir.Stmt) bool {
 // parallel lowers a parallel body.
 func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	d := s.Directive
-	if n, ok := query.Int64(orZero(d.NumThreads)); ok && n == 1 {
+	if n, ok := query.Int64(forms.OrZero(d.NumThreads)); ok && n == 1 {
 		t.Decide(s.At, "parallel", "one thread", "num_threads(1)", "")
 		return t.list(t.serial(s))
 	}
@@ -211,7 +191,7 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	red.perThread, red.league = true, false
 	out := append(settle.inside, red.decls...) // the copies must still be in scope when they are combined
 	out = append(out, inScope(inner, len(red.items) == 0, s.At)...)
-	t.Decide(s.At, "parallel", "threads of one team", because(d), "")
+	t.Decide(s.At, "parallel", "threads of one team", forms.Because(d), "")
 	return t.called(ready, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
@@ -236,7 +216,7 @@ func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
 		t.Decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
 		return count, nil
 	}
-	count = atMost(count, masterOf(d.NumThreads), at)
+	count = forms.AtMost(count, forms.MasterOf(d.NumThreads), at)
 	return count, build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
 }
 
@@ -250,19 +230,12 @@ func (t *team) isApart(s *ir.Construct) bool {
 	return t.mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
 }
 
-// leastWarp is the number of threads of the smallest warp of any device that has them, mostWarp
-// that of the largest.
-const (
-	leastWarp = 32
-	mostWarp  = 64
-)
-
 // apart lowers a parallel body for the first threads of the team, which meet at a barrier of their
 // own. That takes whole warps: where num_threads allows less than one, or the device has none, one
 // thread runs the body.
 func (t *team) apart(s *ir.Construct) []ir.Stmt {
 	n, known := query.Int64(s.Directive.NumThreads)
-	if !t.shuffles() || known && n < leastWarp {
+	if !t.shuffles() || known && n < forms.LeastWarp {
 		t.Decide(s.At, "parallel", "one thread", "its threads meet at barriers, which takes a whole warp, and num_threads allows less",
 			"num_threads(n) with n a multiple of 32")
 		return t.list(t.serial(s))
@@ -277,7 +250,7 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 		t.eithers[s] = either
 	}
 	t.Decide(s.At, "parallel", "whole warps of the team", "they meet at a barrier of their own, the others wait for the end", "")
-	if known && n >= mostWarp {
+	if known && n >= forms.MostWarp {
 		return t.list(either.Then)
 	}
 	return t.branch(either)
@@ -287,7 +260,7 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 func (t *team) crew(s *ir.Construct) (count, only ir.Expr) {
 	at := s.At
 	t.launch.Warps = true
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.NumThreads, at), build.ToInt(masterOf(s.Directive.NumThreads))},
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.NumThreads, at), build.ToInt(forms.MasterOf(s.Directive.NumThreads))},
 		T: ir.IntType, At: at}
 	warps := build.Binary(ir.Div, least, build.Query(ir.WarpSize, at), at)
 	count = build.Binary(ir.Mul, warps, build.Query(ir.WarpSize, at), at)
@@ -342,7 +315,7 @@ func meetsInside(s *ir.Construct) bool {
 		case *ir.Barrier:
 			found = true
 		case *ir.For:
-			found = found || governed(s)
+			found = found || forms.Governed(s)
 		case *ir.Construct:
 			found = found || s.Directive.Parts&ir.Single != 0
 		}
@@ -380,9 +353,9 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 				break
 			}
 			var decls []ir.Stmt
-			decls, s.Body = t.ownCopies(firstOnly(s.Directive), s.Body)
+			decls, s.Body = t.ownCopies(forms.FirstOnly(s.Directive), s.Body)
 			s.Directive = nil
-			return scoped(decls, []ir.Stmt{s}, s.At)
+			return forms.Scoped(decls, []ir.Stmt{s}, s.At)
 		case *ir.Construct:
 			decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
 			return []ir.Stmt{&ir.Block{Body: append(decls, body...), At: s.At}}
@@ -426,7 +399,7 @@ func (p *threads) rewrite() *ir.Rewrite {
 		case !ok:
 			return e
 		case p.nested:
-			return masterExpr(e)
+			return forms.MasterExpr(e)
 		case q.What == ir.NumThreads:
 			return p.count
 		}
@@ -467,7 +440,7 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
 		return p.plain(s)
 	case d.Parts&ir.Parallel != 0:
-		if byLanes(d.Nested.Kind) && (p.slow || !p.shuffles()) && addsFloats(d.Reductions) {
+		if byLanes(d.Nested.Kind) && (p.slow || !p.shuffles()) && forms.AddsFloats(d.Reductions) {
 			return p.list(inThread(p.lowering, s, d))
 		}
 		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
@@ -482,24 +455,10 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 
 // inOrder lowers a loop that its thread runs alone.
 func (p *threads) inOrder(s *ir.For) []ir.Stmt {
-	decls, body := p.ownCopies(firstOnly(s.Directive), s.Body)
+	decls, body := p.ownCopies(forms.FirstOnly(s.Directive), s.Body)
 	f := *s
 	f.Body = body
-	return scoped(decls, p.plain(&f), s.At)
-}
-
-// firstOnly returns the firstprivate variables of d that are not lastprivate, too: one thread may
-// use those themselves.
-func firstOnly(d *ir.Directive) []*ir.Var {
-	return slices.DeleteFunc(slices.Clone(d.Firstprivate), func(v *ir.Var) bool { return slices.Contains(d.Lastprivate, v) })
-}
-
-// scoped puts declarations in front of list, and both into a body of their own.
-func scoped(decls, list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	if len(decls) == 0 {
-		return list
-	}
-	return []ir.Stmt{&ir.Block{Body: append(decls, list...), At: at}}
+	return forms.Scoped(decls, p.plain(&f), s.At)
 }
 
 func (p *threads) plain(s *ir.For) []ir.Stmt {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -58,13 +59,13 @@ type tiler struct {
 
 // tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
 func (t *team) tiles(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
-	if n, ok := query.Int64(orZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
+	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
 	}
-	if p.only != nil || leavesIteration(body, sp.label) {
+	if p.only != nil || forms.LeavesIteration(body, sp.label) {
 		return nil
 	}
-	body = flat(body)
+	body = forms.Flat(body)
 	x := &tiler{team: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
 	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
 		x.inside.Add(v)
@@ -77,35 +78,6 @@ func (t *team) tiles(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
 		return nil
 	}
 	return x.walk(sp, p, body)
-}
-
-// leavesIteration reports whether a thread can skip the rest of an iteration, and with it a
-// barrier.
-func leavesIteration(body []ir.Stmt, label *ir.Label) bool {
-	leaves := false
-	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		switch s := s.(type) {
-		case *ir.Continue:
-			leaves = leaves || s.Label == label
-		case *ir.Return:
-			leaves = true
-		}
-		return !leaves
-	})
-	return leaves
-}
-
-// flat returns list without blocks that only make a scope.
-func flat(list []ir.Stmt) []ir.Stmt {
-	var out []ir.Stmt
-	for _, s := range list {
-		if b, ok := s.(*ir.Block); ok && b.Label == nil {
-			out = append(out, flat(b.Body)...)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 // find looks at the loops that stand in list itself.

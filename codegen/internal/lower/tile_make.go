@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -76,7 +77,7 @@ func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 		switch {
 		case !ok || i > last:
 			own = append(own, s)
-		case d.Init == nil || isConst(d.Init):
+		case d.Init == nil || forms.IsConst(d.Init):
 			out = append(out, d)
 		case x.same[d.Var] != nil:
 			out = append(out, build.Decl(d.Var, x.same[d.Var], d.At))
@@ -87,11 +88,6 @@ func (x *tiler) body(list []ir.Stmt, active *ir.Var) []ir.Stmt {
 	}
 	flush()
 	return out
-}
-
-func isConst(e ir.Expr) bool {
-	_, ok := e.(*ir.Const)
-	return ok
 }
 
 func (x *tiler) decideTiles(l *tiled) {
@@ -174,7 +170,7 @@ func (x *tiler) overTile(l *tiled, k *ir.Var, n int64, turn ir.Expr, elem func(*
 		return e
 	}}
 	body := r.CopyStmts(f.Body)
-	if mentions(body, f.Var) {
+	if forms.Mentions(body, f.Var) {
 		body = append([]ir.Stmt{build.Decl(f.Var, turn, f.At)}, body...)
 	}
 	return &ir.For{Label: f.Label, Var: k, Lo: build.Int(0, f.At), Hi: build.Int(n, f.At), Step: build.Int(1, f.At), Rel: ir.Lt,

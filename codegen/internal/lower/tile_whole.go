@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -76,7 +77,7 @@ func (x *tiler) fusible(body []ir.Stmt) bool {
 			}
 		case *ir.For:
 			l := x.loops[s]
-			if l == nil || !straight(s.Body) {
+			if l == nil || !forms.Straight(s.Body) {
 				return false
 			}
 			for _, v := range ir.Declared(s.Body).List() {
@@ -138,7 +139,7 @@ func (x *tiler) wholeTurn(f *ir.For, base *ir.Var, width int, body []ir.Stmt) []
 		for u := range copies {
 			h := copies[u][k].(*ir.For)
 			var held []ir.Stmt
-			held, bodies[u] = x.hold(g, build.WithVars(map[*ir.Var]*ir.Var{h.Var: g.Var}).CopyStmts(flat(h.Body)))
+			held, bodies[u] = x.hold(g, build.WithVars(map[*ir.Var]*ir.Var{h.Var: g.Var}).CopyStmts(forms.Flat(h.Body)))
 			out = append(out, held...)
 		}
 		loop.Var = g.Var

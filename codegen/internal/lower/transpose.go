@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -102,11 +103,11 @@ func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 	at := vars[0].At
 	each := scratchBytes(g.Body, vars)
 	threads := int64(scratchTeam)
-	if one, ok := query.Int64(orZero(g.MaxThreads)); ok && one == 1 && !g.Warps {
+	if one, ok := query.Int64(forms.OrZero(g.MaxThreads)); ok && one == 1 && !g.Warps {
 		threads = 1
 	}
 	if ir.Bytes(threads)*each > scratchLimit {
-		threads = min(threads, mostWarp)
+		threads = min(threads, forms.MostWarp)
 	}
 	teams := int64(scratchLimit / (ir.Bytes(threads) * each))
 	if teams == 0 {
@@ -115,7 +116,7 @@ func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 		return
 	}
 	limit := func(e ir.Expr, most int64) ir.Expr {
-		if c, ok := query.Int64(orZero(e)); e == nil || ok && c > most {
+		if c, ok := query.Int64(forms.OrZero(e)); e == nil || ok && c > most {
 			return build.Int(most, at)
 		} else if ok {
 			return e
@@ -123,7 +124,7 @@ func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{e, build.Int(most, at)}, T: ir.IntType, At: at}
 	}
 	g.MaxThreads, g.MaxTeams = limit(g.MaxThreads, threads), limit(g.MaxTeams, teams)
-	all := threads + int64(g.ExtraWarps)*mostWarp
+	all := threads + int64(g.ExtraWarps)*forms.MostWarp
 	moved, homes := map[*ir.Var]largeArray{}, map[ir.Pos]largeArray{}
 	for _, v := range vars {
 		a, shared := homes[v.At]
@@ -147,7 +148,7 @@ func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 func (l *lowering) largePad(v *ir.Var, launch int, threads int64, rows bool) largeArray {
 	each, elem := threads, v.Type
 	if rows {
-		each, elem = (threads+leastWarp-1)/leastWarp, laneArrays(v.Type)
+		each, elem = (threads+forms.LeastWarp-1)/forms.LeastWarp, laneArrays(v.Type)
 	}
 	pad := l.Variable(v.Name, ir.SliceOf(elem), ir.Scratch, v.At)
 	count := build.Binary(ir.Mul, build.Query(ir.NumTeams, v.At), build.Int(each, v.At), v.At)
@@ -158,7 +159,7 @@ func (l *lowering) largePad(v *ir.Var, launch int, threads int64, rows bool) lar
 // laneArrays is array type t with an element for each lane in place of each.
 func laneArrays(t *ir.Type) *ir.Type {
 	if t.Kind != ir.Array {
-		return ir.ArrayOf(t, leastWarp)
+		return ir.ArrayOf(t, forms.LeastWarp)
 	}
 	return ir.ArrayOf(laneArrays(t.Elem), t.Len)
 }
@@ -228,13 +229,13 @@ func (m *arrayMover) rewrite(list []ir.Stmt) []ir.Stmt {
 func (m *arrayMover) base(a largeArray, at ir.Pos) ir.Expr {
 	me, each := build.Query(ir.ThreadNum, at), m.threads
 	if a.rows {
-		me, each = build.Binary(ir.Div, me, build.Int(leastWarp, at), at), (m.threads+leastWarp-1)/leastWarp
+		me, each = build.Binary(ir.Div, me, build.Int(forms.LeastWarp, at), at), (m.threads+forms.LeastWarp-1)/forms.LeastWarp
 	}
 	return build.Index(build.Ref(a.pad, at), build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), build.Int(each, at), at), me, at), at)
 }
 
 func (m *arrayMover) lane(at ir.Pos) ir.Expr {
-	return &ir.Binary{Op: ir.Rem, X: build.Query(ir.ThreadNum, at), Y: build.Int(leastWarp, at), T: ir.IntType, At: at}
+	return &ir.Binary{Op: ir.Rem, X: build.Query(ir.ThreadNum, at), Y: build.Int(forms.LeastWarp, at), T: ir.IntType, At: at}
 }
 
 // expr puts the array in scratch memory in place of the variable, and at the last index the element
@@ -247,7 +248,7 @@ func (m *arrayMover) expr(e ir.Expr) ir.Expr {
 			return m.base(a, x.At)
 		}
 	case *ir.Index:
-		if pad := m.rowsBelow(x.X); pad && x.Type().Kind == ir.Array && x.Type().Elem.Kind != ir.Array && x.Type().Len == leastWarp {
+		if pad := m.rowsBelow(x.X); pad && x.Type().Kind == ir.Array && x.Type().Elem.Kind != ir.Array && x.Type().Len == forms.LeastWarp {
 			return build.Index(x, m.lane(x.At), x.At)
 		}
 	}

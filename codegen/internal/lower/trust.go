@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -61,7 +62,7 @@ func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 	}
 	fast = t.CopyOf([]ir.Stmt{fast}, &t.Kernel.NumVars)[0].(*ir.For)
 	u.loop = fast
-	fast.Body = u.list(flat(fast.Body))
+	fast.Body = u.list(forms.Flat(fast.Body))
 	if !u.found || u.guarded == 0 {
 		return []ir.Stmt{whole}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -166,7 +167,7 @@ func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos
 		}
 		gather = append(gather, fold(scalars[i], value, idx, at)...)
 	}
-	first = append(first, &ir.If{Cond: thread0(at), Then: store, At: at})
+	first = append(first, &ir.If{Cond: forms.Thread0(at), Then: store, At: at})
 	t.open = before
 	meet := barrier(at)
 	after := t.open.clone()
@@ -311,7 +312,7 @@ func (sp *segmenter) longest(s ir.Stmt) ir.Expr {
 				ir.Lists(s, func(list []ir.Stmt) { look(list, first, last) })
 				continue
 			}
-			if governed(f) {
+			if forms.Governed(f) {
 				a, b := first.iterations(f), last.iterations(f)
 				known = known && a != nil && b != nil
 				counts = append(counts, a, b)
@@ -396,7 +397,7 @@ func leastShared(gpu *target.Target, s ir.Stmt) int64 {
 	}
 	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
 		f, ok := s.(*ir.For)
-		if ok && governed(f) {
+		if ok && forms.Governed(f) {
 			count(f)
 			return false
 		}
