@@ -34,7 +34,7 @@ func (m *Machine) Acquire(ws *WorkingSet) bool {
 	ws.reported = ws.reported || there
 	m.mu.Unlock()
 	if !there {
-		m.runActions()
+		m.runner.runActions()
 	}
 	return there
 }
@@ -43,12 +43,12 @@ func (m *Machine) Acquire(ws *WorkingSet) bool {
 // caller issues it itself, in parallel with others.
 func (m *Machine) Start(ws *WorkingSet, l *devices.Launch) {
 	m.prepareStart(ws, l)
-	if !m.startSingleSpace(ws) && !m.startGlobal(ws) {
+	if !m.runner.startSingleSpace(ws) && !m.runner.startGlobal(ws) {
 		return
 	}
 	s := m.planner.spaces[ws.Space.Device] // after the launch ws may belong to another task
-	m.launchNow(ws)
-	m.endLaunching(s, 1)
+	m.runner.launchNow(ws)
+	m.runner.endLaunching(s, 1)
 }
 
 func (m *Machine) prepareStart(ws *WorkingSet, l *devices.Launch) {
@@ -59,30 +59,30 @@ func (m *Machine) prepareStart(ws *WorkingSet, l *devices.Launch) {
 }
 
 // endLaunching counts n launches past the actions in s as returned.
-func (m *Machine) endLaunching(s *space, n int32) {
-	if s.launching.Add(-n) == 0 && m.planner.closed.Load() {
-		m.mu.Lock()
-		m.progress.Broadcast()
-		m.mu.Unlock()
+func (r *runner) endLaunching(s *space, n int32) {
+	if s.launching.Add(-n) == 0 && r.planner.closed.Load() {
+		r.mu.Lock()
+		r.progress.Broadcast()
+		r.mu.Unlock()
 	}
 }
 
 // startGlobal acquires ws under m.mu, and reports whether its kernel needs no action.
-func (m *Machine) startGlobal(ws *WorkingSet) bool {
-	m.mu.Lock()
-	m.planner.starting = ws
-	m.planner.enqueueSet(ws)
-	m.planner.starting = nil
+func (r *runner) startGlobal(ws *WorkingSet) bool {
+	r.mu.Lock()
+	r.planner.starting = ws
+	r.planner.enqueueSet(ws)
+	r.planner.starting = nil
 	if !ws.launchesNow {
-		m.unlockAndRun()
+		r.unlockAndRun()
 		return false
 	}
 	ws.events = eventsOf(ws.events[:0], ws.waits)
-	m.planner.spaces[ws.Space.Device].launching.Add(1)
-	if len(m.planner.actions) > 0 {
-		m.unlockAndRun()
+	r.planner.spaces[ws.Space.Device].launching.Add(1)
+	if len(r.planner.actions) > 0 {
+		r.unlockAndRun()
 	} else {
-		m.mu.Unlock()
+		r.mu.Unlock()
 	}
 	return true
 }
@@ -102,7 +102,7 @@ func (m *Machine) Launch(ws *WorkingSet, l *devices.Launch) {
 		m.planner.actions = append(m.planner.actions, action{kind: actionDone, set: ws, err: ws.err})
 	}
 	m.mu.Unlock()
-	m.runActions()
+	m.runner.runActions()
 }
 
 // ReleaseSet ends the use of ws. With a nil err what its accesses write is valid in its space and
@@ -119,7 +119,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	if ws.state == idleSet {
 		panic(fmt.Sprintf("gompss: bug: devices: %s: working set is released twice", ws.Label))
 	}
-	if err == nil && m.releaseSingleSpace(ws) {
+	if err == nil && m.runner.releaseSingleSpace(ws) {
 		m.progress.Broadcast()
 		return
 	}
@@ -146,7 +146,7 @@ func (m *Machine) ReleaseSet(ws *WorkingSet, err error) {
 	ws.reset()
 	m.planner.admitWaiting(s)
 	m.progress.Broadcast()
-	m.unlockAndRun()
+	m.runner.unlockAndRun()
 }
 
 // Abort prepares a task on the host, which holds ws and may have written some of what it writes, to
@@ -174,10 +174,10 @@ func (m *Machine) Abort(ws *WorkingSet) bool {
 }
 
 // beginGlobal is beginKernel for callers that do not hold m.mu.
-func (m *Machine) beginGlobal(ws *WorkingSet, e devices.Event) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.planner.beginKernel(ws, e)
+func (r *runner) beginGlobal(ws *WorkingSet, e devices.Event) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.planner.beginKernel(ws, e)
 }
 
 // reset empties ws for its next use and keeps its memory.

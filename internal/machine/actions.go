@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/gompss/gompss/devices"
@@ -29,43 +30,56 @@ const (
 	actionDone                     // call Done of a set whose kernel was not issued
 )
 
+// A runner carries out what the planner of a machine decides: it has devices copy, map and unmap
+// memory and launch kernels, and calls the callbacks of working sets. Its parts are those of the
+// machine; mu guards the last two. Its methods are called without mu, unless they say so.
+type runner struct {
+	planner  *planner
+	clock    *clock
+	mu       *machineLock
+	progress *sync.Cond
+
+	spareActions []action // memory for the next actions
+	running      bool     // a goroutine is carrying actions out
+}
+
 // runActions carries actions out until there are none, unless another goroutine is doing so.
-func (m *Machine) runActions() {
-	m.mu.Lock()
-	m.unlockAndRun()
+func (r *runner) runActions() {
+	r.mu.Lock()
+	r.unlockAndRun()
 }
 
 // unlockAndRun is runActions for callers that hold m.mu, which it unlocks.
-func (m *Machine) unlockAndRun() {
-	if m.running || len(m.planner.actions) == 0 {
-		m.mu.Unlock()
+func (r *runner) unlockAndRun() {
+	if r.running || len(r.planner.actions) == 0 {
+		r.mu.Unlock()
 		return
 	}
-	m.running = true
-	for len(m.planner.actions) > 0 {
-		batch := m.planner.actions
-		m.planner.actions = m.spareActions[:0]
-		m.mu.Unlock()
+	r.running = true
+	for len(r.planner.actions) > 0 {
+		batch := r.planner.actions
+		r.planner.actions = r.spareActions[:0]
+		r.mu.Unlock()
 		for i := range batch {
-			m.runAction(&batch[i])
+			r.runAction(&batch[i])
 			batch[i] = action{}
 		}
-		m.mu.Lock()
-		m.spareActions = batch
+		r.mu.Lock()
+		r.spareActions = batch
 	}
-	m.running = false
-	m.progress.Broadcast()
-	m.mu.Unlock()
+	r.running = false
+	r.progress.Broadcast()
+	r.mu.Unlock()
 }
 
-func (m *Machine) runAction(s *action) {
+func (r *runner) runAction(s *action) {
 	switch s.kind {
 	case actionCopy:
-		m.issueCopy(s.op)
+		r.issueCopy(s.op)
 	case actionResize:
-		m.resize(s.set)
+		r.resize(s.set)
 	case actionLaunch:
-		m.launchSet(s.set)
+		r.launchSet(s.set)
 	case actionReady:
 		s.set.Ready(s.set, s.err)
 	case actionDone:
@@ -75,7 +89,7 @@ func (m *Machine) runAction(s *action) {
 
 // issueCopy issues a copy at the device of its destination, or of its source when it goes to the
 // host.
-func (m *Machine) issueCopy(op *coherence.Operation) {
+func (r *runner) issueCopy(op *coherence.Operation) {
 	end := op.To
 	if end == devices.Host {
 		end = op.From
@@ -86,18 +100,18 @@ func (m *Machine) issueCopy(op *coherence.Operation) {
 	if state.hostFreed {
 		op.Event = completed{}
 		state.issued.Store(true)
-		m.copyCompleted(op, nil)
+		r.copyCompleted(op, nil)
 		return
 	}
-	if o := m.clock.observer; o != nil {
-		o.Observe(probe.Point{Kind: probe.Transfer, Time: m.clock.now(), From: m.planner.spaces[op.From.Device].name,
-			To: m.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region})
-		state.began = m.clock.now()
+	if o := r.clock.observer; o != nil {
+		o.Observe(probe.Point{Kind: probe.Transfer, Time: r.clock.now(), From: r.planner.spaces[op.From.Device].name,
+			To: r.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region})
+		state.began = r.clock.now()
 	}
-	device := m.planner.spaces[end.Device].device
+	device := r.planner.spaces[end.Device].device
 	op.Event = device.Copy(op.Transfer, after)
 	state.issued.Store(true)
-	c := &continuation{run: func(err error) { m.copyCompleted(op, err) }}
+	c := &continuation{run: func(err error) { r.copyCompleted(op, err) }}
 	device.then(op.Event, c, c.call)
 }
 
@@ -110,58 +124,58 @@ func eventsOf(events []devices.Event, ops []*coherence.Operation) []devices.Even
 }
 
 // copyCompleted continues after a copy.
-func (m *Machine) copyCompleted(op *coherence.Operation, err error) {
+func (r *runner) copyCompleted(op *coherence.Operation, err error) {
 	state := stateOf(op)
-	if o := m.clock.observer; o != nil && !state.hostFreed {
+	if o := r.clock.observer; o != nil && !state.hostFreed {
 		end := op.To
 		if end == devices.Host {
 			end = op.From
 		}
-		began, ended := m.clock.timesOf(m.planner.spaces[end.Device].device, op.Event, state.began)
-		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: m.planner.spaces[op.From.Device].name,
-			To: m.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region, Err: err})
+		began, ended := r.clock.timesOf(r.planner.spaces[end.Device].device, op.Event, state.began)
+		o.Observe(probe.Point{Kind: probe.Arrive, Time: ended, Begin: began, From: r.planner.spaces[op.From.Device].name,
+			To: r.planner.spaces[op.To.Device].name, Bytes: op.Size(), Region: op.Region, Err: err})
 	}
-	m.mu.Lock()
-	m.planner.pending--
-	m.planner.completed++
+	r.mu.Lock()
+	r.planner.pending--
+	r.planner.completed++
 	state.host = nil
-	m.planner.dir.Complete(op, err == nil)
+	r.planner.dir.Complete(op, err == nil)
 	for i, id := range [2]devices.SpaceID{op.From, op.To} {
 		if id != devices.Host {
-			m.planner.spaces[id.Device].residency.UnpinAll(state.pinned[i])
+			r.planner.spaces[id.Device].residency.UnpinAll(state.pinned[i])
 		}
 	}
 	if err == nil && !state.hostFreed {
-		m.planner.count(op)
+		r.planner.count(op)
 	}
-	m.planner.resumeWaiters(op, err)
-	m.planner.retireFailed(err)
-	m.planner.admitWaiting(m.planner.spaces[op.From.Device])
-	m.planner.admitWaiting(m.planner.spaces[op.To.Device])
-	m.progress.Broadcast()
-	m.unlockAndRun()
+	r.planner.resumeWaiters(op, err)
+	r.planner.retireFailed(err)
+	r.planner.admitWaiting(r.planner.spaces[op.From.Device])
+	r.planner.admitWaiting(r.planner.spaces[op.To.Device])
+	r.progress.Broadcast()
+	r.unlockAndRun()
 }
 
 // resize asks the device to unmap the victims of ws and to map its granules.
-func (m *Machine) resize(ws *WorkingSet) {
-	s := m.planner.spaces[ws.Space.Device]
-	unmapped, err := s.residency.EachEvictedRun(ws.victims, m.clock.watched(s, probe.Evict, s.device.Unmap))
+func (r *runner) resize(ws *WorkingSet) {
+	s := r.planner.spaces[ws.Space.Device]
+	unmapped, err := s.residency.EachEvictedRun(ws.victims, r.clock.watched(s, probe.Evict, s.device.Unmap))
 	mapped := 0
 	if err == nil {
-		err = m.reserveMirrors(ws, s)
+		err = r.reserveMirrors(ws, s)
 	}
 	if err == nil {
-		mapped, err = s.residency.EachMappedRun(&ws.need, m.clock.watched(s, probe.Alloc, s.device.Map))
+		mapped, err = s.residency.EachMappedRun(&ws.need, r.clock.watched(s, probe.Alloc, s.device.Map))
 	}
-	m.mu.Lock()
-	m.planner.resized(ws, unmapped, mapped, err)
-	m.mu.Unlock()
+	r.mu.Lock()
+	r.planner.resized(ws, unmapped, mapped, err)
+	r.mu.Unlock()
 }
 
 // reserveMirrors makes the buffers that ws uses known to its device.
-func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
+func (r *runner) reserveMirrors(ws *WorkingSet, s *space) error {
 	for _, g := range ws.need.Granules() {
-		if err := m.reserve(s, m.planner.buffers.get(g.BufferID())); err != nil {
+		if err := r.reserve(s, r.planner.buffers.get(g.BufferID())); err != nil {
 			return err
 		}
 	}
@@ -170,21 +184,21 @@ func (m *Machine) reserveMirrors(ws *WorkingSet, s *space) error {
 
 // reserveArgs makes the buffers of all arguments known to the device, also of those without an
 // access: a kernel may ask for the length of a slice that it does not touch.
-func (m *Machine) reserveArgs(ws *WorkingSet) error {
-	if m.planner.knowsBuffers(ws.Space, ws.launch) {
+func (r *runner) reserveArgs(ws *WorkingSet) error {
+	if r.planner.knowsBuffers(ws.Space, ws.launch) {
 		return nil
 	}
-	s := m.planner.spaces[ws.Space.Device]
+	s := r.planner.spaces[ws.Space.Device]
 	for i := range ws.launch.Args.List {
 		a := &ws.launch.Args.List[i]
 		if !a.InMemory() {
 			continue
 		}
-		b := m.planner.buffers.get(a.Buffer)
+		b := r.planner.buffers.get(a.Buffer)
 		spin.LockLong(&s.mu)
 		s.residency.EnsureMirror(b.Buffer)
 		s.mu.Unlock()
-		if err := m.reserve(s, b); err != nil {
+		if err := r.reserve(s, b); err != nil {
 			return err
 		}
 	}
@@ -192,59 +206,59 @@ func (m *Machine) reserveArgs(ws *WorkingSet) error {
 }
 
 // launchSet issues the kernel of ws.
-func (m *Machine) launchSet(ws *WorkingSet) {
+func (r *runner) launchSet(ws *WorkingSet) {
 	ws.events = eventsOf(ws.events[:0], ws.waits)
-	if err := m.reserveArgs(ws); err != nil {
-		m.kernelEnded(ws, err)
+	if err := r.reserveArgs(ws); err != nil {
+		r.kernelEnded(ws, err)
 		return
 	}
-	m.launchNow(ws)
+	r.launchNow(ws)
 }
 
 // launchNow is launchSet for a working set whose device knows all its buffers; ws.events are what
 // its kernel waits for.
-func (m *Machine) launchNow(ws *WorkingSet) {
-	e, asked := m.issueKernel(ws)
-	if ws.Launched != nil && (m.beginSingleSpace(ws, e) || m.beginGlobal(ws, e)) {
+func (r *runner) launchNow(ws *WorkingSet) {
+	e, asked := r.issueKernel(ws)
+	if ws.Launched != nil && (r.beginSingleSpace(ws, e) || r.beginGlobal(ws, e)) {
 		ws.Launched(ws)
 	}
-	m.awaitKernel(ws, e, asked)
+	r.awaitKernel(ws, e, asked)
 }
 
 // issueKernel issues the kernel of ws after ws.events. It returns its event and, for an observer,
 // when that was.
-func (m *Machine) issueKernel(ws *WorkingSet) (e devices.Event, asked time.Duration) {
-	if m.clock.observer != nil {
-		asked = m.clock.now()
+func (r *runner) issueKernel(ws *WorkingSet) (e devices.Event, asked time.Duration) {
+	if r.clock.observer != nil {
+		asked = r.clock.now()
 	}
-	e = m.planner.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
+	e = r.planner.spaces[ws.Space.Device].device.Launch(ws.launch, ws.events)
 	clear(ws.events)
 	return e, asked
 }
 
 // awaitKernel has kernelEnded called after the kernel of ws. From here on ws may belong to another
 // task.
-func (m *Machine) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duration) {
+func (r *runner) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duration) {
 	if ws.onEnd == nil {
-		ws.onEnd = &continuation{run: func(err error) { ws.machine.kernelEnded(ws, err) }, set: ws}
+		ws.onEnd = &continuation{run: func(err error) { ws.machine.runner.kernelEnded(ws, err) }, set: ws}
 		ws.onEnd.whole = ws.onEnd.call
 	}
 	ws.Lasted = 0
-	s, onEnd := m.planner.spaces[ws.Space.Device], ws.onEnd
+	s, onEnd := r.planner.spaces[ws.Space.Device], ws.onEnd
 	switch {
 	case s.virtual:
 		s.device.then(e, onEnd, func(err error) {
 			if onEnd.begin() {
-				m.virtualKernelEnded(ws, e, asked, err)
+				r.virtualKernelEnded(ws, e, asked, err)
 				onEnd.end()
 			}
 		})
-	case m.clock.observer == nil:
+	case r.clock.observer == nil:
 		s.device.then(e, onEnd, onEnd.whole)
 	default:
 		s.device.then(e, onEnd, func(err error) {
 			if onEnd.begin() {
-				ws.Began, ws.Ended = m.clock.timesOf(s.device, e, asked)
+				ws.Began, ws.Ended = r.clock.timesOf(s.device, e, asked)
 				onEnd.run(err)
 				onEnd.end()
 			}
@@ -253,31 +267,31 @@ func (m *Machine) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Durati
 }
 
 // virtualKernelEnded continues after a kernel on a device that has a time of its own.
-func (m *Machine) virtualKernelEnded(ws *WorkingSet, e devices.Event, asked time.Duration, err error) {
-	device := m.planner.spaces[ws.Space.Device].device
+func (r *runner) virtualKernelEnded(ws *WorkingSet, e devices.Event, asked time.Duration, err error) {
+	device := r.planner.spaces[ws.Space.Device].device
 	if l, ok := e.(devices.Lasting); ok {
 		ws.Lasted = max(1, device.lasted(l))
 	}
-	if m.clock.observer != nil {
-		ws.Began, ws.Ended = m.clock.timesOf(device, e, asked)
+	if r.clock.observer != nil {
+		ws.Began, ws.Ended = r.clock.timesOf(device, e, asked)
 	}
-	m.kernelEnded(ws, err)
+	r.kernelEnded(ws, err)
 }
 
 // kernelEnded continues after a kernel.
-func (m *Machine) kernelEnded(ws *WorkingSet, err error) {
+func (r *runner) kernelEnded(ws *WorkingSet, err error) {
 	if err == nil {
 		ws.Done(ws, nil)
 		return
 	}
-	m.mu.Lock()
-	m.planner.retireFailed(err)
-	again := m.planner.canReplan(ws, err)
+	r.mu.Lock()
+	r.planner.retireFailed(err)
+	again := r.planner.canReplan(ws, err)
 	if again {
-		m.planner.replan(ws)
+		r.planner.replan(ws)
 	}
-	m.mu.Unlock()
-	m.runActions()
+	r.mu.Unlock()
+	r.runActions()
 	if !again {
 		ws.Done(ws, err)
 	}

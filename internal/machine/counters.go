@@ -80,7 +80,7 @@ func (p *planner) count(op *coherence.Operation) {
 func (m *Machine) Leak() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.await(func() bool { return !m.running && len(m.planner.actions) == 0 && m.planner.pending == 0 })
+	m.await(func() bool { return !m.runner.running && len(m.planner.actions) == 0 && m.planner.pending == 0 })
 	if leak := m.planner.dir.Leak(); leak != "" {
 		return leak
 	}

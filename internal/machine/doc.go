@@ -5,7 +5,7 @@
 // is reserved at once, and missing data are copied, once for all tasks that need them. Then its
 // kernel is launched after its transfers, and ReleaseSet commits what was written. Package
 // coherence decides which copies and evictions that takes; the planner takes working sets from
-// state to state, under the lock, and the Machine carries out what it decides, without.
+// state to state, under the lock, and the runner carries out what it decides, without.
 //
 // Invariants:
 //   - the newest value of every element is valid in at least one address space, or is known to be

@@ -37,11 +37,10 @@ type Machine struct {
 	devices []devices.Device
 	absent  []Absent
 
-	mu           machineLock // includes that of each space: see single_space.go
-	planner      planner
-	spareActions []action
-	running      bool             // a goroutine is carrying actions out
-	timeline     devices.Timeline // of devices with a time of their own; nil without
+	mu       machineLock // includes that of each space: see single_space.go
+	planner  planner
+	runner   runner
+	timeline devices.Timeline // of devices with a time of their own; nil without
 	// wait, if not nil, waits in place of progress: see SetWait.
 	wait     func(over func() bool)
 	progress sync.Cond // on completed copies, released working sets, no more actions
@@ -108,6 +107,7 @@ func newMachine(o Options) *Machine {
 	}
 	m := &Machine{options: o, clock: clock{now: o.Now, observer: o.Observer}}
 	m.progress.L = &m.mu
+	m.runner = runner{planner: &m.planner, clock: &m.clock, mu: &m.mu, progress: &m.progress}
 	m.planner.init(o.WriteThrough)
 	return m
 }

@@ -62,7 +62,7 @@ func (m *Machine) DropBuffer(b deps.BufferID) error {
 	for _, s := range mirrors {
 		errs = append(errs, m.dropMirror(s, known))
 	}
-	m.runActions()
+	m.runner.runActions()
 	return errors.Join(errs...)
 }
 
@@ -178,8 +178,8 @@ func (m *Machine) ReturnBytes(accesses []deps.Access) deps.Bytes {
 }
 
 // anyLaunching reports whether a goroutine launches a kernel past the actions.
-func (m *Machine) anyLaunching() bool {
-	return slices.ContainsFunc(m.planner.spaces, func(s *space) bool { return s.launching.Load() > 0 })
+func (r *runner) anyLaunching() bool {
+	return slices.ContainsFunc(r.planner.spaces, func(s *space) bool { return s.launching.Load() > 0 })
 }
 
 // Close waits for pending work and closes the devices. It writes nothing back: Fetch before. Later
@@ -190,7 +190,7 @@ func (m *Machine) Close() error {
 	}
 	m.mu.Lock()
 	m.await(func() bool {
-		return m.planner.pending == 0 && !m.running && !m.anyLaunching() && len(m.planner.actions) == 0
+		return m.planner.pending == 0 && !m.runner.running && !m.runner.anyLaunching() && len(m.planner.actions) == 0
 	})
 	m.mu.Unlock()
 	var errs []error

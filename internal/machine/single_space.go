@@ -23,8 +23,8 @@ import (
 // startSingleSpace is Start for a kernel that concerns its own space alone: on success ws holds its
 // granules, and ws.events are what its kernel waits for. Otherwise it reports false and has changed
 // nothing.
-func (m *Machine) startSingleSpace(ws *WorkingSet) bool {
-	if ws.Ready != nil || !m.planner.knowsBuffers(ws.Space, ws.launch) || !m.grantSingleSpace(ws) {
+func (r *runner) startSingleSpace(ws *WorkingSet) bool {
+	if ws.Ready != nil || !r.planner.knowsBuffers(ws.Space, ws.launch) || !r.grantSingleSpace(ws) {
 		return false
 	}
 	ws.events = eventsOf(ws.events[:0], ws.waits) // operations with users do not change
@@ -63,7 +63,7 @@ func (m *Machine) StartBatch(list []BatchItem) {
 	for i, l := range list {
 		if each[i].granted {
 			l.Set.events = eventsOf(l.Set.events[:0], l.Set.waits)
-			each[i].end, each[i].asked = m.issueKernel(l.Set)
+			each[i].end, each[i].asked = m.runner.issueKernel(l.Set)
 		}
 	}
 	spin.LockLong(&s.mu)
@@ -76,32 +76,32 @@ func (m *Machine) StartBatch(list []BatchItem) {
 		if !e.granted {
 			continue
 		}
-		if e.begun || l.Set.Launched != nil && m.beginGlobal(l.Set, e.end) {
+		if e.begun || l.Set.Launched != nil && m.runner.beginGlobal(l.Set, e.end) {
 			l.Set.Launched(l.Set)
 		}
-		m.awaitKernel(l.Set, e.end, e.asked)
+		m.runner.awaitKernel(l.Set, e.end, e.asked)
 	}
 	if n > 0 {
-		m.endLaunching(s, n)
+		m.runner.endLaunching(s, n)
 	}
 	for i, l := range list {
-		if !each[i].granted && m.startGlobal(l.Set) {
-			m.launchNow(l.Set)
-			m.endLaunching(s, 1)
+		if !each[i].granted && m.runner.startGlobal(l.Set) {
+			m.runner.launchNow(l.Set)
+			m.runner.endLaunching(s, 1)
 		}
 	}
 }
 
 // grantSingleSpace is grantLocked for callers that do not hold the lock of the space.
-func (m *Machine) grantSingleSpace(ws *WorkingSet) bool {
-	s := m.planner.spaces[ws.Space.Device]
+func (r *runner) grantSingleSpace(ws *WorkingSet) bool {
+	s := r.planner.spaces[ws.Space.Device]
 	spin.LockLong(&s.mu)
 	defer s.mu.Unlock()
-	return m.planner.grantLocked(ws, s)
+	return r.planner.grantLocked(ws, s)
 }
 
 // reserve makes a buffer known to the device of s.
-func (m *Machine) reserve(s *space, b *buffer) error {
+func (r *runner) reserve(s *space, b *buffer) error {
 	if b.isKnownAt(s.id) {
 		return nil
 	}
@@ -113,20 +113,20 @@ func (m *Machine) reserve(s *space, b *buffer) error {
 }
 
 // beginSingleSpace is beginLocked for callers that do not hold the lock of the space.
-func (m *Machine) beginSingleSpace(ws *WorkingSet, e devices.Event) bool {
-	s := m.planner.spaces[ws.Space.Device]
+func (r *runner) beginSingleSpace(ws *WorkingSet, e devices.Event) bool {
+	s := r.planner.spaces[ws.Space.Device]
 	spin.LockLong(&s.mu)
 	defer s.mu.Unlock()
-	return m.planner.beginLocked(ws, s, e)
+	return r.planner.beginLocked(ws, s, e)
 }
 
 // releaseSingleSpace is releaseLocked for callers that do not hold the lock of the space.
-func (m *Machine) releaseSingleSpace(ws *WorkingSet) bool {
+func (r *runner) releaseSingleSpace(ws *WorkingSet) bool {
 	if ws.Space == devices.Host || len(ws.kernel) == 0 || slices.ContainsFunc(ws.waits, (*coherence.Operation).IsCopy) {
 		return false
 	}
-	s := m.planner.spaces[ws.Space.Device]
+	s := r.planner.spaces[ws.Space.Device]
 	spin.LockLong(&s.mu)
 	defer s.mu.Unlock()
-	return m.planner.releaseLocked(ws, s)
+	return r.planner.releaseLocked(ws, s)
 }
