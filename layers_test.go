@@ -133,7 +133,7 @@ var layers = map[string][]string{
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},
 	// Ranks, owners, transports.
-	"dist": {"task", "deps", "trace/probe", "dist/mpi"},
+	"dist": {"task", "deps", "trace/probe", "dist/mpi", "internal/hostmem"},
 	// The MPI library of the machine; usable on its own.
 	"dist/mpi": {},
 	// Launchers for tests.

@@ -1,6 +1,7 @@
 package dist_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,5 +146,75 @@ func TestCheckpoint_FailsOnAllRanks(t *testing.T) {
 		return rt.Wait(context.Background())
 	}) {
 		require.ErrorContains(t, err, "tasks have used it")
+	}
+}
+
+// A file that is damaged or cut off is an error of all ranks: it names the file, the rank that
+// reads, and the block.
+func TestCheckpoint_DamageIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	const n = 40
+	require.NoError(t, errors.Join(inProcess(t, 4, 1, func(rt *task.Runtime, rank int) error {
+		x, err := vector(rt, n, dist.Block(1))
+		if err != nil {
+			return err
+		}
+		if _, err := rt.Go(increment(x[:10]), task.InOut(x[:10])); err != nil {
+			return err
+		}
+		return dist.Checkpoint(context.Background(), rt, path, dist.Save("x", x))
+	})...))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	data := len(whole) - 8*n // the elements are last
+	restore := func(file []byte) []error {
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		return inProcess(t, 2, 1, func(rt *task.Runtime, rank int) error {
+			x, err := vector(rt, n, dist.Block(1))
+			if err != nil {
+				return err
+			}
+			own := dist.Restore(rt, path, dist.Save("x", x))
+			if err := rt.Wait(context.Background()); err != nil || own == nil {
+				return errors.Join(own, err)
+			}
+			return fmt.Errorf("other ranks do not fail: %w", own)
+		})
+	}
+	require.NoError(t, errors.Join(restore(whole)...))
+	damaged := func(at int) []byte {
+		file := bytes.Clone(whole)
+		file[at] ^= 4
+		return file
+	}
+	for name, of := range map[string]struct {
+		file []byte
+		want []string
+	}{
+		"an element":  {damaged(data + 8*25), []string{"rank 1", "block 2 (elements 20 to 30, written by rank 2): the file is damaged"}},
+		"the last":    {damaged(len(whole) - 1), []string{"rank 1", "block 3 (elements 30 to 40, written by rank 3): the file is damaged"}},
+		"the head":    {damaged(30), []string{"the head: the file is damaged"}},
+		"cut off":     {whole[:len(whole)-8], []string{"rank 1", "block 3 (elements 30 to 40, written by rank 3): the file is cut off"}},
+		"a head only": {whole[:30], []string{"the head: the file is cut off"}},
+		"no elements": {whole[:data], []string{"elements", "the file is cut off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, err := range restore(of.file) {
+				require.Error(t, err)
+				require.ErrorContains(t, err, path)
+				for _, want := range of.want {
+					require.ErrorContains(t, err, want)
+				}
+			}
+		})
+	}
+	// No byte that a restore reads is without a checksum.
+	for at := range data {
+		if whole[at] == 0 {
+			continue // between the parts
+		}
+		for _, err := range restore(damaged(at)) {
+			require.Error(t, err, "byte %d", at)
+		}
 	}
 }

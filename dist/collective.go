@@ -3,6 +3,7 @@ package dist
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -104,33 +105,64 @@ func Owned[T any](rt *task.Runtime, x []T) ([]Range, error) {
 	if err != nil || len(x) == 0 {
 		return nil, err
 	}
-	if w == nil {
-		return []Range{{0, len(x)}}, nil
+	rank := 0
+	if w != nil {
+		rank = w.rank
 	}
-	region, err := w.local.Region(task.In(x))
+	parts, err := partsOf(w, len(x), task.In(x))
 	if err != nil {
 		return nil, fmt.Errorf("dist: owned: %w", err)
+	}
+	var out []Range
+	for _, p := range parts {
+		if p.rank == rank {
+			out = append(out, p.Range)
+		}
+	}
+	return out, nil
+}
+
+// An ownedRange is consecutive elements of one owner.
+type ownedRange struct {
+	Range
+	rank int
+}
+
+// partsOf returns the elements of a distributed slice by owner, ascending; neighbours have
+// different owners. Without a World the owner of all n is rank 0.
+func partsOf(w *World, n int, access task.Option) ([]ownedRange, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if w == nil {
+		return []ownedRange{{Range{0, n}, 0}}, nil
+	}
+	region, err := w.local.Region(access)
+	if err != nil {
+		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := w.directory.of(&region)
 	if b == nil {
-		return nil, fmt.Errorf("dist: owned: the slice has no owners: see Distribute")
+		return nil, errors.New("the slice has no owners: see Distribute")
 	}
-	var mine deps.Set
+	var all []ownedRange
 	for k, owner := range b.owners {
-		if int(owner) == w.rank {
-			for _, part := range region.Intersect(b.region(b.id, int64(k))) {
-				mine.Add(part)
+		for _, part := range region.Intersect(b.region(b.id, int64(k))) {
+			for lo, hi := range part.Runs() {
+				all = append(all, ownedRange{Range{int(lo - region.Offset), int(hi - region.Offset)}, int(owner)})
 			}
 		}
 	}
-	var out []Range
-	for _, part := range mine.Regions() {
-		for lo, hi := range part.Runs() {
-			out = append(out, Range{int(lo - region.Offset), int(hi - region.Offset)})
+	slices.SortFunc(all, func(a, b ownedRange) int { return cmp.Compare(a.Lo, b.Lo) })
+	out := all[:0]
+	for _, r := range all {
+		if last := len(out) - 1; last >= 0 && out[last].rank == r.rank && out[last].Hi == r.Lo {
+			out[last].Hi = r.Hi
+			continue
 		}
+		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	return out, nil
 }

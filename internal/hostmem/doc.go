@@ -11,3 +11,11 @@ import "unsafe"
 func PageAt(at unsafe.Pointer, size uintptr) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(at, -int(uintptr(at)&(size-1)))), size)
 }
+
+// BytesOf returns the memory of x and the bytes of an element. Elements with pointers are not for
+// writing through it.
+func BytesOf[T any](x []T) (data []byte, elem int) {
+	var zero T
+	elem = int(unsafe.Sizeof(zero))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*elem), elem
+}
