@@ -200,8 +200,8 @@ func goroutines(m *mpi.Process) {
 	all.Wait()
 }
 
-// costs prints what calls take, as testdata/costs.c does: nanoseconds of a probe, then, with
-// GOMPSS_SOAK, of half a round trip of three sizes.
+// costs prints what calls take, as testdata/costs.c does: nanoseconds of a probe, then of half a
+// round trip of three sizes.
 func costs(m *mpi.Process) {
 	w := m.World()
 	best := func(rounds, repeat int, f func()) time.Duration {
@@ -222,9 +222,6 @@ func costs(m *mpi.Process) {
 		}
 	}
 	show("probe", best(50000, 3, func() { w.Iprobe(mpi.AnySource, 5) }))
-	if os.Getenv("GOMPSS_SOAK") == "" {
-		return
-	}
 	for _, of := range []struct{ size, rounds int }{{8, 5000}, {64 << 10, 1000}, {16 << 20, 6}} {
 		data := bytes.Repeat([]byte{1}, of.size)
 		show(of.size, best(of.rounds, 5, func() {
