@@ -112,3 +112,18 @@ func packed() (*ir.Program, []*ir.Var) {
 	p.Launches = []*ir.Launch{{Name: "packed", MaxTeams: &ir.Const{T: ir.IntType, Bits: 7}, Body: body}}
 	return p, append(vars, pad)
 }
+
+// The version of 32-bit indices runs only where what its text relies on holds: a loop to n*m-5 has no
+// iteration where that is negative, but it would wrap around in 32 bits.
+func TestFits32_Promises(t *testing.T) {
+	n, m := &ir.Var{Name: "n", Type: ir.IntType, Space: ir.Param}, &ir.Var{Name: "m", Type: ir.IntType, Space: ir.Param}
+	bin := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.IntType} }
+	number := func(x int64) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(x)} }
+	end := bin(ir.Sub, bin(ir.Mul, &ir.Ref{Var: n}, &ir.Ref{Var: m}), number(5))
+	trip := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{end, number(0)}, T: ir.IntType}
+	src := &cuda.Source{Entries: []cuda.Entry{{Launch: &ir.Launch{Trip: trip}, Promises: []ir.Expr{end}}}}
+	for value, fits := range map[int64]bool{100: true, -100: true, 1 << 20: false, -1 << 20: false} {
+		b := &Binding{Params: []*ir.Var{n, m}, Args: []devices.Arg{{Type: ir.IntType, Bits: uint64(value)}, {Type: ir.IntType, Bits: 1<<12 - 1}}}
+		require.Equal(t, fits, Fits32(src, b), value)
+	}
+}

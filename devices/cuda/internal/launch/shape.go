@@ -221,8 +221,8 @@ func Fits32(src *cuda.Source, env ir.Env) bool {
 				return false
 			}
 		}
-		for _, trip := range []ir.Expr{e.Launch.Trip, e.Launch.TeamTrip} {
-			if n, err := bound(trip, env, 0); err != nil || !within(n) {
+		for _, n := range append([]ir.Expr{e.Launch.Trip, e.Launch.TeamTrip}, e.Promises...) {
+			if n, err := bound(n, env, 0); err != nil || !within(n) {
 				return false
 			}
 		}
