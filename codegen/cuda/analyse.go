@@ -17,14 +17,14 @@ type facts struct {
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32
 // bits wide.
-func (p *facts) analyse(list []ir.Stmt, params []*ir.Var, index32 bool, width int, trips ...ir.Expr) {
+func (p *facts) analyse(list []ir.Stmt, params []*ir.Var, index32 bool, l *ir.Launch) {
 	p.index32 = index32
-	p.ranges = &ranges{index32: index32, width: int64(width), vars: map[*ir.Var]interval{}}
+	p.ranges = &ranges{index32: index32, width: int64(l.Width), warps: l.Warps, vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
 		inits: map[*ir.Var]ir.Expr{}, occur: occurring(list)}
 	p.ranges.inits, p.ranges.ends = p.inits, map[*ir.Var]interval{}
-	for _, e := range trips {
+	for _, e := range []ir.Expr{l.Trip, l.TeamTrip} {
 		p.ranges.promise(e)
 	}
 	p.findHeads(list)
@@ -112,6 +112,12 @@ func (p *facts) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSe
 			}
 		case *ir.Index:
 			note(e.I)
+		case *ir.Math:
+			if e.Fn == ir.IMin || e.Fn == ir.IMax {
+				for _, x := range e.Args {
+					note(x)
+				}
+			}
 		}
 	})
 	for _, v := range params {

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
@@ -242,6 +244,9 @@ func (p arithPrinter) division(e *ir.Binary) cprint.Val {
 		y = cprint.Value(p.call("check_divisor", y.Text, p.site(DivisorSite, e.At, e.Y), "fault"), cprint.PrecPostfix, y.Type)
 	}
 	ct := cprint.Common(x.Type, y.Type)
+	if by := p.multiplier(e, ct); by != nil {
+		return p.multiplied(e, x, y, ct, by)
+	}
 	if e.T.IsSigned() && cprint.Width(e.T) >= 32 && p.ranges.of(e.Y).has(-1) && p.mayBeLeast(e.X, ct) {
 		name := map[ir.Op]string{ir.Div: "go_div", ir.Rem: "go_rem"}[e.Op]
 		return cprint.Value(p.call(name, dialect.Cast(x, p.typed(ct)).Text, dialect.Cast(y, ct).Text), cprint.PrecPostfix, ct)
@@ -259,4 +264,96 @@ func (p arithPrinter) mayBeLeast(e ir.Expr, ct cprint.Type) bool {
 		return r.has(math.MinInt32)
 	}
 	return r.has(math.MinInt64)
+}
+
+// findDivisors names the divisors in list that the host knows: division by one of them is a
+// multiplication by a number that the host computes for each launch.
+func (p arithPrinter) findDivisors(list []ir.Stmt) {
+	ir.Inspect(list, nil, func(e ir.Expr) {
+		b, ok := e.(*ir.Binary)
+		if !ok || b.Op != ir.Div && b.Op != ir.Rem || !b.T.IsInteger() {
+			return
+		}
+		if of := p.ranges.expand(b.Y); p.divisor(of) == nil && len(ir.ExprVars(of).List()) > 0 && p.onHost(of) {
+			p.divisors = append(p.divisors, &divisor{of: of, name: p.Fresh("by")})
+		}
+	})
+}
+
+// divisor returns the divisor with the value of an expanded expression, nil where there is none.
+func (p arithPrinter) divisor(of ir.Expr) *divisor {
+	for _, d := range p.divisors {
+		if sameExpr(d.of, of) {
+			return d
+		}
+	}
+	return nil
+}
+
+// onHost reports whether the host can compute e for a launch, without a check.
+func (p arithPrinter) onHost(e ir.Expr) bool {
+	steady := func(x ir.Expr) bool {
+		r, ok := x.(*ir.Ref)
+		return ok && r.Var.Space == ir.Param && !p.changed.Has(r.Var)
+	}
+	if !e.Type().IsInteger() {
+		return false
+	}
+	switch e := e.(type) {
+	case *ir.Const:
+		return true
+	case *ir.Ref:
+		return steady(e)
+	case *ir.Len:
+		return steady(e.X)
+	case *ir.Convert:
+		return p.onHost(e.X)
+	case *ir.Binary:
+		return (e.Op == ir.Add || e.Op == ir.Sub || e.Op == ir.Mul) && p.onHost(e.X) && p.onHost(e.Y)
+	case *ir.Math:
+		return (e.Fn == ir.IMin || e.Fn == ir.IMax) && !slices.ContainsFunc(e.Args, func(a ir.Expr) bool { return !p.onHost(a) })
+	}
+	return false
+}
+
+// multiplier returns the divisor of a division in ct where a multiplication may stand for it, nil
+// where it may not: the dividend has to be below 2^31 in magnitude.
+func (p arithPrinter) multiplier(e *ir.Binary, ct cprint.Type) *divisor {
+	x, y := p.ranges.of(e.X), p.ranges.of(e.Y)
+	if len(p.divisors) == 0 || ct.Bits() > 32 || !x.fits32() || !y.fits32() || x.lo == math.MinInt32 || ct.IsUnsigned() && !(x.nonNegative() && y.nonNegative()) {
+		return nil
+	}
+	return p.divisor(p.ranges.expand(e.Y))
+}
+
+// multiplied prints x / y or x % y by the multiplier of y.
+func (p arithPrinter) multiplied(e *ir.Binary, x, y cprint.Val, ct cprint.Type, by *divisor) cprint.Val {
+	by.used = true
+	out := cprint.Value("", cprint.PrecPostfix, ct)
+	if e.Op == ir.Div && e.T.IsSigned() && cprint.Width(e.T) < 32 {
+		out.Bits = cprint.Width(e.T) // -128 / -1
+	}
+	positive := p.ranges.of(e.X).nonNegative() && p.ranges.of(e.Y).nonNegative()
+	switch {
+	case positive && e.Op == ir.Div && !e.Checked:
+		out.Text = p.call("div_by", dialect.Cast(x, ct).Text, by.name)
+	case positive && e.Op == ir.Rem:
+		out.Text = p.call("rem_by", dialect.Cast(x, ct).Text, dialect.Cast(y, ct).Text, by.name)
+	default:
+		name := map[ir.Op]string{ir.Div: "div_signed", ir.Rem: "rem_signed"}[e.Op]
+		out.Text, out.Type = p.call(name, x.Text, y.Text, by.name), cprint.I32
+	}
+	return out
+}
+
+// Multiplier returns the multiplier and the shift that a kernel divides by d with:
+// x/d = x*multiplier >> (31 + shift) for 0 <= x < 2^31, where 0 < d <= 2^31; zeros for every other
+// d. Source: Granlund and Montgomery, Division by invariant integers using multiplication, 1994,
+// theorem 4.2 for 31 bits.
+func Multiplier(d int64) (multiplier, shift uint32) {
+	if d <= 0 || d > 1<<31 {
+		return 0, 0
+	}
+	l := bits.Len64(uint64(d - 1))
+	return uint32((uint64(1)<<(31+l) + uint64(d-1)) / uint64(d)), uint32(l)
 }

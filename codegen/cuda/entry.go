@@ -44,7 +44,7 @@ func (p kernelsPrinter) function(f *ir.Func) {
 	p.start(f)
 	name := p.names.Fresh(f.Name)
 	p.funcNames[f] = name
-	p.analyse(f.Body, nil, p.opt.Index32, 0)
+	p.analyse(f.Body, nil, p.opt.Index32, &ir.Launch{})
 	var params []string
 	for _, v := range f.Params {
 		params = append(params, p.declarator(v.Type, p.Declare(v)))
@@ -99,8 +99,9 @@ func (p kernelsPrinter) kernel(e *Entry) {
 func (p kernelsPrinter) launch(e *Entry) {
 	l := e.Launch
 	e.TeamMemory = 0
-	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l.Width, l.Trip, l.TeamTrip)
+	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l)
 	p.declareParams(l.Body)
+	p.arith().findDivisors(l.Body)
 	p.Depth = 1
 	for _, v := range l.Team {
 		align, prefix := cprint.TeamAlign(v.Type), "__shared__"
@@ -237,6 +238,12 @@ func (p kernelsPrinter) arguments(e *Entry, used *ir.VarSet) []string {
 			size, align = 4, 4
 		}
 		add(Value, v, size, align, p.declaration(v, p.Of[v]), p.narrow[v])
+	}
+	for _, d := range p.divisors {
+		if d.used {
+			add(Divisor, nil, 8, 4, p.use("gompss_divisor")+" "+d.name, false)
+			e.Args[len(e.Args)-1].Of = d.of
+		}
 	}
 	if p.fault {
 		add(Fault, nil, 8, 8, p.use("gompss_fault")+"* fault", false)

@@ -134,6 +134,15 @@ func (g *randomProgram) argument(a cuda.Argument, in inputs) string {
 	case g.narrow[2]:
 		return strconv.FormatInt(in.m, 10)
 	}
+	if a.Kind == cuda.Divisor {
+		env := ir.Values{}
+		for i, x := range []int64{int64(in.rows), in.n, in.m} {
+			env[g.narrow[i]] = ir.Value{Bits: uint64(x)}
+		}
+		d, _ := ir.EvalInt(a.Of, env)
+		multiplier, shift := cuda.Multiplier(max(d, -d))
+		return fmt.Sprintf("{%du, %du}", multiplier, shift)
+	}
 	return fmt.Sprintf("(%s)%s", pointerTo(a.Var.Type.Elem), a.Var.Name)
 }
 

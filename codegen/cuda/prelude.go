@@ -170,6 +170,38 @@ __device__ __forceinline__ long long go_div(long long x, long long y)
 __device__ __forceinline__ int go_rem(int x, int y) { return y == -1 ? 0 : x % y; }
 __device__ __forceinline__ long long go_rem(long long x, long long y) { return y == -1 ? 0 : x % y; }
 `},
+	{"gompss_divisor", nil, `
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+`},
+	{"div_by", []string{"gompss_divisor"}, `
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+`},
+	{"rem_by", []string{"div_by"}, `
+// rem_by is x % y, neither negative, x below 2^31.
+template <class T> __device__ __forceinline__ T rem_by(T x, T y, gompss_divisor by) { return x - div_by(x, by) * y; }
+`},
+	{"div_signed", []string{"div_by"}, `
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+`},
+	{"rem_signed", []string{"div_by"}, `
+// rem_signed is x % y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int rem_signed(int x, int y, gompss_divisor by)
+{
+	int size = x < 0 ? -x : x;
+	int r = size - div_by(size, by) * (y < 0 ? 0u - y : y);
+	return x < 0 ? -r : r;
+}
+`},
 	{"go_neg16", []string{"int16"}, `
 // go_neg16 is -x. ptxas takes the result of its own neg.s16 for sign-extended, which -(-32768) is not.
 __device__ __forceinline__ int16 go_neg16(int16 x)

@@ -68,6 +68,7 @@ type ranges struct {
 	index32 bool
 	vars    map[*ir.Var]interval
 	width   int64                // of the launch
+	warps   bool                 // its teams are of whole warps
 	inits   map[*ir.Var]ir.Expr  // values of scalar variables that never change
 	ends    map[*ir.Var]interval // loop variables: with the value that ends the loop
 	trips   map[string]*promise  // what the caller promises to be within Limit, by its text
@@ -108,7 +109,8 @@ type promise struct {
 	used bool
 }
 
-// promise notes that the launch keeps a trip count within Limit, or what is in its max(e, 0).
+// promise notes that the launch keeps a trip count within Limit, or what is in its max(e, 0) and in
+// the factors of a product.
 func (r *ranges) promise(e ir.Expr) {
 	if r.trips == nil {
 		r.trips = map[string]*promise{}
@@ -120,6 +122,10 @@ func (r *ranges) promise(e ir.Expr) {
 	}
 	if b, ok := e.(*ir.Binary); ok {
 		r.trips[ir.ExprString(b)] = &promise{e: e}
+		if b.Op == ir.Mul {
+			r.promise(b.X)
+			r.promise(b.Y)
+		}
 	}
 }
 
@@ -254,13 +260,13 @@ func (r *ranges) length(e ir.Expr) interval {
 func (r *ranges) query(q ir.QueryKind) interval {
 	league := int64(maxLeague)
 	if r.index32 {
-		league = GridLimit
+		league = GridLimit / r.leastTeam()
 	}
 	switch q {
 	case ir.ThreadNum:
 		return span(0, maxTeam-1)
 	case ir.NumThreads:
-		return span(1, maxTeam)
+		return span(r.leastTeam(), maxTeam)
 	case ir.TeamNum:
 		return span(0, league-1)
 	case ir.NumTeams:
@@ -269,6 +275,14 @@ func (r *ranges) query(q ir.QueryKind) interval {
 		return span(0, warp-1)
 	}
 	return span(warp, warp)
+}
+
+// leastTeam returns how many threads each team has at least.
+func (r *ranges) leastTeam() int64 {
+	if r.warps {
+		return warp
+	}
+	return 1
 }
 
 func (r *ranges) convert(e *ir.Convert) interval {

@@ -11,7 +11,7 @@ import (
 
 // shape is what shaping found in one function.
 type shape struct {
-	heads   map[*ir.While]*ir.Decl // the variable that a loop counts with, declared right before it and dead after it
+	heads   map[*ir.While]*ir.Decl // the variable that a loop counts with, declared before it and dead after it
 	merged  map[*ir.Decl]bool      // the declarations in heads
 	inlined map[*ir.Var]ir.Expr    // bounds that are printed where they are used
 	occur   *ir.VarSet             // variables that something uses
@@ -23,13 +23,29 @@ func (s *shape) findHeads(list []ir.Stmt) {
 	for k, x := range list {
 		ir.Lists(x, s.findHeads)
 		d, isDecl := x.(*ir.Decl)
-		if !isDecl || k+1 == len(list) {
+		if !isDecl {
 			continue
 		}
-		if w, ok := list[k+1].(*ir.While); ok && isHead(d, w) && !ir.Used(list[k+2:]).Has(d.Var) {
+		next := k + 1 + declarations(list[k+1:], d)
+		if next == len(list) {
+			continue
+		}
+		if w, ok := list[next].(*ir.While); ok && isHead(d, w) && !ir.Used(list[next+1:]).Has(d.Var) {
 			s.heads[w], s.merged[d] = d, true
 		}
 	}
+}
+
+// declarations returns how many declarations at the start of list may as well stand in front of d:
+// they do not use its variable, and it cannot fail.
+func declarations(list []ir.Stmt, d *ir.Decl) int {
+	for n, x := range list {
+		other, ok := x.(*ir.Decl)
+		if !ok || d.Init == nil || cprint.HasChecks(d.Init) || ir.Used([]ir.Stmt{other}).Has(d.Var) {
+			return n
+		}
+	}
+	return len(list)
 }
 
 // isHead reports whether w counts with the variable of d: compares it before each iteration and

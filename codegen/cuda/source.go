@@ -77,14 +77,16 @@ const (
 	Length                  // len of a slice
 	Capacity                // cap of a slice
 	Fault                   // the address of the fault record
+	Divisor                 // Multiplier of the magnitude of Of, in 32 bits each
 	Early                   // with Options.Early: whether to wait for the kernels before (Entry.Wait)
 )
 
 // An Argument is one argument of a kernel. Var is a parameter or scratchpad of the program, nil for
-// Fault and Early.
+// Fault, Divisor and Early.
 type Argument struct {
 	Kind   ArgKind
 	Var    *ir.Var
+	Of     ir.Expr  // of a Divisor, over the parameters
 	Offset ir.Bytes // in the parameter block
 	Size   ir.Bytes
 	// Narrow says of a Go integer that it is passed in 32 bits, and its value must be within Limit,
@@ -177,13 +179,21 @@ type body struct {
 	facts
 	sliceParams
 	meeting
-	jumps  cprint.Jumps
-	old    *ir.Var  // declared by the atomic being printed
-	head   string   // of a kernel, printed after its body
-	fault  bool     // a check was printed
-	wrap32 bool     // the expression is an index of which 32 bits are right
-	rising bool     // and no part of it is larger than the whole
-	fn     *ir.Func // nil in a kernel
+	divisors []*divisor
+	jumps    cprint.Jumps
+	old      *ir.Var  // declared by the atomic being printed
+	head     string   // of a kernel, printed after its body
+	fault    bool     // a check was printed
+	wrap32   bool     // the expression is an index of which 32 bits are right
+	rising   bool     // and no part of it is larger than the whole
+	fn       *ir.Func // nil in a kernel
+}
+
+// A divisor is a number by which a kernel divides, and that the host knows.
+type divisor struct {
+	of   ir.Expr // over parameters
+	name string  // of its multiplier
+	used bool
 }
 
 // The parts of a printer, one for each family of the IR: they print into the same function.

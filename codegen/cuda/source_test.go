@@ -12,7 +12,7 @@ import (
 
 // layout is an entry's arguments as text: kind, name, offset, size, and "narrow".
 func layout(e cuda.Entry) []string {
-	kinds := map[cuda.ArgKind]string{cuda.Value: "value", cuda.Data: "data", cuda.Length: "len", cuda.Capacity: "cap", cuda.Fault: "fault"}
+	kinds := map[cuda.ArgKind]string{cuda.Value: "value", cuda.Data: "data", cuda.Length: "len", cuda.Capacity: "cap", cuda.Fault: "fault", cuda.Divisor: "divisor"}
 	var out []string
 	for _, a := range e.Args {
 		s := kinds[a.Kind]
@@ -81,6 +81,87 @@ func TestATripCountThatIsReliedOnIsPromised(t *testing.T) {
 	src, err = cuda.Print(matmul(), cuda.Options{})
 	require.NoError(t, err)
 	require.Empty(t, src.Entries[0].Promises)
+}
+
+// Division by a parameter is a multiplication by what the host computes: by one number for one
+// divisor, also behind a name. A divisor that changes, and one of 64 bits, are divided by.
+func TestDivisionByWhatTheHostKnows(t *testing.T) {
+	b := newProgram("divide")
+	n, m, y := b.param("n", ir.IntType), b.param("m", ir.IntType), b.param("y", ir.SliceOf(ir.IntType))
+	i, same, other := b.local("i", ir.IntType), b.local("same", ir.IntType), b.local("other", ir.IntType)
+	b.launch(&ir.Launch{Trip: length(ref(y))}, b.decl(same, ref(m)), b.decl(other, num(3)), b.grid(i, num(0), length(ref(y)),
+		b.set(idx(ref(y), ref(i)), sum(bin(ir.Div, ref(i), ref(m)), bin(ir.Rem, ref(i), ref(same)), bin(ir.Rem, ref(i), call(ir.IMax, ref(n), num(1))),
+			bin(ir.Div, ref(i), ref(other)), bin(ir.Div, idx(ref(y), ref(i)), ref(m)))),
+		b.set(ref(other), bin(ir.Add, ref(other), num(2)))))
+	src, err := cuda.Print(b.prog, cuda.Options{Index32: true})
+	require.NoError(t, err)
+	for _, text := range []string{"div_signed(i, m, by)", "rem_signed(i, same, by)", "rem_by(i, max(n, 1), by_2)", "i / other", "go_div(y[i], (int64)m)"} {
+		require.Contains(t, src.Text, text)
+	}
+	require.Equal(t, []string{"value n 0:4 narrow", "value m 4:8 narrow", "data y 8:16", "len y 16:20 narrow", "divisor 20:28", "divisor 28:36"}, layout(src.Entries[0]))
+	require.Equal(t, "max(n, 1)", ir.ExprString(src.Entries[0].Args[5].Of))
+	src, err = cuda.Print(b.prog, cuda.Options{})
+	require.NoError(t, err)
+	require.NotContains(t, src.Text, "_signed(")
+}
+
+// The multiplier gives the quotient for all of 31 bits: at the edges of every quotient for divisors
+// near powers of two, and for others.
+func TestMultiplier(t *testing.T) {
+	var list []int64
+	for k := range 32 {
+		list = append(list, 1<<k-1, 1<<k, 1<<k+1)
+	}
+	list = append(list, 3, 7, 10, 641, 1e6, 1e9+7, 1<<31-2)
+	for _, d := range list {
+		if d < 1 || d > 1<<31 {
+			continue
+		}
+		multiplier, shift := cuda.Multiplier(d)
+		for _, q := range append(list, 0) {
+			for _, x := range []int64{q*d - 1, q * d, q*d + d - 1, 1<<31 - 1, q} {
+				if x >= 0 && x < 1<<31 {
+					require.Equal(t, x/d, int64((uint64(2*x)*uint64(multiplier)>>32)>>shift), "%d / %d", x, d)
+				}
+			}
+		}
+	}
+	for _, d := range []int64{0, -1, 1<<31 + 1} {
+		multiplier, shift := cuda.Multiplier(d)
+		require.Zero(t, multiplier)
+		require.Zero(t, shift)
+	}
+}
+
+// What counts teams of whole warps, what is in a maximum and the factors of the trip count are of
+// 32 bits, and what is declared between a counter and its loop does not keep it from its head.
+func TestCountersAreNarrow(t *testing.T) {
+	b := newProgram("narrow")
+	n, y := b.param("n", ir.IntType), b.param("y", ir.SliceOf(ir.IntType))
+	first, end, rows, second := b.local("first", ir.IntType), b.local("end", ir.IntType), b.local("rows", ir.IntType), b.local("second", ir.IntType)
+	half := func() ir.Expr { return call(ir.IMax, bin(ir.Sub, bin(ir.Mul, num(2), ref(n)), num(3)), num(0)) }
+	step := func(v *ir.Var) ir.Stmt {
+		return b.set(ref(v), bin(ir.Add, ref(v), bin(ir.Mul, query(ir.NumTeams), num(32))))
+	}
+	count := func(v *ir.Var, body ...ir.Stmt) ir.Stmt {
+		return &ir.While{Cond: bin(ir.Lt, ref(v), ref(end)), Post: list(step(v)), Body: body, At: b.at()}
+	}
+	l := b.launch(&ir.Launch{Trip: bin(ir.Mul, half(), half()), Warps: true}, b.decl(first, bin(ir.Mul, query(ir.TeamNum), num(32))), b.decl(end, half()),
+		b.decl(rows, bin(ir.Add, ref(end), num(124))), count(first, b.decl(second, bin(ir.Add, ref(first), ref(rows))), b.set(idx(ref(y), ref(first)), ref(second))))
+	src, err := cuda.Print(b.prog, cuda.Options{Index32: true})
+	require.NoError(t, err)
+	for _, text := range []string{"narrow(int n,", "int rows = ", "for (int first = blockIdx.x * 32; first < end; first += gridDim.x * 32)"} {
+		require.Contains(t, src.Text, text)
+	}
+	var promises []string
+	for _, e := range src.Entries[0].Promises {
+		promises = append(promises, ir.ExprString(e))
+	}
+	require.Equal(t, []string{"2 * n - 3"}, promises)
+	l.Warps = false
+	src, err = cuda.Print(b.prog, cuda.Options{Index32: true})
+	require.NoError(t, err)
+	require.Contains(t, src.Text, "for (int64 first = ")
 }
 
 // TestLinesNameTheGoSource walks through the text as a compiler does and looks up what each line of it is.

@@ -44,6 +44,18 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// rem_by is x % y, neither negative, x below 2^31.
+template <class T> __device__ __forceinline__ T rem_by(T x, T y, gompss_divisor by) { return x - div_by(x, by) * y; }
+
 struct Body {
 	float Pos[3];
 	float Mass;
@@ -51,7 +63,7 @@ struct Body {
 static_assert(sizeof(Body) == 16 && go_offset(Body, Pos) == 0 && go_offset(Body, Mass) == 12, "layout of Body");
 
 extern "C" __global__ void
-AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_fault* fault)
+AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ __align__(16) Array<float, 4> tile0[64];
 	__shared__ __align__(16) Array<float, 4> tile1[64];
@@ -63,7 +75,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 		for (int base = blockIdx.x * blockDim.x; base < end; base += gridDim.x * blockDim.x) {
 			if ((int)(base + blockDim.x) <= end) {
 				int i = base + threadIdx.x;
-				Body me = b[i % check_divisor(count, 1, fault)];
+				Body me = b[rem_by(i, check_divisor(count, 1, fault), by)];
 				float ax = 0.0f;
 				float ay = 0.0f;
 				float az = 0.0f;
@@ -133,7 +145,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 					float ay = 0.0f;
 					float az = 0.0f;
 					if (active) {
-						me = b[i % check_divisor(count, 2, fault)];
+						me = b[rem_by(i, check_divisor(count, 2, fault), by)];
 					}
 					int to = count;
 					for (int j0 = 0; j0 < to; j0 += 256) {
@@ -206,7 +218,7 @@ AllPairs(int n, float eps, Body* b, int b_len, float* acc, int acc_len, gompss_f
 			float ay = 0.0f;
 			float az = 0.0f;
 			if (active) {
-				me = b[check_index(i % check_divisor(count, 3, fault), b_len, 4, fault)];
+				me = b[check_index(rem_by(i, check_divisor(count, 3, fault), by), b_len, 4, fault)];
 			}
 			int to = count;
 			for (int j0 = 0; j0 < to; j0 += 256) {

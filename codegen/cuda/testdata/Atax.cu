@@ -48,7 +48,7 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 				int lane = threadIdx.x % 32;
 				int warps = blockDim.x / 32;
 				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 					int i = base + lane;
 					bool active = walker && i < end;
 					double s = 0.0;
@@ -58,8 +58,8 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 					__syncthreads();
 					if (0 < m) {
 						double ahead[16] = {};
-						int64 place = (base + (warp / 2 + 0)) * m + min(warp % 2 * 32 + lane, m - 1);
-						int64 step = (uint64)((base + (warp / 2 + 0) + 2) * m + min(warp % 2 * 32 + lane, m - 1)) - place;
+						int64 place = (int64)(base + (warp / 2 + 0)) * m + min(warp % 2 * 32 + lane, m - 1);
+						int64 step = (uint64)((int64)(base + (warp / 2 + 0) + 2) * m + min(warp % 2 * 32 + lane, m - 1)) - place;
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r = warp / 2 + u * 2;
@@ -77,18 +77,18 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 16; u++) {
-										int64 r = part / 2 + u * 2;
-										rowTile[r][part % 2 * 32 + lane] = a[(uint64)min(base + r, (int64)(end - 1)) * m + min(j0 + (part % 2 * 32 + lane), (int64)(m - 1))] * x[min(j0 + (part % 2 * 32 + lane), (int64)(m - 1))];
+										int r = part / 2 + u * 2;
+										rowTile[r][part % 2 * 32 + lane] = a[(unsigned)min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
 									}
 								}
 							}
 							__syncthreads();
 							if (j0 + 64 < m) {
-								int64 place_2 = (base + (warp / 2 + 0)) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1);
-								int64 step_2 = (uint64)((base + (warp / 2 + 0) + 2) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)) - place_2;
+								int64 place_2 = (int64)(base + (warp / 2 + 0)) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1);
+								int64 step_2 = (uint64)((int64)(base + (warp / 2 + 0) + 2) * m + min(j0 + 64 + (warp % 2 * 32 + lane), m - 1)) - place_2;
 								#pragma unroll 16
 								for (int u = 0; u < 16; u++) {
 									int r = warp / 2 + u * 2;
@@ -161,7 +161,7 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 				int lane = threadIdx.x % 32;
 				int warps = blockDim.x / 32;
 				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 					int j = base + lane;
 					bool active = walker && j < end;
 					double s = 0.0;
@@ -171,8 +171,8 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 					__syncthreads();
 					if (0 < n) {
 						double ahead[16] = {};
-						int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-						int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+						int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+						int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							if (warp + u * 4 < n) {
@@ -189,18 +189,18 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 								rowTile[r][warp + u * 4] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 16; u++) {
 										int r = lane;
-										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))] * tmp[min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+										rowTile[r][part + u * 4] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
 									}
 								}
 							}
 							__syncthreads();
 							if (i0 + 64 < n) {
-								int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-								int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+								int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+								int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 								#pragma unroll 16
 								for (int u = 0; u < 16; u++) {
 									if (i0 + 64 + (warp + u * 4) < n) {

@@ -78,11 +78,11 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 16; u++) {
 										int64 r = part / 2 + u * 2;
-										rowTile[r][part % 2 * 32 + lane] = a[(uint64)min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
+										rowTile[r][part % 2 * 32 + lane] = a[min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
 									}
 								}
 							}
@@ -194,11 +194,11 @@ Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 								rowTile[r][warp + u * 4] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 16; u++) {
 										int64 r = lane;
-										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)] * tmp[min((int64)(i0 + ((uint64)part + u * 4)), n - 1)];
+										rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
 									}
 								}
 							}

@@ -92,7 +92,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 			int lane = threadIdx.x % 32;
 			int warps = blockDim.x / 32;
 			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 				int j = base + lane;
 				bool active = walker && j < end;
 				double sum = 0.0;
@@ -102,8 +102,8 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
-					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 					#pragma unroll 16
 					for (int u = 0; u < 16; u++) {
 						if (warp + u * 4 < n) {
@@ -120,18 +120,18 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 							rowTile[r_2][warp + u * 4] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r_2 = lane;
-									rowTile[r_2][(uint64)part + u * 4] = r[min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1))] * a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r_2, (int64)(end - 1))];
+									rowTile[r_2][part + u * 4] = r[min(i0 + (part + u * 4), n - 1)] * a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
 								}
 							}
 						}
 						__syncthreads();
 						if (i0 + 64 < n) {
-							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								if (i0 + 64 + (warp + u * 4) < n) {

@@ -122,11 +122,11 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 							rowTile[r_2][warp + u * 4] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r_2 = lane;
-									rowTile[r_2][(uint64)part + u * 4] = r[min((int64)(i0 + ((uint64)part + u * 4)), n - 1)] * a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r_2, end - 1)];
+									rowTile[r_2][part + u * 4] = r[min(i0 + (part + u * 4), n - 1)] * a[min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
 								}
 							}
 						}

@@ -28,8 +28,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-ColumnLoop(int n, int m, float* a, int a_len, gompss_fault* fault)
+ColumnLoop(int n, int m, float* a, int a_len, gompss_divisor by, gompss_fault* fault)
 {
 	if ((double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
 		(double)m * ((double)n - (double)0) > -4.611686018427388e+18) {
@@ -40,7 +49,7 @@ ColumnLoop(int n, int m, float* a, int a_len, gompss_fault* fault)
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int block = rows;
 				int j = it - (unsigned)rows * count_2;
 				int top = min((int64)block * 4, (int64)n);
@@ -94,14 +103,14 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 				int lane = threadIdx.x % 32;
 				int warps = blockDim.x / 32;
 				bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-				for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+				for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 					int j = base + lane;
 					bool active = walker && j < end;
 					__syncthreads();
 					if (0 < n) {
 						float ahead[32] = {};
-						int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-						int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+						int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+						int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 						#pragma unroll 32
 						for (int u = 0; u < 32; u++) {
 							if (warp + u * 4 < n) {
@@ -118,18 +127,18 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 								rowTile[r][warp + u * 4] = ahead[u];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 32; u++) {
 										int r = lane;
-										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))];
+										rowTile[r][part + u * 4] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 									}
 								}
 							}
 							__syncthreads();
 							if (i0 + 128 < n) {
-								int64 place_2 = (int64)min(i0 + 128 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-								int64 step_2 = (uint64)((int64)(min(i0 + 128 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+								int64 place_2 = (int64)min(i0 + 128 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+								int64 step_2 = (uint64)((int64)(min(i0 + 128 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 								#pragma unroll 32
 								for (int u = 0; u < 32; u++) {
 									if (i0 + 128 + (warp + u * 4) < n) {
@@ -145,14 +154,14 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 								}
 							}
 							__syncthreads();
-							for (int64 part = warp; part < 4; part = (uint64)part + warps) {
+							for (int part = warp; part < 4; part += warps) {
 								#pragma unroll 4
 								for (int u = 0; u < 32; u++) {
 									int r = lane;
 									int j_2 = base + r;
-									int64 i = i0 + ((uint64)part + u * 4);
+									int i = i0 + (part + u * 4);
 									if (j_2 < end && i < n) {
-										a[(uint64)i * m + j_2] = rowTile_2[r][(uint64)part + u * 4];
+										a[i * m + j_2] = rowTile_2[r][part + u * 4];
 									}
 								}
 							}

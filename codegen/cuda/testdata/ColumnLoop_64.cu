@@ -119,11 +119,11 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 								rowTile[r][warp + u * 4] = ahead[u];
 							}
 							if (warps < 4) {
-								for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 32; u++) {
 										int64 r = lane;
-										rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)];
+										rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 									}
 								}
 							}
@@ -146,14 +146,14 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 								}
 							}
 							__syncthreads();
-							for (int64 part = warp; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp; part < 4; part += warps) {
 								#pragma unroll 4
 								for (int64 u = 0; u < 32; u++) {
 									int64 r = lane;
 									int64 j_2 = base + r;
-									int64 i = i0 + ((uint64)part + u * 4);
+									int64 i = i0 + (part + u * 4);
 									if (j_2 < end && i < n) {
-										a[(uint64)i * m + j_2] = rowTile_2[r][(uint64)part + u * 4];
+										a[i * m + j_2] = rowTile_2[r][part + u * 4];
 									}
 								}
 							}

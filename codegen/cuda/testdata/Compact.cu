@@ -115,14 +115,13 @@ Compact_4(const float* __restrict__ x, int x_len, const float* __restrict__ y, i
 		int total = count_2;
 		int64 carry = n[0];
 		int64 n_3 = 0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total; base = (uint64)base + blockDim.x) {
-			int64 it = (uint64)base + threadIdx.x;
+		for (int base = 0; base < total; base += blockDim.x) {
+			int it = base + threadIdx.x;
 			bool on = it < total;
 			int lane = threadIdx.x % min(32, 32);
 			int warp = threadIdx.x / min(32, 32);
-			int64 chunk = it;
+			int chunk = it;
 			n_3 = 0;
 			if (on) {
 				int64 part = nParts[0].v[chunk];
@@ -193,14 +192,13 @@ Compact_5(float* x, int x_len, float* y, int y_len, Array<int64, 1024>* nParts, 
 			int total = count_2;
 			int64 carry = n_3;
 			int64 n_4 = 0;
-			int64 base = 0;
 			int64 parity = 0;
-			for (; base < total; base = (uint64)base + blockDim.x) {
-				int64 it = (uint64)base + threadIdx.x;
+			for (int base = 0; base < total; base += blockDim.x) {
+				int it = base + threadIdx.x;
 				bool on = it < total;
 				int lane = threadIdx.x % min(32, 32);
 				int warp = threadIdx.x / min(32, 32);
-				int64 i = (uint64)start + it;
+				int64 i = start + it;
 				n_4 = 0;
 				if (on) {
 					if (x[check_index(i, x_len, 2, fault)] > 0.0f) {

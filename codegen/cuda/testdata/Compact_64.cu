@@ -115,10 +115,9 @@ Compact_4(const float* __restrict__ x, int64 x_len, const float* __restrict__ y,
 		int64 total = count_2;
 		int64 carry = n[0];
 		int64 n_3 = 0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total; base = (uint64)base + blockDim.x) {
-			int64 it = (uint64)base + threadIdx.x;
+		for (int64 base = 0; base < total; base += blockDim.x) {
+			int64 it = base + threadIdx.x;
 			bool on = it < total;
 			int64 lane = threadIdx.x % min(32, 32);
 			int64 warp = threadIdx.x / min(32, 32);
@@ -193,9 +192,8 @@ Compact_5(float* x, int64 x_len, float* y, int64 y_len, Array<int64, 1024>* nPar
 			int64 total = count_2;
 			int64 carry = n_3;
 			int64 n_4 = 0;
-			int64 base = 0;
 			int64 parity = 0;
-			for (; base < total; base = (uint64)base + blockDim.x) {
+			for (int64 base = 0; base < total; base = (uint64)base + blockDim.x) {
 				int64 it = (uint64)base + threadIdx.x;
 				bool on = it < total;
 				int64 lane = threadIdx.x % min(32, 32);

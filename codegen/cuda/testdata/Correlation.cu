@@ -28,6 +28,15 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(128, 5)
 Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, double* dev, int dev_len, gompss_fault* fault)
 {
@@ -42,7 +51,7 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 			int lane = threadIdx.x % 32;
 			int warps = blockDim.x / 32;
 			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 				int j = base + lane;
 				bool active = walker && j < end;
 				double s = 0.0;
@@ -52,8 +61,8 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
-					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 					#pragma unroll 16
 					for (int u = 0; u < 16; u++) {
 						if (warp + u * 4 < n) {
@@ -70,18 +79,18 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 							rowTile[r][warp + u * 4] = ahead[u];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))];
+									rowTile[r][part + u * 4] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 								}
 							}
 						}
 						__syncthreads();
 						if (i0 + 64 < n) {
-							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								if (i0 + 64 + (warp + u * 4) < n) {
@@ -110,8 +119,8 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
-					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 					#pragma unroll 16
 					for (int u = 0; u < 16; u++) {
 						if (warp + u * 4 < n) {
@@ -128,18 +137,18 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 							rowTile[r][warp + u * 4] = ahead[u] - sRow[r];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))] - sRow[r];
+									rowTile[r][part + u * 4] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
 								}
 							}
 						}
 						__syncthreads();
 						if (i0 + 64 < n) {
-							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+							int64 place_2 = (int64)min(i0 + 64 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((int64)(min(i0 + 64 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								if (i0 + 64 + (warp + u * 4) < n) {
@@ -213,7 +222,8 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 }
 
 extern "C" __global__ void
-Correlation_2(int n, int m, double* x, int x_len, double* mean, int mean_len, double* dev, int dev_len, gompss_fault* fault)
+Correlation_2(int n, int m, double* x, int x_len, double* mean, int mean_len, double* dev, int dev_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	if (0 <= m && (int64)n * m <= x_len && m <= mean_len && m <= dev_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
@@ -223,7 +233,7 @@ Correlation_2(int n, int m, double* x, int x_len, double* mean, int mean_len, do
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int block = rows;
 			int j = it - (unsigned)rows * count_2;
 			int top = min((int64)block * 4, (int64)n);

@@ -71,11 +71,11 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 							rowTile[r][warp + u * 4] = ahead[u];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)];
+									rowTile[r][part + u * 4] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 								}
 							}
 						}
@@ -129,11 +129,11 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 							rowTile[r][warp + u * 4] = ahead[u] - sRow[r];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][(uint64)part + u * 4] = x[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)] - sRow[r];
+									rowTile[r][part + u * 4] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
 								}
 							}
 						}

@@ -34,6 +34,15 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 FDTD2D(int m, double source, double* ey, int ey_len, gompss_fault* fault)
 {
@@ -61,7 +70,7 @@ FDTD2D(int m, double source, double* ey, int ey_len, gompss_fault* fault)
 }
 
 extern "C" __global__ void
-FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
+FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (apart(ey, ey_len, hz, hz_len)) {
 		if (0 <= m && (int64)n * m <= ey_len && (int64)n * m <= hz_len && (int64)n * m <= m + hz_len &&
@@ -72,7 +81,7 @@ FDTD2D_2(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fa
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int block = rows;
 				int j = it - (unsigned)rows * count_2;
 				int top = min(1 + (int64)block * 4, (int64)n);
@@ -125,7 +134,7 @@ FDTD2D_3(int n, int m, double* ey, int ey_len, double* hz, int hz_len, gompss_fa
 }
 
 extern "C" __global__ void
-FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fault* fault)
+FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (apart(ex, ex_len, hz, hz_len)) {
 		if (0 <= m && (int64)n * m <= ex_len && (int64)n * m <= hz_len && m < 134217728 && n < 134217728 &&
@@ -136,7 +145,7 @@ FDTD2D_4(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fa
 			int count_2 = max(end_2 - 1, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int block = rows;
 				int j = 1 + (it - (unsigned)rows * count_2);
 				int top = min((int64)block * 4, (int64)n);
@@ -189,7 +198,8 @@ FDTD2D_5(int n, int m, double* ex, int ex_len, double* hz, int hz_len, gompss_fa
 }
 
 extern "C" __global__ void
-FDTD2D_6(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* hz, int hz_len, gompss_fault* fault)
+FDTD2D_6(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* hz, int hz_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	if (apart(hz, hz_len, ex, ex_len) && apart(hz, hz_len, ey, ey_len)) {
 		if (0 <= m && (int64)n * m <= m + hz_len + 1 && (int64)n * m <= m + ex_len &&
@@ -201,7 +211,7 @@ FDTD2D_6(int n, int m, double* ex, int ex_len, double* ey, int ey_len, double* h
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int block = rows;
 				int j = it - (unsigned)rows * count_2;
 				int top = min((int64)block * 4, (int64)(n - 1));

@@ -39,6 +39,30 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
+// rem_signed is x % y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int rem_signed(int x, int y, gompss_divisor by)
+{
+	int size = x < 0 ? -x : x;
+	int r = size - div_by(size, by) * (y < 0 ? 0u - y : y);
+	return x < 0 ? -r : r;
+}
+
 struct Complex {
 	double Re;
 	double Im;
@@ -46,13 +70,14 @@ struct Complex {
 static_assert(sizeof(Complex) == 16 && go_offset(Complex, Re) == 0 && go_offset(Complex, Im) == 8, "layout of Complex");
 
 extern "C" __global__ void
-FFTStage(int half, Complex* w, int w_len, Complex* x, int x_len, Complex* y, int y_len, gompss_fault* fault)
+FFTStage(int half, Complex* w, int w_len, Complex* x, int x_len, Complex* y, int y_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	int n = x_len;
 	int end = n / 2;
 	for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < end; k += gridDim.x * blockDim.x) {
-		int p = k / check_divisor(half, 1, fault);
-		int q = k % check_divisor(half, 2, fault);
+		int p = div_signed(k, check_divisor(half, 1, fault), by);
+		int q = rem_signed(k, check_divisor(half, 2, fault), by);
 		Complex s = {};
 		Complex d = {};
 		{

@@ -28,8 +28,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-FloydStep(int n, int k, int* d, int d_len, gompss_fault* fault)
+FloydStep(int n, int k, int* d, int d_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= n && 0 <= k && (int64)n * n + k + 1 <= n + d_len && (int64)n * k + n <= d_len &&
 		(int64)n * n <= d_len && n < 134217728 && k < 134217728) {
@@ -39,7 +48,7 @@ FloydStep(int n, int k, int* d, int d_len, gompss_fault* fault)
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			if (i == k || j == k) {
@@ -57,7 +66,7 @@ FloydStep(int n, int k, int* d, int d_len, gompss_fault* fault)
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			if (i == k || j == k) {

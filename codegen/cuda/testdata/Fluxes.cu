@@ -34,10 +34,20 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, int xvel0_len, double* xvel1,
 	int xvel1_len, double* yarea, int yarea_len, double* yvel0, int yvel0_len, double* yvel1, int yvel1_len,
-	double* volFluxX, int volFluxX_len, double* volFluxY, int volFluxY_len, gompss_fault* fault)
+	double* volFluxX, int volFluxX_len, double* volFluxY, int volFluxY_len, gompss_divisor by,
+	gompss_divisor by_3, gompss_fault* fault)
 {
 	__shared__ int64 work;
 	int w = nx + 2;
@@ -93,7 +103,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 				int count_2 = max(end_2, 0);
 				int total = count * count_2;
 				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-					int rows = (unsigned)it / (unsigned)count_2;
+					int rows = div_by((unsigned)it, by);
 					int block = rows;
 					int j = it - (unsigned)rows * count_2;
 					int top = min((int64)block * 4, (int64)ny);
@@ -141,7 +151,7 @@ Fluxes(int nx, int ny, double dt, double* xarea, int xarea_len, double* xvel0, i
 				int count_2 = max(end_2, 0);
 				int total = count * count_2;
 				for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-					int rows = (unsigned)it / (unsigned)count_2;
+					int rows = div_by((unsigned)it, by_3);
 					int block = rows;
 					int j = it - (unsigned)rows * count_2;
 					int top = min((int64)block * 4, (int64)(ny + 1));

@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(256, 2)
-FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
+FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_len, double* b, int b_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ __align__(16) double rowTile[8][34];
 	__shared__ double columnTile[8][129];
@@ -143,11 +153,11 @@ FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_le
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
 						columnTile[level][lane + 96] = ahead_5;
-						for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-							columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
-							columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
-							columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
-							columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
+						for (int part = level + blockDim.x / 32; part < 8; part += blockDim.x / 32) {
+							columnTile[part][lane] = b[min(k0 + part, to - 1) * n + min(j0 + lane, right - 1)];
+							columnTile[part][lane + 32] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							columnTile[part][lane + 64] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							columnTile[part][lane + 96] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 						}
 						__syncthreads();
 						int n_2 = min(to - k0, 8);
@@ -323,7 +333,7 @@ FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_le
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				double sum = c[check_index((int64)i * n + j, c_len, 1, fault)];

@@ -145,11 +145,11 @@ FuseMatMulInPlace(int64 n, double alpha, double* c, int64 c_len, double* a, int6
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
 						columnTile[level][lane + 96] = ahead_5;
-						for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-							columnTile[part][lane] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + lane, right - 1)];
-							columnTile[part][lane + 32] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 32), right - 1)];
-							columnTile[part][lane + 64] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 64), right - 1)];
-							columnTile[part][lane + 96] = b[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 96), right - 1)];
+						for (int64 part = level + blockDim.x / 32; part < 8; part += blockDim.x / 32) {
+							columnTile[part][lane] = b[min(k0 + part, to - 1) * n + min(j0 + lane, right - 1)];
+							columnTile[part][lane + 32] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+							columnTile[part][lane + 64] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+							columnTile[part][lane + 96] = b[min(k0 + part, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 						}
 						__syncthreads();
 						int64 n_2 = min(to - k0, (int64)8);

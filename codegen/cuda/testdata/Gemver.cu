@@ -28,9 +28,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 Gemver(int n, double* a, int a_len, double* u1, int u1_len, double* v1, int v1_len, double* u2, int u2_len,
-	double* v2, int v2_len, gompss_fault* fault)
+	double* v2, int v2_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= n && (int64)n * n <= a_len && n <= u1_len && n <= v1_len && n <= u2_len && n <= v2_len &&
 		n < 134217728) {
@@ -40,7 +49,7 @@ Gemver(int n, double* a, int a_len, double* u1, int u1_len, double* v1, int v1_l
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int block = rows;
 			int j = it - (unsigned)rows * count_2;
 			int top = min((int64)block * 4, (int64)n);
@@ -92,7 +101,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 			int lane = threadIdx.x % 32;
 			int warps = blockDim.x / 32;
 			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 				int i = base + lane;
 				bool active = walker && i < end;
 				double s = 0.0;
@@ -102,8 +111,8 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
-					int64 place = (int64)min(warp + 0, n - 1) * n + min(base + lane, (int64)(end - 1));
-					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place;
+					int64 place = (int64)min(warp + 0, n - 1) * n + min(base + lane, end - 1);
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * n + min(base + lane, end - 1)) - place;
 					#pragma unroll 16
 					for (int u = 0; u < 16; u++) {
 						if (warp + u * 4 < n) {
@@ -120,18 +129,18 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][(uint64)part + u * 4] = beta * a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1)) * n + min(base + r, (int64)(end - 1))] * y[min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+									rowTile[r][part + u * 4] = beta * a[(unsigned)min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
 						__syncthreads();
 						if (j0 + 64 < n) {
-							int64 place_2 = (int64)min(j0 + 64 + (warp + 0), n - 1) * n + min(base + lane, (int64)(end - 1));
-							int64 step_2 = (uint64)((int64)(min(j0 + 64 + (warp + 0), n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place_2;
+							int64 place_2 = (int64)min(j0 + 64 + (warp + 0), n - 1) * n + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((int64)(min(j0 + 64 + (warp + 0), n - 1) + 4) * n + min(base + lane, end - 1)) - place_2;
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								if (j0 + 64 + (warp + u * 4) < n) {
@@ -186,7 +195,7 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 			int lane = threadIdx.x % 32;
 			int warps = blockDim.x / 32;
 			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 				int i = base + lane;
 				bool active = walker && i < end;
 				double s = 0.0;
@@ -196,8 +205,8 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 				__syncthreads();
 				if (0 < n) {
 					double ahead[16] = {};
-					int64 place = (base + (warp / 2 + 0)) * n + min(warp % 2 * 32 + lane, n - 1);
-					int64 step = (uint64)((base + (warp / 2 + 0) + 2) * n + min(warp % 2 * 32 + lane, n - 1)) - place;
+					int64 place = (int64)(base + (warp / 2 + 0)) * n + min(warp % 2 * 32 + lane, n - 1);
+					int64 step = (uint64)((int64)(base + (warp / 2 + 0) + 2) * n + min(warp % 2 * 32 + lane, n - 1)) - place;
 					#pragma unroll 16
 					for (int u = 0; u < 16; u++) {
 						int r = warp / 2 + u * 2;
@@ -215,18 +224,18 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 							rowTile[r][warp % 2 * 32 + lane] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
-									int64 r = part / 2 + u * 2;
-									rowTile[r][part % 2 * 32 + lane] = alpha * a[(uint64)min(base + r, (int64)(end - 1)) * n + min(j0 + (part % 2 * 32 + lane), (int64)(n - 1))] * x[min(j0 + (part % 2 * 32 + lane), (int64)(n - 1))];
+									int r = part / 2 + u * 2;
+									rowTile[r][part % 2 * 32 + lane] = alpha * a[(unsigned)min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
 								}
 							}
 						}
 						__syncthreads();
 						if (j0 + 64 < n) {
-							int64 place_2 = (base + (warp / 2 + 0)) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1);
-							int64 step_2 = (uint64)((base + (warp / 2 + 0) + 2) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1)) - place_2;
+							int64 place_2 = (int64)(base + (warp / 2 + 0)) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1);
+							int64 step_2 = (uint64)((int64)(base + (warp / 2 + 0) + 2) * n + min(j0 + 64 + (warp % 2 * 32 + lane), n - 1)) - place_2;
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								int r = warp / 2 + u * 2;

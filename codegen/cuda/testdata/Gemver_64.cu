@@ -121,11 +121,11 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][(uint64)part + u * 4] = beta * a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), n - 1) * n + min(base + r, end - 1)] * y[min((int64)(j0 + ((uint64)part + u * 4)), n - 1)];
+									rowTile[r][part + u * 4] = beta * a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
@@ -219,11 +219,11 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 							rowTile[r][warp % 2 * 32 + lane] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = part / 2 + u * 2;
-									rowTile[r][part % 2 * 32 + lane] = alpha * a[(uint64)min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
+									rowTile[r][part % 2 * 32 + lane] = alpha * a[min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
 								}
 							}
 						}

@@ -104,7 +104,7 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 		for (int block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int line = min(block / across, down);
 			int row0 = max(min(line, 1), 0);
-			int i0 = max(min((int64)((uint64)(block - (int64)line * across) * width), (int64)right), (int64)0);
+			int i0 = max(min((int64)(block - line * across) * width, (int64)right), (int64)0);
 			int row = row0;
 			int i = i0 + threadIdx.x / 32 * 128 + threadIdx.x - threadIdx.x / 32 * 32;
 			if (row + 1 <= 1 && i + 96 < right) {

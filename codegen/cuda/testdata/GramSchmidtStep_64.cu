@@ -109,7 +109,7 @@ GramSchmidtStep_2(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 row0 = max(min(line, (int64)1), (int64)0);
-			int64 i0 = max(min((int64)((uint64)(block - line * across) * width), right), (int64)0);
+			int64 i0 = max(min((block - line * across) * width, right), (int64)0);
 			int64 row = row0;
 			int64 i = i0 + (int64)(threadIdx.x / 32) * 128 + (threadIdx.x - (int64)(threadIdx.x / 32) * 32);
 			if (row + 1 <= 1 && i + 96 < right) {

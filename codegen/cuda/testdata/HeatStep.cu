@@ -45,9 +45,18 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 __device__ __forceinline__ int go_rem(int x, int y) { return y == -1 ? 0 : x % y; }
 __device__ __forceinline__ long long go_rem(long long x, long long y) { return y == -1 ? 0 : x % y; }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 HeatStep(int n, int m, float* b, int b_len, float* a, int a_len, double heatDT, double heatDX, bool heatPeriodic,
-	Array<Array<float, 3>, 3> heatStencil, gompss_fault* fault)
+	Array<Array<float, 3>, 3> heatStencil, gompss_divisor by, gompss_fault* fault)
 {
 	float rate = (float)(heatDT / (heatDX * heatDX));
 	if (0 <= m && (int64)n * m <= b_len && (int64)n * m <= a_len && m < 134217728 && n < 134217728 &&
@@ -58,7 +67,7 @@ HeatStep(int n, int m, float* b, int b_len, float* a, int a_len, double heatDT, 
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float s = 0.0f;
@@ -85,7 +94,7 @@ HeatStep(int n, int m, float* b, int b_len, float* a, int a_len, double heatDT, 
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float s = 0.0f;

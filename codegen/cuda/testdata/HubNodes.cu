@@ -76,10 +76,9 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 			spread = (uint64)spread + 1;
 		}
 		int stride = max(go_shr((int64)threads, spread), (int64)1);
-		int64 base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread);
 		bool few = edges_len < (int64)max(start_len - 1, 0) * 6;
-		for (; base < end; base = (uint64)base + stride) {
-			int64 v = (uint64)base + go_shr((int64)here, spread);
+		for (int base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread); base < end; base += stride) {
+			int v = base + go_shr((int64)here, spread);
 			bool active = go_shl(go_shr((int64)here, spread), spread) == here && v < end;
 			int64 want = 0;
 			int64 from = 0;
@@ -88,7 +87,7 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 			if (active) {
 				{
 					if (v % 3 != 0) {
-						mine_2 = (unsigned)start[(uint64)v + 1] - start[v];
+						mine_2 = (unsigned)start[v + 1] - start[v];
 						if (mine_2 > 5) {
 							int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
 							mineContext[context] = mine_2;
@@ -97,7 +96,7 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 						}
 						want = 1;
 						from = start[v];
-						to = start[(uint64)v + 1];
+						to = start[v + 1];
 						goto end;
 					}
 				}

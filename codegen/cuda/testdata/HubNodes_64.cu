@@ -76,10 +76,9 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 			spread = (uint64)spread + 1;
 		}
 		int64 stride = max(go_shr(threads, spread), (int64)1);
-		int64 base = go_shr((int64)blockIdx.x * blockDim.x + threadIdx.x - here, spread);
 		bool few = edges_len < max(start_len - 1, (int64)0) * 6;
-		for (; base < end; base = (uint64)base + stride) {
-			int64 v = (uint64)base + go_shr(here, spread);
+		for (int64 base = go_shr((int64)blockIdx.x * blockDim.x + threadIdx.x - here, spread); base < end; base += stride) {
+			int64 v = base + go_shr(here, spread);
 			bool active = go_shl(go_shr(here, spread), spread) == here && v < end;
 			int64 want = 0;
 			int64 from = 0;
@@ -88,7 +87,7 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 			if (active) {
 				{
 					if (v % 3 != 0) {
-						mine_2 = (unsigned)start[(uint64)v + 1] - start[v];
+						mine_2 = (unsigned)start[v + 1] - start[v];
 						if (mine_2 > 5) {
 							int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
 							mineContext[context] = mine_2;
@@ -97,7 +96,7 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 						}
 						want = 1;
 						from = start[v];
-						to = start[(uint64)v + 1];
+						to = start[v + 1];
 						goto end;
 					}
 				}

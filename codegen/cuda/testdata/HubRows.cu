@@ -73,9 +73,8 @@ HubRows(const int* __restrict__ start, int start_len, const int* __restrict__ co
 			spread = (uint64)spread + 1;
 		}
 		int stride = max(go_shr((int64)threads, spread), (int64)1);
-		int64 base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread);
-		for (; base < end; base = (uint64)base + stride) {
-			int64 r = (uint64)base + go_shr((int64)here, spread);
+		for (int base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread); base < end; base += stride) {
+			int r = base + go_shr((int64)here, spread);
 			bool active = go_shl(go_shr((int64)here, spread), spread) == here && r < end;
 			int64 want = 0;
 			int64 from = 0;
@@ -84,14 +83,14 @@ HubRows(const int* __restrict__ start, int start_len, const int* __restrict__ co
 			if (active) {
 				{
 					s = 1.0;
-					if (max((int64)start[(uint64)r + 1] - start[r], (int64)0) >= 33) {
+					if (max((int64)start[r + 1] - start[r], (int64)0) >= 33) {
 						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
 						rContext[context] = r;
 						goto end;
 					}
 					want = 1;
 					from = start[r];
-					to = start[(uint64)r + 1];
+					to = start[r + 1];
 					goto end;
 				}
 				end:;

@@ -75,10 +75,9 @@ HubSteps(int steps, const int* __restrict__ start, int start_len, const int* __r
 				spread = (uint64)spread + 1;
 			}
 			int stride = max(go_shr((int64)threads, spread), (int64)1);
-			int64 base = go_shr((int64)(int)(threadIdx.x - here), spread);
 			bool few = col_len < (int64)max(start_len - 1, 0) * 6;
-			for (; base < end; base = (uint64)base + stride) {
-				int64 r = (uint64)base + go_shr((int64)here, spread);
+			for (int base = go_shr((int64)(int)(threadIdx.x - here), spread); base < end; base += stride) {
+				int r = base + go_shr((int64)here, spread);
 				bool active = go_shl(go_shr((int64)here, spread), spread) == here && r < end;
 				int64 want = 0;
 				int64 from = 0;
@@ -88,7 +87,7 @@ HubSteps(int steps, const int* __restrict__ start, int start_len, const int* __r
 				if (active) {
 					{
 						s = t;
-						if (max((int64)start[(uint64)r + 1] - start[r], (int64)0) >= 33) {
+						if (max((int64)start[r + 1] - start[r], (int64)0) >= 33) {
 							int64 context = atomicAdd((uint64*)&deferred, 1ull);
 							sContext[context] = s;
 							rContext[context] = r;
@@ -97,7 +96,7 @@ HubSteps(int steps, const int* __restrict__ start, int start_len, const int* __r
 						}
 						want = 1;
 						from = start[r];
-						to = start[(uint64)r + 1];
+						to = start[r + 1];
 						goto end;
 					}
 					end:;
@@ -284,7 +283,7 @@ HubSteps(int steps, const int* __restrict__ start, int start_len, const int* __r
 							}
 							want = 2;
 							from = start[r];
-							to = start[(uint64)r + 1];
+							to = start[r + 1];
 							goto end_2;
 						}
 						y[r] = (uint64)most + s;

@@ -28,8 +28,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_fault* fault)
+Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= m && (int64)n * m <= m + b_len + 1 && (int64)n * m <= (int64)(2 * m) + a_len + 1 &&
 		(int64)n * m <= a_len + 1 && (int64)n * m <= m + a_len && m < 134217728 && n < 134217728 &&
@@ -40,7 +49,7 @@ Jacobi2D(int n, int m, double* b, int b_len, double* a, int a_len, gompss_fault*
 		int count_2 = max(end_2 - 1, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int block = rows;
 			int j = 1 + (it - (unsigned)rows * count_2);
 			int top = min(1 + (int64)block * 4, (int64)(n - 1));

@@ -34,8 +34,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
+JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (n <= n + 2 && (double)(n + 2) * ((double)n - (double)1) < 4.611686018427388e+18 &&
 		(double)(n + 2) * ((double)n - (double)1) > -4.611686018427388e+18 && apart(a, a_len, b, b_len)) {
@@ -49,7 +58,7 @@ JacobiColumns(int n, double* a, int a_len, double* b, int b_len, gompss_fault* f
 			int count_2 = max(end_2 - 1 + 1, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int block = rows;
 				int j = 1 + (it - (unsigned)rows * count_2);
 				int top = min(1 + (int64)block * 4, (int64)(n + 1));

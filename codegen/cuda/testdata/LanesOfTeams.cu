@@ -36,10 +36,26 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
-extern "C" __global__ void
-LanesOfTeams(double* y, int y_len, int n, gompss_fault* fault)
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
 {
-	int end = y_len / check_divisor(n, 1, fault);
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
+extern "C" __global__ void
+LanesOfTeams(double* y, int y_len, int n, gompss_divisor by, gompss_fault* fault)
+{
+	int end = div_signed(y_len, check_divisor(n, 1, fault), by);
 	for (int r = blockIdx.x; r < end; r += gridDim.x) {
 		double scale = y[check_index((int64)r * n, y_len, 2, fault)];
 		__syncthreads();

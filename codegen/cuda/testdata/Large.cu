@@ -41,8 +41,24 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
 extern "C" __global__ void
-Large(int* x, int x_len, int rows, Array<int, 9000>* other, gompss_fault* fault)
+Large(int* x, int x_len, int rows, Array<int, 9000>* other, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ Array<int, 9000> table;
 	for (int r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -55,9 +71,9 @@ Large(int* x, int x_len, int rows, Array<int, 9000>* other, gompss_fault* fault)
 			other[blockIdx.x].v[8999 - i] = i;
 		}
 		__syncthreads();
-		int end = x_len / check_divisor(rows, 1, fault);
+		int end = div_signed(x_len, check_divisor(rows, 1, fault), by);
 		for (int i = threadIdx.x; i < end; i += blockDim.x) {
-			x[check_index((int64)r * (x_len / check_divisor(rows, 2, fault)) + i, x_len, 3, fault)] = x[check_index((int64)r * (x_len / check_divisor(rows, 4, fault)) + i, x_len, 5, fault)] + ((unsigned)table.v[check_index((int64)i * 7 % 9000, 9000, 6, fault)] + other[blockIdx.x].v[check_index(i % 9000, 9000, 7, fault)]);
+			x[check_index((int64)r * div_signed(x_len, check_divisor(rows, 2, fault), by) + i, x_len, 3, fault)] = x[check_index((int64)r * div_signed(x_len, check_divisor(rows, 4, fault), by) + i, x_len, 5, fault)] + ((unsigned)table.v[check_index((int64)i * 7 % 9000, 9000, 6, fault)] + other[blockIdx.x].v[check_index(i % 9000, 9000, 7, fault)]);
 		}
 	}
 }

@@ -42,13 +42,29 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
 extern "C" __global__ void
 LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_len, float* x, int x_len,
-	gompss_fault* fault)
+	gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ float slots[32];
 	if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
-		int end = x_len / check_divisor(m, 1, fault);
+		int end = div_signed(x_len, check_divisor(m, 1, fault), by);
 		for (int r = blockIdx.x; r < end; r += gridDim.x) {
 			float mean = 0.0f;
 			float sq = 0.0f;
@@ -192,11 +208,11 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 
 extern "C" __global__ void
 LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift_len, float* x, int x_len,
-	gompss_fault* fault)
+	gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ float slots[32];
 	if (!(apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len))) {
-		for (int r = 0, r_end = x_len / check_divisor(m, 8, fault); r < r_end; r++) {
+		for (int r = 0, r_end = div_signed(x_len, check_divisor(m, 8, fault), by); r < r_end; r++) {
 			float mean = 0.0f;
 			float sq = 0.0f;
 			__syncthreads();

@@ -36,8 +36,29 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// rem_by is x % y, neither negative, x below 2^31.
+template <class T> __device__ __forceinline__ T rem_by(T x, T y, gompss_divisor by) { return x - div_by(x, by) * y; }
+
+// rem_signed is x % y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int rem_signed(int x, int y, gompss_divisor by)
+{
+	int size = x < 0 ? -x : x;
+	int r = size - div_by(size, by) * (y < 0 ? 0u - y : y);
+	return x < 0 ? -r : r;
+}
+
 extern "C" __global__ void
-Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fault* fault)
+Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_divisor by, gompss_divisor by_3,
+	gompss_divisor by_4, gompss_fault* fault)
 {
 	if (0 <= w && (int64)h * w <= now_len && (int64)h * w <= old_len && w < 134217728 && h < 134217728 &&
 		-134217728 < h) {
@@ -47,18 +68,18 @@ Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fa
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int y = rows;
 			int x = it - (unsigned)rows * count_2;
-			int l = (x + w - 1) % check_divisor(w, 1, fault);
-			int r = (x + 1) % check_divisor(w, 2, fault);
+			int l = rem_signed(x + w - 1, check_divisor(w, 1, fault), by_3);
+			int r = rem_by(x + 1, check_divisor(w, 2, fault), by_3);
 			uint64 s[3] = {};
 			uint64 c[3] = {};
 			for (int k = 0; k < 3; k++) {
 				int64 base = 0;
 				{
 					int y_2 = y + k - 1;
-					base = (int64)((y_2 + h) % check_divisor(h, 3, fault)) * w;
+					base = (int64)rem_signed(y_2 + h, check_divisor(h, 3, fault), by_4) * w;
 				}
 				uint64 m = old[check_index((int64)((uint64)base + x), old_len, 4, fault)];
 				uint64 west = (m << 1) | (old[check_index((int64)((uint64)base + l), old_len, 5, fault)] >> 63);
@@ -116,11 +137,11 @@ Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fa
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int y = rows;
 			int x = it - (unsigned)rows * count_2;
-			int l = (x + w - 1) % check_divisor(w, 7, fault);
-			int r = (x + 1) % check_divisor(w, 8, fault);
+			int l = rem_signed(x + w - 1, check_divisor(w, 7, fault), by_3);
+			int r = rem_signed(x + 1, check_divisor(w, 8, fault), by_3);
 			uint64 s[3] = {};
 			uint64 c[3] = {};
 			#pragma unroll 1
@@ -128,7 +149,7 @@ Life(int h, int w, uint64* old, int old_len, uint64* now, int now_len, gompss_fa
 				int64 base = 0;
 				{
 					int y_2 = y + k - 1;
-					base = (int64)((y_2 + h) % check_divisor(h, 9, fault)) * w;
+					base = (int64)rem_signed(y_2 + h, check_divisor(h, 9, fault), by_4) * w;
 				}
 				uint64 m = old[check_index((int64)((uint64)base + x), old_len, 10, fault)];
 				uint64 west = (m << 1) | (old[check_index((int64)((uint64)base + l), old_len, 11, fault)] >> 63);

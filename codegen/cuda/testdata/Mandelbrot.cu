@@ -28,8 +28,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_fault* fault)
+Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= w && (int64)w * h <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
 		int end = h;
@@ -38,7 +47,7 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_fault* fault
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int py = rows;
 			int px = it - (unsigned)rows * count_2;
 			double cx = 3.0 * (double)px / (double)w - 2.0;
@@ -64,7 +73,7 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_fault* fault
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int py = rows;
 			int px = it - (unsigned)rows * count_2;
 			double cx = 3.0 * (double)px / (double)w - 2.0;

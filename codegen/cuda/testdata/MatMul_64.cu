@@ -346,11 +346,11 @@ MatMul(int64 n, float* c, int64 c_len, float* a, int64 a_len, float* b, int64 b_
 					columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_6;
 					columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_7;
 					columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_8;
-					for (int64 part = level + blockDim.x / 16; part < 16; part = (uint64)part + blockDim.x / 16) {
-						columnTile[part / 2][part % 2 * 64 + lane] = b[(uint64)min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane), right - 1)];
-						columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(uint64)min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
-						columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(uint64)min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
-						columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(uint64)min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
+					for (int64 part = level + blockDim.x / 16; part < 16; part += blockDim.x / 16) {
+						columnTile[part / 2][part % 2 * 64 + lane] = b[min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 16] = b[min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 32] = b[min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 48] = b[min(k0 + part / 2, to - 1) * n + min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
 					}
 					__syncthreads();
 					int64 n_2 = min(to - k0, (int64)8);

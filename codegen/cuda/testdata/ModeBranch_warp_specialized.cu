@@ -34,10 +34,10 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 	__shared__ int64 r;
 	__shared__ int64 work;
 	int workers = blockDim.x - 32;
-	if ((int)threadIdx.x > workers) {
+	if (threadIdx.x > workers) {
 		return;
 	}
-	if ((int)threadIdx.x == workers) {
+	if (threadIdx.x == workers) {
 		int64 turn = 0;
 		work = 0;
 		{
@@ -82,9 +82,9 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 					for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
 						if ((int64)((uint64)base + workers * 4) <= end) {
 							int64 i = (uint64)base + threadIdx.x;
-							int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
-							int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
-							int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+							int64 i_2 = (uint64)base + (workers + threadIdx.x);
+							int64 i_3 = (uint64)base + (workers * 2 + threadIdx.x);
+							int64 i_4 = (uint64)base + (workers * 3 + threadIdx.x);
 							int value = (unsigned)x[(uint64)r * n + i] + d[r];
 							int value_2 = (unsigned)x[(uint64)r * n + i_2] + d[r];
 							int value_3 = (unsigned)x[(uint64)r * n + i_3] + d[r];
@@ -110,9 +110,9 @@ ModeBranch(int* x, int x_len, int* d, int d_len, int n, gompss_fault* fault)
 				for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
 					if ((int64)((uint64)base + workers * 4) <= end) {
 						int64 i = (uint64)base + threadIdx.x;
-						int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
-						int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
-						int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+						int64 i_2 = (uint64)base + (workers + threadIdx.x);
+						int64 i_3 = (uint64)base + (workers * 2 + threadIdx.x);
+						int64 i_4 = (uint64)base + (workers * 3 + threadIdx.x);
 						int value = (unsigned)x[(uint64)r * n + i] - d[r];
 						int value_2 = (unsigned)x[(uint64)r * n + i_2] - d[r];
 						int value_3 = (unsigned)x[(uint64)r * n + i_3] - d[r];

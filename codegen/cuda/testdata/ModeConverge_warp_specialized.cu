@@ -69,10 +69,10 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 		gates[threadIdx.x] = {0u, 0u};
 	__syncthreads();
 	int workers = blockDim.x - 32;
-	if ((int)threadIdx.x > workers) {
+	if (threadIdx.x > workers) {
 		return;
 	}
-	if ((int)threadIdx.x == workers) {
+	if (threadIdx.x == workers) {
 		int64 turn = 0;
 		work = 0;
 		{
@@ -122,9 +122,9 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 					for (int64 base = 0; base < end; base = (uint64)base + workers * 4) {
 						if ((int64)((uint64)base + workers * 4) <= end) {
 							int64 i = (uint64)base + threadIdx.x;
-							int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
-							int64 i_3 = (uint64)base + (int)(workers * 2 + threadIdx.x);
-							int64 i_4 = (uint64)base + (int)(workers * 3 + threadIdx.x);
+							int64 i_2 = (uint64)base + (workers + threadIdx.x);
+							int64 i_3 = (uint64)base + (workers * 2 + threadIdx.x);
+							int64 i_4 = (uint64)base + (workers * 3 + threadIdx.x);
 							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i];
 							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_2];
 							sum_2 = (uint64)sum_2 + x[(uint64)r * n + i_3];
@@ -162,7 +162,7 @@ ModeConverge(int64* x, int x_len, int n, int* rounds, int rounds_len, gompss_fau
 				for (int64 base = 0; base < end; base = (uint64)base + workers * 2) {
 					if ((int64)((uint64)base + workers * 2) <= end) {
 						int64 i = (uint64)base + threadIdx.x;
-						int64 i_2 = (uint64)base + (int)(workers + threadIdx.x);
+						int64 i_2 = (uint64)base + (workers + threadIdx.x);
 						int64 value = x[(uint64)r * n + i] / 2;
 						int64 value_2 = x[(uint64)r * n + i_2] / 2;
 						x[(uint64)r * n + i] = value;

@@ -36,6 +36,22 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
 // gompss_gate is a barrier that a failed check opens for good: a thread that has ended never comes.
 struct gompss_gate {
 	unsigned come, turn;
@@ -66,7 +82,7 @@ __device__ __noinline__ bool gompss_meet(gompss_gate& gate, unsigned n, gompss_f
 }
 
 extern "C" __global__ void
-ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
+ModeFew(int* x, int x_len, int n, int few, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ int64 r;
 	__shared__ int base;
@@ -76,14 +92,14 @@ ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
 		gates[threadIdx.x] = {0u, 0u};
 	__syncthreads();
 	int workers = blockDim.x - 32;
-	if ((int)threadIdx.x > workers) {
+	if (threadIdx.x > workers) {
 		return;
 	}
-	if ((int)threadIdx.x == workers) {
+	if (threadIdx.x == workers) {
 		int64 turn = 0;
 		work = 0;
 		{
-			int end = x_len / check_divisor(n, 1, fault);
+			int end = div_signed(x_len, check_divisor(n, 1, fault), by);
 			int stride = gridDim.x;
 			r = blockIdx.x;
 			for (; r < end; r = (uint64)r + stride) {
@@ -144,8 +160,8 @@ ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
 					}
 				}
 			} else if (region == 2) {
-				int64 active = min((int64)workers, few) / 32 * 32;
-				if (threadIdx.x < active) {
+				int active = min(workers, few) / 32 * 32;
+				if ((int)threadIdx.x < active) {
 					for (int64 i = threadIdx.x; i < n; i = (uint64)i + active) {
 						x[check_index((int64)((uint64)r * n + i), x_len, 12, fault)] ^= base;
 					}
@@ -153,26 +169,24 @@ ModeFew(int* x, int x_len, int n, int64 few, gompss_fault* fault)
 						return;
 					if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 						-134217728 < n && r < 134217728 && -134217728 < r) {
-						int64 stride = (uint64)active * 2;
-						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + active * 2) {
 							x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + x[(uint64)r * n + i - 1];
 						}
 					} else {
-						int64 stride = (uint64)active * 2;
-						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + stride) {
+						for (int64 i = 1 + threadIdx.x * 2; i < n; i = (uint64)i + active * 2) {
 							x[check_index((int64)((uint64)r * n + i), x_len, 13, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 14, fault)] + x[check_index((int64)((uint64)r * n + i - 1), x_len, 15, fault)];
 						}
 					}
 				}
 			} else if (0 <= (int64)((uint64)n * r) && (int64)((uint64)n * r + n) <= x_len && n < 134217728 &&
 				-134217728 < n && r < 134217728 && -134217728 < r) {
-				if ((int)threadIdx.x < min(workers, 3)) {
+				if (threadIdx.x < min(workers, 3)) {
 					int stride = min(workers, 3);
 					for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
 						x[(uint64)r * n + i] = (unsigned)x[(uint64)r * n + i] + 1;
 					}
 				}
-			} else if ((int)threadIdx.x < min(workers, 3)) {
+			} else if (threadIdx.x < min(workers, 3)) {
 				int stride = min(workers, 3);
 				for (int64 i = threadIdx.x; i < n; i = (uint64)i + stride) {
 					x[check_index((int64)((uint64)r * n + i), x_len, 16, fault)] = (unsigned)x[check_index((int64)((uint64)r * n + i), x_len, 17, fault)] + 1;

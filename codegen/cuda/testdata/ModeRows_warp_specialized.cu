@@ -72,6 +72,22 @@ __device__ __forceinline__ Slice<T> check_slice(Slice<T> s, int64 lo, int64 hi, 
 	return check_slice(s, lo, hi, s.cap, site, fault);
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
 // gompss_gate is a barrier that a failed check opens for good: a thread that has ended never comes.
 struct gompss_gate {
 	unsigned come, turn;
@@ -102,7 +118,7 @@ __device__ __noinline__ bool gompss_meet(gompss_gate& gate, unsigned n, gompss_f
 }
 
 extern "C" __global__ void
-ModeRows(int* x, int x_len, int x_cap, int n, gompss_fault* fault)
+ModeRows(int* x, int x_len, int x_cap, int n, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ Slice<int> row;
 	__shared__ int64 r;
@@ -112,14 +128,14 @@ ModeRows(int* x, int x_len, int x_cap, int n, gompss_fault* fault)
 		gates[threadIdx.x] = {0u, 0u};
 	__syncthreads();
 	int workers = blockDim.x - 32;
-	if ((int)threadIdx.x > workers) {
+	if (threadIdx.x > workers) {
 		return;
 	}
-	if ((int)threadIdx.x == workers) {
+	if (threadIdx.x == workers) {
 		int64 turn = 0;
 		work = 0;
 		{
-			int end = x_len / check_divisor(n, 1, fault);
+			int end = div_signed(x_len, check_divisor(n, 1, fault), by);
 			int stride = gridDim.x;
 			r = blockIdx.x;
 			for (; r < end; r = (uint64)r + stride) {

@@ -48,7 +48,7 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 					int lane = threadIdx.x % 32;
 					int warps = blockDim.x / 32;
 					bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-					for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 						int i = base + lane;
 						bool active = walker && i < end;
 						float sum = 0.0f;
@@ -58,8 +58,8 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 						__syncthreads();
 						{
 							float ahead[32] = {};
-							int64 place = base * n + min(warp % 4 * 32 + lane, n - 1);
-							int64 step = (uint64)((base + 1) * n + min(warp % 4 * 32 + lane, n - 1)) - place;
+							int64 place = (int64)base * n + min(warp % 4 * 32 + lane, n - 1);
+							int64 step = (uint64)((int64)(base + 1) * n + min(warp % 4 * 32 + lane, n - 1)) - place;
 							#pragma unroll 32
 							for (int u = 0; u < 32; u++) {
 								int r = u;
@@ -77,18 +77,18 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 									rowTile[r][warp % 4 * 32 + lane] = ahead[u] * y1[min(j0 + (warp % 4 * 32 + lane), n - 1)];
 								}
 								if (warps < 4) {
-									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									for (int part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int u = 0; u < 32; u++) {
 											int r = u;
-											rowTile[r][part % 4 * 32 + lane] = a[min(base + r, (int64)(end - 1)) * n + min(j0 + (part % 4 * 32 + lane), (int64)(n - 1))] * y1[min(j0 + (part % 4 * 32 + lane), (int64)(n - 1))];
+											rowTile[r][part % 4 * 32 + lane] = a[min(base + r, end - 1) * n + min(j0 + (part % 4 * 32 + lane), n - 1)] * y1[min(j0 + (part % 4 * 32 + lane), n - 1)];
 										}
 									}
 								}
 								__syncthreads();
 								if (j0 + 128 < n) {
-									int64 place_2 = base * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1);
-									int64 step_2 = (uint64)((base + 1) * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1)) - place_2;
+									int64 place_2 = (int64)base * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1);
+									int64 step_2 = (uint64)((int64)(base + 1) * n + min(j0 + 128 + (warp % 4 * 32 + lane), n - 1)) - place_2;
 									#pragma unroll 32
 									for (int u = 0; u < 32; u++) {
 										int r = u;
@@ -184,7 +184,7 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 					int lane = threadIdx.x % 32;
 					int warps = blockDim.x / 32;
 					bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-					for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+					for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 						int i = base + lane;
 						bool active = walker && i < end;
 						float sum = 0.0f;
@@ -194,8 +194,8 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 						__syncthreads();
 						{
 							float ahead[32] = {};
-							int64 place = (int64)min(warp + 0, n - 1) * n + min(base + lane, (int64)(end - 1));
-							int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place;
+							int64 place = (int64)min(warp + 0, n - 1) * n + min(base + lane, end - 1);
+							int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * n + min(base + lane, end - 1)) - place;
 							#pragma unroll 32
 							for (int u = 0; u < 32; u++) {
 								if (warp + u * 4 < n) {
@@ -212,18 +212,18 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 									rowTile[r][warp + u * 4] = ahead[u] * y2[min(j0 + (warp + u * 4), n - 1)];
 								}
 								if (warps < 4) {
-									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									for (int part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int u = 0; u < 32; u++) {
 											int r = lane;
-											rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1)) * n + min(base + r, (int64)(end - 1))] * y2[min((int64)(j0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+											rowTile[r][part + u * 4] = a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y2[min(j0 + (part + u * 4), n - 1)];
 										}
 									}
 								}
 								__syncthreads();
 								if (j0 + 128 < n) {
-									int64 place_2 = (int64)min(j0 + 128 + (warp + 0), n - 1) * n + min(base + lane, (int64)(end - 1));
-									int64 step_2 = (uint64)((int64)(min(j0 + 128 + (warp + 0), n - 1) + 4) * n + min(base + lane, (int64)(end - 1))) - place_2;
+									int64 place_2 = (int64)min(j0 + 128 + (warp + 0), n - 1) * n + min(base + lane, end - 1);
+									int64 step_2 = (uint64)((int64)(min(j0 + 128 + (warp + 0), n - 1) + 4) * n + min(base + lane, end - 1)) - place_2;
 									#pragma unroll 32
 									for (int u = 0; u < 32; u++) {
 										if (j0 + 128 + (warp + u * 4) < n) {

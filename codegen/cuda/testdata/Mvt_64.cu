@@ -77,7 +77,7 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 									rowTile[r][warp % 4 * 32 + lane] = ahead[u] * y1[min(j0 + (warp % 4 * 32 + lane), n - 1)];
 								}
 								if (warps < 4) {
-									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									for (int64 part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int64 u = 0; u < 32; u++) {
 											int64 r = u;
@@ -216,11 +216,11 @@ Mvt_4(int64 n, float* a, int64 a_len, float* x2, int64 x2_len, float* y2, int64 
 									rowTile[r][warp + u * 4] = ahead[u] * y2[min(j0 + (warp + u * 4), n - 1)];
 								}
 								if (warps < 4) {
-									for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+									for (int64 part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int64 u = 0; u < 32; u++) {
 											int64 r = lane;
-											rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(j0 + ((uint64)part + u * 4)), n - 1) * n + min(base + r, end - 1)] * y2[min((int64)(j0 + ((uint64)part + u * 4)), n - 1)];
+											rowTile[r][part + u * 4] = a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y2[min(j0 + (part + u * 4), n - 1)];
 										}
 									}
 								}

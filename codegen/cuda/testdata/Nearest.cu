@@ -33,9 +33,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 Nearest(int n, int m, double* x, int x_len, int* y, int y_len, int* best, int best_len, double* far, int far_len,
-	gompss_fault* fault)
+	gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ __align__(16) Array<double, 4> tile0[64];
 	__shared__ __align__(16) Array<double, 4> tile1[64];
@@ -51,7 +60,7 @@ Nearest(int n, int m, double* x, int x_len, int* y, int y_len, int* best, int be
 		for (int base = blockIdx.x * blockDim.x; base < total; base += gridDim.x * blockDim.x) {
 			int it = base + threadIdx.x;
 			bool active = it < total;
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int k = it - (unsigned)rows * count_2;
 			double want = 0.0;
@@ -146,7 +155,7 @@ Nearest(int n, int m, double* x, int x_len, int* y, int y_len, int* best, int be
 		for (int base = blockIdx.x * blockDim.x; base < total; base += gridDim.x * blockDim.x) {
 			int it = base + threadIdx.x;
 			bool active = it < total;
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int k = it - (unsigned)rows * count_2;
 			double want = 0.0;

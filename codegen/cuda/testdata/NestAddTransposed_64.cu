@@ -66,19 +66,19 @@ NestAddTransposed(int64 n, int64 m, double* x, int64 x_len, double* z, int64 z_l
 				int64 level = threadIdx.x / 32;
 				int64 lane = threadIdx.x % 32;
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+				for (int64 line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
 					int64 i = i0 + lane;
-					int64 j = (uint64)j0 + line_2;
+					int64 j = j0 + line_2;
 					if (i < bottom && j < right) {
-						square0[line_2][lane] = z[(uint64)j * n + i];
+						square0[line_2][lane] = z[j * n + i];
 					}
 				}
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
-					int64 i = (uint64)i0 + line_2;
+				for (int64 line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
+					int64 i = i0 + line_2;
 					int64 j = j0 + lane;
 					if (i < bottom && j < right) {
-						y[(uint64)i * m + j] = 0.5 * x[(uint64)i * m + j] + square0[lane][line_2];
+						y[i * m + j] = 0.5 * x[i * m + j] + square0[lane][line_2];
 					}
 				}
 			}

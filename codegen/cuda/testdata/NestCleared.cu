@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(256, 2)
-NestCleared(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
+NestCleared(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ __align__(16) float rowTile[8][132];
 	__shared__ __align__(16) float columnTile[8][132];
@@ -161,11 +171,11 @@ NestCleared(int n, int m, int l, float* a, int a_len, float* b, int b_len, float
 						columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_6;
 						columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_7;
 						columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_8;
-						for (int64 part = level + blockDim.x / 16; part < 16; part = (uint64)part + blockDim.x / 16) {
-							columnTile[part / 2][part % 2 * 64 + lane] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 16), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 32), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 48), (int64)(right - 1))];
+						for (int part = level + blockDim.x / 16; part < 16; part += blockDim.x / 16) {
+							columnTile[part / 2][part % 2 * 64 + lane] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
 						}
 						__syncthreads();
 						int n_2 = min(to - k0, 8);
@@ -720,7 +730,7 @@ NestCleared(int n, int m, int l, float* a, int a_len, float* b, int b_len, float
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				float sum = 0.0f;

@@ -55,7 +55,7 @@ NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* y,
 		if (long_2) {
 			int level = threadIdx.x >> shift;
 			int lane = threadIdx.x & (lanes - 1);
-			for (int64 base = (int64)blockIdx.x * lanes; base < end; base += (int64)gridDim.x * lanes) {
+			for (int base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
 				int j = base + lane;
 				bool active = j < end;
 				float s = 0.0f;

@@ -41,7 +41,7 @@ NestColumns(int n, int m, float* a, int a_len, float* x, int x_len, float* y, in
 			int lane = threadIdx.x % 32;
 			int warps = blockDim.x / 32;
 			bool walker = warp == (((int64)blockIdx.x * 40503) >> 16) % warps;
-			for (int64 base = (int64)blockIdx.x * 32; base < end; base += (int64)gridDim.x * 32) {
+			for (int base = blockIdx.x * 32; base < end; base += gridDim.x * 32) {
 				int j = base + lane;
 				bool active = walker && j < end;
 				float s = 0.0f;
@@ -51,8 +51,8 @@ NestColumns(int n, int m, float* a, int a_len, float* x, int x_len, float* y, in
 				__syncthreads();
 				if (0 < n) {
 					float ahead[32] = {};
-					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, (int64)(end - 1));
-					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place;
+					int64 place = (int64)min(warp + 0, n - 1) * m + min(base + lane, end - 1);
+					int64 step = (uint64)((int64)(min(warp + 0, n - 1) + 4) * m + min(base + lane, end - 1)) - place;
 					#pragma unroll 32
 					for (int u = 0; u < 32; u++) {
 						if (warp + u * 4 < n) {
@@ -69,18 +69,18 @@ NestColumns(int n, int m, float* a, int a_len, float* x, int x_len, float* y, in
 							rowTile[r][warp + u * 4] = ahead[u] * x[min(i0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 32; u++) {
 									int r = lane;
-									rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1)) * m + min(base + r, (int64)(end - 1))] * x[min((int64)(i0 + ((uint64)part + u * 4)), (int64)(n - 1))];
+									rowTile[r][part + u * 4] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * x[min(i0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
 						__syncthreads();
 						if (i0 + 128 < n) {
-							int64 place_2 = (int64)min(i0 + 128 + (warp + 0), n - 1) * m + min(base + lane, (int64)(end - 1));
-							int64 step_2 = (uint64)((int64)(min(i0 + 128 + (warp + 0), n - 1) + 4) * m + min(base + lane, (int64)(end - 1))) - place_2;
+							int64 place_2 = (int64)min(i0 + 128 + (warp + 0), n - 1) * m + min(base + lane, end - 1);
+							int64 step_2 = (uint64)((int64)(min(i0 + 128 + (warp + 0), n - 1) + 4) * m + min(base + lane, end - 1)) - place_2;
 							#pragma unroll 32
 							for (int u = 0; u < 32; u++) {
 								if (i0 + 128 + (warp + u * 4) < n) {

@@ -69,11 +69,11 @@ NestColumns(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, floa
 							rowTile[r][warp + u * 4] = ahead[u] * x[min(i0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
-							for (int64 part = warp + warps; part < 4; part = (uint64)part + warps) {
+							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 32; u++) {
 									int64 r = lane;
-									rowTile[r][(uint64)part + u * 4] = a[(uint64)min((int64)(i0 + ((uint64)part + u * 4)), n - 1) * m + min(base + r, end - 1)] * x[min((int64)(i0 + ((uint64)part + u * 4)), n - 1)];
+									rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * x[min(i0 + (part + u * 4), n - 1)];
 								}
 							}
 						}

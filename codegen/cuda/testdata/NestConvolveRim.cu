@@ -28,8 +28,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-NestConvolveRim(int n, int m, float* x, int x_len, float* f, int f_len, float* y, int y_len, gompss_fault* fault)
+NestConvolveRim(int n, int m, float* x, int x_len, float* f, int f_len, float* y, int y_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	if (25 <= f_len && 0 <= m && (int64)n * m <= x_len && (int64)n * m <= y_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
@@ -304,7 +314,7 @@ NestConvolveRim(int n, int m, float* x, int x_len, float* f, int f_len, float* y
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float s = 0.0f;

@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(256, 2)
-NestInPlace(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
+NestInPlace(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ __align__(16) float rowTile[8][132];
 	__shared__ __align__(16) float columnTile[8][132];
@@ -353,11 +363,11 @@ NestInPlace(int n, int m, int l, float* a, int a_len, float* b, int b_len, float
 						columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_6;
 						columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_7;
 						columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_8;
-						for (int64 part = level + blockDim.x / 16; part < 16; part = (uint64)part + blockDim.x / 16) {
-							columnTile[part / 2][part % 2 * 64 + lane] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 16), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 32), (int64)(right - 1))];
-							columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(uint64)min(k0 + part / 2, (int64)(to - 1)) * m + min(j0 + (part % 2 * 64 + lane + 48), (int64)(right - 1))];
+						for (int part = level + blockDim.x / 16; part < 16; part += blockDim.x / 16) {
+							columnTile[part / 2][part % 2 * 64 + lane] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 16] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 32] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
+							columnTile[part / 2][part % 2 * 64 + lane + 48] = b[(unsigned)min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
 						}
 						__syncthreads();
 						int n_2 = min(to - k0, 8);
@@ -912,7 +922,7 @@ NestInPlace(int n, int m, int l, float* a, int a_len, float* b, int b_len, float
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				float sum = c[check_index((int64)i * m + j, c_len, 1, fault)];
@@ -927,7 +937,8 @@ NestInPlace(int n, int m, int l, float* a, int a_len, float* b, int b_len, float
 }
 
 extern "C" __global__ void
-NestInPlace_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
+NestInPlace_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	if (!(apart(a, a_len, c, c_len) && apart(b, b_len, c, c_len) && 0 < l)) {
 		if (0 <= m && (int64)n * m <= c_len && 0 <= l && (int64)n * l <= a_len && (int64)m * l <= b_len &&
@@ -938,7 +949,7 @@ NestInPlace_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, flo
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				#pragma unroll 8
@@ -953,7 +964,7 @@ NestInPlace_2(int n, int m, int l, float* a, int a_len, float* b, int b_len, flo
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				#pragma unroll 1

@@ -144,7 +144,7 @@ NestProducts(int m, float* a, int a_len, float* b, int b_len, float* c, int c_le
 	} else {
 		int end = m;
 		int count = max(end, 0);
-		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < (int)((unsigned)count * 16 * 16); it += gridDim.x * blockDim.x) {
+		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count * 16 * 16; it += gridDim.x * blockDim.x) {
 			int rows = it / 16;
 			int rows_2 = rows / 16;
 			int q = rows_2;

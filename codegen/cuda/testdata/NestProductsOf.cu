@@ -28,9 +28,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* b, int b_len, double* c, int c_len,
-	gompss_fault* fault)
+	gompss_divisor by_2, gompss_divisor by_4, gompss_divisor by_6, gompss_fault* fault)
 {
 	if (0 <= m && 0 <= (int64)n * m && 0 <= (int64)((uint64)((int64)q * n) * m) &&
 		(int64)((uint64)((int64)p * q) * n * m) <= c_len && 0 <= l && 0 <= (int64)n * l &&
@@ -44,9 +53,9 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 		int plane = down * across;
 		int count = max(p, 0);
 		int count_2 = max(q, 0);
-		for (int64 block = blockIdx.x; block < (int64)plane * count * count_2; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < (int64)(plane * count) * count_2; block += gridDim.x) {
 			int64 outer = block / plane;
-			int inPlane = block - (uint64)outer * plane;
+			int inPlane = block - outer * plane;
 			int64 rest = outer / count_2;
 			int v = max(min(outer - rest * count_2, (int64)q), (int64)0);
 			int u = max(min(rest, (int64)p), (int64)0);
@@ -155,11 +164,11 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 		int count_3 = max(end_3, 0);
 		int end_4 = m;
 		int count_4 = max(end_4, 0);
-		int total = (unsigned)count * count_2 * count_3 * count_4;
+		int total = count * count_2 * count_3 * count_4;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_4;
-			int rows_2 = (unsigned)rows / (unsigned)count_3;
-			int rows_3 = (unsigned)rows_2 / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by_2);
+			int rows_2 = div_by((unsigned)rows, by_4);
+			int rows_3 = div_by((unsigned)rows_2, by_6);
 			int u = rows_3;
 			int64 v = rows_2 - (int64)rows_3 * count_2;
 			int64 i = rows - (int64)rows_2 * count_3;

@@ -46,7 +46,7 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 		int64 count_2 = max(q, (int64)0);
 		for (int64 block = blockIdx.x; block < plane * count * count_2; block += gridDim.x) {
 			int64 outer = block / plane;
-			int64 inPlane = block - (uint64)outer * plane;
+			int64 inPlane = block - outer * plane;
 			int64 rest = outer / count_2;
 			int64 v = max(min(outer - rest * count_2, q), (int64)0);
 			int64 u = max(min(rest, p), (int64)0);

@@ -40,7 +40,7 @@ NestProducts(int64 m, float* a, int64 a_len, float* b, int64 b_len, float* c, in
 		int64 count = max(m, (int64)0);
 		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
-			int64 inPlane = block - (uint64)outer * plane;
+			int64 inPlane = block - outer * plane;
 			int64 q = max(min(outer, m), (int64)0);
 			int64 line = min(inPlane / across, down);
 			int64 i0 = max(min(line * height, (int64)16), (int64)0);

@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_fault* fault)
+NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, float* c, int c_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	if (apart(c, c_len, a, a_len) && (double)m * ((double)n - (double)0) < 4.611686018427388e+18 &&
 		(double)m * ((double)n - (double)0) > -4.611686018427388e+18 && apart(c, c_len, b, b_len)) {
@@ -47,7 +57,7 @@ NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, 
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				#pragma unroll 8
@@ -63,7 +73,7 @@ NestRowByRowLoop(int n, int m, int l, float* a, int a_len, float* b, int b_len, 
 			int count_2 = max(end_2, 0);
 			int total = count * count_2;
 			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-				int rows = (unsigned)it / (unsigned)count_2;
+				int rows = div_by((unsigned)it, by);
 				int i = rows;
 				int j = it - (unsigned)rows * count_2;
 				#pragma unroll 1

@@ -28,8 +28,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
+NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, gompss_divisor by, gompss_divisor by_3,
+	gompss_fault* fault)
 {
 	if (0 <= l && 0 <= (int64)m * l && 0 <= (int64)m * l + l &&
 		(int64)((uint64)((int64)n * m) * l) <= (int64)m * l + l + y_len + 1 &&
@@ -44,15 +54,15 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		int right = l - 1;
 		int across = (max(l - 1 - 1, 0) + 32 - 1) / 32;
 		int down = (max(m - 1 - 1, 0) + height - 1) / height;
-		int64 plane = (int64)down * across;
+		int plane = down * across;
 		int count = max(n - 1 - 1, 0);
-		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
-			int64 inPlane = block - (uint64)outer * plane;
+			int inPlane = block - (uint64)outer * plane;
 			int i = max(min(1 + outer, (int64)(n - 1)), (int64)1);
-			int line = min(inPlane / across, (int64)down);
+			int line = min(inPlane / across, down);
 			int j0 = max(min(1 + line * height, bottom), 1);
-			int k0 = max(min(1 + (inPlane - (int64)line * across) * 32, (int64)right), (int64)1);
+			int k0 = max(min(1 + (int64)(inPlane - line * across) * 32, (int64)right), (int64)1);
 			int j = j0 + threadIdx.x / 32 * 4;
 			int k = k0 + (threadIdx.x - threadIdx.x / 32 * 32);
 			if (j + 4 <= bottom && k < right) {
@@ -86,10 +96,10 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		int count_2 = max(end_2 - 1, 0);
 		int end_3 = l - 1;
 		int count_3 = max(end_3 - 1, 0);
-		int total = (unsigned)count * count_2 * count_3;
+		int total = count * count_2 * count_3;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_3;
-			int rows_2 = (unsigned)rows / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
+			int rows_2 = div_by((unsigned)rows, by_3);
 			int i = 1 + rows_2;
 			int64 j = 1 + (rows - (int64)rows_2 * count_2);
 			int k = 1 + (it - (unsigned)rows * count_3);

@@ -65,19 +65,19 @@ NestTranspose(int n, int m, float* x, int x_len, float* y, int y_len, gompss_fau
 				int level = threadIdx.x / 32;
 				int lane = threadIdx.x % 32;
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
-					int64 i = (uint64)i0 + line_2;
+				for (int line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
+					int i = i0 + line_2;
 					int j = j0 + lane;
 					if (i < bottom && j < right) {
-						square0[line_2][lane] = x[(uint64)i * m + j];
+						square0[line_2][lane] = x[i * m + j];
 					}
 				}
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+				for (int line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
 					int i = i0 + lane;
-					int64 j = (uint64)j0 + line_2;
+					int j = j0 + line_2;
 					if (i < bottom && j < right) {
-						y[(uint64)j * n + i] = square0[lane][line_2];
+						y[j * n + i] = square0[lane][line_2];
 					}
 				}
 			}

@@ -95,14 +95,13 @@ PrefixSums_3(int x_len, Array<int64, 1024>* sParts, int64* s)
 	int total_2 = count;
 	int64 carry = s[0];
 	int64 s_3 = 0;
-	int64 base = 0;
 	int64 parity = 0;
-	for (; base < total_2; base = (uint64)base + blockDim.x) {
-		int64 it = (uint64)base + threadIdx.x;
+	for (int base = 0; base < total_2; base += blockDim.x) {
+		int it = base + threadIdx.x;
 		bool on = it < total_2;
 		int lane = threadIdx.x % min(32, 32);
 		int warp = threadIdx.x / min(32, 32);
-		int64 chunk = it;
+		int chunk = it;
 		s_3 = 0;
 		if (on) {
 			int64 part = sParts[0].v[chunk];
@@ -171,14 +170,13 @@ PrefixSums_4(int64* x, int x_len, int64* y, int y_len, Array<int64, 1024>* sPart
 		int total_2 = count;
 		int64 carry = s_3;
 		int64 s_4 = 0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total_2; base = (uint64)base + blockDim.x) {
-			int64 it = (uint64)base + threadIdx.x;
+		for (int base = 0; base < total_2; base += blockDim.x) {
+			int it = base + threadIdx.x;
 			bool on = it < total_2;
 			int lane = threadIdx.x % min(32, 32);
 			int warp = threadIdx.x / min(32, 32);
-			int64 i = (uint64)start + it;
+			int64 i = start + it;
 			s_4 = 0;
 			if (on) {
 				s_4 = (uint64)s_4 + x[check_index(i, x_len, 3, fault)];

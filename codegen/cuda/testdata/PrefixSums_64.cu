@@ -95,10 +95,9 @@ PrefixSums_3(int64 x_len, Array<int64, 1024>* sParts, int64* s)
 	int64 total_2 = count;
 	int64 carry = s[0];
 	int64 s_3 = 0;
-	int64 base = 0;
 	int64 parity = 0;
-	for (; base < total_2; base = (uint64)base + blockDim.x) {
-		int64 it = (uint64)base + threadIdx.x;
+	for (int64 base = 0; base < total_2; base += blockDim.x) {
+		int64 it = base + threadIdx.x;
 		bool on = it < total_2;
 		int64 lane = threadIdx.x % min(32, 32);
 		int64 warp = threadIdx.x / min(32, 32);
@@ -171,9 +170,8 @@ PrefixSums_4(int64* x, int64 x_len, int64* y, int64 y_len, Array<int64, 1024>* s
 		int64 total_2 = count;
 		int64 carry = s_3;
 		int64 s_4 = 0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total_2; base = (uint64)base + blockDim.x) {
+		for (int64 base = 0; base < total_2; base = (uint64)base + blockDim.x) {
 			int64 it = (uint64)base + threadIdx.x;
 			bool on = it < total_2;
 			int64 lane = threadIdx.x % min(32, 32);

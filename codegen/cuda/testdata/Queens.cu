@@ -36,6 +36,15 @@ __device__ __forceinline__ uint64 check_count(int64 n, unsigned site, gompss_fau
 	return n;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 // go_shl is x << n for any n.
 template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
 {
@@ -43,7 +52,8 @@ template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
 }
 
 extern "C" __global__ void
-Queens(int n, int64* out, int out_len, int64* total, int64* totalParts, unsigned* ticket, gompss_fault* fault)
+Queens(int n, int64* out, int out_len, int64* total, int64* totalParts, unsigned* ticket, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ int64 slots[32];
 	__shared__ bool last;
@@ -55,7 +65,7 @@ Queens(int n, int64* out, int out_len, int64* total, int64* totalParts, unsigned
 		int count_2 = max(end_2, 0);
 		int total_3 = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total_3; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int a = rows;
 			int b = it - (unsigned)rows * count_2;
 			if (a - b <= 1 && b - a <= 1) {

@@ -65,24 +65,23 @@ RowScans(int rows, int n, float* a, int a_len, float* least, int least_len, int*
 		float high_2 = __int_as_float(0xff800000);
 		int where_2 = 2147483647;
 		double sum_2 = 0.0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total; base = (uint64)base + blockDim.x) {
-			int64 it = (uint64)base + threadIdx.x;
+		for (int base = 0; base < total; base += blockDim.x) {
+			int it = base + threadIdx.x;
 			bool on = it < total;
 			int lane = threadIdx.x % min(32, 32);
 			int warp = threadIdx.x / min(32, 32);
-			int64 i = it;
+			int i = it;
 			low_2 = __int_as_float(0x7f800000);
 			high_2 = __int_as_float(0xff800000);
 			where_2 = 2147483647;
 			sum_2 = 0.0;
 			if (on) {
-				float v = a[check_index((int64)((uint64)((int64)r * n) + i), a_len, 1, fault)];
+				float v = a[check_index((int64)r * n + i, a_len, 1, fault)];
 				low_2 = go_min(low_2, v);
 				if (v > high_2) {
 					high_2 = v;
-					where_2 = (int)i;
+					where_2 = i;
 				}
 				sum_2 += (double)v;
 			}
@@ -202,9 +201,9 @@ RowScans(int rows, int n, float* a, int a_len, float* least, int least_len, int*
 			}
 			sum_2 = mine_3 + sum_2;
 			if (on) {
-				least[check_index((int64)((uint64)((int64)r * n) + i), least_len, 2, fault)] = low_2;
-				at[check_index((int64)((uint64)((int64)r * n) + i), at_len, 3, fault)] = where_2;
-				mean[check_index((int64)((uint64)((int64)r * n) + i), mean_len, 4, fault)] = sum_2 / (double)(int64)((uint64)i + 1);
+				least[check_index((int64)r * n + i, least_len, 2, fault)] = low_2;
+				at[check_index((int64)r * n + i, at_len, 3, fault)] = where_2;
+				mean[check_index((int64)r * n + i, mean_len, 4, fault)] = sum_2 / (double)(i + 1);
 			}
 			parity = 1ull - parity;
 		}

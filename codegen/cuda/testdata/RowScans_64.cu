@@ -65,9 +65,8 @@ RowScans(int64 rows, int64 n, float* a, int64 a_len, float* least, int64 least_l
 		float high_2 = __int_as_float(0xff800000);
 		int where_2 = 2147483647;
 		double sum_2 = 0.0;
-		int64 base = 0;
 		int64 parity = 0;
-		for (; base < total; base = (uint64)base + blockDim.x) {
+		for (int64 base = 0; base < total; base = (uint64)base + blockDim.x) {
 			int64 it = (uint64)base + threadIdx.x;
 			bool on = it < total;
 			int64 lane = threadIdx.x % min(32, 32);

@@ -77,8 +77,20 @@ __device__ __forceinline__ Slice<T> check_slice(Slice<T> s, int64 lo, int64 hi, 
 	return check_slice(s, lo, hi, s.cap, site, fault);
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// rem_by is x % y, neither negative, x below 2^31.
+template <class T> __device__ __forceinline__ T rem_by(T x, T y, gompss_divisor by) { return x - div_by(x, by) * y; }
+
 extern "C" __global__ void
-TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
+TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ float slots[32];
 	__shared__ __align__(16) Array<float, 4> tile0[64];
@@ -89,8 +101,9 @@ TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
 			__syncthreads();
 			float sum_2 = 0.0f;
 			for (int base = 0; base < 9; base += blockDim.x) {
-				if (base + blockDim.x <= 9) {
-					int i = base + threadIdx.x;
+				for (int part = base; part < min((int)(base + blockDim.x), 9); part += blockDim.x) {
+					int i = part + threadIdx.x;
+					bool active = i < 9;
 					float s = 0.0f;
 					int to = n;
 					for (int j0 = 0; j0 < to; j0 += 256) {
@@ -100,59 +113,27 @@ TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
 							tile0[k / 4].v[k % 4] = row.p[j0 + k];
 						}
 						__syncthreads();
-						if (n_2 == 256) {
-							#pragma unroll 8
-							for (int g = 0; g < 64; g++) {
-								Array<float, 4> tile0Group = tile0[g];
-								#pragma unroll 4
-								for (int k = 0; k < 4; k++) {
-									int j = j0 + (g * 4 + k);
-									s += tile0Group.v[k] * (float)(i - j % 3);
+						if (active) {
+							if (n_2 == 256) {
+								#pragma unroll 8
+								for (int g = 0; g < 64; g++) {
+									Array<float, 4> tile0Group = tile0[g];
+									#pragma unroll 4
+									for (int k = 0; k < 4; k++) {
+										int j = j0 + (g * 4 + k);
+										s += tile0Group.v[k] * (float)(i - j % 3);
+									}
 								}
-							}
-						} else {
-							for (int k = 0; k < n_2; k++) {
-								int j = j0 + k;
-								s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
+							} else {
+								for (int k = 0; k < n_2; k++) {
+									int j = j0 + k;
+									s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
+								}
 							}
 						}
 					}
-					sum_2 += s;
-				} else {
-					for (int part = base; part < min((int)(base + blockDim.x), 9); part += blockDim.x) {
-						int i = part + threadIdx.x;
-						bool active = i < 9;
-						float s = 0.0f;
-						int to = n;
-						for (int j0 = 0; j0 < to; j0 += 256) {
-							__syncthreads();
-							int n_2 = min(to - j0, 256);
-							for (int k = threadIdx.x; k < n_2; k += blockDim.x) {
-								tile0[k / 4].v[k % 4] = row.p[j0 + k];
-							}
-							__syncthreads();
-							if (active) {
-								if (n_2 == 256) {
-									#pragma unroll 8
-									for (int g = 0; g < 64; g++) {
-										Array<float, 4> tile0Group = tile0[g];
-										#pragma unroll 4
-										for (int k = 0; k < 4; k++) {
-											int j = j0 + (g * 4 + k);
-											s += tile0Group.v[k] * (float)(i - j % 3);
-										}
-									}
-								} else {
-									for (int k = 0; k < n_2; k++) {
-										int j = j0 + k;
-										s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
-									}
-								}
-							}
-						}
-						if (active) {
-							sum_2 += s;
-						}
+					if (active) {
+						sum_2 += s;
 					}
 				}
 			}
@@ -171,7 +152,7 @@ TeamPairs(int rows, int n, float* x, int x_len, int x_cap, gompss_fault* fault)
 			sum += sum_2;
 			if (threadIdx.x == 0) {
 				if (n > 0) {
-					row.p[check_index(round % check_divisor(n, 2, fault), row.len, 3, fault)] = sum / 64.0f;
+					row.p[check_index(rem_by(round, check_divisor(n, 2, fault), by), row.len, 3, fault)] = sum / 64.0f;
 				}
 			}
 		}

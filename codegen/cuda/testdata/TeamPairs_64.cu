@@ -89,8 +89,9 @@ TeamPairs(int64 rows, int64 n, float* x, int64 x_len, int64 x_cap, gompss_fault*
 			__syncthreads();
 			float sum_2 = 0.0f;
 			for (int64 base = 0; base < 9; base += blockDim.x) {
-				if (base + blockDim.x <= 9) {
-					int64 i = base + threadIdx.x;
+				for (int64 part = base; part < min(base + blockDim.x, (int64)9); part += blockDim.x) {
+					int64 i = part + threadIdx.x;
+					bool active = i < 9;
 					float s = 0.0f;
 					int64 to = n;
 					for (int64 j0 = 0; j0 < to; j0 = (uint64)j0 + 256) {
@@ -100,59 +101,27 @@ TeamPairs(int64 rows, int64 n, float* x, int64 x_len, int64 x_cap, gompss_fault*
 							tile0[k / 4].v[k % 4] = row.p[(uint64)j0 + k];
 						}
 						__syncthreads();
-						if (n_2 == 256) {
-							#pragma unroll 8
-							for (int64 g = 0; g < 64; g++) {
-								Array<float, 4> tile0Group = tile0[g];
-								#pragma unroll 4
-								for (int64 k = 0; k < 4; k++) {
-									int64 j = (uint64)j0 + (g * 4 + k);
-									s += tile0Group.v[k] * (float)(i - j % 3);
+						if (active) {
+							if (n_2 == 256) {
+								#pragma unroll 8
+								for (int64 g = 0; g < 64; g++) {
+									Array<float, 4> tile0Group = tile0[g];
+									#pragma unroll 4
+									for (int64 k = 0; k < 4; k++) {
+										int64 j = (uint64)j0 + (g * 4 + k);
+										s += tile0Group.v[k] * (float)(i - j % 3);
+									}
 								}
-							}
-						} else {
-							for (int64 k = 0; k < n_2; k++) {
-								int64 j = (uint64)j0 + k;
-								s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
+							} else {
+								for (int64 k = 0; k < n_2; k++) {
+									int64 j = (uint64)j0 + k;
+									s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
+								}
 							}
 						}
 					}
-					sum_2 += s;
-				} else {
-					for (int64 part = base; part < min(base + blockDim.x, (int64)9); part += blockDim.x) {
-						int64 i = part + threadIdx.x;
-						bool active = i < 9;
-						float s = 0.0f;
-						int64 to = n;
-						for (int64 j0 = 0; j0 < to; j0 = (uint64)j0 + 256) {
-							__syncthreads();
-							int64 n_2 = min((int64)((uint64)to - j0), (int64)256);
-							for (int64 k = threadIdx.x; k < n_2; k += blockDim.x) {
-								tile0[k / 4].v[k % 4] = row.p[(uint64)j0 + k];
-							}
-							__syncthreads();
-							if (active) {
-								if (n_2 == 256) {
-									#pragma unroll 8
-									for (int64 g = 0; g < 64; g++) {
-										Array<float, 4> tile0Group = tile0[g];
-										#pragma unroll 4
-										for (int64 k = 0; k < 4; k++) {
-											int64 j = (uint64)j0 + (g * 4 + k);
-											s += tile0Group.v[k] * (float)(i - j % 3);
-										}
-									}
-								} else {
-									for (int64 k = 0; k < n_2; k++) {
-										int64 j = (uint64)j0 + k;
-										s += tile0[k / 4].v[k % 4] * (float)(i - j % 3);
-									}
-								}
-							}
-						}
-						if (active) {
-							sum_2 += s;
-						}
+					if (active) {
+						sum_2 += s;
 					}
 				}
 			}

@@ -28,8 +28,17 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
-Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
+Tetrahedron(int n, int* x, int x_len, gompss_divisor by, gompss_divisor by_3, gompss_fault* fault)
 {
 	if (0 <= n && (int64)((uint64)((int64)n * n) * n + (int64)n * n) <= x_len + 1 && n < 262144) {
 		int height = blockDim.x / 32;
@@ -81,10 +90,10 @@ Tetrahedron(int n, int* x, int x_len, gompss_fault* fault)
 		int count_2 = max(end_2, 0);
 		int end_3 = n - 1;
 		int count_3 = max(end_3, 0);
-		int total = (unsigned)count * count_2 * count_3;
+		int total = count * count_2 * count_3;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_3;
-			int rows_2 = (unsigned)rows / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
+			int rows_2 = div_by((unsigned)rows, by_3);
 			int i = rows_2;
 			int64 jTurn = rows - (int64)rows_2 * count_2;
 			int kTurn = it - (unsigned)rows * count_3;

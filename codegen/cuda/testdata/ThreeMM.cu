@@ -28,9 +28,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void
 ThreeMM(int n, float* a, int a_len, float* b, int b_len, float* c, int c_len, float* d, int d_len, float* e, int e_len,
-	float* f, int f_len, gompss_fault* fault)
+	float* f, int f_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= n && (int64)n * n <= a_len && (int64)n * n <= b_len && (int64)n * n <= e_len &&
 		(int64)n * n <= c_len && (int64)n * n <= d_len && (int64)n * n <= f_len && n < 134217728) {
@@ -480,7 +489,7 @@ ThreeMM(int n, float* a, int a_len, float* b, int b_len, float* c, int c_len, fl
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float productResult = 0.0f;
@@ -514,7 +523,7 @@ ThreeMM(int n, float* a, int a_len, float* b, int b_len, float* c, int c_len, fl
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
-ThreeMM_2(int n, float* e, int e_len, float* f, int f_len, float* g, int g_len, gompss_fault* fault)
+ThreeMM_2(int n, float* e, int e_len, float* f, int f_len, float* g, int g_len, gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ __align__(16) float rowTile[8][36];
 	__shared__ float columnTile[8][130];
@@ -589,11 +598,11 @@ ThreeMM_2(int n, float* e, int e_len, float* f, int f_len, float* g, int g_len, 
 					columnTile[level][lane + 32] = ahead_3;
 					columnTile[level][lane + 64] = ahead_4;
 					columnTile[level][lane + 96] = ahead_5;
-					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-						columnTile[part][lane] = f[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = f[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = f[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = f[(uint64)min((int64)((uint64)k0 + part), (int64)(to - 1)) * n + min(j0 + (lane + 96), right - 1)];
+					for (int part = level + blockDim.x / 32; part < 8; part += blockDim.x / 32) {
+						columnTile[part][lane] = f[(unsigned)min(k0 + part, to - 1) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = f[(unsigned)min(k0 + part, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = f[(unsigned)min(k0 + part, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = f[(unsigned)min(k0 + part, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					}
 					__syncthreads();
 					int n_2 = min(to - k0, 8);
@@ -801,7 +810,7 @@ ThreeMM_2(int n, float* e, int e_len, float* f, int f_len, float* g, int g_len, 
 		int count_2 = max(end_2, 0);
 		int total = count * count_2;
 		for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
-			int rows = (unsigned)it / (unsigned)count_2;
+			int rows = div_by((unsigned)it, by);
 			int i = rows;
 			int j = it - (unsigned)rows * count_2;
 			float productResult = 0.0f;

@@ -592,11 +592,11 @@ ThreeMM_2(int64 n, float* e, int64 e_len, float* f, int64 f_len, float* g, int64
 					columnTile[level][lane + 32] = ahead_3;
 					columnTile[level][lane + 64] = ahead_4;
 					columnTile[level][lane + 96] = ahead_5;
-					for (int64 part = level + blockDim.x / 32; part < 8; part = (uint64)part + blockDim.x / 32) {
-						columnTile[part][lane] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = f[(uint64)min((int64)((uint64)k0 + part), to - 1) * n + min(j0 + (lane + 96), right - 1)];
+					for (int64 part = level + blockDim.x / 32; part < 8; part += blockDim.x / 32) {
+						columnTile[part][lane] = f[min(k0 + part, to - 1) * n + min(j0 + lane, right - 1)];
+						columnTile[part][lane + 32] = f[min(k0 + part, to - 1) * n + min(j0 + (lane + 32), right - 1)];
+						columnTile[part][lane + 64] = f[min(k0 + part, to - 1) * n + min(j0 + (lane + 64), right - 1)];
+						columnTile[part][lane + 96] = f[min(k0 + part, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					}
 					__syncthreads();
 					int64 n_2 = min(to - k0, (int64)8);

@@ -62,6 +62,18 @@ template <class T> __device__ __forceinline__ Slice<T> slice(Slice<T> s, int64 l
 	return Slice<T>{s.p + lo, hi - lo, max - lo};
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// rem_by is x % y, neither negative, x below 2^31.
+template <class T> __device__ __forceinline__ T rem_by(T x, T y, gompss_divisor by) { return x - div_by(x, by) * y; }
+
 // go_int32 is int32(x): towards zero, the least integer where that does not fit.
 __device__ __forceinline__ int go_int32(double x)
 {
@@ -75,7 +87,7 @@ __device__ __forceinline__ int go_int32(float x)
 extern "C" __global__ void
 ToneMap(uint16* out, int out_len, uint16* in, int in_len, uint16* toneCurve, int toneCurve_len, int toneCurve_cap,
 	float* toneGain, uint16 toneLimit, const int* __restrict__ toneOffsets, int toneOffsets_len,
-	gompss_fault* fault)
+	gompss_divisor by, gompss_fault* fault)
 {
 	if (out_len <= in_len && 3000 <= toneCurve_len && 1 <= toneOffsets_len) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += gridDim.x * blockDim.x) {
@@ -86,7 +98,7 @@ ToneMap(uint16* out, int out_len, uint16* in, int in_len, uint16* toneCurve, int
 				toneResult = curve.p[check_index(v % check_divisor(curve.len, 1, fault), curve.len, 2, fault)];
 			}
 			float v = (float)(uint16)(toneResult + toneCurve[i % 3000]) * *check_pointer(toneGain, 3, fault);
-			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[i % check_divisor(toneOffsets_len, 4, fault)]), toneLimit);
+			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[rem_by(i, check_divisor(toneOffsets_len, 4, fault), by)]), toneLimit);
 		}
 	} else {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_len; i += gridDim.x * blockDim.x) {
@@ -97,7 +109,7 @@ ToneMap(uint16* out, int out_len, uint16* in, int in_len, uint16* toneCurve, int
 				toneResult = curve.p[check_index(v % check_divisor(curve.len, 6, fault), curve.len, 7, fault)];
 			}
 			float v = (float)(uint16)(toneResult + toneCurve[check_index(i % 3000, toneCurve_len, 8, fault)]) * *check_pointer(toneGain, 9, fault);
-			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[check_index(i % check_divisor(toneOffsets_len, 10, fault), toneOffsets_len, 11, fault)]), toneLimit);
+			out[i] = min((uint16)((unsigned)go_int32(v) + toneOffsets[check_index(rem_by(i, check_divisor(toneOffsets_len, 10, fault), by), toneOffsets_len, 11, fault)]), toneLimit);
 		}
 	}
 }

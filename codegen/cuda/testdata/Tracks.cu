@@ -36,10 +36,34 @@ template <class T> __device__ __forceinline__ T check_divisor(T y, unsigned site
 	return y;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
+// div_signed is x / y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int div_signed(int x, int y, gompss_divisor by)
+{
+	int q = div_by(x < 0 ? -x : x, by);
+	return (x ^ y) < 0 ? -q : q;
+}
+
+// rem_signed is x % y, where x is not the least integer; by has the magnitude of y.
+__device__ __forceinline__ int rem_signed(int x, int y, gompss_divisor by)
+{
+	int size = x < 0 ? -x : x;
+	int r = size - div_by(size, by) * (y < 0 ? 0u - y : y);
+	return x < 0 ? -r : r;
+}
+
 extern "C" __global__ void
 Tracks(int width, int size, int window, float* frame, int frame_len, int* row, int row_len, int* col, int col_len,
 	float* template_2, int template_2_len, int* bestAt, int bestAt_len, float* bestValue, int bestValue_len,
-	gompss_fault* fault)
+	gompss_divisor by, gompss_fault* fault)
 {
 	__shared__ float slots[32];
 	__shared__ int64 slots_2[32];
@@ -53,8 +77,8 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 			(int64)((uint64)((int64)size * size) * t + (int64)size * size) <= template_2_len && t < 262144 &&
 			size < 262144) {
 			for (int w = threadIdx.x; w < window * window; w += blockDim.x) {
-				int64 y = (int64)row[t] + w / check_divisor(window, 1, fault);
-				int64 x = (int64)col[t] + w % check_divisor(window, 2, fault);
+				int64 y = (int64)row[t] + div_signed(w, check_divisor(window, 1, fault), by);
+				int64 x = (int64)col[t] + rem_signed(w, check_divisor(window, 2, fault), by);
 				float s = 0.0f;
 				for (int i = 0; i < size; i++) {
 					bool bad = 0 < size && !(0 < frame_len);
@@ -81,8 +105,8 @@ Tracks(int width, int size, int window, float* frame, int frame_len, int* row, i
 			}
 		} else {
 			for (int w = threadIdx.x; w < window * window; w += blockDim.x) {
-				int64 y = (int64)row[t] + w / check_divisor(window, 4, fault);
-				int64 x = (int64)col[check_index(t, col_len, 5, fault)] + w % check_divisor(window, 6, fault);
+				int64 y = (int64)row[t] + div_signed(w, check_divisor(window, 4, fault), by);
+				int64 x = (int64)col[check_index(t, col_len, 5, fault)] + rem_signed(w, check_divisor(window, 6, fault), by);
 				float s = 0.0f;
 				#pragma unroll 1
 				for (int i = 0; i < size; i++) {

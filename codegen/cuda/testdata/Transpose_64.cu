@@ -66,19 +66,19 @@ Transpose(int64 n, int64 m, int* b, int64 b_len, int* a, int64 a_len, gompss_fau
 				int64 level = threadIdx.x / 32;
 				int64 lane = threadIdx.x % 32;
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
-					int64 i = (uint64)i0 + line_2;
+				for (int64 line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
+					int64 i = i0 + line_2;
 					int64 j = j0 + lane;
 					if (i < bottom && j < right) {
-						square0[line_2][lane] = a[(uint64)i * m + j];
+						square0[line_2][lane] = a[i * m + j];
 					}
 				}
 				__syncthreads();
-				for (int64 line_2 = level; line_2 < 32; line_2 = (uint64)line_2 + blockDim.x / 32) {
+				for (int64 line_2 = level; line_2 < 32; line_2 += blockDim.x / 32) {
 					int64 i = i0 + lane;
-					int64 j = (uint64)j0 + line_2;
+					int64 j = j0 + line_2;
 					if (i < bottom && j < right) {
-						b[(uint64)j * n + i] = square0[lane][line_2];
+						b[j * n + i] = square0[lane][line_2];
 					}
 				}
 			}

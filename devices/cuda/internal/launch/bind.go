@@ -156,6 +156,15 @@ func (b *Binding) packOne(a *cuda.Argument, out []byte, at func(deps.BufferID) (
 	case cuda.Early:
 		putInt(out, 0)
 		return nil
+	case cuda.Divisor:
+		n, err := ir.EvalInt(a.Of, b)
+		if err != nil { // no value of 32 bits, which it has wherever the kernel divides by it
+			n = 0
+		}
+		multiplier, shift := cuda.Multiplier(max(n, -n))
+		binary.LittleEndian.PutUint32(out, multiplier)
+		binary.LittleEndian.PutUint32(out[4:], shift)
+		return nil
 	case cuda.Length, cuda.Capacity:
 		length, capacity, _ := b.Slice(a.Var)
 		if a.Kind == cuda.Capacity {

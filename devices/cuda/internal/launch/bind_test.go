@@ -113,6 +113,21 @@ func packed() (*ir.Program, []*ir.Var) {
 	return p, append(vars, pad)
 }
 
+// A multiplier is that of the magnitude of its divisor, and nothing where the divisor has no value
+// of 32 bits.
+func TestPack_Divisor(t *testing.T) {
+	n := &ir.Var{Name: "n", Type: ir.IntType, Space: ir.Param}
+	e := &cuda.Entry{ArgsSize: 12, Args: []cuda.Argument{{Kind: cuda.Divisor, Of: &ir.Binary{Op: ir.Sub, X: &ir.Ref{Var: n}, Y: &ir.Const{T: ir.IntType, Bits: 1}, T: ir.IntType}, Offset: 4, Size: 8}}}
+	for value, divisor := range map[int64]int64{8: 7, -6: 7, 1: 0, 1 << 40: 0} {
+		b := &Binding{Params: []*ir.Var{n}, Args: []devices.Arg{{Type: ir.IntType, Bits: uint64(value)}}}
+		out := make([]byte, 12)
+		require.NoError(t, b.Pack(e, out, nil, 0))
+		multiplier, shift := cuda.Multiplier(divisor)
+		require.Equal(t, multiplier, binary.LittleEndian.Uint32(out[4:]), value)
+		require.Equal(t, shift, binary.LittleEndian.Uint32(out[8:]), value)
+	}
+}
+
 // The version of 32-bit indices runs only where what its text relies on holds: a loop to n*m-5 has no
 // iteration where that is negative, but it would wrap around in 32 bits.
 func TestFits32_Promises(t *testing.T) {
