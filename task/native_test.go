@@ -99,25 +99,36 @@ func TestTaskloop_CutsAKernelByItsRegions(t *testing.T) {
 	}
 }
 
-// The parts go where the learned times say: of a host that takes eight times as long as each
-// accelerator most stay away.
+// The parts go where the learned times say, in virtual time: a slow host has less than an even
+// share, and one that is 16 times as fast as each accelerator nearly all.
 func TestTaskloop_SharesByLearnedTimes(t *testing.T) {
 	k, err := task.NewKernel(Sums, task.SourceFile{Name: "k.go", Text: nativeSource})
 	require.NoError(t, err)
-	rt, err := task.New(task.Options{Devices: "smp:1,sim:2(clock=virtual,exec=cpu)"})
-	require.NoError(t, err)
-	defer rt.Close()
-	const n = 1 << 16
-	x, y := make([]float32, n), make([]float32, n)
-	for range 10 {
-		_, err := k.Taskloop(rt, []any{0, n, 1, x, y}, task.Tasks(12))
+	const n, rounds, parts = 1 << 14, 20, 12
+	host := func(policy, speeds string) int64 {
+		rt, err := task.New(task.Options{Devices: "smp:1,sim:2(clock=virtual,exec=cpu,bandwidth=100GB/s," + speeds + ")", Policy: policy})
 		require.NoError(t, err)
+		defer rt.Close()
+		x, y, want := make([]float32, n), make([]float32, n), make([]float32, n)
+		for i := range x {
+			x[i] = float32(i % 89)
+		}
+		for range rounds {
+			_, err := k.Taskloop(rt, []any{0, n, 1, x, y}, task.Tasks(parts))
+			require.NoError(t, err)
+			require.NoError(t, rt.Wait(context.Background(), task.KeepOnDevice()))
+			Sums(0, n, 1, x, want)
+		}
+		require.NoError(t, rt.Wait(context.Background()))
+		require.Equal(t, want, y)
+		by := rt.Stats().ByDevice
+		require.EqualValues(t, rounds*parts, by["sim:0"]+by["sim:1"]+by["smp"])
+		return by["smp"]
 	}
-	require.NoError(t, rt.Wait(context.Background()))
-	by := rt.Stats().ByDevice
-	require.Positive(t, by["sim:0"], by)
-	require.Positive(t, by["sim:1"], by)
-	require.EqualValues(t, 120, by["sim:0"]+by["sim:1"]+by["smp"])
+	slow, fast := "speed=160MB/s,hostspeed=10MB/s", "speed=10MB/s,hostspeed=160MB/s"
+	require.Less(t, host("locality", slow), int64(rounds*parts/3)) // an even share
+	require.Greater(t, host("locality", fast), int64(rounds*parts*5/6))
+	require.Less(t, host("priority", fast), int64(rounds*parts*5/6)) // a policy that learns nothing
 }
 
 func TestTaskloop_Errors(t *testing.T) {
