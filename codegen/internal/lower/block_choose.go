@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/target"
 )
@@ -449,7 +450,7 @@ func (v *blockValues) operation(e ir.Expr, weight float64) {
 			v.work.Int += weight * float64(max(len(e.Args)-1, 1)) // by the unit of comparisons
 		default:
 			v.work.Special += weight
-			v.work.Float32 += weight * float64(mathCost(e.Fn, 6))
+			v.work.Float32 += weight * float64(unroll.MathCost(e.Fn, 6))
 		}
 	}
 }

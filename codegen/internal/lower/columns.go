@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -128,7 +129,7 @@ func (t *team) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, a
 	}
 	one := build.Int(1, at)
 	rows := &ir.For{Label: f.Label, Var: f.Var, Lo: build.Binary(ir.Add, f.Lo, build.Ref(number, at), at), Hi: f.Hi, Step: build.Int(columnParts, at), Rel: ir.Lt,
-		Unroll: unrollLater, Body: build.WithVars(parts).CopyStmts(f.Body), At: f.At}
+		Unroll: unroll.Later, Body: build.WithVars(parts).CopyStmts(f.Body), At: f.At}
 	body := append(begin, &ir.If{Cond: build.Ref(active, at), Then: []ir.Stmt{rows}, At: at})
 	levels := shifted(ir.Shr, build.Query(ir.NumThreads, at), shift, at)
 	out = append(out, build.Decl(number, build.Ref(level, at), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(number, at), build.Int(columnParts, at), at),

@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/prepare"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -17,7 +18,7 @@ func ForCPU(k *ir.Kernel) *ir.Kernel {
 	m := mapping.NewMapper(l.Work)
 	m.Sequential = true
 	if describes(k.Funcs) {
-		l.inlineOrphans()
+		prepare.InlineOrphans(l.Work)
 	}
 	l.orderScans()
 	m.OrderIn(l.Kernel.Body, mapping.InKernel, nil)

@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -140,7 +141,7 @@ func (t *team) jamWidth(f *ir.For, body []ir.Stmt, red *reductions) int {
 			fine = fine && !e.Checked
 			ops++
 		case *ir.Math:
-			ops += mathCost(e.Fn, 4)
+			ops += unroll.MathCost(e.Fn, 4)
 		case *ir.Member, *ir.Deref, *ir.AddrOf, *ir.Reslice, *ir.Query, *ir.Composite:
 			fine = false
 		}
@@ -235,7 +236,7 @@ func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt)
 			case *ir.Binary, *ir.Index:
 				ops++
 			case *ir.Math:
-				ops += mathCost(e.Fn, pointOps/4)
+				ops += unroll.MathCost(e.Fn, pointOps/4)
 			case *ir.Query, *ir.Deref, *ir.Reslice, *ir.Composite:
 				fine = false
 			}

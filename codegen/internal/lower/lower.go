@@ -8,6 +8,11 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/diag"
+	"github.com/gompss/gompss/codegen/internal/lower/arrays"
+	"github.com/gompss/gompss/codegen/internal/lower/dist"
+	"github.com/gompss/gompss/codegen/internal/lower/nested"
+	"github.com/gompss/gompss/codegen/internal/lower/prepare"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -80,28 +85,28 @@ type pass struct {
 // passes is the way from loop IR to device IR. The ones before "split into launches" work on the
 // loop IR.
 var passes = []pass{
-	{"inline orphaned constructs", (*lowering).inlineOrphans, checkKernelIR},
-	{"keep parameters", (*lowering).keepParameters, checkKernelIR},
+	{"inline orphaned constructs", onWork(prepare.InlineOrphans), checkKernelIR},
+	{"keep parameters", onWork(prepare.KeepParameters), checkKernelIR},
 	{"order sums", (*lowering).OrderSums, checkKernelIR},
 	{"deal chunks to teams", (*lowering).dealChunksToTeams, checkKernelIR},
-	{"structure returns", (*lowering).structureReturns, checkKernelIR},
+	{"structure returns", onWork(prepare.StructureReturns), checkKernelIR},
 	{"count loops", onKernel(analysis.CountLoops), checkKernelIR},
 	{"split scans", (*lowering).splitScans, checkKernelIR},
 	{"order dependent loops", (*lowering).OrderLoops, checkKernelIR},
-	{"stage distributed arrays", (*lowering).stageDistArrays, checkKernelIR},
+	{"stage distributed arrays", func(l *lowering) { dist.Stage(l.Work, l.insisted) }, checkKernelIR},
 	{"split numbers", (*lowering).SplitNumbers, checkKernelIR},
 	{"collapse rows", (*lowering).CollapseRows, checkKernelIR},
 	{"level dependent bounds", (*lowering).LevelDependent, checkKernelIR},
 	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
 	{"map loops", (*lowering).MapLoops, checkKernelIR},
 	{"give long rows teams", longRows, checkKernelIR},
-	{"defer nested loops", (*lowering).deferNested, checkKernelIR},
+	{"defer nested loops", func(l *lowering) { nested.Defer(l.Work, l.rooms) }, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},
 	{"limit teams", (*lowering).limitTeams, checkNothing},
-	{"unroll loops", (*lowering).unrollLoops, checkNothing},
-	{"place arrays", (*lowering).placeArrays, checkNothing},
+	{"unroll loops", func(l *lowering) { unroll.Loops(l.Work, l.program) }, checkNothing},
+	{"place arrays", func(l *lowering) { arrays.Place(l.Work, l.program) }, checkNothing},
 	{"place scratch", (*lowering).placeScratch, checkNothing},
 	{"number variables", (*lowering).number, checkProgramIR},
 }
@@ -112,6 +117,9 @@ func longRows(l *lowering) {
 		l.RowsToTeams(int64(team.Multiprocessors * team.Warps / 2))
 	}
 }
+
+// onWork is a pass that needs the kernel and what was decided about it.
+func onWork(f func(*mapping.Work)) func(*lowering) { return func(l *lowering) { f(l.Work) } }
 
 // onKernel is a pass that needs the kernel alone.
 func onKernel(f func(*ir.Kernel)) func(*lowering) { return func(l *lowering) { f(l.Kernel) } }
@@ -143,7 +151,7 @@ func newLowering(k *ir.Kernel, opt Options) *lowering {
 	l := &lowering{Work: mapping.NewWork(k, opt.Target), opt: opt,
 		insisted: map[*ir.Var]string{}, rooms: map[*ir.Var]ir.Expr{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := l.Kernel
-	own.Body = l.firstAndLast(own.Body)
+	own.Body = prepare.FirstAndLast(l.Work, own.Body)
 	l.program = &ir.Program{Name: k.Name, Kernel: k, Params: k.Params, NumVars: own.NumVars, FastMath: k.Target.FastMath}
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -395,7 +396,7 @@ func costly(e ir.Expr) bool {
 	ir.WalkExpr(e, func(y ir.Expr) bool {
 		switch y := y.(type) {
 		case *ir.Math:
-			found = found || mathCost(y.Fn, 4) > 1 && y.Fn != ir.IMin && y.Fn != ir.IMax
+			found = found || unroll.MathCost(y.Fn, 4) > 1 && y.Fn != ir.IMin && y.Fn != ir.IMax
 		case *ir.Binary:
 			found = found || y.Op == ir.Div || y.Op == ir.Rem
 		}

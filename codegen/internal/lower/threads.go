@@ -3,6 +3,8 @@ package lower
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/nested"
+	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -441,7 +443,7 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 		return p.plain(s)
 	case d.Parts&ir.Parallel != 0:
 		if byLanes(d.Nested.Kind) && (p.slow || !p.shuffles()) && forms.AddsFloats(d.Reductions) {
-			return p.list(inThread(p.lowering, s, d))
+			return p.list(nested.InThread(p.Work, s, d))
 		}
 		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
 	case p.serial || p.nested:
@@ -476,7 +478,7 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		return out
 	}
 	if f.Unroll == 0 {
-		f.Unroll = unrollLater
+		f.Unroll = unroll.Later
 	}
 	if s.Directive != nil {
 		p.simds[f] = s.Directive

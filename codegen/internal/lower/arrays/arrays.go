@@ -1,4 +1,6 @@
-package lower
+// Package arrays moves arrays of threads that are too large for local memory into scratch memory,
+// transposed.
+package arrays
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -24,8 +27,9 @@ const (
 	scratchTeam  = 128       // threads of a team whose arrays live there
 )
 
-// placeArrays moves arrays of threads that are too large for local memory, the largest first.
-func (l *lowering) placeArrays() {
+// Place moves arrays of threads that are too large for local memory, the largest first.
+func Place(work *mapping.Work, program *ir.Program) {
+	l := &placer{work, program}
 	for _, f := range l.Kernel.Funcs {
 		if n := arrayBytes(arraysIn(f.Body)); n > localLimit {
 			l.Refuse(f.At, "function "+f.Name, fmt.Sprintf("its arrays take %d bytes, a thread has %d", int64(n), int64(localLimit)),
@@ -51,6 +55,12 @@ func (l *lowering) placeArrays() {
 			l.placeLarge(g, i, large)
 		}
 	}
+}
+
+// A placer moves arrays of a kernel into scratch memory of its program.
+type placer struct {
+	*mapping.Work
+	program *ir.Program
 }
 
 // arraysIn returns the arrays that list declares for each thread. Copies of one declaration are
@@ -99,7 +109,7 @@ type largeArray struct {
 }
 
 // placeLarge moves vars of launch number n, and bounds the launch so that they fit.
-func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
+func (l *placer) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 	at := vars[0].At
 	each := scratchBytes(g.Body, vars)
 	threads := int64(scratchTeam)
@@ -140,12 +150,12 @@ func (l *lowering) placeLarge(g *ir.Launch, n int, vars []*ir.Var) {
 		l.Decide(v.At, "array "+v.Name, "device memory, one for each thread, "+layout, fmt.Sprintf("the arrays of a thread take %d bytes, "+
 			"local memory has %d; at most %d teams of %d threads then run", int64(each), int64(localLimit), teams, threads), "make it smaller")
 	}
-	m := &arrayMover{lowering: l, arrays: moved, threads: all}
+	m := &arrayMover{Work: l.Work, arrays: moved, threads: all}
 	g.Body = m.rewrite(g.Body)
 }
 
 // largePad adds the scratch memory of v, of which each of the threads of a team has one.
-func (l *lowering) largePad(v *ir.Var, launch int, threads int64, rows bool) largeArray {
+func (l *placer) largePad(v *ir.Var, launch int, threads int64, rows bool) largeArray {
 	each, elem := threads, v.Type
 	if rows {
 		each, elem = (threads+forms.LeastWarp-1)/forms.LeastWarp, laneArrays(v.Type)
@@ -216,7 +226,7 @@ func isZero(e ir.Expr) bool {
 }
 
 type arrayMover struct {
-	*lowering
+	*mapping.Work
 	arrays  map[*ir.Var]largeArray
 	threads int64 // of a team
 }

@@ -1,4 +1,6 @@
-package lower
+// Package nested finds nested loops whose length memory decides, and chooses where they run: in
+// place, by a team, or in a loop of the league that follows.
+package nested
 
 import (
 	"math"
@@ -6,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -15,7 +18,7 @@ import (
 // number is unknown at the launch; further ones run in place.
 const roomUnknown = 1 << 16
 
-// deferNested moves nested loops into a loop after the enclosing loop, or after a part of it: an
+// Defer moves nested loops into a loop after the enclosing loop, or after a part of it: an
 // iteration with a long nested loop stores its context, which is everything that the rest of it
 // needs, and its thread continues with the next iteration; then teams take contexts and share their
 // nested loops. The host does not intervene between the two. With nested(host) the contexts of all
@@ -27,18 +30,19 @@ const roomUnknown = 1 << 16
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, sections
 // 5.4.3, 5.5.1 and 5.5.3; differs: a context that does not fit runs in place, and no kernel is
 // started for a bundle of a team.
-func (l *lowering) deferNested() {
+func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr) {
 	chooseNested(l)
-	d := &deferrals{lowering: l}
+	d := &deferrals{Work: l, rooms: rooms}
 	body := d.list(l.Kernel.Body)
 	l.Kernel.Body = append(d.contexts, body...)
 }
 
 // deferrals are the nested loops of a kernel that are deferred.
 type deferrals struct {
-	*lowering
-	contexts []ir.Stmt // declarations of the memory for contexts
-	loops    int       // sequential ones around the statement
+	*mapping.Work
+	rooms    map[*ir.Var]ir.Expr // of the memory for contexts: how much there is
+	contexts []ir.Stmt           // declarations of the memory for contexts
+	loops    int                 // sequential ones around the statement
 }
 
 func (d *deferrals) list(list []ir.Stmt) []ir.Stmt {
@@ -107,7 +111,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 		before, behind = append(before, count...), append(behind, loop...)
 	}
 	if len(ofTeam) > 0 {
-		return append(before, append([]ir.Stmt{inBlocks(d.lowering, &first, ofTeam)}, behind...)...)
+		return append(before, append([]ir.Stmt{inBlocks(d.Work, &first, ofTeam)}, behind...)...)
 	}
 	return append(append(before, &first), behind...)
 }
@@ -416,8 +420,8 @@ func (x *deferral) later(c *ir.Var) []ir.Stmt {
 		mine[v] = own
 		body = append(body, build.Decl(own, build.Index(build.Ref(x.memory[i], at), build.Ref(c, at), at), at))
 	}
-	g := sharedByTeam(x.lowering, x.g, x.g.Directive.Nested.Kind == ir.NestedAuto)
-	rest := slices.Concat(x.again, g, restByTeam(x.lowering, x.rest))
+	g := sharedByTeam(x.Work, x.g, x.g.Directive.Nested.Kind == ir.NestedAuto)
+	rest := slices.Concat(x.again, g, restByTeam(x.Work, x.rest))
 	return append(body, build.WithVars(mine).CopyStmts(rest)...)
 }
 
@@ -498,15 +502,15 @@ func (x *deferral) groupable(g *ir.For) bool {
 	return true
 }
 
-// inThread is nested loop g under directive d, of any number of iterations, as one thread runs it:
+// InThread is nested loop g under directive d, of any number of iterations, as one thread runs it:
 // floats are added in the same order as by lanes and teams.
-func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
+func InThread(l *mapping.Work, g *ir.For, d *ir.Directive) []ir.Stmt {
 	own := *g
 	own.Directive = groupDirective(d, ir.NestedInline)
 	if step, ok := query.Int64(g.Step); !forms.AddsFloats(d.Reductions) || !ok || step != 1 || g.Rel != ir.Lt {
 		return []ir.Stmt{&own}
 	}
-	r := &threadRowSum{lowering: l, g: &own, reductions: d.Reductions, at: g.At}
+	r := &threadRowSum{Work: l, g: &own, reductions: d.Reductions, at: g.At}
 	return []ir.Stmt{&ir.Block{Body: r.run(), At: g.At}}
 }
 
@@ -515,7 +519,7 @@ func inThread(l *lowering, g *ir.For, d *ir.Directive) []ir.Stmt {
 // unpaired halves. It runs where a context does not fit, and on devices without warps: a While is
 // not unrolled, so that it takes no registers from the usual path.
 type threadRowSum struct {
-	*lowering
+	*mapping.Work
 	g          *ir.For
 	reductions []ir.Reduction
 	at         ir.Pos

@@ -1,8 +1,9 @@
-package lower
+package nested
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -11,8 +12,8 @@ import (
 // chooseNested finds the nested loops of the loops of the league and says how they run: a loop
 // whose length memory decides, and whose iterations may run in any order, is nested parallelism
 // however it is written.
-func chooseNested(l *lowering) {
-	c := &nestedChooser{lowering: l, m: analysis.NewDependences(l.Kernel)}
+func chooseNested(l *mapping.Work) {
+	c := &nestedChooser{Work: l, m: analysis.NewDependences(l.Kernel)}
 	l.Kernel.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok && forms.ForThreads(f) && f.Directive.Collapse <= 1 {
 			c.loaded, c.assigned = loadedIn(f.Body), ir.Assigned(f.Body)
@@ -27,7 +28,7 @@ func chooseNested(l *lowering) {
 }
 
 type nestedChooser struct {
-	*lowering
+	*mapping.Work
 	m *analysis.Dependences
 
 	loaded   map[*ir.Var]bool // variables of an iteration whose value memory decides
@@ -389,14 +390,14 @@ func restWith(list []ir.Stmt, instead func(*ir.For) []ir.Stmt) []ir.Stmt {
 
 // restByTeam is what follows a nested loop, as a team runs it: it shares out the nested loops in
 // it.
-func restByTeam(l *lowering, list []ir.Stmt) []ir.Stmt {
+func restByTeam(l *mapping.Work, list []ir.Stmt) []ir.Stmt {
 	return restWith(list, func(g *ir.For) []ir.Stmt { return sharedByTeam(l, g, false) })
 }
 
 // sharedByTeam is nested loop g as the threads of a team share it: sums of floats in the order of
 // their virtual lanes, whatever the number of threads. Where it is known to be long the number of
 // these is a constant: compilers then load for several turns at once.
-func sharedByTeam(l *lowering, g *ir.For, long bool) []ir.Stmt {
+func sharedByTeam(l *mapping.Work, g *ir.For, long bool) []ir.Stmt {
 	inner := *g.Directive
 	inner.Parts = inner.Parts&^(ir.Teams|ir.Distribute) | ir.Parallel | ir.Workshare
 	inner.Nested, inner.If = ir.Nested{}, nil
@@ -405,7 +406,7 @@ func sharedByTeam(l *lowering, g *ir.For, long bool) []ir.Stmt {
 	if step, ok := query.Int64(g.Step); !ok || step != 1 || g.Rel != ir.Lt || !forms.AddsFloats(inner.Reductions) && !(long && combinesScalars(inner.Reductions)) {
 		return []ir.Stmt{&shared}
 	}
-	r := &teamRowSum{lowering: l, g: g, d: &inner, at: g.At, long: long}
+	r := &teamRowSum{Work: l, g: g, d: &inner, at: g.At, long: long}
 	return []ir.Stmt{&ir.Block{Body: r.run(), At: g.At}}
 }
 
@@ -426,7 +427,7 @@ func combinesScalars(list []ir.Reduction) bool {
 
 // A teamRowSum is a nested loop with a sum of floats that a team runs.
 type teamRowSum struct {
-	*lowering
+	*mapping.Work
 	g  *ir.For
 	d  *ir.Directive
 	at ir.Pos
@@ -538,7 +539,7 @@ func (x *deferral) inTeamMemory() {
 
 // inBlocks is the loop of the teams over blocks of iterations of f: the threads run those of a
 // block, and then the team the nested loops that wait.
-func inBlocks(l *lowering, f *ir.For, waiting []*deferral) ir.Stmt {
+func inBlocks(l *mapping.Work, f *ir.For, waiting []*deferral) ir.Stmt {
 	at, d := f.At, f.Directive
 	b, j := l.Local("block", ir.IntType, at), l.Local("j", ir.IntType, at)
 	lo, step := build.ToInt(f.Lo), build.ToInt(f.Step)

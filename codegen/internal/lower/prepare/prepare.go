@@ -1,4 +1,7 @@
-package lower
+// Package prepare has the first passes of lowering, loop IR to loop IR: calls whose meaning depends
+// on the construct around them are inlined, parameters keep their values, and control flow around
+// constructs is structured.
+package prepare
 
 import (
 	"slices"
@@ -9,10 +12,10 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// inlineOrphans replaces each call of a function whose meaning depends on the construct around the
+// InlineOrphans replaces each call of a function whose meaning depends on the construct around the
 // call - it holds directives, barriers or asks for its place in the grid - by the function's body,
 // and each call of a short one: what reads the nest sees the same with a helper and without.
-func (l *lowering) inlineOrphans() {
+func InlineOrphans(l *mapping.Work) {
 	orphaned, size := map[*ir.Func]bool{}, map[*ir.Func]int{}
 	for _, f := range l.Kernel.Funcs { // callees come first
 		size[f] = inlinedSize(f.Body, size)
@@ -23,7 +26,7 @@ func (l *lowering) inlineOrphans() {
 			orphaned[f] = orphaned[f] || n <= inlineShort
 		}
 	}
-	l.Kernel.Body = l.firstAndLast(l.inlineIn(l.Kernel.Body, orphaned))
+	l.Kernel.Body = FirstAndLast(l, inlineIn(l, l.Kernel.Body, orphaned))
 }
 
 const (
@@ -63,7 +66,7 @@ func dependsOnPlace(list []ir.Stmt, orphaned map[*ir.Func]bool) bool {
 	return depends
 }
 
-func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
+func inlineIn(l *mapping.Work, list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stmt {
 	in, unread := &mapping.Inliner{Local: l.Local}, unreadLocals(list)
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		c, ok := s.(*ir.Call)
@@ -80,7 +83,7 @@ func (l *lowering) inlineIn(list []ir.Stmt, orphaned map[*ir.Func]bool) []ir.Stm
 				wanted.Results[i] = nil
 			}
 		}
-		return l.inlineIn([]ir.Stmt{in.Inline(&wanted)}, orphaned)
+		return inlineIn(l, []ir.Stmt{in.Inline(&wanted)}, orphaned)
 	}}
 	return r.CopyStmts(list)
 }
@@ -101,9 +104,9 @@ func unreadLocals(list []ir.Stmt) func(*ir.Var) bool {
 	return func(v *ir.Var) bool { return declared.Has(v) && !used.Has(v) }
 }
 
-// keepParameters gives each parameter that the kernel assigns to a local variable in its place, so
+// KeepParameters gives each parameter that the kernel assigns to a local variable in its place, so
 // that parameters have one value in all launches.
-func (l *lowering) keepParameters() {
+func KeepParameters(l *mapping.Work) {
 	assigned, taken := ir.Assigned(l.Kernel.Body), ir.AddressTaken(l.Kernel.Body)
 	locals := map[*ir.Var]*ir.Var{}
 	var decls []ir.Stmt
@@ -118,9 +121,9 @@ func (l *lowering) keepParameters() {
 	l.Kernel.Body = append(decls, build.WithVars(locals).CopyStmts(l.Kernel.Body)...)
 }
 
-// structureReturns turns a return in front of constructs into the Else of its If, so that control
+// StructureReturns turns a return in front of constructs into the Else of its If, so that control
 // flow around constructs is structured.
-func (l *lowering) structureReturns() { l.Kernel.Body = structured(l.Kernel.Body) }
+func StructureReturns(l *mapping.Work) { l.Kernel.Body = structured(l.Kernel.Body) }
 
 func structured(list []ir.Stmt) []ir.Stmt {
 	for i, s := range list {
@@ -159,10 +162,10 @@ func ends(list []ir.Stmt) bool {
 	return ok
 }
 
-// firstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable
+// FirstAndLast parts what is firstprivate and lastprivate, too: its first value moves to a variable
 // of its own, with which every iteration begins, so that storing the last one meets no thread that
 // still reads the first.
-func (l *lowering) firstAndLast(list []ir.Stmt) []ir.Stmt {
+func FirstAndLast(l *mapping.Work, list []ir.Stmt) []ir.Stmt {
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		f, ok := s.(*ir.For)
 		if !ok || f.Directive == nil {

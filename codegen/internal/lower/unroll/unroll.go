@@ -1,10 +1,13 @@
-package lower
+// Package unroll decides how many iterations of an ordinary loop a thread runs in a row, by what an
+// iteration costs.
+package unroll
 
 import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -23,15 +26,15 @@ const (
 	unrollFlightOps = 256
 )
 
-// unrollLater marks a loop of a thread until all that moves loops about is done.
-const unrollLater = -1
+// Later marks a loop of a thread until all that moves loops about is done.
+const Later = -1
 
-// unrollLoops decides about the loops that are marked.
-func (l *lowering) unrollLoops() {
-	for _, g := range l.program.Launches {
+// Loops decides about the loops that are marked.
+func Loops(l *mapping.Work, program *ir.Program) {
+	for _, g := range program.Launches {
 		ir.WalkStmts(g.Body, func(s ir.Stmt) bool {
-			if f, ok := s.(*ir.For); ok && f.Unroll == unrollLater {
-				f.Unroll = l.unroll(f)
+			if f, ok := s.(*ir.For); ok && f.Unroll == Later {
+				f.Unroll = turns(l, f)
 			}
 			return true
 		})
@@ -71,7 +74,7 @@ func costOf(f *ir.For) loopCost {
 		case *ir.Unary, *ir.Convert, *ir.Select:
 			c.ops++
 		case *ir.Math:
-			c.ops += mathCost(e.Fn, 6)
+			c.ops += MathCost(e.Fn, 6)
 		case *ir.Index:
 			c.ops++
 			c.fine = c.fine && !e.Checked
@@ -101,9 +104,9 @@ func (c *loopCost) apart(f *ir.For, e *ir.Index) {
 	}
 }
 
-// mathCost is the number of operations that fn takes: a fused multiply-add is one itself, others
+// MathCost is the number of operations that fn takes: a fused multiply-add is one itself, others
 // about as many as given.
-func mathCost(fn ir.MathFn, others int) int {
+func MathCost(fn ir.MathFn, others int) int {
 	if fn == ir.FMA {
 		return 1
 	}
@@ -113,9 +116,9 @@ func mathCost(fn ir.MathFn, others int) int {
 // hold counts the registers of a value of type t.
 func (c *loopCost) hold(t *ir.Type) { c.registers += int((t.Size + 3) / 4) }
 
-// unroll says how many iterations of a thread's loop are worth writing out; 0 leaves it to the back
+// turns says how many iterations of a thread's loop are worth writing out; 0 leaves it to the back
 // end.
-func (l *lowering) unroll(f *ir.For) int {
+func turns(l *mapping.Work, f *ir.For) int {
 	c := costOf(f)
 	if !c.fine {
 		return 0

@@ -1,22 +1,26 @@
-package lower
+// Package dist keeps on chip what iterations of a distribute loop own of the arrays of its dist_
+// clauses.
+package dist
 
 import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// stageDistArrays keeps on chip what iterations of a distribute loop own of the arrays of its dist_
+// Stage keeps on chip what iterations of a distribute loop own of the arrays of its dist_
 // clauses: an iteration whose part lies wholly in the array works on a copy, which is a variable of
 // the team, and so in team memory when it is large; any other works on the array itself, so that
 // what is out of range fails as it does in Go. Source: 001_ab8d859d95f513d8, section 4.2.1;
 // differs: chunks are written in the clause, and where an iteration is one thread's, the copy is
 // the thread's.
-func (l *lowering) stageDistArrays() {
+func Stage(work *mapping.Work, insisted map[*ir.Var]string) {
+	l := &stager{work, insisted}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok && f.Directive != nil && len(f.Directive.DistArrays) > 0 {
 			l.stageIn(f)
@@ -24,6 +28,12 @@ func (l *lowering) stageDistArrays() {
 		return []ir.Stmt{s}
 	}}
 	l.Kernel.Body = r.CopyStmts(l.Kernel.Body)
+}
+
+// A stager finds the loops with dist_ clauses.
+type stager struct {
+	*mapping.Work
+	insisted map[*ir.Var]string // copies that have to be on chip, with the clause
 }
 
 // An ownPart is one array of a dist_ clause with its copy.
@@ -34,7 +44,7 @@ type ownPart struct {
 }
 
 // stageIn gives the body of f copies of the parts that its iterations own.
-func (l *lowering) stageIn(f *ir.For) {
+func (l *stager) stageIn(f *ir.For) {
 	d := f.Directive
 	var parts []ownPart
 	for _, a := range d.DistArrays {
@@ -78,7 +88,7 @@ func (l *lowering) stageIn(f *ir.For) {
 }
 
 // inside says that the parts of an iteration lie in their arrays.
-func (l *lowering) inside(f *ir.For, parts []ownPart) ir.Expr {
+func (l *stager) inside(f *ir.For, parts []ownPart) ir.Expr {
 	at, i := f.At, build.ToInt(build.Ref(f.Var, f.At))
 	cond := build.Compare(ir.Ge, i, build.Int(0, at), at)
 	for _, p := range parts {
@@ -90,7 +100,7 @@ func (l *lowering) inside(f *ir.For, parts []ownPart) ir.Expr {
 }
 
 // onCopies returns the body of f on copies.
-func (l *lowering) onCopies(f *ir.For, parts []ownPart) []ir.Stmt {
+func (l *stager) onCopies(f *ir.For, parts []ownPart) []ir.Stmt {
 	var out []ir.Stmt
 	mine := f.Directive.Parts&(ir.Parallel|ir.Workshare) != 0 // the iteration is a thread's
 	for _, p := range parts {
@@ -125,7 +135,7 @@ func (l *lowering) onCopies(f *ir.For, parts []ownPart) []ir.Stmt {
 
 // relative is the place in the copy of an index of the array. What has an affine form is written as
 // its difference to the start, of which bounds are proved easily.
-func (l *lowering) relative(f *ir.For, p ownPart, ix *ir.Index) ir.Expr {
+func (l *stager) relative(f *ir.For, p ownPart, ix *ir.Index) ir.Expr {
 	start := analysis.VarAffine(f.Var).Mul(analysis.ConstAffine(p.chunk))
 	if form, ok := analysis.AffineOf(ix.I); ok {
 		if rel := form.Sub(start); rel.Known() && !rel.Has(f.Var) {
@@ -138,7 +148,7 @@ func (l *lowering) relative(f *ir.For, p ownPart, ix *ir.Index) ir.Expr {
 
 // moveAll returns the loops that fill the copies, or store them, one for parts of one length.
 // Threads of the team share them out, unless the iteration is one thread's.
-func (l *lowering) moveAll(f *ir.For, parts []ownPart, mine, store bool) []ir.Stmt {
+func (l *stager) moveAll(f *ir.For, parts []ownPart, mine, store bool) []ir.Stmt {
 	var out []ir.Stmt
 	loops := map[int64]*ir.For{}
 	for _, p := range parts {
