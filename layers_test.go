@@ -55,13 +55,15 @@ var layers = map[string][]string{
 	"codegen/target":            {"deps"},
 	// Lowering: what its parts ask of loops.
 	"codegen/internal/lower/forms": {"codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/internal/analysis", "codegen/internal/mapping"},
+	// Iteration spaces and the loops over them.
+	"codegen/internal/lower/spaces": {"codegen/internal/analysis", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	// Passes of lowering.
 	"codegen/internal/lower/prepare": {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build"},
 	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir"},
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
-	"codegen/internal/lower": {"codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
+	"codegen/internal/lower": {"codegen/internal/lower/spaces", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
 		"codegen/internal/lower/forms", "codegen/ir", "codegen/ir/verify", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/integers",
 		"codegen/internal/analysis", "codegen/internal/mapping"},
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
@@ -166,7 +168,7 @@ var (
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/ir/verify", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
-		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/lower/forms", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll",
+		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/lower/forms", "codegen/internal/lower/spaces", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll",
 		"codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested", "codegen/internal/check", "codegen/internal/frontend/source",
 		"codegen/internal/frontend/reach", "codegen/internal/frontend/typing", "codegen/internal/frontend/scope", "codegen/internal/frontend/passes",
 		"codegen/internal/frontend/fuse", "codegen/internal/frontend/exprs", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses",

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -44,34 +45,34 @@ type block struct {
 
 // blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains
 // nothing.
-func (t *team) blocks(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+func (t *team) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
-	n := len(sp.loops)
-	if t.slow || p.only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
+	n := len(sp.Loops)
+	if t.slow || p.Only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	b := &block{column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
+	b := &block{column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
 	if n == 1 { // a plane of one row
 		b.flat = true
-		one := t.Local("row", ir.IntType, sp.at)
-		b.row = &ir.For{Label: &ir.Label{}, Var: one, Lo: build.Int(0, sp.at), Hi: build.Int(1, sp.at), Step: build.Int(1, sp.at), Rel: ir.Lt, At: sp.at}
+		one := t.Local("row", ir.IntType, sp.At)
+		b.row = &ir.For{Label: &ir.Label{}, Var: one, Lo: build.Int(0, sp.At), Hi: build.Int(1, sp.At), Step: build.Int(1, sp.At), Rel: ir.Lt, At: sp.At}
 	} else {
-		b.row = sp.loops[sp.order[n-2]]
+		b.row = sp.Loops[sp.Order[n-2]]
 	}
-	for _, k := range sp.order[:max(n-2, 0)] {
-		b.outer = append(b.outer, sp.loops[k])
-		if !forms.Counts(sp.loops[k]) {
+	for _, k := range sp.Order[:max(n-2, 0)] {
+		b.outer = append(b.outer, sp.Loops[k])
+		if !forms.Counts(sp.Loops[k]) {
 			return nil
 		}
 	}
 	if !forms.Counts(b.row) || !forms.Counts(b.column) || !t.measure(b) {
 		return nil
 	}
-	at := sp.at
+	at := sp.At
 	t.launch.Warps = true
 	t.trips.width = max(t.trips.width, int(b.rows*b.columns))
 	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+" columns of loop "+b.column.Var.Name+" in a thread at once",
@@ -270,7 +271,7 @@ func assignsPlain(list []ir.Stmt) bool {
 }
 
 // overBlocks returns the loop over the blocks of the teams.
-func (t *team) overBlocks(b *block, p portion, at ir.Pos) []ir.Stmt {
+func (t *team) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -280,35 +281,35 @@ func (t *team) overBlocks(b *block, p portion, at ir.Pos) []ir.Stmt {
 		return div(build.Binary(ir.Sub, add(n, size), build.Int(1, at), at), size)
 	}
 	warps := div(build.Query(ir.NumThreads, at), build.Int(b.lanes, at))
-	height, out := t.temp("height", mul(warps, b.rows), nil)
+	height, out := t.Temp("height", mul(warps, b.rows), nil)
 	var width ir.Expr = build.Int(b.lanes*b.columns, at)
 	if b.flat {
 		height = build.Int(1, at)
-		width, out = t.temp("width", mul(warps, b.lanes*b.columns), nil)
+		width, out = t.Temp("width", mul(warps, b.lanes*b.columns), nil)
 	}
-	lo, out := t.temp("top", b.row.Lo, out)
-	hi, out := t.temp("bottom", b.row.Hi, out)
-	left, out := t.temp("left", b.column.Lo, out)
-	right, out := t.temp("right", b.column.Hi, out)
-	across, out := t.temp("across", over(b.column, width), out)
-	down, out := t.temp("down", over(b.row, height), out)
+	lo, out := t.Temp("top", b.row.Lo, out)
+	hi, out := t.Temp("bottom", b.row.Hi, out)
+	left, out := t.Temp("left", b.column.Lo, out)
+	right, out := t.Temp("right", b.column.Hi, out)
+	across, out := t.Temp("across", over(b.column, width), out)
+	down, out := t.Temp("down", over(b.row, height), out)
 	plane := build.Binary(ir.Mul, down, across, at)
 	if len(b.outer) > 0 {
-		plane, out = t.temp("plane", plane, out)
+		plane, out = t.Temp("plane", plane, out)
 	}
 	total := plane
 	var counts []ir.Expr // of the loops around
 	for _, f := range b.outer {
 		var n ir.Expr
-		n, out = t.temp("count", build.Trips(f, f.Lo, f.Hi, f.Step), out)
+		n, out = t.Temp("count", build.Trips(f, f.Lo, f.Hi, f.Step), out)
 		counts = append(counts, n)
 		total = build.Binary(ir.Mul, total, n, at)
 	}
-	total, out = t.temp("blocks", total, out)
+	total, out = t.Temp("blocks", total, out)
 
 	k := t.Local("block", ir.IntType, at)
 	first, stride := ir.Expr(build.Int(0, at)), ir.Expr(build.Int(1, at))
-	if _, ok := p.first.(*ir.Binary); ok {
+	if _, ok := p.First.(*ir.Binary); ok {
 		first, stride = build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at)
 	}
 	i0, j0 := t.Local(b.row.Var.Name+"0", ir.IntType, at), t.Local(b.column.Var.Name+"0", ir.IntType, at)
@@ -350,14 +351,14 @@ func (t *team) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) (
 		return nil, k
 	}
 	var out []ir.Stmt
-	number, out := t.temp("outer", &ir.Binary{Op: ir.Div, X: k, Y: plane, T: ir.IntType, At: at}, out)
-	inPlane, out := t.temp("inPlane", build.Binary(ir.Sub, k, build.Binary(ir.Mul, number, plane, at), at), out)
+	number, out := t.Temp("outer", &ir.Binary{Op: ir.Div, X: k, Y: plane, T: ir.IntType, At: at}, out)
+	inPlane, out := t.Temp("inPlane", build.Binary(ir.Sub, k, build.Binary(ir.Mul, number, plane, at), at), out)
 	for n := len(b.outer) - 1; n >= 0; n-- {
 		f := b.outer[n]
 		digit := number
 		if n > 0 {
 			var rest ir.Expr
-			rest, out = t.temp("rest", &ir.Binary{Op: ir.Div, X: number, Y: counts[n], T: ir.IntType, At: at}, out)
+			rest, out = t.Temp("rest", &ir.Binary{Op: ir.Div, X: number, Y: counts[n], T: ir.IntType, At: at}, out)
 			digit = build.Binary(ir.Sub, number, build.Binary(ir.Mul, rest, counts[n], at), at)
 			number = rest
 		}

@@ -332,8 +332,8 @@ func (w *slabTurn) guarded(copies []ir.Stmt, active []ir.Expr) []ir.Stmt {
 // overSlabs runs copies of the inner loop f together, in slabs.
 func (w *slabTurn) overSlabs(f *ir.For, copies []ir.Stmt, held map[*slabbed][]*ir.Var) []ir.Stmt {
 	at := f.At
-	lo, out := w.temp("from", f.Lo, nil)
-	hi, out := w.temp("to", f.Hi, out)
+	lo, out := w.Temp("from", f.Lo, nil)
+	hi, out := w.Temp("to", f.Hi, out)
 	start, n, k := w.Local(f.Var.Name+"0", ir.IntType, at), w.Local("n", ir.IntType, at), w.Local(f.Var.Name, ir.IntType, at)
 	ahead := &slabLoads{slabTurn: w, f: f, start: start, hi: hi}
 	for _, x := range w.slabs {

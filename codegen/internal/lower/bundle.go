@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -54,15 +55,15 @@ type bundledNest struct {
 // bundles returns the loop over n whose nested loops the lanes of a warp share, nil where there are
 // none or where that is not legal.
 func bundles(t *team, n sharing) []ir.Stmt {
-	f, d := n.sp.loops[0], n.d
+	f, d := n.sp.Loops[0], n.d
 	step, _ := query.Int64(f.Step)
 	if d.Schedule.Kind != ir.ScheduleNone && d.Schedule.Kind != ir.ScheduleStatic && d.Schedule.Kind != ir.ScheduleAuto {
 		return nil
 	}
-	if t.slow || t.leads() || !n.sp.direct() || step != 1 || f.Rel != ir.Lt || n.p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() {
+	if t.slow || t.leads() || !n.sp.Direct() || step != 1 || f.Rel != ir.Lt || n.p.Only != nil || d.Schedule.Chunk != nil || !t.shuffles() {
 		return nil
 	}
-	x := &bundler{team: t, f: f, label: n.sp.label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
+	x := &bundler{team: t, f: f, label: n.sp.Label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
 	body := forms.Flat(n.body)
 	x.body = body
 	if !x.find(body, nil) || !x.fits(body) {
@@ -226,7 +227,7 @@ func (x *bundler) hoistable(list []ir.Stmt, needed *ir.VarSet) bool {
 }
 
 // run returns the loop in whose turns each lane of a warp takes an iteration.
-func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
+func (x *bundler) run(p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f, at := x.f, x.f.At
 	x.launch.Warps = true
 	if x.grid && !x.single {
@@ -234,8 +235,8 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 		x.launch.Abreast = forms.LanesAbreast
 		x.countThreads()
 	}
-	lo, out := x.temp("begin", f.Lo, nil)
-	hi, out := x.temp("end", f.Hi, out)
+	lo, out := x.Temp("begin", f.Lo, nil)
+	hi, out := x.Temp("end", f.Hi, out)
 	sub := func(a, b ir.Expr) ir.Expr { return build.Binary(ir.Sub, a, b, at) }
 	add := func(a, b ir.Expr) ir.Expr { return build.Binary(ir.Add, a, b, at) }
 	and := func(a, b ir.Expr) ir.Expr { return &ir.Binary{Op: ir.And, X: a, Y: b, T: ir.IntType, At: at} }
@@ -247,7 +248,7 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 	}
 	x.here = local("here", and(me, sub(build.Query(ir.WarpSize, at), build.Int(1, at))))
 	x.mine = local("mine", and(me, build.Int(warpLanes-1, at)))
-	threads := local("threads", p.stride)
+	threads := local("threads", p.Stride)
 	count := local("count", build.Trips(f, lo, hi, build.Int(1, at)))
 	spread := local("spread", build.Int(0, at))
 	next := add(build.Ref(spread, at), build.Int(1, at))
@@ -255,7 +256,7 @@ func (x *bundler) run(p portion, body []ir.Stmt) []ir.Stmt {
 	out = append(out, &ir.While{Label: &ir.Label{}, At: at, Cond: build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(spread, at), build.Int(5, at), at), room, at),
 		Body: []ir.Stmt{build.Assign(build.Ref(spread, at), next, at)}})
 	stride := local("stride", build.IntMath(ir.IMax, shifted(ir.Shr, build.Ref(threads, at), build.Ref(spread, at), at), build.Int(1, at)))
-	base := local("base", add(lo, shifted(ir.Shr, sub(p.first, build.Ref(x.here, at)), build.Ref(spread, at), at)))
+	base := local("base", add(lo, shifted(ir.Shr, sub(p.First, build.Ref(x.here, at)), build.Ref(spread, at), at)))
 	few, out := x.fewLanes(out)
 
 	i := add(build.Ref(base, at), shifted(ir.Shr, build.Ref(x.here, at), build.Ref(spread, at), at))
@@ -646,11 +647,11 @@ type grouper struct {
 // groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
 // nested loops do not need that.
 func groups(t *team, n sharing) []ir.Stmt {
-	f, body := n.sp.loops[0], forms.Flat(n.body)
+	f, body := n.sp.Loops[0], forms.Flat(n.body)
 	if !asksGroups(t, body) {
 		return nil
 	}
-	if step, _ := query.Int64(f.Step); t.slow || t.leads() || !n.sp.direct() || step != 1 || f.Rel != ir.Lt || n.p.only != nil || !t.shuffles() {
+	if step, _ := query.Int64(f.Step); t.slow || t.leads() || !n.sp.Direct() || step != 1 || f.Rel != ir.Lt || n.p.Only != nil || !t.shuffles() {
 		return nil
 	}
 	switch n.d.Schedule.Kind {
@@ -658,7 +659,7 @@ func groups(t *team, n sharing) []ir.Stmt {
 	default:
 		return nil
 	}
-	x := &grouper{team: t, f: f, at: f.At, label: n.sp.label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
+	x := &grouper{team: t, f: f, at: f.At, label: n.sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
 	x.active = t.Local("active", ir.BoolType, f.At)
 	first := x.active
 	if n.d.Schedule.Chunk != nil || !x.list(body) {
@@ -683,7 +684,7 @@ func sharedByGroup(t *team, s ir.Stmt) bool {
 }
 
 // run is the loop in which each group takes one iteration per turn.
-func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
+func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
 	at := x.at
 	x.launch.Warps = true
 	if !x.single {
@@ -692,13 +693,13 @@ func (x *grouper) run(p portion, active *ir.Var) []ir.Stmt {
 		x.count()
 	}
 	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
-	hi, out := x.temp("end", x.f.Hi, nil)
+	hi, out := x.Temp("end", x.f.Hi, nil)
 	me := build.Query(ir.ThreadNum, at)
 	first := ir.Expr(build.Int(0, at))
-	if b, ok := p.first.(*ir.Binary); ok {
+	if b, ok := p.First.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps
 	}
-	stride, out := x.temp("stride", build.IntMath(ir.IMax, per(p.stride), build.Int(1, at)), out)
+	stride, out := x.Temp("stride", build.IntMath(ir.IMax, per(p.Stride), build.Int(1, at)), out)
 	base := x.Local("base", ir.IntType, at)
 	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
 		build.Decl(active, build.Compare(ir.Lt, build.Ref(x.f.Var, at), hi, at), at)}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -35,9 +36,9 @@ func columnShift(t *team, columns ir.Expr, at ir.Pos) ir.Expr {
 
 // columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
 // that is not right or gains nothing.
-func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
-	f := sp.loops[0]
-	if !grid || t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
+func (t *team) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
+	f := sp.Loops[0]
+	if !grid || t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	cut := t.cutForLanes(query.Flatten(body))
@@ -55,17 +56,17 @@ func (t *team) columnSums(sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
 		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
 
-	long, out := t.temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
-	hi, out := t.temp("end", f.Hi, out)
-	whole := t.CopyOf(forms.Unwrapped(t.walk(sp, p, body, nil)), &t.Kernel.NumVars)
+	long, out := t.Temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
+	hi, out := t.Temp("end", f.Hi, out)
+	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, body, nil)), &t.Kernel.NumVars)
 	base, lane, level := t.Local("base", ir.IntType, at), t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	active := t.Local("active", ir.BoolType, at)
 	me := build.Query(ir.ThreadNum, at)
-	shift, out = t.temp("shift", shift, out)
-	lanes, out := t.temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), out)
+	shift, out = t.Temp("shift", shift, out)
+	lanes, out := t.Temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), out)
 	first, stride := build.Int(0, at), ir.Expr(lanes)
 	start := ir.Expr(first)
-	if _, ok := p.first.(*ir.Binary); ok {
+	if _, ok := p.First.(*ir.Binary); ok {
 		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), lanes, at)
 		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -43,16 +44,16 @@ type crossed struct {
 
 // squares returns the loop over sp whose teams take squares, nil where nothing is crossed or it is
 // not right.
-func (t *team) squares(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
-	n := len(sp.loops)
-	if t.slow || n < 2 || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
+func (t *team) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+	n := len(sp.Loops)
+	if t.slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	q := &square{block: &block{row: sp.loops[sp.order[n-2]], column: sp.loops[sp.order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
-	for _, k := range sp.order[:n-2] {
-		q.outer = append(q.outer, sp.loops[k])
+	q := &square{block: &block{row: sp.Loops[sp.Order[n-2]], column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
+	for _, k := range sp.Order[:n-2] {
+		q.outer = append(q.outer, sp.Loops[k])
 	}
-	for _, f := range sp.loops {
+	for _, f := range sp.Loops {
 		if trips, known := analysis.ConstTrips(f); !forms.Counts(f) || known && trips < squareSide/2 && (f == q.row || f == q.column) {
 			return nil
 		}
@@ -60,7 +61,7 @@ func (t *team) squares(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	if !t.findCrossed(q) {
 		return nil
 	}
-	at := sp.at
+	at := sp.At
 	var names []string
 	for _, list := range [][]crossed{q.loads, q.stores} {
 		for k := range list {
@@ -208,32 +209,32 @@ func (q *square) teams() ir.Expr {
 }
 
 // overSquares returns the loop over the squares of the teams.
-func (t *team) overSquares(q *square, p portion, at ir.Pos) []ir.Stmt {
+func (t *team) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	side := build.Int(squareSide, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
 	over := func(f *ir.For) ir.Expr {
 		return div(add(build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(squareSide-1, at)), side)
 	}
-	lo, out := t.temp("top", q.row.Lo, nil)
-	hi, out := t.temp("bottom", q.row.Hi, out)
-	left, out := t.temp("left", q.column.Lo, out)
-	right, out := t.temp("right", q.column.Hi, out)
-	across, out := t.temp("across", over(q.column), out)
-	down, out := t.temp("down", over(q.row), out)
-	plane, out := t.temp("plane", build.Binary(ir.Mul, down, across, at), out)
+	lo, out := t.Temp("top", q.row.Lo, nil)
+	hi, out := t.Temp("bottom", q.row.Hi, out)
+	left, out := t.Temp("left", q.column.Lo, out)
+	right, out := t.Temp("right", q.column.Hi, out)
+	across, out := t.Temp("across", over(q.column), out)
+	down, out := t.Temp("down", over(q.row), out)
+	plane, out := t.Temp("plane", build.Binary(ir.Mul, down, across, at), out)
 	total := plane
 	var counts []ir.Expr
 	for _, f := range q.outer {
 		var n ir.Expr
-		n, out = t.temp("count", build.Trips(f, f.Lo, f.Hi, f.Step), out)
+		n, out = t.Temp("count", build.Trips(f, f.Lo, f.Hi, f.Step), out)
 		counts = append(counts, n)
 		total = build.Binary(ir.Mul, total, n, at)
 	}
-	total, out = t.temp("squares", total, out)
+	total, out = t.Temp("squares", total, out)
 	k := t.Local("square", ir.IntType, at)
 	first, stride := ir.Expr(build.Int(0, at)), ir.Expr(build.Int(1, at))
-	if _, ok := p.first.(*ir.Binary); ok {
+	if _, ok := p.First.(*ir.Binary); ok {
 		first, stride = build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at)
 	}
 	i0, j0, line := t.Local(q.row.Var.Name+"0", ir.IntType, at), t.Local(q.column.Var.Name+"0", ir.IntType, at), t.Local("line", ir.IntType, at)

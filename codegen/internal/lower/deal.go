@@ -3,36 +3,33 @@ package lower
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A deal gives the chunks of a range of iterations out in turns: those numbered first, first+stride
-// and so on.
-type deal struct{ first, stride, chunk ir.Expr }
-
 // dealt returns the portion in which the chunks of dist_schedule(static, chunk) go to the teams and
 // those of schedule(static, chunk), of what is a team's then, to its threads. p is what the
 // directive means without a chunk.
-func (t *team) dealt(d *ir.Directive, grid bool, p portion, count, total ir.Expr, at ir.Pos) (portion, []ir.Stmt) {
+func (t *team) dealt(d *ir.Directive, grid bool, p spaces.Portion, count, total ir.Expr, at ir.Pos) (spaces.Portion, []ir.Stmt) {
 	var out []ir.Stmt
 	chunk := func(e ir.Expr) ir.Expr {
 		var c ir.Expr
-		c, out = t.temp("chunk", t.chunkWithin(e, total, at), out)
+		c, out = t.Temp("chunk", t.chunkWithin(e, total, at), out)
 		return c
 	}
 	me := build.Query(ir.ThreadNum, at)
 	if c := d.DistSchedule.Chunk; grid && c != nil {
-		p.deals = append(p.deals, deal{build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at), chunk(forms.MasterOf(c))})
-		p.first, p.stride = me, count
+		p.Deals = append(p.Deals, spaces.Deal{First: build.Query(ir.TeamNum, at), Stride: build.Query(ir.NumTeams, at), Chunk: chunk(forms.MasterOf(c))})
+		p.First, p.Stride = me, count
 		if d.Parts&(ir.Parallel|ir.Workshare) == 0 {
-			p.first, p.stride = build.Int(0, at), build.Int(1, at)
+			p.First, p.Stride = build.Int(0, at), build.Int(1, at)
 		}
 	}
 	if c := d.Schedule.Chunk; dealsChunks(d) {
-		p.deals = append(p.deals, deal{p.first, p.stride, chunk(c)})
-		p.first, p.stride = build.Int(0, at), build.Int(1, at)
+		p.Deals = append(p.Deals, spaces.Deal{First: p.First, Stride: p.Stride, Chunk: chunk(c)})
+		p.First, p.Stride = build.Int(0, at), build.Int(1, at)
 	}
 	return p, out
 }
@@ -123,37 +120,37 @@ func (t *team) settleChunks(d *ir.Directive, x analysis.Touch, at ir.Pos) (*ir.D
 }
 
 // walkDealt is walk for iterations dealt out in chunks.
-func (t *team) walkDealt(sp *space, d *ir.Directive, grid bool, p portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
-	at := sp.at
-	c, out := t.counted(sp)
-	p, chunks := t.dealt(d, grid, p, count, c.total, at)
+func (t *team) walkDealt(sp *spaces.Space, d *ir.Directive, grid bool, p spaces.Portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
+	at := sp.At
+	c, out := t.Counted(sp)
+	p, chunks := t.dealt(d, grid, p, count, c.Total, at)
 	out = append(out, chunks...)
-	lo, hi := ir.Expr(build.Int(0, at)), c.total
+	lo, hi := ir.Expr(build.Int(0, at)), c.Total
 	inner := &out
-	for _, k := range p.deals {
+	for _, k := range p.Deals {
 		base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
 		var stride ir.Expr
-		start := build.Binary(ir.Add, lo, build.Binary(ir.Mul, k.first, k.chunk, at), at)
-		stride, *inner = t.temp("stride", build.Binary(ir.Mul, k.stride, k.chunk, at), *inner)
-		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(base, at), k.chunk, at), hi}, T: ir.IntType, At: at}
+		start := build.Binary(ir.Add, lo, build.Binary(ir.Mul, k.First, k.Chunk, at), at)
+		stride, *inner = t.Temp("stride", build.Binary(ir.Mul, k.Stride, k.Chunk, at), *inner)
+		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(base, at), k.Chunk, at), hi}, T: ir.IntType, At: at}
 		loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), At: at, Body: []ir.Stmt{build.Decl(end, least, at)},
 			Post: []ir.Stmt{build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)}}
 		*inner = append(*inner, build.Decl(base, start, at), loop)
 		lo, hi, inner = build.Ref(base, at), build.Ref(end, at), &loop.Body
 	}
 	it := t.Local("it", ir.IntType, at)
-	*inner = append(*inner, build.Decl(it, build.Binary(ir.Add, lo, p.first, at), at),
-		t.iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), hi, at), p.stride, body, last))
-	if p.only != nil {
-		return []ir.Stmt{&ir.If{Cond: p.only, Then: out, At: at}}
+	*inner = append(*inner, build.Decl(it, build.Binary(ir.Add, lo, p.First, at), at),
+		t.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), hi, at), p.Stride, body, last))
+	if p.Only != nil {
+		return []ir.Stmt{&ir.If{Cond: p.Only, Then: out, At: at}}
 	}
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
 // noteDealt says how many teams and threads chunks are for, where the host can tell.
-func (t *team) noteDealt(sp *space, d *ir.Directive) {
-	at := sp.at
-	total := sp.count()
+func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
+	at := sp.At
+	total := sp.Count()
 	chunks := func(of, chunk ir.Expr) ir.Expr {
 		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, of, build.Binary(ir.Sub, chunk, build.Int(1, at), at), at), Y: chunk, T: ir.IntType, At: at}
 	}
@@ -175,14 +172,14 @@ func (t *team) noteDealt(sp *space, d *ir.Directive) {
 }
 
 // explainDealt says what the chunks of d are for.
-func (t *team) explainDealt(sp *space, d *ir.Directive, grid bool) {
-	name := "loop " + sp.loops[0].Var.Name
+func (t *team) explainDealt(sp *spaces.Space, d *ir.Directive, grid bool) {
+	name := "loop " + sp.Loops[0].Var.Name
 	if c := d.DistSchedule.Chunk; grid && c != nil {
-		t.Decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
+		t.Decide(sp.At, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",
 			"dist_schedule(static, "+ir.ExprString(c)+") says so", "dist_schedule(static), by which neighbours run next to each other")
 	}
 	if c := d.Schedule.Chunk; dealsChunks(d) {
-		t.Decide(sp.at, name, "chunks of "+ir.ExprString(c)+" iterations to the threads in turn",
+		t.Decide(sp.At, name, "chunks of "+ir.ExprString(c)+" iterations to the threads in turn",
 			"schedule("+d.Schedule.Kind.String()+", "+ir.ExprString(c)+") says so, though neighbouring threads then touch memory that far apart",
 			"schedule(static), by which neighbouring threads touch neighbouring memory")
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -30,18 +31,18 @@ const (
 // jam returns the loop over sp whose threads take several iterations at once, nil where that gains
 // nothing. The parts in red are private to a thread, which adds to them in the order of its
 // iterations.
-func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *reductions) []ir.Stmt {
+func (t *team) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, red *reductions) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
-	f := sp.loops[0]
+	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil {
+	if !sp.Direct() || step != 1 || f.Rel != ir.Lt || p.Only != nil || d.Schedule.Chunk != nil {
 		return nil
 	}
-	if _, ok := p.first.(*ir.Binary); !ok && (!isQuery(p.first, ir.ThreadNum) || !isQuery(p.stride, ir.NumThreads)) {
+	if _, ok := p.First.(*ir.Binary); !ok && (!isQuery(p.First, ir.ThreadNum) || !isQuery(p.Stride, ir.NumThreads)) {
 		return nil
 	}
 	body = forms.Flat(body)
@@ -49,7 +50,7 @@ func (t *team) jam(sp *space, d *ir.Directive, p portion, body []ir.Stmt, red *r
 	if width < 2 {
 		return nil
 	}
-	t.Decide(sp.at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
+	t.Decide(sp.At, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "it waits for memory, of which more is then on its way",
 		"schedule(onetoone)")
 	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: body, merged: t.interleaved})
 }
@@ -64,28 +65,28 @@ type coarse struct {
 
 // severalAtOnce returns the loop over sp, direct and by ones, whose threads take several iterations
 // at once, as far apart as the team is wide.
-func severalAtOnce(t *team, sp *space, p portion, c coarse) []ir.Stmt {
-	f := sp.loops[0]
-	me, ofTeam := p.first, isQuery(p.first, ir.ThreadNum) && isQuery(p.stride, ir.NumThreads)
-	if first, ok := p.first.(*ir.Binary); ok {
+func severalAtOnce(t *team, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
+	f := sp.Loops[0]
+	me, ofTeam := p.First, isQuery(p.First, ir.ThreadNum) && isQuery(p.Stride, ir.NumThreads)
+	if first, ok := p.First.(*ir.Binary); ok {
 		me = first.Y
 	}
-	at := sp.at
+	at := sp.At
 	team := build.Query(ir.NumThreads, at)
 	wide := func(x ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, build.Int(int64(c.width), at), at) }
-	hi, out := t.temp("end", f.Hi, nil)
+	hi, out := t.Temp("end", f.Hi, nil)
 	base := t.Local("base", ir.IntType, at)
 	start, far := wide(build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)), wide(build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at))
 	if ofTeam {
 		start, far = build.Int(0, at), wide(team)
 	}
-	stride, out := t.temp("stride", far, out)
+	stride, out := t.Temp("stride", far, out)
 	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(base, at), wide(team), at), hi, at)
-	rest := portion{first: build.Query(ir.ThreadNum, at), stride: team}
+	rest := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: team}
 	tail := *f
 	tail.Lo = build.Ref(base, at)
-	one := &space{loops: []*ir.For{&tail}, order: []int{0}, label: sp.label, at: at}
-	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: forms.Unwrapped(t.walk(one, rest, c.one, nil)), At: at}
+	one := &spaces.Space{Loops: []*ir.For{&tail}, Order: []int{0}, Label: sp.Label, At: at}
+	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: forms.Unwrapped(t.Walk(one, rest, c.one, nil)), At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next},
 		Body: []ir.Stmt{turn}, At: at}
@@ -214,7 +215,7 @@ const rowsAbreast = 4
 // jamRows is jam for a space of several loops: a thread takes an element of several rows, one below
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
-func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+func (t *team) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	return severalRows(t, sp, d, p, body, "iterations of a thread at once", "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
 		return t.jamWidth(column, body, &reductions{}) > 1
 	})
@@ -223,10 +224,10 @@ func (t *team) jamRows(sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 // rowsOfPoint is jamRows for what is more than a few loads and stores, but no loop: to find out
 // which row and column an iteration has takes divisions, and what depends on the column alone is
 // the same for all rows.
-func rowsOfPoint(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
+func rowsOfPoint(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	own := ir.Declared(query.Flatten(body))
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
-		ops, fine := 0, !forms.LeavesIteration(body, sp.label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
+		ops, fine := 0, !forms.LeavesIteration(body, sp.Label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
 		for _, v := range ir.Assigned(body).List() {
 			fine = fine && own.Has(v)
 		}
@@ -253,24 +254,24 @@ const (
 )
 
 // severalRows is jamRows where fits says that it gains something, for that reason.
-func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
+func severalRows(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
-	n := len(sp.loops)
-	if n < 2 || p.only != nil || d.Schedule.Chunk != nil {
+	n := len(sp.Loops)
+	if n < 2 || p.Only != nil || d.Schedule.Chunk != nil {
 		return nil
 	}
-	row, column := sp.loops[sp.order[n-2]], sp.loops[sp.order[n-1]]
+	row, column := sp.Loops[sp.Order[n-2]], sp.Loops[sp.Order[n-1]]
 	step, ok := query.Int64(row.Step)
 	body = forms.Flat(body)
 	if t.slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
 		return nil
 	}
-	at := sp.at
-	first, out := t.temp("first", row.Lo, nil)
+	at := sp.At
+	first, out := t.Temp("first", row.Lo, nil)
 	end := row.Hi
 	if row.Rel == ir.Le {
 		end = build.Binary(ir.Add, end, build.Int(1, at), at)
@@ -280,26 +281,26 @@ func severalRows(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt,
 	block.Hi = &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, rows, build.Int(rowsAbreast-1, at), at), Y: build.Int(rowsAbreast, at),
 		T: ir.IntType, At: at}
 	blocks := *sp
-	blocks.loops = append([]*ir.For{}, sp.loops...)
-	blocks.loops[sp.order[n-2]] = block
-	blocks.label = &ir.Label{}
+	blocks.Loops = append([]*ir.For{}, sp.Loops...)
+	blocks.Loops[sp.Order[n-2]] = block
+	blocks.Label = &ir.Label{}
 	top := t.Local("top", ir.IntType, at)
 	offset := build.Binary(ir.Mul, build.Ref(block.Var, at), build.Int(rowsAbreast, at), at)
 	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(top, at), build.Int(rowsAbreast, at), at), end, at)
-	one := t.CopyOf([]ir.Stmt{&ir.For{Label: labelOr(sp.label), Var: row.Var, Lo: build.Ref(top, at), Hi: end, Step: build.Int(1, at),
+	one := t.CopyOf([]ir.Stmt{&ir.For{Label: spaces.LabelOr(sp.Label), Var: row.Var, Lo: build.Ref(top, at), Hi: end, Step: build.Int(1, at),
 		Rel: ir.Lt, Body: body, At: at}}, &t.Kernel.NumVars)
 	// The minimum changes nothing, and tells back ends how large the index can be.
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, first, offset, at), end}, T: ir.IntType, At: at}
 	turn := []ir.Stmt{build.Decl(top, least, at),
 		&ir.If{Cond: whole, Then: t.belowEachOther(row, top, body), Else: one, At: at}}
 	if k := len(t.trips.grid) - 1; k >= 0 && !t.trips.unknown {
-		if host := t.seg.onHost(blocks.count()); host != nil {
+		if host := t.seg.onHost(blocks.Count()); host != nil {
 			t.trips.grid[k] = host
 		}
 	}
 	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" "+what,
 		why, "schedule(onetoone)")
-	return append(out, t.walk(&blocks, p, turn, nil)...)
+	return append(out, t.Walk(&blocks, p, turn, nil)...)
 }
 
 // belowEachOther runs rowsAbreast iterations of body from top on, as abreast does.
@@ -327,12 +328,12 @@ const (
 
 // points returns the loop over sp whose threads take several iterations at once, nil where they
 // share no table or it is not right.
-func points(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
-	f := sp.loops[0]
-	if t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.label) {
+func points(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+	f := sp.Loops[0]
+	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	_, ok := p.first.(*ir.Binary)
+	_, ok := p.First.(*ir.Binary)
 	body = propagated(query.Flatten(body))
 	own := ir.Declared(body)
 	own.Add(f.Var)
@@ -478,7 +479,7 @@ func entries(t *team, f *ir.For, own *ir.VarSet) []ir.Stmt {
 	at := f.At
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
 	several := build.Binary(ir.Mul, &ir.Binary{Op: ir.Div, X: trips, Y: build.Int(pointsEntries, at), T: ir.IntType, At: at}, build.Int(pointsEntries, at), at)
-	mid, out := t.temp("mid", build.Binary(ir.Add, f.Lo, several, at), nil)
+	mid, out := t.Temp("mid", build.Binary(ir.Add, f.Lo, several, at), nil)
 	k0 := t.Local(f.Var.Name, ir.IntType, at)
 	var turn, tails []ir.Stmt
 	fronts := make([][]ir.Stmt, pointsEntries)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -36,15 +37,15 @@ type laned struct {
 
 // lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
 // or gains nothing.
-func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid bool) []ir.Stmt {
+func (t *team) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
-	f := sp.loops[0]
+	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if !grid || t.slow || !sp.direct() || step != 1 || f.Rel != ir.Lt || p.only != nil || d.Schedule.Chunk != nil || !t.shuffles() || forms.LeavesIteration(body, sp.label) {
+	if !grid || t.slow || !sp.Direct() || step != 1 || f.Rel != ir.Lt || p.Only != nil || d.Schedule.Chunk != nil || !t.shuffles() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	cut := t.cutForLanes(forms.Flat(body))
@@ -57,26 +58,26 @@ func (t *team) lanes(sp *space, d *ir.Directive, p portion, body []ir.Stmt, grid
 		t.limitThreads(build.Int(forms.LanesThreads, f.At))
 		t.launch.Abreast = forms.LanesAbreast
 	}
-	hi, out := t.temp("end", f.Hi, nil)
+	hi, out := t.Temp("end", f.Hi, nil)
 	total, rows := t.sharedBy(f, cut)
 	if t.trips.laned == nil {
 		t.countLanes(f, total, rows)
 	}
-	shift, out := t.temp("shift", lanesFor(total, rows, at), out)
+	shift, out := t.Temp("shift", lanesFor(total, rows, at), out)
 	var inner []ir.Stmt
-	lanes, inner := t.temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), inner)
+	lanes, inner := t.Temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), inner)
 	per := func(x ir.Expr) ir.Expr { return shifted(ir.Shr, x, shift, at) }
 	me := build.Query(ir.ThreadNum, at)
 	lane, base, active := t.Local("lane", ir.IntType, at), t.Local("base", ir.IntType, at), t.Local("active", ir.BoolType, at)
 	inner = append(inner, build.Decl(lane, &ir.Binary{Op: ir.And, X: me, Y: build.Binary(ir.Sub, lanes, build.Int(1, at), at), T: ir.IntType, At: at}, at))
 	first := ir.Expr(build.Int(0, at))
-	if b, ok := p.first.(*ir.Binary); ok {
+	if b, ok := p.First.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps, which the lanes divide
 	}
 	// There is no grid of less than a thread for each lane; the maximum tells back ends that the loop
 	// continues.
-	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.stride), build.Int(1, at)}, T: ir.IntType, At: at}
-	stride, inner := t.temp("stride", some, inner)
+	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.Stride), build.Int(1, at)}, T: ir.IntType, At: at}
+	stride, inner := t.Temp("stride", some, inner)
 	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
 		build.Decl(active, build.Compare(ir.Lt, build.Ref(f.Var, at), hi, at), at)}
 	turn = append(turn, t.onLanes(cut, active, lane, lanes, at)...)

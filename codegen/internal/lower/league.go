@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -180,7 +181,7 @@ func usedBesides(list []ir.Stmt, v *ir.Var, op ir.Op) (at ir.Pos, used bool) {
 // distribute lets each team take iterations.
 func (t *team) distribute(s *ir.For) []ir.Stmt {
 	d, ends := s.Directive, t.shareOuts[s]
-	sp, ok := t.nest(s, d.Collapse)
+	sp, ok := t.Nest(s, d.Collapse)
 	if !ok {
 		return nil
 	}
@@ -192,16 +193,16 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 	}
 	t.Decide(s.At, "loop "+s.Var.Name, "teams", forms.Because(d), "")
 	var out, body, last []ir.Stmt
-	for _, f := range sp.loops {
+	for _, f := range sp.Loops {
 		out = append(out, t.reads(s.At, f.Lo, f.Hi, f.Step)...)
 	}
 	if c := d.DistSchedule.Chunk; c != nil {
 		out = append(out, t.reads(s.At, forms.MasterOf(c))...)
 	}
-	t.repeat(sp.label, true, func() {
-		body = t.list(sp.body)
-		if sp.label != nil {
-			t.open.add(t.jump(sp.label).continues)
+	t.repeat(sp.Label, true, func() {
+		body = t.list(sp.Body)
+		if sp.Label != nil {
+			t.open.add(t.jump(sp.Label).continues)
 		}
 		if len(ends.last) > 0 {
 			before := t.open.clone()
@@ -209,11 +210,11 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 			t.open.add(before)
 		}
 	})
-	p := portion{first: build.Query(ir.TeamNum, s.At), stride: build.Query(ir.NumTeams, s.At)}
+	p := spaces.Portion{First: build.Query(ir.TeamNum, s.At), Stride: build.Query(ir.NumTeams, s.At)}
 	if d.DistSchedule.Chunk != nil {
 		out = append(out, t.walkDealt(sp, d, true, p, build.Int(1, s.At), body, last)...)
 	} else {
-		out = append(out, t.walk(sp, p, body, last)...)
+		out = append(out, t.Walk(sp, p, body, last)...)
 	}
 	return append(out, t.finishReductions(ends.reductions, s.At, t.barrier)...)
 }

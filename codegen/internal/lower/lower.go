@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/dist"
 	"github.com/gompss/gompss/codegen/internal/lower/nested"
 	"github.com/gompss/gompss/codegen/internal/lower/prepare"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -130,7 +131,7 @@ func checkNothing(*lowering) error     { return nil }
 
 // lowering is the state of one run of Lower.
 type lowering struct {
-	*mapping.Work
+	spaces.Walker
 	opt      Options
 	program  *ir.Program
 	segments []*segment
@@ -148,7 +149,7 @@ func newLowering(k *ir.Kernel, opt Options) *lowering {
 	if opt.Target == "" {
 		opt.Target = "device code"
 	}
-	l := &lowering{Work: mapping.NewWork(k, opt.Target), opt: opt,
+	l := &lowering{Walker: spaces.Walker{Work: mapping.NewWork(k, opt.Target)}, opt: opt,
 		insisted: map[*ir.Var]string{}, rooms: map[*ir.Var]ir.Expr{}, perTeam: map[*ir.Var]bool{}, fewTeams: map[*ir.Launch]ir.Expr{}}
 	own := l.Kernel
 	own.Body = prepare.FirstAndLast(l.Work, own.Body)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -95,8 +96,8 @@ func (t *team) led(list []ir.Stmt) []ir.Stmt {
 func (t *team) ledLoop(s *ir.For) []ir.Stmt {
 	c := *s
 	c.Lo, c.Hi, c.Step = forms.MasterOf(s.Lo), forms.MasterOf(s.Hi), forms.MasterOf(s.Step)
-	sp := &space{loops: []*ir.For{&c}, order: []int{0}, label: s.Label, at: s.At}
-	return t.walk(sp, portion{first: build.Int(0, s.At), stride: build.Int(1, s.At)}, t.list(s.Body), nil)
+	sp := &spaces.Space{Loops: []*ir.For{&c}, Order: []int{0}, Label: s.Label, At: s.At}
+	return t.Walk(sp, spaces.Portion{First: build.Int(0, s.At), Stride: build.Int(1, s.At)}, t.list(s.Body), nil)
 }
 
 // called makes a parallel region of list, which begins after the barrier that it needs: where the

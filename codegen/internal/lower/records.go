@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -50,9 +51,9 @@ type record struct {
 // records returns the loop over n whose iterations keep their records in registers, nil where there
 // are no records or no gain.
 func records(t *team, n sharing) []ir.Stmt {
-	sp, f := n.sp, n.sp.loops[0]
-	if t.single || t.slow || t.seg.whole != nil || !sp.direct() || !forms.Counts(f) || n.p.only != nil || !mapping.WholeSchedule(n.d) ||
-		!t.shuffles() || forms.LeavesIteration(n.body, sp.label) {
+	sp, f := n.sp, n.sp.Loops[0]
+	if t.single || t.slow || t.seg.whole != nil || !sp.Direct() || !forms.Counts(f) || n.p.Only != nil || !mapping.WholeSchedule(n.d) ||
+		!t.shuffles() || forms.LeavesIteration(n.body, sp.Label) {
 		return nil
 	}
 	x := &recorded{team: t, f: f}
@@ -65,7 +66,7 @@ func records(t *team, n sharing) []ir.Stmt {
 	if !x.find() {
 		return nil
 	}
-	at := sp.at
+	at := sp.At
 	x.keep()
 	for _, r := range x.records {
 		t.Decide(at, "records of "+r.slice.Name, fmt.Sprintf("%d elements in registers", r.size),
@@ -75,8 +76,8 @@ func records(t *team, n sharing) []ir.Stmt {
 	for _, c := range x.conds {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}
-	apart, out := t.temp("apart", test, nil)
-	plain := t.CopyOf(forms.Unwrapped(t.walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
+	apart, out := t.Temp("apart", test, nil)
+	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.p), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -285,7 +286,7 @@ func (x *recorded) keep() {
 }
 
 // run returns the loop, through team memory where a record is long.
-func (x *recorded) run(sp *space, p portion) []ir.Stmt {
+func (x *recorded) run(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	staged := x.stage()
 	at := x.f.At
 	i := build.Ref(x.f.Var, at)
@@ -307,7 +308,7 @@ func (x *recorded) run(sp *space, p portion) []ir.Stmt {
 	}
 	body := append(append(before, x.body...), after...)
 	if !staged {
-		return x.CopyOf(x.walk(sp, p, body, nil), &x.Kernel.NumVars)
+		return x.CopyOf(x.Walk(sp, p, body, nil), &x.Kernel.NumVars)
 	}
 	return x.CopyOf(x.inTeams(body, p), &x.Kernel.NumVars)
 }
@@ -339,13 +340,13 @@ func (x *recorded) stage() bool {
 }
 
 // inTeams runs body for as many iterations at once as a team has threads.
-func (x *recorded) inTeams(body []ir.Stmt, p portion) []ir.Stmt {
+func (x *recorded) inTeams(body []ir.Stmt, p spaces.Portion) []ir.Stmt {
 	at := x.f.At
 	team := build.Query(ir.NumThreads, at)
-	hi, out := x.temp("end", x.f.Hi, nil)
+	hi, out := x.Temp("end", x.f.Hi, nil)
 	base, n := x.Local("base", ir.IntType, at), x.Local("n", ir.IntType, at)
 	first := build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)
-	stride, out := x.temp("stride", build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at), out)
+	stride, out := x.Temp("stride", build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at), out)
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, hi, build.Ref(base, at), at), team}, T: ir.IntType, At: at}
 	turn := []ir.Stmt{build.Decl(n, least, at)}
 	turn = append(turn, x.moved(base, n, false)...)

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -71,9 +72,9 @@ type rowStaged struct {
 
 // rowTiles returns the loop over sp whose teams take blocks of rows, nil where that is not right or
 // gains nothing.
-func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []ir.Stmt {
-	f := sp.loops[0]
-	if t.single || t.slow || !sp.direct() || !forms.Counts(f) || p.only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.label) {
+func rowTiles(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+	f := sp.Loops[0]
+	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
@@ -99,9 +100,9 @@ func rowTiles(t *team, sp *space, d *ir.Directive, p portion, body []ir.Stmt) []
 	for _, c := range x.conds {
 		long = build.Compare(ir.LAnd, long, c, at)
 	}
-	test, out := t.temp("long", long, nil)
-	x.end, out = t.temp("end", f.Hi, out)
-	whole := t.CopyOf(forms.Unwrapped(t.walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
+	test, out := t.Temp("long", long, nil)
+	x.end, out = t.Temp("end", f.Hi, out)
+	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.overRows(p, at), Else: whole, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }

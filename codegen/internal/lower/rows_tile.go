@@ -3,6 +3,7 @@ package lower
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -31,14 +32,14 @@ func (x *rowed) stageAll() {
 }
 
 // overRows returns the loop over the blocks of rows of the teams.
-func (x *rowed) overRows(p portion, at ir.Pos) []ir.Stmt {
+func (x *rowed) overRows(p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(rowsOfTeam, at)
 	local := func(name string, typ *ir.Type) *ir.Var { return x.Local(name, typ, at) }
 	x.base, x.lane, x.warp, x.warps = local("base", ir.IntType), local("lane", ir.IntType), local("warp", ir.IntType), local("warps", ir.IntType)
 	x.walker, x.active = local("walker", ir.BoolType), local("active", ir.BoolType)
 	start, stride := ir.Expr(build.Int(0, at)), ir.Expr(lanes)
 	turnOf := ir.Expr(build.Int(0, at))
-	if _, ok := p.first.(*ir.Binary); ok {
+	if _, ok := p.First.(*ir.Binary); ok {
 		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), lanes, at)
 		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
 		// Warps of the same number share a scheduler: the one that walks differs between teams that
@@ -262,8 +263,8 @@ func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 			return build.ToInt(ir.Subst(e.I, map[*ir.Var]ir.Expr{w.f.Var: i, w.loop.Var: j}))
 		}
 		var from, step ir.Expr
-		from, out = w.temp("place", in(i, j), out)
-		step, out = w.temp("step", build.Binary(ir.Sub, in(nextI, nextJ), from, at), out)
+		from, out = w.Temp("place", in(i, j), out)
+		step, out = w.Temp("step", build.Binary(ir.Sub, in(nextI, nextJ), from, at), out)
 		places, steps = append(places, from), append(steps, step)
 	}
 	return append(out, w.each(build.Ref(w.warp, at), w.turns(), func(row, column, u ir.Expr) []ir.Stmt {

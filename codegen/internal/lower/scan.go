@@ -233,11 +233,11 @@ type chunkSum struct {
 func (s *leagueScan) steps(input []ir.Stmt) []ir.Stmt {
 	f, at := s.f, s.at
 	var out []ir.Stmt
-	s.total, out = s.temp("total", build.Trips(f, build.ToInt(f.Lo), build.ToInt(f.Hi), build.ToInt(f.Step)), out)
+	s.total, out = s.Temp("total", build.Trips(f, build.ToInt(f.Lo), build.ToInt(f.Hi), build.ToInt(f.Step)), out)
 	each := build.Binary(ir.Div, build.Binary(ir.Add, s.total, build.Int(maxScanChunks-1, at), at), build.Int(maxScanChunks, at), at)
 	whole := build.Binary(ir.Mul, build.Binary(ir.Div, build.Binary(ir.Add, each, build.Int(scanGroup-1, at), at), build.Int(scanGroup, at), at), build.Int(scanGroup, at), at)
-	s.width, out = s.temp("width", &ir.Math{Fn: ir.IMax, Args: []ir.Expr{whole, build.Int(leastScanChunk, at)}, T: ir.IntType, At: at}, out)
-	s.chunks, out = s.temp("chunks", build.Binary(ir.Div, build.Binary(ir.Add, s.total, build.Binary(ir.Sub, s.width, build.Int(1, at), at), at), s.width, at), out)
+	s.width, out = s.Temp("width", &ir.Math{Fn: ir.IMax, Args: []ir.Expr{whole, build.Int(leastScanChunk, at)}, T: ir.IntType, At: at}, out)
+	s.chunks, out = s.Temp("chunks", build.Binary(ir.Div, build.Binary(ir.Add, s.total, build.Binary(ir.Sub, s.width, build.Int(1, at), at), at), s.width, at), out)
 	for _, r := range f.Directive.Reductions {
 		c := &chunkSum{r: r}
 		c.run, c.parts = s.held(r.Place, &out)

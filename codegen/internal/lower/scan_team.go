@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -16,8 +17,8 @@ import (
 // Efficient Solution of a General Class of Recurrence Equations, 1973 (the doubling).
 type teamScan struct {
 	*threads
-	sp        *space
-	c         counting
+	sp        *spaces.Space
+	c         spaces.Counting
 	items     []scanItem
 	exclusive bool
 	input     []ir.Stmt // what updates the copies
@@ -45,16 +46,16 @@ const tileOfAny = 256
 func (t *team) shareScan(s *ir.For) []ir.Stmt {
 	defer t.inRegion(s)()
 	d := s.Directive
-	sp, ok := t.nest(s, 1)
+	sp, ok := t.Nest(s, 1)
 	if !ok {
 		return nil
 	}
 	t.note(sp, &t.trips.threads)
 	count, only := t.participants(d, s)
 	x := t.effects.Stmts([]ir.Stmt{s})
-	firsts, body := t.ownCopies(d.Firstprivate, sp.body)
+	firsts, body := t.ownCopies(d.Firstprivate, sp.Body)
 	red := t.startReductions(d.Reductions, &body, s.At)
-	sp.body = body
+	sp.Body = body
 	settle, count, only := t.settle(x, false, count, only, s.At)
 	sc := &teamScan{threads: &threads{team: t, count: count, serial: true}, sp: sp, at: s.At}
 	for _, v := range sc.start(red, d.Scan, only) {
@@ -69,14 +70,14 @@ func (t *team) shareScan(s *ir.For) []ir.Stmt {
 // shareScan lowers a scan inside a parallel construct.
 func (p *threads) shareScan(s *ir.For) []ir.Stmt {
 	d := s.Directive
-	sp, ok := p.team.nest(s, 1)
+	sp, ok := p.team.Nest(s, 1)
 	if !ok {
 		return nil
 	}
 	p.note(sp, &p.trips.threads)
-	firsts, body := p.ownCopies(d.Firstprivate, sp.body)
+	firsts, body := p.ownCopies(d.Firstprivate, sp.Body)
 	red := p.startReductions(d.Reductions, &body, s.At)
-	sp.body = body
+	sp.Body = body
 	sc := &teamScan{threads: &threads{team: p.team, count: p.count, serial: true}, sp: sp, at: s.At}
 	sc.start(red, d.Scan, nil)
 	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{build.Barrier(at)} }
@@ -87,8 +88,8 @@ func (p *threads) shareScan(s *ir.For) []ir.Stmt {
 
 // start takes the phases apart and returns the team memory that the scan uses.
 func (s *teamScan) start(red *reductions, scan *ir.Scan, only ir.Expr) []*ir.Var {
-	last := len(s.sp.body) - 1
-	first, second := s.sp.body[:last], s.sp.body[last].(*ir.Block).Body
+	last := len(s.sp.Body) - 1
+	first, second := s.sp.Body[:last], s.sp.Body[last].(*ir.Block).Body
 	s.exclusive = scan.Exclusive
 	accs := &ir.VarSet{}
 	for i, it := range red.items {
@@ -146,7 +147,7 @@ func (s *teamScan) pairLike(p pair, name string) pair {
 // lower returns the loop over the tiles.
 func (s *teamScan) lower(red *reductions, only ir.Expr) []ir.Stmt {
 	at := s.at
-	c, out := s.counted(s.sp)
+	c, out := s.Counted(s.sp)
 	s.c = c
 	for _, x := range s.items {
 		out = append(out, build.Decl(x.carry.v, s.before(x.place), at))
@@ -161,16 +162,16 @@ func (s *teamScan) lower(red *reductions, only ir.Expr) []ir.Stmt {
 	var tile ir.Expr
 	if s.wholeTeam(only) {
 		s.launch.Warps = true
-		s.Decide(at, "scan "+s.sp.loops[0].Var.Name, "shuffles in each warp, then team memory", "its threads are whole warps", "")
+		s.Decide(at, "scan "+s.sp.Loops[0].Var.Name, "shuffles in each warp, then team memory", "its threads are whole warps", "")
 		parity := s.Local("parity", ir.IntType, at)
 		out = append(out, build.Decl(parity, build.Int(0, at), at))
 		body, tile = s.byWarps(base, parity), build.Query(ir.NumThreads, at)
 	} else {
-		s.Decide(at, "scan "+s.sp.loops[0].Var.Name, "team memory", "its threads may be any number", "")
+		s.Decide(at, "scan "+s.sp.Loops[0].Var.Name, "team memory", "its threads may be any number", "")
 		body, tile = s.byAny(base, only), build.Int(tileOfAny, at)
 	}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), tile, at), at)
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), c.total, at), Post: []ir.Stmt{next}, Body: body, At: at}
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), c.Total, at), Post: []ir.Stmt{next}, Body: body, At: at}
 	return append(out, loop)
 }
 
@@ -218,11 +219,11 @@ func (s *teamScan) byWarps(base, parity *ir.Var) []ir.Stmt {
 	group := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.WarpSize, at), build.Int(scanGroup, at)}, T: ir.IntType, At: at}
 	out := []ir.Stmt{
 		build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), build.Query(ir.ThreadNum, at), at), at),
-		build.Decl(on, build.Compare(ir.Lt, build.Ref(it, at), s.c.total, at), at),
+		build.Decl(on, build.Compare(ir.Lt, build.Ref(it, at), s.c.Total, at), at),
 		build.Decl(lane, build.Binary(ir.Rem, build.Query(ir.ThreadNum, at), group, at), at),
 		build.Decl(warp, build.Binary(ir.Div, build.Query(ir.ThreadNum, at), group, at), at),
 	}
-	out = append(out, s.decode(s.sp, s.c, build.Ref(it, at))...)
+	out = append(out, s.Decode(s.sp, s.c, build.Ref(it, at))...)
 	out = append(out, s.reset()...)
 	decls, input := hoisted(s.phase(s.input), s.output)
 	out = append(out, decls...)
@@ -385,11 +386,11 @@ func (s *teamScan) inputOf(base, v *ir.Var, saved []savedLocal, only ir.Expr) []
 	at := s.at
 	it := s.Local("it", ir.IntType, at)
 	out := append([]ir.Stmt{build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), build.Ref(v, at), at), at)}, s.reset()...)
-	run := append(s.decode(s.sp, s.c, build.Ref(it, at)), s.phase(s.input)...)
+	run := append(s.Decode(s.sp, s.c, build.Ref(it, at)), s.phase(s.input)...)
 	for _, x := range saved {
 		run = append(run, build.Assign(build.Index(build.Ref(x.slot, at), build.Ref(v, at), at), build.Ref(x.local, at), at))
 	}
-	out = append(out, &ir.If{Cond: build.Compare(ir.Lt, build.Ref(it, at), s.c.total, at), Then: s.CopyOf(run, &s.Kernel.NumVars), At: at})
+	out = append(out, &ir.If{Cond: build.Compare(ir.Lt, build.Ref(it, at), s.c.Total, at), Then: s.CopyOf(run, &s.Kernel.NumVars), At: at})
 	for _, x := range s.items {
 		out = append(out, s.put(x, build.Ref(v, at), x.acc(), only)...)
 	}
@@ -441,14 +442,14 @@ func (s *teamScan) outputOf(base, v *ir.Var, saved []savedLocal, again []ir.Stmt
 		then = []ir.Stmt{&ir.If{Cond: inside, Then: then, At: at}}
 	}
 	run = append(run, then...)
-	run = append(run, s.decode(s.sp, s.c, build.Ref(it, at))...)
+	run = append(run, s.Decode(s.sp, s.c, build.Ref(it, at))...)
 	for _, x := range saved {
 		run = append(run, build.Decl(x.local, build.Index(build.Ref(x.slot, at), build.Ref(v, at), at), at))
 	}
 	run = append(run, s.threads.list(again)...)
 	run = append(run, s.phase(s.output)...)
 	return []ir.Stmt{build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), build.Ref(v, at), at), at),
-		&ir.If{Cond: build.Compare(ir.Lt, build.Ref(it, at), s.c.total, at), Then: run, At: at}}
+		&ir.If{Cond: build.Compare(ir.Lt, build.Ref(it, at), s.c.Total, at), Then: run, At: at}}
 }
 
 // A savedLocal is a local of the input phase that the scan phase uses, kept in team memory between
@@ -501,7 +502,7 @@ func (s *teamScan) reductions() []ir.Reduction {
 func (s *teamScan) phase(list []ir.Stmt) []ir.Stmt {
 	end, used := &ir.Label{}, false
 	r := &ir.Rewrite{Stmt: func(st ir.Stmt) []ir.Stmt {
-		if c, ok := st.(*ir.Continue); ok && s.sp.label != nil && c.Label == s.sp.label {
+		if c, ok := st.(*ir.Continue); ok && s.sp.Label != nil && c.Label == s.sp.Label {
 			used = true
 			return []ir.Stmt{&ir.Break{Label: end, At: c.At}}
 		}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -35,13 +36,13 @@ func residentGrid(d *ir.Directive, reduces bool) bool {
 }
 
 // explainGrid says which grid a schedule asks for by name.
-func (t *team) explainGrid(sp *space, k ir.ScheduleKind) {
+func (t *team) explainGrid(sp *spaces.Space, k ir.ScheduleKind) {
 	grids := map[ir.ScheduleKind][2]string{
 		ir.ScheduleOneToOne: {"a grid of one thread an iteration", "schedule(cyclic)"},
 		ir.ScheduleCyclic:   {"a grid of the teams that run at once, each with iterations in turns", "schedule(onetoone)"},
 	}
 	if g, ok := grids[k]; ok {
-		t.Decide(sp.at, "loop "+sp.loops[0].Var.Name, g[0], "schedule("+k.String()+") says so", g[1])
+		t.Decide(sp.At, "loop "+sp.Loops[0].Var.Name, g[0], "schedule("+k.String()+") says so", g[1])
 	}
 }
 
@@ -50,18 +51,18 @@ func (t *team) explainGrid(sp *space, k ir.ScheduleKind) {
 // each team is its own without asking. Source: Ozen, Compiler and Runtime Based Parallelization &
 // Optimization for GPUs, 2017, section 6; differs: nothing resets the counter, it is new and zero
 // in each run.
-func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stmt) []ir.Stmt {
-	at := sp.at
-	t.Decide(at, "loop "+sp.loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
+func (t *team) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body, last []ir.Stmt) []ir.Stmt {
+	at := sp.At
+	t.Decide(at, "loop "+sp.Loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
 		"schedule(static)")
-	c, out := t.counted(sp)
+	c, out := t.Counted(sp)
 	var cut chunking
 	if d.Schedule.Kind == ir.ScheduleGuided {
-		cut, out = t.shrinkingChunks(p, t.chunkOfTeam(d, p, c.total, at), c.total, at, out)
+		cut, out = t.shrinkingChunks(p, t.chunkOfTeam(d, p, c.Total, at), c.Total, at, out)
 	} else {
 		var size ir.Expr
-		size, out = t.temp("chunk", t.chunkOf(d, p, sp, c.total, at), out)
-		cut, out = t.equalChunks(p, size, c.total, at, out)
+		size, out = t.Temp("chunk", t.chunkOf(d, p, sp, c.Total, at), out)
+		cut, out = t.equalChunks(p, size, c.Total, at, out)
 	}
 	box := t.slot(slot{what: "next"}, ir.IntType, "next", at)
 	n := t.counterOf(sp, at)
@@ -80,10 +81,10 @@ func (t *team) chunks(sp *space, d *ir.Directive, p portion, body, last []ir.Stm
 	it := t.Local("it", ir.IntType, at)
 	base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
 	stride, run := cut.bounds(build.Ref(next, at), base, end)
-	run = append(run, build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), p.first, at), at),
-		t.iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), build.Ref(end, at), at), stride, body, last))
-	if p.only != nil {
-		run = []ir.Stmt{&ir.If{Cond: p.only, Then: run, At: at}}
+	run = append(run, build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), p.First, at), at),
+		t.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), build.Ref(end, at), at), stride, body, last))
+	if p.Only != nil {
+		run = []ir.Stmt{&ir.If{Cond: p.Only, Then: run, At: at}}
 	}
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(next, at), cut.count, at), Body: run,
 		Post: t.take(n, cut.count, box, next, taken, at), At: at}
@@ -100,10 +101,10 @@ type chunking struct {
 }
 
 // equalChunks cuts total iterations into chunks of one size.
-func (t *team) equalChunks(p portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
-	count, out := t.temp("chunks", forms.CeilQuotient(total, size, at), out)
+func (t *team) equalChunks(p spaces.Portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+	count, out := t.Temp("chunks", forms.CeilQuotient(total, size, at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
-		return p.stride, []ir.Stmt{build.Decl(base, build.Binary(ir.Mul, chunk, size, at), at),
+		return p.Stride, []ir.Stmt{build.Decl(base, build.Binary(ir.Mul, chunk, size, at), at),
 			build.Decl(end, atMostInt(build.Binary(ir.Add, build.Ref(base, at), size, at), total, at), at)}
 	}
 	return chunking{count, bounds}, out
@@ -120,19 +121,19 @@ func atMostInt(x, most ir.Expr, at ir.Pos) ir.Expr {
 // batch take turns in it, so that what they touch at a time lies together. Source: Hummel,
 // Schonberg and Flynn, Factoring: a method for scheduling parallel loops, 1992; differs: chunks of
 // a batch interleave.
-func (t *team) shrinkingChunks(p portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+func (t *team) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
 	teams := build.Query(ir.NumTeams, at)
 	shr := func(x, n ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Shr, X: x, Y: n, T: ir.IntType, At: at} }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
 	one := build.Int(1, at)
-	least, out = t.temp("least", least, out)
+	least, out = t.Temp("least", least, out)
 	batches := t.Local("batches", ir.IntType, at)
 	halved := build.Binary(ir.Add, build.Ref(batches, at), one, at)
 	out = append(out, build.Decl(batches, build.Int(0, at), at), &ir.While{Label: &ir.Label{}, At: at,
 		Cond: build.Compare(ir.Gt, div(shr(total, halved), teams), least, at),
 		Body: []ir.Stmt{build.Assign(build.Ref(batches, at), halved, at)}})
 	before := build.Binary(ir.Mul, build.Ref(batches, at), teams, at) // chunks of the batches
-	count, out := t.temp("chunks", build.Binary(ir.Add, before, forms.CeilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
+	count, out := t.Temp("chunks", build.Binary(ir.Add, before, forms.CeilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
 		batch, lo, size, stride := t.Local("batch", ir.IntType, at), t.Local("lo", ir.IntType, at), t.Local("size", ir.IntType, at), t.Local("stride", ir.IntType, at)
 		b := build.Ref(batch, at)
@@ -142,8 +143,8 @@ func (t *team) shrinkingChunks(p portion, least, total ir.Expr, at ir.Pos, out [
 		return build.Ref(stride, at), []ir.Stmt{
 			build.Decl(batch, atMostInt(div(chunk, teams), build.Ref(batches, at), at), at),
 			build.Decl(lo, left(b), at),
-			build.Decl(size, build.Choose(inBatch, p.stride, least, at), at),
-			build.Decl(stride, build.Choose(inBatch, build.Binary(ir.Mul, teams, p.stride, at), p.stride, at), at),
+			build.Decl(size, build.Choose(inBatch, p.Stride, least, at), at),
+			build.Decl(stride, build.Choose(inBatch, build.Binary(ir.Mul, teams, p.Stride, at), p.Stride, at), at),
 			build.Decl(base, build.Binary(ir.Add, build.Ref(lo, at), build.Binary(ir.Mul, rank, build.Ref(size, at), at), at), at),
 			build.Decl(end, build.Choose(inBatch, left(build.Binary(ir.Add, b, one, at)), atMostInt(build.Binary(ir.Add, build.Ref(base, at), least, at), total, at), at), at),
 		}
@@ -152,12 +153,12 @@ func (t *team) shrinkingChunks(p portion, least, total ir.Expr, at ir.Pos, out [
 }
 
 // chunkOfTeam is the clause's chunk as a team takes it: whole turns of its threads.
-func (t *team) chunkOfTeam(d *ir.Directive, p portion, total ir.Expr, at ir.Pos) ir.Expr {
+func (t *team) chunkOfTeam(d *ir.Directive, p spaces.Portion, total ir.Expr, at ir.Pos) ir.Expr {
 	if d.Schedule.Chunk == nil {
-		return p.stride
+		return p.Stride
 	}
-	turns := forms.CeilQuotient(t.chunkWithin(forms.MasterOf(d.Schedule.Chunk), total, at), p.stride, at)
-	return build.Binary(ir.Mul, turns, p.stride, at)
+	turns := forms.CeilQuotient(t.chunkWithin(forms.MasterOf(d.Schedule.Chunk), total, at), p.Stride, at)
+	return build.Binary(ir.Mul, turns, p.Stride, at)
 }
 
 // chunkTurns is how many iterations of each thread a chunk has where there are enough, and
@@ -169,19 +170,19 @@ const chunkTurns, chunkShare = 8, 4
 // chunkOf is what a team takes at once: the chunk of the clause, in whole turns of its threads, or
 // a few turns. Where all iterations cost the same, a chunk of the clause below that is as good as
 // several at once.
-func (t *team) chunkOf(d *ir.Directive, p portion, sp *space, total ir.Expr, at ir.Pos) ir.Expr {
+func (t *team) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space, total ir.Expr, at ir.Pos) ir.Expr {
 	mul := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, y, at) }
 	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
 		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
-	each := mul(mul(build.Query(ir.NumTeams, at), p.stride), build.Int(chunkShare, at))
+	each := mul(mul(build.Query(ir.NumTeams, at), p.Stride), build.Int(chunkShare, at))
 	turns := &ir.Binary{Op: ir.Div, X: total, Y: each, T: ir.IntType, At: at}
-	few := mul(p.stride, limit(ir.IMin, limit(ir.IMax, turns, build.Int(1, at)), build.Int(chunkTurns, at)))
+	few := mul(p.Stride, limit(ir.IMin, limit(ir.IMax, turns, build.Int(1, at)), build.Int(chunkTurns, at)))
 	size := t.chunkOfTeam(d, p, total, at)
 	switch {
 	case d.Schedule.Chunk == nil:
 		return few
-	case costsTheSame(sp.body):
+	case costsTheSame(sp.Body):
 		return limit(ir.IMax, size, few)
 	}
 	return size
@@ -212,8 +213,8 @@ type counter struct {
 const roundBits = 42
 
 // counterOf returns the counter of a loop, the same one each time that the loop is lowered.
-func (t *team) counterOf(sp *space, at ir.Pos) counter {
-	v := sp.loops[0].Var
+func (t *team) counterOf(sp *spaces.Space, at ir.Pos) counter {
+	v := sp.Loops[0].Var
 	n, ok := t.counters[v]
 	if !ok {
 		n.pad = t.pad("counter", ir.Int64Type, build.Int(1, at), at)

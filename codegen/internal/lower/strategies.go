@@ -3,14 +3,15 @@ package lower
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // A sharing is a loop whose iterations threads share out: what a strategy looks at.
 type sharing struct {
-	sp   *space
+	sp   *spaces.Space
 	d    *ir.Directive
-	p    portion
+	p    spaces.Portion
 	body []ir.Stmt   // of an iteration, lowered
 	red  *reductions // parts are private to a thread
 	grid bool        // threads of all teams, not of one
@@ -76,5 +77,5 @@ func (t *team) shareBy(n sharing) []ir.Stmt {
 	if trusted == nil {
 		trusted = t.trustedIn(plain)
 	}
-	return t.walk(n.sp, n.p, trusted, nil)
+	return t.Walk(n.sp, n.p, trusted, nil)
 }

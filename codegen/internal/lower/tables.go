@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -48,14 +49,14 @@ type table struct {
 // the transformation is not legal.
 func tables(t *team, n sharing) []ir.Stmt {
 	sp, p := n.sp, n.p
-	if t.single || t.slow || t.seg.whole != nil || p.only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
+	if t.single || t.slow || t.seg.whole != nil || p.Only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
 		return nil
 	}
 	x := &tabled{team: t, body: forms.Flat(n.body)}
 	if !x.find() {
 		return nil
 	}
-	at := sp.at
+	at := sp.At
 	x.place(at)
 	t.limitThreads(build.Int(tableThreads, at))
 	t.launch.Threads = tableThreads
@@ -66,8 +67,8 @@ func tables(t *team, n sharing) []ir.Stmt {
 	}
 	t.Decide(at, "atomics on "+joined(names), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
 		"threads of a team meet there, and the table is updated once a team; one that is longer is updated as it is", "schedule(onetoone)")
-	test, out := t.temp("short", x.short(sp, at), nil)
-	plain := t.CopyOf(forms.Unwrapped(t.walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
+	test, out := t.Temp("short", x.short(sp, at), nil)
+	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.counting(sp, p), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -178,9 +179,9 @@ func (x *tabled) place(at ir.Pos) {
 
 // short returns the condition that the tables fit, and that there are more iterations than
 // operations to set up and add up the copies of all teams.
-func (x *tabled) short(sp *space, at ir.Pos) ir.Expr {
+func (x *tabled) short(sp *spaces.Space, at ir.Pos) ir.Expr {
 	all := x.conds
-	total := sp.count()
+	total := sp.Count()
 	for _, b := range x.tables {
 		n := x.length(b, at)
 		all = append(all, build.Compare(ir.Le, n, build.Int(b.room, at), at))
@@ -198,20 +199,20 @@ func (x *tabled) length(b *table, at ir.Pos) ir.Expr {
 }
 
 // counting sets up the copies, runs the loop on them and adds them to the tables.
-func (x *tabled) counting(sp *space, p portion) []ir.Stmt {
-	at := sp.at
+func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
+	at := sp.At
 	var out []ir.Stmt
 	for _, b := range x.tables {
 		out = append(out, x.setUp(b, at)...)
 	}
 	out = append(out, build.Barrier(at))
 	body := x.onTiles(x.body)
-	f := sp.loops[0]
+	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if sp.direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.label) {
+	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) {
 		out = append(out, severalAtOnce(x.team, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.team, body), merged: sideBySide})...)
 	} else {
-		out = append(out, x.walk(sp, p, body, nil)...)
+		out = append(out, x.Walk(sp, p, body, nil)...)
 	}
 	out = append(out, build.Barrier(at))
 	for _, b := range x.tables {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -433,7 +434,7 @@ func largestOf(list []ir.Expr) ir.Expr {
 }
 
 // note adds the count of a loop that is shared out to counts.
-func (t *team) note(sp *space, counts *[]ir.Expr) { t.noteCount(sp.count(), counts) }
+func (t *team) note(sp *spaces.Space, counts *[]ir.Expr) { t.noteCount(sp.Count(), counts) }
 
 // noteCount adds count to counts, where the host can evaluate it.
 func (t *team) noteCount(count ir.Expr, counts *[]ir.Expr) {

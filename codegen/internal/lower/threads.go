@@ -4,6 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/nested"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -29,14 +30,14 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	d := s.Directive
 	whole := t.seg.whole
 	grid := d.Parts&ir.Distribute != 0 || whole != nil
-	sp, ok := t.nest(s, d.Collapse)
+	sp, ok := t.Nest(s, d.Collapse)
 	if !ok {
 		return nil
 	}
 	t.noteShare(sp, d, grid)
 	count, only := t.participants(d, s)
 	x := t.effects.Stmts([]ir.Stmt{s})
-	body := sp.body
+	body := sp.Body
 	firsts, body := t.ownCopies(d.Firstprivate, body)
 	red := t.startReductions(d.Reductions, &body, s.At)
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
@@ -54,13 +55,13 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	before := append(append(settle.ahead, chunk.ahead...), t.sync(x, false, s.At)...)
 	t.open.all.Add(x)
 	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
-	sp.body = body
-	dealt := t.versions(sp, func(sp *space) []ir.Stmt {
+	sp.Body = body
+	dealt := t.versions(sp, func(sp *spaces.Space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
 		if grid && asksCounter(d) {
-			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.body), last)
+			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.Body), last)
 		}
-		p, body := t.portion(grid, count, only, s.At), th.list(sp.body)
+		p, body := t.portion(grid, count, only, s.At), th.list(sp.Body)
 		if inChunks(d, grid) {
 			return t.walkDealt(sp, d, grid, p, count, body, last)
 		}
@@ -68,7 +69,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 			return t.shareBy(sharing{sp: sp, d: d, p: p, body: body, red: red, grid: grid})
 		}
 		body = t.trustedIn(body)
-		return t.walk(sp, p, body, last)
+		return t.Walk(sp, p, body, last)
 	})
 	if whole != nil {
 		dealt = whole.own(dealt, s.At)
@@ -80,7 +81,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 }
 
 // versions lowers sp with the checks of its indices, and where it pays without.
-func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
+func (t *team) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
 	test, fast := t.version(sp)
 	if test == nil {
 		return lower(sp)
@@ -88,13 +89,13 @@ func (t *team) versions(sp *space, lower func(*space) []ir.Stmt) []ir.Stmt {
 	then := forms.Unwrapped(lower(fast))
 	t.slow = true // one of its accesses is likely to fail: how quick it is does not matter
 	defer func() { t.slow = false }()
-	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.at}}
+	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.At}}
 }
 
-func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
-	name := sp.loops[0].Var.Name
+func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
+	name := sp.Loops[0].Var.Name
 	if k := d.Schedule.Kind; fromCounter(k) && !(grid && asksCounter(d)) {
-		t.Decide(sp.at, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
+		t.Decide(sp.At, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
 			"teams distribute parallel for schedule("+k.String()+")")
 	}
 	t.explainDealt(sp, d, grid)
@@ -103,25 +104,25 @@ func (t *team) noteShare(sp *space, d *ir.Directive, grid bool) {
 	}
 	if grid && inChunks(d, grid) {
 		t.noteDealt(sp, d)
-		t.Decide(sp.at, "loop "+name, "threads of all teams", forms.Because(d), "")
+		t.Decide(sp.At, "loop "+name, "threads of all teams", forms.Because(d), "")
 		return
 	}
 	if grid {
 		t.note(sp, &t.trips.grid)
-		t.Decide(sp.at, "loop "+name, "threads of all teams", forms.Because(d), "")
+		t.Decide(sp.At, "loop "+name, "threads of all teams", forms.Because(d), "")
 		return
 	}
 	t.note(sp, &t.trips.threads)
-	t.Decide(sp.at, "loop "+name, "threads of one team", forms.Because(d),
+	t.Decide(sp.At, "loop "+name, "threads of one team", forms.Because(d),
 		"teams distribute parallel for spreads it over all teams")
 }
 
 // portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
-func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) portion {
-	p := portion{first: build.Query(ir.ThreadNum, at), stride: count, only: only}
+func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) spaces.Portion {
+	p := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: count, Only: only}
 	if grid && (!t.single || t.seg.whole != nil) {
-		p.first = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.first, at)
-		p.stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
+		p.First = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.First, at)
+		p.Stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
 	}
 	return p
 }
@@ -508,25 +509,25 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 		return p.shareScan(s)
 	}
 	d := s.Directive
-	sp, ok := p.team.nest(s, d.Collapse)
+	sp, ok := p.team.Nest(s, d.Collapse)
 	if !ok {
 		return nil
 	}
 	p.noteShare(sp, d, false)
-	firsts, body := p.ownCopies(d.Firstprivate, sp.body)
+	firsts, body := p.ownCopies(d.Firstprivate, sp.Body)
 	red := p.startReductions(d.Reductions, &body, s.At)
 	lasts, last, body := p.LastCopies(d.Lastprivate, body, s.At)
 	d, out := p.ownChunk(d, s)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
 	told, last, out := p.tellLast(d.Lastprivate, sp, last, out)
 	inner := &threads{team: p.team, count: p.count, serial: true}
-	sp.body = body
-	out = append(out, p.versions(sp, func(sp *space) []ir.Stmt {
-		mine, body := portion{first: build.Query(ir.ThreadNum, s.At), stride: p.count}, p.trustedIn(inner.list(sp.body))
+	sp.Body = body
+	out = append(out, p.versions(sp, func(sp *spaces.Space) []ir.Stmt {
+		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, p.trustedIn(inner.list(sp.Body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
 		}
-		return p.walk(sp, mine, body, last)
+		return p.Walk(sp, mine, body, last)
 	})...)
 	red.perThread = true
 	plain := func(at ir.Pos) []ir.Stmt { return []ir.Stmt{build.Barrier(at)} }
@@ -558,8 +559,8 @@ func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt
 // tellLast has the thread that ran the last iteration tell the value of a lastprivate variable to
 // the others, where each of them has the variable itself: last is then more than before, and told
 // what all of them do behind the loop.
-func (p *threads) tellLast(vars []*ir.Var, sp *space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
-	at := sp.at
+func (p *threads) tellLast(vars []*ir.Var, sp *spaces.Space, last, out []ir.Stmt) (told, more, decls []ir.Stmt) {
+	at := sp.At
 	var hear []ir.Stmt
 	for _, v := range vars {
 		if p.isShared(v) {
@@ -572,7 +573,7 @@ func (p *threads) tellLast(vars []*ir.Var, sp *space, last, out []ir.Stmt) (told
 	if len(hear) == 0 {
 		return nil, last, out
 	}
-	ran, out := p.temp("total", sp.count(), out)
+	ran, out := p.Temp("total", sp.Count(), out)
 	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: build.Compare(ir.Gt, ran, build.Int(0, at), at), Then: hear, At: at}}, last, out
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -58,11 +59,11 @@ type tiler struct {
 }
 
 // tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
-func (t *team) tiles(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
+func (t *team) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
 	}
-	if p.only != nil || forms.LeavesIteration(body, sp.label) {
+	if p.Only != nil || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	body = forms.Flat(body)
@@ -70,7 +71,7 @@ func (t *team) tiles(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
 	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
 		x.inside.Add(v)
 	}
-	for _, f := range sp.loops {
+	for _, f := range sp.Loops {
 		x.inside.Add(f.Var)
 	}
 	x.find(body)

@@ -5,18 +5,19 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
 // walk returns the loop over sp in which all threads of a team take the same number of turns. Those
 // without an iteration in the last turn only load.
-func (x *tiler) walk(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
-	at := sp.at
+func (x *tiler) walk(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+	at := sp.At
 	base, active := x.Local("base", ir.IntType, at), x.Local("active", ir.BoolType, at)
 	me := build.Query(ir.ThreadNum, at)
 	first := ir.Expr(build.Int(0, at))
-	if b, ok := p.first.(*ir.Binary); ok {
+	if b, ok := p.First.(*ir.Binary); ok {
 		first = b.X // the number of the team's first thread
 	}
 	var out, turn []ir.Stmt
@@ -24,25 +25,25 @@ func (x *tiler) walk(sp *space, p portion, body []ir.Stmt) []ir.Stmt {
 	if x.inWhole(sp) {
 		return x.walkWhole(sp, p, first, body)
 	}
-	if sp.direct() {
-		f := sp.loops[0]
+	if sp.Direct() {
+		f := sp.Loops[0]
 		var hi ir.Expr
-		hi, out = x.temp("end", f.Hi, nil)
-		stride, out = x.temp("stride", build.Binary(ir.Mul, p.stride, f.Step, at), out)
+		hi, out = x.Temp("end", f.Hi, nil)
+		stride, out = x.Temp("stride", build.Binary(ir.Mul, p.Stride, f.Step, at), out)
 		out = append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, build.Binary(ir.Mul, first, f.Step, at), at), at))
 		cond = build.Compare(f.Rel, build.Ref(base, at), hi, at)
 		turn = append(turn, build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), build.Binary(ir.Mul, me, f.Step, at), at), at),
 			build.Decl(active, build.Compare(f.Rel, build.Ref(f.Var, at), hi, at), at))
 	} else {
-		var c counting
-		c, out = x.counted(sp)
-		stride, out = x.temp("stride", p.stride, out)
+		var c spaces.Counting
+		c, out = x.Counted(sp)
+		stride, out = x.Temp("stride", p.Stride, out)
 		out = append(out, build.Decl(base, first, at))
-		cond = build.Compare(ir.Lt, build.Ref(base, at), c.total, at)
+		cond = build.Compare(ir.Lt, build.Ref(base, at), c.Total, at)
 		it := x.Local("it", ir.IntType, at)
 		turn = append(turn, build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), me, at), at),
-			build.Decl(active, build.Compare(ir.Lt, build.Ref(it, at), c.total, at), at))
-		turn = append(turn, x.decode(sp, c, build.Ref(it, at))...)
+			build.Decl(active, build.Compare(ir.Lt, build.Ref(it, at), c.Total, at), at))
+		turn = append(turn, x.Decode(sp, c, build.Ref(it, at))...)
 	}
 	turn = append(turn, x.body(body, active)...)
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
@@ -99,8 +100,8 @@ func (x *tiler) decideTiles(l *tiled) {
 // all have.
 func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 	f, at := l.loop, l.loop.At
-	lo, out := x.temp("from", ir.Subst(f.Lo, x.same), nil)
-	hi, out := x.temp("to", ir.Subst(f.Hi, x.same), out)
+	lo, out := x.Temp("from", ir.Subst(f.Lo, x.same), nil)
+	hi, out := x.Temp("to", ir.Subst(f.Hi, x.same), out)
 	start, n := x.Local(f.Var.Name+"0", ir.IntType, at), x.Local("n", ir.IntType, at)
 	length := build.Int(l.length, at)
 	rest := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, hi, build.Ref(start, at), at), length}, T: ir.IntType, At: at}

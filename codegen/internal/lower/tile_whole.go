@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -20,18 +21,18 @@ import (
 const tileThreads = 512
 
 // inWhole reports whether turns with an iteration for every thread of the team can be told.
-func (x *tiler) inWhole(sp *space) bool {
-	if x.slow || !sp.direct() {
+func (x *tiler) inWhole(sp *spaces.Space) bool {
+	if x.slow || !sp.Direct() {
 		return false
 	}
-	f := sp.loops[0]
+	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
 	return step == 1 && f.Rel == ir.Lt
 }
 
 // walkWhole is walk in turns of whole teams, and one that is not.
-func (x *tiler) walkWhole(sp *space, p portion, first ir.Expr, body []ir.Stmt) []ir.Stmt {
-	f, at := sp.loops[0], sp.at
+func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, body []ir.Stmt) []ir.Stmt {
+	f, at := sp.Loops[0], sp.At
 	width := 1
 	if x.Kernel.Fuses() && x.fusible(body) {
 		width = 2
@@ -44,8 +45,8 @@ func (x *tiler) walkWhole(sp *space, p portion, first ir.Expr, body []ir.Stmt) [
 	team, me := build.Query(ir.NumThreads, at), build.Query(ir.ThreadNum, at)
 	wide := func(e ir.Expr) ir.Expr { return build.Binary(ir.Mul, e, build.Int(int64(width), at), at) }
 	base, part := x.Local("base", ir.IntType, at), x.Local("part", ir.IntType, at)
-	hi, out := x.temp("end", f.Hi, nil)
-	stride, out := x.temp("stride", wide(p.stride), out)
+	hi, out := x.Temp("end", f.Hi, nil)
+	stride, out := x.Temp("stride", wide(p.Stride), out)
 	out = append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, wide(first), at), at))
 	end := build.Binary(ir.Add, build.Ref(base, at), wide(team), at)
 

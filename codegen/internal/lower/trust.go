@@ -86,7 +86,7 @@ func (t *team) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) 
 	if query.IsRef(e) {
 		return e, out
 	}
-	return t.temp(name, e, out)
+	return t.Temp(name, e, out)
 }
 
 // truster rewrites the body of a loop.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -22,48 +23,28 @@ const (
 
 // version returns the test and the space whose body needs no checks when it holds; a nil test where
 // nothing is gained.
-func (t *team) version(sp *space) (test ir.Expr, fast *space) {
+func (t *team) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 	if t.opt.KeepChecks {
 		return nil, nil
 	}
-	fast = t.freshSpace(sp)
-	v := &versioner{team: t, at: sp.at, Prover: analysis.NewProver(fast.body)}
-	v.inside = ir.Declared(fast.body)
-	for _, f := range fast.loops {
+	fast = t.Fresh(sp)
+	v := &versioner{team: t, at: sp.At, Prover: analysis.NewProver(fast.Body)}
+	v.inside = ir.Declared(fast.Body)
+	for _, f := range fast.Loops {
 		v.Ranges = append(v.Ranges, v.BoundsOf(f))
 		v.inside.Add(f.Var)
 	}
-	v.list(fast.body)
+	v.list(fast.Body)
 	if v.tests.len() > maxTests {
-		v.prune(len(sp.loops))
+		v.prune(len(sp.Loops))
 	}
 	if v.cleared == 0 || v.tests.len() > maxTests {
 		return nil, nil
 	}
 	test = v.conjunction()
-	t.Decide(sp.at, "loop "+sp.loops[0].Var.Name, "a version without index checks",
+	t.Decide(sp.At, "loop "+sp.Loops[0].Var.Name, "a version without index checks",
 		"one test before the loop shows that its indices are in range", "")
 	return test, fast
-}
-
-// freshSpace copies sp with variables and labels of its own.
-func (l *lowering) freshSpace(sp *space) *space {
-	inner := sp.loops[len(sp.loops)-1]
-	whole := []ir.Stmt{&ir.For{Label: sp.label, Var: inner.Var, Lo: inner.Lo, Hi: inner.Hi, Step: inner.Step, Rel: inner.Rel,
-		Body: sp.body, At: inner.At}}
-	c := l.CopyOf(whole, &l.Kernel.NumVars)[0].(*ir.For)
-	out := &space{order: sp.order, body: c.Body, label: c.Label, at: sp.at}
-	outer := map[*ir.Var]*ir.Var{}
-	for _, f := range sp.loops[:len(sp.loops)-1] {
-		g := *f
-		g.Var = l.Local(f.Var.Name, f.Var.Type, f.Var.At)
-		outer[f.Var] = g.Var
-		out.loops = append(out.loops, &g)
-	}
-	out.body = build.WithVars(outer).CopyStmts(out.body)
-	out.loops = append(out.loops, &ir.For{Label: c.Label, Var: c.Var, Lo: inner.Lo, Hi: inner.Hi, Step: inner.Step,
-		Rel: inner.Rel, At: inner.At})
-	return out
 }
 
 // versioner collects the tests that clear the checks of a loop body.
