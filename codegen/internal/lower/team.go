@@ -21,41 +21,66 @@ import (
 // order, and nowhere else: open holds what was touched since the last one.
 type team struct {
 	*lowering
-	seg        *segment
-	launch     *ir.Launch
-	number     int  // of the launch
-	single     bool // the league has one team
-	mode       ir.TeamMode
-	shared     map[*ir.Var]bool
-	own        ir.VarSet  // variables that each team has for itself
-	changing   *ir.VarSet // what the parallel region changes that is being lowered; nil outside
-	mine       *ir.VarSet // those of them that the kernel's text declares
-	effects    *analysis.Effects
-	open       open
-	jumps      map[*ir.Label]*jump
-	depth      int // of loops of the team that may repeat a construct
+	seg    *segment
+	launch *ir.Launch
+	number int  // of the launch
+	single bool // the league has one team
+	mode   ir.TeamMode
+	storage
+	barriers
+	firstThread
+	regionForms
+	leagueEnds
 	trips      tripCounts
-	slots      map[slot]*ir.Var
-	shareOuts  map[*ir.For]shareOut
-	ends       []*reductions               // of shareOuts: what each team holds a part of until it ends
-	conds      map[ir.Expr]*ir.Var         // where thread 0 leaves a condition
-	serials    map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
-	crews      map[*ir.Directive]bool      // parallel directives that apart prepared
-	eithers    map[*ir.Construct]*ir.If    // what apart made of a parallel body
-	postponed  []*reductions               // of loops that may run again
-	inner      int                         // ifs and loops around what is exposed
-	counters   map[*ir.Var]counter         // of the loops, by their variable
-	front      []ir.Stmt                   // declarations that the launch begins with
-	needed     map[*ir.Var]bool            // read by code that all threads run
-	sent       []*ir.Var                   // what thread 0 broadcasts
-	guards     int                         // how often thread 0 runs something alone
-	regions    map[ir.Stmt]bool            // statements of parallel regions
-	cost       int64                       // of the longest path through the code of a team
-	sequential bool                        // there is code of the team outside its parallel loops
-	first      analysis.FirstValues        // of variables that never change
-	simds      map[*ir.For]*ir.Directive   // of lowered loops: what their lanes may do in any order
-	slow       bool                        // what is lowered runs only to fail
-	last       *ir.If                      // what the last team does after the latest reduction over the league
+	counters   map[*ir.Var]counter // of the loops, by their variable
+	front      []ir.Stmt           // declarations that the launch begins with
+	cost       int64               // of the longest path through the code of a team
+	sequential bool                // there is code of the team outside its parallel loops
+	slow       bool                // what is lowered runs only to fail
+}
+
+// storage says which variables a team shares and which each thread has a copy of.
+type storage struct {
+	shared   map[*ir.Var]bool
+	own      ir.VarSet  // variables that each team has for itself
+	changing *ir.VarSet // what the parallel region changes that is being lowered; nil outside
+	mine     *ir.VarSet // those of them that the kernel's text declares
+	slots    map[slot]*ir.Var
+	needed   map[*ir.Var]bool     // read by code that all threads run
+	first    analysis.FirstValues // of variables that never change
+}
+
+// barriers is what decides where the threads of a team wait for each other.
+type barriers struct {
+	effects *analysis.Effects
+	open    open
+	jumps   map[*ir.Label]*jump
+	depth   int // of loops of the team that may repeat a construct
+}
+
+// firstThread is what thread 0 runs alone, and what it hands to the others.
+type firstThread struct {
+	conds  map[ir.Expr]*ir.Var // where it leaves a condition
+	sent   []*ir.Var           // what it broadcasts
+	guards int                 // how often it runs something alone
+}
+
+// regionForms is what became of parallel regions and their loops.
+type regionForms struct {
+	serials map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
+	crews   map[*ir.Directive]bool      // parallel directives that apart prepared
+	eithers map[*ir.Construct]*ir.If    // what apart made of a parallel body
+	regions map[ir.Stmt]bool            // statements of parallel regions
+	simds   map[*ir.For]*ir.Directive   // of lowered loops: what their lanes may do in any order
+}
+
+// leagueEnds is what the teams of a league combine at the end.
+type leagueEnds struct {
+	shareOuts map[*ir.For]shareOut
+	ends      []*reductions // of shareOuts: what each team holds a part of until it ends
+	postponed []*reductions // of loops that may run again
+	inner     int           // ifs and loops around what is exposed
+	last      *ir.If        // what the last team does after the latest reduction over the league
 }
 
 // open is what was touched since the last barrier: by thread 0 alone, and by any thread.
@@ -87,10 +112,12 @@ type tripCounts struct {
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
 func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), mode: mode,
-		shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, counters: map[*ir.Var]counter{}, jumps: map[*ir.Label]*jump{}, slots: map[slot]*ir.Var{},
-		shareOuts: map[*ir.For]shareOut{}, conds: map[ir.Expr]*ir.Var{}, serials: map[*ir.Construct][]ir.Stmt{},
-		regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{}, eithers: map[*ir.Construct]*ir.If{},
-		simds: map[*ir.For]*ir.Directive{}}
+		storage:     storage{shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, slots: map[slot]*ir.Var{}},
+		barriers:    barriers{jumps: map[*ir.Label]*jump{}},
+		firstThread: firstThread{conds: map[ir.Expr]*ir.Var{}},
+		regionForms: regionForms{serials: map[*ir.Construct][]ir.Stmt{}, regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{},
+			eithers: map[*ir.Construct]*ir.If{}, simds: map[*ir.For]*ir.Directive{}},
+		leagueEnds: leagueEnds{shareOuts: map[*ir.For]shareOut{}}, counters: map[*ir.Var]counter{}}
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))
