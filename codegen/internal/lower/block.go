@@ -45,14 +45,14 @@ type block struct {
 
 // blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains
 // nothing.
-func (t *team) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
 	n := len(sp.Loops)
-	if t.slow || p.Only != nil || d.Schedule.Chunk != nil || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
+	if t.slow || p.Only != nil || d.Schedule.Chunk != nil || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	b := &block{column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
@@ -101,7 +101,7 @@ func (b *block) threads() int {
 
 // measure chooses the rows and columns of a thread. It reports false for a body that is more than
 // loads and arithmetic around inner loops that all its iterations run alike.
-func (t *team) measure(b *block) bool {
+func (t *sharer) measure(b *block) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
 	own.Add(b.column.Var)
@@ -162,7 +162,7 @@ func inRecords(list []ir.Stmt, v *ir.Var) bool {
 
 // blockable reports whether list is arithmetic on scalars and elements around loops that all rows
 // and columns run alike.
-func (t *team) blockable(list []ir.Stmt, own *ir.VarSet) bool {
+func (t *sharer) blockable(list []ir.Stmt, own *ir.VarSet) bool {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -210,7 +210,7 @@ func holdsLoop(s ir.Stmt) bool {
 
 // runsAlike reports whether f is a loop of loads and arithmetic with the same bounds for all rows
 // and columns.
-func (t *team) runsAlike(f *ir.For, own *ir.VarSet) bool {
+func (t *sharer) runsAlike(f *ir.For, own *ir.VarSet) bool {
 	for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
 		if !query.LoadFree(e) || !forms.PlainValue(e) {
 			return false
@@ -271,7 +271,7 @@ func assignsPlain(list []ir.Stmt) bool {
 }
 
 // overBlocks returns the loop over the blocks of the teams.
-func (t *team) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func (t *sharer) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -346,7 +346,7 @@ func (t *team) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 
 // around declares the variables of the loops around row and column in block k, and returns what is
 // left of k in their plane.
-func (t *team) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+func (t *sharer) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if len(b.outer) == 0 {
 		return nil, k
 	}
@@ -370,14 +370,14 @@ func (t *team) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) (
 }
 
 // turns runs turn for the blocks k that a team takes, behind what out computes.
-func (t *team) turns(out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) turns(out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
 	next := build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), total, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(k, first, at), loop), At: at}}
 }
 
 // jammed runs the rows from i on and the columns from j on, a team's width apart.
-func (t *team) jammed(b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) jammed(b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 	rows, columns := make([]*ir.Var, b.rows), make([]*ir.Var, b.columns)
 	var out []ir.Stmt
 	for r := range rows {
@@ -407,7 +407,7 @@ func (t *team) jammed(b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 }
 
 // fused is interleaved with the loops at the same place of all copies made one.
-func (t *team) fused(copies [][]ir.Stmt) []ir.Stmt {
+func (t *sharer) fused(copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k, s := range copies[0] {
 		f, ok := s.(*ir.For)
@@ -436,7 +436,7 @@ func (t *team) fused(copies [][]ir.Stmt) []ir.Stmt {
 }
 
 // oneByOne runs what there is of a thread's block at the edge of the space.
-func (t *team) oneByOne(b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) oneByOne(b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	end := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(i, at), build.Int(b.rows, at), at), bottom}, T: ir.IntType, At: at}
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.lanes, at), at), right}, T: ir.IntType, At: at}
 	columns := &ir.For{Label: &ir.Label{}, Var: b.column.Var, Lo: build.Ref(j, at), Hi: least, Step: build.Int(b.lanes, at), Rel: ir.Lt, Unroll: 1,

@@ -47,7 +47,7 @@ func (b *block) shapes() []shape {
 }
 
 // chooseBlock takes the candidate with the fewest clocks whose values fit the registers.
-func (t *team) chooseBlock(b *block) bool {
+func (t *sharer) chooseBlock(b *block) bool {
 	gpu := t.device()
 	c := t.countLoads(b)
 	clocksOf := func(s shape) float64 {
@@ -79,14 +79,6 @@ func (t *team) chooseBlock(b *block) bool {
 
 const blockStatements = 1024
 
-// device is what the code is generated for.
-func (l *lowering) device() *target.Target {
-	if l.opt.Device != nil {
-		return l.opt.Device
-	}
-	return target.Default()
-}
-
 // blockRegisters leaves room for sixteen warps on a multiprocessor, and for addresses.
 func blockRegisters(gpu *target.Target) int64 {
 	const warps, addresses = 16, 24
@@ -114,7 +106,7 @@ type blockLoad struct {
 	ofColumn bool
 }
 
-func (t *team) countLoads(b *block) *loadCount {
+func (t *sharer) countLoads(b *block) *loadCount {
 	c := &loadCount{b: b}
 	changed := ir.Assigned(b.fast)
 	c.sums = map[*ir.Var]*life{}

@@ -48,7 +48,7 @@ type slabbed struct {
 }
 
 // inSlabs decides whether b runs in slabs, and with how many rows and columns of a thread.
-func (t *team) inSlabs(b *block, words ir.Bytes) bool {
+func (t *sharer) inSlabs(b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
 	own.Add(b.column.Var)
@@ -141,7 +141,7 @@ func (w *slabTurn) columnAt(c int64) ir.Expr {
 }
 
 // slabOf returns what f reads, nil where that is not what a slab can hold.
-func (t *team) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
+func (t *sharer) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 	if !forms.Counts(f) || branches(f.Body) {
 		return nil // what a condition keeps from being read must not be read early
 	}
@@ -175,7 +175,7 @@ func (t *team) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 
 // slabElem returns e as an element of a slab, nil where it is none: its place moves with the inner
 // loop and with either the row or the column, and is known without a load.
-func (t *team) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
+func (t *sharer) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
 	form, ok := analysis.AffineOf(e.I)
 	steady := !form.Has(f.Var)
 	if !ok || !query.IsRef(e.X) || !query.LoadFree(e.I) || form.Has(b.row.Var) && form.Has(b.column.Var) ||
@@ -197,7 +197,7 @@ func (t *team) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabb
 
 // A slabTurn is a team's turn at a block.
 type slabTurn struct {
-	*team
+	*sharer
 	*block
 	lane, level         *ir.Var // of the thread: its place in the warp, and its warp
 	i0, j0              *ir.Var // the first row and column
@@ -207,8 +207,8 @@ type slabTurn struct {
 }
 
 // inTurn runs a block in slabs.
-func (t *team) inTurn(b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
-	w := &slabTurn{team: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
+func (t *sharer) inTurn(b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+	w := &slabTurn{sharer: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
 	w.lane, w.level = t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	me := build.Query(ir.ThreadNum, at)
 	out := []ir.Stmt{build.Decl(w.level, w.div(me, b.lanes), at), build.Decl(w.lane, w.rem(me, b.lanes), at)}

@@ -26,7 +26,7 @@ const fewEach = 6
 
 // A bundler lowers one loop whose iterations have nested loops.
 type bundler struct {
-	*team
+	*sharer
 	f     *ir.For
 	label *ir.Label // the target of continue in an iteration
 	grid  bool      // the teams of the league share the loop
@@ -54,7 +54,7 @@ type bundledNest struct {
 
 // bundles returns the loop over n whose nested loops the lanes of a warp share, nil where there are
 // none or where that is not legal.
-func bundles(t *team, n sharing) []ir.Stmt {
+func bundles(t *sharer, n sharing) []ir.Stmt {
 	f, d := n.sp.Loops[0], n.d
 	step, _ := query.Int64(f.Step)
 	if d.Schedule.Kind != ir.ScheduleNone && d.Schedule.Kind != ir.ScheduleStatic && d.Schedule.Kind != ir.ScheduleAuto {
@@ -63,7 +63,7 @@ func bundles(t *team, n sharing) []ir.Stmt {
 	if t.slow || t.leads() || !n.sp.Direct() || step != 1 || f.Rel != ir.Lt || n.p.Only != nil || d.Schedule.Chunk != nil || !t.shuffles() {
 		return nil
 	}
-	x := &bundler{team: t, f: f, label: n.sp.Label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
+	x := &bundler{sharer: t, f: f, label: n.sp.Label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
 	body := forms.Flat(n.body)
 	x.body = body
 	if !x.find(body, nil) || !x.fits(body) {
@@ -295,7 +295,7 @@ func (x *bundler) countThreads() {
 		return
 	}
 	at := x.f.At
-	count := x.seg.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step))
+	count := x.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step))
 	if count == nil {
 		return
 	}
@@ -634,7 +634,7 @@ const groupShift = 3
 
 // A grouper lowers one loop whose iterations belong to groups of lanes.
 type grouper struct {
-	*team
+	*sharer
 	f            *ir.For
 	at           ir.Pos
 	label        *ir.Label  // the target of continue in an iteration
@@ -646,7 +646,7 @@ type grouper struct {
 
 // groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
 // nested loops do not need that.
-func groups(t *team, n sharing) []ir.Stmt {
+func groups(t *sharer, n sharing) []ir.Stmt {
 	f, body := n.sp.Loops[0], forms.Flat(n.body)
 	if !asksGroups(t, body) {
 		return nil
@@ -659,7 +659,7 @@ func groups(t *team, n sharing) []ir.Stmt {
 	default:
 		return nil
 	}
-	x := &grouper{team: t, f: f, at: f.At, label: n.sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
+	x := &grouper{sharer: t, f: f, at: f.At, label: n.sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
 	x.active = t.Local("active", ir.BoolType, f.At)
 	first := x.active
 	if n.d.Schedule.Chunk != nil || !x.list(body) {
@@ -668,7 +668,7 @@ func groups(t *team, n sharing) []ir.Stmt {
 	return x.run(n.p, first)
 }
 
-func asksGroups(t *team, body []ir.Stmt) bool {
+func asksGroups(t *sharer, body []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		found = found || sharedByGroup(t, s)
@@ -678,7 +678,7 @@ func asksGroups(t *team, body []ir.Stmt) bool {
 }
 
 // sharedByGroup reports whether groups of lanes share s.
-func sharedByGroup(t *team, s ir.Stmt) bool {
+func sharedByGroup(t *sharer, s ir.Stmt) bool {
 	f, ok := s.(*ir.For)
 	return ok && t.simds[f] != nil && t.simds[f].Nested.Kind == ir.NestedGroups
 }
@@ -717,7 +717,7 @@ func (x *grouper) count() {
 	if k < 0 || x.trips.unknown || x.trips.laned != nil {
 		return
 	}
-	if n := x.seg.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
+	if n := x.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
 		x.trips.laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
 		x.trips.grid[k] = x.trips.laned
 	}
@@ -726,7 +726,7 @@ func (x *grouper) count() {
 // list makes the code of list, a part of an iteration, and reports whether groups can run it.
 func (x *grouper) list(list []ir.Stmt) bool {
 	last := len(list) - 1
-	for last >= 0 && !asksGroups(x.team, list[last:last+1]) {
+	for last >= 0 && !asksGroups(x.sharer, list[last:last+1]) {
 		last--
 	}
 	for i := 0; i <= last; i++ {
@@ -740,13 +740,13 @@ func (x *grouper) list(list []ir.Stmt) bool {
 func (x *grouper) stmt(s ir.Stmt, last bool) bool {
 	switch s := s.(type) {
 	case *ir.For:
-		if !sharedByGroup(x.team, s) {
+		if !sharedByGroup(x.sharer, s) {
 			return false
 		}
 		x.nest(s)
 		return true
 	case *ir.If:
-		if asksGroups(x.team, []ir.Stmt{s}) {
+		if asksGroups(x.sharer, []ir.Stmt{s}) {
 			return last && x.branch(s)
 		}
 		return x.leave(s)
@@ -851,7 +851,7 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 // they act as the virtual lanes of a sum.
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
-	s := &sharedNest{bundler: &bundler{team: x.team, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
+	s := &sharedNest{bundler: &bundler{sharer: x.sharer, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
 	x.meet([]ir.Stmt{g})
 	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))

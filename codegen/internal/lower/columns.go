@@ -29,16 +29,16 @@ const (
 )
 
 // columnShift is the logarithm of the columns of a team, of that many columns in all.
-func columnShift(t *team, columns ir.Expr, at ir.Pos) ir.Expr {
+func columnShift(t *sharer, columns ir.Expr, at ir.Pos) ir.Expr {
 	most := int64(t.device().Team.Multiprocessors * columnTeams * blockLanes)
 	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(columnFew, at), build.Int(5, at), at)
 }
 
 // columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
 // that is not right or gains nothing.
-func (t *team) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
+func (t *sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	f := sp.Loops[0]
-	if !grid || t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
+	if !grid || t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	cut := t.cutForLanes(query.Flatten(body))
@@ -52,7 +52,7 @@ func (t *team) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, b
 	count := build.Trips(f, f.Lo, f.Hi, f.Step)
 	shift := columnShift(t, count, at)
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
-	t.trips.whole = t.seg.onHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
+	t.trips.whole = t.onHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
 	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
 		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
 
@@ -81,7 +81,7 @@ func (t *team) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, b
 
 // isColumn reports whether the inner loop of c is the same for all iterations of f, and most of
 // what it reads lies next to what the next iteration reads.
-func (t *team) isColumn(f *ir.For, c *laned) bool {
+func (t *sharer) isColumn(f *ir.For, c *laned) bool {
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
 	for _, e := range []ir.Expr{c.loop.Lo, c.loop.Hi, c.loop.Step} {
@@ -107,7 +107,7 @@ func (t *team) isColumn(f *ir.For, c *laned) bool {
 
 // inColumns runs an iteration: all threads of it what stands in front of the loop, each its parts
 // of the rows, the first what follows.
-func (t *team) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	if len(own) > 0 {

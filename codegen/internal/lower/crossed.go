@@ -44,9 +44,9 @@ type crossed struct {
 
 // squares returns the loop over sp whose teams take squares, nil where nothing is crossed or it is
 // not right.
-func (t *team) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.Loops)
-	if t.slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
+	if t.slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	q := &square{block: &block{row: sp.Loops[sp.Order[n-2]], column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
@@ -74,7 +74,7 @@ func (t *team) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	t.launch.Warps = true
 	t.limitThreads(build.Int(squareThreads, at))
 	t.launch.Threads = squareThreads
-	t.trips.whole = t.seg.onHost(q.teams())
+	t.trips.whole = t.onHost(q.teams())
 	t.Decide(at, "loop "+q.row.Var.Name, "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
 		"neighbouring threads touch elements far apart of "+joined(names)+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
 	return t.overSquares(q, p, at)
@@ -93,7 +93,7 @@ func joined(names []string) string {
 
 // findCrossed finds what is crossed among the accesses of q, whose body has to be loads, arithmetic
 // and then stores.
-func (t *team) findCrossed(q *square) bool {
+func (t *sharer) findCrossed(q *square) bool {
 	own := ir.Declared(q.body)
 	fine := true
 	var size ir.Bytes
@@ -144,7 +144,7 @@ func (t *team) findCrossed(q *square) bool {
 }
 
 // storesLast reports whether no statement of q loads behind a store, and no slice is both.
-func (t *team) storesLast(q *square) bool {
+func (t *sharer) storesLast(q *square) bool {
 	stored := false
 	var into []*ir.Var
 	for _, s := range q.body {
@@ -175,7 +175,7 @@ func (t *team) storesLast(q *square) bool {
 
 // isCrossed reports whether e lies beside its neighbours of the row, and apart from those of the
 // column.
-func (t *team) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
+func (t *sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
 	if !query.IsRef(e.X) || !query.LoadFree(e.I) || e.Type().Size < 4 {
 		return false
 	}
@@ -209,7 +209,7 @@ func (q *square) teams() ir.Expr {
 }
 
 // overSquares returns the loop over the squares of the teams.
-func (t *team) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func (t *sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	side := build.Int(squareSide, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
@@ -255,7 +255,7 @@ func (t *team) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 
 // inSquare runs the square at i0 and j0: where bottom and right are given, what there is of it,
 // else all of it by a team of squareThreads.
-func (t *team) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(squareSide, at)
 	lane, level := t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	out := []ir.Stmt{build.Decl(level, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),

@@ -29,9 +29,9 @@ const (
 )
 
 // jam returns the loop over sp whose threads take several iterations at once, nil where that gains
-// nothing. The parts in red are private to a thread, which adds to them in the order of its
+// nothing. The parts of sums are private to a thread, which adds to them in the order of its
 // iterations.
-func (t *team) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, red *reductions) []ir.Stmt {
+func (t *sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, sums []sum) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -46,7 +46,7 @@ func (t *team) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []i
 		return nil
 	}
 	body = forms.Flat(body)
-	width := t.jamWidth(f, body, red)
+	width := t.jamWidth(f, body, sums)
 	if width < 2 {
 		return nil
 	}
@@ -65,24 +65,24 @@ type coarse struct {
 
 // severalAtOnce returns the loop over sp, direct and by ones, whose threads take several iterations
 // at once, as far apart as the team is wide.
-func severalAtOnce(t *team, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
+func severalAtOnce(t *sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
 	f := sp.Loops[0]
 	me, ofTeam := p.First, isQuery(p.First, ir.ThreadNum) && isQuery(p.Stride, ir.NumThreads)
 	if first, ok := p.First.(*ir.Binary); ok {
 		me = first.Y
 	}
 	at := sp.At
-	team := build.Query(ir.NumThreads, at)
+	sharer := build.Query(ir.NumThreads, at)
 	wide := func(x ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, build.Int(int64(c.width), at), at) }
 	hi, out := t.Temp("end", f.Hi, nil)
 	base := t.Local("base", ir.IntType, at)
-	start, far := wide(build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)), wide(build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at))
+	start, far := wide(build.Binary(ir.Mul, build.Query(ir.TeamNum, at), sharer, at)), wide(build.Binary(ir.Mul, build.Query(ir.NumTeams, at), sharer, at))
 	if ofTeam {
-		start, far = build.Int(0, at), wide(team)
+		start, far = build.Int(0, at), wide(sharer)
 	}
 	stride, out := t.Temp("stride", far, out)
-	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(base, at), wide(team), at), hi, at)
-	rest := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: team}
+	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(base, at), wide(sharer), at), hi, at)
+	rest := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: sharer}
 	tail := *f
 	tail.Lo = build.Ref(base, at)
 	one := &spaces.Space{Loops: []*ir.For{&tail}, Order: []int{0}, Label: sp.Label, At: at}
@@ -104,11 +104,11 @@ func isQuery(e ir.Expr, what ir.QueryKind) bool {
 // jamWidth returns how many iterations of a body a thread should take at once: as many as fill
 // jamBytes with the largest elements that it touches. It is 1 for a body that is more than a few
 // loads and stores next to each other, or sums of what it loads.
-func (t *team) jamWidth(f *ir.For, body []ir.Stmt, red *reductions) int {
+func (t *sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []sum) int {
 	var largest ir.Bytes
 	ops, fine := 0, true
 	parts := map[*ir.Var]bool{}
-	for _, it := range red.items {
+	for _, it := range sums {
 		parts[it.acc] = it.n == 0
 		if it.idx != nil {
 			parts[it.idx] = true
@@ -171,7 +171,7 @@ func assignsOnly(list []ir.Stmt) bool {
 }
 
 // abreast runs several iterations, a team apart.
-func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
+func (t *sharer) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
 	copies := make([][]ir.Stmt, c.width)
@@ -189,7 +189,7 @@ func (t *team) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt 
 
 // interleaved runs copies of a body statement by statement, all loads of a statement before its
 // stores.
-func (t *team) interleaved(copies [][]ir.Stmt) []ir.Stmt {
+func (t *sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k := range copies[0] {
 		var stores []ir.Stmt
@@ -215,16 +215,16 @@ const rowsAbreast = 4
 // jamRows is jam for a space of several loops: a thread takes an element of several rows, one below
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
-func (t *team) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	return severalRows(t, sp, d, p, body, "iterations of a thread at once", "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
-		return t.jamWidth(column, body, &reductions{}) > 1
+		return t.jamWidth(column, body, nil) > 1
 	})
 }
 
 // rowsOfPoint is jamRows for what is more than a few loads and stores, but no loop: to find out
 // which row and column an iteration has takes divisions, and what depends on the column alone is
 // the same for all rows.
-func rowsOfPoint(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func rowsOfPoint(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	own := ir.Declared(query.Flatten(body))
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
 		ops, fine := 0, !forms.LeavesIteration(body, sp.Label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
@@ -254,7 +254,7 @@ const (
 )
 
 // severalRows is jamRows where fits says that it gains something, for that reason.
-func severalRows(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
+func severalRows(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -294,7 +294,7 @@ func severalRows(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, b
 	turn := []ir.Stmt{build.Decl(top, least, at),
 		&ir.If{Cond: whole, Then: t.belowEachOther(row, top, body), Else: one, At: at}}
 	if k := len(t.trips.grid) - 1; k >= 0 && !t.trips.unknown {
-		if host := t.seg.onHost(blocks.Count()); host != nil {
+		if host := t.onHost(blocks.Count()); host != nil {
 			t.trips.grid[k] = host
 		}
 	}
@@ -304,7 +304,7 @@ func severalRows(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, b
 }
 
 // belowEachOther runs rowsAbreast iterations of body from top on, as abreast does.
-func (t *team) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
+func (t *sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	copies := make([][]ir.Stmt, rowsAbreast)
 	for u := range copies {
@@ -328,7 +328,7 @@ const (
 
 // points returns the loop over sp whose threads take several iterations at once, nil where they
 // share no table or it is not right.
-func points(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func points(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.Loops[0]
 	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.Label) {
 		return nil
@@ -408,7 +408,7 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 // entriesAtOnce returns body with loops around loops that take several of their iterations at once
 // where these hand on nothing in front of the end of the inner loop, and how many words a copy of
 // it holds.
-func entriesAtOnce(t *team, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, words int) {
+func entriesAtOnce(t *sharer, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, words int) {
 	for _, s := range body {
 		f, ok := s.(*ir.For)
 		if !ok {
@@ -442,7 +442,7 @@ func wordsIn(list []ir.Stmt) int {
 
 // entries returns f as a loop of pointsEntries iterations at once and the rest, nil where that is
 // not right.
-func entries(t *team, f *ir.For, own *ir.VarSet) []ir.Stmt {
+func entries(t *sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 	if n, known := analysis.ConstTrips(f); !forms.Counts(f) || known && n < 2*pointsEntries {
 		return nil
 	}

@@ -37,7 +37,7 @@ type laned struct {
 
 // lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
 // or gains nothing.
-func (t *team) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
+func (t *sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -98,7 +98,7 @@ var lanesKnown = []int64{3, 2, 4, 5}
 // single numbers in front of it: only where the number is a constant do compilers load for several
 // turns of a lane at once. Source: measured on an H200, 8 lanes a row: 155 GFLOP/s with their
 // number in a variable, 172 with a constant.
-func (t *team) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+func (t *sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	r, ok := shift.(*ir.Ref)
 	if !ok {
 		return list
@@ -119,7 +119,7 @@ func (t *team) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 
 // cutForLanes finds the one loop of a body that has a reduction, nil where what stands in front of
 // it does more than compute, or the loop does more than read.
-func (t *team) cutForLanes(body []ir.Stmt) *laned {
+func (t *sharer) cutForLanes(body []ir.Stmt) *laned {
 	for i, s := range body {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -149,7 +149,7 @@ func (t *team) cutForLanes(body []ir.Stmt) *laned {
 	return nil
 }
 
-func (t *team) isLaned(c *laned) bool {
+func (t *sharer) isLaned(c *laned) bool {
 	f := c.loop
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || !f.Var.Type.IsInteger() || f.Var.Type.Kind == ir.Uint64 || query.LeavesLoop(f) {
@@ -184,7 +184,7 @@ func (t *team) isLaned(c *laned) bool {
 
 // gainsByLanes reports whether the inner loop reads more elements next to each other than the loop
 // around, and is not known to be short.
-func (t *team) gainsByLanes(f *ir.For, c *laned) bool {
+func (t *sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	if n, ok := query.Int64(build.Trips(c.loop, build.ToInt(c.loop.Lo), build.ToInt(c.loop.Hi), build.ToInt(c.loop.Step))); ok && n < mapping.WarpTrips {
 		return false
 	}
@@ -196,7 +196,7 @@ func (t *team) gainsByLanes(f *ir.For, c *laned) bool {
 // sharedBy returns how long the inner loop is, and for how many iterations of f together: its
 // trips, or what all its runs together go through, the shortest of the slices that its variable
 // indexes; nil where nothing tells.
-func (t *team) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
+func (t *sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	g, at := c.loop, f.At
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
@@ -233,14 +233,14 @@ func shifted(op ir.Op, x, by ir.Expr, at ir.Pos) ir.Expr {
 // each of them would go through several iterations one after the other. What the number follows
 // from is looked up piece by piece, as all of it is a large expression. Source: measured on an
 // H200, rows of 12 elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
-func (t *team) countLanes(f *ir.For, total, rows ir.Expr) {
+func (t *sharer) countLanes(f *ir.For, total, rows ir.Expr) {
 	k := len(t.trips.grid) - 1
 	if k < 0 || t.trips.unknown {
 		return
 	}
-	count := t.seg.onHost(build.Trips(f, f.Lo, f.Hi, f.Step))
+	count := t.onHost(build.Trips(f, f.Lo, f.Hi, f.Step))
 	if total != nil {
-		total, rows = t.seg.onHost(total), t.seg.onHost(rows)
+		total, rows = t.onHost(total), t.onHost(rows)
 		if total == nil || rows == nil {
 			return
 		}
@@ -253,7 +253,7 @@ func (t *team) countLanes(f *ir.For, total, rows ir.Expr) {
 
 // onLanes runs an iteration: all lanes what stands in front of the loop, each its part of the loop,
 // one what follows.
-func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	from, to := t.Local("from", ir.IntType, at), t.Local("to", ir.IntType, at)
@@ -288,7 +288,7 @@ func (t *team) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos)
 // laneLoop runs body for every so many values of the variable of f between from and to. Where the
 // variable is narrow a lane may begin behind its last value, and the loop counts in ints; far from
 // it, which a test shows, it need not.
-func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
 		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
@@ -306,7 +306,7 @@ func (t *team) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Ex
 
 // declaredAhead splits list into declarations without a value that is computed, and the statements
 // that compute it.
-func (t *team) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
+func (t *sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 	for _, s := range list {
 		d, ok := s.(*ir.Decl)
 		switch {

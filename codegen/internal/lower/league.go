@@ -64,15 +64,15 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 		return []ir.Stmt{&c}
 	}
 	t.trips.reread = max(t.trips.reread, analysis.RereadBytes(s.Body, s.Var))
-	firsts, body := t.ownCopies(d.Firstprivate, s.Body)
+	firsts, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
 	red, own := &reductions{}, d.Reductions
 	if t.inner > 0 && !t.single {
 		var others []ir.Reduction
 		own, others = t.ownFirst(d.Reductions)
-		t.postpone(t.startReductions(others, &body, s.At))
+		t.postpone(t.lowering.startReductions(others, &body, s.At))
 	}
-	red = t.startReductions(own, &body, s.At)
+	red = t.lowering.startReductions(own, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
 	c.Body = t.expose(body)
 	red.league = true
@@ -115,7 +115,7 @@ func (t *team) postpone(r *reductions) {
 // postponed reduction.
 func (t *team) deferShared(c *ir.For, d *ir.Directive) {
 	own, list := t.ownFirst(d.Reductions)
-	red := t.startReductions(list, &c.Body, c.At)
+	red := t.lowering.startReductions(list, &c.Body, c.At)
 	d.Reductions = own
 	if len(red.items) != len(list) {
 		return // one was refused
@@ -253,7 +253,7 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 func (t *team) haveAtomics(r *reductions) bool {
 	for _, it := range r.items {
 		v := ir.RootVar(it.Place)
-		first := v != nil && t.initial[v] != nil // the place has no value yet: the first team brings it
+		first := v != nil && t.lowering.initial[v] != nil // the place has no value yet: the first team brings it
 		switch {
 		case it.n > 0 || it.idx != nil || v != nil && t.own.Has(v):
 			return false
@@ -281,9 +281,9 @@ func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
 	order := "whole numbers come out the same in any order"
 	for _, it := range r.items {
 		var part ir.Expr = build.Ref(it.acc, at)
-		if x, ok := it.Place.(*ir.Ref); ok && t.initial[x.Var] != nil {
+		if x, ok := it.Place.(*ir.Ref); ok && t.lowering.initial[x.Var] != nil {
 			first := build.Compare(ir.Eq, build.Query(ir.TeamNum, at), build.Int(0, at), at)
-			part = build.Choose(first, build.Combine(it.Op, t.initial[x.Var], part, at), part, at)
+			part = build.Choose(first, build.Combine(it.Op, t.lowering.initial[x.Var], part, at), part, at)
 		}
 		if it.acc.Type.IsFloat() {
 			order = "in any order, so the last bits may differ from run to run"
@@ -337,7 +337,7 @@ func (t *team) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
 // pad adds scratch memory of count elements, evaluated for this launch.
 func (t *team) pad(name string, elem *ir.Type, count ir.Expr, at ir.Pos) *ir.Var {
 	v := t.Variable(name, ir.SliceOf(elem), ir.Scratch, ir.Pos{})
-	t.program.Scratch = append(t.program.Scratch, ir.Scratchpad{Var: v, Count: count, Launch: t.number})
+	t.lowering.program.Scratch = append(t.lowering.program.Scratch, ir.Scratchpad{Var: v, Count: count, Launch: t.number})
 	return v
 }
 

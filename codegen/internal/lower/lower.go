@@ -18,32 +18,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/verify"
-	"github.com/gompss/gompss/codegen/target"
 )
-
-// Options describes the capabilities of the device. The zero value is a GPU.
-type Options struct {
-	// Target names the device in errors; "" is "device code".
-	Target string
-	// NoShuffles keeps warp operations and grid barriers out of the code: the device has none, or
-	// runs teams of any number of threads.
-	NoShuffles bool
-	// TeamUnit says, of a device with NoShuffles, that its teams can be whole multiples of so many
-	// threads (Launch.Warps): with 32, forms that ask for such teams, and for no operation of
-	// warps, are used. 0 is any number of threads.
-	TeamUnit int
-	// AtomicReductions lets each team add its part of a reduction over the league to the result by
-	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
-	// floats may end with other last bits in each run. Without it the parts are combined in the
-	// order of the teams: the same bits for the same launch shape.
-	AtomicReductions bool
-	// KeepChecks leaves every index check in its loop that is not proved for all arguments: half
-	// the code, more time.
-	KeepChecks bool
-	// Device is the GPU whose costs decide between forms that are all right on every device; nil is
-	// target.Default.
-	Device *target.Target
-}
 
 // A Result is what became of a kernel: its device IR, and what was decided on the way.
 type Result struct {
@@ -114,7 +89,7 @@ var passes = []pass{
 
 // longRows gives long rows teams where warps can add up.
 func longRows(l *lowering) {
-	if team := l.device().Team; !l.opt.NoShuffles {
+	if team := l.opt.device().Team; !l.opt.NoShuffles {
 		l.RowsToTeams(int64(team.Multiprocessors * team.Warps / 2))
 	}
 }

@@ -18,9 +18,6 @@ import (
 // Lowering makes a list of the leader's code, in which each region is a construct (called), and
 // gives that to controlLoop or specialise.
 
-// leads reports whether the team has a leader.
-func (t *team) leads() bool { return t.mode == ir.ModeControlLoop || t.mode == ir.ModeWarpSpecialized }
-
 // settleMode decides how the code of the team runs where the directive leaves that open, or asks
 // for what is not there.
 func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
@@ -35,8 +32,8 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 		return
 	}
 	if t.mode == ir.ModeWarpSpecialized && !t.shuffles() {
-		why := t.opt.Target + " has no warps that wait apart"
-		if !t.opt.NoShuffles {
+		why := t.lowering.opt.Target + " has no warps that wait apart"
+		if !t.lowering.opt.NoShuffles {
 			why = "a team of at most " + ir.ExprString(t.launch.MaxThreads) + " threads may have less than two warps"
 		}
 		t.lowering.Note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")

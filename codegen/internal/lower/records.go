@@ -31,7 +31,7 @@ const (
 
 // A recorded is a loop whose iterations own records.
 type recorded struct {
-	*team
+	*sharer
 	f       *ir.For
 	body    []ir.Stmt
 	records []*record
@@ -50,13 +50,13 @@ type record struct {
 
 // records returns the loop over n whose iterations keep their records in registers, nil where there
 // are no records or no gain.
-func records(t *team, n sharing) []ir.Stmt {
+func records(t *sharer, n sharing) []ir.Stmt {
 	sp, f := n.sp, n.sp.Loops[0]
-	if t.single || t.slow || t.seg.whole != nil || !sp.Direct() || !forms.Counts(f) || n.p.Only != nil || !mapping.WholeSchedule(n.d) ||
+	if t.single || t.slow || t.whole || !sp.Direct() || !forms.Counts(f) || n.p.Only != nil || !mapping.WholeSchedule(n.d) ||
 		!t.shuffles() || forms.LeavesIteration(n.body, sp.Label) {
 		return nil
 	}
-	x := &recorded{team: t, f: f}
+	x := &recorded{sharer: t, f: f}
 	left := recordStatements
 	body, fine := x.written(propagated(query.Flatten(n.body)), &left)
 	if !fine || !plainRow(body) {
@@ -342,12 +342,12 @@ func (x *recorded) stage() bool {
 // inTeams runs body for as many iterations at once as a team has threads.
 func (x *recorded) inTeams(body []ir.Stmt, p spaces.Portion) []ir.Stmt {
 	at := x.f.At
-	team := build.Query(ir.NumThreads, at)
+	sharer := build.Query(ir.NumThreads, at)
 	hi, out := x.Temp("end", x.f.Hi, nil)
 	base, n := x.Local("base", ir.IntType, at), x.Local("n", ir.IntType, at)
-	first := build.Binary(ir.Mul, build.Query(ir.TeamNum, at), team, at)
-	stride, out := x.Temp("stride", build.Binary(ir.Mul, build.Query(ir.NumTeams, at), team, at), out)
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, hi, build.Ref(base, at), at), team}, T: ir.IntType, At: at}
+	first := build.Binary(ir.Mul, build.Query(ir.TeamNum, at), sharer, at)
+	stride, out := x.Temp("stride", build.Binary(ir.Mul, build.Query(ir.NumTeams, at), sharer, at), out)
+	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, hi, build.Ref(base, at), at), sharer}, T: ir.IntType, At: at}
 	turn := []ir.Stmt{build.Decl(n, least, at)}
 	turn = append(turn, x.moved(base, n, false)...)
 	mine := append([]ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), build.Query(ir.ThreadNum, at), at), at)}, body...)

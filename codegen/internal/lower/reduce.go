@@ -231,30 +231,6 @@ func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
 	return c
 }
 
-// A slot names a piece of team or scratch memory that a launch uses again and again.
-type slot struct {
-	what string
-	of   *ir.Var
-	kind ir.Kind
-	n    int
-}
-
-// slot returns the team variable of s.
-func (t *team) slot(s slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
-	if v := t.slots[s]; v != nil {
-		return v
-	}
-	if w := t.seg.whole; w != nil && s.of != nil {
-		return w.box(t, s, typ, name, at)
-	}
-	v := t.Variable(name, typ, ir.Team, at)
-	v.At = ir.Pos{}
-	t.slots[s] = v
-	t.effects.Exact[v] = true
-	t.launch.Team = append(t.launch.Team, v)
-	return v
-}
-
 // scalar is one value to combine over a team: held in acc (and idx) of every thread.
 type scalar struct {
 	op       ir.Op
@@ -278,28 +254,6 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
 	}
 	return ir.ArrayOf(elem, maxTeam)
-}
-
-// wholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
-// need not be warps.
-func wholeTeams(t *team) bool {
-	if t.opt.NoShuffles && t.opt.TeamUnit > 0 && t.opt.TeamUnit%forms.LeastWarp == 0 {
-		n, known := query.Int64(forms.OrZero(t.launch.MaxThreads))
-		return t.launch.MaxThreads == nil || known && n >= forms.MostWarp
-	}
-	return t.shuffles()
-}
-
-// shuffles reports whether teams of this launch are sure to be whole warps.
-func (t *team) shuffles() bool {
-	if t.opt.NoShuffles {
-		return false
-	}
-	if t.launch.MaxThreads == nil {
-		return true
-	}
-	n, ok := query.Int64(t.launch.MaxThreads)
-	return ok && n >= forms.MostWarp
 }
 
 // slotsOf returns the team memory that finishing r uses, so that it can be free when the construct
@@ -331,7 +285,7 @@ func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
 			return true
 		}
 		var body []ir.Stmt
-		out = append(out, t.slotsOf(t.startReductions(f.Directive.Reductions, &body, f.At))...)
+		out = append(out, t.slotsOf(t.lowering.startReductions(f.Directive.Reductions, &body, f.At))...)
 		return true
 	})
 	return out
@@ -355,7 +309,7 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 		t.Decide(at, "reduction", "over the team", how(t.shuffles()), "")
 	}
 	if r.league && !t.single && !t.ofTeam(r) {
-		if t.opt.AtomicReductions && t.haveAtomics(r) {
+		if t.lowering.opt.AtomicReductions && t.haveAtomics(r) {
 			out = append(out, t.byAtomics(r, at)...)
 		} else {
 			out = append(out, t.overLeague(r, at, barrier)...)
@@ -643,8 +597,17 @@ func (t *team) update(it item, at ir.Pos) []ir.Stmt {
 
 // before returns what a place holds before the reduction.
 func (t *team) before(place ir.Expr) ir.Expr {
-	if r, ok := place.(*ir.Ref); ok && t.initial[r.Var] != nil {
-		return t.initial[r.Var]
+	if r, ok := place.(*ir.Ref); ok && t.lowering.initial[r.Var] != nil {
+		return t.lowering.initial[r.Var]
 	}
 	return forms.MasterOf(place)
+}
+
+// sums are the parts that a thread has.
+func (r *reductions) sums() []sum {
+	var out []sum
+	for _, it := range r.items {
+		out = append(out, sum{acc: it.acc, idx: it.idx, n: it.n})
+	}
+	return out
 }

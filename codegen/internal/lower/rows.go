@@ -39,7 +39,7 @@ const (
 
 // A rowed is what the loop over blocks of rows is made from.
 type rowed struct {
-	*team
+	*sharer
 	f     *ir.For // over the rows
 	body  []ir.Stmt
 	own   *ir.VarSet // variables that differ from row to row, or may change
@@ -72,15 +72,15 @@ type rowStaged struct {
 
 // rowTiles returns the loop over sp whose teams take blocks of rows, nil where that is not right or
 // gains nothing.
-func rowTiles(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func rowTiles(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.Loops[0]
-	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !wholeTeams(t) || forms.LeavesIteration(body, sp.Label) {
+	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
 		return nil
 	}
-	x := &rowed{team: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
+	x := &rowed{sharer: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
 	if !x.find() {
 		return nil
 	}
@@ -94,7 +94,7 @@ func rowTiles(t *team, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, n, build.Int(size-1, at), at), Y: build.Int(size, at), T: ir.IntType, At: at}
 	}
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
-	t.trips.whole = t.seg.onHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
+	t.trips.whole = t.onHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
 	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(rowsOfTeam)+" iterations at once, through team memory",
 		x.why(), "schedule(onetoone)")
 	for _, c := range x.conds {

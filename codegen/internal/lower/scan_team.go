@@ -53,8 +53,8 @@ func (t *team) shareScan(s *ir.For) []ir.Stmt {
 	t.note(sp, &t.trips.threads)
 	count, only := t.participants(d, s)
 	x := t.effects.Stmts([]ir.Stmt{s})
-	firsts, body := t.ownCopies(d.Firstprivate, sp.Body)
-	red := t.startReductions(d.Reductions, &body, s.At)
+	firsts, body := t.lowering.ownCopies(d.Firstprivate, sp.Body)
+	red := t.lowering.startReductions(d.Reductions, &body, s.At)
 	sp.Body = body
 	settle, count, only := t.settle(x, false, count, only, s.At)
 	sc := &teamScan{threads: &threads{team: t, count: count, serial: true}, sp: sp, at: s.At}
@@ -75,8 +75,8 @@ func (p *threads) shareScan(s *ir.For) []ir.Stmt {
 		return nil
 	}
 	p.note(sp, &p.trips.threads)
-	firsts, body := p.ownCopies(d.Firstprivate, sp.Body)
-	red := p.startReductions(d.Reductions, &body, s.At)
+	firsts, body := p.lowering.ownCopies(d.Firstprivate, sp.Body)
+	red := p.lowering.startReductions(d.Reductions, &body, s.At)
 	sp.Body = body
 	sc := &teamScan{threads: &threads{team: p.team, count: p.count, serial: true}, sp: sp, at: s.At}
 	sc.start(red, d.Scan, nil)

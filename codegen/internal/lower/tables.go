@@ -29,7 +29,7 @@ const (
 
 // A tabled is a loop with atomic updates of tables.
 type tabled struct {
-	*team
+	*sharer
 	body   []ir.Stmt
 	tables []*table
 	conds  []ir.Expr
@@ -47,12 +47,12 @@ type table struct {
 
 // tables returns the loop over n whose teams have private tables, nil where there are no tables or
 // the transformation is not legal.
-func tables(t *team, n sharing) []ir.Stmt {
+func tables(t *sharer, n sharing) []ir.Stmt {
 	sp, p := n.sp, n.p
-	if t.single || t.slow || t.seg.whole != nil || p.Only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
+	if t.single || t.slow || t.whole || p.Only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
 		return nil
 	}
-	x := &tabled{team: t, body: forms.Flat(n.body)}
+	x := &tabled{sharer: t, body: forms.Flat(n.body)}
 	if !x.find() {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
 	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) {
-		out = append(out, severalAtOnce(x.team, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.team, body), merged: sideBySide})...)
+		out = append(out, severalAtOnce(x.sharer, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.sharer, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.Walk(sp, p, body, nil)...)
 	}
@@ -291,7 +291,7 @@ func (x *tabled) addUp(b *table, at ir.Pos) []ir.Stmt {
 }
 
 // loadsFirst returns list in which variables hold the elements that its first statements read.
-func loadsFirst(t *team, list []ir.Stmt) []ir.Stmt {
+func loadsFirst(t *sharer, list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for i, s := range list {
 		d, ok := s.(*ir.Decl)

@@ -20,42 +20,34 @@ import (
 // - or shared, in team memory. Barriers stand where threads would otherwise see memory in the wrong
 // order, and nowhere else: open holds what was touched since the last one.
 type team struct {
-	*lowering
+	lowering *lowering
+	*sharer
 	seg    *segment
-	launch *ir.Launch
-	number int  // of the launch
-	single bool // the league has one team
-	mode   ir.TeamMode
+	number int // of the launch
 	storage
 	barriers
 	firstThread
 	regionForms
 	leagueEnds
-	trips      tripCounts
 	counters   map[*ir.Var]counter // of the loops, by their variable
 	front      []ir.Stmt           // declarations that the launch begins with
 	cost       int64               // of the longest path through the code of a team
 	sequential bool                // there is code of the team outside its parallel loops
-	slow       bool                // what is lowered runs only to fail
 }
 
 // storage says which variables a team shares and which each thread has a copy of.
 type storage struct {
-	shared   map[*ir.Var]bool
-	own      ir.VarSet  // variables that each team has for itself
-	changing *ir.VarSet // what the parallel region changes that is being lowered; nil outside
-	mine     *ir.VarSet // those of them that the kernel's text declares
-	slots    map[slot]*ir.Var
-	needed   map[*ir.Var]bool     // read by code that all threads run
-	first    analysis.FirstValues // of variables that never change
+	own    ir.VarSet            // variables that each team has for itself
+	mine   *ir.VarSet           // those of them that the kernel's text declares
+	needed map[*ir.Var]bool     // read by code that all threads run
+	first  analysis.FirstValues // of variables that never change
 }
 
 // barriers is what decides where the threads of a team wait for each other.
 type barriers struct {
-	effects *analysis.Effects
-	open    open
-	jumps   map[*ir.Label]*jump
-	depth   int // of loops of the team that may repeat a construct
+	open  open
+	jumps map[*ir.Label]*jump
+	depth int // of loops of the team that may repeat a construct
 }
 
 // firstThread is what thread 0 runs alone, and what it hands to the others.
@@ -71,7 +63,6 @@ type regionForms struct {
 	crews   map[*ir.Directive]bool      // parallel directives that apart prepared
 	eithers map[*ir.Construct]*ir.If    // what apart made of a parallel body
 	regions map[ir.Stmt]bool            // statements of parallel regions
-	simds   map[*ir.For]*ir.Directive   // of lowered loops: what their lanes may do in any order
 }
 
 // leagueEnds is what the teams of a league combine at the end.
@@ -98,26 +89,18 @@ func (o open) within(other open) bool { return o.solo.Within(other.solo) && o.al
 // jump collects what is open at the breaks and continues of one label.
 type jump struct{ breaks, continues open }
 
-// tripCounts are the iteration counts, on the host, of the loops that a launch shares out.
-type tripCounts struct {
-	grid, team, threads []ir.Expr
-	unknown             bool
-	width               int     // iterations of the only grid loop that a thread takes at once
-	laned               ir.Expr // what the latest of grid is where several threads share an iteration
-	whole               ir.Expr // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
-	resident            bool    // each team costs something of its own
-	reread              ir.Bytes
-}
-
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
 func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
-	t := &team{lowering: l, seg: s, number: len(l.program.Launches), launch: l.launch(s), mode: mode,
-		storage:     storage{shared: map[*ir.Var]bool{}, needed: map[*ir.Var]bool{}, slots: map[slot]*ir.Var{}},
+	c := &crew{Walker: l.Walker, opt: l.opt, launch: l.launch(s), whole: s.whole != nil, mode: mode, shared: map[*ir.Var]bool{}, slots: map[slot]*ir.Var{},
+		simds: map[*ir.For]*ir.Directive{}, onHost: s.onHost}
+	t := &team{lowering: l, sharer: &sharer{crew: c}, seg: s, number: len(l.program.Launches) - 1,
+		storage:     storage{needed: map[*ir.Var]bool{}},
 		barriers:    barriers{jumps: map[*ir.Label]*jump{}},
 		firstThread: firstThread{conds: map[ir.Expr]*ir.Var{}},
 		regionForms: regionForms{serials: map[*ir.Construct][]ir.Stmt{}, regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{},
-			eithers: map[*ir.Construct]*ir.If{}, simds: map[*ir.For]*ir.Directive{}},
+			eithers: map[*ir.Construct]*ir.If{}},
 		leagueEnds: leagueEnds{shareOuts: map[*ir.For]shareOut{}}, counters: map[*ir.Var]counter{}}
+	c.box = func(sl slot, typ *ir.Type, name string, at ir.Pos) *ir.Var { return s.whole.box(t, sl, typ, name, at) }
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))
@@ -148,6 +131,11 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 		body = w.finish(t, body, s.list[0].Pos())
 	}
 	t.launch.Body = l.guarded(s, append(t.front, body...))
+	for _, name := range t.strategies {
+		if !slices.Contains(l.strategies, name) {
+			l.strategies = append(l.strategies, name)
+		}
+	}
 	return t
 }
 
@@ -190,7 +178,7 @@ func (t *team) teamsBody(s *ir.Construct) ([]ir.Stmt, *reductions) {
 		d.Reductions = nil
 		body = []ir.Stmt{&ir.Construct{Directive: &d, Body: s.Body, At: s.At}}
 	}
-	red := t.startReductions(s.Directive.Reductions, &body, s.At)
+	red := t.lowering.startReductions(s.Directive.Reductions, &body, s.At)
 	red.league = true
 	if d.Parts != 0 && len(red.items) > 0 {
 		inner := &d
@@ -205,7 +193,7 @@ func (t *team) teamsBody(s *ir.Construct) ([]ir.Stmt, *reductions) {
 	}
 	var copies []ir.Stmt
 	if d.Parts == 0 {
-		copies, body = t.ownCopies(s.Directive.Firstprivate, body)
+		copies, body = t.lowering.ownCopies(s.Directive.Firstprivate, body)
 	}
 	return append(append(copies, red.decls...), body...), red
 }
@@ -226,36 +214,11 @@ func (t *team) bound(e ir.Expr) ir.Expr {
 func (t *team) boundTeams(e ir.Expr) ir.Expr {
 	host := t.bound(e)
 	if e != nil && host == nil {
-		t.fewTeams[t.launch] = e
+		t.lowering.fewTeams[t.launch] = e
 		t.Decide(e.Pos(), "num_teams", "evaluated on the device: teams that are too many end at once", "it depends on memory",
 			"a bound that is a function of the parameters")
 	}
 	return host
-}
-
-// limitThreads lowers the upper bound on the threads of a team to n, which may be nil.
-func (t *team) limitThreads(n ir.Expr) {
-	if n == nil {
-		return
-	}
-	g := t.launch
-	have, okHave := query.Int64(forms.OrZero(g.MaxThreads))
-	want, okWant := query.Int64(n)
-	switch {
-	case g.MaxThreads == nil:
-		g.MaxThreads = n
-	case limitedBy(g.MaxThreads, n):
-	case okHave && okWant:
-		g.MaxThreads = build.Int(min(have, want), n.Pos())
-	default:
-		g.MaxThreads = &ir.Math{Fn: ir.IMin, Args: []ir.Expr{g.MaxThreads, n}, T: ir.IntType, At: n.Pos()}
-	}
-}
-
-// limitedBy reports whether e is n, or the least of n and others.
-func limitedBy(e, n ir.Expr) bool {
-	m, ok := e.(*ir.Math)
-	return query.Same(e, n) || ok && m.Fn == ir.IMin && (limitedBy(m.Args[0], n) || limitedBy(m.Args[1], n))
 }
 
 // limitAll bounds the threads of the launch by all constructs in list that do, before code is made
@@ -401,20 +364,16 @@ func (t *team) spill(v *ir.Var) bool {
 	if size <= forms.TeamLimit {
 		return false
 	}
-	if clause := t.insisted[v]; clause != "" {
+	if clause := t.lowering.insisted[v]; clause != "" {
 		t.Refuse(v.At, clause, fmt.Sprintf("the team needs %d bytes of memory on chip with %s, it has %d", int64(size), ir.Source(&ir.Ref{Var: v}),
 			int64(forms.TeamLimit)), "make the chunk smaller, or take an array out of the clause")
 	}
-	t.perTeam[v] = true
+	t.lowering.perTeam[v] = true
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Query(ir.NumTeams, v.At), v.At)
 	t.shared[v] = true
 	t.Decide(v.At, "variable "+v.Name, "device memory, one for each team",
 		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(forms.TeamLimit)), "make it smaller")
 	return true
-}
-
-func (t *team) isShared(v *ir.Var) bool {
-	return t.shared[v] || t.Scratch[v] != nil || v.Space == ir.Team || v.Space == ir.Scratch
 }
 
 // exact returns the shared variables that no pointer reaches.
@@ -433,7 +392,7 @@ func (t *team) finishBounds() {
 	g, c := t.launch, t.trips
 	switch {
 	case c.unknown:
-		if n, ok := query.Int64(forms.OrZero(g.MaxThreads)); ok && n == forms.TeamLanes && len(t.rooms) > 0 {
+		if n, ok := query.Int64(forms.OrZero(g.MaxThreads)); ok && n == forms.TeamLanes && len(t.lowering.rooms) > 0 {
 			g.Threads = forms.TeamLanes // the longest loop is what the launch takes
 		}
 	case len(c.grid) == 1 && c.whole != nil:

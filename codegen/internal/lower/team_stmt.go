@@ -128,13 +128,6 @@ func clearElem(t *team, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
 		Step: build.Int(1, at), Rel: ir.Lt, Body: clearElem(t, build.Index(place, build.Ref(j, at), at), elem.Elem, at), At: at}}
 }
 
-// stride runs body for k = ThreadNum, ThreadNum+NumThreads, ... below n.
-func (t *team) stride(k *ir.Var, n ir.Expr, body []ir.Stmt, at ir.Pos) []ir.Stmt {
-	next := build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Query(ir.NumThreads, at), at), at)
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), n, at), Post: []ir.Stmt{next}, Body: body, At: at}
-	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(k, build.Query(ir.ThreadNum, at), at), loop}, At: at}}
-}
-
 // forOne reports whether thread 0 must run s for the team.
 func (t *team) forOne(s ir.Stmt) bool {
 	if forms.IsParallel(s) || query.JumpsOut(s) {

@@ -38,8 +38,8 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	count, only := t.participants(d, s)
 	x := t.effects.Stmts([]ir.Stmt{s})
 	body := sp.Body
-	firsts, body := t.ownCopies(d.Firstprivate, body)
-	red := t.startReductions(d.Reductions, &body, s.At)
+	firsts, body := t.lowering.ownCopies(d.Firstprivate, body)
+	red := t.lowering.startReductions(d.Reductions, &body, s.At)
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
 	for _, v := range t.slotsOf(red) {
 		x.Writes.AddVar(v)
@@ -66,7 +66,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 			return t.walkDealt(sp, d, grid, p, count, body, last)
 		}
 		if len(last) == 0 {
-			return t.shareBy(sharing{sp: sp, d: d, p: p, body: body, red: red, grid: grid})
+			return t.shareBy(sharing{sp: sp, d: d, p: p, body: body, sums: red.sums(), grid: grid})
 		}
 		body = t.trustedIn(body)
 		return t.Walk(sp, p, body, last)
@@ -175,8 +175,8 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 		count, only = t.region(s)
 	}
 	x := t.effects.Stmts([]ir.Stmt{s})
-	decls, body := t.ownCopies(d.Firstprivate, s.Body)
-	red := t.startReductions(d.Reductions, &body, s.At)
+	decls, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
+	red := t.lowering.startReductions(d.Reductions, &body, s.At)
 	for _, v := range t.allSlots(s, red) {
 		x.Writes.AddVar(v)
 	}
@@ -346,7 +346,7 @@ func (t *team) serial(s *ir.Construct) []ir.Stmt {
 }
 
 func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
-	decls, body := t.ownCopies(s.Directive.Firstprivate, t.CopyOf(s.Body, &t.Kernel.NumVars))
+	decls, body := t.lowering.ownCopies(s.Directive.Firstprivate, t.CopyOf(s.Body, &t.Kernel.NumVars))
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		switch s := s.(type) {
 		case *ir.Barrier:
@@ -356,11 +356,11 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 				break
 			}
 			var decls []ir.Stmt
-			decls, s.Body = t.ownCopies(forms.FirstOnly(s.Directive), s.Body)
+			decls, s.Body = t.lowering.ownCopies(forms.FirstOnly(s.Directive), s.Body)
 			s.Directive = nil
 			return forms.Scoped(decls, []ir.Stmt{s}, s.At)
 		case *ir.Construct:
-			decls, body := t.ownCopies(s.Directive.Firstprivate, s.Body)
+			decls, body := t.lowering.ownCopies(s.Directive.Firstprivate, s.Body)
 			return []ir.Stmt{&ir.Block{Body: append(decls, body...), At: s.At}}
 		}
 		return []ir.Stmt{s}
@@ -458,7 +458,7 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 
 // inOrder lowers a loop that its thread runs alone.
 func (p *threads) inOrder(s *ir.For) []ir.Stmt {
-	decls, body := p.ownCopies(forms.FirstOnly(s.Directive), s.Body)
+	decls, body := p.lowering.ownCopies(forms.FirstOnly(s.Directive), s.Body)
 	f := *s
 	f.Body = body
 	return forms.Scoped(decls, p.plain(&f), s.At)
@@ -514,8 +514,8 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 		return nil
 	}
 	p.noteShare(sp, d, false)
-	firsts, body := p.ownCopies(d.Firstprivate, sp.Body)
-	red := p.startReductions(d.Reductions, &body, s.At)
+	firsts, body := p.lowering.ownCopies(d.Firstprivate, sp.Body)
+	red := p.lowering.startReductions(d.Reductions, &body, s.At)
 	lasts, last, body := p.LastCopies(d.Lastprivate, body, s.At)
 	d, out := p.ownChunk(d, s)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
@@ -581,13 +581,13 @@ func (p *threads) construct(s *ir.Construct, tail bool) []ir.Stmt {
 	d := s.Directive
 	switch {
 	case d.Parts&ir.Parallel != 0:
-		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		decls, body := p.lowering.ownCopies(d.Firstprivate, s.Body)
 		return []ir.Stmt{&ir.Block{Body: append(decls, p.nestedIn(d, s.At, "of parallel").list(body)...), At: s.At}}
 	case p.serial || p.nested:
 		return []ir.Stmt{&ir.Block{Body: p.list(s.Body), At: s.At}}
 	case d.Parts&(ir.Single|ir.Masked) != 0:
 		first := build.Compare(ir.Eq, build.Query(ir.ThreadNum, s.At), build.Int(0, s.At), s.At)
-		decls, body := p.ownCopies(d.Firstprivate, s.Body)
+		decls, body := p.lowering.ownCopies(d.Firstprivate, s.Body)
 		inner := &threads{team: p.team, count: p.count, serial: true}
 		out := []ir.Stmt{&ir.If{Cond: first, Then: append(decls, inner.list(body)...), At: s.At}}
 		if d.Parts&ir.Single != 0 && !d.Nowait && !tail {

@@ -52,14 +52,14 @@ type staged struct {
 
 // tiler looks for such loops in the body of a loop that threads share out.
 type tiler struct {
-	*team
+	*sharer
 	inside *ir.VarSet          // variables that differ from thread to thread, or may change
 	same   map[*ir.Var]ir.Expr // variables of the body that do not differ, with their values
 	loops  map[*ir.For]*tiled
 }
 
 // tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
-func (t *team) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (t *team) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.St
 		return nil
 	}
 	body = forms.Flat(body)
-	x := &tiler{team: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
+	x := &tiler{sharer: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
 	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
 		x.inside.Add(v)
 	}

@@ -42,13 +42,13 @@ func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, bod
 	if x.launch.Threads == 0 {
 		x.launch.Threads = tileThreads
 	}
-	team, me := build.Query(ir.NumThreads, at), build.Query(ir.ThreadNum, at)
+	sharer, me := build.Query(ir.NumThreads, at), build.Query(ir.ThreadNum, at)
 	wide := func(e ir.Expr) ir.Expr { return build.Binary(ir.Mul, e, build.Int(int64(width), at), at) }
 	base, part := x.Local("base", ir.IntType, at), x.Local("part", ir.IntType, at)
 	hi, out := x.Temp("end", f.Hi, nil)
 	stride, out := x.Temp("stride", wide(p.Stride), out)
 	out = append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, wide(first), at), at))
-	end := build.Binary(ir.Add, build.Ref(base, at), wide(team), at)
+	end := build.Binary(ir.Add, build.Ref(base, at), wide(sharer), at)
 
 	active := x.Local("active", ir.BoolType, at)
 	guarded := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(part, at), me, at), at), build.Decl(active, build.Compare(ir.Lt, build.Ref(f.Var, at), hi, at), at)}
@@ -56,7 +56,7 @@ func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, bod
 	guarded = append(guarded, x.body(body, active)...)
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{end, hi}, T: ir.IntType, At: at}
 	rest := []ir.Stmt{build.Decl(part, build.Ref(base, at), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(part, at), least, at),
-		Post: []ir.Stmt{build.Assign(build.Ref(part, at), build.Binary(ir.Add, build.Ref(part, at), team, at), at)}, Body: guarded, At: at}}
+		Post: []ir.Stmt{build.Assign(build.Ref(part, at), build.Binary(ir.Add, build.Ref(part, at), sharer, at), at)}, Body: guarded, At: at}}
 	turn := &ir.If{Cond: build.Compare(ir.Le, end, hi, at), Then: whole, Else: rest, At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: []ir.Stmt{turn}, At: at}

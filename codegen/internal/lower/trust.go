@@ -16,7 +16,7 @@ import (
 // branch at every check, 163 with the checks of the row in front, 174 without checks.
 
 // trustedIn does that for all loops of list.
-func (t *team) trustedIn(list []ir.Stmt) []ir.Stmt {
+func (t *sharer) trustedIn(list []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok {
 			return t.trusted(f, nil)
@@ -33,7 +33,7 @@ type quick struct {
 
 // trusted returns f, in two versions where that gains something; the one without branches is made
 // of q where it is given.
-func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
+func (t *sharer) trusted(f *ir.For, q *quick) []ir.Stmt {
 	if t.opt.KeepChecks || t.slow || query.JumpsOut(f) {
 		return []ir.Stmt{f}
 	}
@@ -55,7 +55,7 @@ func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 	once.Hi, out = t.held("to", f.Hi, out)
 	whole := f
 	f = &once
-	u := &truster{team: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
+	u := &truster{sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
 	fast := f
 	if q != nil {
 		fast, u.bounds = q.loop, q.fits
@@ -82,7 +82,7 @@ func (t *team) trusted(f *ir.For, q *quick) []ir.Stmt {
 }
 
 // held is temp of what is more than a name.
-func (t *team) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
+func (t *sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if query.IsRef(e) {
 		return e, out
 	}
@@ -91,7 +91,7 @@ func (t *team) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) 
 
 // truster rewrites the body of a loop.
 type truster struct {
-	*team
+	*sharer
 	loop    *ir.For
 	moved   *ir.VarSet
 	bad     *ir.Var

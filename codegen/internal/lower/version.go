@@ -23,12 +23,12 @@ const (
 
 // version returns the test and the space whose body needs no checks when it holds; a nil test where
 // nothing is gained.
-func (t *team) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
+func (t *sharer) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 	if t.opt.KeepChecks {
 		return nil, nil
 	}
 	fast = t.Fresh(sp)
-	v := &versioner{team: t, at: sp.At, Prover: analysis.NewProver(fast.Body)}
+	v := &versioner{sharer: t, at: sp.At, Prover: analysis.NewProver(fast.Body)}
 	v.inside = ir.Declared(fast.Body)
 	for _, f := range fast.Loops {
 		v.Ranges = append(v.Ranges, v.BoundsOf(f))
@@ -50,7 +50,7 @@ func (t *team) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 // versioner collects the tests that clear the checks of a loop body.
 type versioner struct {
 	analysis.Prover
-	team    *team
+	sharer  *sharer
 	at      ir.Pos
 	inside  *ir.VarSet // variables that the test cannot see
 	tests   tests
@@ -197,7 +197,7 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 				return build.Ref(have.v, b.At)
 			}
 		}
-		q := divided{e: b, v: v.team.Local("part", ir.IntType, b.At)}
+		q := divided{e: b, v: v.sharer.Local("part", ir.IntType, b.At)}
 		x, y := v.ReplaceLengths(v.Defs.Form(b.X)), v.ReplaceLengths(v.Defs.Form(b.Y))
 		if !x.Known() || !y.Known() || !v.Fixed(x) || !v.Fixed(y) || !v.visible(y) || !q.when.small(y) {
 			return e
@@ -359,7 +359,7 @@ func (v *versioner) visible(a analysis.Affine) bool {
 		return false
 	}
 	for _, x := range a.Atoms() {
-		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.team.isShared(x.Var) && !v.team.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
+		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.sharer.isShared(x.Var) && !v.sharer.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
 			return false
 		}
 	}
@@ -368,12 +368,12 @@ func (v *versioner) visible(a analysis.Affine) bool {
 
 // steady reports whether v, in team memory, is what it was when the parallel region began: nothing
 // in the region changes it.
-func (t *team) steady(v *ir.Var) bool {
+func (t *sharer) steady(v *ir.Var) bool {
 	return t.shared[v] && t.Scratch[v] == nil && t.effects.Exact[v] && t.changing != nil && !t.changing.Has(v)
 }
 
 // inRegion notes what parallel region s changes, while its code is made.
-func (t *team) inRegion(s ir.Stmt) (undo func()) {
+func (t *sharer) inRegion(s ir.Stmt) (undo func()) {
 	before := t.changing
 	if before == nil {
 		t.changing = ir.Assigned([]ir.Stmt{s})

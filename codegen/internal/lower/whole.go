@@ -245,7 +245,7 @@ func wideExpr(e ir.Expr) ir.Expr {
 // between that form and the one of one team. It reports false where they surely are.
 func (sp *segmenter) whole(s ir.Stmt, guards []ir.Expr, what string) bool {
 	l, at := sp.l, s.Pos()
-	gpu := l.device()
+	gpu := l.opt.device()
 	iterations, least := sp.longest(s), leastShared(gpu, s)
 	costs := fmt.Sprintf("a grid barrier takes %v on %s, which pays from about %d iterations between two", gpu.Cost.GridBarrier, gpu.Name, least)
 	n, known := int64(0), false
