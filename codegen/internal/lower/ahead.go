@@ -27,7 +27,7 @@ func (p *threads) ahead(f *ir.For) []ir.Stmt {
 		return nil
 	}
 	body := forms.Flat(f.Body)
-	x := p.effects.Stmts(body)
+	x := p.Effects.Stmts(body)
 	if !x.Atomics || x.Calls || !forms.Straight(body) {
 		return nil
 	}
@@ -116,12 +116,12 @@ func (p *threads) movable(f *ir.For, body []ir.Stmt, writes analysis.Memory) []i
 
 func (p *threads) isMovable(e *ir.Index, f *ir.For, own *ir.VarSet, writes analysis.Memory) bool {
 	r, ok := e.X.(*ir.Ref)
-	if !ok || e.X.Type().Kind != ir.Slice || e.Checked || !e.Type().IsScalar() || p.isShared(r.Var) || own.Has(r.Var) {
+	if !ok || e.X.Type().Kind != ir.Slice || e.Checked || !e.Type().IsScalar() || p.IsShared(r.Var) || own.Has(r.Var) {
 		return false
 	}
 	moves := false
 	for _, v := range ir.ExprVars(e.I).List() {
-		if own.Has(v) || p.isShared(v) {
+		if own.Has(v) || p.IsShared(v) {
 			return false
 		}
 		moves = moves || v == f.Var

@@ -47,9 +47,9 @@ func (t *team) explainMode(d *ir.Directive, why, instead string) {
 	}
 	where := "all threads alike (spmd)"
 	switch {
-	case t.mode == ir.ModeControlLoop:
+	case t.Mode == ir.ModeControlLoop:
 		where = "a control loop that thread 0 leads"
-	case t.mode == ir.ModeWarpSpecialized:
+	case t.Mode == ir.ModeWarpSpecialized:
 		where = "a warp of its own"
 	case len(t.sent) > 0:
 		where = "all threads, thread 0 where it changes what they share, with " + t.sent[0].Name + " broadcast (broadcast)"
@@ -65,9 +65,9 @@ func (l *lowering) tryTeam(s *segment, m ir.TeamMode) (cost int64, ok bool) {
 	was, work := *l, *l.Work
 	program, numVars := *l.program, l.Kernel.NumVars
 	t := l.lowerTeam(s, m)
-	ok = t.sequential && t.mode == m && len(l.Errors) == len(work.Errors)
+	ok = t.sequential && t.Mode == m && len(l.Errors) == len(work.Errors)
 	cost = t.cost
-	for v := range t.shared {
+	for v := range t.Shared {
 		v.Space = ir.Local
 	}
 	s.tail = nil

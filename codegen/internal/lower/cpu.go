@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/prepare"
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
@@ -14,7 +15,7 @@ import (
 // parallel, and loops inside descriptive ones that are provably independent may become lanes. Where
 // that takes that slices do not overlap, there is a second version and a test. k stays as it is.
 func ForCPU(k *ir.Kernel) *ir.Kernel {
-	l := newLowering(k, Options{})
+	l := newLowering(k, crews.Options{})
 	m := mapping.NewMapper(l.Work)
 	m.Sequential = true
 	if describes(k.Funcs) {
@@ -48,7 +49,7 @@ func describes(list []*ir.Func) bool {
 // Independent returns why the iterations of the parallel loop at the end of k may not be cut into
 // parts that run at once, "" where they may if all conditions hold; these name parameters alone.
 func Independent(k *ir.Kernel) (conds []ir.Expr, why string) {
-	l := newLowering(k, Options{})
+	l := newLowering(k, crews.Options{})
 	f, why := SplitLoop(l.Kernel)
 	if f == nil || f.Directive.Parts&ir.Loop == 0 {
 		return nil, why

@@ -157,7 +157,7 @@ func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
 	threads := total
 	if c := d.DistSchedule.Chunk; c != nil {
 		size := t.chunkWithin(forms.MasterOf(c), total, at)
-		t.noteCount(chunks(total, size), &t.trips.team)
+		t.noteCount(chunks(total, size), &t.Trips.Team)
 		threads = size
 	}
 	if dealsChunks(d) {
@@ -165,9 +165,9 @@ func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
 	}
 	switch {
 	case d.DistSchedule.Chunk == nil:
-		t.noteCount(threads, &t.trips.grid)
+		t.noteCount(threads, &t.Trips.Grid)
 	case d.Parts&(ir.Parallel|ir.Workshare) != 0:
-		t.noteCount(threads, &t.trips.threads)
+		t.noteCount(threads, &t.Trips.Threads)
 	}
 }
 

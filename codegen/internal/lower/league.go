@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -57,17 +58,17 @@ func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
 	d := *s.Directive
 	d.Parts &^= ir.Teams
 	c.Directive = &d
-	if forms.ForThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.single && len(d.Reductions) > 0 {
+	if forms.ForThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.Single && len(d.Reductions) > 0 {
 		t.deferShared(&c, &d)
 	}
 	if forms.ForThreads(&c) || d.Parts&ir.Distribute == 0 {
 		return []ir.Stmt{&c}
 	}
-	t.trips.reread = max(t.trips.reread, analysis.RereadBytes(s.Body, s.Var))
+	t.Trips.Reread = max(t.Trips.Reread, analysis.RereadBytes(s.Body, s.Var))
 	firsts, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
 	red, own := &reductions{}, d.Reductions
-	if t.inner > 0 && !t.single {
+	if t.inner > 0 && !t.Single {
 		var others []ir.Reduction
 		own, others = t.ownFirst(d.Reductions)
 		t.postpone(t.lowering.startReductions(others, &body, s.At))
@@ -189,7 +190,7 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 		t.explainDealt(sp, d, true)
 		t.noteDealt(sp, d)
 	} else {
-		t.note(sp, &t.trips.team)
+		t.note(sp, &t.Trips.Team)
 	}
 	t.Decide(s.At, "loop "+s.Var.Name, "teams", forms.Because(d), "")
 	var out, body, last []ir.Stmt
@@ -228,7 +229,7 @@ func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.St
 	}
 	t.Decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order: the same bits for the same launch shape", "")
 	out := t.reads(at, t.copies(r, at)...)
-	last := t.slot(slot{what: "last"}, ir.BoolType, "last", at)
+	last := t.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
 	var w analysis.Touch
 	w.Writes.AddVar(last)
 	if t.open.beyondTeam() {
@@ -291,7 +292,7 @@ func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
 		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: forms.MasterOf(it.Place), Value: part, At: at})
 	}
 	t.Decide(at, "reduction", "over the league by atomics", order, "")
-	x := t.effects.Stmts(add)
+	x := t.Effects.Stmts(add)
 	out = append(out, t.sync(x, true, at)...)
 	t.open.solo.Add(x)
 	return append(out, &ir.If{Cond: forms.Thread0(at), Then: add, At: at})
@@ -460,7 +461,7 @@ func (t *team) gather(items []item, at ir.Pos) []ir.Stmt {
 		}
 		body = append(body, fold(scalar{op: it.Op, acc: it.acc, idx: it.idx}, value, idx, at)...)
 	}
-	return t.stride(k, build.Query(ir.NumTeams, at), body, at)
+	return t.Stride(k, build.Query(ir.NumTeams, at), body, at)
 }
 
 func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
@@ -469,7 +470,7 @@ func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []
 	load, value := it.part.load(t, build.Ref(k, at), build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at), at)
 	s := scalar{op: it.Op, acc: x, n: n}
 	body := []ir.Stmt{build.Decl(x, build.Identity(it.Op, x.Type, at), at)}
-	body = append(body, t.stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
+	body = append(body, t.Stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
 	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
 	place := scalarAt(forms.MasterOf(it.Place), build.Ref(e, at), at)
 	update := []ir.Stmt{build.Assign(place, build.Combine(it.Op, place, build.Ref(x, at), at), at)}

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/internal/lower/arrays"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/dist"
 	"github.com/gompss/gompss/codegen/internal/lower/nested"
 	"github.com/gompss/gompss/codegen/internal/lower/prepare"
@@ -19,6 +20,9 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/verify"
 )
+
+// Options describes the capabilities of the device. The zero value is a GPU.
+type Options = crews.Options
 
 // A Result is what became of a kernel: its device IR, and what was decided on the way.
 type Result struct {
@@ -89,7 +93,7 @@ var passes = []pass{
 
 // longRows gives long rows teams where warps can add up.
 func longRows(l *lowering) {
-	if team := l.opt.device().Team; !l.opt.NoShuffles {
+	if team := l.opt.GPU().Team; !l.opt.NoShuffles {
 		l.RowsToTeams(int64(team.Multiprocessors * team.Warps / 2))
 	}
 }
@@ -107,7 +111,7 @@ func checkNothing(*lowering) error     { return nil }
 // lowering is the state of one run of Lower.
 type lowering struct {
 	spaces.Walker
-	opt      Options
+	opt      crews.Options
 	program  *ir.Program
 	segments []*segment
 	initial  values // of the segment that is lowered

@@ -3,6 +3,7 @@ package lower
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -21,23 +22,23 @@ import (
 // settleMode decides how the code of the team runs where the directive leaves that open, or asks
 // for what is not there.
 func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
-	if d == nil || !t.leads() {
+	if d == nil || !t.Leads() {
 		return
 	}
-	name := t.mode.String()
+	name := t.Mode.String()
 	if onlyRegions(list) {
 		t.Decide(d.At, "mode("+name+")", "needs nothing", "no code of the team is outside its parallel loops", "")
-		t.mode = ir.ModeAuto
+		t.Mode = ir.ModeAuto
 		t.limitAll(list)
 		return
 	}
-	if t.mode == ir.ModeWarpSpecialized && !t.shuffles() {
+	if t.Mode == ir.ModeWarpSpecialized && !t.Shuffles() {
 		why := t.lowering.opt.Target + " has no warps that wait apart"
 		if !t.lowering.opt.NoShuffles {
-			why = "a team of at most " + ir.ExprString(t.launch.MaxThreads) + " threads may have less than two warps"
+			why = "a team of at most " + ir.ExprString(t.Launch.MaxThreads) + " threads may have less than two warps"
 		}
 		t.lowering.Note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")
-		t.mode = ir.ModeControlLoop
+		t.Mode = ir.ModeControlLoop
 	}
 }
 
@@ -101,7 +102,7 @@ func (t *team) ledLoop(s *ir.For) []ir.Stmt {
 // team has a leader, one that the leader calls. What is in it costs the same in all modes, and is
 // not counted.
 func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	if !t.leads() || len(list) == 0 {
+	if !t.Leads() || len(list) == 0 {
 		for _, s := range list {
 			t.regions[s] = true
 		}
@@ -113,7 +114,7 @@ func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 // lead puts the leader's code, with its regions, into the form of the mode.
 func (t *team) lead(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	list = existing().CopyStmts(list)
-	if t.mode == ir.ModeWarpSpecialized {
+	if t.Mode == ir.ModeWarpSpecialized {
 		return t.specialise(list, at)
 	}
 	return t.controlLoop(list, at)
@@ -147,7 +148,7 @@ type call struct {
 }
 
 func (t *team) newCall(regions int, at ir.Pos) call {
-	return call{box: t.slot(slot{what: "work"}, ir.IntType, "work", at), turn: t.Local("turn", ir.IntType, at),
+	return call{box: t.Slot(crews.Slot{What: "work"}, ir.IntType, "work", at), turn: t.Local("turn", ir.IntType, at),
 		step: int64(regions) + 1}
 }
 
@@ -221,7 +222,7 @@ const (
 // the regions that it calls, and it waits while they run.
 // Source: 000_b59ec0d825952dbe, section V.
 func (t *team) specialise(list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	t.launch.Warps, t.launch.ExtraWarps = true, 1
+	t.Launch.Warps, t.Launch.ExtraWarps = true, 1
 	workers := t.Local("workers", ir.IntType, at)
 	c := t.newCall(countRegions(list), at)
 	join := func() ir.Stmt {

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -239,18 +241,18 @@ type scalar struct {
 }
 
 func (t *team) accSlot(s scalar, at ir.Pos) *ir.Var {
-	return t.slot(slot{what: "reduce", kind: s.acc.Type.Kind, n: s.n}, t.slotType(s.acc.Type), "slots", at)
+	return t.Slot(crews.Slot{What: "reduce", Kind: s.acc.Type.Kind, N: s.n}, t.slotType(s.acc.Type), "slots", at)
 }
 
 func (t *team) idxSlot(s scalar, at ir.Pos) *ir.Var {
-	return t.slot(slot{what: "reduce index", kind: s.idx.Type.Kind, n: s.n}, t.slotType(s.idx.Type), "slots", at)
+	return t.Slot(crews.Slot{What: "reduce index", Kind: s.idx.Type.Kind, N: s.n}, t.slotType(s.idx.Type), "slots", at)
 }
 
 func (t *team) slotType(elem *ir.Type) *ir.Type {
-	if t.shuffles() {
+	if t.Shuffles() {
 		return ir.ArrayOf(elem, maxWarps)
 	}
-	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < maxTeam {
+	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < maxTeam {
 		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
 	}
 	return ir.ArrayOf(elem, maxTeam)
@@ -306,9 +308,9 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 	var out []ir.Stmt
 	if r.perThread {
 		out = append(out, t.overTeam(r.items, at, barrier)...)
-		t.Decide(at, "reduction", "over the team", how(t.shuffles()), "")
+		t.Decide(at, "reduction", "over the team", how(t.Shuffles()), "")
 	}
-	if r.league && !t.single && !t.ofTeam(r) {
+	if r.league && !t.Single && !t.ofTeam(r) {
 		if t.lowering.opt.AtomicReductions && t.haveAtomics(r) {
 			out = append(out, t.byAtomics(r, at)...)
 		} else {
@@ -319,13 +321,13 @@ func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) [
 		}
 		return out
 	}
-	if t.leads() && !r.perThread {
+	if t.Leads() && !r.perThread {
 		return append(out, t.updates(r.items, at)...)
 	}
 	before := t.open.clone()
 	apply := t.apply(r.items, at)
 	if !r.perThread { // no barrier of the combination came before
-		x := t.effects.Stmts(apply)
+		x := t.Effects.Stmts(apply)
 		t.open = before
 		out = append(out, t.sync(x, true, at)...)
 		t.open.solo.Add(x)
@@ -343,7 +345,7 @@ func how(shuffles bool) string {
 // mixed tells items of the team's own from those of the league, where r has both; else it returns
 // none.
 func (t *team) mixed(r *reductions) (own, others []item) {
-	if !r.league || t.single || t.ofTeam(r) {
+	if !r.league || t.Single || t.ofTeam(r) {
 		return nil, nil
 	}
 	for _, it := range r.items {
@@ -412,10 +414,10 @@ func (t *team) elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
 // threads. Source: 001_ab8d859d95f513d8, section 3.6.3; differs: every thread reads the warps'
 // results, so one barrier is enough.
 func (t *team) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	if !t.shuffles() {
+	if !t.Shuffles() {
 		return t.tree(list, at, barrier)
 	}
-	t.launch.Warps = true
+	t.Launch.Warps = true
 	out := t.overWarp(list, at)
 	warp := build.Binary(ir.Div, build.Query(ir.ThreadNum, at), build.Query(ir.WarpSize, at), at)
 	var store []ir.Stmt
@@ -548,14 +550,14 @@ func beats(op ir.Op) ir.Op {
 func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
 	var all, one []ir.Stmt
 	for _, it := range items {
-		if v := ir.RootVar(it.Place); v != nil && !t.isShared(v) {
+		if v := ir.RootVar(it.Place); v != nil && !t.IsShared(v) {
 			all = append(all, t.update(it, at)...)
 			continue
 		}
 		one = append(one, t.update(it, at)...)
 	}
 	if len(one) > 0 {
-		t.open.solo.Add(t.effects.Stmts(one))
+		t.open.solo.Add(t.Effects.Stmts(one))
 		all = append(all, &ir.If{Cond: build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Int(0, at), at), Then: one, At: at})
 	}
 	return all
@@ -604,10 +606,10 @@ func (t *team) before(place ir.Expr) ir.Expr {
 }
 
 // sums are the parts that a thread has.
-func (r *reductions) sums() []sum {
-	var out []sum
+func (r *reductions) sums() []strategy.Sum {
+	var out []strategy.Sum
 	for _, it := range r.items {
-		out = append(out, sum{acc: it.acc, idx: it.idx, n: it.n})
+		out = append(out, strategy.Sum{Acc: it.acc, Idx: it.idx, N: it.n})
 	}
 	return out
 }

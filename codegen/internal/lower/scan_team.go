@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -44,15 +45,15 @@ const tileOfAny = 256
 
 // shareScan lowers a scan that is a parallel construct of its own.
 func (t *team) shareScan(s *ir.For) []ir.Stmt {
-	defer t.inRegion(s)()
+	defer t.InRegion(s)()
 	d := s.Directive
 	sp, ok := t.Nest(s, 1)
 	if !ok {
 		return nil
 	}
-	t.note(sp, &t.trips.threads)
+	t.note(sp, &t.Trips.Threads)
 	count, only := t.participants(d, s)
-	x := t.effects.Stmts([]ir.Stmt{s})
+	x := t.Effects.Stmts([]ir.Stmt{s})
 	firsts, body := t.lowering.ownCopies(d.Firstprivate, sp.Body)
 	red := t.lowering.startReductions(d.Reductions, &body, s.At)
 	sp.Body = body
@@ -74,7 +75,7 @@ func (p *threads) shareScan(s *ir.For) []ir.Stmt {
 	if !ok {
 		return nil
 	}
-	p.note(sp, &p.trips.threads)
+	p.note(sp, &p.Trips.Threads)
 	firsts, body := p.lowering.ownCopies(d.Firstprivate, sp.Body)
 	red := p.lowering.startReductions(d.Reductions, &body, s.At)
 	sp.Body = body
@@ -121,7 +122,7 @@ func (s *teamScan) start(red *reductions, scan *ir.Scan, only ir.Expr) []*ir.Var
 // wholeTeam reports whether the threads that scan are all of a team of whole warps.
 func (s *teamScan) wholeTeam(only ir.Expr) bool {
 	q, ok := s.count.(*ir.Query)
-	return ok && q.What == ir.NumThreads && only == nil && s.shuffles()
+	return ok && q.What == ir.NumThreads && only == nil && s.Shuffles()
 }
 
 func (s *teamScan) slotFor(x scanItem, idx bool, only ir.Expr) *ir.Var {
@@ -133,7 +134,7 @@ func (s *teamScan) slotFor(x scanItem, idx bool, only ir.Expr) *ir.Var {
 	if !s.wholeTeam(only) {
 		n, what = tileOfAny, what+" of any"
 	}
-	return s.slot(slot{what: what, kind: v.Type.Kind, n: x.n}, ir.ArrayOf(v.Type, n), "scan", s.at)
+	return s.Slot(crews.Slot{What: what, Kind: v.Type.Kind, N: x.n}, ir.ArrayOf(v.Type, n), "scan", s.at)
 }
 
 func (s *teamScan) pairLike(p pair, name string) pair {
@@ -161,7 +162,7 @@ func (s *teamScan) lower(red *reductions, only ir.Expr) []ir.Stmt {
 	var body []ir.Stmt
 	var tile ir.Expr
 	if s.wholeTeam(only) {
-		s.launch.Warps = true
+		s.Launch.Warps = true
 		s.Decide(at, "scan "+s.sp.Loops[0].Var.Name, "shuffles in each warp, then team memory", "its threads are whole warps", "")
 		parity := s.Local("parity", ir.IntType, at)
 		out = append(out, build.Decl(parity, build.Int(0, at), at))
@@ -184,7 +185,7 @@ func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 		if x.carry.i != nil {
 			set = append(set, build.Assign(forms.MasterOf(x.placeIdx), build.Ref(x.carry.i, s.at), s.at))
 		}
-		if v := ir.RootVar(x.place); v != nil && !s.isShared(v) {
+		if v := ir.RootVar(x.place); v != nil && !s.IsShared(v) {
 			all = append(all, set...)
 		} else {
 			one = append(one, set...)
@@ -192,7 +193,7 @@ func (s *teamScan) finish(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	}
 	out = append(out, all...)
 	if len(one) > 0 {
-		s.open.solo.Add(s.effects.Stmts(one))
+		s.open.solo.Add(s.Effects.Stmts(one))
 		out = append(out, &ir.If{Cond: forms.Thread0(s.at), Then: one, At: s.at})
 	}
 	return out
@@ -480,7 +481,7 @@ func (s *teamScan) between(only ir.Expr) (saved []savedLocal, again []ir.Stmt) {
 			s.NotYet(v.At, "a variable of the input phase of a scan that is no scalar, where the phase stores, too, and the team may have any number of threads")
 			return nil, nil
 		}
-		box := s.slot(slot{what: "scan local", kind: v.Type.Kind, n: i}, ir.ArrayOf(v.Type, tileOfAny), "scan", s.at)
+		box := s.Slot(crews.Slot{What: "scan local", Kind: v.Type.Kind, N: i}, ir.ArrayOf(v.Type, tileOfAny), "scan", s.at)
 		saved = append(saved, savedLocal{v, box})
 	}
 	return saved, nil

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -64,7 +65,7 @@ func (t *team) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body,
 		size, out = t.Temp("chunk", t.chunkOf(d, p, sp, c.Total, at), out)
 		cut, out = t.equalChunks(p, size, c.Total, at, out)
 	}
-	box := t.slot(slot{what: "next"}, ir.IntType, "next", at)
+	box := t.Slot(crews.Slot{What: "next"}, ir.IntType, "next", at)
 	n := t.counterOf(sp, at)
 	if n.round != nil {
 		out = append(out, build.Assign(build.Ref(n.round, at), build.Binary(ir.Add, build.Ref(n.round, at), build.Int(1, at), at), at))
@@ -218,7 +219,7 @@ func (t *team) counterOf(sp *spaces.Space, at ir.Pos) counter {
 	n, ok := t.counters[v]
 	if !ok {
 		n.pad = t.pad("counter", ir.Int64Type, build.Int(1, at), at)
-		if t.depth > 0 || t.leads() { // a thread that leads may call a region again and again
+		if t.depth > 0 || t.Leads() { // a thread that leads may call a region again and again
 			n.round = t.Local("round", ir.IntType, at)
 			t.front = append(t.front, build.Decl(n.round, nil, at))
 		}

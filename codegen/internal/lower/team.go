@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -21,7 +23,7 @@ import (
 // order, and nowhere else: open holds what was touched since the last one.
 type team struct {
 	lowering *lowering
-	*sharer
+	*strategy.Sharer
 	seg    *segment
 	number int // of the launch
 	storage
@@ -91,26 +93,28 @@ type jump struct{ breaks, continues open }
 
 // lowerTeam makes the launch of a construct, with the code of the team in the given mode.
 func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
-	c := &crew{Walker: l.Walker, opt: l.opt, launch: l.launch(s), whole: s.whole != nil, mode: mode, shared: map[*ir.Var]bool{}, slots: map[slot]*ir.Var{},
-		simds: map[*ir.For]*ir.Directive{}, onHost: s.onHost}
-	t := &team{lowering: l, sharer: &sharer{crew: c}, seg: s, number: len(l.program.Launches) - 1,
+	c := &crews.Crew{Walker: l.Walker, Opt: l.opt, Launch: l.launch(s), Whole: s.whole != nil, Mode: mode, Shared: map[*ir.Var]bool{}, Slots: map[crews.Slot]*ir.Var{},
+		Simds: map[*ir.For]*ir.Directive{}, OnHost: s.onHost}
+	t := &team{lowering: l, Sharer: &strategy.Sharer{Crew: c}, seg: s, number: len(l.program.Launches) - 1,
 		storage:     storage{needed: map[*ir.Var]bool{}},
 		barriers:    barriers{jumps: map[*ir.Label]*jump{}},
 		firstThread: firstThread{conds: map[ir.Expr]*ir.Var{}},
 		regionForms: regionForms{serials: map[*ir.Construct][]ir.Stmt{}, regions: map[ir.Stmt]bool{}, crews: map[*ir.Directive]bool{},
 			eithers: map[*ir.Construct]*ir.If{}},
 		leagueEnds: leagueEnds{shareOuts: map[*ir.For]shareOut{}}, counters: map[*ir.Var]counter{}}
-	c.box = func(sl slot, typ *ir.Type, name string, at ir.Pos) *ir.Var { return s.whole.box(t, sl, typ, name, at) }
+	c.Box = func(sl crews.Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
+		return s.whole.box(t, sl, typ, name, at)
+	}
 	list, red := t.teamLevel()
 	t.mine = ir.Declared(list)
 	list = t.withPostponed(t.expose(list))
 	t.limitAll(list)
 	t.settleMode(list, ir.DirectiveOf(s.list[0]))
 	t.place(list)
-	if t.leads() {
+	if t.Leads() {
 		t.placeLed(list, t.allEnds(red)...)
 	}
-	t.effects = &analysis.Effects{Shared: t.isShared, Exact: t.exact(list)}
+	t.Effects = &analysis.Effects{Shared: t.IsShared, Exact: t.exact(list)}
 	t.first = analysis.NewProver(list).First
 	t.findNeeded(list)
 	t.needEnds(t.allEnds(red)...)
@@ -120,7 +124,7 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	}
 	body = append(body, t.finishReductions(red, s.list[0].Pos(), t.barrier)...)
 	t.cost = t.pathCost(body)
-	if t.leads() {
+	if t.Leads() {
 		body = t.lead(body, s.list[0].Pos())
 	} else if n := len(body); n > 0 && len(s.guards) == 0 && t.last != nil && body[n-1] == ir.Stmt(t.last) {
 		s.tail = t.last
@@ -130,8 +134,8 @@ func (l *lowering) lowerTeam(s *segment, mode ir.TeamMode) *team {
 	if w := s.whole; w != nil {
 		body = w.finish(t, body, s.list[0].Pos())
 	}
-	t.launch.Body = l.guarded(s, append(t.front, body...))
-	for _, name := range t.strategies {
+	t.Launch.Body = l.guarded(s, append(t.front, body...))
+	for _, name := range t.Strategies {
 		if !slices.Contains(l.strategies, name) {
 			l.strategies = append(l.strategies, name)
 		}
@@ -150,17 +154,17 @@ func (t *team) teamLevel() ([]ir.Stmt, *reductions) {
 	s := t.seg.list[0]
 	d := ir.DirectiveOf(s)
 	if t.seg.oneTeam || d == nil || d.Parts&ir.Teams == 0 {
-		t.single = true
-		t.launch.MaxTeams = build.Int(1, s.Pos())
+		t.Single = true
+		t.Launch.MaxTeams = build.Int(1, s.Pos())
 		if w := t.seg.whole; w != nil {
 			w.begin(t, s.Pos())
 		}
 		return t.seg.list, &reductions{}
 	}
-	t.launch.MaxTeams = t.boundTeams(d.NumTeams)
-	t.limitThreads(t.bound(d.ThreadLimit))
-	if n, ok := query.Int64(forms.OrZero(t.launch.MaxTeams)); ok && n == 1 {
-		t.single = true
+	t.Launch.MaxTeams = t.boundTeams(d.NumTeams)
+	t.LimitThreads(t.bound(d.ThreadLimit))
+	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxTeams)); ok && n == 1 {
+		t.Single = true
 	}
 	if c, ok := s.(*ir.Construct); ok {
 		return t.teamsBody(c)
@@ -214,7 +218,7 @@ func (t *team) bound(e ir.Expr) ir.Expr {
 func (t *team) boundTeams(e ir.Expr) ir.Expr {
 	host := t.bound(e)
 	if e != nil && host == nil {
-		t.lowering.fewTeams[t.launch] = e
+		t.lowering.fewTeams[t.Launch] = e
 		t.Decide(e.Pos(), "num_teams", "evaluated on the device: teams that are too many end at once", "it depends on memory",
 			"a bound that is a function of the parameters")
 	}
@@ -235,11 +239,11 @@ func (t *team) limitAll(list []ir.Stmt) {
 		c, body := s.(*ir.Construct)
 		host := t.seg.onHost(d.NumThreads)
 		one, known := query.Int64(d.NumThreads)
-		if host == nil || body && (known && one == 1 || t.mode == ir.ModeWarpSpecialized) {
+		if host == nil || body && (known && one == 1 || t.Mode == ir.ModeWarpSpecialized) {
 			return false
 		}
 		if t.isRoot(s) || body && meets(c) {
-			t.limitThreads(build.ToInt(host))
+			t.LimitThreads(build.ToInt(host))
 		}
 		return false
 	})
@@ -338,7 +342,7 @@ func reducedBy(d *ir.Directive, into map[*ir.Var]bool) {
 }
 
 func (t *team) share(v *ir.Var, why string) {
-	if !t.own.Has(v) || t.shared[v] {
+	if !t.own.Has(v) || t.Shared[v] {
 		return
 	}
 	if w := t.seg.whole; w != nil {
@@ -348,9 +352,9 @@ func (t *team) share(v *ir.Var, why string) {
 	if t.spill(v) {
 		return
 	}
-	t.shared[v] = true
+	t.Shared[v] = true
 	v.Space = ir.Team
-	t.launch.Team = append(t.launch.Team, v)
+	t.Launch.Team = append(t.Launch.Team, v)
 	t.Decide(v.At, "variable "+v.Name, "team memory", why, "declare it inside the parallel construct to make it private")
 }
 
@@ -358,7 +362,7 @@ func (t *team) share(v *ir.Var, why string) {
 // more; what a clause wants on chip is refused then.
 func (t *team) spill(v *ir.Var) bool {
 	size := v.Type.Size
-	for _, w := range t.launch.Team {
+	for _, w := range t.Launch.Team {
 		size += w.Type.Size
 	}
 	if size <= forms.TeamLimit {
@@ -370,7 +374,7 @@ func (t *team) spill(v *ir.Var) bool {
 	}
 	t.lowering.perTeam[v] = true
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Query(ir.NumTeams, v.At), v.At)
-	t.shared[v] = true
+	t.Shared[v] = true
 	t.Decide(v.At, "variable "+v.Name, "device memory, one for each team",
 		fmt.Sprintf("with it the team would need %d bytes on chip, it has %d", int64(size), int64(forms.TeamLimit)), "make it smaller")
 	return true
@@ -389,20 +393,20 @@ func (t *team) exact(list []ir.Stmt) map[*ir.Var]bool {
 
 // finishBounds writes down how many iterations the launch shares out.
 func (t *team) finishBounds() {
-	g, c := t.launch, t.trips
+	g, c := t.Launch, t.Trips
 	switch {
-	case c.unknown:
+	case c.Unknown:
 		if n, ok := query.Int64(forms.OrZero(g.MaxThreads)); ok && n == forms.TeamLanes && len(t.lowering.rooms) > 0 {
 			g.Threads = forms.TeamLanes // the longest loop is what the launch takes
 		}
-	case len(c.grid) == 1 && c.whole != nil:
-		g.TeamTrip, g.Trip = c.whole, build.Int(int64(g.Threads), g.At)
-	case len(c.grid) > 0:
-		g.Trip, g.Width, g.Resident = largestOf(c.grid), c.width, c.resident
-	case len(c.team) > 0:
-		g.TeamTrip, g.Trip, g.Reread = largestOf(c.team), largestOf(c.threads), c.reread
-	case t.single:
-		g.Trip = largestOf(c.threads)
+	case len(c.Grid) == 1 && c.Whole != nil:
+		g.TeamTrip, g.Trip = c.Whole, build.Int(int64(g.Threads), g.At)
+	case len(c.Grid) > 0:
+		g.Trip, g.Width, g.Resident = largestOf(c.Grid), c.Width, c.Resident
+	case len(c.Team) > 0:
+		g.TeamTrip, g.Trip, g.Reread = largestOf(c.Team), largestOf(c.Threads), c.Reread
+	case t.Single:
+		g.Trip = largestOf(c.Threads)
 	}
 }
 
@@ -426,7 +430,7 @@ func (t *team) note(sp *spaces.Space, counts *[]ir.Expr) { t.noteCount(sp.Count(
 func (t *team) noteCount(count ir.Expr, counts *[]ir.Expr) {
 	if n := t.seg.onHost(count); n != nil {
 		*counts = append(*counts, n)
-	} else if counts != &t.trips.threads {
-		t.trips.unknown = true
+	} else if counts != &t.Trips.Threads {
+		t.Trips.Unknown = true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -12,7 +13,7 @@ import (
 
 // list lowers code of the team. Neighbours that thread 0 runs alone share one guard.
 func (t *team) list(list []ir.Stmt) []ir.Stmt {
-	if t.leads() {
+	if t.Leads() {
 		return t.led(list)
 	}
 	var out, alone []ir.Stmt
@@ -45,16 +46,16 @@ func (t *team) declared(s ir.Stmt, rest []ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 		return s
 	}
 	switch {
-	case t.shared[d.Var] && d.Init == nil && filled(d.Var, rest):
+	case t.Shared[d.Var] && d.Init == nil && filled(d.Var, rest):
 		return nil
-	case t.shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
+	case t.Shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
 		*out = append(*out, t.called(nil, t.clear(d), d.At)...)
 		return nil
-	case t.shared[d.Var] && d.Init == nil:
+	case t.Shared[d.Var] && d.Init == nil:
 		return build.Assign(build.Ref(d.Var, d.At), build.Zero(d.Var.Type, d.At), d.At)
-	case t.shared[d.Var]:
+	case t.Shared[d.Var]:
 		return build.Assign(build.Ref(d.Var, d.At), d.Init, d.At)
-	case t.mode == ir.ModeBroadcast && d.Init != nil && !query.HasAddress(d.Var.Type):
+	case t.Mode == ir.ModeBroadcast && d.Init != nil && !query.HasAddress(d.Var.Type):
 		*out = append(*out, build.Decl(d.Var, nil, d.At))
 		return build.Assign(build.Ref(d.Var, d.At), d.Init, d.At)
 	}
@@ -116,7 +117,7 @@ func (t *team) clear(d *ir.Decl) []ir.Stmt {
 	elem := d.Var.Type.Elem
 	body := clearElem(t, build.Index(build.Ref(d.Var, d.At), build.Ref(k, d.At), d.At), elem, d.At)
 	t.open.all.Add(w)
-	return append(out, t.stride(k, build.Int(d.Var.Type.Len, d.At), body, d.At)...)
+	return append(out, t.Stride(k, build.Int(d.Var.Type.Len, d.At), body, d.At)...)
 }
 
 func clearElem(t *team, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
@@ -136,11 +137,11 @@ func (t *team) forOne(s ir.Stmt) bool {
 	if _, ok := s.(*ir.Decl); ok {
 		return false
 	}
-	x := t.effects.Stmts([]ir.Stmt{s})
+	x := t.Effects.Stmts([]ir.Stmt{s})
 	if !x.Writes.Empty() || x.Atomics || x.Calls {
 		return true
 	}
-	return t.mode == ir.ModeBroadcast && t.sendable(s)
+	return t.Mode == ir.ModeBroadcast && t.sendable(s)
 }
 
 // sendable reports whether what s assigns can be broadcast.
@@ -160,7 +161,7 @@ func (t *team) results(list []ir.Stmt) []*ir.Var {
 	declared := ir.Declared(list)
 	var out []*ir.Var
 	for _, v := range ir.Assigned(list).List() {
-		if !declared.Has(v) && !t.isShared(v) && t.needed[v] {
+		if !declared.Has(v) && !t.IsShared(v) && t.needed[v] {
 			out = append(out, v)
 		}
 	}
@@ -172,21 +173,21 @@ func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	if len(list) == 0 {
 		return nil
 	}
-	if t.leads() {
+	if t.Leads() {
 		return t.led(list)
 	}
 	at := list[0].Pos()
-	x := t.effects.Stmts(list)
+	x := t.Effects.Stmts(list)
 	send := t.results(list)
 	body := existing().CopyStmts(asMaster().CopyStmts(list))
 	var receive []ir.Stmt
 	for _, v := range send {
-		box := t.slot(slot{what: "broadcast", of: v}, v.Type, v.Name, at)
+		box := t.Slot(crews.Slot{What: "broadcast", Of: v}, v.Type, v.Name, at)
 		x.Writes.AddVar(box)
 		body = append(body, build.Assign(build.Ref(box, at), build.Ref(v, at), at))
 		receive = append(receive, build.Assign(build.Ref(v, at), build.Ref(box, at), at))
 	}
-	if len(send) > 0 && t.mode == ir.ModeSPMD {
+	if len(send) > 0 && t.Mode == ir.ModeSPMD {
 		t.Refuse(at, "mode(spmd)", "the value of "+send[0].Name+" depends on code that only one thread may run",
 			"use mode(auto) or mode(broadcast)")
 	}
@@ -209,7 +210,7 @@ func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
 		t.Decide(at, "variable "+v.Name, "broadcast through team memory", "thread 0 computes it and all threads need it", "")
 	}
 	out := append(t.barrier(at), copies...)
-	t.open.all.Add(t.effects.Stmts(copies))
+	t.open.all.Add(t.Effects.Stmts(copies))
 	return out
 }
 
@@ -218,7 +219,7 @@ func asMaster() *ir.Rewrite { return &ir.Rewrite{Expr: forms.MasterExpr, Stmt: u
 
 // sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
 func (t *team) sync(x analysis.Touch, solo bool, at ir.Pos) []ir.Stmt {
-	if t.leads() {
+	if t.Leads() {
 		return nil // barriers stand before and after each region
 	}
 	if t.open.all.Conflicts(x) || !solo && t.open.solo.Conflicts(x) {
@@ -235,7 +236,7 @@ func (t *team) barrier(at ir.Pos) []ir.Stmt {
 // reads orders what all threads are about to read alike.
 func (t *team) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
 	var x analysis.Touch
-	t.effects.Exprs(&x, exprs...)
+	t.Effects.Exprs(&x, exprs...)
 	out := t.sync(x, false, at)
 	t.open.all.Add(x)
 	return out
@@ -245,7 +246,7 @@ func (t *team) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
 // or as one of these.
 func (t *team) stmt(s ir.Stmt) []ir.Stmt {
 	if !forms.IsParallel(s) && !query.JumpsOut(s) {
-		x := t.effects.Stmts([]ir.Stmt{s})
+		x := t.Effects.Stmts([]ir.Stmt{s})
 		out := t.sync(x, false, s.Pos())
 		t.open.all.Add(x)
 		return append(out, asMaster().CopyStmt(s)...)
@@ -284,7 +285,7 @@ func (t *team) jump(l *ir.Label) *jump {
 
 // condition returns what all threads test: the condition itself, or what thread 0 found.
 func (t *team) condition(cond ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
-	if t.mode != ir.ModeBroadcast {
+	if t.Mode != ir.ModeBroadcast {
 		return t.reads(at, cond), forms.MasterOf(cond)
 	}
 	v := t.conds[cond] // lowering a loop again must find the same memory, or it would never settle
@@ -341,7 +342,7 @@ func (t *team) while(s *ir.While) []ir.Stmt {
 func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 	t.depth++
 	defer func() { t.depth-- }()
-	if t.leads() {
+	if t.Leads() {
 		body()
 		return
 	}
@@ -398,7 +399,7 @@ func (t *team) loop(s *ir.For) []ir.Stmt {
 }
 
 func (t *team) plainLoop(s *ir.For) []ir.Stmt {
-	if t.leads() {
+	if t.Leads() {
 		return t.ledLoop(s)
 	}
 	out := t.reads(s.At, s.Lo, s.Hi, s.Step)
@@ -435,7 +436,7 @@ func (t *team) findNeeded(list []ir.Stmt) {
 		case !forms.IsParallel(s) && !query.JumpsOut(s):
 			t.needAll(ir.Used([]ir.Stmt{s}))
 		default:
-			if _, ok := s.(*ir.If); !ok || t.mode != ir.ModeBroadcast {
+			if _, ok := s.(*ir.If); !ok || t.Mode != ir.ModeBroadcast {
 				ir.StmtExprs(s, func(e ir.Expr) { t.needAll(ir.ExprVars(e)) })
 			}
 			ir.Lists(s, t.findNeeded)
@@ -455,14 +456,14 @@ func (t *team) byOne(s ir.Stmt) bool {
 	if !ok {
 		return t.forOne(s)
 	}
-	return t.shared[d.Var] || d.Init == nil || t.mode == ir.ModeBroadcast && !query.HasAddress(d.Var.Type)
+	return t.Shared[d.Var] || d.Init == nil || t.Mode == ir.ModeBroadcast && !query.HasAddress(d.Var.Type)
 }
 
 // needEnds marks the parts of reductions that all threads apply, each to its copy of a variable.
 func (t *team) needEnds(ends ...*reductions) {
 	for _, r := range ends {
 		for _, it := range r.items {
-			if v := ir.RootVar(it.Place); v == nil || t.isShared(v) {
+			if v := ir.RootVar(it.Place); v == nil || t.IsShared(v) {
 				continue
 			}
 			t.needed[it.acc] = true

@@ -2,9 +2,11 @@ package lower
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/nested"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -26,7 +28,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	if s.Directive.Scan != nil {
 		return t.shareScan(s)
 	}
-	defer t.inRegion(s)()
+	defer t.InRegion(s)()
 	d := s.Directive
 	whole := t.seg.whole
 	grid := d.Parts&ir.Distribute != 0 || whole != nil
@@ -36,7 +38,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	}
 	t.noteShare(sp, d, grid)
 	count, only := t.participants(d, s)
-	x := t.effects.Stmts([]ir.Stmt{s})
+	x := t.Effects.Stmts([]ir.Stmt{s})
 	body := sp.Body
 	firsts, body := t.lowering.ownCopies(d.Firstprivate, body)
 	red := t.lowering.startReductions(d.Reductions, &body, s.At)
@@ -45,11 +47,11 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		x.Writes.AddVar(v)
 	}
 	var settle settled
-	if !grid || t.single { // threads of other teams could not wait: for them clauses are hoisted
+	if !grid || t.Single { // threads of other teams could not wait: for them clauses are hoisted
 		settle, count, only = t.settle(x, false, count, only, s.At)
 	}
 	var chunk settled
-	if !grid || t.single {
+	if !grid || t.Single {
 		d, chunk = t.settleChunks(d, x, s.At)
 	}
 	before := append(append(settle.ahead, chunk.ahead...), t.sync(x, false, s.At)...)
@@ -66,9 +68,9 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 			return t.walkDealt(sp, d, grid, p, count, body, last)
 		}
 		if len(last) == 0 {
-			return t.shareBy(sharing{sp: sp, d: d, p: p, body: body, sums: red.sums(), grid: grid})
+			return t.ShareBy(strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid})
 		}
-		body = t.trustedIn(body)
+		body = t.TrustedIn(body)
 		return t.Walk(sp, p, body, last)
 	})
 	if whole != nil {
@@ -76,19 +78,19 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	}
 	out = append(out, dealt...)
 	red.perThread, red.league = true, grid
-	t.trips.resident = t.trips.resident || grid && residentGrid(d, len(red.items) > 0)
+	t.Trips.Resident = t.Trips.Resident || grid && residentGrid(d, len(red.items) > 0)
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
 // versions lowers sp with the checks of its indices, and where it pays without.
 func (t *team) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
-	test, fast := t.version(sp)
+	test, fast := t.Version(sp)
 	if test == nil {
 		return lower(sp)
 	}
 	then := forms.Unwrapped(lower(fast))
-	t.slow = true // one of its accesses is likely to fail: how quick it is does not matter
-	defer func() { t.slow = false }()
+	t.Slow = true // one of its accesses is likely to fail: how quick it is does not matter
+	defer func() { t.Slow = false }()
 	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.At}}
 }
 
@@ -108,11 +110,11 @@ func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 		return
 	}
 	if grid {
-		t.note(sp, &t.trips.grid)
+		t.note(sp, &t.Trips.Grid)
 		t.Decide(sp.At, "loop "+name, "threads of all teams", forms.Because(d), "")
 		return
 	}
-	t.note(sp, &t.trips.threads)
+	t.note(sp, &t.Trips.Threads)
 	t.Decide(sp.At, "loop "+name, "threads of one team", forms.Because(d),
 		"teams distribute parallel for spreads it over all teams")
 }
@@ -120,7 +122,7 @@ func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 // portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
 func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) spaces.Portion {
 	p := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: count, Only: only}
-	if grid && (!t.single || t.seg.whole != nil) {
+	if grid && (!t.Single || t.seg.whole != nil) {
 		p.First = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.First, at)
 		p.Stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
 	}
@@ -134,7 +136,7 @@ func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
 	count = build.Query(ir.NumThreads, at)
 	if n := d.NumThreads; n != nil {
 		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
-			t.limitThreads(build.ToInt(host))
+			t.LimitThreads(build.ToInt(host))
 		} else {
 			count = forms.AtMost(count, forms.MasterOf(n), at)
 			only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
@@ -167,14 +169,14 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	if t.isApart(s) {
 		return t.apart(s)
 	}
-	defer t.inRegion(s)()
+	defer t.InRegion(s)()
 	var count, only ir.Expr
 	if t.crews[d] {
 		count, only = t.crew(s)
 	} else {
 		count, only = t.region(s)
 	}
-	x := t.effects.Stmts([]ir.Stmt{s})
+	x := t.Effects.Stmts([]ir.Stmt{s})
 	decls, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
 	red := t.lowering.startReductions(d.Reductions, &body, s.At)
 	for _, v := range t.allSlots(s, red) {
@@ -214,8 +216,8 @@ func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
 		return count, nil
 	}
 	host := t.seg.onHost(d.NumThreads)
-	if host != nil && t.mode != ir.ModeWarpSpecialized && (t.isRoot(s) || meets(s)) {
-		t.limitThreads(build.ToInt(host))
+	if host != nil && t.Mode != ir.ModeWarpSpecialized && (t.isRoot(s) || meets(s)) {
+		t.LimitThreads(build.ToInt(host))
 		t.Decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
 		return count, nil
 	}
@@ -230,7 +232,7 @@ func (t *team) isApart(s *ir.Construct) bool {
 	if d.NumThreads == nil || !meetsInside(s) || t.crews[d] {
 		return false
 	}
-	return t.mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
+	return t.Mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
 }
 
 // apart lowers a parallel body for the first threads of the team, which meet at a barrier of their
@@ -238,7 +240,7 @@ func (t *team) isApart(s *ir.Construct) bool {
 // thread runs the body.
 func (t *team) apart(s *ir.Construct) []ir.Stmt {
 	n, known := query.Int64(s.Directive.NumThreads)
-	if !t.shuffles() || known && n < forms.LeastWarp {
+	if !t.Shuffles() || known && n < forms.LeastWarp {
 		t.Decide(s.At, "parallel", "one thread", "its threads meet at barriers, which takes a whole warp, and num_threads allows less",
 			"num_threads(n) with n a multiple of 32")
 		return t.list(t.serial(s))
@@ -262,7 +264,7 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 // crew returns the threads of a body that apart prepared: their number and the test for them.
 func (t *team) crew(s *ir.Construct) (count, only ir.Expr) {
 	at := s.At
-	t.launch.Warps = true
+	t.Launch.Warps = true
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.NumThreads, at), build.ToInt(forms.MasterOf(s.Directive.NumThreads))},
 		T: ir.IntType, At: at}
 	warps := build.Binary(ir.Div, least, build.Query(ir.WarpSize, at), at)
@@ -293,13 +295,13 @@ func (t *team) settle(x analysis.Touch, once bool, count, only ir.Expr, at ir.Po
 // does.
 func (t *team) settleValue(x analysis.Touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
 	var c analysis.Touch
-	t.effects.Exprs(&c, e)
+	t.Effects.Exprs(&c, e)
 	if !c.Reads.Meets(x.Writes) {
 		return nil
 	}
 	v := t.Local(name, e.Type(), at)
 	known := []ir.Stmt{build.Decl(v, e, at)}
-	if t.leads() {
+	if t.Leads() {
 		s.inside = append(append(s.inside, known...), t.barrier(at)...)
 	} else {
 		s.ahead = append(append(s.ahead, t.sync(c, false, at)...), known...)
@@ -443,7 +445,7 @@ func (p *threads) loop(s *ir.For, tail bool) []ir.Stmt {
 	case d == nil || d.Parts&^(ir.Simd|ir.Loop) == 0:
 		return p.plain(s)
 	case d.Parts&ir.Parallel != 0:
-		if byLanes(d.Nested.Kind) && (p.slow || !p.shuffles()) && forms.AddsFloats(d.Reductions) {
+		if strategy.ByLanes(d.Nested.Kind) && (p.Slow || !p.Shuffles()) && forms.AddsFloats(d.Reductions) {
 			return p.list(nested.InThread(p.Work, s, d))
 		}
 		return p.nestedIn(d, s.At, s.Var.Name).inOrder(s)
@@ -467,12 +469,12 @@ func (p *threads) inOrder(s *ir.For) []ir.Stmt {
 func (p *threads) plain(s *ir.For) []ir.Stmt {
 	f := &ir.For{Label: s.Label, Var: s.Var, Lo: p.expr(s.Lo), Hi: p.expr(s.Hi), Step: p.expr(s.Step), Rel: s.Rel,
 		Unroll: s.Unroll, Body: p.list(s.Body), At: s.At}
-	if p.slow {
+	if p.Slow {
 		f.Unroll = 1 // registers for more would be taken from what runs otherwise
 		return []ir.Stmt{f}
 	}
-	if s.Directive != nil && byLanes(s.Directive.Nested.Kind) {
-		p.simds[f] = s.Directive
+	if s.Directive != nil && strategy.ByLanes(s.Directive.Nested.Kind) {
+		p.Simds[f] = s.Directive
 		return []ir.Stmt{f}
 	}
 	if out := p.ahead(f); out != nil {
@@ -482,10 +484,10 @@ func (p *threads) plain(s *ir.For) []ir.Stmt {
 		f.Unroll = unroll.Later
 	}
 	if s.Directive != nil {
-		p.simds[f] = s.Directive
+		p.Simds[f] = s.Directive
 	}
 	if !p.serial {
-		return p.trusted(f, nil)
+		return p.Trusted(f, nil)
 	}
 	return []ir.Stmt{f} // shareLoop sees to it
 }
@@ -523,7 +525,7 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.Body = body
 	out = append(out, p.versions(sp, func(sp *spaces.Space) []ir.Stmt {
-		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, p.trustedIn(inner.list(sp.Body))
+		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, p.TrustedIn(inner.list(sp.Body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
 		}
@@ -546,8 +548,8 @@ func (p *threads) ownChunk(d *ir.Directive, s *ir.For) (*ir.Directive, []ir.Stmt
 	c := *d
 	c.Schedule.Chunk = p.expr(d.Schedule.Chunk)
 	var reads analysis.Touch
-	p.effects.Exprs(&reads, c.Schedule.Chunk)
-	if !reads.Reads.Meets(p.effects.Stmts([]ir.Stmt{s}).Writes) {
+	p.Effects.Exprs(&reads, c.Schedule.Chunk)
+	if !reads.Reads.Meets(p.Effects.Stmts([]ir.Stmt{s}).Writes) {
 		return &c, nil
 	}
 	v := p.Local("chunk", c.Schedule.Chunk.Type(), s.At)
@@ -563,10 +565,10 @@ func (p *threads) tellLast(vars []*ir.Var, sp *spaces.Space, last, out []ir.Stmt
 	at := sp.At
 	var hear []ir.Stmt
 	for _, v := range vars {
-		if p.isShared(v) {
+		if p.IsShared(v) {
 			continue
 		}
-		s := p.slot(slot{what: "last value", of: v}, v.Type, v.Name, at)
+		s := p.Slot(crews.Slot{What: "last value", Of: v}, v.Type, v.Name, at)
 		last = append(last, build.Assign(build.Ref(s, at), build.Ref(v, at), at))
 		hear = append(hear, build.Assign(build.Ref(v, at), build.Ref(s, at), at))
 	}

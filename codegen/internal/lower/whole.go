@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -104,7 +105,7 @@ func asksThread(f *ir.Func) bool {
 
 // begin prepares the launch of a segment that all teams run.
 func (w *wholeGrid) begin(t *team, at ir.Pos) {
-	t.launch.Meets, t.launch.MaxTeams = true, nil
+	t.Launch.Meets, t.Launch.MaxTeams = true, nil
 	w.words = t.pad("meet", ir.Uint32Type, build.Int(2, at), at)
 	w.local = &ir.Label{}
 }
@@ -112,17 +113,17 @@ func (w *wholeGrid) begin(t *team, at ir.Pos) {
 // share keeps a variable of the one large team in device memory.
 func (w *wholeGrid) share(t *team, v *ir.Var, why string) {
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Int(1, v.At), v.At)
-	t.shared[v] = true
+	t.Shared[v] = true
 	t.Decide(v.At, "variable "+v.Name, "device memory", why, "declare it inside the parallel construct to make it private")
 }
 
 // box returns device memory by which thread 0 of team 0 gives all others a value.
-func (w *wholeGrid) box(t *team, s slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
+func (w *wholeGrid) box(t *team, s crews.Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
 	v := t.Variable(name, typ, ir.Local, at)
 	v.At = ir.Pos{}
-	t.slots[s] = v
-	t.effects.Exact[v] = true
-	t.shared[v] = true
+	t.Slots[s] = v
+	t.Effects.Exact[v] = true
+	t.Shared[v] = true
 	t.Scratch[v] = t.pad(name, typ, build.Int(1, at), at)
 	return v
 }
@@ -171,7 +172,7 @@ func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos
 	t.open = before
 	meet := barrier(at)
 	after := t.open.clone()
-	second := append(again, t.stride(k, build.Query(ir.NumTeams, at), gather, at)...)
+	second := append(again, t.Stride(k, build.Query(ir.NumTeams, at), gather, at)...)
 	second = append(append(second, wait(at)...), t.combineTeam(scalars, at, wait)...)
 	second = append(second, build.Assign(build.Ref(w.turn, at), build.Binary(ir.Sub, build.Int(1, at), turn, at), at))
 	t.open = after
@@ -181,7 +182,7 @@ func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos
 
 // finish makes body, code of one team, code of all.
 func (w *wholeGrid) finish(t *team, body []ir.Stmt, at ir.Pos) []ir.Stmt {
-	g := t.launch
+	g := t.Launch
 	g.Trip, g.TeamTrip, g.Width, g.Resident, g.Threads, g.Abreast = nil, nil, 0, false, 0, 0
 	if w.turn == nil {
 		return w.widen(body)
@@ -245,7 +246,7 @@ func wideExpr(e ir.Expr) ir.Expr {
 // between that form and the one of one team. It reports false where they surely are.
 func (sp *segmenter) whole(s ir.Stmt, guards []ir.Expr, what string) bool {
 	l, at := sp.l, s.Pos()
-	gpu := l.opt.device()
+	gpu := l.opt.GPU()
 	iterations, least := sp.longest(s), leastShared(gpu, s)
 	costs := fmt.Sprintf("a grid barrier takes %v on %s, which pays from about %d iterations between two", gpu.Cost.GridBarrier, gpu.Name, least)
 	n, known := int64(0), false

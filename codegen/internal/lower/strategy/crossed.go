@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
@@ -44,9 +45,9 @@ type crossed struct {
 
 // squares returns the loop over sp whose teams take squares, nil where nothing is crossed or it is
 // not right.
-func (t *sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	n := len(sp.Loops)
-	if t.slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
+	if t.Slow || n < 2 || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	q := &square{block: &block{row: sp.Loops[sp.Order[n-2]], column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), rows: 1, columns: 1, lanes: squareSide}}
@@ -67,14 +68,14 @@ func (t *sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 		for k := range list {
 			elem := list[k].elem.Type()
 			what := "square" + strconv.Itoa(len(names))
-			list[k].tile = t.slot(slot{what: "square", kind: elem.Kind, n: len(names)}, ir.ArrayOf(ir.ArrayOf(elem, squareSide+1), squareSide), what, at)
+			list[k].tile = t.Slot(crews.Slot{What: "square", Kind: elem.Kind, N: len(names)}, ir.ArrayOf(ir.ArrayOf(elem, squareSide+1), squareSide), what, at)
 			names = append(names, ir.ExprString(list[k].elem))
 		}
 	}
-	t.launch.Warps = true
-	t.limitThreads(build.Int(squareThreads, at))
-	t.launch.Threads = squareThreads
-	t.trips.whole = t.onHost(q.teams())
+	t.Launch.Warps = true
+	t.LimitThreads(build.Int(squareThreads, at))
+	t.Launch.Threads = squareThreads
+	t.Trips.Whole = t.OnHost(q.teams())
 	t.Decide(at, "loop "+q.row.Var.Name, "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
 		"neighbouring threads touch elements far apart of "+joined(names)+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
 	return t.overSquares(q, p, at)
@@ -93,7 +94,7 @@ func joined(names []string) string {
 
 // findCrossed finds what is crossed among the accesses of q, whose body has to be loads, arithmetic
 // and then stores.
-func (t *sharer) findCrossed(q *square) bool {
+func (t *Sharer) findCrossed(q *square) bool {
 	own := ir.Declared(q.body)
 	fine := true
 	var size ir.Bytes
@@ -137,14 +138,14 @@ func (t *sharer) findCrossed(q *square) bool {
 			return true
 		})
 	}
-	if !fine || len(q.loads)+len(q.stores) == 0 || size*squareSide*(squareSide+1) > t.device().Memory.StaticShared {
+	if !fine || len(q.loads)+len(q.stores) == 0 || size*squareSide*(squareSide+1) > t.Device().Memory.StaticShared {
 		return false
 	}
 	return t.storesLast(q)
 }
 
 // storesLast reports whether no statement of q loads behind a store, and no slice is both.
-func (t *sharer) storesLast(q *square) bool {
+func (t *Sharer) storesLast(q *square) bool {
 	stored := false
 	var into []*ir.Var
 	for _, s := range q.body {
@@ -175,7 +176,7 @@ func (t *sharer) storesLast(q *square) bool {
 
 // isCrossed reports whether e lies beside its neighbours of the row, and apart from those of the
 // column.
-func (t *sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
+func (t *Sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
 	if !query.IsRef(e.X) || !query.LoadFree(e.I) || e.Type().Size < 4 {
 		return false
 	}
@@ -184,7 +185,7 @@ func (t *sharer) isCrossed(q *square, e *ir.Index, own *ir.VarSet) bool {
 		return false
 	}
 	for _, v := range ir.ExprVars(e).List() {
-		if own.Has(v) || t.isShared(v) {
+		if own.Has(v) || t.IsShared(v) {
 			return false
 		}
 	}
@@ -209,7 +210,7 @@ func (q *square) teams() ir.Expr {
 }
 
 // overSquares returns the loop over the squares of the teams.
-func (t *sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func (t *Sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	side := build.Int(squareSide, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
@@ -242,7 +243,7 @@ func (t *sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{e, hi}, T: ir.IntType, At: at}
 		return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{least, lo}, T: ir.IntType, At: at}
 	}
-	turn, inPlane := t.around(q.block, build.Ref(k, at), plane, counts, at)
+	turn, inPlane := around(t, q.block, build.Ref(k, at), plane, counts, at)
 	column := build.Binary(ir.Sub, inPlane, build.Binary(ir.Mul, build.Ref(line, at), across, at), at)
 	turn = append(turn, build.Decl(line, &ir.Math{Fn: ir.IMin, Args: []ir.Expr{div(inPlane, across), down}, T: ir.IntType, At: at}, at),
 		build.Decl(i0, between(add(lo, build.Binary(ir.Mul, build.Ref(line, at), side, at)), lo, hi), at),
@@ -250,12 +251,12 @@ func (t *sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(squareThreads, at), at),
 		build.Compare(ir.LAnd, build.Compare(ir.Le, add(build.Ref(i0, at), side), hi, at), build.Compare(ir.Le, add(build.Ref(j0, at), side), right, at), at), at)
 	turn = append(turn, &ir.If{Cond: whole, Then: t.inSquare(q, i0, j0, nil, nil, at), Else: t.inSquare(q, i0, j0, hi, right, at), At: at})
-	return t.turns(out, turn, k, total, first, stride, at)
+	return turns(t, out, turn, k, total, first, stride, at)
 }
 
 // inSquare runs the square at i0 and j0: where bottom and right are given, what there is of it,
 // else all of it by a team of squareThreads.
-func (t *sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(squareSide, at)
 	lane, level := t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	out := []ir.Stmt{build.Decl(level, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),

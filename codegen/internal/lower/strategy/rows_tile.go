@@ -1,8 +1,9 @@
-package lower
+package strategy
 
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -15,7 +16,7 @@ func (x *rowed) stageAll() {
 	for _, l := range x.inOrder() {
 		for _, v := range l.needs {
 			if x.box[v] == nil {
-				x.box[v] = x.slot(slot{what: "row", kind: v.Type.Kind, n: len(x.boxes)}, ir.ArrayOf(v.Type, rowsOfTeam), v.Name+"Row", at)
+				x.box[v] = x.Slot(crews.Slot{What: "row", Kind: v.Type.Kind, N: len(x.boxes)}, ir.ArrayOf(v.Type, rowsOfTeam), v.Name+"Row", at)
 				x.boxes = append(x.boxes, v)
 			}
 		}
@@ -24,7 +25,7 @@ func (x *rowed) stageAll() {
 			for k := range list {
 				elem := list[k].e.Type()
 				typ := ir.ArrayOf(ir.ArrayOf(elem, l.columns+1), rowsOfTeam)
-				list[k].tile = x.slot(slot{what: "rowTile" + strconv.Itoa(int(l.columns)), kind: elem.Kind, n: n}, typ, "rowTile", at)
+				list[k].tile = x.Slot(crews.Slot{What: "rowTile" + strconv.Itoa(int(l.columns)), Kind: elem.Kind, N: n}, typ, "rowTile", at)
 				n++
 			}
 		}

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
@@ -41,7 +41,7 @@ func propagated(list []ir.Stmt) []ir.Stmt {
 }
 
 // writtenOut returns list with short loops of a known length written out, loops in them first.
-func (l *sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
+func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
 		f, ok := s.(*ir.For)

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
@@ -52,22 +53,22 @@ type staged struct {
 
 // tiler looks for such loops in the body of a loop that threads share out.
 type tiler struct {
-	*sharer
+	*Sharer
 	inside *ir.VarSet          // variables that differ from thread to thread, or may change
 	same   map[*ir.Var]ir.Expr // variables of the body that do not differ, with their values
 	loops  map[*ir.For]*tiled
 }
 
 // tiles returns the loop over sp of which inner loops run over tiles, nil where there is none.
-func (t *sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
-	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
+func (t *Sharer) tiles(sp *spaces.Space, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < mapping.WarpTrips {
 		return nil
 	}
 	if p.Only != nil || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	body = forms.Flat(body)
-	x := &tiler{sharer: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
+	x := &tiler{Sharer: t, inside: ir.Declared(body), same: map[*ir.Var]ir.Expr{}, loops: map[*ir.For]*tiled{}}
 	for _, v := range append(ir.Assigned(body).List(), ir.AddressTaken(body).List()...) {
 		x.inside.Add(v)
 	}
@@ -108,7 +109,7 @@ func (x *tiler) isSameBut(e ir.Expr, v *ir.Var) bool {
 		return false
 	}
 	for _, w := range ir.ExprVars(ir.Subst(e, x.same)).List() {
-		if w != v && (x.inside.Has(w) || x.isShared(w)) {
+		if w != v && (x.inside.Has(w) || x.IsShared(w)) {
 			return false
 		}
 	}
@@ -148,13 +149,13 @@ func (x *tiler) tile(f *ir.For) *tiled {
 // each begins with a barrier.
 func (x *tiler) tileOf(elem ir.Expr, i int, length int64) *ir.Var {
 	t := elem.Type()
-	key := slot{what: "tile" + strconv.Itoa(int(length)), kind: t.Kind, n: i}
-	return x.slot(key, ir.ArrayOf(ir.ArrayOf(t, tileGroup), length/tileGroup), "tile"+strconv.Itoa(i), elem.Pos())
+	key := crews.Slot{What: "tile" + strconv.Itoa(int(length)), Kind: t.Kind, N: i}
+	return x.Slot(key, ir.ArrayOf(ir.ArrayOf(t, tileGroup), length/tileGroup), "tile"+strconv.Itoa(i), elem.Pos())
 }
 
 // onlyReads reports whether list changes no memory, and takes no address by which it could.
 func (x *tiler) onlyReads(list []ir.Stmt) bool {
-	t := x.effects.Stmts(list)
+	t := x.Effects.Stmts(list)
 	fine := t.Writes.Empty() && !t.Atomics && !t.Calls
 	ir.Inspect(list, func(s ir.Stmt) {
 		_, waits := s.(*ir.Barrier)

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"math"
@@ -37,7 +37,7 @@ type laned struct {
 
 // lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
 // or gains nothing.
-func (t *sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
+func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -45,7 +45,7 @@ func (t *sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	}
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
-	if !grid || t.slow || !sp.Direct() || step != 1 || f.Rel != ir.Lt || p.Only != nil || d.Schedule.Chunk != nil || !t.shuffles() || forms.LeavesIteration(body, sp.Label) {
+	if !grid || t.Slow || !sp.Direct() || step != 1 || f.Rel != ir.Lt || p.Only != nil || d.Schedule.Chunk != nil || !t.Shuffles() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	cut := t.cutForLanes(forms.Flat(body))
@@ -53,14 +53,14 @@ func (t *sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		return nil
 	}
 	at := f.At
-	t.launch.Warps = true
-	if !t.single { // which is alone on its multiprocessor, and takes all threads that it can have
-		t.limitThreads(build.Int(forms.LanesThreads, f.At))
-		t.launch.Abreast = forms.LanesAbreast
+	t.Launch.Warps = true
+	if !t.Single { // which is alone on its multiprocessor, and takes all threads that it can have
+		t.LimitThreads(build.Int(forms.LanesThreads, f.At))
+		t.Launch.Abreast = forms.LanesAbreast
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
 	total, rows := t.sharedBy(f, cut)
-	if t.trips.laned == nil {
+	if t.Trips.Laned == nil {
 		t.countLanes(f, total, rows)
 	}
 	shift, out := t.Temp("shift", lanesFor(total, rows, at), out)
@@ -94,11 +94,11 @@ func (t *sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 // usual first.
 var lanesKnown = []int64{3, 2, 4, 5}
 
-// byLanes returns list, in which shift is the logarithm of the number of lanes, with copies for
+// ByLanes returns list, in which shift is the logarithm of the number of lanes, with copies for
 // single numbers in front of it: only where the number is a constant do compilers load for several
 // turns of a lane at once. Source: measured on an H200, 8 lanes a row: 155 GFLOP/s with their
 // number in a variable, 172 with a constant.
-func (t *sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+func (t *Sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	r, ok := shift.(*ir.Ref)
 	if !ok {
 		return list
@@ -119,19 +119,19 @@ func (t *sharer) byLanes(shift ir.Expr, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 
 // cutForLanes finds the one loop of a body that has a reduction, nil where what stands in front of
 // it does more than compute, or the loop does more than read.
-func (t *sharer) cutForLanes(body []ir.Stmt) *laned {
+func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 	for i, s := range body {
 		switch s := s.(type) {
 		case *ir.Decl:
 			continue
 		case *ir.Assign:
-			if query.IsRef(s.Place) && !t.isShared(s.Place.(*ir.Ref).Var) {
+			if query.IsRef(s.Place) && !t.IsShared(s.Place.(*ir.Ref).Var) {
 				continue
 			}
 			return nil
 		case *ir.For:
 			var sums []ir.Reduction
-			if d := t.simds[s]; d != nil {
+			if d := t.Simds[s]; d != nil {
 				sums = d.Reductions
 			}
 			if len(sums) == 0 || !forms.Straight(body[i+1:]) {
@@ -149,13 +149,13 @@ func (t *sharer) cutForLanes(body []ir.Stmt) *laned {
 	return nil
 }
 
-func (t *sharer) isLaned(c *laned) bool {
+func (t *Sharer) isLaned(c *laned) bool {
 	f := c.loop
 	step, ok := query.Int64(f.Step)
 	if !ok || step != 1 || f.Rel != ir.Lt || !f.Var.Type.IsInteger() || f.Var.Type.Kind == ir.Uint64 || query.LeavesLoop(f) {
 		return false
 	}
-	x := t.effects.Stmts(f.Body)
+	x := t.Effects.Stmts(f.Body)
 	if !x.Writes.Empty() || x.Atomics || x.Calls {
 		return false
 	}
@@ -184,7 +184,7 @@ func (t *sharer) isLaned(c *laned) bool {
 
 // gainsByLanes reports whether the inner loop reads more elements next to each other than the loop
 // around, and is not known to be short.
-func (t *sharer) gainsByLanes(f *ir.For, c *laned) bool {
+func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	if n, ok := query.Int64(build.Trips(c.loop, build.ToInt(c.loop.Lo), build.ToInt(c.loop.Hi), build.ToInt(c.loop.Step))); ok && n < mapping.WarpTrips {
 		return false
 	}
@@ -196,7 +196,7 @@ func (t *sharer) gainsByLanes(f *ir.For, c *laned) bool {
 // sharedBy returns how long the inner loop is, and for how many iterations of f together: its
 // trips, or what all its runs together go through, the shortest of the slices that its variable
 // indexes; nil where nothing tells.
-func (t *sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
+func (t *Sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	g, at := c.loop, f.At
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
@@ -233,27 +233,27 @@ func shifted(op ir.Op, x, by ir.Expr, at ir.Pos) ir.Expr {
 // each of them would go through several iterations one after the other. What the number follows
 // from is looked up piece by piece, as all of it is a large expression. Source: measured on an
 // H200, rows of 12 elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
-func (t *sharer) countLanes(f *ir.For, total, rows ir.Expr) {
-	k := len(t.trips.grid) - 1
-	if k < 0 || t.trips.unknown {
+func (t *Sharer) countLanes(f *ir.For, total, rows ir.Expr) {
+	k := len(t.Trips.Grid) - 1
+	if k < 0 || t.Trips.Unknown {
 		return
 	}
-	count := t.onHost(build.Trips(f, f.Lo, f.Hi, f.Step))
+	count := t.OnHost(build.Trips(f, f.Lo, f.Hi, f.Step))
 	if total != nil {
-		total, rows = t.onHost(total), t.onHost(rows)
+		total, rows = t.OnHost(total), t.OnHost(rows)
 		if total == nil || rows == nil {
 			return
 		}
 	}
 	if count != nil {
-		t.trips.laned = shifted(ir.Shl, count, lanesFor(total, rows, f.At), f.At)
-		t.trips.grid[k] = t.trips.laned
+		t.Trips.Laned = shifted(ir.Shl, count, lanesFor(total, rows, f.At), f.At)
+		t.Trips.Grid[k] = t.Trips.Laned
 	}
 }
 
 // onLanes runs an iteration: all lanes what stands in front of the loop, each its part of the loop,
 // one what follows.
-func (t *sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	from, to := t.Local("from", ir.IntType, at), t.Local("to", ir.IntType, at)
@@ -288,12 +288,12 @@ func (t *sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Po
 // laneLoop runs body for every so many values of the variable of f between from and to. Where the
 // variable is narrow a lane may begin behind its last value, and the loop counts in ints; far from
 // it, which a test shows, it need not.
-func (t *sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.Expr, at ir.Pos) []ir.Stmt {
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
 		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
 	if f.Var.Type.Kind != ir.Int32 {
-		return t.trusted(wide, nil)
+		return t.Trusted(wide, nil)
 	}
 	narrow := func(e ir.Expr) ir.Expr { return build.Convert(f.Var.Type, e, at) }
 	most := build.Int(math.MaxInt32-forms.MostWarp, at)
@@ -301,12 +301,12 @@ func (t *sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	short := &ir.For{Label: &ir.Label{}, Var: f.Var, Lo: narrow(build.Ref(from, at)), Hi: narrow(least), Step: narrow(lanes), Rel: ir.Lt,
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
-	return t.trusted(wide, &quick{loop: short, fits: far})
+	return t.Trusted(wide, &quick{loop: short, fits: far})
 }
 
 // declaredAhead splits list into declarations without a value that is computed, and the statements
 // that compute it.
-func (t *sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
+func (t *Sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 	for _, s := range list {
 		d, ok := s.(*ir.Decl)
 		switch {

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -48,7 +49,7 @@ type slabbed struct {
 }
 
 // inSlabs decides whether b runs in slabs, and with how many rows and columns of a thread.
-func (t *sharer) inSlabs(b *block, words ir.Bytes) bool {
+func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
 	own.Add(b.column.Var)
@@ -61,7 +62,7 @@ func (t *sharer) inSlabs(b *block, words ir.Bytes) bool {
 		case *ir.If:
 			return false
 		case *ir.For:
-			found := t.slabOf(b, s, own)
+			found := slabOf(t, b, s, own)
 			if found == nil || stored {
 				return false
 			}
@@ -141,7 +142,7 @@ func (w *slabTurn) columnAt(c int64) ir.Expr {
 }
 
 // slabOf returns what f reads, nil where that is not what a slab can hold.
-func (t *sharer) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
+func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 	if !forms.Counts(f) || branches(f.Body) {
 		return nil // what a condition keeps from being read must not be read early
 	}
@@ -152,7 +153,7 @@ func (t *sharer) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 		case *ir.Binary:
 			fine = fine && (e.T.IsFloat() || e.Op != ir.Div && e.Op != ir.Rem) // of rows that there are not, too
 		case *ir.Index:
-			x := t.slabElem(b, f, e, own)
+			x := slabElem(t, b, f, e, own)
 			fine = fine && x != nil
 			if !fine {
 				return false
@@ -175,7 +176,7 @@ func (t *sharer) slabOf(b *block, f *ir.For, own *ir.VarSet) []*slabbed {
 
 // slabElem returns e as an element of a slab, nil where it is none: its place moves with the inner
 // loop and with either the row or the column, and is known without a load.
-func (t *sharer) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
+func slabElem(t *Sharer, b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
 	form, ok := analysis.AffineOf(e.I)
 	steady := !form.Has(f.Var)
 	if !ok || !query.IsRef(e.X) || !query.LoadFree(e.I) || form.Has(b.row.Var) && form.Has(b.column.Var) ||
@@ -184,7 +185,7 @@ func (t *sharer) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *sla
 	}
 	x := &slabbed{loop: f, elem: e, ofRow: !form.Has(b.column.Var), steady: steady}
 	for _, v := range ir.ExprVars(e).List() {
-		if v != f.Var && v != b.row.Var && v != b.column.Var && (own.Has(v) || t.isShared(v)) {
+		if v != f.Var && v != b.row.Var && v != b.column.Var && (own.Has(v) || t.IsShared(v)) {
 			return nil
 		}
 	}
@@ -197,7 +198,7 @@ func (t *sharer) slabElem(b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *sla
 
 // A slabTurn is a team's turn at a block.
 type slabTurn struct {
-	*sharer
+	*Sharer
 	*block
 	lane, level         *ir.Var // of the thread: its place in the warp, and its warp
 	i0, j0              *ir.Var // the first row and column
@@ -207,8 +208,8 @@ type slabTurn struct {
 }
 
 // inTurn runs a block in slabs.
-func (t *sharer) inTurn(b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
-	w := &slabTurn{sharer: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
+func inTurn(t *Sharer, b *block, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+	w := &slabTurn{Sharer: t, block: b, i0: i0, j0: j0, bottom: bottom, right: right, at: at}
 	w.lane, w.level = t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	me := build.Query(ir.ThreadNum, at)
 	out := []ir.Stmt{build.Decl(w.level, w.div(me, b.lanes), at), build.Decl(w.lane, w.rem(me, b.lanes), at)}
@@ -433,7 +434,7 @@ func (l *slabLoads) plan(x *slabbed) {
 			n++
 		}
 	}
-	x.tile = l.slot(slot{what: name + strconv.Itoa(int(wide)), kind: t.Kind, n: n + 100*len(l.rest)}, ir.ArrayOf(ir.ArrayOf(t, wide), slabLength), name, l.at)
+	x.tile = l.Slot(crews.Slot{What: name + strconv.Itoa(int(wide)), Kind: t.Kind, N: n + 100*len(l.rest)}, ir.ArrayOf(ir.ArrayOf(t, wide), slabLength), name, l.at)
 	if !x.ofRow {
 		l.rest = append(l.rest, x)
 		for c := range l.inPart() {

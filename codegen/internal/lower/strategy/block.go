@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"slices"
@@ -45,14 +45,14 @@ type block struct {
 
 // blocks returns the loop over sp whose threads take blocks, nil where that is not right or gains
 // nothing.
-func (t *sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
 	n := len(sp.Loops)
-	if t.slow || p.Only != nil || d.Schedule.Chunk != nil || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
+	if t.Slow || p.Only != nil || d.Schedule.Chunk != nil || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	b := &block{column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
@@ -73,20 +73,20 @@ func (t *sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 		return nil
 	}
 	at := sp.At
-	t.launch.Warps = true
-	t.trips.width = max(t.trips.width, int(b.rows*b.columns))
+	t.Launch.Warps = true
+	t.Trips.Width = max(t.Trips.Width, int(b.rows*b.columns))
 	t.Decide(at, "loop "+b.row.Var.Name, strconv.Itoa(int(b.rows))+" rows and "+strconv.Itoa(int(b.columns))+" columns of loop "+b.column.Var.Name+" in a thread at once",
 		"what one of them loads serves the others", "schedule(onetoone)")
 	switch {
 	case b.slabs != nil:
-		t.limitThreads(build.Int(slabTeam, at))
-		t.launch.Threads, t.launch.Abreast = slabTeam, slabTeams
+		t.LimitThreads(build.Int(slabTeam, at))
+		t.Launch.Threads, t.Launch.Abreast = slabTeam, slabTeams
 		t.Decide(at, "inner loops of "+b.row.Var.Name, "slabs of "+strconv.Itoa(slabLength)+" iterations in team memory",
 			"all rows and columns of a team read them: each element is loaded once for the team", "schedule(onetoone)")
-	case t.launch.Threads == 0:
-		t.launch.Threads = b.threads()
+	case t.Launch.Threads == 0:
+		t.Launch.Threads = b.threads()
 	}
-	return t.overBlocks(b, p, at)
+	return overBlocks(t, b, p, at)
 }
 
 // threads is the size of a team that has no rows too many; 0 leaves it to the device.
@@ -101,7 +101,7 @@ func (b *block) threads() int {
 
 // measure chooses the rows and columns of a thread. It reports false for a body that is more than
 // loads and arithmetic around inner loops that all its iterations run alike.
-func (t *sharer) measure(b *block) bool {
+func (t *Sharer) measure(b *block) bool {
 	own := ir.Declared(b.body)
 	own.Add(b.row.Var)
 	own.Add(b.column.Var)
@@ -113,7 +113,7 @@ func (t *sharer) measure(b *block) bool {
 	if len(ir.AddressTaken(b.body).List()) > 0 {
 		return false
 	}
-	if len(b.outer) == 0 && !b.flat && t.blockable(b.body, own) {
+	if len(b.outer) == 0 && !b.flat && blockable(t, b.body, own) {
 		var words ir.Bytes
 		inner := false
 		for _, s := range b.body {
@@ -124,7 +124,7 @@ func (t *sharer) measure(b *block) bool {
 				inner = true
 			}
 		}
-		if inner && t.inSlabs(b, words) {
+		if inner && inSlabs(t, b, words) {
 			return true
 		}
 	}
@@ -134,7 +134,7 @@ func (t *sharer) measure(b *block) bool {
 	}
 	b.fast = t.writtenOut(b.body, most)
 	b.splitInside()
-	if !t.blockable(b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
+	if !blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
 		return false // what one iteration reads again and again would leave the cache where a thread had several
 	}
 	if b.flat && inRecords(b.fast, b.column.Var) {
@@ -162,7 +162,7 @@ func inRecords(list []ir.Stmt, v *ir.Var) bool {
 
 // blockable reports whether list is arithmetic on scalars and elements around loops that all rows
 // and columns run alike.
-func (t *sharer) blockable(list []ir.Stmt, own *ir.VarSet) bool {
+func blockable(t *Sharer, list []ir.Stmt, own *ir.VarSet) bool {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Decl:
@@ -174,11 +174,11 @@ func (t *sharer) blockable(list []ir.Stmt, own *ir.VarSet) bool {
 				return false
 			}
 		case *ir.If:
-			if !forms.PlainValue(s.Cond) || !t.blockable(s.Then, own) || !t.blockable(s.Else, own) || holdsLoop(s) {
+			if !forms.PlainValue(s.Cond) || !blockable(t, s.Then, own) || !blockable(t, s.Else, own) || holdsLoop(s) {
 				return false
 			}
 		case *ir.For:
-			if !t.runsAlike(s, own) {
+			if !runsAlike(t, s, own) {
 				return false
 			}
 		default:
@@ -210,13 +210,13 @@ func holdsLoop(s ir.Stmt) bool {
 
 // runsAlike reports whether f is a loop of loads and arithmetic with the same bounds for all rows
 // and columns.
-func (t *sharer) runsAlike(f *ir.For, own *ir.VarSet) bool {
+func runsAlike(t *Sharer, f *ir.For, own *ir.VarSet) bool {
 	for _, e := range []ir.Expr{f.Lo, f.Hi, f.Step} {
 		if !query.LoadFree(e) || !forms.PlainValue(e) {
 			return false
 		}
 		for _, v := range ir.ExprVars(e).List() {
-			if own.Has(v) || t.isShared(v) {
+			if own.Has(v) || t.IsShared(v) {
 				return false
 			}
 		}
@@ -239,7 +239,7 @@ func (t *sharer) runsAlike(f *ir.For, own *ir.VarSet) bool {
 				return false
 			}
 		case *ir.For:
-			if !t.runsAlike(s, without(own, f.Var)) {
+			if !runsAlike(t, s, without(own, f.Var)) {
 				return false
 			}
 		default:
@@ -271,7 +271,7 @@ func assignsPlain(list []ir.Stmt) bool {
 }
 
 // overBlocks returns the loop over the blocks of the teams.
-func (t *sharer) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -320,13 +320,13 @@ func (t *sharer) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	most := func(x, y ir.Expr) ir.Expr {
 		return &ir.Math{Fn: ir.IMax, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
 	}
-	turn, inPlane := t.around(b, build.Ref(k, at), plane, counts, at)
+	turn, inPlane := around(t, b, build.Ref(k, at), plane, counts, at)
 	top := most(least(add(lo, build.Binary(ir.Mul, build.Ref(line, at), height, at)), hi), lo)
 	side := add(left, build.Binary(ir.Mul, build.Binary(ir.Sub, inPlane, build.Binary(ir.Mul, build.Ref(line, at), across, at), at), width, at))
 	side = most(least(side, right), left)
 	turn = append(turn, build.Decl(line, least(div(inPlane, across), down), at), build.Decl(i0, top, at), build.Decl(j0, side, at))
 	if b.slabs != nil {
-		return t.turns(out, append(turn, t.inTurn(b, i0, j0, hi, right, at)...), k, total, first, stride, at)
+		return turns(t, out, append(turn, inTurn(t, b, i0, j0, hi, right, at)...), k, total, first, stride, at)
 	}
 	lane, level := build.Binary(ir.Sub, me, mul(div(me, build.Int(b.lanes, at)), b.lanes), at), div(me, build.Int(b.lanes, at))
 	i, j := t.Local(b.row.Var.Name, ir.IntType, at), t.Local(b.column.Var.Name, ir.IntType, at)
@@ -340,13 +340,13 @@ func (t *sharer) overBlocks(b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		mine, own = build.Ref(i0, at), add(add(build.Ref(j0, at), mul(level, b.lanes*b.columns)), lane)
 	}
 	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at),
-		&ir.If{Cond: whole, Then: t.jammed(b, build.Ref(i, at), build.Ref(j, at), at), Else: t.oneByOne(b, i, j, hi, right, at), At: at})
-	return t.turns(out, turn, k, total, first, stride, at)
+		&ir.If{Cond: whole, Then: jammed(t, b, build.Ref(i, at), build.Ref(j, at), at), Else: oneByOne(t, b, i, j, hi, right, at), At: at})
+	return turns(t, out, turn, k, total, first, stride, at)
 }
 
 // around declares the variables of the loops around row and column in block k, and returns what is
 // left of k in their plane.
-func (t *sharer) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+func around(t *Sharer, b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	if len(b.outer) == 0 {
 		return nil, k
 	}
@@ -370,14 +370,14 @@ func (t *sharer) around(b *block, k, plane ir.Expr, counts []ir.Expr, at ir.Pos)
 }
 
 // turns runs turn for the blocks k that a team takes, behind what out computes.
-func (t *sharer) turns(out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
+func turns(t *Sharer, out, turn []ir.Stmt, k *ir.Var, total, first, stride ir.Expr, at ir.Pos) []ir.Stmt {
 	next := build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), total, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(k, first, at), loop), At: at}}
 }
 
 // jammed runs the rows from i on and the columns from j on, a team's width apart.
-func (t *sharer) jammed(b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
+func jammed(t *Sharer, b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 	rows, columns := make([]*ir.Var, b.rows), make([]*ir.Var, b.columns)
 	var out []ir.Stmt
 	for r := range rows {
@@ -403,11 +403,11 @@ func (t *sharer) jammed(b *block, i, j ir.Expr, at ir.Pos) []ir.Stmt {
 			copies = append(copies, t.CopyOf(mine.CopyStmts(b.fast), &t.Kernel.NumVars))
 		}
 	}
-	return append(out, t.fused(copies)...)
+	return append(out, fused(t, copies)...)
 }
 
 // fused is interleaved with the loops at the same place of all copies made one.
-func (t *sharer) fused(copies [][]ir.Stmt) []ir.Stmt {
+func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k, s := range copies[0] {
 		f, ok := s.(*ir.For)
@@ -429,14 +429,14 @@ func (t *sharer) fused(copies [][]ir.Stmt) []ir.Stmt {
 		if one.Unroll != 1 {
 			one.Unroll = blockUnroll
 		}
-		one.Body = t.fused(bodies)
+		one.Body = fused(t, bodies)
 		out = append(out, &one)
 	}
 	return out
 }
 
 // oneByOne runs what there is of a thread's block at the edge of the space.
-func (t *sharer) oneByOne(b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+func oneByOne(t *Sharer, b *block, i, j *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
 	end := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(i, at), build.Int(b.rows, at), at), bottom}, T: ir.IntType, At: at}
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(j, at), build.Int(b.columns*b.lanes, at), at), right}, T: ir.IntType, At: at}
 	columns := &ir.For{Label: &ir.Label{}, Var: b.column.Var, Lo: build.Ref(j, at), Hi: least, Step: build.Int(b.lanes, at), Rel: ir.Lt, Unroll: 1,

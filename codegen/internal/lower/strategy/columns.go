@@ -1,9 +1,10 @@
-package lower
+package strategy
 
 import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/lower/unroll"
@@ -29,16 +30,16 @@ const (
 )
 
 // columnShift is the logarithm of the columns of a team, of that many columns in all.
-func columnShift(t *sharer, columns ir.Expr, at ir.Pos) ir.Expr {
-	most := int64(t.device().Team.Multiprocessors * columnTeams * blockLanes)
+func columnShift(t *Sharer, columns ir.Expr, at ir.Pos) ir.Expr {
+	most := int64(t.Device().Team.Multiprocessors * columnTeams * blockLanes)
 	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(columnFew, at), build.Int(5, at), at)
 }
 
 // columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
 // that is not right or gains nothing.
-func (t *sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
+func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, grid bool) []ir.Stmt {
 	f := sp.Loops[0]
-	if !grid || t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
+	if !grid || t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	cut := t.cutForLanes(query.Flatten(body))
@@ -46,13 +47,13 @@ func (t *sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 		return nil
 	}
 	at, g := f.At, cut.loop
-	t.launch.Warps = true
-	t.limitThreads(build.Int(columnTeam, at))
-	t.launch.Threads = columnTeam
+	t.Launch.Warps = true
+	t.LimitThreads(build.Int(columnTeam, at))
+	t.Launch.Threads = columnTeam
 	count := build.Trips(f, f.Lo, f.Hi, f.Step)
 	shift := columnShift(t, count, at)
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
-	t.trips.whole = t.onHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
+	t.Trips.Whole = t.OnHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
 	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
 		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
 
@@ -81,7 +82,7 @@ func (t *sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 
 // isColumn reports whether the inner loop of c is the same for all iterations of f, and most of
 // what it reads lies next to what the next iteration reads.
-func (t *sharer) isColumn(f *ir.For, c *laned) bool {
+func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 	own := ir.Declared(c.before)
 	own.Add(f.Var)
 	for _, e := range []ir.Expr{c.loop.Lo, c.loop.Hi, c.loop.Step} {
@@ -89,7 +90,7 @@ func (t *sharer) isColumn(f *ir.For, c *laned) bool {
 			return false
 		}
 		for _, v := range ir.ExprVars(e).List() {
-			if own.Has(v) || t.isShared(v) {
+			if own.Has(v) || t.IsShared(v) {
 				return false
 			}
 		}
@@ -102,12 +103,12 @@ func (t *sharer) isColumn(f *ir.For, c *laned) bool {
 		cells += r.Place.Type().Size * columnParts * blockLanes
 	}
 	m := analysis.NewDependences(t.Kernel)
-	return cells <= t.device().Memory.StaticShared*3/4 && m.Stride1(c.loop.Body, f.Var) > 0
+	return cells <= t.Device().Memory.StaticShared*3/4 && m.Stride1(c.loop.Body, f.Var) > 0
 }
 
 // inColumns runs an iteration: all threads of it what stands in front of the loop, each its parts
 // of the rows, the first what follows.
-func (t *sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
+func (t *Sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr, at ir.Pos) []ir.Stmt {
 	out, own := t.declaredAhead(c.before)
 	f := c.loop
 	if len(own) > 0 {
@@ -120,7 +121,7 @@ func (t *sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr,
 		v := r.Place.(*ir.Ref).Var
 		mine := t.Local(v.Name+"Part", v.Type, at)
 		parts[v] = mine
-		slots := t.slot(slot{what: "column", kind: v.Type.Kind, n: k}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
+		slots := t.Slot(crews.Slot{What: "column", Kind: v.Type.Kind, N: k}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
 		cell := func(n *ir.Var) ir.Expr {
 			return build.Index(build.Index(build.Ref(slots, at), build.Ref(n, at), at), build.Ref(lane, at), at)
 		}

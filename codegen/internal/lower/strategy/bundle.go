@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ const fewEach = 6
 
 // A bundler lowers one loop whose iterations have nested loops.
 type bundler struct {
-	*sharer
+	*Sharer
 	f     *ir.For
 	label *ir.Label // the target of continue in an iteration
 	grid  bool      // the teams of the league share the loop
@@ -54,22 +54,22 @@ type bundledNest struct {
 
 // bundles returns the loop over n whose nested loops the lanes of a warp share, nil where there are
 // none or where that is not legal.
-func bundles(t *sharer, n sharing) []ir.Stmt {
-	f, d := n.sp.Loops[0], n.d
+func bundles(t *Sharer, n Sharing) []ir.Stmt {
+	f, d := n.Sp.Loops[0], n.D
 	step, _ := query.Int64(f.Step)
 	if d.Schedule.Kind != ir.ScheduleNone && d.Schedule.Kind != ir.ScheduleStatic && d.Schedule.Kind != ir.ScheduleAuto {
 		return nil
 	}
-	if t.slow || t.leads() || !n.sp.Direct() || step != 1 || f.Rel != ir.Lt || n.p.Only != nil || d.Schedule.Chunk != nil || !t.shuffles() {
+	if t.Slow || t.Leads() || !n.Sp.Direct() || step != 1 || f.Rel != ir.Lt || n.P.Only != nil || d.Schedule.Chunk != nil || !t.Shuffles() {
 		return nil
 	}
-	x := &bundler{sharer: t, f: f, label: n.sp.Label, grid: n.grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
-	body := forms.Flat(n.body)
+	x := &bundler{Sharer: t, f: f, label: n.Sp.Label, grid: n.Grid, path: map[ir.Stmt]bool{}, hoist: &ir.VarSet{}}
+	body := forms.Flat(n.Body)
 	x.body = body
 	if !x.find(body, nil) || !x.fits(body) {
 		return nil
 	}
-	return x.run(n.p, body)
+	return x.run(n.P, body)
 }
 
 // find collects the nested loops of list; rest is the code of an iteration after list.
@@ -80,7 +80,7 @@ func (x *bundler) find(list, rest []ir.Stmt) bool {
 		here := false
 		switch s := s.(type) {
 		case *ir.For:
-			if d := x.simds[s]; d != nil && byLanes(d.Nested.Kind) {
+			if d := x.Simds[s]; d != nil && ByLanes(d.Nested.Kind) {
 				x.nests = append(x.nests, &bundledNest{number: int64(len(x.nests) + 1), loop: s, d: d, rest: after})
 				here = true
 			}
@@ -98,8 +98,8 @@ func (x *bundler) find(list, rest []ir.Stmt) bool {
 	return found
 }
 
-// byLanes reports whether the lanes of a warp share a nested loop.
-func byLanes(k ir.NestedKind) bool {
+// ByLanes reports whether the lanes of a warp share a nested loop.
+func ByLanes(k ir.NestedKind) bool {
 	return k == ir.NestedLanes || k == ir.NestedGroups || k == ir.NestedWarp || k == ir.NestedEager
 }
 
@@ -156,7 +156,7 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 	into := map[*ir.Var]bool{}
 	for _, r := range k.d.Reductions {
 		place, ok := r.Place.(*ir.Ref)
-		if !ok || r.Index != nil || place.Var.Space != ir.Local || x.isShared(place.Var) || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
+		if !ok || r.Index != nil || place.Var.Space != ir.Local || x.IsShared(place.Var) || place.Var.Type.Size < 4 || !place.Var.Type.IsInteger() && !place.Var.Type.IsFloat() {
 			return false
 		}
 		switch r.Op {
@@ -171,7 +171,7 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 	inside := ir.Declared(g.Body)
 	inside.Add(g.Var)
 	for _, v := range ir.Assigned(g.Body).List() {
-		if !inside.Has(v) && !into[v] && !x.isShared(v) {
+		if !inside.Has(v) && !into[v] && !x.IsShared(v) {
 			return false
 		}
 	}
@@ -194,7 +194,7 @@ func (x *bundler) shareable(k *bundledNest, own, changed *ir.VarSet) bool {
 				return false
 			}
 			k.captured = append(k.captured, v)
-		case v.Space == ir.Local && changed.Has(v) && !x.isShared(v):
+		case v.Space == ir.Local && changed.Has(v) && !x.IsShared(v):
 			return false // a thread's own, such as its part of a sum of the loop around
 		}
 	}
@@ -229,10 +229,10 @@ func (x *bundler) hoistable(list []ir.Stmt, needed *ir.VarSet) bool {
 // run returns the loop in whose turns each lane of a warp takes an iteration.
 func (x *bundler) run(p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f, at := x.f, x.f.At
-	x.launch.Warps = true
-	if x.grid && !x.single {
-		x.limitThreads(build.Int(forms.LanesThreads, at))
-		x.launch.Abreast = forms.LanesAbreast
+	x.Launch.Warps = true
+	if x.grid && !x.Single {
+		x.LimitThreads(build.Int(forms.LanesThreads, at))
+		x.Launch.Abreast = forms.LanesAbreast
 		x.countThreads()
 	}
 	lo, out := x.Temp("begin", f.Lo, nil)
@@ -290,20 +290,20 @@ func (x *bundler) explain(k *bundledNest) {
 // countThreads tells the host that each iteration may take all lanes of a warp where there are too
 // few iterations for the threads of the device.
 func (x *bundler) countThreads() {
-	k := len(x.trips.grid) - 1
-	if k < 0 || x.trips.unknown || x.trips.laned != nil {
+	k := len(x.Trips.Grid) - 1
+	if k < 0 || x.Trips.Unknown || x.Trips.Laned != nil {
 		return
 	}
 	at := x.f.At
-	count := x.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step))
+	count := x.OnHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step))
 	if count == nil {
 		return
 	}
 	g := target.Default().Team
 	resident := build.Int(int64(g.Multiprocessors*g.Warps*g.Warp), at)
 	most := build.IntMath(ir.IMin, shifted(ir.Shl, count, build.Int(5, at), at), resident)
-	x.trips.laned = build.IntMath(ir.IMax, count, most)
-	x.trips.grid[k] = x.trips.laned
+	x.Trips.Laned = build.IntMath(ir.IMax, count, most)
+	x.Trips.Grid[k] = x.Trips.Laned
 }
 
 // fewLanes returns a variable that says whether the nested loops are so short on average that four
@@ -331,7 +331,7 @@ func (x *bundler) turn(active, few *ir.Var, body []ir.Stmt) []ir.Stmt {
 		out = append(out, build.Decl(v, nil, at))
 	}
 	out = append(out, &ir.If{Cond: build.Ref(active, at), Then: []ir.Stmt{x.phase(body)}, At: at})
-	touch := x.effects.Stmts(body)
+	touch := x.Effects.Stmts(body)
 	order := !touch.Writes.Empty() || touch.Atomics || touch.Calls
 	meet := func() {
 		if order {
@@ -634,7 +634,7 @@ const groupShift = 3
 
 // A grouper lowers one loop whose iterations belong to groups of lanes.
 type grouper struct {
-	*sharer
+	*Sharer
 	f            *ir.For
 	at           ir.Pos
 	label        *ir.Label  // the target of continue in an iteration
@@ -646,29 +646,29 @@ type grouper struct {
 
 // groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
 // nested loops do not need that.
-func groups(t *sharer, n sharing) []ir.Stmt {
-	f, body := n.sp.Loops[0], forms.Flat(n.body)
+func groups(t *Sharer, n Sharing) []ir.Stmt {
+	f, body := n.Sp.Loops[0], forms.Flat(n.Body)
 	if !asksGroups(t, body) {
 		return nil
 	}
-	if step, _ := query.Int64(f.Step); t.slow || t.leads() || !n.sp.Direct() || step != 1 || f.Rel != ir.Lt || n.p.Only != nil || !t.shuffles() {
+	if step, _ := query.Int64(f.Step); t.Slow || t.Leads() || !n.Sp.Direct() || step != 1 || f.Rel != ir.Lt || n.P.Only != nil || !t.Shuffles() {
 		return nil
 	}
-	switch n.d.Schedule.Kind {
+	switch n.D.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
 		return nil
 	}
-	x := &grouper{sharer: t, f: f, at: f.At, label: n.sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
+	x := &grouper{Sharer: t, f: f, at: f.At, label: n.Sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
 	x.active = t.Local("active", ir.BoolType, f.At)
 	first := x.active
-	if n.d.Schedule.Chunk != nil || !x.list(body) {
+	if n.D.Schedule.Chunk != nil || !x.list(body) {
 		return nil
 	}
-	return x.run(n.p, first)
+	return x.run(n.P, first)
 }
 
-func asksGroups(t *sharer, body []ir.Stmt) bool {
+func asksGroups(t *Sharer, body []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
 		found = found || sharedByGroup(t, s)
@@ -678,18 +678,18 @@ func asksGroups(t *sharer, body []ir.Stmt) bool {
 }
 
 // sharedByGroup reports whether groups of lanes share s.
-func sharedByGroup(t *sharer, s ir.Stmt) bool {
+func sharedByGroup(t *Sharer, s ir.Stmt) bool {
 	f, ok := s.(*ir.For)
-	return ok && t.simds[f] != nil && t.simds[f].Nested.Kind == ir.NestedGroups
+	return ok && t.Simds[f] != nil && t.Simds[f].Nested.Kind == ir.NestedGroups
 }
 
 // run is the loop in which each group takes one iteration per turn.
 func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
 	at := x.at
-	x.launch.Warps = true
-	if !x.single {
-		x.limitThreads(build.Int(forms.LanesThreads, at))
-		x.launch.Abreast = forms.LanesAbreast
+	x.Launch.Warps = true
+	if !x.Single {
+		x.LimitThreads(build.Int(forms.LanesThreads, at))
+		x.Launch.Abreast = forms.LanesAbreast
 		x.count()
 	}
 	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
@@ -713,20 +713,20 @@ func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
 
 // count tells the host that each iteration takes the lanes of a group.
 func (x *grouper) count() {
-	k := len(x.trips.grid) - 1
-	if k < 0 || x.trips.unknown || x.trips.laned != nil {
+	k := len(x.Trips.Grid) - 1
+	if k < 0 || x.Trips.Unknown || x.Trips.Laned != nil {
 		return
 	}
-	if n := x.onHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
-		x.trips.laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
-		x.trips.grid[k] = x.trips.laned
+	if n := x.OnHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
+		x.Trips.Laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
+		x.Trips.Grid[k] = x.Trips.Laned
 	}
 }
 
 // list makes the code of list, a part of an iteration, and reports whether groups can run it.
 func (x *grouper) list(list []ir.Stmt) bool {
 	last := len(list) - 1
-	for last >= 0 && !asksGroups(x.sharer, list[last:last+1]) {
+	for last >= 0 && !asksGroups(x.Sharer, list[last:last+1]) {
 		last--
 	}
 	for i := 0; i <= last; i++ {
@@ -740,13 +740,13 @@ func (x *grouper) list(list []ir.Stmt) bool {
 func (x *grouper) stmt(s ir.Stmt, last bool) bool {
 	switch s := s.(type) {
 	case *ir.For:
-		if !sharedByGroup(x.sharer, s) {
+		if !sharedByGroup(x.Sharer, s) {
 			return false
 		}
 		x.nest(s)
 		return true
 	case *ir.If:
-		if asksGroups(x.sharer, []ir.Stmt{s}) {
+		if asksGroups(x.Sharer, []ir.Stmt{s}) {
 			return last && x.branch(s)
 		}
 		return x.leave(s)
@@ -821,14 +821,14 @@ func (x *grouper) byOne(list []ir.Stmt) bool {
 
 // meet orders the memory accesses of the lanes of a group, if list accesses memory.
 func (x *grouper) meet(list []ir.Stmt) {
-	if touch := x.effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
+	if touch := x.Effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
 		x.out = append(x.out, &ir.Barrier{Scope: ir.WarpBarrier, At: x.at})
 	}
 }
 
 // everyLane lets all lanes of a group execute s, which declares or assigns a variable.
 func (x *grouper) everyLane(s ir.Stmt) bool {
-	touch := x.effects.Stmts([]ir.Stmt{s})
+	touch := x.Effects.Stmts([]ir.Stmt{s})
 	if !forms.Computes(s, x.own) || touch.Atomics || touch.Calls {
 		return false
 	}
@@ -851,7 +851,7 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 // they act as the virtual lanes of a sum.
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
-	s := &sharedNest{bundler: &bundler{sharer: x.sharer, f: x.f}, k: &bundledNest{loop: g, d: x.simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
+	s := &sharedNest{bundler: &bundler{Sharer: x.Sharer, f: x.f}, k: &bundledNest{loop: g, d: x.Simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
 	x.meet([]ir.Stmt{g})
 	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))

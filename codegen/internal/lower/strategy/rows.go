@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ const (
 
 // A rowed is what the loop over blocks of rows is made from.
 type rowed struct {
-	*sharer
+	*Sharer
 	f     *ir.For // over the rows
 	body  []ir.Stmt
 	own   *ir.VarSet // variables that differ from row to row, or may change
@@ -72,29 +72,29 @@ type rowStaged struct {
 
 // rowTiles returns the loop over sp whose teams take blocks of rows, nil where that is not right or
 // gains nothing.
-func rowTiles(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.Loops[0]
-	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.wholeTeams() || forms.LeavesIteration(body, sp.Label) {
+	if t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	if n, ok := query.Int64(forms.OrZero(t.launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
+	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
 		return nil
 	}
-	x := &rowed{sharer: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
+	x := &rowed{Sharer: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
 	if !x.find() {
 		return nil
 	}
 	x.stageAll()
 	at := f.At
-	t.launch.Warps = true
-	t.limitThreads(build.Int(rowsThreads, at))
-	t.launch.Threads, t.launch.Abreast = rowsThreads, rowsResident
+	t.Launch.Warps = true
+	t.LimitThreads(build.Int(rowsThreads, at))
+	t.Launch.Threads, t.Launch.Abreast = rowsThreads, rowsResident
 	long := x.long()
 	ceil := func(n ir.Expr, size int64) ir.Expr {
 		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, n, build.Int(size-1, at), at), Y: build.Int(size, at), T: ir.IntType, At: at}
 	}
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
-	t.trips.whole = t.onHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
+	t.Trips.Whole = t.OnHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
 	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(rowsOfTeam)+" iterations at once, through team memory",
 		x.why(), "schedule(onetoone)")
 	for _, c := range x.conds {
@@ -102,7 +102,7 @@ func rowTiles(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	}
 	test, out := t.Temp("long", long, nil)
 	x.end, out = t.Temp("end", f.Hi, out)
-	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.trustedIn(body), nil)), &t.Kernel.NumVars)
+	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.TrustedIn(body), nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.overRows(p, at), Else: whole, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -131,7 +131,7 @@ func (x *rowed) long() ir.Expr {
 			all = build.Compare(ir.LAnd, all, c, f.At)
 		}
 	}
-	if gpu := x.device(); upright { // many threads read neighbours anyway
+	if gpu := x.Device(); upright { // many threads read neighbours anyway
 		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / rowsFew)
 		all = build.Compare(ir.LAnd, all, build.Compare(ir.Le, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(few, x.f.At), x.f.At), x.f.At)
 	}
@@ -150,7 +150,7 @@ func (x *rowed) inOrder() []*rowLoop {
 
 // find looks at the body: loops along the row, and what one thread does for each row.
 func (x *rowed) find() bool {
-	effects := x.effects.Stmts(x.body)
+	effects := x.Effects.Stmts(x.body)
 	if effects.Atomics || effects.Calls || len(ir.AddressTaken(x.body).List()) > 0 {
 		return false
 	}
@@ -216,7 +216,7 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 			return nil
 		}
 		for _, v := range ir.ExprVars(e).List() {
-			if x.own.Has(v) || x.isShared(v) {
+			if x.own.Has(v) || x.IsShared(v) {
 				return nil
 			}
 		}
@@ -288,7 +288,7 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 		return false
 	}
 	for _, w := range ir.ExprVars(e).List() {
-		if w != v && w != x.f.Var && (x.own.Has(w) || x.isShared(w)) {
+		if w != v && w != x.f.Var && (x.own.Has(w) || x.IsShared(w)) {
 			return false
 		}
 	}
@@ -311,7 +311,7 @@ func (x *rowed) isRow(e *ir.Index, v *ir.Var, upright bool) bool {
 func (x *rowed) computable(e ir.Expr, f *ir.For) bool {
 	inside, changed := ir.Declared(f.Body), ir.Assigned(f.Body)
 	for _, v := range ir.ExprVars(e).List() {
-		if inside.Has(v) || changed.Has(v) || x.isShared(v) {
+		if inside.Has(v) || changed.Has(v) || x.IsShared(v) {
 			return false
 		}
 	}
@@ -441,7 +441,7 @@ func (l *rowLoop) chooseStaged(x *rowed) bool {
 	}
 	for l.columns = rowsThreads; l.columns >= rowsOfTeam; l.columns /= 2 {
 		loads := ir.Bytes(l.columns * rowsOfTeam / rowsThreads)
-		if words*loads <= rowsWords && tiles*rowsOfTeam*ir.Bytes(l.columns+1) <= x.device().Memory.StaticShared*3/4 {
+		if words*loads <= rowsWords && tiles*rowsOfTeam*ir.Bytes(l.columns+1) <= x.Device().Memory.StaticShared*3/4 {
 			return true
 		}
 	}
@@ -462,7 +462,7 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 			}
 		}
 		if _, ok := s.(*ir.If); ok {
-			e := x.effects.Stmts([]ir.Stmt{s})
+			e := x.Effects.Stmts([]ir.Stmt{s})
 			fine = fine && e.Writes.Empty()
 		}
 	}

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"strconv"
@@ -31,7 +31,7 @@ const (
 // jam returns the loop over sp whose threads take several iterations at once, nil where that gains
 // nothing. The parts of sums are private to a thread, which adds to them in the order of its
 // iterations.
-func (t *sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, sums []sum) []ir.Stmt {
+func (t *Sharer) jam(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -65,7 +65,7 @@ type coarse struct {
 
 // severalAtOnce returns the loop over sp, direct and by ones, whose threads take several iterations
 // at once, as far apart as the team is wide.
-func severalAtOnce(t *sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
+func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir.Stmt {
 	f := sp.Loops[0]
 	me, ofTeam := p.First, isQuery(p.First, ir.ThreadNum) && isQuery(p.Stride, ir.NumThreads)
 	if first, ok := p.First.(*ir.Binary); ok {
@@ -91,7 +91,7 @@ func severalAtOnce(t *sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next},
 		Body: []ir.Stmt{turn}, At: at}
 	if !ofTeam {
-		t.trips.width = max(t.trips.width, c.width)
+		t.Trips.Width = max(t.Trips.Width, c.width)
 	}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop), At: at}}
 }
@@ -104,14 +104,14 @@ func isQuery(e ir.Expr, what ir.QueryKind) bool {
 // jamWidth returns how many iterations of a body a thread should take at once: as many as fill
 // jamBytes with the largest elements that it touches. It is 1 for a body that is more than a few
 // loads and stores next to each other, or sums of what it loads.
-func (t *sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []sum) int {
+func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 	var largest ir.Bytes
 	ops, fine := 0, true
 	parts := map[*ir.Var]bool{}
 	for _, it := range sums {
-		parts[it.acc] = it.n == 0
-		if it.idx != nil {
-			parts[it.idx] = true
+		parts[it.Acc] = it.N == 0
+		if it.Idx != nil {
+			parts[it.Idx] = true
 		}
 	}
 	for _, s := range body {
@@ -171,7 +171,7 @@ func assignsOnly(list []ir.Stmt) bool {
 }
 
 // abreast runs several iterations, a team apart.
-func (t *sharer) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
+func (t *Sharer) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
 	copies := make([][]ir.Stmt, c.width)
@@ -189,7 +189,7 @@ func (t *sharer) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stm
 
 // interleaved runs copies of a body statement by statement, all loads of a statement before its
 // stores.
-func (t *sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
+func (t *Sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for k := range copies[0] {
 		var stores []ir.Stmt
@@ -215,7 +215,7 @@ const rowsAbreast = 4
 // jamRows is jam for a space of several loops: a thread takes an element of several rows, one below
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
-func (t *sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func (t *Sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	return severalRows(t, sp, d, p, body, "iterations of a thread at once", "they wait for memory, and what one loads the next may need", func(column *ir.For, body []ir.Stmt) bool {
 		return t.jamWidth(column, body, nil) > 1
 	})
@@ -224,7 +224,7 @@ func (t *sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 // rowsOfPoint is jamRows for what is more than a few loads and stores, but no loop: to find out
 // which row and column an iteration has takes divisions, and what depends on the column alone is
 // the same for all rows.
-func rowsOfPoint(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func rowsOfPoint(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	own := ir.Declared(query.Flatten(body))
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
 		ops, fine := 0, !forms.LeavesIteration(body, sp.Label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
@@ -254,7 +254,7 @@ const (
 )
 
 // severalRows is jamRows where fits says that it gains something, for that reason.
-func severalRows(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
+func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
 	switch d.Schedule.Kind {
 	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
 	default:
@@ -267,7 +267,7 @@ func severalRows(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	row, column := sp.Loops[sp.Order[n-2]], sp.Loops[sp.Order[n-1]]
 	step, ok := query.Int64(row.Step)
 	body = forms.Flat(body)
-	if t.slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
+	if t.Slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
 		return nil
 	}
 	at := sp.At
@@ -293,9 +293,9 @@ func severalRows(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, first, offset, at), end}, T: ir.IntType, At: at}
 	turn := []ir.Stmt{build.Decl(top, least, at),
 		&ir.If{Cond: whole, Then: t.belowEachOther(row, top, body), Else: one, At: at}}
-	if k := len(t.trips.grid) - 1; k >= 0 && !t.trips.unknown {
-		if host := t.onHost(blocks.Count()); host != nil {
-			t.trips.grid[k] = host
+	if k := len(t.Trips.Grid) - 1; k >= 0 && !t.Trips.Unknown {
+		if host := t.OnHost(blocks.Count()); host != nil {
+			t.Trips.Grid[k] = host
 		}
 	}
 	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" "+what,
@@ -304,7 +304,7 @@ func severalRows(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 }
 
 // belowEachOther runs rowsAbreast iterations of body from top on, as abreast does.
-func (t *sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
+func (t *Sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	copies := make([][]ir.Stmt, rowsAbreast)
 	for u := range copies {
@@ -328,9 +328,9 @@ const (
 
 // points returns the loop over sp whose threads take several iterations at once, nil where they
 // share no table or it is not right.
-func points(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
+func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f := sp.Loops[0]
-	if t.single || t.slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.Label) {
+	if t.Single || t.Slow || !sp.Direct() || !forms.Counts(f) || p.Only != nil || !mapping.WholeSchedule(d) || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
 	_, ok := p.First.(*ir.Binary)
@@ -342,7 +342,7 @@ func points(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 			return nil
 		}
 	}
-	if !ok || len(ir.AddressTaken(body).List()) > 0 || !t.blockable(body, own) || !sharesTable(f, body) {
+	if !ok || len(ir.AddressTaken(body).List()) > 0 || !blockable(t, body, own) || !sharesTable(f, body) {
 		return nil
 	}
 	jammed, each := entriesAtOnce(t, body, own)
@@ -355,7 +355,7 @@ func points(t *sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	}
 	at := f.At
 	t.Decide(at, "loop "+f.Var.Name, strconv.Itoa(width)+" iterations of a thread at once", "they read the same table: what one of them loads serves the others", "schedule(onetoone)")
-	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: t.fused})
+	return severalAtOnce(t, sp, p, coarse{width: width, one: body, each: jammed, merged: func(copies [][]ir.Stmt) []ir.Stmt { return fused(t, copies) }})
 }
 
 // sharesTable reports whether body has a loop that reads elements which are the same for all
@@ -408,7 +408,7 @@ func sharesTable(f *ir.For, body []ir.Stmt) bool {
 // entriesAtOnce returns body with loops around loops that take several of their iterations at once
 // where these hand on nothing in front of the end of the inner loop, and how many words a copy of
 // it holds.
-func entriesAtOnce(t *sharer, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, words int) {
+func entriesAtOnce(t *Sharer, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, words int) {
 	for _, s := range body {
 		f, ok := s.(*ir.For)
 		if !ok {
@@ -442,7 +442,7 @@ func wordsIn(list []ir.Stmt) int {
 
 // entries returns f as a loop of pointsEntries iterations at once and the rest, nil where that is
 // not right.
-func entries(t *sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
+func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 	if n, known := analysis.ConstTrips(f); !forms.Counts(f) || known && n < 2*pointsEntries {
 		return nil
 	}
@@ -490,7 +490,7 @@ func entries(t *sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 		fronts[u] = c[:last+1]
 		tails = append(tails, c[last+1:]...)
 	}
-	turn = append(append(turn, t.fused(fronts)...), tails...)
+	turn = append(append(turn, fused(t, fronts)...), tails...)
 	jam := &ir.For{Label: &ir.Label{}, Var: k0, Lo: f.Lo, Hi: mid, Step: build.Int(pointsEntries, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
 	rest := *f
 	rest.Label, rest.Lo, rest.Unroll = &ir.Label{}, mid, 1

@@ -1,9 +1,10 @@
-package lower
+package strategy
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
@@ -29,7 +30,7 @@ const (
 
 // A tabled is a loop with atomic updates of tables.
 type tabled struct {
-	*sharer
+	*Sharer
 	body   []ir.Stmt
 	tables []*table
 	conds  []ir.Expr
@@ -47,20 +48,20 @@ type table struct {
 
 // tables returns the loop over n whose teams have private tables, nil where there are no tables or
 // the transformation is not legal.
-func tables(t *sharer, n sharing) []ir.Stmt {
-	sp, p := n.sp, n.p
-	if t.single || t.slow || t.whole || p.Only != nil || !mapping.WholeSchedule(n.d) || !t.shuffles() || len(t.launch.Team) > 0 {
+func tables(t *Sharer, n Sharing) []ir.Stmt {
+	sp, p := n.Sp, n.P
+	if t.Single || t.Slow || t.Whole || p.Only != nil || !mapping.WholeSchedule(n.D) || !t.Shuffles() || len(t.Launch.Team) > 0 {
 		return nil
 	}
-	x := &tabled{sharer: t, body: forms.Flat(n.body)}
+	x := &tabled{Sharer: t, body: forms.Flat(n.Body)}
 	if !x.find() {
 		return nil
 	}
 	at := sp.At
 	x.place(at)
-	t.limitThreads(build.Int(tableThreads, at))
-	t.launch.Threads = tableThreads
-	t.trips.resident = true
+	t.LimitThreads(build.Int(tableThreads, at))
+	t.Launch.Threads = tableThreads
+	t.Trips.Resident = true
 	var names []string
 	for _, b := range x.tables {
 		names = append(names, b.slice.Name)
@@ -68,7 +69,7 @@ func tables(t *sharer, n sharing) []ir.Stmt {
 	t.Decide(at, "atomics on "+joined(names), fmt.Sprintf("copies in team memory, up to %d elements", x.tables[0].room),
 		"threads of a team meet there, and the table is updated once a team; one that is longer is updated as it is", "schedule(onetoone)")
 	test, out := t.Temp("short", x.short(sp, at), nil)
-	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, n.body, nil)), &t.Kernel.NumVars)
+	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, n.Body, nil)), &t.Kernel.NumVars)
 	out = append(out, &ir.If{Cond: test, Then: x.counting(sp, p), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -167,13 +168,13 @@ func (x *tabled) apart(others *ir.VarSet) bool {
 // place gives each table its part of the team memory that still permits all warps of a
 // multiprocessor.
 func (x *tabled) place(at ir.Pos) {
-	gpu := x.device()
+	gpu := x.Device()
 	teams := ir.Bytes(max(gpu.Team.Warps*gpu.Team.Warp/tableThreads, 1))
 	bytes := min(gpu.Memory.Shared/teams-1<<10, gpu.Memory.StaticShared) / ir.Bytes(len(x.tables))
 	for i, b := range x.tables {
 		b.room = int64(bytes) / int64(b.elem.Size)
 		b.copies = x.Local("copies", ir.IntType, at)
-		b.tile = x.slot(slot{what: "table", kind: b.elem.Kind, n: i}, ir.ArrayOf(b.elem, b.room), b.slice.Name+"Tile", at)
+		b.tile = x.Slot(crews.Slot{What: "table", Kind: b.elem.Kind, N: i}, ir.ArrayOf(b.elem, b.room), b.slice.Name+"Tile", at)
 	}
 }
 
@@ -210,7 +211,7 @@ func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
 	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) {
-		out = append(out, severalAtOnce(x.sharer, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.sharer, body), merged: sideBySide})...)
+		out = append(out, severalAtOnce(x.Sharer, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.Sharer, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.Walk(sp, p, body, nil)...)
 	}
@@ -291,7 +292,7 @@ func (x *tabled) addUp(b *table, at ir.Pos) []ir.Stmt {
 }
 
 // loadsFirst returns list in which variables hold the elements that its first statements read.
-func loadsFirst(t *sharer, list []ir.Stmt) []ir.Stmt {
+func loadsFirst(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for i, s := range list {
 		d, ok := s.(*ir.Decl)

@@ -1,10 +1,11 @@
-package lower
+package strategy
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/internal/mapping"
@@ -31,7 +32,7 @@ const (
 
 // A recorded is a loop whose iterations own records.
 type recorded struct {
-	*sharer
+	*Sharer
 	f       *ir.For
 	body    []ir.Stmt
 	records []*record
@@ -50,15 +51,15 @@ type record struct {
 
 // records returns the loop over n whose iterations keep their records in registers, nil where there
 // are no records or no gain.
-func records(t *sharer, n sharing) []ir.Stmt {
-	sp, f := n.sp, n.sp.Loops[0]
-	if t.single || t.slow || t.whole || !sp.Direct() || !forms.Counts(f) || n.p.Only != nil || !mapping.WholeSchedule(n.d) ||
-		!t.shuffles() || forms.LeavesIteration(n.body, sp.Label) {
+func records(t *Sharer, n Sharing) []ir.Stmt {
+	sp, f := n.Sp, n.Sp.Loops[0]
+	if t.Single || t.Slow || t.Whole || !sp.Direct() || !forms.Counts(f) || n.P.Only != nil || !mapping.WholeSchedule(n.D) ||
+		!t.Shuffles() || forms.LeavesIteration(n.Body, sp.Label) {
 		return nil
 	}
-	x := &recorded{sharer: t, f: f}
+	x := &recorded{Sharer: t, f: f}
 	left := recordStatements
-	body, fine := x.written(propagated(query.Flatten(n.body)), &left)
+	body, fine := x.written(propagated(query.Flatten(n.Body)), &left)
 	if !fine || !plainRow(body) {
 		return nil
 	}
@@ -77,8 +78,8 @@ func records(t *sharer, n sharing) []ir.Stmt {
 		test = build.Compare(ir.LAnd, test, c, at)
 	}
 	apart, out := t.Temp("apart", test, nil)
-	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, n.p, t.trustedIn(n.body), nil)), &t.Kernel.NumVars)
-	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.p), Else: plain, At: at})
+	plain := t.CopyOf(forms.Unwrapped(t.Walk(sp, n.P, t.TrustedIn(n.Body), nil)), &t.Kernel.NumVars)
+	out = append(out, &ir.If{Cond: apart, Then: x.run(sp, n.P), Else: plain, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
@@ -325,17 +326,17 @@ func (x *recorded) stage() bool {
 			bytes += ir.Bytes(recordThreads*r.apart()) * ir.Bytes(r.slice.Type.Elem.Size)
 		}
 	}
-	if bytes == 0 || bytes > x.device().Memory.StaticShared {
+	if bytes == 0 || bytes > x.Device().Memory.StaticShared {
 		return false
 	}
 	for n, r := range x.records {
 		if r.size >= recordStaged {
 			elem := r.slice.Type.Elem
-			r.tile = x.slot(slot{what: "record", kind: elem.Kind, n: n + 100*int(r.size)}, ir.ArrayOf(elem, recordThreads*r.apart()), r.slice.Name+"Tile", x.f.At)
+			r.tile = x.Slot(crews.Slot{What: "record", Kind: elem.Kind, N: n + 100*int(r.size)}, ir.ArrayOf(elem, recordThreads*r.apart()), r.slice.Name+"Tile", x.f.At)
 		}
 	}
-	x.limitThreads(build.Int(recordThreads, x.f.At))
-	x.launch.Threads = recordThreads
+	x.LimitThreads(build.Int(recordThreads, x.f.At))
+	x.Launch.Threads = recordThreads
 	return true
 }
 

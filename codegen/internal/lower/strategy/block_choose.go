@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"fmt"
@@ -47,8 +47,8 @@ func (b *block) shapes() []shape {
 }
 
 // chooseBlock takes the candidate with the fewest clocks whose values fit the registers.
-func (t *sharer) chooseBlock(b *block) bool {
-	gpu := t.device()
+func (t *Sharer) chooseBlock(b *block) bool {
+	gpu := t.Device()
 	c := t.countLoads(b)
 	clocksOf := func(s shape) float64 {
 		w := c.of(s)
@@ -106,7 +106,7 @@ type blockLoad struct {
 	ofColumn bool
 }
 
-func (t *sharer) countLoads(b *block) *loadCount {
+func (t *Sharer) countLoads(b *block) *loadCount {
 	c := &loadCount{b: b}
 	changed := ir.Assigned(b.fast)
 	c.sums = map[*ir.Var]*life{}

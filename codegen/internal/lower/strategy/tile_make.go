@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"math/bits"
@@ -112,7 +112,7 @@ func (x *tiler) overTiles(l *tiled, active *ir.Var) []ir.Stmt {
 		load = append(load, build.Assign(s.at(build.Ref(k, at), at), elem, at))
 	}
 	body := []ir.Stmt{build.Barrier(at), build.Decl(n, rest, at)}
-	body = append(body, x.stride(k, build.Ref(n, at), load, at)...)
+	body = append(body, x.Stride(k, build.Ref(n, at), load, at)...)
 	full := &ir.If{Cond: build.Compare(ir.Eq, build.Ref(n, at), length, at), At: at,
 		Then: []ir.Stmt{x.fullTile(l, start)}, Else: []ir.Stmt{x.partTile(l, start, n)}}
 	run := ir.Stmt(full)

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
@@ -15,11 +15,11 @@ import (
 // Source: measured on an H200, sparse matrix times vector with 8 lanes a row: 145 GFLOP/s with a
 // branch at every check, 163 with the checks of the row in front, 174 without checks.
 
-// trustedIn does that for all loops of list.
-func (t *sharer) trustedIn(list []ir.Stmt) []ir.Stmt {
+// TrustedIn does that for all loops of list.
+func (t *Sharer) TrustedIn(list []ir.Stmt) []ir.Stmt {
 	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if f, ok := s.(*ir.For); ok {
-			return t.trusted(f, nil)
+			return t.Trusted(f, nil)
 		}
 		return []ir.Stmt{s}
 	}}).CopyStmts(list)
@@ -31,13 +31,13 @@ type quick struct {
 	fits ir.Expr
 }
 
-// trusted returns f, in two versions where that gains something; the one without branches is made
+// Trusted returns f, in two versions where that gains something; the one without branches is made
 // of q where it is given.
-func (t *sharer) trusted(f *ir.For, q *quick) []ir.Stmt {
-	if t.opt.KeepChecks || t.slow || query.JumpsOut(f) {
+func (t *Sharer) Trusted(f *ir.For, q *quick) []ir.Stmt {
+	if t.Opt.KeepChecks || t.Slow || query.JumpsOut(f) {
 		return []ir.Stmt{f}
 	}
-	x := t.effects.Stmts(f.Body)
+	x := t.Effects.Stmts(f.Body)
 	if !x.Writes.Empty() || x.Atomics || x.Calls {
 		return []ir.Stmt{f}
 	}
@@ -55,7 +55,7 @@ func (t *sharer) trusted(f *ir.For, q *quick) []ir.Stmt {
 	once.Hi, out = t.held("to", f.Hi, out)
 	whole := f
 	f = &once
-	u := &truster{sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
+	u := &truster{Sharer: t, loop: f, moved: moved, bad: t.Local("bad", ir.BoolType, at), found: true, lo: f.Lo, hi: f.Hi}
 	fast := f
 	if q != nil {
 		fast, u.bounds = q.loop, q.fits
@@ -82,7 +82,7 @@ func (t *sharer) trusted(f *ir.For, q *quick) []ir.Stmt {
 }
 
 // held is temp of what is more than a name.
-func (t *sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
+func (t *Sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt) {
 	if query.IsRef(e) {
 		return e, out
 	}
@@ -91,7 +91,7 @@ func (t *sharer) held(name string, e ir.Expr, out []ir.Stmt) (ir.Expr, []ir.Stmt
 
 // truster rewrites the body of a loop.
 type truster struct {
-	*sharer
+	*Sharer
 	loop    *ir.For
 	moved   *ir.VarSet
 	bad     *ir.Var

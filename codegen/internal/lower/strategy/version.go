@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"math/bits"
@@ -21,10 +21,10 @@ const (
 	maxFactors = 4  // sizes in a product, as in an index of an array of so many dimensions
 )
 
-// version returns the test and the space whose body needs no checks when it holds; a nil test where
+// Version returns the test and the space whose body needs no checks when it holds; a nil test where
 // nothing is gained.
-func (t *sharer) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
-	if t.opt.KeepChecks {
+func (t *Sharer) Version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
+	if t.Opt.KeepChecks {
 		return nil, nil
 	}
 	fast = t.Fresh(sp)
@@ -50,7 +50,7 @@ func (t *sharer) version(sp *spaces.Space) (test ir.Expr, fast *spaces.Space) {
 // versioner collects the tests that clear the checks of a loop body.
 type versioner struct {
 	analysis.Prover
-	sharer  *sharer
+	sharer  *Sharer
 	at      ir.Pos
 	inside  *ir.VarSet // variables that the test cannot see
 	tests   tests
@@ -359,7 +359,7 @@ func (v *versioner) visible(a analysis.Affine) bool {
 		return false
 	}
 	for _, x := range a.Atoms() {
-		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.sharer.isShared(x.Var) && !v.sharer.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
+		if x.Var.ID < 0 || v.inside.Has(x.Var) || v.sharer.IsShared(x.Var) && !v.sharer.steady(x.Var) || v.Changed.Has(x.Var) || v.Taken.Has(x.Var) {
 			return false
 		}
 	}
@@ -368,17 +368,17 @@ func (v *versioner) visible(a analysis.Affine) bool {
 
 // steady reports whether v, in team memory, is what it was when the parallel region began: nothing
 // in the region changes it.
-func (t *sharer) steady(v *ir.Var) bool {
-	return t.shared[v] && t.Scratch[v] == nil && t.effects.Exact[v] && t.changing != nil && !t.changing.Has(v)
+func (t *Sharer) steady(v *ir.Var) bool {
+	return t.Shared[v] && t.Scratch[v] == nil && t.Effects.Exact[v] && t.Changing != nil && !t.Changing.Has(v)
 }
 
-// inRegion notes what parallel region s changes, while its code is made.
-func (t *sharer) inRegion(s ir.Stmt) (undo func()) {
-	before := t.changing
+// InRegion notes what parallel region s changes, while its code is made.
+func (t *Sharer) InRegion(s ir.Stmt) (undo func()) {
+	before := t.Changing
 	if before == nil {
-		t.changing = ir.Assigned([]ir.Stmt{s})
+		t.Changing = ir.Assigned([]ir.Stmt{s})
 	}
-	return func() { t.changing = before }
+	return func() { t.Changing = before }
 }
 
 // conjunction returns the tests as one condition, those that follow from others left out.

@@ -1,4 +1,4 @@
-package lower
+package strategy
 
 import (
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -22,7 +22,7 @@ const tileThreads = 512
 
 // inWhole reports whether turns with an iteration for every thread of the team can be told.
 func (x *tiler) inWhole(sp *spaces.Space) bool {
-	if x.slow || !sp.Direct() {
+	if x.Slow || !sp.Direct() {
 		return false
 	}
 	f := sp.Loops[0]
@@ -36,11 +36,11 @@ func (x *tiler) walkWhole(sp *spaces.Space, p spaces.Portion, first ir.Expr, bod
 	width := 1
 	if x.Kernel.Fuses() && x.fusible(body) {
 		width = 2
-		x.trips.width = max(x.trips.width, width)
+		x.Trips.Width = max(x.Trips.Width, width)
 		x.Decide(at, "loop "+f.Var.Name, "2 iterations of a thread at once", "what is loaded from team memory serves both", "schedule(onetoone)")
 	}
-	if x.launch.Threads == 0 {
-		x.launch.Threads = tileThreads
+	if x.Launch.Threads == 0 {
+		x.Launch.Threads = tileThreads
 	}
 	sharer, me := build.Query(ir.NumThreads, at), build.Query(ir.ThreadNum, at)
 	wide := func(e ir.Expr) ir.Expr { return build.Binary(ir.Mul, e, build.Int(int64(width), at), at) }
@@ -183,7 +183,7 @@ func (x *tiler) hold(f *ir.For, body []ir.Stmt) (held, out []ir.Stmt) {
 		case *ir.Index:
 			fixed := query.IsRef(s.X) && s.X.Type().Kind == ir.Slice && !s.Checked && s.Type().IsScalar() && query.LoadFree(s.I)
 			for _, v := range ir.ExprVars(s).List() {
-				fixed = fixed && !moving.Has(v) && !x.isShared(v)
+				fixed = fixed && !moving.Has(v) && !x.IsShared(v)
 			}
 			if fixed && find(s) < 0 {
 				v := x.Local("own", s.Type(), s.At)
