@@ -64,8 +64,14 @@ type tagPool struct {
 
 const (
 	eager   = 8 << 10 // bytes that travel with their key
-	part    = 1 << 30 // bytes of one MPI message
 	maxTags = 1 << 14 // below what MPI guarantees
+)
+
+// Tests replace these: the bytes of one MPI message, which C's int counts, and the thread level
+// that is asked for.
+var (
+	part  = 1 << 30
+	level = mpi.Multiple
 )
 
 // The kinds of messages on the control communicator, before those of World.
@@ -89,7 +95,7 @@ func openMPI() (Transport, func(int), error) {
 
 // open initialises the library on the thread that makes all calls.
 func (t *mpiTransport) open() (err error) {
-	if t.process, err = mpi.Init(mpi.Multiple); err != nil {
+	if t.process, err = mpi.Init(level); err != nil {
 		if t.process != nil { // a world of the wrong size: the launcher may wait for it
 			err = errors.Join(err, t.process.Finalize())
 		}

@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 // rankProgram is the program of a rank: its name, and what comes behind a colon.
 func rankProgram(text string) int {
 	name, argument, _ := strings.Cut(text, ":")
+	if rest, limited := strings.CutPrefix(name, "limited "); limited {
+		limitMPI()
+		name = rest
+	}
 	w, err := dist.Init(dist.Options{Silence: 2 * time.Second})
 	if err != nil {
 		fmt.Println(err)
@@ -54,6 +58,9 @@ func rankProgram(text string) int {
 	w.Exit(0)
 	return 0
 }
+
+// limitMPI is set where there is MPI.
+var limitMPI func()
 
 var rankPrograms = map[string]func(rt *task.Runtime, w *dist.World, argument string) error{
 	"random": func(rt *task.Runtime, w *dist.World, argument string) error {
