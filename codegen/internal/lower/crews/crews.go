@@ -22,27 +22,27 @@ type Crew struct {
 	Slow   bool // what is lowered runs only to fail
 	Mode   ir.TeamMode
 
-	Shared   map[*ir.Var]bool
-	Changing *ir.VarSet // what the parallel region changes that is being lowered; nil outside
+	Shared   map[*ir.Var]bool // variables in team memory
+	Changing *ir.VarSet       // what the parallel region changes that is being lowered; nil outside
 	Slots    map[Slot]*ir.Var
 	Effects  *analysis.Effects
 	Simds    map[*ir.For]*ir.Directive // of lowered loops: what their lanes may do in any order
-	Trips    tripCounts
+	Trips    TripCounts
 
 	OnHost func(ir.Expr) ir.Expr // what the host can evaluate before the launch, or nil
-	// box is memory of all teams in place of a team's; it is called where whole is set.
+	// Box returns memory of all teams in place of a team's; it is called where Whole is set.
 	Box func(s Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var
 }
 
-// tripCounts are the iteration counts, on the host, of the loops that a launch shares out.
-type tripCounts struct {
+// TripCounts are the iteration counts, on the host, of the loops that a launch shares out.
+type TripCounts struct {
 	Grid, Team, Threads []ir.Expr
 	Unknown             bool
-	Width               int     // iterations of the only grid loop that a thread takes at once
-	Laned               ir.Expr // what the latest of grid is where several threads share an iteration
-	Whole               ir.Expr // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
-	Resident            bool    // each team costs something of its own
-	Reread              ir.Bytes
+	Width               int      // iterations of the only grid loop that a thread takes at once
+	Laned               ir.Expr  // what the latest of Grid is where several threads share an iteration
+	Whole               ir.Expr  // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
+	Resident            bool     // each team costs something of its own
+	Reread              ir.Bytes // most bytes of rows that an iteration of the league reads again
 }
 
 // A Slot names a piece of team or scratch memory that a launch uses again and again.
@@ -84,6 +84,7 @@ func (t *Crew) Shuffles() bool {
 // Leads reports whether the team has a leader.
 func (t *Crew) Leads() bool { return t.Mode == ir.ModeControlLoop || t.Mode == ir.ModeWarpSpecialized }
 
+// IsShared reports whether all threads of the team have one v, on chip or in scratch memory.
 func (t *Crew) IsShared(v *ir.Var) bool {
 	return t.Shared[v] || t.Scratch[v] != nil || v.Space == ir.Team || v.Space == ir.Scratch
 }
@@ -121,6 +122,7 @@ func (o Options) GPU() *target.Target {
 	return target.Default()
 }
 
+// Device is what the code is generated for.
 func (t *Crew) Device() *target.Target { return t.Opt.GPU() }
 
 // Options describes the capabilities of the device. The zero value is a GPU.
