@@ -68,12 +68,19 @@ type slot struct {
 type compiler struct {
 	*code
 	vars   map[*ir.Var]slot
-	consts map[uint64]int32
 	taken  map[*ir.Var]bool // must have an address
 	labels map[*ir.Label]*exits
 	funcs  map[*ir.Func]*function
 	queue  []*function // called, not yet compiled
 	inside *function   // nil in the launch's own body
+	regs   *allocator
+	mem    *mover
+}
+
+// An allocator gives values their places: registers, and private memory of a thread.
+type allocator struct {
+	code   *code
+	consts map[uint64]int32
 	free   map[int32][]int32
 	live   []run // temporaries in use, innermost last
 }
@@ -94,8 +101,10 @@ type function struct {
 }
 
 func compile(p *ir.Program, l *ir.Launch) (c *code, err error) {
-	g := &compiler{code: &code{launch: l, grain: 8}, vars: map[*ir.Var]slot{}, consts: map[uint64]int32{},
-		taken: map[*ir.Var]bool{}, labels: map[*ir.Label]*exits{}, funcs: map[*ir.Func]*function{}, free: map[int32][]int32{}}
+	out := &code{launch: l, grain: 8}
+	regs := &allocator{code: out, consts: map[uint64]int32{}, free: map[int32][]int32{}}
+	g := &compiler{code: out, regs: regs, mem: &mover{out, regs}, vars: map[*ir.Var]slot{},
+		taken: map[*ir.Var]bool{}, labels: map[*ir.Label]*exits{}, funcs: map[*ir.Func]*function{}}
 	defer func() {
 		r := recover()
 		if u, ok := r.(unsupported); ok {
@@ -106,7 +115,7 @@ func compile(p *ir.Program, l *ir.Launch) (c *code, err error) {
 	}()
 	g.escape(l.Body)
 	for q := range g.grid {
-		g.grid[q] = g.alloc(1)
+		g.grid[q] = g.regs.alloc(1)
 	}
 	g.places(p, l)
 	g.list(l.Body)
@@ -125,7 +134,7 @@ type unsupported struct {
 	what string
 }
 
-func (g *compiler) refuse(at ir.Pos, what string) { panic(unsupported{at, what}) }
+func refuse(at ir.Pos, what string) { panic(unsupported{at, what}) }
 
 // places gives the variables of the whole launch their places.
 func (g *compiler) places(p *ir.Program, l *ir.Launch) {
@@ -139,13 +148,13 @@ func (g *compiler) places(p *ir.Program, l *ir.Launch) {
 	}
 	g.prefix = g.private
 	for i := range p.Scratch {
-		r := g.alloc(3)
+		r := g.regs.alloc(3)
 		g.vars[p.Scratch[i].Var] = slot{reg: r}
 		g.scratch = append(g.scratch, r)
 	}
 	for _, v := range l.Team {
 		g.team = align(g.team, int64(v.Type.Align))
-		g.vars[v] = slot{mem: true, reg: g.constant(pointer(teamSegment, g.team))}
+		g.vars[v] = slot{mem: true, reg: g.regs.constant(pointer(teamSegment, g.team))}
 		g.pad(v.Type, g.team)
 		g.team += int64(v.Type.Size)
 	}
@@ -170,75 +179,77 @@ func (g *compiler) escape(list []ir.Stmt) {
 
 // local gives v a place of the thread's own.
 func (g *compiler) local(v *ir.Var) slot {
-	s := g.place(v.Type, g.taken[v] || !inRegisters(v.Type))
+	s := g.regs.place(v.Type, g.taken[v] || !inRegisters(v.Type))
 	g.vars[v] = s
 	return s
 }
 
-func (g *compiler) place(t *ir.Type, mem bool) slot {
+// place returns a new place for a value of type t: in memory where mem says so.
+func (a *allocator) place(t *ir.Type, mem bool) slot {
 	if !mem {
-		return slot{reg: g.alloc(leaves(t))}
+		return slot{reg: a.alloc(leaves(t))}
 	}
-	return slot{mem: true, reg: g.constant(pointer(privateSegment, g.reserve(t)))}
+	return slot{mem: true, reg: a.constant(pointer(privateSegment, a.reserve(t)))}
 }
 
 // reserve takes private memory for a value of type t.
-func (g *compiler) reserve(t *ir.Type) int64 {
-	off := align(g.private, max(int64(t.Align), 1))
-	g.private = off + int64(t.Size)
+func (a *allocator) reserve(t *ir.Type) int64 {
+	off := align(a.code.private, max(int64(t.Align), 1))
+	a.code.private = off + int64(t.Size)
 	return off
 }
 
 // alloc takes n registers permanently.
-func (g *compiler) alloc(n int32) int32 {
-	r := int32(len(g.template))
-	g.template = append(g.template, make([]uint64, n)...)
+func (a *allocator) alloc(n int32) int32 {
+	r := int32(len(a.code.template))
+	a.code.template = append(a.code.template, make([]uint64, n)...)
 	return r
 }
 
 // constant returns a register that always holds bits.
-func (g *compiler) constant(bits uint64) int32 {
-	r, ok := g.consts[bits]
+func (a *allocator) constant(bits uint64) int32 {
+	r, ok := a.consts[bits]
 	if !ok {
-		r = g.alloc(1)
-		g.template[r] = bits
-		g.consts[bits] = r
+		r = a.alloc(1)
+		a.code.template[r] = bits
+		a.consts[bits] = r
 	}
 	return r
 }
 
 // temp takes n registers until the statement ends.
-func (g *compiler) temp(n int32) int32 {
+func (a *allocator) temp(n int32) int32 {
 	var r int32
-	if list := g.free[n]; len(list) > 0 {
+	if list := a.free[n]; len(list) > 0 {
 		r = list[len(list)-1]
-		g.free[n] = list[:len(list)-1]
+		a.free[n] = list[:len(list)-1]
 	} else {
-		r = g.alloc(n)
+		r = a.alloc(n)
 	}
-	g.live = append(g.live, run{r, n})
+	a.live = append(a.live, run{r, n})
 	return r
 }
 
 // release gives back the temporaries taken since there were mark of them.
-func (g *compiler) release(mark int) {
-	for _, r := range g.live[mark:] {
-		g.free[r.n] = append(g.free[r.n], r.reg)
+func (a *allocator) release(mark int) {
+	for _, r := range a.live[mark:] {
+		a.free[r.n] = append(a.free[r.n], r.reg)
 	}
-	g.live = g.live[:mark]
+	a.live = a.live[:mark]
 }
 
-func (g *compiler) emit(at ir.Pos, site ir.Expr, o op, a, b, c int32, imm int64) int {
-	g.ins = append(g.ins, instr{o, a, b, c, imm})
-	g.at = append(g.at, at)
-	g.site = append(g.site, site)
-	return len(g.ins) - 1
+// emit appends an instruction, whose a, b and c are dst, x and y, and returns its number.
+func (c *code) emit(at ir.Pos, site ir.Expr, o op, dst, x, y int32, imm int64) int {
+	c.ins = append(c.ins, instr{o, dst, x, y, imm})
+	c.at = append(c.at, at)
+	c.site = append(c.site, site)
+	return len(c.ins) - 1
 }
 
 // here points the jumps at list to the next instruction.
-func (g *compiler) here(list ...int) {
+func (c *code) here(list ...int) {
 	for _, i := range list {
-		g.ins[i].imm = int64(len(g.ins))
+		c.ins[i].imm = int64(len(c.ins))
 	}
 }
 
@@ -247,7 +258,7 @@ func (g *compiler) function(f *function) {
 	f.entry = len(g.ins)
 	g.here(f.calls...)
 	g.inside = f
-	g.free = map[int32][]int32{} // the caller's temporaries are in use
+	g.regs.free = map[int32][]int32{} // the caller's temporaries are in use
 	g.list(f.Body)
 	g.emit(f.At, nil, opReturn, f.back, 0, 0, 0)
 	g.inside = nil
@@ -258,14 +269,14 @@ func (g *compiler) callee(f *ir.Func) *function {
 	if c := g.funcs[f]; c != nil {
 		return c
 	}
-	c := &function{Func: f, entry: -1, back: g.alloc(1)}
+	c := &function{Func: f, entry: -1, back: g.regs.alloc(1)}
 	g.funcs[f] = c
 	g.escape(f.Body)
 	for _, v := range f.Params {
 		g.local(v)
 	}
 	for _, t := range f.Results {
-		c.results = append(c.results, g.place(t, !inRegisters(t)))
+		c.results = append(c.results, g.regs.place(t, !inRegisters(t)))
 	}
 	g.queue = append(g.queue, c)
 	return c

@@ -8,9 +8,9 @@ func (g *compiler) expr(e ir.Expr) int32 {
 	switch e := e.(type) {
 	case *ir.Const:
 		if e.T.Kind == ir.Slice {
-			return g.alloc(3)
+			return g.regs.alloc(3)
 		}
-		return g.constant(e.Bits)
+		return g.regs.constant(e.Bits)
 	case *ir.Query:
 		return g.grid[e.What]
 	case *ir.Ref, *ir.Member:
@@ -33,17 +33,17 @@ func (g *compiler) expr(e ir.Expr) int32 {
 			return g.expr(e.Args[0])
 		}
 	}
-	dst := g.temp(leaves(e.Type()))
+	dst := g.regs.temp(leaves(e.Type()))
 	g.into(dst, e)
 	return dst
 }
 
 func (g *compiler) loaded(l location, e ir.Expr) int32 {
 	if !inRegisters(e.Type()) {
-		return g.address(l, e.Pos())
+		return g.mem.address(l, e.Pos())
 	}
-	dst := g.temp(leaves(e.Type()))
-	g.load(l, e.Type(), dst, e.Pos())
+	dst := g.regs.temp(leaves(e.Type()))
+	g.mem.load(l, e.Type(), dst, e.Pos())
 	return dst
 }
 
@@ -59,9 +59,9 @@ func (g *compiler) into(dst int32, e ir.Expr) {
 	case *ir.Math:
 		g.math(dst, e)
 	case *ir.Index, *ir.Deref:
-		g.load(g.locate(e), e.Type(), dst, e.Pos())
+		g.mem.load(g.locate(e), e.Type(), dst, e.Pos())
 	case *ir.AddrOf:
-		g.move(dst, g.address(g.locate(e.X), e.At), 1, e.At)
+		g.mem.move(dst, g.mem.address(g.locate(e.X), e.At), 1, e.At)
 	case *ir.Select:
 		g.choose(dst, e)
 	case *ir.Reslice:
@@ -75,7 +75,7 @@ func (g *compiler) into(dst int32, e ir.Expr) {
 		x, by := g.expr(e.X), g.expr(e.By)
 		g.emit(e.At, e, opShuffle, dst, x, by, int64(e.Kind))
 	default:
-		g.move(dst, g.expr(e), leaves(e.Type()), e.Pos())
+		g.mem.move(dst, g.expr(e), leaves(e.Type()), e.Pos())
 	}
 }
 
@@ -107,9 +107,9 @@ func (g *compiler) choose(dst int32, e *ir.Select) {
 // of their own.
 func (g *compiler) apart(dst int32, e *ir.Apart) {
 	x, y := g.expr(e.X), g.expr(e.Y)
-	end := g.temp(1)
+	end := g.regs.temp(1)
 	before := func(a, b int32, t *ir.Type, to int32) {
-		size := g.constant(uint64(t.Elem.Size))
+		size := g.regs.constant(uint64(t.Elem.Size))
 		if t.Kind == ir.Slice {
 			g.emit(e.At, nil, opMul, end, a+1, size, 0)
 			size = end
@@ -117,7 +117,7 @@ func (g *compiler) apart(dst int32, e *ir.Apart) {
 		g.emit(e.At, nil, opAdd, end, size, a, 0)
 		g.emit(e.At, nil, opLeU, to, end, b, 0)
 	}
-	first := g.temp(1)
+	first := g.regs.temp(1)
 	before(x, y, e.X.Type(), first)
 	before(y, x, e.Y.Type(), dst)
 	g.emit(e.At, nil, opOr, dst, dst, first, 0)
@@ -128,7 +128,7 @@ func (g *compiler) reslice(dst int32, e *ir.Reslice) {
 	var x int32
 	if t := e.X.Type(); t.Kind == ir.Array {
 		s.length = t.Len
-		x = g.address(g.locate(e.X), e.At)
+		x = g.mem.address(g.locate(e.X), e.At)
 	} else {
 		x = g.expr(e.X)
 	}
@@ -147,9 +147,9 @@ func (g *compiler) reslice(dst int32, e *ir.Reslice) {
 // composite builds a struct in registers, or any other literal in memory of its own.
 func (g *compiler) composite(dst int32, e *ir.Composite) {
 	if !inRegisters(e.T) {
-		p := g.constant(pointer(privateSegment, g.reserve(e.T)))
+		p := g.regs.constant(pointer(privateSegment, g.regs.reserve(e.T)))
 		g.fill(inMemory(p, e), e)
-		g.move(dst, p, 1, e.At)
+		g.mem.move(dst, p, 1, e.At)
 		return
 	}
 	for i, x := range e.Elems {
@@ -161,7 +161,7 @@ func (g *compiler) composite(dst int32, e *ir.Composite) {
 func (g *compiler) fill(l location, e *ir.Composite) {
 	if isZero(e) {
 		g.smallest(e.T)
-		g.emit(e.At, e, opZero, g.address(l, e.At), 0, 0, int64(e.T.Size))
+		g.emit(e.At, e, opZero, g.mem.address(l, e.At), 0, 0, int64(e.T.Size))
 		return
 	}
 	for i, x := range e.Elems {
@@ -171,13 +171,13 @@ func (g *compiler) fill(l location, e *ir.Composite) {
 		} else {
 			at.off += int64(e.T.Fields[i].Offset)
 		}
-		mark := len(g.live)
+		mark := len(g.regs.live)
 		if c, ok := x.(*ir.Composite); ok {
 			g.fill(at, c)
 		} else {
-			g.store(at, x.Type(), g.expr(x), x.Pos())
+			g.mem.store(at, x.Type(), g.expr(x), x.Pos())
 		}
-		g.release(mark)
+		g.regs.release(mark)
 	}
 }
 

@@ -50,9 +50,9 @@ func (c choice) of(t *ir.Type) op {
 	return c.unsigned
 }
 
-func (g *compiler) cut(reg int32, t *ir.Type, at ir.Pos) {
+func (c *code) cut(reg int32, t *ir.Type, at ir.Pos) {
 	if o := narrow[t.Kind]; o != 0 {
-		g.emit(at, nil, o, reg, reg, 0, 0)
+		c.emit(at, nil, o, reg, reg, 0, 0)
 	}
 }
 
@@ -60,11 +60,11 @@ func (g *compiler) unary(dst int32, e *ir.Unary) {
 	x, t := g.expr(e.X), e.X.Type()
 	switch {
 	case e.Op == ir.Not:
-		g.emit(e.At, nil, opXor, dst, x, g.constant(1), 0)
+		g.emit(e.At, nil, opXor, dst, x, g.regs.constant(1), 0)
 	case t.Kind == ir.Float32:
-		g.emit(e.At, nil, opXor, dst, x, g.constant(1<<31), 0)
+		g.emit(e.At, nil, opXor, dst, x, g.regs.constant(1<<31), 0)
 	case t.Kind == ir.Float64:
-		g.emit(e.At, nil, opXor, dst, x, g.constant(1<<63), 0)
+		g.emit(e.At, nil, opXor, dst, x, g.regs.constant(1<<63), 0)
 	case e.Op == ir.Com:
 		g.emit(e.At, nil, opCom, dst, x, 0, 0)
 		g.cut(dst, t, e.At)
@@ -126,37 +126,37 @@ func (g *compiler) equal(dst int32, e *ir.Binary) {
 	t := e.X.Type()
 	x, y := g.locate(e.X), g.locate(e.Y)
 	var skip []int
-	a, b := g.temp(1), g.temp(1)
+	a, b := g.regs.temp(1), g.regs.temp(1)
 	i, n := int32(0), 0
 	eachLeaf(t, 0, func(l leaf) {
 		if n++; n > maxEqual {
-			g.refuse(e.At, "== on a type with so many parts")
+			refuse(e.At, "== on a type with so many parts")
 		}
 		if t.Kind == ir.Slice && l.off > 0 {
 			return
 		}
 		lt := &ir.Type{Kind: l.kind, Size: 8, Align: 8}
-		g.part(x, l, i, a, e.At)
-		g.part(y, l, i, b, e.At)
+		g.mem.part(x, l, i, a, e.At)
+		g.mem.part(y, l, i, b, e.At)
 		g.emit(e.At, nil, choices[ir.Eq].of(lt), dst, a, b, 0)
 		skip = append(skip, g.emit(e.At, nil, opJumpNot, 0, dst, 0, 0))
 		i++
 	})
 	g.here(skip...)
 	if e.Op == ir.Ne {
-		g.emit(e.At, nil, opXor, dst, dst, g.constant(1), 0)
+		g.emit(e.At, nil, opXor, dst, dst, g.regs.constant(1), 0)
 	}
 }
 
 // part loads leaf l, number i, of the value at x.
-func (g *compiler) part(x location, l leaf, i, dst int32, at ir.Pos) {
+func (m *mover) part(x location, l leaf, i, dst int32, at ir.Pos) {
 	if !x.mem {
-		g.move(dst, x.reg+i, 1, at)
+		m.move(dst, x.reg+i, 1, at)
 		return
 	}
-	p := g.address(x, at)
-	g.grain = min(g.grain, opSizes[loadOps[l.kind]])
-	g.emit(at, x.site, loadOps[l.kind], dst, p, 0, l.off)
+	p := m.address(x, at)
+	m.code.grain = min(m.code.grain, opSizes[loadOps[l.kind]])
+	m.code.emit(at, x.site, loadOps[l.kind], dst, p, 0, l.off)
 }
 
 // keepsBits reports whether a conversion leaves the Bits as they are.
@@ -177,7 +177,7 @@ func (g *compiler) convert(dst int32, e *ir.Convert) {
 	x := g.expr(e.X)
 	switch {
 	case keepsBits(to, from):
-		g.move(dst, x, leaves(to), e.At)
+		g.mem.move(dst, x, leaves(to), e.At)
 	case from.IsInteger() && to.IsInteger():
 		g.emit(e.At, nil, narrow[to.Kind], dst, x, 0, 0)
 	case from.IsSigned() && to.Kind == ir.Float32:
@@ -214,10 +214,10 @@ func (g *compiler) math(dst int32, e *ir.Math) {
 		if t.Kind == ir.Float32 {
 			mask = math.MaxInt32
 		}
-		g.emit(e.At, nil, opAnd, dst, g.expr(e.Args[0]), g.constant(mask), 0)
+		g.emit(e.At, nil, opAnd, dst, g.expr(e.Args[0]), g.regs.constant(mask), 0)
 		return
 	}
-	args := g.temp(3)
+	args := g.regs.temp(3)
 	for i, a := range e.Args {
 		g.into(args+int32(i), a)
 	}

@@ -73,23 +73,29 @@ func (g *compiler) locateElem(e *ir.Index) location {
 	i := g.expr(e.I)
 	base := l
 	base.off = 0
-	b := g.address(base, e.At)
-	dst := g.temp(1)
+	b := g.mem.address(base, e.At)
+	dst := g.regs.temp(1)
 	g.arrays = append(g.arrays, arrayElem{length: t.Len, size: size, off: l.off})
 	g.emit(e.At, e, opElemArray, dst, b, i, int64(len(g.arrays)-1))
 	return inMemory(dst, e)
 }
 
+// A mover emits the instructions that move values between registers and memory.
+type mover struct {
+	code *code
+	regs *allocator
+}
+
 // address returns a register with the address of a location in memory.
-func (g *compiler) address(l location, at ir.Pos) int32 {
+func (m *mover) address(l location, at ir.Pos) int32 {
 	switch {
 	case l.index >= 0:
-		dst := g.temp(1)
-		g.emit(at, elementOf(l.site), opElemSlice, dst, l.reg, l.index, scaled(l.size, l.off))
+		dst := m.regs.temp(1)
+		m.code.emit(at, elementOf(l.site), opElemSlice, dst, l.reg, l.index, scaled(l.size, l.off))
 		return dst
 	case l.off != 0:
-		dst := g.temp(1)
-		g.emit(at, l.site, opOffset, dst, l.reg, 0, l.off)
+		dst := m.regs.temp(1)
+		m.code.emit(at, l.site, opOffset, dst, l.reg, 0, l.off)
 		return dst
 	}
 	return l.reg
@@ -113,72 +119,72 @@ func elementOf(e ir.Expr) ir.Expr {
 }
 
 // load puts the value of type t at l into the registers from dst.
-func (g *compiler) load(l location, t *ir.Type, dst int32, at ir.Pos) {
+func (m *mover) load(l location, t *ir.Type, dst int32, at ir.Pos) {
 	switch {
 	case !l.mem:
-		g.move(dst, l.reg, leaves(t), at)
+		m.move(dst, l.reg, leaves(t), at)
 		return
 	case !inRegisters(t):
-		g.move(dst, g.address(l, at), 1, at)
+		m.move(dst, m.address(l, at), 1, at)
 		return
 	}
-	g.access(l, t, dst, at, loadOps)
+	m.access(l, t, dst, at, loadOps)
 }
 
 // store puts the value of type t in the registers from src to l.
-func (g *compiler) store(l location, t *ir.Type, src int32, at ir.Pos) {
+func (m *mover) store(l location, t *ir.Type, src int32, at ir.Pos) {
 	switch {
 	case !l.mem:
-		g.move(l.reg, src, leaves(t), at)
+		m.move(l.reg, src, leaves(t), at)
 		return
 	case !inRegisters(t):
-		g.smallest(t)
-		g.emit(at, l.site, opCopy, g.address(l, at), src, 0, int64(t.Size))
+		m.code.smallest(t)
+		m.code.emit(at, l.site, opCopy, m.address(l, at), src, 0, int64(t.Size))
 		return
 	}
-	g.access(l, t, src, at, storeOps)
+	m.access(l, t, src, at, storeOps)
 }
 
-func (g *compiler) access(l location, t *ir.Type, reg int32, at ir.Pos, ops map[ir.Kind]op) {
-	g.smallest(t)
+func (m *mover) access(l location, t *ir.Type, reg int32, at ir.Pos, ops map[ir.Kind]op) {
+	m.code.smallest(t)
 	if l.index >= 0 && leaves(t) > 1 {
-		a := g.address(l, at)
+		a := m.address(l, at)
 		l = inMemory(a, l.site)
 	}
 	eachLeaf(t, l.off, func(x leaf) {
 		o := ops[x.kind]
 		if l.index >= 0 {
-			g.emit(at, l.site, o-opLoadU8+opLoadIndexU8, reg, l.reg, l.index, scaled(l.size, x.off))
+			m.code.emit(at, l.site, o-opLoadU8+opLoadIndexU8, reg, l.reg, l.index, scaled(l.size, x.off))
 		} else {
-			g.emit(at, l.site, o, reg, l.reg, 0, x.off)
+			m.code.emit(at, l.site, o, reg, l.reg, 0, x.off)
 		}
 		reg++
 	})
 }
 
 // smallest notes the size of an access for the grain of race detection.
-func (g *compiler) smallest(t *ir.Type) {
+func (c *code) smallest(t *ir.Type) {
 	if inRegisters(t) || t.Kind == ir.Struct {
 		for _, f := range t.Fields {
-			g.smallest(f.Type)
+			c.smallest(f.Type)
 		}
 		if t.Kind != ir.Struct {
-			g.grain = min(g.grain, max(int64(t.Align), 1))
+			c.grain = min(c.grain, max(int64(t.Align), 1))
 		}
 		return
 	}
-	g.smallest(t.Elem)
+	c.smallest(t.Elem)
 }
 
-func (g *compiler) move(dst, src, n int32, at ir.Pos) {
+func (m *mover) move(dst, src, n int32, at ir.Pos) {
 	if dst == src {
 		return
 	}
 	if n == 3 {
-		g.emit(at, nil, opMove3, dst, src, 0, 0)
+		m.code.emit(at, nil, opMove3, dst, src, 0, 0)
 		return
 	}
 	for i := range n {
-		g.emit(at, nil, opMove, dst+i, src+i, 0, 0)
+		m.code.emit(at, nil, opMove, dst+i, src+i, 0, 0)
 	}
 }

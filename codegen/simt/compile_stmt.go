@@ -4,9 +4,9 @@ import "github.com/gompss/gompss/codegen/ir"
 
 func (g *compiler) list(list []ir.Stmt) {
 	for _, s := range list {
-		mark := len(g.live)
+		mark := len(g.regs.live)
 		g.stmt(s)
-		g.release(mark)
+		g.regs.release(mark)
 	}
 }
 
@@ -41,7 +41,7 @@ func (g *compiler) stmt(s ir.Stmt) {
 	case *ir.Barrier:
 		g.barrier(s)
 	default:
-		g.refuse(s.Pos(), "this statement in device code")
+		refuse(s.Pos(), "this statement in device code")
 	}
 }
 
@@ -66,14 +66,14 @@ func (g *compiler) decl(s *ir.Decl) {
 	case v.mem && s.Init == nil:
 		g.emit(s.At, nil, opZero, v.reg, 0, 0, int64(t.Size))
 	case s.Init == nil:
-		zero := g.constant(0)
+		zero := g.regs.constant(0)
 		for i := range leaves(t) {
 			g.emit(s.At, nil, opMove, v.reg+i, zero, 0, 0)
 		}
 	case v.mem && literal:
 		g.fill(inMemory(v.reg, &ir.Ref{Var: s.Var, At: s.At}), c)
 	case v.mem:
-		g.store(inMemory(v.reg, s.Init), t, g.expr(s.Init), s.At)
+		g.mem.store(inMemory(v.reg, s.Init), t, g.expr(s.Init), s.At)
 	default:
 		g.into(v.reg, s.Init)
 	}
@@ -86,12 +86,12 @@ func (g *compiler) assign(s *ir.Assign) {
 		return
 	}
 	if l.mem {
-		g.store(l, t, g.expr(s.Value), s.At)
+		g.mem.store(l, t, g.expr(s.Value), s.At)
 		return
 	}
-	tmp := g.temp(leaves(t))
+	tmp := g.regs.temp(leaves(t))
 	g.into(tmp, s.Value)
-	g.store(l, t, tmp, s.At)
+	g.mem.store(l, t, tmp, s.At)
 }
 
 // call evaluates the arguments before it writes a parameter.
@@ -102,7 +102,7 @@ func (g *compiler) call(s *ir.Call) {
 		args[i] = g.expr(a)
 	}
 	for i, v := range s.Fn.Params {
-		g.store(g.slotAt(g.vars[v], s.Args[i]), v.Type, args[i], s.At)
+		g.mem.store(slotAt(g.vars[v], s.Args[i]), v.Type, args[i], s.At)
 	}
 	j := g.emit(s.At, nil, opCall, f.back, 0, 0, int64(f.entry))
 	if f.entry < 0 {
@@ -113,12 +113,12 @@ func (g *compiler) call(s *ir.Call) {
 			continue
 		}
 		src := f.results[i].reg // its registers, or for what is always in memory its address
-		g.store(g.slotAt(g.vars[v], &ir.Ref{Var: v, At: s.At}), v.Type, src, s.At)
+		g.mem.store(slotAt(g.vars[v], &ir.Ref{Var: v, At: s.At}), v.Type, src, s.At)
 	}
 }
 
 // slotAt returns the location of a slot.
-func (g *compiler) slotAt(s slot, site ir.Expr) location {
+func slotAt(s slot, site ir.Expr) location {
 	if s.mem {
 		return inMemory(s.reg, site)
 	}
@@ -135,7 +135,7 @@ func (g *compiler) ret(s *ir.Return) {
 		regs[i] = g.expr(e)
 	}
 	for i, e := range s.Results {
-		g.store(g.slotAt(g.inside.results[i], e), e.Type(), regs[i], s.At)
+		g.mem.store(slotAt(g.inside.results[i], e), e.Type(), regs[i], s.At)
 	}
 	g.emit(s.At, nil, opReturn, g.inside.back, 0, 0, 0)
 }
@@ -179,16 +179,16 @@ func (g *compiler) while(s *ir.While) {
 
 // test is jumpIf with the temporaries given back.
 func (g *compiler) test(cond ir.Expr, sense bool) []int {
-	mark := len(g.live)
+	mark := len(g.regs.live)
 	list := g.jumpIf(cond, sense)
-	g.release(mark)
+	g.regs.release(mark)
 	return list
 }
 
 // back points jumps to an existing instruction.
-func (g *compiler) back(list []int, to int) {
+func (c *code) back(list []int, to int) {
 	for _, i := range list {
-		g.ins[i].imm = int64(to)
+		c.ins[i].imm = int64(to)
 	}
 }
 
@@ -197,9 +197,9 @@ func (g *compiler) loop(s *ir.For) {
 	v := g.local(s.Var)
 	i := v.reg
 	if v.mem {
-		i = g.temp(1)
+		i = g.regs.temp(1)
 	}
-	hi, step := g.temp(1), g.temp(1)
+	hi, step := g.regs.temp(1), g.regs.temp(1)
 	g.into(hi, s.Hi)
 	g.into(step, s.Step)
 	g.into(i, s.Lo)
@@ -210,7 +210,7 @@ func (g *compiler) loop(s *ir.For) {
 	out := cond.jump(false)
 	body := len(g.ins)
 	if v.mem {
-		g.store(inMemory(v.reg, &ir.Ref{Var: s.Var, At: s.At}), t, i, s.At)
+		g.mem.store(inMemory(v.reg, &ir.Ref{Var: s.Var, At: s.At}), t, i, s.At)
 	}
 	g.list(s.Body)
 	g.here(x.continues...)
@@ -261,8 +261,8 @@ func (c *counter) jump(sense bool) int {
 func (g *compiler) atomic(s *ir.Atomic) {
 	t := s.Place.Type()
 	l := g.locate(s.Place)
-	a := g.address(l, s.At)
-	value, compare := g.constant(0), g.constant(0)
+	a := g.mem.address(l, s.At)
+	value, compare := g.regs.constant(0), g.regs.constant(0)
 	if s.Value != nil {
 		value = g.expr(s.Value)
 	}
@@ -270,17 +270,17 @@ func (g *compiler) atomic(s *ir.Atomic) {
 		compare = g.expr(s.Compare)
 	}
 	g.smallest(t)
-	old := g.temp(1)
+	old := g.regs.temp(1)
 	g.atomics = append(g.atomics, atomicOp{s, compare})
 	g.emit(s.At, s.Place, opAtomic, old, a, value, int64(len(g.atomics)-1))
 	if s.Old != nil {
-		g.store(g.locate(s.Old), t, old, s.At)
+		g.mem.store(g.locate(s.Old), t, old, s.At)
 	}
 }
 
 func (g *compiler) barrier(s *ir.Barrier) {
 	g.sync = true
-	count := g.constant(0)
+	count := g.regs.constant(0)
 	if s.Scope == ir.NamedBarrier {
 		count = g.expr(s.Count)
 	}
