@@ -16,17 +16,21 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	flags.BoolVar(&o.JSON, "json", false, "")
 	flags.BoolVar(&o.Quick, "quick", false, "")
 	flags.BoolVar(&o.Trials, "trials", false, "")
-	flags.BoolVar(&o.Suite, "suite", false, "")
+	suite := flags.Bool("suite", false, "")
 	flags.StringVar(&o.Only, "only", "", "")
 	flags.StringVar(&o.Devices, "devices", "", "")
 	flags.StringVar(&o.OpenCL, "opencl", "", "")
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
-	if o.Suite && slices.Contains(gpubench.SuiteParts, flags.Arg(0)) {
-		o.Of = flags.Arg(0)
-	} else if flags.NArg() > 0 {
+	part := gpubench.Suite(flags.Arg(0))
+	switch {
+	case *suite && slices.Contains(gpubench.SuiteParts, part):
+		o.Suite = part
+	case flags.NArg() > 0:
 		return usageError("unexpected %s", flags.Arg(0))
+	case *suite:
+		o.Suite = gpubench.WholeSuite
 	}
 	return gpubench.Run(o)
 }

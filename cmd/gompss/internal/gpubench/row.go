@@ -37,14 +37,22 @@ type Options struct {
 	Only           string // rows whose name contains one of these words, separated by commas
 	Quick          bool   // small sizes: to see that it works, not how fast it is
 	Trials         bool   // beside some rows what is off until it is measured, in turn
-	Suite          bool   // kernels of many fields beside CUDA by hand, instead of the rows
-	Of             string // of Suite: "nested" for nested loops on graphs, a part of the rest by name, or ""
+	Suite          Suite  // kernels of many fields beside CUDA by hand, instead of the rows
 	Devices        string // of the programs, instead of the GPUs of the machine
 	OpenCL         string // a platform whose first device is measured beside the same GPU by CUDA, instead of the rows
 }
 
-// SuiteParts are what Options.Of may name.
-var SuiteParts = []string{"kernels", "fields", "others", "nested"}
+// A Suite names a part of the kernels of many fields, one of SuiteParts, all of them, or none.
+type Suite string
+
+const (
+	NoSuite     Suite = ""       // the rows instead
+	WholeSuite  Suite = "all"    // all parts but NestedLoops
+	NestedLoops Suite = "nested" // nested loops on graphs
+)
+
+// SuiteParts are the parts of the suite.
+var SuiteParts = []Suite{"kernels", "fields", "others", NestedLoops}
 
 // wants reports whether a row is requested.
 func (o *Options) wants(name string) bool {

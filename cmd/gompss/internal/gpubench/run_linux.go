@@ -11,10 +11,11 @@ import (
 // Run measures and prints the rows that o names. A row that fails is reported, and the others are
 // still measured.
 func Run(o Options) error {
-	switch {
-	case o.Suite && o.Of == "nested":
+	switch o.Suite {
+	case NoSuite:
+	case NestedLoops:
 		return runNested(o)
-	case o.Suite:
+	default:
 		return runSuite(o)
 	}
 	if o.OpenCL != "" {

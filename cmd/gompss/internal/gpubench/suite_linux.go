@@ -53,7 +53,7 @@ func runSuite(o Options) error {
 		return err
 	}
 	for _, p := range suiteParts {
-		if o.Of != "" && o.Of != p.name {
+		if o.Suite != WholeSuite && string(o.Suite) != p.name {
 			continue
 		}
 		if err := b.suitePart(p); err != nil {
