@@ -25,23 +25,26 @@ const maxCollapse = 4
 // ShapeNests does that for the parallel loops of the kernel that no construct is around.
 func (l *Work) ShapeNests() {
 	m := NewMapper(l)
-	m.shapeIn(l.Kernel.Body)
+	shaper{m}.shapeIn(l.Kernel.Body)
 }
 
-func (m *mapper) shapeIn(list []ir.Stmt) {
+// A shaper brings loop nests of the kernel of a mapper into one form.
+type shaper struct{ mapper *mapper }
+
+func (sh shaper) shapeIn(list []ir.Stmt) {
 	for i, s := range list {
 		switch s := s.(type) {
 		case *ir.If:
-			before := len(m.Known)
-			m.Known = append(m.Known, m.lasting(s.Cond)...)
-			m.shapeIn(s.Then)
-			m.Known = m.Known[:before]
-			m.shapeIn(s.Else)
+			before := len(sh.mapper.Known)
+			sh.mapper.Known = append(sh.mapper.Known, sh.mapper.lasting(s.Cond)...)
+			sh.shapeIn(s.Then)
+			sh.mapper.Known = sh.mapper.Known[:before]
+			sh.shapeIn(s.Else)
 		case *ir.Block:
-			m.shapeIn(s.Body)
+			sh.shapeIn(s.Body)
 		case *ir.For:
 			if shapeable(s) && !jumps(s) {
-				list[i] = m.shape(s)
+				list[i] = sh.shape(s)
 			}
 		}
 	}
@@ -81,47 +84,47 @@ func WholeSchedule(d *ir.Directive) bool {
 }
 
 // shape returns what stands for f: f in its one form, or that and f as it is with a test between.
-func (m *mapper) shape(f *ir.For) ir.Stmt {
-	decided := len(m.decisions)
-	own := func() *ir.For { return m.CopyOf([]ir.Stmt{f}, &m.Kernel.NumVars)[0].(*ir.For) }
+func (sh shaper) shape(f *ir.For) ir.Stmt {
+	decided := len(sh.mapper.decisions)
+	own := func() *ir.For { return sh.mapper.CopyOf([]ir.Stmt{f}, &sh.mapper.Kernel.NumVars)[0].(*ir.For) }
 	shaped := own()
-	if m.reshape(shaped) {
+	if sh.reshape(shaped) {
 		return shaped
 	}
-	m.decisions = m.decisions[:decided]
+	sh.mapper.decisions = sh.mapper.decisions[:decided]
 	shaped = own()
-	conds, ok := m.Supposing(shaped, func() bool { return m.reshape(shaped) }) // what it declares is in no condition
+	conds, ok := sh.mapper.Supposing(shaped, func() bool { return sh.reshape(shaped) }) // what it declares is in no condition
 	if !ok {
-		m.decisions = m.decisions[:decided]
+		sh.mapper.decisions = sh.mapper.decisions[:decided]
 		return f
 	}
-	return m.Where(f, conds, func(fast *ir.For) { *fast = *shaped })
+	return sh.mapper.Where(f, conds, func(fast *ir.For) { *fast = *shaped })
 }
 
 // reshape changes f, which is its own, and reports whether it did.
-func (m *mapper) reshape(f *ir.For) bool {
-	joined := m.join(f)
+func (sh shaper) reshape(f *ir.For) bool {
+	joined := sh.join(f)
 	if f.Directive.Parts&(ir.Workshare|ir.Loop) == 0 {
 		return false // teams run its iterations, and threads what is in them
 	}
 	inner := innermostOf(f)
 	list, inVariable := query.Flatten(inner.Body), false
-	list, exchanged := m.exchanged(list)
+	list, exchanged := sh.exchanged(list)
 	at := &list
 	for len(*at) == 1 { // into the loops that are outside now
 		g, ok := (*at)[0].(*ir.For)
-		if !ok || g.Directive != nil || m.Dependent(g) != "" {
+		if !ok || g.Directive != nil || sh.mapper.Dependent(g) != "" {
 			break
 		}
 		g.Body = query.Flatten(g.Body)
 		at = &g.Body
 	}
-	*at, inVariable = m.sumsInVariables(*at)
+	*at, inVariable = sh.sumsInVariables(*at)
 	inner.Body = list
 	if !joined && !exchanged && !inVariable && f.Directive.Parts&ir.Loop != 0 {
 		return false // mapping finds what is parallel in it
 	}
-	return m.extend(f) || joined || exchanged || inVariable
+	return sh.extend(f) || joined || exchanged || inVariable
 }
 
 // innermostOf returns the innermost loop that the directive of f governs.
@@ -131,18 +134,18 @@ func innermostOf(f *ir.For) *ir.For {
 }
 
 // join makes one space of the loop of the teams and the only loop in it, of their threads.
-func (m *mapper) join(f *ir.For) bool {
+func (sh shaper) join(f *ir.For) bool {
 	d, inner := f.Directive, innermostOf(f)
 	if d.Parts != ir.Teams|ir.Distribute {
 		return false
 	}
 	decls, g := query.Perfect(query.Flatten(inner.Body))
-	if g == nil || g.Directive == nil || g.Directive.Parts != ir.Parallel|ir.Workshare || !shapeable(g) || m.bent(f, decls, g) {
+	if g == nil || g.Directive == nil || g.Directive.Parts != ir.Parallel|ir.Workshare || !shapeable(g) || sh.bent(f, decls, g) {
 		return false
 	}
 	n := max(d.Collapse, 1) + max(g.Directive.Collapse, 1)
 	for _, h := range analysis.NestOf(g)[1:] {
-		if m.bent(f, append(slices.Clone(decls), g), h) {
+		if sh.bent(f, append(slices.Clone(decls), g), h) {
 			return false
 		}
 	}
@@ -152,13 +155,13 @@ func (m *mapper) join(f *ir.For) bool {
 	d.Parts |= ir.Parallel | ir.Workshare
 	d.Collapse = n
 	g.Directive = nil
-	m.Decide(f.At, "loop "+f.Var.Name, "one iteration space of "+strconv.Itoa(n)+" loops", "the loop of the threads is all that is in it", "schedule(onetoone)")
+	sh.mapper.Decide(f.At, "loop "+f.Var.Name, "one iteration space of "+strconv.Itoa(n)+" loops", "the loop of the threads is all that is in it", "schedule(onetoone)")
 	return true
 }
 
 // bent reports whether the bounds of g depend on the loops that the directive of f governs, or on
 // what is declared between.
-func (m *mapper) bent(f *ir.For, decls []ir.Stmt, g *ir.For) bool {
+func (sh shaper) bent(f *ir.For, decls []ir.Stmt, g *ir.For) bool {
 	own := ir.Declared(decls)
 	for _, h := range analysis.NestOf(f) {
 		own.Add(h.Var)
@@ -173,19 +176,19 @@ func (m *mapper) bent(f *ir.For, decls []ir.Stmt, g *ir.For) bool {
 
 // extend lets the directive of f govern the loops in it that are independent and all that is in it,
 // where more of what they touch are neighbours.
-func (m *mapper) extend(f *ir.For) bool {
+func (sh shaper) extend(f *ir.For) bool {
 	d, grown := f.Directive, false
 	for max(d.Collapse, 1) < maxCollapse {
 		inner := innermostOf(f)
 		decls, g := query.Perfect(query.Flatten(inner.Body))
-		if g == nil || g.Directive != nil || m.bent(f, decls, g) || m.Dependent(g) != "" || !m.worthTeamOrUnknown(g) ||
-			m.Stride1(g.Body, g.Var) < m.Stride1(g.Body, inner.Var) || d.Parts&(ir.Workshare|ir.Loop) == 0 {
+		if g == nil || g.Directive != nil || sh.bent(f, decls, g) || sh.mapper.Dependent(g) != "" || !sh.worthTeamOrUnknown(g) ||
+			sh.mapper.Stride1(g.Body, g.Var) < sh.mapper.Stride1(g.Body, inner.Var) || d.Parts&(ir.Workshare|ir.Loop) == 0 {
 			break
 		}
 		inner.Body = query.Flatten(inner.Body)
 		d.Collapse = max(d.Collapse, 1) + 1
 		grown = true
-		m.Decide(f.At, "loop "+f.Var.Name, "one iteration space with loop "+g.Var.Name, "its iterations are independent, and touch neighbours", "schedule(onetoone)")
+		sh.mapper.Decide(f.At, "loop "+f.Var.Name, "one iteration space with loop "+g.Var.Name, "its iterations are independent, and touch neighbours", "schedule(onetoone)")
 	}
 	return grown
 }
@@ -193,19 +196,19 @@ func (m *mapper) extend(f *ir.For) bool {
 // leastExtended is the number of iterations below which a loop stays in its thread.
 const leastExtended = 8
 
-func (m *mapper) worthTeamOrUnknown(g *ir.For) bool {
+func (sh shaper) worthTeamOrUnknown(g *ir.For) bool {
 	n, known := analysis.ConstTrips(g)
 	return !known || n >= leastExtended
 }
 
 // exchanged returns list, loops around each other, with the independent ones outside: those whose
 // variables all written places have, while the others are in none of them.
-func (m *mapper) exchanged(list []ir.Stmt) ([]ir.Stmt, bool) {
+func (sh shaper) exchanged(list []ir.Stmt) ([]ir.Stmt, bool) {
 	loops, body := chainOf(list)
 	if len(loops) < 2 || !plainBody(body) {
 		return list, false
 	}
-	written, ok := m.WrittenOnce(body)
+	written, ok := sh.mapper.WrittenOnce(body)
 	if !ok || len(written) == 0 {
 		return list, false
 	}
@@ -232,7 +235,7 @@ func (m *mapper) exchanged(list []ir.Stmt) ([]ir.Stmt, bool) {
 		switch {
 		case has == 0:
 			adding = append(adding, g)
-		case has < len(written) || m.Dependent(g) != "":
+		case has < len(written) || sh.mapper.Dependent(g) != "":
 			return list, false
 		default:
 			gains = gains || len(adding) > 0
@@ -247,7 +250,7 @@ func (m *mapper) exchanged(list []ir.Stmt) ([]ir.Stmt, bool) {
 		order[k].Body = body
 		body = []ir.Stmt{order[k]}
 	}
-	m.Decide(order[0].At, "loop "+order[0].Var.Name, "outside of loop "+adding[0].Var.Name, "its iterations are independent, the others add up", "")
+	sh.mapper.Decide(order[0].At, "loop "+order[0].Var.Name, "outside of loop "+adding[0].Var.Name, "its iterations are independent, the others add up", "")
 	return body, true
 }
 
@@ -299,14 +302,14 @@ func readsPlainly(list []ir.Stmt) bool {
 
 // sumsInVariables puts the elements that the loops of list add to, in a place that stays as it is,
 // into variables.
-func (m *mapper) sumsInVariables(list []ir.Stmt) ([]ir.Stmt, bool) {
+func (sh shaper) sumsInVariables(list []ir.Stmt) ([]ir.Stmt, bool) {
 	if slices.ContainsFunc(list, query.JumpsOut) || !readsPlainly(list) {
 		return list, false
 	}
 	if x := (&analysis.Effects{}).Stmts(list); x.Atomics || x.Calls {
 		return list, false
 	}
-	written, ok := m.WrittenOnce(list)
+	written, ok := sh.mapper.WrittenOnce(list)
 	if !ok {
 		return list, false
 	}
@@ -315,14 +318,14 @@ func (m *mapper) sumsInVariables(list []ir.Stmt) ([]ir.Stmt, bool) {
 		if len(w.Loops) == 0 && !slices.ContainsFunc(list, func(s ir.Stmt) bool { f, ok := s.(*ir.For); return ok && assignsTo(f.Body, w.Root()) }) {
 			continue
 		}
-		if slices.ContainsFunc(w.Form.Atoms(), func(x analysis.Atom) bool { return own.Has(x.Var) }) || !m.surelyWritten(list, w.Root()) {
+		if slices.ContainsFunc(w.Form.Atoms(), func(x analysis.Atom) bool { return own.Has(x.Var) }) || !sh.surelyWritten(list, w.Root()) {
 			continue
 		}
 		elem := elementIn(list, w.Root())
 		if slices.ContainsFunc(ir.ExprVars(elem).List(), own.Has) {
 			continue // a variable of the loops without influence on the place, such as 0*j, is in its text
 		}
-		list = m.inVariable(list, elem, w.Root())
+		list = sh.inVariable(list, elem, w.Root())
 		changed = true
 	}
 	return list, changed
@@ -350,7 +353,7 @@ func elementOf(e ir.Expr, v *ir.Var) bool {
 
 // surelyWritten reports whether an element of v is assigned whenever list runs, given that the
 // loops around have an iteration, which is supposed.
-func (m *mapper) surelyWritten(list []ir.Stmt, v *ir.Var) bool {
+func (sh shaper) surelyWritten(list []ir.Stmt, v *ir.Var) bool {
 	for _, s := range list {
 		if a, ok := s.(*ir.Assign); ok && elementOf(a.Place, v) {
 			return true
@@ -367,13 +370,13 @@ func (m *mapper) surelyWritten(list []ir.Stmt, v *ir.Var) bool {
 			skips = skips || ok
 			return !skips
 		})
-		if skips || !m.surelyWritten(query.Flatten(f.Body), v) {
+		if skips || !sh.surelyWritten(query.Flatten(f.Body), v) {
 			continue
 		}
 		if n, known := analysis.ConstTrips(f); known && n > 0 {
 			return true
 		}
-		return m.SupposeAll(build.Compare(ir.Lt, f.Lo, f.Hi, f.At))
+		return sh.mapper.SupposeAll(build.Compare(ir.Lt, f.Lo, f.Hi, f.At))
 	}
 	return false
 }
@@ -392,8 +395,8 @@ func elementIn(list []ir.Stmt, v *ir.Var) *ir.Index {
 }
 
 // inVariable puts the one element of v that list touches, elem, into a variable.
-func (m *mapper) inVariable(list []ir.Stmt, elem *ir.Index, v *ir.Var) []ir.Stmt {
-	sum := m.Local("sum", elem.Type(), elem.At)
+func (sh shaper) inVariable(list []ir.Stmt, elem *ir.Index, v *ir.Var) []ir.Stmt {
+	sum := sh.mapper.Local("sum", elem.Type(), elem.At)
 	r := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		if elementOf(e, v) {
 			return build.Ref(sum, e.Pos())
@@ -412,7 +415,7 @@ func (m *mapper) inVariable(list []ir.Stmt, elem *ir.Index, v *ir.Var) []ir.Stmt
 			break
 		}
 	}
-	m.Decide(elem.At, "element "+ir.ExprString(elem), "a variable", "its loops add to it in place, and nothing else touches it", "")
+	sh.mapper.Decide(elem.At, "element "+ir.ExprString(elem), "a variable", "its loops add to it in place, and nothing else touches it", "")
 	return append(append(out, rest...), build.Assign((&ir.Rewrite{}).CopyExpr(elem), build.Ref(sum, elem.At), elem.At))
 }
 
