@@ -57,12 +57,9 @@ type Collector struct {
 	lost       bool       // a place is reached in a way that is not followed
 	Unfollowed []Reach    // such places, without a base
 	Loops      []LoopRange
-	conds      []ir.Expr
-	sides      []side // of the branches that each of conds decides
-	tests      int    // how many conditions were met
-	passed     side   // of the If that was left last
+	branches   branches
+	passed     side // of the If that was left last
 
-	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
 	enclosing
 	Out     []Reach
 	Parts   []DistPart  // of the arrays of dist_ clauses
@@ -83,7 +80,7 @@ func Collect(k *ir.Kernel, list []ir.Stmt) []Reach {
 
 // NewCollector returns a collector of the accesses of k.
 func NewCollector(k *ir.Kernel) *Collector {
-	c := &Collector{defs: Definitions{}, views: map[*ir.Var]view{}, negations: map[ir.Expr]ir.Expr{}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
+	c := &Collector{defs: Definitions{}, views: map[*ir.Var]view{}, branches: branches{negations: map[ir.Expr]ir.Expr{}}, Mutable: &ir.VarSet{}, once: valuesOnce(k), params: k.Params, taken: &ir.VarSet{}, helpers: &ir.VarSet{}}
 	bodies := [][]ir.Stmt{k.Body}
 	for _, f := range k.Funcs {
 		bodies = append(bodies, f.Body)
@@ -153,7 +150,7 @@ func (c *Collector) set(v *ir.Var, value ir.Expr) {
 // changes.
 func (c *Collector) form(e ir.Expr) Affine {
 	if c.Sites != nil {
-		return c.deriving(e)
+		return deriver{c}.deriving(e)
 	}
 	a := c.resolve(c.defs.Form(e))
 	for _, x := range a.Atoms() {
@@ -216,7 +213,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 // Stmts collects the accesses of list in order.
 func (c *Collector) Stmts(list []ir.Stmt) {
 	for i, s := range list {
-		if w, ok := s.(*ir.While); ok && i > 0 && c.Sites != nil && c.counted(list[i-1], w) {
+		if w, ok := s.(*ir.While); ok && i > 0 && c.Sites != nil && (counterFinder{c}).counted(list[i-1], w) {
 			continue
 		}
 		undo := c.freeze(s)
@@ -225,9 +222,9 @@ func (c *Collector) Stmts(list []ir.Stmt) {
 		undo()
 		if skips, ok := s.(*ir.If); ok && (c.Sites == nil || c.Sites.Reaches) && !jumps && len(skips.Else) == 0 && onlyContinues(skips.Then) {
 			c.jumps = false
-			c.turn(skips.Cond, c.passed)
+			c.branches.turn(skips.Cond, c.passed)
 			c.Stmts(list[i+1:])
-			c.pop()
+			c.branches.pop()
 			c.jumps = true
 			return
 		}
@@ -262,17 +259,17 @@ func (c *Collector) stmt(s ir.Stmt) {
 		c.call(s)
 	case *ir.If:
 		c.read(s.Cond)
-		c.push(s.Cond)
+		c.branches.push(s.Cond, len(c.Loops))
 		c.Stmts(s.Then)
-		c.turn(c.pop())
+		c.branches.turn(c.branches.pop())
 		c.Stmts(s.Else)
-		_, c.passed = c.pop()
+		_, c.passed = c.branches.pop()
 	case *ir.While:
-		c.push(s.Cond)
+		c.branches.push(s.Cond, len(c.Loops))
 		outer := c.jumps
 		c.nest(s)
 		c.jumps = outer || Leaves(s.Body, s.Label, false)
-		c.pop()
+		c.branches.pop()
 	case *ir.For:
 		c.forLoop(s)
 	case *ir.Block:
@@ -280,7 +277,7 @@ func (c *Collector) stmt(s ir.Stmt) {
 		c.nest(s)
 		c.jumps = outer || Leaves(s.Body, s.Label, false)
 	case *ir.Construct:
-		c.checkedPlaces(s.Directive)
+		checker{c}.checkedPlaces(s.Directive)
 		c.in = append(c.in, s)
 		c.nest(s)
 		c.in = c.in[:len(c.in)-1]
@@ -304,8 +301,8 @@ func (c *Collector) forLoop(s *ir.For) {
 	for _, e := range query.DirectExprs(s) {
 		c.read(e)
 	}
-	c.checkedPlaces(s.Directive)
-	c.checkedStep(s)
+	checker{c}.checkedPlaces(s.Directive)
+	checker{c}.checkedStep(s)
 	c.Loops = append(c.Loops, c.RangeOf(s))
 	if s.Directive != nil {
 		c.in = append(c.in, s)
@@ -405,9 +402,9 @@ func (c *Collector) read(e ir.Expr) {
 		c.read(e.Lo)
 		c.read(e.Hi)
 		c.read(e.Max)
-		c.checkedReslice(e)
+		checker{c}.checkedReslice(e)
 	case *ir.Binary:
-		c.checkedBinary(e)
+		checker{c}.checkedBinary(e)
 		c.read(e.X)
 		if e.Op != ir.LAnd && e.Op != ir.LOr {
 			c.read(e.Y)
@@ -429,9 +426,9 @@ func (c *Collector) read(e ir.Expr) {
 
 // under collects the loads of an expression that is evaluated only where cond holds.
 func (c *Collector) under(cond, e ir.Expr) {
-	c.push(cond)
+	c.branches.push(cond, len(c.Loops))
 	c.read(e)
-	c.pop()
+	c.branches.pop()
 }
 
 // A side is one branch of a condition that code has come to.
@@ -441,25 +438,34 @@ type side struct {
 	Depth int  // of loops around
 }
 
-// push notes that what follows happens only where cond holds.
-func (c *Collector) push(cond ir.Expr) {
-	c.tests++
-	c.conds, c.sides = append(c.conds, cond), append(c.sides, side{Test: c.tests, Depth: len(c.Loops)})
+// branches are the conditions under which code is reached, outermost first.
+type branches struct {
+	conds     []ir.Expr
+	sides     []side              // of the branches that each of conds decides
+	tests     int                 // how many conditions were met
+	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
+}
+
+// push notes that what follows, in depth loops, happens only where cond holds.
+func (b *branches) push(cond ir.Expr, depth int) {
+	b.tests++
+	b.conds, b.sides = append(b.conds, cond), append(b.sides, side{Test: b.tests, Depth: depth})
 }
 
 // turn notes that what follows happens only where a condition that was met before does not hold.
-func (c *Collector) turn(cond ir.Expr, met side) {
-	if c.negations[cond] == nil {
-		c.negations[cond] = negation(cond)
+func (b *branches) turn(cond ir.Expr, met side) {
+	if b.negations[cond] == nil {
+		b.negations[cond] = negation(cond)
 	}
 	met.Not = true
-	c.conds, c.sides = append(c.conds, c.negations[cond]), append(c.sides, met)
+	b.conds, b.sides = append(b.conds, b.negations[cond]), append(b.sides, met)
 }
 
-func (c *Collector) pop() (ir.Expr, side) {
-	n := len(c.conds) - 1
-	cond, of := c.conds[n], c.sides[n]
-	c.conds, c.sides = c.conds[:n], c.sides[:n]
+// pop ends what the last push or turn began, and returns it.
+func (b *branches) pop() (ir.Expr, side) {
+	n := len(b.conds) - 1
+	cond, of := b.conds[n], b.sides[n]
+	b.conds, b.sides = b.conds[:n], b.sides[:n]
 	return cond, of
 }
 
@@ -473,12 +479,12 @@ func (c *Collector) address(e ir.Expr) {
 	case *ir.Index:
 		c.read(e.I)
 		c.address(e.X)
-		c.checkedIndex(e)
+		checker{c}.checkedIndex(e)
 	case *ir.Member:
 		c.address(e.X)
 	case *ir.Deref:
 		c.read(e.X)
-		c.checkedDeref(e)
+		checker{c}.checkedDeref(e)
 	default:
 		c.read(e)
 	}
@@ -504,8 +510,8 @@ func (c *Collector) place(e ir.Expr, write, atomic bool) {
 		return
 	}
 	c.Out = append(c.Out, Reach{Base: v.Base, Index: v.Off, Inside: c.indicesInside(e), Write: write, Atomic: atomic, At: e.Pos(), Expr: e,
-		Facts: c.factsWithSides(c.conds), Part: c.partOfElement(e), Always: len(c.conds) == 0 && !c.jumps, Certain: len(c.conds) == 0 && !c.jumps && wholeElement(e), Sure: !c.jumps && wholeElement(e), Whole: c.indexesWhole(e),
-		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.conds), Sides: slices.Clone(c.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
+		Facts: c.factsWithSides(c.branches.conds), Part: c.partOfElement(e), Always: len(c.branches.conds) == 0 && !c.jumps, Certain: len(c.branches.conds) == 0 && !c.jumps && wholeElement(e), Sure: !c.jumps && wholeElement(e), Whole: c.indexesWhole(e),
+		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.branches.conds), Sides: slices.Clone(c.branches.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
 }
 
 // partOfElement returns what place e is of an element of what it lies in.

@@ -7,11 +7,14 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
+// A counterFinder recognises general loops of the code of a collector that count.
+type counterFinder struct{ of *Collector }
+
 // counted goes into a general loop whose variable, declared right before it, only its end changes,
 // in one direction: for d := 1; d < n; d *= 2. It returns false for others.
-func (c *Collector) counted(before ir.Stmt, w *ir.While) bool {
+func (cf counterFinder) counted(before ir.Stmt, w *ir.While) bool {
 	d, ok := before.(*ir.Decl)
-	if !ok || d.Init == nil || !d.Var.Type.IsInteger() || len(w.Pre) > 0 || len(w.Post) != 1 || !c.Mutable.Has(d.Var) || c.taken.Has(d.Var) {
+	if !ok || d.Init == nil || !d.Var.Type.IsInteger() || len(w.Pre) > 0 || len(w.Post) != 1 || !cf.of.Mutable.Has(d.Var) || cf.of.taken.Has(d.Var) {
 		return false
 	}
 	post, ok := w.Post[0].(*ir.Assign)
@@ -22,21 +25,21 @@ func (c *Collector) counted(before ir.Stmt, w *ir.While) bool {
 	if !ok || !ir.IsRef(step.X, d.Var) {
 		return false
 	}
-	c.Sites.counters[d.Var] = true
-	defer delete(c.Sites.counters, d.Var)
-	l, ok := c.rangeOfCounter(d, w, step)
+	cf.of.Sites.counters[d.Var] = true
+	defer delete(cf.of.Sites.counters, d.Var)
+	l, ok := cf.rangeOfCounter(d, w, step)
 	if !ok {
 		return false
 	}
-	c.Loops = append(c.Loops, l)
-	c.stmt(w)
-	c.Loops = c.Loops[:len(c.Loops)-1]
+	cf.of.Loops = append(cf.of.Loops, l)
+	cf.of.stmt(w)
+	cf.of.Loops = cf.of.Loops[:len(cf.of.Loops)-1]
 	return true
 }
 
 // rangeOfCounter returns the values of the variable of a general loop, or more.
-func (c *Collector) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r LoopRange, ok bool) {
-	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: c.form(d.Init), By: Affine{Unknown: true}, Stride: 1, Known: true}
+func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r LoopRange, ok bool) {
+	r = LoopRange{For: &ir.For{Var: d.Var, Lo: d.Init, Step: step.Y, At: w.At}, First: cf.of.form(d.Init), By: Affine{Unknown: true}, Stride: 1, Known: true}
 	_, most := LimitsOf(d.Var.Type)
 	n, constant := query.Int64(step.Y)
 	up, factor := true, int64(1)
@@ -44,7 +47,7 @@ func (c *Collector) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r 
 	case step.Op == ir.Add && constant && n > 0:
 		r.Stride, r.Rel = n, ir.Le
 	case step.Op == ir.Add && !constant:
-		r.By, r.Known, r.Rel = c.form(step.Y), false, ir.Le
+		r.By, r.Known, r.Rel = cf.of.form(step.Y), false, ir.Le
 	case step.Op == ir.Sub && constant && n > 0:
 		r.Stride, r.Rel, up = -n, ir.Ge, false
 	case step.Op == ir.Mul && constant && n > 1:
@@ -57,7 +60,7 @@ func (c *Collector) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary) (r 
 		return r, false
 	}
 	var side Affine
-	if r.Last, side, ok = c.boundOfCounter(w.Cond, d.Var, up); !ok || !r.First.Known() {
+	if r.Last, side, ok = cf.boundOfCounter(w.Cond, d.Var, up); !ok || !r.First.Known() {
 		return r, false
 	}
 	if !IsAtom(side) {
@@ -92,8 +95,8 @@ func small(a Affine) []Affine {
 
 // boundOfCounter returns the last value of v that cond allows: v <= last where it goes up, v >=
 // last where it goes down; and the side of the comparison that holds v.
-func (c *Collector) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side Affine, ok bool) {
-	for _, f := range c.factsWithSides([]ir.Expr{cond}) {
+func (cf counterFinder) boundOfCounter(cond ir.Expr, v *ir.Var, up bool) (last, side Affine, ok bool) {
+	for _, f := range cf.of.factsWithSides([]ir.Expr{cond}) {
 		side := f.X
 		if f.Y.Has(v) {
 			side = f.Y
@@ -133,7 +136,7 @@ func (c *Collector) freeze(s ir.Stmt) (undo func()) {
 			continue
 		}
 		lo, hi := LimitsOf(v.Type)
-		c.Sites.frozen[v] = VarAffine(c.newDerivation(DerivedAny, ConstAffine(lo), ConstAffine(hi), v.Type).Var)
+		c.Sites.frozen[v] = VarAffine(deriver{c}.newDerivation(DerivedAny, ConstAffine(lo), ConstAffine(hi), v.Type).Var)
 		frozen = append(frozen, v)
 	}
 	return func() {

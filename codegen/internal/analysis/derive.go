@@ -8,8 +8,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
+// A deriver makes forms of expressions of the code of a collector that are not affine: with
+// variables of derivations, which it adds to the sites.
+type deriver struct{ of *Collector }
+
 // deriving returns e as a form in which variables of derivations stand for what is not affine.
-func (c *Collector) deriving(e ir.Expr) Affine {
+func (dv deriver) deriving(e ir.Expr) Affine {
 	if e == nil || !e.Type().IsInteger() {
 		return Affine{Unknown: true}
 	}
@@ -18,48 +22,48 @@ func (c *Collector) deriving(e ir.Expr) Affine {
 	case *ir.Const:
 		return constForm(e)
 	case *ir.Ref:
-		if known, ok := c.defs[e.Var]; ok {
+		if known, ok := dv.of.defs[e.Var]; ok {
 			return known
 		}
-		a = c.held(e.Var)
+		a = dv.of.held(e.Var)
 	case *ir.Member, *ir.Index:
-		a = c.partOfParam(e)
+		a = dv.partOfParam(e)
 	case *ir.Len:
-		a = c.lengthOf(e.X)
+		a = dv.of.lengthOf(e.X)
 	case *ir.Cap:
-		if v := query.RefVar(e.X); v != nil && c.ofKernel(v) && !c.Mutable.Has(v) {
+		if v := query.RefVar(e.X); v != nil && dv.of.ofKernel(v) && !dv.of.Mutable.Has(v) {
 			a = AtomAffine(Atom{Var: v, Of: CapOf})
 		}
 	case *ir.Convert:
-		a = c.derivedConvert(e)
+		a = dv.derivedConvert(e)
 	case *ir.Unary:
 		if e.Op == ir.Neg {
-			a = c.inType(Affine{}.Sub(c.deriving(e.X)), e.Type())
+			a = dv.inType(Affine{}.Sub(dv.deriving(e.X)), e.Type())
 		}
 	case *ir.Binary:
-		a = c.derivedBinary(e)
+		a = dv.derivedBinary(e)
 	case *ir.Math:
-		a = c.derivedMath(e)
+		a = dv.derivedMath(e)
 	}
 	if n, ok := below(e); !a.Known() && ok {
-		return c.derive(DerivedAny, ConstAffine(0), ConstAffine(n-1), e.Type())
+		return dv.derive(DerivedAny, ConstAffine(0), ConstAffine(n-1), e.Type())
 	}
 	return a
 }
 
-func (c *Collector) derivedConvert(e *ir.Convert) Affine {
+func (dv deriver) derivedConvert(e *ir.Convert) Affine {
 	if !e.X.Type().IsInteger() {
 		return Affine{Unknown: true}
 	}
-	a, from, to := c.deriving(e.X), e.X.Type(), e.T
+	a, from, to := dv.deriving(e.X), e.X.Type(), e.T
 	if from.IsSigned() == to.IsSigned() && to.Size >= from.Size || !from.IsSigned() && to.Size > from.Size {
 		return a
 	}
-	return c.inType(a, to)
+	return dv.inType(a, to)
 }
 
 // inType returns a, the value of arithmetic in t, which must not wrap there.
-func (c *Collector) inType(a Affine, t *ir.Type) Affine {
+func (dv deriver) inType(a Affine, t *ir.Type) Affine {
 	if !a.Known() || IsWide(t) {
 		return a
 	}
@@ -69,7 +73,7 @@ func (c *Collector) inType(a Affine, t *ir.Type) Affine {
 		}
 		return a
 	}
-	return c.derive(DerivedNarrow, a, Affine{}, t)
+	return dv.derive(DerivedNarrow, a, Affine{}, t)
 }
 
 // LimitsOf returns the least and greatest value of an integer type that an int64 holds.
@@ -84,40 +88,40 @@ func LimitsOf(t *ir.Type) (lo, hi int64) {
 	return 0, math.MaxInt64
 }
 
-func (c *Collector) derivedBinary(e *ir.Binary) Affine {
-	x, y := c.deriving(e.X), c.deriving(e.Y)
+func (dv deriver) derivedBinary(e *ir.Binary) Affine {
+	x, y := dv.deriving(e.X), dv.deriving(e.Y)
 	if !x.Known() || !y.Known() {
 		return Affine{Unknown: true}
 	}
 	n, constant := y.Const()
 	switch e.Op {
 	case ir.Add:
-		return c.inType(x.Add(y), e.T)
+		return dv.inType(x.Add(y), e.T)
 	case ir.Sub:
-		return c.inType(x.Sub(y), e.T)
+		return dv.inType(x.Sub(y), e.T)
 	case ir.Mul:
-		return c.inType(x.Mul(y), e.T)
+		return dv.inType(x.Mul(y), e.T)
 	case ir.Div:
-		return c.derive(DerivedDiv, x, y, e.T)
+		return dv.derive(DerivedDiv, x, y, e.T)
 	case ir.Rem:
-		return c.derive(DerivedRem, x, y, e.T)
+		return dv.derive(DerivedRem, x, y, e.T)
 	}
 	if !constant || n < 0 {
 		return Affine{Unknown: true}
 	}
 	switch {
 	case e.Op == ir.Shl && n < 62:
-		return c.inType(x.Mul(ConstAffine(1<<n)), e.T)
+		return dv.inType(x.Mul(ConstAffine(1<<n)), e.T)
 	case e.Op == ir.Shr && n < 62:
-		return c.derive(DerivedShr, x, y, e.T)
+		return dv.derive(DerivedShr, x, y, e.T)
 	case e.Op == ir.And:
-		return c.derive(DerivedAnd, x, y, e.T)
+		return dv.derive(DerivedAnd, x, y, e.T)
 	}
 	return Affine{Unknown: true}
 }
 
 // derivedMath has minima and maxima.
-func (c *Collector) derivedMath(e *ir.Math) Affine {
+func (dv deriver) derivedMath(e *ir.Math) Affine {
 	if e.Fn != ir.IMin && e.Fn != ir.IMax || len(e.Args) == 0 {
 		return Affine{Unknown: true}
 	}
@@ -125,42 +129,42 @@ func (c *Collector) derivedMath(e *ir.Math) Affine {
 	if e.Fn == ir.IMax {
 		op = DerivedMax
 	}
-	a := c.deriving(e.Args[0])
+	a := dv.deriving(e.Args[0])
 	for _, arg := range e.Args[1:] {
-		a = c.derive(op, a, c.deriving(arg), e.T)
+		a = dv.derive(op, a, dv.deriving(arg), e.T)
 	}
 	return a
 }
 
 // derive returns the variable of a derivation, the same for the same.
-func (c *Collector) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
-	if !x.Known() || !y.Known() || c.changes(x) || c.changes(y) || len(c.Sites.Order) >= MaxForms {
+func (dv deriver) derive(op DerivedOp, x, y Affine, t *ir.Type) Affine {
+	if !x.Known() || !y.Known() || dv.of.changes(x) || dv.of.changes(y) || len(dv.of.Sites.Order) >= MaxForms {
 		return Affine{Unknown: true}
 	}
 	if op != DerivedAny {
-		for _, d := range c.Sites.Order {
+		for _, d := range dv.of.Sites.Order {
 			if d.Op == op && d.X.Equal(x) && d.Y.Equal(y) && (op != DerivedNarrow || ir.Same(d.T, t)) {
 				return VarAffine(d.Var)
 			}
 		}
 	}
-	d := c.newDerivation(op, x, y, t)
+	d := dv.newDerivation(op, x, y, t)
 	if op <= DerivedMax && t.IsSigned() {
-		d.Host = c.hostValue(d)
+		d.Host = dv.hostValue(d)
 	}
 	return VarAffine(d.Var)
 }
 
-func (c *Collector) newDerivation(op DerivedOp, x, y Affine, t *ir.Type) *Derivation {
-	d := &Derivation{Op: op, X: x, Y: y, T: t, Var: &ir.Var{Name: "derived", Type: ir.IntType, ID: derivedIDs + len(c.Sites.Order)}}
-	c.Sites.Order, c.Sites.Derived[d.Var] = append(c.Sites.Order, d), d
+func (dv deriver) newDerivation(op DerivedOp, x, y Affine, t *ir.Type) *Derivation {
+	d := &Derivation{Op: op, X: x, Y: y, T: t, Var: &ir.Var{Name: "derived", Type: ir.IntType, ID: derivedIDs + len(dv.of.Sites.Order)}}
+	dv.of.Sites.Order, dv.of.Sites.Derived[d.Var] = append(dv.of.Sites.Order, d), d
 	return d
 }
 
 // hostValue returns the expression over parameters that d is, nil where it is none.
-func (c *Collector) hostValue(d *Derivation) ir.Expr {
+func (dv deriver) hostValue(d *Derivation) ir.Expr {
 	at := ir.Pos{}
-	x, y := c.hostForm(d.X), c.hostForm(d.Y)
+	x, y := dv.hostForm(d.X), dv.hostForm(d.Y)
 	if x == nil || y == nil {
 		return nil
 	}
@@ -175,14 +179,14 @@ func (c *Collector) hostValue(d *Derivation) ir.Expr {
 }
 
 // hostForm returns a as an expression over parameters, nil where it is none.
-func (c *Collector) hostForm(a Affine) ir.Expr {
+func (dv deriver) hostForm(a Affine) ir.Expr {
 	values := map[*ir.Var]ir.Expr{}
 	for _, x := range a.Atoms() {
-		d := c.Sites.Derived[x.Var]
+		d := dv.of.Sites.Derived[x.Var]
 		switch {
 		case d != nil && d.Host != nil:
 			values[x.Var] = d.Host
-		case d != nil || !c.ofKernel(x.Var) || x.Of == SetOf:
+		case d != nil || !dv.of.ofKernel(x.Var) || x.Of == SetOf:
 			return nil
 		}
 	}
@@ -191,9 +195,9 @@ func (c *Collector) hostForm(a Affine) ir.Expr {
 
 // partOfParam returns an integer in a struct or array that the kernel is given by value as a
 // derivation.
-func (c *Collector) partOfParam(e ir.Expr) Affine {
+func (dv deriver) partOfParam(e ir.Expr) Affine {
 	root := ir.RootVar(e)
-	if root == nil || !c.ofKernel(root) || c.Mutable.Has(root) || root.Type.Kind != ir.Struct && root.Type.Kind != ir.Array {
+	if root == nil || !dv.of.ofKernel(root) || dv.of.Mutable.Has(root) || root.Type.Kind != ir.Struct && root.Type.Kind != ir.Array {
 		return Affine{Unknown: true}
 	}
 	constant := true
@@ -209,15 +213,15 @@ func (c *Collector) partOfParam(e ir.Expr) Affine {
 		}
 		return constant
 	})
-	if !constant || len(c.Sites.Order) >= MaxForms {
+	if !constant || len(dv.of.Sites.Order) >= MaxForms {
 		return Affine{Unknown: true}
 	}
-	for _, d := range c.Sites.Order {
+	for _, d := range dv.of.Sites.Order {
 		if d.Host != nil && query.Same(d.Host, e) {
 			return VarAffine(d.Var)
 		}
 	}
-	d := c.newDerivation(DerivedAny, Affine{}, Affine{}, e.Type())
+	d := dv.newDerivation(DerivedAny, Affine{}, Affine{}, e.Type())
 	d.Host = e
 	return VarAffine(d.Var)
 }

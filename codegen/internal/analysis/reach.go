@@ -164,7 +164,7 @@ func (c *Collector) distParts(s *ir.For) {
 		return
 	}
 	for _, a := range s.Directive.DistArrays {
-		c.Parts = append(c.Parts, DistPart{DistArray: a, Loops: slices.Clone(c.Loops), Conds: slices.Clone(c.conds), Always: !c.jumps})
+		c.Parts = append(c.Parts, DistPart{DistArray: a, Loops: slices.Clone(c.Loops), Conds: slices.Clone(c.branches.conds), Always: !c.jumps})
 	}
 }
 

@@ -74,59 +74,63 @@ func NewSiteFinder() *SiteFinder {
 // TooMany reports whether so many calls were followed that nothing is known.
 func (f *SiteFinder) TooMany() bool { return f.calls > maxCalls }
 
+// A checker notes the checked operations that the code of a collector makes, where checks are of
+// interest.
+type checker struct{ of *Collector }
+
 // site notes that the checked operation at happens here, and is right where needs are not negative.
-func (c *Collector) site(at ir.Expr, needs ...Affine) {
-	if c.Sites == nil || c.Sites.Reaches {
+func (k checker) site(at ir.Expr, needs ...Affine) {
+	if k.of.Sites == nil || k.of.Sites.Reaches {
 		return
 	}
 	for _, a := range needs {
 		if !a.Known() {
-			c.Sites.Open[at] = true
+			k.of.Sites.Open[at] = true
 			return
 		}
 	}
-	c.Sites.List = append(c.Sites.List, Site{At: at, Needs: needs, Loops: slices.Clone(c.Loops), Conds: c.factsWithSides(c.conds)})
+	k.of.Sites.List = append(k.of.Sites.List, Site{At: at, Needs: needs, Loops: slices.Clone(k.of.Loops), Conds: k.of.factsWithSides(k.of.branches.conds)})
 }
 
 // checkedIndex notes the check of an index.
-func (c *Collector) checkedIndex(e *ir.Index) {
-	if c.Sites != nil && e.Checked {
-		i := c.form(e.I)
-		c.site(e, i, c.lengthOf(e.X).AddConst(-1).Sub(i))
+func (k checker) checkedIndex(e *ir.Index) {
+	if k.of.Sites != nil && e.Checked {
+		i := k.of.form(e.I)
+		k.site(e, i, k.of.lengthOf(e.X).AddConst(-1).Sub(i))
 	}
 }
 
 // checkedReslice notes the check of a slice expression.
-func (c *Collector) checkedReslice(e *ir.Reslice) {
-	if c.Sites == nil || !e.Checked {
+func (k checker) checkedReslice(e *ir.Reslice) {
+	if k.of.Sites == nil || !e.Checked {
 		return
 	}
-	capacity := c.lengthOf(e.X) // or more
-	if v := query.RefVar(e.X); v != nil && v.Space == ir.Param && v.Type.Kind == ir.Slice && !c.Mutable.Has(v) && c.ofKernel(v) {
+	capacity := k.of.lengthOf(e.X) // or more
+	if v := query.RefVar(e.X); v != nil && v.Space == ir.Param && v.Type.Kind == ir.Slice && !k.of.Mutable.Has(v) && k.of.ofKernel(v) {
 		capacity = AtomAffine(Atom{Var: v, Of: CapOf})
 	}
-	lo, hi := c.partOf(e)
+	lo, hi := k.of.partOf(e)
 	needs := []Affine{lo, hi.Sub(lo)}
 	if e.Max != nil {
-		limit := c.form(e.Max)
+		limit := k.of.form(e.Max)
 		needs, hi = append(needs, limit.Sub(hi)), limit
 	}
 	if e.Hi != nil || e.Max != nil {
 		needs = append(needs, capacity.Sub(hi))
 	}
-	c.site(e, needs...)
+	k.site(e, needs...)
 }
 
 // checkedBinary notes the check of a divisor or of the count of a shift.
-func (c *Collector) checkedBinary(e *ir.Binary) {
-	if c.Sites == nil || !e.Checked {
+func (k checker) checkedBinary(e *ir.Binary) {
+	if k.of.Sites == nil || !e.Checked {
 		return
 	}
-	y := c.form(e.Y)
+	y := k.of.form(e.Y)
 	if e.Op == ir.Div || e.Op == ir.Rem {
 		y = y.AddConst(-1)
 	}
-	c.site(e, y)
+	k.site(e, y)
 }
 
 // partOf returns the bounds of a slice expression.
@@ -164,9 +168,9 @@ func (c *Collector) lengthOf(x ir.Expr) Affine {
 func (c *Collector) ofKernel(v *ir.Var) bool { return slices.Contains(c.params, v) }
 
 // checkedDeref notes the check of a pointer.
-func (c *Collector) checkedDeref(e *ir.Deref) {
-	if c.Sites != nil && e.Checked {
-		c.site(e, c.pointer(e.X).AddConst(-1))
+func (k checker) checkedDeref(e *ir.Deref) {
+	if k.of.Sites != nil && e.Checked {
+		k.site(e, k.of.pointer(e.X).AddConst(-1))
 	}
 }
 
@@ -187,21 +191,21 @@ func (c *Collector) pointer(e ir.Expr) Affine {
 }
 
 // checkedStep notes the check of the step of a loop that counts up, whose step is not a constant.
-func (c *Collector) checkedStep(s *ir.For) {
-	if _, constant := query.Int64(s.Step); c.Sites != nil && !constant && (s.Rel == ir.Lt || s.Rel == ir.Le) {
-		c.site(s.Step, c.form(s.Step).AddConst(-1))
+func (k checker) checkedStep(s *ir.For) {
+	if _, constant := query.Int64(s.Step); k.of.Sites != nil && !constant && (s.Rel == ir.Lt || s.Rel == ir.Le) {
+		k.site(s.Step, k.of.form(s.Step).AddConst(-1))
 	}
 }
 
 // checkedPlaces notes the checks of the places of reductions.
-func (c *Collector) checkedPlaces(d *ir.Directive) {
-	if c.Sites == nil || d == nil {
+func (k checker) checkedPlaces(d *ir.Directive) {
+	if k.of.Sites == nil || d == nil {
 		return
 	}
 	for _, r := range d.Reductions {
-		c.address(r.Place)
+		k.of.address(r.Place)
 		if r.Index != nil {
-			c.address(r.Index)
+			k.of.address(r.Index)
 		}
 	}
 }
