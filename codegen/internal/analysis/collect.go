@@ -10,28 +10,47 @@ import (
 // A Reach is one use of memory by code: a load or store of an element of the memory that base
 // refers to, or of the array variable base.
 type Reach struct {
-	Base    *ir.Var  // a parameter of the kernel, or a local array or pointer without further known facts
-	Index   Affine   // in elements of base; unknown where it depends on data
-	Inside  []Affine // the indices of arrays in the element, outermost first
-	Write   bool
-	Atomic  bool
-	Always  bool        // it happens in every iteration of the loops around, and these run to their end
-	Certain bool        // always, and it is all of an element
-	Sure    bool        // certain, but for conds
-	Whole   bool        // index is checked against the length of base itself
-	Loops   []LoopRange // around, outermost first
-	Conds   []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
-	Sides   []side      // of the branches that each of conds decides
-	Facts   []Fact      // what is not negative, as the conditions say
-	Part    bytePart    // of the element
-	In      []ir.Stmt   // directives around, outermost first: Fors and Constructs
-	Phase   int         // what threads of one team run at once, between barriers, has one number
-	At      ir.Pos      // of the access
-	Expr    ir.Expr     // as written
+	Base   *ir.Var  // a parameter of the kernel, or a local array or pointer without further known facts
+	Index  Affine   // in elements of base; unknown where it depends on data
+	Inside []Affine // the indices of arrays in the element, outermost first
+	Write  bool
+	Atomic bool
+	Extent Extent      // how much it touches, and how surely
+	Loops  []LoopRange // around, outermost first
+	Conds  []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
+	Sides  []side      // of the branches that each of conds decides
+	Facts  []Fact      // what is not negative, as the conditions say
+	Part   bytePart    // of the element
+	In     []ir.Stmt   // directives around, outermost first: Fors and Constructs
+	Phase  int         // what threads of one team run at once, between barriers, has one number
+	At     ir.Pos      // of the access
+	Expr   ir.Expr     // as written
 	// the slice or pointer that is assigned in several places, through which base may be reached;
 	// else nil
 	Through *ir.Var
-	Maybe   bool // it may refer to something else there
+}
+
+// An Extent is a set of facts about how much a Reach touches, and how surely.
+type Extent uint8
+
+// The elements of an Extent.
+const (
+	Always  Extent = 1 << iota // in every iteration of the loops around, and these run to their end
+	Certain                    // always, and it is all of an element
+	Sure                       // certain, but for conds
+	Whole                      // index is checked against the length of base itself
+	Maybe                      // through may refer to something else there
+)
+
+// Is reports whether the extent of r has x.
+func (r *Reach) Is(x Extent) bool { return r.Extent&x != 0 }
+
+// With returns e with x where yes, else without it.
+func (e Extent) With(x Extent, yes bool) Extent {
+	if yes {
+		return e | x
+	}
+	return e &^ x
 }
 
 // A bytePart is what a place is of an element that index names: size bytes, off bytes behind its
@@ -510,8 +529,14 @@ func (c *Collector) place(e ir.Expr, write, atomic bool) {
 		return
 	}
 	c.Out = append(c.Out, Reach{Base: v.Base, Index: v.Off, Inside: c.indicesInside(e), Write: write, Atomic: atomic, At: e.Pos(), Expr: e,
-		Facts: c.factsWithSides(c.branches.conds), Part: c.partOfElement(e), Always: len(c.branches.conds) == 0 && !c.jumps, Certain: len(c.branches.conds) == 0 && !c.jumps && wholeElement(e), Sure: !c.jumps && wholeElement(e), Whole: c.indexesWhole(e),
+		Facts: c.factsWithSides(c.branches.conds), Part: c.partOfElement(e), Extent: c.extentOf(e),
 		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.branches.conds), Sides: slices.Clone(c.branches.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
+}
+
+// extentOf returns the extent of a load or store of place e here.
+func (c *Collector) extentOf(e ir.Expr) Extent {
+	always, all := len(c.branches.conds) == 0 && !c.jumps, wholeElement(e)
+	return Extent(0).With(Always, always).With(Certain, always && all).With(Sure, !c.jumps && all).With(Whole, c.indexesWhole(e))
 }
 
 // partOfElement returns what place e is of an element of what it lies in.

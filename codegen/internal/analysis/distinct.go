@@ -50,7 +50,7 @@ func (n numbering) keyOf(r *Reach) string {
 	var b strings.Builder
 	add := func(id int) { b.WriteString(strconv.Itoa(id)); b.WriteByte(' ') }
 	add(n.of(r.Base))
-	for i, is := range []bool{r.Write, r.Atomic, r.Always, r.Certain, r.Whole, r.Index.Unknown} {
+	for i, is := range []bool{r.Write, r.Atomic, r.Is(Always), r.Is(Certain), r.Is(Whole), r.Index.Unknown} {
 		if is {
 			add(i)
 		}

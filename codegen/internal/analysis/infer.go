@@ -44,7 +44,6 @@ type inference struct {
 	why        string // some access is all of the parameter
 	readsAll   bool
 	writesAll  bool
-	readsSome  bool
 	writesSome bool
 }
 
@@ -52,14 +51,14 @@ func (in *inference) add(r Reach) {
 	region, exact, ok := in.region(r)
 	mode := deps.In
 	switch {
-	case r.Write && exact && r.Certain && !r.Atomic:
+	case r.Write && exact && r.Is(Certain) && !r.Atomic:
 		mode = deps.Out
 	case r.Write:
 		mode = deps.InOut
 	}
-	in.writesSome, in.readsSome = in.writesSome || r.Write, in.readsSome || mode != deps.Out
+	in.writesSome = in.writesSome || r.Write
 	if !ok {
-		if r.Write && r.Certain && !r.Atomic {
+		if r.Write && r.Is(Certain) && !r.Atomic {
 			mode = deps.Out // where it is dense
 		}
 		if t, isTile := in.tileOf(r, mode); isTile && in.shape == nil {
@@ -108,7 +107,7 @@ func (in *inference) region(r Reach) (region ir.Region, exact, ok bool) {
 		return region, false, false
 	}
 	exact = !slices.ContainsFunc(spans, func(s Span) bool { return !s.Dense })
-	if len(spans) > 1 && (!exact || !r.Certain) {
+	if len(spans) > 1 && (!exact || !r.Is(Certain)) {
 		return region, false, false // cutting a column to its extent would lose what wraps into the next row
 	}
 	region.Shape = in.shape
@@ -155,7 +154,7 @@ func (in *inference) covers(d ir.Range) bool {
 // it where the kernel does.
 func (in *inference) dimension(r Reach, s Span, exact bool) ir.Range {
 	lo, hi := s.Lo.Expr(r.At), s.Hi.AddConst(1).Expr(r.At)
-	if !exact || !r.Certain {
+	if !exact || !r.Is(Certain) {
 		if !AtLeast(s.Lo, 0) {
 			lo = build.IntMath(ir.IMax, lo, build.Int(0, r.At))
 		}

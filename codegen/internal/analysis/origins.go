@@ -99,8 +99,8 @@ func ThroughLocals(k *ir.Kernel, reaches []Reach) []Reach {
 		for _, v := range list {
 			if slices.Contains(k.Params, v) {
 				via := r
-				via.Base, via.Index, via.Through, via.Maybe = v, Affine{Unknown: true}, r.Base, len(list) > 1
-				via.Always, via.Certain, via.Sure, via.Whole = false, false, false, false
+				via.Base, via.Index, via.Through = v, Affine{Unknown: true}, r.Base
+				via.Extent = Extent(0).With(Maybe, len(list) > 1)
 				out = append(out, via)
 			}
 		}

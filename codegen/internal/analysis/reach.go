@@ -187,7 +187,7 @@ func (r *Reach) BeforeAll(later []Reach) (early, sure bool) {
 			common = max(common, CommonLoops(r.Loops, w.Loops))
 		}
 	}
-	return common == 0 || r.Always && r.inFirst(common), r.Always && r.inFirst(common)
+	return common == 0 || r.Is(Always) && r.inFirst(common), r.Is(Always) && r.inFirst(common)
 }
 
 // inFirst reports whether r happens in the first iteration of its outermost n loops, as far as the
@@ -244,7 +244,7 @@ func (r *Reach) CopiedHere() bool {
 
 // Happens reports whether r is in every iteration of the loops around, and of all of an element.
 func (r *Reach) Happens() bool {
-	return r.Always && len(r.Conds) == 0 && PlainPlace(r.Expr) && len(r.Inside) == 0
+	return r.Is(Always) && len(r.Conds) == 0 && PlainPlace(r.Expr) && len(r.Inside) == 0
 }
 
 // PlainPlace reports whether e is all of an element or a field of it, and no element of an array in

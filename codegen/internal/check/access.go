@@ -98,7 +98,7 @@ func (c *AccessCheck) reach(v *ir.Var, r analysis.Reach, declared []ir.Access) {
 	}
 	what := "access to " + v.Name
 	switch {
-	case len(may) == 0 && r.Maybe:
+	case len(may) == 0 && r.Is(analysis.Maybe):
 		if !c.vague.Name && c.once(v, "through "+verb) {
 			c.warnOf(v, diag.Warning, r.At, what, fmt.Sprintf("the body %s %s, which may be %s, and no clause of the task says so", verb, name, v.Name),
 				"write "+suggestedMode(r)+"("+allOf(v)+") in //omp:task where it is")
@@ -185,7 +185,7 @@ func (c *AccessCheck) Constant(r analysis.Reach, may []ir.Access) contract.Verdi
 	b := contract.NewBuilder(c.K)
 	b.Accesses = may
 	check := contract.Check{Reach: r, Passed: new(contract.Launches)}
-	if !r.Always || len(r.Loops) > analysis.MaxDepth || !b.Nest(&check) || !b.Linear(&check.Index, r.Index, r.Loops) || len(b.Out.Atoms) > 0 {
+	if !r.Is(analysis.Always) || len(r.Loops) > analysis.MaxDepth || !b.Nest(&check) || !b.Linear(&check.Index, r.Index, r.Loops) || len(b.Out.Atoms) > 0 {
 		return contract.Undecided
 	}
 	w := contract.Where{}
@@ -229,7 +229,7 @@ func (c *AccessCheck) Outside(r analysis.Reach, region ir.Region) edges {
 	if !ok || !contract.InsideRows(spans, region) {
 		return 0
 	}
-	attained := r.Certain && contract.RectangularNest(r.Loops)
+	attained := r.Is(analysis.Certain) && contract.RectangularNest(r.Loops)
 	out := edges(0)
 	for i, d := range region.Dims {
 		a, b, ok := contract.RangeForms(d)
@@ -292,7 +292,7 @@ func (c *AccessCheck) written(a ir.Access, reaches []analysis.Reach) {
 		return
 	}
 	if a.Region.Var.Type.Kind == ir.Pointer {
-		if !slices.ContainsFunc(writes, func(r analysis.Reach) bool { return r.Certain }) {
+		if !slices.ContainsFunc(writes, func(r analysis.Reach) bool { return r.Is(analysis.Certain) }) {
 			c.warnOf(a.Region.Var, diag.Warning, a.Region.At, what, "it promises that the variable is written, which only happens under a condition", instead)
 		}
 		return
@@ -315,9 +315,10 @@ func (c *AccessCheck) either(writes []analysis.Reach, shape []ir.Expr) []analysi
 		merged = false
 		for i := range out {
 			for j := range out {
-				if i != j && out[i].Sure && out[j].Sure && c.alike(&out[i], &out[j], shape) {
+				if i != j && out[i].Is(analysis.Sure) && out[j].Is(analysis.Sure) && c.alike(&out[i], &out[j], shape) {
 					n := len(out[i].Conds) - 1
-					out[i].Conds, out[i].Sides, out[i].Always, out[i].Certain = out[i].Conds[:n], out[i].Sides[:n], n == 0, n == 0
+					out[i].Conds, out[i].Sides = out[i].Conds[:n], out[i].Sides[:n]
+					out[i].Extent = out[i].Extent.With(analysis.Always|analysis.Certain, n == 0)
 					out = slices.Delete(out, j, j+1)
 					merged = true
 					break
@@ -384,7 +385,7 @@ func (c *AccessCheck) Coverage(region ir.Region, writes []analysis.Reach) covera
 	var exact [][]analysis.Span
 	for _, w := range writes {
 		spans, ok := w.Spans(region.Shape, c.K.Params)
-		if ok && w.Certain && w.Moves() && !slices.ContainsFunc(spans, func(s analysis.Span) bool { return !s.Dense }) {
+		if ok && w.Is(analysis.Certain) && w.Moves() && !slices.ContainsFunc(spans, func(s analysis.Span) bool { return !s.Dense }) {
 			exact = append(exact, spans)
 		}
 	}

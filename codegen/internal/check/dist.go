@@ -76,7 +76,7 @@ const manyIterations = 1 << 20
 // counted from the start of the part. It is undecided where numbers are not known.
 func (c *Check) inPart(r analysis.Reach, rel, chunk analysis.Affine) (found contract.Verdict, point []int64, loops []analysis.LoopRange) {
 	n, constant := chunk.Const()
-	if !constant || !r.Always || len(r.Loops) > analysis.MaxDepth {
+	if !constant || !r.Is(analysis.Always) || len(r.Loops) > analysis.MaxDepth {
 		return contract.Undecided, nil, nil
 	}
 	loops = append(loops, r.Loops...)
@@ -127,7 +127,7 @@ func (c *Check) neverOwn(r analysis.Reach, rel, chunk analysis.Affine) bool {
 	if negative(s.Hi) || behind(s.Lo) {
 		return true
 	}
-	return r.Always && contract.RectangularNest(r.Loops) && s.Dense && (negative(s.Lo) || behind(s.Hi))
+	return r.Is(analysis.Always) && contract.RectangularNest(r.Loops) && s.Dense && (negative(s.Lo) || behind(s.Hi))
 }
 
 // multiple reports whether a is known not to be negative: some chunks, each at least 1, and a

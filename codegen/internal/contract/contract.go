@@ -161,7 +161,7 @@ func NewBuilder(k *ir.Kernel) *Builder {
 // Proves reports whether the host computes the ends of r for every launch.
 func (b *Builder) Proves(r analysis.Reach) bool {
 	c := Check{Reach: r}
-	return r.Always && len(r.Loops) <= analysis.MaxDepth && b.Nest(&c) && b.Linear(&c.Index, r.Index, r.Loops)
+	return r.Is(analysis.Always) && len(r.Loops) <= analysis.MaxDepth && b.Nest(&c) && b.Linear(&c.Index, r.Index, r.Loops)
 }
 
 // A Builder makes the contract of a kernel from its accesses.
@@ -175,7 +175,7 @@ type Builder struct {
 
 // add adds the check of r, if it can be made and there is no such yet.
 func (b *Builder) add(r analysis.Reach) {
-	if !r.Always || !r.Index.Known() || r.Base.Space != ir.Param || r.Base.Type.Kind != ir.Slice || len(r.Loops) > analysis.MaxDepth {
+	if !r.Is(analysis.Always) || !r.Index.Known() || r.Base.Space != ir.Param || r.Base.Type.Kind != ir.Slice || len(r.Loops) > analysis.MaxDepth {
 		return
 	}
 	c := Check{Reach: r}
@@ -184,7 +184,7 @@ func (b *Builder) add(r analysis.Reach) {
 	if !b.k.Task.Inferred {
 		c.regions, inside = b.regions(r)
 	}
-	needLength := r.Whole && !inside && c.regions == nil && !b.proved(r, length)
+	needLength := r.Is(analysis.Whole) && !inside && c.regions == nil && !b.proved(r, length)
 	if !needLength && c.regions == nil || !b.Nest(&c) || !b.Linear(&c.Index, r.Index, r.Loops) {
 		return
 	}

@@ -129,12 +129,12 @@ func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Point
 
 // make returns the touch of r; with detail false it omits the index.
 func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
-	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Always || r.Sure && decided(r.Conds, len(r.Facts))}
+	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Is(analysis.Always) || r.Is(analysis.Sure) && decided(r.Conds, len(r.Facts))}
 	b.touch = t
 	count := analysis.ConstAffine(1)
 	if r.Base.Type.Kind == ir.Slice {
 		count = analysis.AtomAffine(analysis.Atom{Var: r.Base, Of: analysis.CapOf})
-		if r.Whole {
+		if r.Is(analysis.Whole) {
 			count = analysis.AtomAffine(analysis.Atom{Var: r.Base, Of: analysis.LenOf})
 		}
 	}
