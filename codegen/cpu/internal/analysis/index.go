@@ -47,9 +47,15 @@ func PlaceIndex(place ir.Expr) ir.Expr {
 	return nil
 }
 
-// GatherIndex is an index as the lanes of a gather hold it: an int32 that is made wide is itself,
-// in 4 bytes; a uint32, which a gather would take for a signed number, is made an int.
-func GatherIndex(e ir.Expr) ir.Expr {
+// GatherIndex is the index of at as the lanes of a gather hold it: an int32 that is made wide is
+// itself, in 4 bytes; a uint32, which a gather would take for a signed number, is made an int. So is
+// what the addressing mode does not multiply by the size of an element: 4 bytes do not hold offsets
+// past 2 GiB.
+func GatherIndex(at *ir.Index) ir.Expr {
+	e := at.I
+	if t := at.X.Type(); t.Kind == ir.Slice && !scales(t.Elem.Size) {
+		return ir.ToInt(e)
+	}
 	if c, ok := e.(*ir.Convert); ok && ir.IsWide(c.T) && c.X.Type().IsInteger() && c.X.Type().IsSigned() && c.X.Type().Size <= 4 {
 		e = c.X
 	}
@@ -58,6 +64,9 @@ func GatherIndex(e ir.Expr) ir.Expr {
 	}
 	return e
 }
+
+// scales reports whether an addressing mode multiplies an index by size bytes.
+func scales(size ir.Bytes) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
 
 // Below32 tells the 64-bit numbers that are known to lie in the lower half of their lanes, without
 // a sign.

@@ -108,8 +108,8 @@ func LaneBytes(f *ir.For) int {
 	s := ShapesOf(f, step)
 	size := 4
 	var value func(e ir.Expr)
-	index := func(e ir.Expr) {
-		if e = GatherIndex(e); s.Shape(e).Kind == Varying {
+	index := func(at *ir.Index) {
+		if e := GatherIndex(at); s.Shape(e).Kind == Varying {
 			value(e)
 		}
 	}
@@ -123,7 +123,7 @@ func LaneBytes(f *ir.For) int {
 		}
 		switch e := e.(type) {
 		case *ir.Index:
-			index(e.I)
+			index(e)
 			if e.X.Type().Kind != ir.Slice {
 				if s.Shape(e).Kind == Varying && !plainElement(e, s) {
 					size = 8 // counted in bytes
@@ -143,7 +143,7 @@ func LaneBytes(f *ir.For) int {
 	place := func(e ir.Expr) {
 		if ix, ok := e.(*ir.Index); ok && e.Type().IsScalar() && e.Type().Size == 8 {
 			size = 8
-			index(ix.I)
+			index(ix)
 			return
 		}
 		value(e)

@@ -24,7 +24,7 @@ func (g *Addresses) gatherTarget(a access) Target {
 
 // gatherIndex computes index vectors and checks them.
 func (g *Addresses) gatherIndex(a access) Target {
-	index := analysis.GatherIndex(a.at.I)
+	index := analysis.GatherIndex(a.at)
 	t := Target{Mem: x86.At(a.root.General, int32(a.inner)), root: a.root, size4: vector.Container(index.Type()) == 4, Scale: 1, even: g.Shapes != nil && g.Shapes.Computed(index)}
 	t.Index = g.Vector(index)
 	checked := a.at.Checked && !g.Safe[a.at] && !g.always[a.at]
