@@ -55,9 +55,13 @@ func (b *Assigner) assignPlaces(s *ast.AssignStmt) {
 			return
 		}
 	}
-	dests := make([]scope.Dest, len(s.Lhs))
-	wanted := make([]*ir.Type, len(s.Lhs))
-	for i, e := range s.Lhs {
+	places, list := b.withoutBlankFunctions(s.Lhs, s.Rhs)
+	if len(places) == 0 {
+		return
+	}
+	dests := make([]scope.Dest, len(places))
+	wanted := make([]*ir.Type, len(places))
+	for i, e := range places {
 		if IsBlank(e) {
 			continue
 		}
@@ -69,8 +73,21 @@ func (b *Assigner) assignPlaces(s *ast.AssignStmt) {
 		}
 		dests[i].Place, wanted[i] = x, x.Type()
 	}
-	values := b.values(s.Rhs, wanted)
+	values := b.values(list, wanted)
 	b.AssignAll(dests, values, b.Pos(s.Pos()))
+}
+
+// withoutBlankFunctions leaves out functions that are assigned to _, which does nothing.
+func (b *Assigner) withoutBlankFunctions(places, list []ast.Expr) (rest, of []ast.Expr) {
+	if len(places) != len(list) {
+		return places, list
+	}
+	for i, e := range places {
+		if id, ok := e.(*ast.Ident); !ok || !IsBlank(e) || !b.BindLiteral(id, list[i]) {
+			rest, of = append(rest, e), append(of, list[i])
+		}
+	}
+	return rest, of
 }
 
 func IsBlank(e ast.Expr) bool {
