@@ -8,7 +8,8 @@ import (
 	"github.com/gompss/gompss/codegen"
 )
 
-// TestBlank_TakesFunctions: a function that is assigned to _ does nothing in Go, and was refused (issue 16, 11).
+// TestBlank_TakesFunctions: a function that is assigned to _ does nothing in Go, and was refused
+// (issue 16, 11).
 func TestBlank_TakesFunctions(t *testing.T) {
 	kernel := func(use string) string {
 		text := "package k\n\nfunc twice(v int64) int64 { return 2 * v }\n\n//omp:target device(acc, smp)\n//omp:task in(x) inout(y)\nfunc K(x, y []int64) {\n" +
