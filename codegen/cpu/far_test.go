@@ -39,9 +39,9 @@ func Write(n int, at []INDEX, x []E, y []T) {
 }
 `
 
-// TestGather_ElementsFarAway: an index of 32 bits times the size of an element was computed in 32 bits where that size
-// is none of 1, 2, 4 and 8, so that elements past 2 GiB of a slice were looked for in front of it. The slice lies in
-// pages that are set aside when they are touched, at a few places.
+// TestGather_ElementsFarAway: an index of 32 bits times the size of an element was computed in 32
+// bits where that size is none of 1, 2, 4 and 8, so that elements past 2 GiB of a slice were looked
+// for in front of it. The slice lies in pages that are set aside when they are touched.
 func TestGather_ElementsFarAway(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -48,9 +48,9 @@ func PlaceIndex(place ir.Expr) ir.Expr {
 }
 
 // GatherIndex is the index of at as the lanes of a gather hold it: an int32 that is made wide is
-// itself, in 4 bytes; a uint32, which a gather would take for a signed number, is made an int. So is
-// what the addressing mode does not multiply by the size of an element: 4 bytes do not hold offsets
-// past 2 GiB.
+// itself, in 4 bytes. A uint32, which a gather would take for a signed number, is made an int. So
+// is an index that the addressing mode does not multiply by the size of an element: 4 bytes do not
+// hold offsets past 2 GiB.
 func GatherIndex(at *ir.Index) ir.Expr {
 	e := at.I
 	if t := at.X.Type(); t.Kind == ir.Slice && !scales(t.Elem.Size) {
