@@ -91,12 +91,16 @@ func TestGather_ElementsFarAway(t *testing.T) {
 	require.Positive(t, ran)
 }
 
+// onHeap keeps what code gets the address of off the stack of a goroutine, which may move.
+var onHeap []any
+
 // farRun calls a kernel for elements in all of mem, 4 bytes of each.
 func farRun(t *testing.T, r *cpu.Runner, mem []byte, size int, wide, write bool) {
 	t.Helper()
 	n := len(mem) / size
 	const count = 37
 	narrow, long, y := make([]int32, count), make([]int64, count), make([]uint32, count)
+	onHeap = []any{narrow, long, y}
 	element := func(i int) *uint32 { return (*uint32)(unsafe.Pointer(&mem[int(narrow[i])*size])) }
 	for i := range count {
 		narrow[i] = int32(min(n/count*i+i, 1<<31-1))
