@@ -209,7 +209,7 @@ func (c counter) sumPlaces(s *Summary) (busy [][]Span) {
 	for _, p := range c.run.Machine.Places {
 		s.Places = append(s.Places, PlaceUse{Name: p.Name, Kind: p.Kind, Description: p.Description, Memory: p.Memory, ClockError: p.ClockError})
 	}
-	for _, l := range (laneMaker{c.run}).lanes(func(l *Lane, d *division) {
+	for _, l := range laneMaker(c).lanes(func(l *Lane, d *division) {
 		if p := &s.Places[l.Place]; p.Memory > 0 {
 			busy[l.Place] = d[Busy]
 			p.Longest, p.Before = c.longestWait(l, d[Overhead])
