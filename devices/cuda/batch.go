@@ -61,7 +61,7 @@ func (d *Device) enlist(op *operation, home *stream) {
 	e := op.event
 	err := firstError(e.after)
 	if err == nil {
-		err = d.alive()
+		err = d.gpu.alive()
 	}
 	if home == nil {
 		home = d.chooseStream(e.after)
@@ -195,12 +195,12 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 		for i, op := range list {
 			r, _ := op.lone()
 			n := r.node()
-			if err := d.setNode(g.exec, g.nodes[i], &n); err != nil {
+			if err := d.gpu.setNode(g.exec, g.nodes[i], &n); err != nil {
 				return err
 			}
 		}
 	}
-	return d.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
+	return d.gpu.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
 }
 
 // node describes the one kernel of r, whose parameters are packed.
@@ -213,7 +213,7 @@ func (r *run) node() kernelNode {
 func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
+	if err := d.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
 		return err
 	}
 	g.graph, g.nodes = uintptr(b.Words[0]), g.nodes[:0]
@@ -221,13 +221,13 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	for _, op := range list {
 		r, _ := op.lone()
 		n := r.node()
-		id, err := d.addNode(g.graph, &n, after)
+		id, err := d.gpu.addNode(g.graph, &n, after)
 		if err != nil {
 			return err
 		}
 		g.nodes, after = append(g.nodes, id), []uint64{id}
 	}
-	if err := d.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
+	if err := d.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
 		return err
 	}
 	g.exec = uintptr(b.Words[0])

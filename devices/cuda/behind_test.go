@@ -36,7 +36,7 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 	k := benchKernel(s.t, "Triad")
 	require.NoError(s.t, s.d.Prepare(k))
 	fakeCall(s.t, "fakeHold", 1)
-	s.copy(s.d, devices.Host, s.d.space) // keeps the engine awake, once its memory is registered and it is on its stream
+	s.copy(s.d, devices.Host, s.d.gpu.space) // keeps the engine awake, once its memory is registered and it is on its stream
 	for s.d.toDevice.length() == 0 || s.d.engine.asleep.Load() {
 		time.Sleep(time.Microsecond)
 	}
@@ -80,7 +80,7 @@ func TestNothingRunsBehindWhatFailed(t *testing.T) {
 					require.ErrorContains(t, err, fmt.Sprint("as job ", bad), "launch %d takes the error of what failed", i)
 				}
 				require.Equal(t, before+bad, calls(t, "kernel"), "none ran behind it")
-				require.NoError(t, s.d.alive())
+				require.NoError(t, s.d.gpu.alive())
 				s.close()
 			})
 		}
@@ -155,14 +155,14 @@ func TestAJoinBehindAFailureDoesNotRun(t *testing.T) {
 // TestACopyThatFailsHalfWayIsOverWhenItsPiecesAre: its memory may go when it has happened.
 func TestACopyThatFailsHalfWayIsOverWhenItsPiecesAre(t *testing.T) {
 	s := newSubject(t, Options{})
-	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
-	s.d.chip.maxPitch = 1 // every row is a piece
+	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.gpu.space)))
+	s.d.gpu.chip.maxPitch = 1 // every row is a piece
 	rows, err := deps.Box(0, 0, []int64{4, 1000}, []int64{0, 0}, []int64{4, 500})
 	require.NoError(t, err)
 	fakeCall(t, "fakeSlow", 20000)
 	failNext(t, "cuMemcpyHtoDAsync_v2", 3, 304)
 	before := calls(t, "copied")
-	e := s.d.Copy(devices.Transfer{Region: rows, Elem: 8, From: devices.Host, To: s.d.space}, nil)
+	e := s.d.Copy(devices.Transfer{Region: rows, Elem: 8, From: devices.Host, To: s.d.gpu.space}, nil)
 	require.ErrorContains(t, waitFor(e), "cuMemcpyHtoDAsync")
 	require.Equal(t, before+2, calls(t, "copied"))
 	fakeCall(t, "fakeSlow", 0)
@@ -182,12 +182,12 @@ func TestWhatNobodyHearsOfFailsWhenItIsOver(t *testing.T) {
 	require.ErrorContains(t, waitFor(first), "cuEventRecord")
 	require.Equal(t, before+1, calls(t, "kernel"))
 	require.ErrorContains(t, waitFor(second), "as first")
-	require.NoError(t, s.d.alive())
+	require.NoError(t, s.d.gpu.alive())
 	fakeCall(t, "fakeSlow", 0)
 	failNext(t, "cuEventRecord", -1, 304)
 	var fatal *devices.DeviceError
 	require.ErrorAs(t, waitFor(s.d.Launch(triad(t, "third", k), nil)), &fatal)
-	require.Error(t, s.d.alive(), "a device that cannot say what is over is of no use")
+	require.Error(t, s.d.gpu.alive(), "a device that cannot say what is over is of no use")
 	fakeCall(t, "fakeRepair")
 	s.close()
 }
@@ -218,7 +218,7 @@ func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 		}
 	}
 	fakeCall(t, "fakeRepair")
-	require.ErrorContains(t, s.d.alive(), "of which one has failed")
+	require.ErrorContains(t, s.d.gpu.alive(), "of which one has failed")
 	s.close()
 }
 

@@ -88,7 +88,7 @@ func put[T float32 | float64 | int64](b *bench, x []T) devices.Arg {
 		require.NoError(b.t, d.Reserve(devices.Buffer{ID: id, Host: devices.NewHostMemory(unsafe.Pointer(&x[0])), Size: size, Elem: elem}))
 		require.NoError(b.t, d.Map(id, 0, size))
 	}
-	b.move(id, len(x), elem, devices.Host, b.d.space)
+	b.move(id, len(x), elem, devices.Host, b.d.gpu.space)
 	return devices.Arg{Type: ir.SliceOf(types[elem]), Buffer: id, Len: int64(len(x)), Cap: int64(len(x))}
 }
 
@@ -96,7 +96,7 @@ func put[T float32 | float64 | int64](b *bench, x []T) devices.Arg {
 func (b *bench) move(id deps.BufferID, n int, elem deps.Bytes, from, to devices.SpaceID) {
 	b.t.Helper()
 	at := b.d
-	if to != devices.Host && to != b.d.space {
+	if to != devices.Host && to != b.d.gpu.space {
 		at = b.d.platform.at(to)
 	}
 	require.NoError(b.t, waitFor(at.Copy(devices.Transfer{Region: deps.Interval(id, 0, int64(n)), Elem: elem, From: from, To: to}, nil)))
@@ -113,28 +113,28 @@ func waitFor(e devices.Event) error {
 func (b *bench) measure(repeat int, f func(stream uintptr) error) float64 {
 	b.t.Helper()
 	d := b.d
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	w := driver.NewBlock()
 	defer w.Free()
-	require.NoError(b.t, d.driver.Do(driver.CuEventCreate, w.At(0), 0))
-	require.NoError(b.t, d.driver.Do(driver.CuEventCreate, w.At(1), 0))
+	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(0), 0))
+	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(1), 0))
 	first, last, stream := uintptr(w.Words[0]), uintptr(w.Words[1]), d.kernels[0].cu
 	var times []float64
 	for round := range 12 {
-		require.NoError(b.t, d.driver.Do(driver.CuEventRecord, first, stream))
+		require.NoError(b.t, d.gpu.driver.Do(driver.CuEventRecord, first, stream))
 		for range repeat {
 			require.NoError(b.t, f(stream))
 		}
-		require.NoError(b.t, d.driver.Do(driver.CuEventRecord, last, stream))
-		require.NoError(b.t, d.driver.Do(driver.CuStreamSynchronize, stream))
-		require.NoError(b.t, d.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
+		require.NoError(b.t, d.gpu.driver.Do(driver.CuEventRecord, last, stream))
+		require.NoError(b.t, d.gpu.driver.Do(driver.CuStreamSynchronize, stream))
+		require.NoError(b.t, d.gpu.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
 		if round >= 2 { // warm
 			times = append(times, float64(math.Float32frombits(uint32(w.Words[2])))/1e3/float64(repeat))
 		}
 	}
-	require.NoError(b.t, d.driver.Do(driver.CuEventDestroy, first))
-	require.NoError(b.t, d.driver.Do(driver.CuEventDestroy, last))
+	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventDestroy, first))
+	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventDestroy, last))
 	slices.Sort(times)
 	return times[len(times)/2]
 }
@@ -161,11 +161,11 @@ func (b *bench) reference(name string, teams, threads int, params ...uint64) fun
 	b.t.Helper()
 	names := []string{"triad", "triad2", "forces", "forces_tiles"}
 	options := []string{"--std=c++17", "--use_fast_math"}
-	code, _, err := b.d.platform.compile("reference", referenceSource, fmt.Sprint(referenceSource, options), b.d.chip.arch(), options)
+	code, _, err := b.d.platform.compile("reference", referenceSource, fmt.Sprint(referenceSource, options), b.d.gpu.chip.arch(), options)
 	require.NoError(b.t, err)
-	b.d.enter()
-	defer b.d.leave()
-	_, entries, err := b.d.loadModule(code, names)
+	b.d.gpu.enter()
+	defer b.d.gpu.leave()
+	_, entries, err := b.d.gpu.loadModule(code, names)
 	require.NoError(b.t, err)
 	function := entries[slices.Index(names, name)].function
 	values := slices.Clone(params)
@@ -174,7 +174,7 @@ func (b *bench) reference(name string, teams, threads int, params ...uint64) fun
 		list[i] = unsafe.Pointer(&values[i])
 	}
 	return func(stream uintptr) error {
-		err := b.d.driver.Do(driver.CuLaunchKernel, function, uintptr(teams), 1, 1, uintptr(threads), 1, 1, 0, stream,
+		err := b.d.gpu.driver.Do(driver.CuLaunchKernel, function, uintptr(teams), 1, 1, uintptr(threads), 1, 1, 0, stream,
 			uintptr(unsafe.Pointer(&list[0])), 0)
 		runtime.KeepAlive(list)
 		return err
@@ -224,10 +224,10 @@ func benchCopies(b *bench) {
 		return times[len(times)/2]
 	}
 	rate := func(s float64) float64 { return 8 * n / s / 1e9 }
-	b.row("host to device 256 MiB, pinned", rate(seconds(devices.Host, b.d.space)), "GB/s", 55.5)
-	b.row("device to host 256 MiB, pinned", rate(seconds(b.d.space, devices.Host)), "GB/s", 55.3)
-	if len(b.all) > 1 && b.all[1].Reaches(b.d.space) {
-		b.row("peer copy 256 MiB", rate(seconds(b.d.space, b.all[1].space)), "GB/s", 395)
+	b.row("host to device 256 MiB, pinned", rate(seconds(devices.Host, b.d.gpu.space)), "GB/s", 55.5)
+	b.row("device to host 256 MiB, pinned", rate(seconds(b.d.gpu.space, devices.Host)), "GB/s", 55.3)
+	if len(b.all) > 1 && b.all[1].Reaches(b.d.gpu.space) {
+		b.row("peer copy 256 MiB", rate(seconds(b.d.gpu.space, b.all[1].gpu.space)), "GB/s", 395)
 	}
 }
 
@@ -242,7 +242,7 @@ func benchTriad(b *bench) {
 	x := put(b, out)
 	s := devices.Arg{Type: ir.Float64Type, Bits: math.Float64bits(3)}
 	ours := b.ours(20, benchKernel(b.t, "Triad"), x, y, z, s)
-	b.move(x.Buffer, n, 8, b.d.space, devices.Host)
+	b.move(x.Buffer, n, 8, b.d.gpu.space, devices.Host)
 	for i, v := range out {
 		if want := host[i] + float64(3*host[i]); v != want {
 			b.t.Fatalf("element %d: want %v, got %v", i, want, v)
@@ -295,12 +295,12 @@ func (b *bench) checkForces(k *devices.Kernel, args []devices.Arg, p, v [3][]flo
 	n := len(p[0])
 	for c := range v {
 		clear(v[c])
-		b.move(args[6+c].Buffer, n, 4, devices.Host, b.d.space)
+		b.move(args[6+c].Buffer, n, 4, devices.Host, b.d.gpu.space)
 	}
 	require.NoError(b.t, b.d.Prepare(k))
 	require.NoError(b.t, waitFor(b.d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{List: args}}, nil)))
 	for c := range v {
-		b.move(args[6+c].Buffer, n, 4, b.d.space, devices.Host)
+		b.move(args[6+c].Buffer, n, 4, b.d.gpu.space, devices.Host)
 	}
 	for i := 0; i < n; i += n / 16 {
 		var f [3]float64
@@ -339,7 +339,7 @@ func benchTasks(b *bench) {
 		require.NoError(b.t, waitFor(b.d.Launch(launch, nil)))
 	}
 	b.row("launch and wait", time.Since(start).Seconds()/1000*1e6, "us/task", 8.0)
-	b.move(x.Buffer, 1, 8, b.d.space, devices.Host)
+	b.move(x.Buffer, 1, 8, b.d.gpu.space, devices.Host)
 	require.EqualValues(b.t, n+1000, b.keep[0].([]int64)[0])
 }
 

@@ -16,6 +16,9 @@ import (
 // The event is made again every few seconds: the clocks drift apart, and the driver tells distances
 // in milliseconds as float32, so that after five seconds they are exact to half a microsecond.
 type clock struct {
+	gpu   *gpu
+	spare *eventPool
+
 	on     bool // times are wanted
 	stream uintptr
 	base   uintptr
@@ -28,41 +31,36 @@ const (
 	clockTries = 8
 )
 
-// startClock makes the clock, when times are wanted. Requires: the context is current.
-func (d *Device) startClock() error {
-	c := &d.clock
-	if !d.options.Timed {
-		return nil
-	}
+// start makes the clock. Requires: the context is current.
+func (c *clock) start() error {
 	b := driver.NewBlock()
 	defer b.Free()
 	const nonBlocking = 1
-	if err := d.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
+	if err := c.gpu.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
 		return err
 	}
 	c.stream = uintptr(b.Words[0])
-	if err := d.driver.Do(driver.CuEventCreate, b.At(0), 0); err != nil {
+	if err := c.gpu.driver.Do(driver.CuEventCreate, b.At(0), 0); err != nil {
 		return err
 	}
 	c.base, c.on = uintptr(b.Words[0]), true
-	if err := d.setClock(); err != nil {
+	if err := c.set(); err != nil {
 		return err
 	}
 	c.bound = 2*c.bound + time.Microsecond // later settings may be worse, and float32 has its part
 	return nil
 }
 
-// setClock records the base event some times and keeps the last, which is as good as any: the
+// set records the base event some times and keeps the last, which is as good as any: the
 // shortest time in which it can have happened is the bound. Requires: the context is current.
-func (d *Device) setClock() error {
-	c := &d.clock
+func (c *clock) set() error {
 	best := time.Duration(math.MaxInt64)
 	for range clockTries {
 		before := time.Now()
-		if err := d.driver.Do(driver.CuEventRecord, c.base, c.stream); err != nil {
+		if err := c.gpu.driver.Do(driver.CuEventRecord, c.base, c.stream); err != nil {
 			return err
 		}
-		if err := d.driver.Do(driver.CuStreamSynchronize, c.stream); err != nil {
+		if err := c.gpu.driver.Do(driver.CuStreamSynchronize, c.stream); err != nil {
 			return err
 		}
 		took := time.Since(before)
@@ -77,13 +75,13 @@ func (d *Device) setClock() error {
 }
 
 // recordFirst records an event before the work of e. Requires: the context is current.
-func (d *Device) recordFirst(e *event, s *stream) error {
-	first, err := d.spare.get()
+func (c *clock) recordFirst(e *event, s *stream) error {
+	first, err := c.spare.get()
 	if err != nil {
 		return err
 	}
-	if err := d.driver.Do(driver.CuEventRecord, first, s.cu); err != nil {
-		d.spare.put(first)
+	if err := c.gpu.driver.Do(driver.CuEventRecord, first, s.cu); err != nil {
+		c.spare.put(first)
 		return err
 	}
 	e.timed = &times{first: first}
@@ -92,30 +90,30 @@ func (d *Device) recordFirst(e *event, s *stream) error {
 
 // timeOf reads when the operation of e, which has happened, began and ended, and gives the first of
 // its events back; last is the CUevent behind it. Requires: the context is current.
-func (d *Device) timeOf(e *event, last uintptr) {
+func (c *clock) timeOf(e *event, last uintptr) {
 	t := e.timed
 	if t == nil || t.first == 0 {
 		return
 	}
-	defer func() { d.spare.put(t.first); t.first = 0 }()
-	if d.lost.Load() != nil || e.doomed() != nil {
+	defer func() { c.spare.put(t.first); t.first = 0 }()
+	if c.gpu.lost.Load() != nil || e.doomed() != nil {
 		return
 	}
-	if time.Since(d.clock.at) > clockAge && d.setClock() != nil {
+	if time.Since(c.at) > clockAge && c.set() != nil {
 		return // the device has failed, and its next user gets the error
 	}
-	from, ok1 := d.since(t.first)
-	to, ok2 := d.since(last)
+	from, ok1 := c.since(t.first)
+	to, ok2 := c.since(last)
 	if ok1 && ok2 {
-		t.began, t.ended = d.clock.at.Add(from), d.clock.at.Add(to)
+		t.began, t.ended = c.at.Add(from), c.at.Add(to)
 	}
 }
 
 // since returns how long after the base an event happened.
-func (d *Device) since(cu uintptr) (time.Duration, bool) {
+func (c *clock) since(cu uintptr) (time.Duration, bool) {
 	b := driver.NewBlock()
 	defer b.Free()
-	if d.driver.Call(driver.CuEventElapsedTime, b.At(0), d.clock.base, cu) != 0 {
+	if c.gpu.driver.Call(driver.CuEventElapsedTime, b.At(0), c.base, cu) != 0 {
 		return 0, false // then the trace has the host's times
 	}
 	ms := float64(math.Float32frombits(uint32(b.Words[0])))
@@ -137,14 +135,13 @@ type times struct {
 	began, ended time.Time
 }
 
-func (d *Device) stopClock() error {
-	c := &d.clock
+func (c *clock) stop() error {
 	if c.stream == 0 {
 		return nil
 	}
-	err := d.driver.Do(driver.CuStreamDestroy, c.stream)
+	err := c.gpu.driver.Do(driver.CuStreamDestroy, c.stream)
 	if c.base != 0 {
-		err = errors.Join(err, d.driver.Do(driver.CuEventDestroy, c.base))
+		err = errors.Join(err, c.gpu.driver.Do(driver.CuEventDestroy, c.base))
 	}
 	c.stream, c.base = 0, 0
 	return err

@@ -61,7 +61,7 @@ type entry struct {
 
 // Prepare compiles the kernel for this GPU, once.
 func (d *Device) Prepare(k *devices.Kernel) error {
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	p := d.program(k)
@@ -74,10 +74,10 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	default:
 		err = d.load(p, &p.versions[versionOf(true, p.proved != nil, false)])
 	}
-	if err == nil || d.alive() != nil {
+	if err == nil || d.gpu.alive() != nil {
 		return err
 	}
-	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
+	return &devices.DeviceError{Device: d.gpu.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
 }
 
 // program returns the record of a kernel. It is made without the lock, in up to milliseconds:
@@ -146,7 +146,7 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: v.waits}); err != nil {
 		return err
 	}
-	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.chip.arch(), v.source.Options)
+	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.gpu.chip.arch(), v.source.Options)
 	if err != nil {
 		return err
 	}
@@ -154,10 +154,10 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	for i := range names {
 		names[i] = v.source.Entries[i].Name
 	}
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	v.cached = cached
-	v.module, v.entries, err = d.loadModule(code, names)
+	v.module, v.entries, err = d.gpu.loadModule(code, names)
 	return err
 }
 
@@ -202,44 +202,44 @@ func (p *platform) compile(name, text, hash, arch string, options []string) (cub
 }
 
 // loadModule loads a cubin and finds its functions. Requires: the context is current.
-func (d *Device) loadModule(code []byte, names []string) (module uintptr, entries []entry, err error) {
+func (g *gpu) loadModule(code []byte, names []string) (module uintptr, entries []entry, err error) {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuModuleLoadData, b.At(0), driver.Address(&code[0])); err != nil {
+	if err := g.driver.Do(driver.CuModuleLoadData, b.At(0), driver.Address(&code[0])); err != nil {
 		return 0, nil, err
 	}
 	module = uintptr(b.Words[0])
 	entries = make([]entry, len(names))
 	for i, name := range names {
 		text := driver.CString(name)
-		if err := d.driver.Do(driver.CuModuleGetFunction, b.At(0), module, driver.Address(text)); err != nil {
-			return 0, nil, errors.Join(err, d.driver.Do(driver.CuModuleUnload, module))
+		if err := g.driver.Do(driver.CuModuleGetFunction, b.At(0), module, driver.Address(text)); err != nil {
+			return 0, nil, errors.Join(err, g.driver.Do(driver.CuModuleUnload, module))
 		}
 		entries[i].function = uintptr(b.Words[0])
-		if entries[i].fit, err = d.limitsOf(entries[i].function); err != nil {
-			return 0, nil, errors.Join(err, d.driver.Do(driver.CuModuleUnload, module))
+		if entries[i].fit, err = g.limitsOf(entries[i].function); err != nil {
+			return 0, nil, errors.Join(err, g.driver.Do(driver.CuModuleUnload, module))
 		}
 	}
 	return module, entries, nil
 }
 
 // limitsOf asks what the chip allows a function.
-func (d *Device) limitsOf(function uintptr) (launch.Limits, error) {
+func (g *gpu) limitsOf(function uintptr) (launch.Limits, error) {
 	b := driver.NewBlock()
 	defer b.Free()
 	const maxThreads = 0 // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-	if err := d.driver.Do(driver.CuFuncGetAttribute, b.At(0), maxThreads, function); err != nil {
+	if err := g.driver.Do(driver.CuFuncGetAttribute, b.At(0), maxThreads, function); err != nil {
 		return launch.Limits{}, err
 	}
-	f := launch.Limits{Multiprocessors: d.chip.sms, Warp: d.chip.warp, MaxThreads: int(b.Int32(0))}
-	if known := target.Nearest(d.chip.major, d.chip.minor); known != nil {
+	f := launch.Limits{Multiprocessors: g.chip.sms, Warp: g.chip.warp, MaxThreads: int(b.Int32(0))}
+	if known := target.Nearest(g.chip.major, g.chip.minor); known != nil {
 		f.L1, f.InFlight = known.Memory.L1, known.Memory.InFlight
 	}
 	for _, n := range []int{32, 64, 96, 128, 192, 256, 384, 512, 768, 1024} {
 		if n > f.MaxThreads {
 			break
 		}
-		if err := d.driver.Do(driver.CuOccupancyMaxActiveBlocksPerMultiprocessor, b.At(0), function, uintptr(n), 0); err != nil {
+		if err := g.driver.Do(driver.CuOccupancyMaxActiveBlocksPerMultiprocessor, b.At(0), function, uintptr(n), 0); err != nil {
 			return launch.Limits{}, err
 		}
 		f.Occupancies = append(f.Occupancies, launch.Occupancy{Threads: n, Teams: int(b.Int32(0))})
@@ -254,12 +254,12 @@ func (p *program) unload(d *Device) error {
 		errs = append(errs, p.graph.free(d))
 	}
 	if n := p.native; n != nil && n.module != 0 {
-		errs = append(errs, d.driver.Do(driver.CuModuleUnload, n.module))
+		errs = append(errs, d.gpu.driver.Do(driver.CuModuleUnload, n.module))
 		n.module = 0
 	}
 	for i := range p.versions {
 		if v := &p.versions[i]; v.module != 0 {
-			errs = append(errs, d.driver.Do(driver.CuModuleUnload, v.module))
+			errs = append(errs, d.gpu.driver.Do(driver.CuModuleUnload, v.module))
 			v.module = 0
 		}
 	}

@@ -38,14 +38,14 @@ func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	op := &c.operation
 	op.event, op.work = &c.event, c
 	switch {
-	case t.To == d.space && t.From == devices.Host:
+	case t.To == d.gpu.space && t.From == devices.Host:
 		op.stream = d.toDevice
-	case t.From == d.space && t.To == devices.Host:
+	case t.From == d.gpu.space && t.To == devices.Host:
 		op.stream = d.toHost
-	case t.To == d.space && t.From != d.space && d.Reaches(t.From):
+	case t.To == d.gpu.space && t.From != d.gpu.space && d.Reaches(t.From):
 		op.stream = d.between
 	default:
-		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.name, t.From, t.To))
+		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.gpu.name, t.From, t.To))
 	}
 	if op.stream != d.between {
 		var has bool
@@ -80,7 +80,7 @@ func (c *copying) start(op *operation) error {
 	if err != nil {
 		return err
 	}
-	return eachPiece(t.Region, t.Elem, d.chip.maxPitch, func(p piece) error { return d.copyPiece(p, from, to, op.stream.cu) })
+	return eachPiece(t.Region, t.Elem, d.gpu.chip.maxPitch, func(p piece) error { return d.gpu.copyPiece(p, from, to, op.stream.cu) })
 }
 
 // endOf finds the memory of one side of a copy, checks that it is mapped, and that this GPU may
@@ -94,7 +94,7 @@ func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 		return end{host: true, base: m.buffer.Host.Address()}, nil
 	}
 	owner := d.platform.at(s)
-	if err := owner.alive(); err != nil {
+	if err := owner.gpu.alive(); err != nil {
 		return end{}, err
 	}
 	m, err := owner.mirrors.get(t.Region.Buffer)
@@ -102,10 +102,10 @@ func (d *Device) endOf(t devices.Transfer, s devices.SpaceID) (end, error) {
 		return end{}, err
 	}
 	if err := m.covered(t); err != nil {
-		return end{}, fmt.Errorf("%s: %w", owner.name, err)
+		return end{}, fmt.Errorf("%s: %w", owner.gpu.name, err)
 	}
 	if owner != d {
-		if err := owner.share(m, t, d); err != nil {
+		if err := owner.mirrors.share(m, t, d); err != nil {
 			return end{}, err
 		}
 	}
@@ -122,20 +122,20 @@ func (m *mirror) covered(t devices.Transfer) error {
 	return nil
 }
 
-// share lets to touch the granules of a region that d has, when they are needed for the first time;
+// share lets to touch the granules of a region that t has, when they are needed for the first time;
 // from then on it gets access to newly mapped memory at once (grantAtOnce).
 //
 // Cost: 0.06 to 0.3 ms for one new granule on four H200, up to milliseconds for more, else O(runs).
-func (d *Device) share(m *mirror, t devices.Transfer, to *Device) error {
-	if bit := uint64(1) << to.index; d.sharers.Load()&bit == 0 {
-		d.sharers.Or(bit)
+func (t *mirrorTable) share(m *mirror, c devices.Transfer, to *Device) error {
+	if bit := uint64(1) << to.gpu.index; t.sharers.Load()&bit == 0 {
+		t.sharers.Or(bit)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for lo, hi := range t.Region.Runs() {
-		first := int(deps.Bytes(lo) * t.Elem / m.granule)
-		last := int((deps.Bytes(hi)*t.Elem + m.granule - 1) / m.granule)
-		if err := d.grant(m, first, last, 1<<to.index); err != nil {
+	for lo, hi := range c.Region.Runs() {
+		first := int(deps.Bytes(lo) * c.Elem / m.granule)
+		last := int((deps.Bytes(hi)*c.Elem + m.granule - 1) / m.granule)
+		if err := t.grant(m, first, last, 1<<to.gpu.index); err != nil {
 			return err
 		}
 	}
@@ -143,23 +143,23 @@ func (d *Device) share(m *mirror, t devices.Transfer, to *Device) error {
 }
 
 // copyPiece enqueues one piece.
-func (d *Device) copyPiece(p piece, from, to end, stream uintptr) error {
+func (g *gpu) copyPiece(p piece, from, to end, stream uintptr) error {
 	if p.height > 1 {
-		return d.copyRows(p, from, to, stream)
+		return g.copyRows(p, from, to, stream)
 	}
 	a, b, n := from.base+uintptr(p.offset), to.base+uintptr(p.offset), uintptr(p.width)
 	switch {
 	case from.host:
-		return d.driver.Do(driver.CuMemcpyHtoDAsync, b, a, n, stream)
+		return g.driver.Do(driver.CuMemcpyHtoDAsync, b, a, n, stream)
 	case to.host:
-		return d.driver.Do(driver.CuMemcpyDtoHAsync, b, a, n, stream)
+		return g.driver.Do(driver.CuMemcpyDtoHAsync, b, a, n, stream)
 	}
-	return d.driver.Do(driver.CuMemcpyDtoDAsync, b, a, n, stream)
+	return g.driver.Do(driver.CuMemcpyDtoDAsync, b, a, n, stream)
 }
 
 // copyRows enqueues a 2-D copy: both sides have the same layout. The words are those of
 // CUDA_MEMCPY2D.
-func (d *Device) copyRows(p piece, from, to end, stream uintptr) error {
+func (g *gpu) copyRows(p piece, from, to end, stream uintptr) error {
 	const host, onDevice = 1, 2
 	b := driver.NewBlock()
 	defer b.Free()
@@ -175,5 +175,5 @@ func (d *Device) copyRows(p piece, from, to end, stream uintptr) error {
 	side(0, from)
 	side(7, to)
 	b.Words[14], b.Words[15] = uint64(p.width), uint64(p.height)
-	return d.driver.Do(driver.CuMemcpy2DAsync, b.At(0), stream)
+	return g.driver.Do(driver.CuMemcpy2DAsync, b.At(0), stream)
 }

@@ -19,26 +19,13 @@ import (
 // A Device is one GPU.
 type Device struct {
 	platform *platform
-	driver   *driver.Driver
 	options  Options
-	name     string // "cuda:0"
-	model    string // "NVIDIA H200"
-	index    int
-	ordinal  int32 // the driver's CUdevice
-	context  uintptr
-	// contextTook is the time that this took.
-	contextTook time.Duration
-	space       devices.SpaceID
-	memory      deps.Bytes
-	link        devices.Link // to the host
-	chip        chip
-	peers       []bool // by index: their memory can be read from here
-	mirrors     mirrorTable
-	sharers     atomic.Uint64 // the devices that have been let touch memory of this one, by index
-	lost        atomic.Pointer[devices.DeviceError]
-	waits       bool        // generated kernels can wait for what they are behind; see early.go
-	noEdges     atomic.Bool // the driver refused to make a graph in which they do
-	stuck       atomic.Bool // something never ended: the driver may block for ever in calls that wait
+	gpu      gpu
+	link     devices.Link // to the host
+	peers    []bool       // by index: their memory can be read from here
+	mirrors  mirrorTable
+	waits    bool        // generated kernels can wait for what they are behind; see early.go
+	noEdges  atomic.Bool // the driver refused to make a graph in which they do
 
 	toDevice, toHost, between *stream
 	kernels                   []*stream
@@ -56,146 +43,72 @@ type Device struct {
 	closed   bool
 }
 
-// A chip is what decides about arch and launch shapes.
-type chip struct {
-	major, minor int
-	sms          int // multiprocessors
-	warp         int
-	maxPitch     deps.Bytes // of a 2-D copy
-}
-
-// arch names the architecture for NVRTC.
-func (c chip) arch() string { return fmt.Sprintf("sm_%d%d", c.major, c.minor) }
-
-// Attributes of a device, by their numbers in cuda.h.
-const (
-	attributeWarp      = 10
-	attributeMaxPitch  = 11
-	attributeSMs       = 16
-	attributeMajor     = 75
-	attributeMinor     = 76
-	attributeVirtual   = 102 // virtual memory management
-	attributeMemPools  = 115
-	attributeUnifiedVA = 41
-)
-
 // openDevice opens the GPU of the driver's number ordinal as the one of an index in p.
 func openDevice(p *platform, ordinal, i int, space devices.SpaceID) (_ *Device, err error) {
 	d := &Device{
 		platform: p,
-		driver:   p.driver,
 		options:  p.options,
-		name:     fmt.Sprintf("%s:%d", Kind, ordinal),
-		index:    i,
-		ordinal:  int32(ordinal),
-		space:    space,
-		mirrors:  mirrorTable{of: make(map[deps.BufferID]*mirror)},
+		mirrors:  mirrorTable{platform: p, of: make(map[deps.BufferID]*mirror)},
 		programs: make(map[*devices.Kernel]*program),
 	}
+	g := &d.gpu
+	g.driver, g.name, g.index = p.driver, fmt.Sprintf("%s:%d", Kind, ordinal), i
+	g.ordinal, g.space = int32(ordinal), space
+	d.mirrors.gpu, d.clock.gpu, d.clock.spare = g, g, &d.spare
 	d.spare.device, d.slots.device = d, d
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	restore := sighandlers.Keep() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
-	for _, step := range []func() error{d.identify, d.retain, d.makeStreams, d.measureLink, d.measure, d.startClock} {
+	for _, step := range []func() error{d.gpu.identify, d.gpu.retain, d.makeStreams, d.measureLink, d.measure, d.startClock} {
 		if err := step(); err != nil {
 			return nil, errors.Join(d.fail("open", err), d.freeAll())
 		}
 	}
+	d.waits = !d.options.NoEarly && d.gpu.chip.major >= 9 && d.gpu.driver.Addresses[driver.CuGraphAddDependencies] != 0
 	d.engine.start(d)
 	d.later.start(d)
 	return d, nil
-}
-
-// identify reads what the device is.
-func (d *Device) identify() error {
-	b := driver.NewBlock()
-	defer b.Free()
-	if err := d.driver.Do(driver.CuDeviceGet, b.At(0), uintptr(d.ordinal)); err != nil {
-		return err
-	}
-	d.ordinal = b.Int32(0)
-	if err := d.driver.Do(driver.CuDeviceGetName, b.At(0), 256, uintptr(d.ordinal)); err != nil {
-		return err
-	}
-	d.model = textOf(b.Bytes(0))
-	var virtual, pools, unified, pitch int
-	for _, a := range []struct {
-		to     *int
-		number int
-	}{
-		{&d.chip.major, attributeMajor}, {&d.chip.minor, attributeMinor}, {&d.chip.sms, attributeSMs},
-		{&d.chip.warp, attributeWarp}, {&pitch, attributeMaxPitch}, {&virtual, attributeVirtual},
-		{&pools, attributeMemPools}, {&unified, attributeUnifiedVA},
-	} {
-		if err := d.driver.Do(driver.CuDeviceGetAttribute, b.At(0), uintptr(a.number), uintptr(d.ordinal)); err != nil {
-			return err
-		}
-		*a.to = int(b.Int32(0))
-	}
-	d.chip.maxPitch = deps.Bytes(pitch)
-	d.waits = !d.options.NoEarly && d.chip.major >= 9 && d.driver.Addresses[driver.CuGraphAddDependencies] != 0
-	if virtual == 0 || pools == 0 || unified == 0 {
-		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
-			d.model, virtual, pools, unified)
-	}
-	return nil
-}
-
-// textOf is b up to the first 0.
-func textOf(b []byte) string {
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return string(b)
-}
-
-// retain makes the primary context and makes it current.
-func (d *Device) retain() error {
-	b := driver.NewBlock()
-	defer b.Free()
-	began := monotonic()
-	if err := d.driver.Do(driver.CuDevicePrimaryCtxRetain, b.At(0), uintptr(d.ordinal)); err != nil {
-		return err
-	}
-	d.context = uintptr(b.Words[0])
-	err := d.driver.Do(driver.CuCtxSetCurrent, d.context)
-	d.contextTook = time.Duration(monotonic() - began)
-	return err
 }
 
 // measure reads how much memory there is, and makes the pool of scratch memory keep what it has.
 func (d *Device) measure() error {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)); err != nil {
+	if err := d.gpu.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)); err != nil {
 		return err
 	}
 	free := deps.Bytes(b.Words[0])
-	d.memory = d.options.Memory
-	if d.memory == 0 {
-		d.memory = free / 100 * 95
+	d.mirrors.limit = d.options.Memory
+	if d.mirrors.limit == 0 {
+		d.mirrors.limit = free / 100 * 95
 	}
-	d.memory = d.memory / d.options.Granule * d.options.Granule
-	if d.memory > free {
-		return fmt.Errorf("memory=%v: only %v are free", d.memory, free)
+	d.mirrors.limit = d.mirrors.limit / d.options.Granule * d.options.Granule
+	if d.mirrors.limit > free {
+		return fmt.Errorf("memory=%v: only %v are free", d.mirrors.limit, free)
 	}
 	*b = driver.Block{}
-	fillAllocation(b, d)
-	if err := d.driver.Do(driver.CuMemGetAllocationGranularity, b.At(20), b.At(0), 0); err != nil {
+	fillAllocation(b, &d.gpu)
+	if err := d.gpu.driver.Do(driver.CuMemGetAllocationGranularity, b.At(20), b.At(0), 0); err != nil {
 		return err
 	}
 	if unit := deps.Bytes(b.Words[20]); d.options.Granule%unit != 0 {
 		return fmt.Errorf("granule=%v: want a multiple of %v, which the GPU maps", d.options.Granule, unit)
 	}
-	if err := d.driver.Do(driver.CuDeviceGetDefaultMemPool, b.At(0), uintptr(d.ordinal)); err != nil {
+	if err := d.gpu.driver.Do(driver.CuDeviceGetDefaultMemPool, b.At(0), uintptr(d.gpu.ordinal)); err != nil {
 		return err
 	}
 	const releaseThreshold = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 	b.Words[1] = 1<<64 - 1
-	return d.driver.Do(driver.CuMemPoolSetAttribute, uintptr(b.Words[0]), releaseThreshold, b.At(1))
+	return d.gpu.driver.Do(driver.CuMemPoolSetAttribute, uintptr(b.Words[0]), releaseThreshold, b.At(1))
+}
+
+// startClock makes the clock, when times are wanted. Requires: the context is current.
+func (d *Device) startClock() error {
+	if !d.options.Timed {
+		return nil
+	}
+	return d.clock.start()
 }
 
 func (d *Device) makeStreams() error {
@@ -208,7 +121,7 @@ func (d *Device) makeStreams() error {
 	defer b.Free()
 	const nonBlocking = 1
 	for _, s := range list {
-		if err := d.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
+		if err := d.gpu.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
 			return err
 		}
 		*s = &stream{device: d, cu: uintptr(b.Words[0])}
@@ -230,43 +143,14 @@ func (d *Device) streams() []*stream {
 	return out
 }
 
-// enter makes the device's context current on this thread, until leave. Calls may nest.
-func (d *Device) enter() {
-	runtime.LockOSThread()
-	if code := d.driver.Call(driver.CuCtxSetCurrent, d.context); code != 0 && d.lost.Load() == nil {
-		d.lose("set context", d.driver.Check(driver.CuCtxSetCurrent, code))
-	}
-}
-
-func (d *Device) leave() { runtime.UnlockOSThread() }
-
-// within calls f with the device's context current, on a locked thread whose context may be another
-// before and after.
-func (d *Device) within(f func() error) error {
-	b := driver.NewBlock()
-	defer b.Free()
-	if err := d.driver.Do(driver.CuCtxGetCurrent, b.At(0)); err != nil {
-		return err
-	}
-	before := uintptr(b.Words[0])
-	if before == d.context {
-		return f()
-	}
-	if err := d.driver.Do(driver.CuCtxSetCurrent, d.context); err != nil {
-		return err
-	}
-	err := f()
-	return errors.Join(err, d.driver.Do(driver.CuCtxSetCurrent, before))
-}
-
 // Model returns what the maker calls the device.
-func (d *Device) Model() string { return d.model }
+func (d *Device) Model() string { return d.gpu.model }
 
 // Multiprocessors returns how many there are.
-func (d *Device) Multiprocessors() int { return d.chip.sms }
+func (d *Device) Multiprocessors() int { return d.gpu.chip.sms }
 
 // ContextTime returns how long the driver took to make the context, at open.
-func (d *Device) ContextTime() time.Duration { return d.contextTook }
+func (d *Device) ContextTime() time.Duration { return d.gpu.contextTook }
 
 // depthOfStream is the number of tasks that are worth having in flight for each stream of kernels:
 // as many as finish before the host observes the first completion and enqueues another task.
@@ -275,11 +159,11 @@ const depthOfStream = 4
 // Properties describes the device.
 func (d *Device) Properties() devices.Properties {
 	return devices.Properties{
-		Name: d.name,
+		Name: d.gpu.name,
 		Kind: Kind,
-		Description: fmt.Sprintf("%s, %s, %d SMs, %v in granules of %v, driver %s", d.model, d.chip.arch(), d.chip.sms,
-			d.memory, d.options.Granule, driver.Release(d.driver.Version)),
-		Memory:  d.memory,
+		Description: fmt.Sprintf("%s, %s, %d SMs, %v in granules of %v, driver %s", d.gpu.model, d.gpu.chip.arch(), d.gpu.chip.sms,
+			d.mirrors.limit, d.options.Granule, driver.Release(d.gpu.driver.Version)),
+		Memory:  d.mirrors.limit,
 		Granule: d.options.Granule,
 		Workers: 1,
 		Depth:   depthOfStream * len(d.kernels),
@@ -290,29 +174,15 @@ func (d *Device) Properties() devices.Properties {
 
 // Reaches reports whether s is a GPU opened together with d whose memory d can read.
 func (d *Device) Reaches(s devices.SpaceID) bool {
-	if s == d.space {
+	if s == d.gpu.space {
 		return true
 	}
 	other := d.platform.at(s)
-	return other != nil && d.peers[other.index]
+	return other != nil && d.peers[other.gpu.index]
 }
 
 // Backed returns how much memory is mapped now.
 func (d *Device) Backed() deps.Bytes { return deps.Bytes(d.mirrors.backed.Load()) }
-
-// alive returns the error that says that the device is lost.
-func (d *Device) alive() error {
-	if e := d.lost.Load(); e != nil {
-		return e
-	}
-	return nil
-}
-
-// lose takes the device out of service and returns why it is.
-func (d *Device) lose(what string, cause error) error {
-	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: what, Err: cause, Fatal: true})
-	return d.lost.Load()
-}
 
 // fail makes the error of an operation of this device; one after which CUDA gives no answers ends
 // the device, and is that of a kernel in flight, if there is one.
@@ -324,14 +194,14 @@ func (d *Device) fail(what string, err error) error {
 	if driver.Sticky(driver.CodeOf(err)) {
 		if k, _ := d.flyingKernels(); k != nil { // calls that find that a kernel has failed are not what failed
 			d.blame(k, err)
-			return d.alive()
+			return d.gpu.alive()
 		}
-		return d.lose(what, err)
+		return d.gpu.lose(what, err)
 	}
 	if driver.CodeOf(err) == driver.CodeNoMemory {
 		err = fmt.Errorf("%w: %w", devices.ErrNoMemory, err)
 	}
-	return &devices.DeviceError{Device: d.name, What: what, Err: err}
+	return &devices.DeviceError{Device: d.gpu.name, What: what, Err: err}
 }
 
 // Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for
@@ -346,12 +216,12 @@ func (d *Device) Close() error {
 	}
 	d.engine.stop()
 	d.later.stop()
-	if d.stuck.Load() {
+	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)
 		return nil
 	}
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	return d.freeAll()
 }
 
@@ -359,15 +229,15 @@ func (d *Device) Close() error {
 func (d *Device) freeAll() error {
 	var errs []error
 	free := func(err error) {
-		if err != nil && d.lost.Load() == nil {
+		if err != nil && d.gpu.lost.Load() == nil {
 			errs = append(errs, d.fail("close", err))
 		}
 	}
-	if d.context == 0 {
+	if d.gpu.context == 0 {
 		return nil
 	}
 	for _, s := range d.streams() {
-		free(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+		free(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 	}
 	for _, s := range d.kernels {
 		if s == nil {
@@ -385,11 +255,11 @@ func (d *Device) freeAll() error {
 	d.platform.pins.rest(d)
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
-	free(d.stopClock())
+	free(d.clock.stop())
 	for _, s := range d.streams() {
-		free(d.driver.Do(driver.CuStreamDestroy, s.cu))
+		free(d.gpu.driver.Do(driver.CuStreamDestroy, s.cu))
 	}
-	free(d.driver.Do(driver.CuDevicePrimaryCtxRelease, uintptr(d.ordinal)))
-	d.context = 0
+	free(d.gpu.driver.Do(driver.CuDevicePrimaryCtxRelease, uintptr(d.gpu.ordinal)))
+	d.gpu.context = 0
 	return errors.Join(errs...)
 }

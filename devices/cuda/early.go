@@ -41,9 +41,9 @@ const (
 )
 
 // leavesRoom reports whether others hardly miss what a kernel of that shape takes while it waits.
-func (d *Device) leavesRoom(e *cuda.Entry, g launch.Grid) bool {
-	sms := int64(d.chip.sms)
-	return g.Teams*g.Threads <= sms*waitingThreads && deps.Bytes(g.Teams)*e.TeamMemory <= deps.Bytes(sms)*waitingMemory
+func (g *gpu) leavesRoom(e *cuda.Entry, grid launch.Grid) bool {
+	sms := int64(g.chip.sms)
+	return grid.Teams*grid.Threads <= sms*waitingThreads && deps.Bytes(grid.Teams)*e.TeamMemory <= deps.Bytes(sms)*waitingMemory
 }
 
 // prepareWaiting compiles the versions of recorded kernels that can wait.

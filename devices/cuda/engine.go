@@ -66,11 +66,11 @@ func (g *engine) submit(op *operation) {
 		return
 	}
 	d := g.device
-	d.enter()
+	d.gpu.enter()
 	if s := d.begin(op, false); s != nil {
 		_ = s.record() // if there is something on it; what that would have stood for fails with it
 	}
-	d.leave()
+	d.gpu.leave()
 	g.nudge()
 }
 
@@ -139,8 +139,8 @@ func (g *engine) run() {
 	spin := patience()
 	var jobs []*operation
 	streams := d.streams()
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	begun := 0 // since it last looked
 	for busy := monotonic(); ; {
 		if g.queued.Load() > 0 {
@@ -170,16 +170,16 @@ func (g *engine) run() {
 		switch {
 		case found || g.over.queued.Load() > 0:
 			if g.over.tell() { // the finisher sleeps: the waiting goroutine runs next on this thread
-				d.leave()
+				d.gpu.leave()
 				runtime.Gosched()
-				d.enter()
+				d.gpu.enter()
 			}
 			busy = monotonic()
 		case g.queued.Load() > 0:
 		case empty && waited >= spin:
-			d.leave()
+			d.gpu.leave()
 			more := g.sleep()
-			d.enter()
+			d.gpu.enter()
 			if !more {
 				return
 			}
@@ -221,7 +221,7 @@ func earliest(int) int { return 0 }
 // lookAt asks for a mark or two of a stream, and returns how many events have happened.
 func (d *Device) lookAt(s *stream, closely bool) int {
 	g := &d.engine
-	if d.lost.Load() != nil {
+	if d.gpu.lost.Load() != nil {
 		return g.hear(s, 1<<64-1, 0)
 	}
 	choose := middle
@@ -260,7 +260,7 @@ func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
 	atomic.StoreInt64(&s.pace, max(1, pace))
 	s.moved = now
 	for _, e := range g.heard {
-		g.device.timeOf(e, last)
+		g.device.clock.timeOf(e, last)
 	}
 	g.over.pushAll(g.heard)
 	clear(g.heard)
@@ -450,9 +450,9 @@ func (l *later) run() {
 			return
 		}
 		for _, op := range jobs {
-			l.device.enter()
+			l.device.gpu.enter()
 			l.device.place(op)
-			l.device.leave()
+			l.device.gpu.leave()
 		}
 		l.device.engine.nudge()
 	}

@@ -199,14 +199,14 @@ func (e *event) finish() bool {
 	}
 	err := e.doomed()
 	if err == nil {
-		err = d.alive()
+		err = d.gpu.alive()
 	}
 	if err == nil {
 		err = firstError(e.after)
 	}
 	for _, c := range e.checks {
 		if fault := c.slot.fault(c.version); fault != nil && err == nil {
-			err = &devices.DeviceError{Device: d.name, What: e.what(), Pos: e.pos(), Err: fault}
+			err = &devices.DeviceError{Device: d.gpu.name, What: e.what(), Pos: e.pos(), Err: fault}
 		}
 		if !c.kept {
 			d.slots.put(c.slot)
@@ -229,7 +229,7 @@ func (e *event) mark() (*mark, error) {
 		if m != nil || !wanted {
 			return m, nil
 		}
-		if err := s.device.within(s.record); err != nil {
+		if err := s.device.gpu.within(s.record); err != nil {
 			return nil, err
 		}
 	}
@@ -254,7 +254,7 @@ func firstError(events []devices.Event) error {
 // ended asks the driver whether a mark has happened. An error ends the device, because of what is
 // in flight on the stream.
 func (d *Device) ended(m *mark, s *stream) bool {
-	switch code := d.driver.Call(driver.CuEventQuery, m.cu); code {
+	switch code := d.gpu.driver.Call(driver.CuEventQuery, m.cu); code {
 	case 0:
 		return true
 	case driver.CodeNotReady:
@@ -262,7 +262,7 @@ func (d *Device) ended(m *mark, s *stream) bool {
 		return first != nil && d.overdue(first, s)
 	default:
 		if first := s.first(); first != nil {
-			d.blame(first, d.driver.Check(driver.CuEventQuery, code))
+			d.blame(first, d.gpu.driver.Check(driver.CuEventQuery, code))
 		}
 		return true
 	}
@@ -275,7 +275,7 @@ func (d *Device) overdue(e *event, s *stream) bool {
 	if limit == 0 || time.Duration(monotonic()-max(e.began, s.moved)) < limit {
 		return false
 	}
-	d.stuck.Store(true)
+	d.gpu.stuck.Store(true)
 	d.blame(e, fmt.Errorf("%w: %v", ErrTimeLimit, limit))
 	return true
 }
@@ -291,7 +291,7 @@ func (d *Device) blame(e *event, err error) {
 	if kernels > 1 {
 		err = fmt.Errorf("%w; it is the first of %d kernels in flight, of which one has failed", err, kernels)
 	}
-	d.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.name, What: culprit.what(), Pos: culprit.pos(), Err: err, Fatal: true})
+	d.gpu.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.gpu.name, What: culprit.what(), Pos: culprit.pos(), Err: err, Fatal: true})
 }
 
 // flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how
@@ -332,7 +332,7 @@ func (p *eventPool) get() (uintptr, error) {
 	}
 	b := driver.NewBlock()
 	defer b.Free()
-	err := p.device.driver.Do(driver.CuEventCreate, b.At(0), flags)
+	err := p.device.gpu.driver.Do(driver.CuEventCreate, b.At(0), flags)
 	return uintptr(b.Words[0]), err
 }
 
@@ -345,7 +345,7 @@ func (p *eventPool) put(cu uintptr) {
 func (p *eventPool) freeAll() error {
 	var errs []error
 	for _, cu := range p.free {
-		errs = append(errs, p.device.driver.Do(driver.CuEventDestroy, cu))
+		errs = append(errs, p.device.gpu.driver.Do(driver.CuEventDestroy, cu))
 	}
 	p.free = nil
 	return errors.Join(errs...)

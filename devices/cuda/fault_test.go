@@ -68,10 +68,10 @@ func (s *subject) launch(after ...devices.Event) devices.Event {
 
 func TestNothingIsLeft(t *testing.T) {
 	s := newSubject(t, Options{})
-	up := s.copy(s.d, devices.Host, s.d.space)
+	up := s.copy(s.d, devices.Host, s.d.gpu.space)
 	run := s.launch(up)
-	across := s.copy(s.list[1], s.d.space, s.list[1].space, run)
-	require.NoError(t, waitFor(s.copy(s.list[1], s.list[1].space, devices.Host, across)))
+	across := s.copy(s.list[1], s.d.gpu.space, s.list[1].gpu.space, run)
+	require.NoError(t, waitFor(s.copy(s.list[1], s.list[1].gpu.space, devices.Host, across)))
 	require.EqualValues(t, 3*19999, s.host[19999])
 	require.Equal(t, 1, live(t, "pin"), "the buffer is pinned once for both")
 	s.close()
@@ -96,13 +96,13 @@ func TestEveryCallMayFail(t *testing.T) {
 				} else {
 					errs = append(errs, s.d.Map(1, 0, second.Size))
 				}
-				up := s.copy(s.d, devices.Host, s.d.space)
+				up := s.copy(s.d, devices.Host, s.d.gpu.space)
 				run := s.launch(up)
-				across := s.copy(s.list[1], s.d.space, s.list[1].space, up)
-				down := s.copy(s.d, s.d.space, devices.Host, run)
+				across := s.copy(s.list[1], s.d.gpu.space, s.list[1].gpu.space, up)
+				down := s.copy(s.d, s.d.gpu.space, devices.Host, run)
 				events := []devices.Event{up, run, across, down}
 				if errors.Join(errs...) == nil { // the copy waits until its memory is registered, and fails with that
-					events = append(events, s.d.Copy(devices.Transfer{Region: deps.Interval(1, 0, 20000), Elem: 8, To: s.d.space}, nil))
+					events = append(events, s.d.Copy(devices.Transfer{Region: deps.Interval(1, 0, 20000), Elem: 8, To: s.d.gpu.space}, nil))
 				}
 				for _, e := range events {
 					errs = append(errs, waitFor(e))
@@ -119,11 +119,11 @@ func TestEveryCallMayFail(t *testing.T) {
 					require.NotZero(t, failed, "the call was not made")
 				}
 				for _, d := range s.list {
-					require.NoError(t, d.alive())
+					require.NoError(t, d.gpu.alive())
 				}
 				fakeCall(t, "fakeRepair")
 				fakeCall(t, "fakeSlow", 0)
-				require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)), "the device is as before")
+				require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.gpu.space)), "the device is as before")
 				s.close()
 			})
 		}
@@ -162,10 +162,10 @@ func TestAnIllegalAddressEndsTheDevice(t *testing.T) {
 	s := newSubject(t, Options{})
 	require.NoError(t, s.d.Prepare(devicetest.Twice()))
 	fakeCall(t, "fakeSlow", 20000)
-	up := s.copy(s.d, devices.Host, s.d.space)
+	up := s.copy(s.d, devices.Host, s.d.gpu.space)
 	failNext(t, "kernel", 1, 700)
 	run := s.launch(up)
-	down := s.copy(s.d, s.d.space, devices.Host, run)
+	down := s.copy(s.d, s.d.gpu.space, devices.Host, run)
 	for _, e := range []devices.Event{run, down} {
 		err := waitFor(e)
 		var fatal *devices.DeviceError
@@ -177,11 +177,11 @@ func TestAnIllegalAddressEndsTheDevice(t *testing.T) {
 	}
 	fakeCall(t, "fakeSlow", 0)
 	fakeCall(t, "fakeRepair") // the fake has one context for all devices
-	require.Error(t, s.d.alive())
+	require.Error(t, s.d.gpu.alive())
 	require.Error(t, s.d.Map(0, 0, 8))
-	require.Error(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
-	require.NoError(t, s.list[1].alive())
-	require.NoError(t, waitFor(s.copy(s.list[1], devices.Host, s.list[1].space)), "the other device goes on")
+	require.Error(t, waitFor(s.copy(s.d, devices.Host, s.d.gpu.space)))
+	require.NoError(t, s.list[1].gpu.alive())
+	require.NoError(t, waitFor(s.copy(s.list[1], devices.Host, s.list[1].gpu.space)), "the other device goes on")
 	s.close()
 }
 
@@ -204,9 +204,9 @@ func TestAKernelBeyondItsTimeEndsTheDevice(t *testing.T) {
 
 // abandonedForTest gives back what a device kept because something on it did not end.
 func (d *Device) abandonedForTest() error {
-	d.lost.Store(nil)
-	d.enter()
-	defer d.leave()
+	d.gpu.lost.Store(nil)
+	d.gpu.enter()
+	defer d.gpu.leave()
 	return d.freeAll()
 }
 
@@ -229,7 +229,7 @@ func TestKernelsOfTheCacheNeedNoCompiler(t *testing.T) {
 // TestAnIdleDeviceSleeps counts the calls of the driver while nothing is in flight.
 func TestAnIdleDeviceSleeps(t *testing.T) {
 	s := newSubject(t, Options{})
-	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
+	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.gpu.space)))
 	queries := func() int {
 		name := driver.CString("cuEventQuery")
 		return fakeCall(t, "fakeCalls", uintptr(unsafe.Pointer(name)))
@@ -278,8 +278,8 @@ func TestOptional_LeavesOutWhatDoesNotOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, opened)
 	require.Equal(t, "cuda:1", opened[0].Properties().Name)
-	require.Equal(t, devices.SpaceID{Device: 1}, opened[0].(*Device).space, "address spaces have no gap")
-	require.Equal(t, 0, opened[0].(*Device).index)
+	require.Equal(t, devices.SpaceID{Device: 1}, opened[0].(*Device).gpu.space, "address spaces have no gap")
+	require.Equal(t, 0, opened[0].(*Device).gpu.index)
 	require.Len(t, absent, 1)
 	require.Contains(t, absent[0], "cuda:0: ")
 	require.Contains(t, absent[0], "cuStreamCreate")

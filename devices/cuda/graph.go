@@ -126,11 +126,11 @@ func (r *sequenceRun) start(op *operation) error {
 		}
 	}
 	if g.size > 0 {
-		if err := r.device.driver.Do(driver.CuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
+		if err := r.device.gpu.driver.Do(driver.CuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
 			return err
 		}
 	}
-	if err := r.device.driver.Do(driver.CuGraphLaunch, g.exec, op.stream.cu); err != nil {
+	if err := r.device.gpu.driver.Do(driver.CuGraphLaunch, g.exec, op.stream.cu); err != nil {
 		return err
 	}
 	if r.own {
@@ -159,11 +159,11 @@ func (r *sequenceRun) provide(s *stream) error {
 	if g.size > 0 {
 		b := driver.NewBlock()
 		defer b.Free()
-		if err := d.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(g.size), s.cu); err != nil {
+		if err := d.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(g.size), s.cu); err != nil {
 			return fmt.Errorf("scratch memory of %v: %w", g.size, err)
 		}
 		g.scratch = uintptr(b.Words[0])
-		if err := d.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
+		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (r *sequenceRun) build(s *stream) error {
 	}
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
+	if err := d.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
 		return err
 	}
 	g.graph = uintptr(b.Words[0])
@@ -238,7 +238,7 @@ func (r *sequenceRun) build(s *stream) error {
 		err := s.nodes(d, fault, func(n *kernelNode) error {
 			var err error
 			n.early = n.early && alone
-			ends[i], err = d.addNode(g.graph, n, after)
+			ends[i], err = d.gpu.addNode(g.graph, n, after)
 			after, alone = []uint64{ends[i]}, true
 			return err
 		})
@@ -246,7 +246,7 @@ func (r *sequenceRun) build(s *stream) error {
 			return err
 		}
 	}
-	if err := d.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
+	if err := d.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
 		return err
 	}
 	g.exec = uintptr(b.Words[0])
@@ -254,41 +254,41 @@ func (r *sequenceRun) build(s *stream) error {
 }
 
 // addNode adds a kernel behind other nodes.
-func (d *Device) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
+func (g *gpu) addNode(graph uintptr, n *kernelNode, after []uint64) (uint64, error) {
 	b := driver.NewBlock()
 	defer b.Free()
 	if n.early && len(after) == 1 {
-		id, err := d.addNode(graph, n, nil)
+		id, err := g.addNode(graph, n, nil)
 		if err != nil {
 			return 0, err
 		}
 		const fromProgrammatic, programmatic = 1, 1 << 16 // a CUgraphEdgeData: port of the first node, kind of the edge
 		b.Words[0], b.Words[1], b.Words[2] = after[0], id, fromProgrammatic|programmatic
-		return id, d.driver.Do(driver.CuGraphAddDependencies, graph, b.At(0), b.At(1), b.At(2), 1)
+		return id, g.driver.Do(driver.CuGraphAddDependencies, graph, b.At(0), b.At(1), b.At(2), 1)
 	}
 	n.fill(b)
 	var list uintptr
 	if len(after) > 0 {
 		list = uintptr(unsafe.Pointer(&after[0]))
 	}
-	err := d.driver.Do(driver.CuGraphAddKernelNode, b.At(nodeWord), graph, list, uintptr(len(after)), b.At(0))
+	err := g.driver.Do(driver.CuGraphAddKernelNode, b.At(nodeWord), graph, list, uintptr(len(after)), b.At(0))
 	runtime.KeepAlive(after)
 	runtime.KeepAlive(n.params)
 	id := b.Words[nodeWord]
 	if err == nil && n.meets {
 		clear(b.Words[:])
 		b.Words[0] = 1
-		err = d.driver.Do(driver.CuGraphKernelNodeSetAttribute, uintptr(id), cooperative, b.At(0))
+		err = g.driver.Do(driver.CuGraphKernelNodeSetAttribute, uintptr(id), cooperative, b.At(0))
 	}
 	return id, err
 }
 
 // setNode makes a node of an instantiated graph another kernel, from its next launch on.
-func (d *Device) setNode(exec uintptr, node uint64, n *kernelNode) error {
+func (g *gpu) setNode(exec uintptr, node uint64, n *kernelNode) error {
 	b := driver.NewBlock()
 	defer b.Free()
 	n.fill(b)
-	err := d.driver.Do(driver.CuGraphExecKernelNodeSetParams, exec, uintptr(node), b.At(0))
+	err := g.driver.Do(driver.CuGraphExecKernelNodeSetParams, exec, uintptr(node), b.At(0))
 	runtime.KeepAlive(n.params)
 	return err
 }
@@ -312,10 +312,10 @@ func (n *kernelNode) fill(b *driver.Block) {
 func (g *graph) free(d *Device) error {
 	var errs []error
 	if g.exec != 0 {
-		errs = append(errs, d.driver.Do(driver.CuGraphExecDestroy, g.exec))
+		errs = append(errs, d.gpu.driver.Do(driver.CuGraphExecDestroy, g.exec))
 	}
 	if g.graph != 0 {
-		errs = append(errs, d.driver.Do(driver.CuGraphDestroy, g.graph))
+		errs = append(errs, d.gpu.driver.Do(driver.CuGraphDestroy, g.graph))
 	}
 	for _, s := range g.slots {
 		if s != nil {
@@ -323,7 +323,7 @@ func (g *graph) free(d *Device) error {
 		}
 	}
 	if g.scratch != 0 {
-		errs = append(errs, d.driver.Do(driver.CuMemFreeAsync, g.scratch, d.kernels[0].cu))
+		errs = append(errs, d.gpu.driver.Do(driver.CuMemFreeAsync, g.scratch, d.kernels[0].cu))
 	}
 	g.exec, g.graph, g.slots, g.scratch, g.size = 0, 0, nil, 0, 0
 	return errors.Join(errs...)
@@ -334,7 +334,7 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
 			params: make([]byte, e.ArgsSize), meets: e.Launch.Meets,
-			early: r.waits && d.edges() && !e.Launch.Meets && d.leavesRoom(e, g)}
+			early: r.waits && d.edges() && !e.Launch.Meets && d.gpu.leavesRoom(e, g)}
 		if err := r.binding.Pack(e, n.params, d.mirrorAt, fault); err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 
 // choose decides what o will launch.
 func (d *Device) choose(l *devices.Launch, o *launching) error {
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	p := d.program(l.Kernel)
@@ -264,7 +264,7 @@ func (r *run) start(op *operation) (failed error) {
 		r.binding.Place(uint64(at))
 		if own != 0 {
 			defer func() {
-				if freed := d.driver.Do(driver.CuMemFreeAsync, own, stream); failed == nil {
+				if freed := d.gpu.driver.Do(driver.CuMemFreeAsync, own, stream); failed == nil {
 					failed = freed
 				}
 			}()
@@ -315,7 +315,7 @@ func (r *run) launch(i int, stream uintptr, fault uint64) error {
 		runtime.KeepAlive(params)
 		return err
 	}
-	err := r.device.driver.Do(driver.CuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
+	err := r.device.gpu.driver.Do(driver.CuLaunchKernel, r.version.entries[i].function, uintptr(g.Teams), 1, 1,
 		uintptr(g.Threads), 1, 1, 0, stream, 0, b.At(extraWord))
 	runtime.KeepAlive(params)
 	return err
@@ -330,7 +330,7 @@ const cooperative = 2
 func (r *run) launchTogether(i int, stream, extra uintptr) error {
 	g := r.grids[i]
 	const config, attribute = 0, 8 // words of a CUlaunchConfig and of a CUlaunchAttribute
-	if r.device.driver.Addresses[driver.CuLaunchKernelEx] == 0 {
+	if r.device.gpu.driver.Addresses[driver.CuLaunchKernelEx] == 0 {
 		return errors.New("its teams wait for each other, which takes a driver of CUDA 11.8 or later")
 	}
 	b := driver.NewBlock()
@@ -341,7 +341,7 @@ func (r *run) launchTogether(i int, stream, extra uintptr) error {
 	b.Words[config+2] = 1 | 1<<32
 	b.Words[config+4], b.Words[config+5], b.Words[config+6] = uint64(stream), uint64(b.At(attribute)), 1
 	b.Words[attribute], b.Words[attribute+1] = cooperative, 1
-	return r.device.driver.Do(driver.CuLaunchKernelEx, b.At(config), r.version.entries[i].function, 0, extra)
+	return r.device.gpu.driver.Do(driver.CuLaunchKernelEx, b.At(config), r.version.entries[i].function, 0, extra)
 }
 
 // mirrorAt returns the address of byte 0 of a buffer's mirror.

@@ -30,6 +30,11 @@ type mirror struct {
 
 // A mirrorTable is the mirrors of one device.
 type mirrorTable struct {
+	gpu      *gpu
+	platform *platform
+	limit    deps.Bytes    // of what is mapped
+	sharers  atomic.Uint64 // the devices that have been let touch memory of this one, by index
+
 	mu     sync.RWMutex
 	of     map[deps.BufferID]*mirror
 	backed atomic.Int64 // bytes
@@ -47,7 +52,7 @@ func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
 // Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that
 // continues after it has returned, and copies of the buffer's memory wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	if _, err := d.mirrors.get(b.ID); err == nil {
@@ -56,12 +61,12 @@ func (d *Device) Reserve(b devices.Buffer) error {
 	m := &mirror{buffer: b, granule: d.options.Granule}
 	n := (b.Size + m.granule - 1) / m.granule
 	m.size, m.memory, m.access = n*m.granule, make([]uint64, n), make([]uint64, n)
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	if m.size > 0 {
 		w := driver.NewBlock()
 		defer w.Free()
-		if err := d.driver.Do(driver.CuMemAddressReserve, w.At(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
+		if err := d.gpu.driver.Do(driver.CuMemAddressReserve, w.At(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
 			return d.fail(fmt.Sprintf("reserve %v", m.size), err)
 		}
 		m.base = uintptr(w.Words[0])
@@ -73,11 +78,11 @@ func (d *Device) Reserve(b devices.Buffer) error {
 	return nil
 }
 
-func (d *Device) freeRange(m *mirror) error {
+func (t *mirrorTable) freeRange(m *mirror) error {
 	if m.size == 0 {
 		return nil
 	}
-	return d.driver.Do(driver.CuMemAddressFree, m.base, uintptr(m.size))
+	return t.gpu.driver.Do(driver.CuMemAddressFree, m.base, uintptr(m.size))
 }
 
 // span returns the granules of [lo, hi), which must be whole granules or reach to the end of the
@@ -110,7 +115,7 @@ func (m *mirror) covers(lo, hi deps.Bytes) bool {
 //
 // Cost: 26 microseconds a granule (H200). It does not wait for work in flight.
 func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("map %v", hi-lo)
@@ -127,71 +132,71 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	if err := m.expect(first, last, false); err != nil {
 		return d.fail(what, err)
 	}
-	if used := deps.Bytes(d.mirrors.backed.Load()); used+deps.Bytes(last-first)*m.granule > d.memory {
-		return d.fail(what, fmt.Errorf("%w: %v of %v are mapped", devices.ErrNoMemory, used, d.memory))
+	if used := deps.Bytes(d.mirrors.backed.Load()); used+deps.Bytes(last-first)*m.granule > d.mirrors.limit {
+		return d.fail(what, fmt.Errorf("%w: %v of %v are mapped", devices.ErrNoMemory, used, d.mirrors.limit))
 	}
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	for i := first; i < last; i++ {
-		if err := d.mapGranule(m, i); err != nil {
-			return d.fail(what, errors.Join(err, d.unmapGranules(m, first, i)))
+		if err := d.mirrors.mapGranule(m, i); err != nil {
+			return d.fail(what, errors.Join(err, d.mirrors.unmapGranules(m, first, i)))
 		}
 	}
-	if err := d.grantAtOnce(m, first, last); err != nil {
-		return d.fail(what, errors.Join(err, d.unmapGranules(m, first, last)))
+	if err := d.mirrors.grantAtOnce(m, first, last); err != nil {
+		return d.fail(what, errors.Join(err, d.mirrors.unmapGranules(m, first, last)))
 	}
 	return nil
 }
 
-// grantAtOnce lets d touch fresh granules of m, and with the same call those that have been let
-// touch others of d: they will most likely want these too, and would wait for that with a copy, on
-// the thread that enqueues for them. Where that fails they wait: share asks again, and its error is
-// told. Requires: m.mu held.
-func (d *Device) grantAtOnce(m *mirror, first, last int) error {
-	own, all := uint64(1)<<d.index, d.sharers.Load()
-	for _, p := range d.platform.devices {
-		if p.lost.Load() != nil {
-			all &^= 1 << p.index
+// grantAtOnce lets the device of t touch fresh granules of m, and with the same call those that
+// have been let touch others of t: they will most likely want these too, and would wait for that
+// with a copy, on the thread that enqueues for them. Where that fails they wait: share asks again
+// and returns its error. Requires: m.mu held.
+func (t *mirrorTable) grantAtOnce(m *mirror, first, last int) error {
+	own, all := uint64(1)<<t.gpu.index, t.sharers.Load()
+	for _, p := range t.platform.devices {
+		if p.gpu.lost.Load() != nil {
+			all &^= 1 << p.gpu.index
 		}
 	}
-	if all |= own; all != own && d.grant(m, first, last, all) == nil {
+	if all |= own; all != own && t.grant(m, first, last, all) == nil {
 		return nil
 	}
-	return d.grant(m, first, last, own)
+	return t.grant(m, first, last, own)
 }
 
 // fillAllocation writes the CUmemAllocationProp of this device's memory at the start of a zeroed
 // block.
-func fillAllocation(b *driver.Block, d *Device) {
+func fillAllocation(b *driver.Block, g *gpu) {
 	const pinned, onDevice = 1, 1
 	b.Words[0] = pinned                                         // type; no handle type
-	b.Words[1] = onDevice | uint64(d.ordinal)<<32               // location
+	b.Words[1] = onDevice | uint64(g.ordinal)<<32               // location
 	b.Words[2], b.Words[3], b.Words[4], b.Words[5] = 0, 0, 0, 0 // security, flags
 }
 
 // mapGranule creates and maps the memory of granule i. Requires: m.mu held, nothing mapped there.
-func (d *Device) mapGranule(m *mirror, i int) error {
+func (t *mirrorTable) mapGranule(m *mirror, i int) error {
 	b := driver.NewBlock()
 	defer b.Free()
-	fillAllocation(b, d)
-	if err := d.driver.Do(driver.CuMemCreate, b.At(20), uintptr(m.granule), b.At(0), 0); err != nil {
+	fillAllocation(b, t.gpu)
+	if err := t.gpu.driver.Do(driver.CuMemCreate, b.At(20), uintptr(m.granule), b.At(0), 0); err != nil {
 		return err
 	}
 	memory := b.Words[20]
-	if err := d.driver.Do(driver.CuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
-		return errors.Join(err, d.driver.Do(driver.CuMemRelease, uintptr(memory)))
+	if err := t.gpu.driver.Do(driver.CuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
+		return errors.Join(err, t.gpu.driver.Do(driver.CuMemRelease, uintptr(memory)))
 	}
 	m.memory[i], m.access[i] = memory, 0
-	d.mirrors.backed.Add(int64(m.granule))
+	t.backed.Add(int64(m.granule))
 	return nil
 }
 
 // at returns the address of granule i.
 func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
 
-// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of d,
+// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of t,
 // all of which are mapped. Requires: m.mu held.
-func (d *Device) grant(m *mirror, first, last int, to uint64) error {
+func (t *mirrorTable) grant(m *mirror, first, last int, to uint64) error {
 	for i := first; i < last; {
 		lacking := to &^ m.access[i]
 		if lacking == 0 {
@@ -202,7 +207,7 @@ func (d *Device) grant(m *mirror, first, last int, to uint64) error {
 		for j < last && to&^m.access[j] == lacking {
 			j++
 		}
-		if err := d.setAccess(m.at(i), deps.Bytes(j-i)*m.granule, lacking); err != nil {
+		if err := t.setAccess(m.at(i), deps.Bytes(j-i)*m.granule, lacking); err != nil {
 			return err
 		}
 		for ; i < j; i++ {
@@ -213,7 +218,7 @@ func (d *Device) grant(m *mirror, first, last int, to uint64) error {
 }
 
 // setAccess lets the devices of a set touch size bytes from address on, which are mapped.
-func (d *Device) setAccess(address uintptr, size deps.Bytes, to uint64) error {
+func (t *mirrorTable) setAccess(address uintptr, size deps.Bytes, to uint64) error {
 	const onDevice, readWrite, word = 1, 3, 4 // a CUmemAccessDesc is three words: where, which device, and how
 	b := driver.NewBlock()
 	defer b.Free()
@@ -222,13 +227,13 @@ func (d *Device) setAccess(address uintptr, size deps.Bytes, to uint64) error {
 	for to != 0 {
 		n := 0
 		for ; to != 0 && n < most; n++ {
-			p := d.platform.devices[bits.TrailingZeros64(to)]
-			to &^= 1 << p.index
-			for k, v := range []uint32{onDevice, uint32(p.ordinal), readWrite} {
+			p := t.platform.devices[bits.TrailingZeros64(to)]
+			to &^= 1 << p.gpu.index
+			for k, v := range []uint32{onDevice, uint32(p.gpu.ordinal), readWrite} {
 				binary.NativeEndian.PutUint32(list[(3*n+k)*word:], v)
 			}
 		}
-		if err := d.driver.Do(driver.CuMemSetAccess, address, uintptr(size), b.At(0), uintptr(n)); err != nil {
+		if err := t.gpu.driver.Do(driver.CuMemSetAccess, address, uintptr(size), b.At(0), uintptr(n)); err != nil {
 			return err
 		}
 	}
@@ -247,7 +252,7 @@ func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	if err != nil {
 		return d.fail(what, err)
 	}
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -255,25 +260,25 @@ func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	if err := m.expect(first, last, true); err != nil {
 		return d.fail(what, err)
 	}
-	d.enter()
-	defer d.leave()
-	if err := d.unmapGranules(m, first, last); err != nil {
+	d.gpu.enter()
+	defer d.gpu.leave()
+	if err := d.mirrors.unmapGranules(m, first, last); err != nil {
 		return d.fail(what, err)
 	}
 	return nil
 }
 
 // unmapGranules unmaps those of the granules [first, last) that are mapped. Requires: m.mu held.
-func (d *Device) unmapGranules(m *mirror, first, last int) error {
+func (t *mirrorTable) unmapGranules(m *mirror, first, last int) error {
 	var errs []error
 	for i := first; i < last; i++ {
 		if m.memory[i] == 0 {
 			continue
 		}
-		errs = append(errs, d.driver.Do(driver.CuMemUnmap, m.at(i), uintptr(m.granule)),
-			d.driver.Do(driver.CuMemRelease, uintptr(m.memory[i])))
+		errs = append(errs, t.gpu.driver.Do(driver.CuMemUnmap, m.at(i), uintptr(m.granule)),
+			t.gpu.driver.Do(driver.CuMemRelease, uintptr(m.memory[i])))
 		m.memory[i], m.access[i] = 0, 0
-		d.mirrors.backed.Add(-int64(m.granule))
+		t.backed.Add(-int64(m.granule))
 	}
 	return errors.Join(errs...)
 }
@@ -287,13 +292,13 @@ func (d *Device) Release(b deps.BufferID) error {
 	if m == nil {
 		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
-	if d.stuck.Load() {
+	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)
 		return nil // what never ends may use it still
 	}
-	d.enter()
-	defer d.leave()
-	if err := d.drop(m); err != nil && d.lost.Load() == nil {
+	d.gpu.enter()
+	defer d.gpu.leave()
+	if err := d.drop(m); err != nil && d.gpu.lost.Load() == nil {
 		return d.fail("release", err)
 	}
 	return nil
@@ -304,7 +309,7 @@ func (d *Device) drop(m *mirror) error {
 	err := d.platform.pins.unpin(d, m.buffer)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(err, d.unmapGranules(m, 0, len(m.memory)), d.freeRange(m))
+	return errors.Join(err, d.mirrors.unmapGranules(m, 0, len(m.memory)), d.mirrors.freeRange(m))
 }
 
 // freeAll drops all mirrors.

@@ -28,7 +28,7 @@ func TestWhoHasTouchedMayTouchWhatIsNew(t *testing.T) {
 	// across copies a buffer, and returns how many calls that took to let its memory be touched.
 	across := func(id deps.BufferID, from, to *Device) int {
 		before := calls(t, "cuMemSetAccess")
-		require.NoError(t, waitFor(to.Copy(devices.Transfer{Region: deps.Interval(id, 0, 20000), Elem: 8, From: from.space, To: to.space}, nil)))
+		require.NoError(t, waitFor(to.Copy(devices.Transfer{Region: deps.Interval(id, 0, 20000), Elem: 8, From: from.gpu.space, To: to.gpu.space}, nil)))
 		return calls(t, "cuMemSetAccess") - before
 	}
 	require.Equal(t, 1, across(0, from, to))

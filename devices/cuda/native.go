@@ -52,16 +52,16 @@ func (d *Device) buildNative(k *devices.Kernel, n *native) error {
 	if code == nil {
 		sum := sha256.Sum256([]byte("native\x00" + n.of.Source + "\x00" + strings.Join(n.of.Options, "\x00")))
 		var err error
-		if code, n.cached, err = d.platform.compile(k.Name, n.of.Source, fmt.Sprintf("%x", sum), d.chip.arch(), n.of.Options); err != nil {
+		if code, n.cached, err = d.platform.compile(k.Name, n.of.Source, fmt.Sprintf("%x", sum), d.gpu.chip.arch(), n.of.Options); err != nil {
 			return err
 		}
 	}
 	if len(code) == 0 {
 		return errors.New("its binary is empty")
 	}
-	d.enter()
-	defer d.leave()
-	module, entries, err := d.loadModule(code, []string{name})
+	d.gpu.enter()
+	defer d.gpu.leave()
+	module, entries, err := d.gpu.loadModule(code, []string{name})
 	if err != nil {
 		return fmt.Errorf("function %s: %w", name, err)
 	}
@@ -104,7 +104,7 @@ func (r *nativeRun) allowShared() error {
 	if r.shared <= max(usual, n.shared) {
 		return nil
 	}
-	if err := r.device.driver.Do(driver.CuFuncSetAttribute, n.entry.function, maxDynamicShared, uintptr(r.shared)); err != nil {
+	if err := r.device.gpu.driver.Do(driver.CuFuncSetAttribute, n.entry.function, maxDynamicShared, uintptr(r.shared)); err != nil {
 		return fmt.Errorf("shared memory of %v: %w", r.shared, err)
 	}
 	n.shared = r.shared
@@ -126,7 +126,7 @@ func (r *nativeRun) start(op *operation) error {
 	b.Words[extraWord], b.Words[extraWord+1] = 1, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(params))))
 	b.Words[extraWord+2], b.Words[extraWord+3], b.Words[extraWord+4] = 2, uint64(b.At(sizeWord)), 0
 	n := func(x int64) uintptr { return uintptr(x) }
-	err = r.device.driver.Do(driver.CuLaunchKernel, r.native.entry.function, n(r.teams[0]), n(r.teams[1]), n(r.teams[2]),
+	err = r.device.gpu.driver.Do(driver.CuLaunchKernel, r.native.entry.function, n(r.teams[0]), n(r.teams[1]), n(r.teams[2]),
 		n(r.team[0]), n(r.team[1]), n(r.team[2]), uintptr(r.shared), op.stream.cu, 0, b.At(extraWord))
 	runtime.KeepAlive(params)
 	if err != nil {

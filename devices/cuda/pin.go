@@ -158,7 +158,7 @@ func (p *pins) next() (*pinned, *Device) {
 // living returns a GPU in service that has a mirror, or nil. Requires: pins.mu held.
 func (e *pinned) living() *Device {
 	for _, d := range e.users {
-		if d.alive() == nil {
+		if d.gpu.alive() == nil {
 			return d
 		}
 	}
@@ -167,7 +167,7 @@ func (e *pinned) living() *Device {
 
 // register has the pages of a buffer there, and locks them in the context of d.
 func (d *Device) register(b devices.Buffer) error {
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		return err
 	}
 	memory := bytesOf(b)
@@ -176,10 +176,10 @@ func (d *Device) register(b devices.Buffer) error {
 	}
 	defer runtime.KeepAlive(memory)
 	populate(memory)
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	const portable = 1
-	return d.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
+	return d.gpu.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
 // settle notes what registering e in the context of d has come to, and wakes those that wait. When
@@ -197,7 +197,7 @@ func (p *pins) settle(e *pinned, d *Device, err error) {
 	}
 	p.mu.Lock()
 	p.in = nil
-	if state == unregistered && d.alive() != nil && e.living() != nil {
+	if state == unregistered && d.gpu.alive() != nil && e.living() != nil {
 		e.state, p.queue = awaiting, slices.Insert(p.queue, 0, e)
 		p.changed.Broadcast()
 		p.mu.Unlock()

@@ -52,7 +52,7 @@ func (b *second) copy(d *Device, from, to devices.SpaceID, after ...devices.Even
 	return d.Copy(devices.Transfer{Region: deps.Interval(b.id, 0, int64(len(b.host))), Elem: 8, From: from, To: to}, after)
 }
 
-func (b *second) up(d *Device) devices.Event { return b.copy(d, devices.Host, d.space) }
+func (b *second) up(d *Device) devices.Event { return b.copy(d, devices.Host, d.gpu.space) }
 
 // holdPins lets registering begin and not end until it is called back.
 func (s *subject) holdPins() (letGo func()) {
@@ -87,16 +87,16 @@ func TestRegisteringHoldsUpNobodyElse(t *testing.T) {
 	s.underWay(before, 1)
 	waiting := []devices.Event{b.up(s.d), b.up(s.list[1])}
 	for _, d := range s.list {
-		require.NoError(t, waitFor(s.copy(d, devices.Host, d.space)))
+		require.NoError(t, waitFor(s.copy(d, devices.Host, d.gpu.space)))
 	}
 	args := *s.args
 	args.List = []devices.Arg{args.List[0], args.List[1]}
 	args.List[1].Buffer = 1 // what it writes
 	run := s.d.Launch(&devices.Launch{Kernel: devicetest.Twice(), Args: &args}, nil)
-	across := b.copy(s.list[1], s.d.space, s.list[1].space, run)
+	across := b.copy(s.list[1], s.d.gpu.space, s.list[1].gpu.space, run)
 	require.NoError(t, waitFor(across))
-	require.NoError(t, waitFor(s.copy(s.d, s.d.space, devices.Host)))
-	down := b.copy(s.list[1], s.list[1].space, devices.Host, across, waiting[1])
+	require.NoError(t, waitFor(s.copy(s.d, s.d.gpu.space, devices.Host)))
+	down := b.copy(s.list[1], s.list[1].gpu.space, devices.Host, across, waiting[1])
 	for _, e := range append(waiting, down) {
 		require.False(t, e.Done(), "it was enqueued before the memory was registered")
 	}
@@ -163,7 +163,7 @@ func TestWhatHasWaitedIsCopiedAsPinnedMemory(t *testing.T) {
 			defer fakeCall(t, "fakeHold", 0)
 			run := s.d.Launch(triad(t, "before", k), nil)
 			before := calls(t, enqueue)
-			up := b.copy(s.d, devices.Host, s.d.space, run)
+			up := b.copy(s.d, devices.Host, s.d.gpu.space, run)
 			letGo()
 			s.settled()
 			if refuse {
@@ -267,7 +267,7 @@ func TestRegisteringMayFail(t *testing.T) {
 		first, b := s.reserve(1, s.d), s.reserve(2, s.list...)
 		s.underWay(before, 1)
 		waiting := []devices.Event{b.up(s.d), b.up(s.list[1])}
-		behind := b.copy(s.list[1], s.d.space, s.list[1].space, waiting[0])
+		behind := b.copy(s.list[1], s.d.gpu.space, s.list[1].gpu.space, waiting[0])
 		letGo()
 		for _, e := range append(waiting, behind) {
 			right(t, waitFor(e))
@@ -309,7 +309,7 @@ func TestRegisteringMayFail(t *testing.T) {
 		letGo()
 		require.NoError(t, waitFor(up))
 		require.False(t, s.d.platform.pins.has(2))
-		op, over := s.d.copyOperation(devices.Transfer{Region: deps.Interval(2, 0, 1), Elem: 8, To: s.d.space})
+		op, over := s.d.copyOperation(devices.Transfer{Region: deps.Interval(2, 0, 1), Elem: 8, To: s.d.gpu.space})
 		require.Nil(t, over)
 		require.True(t, op.host, "it goes by way of the driver's own memory")
 		require.NoError(t, waitFor(b.up(s.list[1])))
@@ -334,7 +334,7 @@ func TestRegisteringOutlivesItsDevice(t *testing.T) {
 	require.ErrorAs(t, waitFor(dead), &fatal)
 	require.True(t, fatal.Fatal)
 	require.Equal(t, "cuda:0", fatal.Device)
-	require.NoError(t, s.list[1].alive())
+	require.NoError(t, s.list[1].gpu.alive())
 	require.True(t, s.d.platform.pins.has(2))
 	runtime.KeepAlive(kept)
 	s.close()
@@ -490,7 +490,7 @@ func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 			require.Zero(t, count, "nothing was written")
 			const part = 1 << 20
 			require.NoError(t, s.d.Map(1, 0, 8*part))
-			require.NoError(t, waitFor(s.d.Copy(devices.Transfer{Region: deps.Interval(1, 0, part), Elem: 8, To: s.d.space}, nil)))
+			require.NoError(t, waitFor(s.d.Copy(devices.Transfer{Region: deps.Interval(1, 0, part), Elem: 8, To: s.d.gpu.space}, nil)))
 			s.close()
 		})
 	}
@@ -533,7 +533,7 @@ func TestPins_MemoryThatWasFreed(t *testing.T) {
 			size := deps.Bytes(n) * 8
 			require.NoError(t, s.d.Reserve(devices.Buffer{ID: 2, Host: devices.NewHostMemory(unsafe.Pointer(&x[0])), Size: size, Elem: 8}))
 			require.NoError(t, s.d.Map(2, 0, size))
-			copied := s.d.Copy(devices.Transfer{Region: deps.Interval(2, 0, int64(n)), Elem: 8, To: s.d.space}, nil)
+			copied := s.d.Copy(devices.Transfer{Region: deps.Interval(2, 0, int64(n)), Elem: 8, To: s.d.gpu.space}, nil)
 			s.settled()
 			require.False(t, copied.Done())
 			require.False(t, s.d.platform.pins.has(2))

@@ -125,7 +125,7 @@ func (p *platform) findPeers() error {
 			if d == other || p.options.NoPeer {
 				continue
 			}
-			if err := p.driver.Do(driver.CuDeviceCanAccessPeer, b.At(0), uintptr(d.ordinal), uintptr(other.ordinal)); err != nil {
+			if err := p.driver.Do(driver.CuDeviceCanAccessPeer, b.At(0), uintptr(d.gpu.ordinal), uintptr(other.gpu.ordinal)); err != nil {
 				return d.fail("open", err)
 			}
 			d.peers[i] = b.Int32(0) != 0

@@ -31,10 +31,10 @@ extern "C" __global__ void counting_earliest(long long* x) { asm volatile("gridd
 func profileEdges(p *profile) {
 	const n, launches = 1000, 10
 	d := p.d
-	if d.chip.major < 9 {
+	if d.gpu.chip.major < 9 {
 		return
 	}
-	raw, err := driver.OpenFile(d.driver.Path, []string{"cuGraphAddDependencies_v2"})
+	raw, err := driver.OpenFile(d.gpu.driver.Path, []string{"cuGraphAddDependencies_v2"})
 	if err != nil {
 		p.note("no cuGraphAddDependencies_v2", 0, err.Error())
 		return
@@ -43,11 +43,11 @@ func profileEdges(p *profile) {
 	ok := func(err error) { require.NoError(p.t, err) }
 	names := []string{"nothing", "counting", "nothing_early", "counting_early", "counting_earliest"}
 	options := []string{"--std=c++17"}
-	code, _, err := d.platform.compile("edges", edgesSource, fmt.Sprint(edgesSource, options), d.chip.arch(), options)
+	code, _, err := d.platform.compile("edges", edgesSource, fmt.Sprint(edgesSource, options), d.gpu.chip.arch(), options)
 	ok(err)
-	d.enter()
-	defer d.leave()
-	_, entries, err := d.loadModule(code, names)
+	d.gpu.enter()
+	defer d.gpu.leave()
+	_, entries, err := d.gpu.loadModule(code, names)
 	ok(err)
 	base := p.addressOf(x)
 	params := bytesOfWords([]uint64{base})
@@ -56,12 +56,12 @@ func profileEdges(p *profile) {
 	counted := int64(0)
 	for i, name := range names {
 		for _, early := range []bool{false, true} {
-			ok(d.driver.Do(driver.CuGraphCreate, b.At(0), 0))
+			ok(d.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0))
 			graph := uintptr(b.Words[0])
 			node := kernelNode{function: entries[i].function, teams: [3]int64{1, 1, 1}, team: [3]int64{1, 1, 1}, params: params}
 			var nodes []uint64
 			for range n {
-				id, err := d.addNode(graph, &node, nil)
+				id, err := d.gpu.addNode(graph, &node, nil)
 				ok(err)
 				nodes = append(nodes, id)
 			}
@@ -75,11 +75,11 @@ func profileEdges(p *profile) {
 			runtime.KeepAlive(edges)
 			what := fmt.Sprintf("graph: chain of %d, %s, early edges %t", n, name, early)
 			if r == 0 {
-				r = uintptr(d.driver.Call(driver.CuGraphInstantiate, b.At(0), graph, 0))
+				r = uintptr(d.gpu.driver.Call(driver.CuGraphInstantiate, b.At(0), graph, 0))
 			}
 			if r != 0 {
 				p.note(what+": refused", float64(r), "(code)")
-				ok(d.driver.Do(driver.CuGraphDestroy, graph))
+				ok(d.gpu.driver.Do(driver.CuGraphDestroy, graph))
 				continue
 			}
 			exec := uintptr(b.Words[0])
@@ -87,23 +87,23 @@ func profileEdges(p *profile) {
 			p.median(what+", a node", "us", 5, func() float64 {
 				start := time.Now()
 				for range launches {
-					ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+					ok(d.gpu.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 				}
-				ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+				ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 				return time.Since(start).Seconds() / (n * launches) * 1e6
 			})
 			start := time.Now()
-			ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+			ok(d.gpu.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			p.note(what+": the call", time.Since(start).Seconds()*1e6, "us")
-			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 			if i == 1 || i >= 3 {
 				counted += n * (5*launches + 1)
 			}
-			ok(d.driver.Do(driver.CuGraphExecDestroy, exec))
-			ok(d.driver.Do(driver.CuGraphDestroy, graph))
+			ok(d.gpu.driver.Do(driver.CuGraphExecDestroy, exec))
+			ok(d.gpu.driver.Do(driver.CuGraphDestroy, graph))
 		}
 	}
-	p.move(x.Buffer, 1, 8, d.space, devices.Host)
+	p.move(x.Buffer, 1, 8, d.gpu.space, devices.Host)
 	if have := p.keep[0].([]int64)[0]; have != counted {
 		p.note("graph: WRONG count with early edges", float64(have-counted), "too many")
 	}

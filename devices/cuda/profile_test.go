@@ -135,22 +135,22 @@ func profileLaunches(p *profile) {
 	r, err := d.newRun(launch)
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
-	d.enter()
+	d.gpu.enter()
 	s := d.kernels[0]
 	op := &operation{event: &event{device: d}, stream: s}
 	sync := func() {
 		for _, s := range d.kernels {
-			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 		}
 	}
 	cu, err := d.spare.get()
 	ok(err)
 	for round := range 2 { // the first one warms
 		_ = round
-		p.each("cuCtxSetCurrent", n, func(int) { d.driver.Call(driver.CuCtxSetCurrent, d.context) })
-		p.each("cuEventRecord", n, func(int) { ok(d.driver.Do(driver.CuEventRecord, cu, s.cu)) })
-		p.each("cuEventQuery of a done event", n, func(int) { d.driver.Call(driver.CuEventQuery, cu) })
-		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.driver.Do(driver.CuStreamWaitEvent, s.cu, cu, 0)) })
+		p.each("cuCtxSetCurrent", n, func(int) { d.gpu.driver.Call(driver.CuCtxSetCurrent, d.gpu.context) })
+		p.each("cuEventRecord", n, func(int) { ok(d.gpu.driver.Do(driver.CuEventRecord, cu, s.cu)) })
+		p.each("cuEventQuery of a done event", n, func(int) { d.gpu.driver.Call(driver.CuEventQuery, cu) })
+		p.each("cuStreamWaitEvent of a done event", n, func(int) { ok(d.gpu.driver.Do(driver.CuStreamWaitEvent, s.cu, cu, 0)) })
 		p.each("prepareRun", n, func(int) { _, _ = d.newRun(launch) })
 		p.each("launch, one stream, enqueue alone", n, func(int) { ok(r.start(op)) })
 		start := time.Now()
@@ -159,27 +159,27 @@ func profileLaunches(p *profile) {
 		p.each("the clock", n, func(int) { _ = monotonic() })
 		p.byPointers(n, op, r)
 		sync()
-		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.driver.Do(driver.CuEventRecord, cu, s.cu)) })
+		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.gpu.driver.Do(driver.CuEventRecord, cu, s.cu)) })
 		sync()
 		p.each("wait, launch and record over four streams", n, func(i int) {
 			to := d.kernels[i%len(d.kernels)]
-			ok(d.driver.Do(driver.CuStreamWaitEvent, to.cu, cu, 0))
+			ok(d.gpu.driver.Do(driver.CuStreamWaitEvent, to.cu, cu, 0))
 			op.stream = to
 			ok(r.start(op))
-			ok(d.driver.Do(driver.CuEventRecord, cu, to.cu))
+			ok(d.gpu.driver.Do(driver.CuEventRecord, cu, to.cu))
 		})
 		sync()
 		op.stream = s
 		p.contended(n, op, r, cu)
 		p.each("launch, record, spin on cuEventQuery", 1000, func(int) {
 			ok(r.start(op))
-			ok(d.driver.Do(driver.CuEventRecord, cu, s.cu))
-			for d.driver.Call(driver.CuEventQuery, cu) != 0 {
+			ok(d.gpu.driver.Do(driver.CuEventRecord, cu, s.cu))
+			for d.gpu.driver.Call(driver.CuEventQuery, cu) != 0 {
 			}
 		})
 		p.writeValues(n, op, r)
 	}
-	d.leave()
+	d.gpu.leave()
 	d.spare.put(cu)
 	var last devices.Event
 	p.each("Device.Launch, independent, enqueue", n, func(int) { last = d.Launch(launch, nil) })
@@ -213,7 +213,7 @@ func (p *profile) byPointers(n int, op *operation, r *run) {
 	}
 	f, g := r.version.entries[0].function, r.grids[0]
 	p.each("launch by pointers, packed once, enqueue alone", n, func(int) {
-		require.NoError(p.t, p.d.driver.Do(driver.CuLaunchKernel, f, uintptr(g.Teams), 1, 1, uintptr(g.Threads), 1, 1, 0, op.stream.cu,
+		require.NoError(p.t, p.d.gpu.driver.Do(driver.CuLaunchKernel, f, uintptr(g.Teams), 1, 1, uintptr(g.Threads), 1, 1, 0, op.stream.cu,
 			uintptr(unsafe.Pointer(&list[0])), 0))
 	})
 	runtime.KeepAlive(params)
@@ -227,17 +227,17 @@ func (p *profile) contended(n int, op *operation, r *run, cu uintptr) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		p.d.enter()
-		defer p.d.leave()
+		p.d.gpu.enter()
+		defer p.d.gpu.leave()
 		for !stop.Load() {
-			p.d.driver.Call(driver.CuEventQuery, cu)
+			p.d.gpu.driver.Call(driver.CuEventQuery, cu)
 			asked.Add(1)
 		}
 	}()
 	start := time.Now()
 	p.each("launch and record while another thread queries", n, func(int) {
 		require.NoError(p.t, r.start(op))
-		require.NoError(p.t, p.d.driver.Do(driver.CuEventRecord, cu, op.stream.cu))
+		require.NoError(p.t, p.d.gpu.driver.Do(driver.CuEventRecord, cu, op.stream.cu))
 	})
 	took := time.Since(start)
 	stop.Store(true)
@@ -250,10 +250,10 @@ func (p *profile) writeValues(n int, op *operation, r *run) {
 	d := p.d
 	b := driver.NewBlock()
 	defer b.Free()
-	require.NoError(p.t, d.driver.Do(driver.CuMemHostAlloc, b.At(0), 4096, 1|2))
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), 4096, 1|2))
 	at := uintptr(b.Words[0])
 	word := (*uint32)(*(*unsafe.Pointer)(unsafe.Pointer(&b.Words[0])))
-	defer func() { require.NoError(p.t, d.driver.Do(driver.CuMemFreeHost, at)) }()
+	defer func() { require.NoError(p.t, d.gpu.driver.Do(driver.CuMemFreeHost, at)) }()
 	if err := p.call(rawWriteValue, op.stream.cu, at, 1, 0); err != nil {
 		p.note("cuStreamWriteValue32: "+err.Error(), 0, "")
 		return
@@ -276,22 +276,22 @@ func (p *profile) writeValues(n int, op *operation, r *run) {
 func (p *profile) timed(s *stream, n int, f func() error) float64 {
 	d, w := s.device, driver.NewBlock()
 	defer w.Free()
-	d.enter()
-	defer d.leave()
-	require.NoError(p.t, d.driver.Do(driver.CuEventCreate, w.At(0), 0))
-	require.NoError(p.t, d.driver.Do(driver.CuEventCreate, w.At(1), 0))
+	d.gpu.enter()
+	defer d.gpu.leave()
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(0), 0))
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(1), 0))
 	first, last := uintptr(w.Words[0]), uintptr(w.Words[1])
 	var times []float64
 	for range 10 {
-		require.NoError(p.t, d.driver.Do(driver.CuEventRecord, first, s.cu))
+		require.NoError(p.t, d.gpu.driver.Do(driver.CuEventRecord, first, s.cu))
 		require.NoError(p.t, f())
-		require.NoError(p.t, d.driver.Do(driver.CuEventRecord, last, s.cu))
-		require.NoError(p.t, d.driver.Do(driver.CuStreamSynchronize, s.cu))
-		require.NoError(p.t, d.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
+		require.NoError(p.t, d.gpu.driver.Do(driver.CuEventRecord, last, s.cu))
+		require.NoError(p.t, d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
+		require.NoError(p.t, d.gpu.driver.Do(driver.CuEventElapsedTime, w.At(2), first, last))
 		times = append(times, float64(math.Float32frombits(uint32(w.Words[2])))/1e3)
 	}
-	require.NoError(p.t, d.driver.Do(driver.CuEventDestroy, first))
-	require.NoError(p.t, d.driver.Do(driver.CuEventDestroy, last))
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuEventDestroy, first))
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuEventDestroy, last))
 	slices.Sort(times)
 	return float64(n) / times[len(times)/2] / 1e9
 }
@@ -303,13 +303,13 @@ func profileCopies(p *profile) {
 	a := put(p.bench, x)
 	host, device := uintptr(unsafe.Pointer(&x[0])), uintptr(p.addressOf(a))
 	p.note("pinned", map[bool]float64{true: 1}[d.platform.pins.has(a.Buffer)], "")
-	d.enter()
+	d.gpu.enter()
 	b := driver.NewBlock()
 	defer b.Free()
-	require.NoError(p.t, d.driver.Do(driver.CuMemHostAlloc, b.At(0), 8*n, 1))
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), 8*n, 1))
 	require.NoError(p.t, p.call(rawAlloc, b.At(1), 8*n))
 	own, plain := uintptr(b.Words[0]), uintptr(b.Words[1])
-	d.leave()
+	d.gpu.leave()
 	for _, c := range []struct {
 		name string
 		host uintptr
@@ -317,17 +317,17 @@ func profileCopies(p *profile) {
 	}{{"registered, mapped granules", host, device}, {"cuMemHostAlloc, mapped granules", own, device},
 		{"registered, cuMemAlloc", host, plain}, {"cuMemHostAlloc, cuMemAlloc", own, plain}} {
 		p.note("h2d 256 MiB by device events: "+c.name, p.timed(d.toDevice, 8*n, func() error {
-			return d.driver.Do(driver.CuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
+			return d.gpu.driver.Do(driver.CuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
 		}), "GB/s")
 		p.note("d2h 256 MiB by device events: "+c.name, p.timed(d.toHost, 8*n, func() error {
-			return d.driver.Do(driver.CuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
+			return d.gpu.driver.Do(driver.CuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
 		}), "GB/s")
 	}
-	d.enter()
-	require.NoError(p.t, d.driver.Do(driver.CuMemFreeHost, own))
+	d.gpu.enter()
+	require.NoError(p.t, d.gpu.driver.Do(driver.CuMemFreeHost, own))
 	require.NoError(p.t, p.call(rawFree, plain))
-	d.leave()
-	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: devices.Host, To: d.space}
+	d.gpu.leave()
+	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: devices.Host, To: d.gpu.space}
 	for _, way := range []struct {
 		name string
 		wait func(e devices.Event)
@@ -354,14 +354,14 @@ func profileCopies(p *profile) {
 }
 
 func profilePeers(p *profile) {
-	if len(p.all) < 2 || !p.all[1].Reaches(p.d.space) {
+	if len(p.all) < 2 || !p.all[1].Reaches(p.d.gpu.space) {
 		return
 	}
 	profileAccess(p)
 	const n = 32 << 20
 	a := put(p.bench, make([]float64, n))
 	from, to := p.d, p.all[1]
-	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: from.space, To: to.space}
+	t := devices.Transfer{Region: deps.Interval(a.Buffer, 0, n), Elem: 8, From: from.gpu.space, To: to.gpu.space}
 	start := time.Now()
 	require.NoError(p.t, waitFor(to.Copy(t, nil)))
 	p.note("first peer copy 256 MiB, access granted on the way", time.Since(start).Seconds()*1e3, "ms")
@@ -370,11 +370,11 @@ func profilePeers(p *profile) {
 	dst, err := to.mirrorAt(a.Buffer)
 	require.NoError(p.t, err)
 	for _, at := range []*stream{to.between} {
-		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
-			return at.device.driver.Do(driver.CuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
+		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.gpu.name, p.timed(at, 8*n, func() error {
+			return at.device.gpu.driver.Do(driver.CuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
 		}), "GB/s")
-		p.note("peer 256 MiB by device events, cuMemcpyPeerAsync, stream of "+at.device.name, p.timed(at, 8*n, func() error {
-			return p.call(rawPeer, uintptr(dst), to.context, uintptr(src), from.context, 8*n, at.cu)
+		p.note("peer 256 MiB by device events, cuMemcpyPeerAsync, stream of "+at.device.gpu.name, p.timed(at, 8*n, func() error {
+			return p.call(rawPeer, uintptr(dst), to.gpu.context, uintptr(src), from.gpu.context, 8*n, at.cu)
 		}), "GB/s")
 	}
 	p.median("peer 256 MiB by Device.Copy, host clock", "GB/s", 9, func() float64 {
@@ -383,7 +383,7 @@ func profilePeers(p *profile) {
 		return 8 * n / time.Since(start).Seconds() / 1e9
 	})
 	other := put(p.bench, make([]float64, n))
-	back := devices.Transfer{Region: deps.Interval(other.Buffer, 0, n), Elem: 8, From: to.space, To: from.space}
+	back := devices.Transfer{Region: deps.Interval(other.Buffer, 0, n), Elem: 8, From: to.gpu.space, To: from.gpu.space}
 	require.NoError(p.t, waitFor(from.Copy(back, nil)))
 	p.median("peer 256 MiB both ways at once, host clock", "GB/s", 9, func() float64 {
 		start := time.Now()
@@ -404,14 +404,14 @@ func profileAccess(p *profile) {
 	require.NoError(p.t, err)
 	others := uint64(0)
 	for _, x := range p.all[1:] {
-		if x.Reaches(d.space) {
-			others |= 1 << x.index
+		if x.Reaches(d.gpu.space) {
+			others |= 1 << x.gpu.index
 		}
 	}
 	took := func(name string, sharers uint64, after func()) {
 		sum := time.Duration(0)
 		for range times {
-			d.sharers.Store(sharers)
+			d.mirrors.sharers.Store(sharers)
 			require.NoError(p.t, d.Unmap(buffer, 0, bytes))
 			start := time.Now()
 			require.NoError(p.t, d.Map(buffer, 0, bytes))
@@ -428,9 +428,9 @@ func profileAccess(p *profile) {
 	took("let another GPU touch 2 MiB that are mapped", 0, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		require.NoError(p.t, d.grant(m, 0, 1, 1<<p.all[1].index))
+		require.NoError(p.t, d.mirrors.grant(m, 0, 1, 1<<p.all[1].gpu.index))
 	})
-	d.sharers.Store(0)
+	d.mirrors.sharers.Store(0)
 }
 
 // profileGraph replays a chain of kernels as a graph of the driver.
@@ -441,8 +441,8 @@ func profileGraph(p *profile) {
 	r, err := d.newRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	e, b := &r.version.source.Entries[0], driver.NewBlock()
 	defer b.Free()
 	params := make([]byte, e.ArgsSize)
@@ -473,7 +473,7 @@ func profileGraph(p *profile) {
 	p.median("graph: replay of a chain of 1000, each node", "us", 9, func() float64 {
 		start := time.Now()
 		ok(p.call(rawGraphLaunch, exec, s.cu))
-		ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+		ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 		return time.Since(start).Seconds() / n * 1e6
 	})
 	ok(p.call(rawExecDestroy, exec))
@@ -481,7 +481,7 @@ func profileGraph(p *profile) {
 	runtime.KeepAlive(params)
 	node.Free()
 	extra.Free()
-	p.move(x.Buffer, 1, 8, d.space, devices.Host)
+	p.move(x.Buffer, 1, 8, d.gpu.space, devices.Host)
 	require.EqualValues(p.t, 9*n, p.keep[0].([]int64)[0])
 }
 
@@ -493,57 +493,57 @@ func profileBatches(p *profile) {
 	r, err := d.newRun(&devices.Launch{Kernel: benchKernel(p.t, "Empty"), Args: &devices.Args{List: []devices.Arg{x}}})
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
-	d.enter()
-	defer d.leave()
+	d.gpu.enter()
+	defer d.gpu.leave()
 	var node *kernelNode
 	ok(r.nodes(d, 0, func(n *kernelNode) error { node = n; return nil }))
 	s, b := d.kernels[0], driver.NewBlock()
 	defer b.Free()
 	for _, chain := range []bool{true, false} {
 		for _, n := range []int{4, 8, 16, 32, 64} {
-			ok(d.driver.Do(driver.CuGraphCreate, b.At(0), 0))
+			ok(d.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0))
 			graph := uintptr(b.Words[0])
 			var nodes, after []uint64
 			for range n {
-				id, err := d.addNode(graph, node, after)
+				id, err := d.gpu.addNode(graph, node, after)
 				ok(err)
 				nodes = append(nodes, id)
 				if chain {
 					after = []uint64{id}
 				}
 			}
-			ok(d.driver.Do(driver.CuGraphInstantiate, b.At(0), graph, 0))
+			ok(d.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), graph, 0))
 			exec := uintptr(b.Words[0])
 			name := fmt.Sprintf("graph of %d, %s", n, map[bool]string{true: "a chain", false: "independent"}[chain])
-			ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
-			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+			ok(d.gpu.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 			batches := 4000 / n
 			began := time.Now()
 			for range batches {
 				for _, id := range nodes {
-					ok(d.setNode(exec, id, node))
+					ok(d.gpu.setNode(exec, id, node))
 				}
 			}
 			p.note(name+": set a node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
 			began = time.Now()
 			for range batches {
-				ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+				ok(d.gpu.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			}
 			p.note(name+": launch unchanged, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 			p.note(name+": the same until over", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
 			began = time.Now()
 			for range batches {
 				for _, id := range nodes {
-					ok(d.setNode(exec, id, node))
+					ok(d.gpu.setNode(exec, id, node))
 				}
-				ok(d.driver.Do(driver.CuGraphLaunch, exec, s.cu))
+				ok(d.gpu.driver.Do(driver.CuGraphLaunch, exec, s.cu))
 			}
 			p.note(name+": set all and launch, each node", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.Do(driver.CuStreamSynchronize, s.cu))
+			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 			p.note(name+": the same until over ", time.Since(began).Seconds()/float64(batches*n)*1e6, "us")
-			ok(d.driver.Do(driver.CuGraphExecDestroy, exec))
-			ok(d.driver.Do(driver.CuGraphDestroy, graph))
+			ok(d.gpu.driver.Do(driver.CuGraphExecDestroy, exec))
+			ok(d.gpu.driver.Do(driver.CuGraphDestroy, graph))
 		}
 	}
 }
@@ -564,8 +564,8 @@ func profileCrowd(p *profile) {
 	began := time.Now()
 	for i, d := range p.all {
 		all.Go(func() {
-			d.enter()
-			defer d.leave()
+			d.gpu.enter()
+			defer d.gpu.leave()
 			op := &operation{event: &event{device: d}, stream: d.kernels[0]}
 			for range n {
 				if err := runs[i].start(op); err != nil {
@@ -573,7 +573,7 @@ func profileCrowd(p *profile) {
 					return
 				}
 			}
-			if err := d.driver.Do(driver.CuStreamSynchronize, op.stream.cu); err != nil {
+			if err := d.gpu.driver.Do(driver.CuStreamSynchronize, op.stream.cu); err != nil {
 				p.t.Error(err)
 			}
 		})

@@ -164,9 +164,9 @@ func TestFaultsOnARealGPU(t *testing.T) {
 func hog(t *testing.T, d *Device) (release func()) {
 	b := driver.NewBlock()
 	defer b.Free()
-	d.enter()
-	defer d.leave()
-	require.NoError(t, d.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)))
+	d.gpu.enter()
+	defer d.gpu.leave()
+	require.NoError(t, d.gpu.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)))
 	left := deps.Bytes(b.Words[0])
 	var taken []uintptr
 	for chunk := deps.Bytes(16 << 30); chunk >= 64<<20; {
@@ -175,16 +175,16 @@ func hog(t *testing.T, d *Device) (release func()) {
 			continue
 		}
 		*b = driver.Block{}
-		fillAllocation(b, d)
-		require.NoError(t, d.driver.Do(driver.CuMemCreate, b.At(20), uintptr(chunk), b.At(0), 0))
+		fillAllocation(b, &d.gpu)
+		require.NoError(t, d.gpu.driver.Do(driver.CuMemCreate, b.At(20), uintptr(chunk), b.At(0), 0))
 		taken = append(taken, uintptr(b.Words[20]))
 		left -= chunk
 	}
 	return func() {
-		d.enter()
-		defer d.leave()
+		d.gpu.enter()
+		defer d.gpu.leave()
 		for _, h := range taken {
-			require.NoError(t, d.driver.Do(driver.CuMemRelease, h))
+			require.NoError(t, d.gpu.driver.Do(driver.CuMemRelease, h))
 		}
 	}
 }

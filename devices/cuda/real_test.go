@@ -60,10 +60,10 @@ func TestAWildKernelOnAGPU(t *testing.T) {
 		return d.Copy(devices.Transfer{Region: deps.Interval(0, 0, 1000), Elem: 8, From: from, To: to}, after)
 	}
 	d := open()
-	up := transfer(d, devices.Host, d.space)
+	up := transfer(d, devices.Host, d.gpu.space)
 	args := &devices.Args{List: []devices.Arg{{Type: ir.SliceOf(ir.Int64Type), Len: 1000, Cap: 1000}}}
 	run := d.Launch(&devices.Launch{Kernel: wild(), Args: args}, []devices.Event{up})
-	down := transfer(d, d.space, devices.Host, run)
+	down := transfer(d, d.gpu.space, devices.Host, run)
 	for _, e := range []devices.Event{run, down} {
 		var fatal *devices.DeviceError
 		require.ErrorAs(t, waitFor(e), &fatal)

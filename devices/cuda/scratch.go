@@ -46,7 +46,7 @@ func (s *stream) takeScratch(n deps.Bytes) (at, own uintptr, err error) {
 		}
 		r.base, r.used = base, 0
 	case r.full(n):
-		if err := s.device.driver.Do(driver.CuMemsetD8Async, r.base, 0, uintptr(ringSize), s.cu); err != nil {
+		if err := s.device.gpu.driver.Do(driver.CuMemsetD8Async, r.base, 0, uintptr(ringSize), s.cu); err != nil {
 			return 0, 0, err
 		}
 		r.used = 0
@@ -60,7 +60,7 @@ func (s *stream) takeScratch(n deps.Bytes) (at, own uintptr, err error) {
 func (s *stream) allocScratch(n deps.Bytes) (uintptr, error) {
 	b := driver.NewBlock()
 	defer b.Free()
-	d := s.device.driver
+	d := s.device.gpu.driver
 	if err := d.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), s.cu); err != nil {
 		return 0, fmt.Errorf("scratch memory of %v: %w", n, err)
 	}
@@ -78,5 +78,5 @@ func (r *ring) free(s *stream) error {
 	}
 	base := r.base
 	r.base = 0
-	return s.device.driver.Do(driver.CuMemFreeAsync, base, s.cu)
+	return s.device.gpu.driver.Do(driver.CuMemFreeAsync, base, s.cu)
 }

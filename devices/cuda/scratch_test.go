@@ -42,7 +42,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	s := newSubject(t, Options{})
 	k := byScratch()
 	require.NoError(t, s.d.Prepare(k))
-	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.space)))
+	require.NoError(t, waitFor(s.copy(s.d, devices.Host, s.d.gpu.space)))
 	const n = 5000
 	x := devices.Arg{Type: ir.SliceOf(ir.Int64Type), Len: n, Cap: n}
 	y := x
@@ -50,8 +50,8 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	l := &devices.Launch{Kernel: k, Args: &devices.Args{List: []devices.Arg{x, y}}}
 	home := s.d.kernels[0]
 	func() {
-		s.d.enter()
-		defer s.d.leave()
+		s.d.gpu.enter()
+		defer s.d.gpu.leave()
 		s.d.enqueueing.Lock()
 		defer s.d.enqueueing.Unlock()
 		o := newLaunching(s.d, k, "")
@@ -65,12 +65,12 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	e := home.tail
 	_, err := s.d.Time(l, 1, 1)
 	require.NoError(t, err)
-	s.d.enter()
+	s.d.gpu.enter()
 	s.d.flushAll()
-	s.d.leave()
+	s.d.gpu.leave()
 	s.d.engine.nudge()
 	require.NoError(t, waitFor(e))
-	require.NoError(t, waitFor(s.copy(s.d, s.d.space, devices.Host)))
+	require.NoError(t, waitFor(s.copy(s.d, s.d.gpu.space, devices.Host)))
 	for i := range int64(n) {
 		require.Equal(t, i, s.host[2*n+i])
 	}

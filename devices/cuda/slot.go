@@ -49,7 +49,7 @@ func (p *slotPool) grow() error {
 	const portableMapped = 1 | 2
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := p.device.driver.Do(driver.CuMemHostAlloc, b.At(0), slotsPerPage*unsafe.Sizeof(record{}), portableMapped); err != nil {
+	if err := p.device.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), slotsPerPage*unsafe.Sizeof(record{}), portableMapped); err != nil {
 		return err
 	}
 	start := *(*unsafe.Pointer)(unsafe.Pointer(&b.Words[0]))
@@ -70,7 +70,7 @@ func (p *slotPool) put(s *slot) {
 func (p *slotPool) freeAll() error {
 	var errs []error
 	for _, page := range p.pages {
-		errs = append(errs, p.device.driver.Do(driver.CuMemFreeHost, page))
+		errs = append(errs, p.device.gpu.driver.Do(driver.CuMemFreeHost, page))
 	}
 	p.pages, p.free = nil, nil
 	return errors.Join(errs...)

@@ -174,14 +174,14 @@ func (s *stream) record() error {
 	d := s.device
 	cu, err := d.spare.get()
 	if err == nil {
-		if err = d.driver.Do(driver.CuEventRecord, cu, s.cu); err != nil {
+		if err = d.gpu.driver.Do(driver.CuEventRecord, cu, s.cu); err != nil {
 			d.spare.put(cu)
 		}
 	}
 	if err != nil {
 		s.doomUnmarked(err)
 		if s.blind {
-			_ = d.lose("record", err)
+			_ = d.gpu.lose("record", err)
 		}
 		s.blind = true
 		d.engine.nudge() // it may sleep, and be the one to make the next
@@ -249,7 +249,7 @@ func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
 func (d *Device) accept(op *operation, after []devices.Event) bool {
 	e := op.event
 	e.device = d
-	if err := d.alive(); err != nil {
+	if err := d.gpu.alive(); err != nil {
 		e.happen(err)
 		return false
 	}
@@ -345,13 +345,13 @@ func (d *Device) lead(op *operation) error {
 	e := op.event
 	err := firstError(e.after)
 	if err == nil {
-		err = d.alive()
+		err = d.gpu.alive()
 	}
 	for i := 0; err == nil && i < len(e.after); i++ {
 		err = d.waitOn(op.stream, e.after[i])
 	}
 	if err == nil && d.clock.on {
-		if err = d.recordFirst(e, op.stream); err != nil {
+		if err = d.clock.recordFirst(e, op.stream); err != nil {
 			err = d.failAt(e, err)
 		}
 	}
@@ -450,10 +450,10 @@ func (d *Device) waitOn(s *stream, a devices.Event) error {
 		return ours.doomed() // it has finished, or could not be enqueued
 	}
 	if err == nil {
-		err = ours.device.alive()
+		err = ours.device.gpu.alive()
 	}
 	if err == nil {
-		err = d.driver.Do(driver.CuStreamWaitEvent, s.cu, m.cu, 0)
+		err = d.gpu.driver.Do(driver.CuStreamWaitEvent, s.cu, m.cu, 0)
 	}
 	if m != nil {
 		m.letGo()

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -55,23 +56,23 @@ func (d *Device) linkHost(n deps.Bytes) (at uintptr, free func() error, err erro
 	}
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuMemHostAlloc, b.At(0), uintptr(n), 0); err != nil {
+	if err := d.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), uintptr(n), 0); err != nil {
 		return 0, nil, err
 	}
 	at = uintptr(b.Words[0])
-	return at, func() error { return d.driver.Do(driver.CuMemFreeHost, at) }, nil
+	return at, func() error { return d.gpu.driver.Do(driver.CuMemFreeHost, at) }, nil
 }
 
 // timeLink copies from host, n bytes at the most, and sets the link.
 func (d *Device) timeLink(host uintptr, n deps.Bytes) (err error) {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), d.toDevice.cu); err != nil {
+	if err := d.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), d.toDevice.cu); err != nil {
 		return unlessFull(err)
 	}
 	to := uintptr(b.Words[0])
 	defer func() {
-		err = errors.Join(err, d.driver.Do(driver.CuMemFreeAsync, to, d.toDevice.cu), d.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu))
+		err = errors.Join(err, d.gpu.driver.Do(driver.CuMemFreeAsync, to, d.toDevice.cu), d.gpu.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu))
 	}()
 	var took [len(linkSizes)]time.Duration
 	for i, size := range linkSizes {
@@ -88,10 +89,10 @@ func (d *Device) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, e
 	var took [linkTries]time.Duration
 	for i := -1; i < linkTries; i++ {
 		began := monotonic()
-		if err := d.driver.Do(driver.CuMemcpyHtoDAsync, to, host, uintptr(size), d.toDevice.cu); err != nil {
+		if err := d.gpu.driver.Do(driver.CuMemcpyHtoDAsync, to, host, uintptr(size), d.toDevice.cu); err != nil {
 			return 0, err
 		}
-		if err := d.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu); err != nil {
+		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu); err != nil {
 			return 0, err
 		}
 		if i >= 0 {
@@ -128,4 +129,87 @@ func fitLink(sizes []deps.Bytes, took []time.Duration) devices.Link {
 func median(of []float64) float64 {
 	slices.Sort(of)
 	return of[len(of)/2]
+}
+
+// Time launches l repeat times in a row, rounds times over, and returns how long a launch took in
+// each round, by events of the GPU. Everything that l touches must be there: it is launched behind
+// nothing. For measurements.
+func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
+	o := newLaunching(d, l.Kernel, l.Label)
+	op := &o.operation
+	op.stream = d.kernels[0]
+	if err := d.Prepare(l.Kernel); err != nil {
+		return nil, err
+	}
+	if err := d.choose(l, o); err != nil {
+		return nil, d.failAt(op.event, err)
+	}
+	defer func() {
+		for _, c := range op.event.checks { // every launch took one
+			d.slots.put(c.slot)
+		}
+	}()
+	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
+		d.enqueueing.Lock()
+		defer d.enqueueing.Unlock()
+		d.flush(op.stream) // what is pending has scratch memory that comes before
+		for range repeat {
+			if err := op.work.start(op); err != nil {
+				return d.failAt(op.event, err)
+			}
+		}
+		return nil
+	})
+	return each, err
+}
+
+// TimeCopy makes a copy rounds times, one after the other, and returns how long each took by events
+// of the GPU.
+func (d *Device) TimeCopy(t devices.Transfer, rounds int) (each []time.Duration, err error) {
+	op, over := d.copyOperation(t)
+	if over != nil {
+		pinned := make(chan error, 1)
+		over.Then(func(err error) { pinned <- err })
+		if err := <-pinned; err != nil {
+			return nil, err
+		}
+	}
+	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took) }, func() error { return op.work.start(op) })
+	return each, err
+}
+
+// timed calls f between two events on a stream, and told with the time between them, once a round.
+func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func() error) (err error) {
+	d.gpu.enter()
+	defer d.gpu.leave()
+	w := driver.NewBlock()
+	defer w.Free()
+	var events [2]uintptr
+	for i := range events {
+		if err := d.gpu.driver.Do(driver.CuEventCreate, w.At(0), 0); err != nil {
+			return err
+		}
+		events[i] = uintptr(w.Words[0])
+		defer func() { err = errors.Join(err, d.gpu.driver.Do(driver.CuEventDestroy, events[i])) }()
+	}
+	for range rounds {
+		if err := d.gpu.driver.Do(driver.CuEventRecord, events[0], s.cu); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+		if err := d.gpu.driver.Do(driver.CuEventRecord, events[1], s.cu); err != nil {
+			return err
+		}
+		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil {
+			return d.fail("measure", err)
+		}
+		if err := d.gpu.driver.Do(driver.CuEventElapsedTime, w.At(2), events[0], events[1]); err != nil {
+			return err
+		}
+		ms := float64(math.Float32frombits(uint32(w.Words[2])))
+		told(time.Duration(ms * float64(time.Millisecond)))
+	}
+	return nil
 }
