@@ -1,0 +1,261 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Each iteration of a grouped loop belongs to a group of lanes: all lanes of the group run its
+// computations and share the nested loops; one lane runs the statements that change memory.
+
+// groupShift is the logarithm of the number of lanes of a group.
+const groupShift = 3
+
+// A grouper lowers one loop whose iterations belong to groups of lanes.
+type grouper struct {
+	*Sharer
+	f            *ir.For
+	at           ir.Pos
+	label        *ir.Label  // the target of continue in an iteration
+	own          *ir.VarSet // variables of an iteration, which all lanes have
+	out          []ir.Stmt  // of a turn
+	active, lane *ir.Var
+	around       []*ir.Var // active of what is around the statement
+}
+
+// groups returns the loop over n in which each iteration belongs to a group of lanes; nil where its
+// nested loops do not need that.
+func groups(t *Sharer, n Sharing) []ir.Stmt {
+	f, body := n.Sp.Loops[0], forms.Flat(n.Body)
+	if !asksGroups(t, body) {
+		return nil
+	}
+	if step, _ := query.Int64(f.Step); t.Slow || t.Leads() || !n.Sp.Direct() || step != 1 || f.Rel != ir.Lt || n.P.Only != nil || !t.Shuffles() {
+		return nil
+	}
+	switch n.D.Schedule.Kind {
+	case ir.ScheduleNone, ir.ScheduleStatic, ir.ScheduleAuto:
+	default:
+		return nil
+	}
+	x := &grouper{Sharer: t, f: f, at: f.At, label: n.Sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
+	x.active = t.Local("active", ir.BoolType, f.At)
+	first := x.active
+	if n.D.Schedule.Chunk != nil || !x.list(body) {
+		return nil
+	}
+	return x.run(n.P, first)
+}
+
+func asksGroups(t *Sharer, body []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(body, func(s ir.Stmt) bool {
+		found = found || sharedByGroup(t, s)
+		return !found
+	})
+	return found
+}
+
+// sharedByGroup reports whether groups of lanes share s.
+func sharedByGroup(t *Sharer, s ir.Stmt) bool {
+	f, ok := s.(*ir.For)
+	return ok && t.Simds[f] != nil && t.Simds[f].Nested.Kind == ir.NestedGroups
+}
+
+// run is the loop in which each group takes one iteration per turn.
+func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
+	at := x.at
+	x.Launch.Warps = true
+	if !x.Single {
+		x.LimitThreads(build.Int(forms.LanesThreads, at))
+		x.Launch.Abreast = forms.LanesAbreast
+		x.count()
+	}
+	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
+	hi, out := x.Temp("end", x.f.Hi, nil)
+	me := build.Query(ir.ThreadNum, at)
+	first := ir.Expr(build.Int(0, at))
+	if b, ok := p.First.(*ir.Binary); ok {
+		first = per(b.X) // teams are whole warps
+	}
+	stride, out := x.Temp("stride", build.IntMath(ir.IMax, per(p.Stride), build.Int(1, at)), out)
+	base := x.Local("base", ir.IntType, at)
+	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
+		build.Decl(active, build.Compare(ir.Lt, build.Ref(x.f.Var, at), hi, at), at)}
+	out = append(out, build.Decl(x.lane, &ir.Binary{Op: ir.And, X: me, Y: build.Int(forms.ShortLanes-1, at), T: ir.IntType, At: at}, at),
+		build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at))
+	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: append(turn, x.out...), At: at}
+	x.Decide(at, "loop "+x.f.Var.Name, "lanes of a warp share each iteration", "memory decides the length of the loops in it", "nested(inline)")
+	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
+}
+
+// count tells the host that each iteration takes the lanes of a group.
+func (x *grouper) count() {
+	k := len(x.Trips.Grid) - 1
+	if k < 0 || x.Trips.Unknown || x.Trips.Laned != nil {
+		return
+	}
+	if n := x.OnHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
+		x.Trips.Laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
+		x.Trips.Grid[k] = x.Trips.Laned
+	}
+}
+
+// list makes the code of list, a part of an iteration, and reports whether groups can run it.
+func (x *grouper) list(list []ir.Stmt) bool {
+	last := len(list) - 1
+	for last >= 0 && !asksGroups(x.Sharer, list[last:last+1]) {
+		last--
+	}
+	for i := 0; i <= last; i++ {
+		if !x.stmt(list[i], i == last) {
+			return false
+		}
+	}
+	return x.byOne(list[last+1:])
+}
+
+func (x *grouper) stmt(s ir.Stmt, last bool) bool {
+	switch s := s.(type) {
+	case *ir.For:
+		if !sharedByGroup(x.Sharer, s) {
+			return false
+		}
+		x.nest(s)
+		return true
+	case *ir.If:
+		if asksGroups(x.Sharer, []ir.Stmt{s}) {
+			return last && x.branch(s)
+		}
+		return x.leave(s)
+	}
+	return x.everyLane(s)
+}
+
+// branch runs both sides of s, each in the groups whose iteration takes it.
+func (x *grouper) branch(s *ir.If) bool {
+	before := x.active
+	side := func(name string, cond ir.Expr, list []ir.Stmt) bool {
+		if len(list) == 0 {
+			return true
+		}
+		x.active = x.Local(name, ir.BoolType, s.At)
+		x.out = append(x.out, build.Decl(x.active, build.Compare(ir.LAnd, build.Ref(before, s.At), cond, s.At), s.At))
+		x.around = append(x.around, before)
+		defer func() { x.active, x.around = before, x.around[:len(x.around)-1] }()
+		return x.list(forms.Flat(list))
+	}
+	if len(s.Else) == 0 {
+		return side("inside", s.Cond, s.Then)
+	}
+	cond := x.Local("cond", ir.BoolType, s.At)
+	x.out = append(x.out, build.Decl(cond, build.Compare(ir.LAnd, build.Ref(before, s.At), s.Cond, s.At), s.At))
+	return side("inside", build.Ref(cond, s.At), s.Then) && side("outside", build.Not(build.Ref(cond, s.At), s.At), s.Else)
+}
+
+// leave runs s, which ends the iteration where its condition holds.
+func (x *grouper) leave(s *ir.If) bool {
+	if !forms.LeavesOnly(s, x.own) || s.Then[len(s.Then)-1].(*ir.Continue).Label != x.label {
+		return false
+	}
+	goes := x.Local("leaves", ir.BoolType, s.At)
+	x.out = append(x.out, build.Decl(goes, build.Compare(ir.LAnd, build.Ref(x.active, s.At), s.Cond, s.At), s.At))
+	if rest := s.Then[:len(s.Then)-1]; len(rest) > 0 {
+		x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(goes, s.At), x.leads0(), s.At), Then: rest, At: s.At})
+	}
+	for _, v := range append(slices.Clone(x.around), x.active) {
+		stays := build.Compare(ir.LAnd, build.Ref(v, s.At), build.Not(build.Ref(goes, s.At), s.At), s.At)
+		x.out = append(x.out, build.Assign(build.Ref(v, s.At), stays, s.At))
+	}
+	return true
+}
+
+func (x *grouper) leads0() ir.Expr {
+	return build.Compare(ir.Eq, build.Ref(x.lane, x.at), build.Int(0, x.at), x.at)
+}
+
+// byOne lets one lane of each group run list, after which the group shares no part of the
+// iteration.
+func (x *grouper) byOne(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return true
+	}
+	exit := &ir.Label{}
+	leave := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if c, ok := s.(*ir.Continue); ok && c.Label == x.label && x.label != nil {
+			var out []ir.Stmt
+			for _, v := range x.around { // what follows is this lane's, too
+				out = append(out, build.Assign(build.Ref(v, c.At), build.Bool(false, c.At), c.At))
+			}
+			return append(out, &ir.Break{Label: exit, At: c.At})
+		}
+		return []ir.Stmt{s}
+	}}
+	x.meet(x.f.Body)
+	x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(x.active, x.at), x.leads0(), x.at),
+		Then: []ir.Stmt{&ir.Block{Label: exit, Body: leave.CopyStmts(list), At: x.at}}, At: x.at})
+	return true
+}
+
+// meet orders the memory accesses of the lanes of a group, if list accesses memory.
+func (x *grouper) meet(list []ir.Stmt) {
+	if touch := x.Effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
+		x.out = append(x.out, &ir.Barrier{Scope: ir.WarpBarrier, At: x.at})
+	}
+}
+
+// everyLane lets all lanes of a group execute s, which declares or assigns a variable.
+func (x *grouper) everyLane(s ir.Stmt) bool {
+	touch := x.Effects.Stmts([]ir.Stmt{s})
+	if !forms.Computes(s, x.own) || touch.Atomics || touch.Calls {
+		return false
+	}
+	if d, ok := s.(*ir.Decl); ok {
+		if !d.Var.Type.IsScalar() && d.Var.Type.Kind != ir.Slice && d.Var.Type.Kind != ir.Pointer {
+			return false
+		}
+		if d.Init == nil || forms.IsConst(d.Init) {
+			x.out = append(x.out, s)
+			return true
+		}
+		x.out = append(x.out, build.Decl(d.Var, nil, d.At))
+		s = build.Assign(build.Ref(d.Var, d.At), d.Init, d.At)
+	}
+	x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, x.at), Then: []ir.Stmt{s}, At: x.at})
+	return true
+}
+
+// nest lets the lanes of each group share nested loop g, of fewer than forms.TeamRow iterations:
+// they act as the virtual lanes of a sum.
+func (x *grouper) nest(g *ir.For) {
+	at := g.At
+	s := &sharedNest{bundler: &bundler{Sharer: x.Sharer, f: x.f}, k: &bundledNest{loop: g, d: x.Simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
+	x.meet([]ir.Stmt{g})
+	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
+		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
+		s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
+		x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, at), Then: s.out, At: at})
+		return
+	}
+	none := func(e ir.Expr) ir.Expr {
+		return build.Choose(build.Ref(x.active, at), build.ToInt(e), build.Int(0, at), at)
+	}
+	from, to := s.local("from", none(g.Lo)), s.local("to", none(g.Hi))
+	parts := s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
+	s.halves(parts, forms.ShortLanes)
+	x.out = append(x.out, s.out...)
+	for i, r := range s.k.d.Reductions {
+		v := r.Place.(*ir.Ref).Var
+		add := build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), build.Ref(parts[i], at), at), at)
+		if !x.own.Has(v) { // of the loop around it: one lane adds to it
+			add = &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(x.active, at), x.leads0(), at), Then: []ir.Stmt{add}, At: at}
+		}
+		x.out = append(x.out, add)
+	}
+}
