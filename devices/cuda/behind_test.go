@@ -187,7 +187,7 @@ func TestWhatNobodyHearsOfFailsWhenItIsOver(t *testing.T) {
 	failNext(t, "cuEventRecord", -1, 304)
 	var fatal *devices.DeviceError
 	require.ErrorAs(t, waitFor(s.d.Launch(triad(t, "third", k), nil)), &fatal)
-	require.Error(t, s.d.gpu.alive(), "a device that cannot say what is over is of no use")
+	require.Error(t, s.d.gpu.alive(), "the driver no longer reports completions: the device is lost")
 	fakeCall(t, "fakeRepair")
 	s.close()
 }

@@ -53,7 +53,7 @@ func TestHistogram_OnEveryDevice(t *testing.T) {
 	}
 }
 
-// 3. Inputs that nobody thought of: go test -fuzz Histogram ./examples/testing
+// 3. Random inputs, by the fuzzer of package testing: go test -fuzz Histogram ./examples/testing
 func FuzzHistogram(f *testing.F) {
 	f.Add(uint64(1), uint16(100), uint8(2), uint8(10))
 	f.Add(uint64(2), uint16(3), uint8(255), uint8(1))
