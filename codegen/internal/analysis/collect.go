@@ -256,7 +256,7 @@ func onlyContinues(list []ir.Stmt) bool {
 		return false
 	}
 	_, ok := list[len(list)-1].(*ir.Continue)
-	return ok && !Jumps(list[:len(list)-1]) && !slices.ContainsFunc(list, query.IsHole)
+	return ok && !Jumps(list[:len(list)-1]) && !slices.ContainsFunc(list, query.IsBadStmt)
 }
 
 func (c *Collector) stmt(s ir.Stmt) {
@@ -265,7 +265,7 @@ func (c *Collector) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		c.read(s.Init)
 		c.decl(s)
-		c.jumps = c.jumps || query.IsHole(s) // it may stand for a jump
+		c.jumps = c.jumps || query.IsBadStmt(s) // it may stand for a jump
 	case *ir.Assign:
 		c.read(s.Value)
 		c.store(s.Place, false)
@@ -393,7 +393,7 @@ func Leaves(list []ir.Stmt, own *ir.Label, breaks bool) bool {
 		case *ir.Continue:
 			found = found || !inside[s.Label] && s.Label != own
 		default:
-			found = found || query.IsHole(s)
+			found = found || query.IsBadStmt(s)
 		}
 		return !found
 	})

@@ -61,7 +61,7 @@ func (f *privateFlow) Stmts(list []ir.Stmt, in AssignedState) AssignedState {
 }
 
 func (f *privateFlow) stmt(s ir.Stmt, in AssignedState) AssignedState {
-	if query.IsHole(s) {
+	if query.IsBadStmt(s) {
 		return assigned // as far as anybody knows
 	}
 	switch s := s.(type) {

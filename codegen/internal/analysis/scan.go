@@ -165,7 +165,7 @@ func ScanFaults(f *ir.For) (out []diag.Diagnostic) {
 		out = append(out, diag.Diagnostic{Pos: at, Severity: diag.Error, What: what, Why: why, Instead: instead})
 	}
 	first, second, ok := ScanPhases(f)
-	if !ok || !f.Directive.Scan.Exclusive || query.HolesIn(f.Body, true) {
+	if !ok || !f.Directive.Scan.Exclusive || query.HasBadStmt(f.Body, true) {
 		return out
 	}
 	const what = "directive scan"

@@ -20,7 +20,7 @@ import (
 // out that cannot be proved written.
 //
 // Nothing is reported about a parameter that an erroneous clause may declare, nor about effects of
-// a hole in the body.
+// a bad statement in the body.
 func Accesses(k *ir.Kernel, vague Vagueness) []diag.Diagnostic {
 	reaches := analysis.ThroughLocals(k, analysis.Collect(k, k.Body))
 	c := &AccessCheck{K: k, said: map[string]bool{}, vague: vague, complete: query.IsComplete(k)}

@@ -68,7 +68,7 @@ func withinSafelen(l *ir.For, distance int64) bool {
 // certainRace reports whether w and r, which touch the same element in iterations of n distance
 // apart, do so for all numbers of iterations from two on.
 func certainRace(l, n *ir.For, w, r analysis.Reach, distance int64, around []ir.Stmt) bool {
-	if n.Var.Name == query.HoleName || !w.Is(analysis.Always) || !r.Is(analysis.Always) || r.Atomic || !analysis.PlainPlace(w.Expr) || !analysis.PlainPlace(r.Expr) || mayRunAlone(l.Directive) || !runs(n, w.Loops) || !runs(n, r.Loops) {
+	if n.Var.Name == query.BadName || !w.Is(analysis.Always) || !r.Is(analysis.Always) || r.Atomic || !analysis.PlainPlace(w.Expr) || !analysis.PlainPlace(r.Expr) || mayRunAlone(l.Directive) || !runs(n, w.Loops) || !runs(n, r.Loops) {
 		return false
 	}
 	if slices.ContainsFunc(around, func(s ir.Stmt) bool { return mayRunAlone(ir.DirectiveOf(s)) }) {

@@ -20,9 +20,9 @@ import (
 // warnings, writes and loops that race as far as can be seen. Functions that k calls are checked in
 // the context of each call.
 //
-// It does not report the place of a directive inside a clouded range, nor anything that a hole in
-// the body may change. A race is an error only in a kernel without other errors, which may have
-// changed what is read of it; sound says that there was none before.
+// It does not report the place of a directive inside a clouded range, nor anything that a bad
+// statement in the body may change. A race is an error only in a kernel without other errors, which
+// may have changed what is read of it; sound reports that there was none before.
 func Kernel(k *ir.Kernel, clouded func(ir.Pos) bool, sound bool) []diag.Diagnostic {
 	c := &Check{kernel: k, clouded: clouded}
 	c.stmts(k.Body, context{})
@@ -281,7 +281,7 @@ func (c *Check) collapse(s *ir.For) {
 		inner := query.OnlyLoop(l.Body)
 		what := "clause collapse"
 		if inner == nil {
-			if query.HolesIn(l.Body, false) {
+			if query.HasBadStmt(l.Body, false) {
 				return
 			}
 			c.fail(l.At, what, "the body of this loop is not one loop alone", "move the other statements into the innermost loop, or collapse fewer loops")

@@ -66,7 +66,7 @@ func regionOwn(around []ir.Stmt) *ir.VarSet {
 
 // mayClash reports whether a and b are of memory that threads share, and one of them writes it.
 func mayClash(a, b *analysis.Reach, own *ir.VarSet) bool {
-	return a.Base != nil && a.Base == b.Base && (a.Write || b.Write) && !(a.Atomic && b.Atomic) && !own.Has(a.Base) && a.Base.Name != query.HoleName &&
+	return a.Base != nil && a.Base == b.Base && (a.Write || b.Write) && !(a.Atomic && b.Atomic) && !own.Has(a.Base) && a.Base.Name != query.BadName &&
 		!query.HasBadValue(a.Expr) && !query.HasBadValue(b.Expr) && !otherField(a.Expr, b.Expr) && !a.CopiedHere() && !b.CopiedHere()
 }
 

@@ -1,7 +1,7 @@
 // Package frontend makes loop IR of Go source with directives. Load parses and checks the files of
 // a package with go/parser and go/types, reads directives and clauses, builds what kernels reach,
-// and checks it: all errors are reported at once, and source that cannot be built becomes a hole in
-// the IR.
+// and checks it: all errors are reported at once, and source that cannot be built becomes a bad
+// statement in the IR.
 //
 // There is no lock but Package.mu, which lets Instance run from several goroutines.
 package frontend

@@ -51,7 +51,7 @@ func (b *Assigner) assignPlaces(s *ast.AssignStmt) {
 	for _, e := range s.Lhs {
 		if t := b.Program.Info.TypeOf(e); !IsBlank(e) && scope.IsFunction(t) {
 			b.RefuseFunction(e)
-			b.Hole(e.Pos())
+			b.BadStmt(e.Pos())
 			return
 		}
 	}
@@ -68,7 +68,7 @@ func (b *Assigner) assignPlaces(s *ast.AssignStmt) {
 		x := b.Expr(e)
 		if scope.IsBad(x) || !ir.IsPlace(x) {
 			b.Unknown(e.Pos())
-			b.Hole(e.Pos())
+			b.BadStmt(e.Pos())
 			x = b.Bad(e)
 		}
 		dests[i].Place, wanted[i] = x, x.Type()
@@ -142,7 +142,7 @@ func (b *Assigner) Define(ids []*ast.Ident, list []ast.Expr) {
 			dests[i].Object = o
 			if scope.IsFunction(o.Type()) {
 				b.RefuseFunction(id)
-				b.Hole(id.Pos())
+				b.BadStmt(id.Pos())
 				return
 			}
 			wanted[i], _ = b.Env.Types.Convert(o.Type())
@@ -267,7 +267,7 @@ func (b *Assigner) update(op ir.Op, lhs ast.Expr, value func(*ir.Type) ir.Expr, 
 func (b *Assigner) badUpdate(place, value ir.Expr, at ir.Pos) {
 	b.Keep(value)
 	if scope.IsBad(place) || !ir.IsPlace(place) {
-		b.Emit(query.HoleAt(at))
+		b.Emit(query.BadStmt(at))
 		return
 	}
 	b.Keep(build.Copy(place))

@@ -38,7 +38,7 @@ func (b *Caller) Call(e *ast.CallExpr) []ir.Expr {
 	switch {
 	case in == nil:
 		b.LookInside(e)
-		b.Hole(e.Pos())
+		b.BadStmt(e.Pos())
 		return nil
 	case in.Fn != nil && isLibrary(in.Fn):
 		return b.libraryCall(in.Fn, e)
@@ -46,7 +46,7 @@ func (b *Caller) Call(e *ast.CallExpr) []ir.Expr {
 	sig, ok := b.signature(e.Fun)
 	if !ok || in.Lit == nil && in.Fn == nil {
 		b.Unknown(e.Pos())
-		b.Hole(e.Pos())
+		b.BadStmt(e.Pos())
 		return nil
 	}
 	values, bodies := b.arguments(sig, e)
@@ -263,7 +263,7 @@ func (b *Caller) callFunction(in *scope.Function, values []ir.Expr, e *ast.CallE
 
 // badResults stands for the results of a call that an error was reported for.
 func (b *Caller) badResults(e *ast.CallExpr) []ir.Expr {
-	b.Hole(e.Pos())
+	b.BadStmt(e.Pos())
 	tuple, ok := b.Program.Info.TypeOf(e).(*types.Tuple)
 	if !ok {
 		return []ir.Expr{b.Bad(e)}

@@ -47,7 +47,7 @@ func (b builtins) clearSlice(e *ast.CallExpr) {
 	x := b.Expr(e.Args[0])
 	if scope.IsBad(x) || x.Type().Kind != ir.Slice {
 		b.Bad(e, x)
-		b.Hole(e.Pos())
+		b.BadStmt(e.Pos())
 		return
 	}
 	zero := exprs.ZeroOf(x.Type().Elem, at)

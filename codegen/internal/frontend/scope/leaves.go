@@ -83,7 +83,7 @@ func (u *Unit) LeafValues(e ir.Expr) []ir.Expr {
 	var out []ir.Expr
 	switch e := e.(type) {
 	case *ir.Ref:
-		if e.Var.Name == query.HoleName {
+		if e.Var.Name == query.BadName {
 			break
 		}
 		for _, v := range u.LeavesOf(e.Var) {

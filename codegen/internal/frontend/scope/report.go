@@ -120,11 +120,11 @@ func (b *Body) TypeAt(t types.Type, pos token.Pos) *ir.Type {
 
 // A kernel with errors is built as far as possible, so that its directives and accesses are checked
 // too and all errors are reported at once. Parts that cannot be built are marked, and the checks
-// report nothing that may follow from these parts alone: a hole stands for statements, a variable
-// of the same name for a value.
+// report nothing that may follow from these parts alone: a bad statement stands for
+// statements, a variable of the same name for a value.
 
-// Hole emits a placeholder for statements that could not be built.
-func (b *Body) Hole(pos token.Pos) { b.Emit(query.HoleAt(b.Pos(pos))) }
+// BadStmt emits the statement that stands for source text with errors, as ast.BadStmt of Go does.
+func (b *Body) BadStmt(pos token.Pos) { b.Emit(query.BadStmt(b.Pos(pos))) }
 
 // Keep emits the built parts of a value that could not be built as a whole: their reads count for
 // the checks.

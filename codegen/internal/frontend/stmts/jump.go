@@ -13,7 +13,7 @@ func (b *Builder) branch(s *ast.BranchStmt) {
 	switch s.Tok {
 	case token.GOTO:
 		b.Fail(s.Pos(), "goto", "the compiler needs structured control flow", "write a loop, or a labelled break or continue")
-		b.Hole(s.Pos())
+		b.BadStmt(s.Pos())
 		return
 	case token.FALLTHROUGH:
 		return // the switch has taken it
@@ -25,13 +25,13 @@ func (b *Builder) branch(s *ast.BranchStmt) {
 	i := b.target(s.Tok, name)
 	if i < 0 {
 		b.Unknown(s.Pos())
-		b.Hole(s.Pos())
+		b.BadStmt(s.Pos())
 		return
 	}
 	if text := b.crossed(i, s.Tok); text != "" {
 		b.Fail(s.Pos(), s.Tok.String(), "it leaves what the directive "+text+" governs, where others go on in parallel",
 			"let the remaining iterations do nothing: test a flag at their start")
-		b.Hole(s.Pos())
+		b.BadStmt(s.Pos())
 		return
 	}
 	at := b.Pos(s.Pos())

@@ -39,7 +39,7 @@ func (b loops) forLoop(s *ast.ForStmt, label string, d *syntax.Directive) {
 	case g.text != "":
 		b.Fail(s.Pos(), "loop under "+g.text, why, countedForm)
 		body := b.Collect(func() { b.while(s, label, g) })
-		b.standIn(s, g, nil, append(body, query.HoleAt(b.Pos(s.Pos()))))
+		b.standIn(s, g, nil, append(body, query.BadStmt(b.Pos(s.Pos()))))
 	default:
 		b.while(s, label, g)
 	}
@@ -316,7 +316,7 @@ func (b loops) while(s *ast.ForStmt, name string, g governance) {
 func (b loops) standIn(s ast.Stmt, g governance, before, body []ir.Stmt) {
 	at := b.Pos(s.Pos())
 	unknown := query.BadValue(ir.IntType, at)
-	v := &ir.Var{Name: query.HoleName, Type: ir.IntType, Space: ir.Local, At: at}
+	v := &ir.Var{Name: query.BadName, Type: ir.IntType, Space: ir.Local, At: at}
 	b.Out = append(b.Out, before...)
 	b.Emit(&ir.For{Label: &ir.Label{}, Var: v, Lo: unknown, Hi: unknown, Step: unknown, Rel: ir.Lt, Directive: g.directive, Body: body, At: at})
 }

@@ -137,7 +137,7 @@ func (b loops) rangeAssign(r *ranging) {
 			if x := b.Expr(e); ir.IsPlace(x) && !scope.IsBad(x) {
 				dests, values = append(dests, scope.Dest{Place: x}), append(values, value())
 			} else {
-				b.Hole(e.Pos())
+				b.BadStmt(e.Pos())
 			}
 		}
 		add(r.s.Key, func() ir.Expr { return &ir.Ref{Var: r.loop.Var, At: r.at} })

@@ -64,9 +64,9 @@ func (b *Builder) construct(s ast.Stmt, label string, d *syntax.Directive) {
 func (b *Builder) atomic(d *syntax.Directive, s ast.Stmt) {
 	before := len(b.Diags)
 	list := b.Collect(func() { b.plain(s, "", nil) })
-	if len(b.Diags) > before || query.HolesIn(list, true) || query.BadIn(list) {
+	if len(b.Diags) > before || query.HasBadStmt(list, true) || query.BadIn(list) {
 		b.Out = append(b.Out, list...)
-		b.Hole(s.Pos()) // the operation is not known
+		b.BadStmt(s.Pos()) // the operation is not known
 		return
 	}
 	form, at := formOf(d), b.Pos(s.Pos())
@@ -117,7 +117,7 @@ func (b *Builder) plain(s ast.Stmt, label string, d *syntax.Directive) {
 
 // refuse reports a statement that is not in the dialect.
 func (b *Builder) refuse(s ast.Stmt) {
-	b.Hole(s.Pos())
+	b.BadStmt(s.Pos())
 	switch s := s.(type) {
 	case *ast.GoStmt:
 		b.LookInside(s.Call)
@@ -178,7 +178,7 @@ func (b *Builder) declare(s *ast.DeclStmt) {
 
 func (b *Builder) declareVars(s *ast.ValueSpec) {
 	if s.Type != nil && b.Blame(s.Type) {
-		b.Hole(s.Pos())
+		b.BadStmt(s.Pos())
 		return
 	}
 	if len(s.Values) > 0 {
@@ -250,7 +250,7 @@ func (b *Builder) returnStmt(s *ast.ReturnStmt) {
 	values := b.returned(s, r)
 	if len(values) != len(r.Types) {
 		b.Unknown(s.Pos())
-		b.Hole(s.Pos())
+		b.BadStmt(s.Pos())
 		return
 	}
 	if !r.Inline {

@@ -6,30 +6,30 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// HoleName is the name of what stands for code that could not be built; no variable of Go's has it.
-const HoleName = "?"
+// BadName names the variable of bad statements and values; no variable of Go has this name.
+const BadName = "?"
 
-// HoleAt returns the statement that stands for one whose errors have been reported.
-func HoleAt(at ir.Pos) ir.Stmt {
-	return &ir.Decl{Var: &ir.Var{Name: HoleName, Type: BadType, Space: ir.Local, At: at}, At: at}
+// BadStmt returns the statement that stands for one whose errors have been reported.
+func BadStmt(at ir.Pos) ir.Stmt {
+	return &ir.Decl{Var: &ir.Var{Name: BadName, Type: BadType, Space: ir.Local, At: at}, At: at}
 }
 
 // BadValue stands for a value of type t that could not be built.
 func BadValue(t *ir.Type, at ir.Pos) ir.Expr {
-	return &ir.Ref{Var: &ir.Var{Name: HoleName, Type: t, Space: ir.Local, At: at}, At: at}
+	return &ir.Ref{Var: &ir.Var{Name: BadName, Type: t, Space: ir.Local, At: at}, At: at}
 }
 
-// IsHole reports whether s is a result of HoleAt.
-func IsHole(s ir.Stmt) bool {
+// IsBadStmt reports whether s is a result of BadStmt.
+func IsBadStmt(s ir.Stmt) bool {
 	d, ok := s.(*ir.Decl)
-	return ok && d.Var.Name == HoleName
+	return ok && d.Var.Name == BadName
 }
 
-// HolesIn reports whether something is missing directly in list, or, with deep, in what it holds.
-func HolesIn(list []ir.Stmt, deep bool) bool {
+// HasBadStmt reports whether list holds a bad statement, or, with deep, any statement in it does.
+func HasBadStmt(list []ir.Stmt, deep bool) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		found = found || IsHole(s)
+		found = found || IsBadStmt(s)
 		_, block := s.(*ir.Block)
 		return !found && (deep || block)
 	})
@@ -39,11 +39,11 @@ func HolesIn(list []ir.Stmt, deep bool) bool {
 // IsComplete reports whether all statements of k and of what it calls could be built.
 func IsComplete(k *ir.Kernel) bool {
 	for _, f := range k.Funcs {
-		if HolesIn(f.Body, true) {
+		if HasBadStmt(f.Body, true) {
 			return false
 		}
 	}
-	return !HolesIn(k.Body, true)
+	return !HasBadStmt(k.Body, true)
 }
 
 // HasBadValue reports whether a part of e could not be built.
@@ -51,7 +51,7 @@ func HasBadValue(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		ref, ok := x.(*ir.Ref)
-		found = found || ok && (ref.Var.Name == HoleName || ref.Var.Type.Kind == ir.Invalid)
+		found = found || ok && (ref.Var.Name == BadName || ref.Var.Type.Kind == ir.Invalid)
 		return !found
 	})
 	return found
