@@ -147,6 +147,8 @@ type Options struct {
 	// Device is the GPU whose costs decide between forms that are all right on every device; nil is
 	// target.Default.
 	Device *target.Target
+	// Choice departs from what the cost model chooses; see Choice.
+	Choice Choice
 }
 
 // WholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
