@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,7 +36,17 @@ func TestLearnedTimesAreKept(t *testing.T) {
 			last := tile + 64*((199-tile)/64) // the task that wrote it last
 			require.Equal(t, uint32(i)*2654435761+uint32(last), got)
 		}
-		ran = rt.Stats().ByDevice
+		stats, kinds := rt.Stats(), map[task.Kind]bool{}
+		for _, k := range stats.Kernels {
+			require.Equal(t, "Fill", k.Kernel)
+			require.Positive(t, k.Runs)
+			require.Positive(t, k.Least)
+			require.LessOrEqual(t, k.Least, k.Most)
+			require.Contains(t, stats.String(), fmt.Sprintf("Fill on %s, from %v: %v", k.Kind, k.Size, k.Mean))
+			kinds[k.Kind] = true
+		}
+		require.Equal(t, map[task.Kind]bool{task.SMP: true, "sim": true}, kinds)
+		ran = stats.ByDevice
 		require.NoError(t, rt.Close())
 		return ran
 	}

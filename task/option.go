@@ -185,7 +185,7 @@ func Label(text string) Option { return textOption(labelOption, text, 0) }
 func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 
 // OnDevice restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all
-// accelerators) or one device by its name ("sim:2"). Several Ons add up.
+// accelerators) or one device by its name ("sim:2"). Several of them add up.
 func OnDevice(device string) Option { return textOption(placeOption, device, 0) }
 
 // Resources sets the number of a kind's tokens that the task holds while it runs there. It replaces

@@ -41,6 +41,9 @@ type Stats struct {
 	// Choices are the kernels and sizes for which both vector code and another variant were measured
 	// on CPU workers, and which of them runs there from then on.
 	Choices []VariantChoice
+	// Kernels are the latest run times of kernels by device kind and size. They are measured where
+	// the policy learns: with devices beside the CPU workers, or with Options.Learned.
+	Kernels []KernelTime
 	// Absent are the optional devices ("auto", "cuda?") that the run does not have, and why.
 	Absent []machine.Absent
 	// What moved: see machine.Counters.
@@ -65,10 +68,36 @@ func (s Stats) String() string {
 	for _, c := range s.Choices {
 		fmt.Fprintf(&b, "%s, %s: %s is faster than %s\n", c.Kernel, c.Launches, c.Variant, c.Other)
 	}
+	for _, k := range s.Kernels {
+		fmt.Fprintf(&b, "%s on %s, from %v: %v (%v to %v), %d runs\n", k.Kernel, k.Kind, k.Size, k.Mean, k.Least, k.Most, k.Runs)
+	}
 	for _, a := range s.Absent {
 		fmt.Fprintf(&b, "absent: %s: %v\n", a.Device, a.Why)
 	}
 	return b.String()
+}
+
+// A KernelTime is how long the runs of a kernel on one kind of device took, for one class of sizes.
+type KernelTime struct {
+	Kernel string
+	Kind   devices.Kind
+	// Size is the least of the class: the bytes that a task accesses are at least that and less
+	// than twice as many.
+	Size deps.Bytes
+	Runs int64 // all that were measured
+	// Mean, Least and Most are of the latest runs, a rare long one counted as four times the median
+	// at most. A run is the execution alone, without copies; runs that overlap on a device share
+	// their time.
+	Mean, Least, Most time.Duration
+}
+
+// kernelTimes returns the learned times. Requires: readyQueues.mu held.
+func (l *learned) kernelTimes() []KernelTime {
+	var list []KernelTime
+	for _, t := range l.times.List() {
+		list = append(list, KernelTime{Kernel: t.Version, Kind: t.Kind, Size: t.Size, Runs: t.Samples, Mean: t.Middle, Least: t.Least, Most: t.Most})
+	}
+	return list
 }
 
 // A VariantChoice is which variant of a kernel runs launches of a size on CPU workers, and why.
@@ -150,6 +179,7 @@ func (rt *Runtime) Stats() Stats {
 	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
 	rt.ready.mu.Lock()
 	defer rt.ready.mu.Unlock()
+	s.Kernels = rt.learned.kernelTimes()
 	for p, place := range rt.topology.places {
 		s.ByDevice[place.Name] = rt.ready.counts.ran[p].n.Load()
 	}
