@@ -72,6 +72,9 @@ var strategies = []strategy{
 func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	plain, trusted := n.Body, []ir.Stmt(nil)
 	for _, s := range strategies {
+		if t.Opt.Choice.LeavesOut(s.name) {
+			continue
+		}
 		if s.needs&ofLeague != 0 && !n.Grid || s.needs&noSums != 0 && len(n.Sums) > 0 {
 			continue
 		}
