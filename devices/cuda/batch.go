@@ -36,12 +36,12 @@ func (op *operation) lone() (*run, bool) {
 }
 
 // pendingBehind flushes the streams with what op is behind, but for the one on which it can stay
-// pending itself, which is returned when op batches. Requires: enqueueing held, on the engine's
+// pending itself, which is returned when op batches. Requires: u.mu held, on the engine's
 // goroutine, the context is current.
-func (d *Device) pendingBehind(op *operation, batches bool) (home *stream) {
+func (u *submitter) pendingBehind(op *operation, batches bool) (home *stream) {
 	for _, a := range op.event.after {
 		ours, ok := a.(*event)
-		if !ok || ours.device != d || ours.pending == nil {
+		if !ok || !u.owns(ours) || ours.pending == nil {
 			continue
 		}
 		if s := ours.pending; home == nil && batches && s.leadsTo(ours) {
@@ -49,22 +49,22 @@ func (d *Device) pendingBehind(op *operation, batches bool) (home *stream) {
 		}
 	}
 	for _, a := range op.event.after {
-		if ours, ok := a.(*event); ok && ours.device == d && ours.pending != nil && ours.pending != home {
-			d.flush(ours.pending)
+		if ours, ok := a.(*event); ok && u.owns(ours) && ours.pending != nil && ours.pending != home {
+			u.flush(ours.pending)
 		}
 	}
 	return home
 }
 
 // enlist makes op pending on a stream: home, or one of its choice. Requires: as for pendingBehind.
-func (d *Device) enlist(op *operation, home *stream) {
+func (u *submitter) enlist(op *operation, home *stream) {
 	e := op.event
 	err := firstError(e.after)
 	if err == nil {
-		err = d.gpu.alive()
+		err = u.gpu.alive()
 	}
 	if home == nil {
-		home = d.chooseStream(e.after)
+		home = u.chooseStream(e.after)
 	}
 	op.stream = home
 	for _, a := range e.after {
@@ -72,37 +72,37 @@ func (d *Device) enlist(op *operation, home *stream) {
 		if err != nil || ok && (ours.pending == home || ours.on() == home) {
 			continue
 		}
-		d.flush(home) // they need not wait
-		err = d.waitOn(home, a)
+		u.flush(home) // they need not wait
+		err = u.waitOn(home, a)
 	}
 	if err == nil {
 		err = firstError(e.after) // what was pending may have failed by that
 	}
 	if err != nil {
 		e.doom(err)
-		d.engine.over.push(e)
+		u.engine.completions.push(e)
 		return
 	}
-	if err := d.complete(op); err != nil {
-		e.doom(d.failAt(e, err))
-		d.engine.over.push(e)
+	if err := u.complete(op); err != nil {
+		e.doom(u.health.failAt(e, err))
+		u.engine.completions.push(e)
 		return
 	}
 	e.pending, home.tail = home, e
 	if home.pending = append(home.pending, op); len(home.pending) == batchMost {
-		d.flush(home)
+		u.flush(home)
 	}
 }
 
 // complete packs the parameters of op, whose stream is chosen, if they were not known before: it
 // has scratch memory. Requires: as for pendingBehind.
-func (d *Device) complete(op *operation) error {
+func (u *submitter) complete(op *operation) error {
 	r, _ := op.lone()
 	if r.packed != nil {
 		return nil
 	}
 	if op.stream.ring.full(r.scratch) { // what is pending has memory that is about to be zeroed
-		d.flush(op.stream)
+		u.flush(op.stream)
 	}
 	at, _, err := op.stream.takeScratch(r.scratch)
 	if err != nil {
@@ -112,35 +112,35 @@ func (d *Device) complete(op *operation) error {
 	return r.packAhead(op.part.params[:])
 }
 
-// flush enqueues what is pending on a stream. Requires: enqueueing held, the context is current.
-func (d *Device) flush(s *stream) {
+// flush enqueues what is pending on a stream. Requires: u.mu held, the context is current.
+func (u *submitter) flush(s *stream) {
 	list := s.pending
 	for len(list) > 0 {
 		n := 1
 		if len(list) >= batchLeast {
 			n = 1 << (bits.Len(uint(len(list))) - 1)
 		}
-		d.send(s, list[:n])
+		u.send(s, list[:n])
 		list = list[n:]
 	}
 	s.pending = s.pending[:0]
 }
 
 // flushAll flushes all streams of kernels.
-func (d *Device) flushAll() {
-	d.enqueueing.Lock()
-	defer d.enqueueing.Unlock()
-	for _, s := range d.kernels {
+func (u *submitter) flushAll() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, s := range u.streams.kernels {
 		if len(s.pending) > 0 {
-			d.flush(s)
+			u.flush(s)
 		}
 	}
 }
 
 // send makes the calls for some operations: one launch, of a kernel or of a graph. When the graph
 // does not go they go one by one, so that it is known which of them fails.
-func (d *Device) send(s *stream, list []*operation) {
-	if len(list) > 1 && d.sendGraph(s, list) == nil {
+func (u *submitter) send(s *stream, list []*operation) {
+	if len(list) > 1 && u.sendGraph(s, list) == nil {
 		now := monotonic()
 		for _, op := range list {
 			op.event.began = now
@@ -148,7 +148,7 @@ func (d *Device) send(s *stream, list []*operation) {
 		}
 	} else {
 		for _, op := range list {
-			d.sendOne(op)
+			u.sendOne(op)
 		}
 	}
 	for _, op := range list {
@@ -168,10 +168,10 @@ func (d *Device) send(s *stream, list []*operation) {
 
 // sendOne makes the call for one operation, unless what it is behind has failed: then it fails with
 // that, in its place on the stream.
-func (d *Device) sendOne(op *operation) {
+func (u *submitter) sendOne(op *operation) {
 	err := firstError(op.event.after)
 	if err == nil {
-		d.launchOn(op)
+		u.launchOn(op)
 		return
 	}
 	op.event.doom(err)
@@ -180,7 +180,7 @@ func (d *Device) sendOne(op *operation) {
 }
 
 // sendGraph launches operations as a graph. An error means that none was launched.
-func (d *Device) sendGraph(s *stream, list []*operation) error {
+func (u *submitter) sendGraph(s *stream, list []*operation) error {
 	for _, op := range list {
 		if err := firstError(op.event.after); err != nil {
 			return err
@@ -188,19 +188,19 @@ func (d *Device) sendGraph(s *stream, list []*operation) error {
 	}
 	g := &s.graphs[bits.Len(uint(len(list)))-1]
 	if g.exec == 0 {
-		if err := d.buildBatch(g, list); err != nil {
-			return errors.Join(err, g.free(d))
+		if err := u.buildBatch(g, list); err != nil {
+			return errors.Join(err, g.free(s.device))
 		}
 	} else {
 		for i, op := range list {
 			r, _ := op.lone()
 			n := r.node()
-			if err := d.gpu.setNode(g.exec, g.nodes[i], &n); err != nil {
+			if err := u.gpu.setNode(g.exec, g.nodes[i], &n); err != nil {
 				return err
 			}
 		}
 	}
-	return d.gpu.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
+	return u.gpu.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
 }
 
 // node describes the one kernel of r, whose parameters are packed.
@@ -210,10 +210,10 @@ func (r *run) node() kernelNode {
 		params: bytesOfWords(r.packed)[:e.ArgsSize]}
 }
 
-func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
+func (u *submitter) buildBatch(g *batchGraph, list []*operation) error {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
+	if err := u.gpu.driver.Do(driver.CuGraphCreate, b.At(0), 0); err != nil {
 		return err
 	}
 	g.graph, g.nodes = uintptr(b.Words[0]), g.nodes[:0]
@@ -221,13 +221,13 @@ func (d *Device) buildBatch(g *batchGraph, list []*operation) error {
 	for _, op := range list {
 		r, _ := op.lone()
 		n := r.node()
-		id, err := d.gpu.addNode(g.graph, &n, after)
+		id, err := u.gpu.addNode(g.graph, &n, after)
 		if err != nil {
 			return err
 		}
 		g.nodes, after = append(g.nodes, id), []uint64{id}
 	}
-	if err := d.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
+	if err := u.gpu.driver.Do(driver.CuGraphInstantiate, b.At(0), g.graph, 0); err != nil {
 		return err
 	}
 	g.exec = uintptr(b.Words[0])

@@ -37,10 +37,10 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 	require.NoError(s.t, s.d.Prepare(k))
 	fakeCall(s.t, "fakeHold", 1)
 	s.copy(s.d, devices.Host, s.d.gpu.space) // keeps the engine awake, once its memory is registered and it is on its stream
-	for s.d.toDevice.length() == 0 || s.d.engine.asleep.Load() {
+	for s.d.streams.toDevice.length() == 0 || s.d.engine.asleep.Load() {
 		time.Sleep(time.Microsecond)
 	}
-	s.d.enqueueing.Lock() // it finds them when this is free
+	s.d.submitter.mu.Lock() // it finds them when this is free
 	for i := range n {
 		var behind []devices.Event
 		for _, j := range after(i) {
@@ -48,7 +48,7 @@ func (s *subject) together(n int, after func(i int) []int) (events []devices.Eve
 		}
 		events = append(events, s.d.Launch(triad(s.t, fmt.Sprint("job ", i), k), behind))
 	}
-	s.d.enqueueing.Unlock()
+	s.d.submitter.mu.Unlock()
 	fakeCall(s.t, "fakeHold", 0)
 	return events
 }
@@ -225,22 +225,23 @@ func TestTheErrorSaysHowManyItMayBe(t *testing.T) {
 // A kernel goes to the stream of one that it is behind when nothing else is behind that one there,
 // or when all that is there is brief.
 func TestBriefKernelsStayOnTheirStream(t *testing.T) {
-	d := &Device{kernels: []*stream{{kernels: true}, {kernels: true}}}
-	s := d.kernels[1]
+	d := newDevice(&platform{driver: &driver.Driver{}}, 0, 0, devices.SpaceID{})
+	d.streams.kernels = []*stream{{kernels: true}, {kernels: true}}
+	s := d.streams.kernels[1]
 	e, last := &event{device: d, completion: completion{stream: s}}, &event{device: d, completion: completion{stream: s}}
 	after := []devices.Event{e}
 	s.tail = e
-	require.Same(t, s, d.chooseStream(after))
+	require.Same(t, s, d.submitter.chooseStream(after))
 	s.tail = last
 	chosen := map[*stream]bool{}
 	for range 2 { // the next in turn
-		chosen[d.chooseStream(after)] = true
+		chosen[d.submitter.chooseStream(after)] = true
 	}
 	require.Len(t, chosen, 2)
 	s.pace = int64(briefTime)
 	for range 3 {
-		require.Same(t, s, d.chooseStream(after))
+		require.Same(t, s, d.submitter.chooseStream(after))
 	}
 	s.pace++
-	require.NotSame(t, d.chooseStream(after), d.chooseStream(after))
+	require.NotSame(t, d.submitter.chooseStream(after), d.submitter.chooseStream(after))
 }

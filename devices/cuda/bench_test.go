@@ -119,7 +119,7 @@ func (b *bench) measure(repeat int, f func(stream uintptr) error) float64 {
 	defer w.Free()
 	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(0), 0))
 	require.NoError(b.t, d.gpu.driver.Do(driver.CuEventCreate, w.At(1), 0))
-	first, last, stream := uintptr(w.Words[0]), uintptr(w.Words[1]), d.kernels[0].cu
+	first, last, stream := uintptr(w.Words[0]), uintptr(w.Words[1]), d.streams.kernels[0].cu
 	var times []float64
 	for round := range 12 {
 		require.NoError(b.t, d.gpu.driver.Do(driver.CuEventRecord, first, stream))
@@ -147,7 +147,7 @@ func (b *bench) ours(repeat int, k *devices.Kernel, args ...devices.Arg) float64
 	b.t.Logf("%s: index32 %t, grids %v, scratch %v, checks %t", k.Name, r.version.index32, r.grids, r.scratch, r.faults)
 	op := &operation{event: &event{device: b.d}}
 	seconds := b.measure(repeat, func(stream uintptr) error {
-		op.stream = b.d.kernels[0]
+		op.stream = b.d.streams.kernels[0]
 		return r.start(op)
 	})
 	for _, c := range op.event.checks {
@@ -182,7 +182,7 @@ func (b *bench) reference(name string, teams, threads int, params ...uint64) fun
 }
 
 func (b *bench) addressOf(a devices.Arg) uint64 {
-	base, err := b.d.mirrorAt(a.Buffer)
+	base, err := b.d.mirrors.addressOf(a.Buffer)
 	require.NoError(b.t, err)
 	return base
 }

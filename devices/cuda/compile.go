@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
@@ -64,15 +65,15 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
 	}
-	p := d.program(k)
+	p := d.modules.program(k)
 	var err error
 	switch {
 	case p.graph != nil:
-		err = errors.Join(devices.PrepareSteps(d, k.Steps), d.prepareWaiting(k.Steps))
+		err = errors.Join(devices.PrepareSteps(d, k.Steps), d.modules.prepareWaiting(k.Steps))
 	case p.native != nil:
-		err = d.loadNative(k, p.native)
+		err = d.modules.loadNative(k, p.native)
 	default:
-		err = d.load(p, &p.versions[versionOf(true, p.proved != nil, false)])
+		err = d.modules.load(p, &p.versions[versionOf(true, p.proved != nil, false)])
 	}
 	if err == nil || d.gpu.alive() != nil {
 		return err
@@ -80,22 +81,33 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	return &devices.DeviceError{Device: d.gpu.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
 }
 
+// A moduleTable is the kernels that one device has compiled and loaded.
+type moduleTable struct {
+	gpu      *gpu
+	platform *platform
+	waits    bool        // generated kernels can wait for what they are behind; see early.go
+	noEdges  atomic.Bool // the driver refused to make a graph in which they do
+
+	mu sync.Mutex
+	of map[*devices.Kernel]*program
+}
+
 // program returns the record of a kernel. It is made without the lock, in up to milliseconds:
 // others launch meanwhile. Of two that are made at once the first counts.
-func (d *Device) program(k *devices.Kernel) *program {
-	d.mu.Lock()
-	p := d.programs[k]
-	d.mu.Unlock()
+func (t *moduleTable) program(k *devices.Kernel) *program {
+	t.mu.Lock()
+	p := t.of[k]
+	t.mu.Unlock()
 	if p != nil {
 		return p
 	}
 	p = newProgram(k)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if first := d.programs[k]; first != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first := t.of[k]; first != nil {
 		return first
 	}
-	d.programs[k] = p
+	t.of[k] = p
 	return p
 }
 
@@ -122,7 +134,7 @@ func newProgram(k *devices.Kernel) *program {
 
 // FromCache reports whether the code of a prepared kernel was in the cache on disk.
 func (d *Device) FromCache(k *devices.Kernel) bool {
-	p := d.program(k)
+	p := d.modules.program(k)
 	if p.native != nil {
 		return p.native.cached
 	}
@@ -130,12 +142,12 @@ func (d *Device) FromCache(k *devices.Kernel) bool {
 }
 
 // load makes a version, once.
-func (d *Device) load(p *program, v *version) error {
-	v.once.Do(func() { v.err = d.build(p.kernel, v) })
+func (t *moduleTable) load(p *program, v *version) error {
+	v.once.Do(func() { v.err = t.build(p.kernel, v) })
 	return v.err
 }
 
-func (d *Device) build(k *devices.Kernel, v *version) error {
+func (t *moduleTable) build(k *devices.Kernel, v *version) error {
 	switch {
 	case k.Program == nil && k.Refused != nil:
 		return k.Refused
@@ -146,7 +158,7 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: v.waits}); err != nil {
 		return err
 	}
-	code, cached, err := d.platform.compile(k.Name, v.source.Text, v.source.Hash, d.gpu.chip.arch(), v.source.Options)
+	code, cached, err := t.platform.compile(k.Name, v.source.Text, v.source.Hash, t.gpu.chip.arch(), v.source.Options)
 	if err != nil {
 		return err
 	}
@@ -154,10 +166,10 @@ func (d *Device) build(k *devices.Kernel, v *version) error {
 	for i := range names {
 		names[i] = v.source.Entries[i].Name
 	}
-	d.gpu.enter()
-	defer d.gpu.leave()
+	t.gpu.enter()
+	defer t.gpu.leave()
 	v.cached = cached
-	v.module, v.entries, err = d.gpu.loadModule(code, names)
+	v.module, v.entries, err = t.gpu.loadModule(code, names)
 	return err
 }
 
@@ -262,6 +274,15 @@ func (p *program) unload(d *Device) error {
 			errs = append(errs, d.gpu.driver.Do(driver.CuModuleUnload, v.module))
 			v.module = 0
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// unloadAll frees all modules of d. Requires: the context is current.
+func (t *moduleTable) unloadAll(d *Device) error {
+	var errs []error
+	for _, p := range t.of {
+		errs = append(errs, p.unload(d))
 	}
 	return errors.Join(errs...)
 }

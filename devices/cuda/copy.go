@@ -18,10 +18,10 @@ import (
 func (d *Device) Copy(t devices.Transfer, after []devices.Event) devices.Event {
 	op, over := d.copyOperation(t)
 	if over == nil {
-		return d.submit(op, after)
+		return d.engine.submit(op, after)
 	}
 	e := op.event
-	if d.accept(op, append(slices.Clone(after), over)) { // with which it fails
+	if d.engine.accept(op, append(slices.Clone(after), over)) { // with which it fails
 		over.Then(func(error) {
 			op.host = !d.platform.pins.has(t.Region.Buffer)
 			d.engine.push(op)
@@ -39,15 +39,15 @@ func (d *Device) copyOperation(t devices.Transfer) (_ *operation, over *event) {
 	op.event, op.work = &c.event, c
 	switch {
 	case t.To == d.gpu.space && t.From == devices.Host:
-		op.stream = d.toDevice
+		op.stream = d.streams.toDevice
 	case t.From == d.gpu.space && t.To == devices.Host:
-		op.stream = d.toHost
+		op.stream = d.streams.toHost
 	case t.To == d.gpu.space && t.From != d.gpu.space && d.Reaches(t.From):
-		op.stream = d.between
+		op.stream = d.streams.between
 	default:
 		panic(fmt.Sprintf("gompss: bug: %s is asked to copy from %v to %v", d.gpu.name, t.From, t.To))
 	}
-	if op.stream != d.between {
+	if op.stream != d.streams.between {
 		var has bool
 		has, over = d.platform.pins.ask(t.Region.Buffer)
 		op.host = !has
@@ -130,12 +130,10 @@ func (t *mirrorTable) share(m *mirror, c devices.Transfer, to *Device) error {
 	if bit := uint64(1) << to.gpu.index; t.sharers.Load()&bit == 0 {
 		t.sharers.Or(bit)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for lo, hi := range c.Region.Runs() {
 		first := int(deps.Bytes(lo) * c.Elem / m.granule)
 		last := int((deps.Bytes(hi)*c.Elem + m.granule - 1) / m.granule)
-		if err := t.grant(m, first, last, 1<<to.gpu.index); err != nil {
+		if err := t.grantMapped(m, first, last, 1<<to.gpu.index); err != nil {
 			return err
 		}
 	}
@@ -176,4 +174,52 @@ func (g *gpu) copyRows(p piece, from, to end, stream uintptr) error {
 	side(7, to)
 	b.Words[14], b.Words[15] = uint64(p.width), uint64(p.height)
 	return g.driver.Do(driver.CuMemcpy2DAsync, b.At(0), stream)
+}
+
+// A piece is a part of a copy that one call of the driver makes: height rows of width bytes, pitch
+// bytes apart, the first at offset. A single row has no pitch.
+type piece struct {
+	offset, width, height, pitch deps.Bytes
+}
+
+// eachPiece calls f with the pieces of a region, which cover its elements exactly and each once,
+// until one fails.
+//
+// The innermost two dimensions are one piece, so that a tile is one 2-D copy; elements that are not
+// neighbours are rows of one element. maxPitch is the greatest pitch of the driver's 2-D copies:
+// beyond it every row is a piece. Cost: O(pieces), no allocation.
+func eachPiece(r deps.Region, elem, maxPitch deps.Bytes, f func(piece) error) error {
+	if r.Empty() {
+		return nil
+	}
+	n := int(r.N)
+	one := piece{width: elem, height: 1}
+	if in := r.Dims[n-1]; in.Stride == 1 {
+		one.width = deps.Bytes(in.Count) * elem
+		n--
+	}
+	if n > 0 && deps.Bytes(r.Dims[n-1].Stride)*elem <= maxPitch {
+		one.height, one.pitch = deps.Bytes(r.Dims[n-1].Count), deps.Bytes(r.Dims[n-1].Stride)*elem
+		n--
+	}
+	var at [deps.MaxDims]int64
+	for first := r.Offset; ; {
+		one.offset = deps.Bytes(first) * elem
+		if err := f(one); err != nil {
+			return err
+		}
+		k := n - 1
+		for ; k >= 0; k-- {
+			at[k]++
+			first += r.Dims[k].Stride
+			if at[k] < r.Dims[k].Count {
+				break
+			}
+			first -= at[k] * r.Dims[k].Stride
+			at[k] = 0
+		}
+		if k < 0 {
+			return nil
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,63 +15,79 @@ import (
 	"github.com/gompss/gompss/internal/sighandlers"
 )
 
-// A Device is one GPU.
+// A Device is one GPU. Its parts have one job each; those with a goroutine are the engine, the
+// pageableThread and what the engine starts.
 type Device struct {
 	platform *platform
 	options  Options
 	gpu      gpu
-	link     devices.Link // to the host
-	peers    []bool       // by index: their memory can be read from here
+	health   health
+	link     linkMeter
+	peers    []bool // by index: their memory can be read from here
 	mirrors  mirrorTable
-	waits    bool        // generated kernels can wait for what they are behind; see early.go
-	noEdges  atomic.Bool // the driver refused to make a graph in which they do
+	modules  moduleTable
 
-	toDevice, toHost, between *stream
-	kernels                   []*stream
-	enqueueing                sync.Mutex // held while enqueueing
-	turn                      uint32     // of kernels; under enqueueing
-	launchings                launchings
-	engine                    engine
-	later                     later
-	spare                     eventPool
-	clock                     clock
-	slots                     slotPool
+	streams   streamSet
+	submitter submitter
+	engine    engine
+	pageable  pageableThread
+	spare     eventPool
+	clock     clock
+	slots     slotPool
 
-	mu       sync.Mutex
-	programs map[*devices.Kernel]*program
-	closed   bool
+	closed atomic.Bool
+}
+
+// newDevice returns the device of the driver's number ordinal as the one of an index in p, with its
+// parts connected.
+func newDevice(p *platform, ordinal, i int, space devices.SpaceID) *Device {
+	d := &Device{platform: p, options: p.options}
+	g := &d.gpu
+	g.driver, g.name, g.index = p.driver, fmt.Sprintf("%s:%d", Kind, ordinal), i
+	g.ordinal, g.space = int32(ordinal), space
+	d.health = health{gpu: g, streams: &d.streams, limit: p.options.TimeLimit}
+	d.mirrors = mirrorTable{gpu: g, platform: p, of: make(map[deps.BufferID]*mirror)}
+	d.modules = moduleTable{gpu: g, platform: p, of: make(map[*devices.Kernel]*program)}
+	d.submitter = submitter{gpu: g, platform: p, streams: &d.streams, health: &d.health, clock: &d.clock,
+		engine: &d.engine, pageable: &d.pageable}
+	d.clock.gpu, d.clock.spare = g, &d.spare
+	d.spare.device, d.slots.gpu = d, g
+	return d
 }
 
 // openDevice opens the GPU of the driver's number ordinal as the one of an index in p.
 func openDevice(p *platform, ordinal, i int, space devices.SpaceID) (_ *Device, err error) {
-	d := &Device{
-		platform: p,
-		options:  p.options,
-		mirrors:  mirrorTable{platform: p, of: make(map[deps.BufferID]*mirror)},
-		programs: make(map[*devices.Kernel]*program),
-	}
-	g := &d.gpu
-	g.driver, g.name, g.index = p.driver, fmt.Sprintf("%s:%d", Kind, ordinal), i
-	g.ordinal, g.space = int32(ordinal), space
-	d.mirrors.gpu, d.clock.gpu, d.clock.spare = g, g, &d.spare
-	d.spare.device, d.slots.device = d, d
+	d := newDevice(p, ordinal, i, space)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	restore := sighandlers.Keep() // the first context starts threads and handlers of the driver
 	defer func() { err = errors.Join(err, restore()) }()
-	for _, step := range []func() error{d.gpu.identify, d.gpu.retain, d.makeStreams, d.measureLink, d.measure, d.startClock} {
+	for _, step := range []func() error{
+		d.gpu.identify,
+		d.gpu.retain,
+		func() error { return d.streams.open(d, d.options.Streams) },
+		d.measureLink,
+		d.measureMemory,
+		func() error { return d.clock.start(p.timed) },
+	} {
 		if err := step(); err != nil {
-			return nil, errors.Join(d.fail("open", err), d.freeAll())
+			return nil, errors.Join(d.health.fail("open", err), d.freeAll())
 		}
 	}
-	d.waits = !d.options.NoEarly && d.gpu.chip.major >= 9 && d.gpu.driver.Addresses[driver.CuGraphAddDependencies] != 0
+	d.modules.waits = !d.options.NoEarly && d.gpu.chip.major >= 9 && d.gpu.driver.Addresses[driver.CuGraphAddDependencies] != 0
 	d.engine.start(d)
-	d.later.start(d)
+	d.pageable.start(d)
 	return d, nil
 }
 
-// measure reads how much memory there is, and makes the pool of scratch memory keep what it has.
-func (d *Device) measure() error {
+func (d *Device) measureLink() error {
+	d.link = linkMeter{gpu: &d.gpu, stream: d.streams.toDevice}
+	return d.link.measure(!d.options.NoPin)
+}
+
+// measureMemory reads how much memory there is, and makes the pool of scratch memory keep what it
+// has.
+func (d *Device) measureMemory() error {
 	b := driver.NewBlock()
 	defer b.Free()
 	if err := d.gpu.driver.Do(driver.CuMemGetInfo, b.At(0), b.At(1)); err != nil {
@@ -103,46 +118,6 @@ func (d *Device) measure() error {
 	return d.gpu.driver.Do(driver.CuMemPoolSetAttribute, uintptr(b.Words[0]), releaseThreshold, b.At(1))
 }
 
-// startClock makes the clock, when times are wanted. Requires: the context is current.
-func (d *Device) startClock() error {
-	if !d.options.Timed {
-		return nil
-	}
-	return d.clock.start()
-}
-
-func (d *Device) makeStreams() error {
-	d.kernels = make([]*stream, d.options.Streams)
-	list := []**stream{&d.toDevice, &d.toHost, &d.between}
-	for i := range d.kernels {
-		list = append(list, &d.kernels[i])
-	}
-	b := driver.NewBlock()
-	defer b.Free()
-	const nonBlocking = 1
-	for _, s := range list {
-		if err := d.gpu.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
-			return err
-		}
-		*s = &stream{device: d, cu: uintptr(b.Words[0])}
-	}
-	for _, s := range d.kernels {
-		s.kernels = true
-	}
-	return nil
-}
-
-// streams returns all streams that were made.
-func (d *Device) streams() []*stream {
-	var out []*stream
-	for _, s := range append([]*stream{d.toDevice, d.toHost, d.between}, d.kernels...) {
-		if s != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // Model returns what the maker calls the device.
 func (d *Device) Model() string { return d.gpu.model }
 
@@ -166,7 +141,7 @@ func (d *Device) Properties() devices.Properties {
 		Memory:  d.mirrors.limit,
 		Granule: d.options.Granule,
 		Workers: 1,
-		Depth:   depthOfStream * len(d.kernels),
+		Depth:   depthOfStream * len(d.streams.kernels),
 
 		ClockError: d.clock.bound,
 	}
@@ -184,38 +159,14 @@ func (d *Device) Reaches(s devices.SpaceID) bool {
 // Backed returns how much memory is mapped now.
 func (d *Device) Backed() deps.Bytes { return deps.Bytes(d.mirrors.backed.Load()) }
 
-// fail makes the error of an operation of this device; one after which CUDA gives no answers ends
-// the device, and is that of a kernel in flight, if there is one.
-func (d *Device) fail(what string, err error) error {
-	var already *devices.DeviceError
-	if errors.As(err, &already) {
-		return err
-	}
-	if driver.Sticky(driver.CodeOf(err)) {
-		if k, _ := d.flyingKernels(); k != nil { // calls that find that a kernel has failed are not what failed
-			d.blame(k, err)
-			return d.gpu.alive()
-		}
-		return d.gpu.lose(what, err)
-	}
-	if driver.CodeOf(err) == driver.CodeNoMemory {
-		err = fmt.Errorf("%w: %w", devices.ErrNoMemory, err)
-	}
-	return &devices.DeviceError{Device: d.gpu.name, What: what, Err: err}
-}
-
 // Close waits for what is in flight, ends the goroutines and frees everything. It does not wait for
 // what has passed the time limit: that, and what it uses, is left to the end of the process.
 func (d *Device) Close() error {
-	d.mu.Lock()
-	closed := d.closed
-	d.closed = true
-	d.mu.Unlock()
-	if closed {
+	if d.closed.Swap(true) {
 		return nil
 	}
 	d.engine.stop()
-	d.later.stop()
+	d.pageable.stop()
 	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)
 		return nil
@@ -230,35 +181,21 @@ func (d *Device) freeAll() error {
 	var errs []error
 	free := func(err error) {
 		if err != nil && d.gpu.lost.Load() == nil {
-			errs = append(errs, d.fail("close", err))
+			errs = append(errs, d.health.fail("close", err))
 		}
 	}
 	if d.gpu.context == 0 {
 		return nil
 	}
-	for _, s := range d.streams() {
-		free(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
-	}
-	for _, s := range d.kernels {
-		if s == nil {
-			continue
-		}
-		for i := range s.graphs {
-			free(s.graphs[i].free(d))
-		}
-		free(s.ring.free(s))
-	}
-	for _, p := range d.programs {
-		free(p.unload(d))
-	}
+	free(d.streams.synchronize(&d.gpu))
+	free(d.streams.freeBatches())
+	free(d.modules.unloadAll(d))
 	free(d.mirrors.freeAll(d))
 	d.platform.pins.rest(d)
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
 	free(d.clock.stop())
-	for _, s := range d.streams() {
-		free(d.gpu.driver.Do(driver.CuStreamDestroy, s.cu))
-	}
+	free(d.streams.destroy(&d.gpu))
 	free(d.gpu.driver.Do(driver.CuDevicePrimaryCtxRelease, uintptr(d.gpu.ordinal)))
 	d.gpu.context = 0
 	return errors.Join(errs...)

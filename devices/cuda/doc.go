@@ -4,13 +4,13 @@
 // A buffer has one mirror on a GPU, an address range of its size that physical memory is mapped
 // into granule by granule. Copies and kernels go to streams of their own and are ordered by events
 // of the GPU, so that the host is not in the loop; one goroutine a device, its engine, enqueues
-// them and polls for completions; another, the finisher, reports these. The finisher also does the
+// them and polls for completions; another, the completion thread, reports these. It also does the
 // work that the runtime leaves to the device between two reports, or, where several goroutines
-// submit, a third, the attendant. All sleep when nothing is in flight. Memory of the program is
-// page-locked by one more goroutine for all GPUs, which is there as long as there is some to lock;
-// copies of that memory wait for it, and nothing else does. A kernel is printed by codegen/cuda,
-// compiled by NVRTC for the GPU in use and kept in a cache on disk; or the user has written it, in
-// CUDA C++ or as a cubin.
+// submit, a third does, the launch thread. All sleep when nothing is in flight. Memory of the
+// program is page-locked by one more goroutine for all GPUs, which is there as long as there is
+// some to lock; copies of that memory wait for it, and nothing else does. A kernel is printed by
+// codegen/cuda, compiled by NVRTC for the GPU in use and kept in a cache on disk; or the user has
+// written it, in CUDA C++ or as a cubin.
 //
 // Invariants:
 //   - every driver call is made with the device's context current on a locked thread, and every
@@ -29,8 +29,7 @@
 //   - what is pending on a stream (batch.go) counts as enqueued for the engine alone: others wait
 //     for it until it is.
 //
-// Lock order: Device.enqueueing is held over the calls that enqueue one operation or batch, then
+// Lock order: submitter.mu is held over the calls that enqueue one operation or batch, then
 // graph.mu and stream.marking, which is held over the call that records, then the rest, which are
-// leaves: none is held while another is taken, and none over a driver call, but for mirror.mu,
-// which keeps one buffer's calls in order.
+// leaves: none is held while another is taken, and none over a driver call.
 package cuda

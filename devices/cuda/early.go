@@ -31,7 +31,7 @@ import (
 // without. Another at 100b024: 0.51, 0.82 without.
 
 // edges reports whether graphs may have such edges.
-func (d *Device) edges() bool { return d.waits && !d.noEdges.Load() }
+func (t *moduleTable) edges() bool { return t.waits && !t.noEdges.Load() }
 
 // A kernel that waits may have so many threads and so much team memory for each multiprocessor, of
 // the 2048 and 228 KiB that one has.
@@ -47,16 +47,16 @@ func (g *gpu) leavesRoom(e *cuda.Entry, grid launch.Grid) bool {
 }
 
 // prepareWaiting compiles the versions of recorded kernels that can wait.
-func (d *Device) prepareWaiting(steps []devices.Step) error {
-	if !d.edges() {
+func (t *moduleTable) prepareWaiting(steps []devices.Step) error {
+	if !t.edges() {
 		return nil
 	}
 	for i := range steps {
-		p := d.program(steps[i].Kernel)
+		p := t.program(steps[i].Kernel)
 		if p.native != nil || p.kernel.Program == nil {
 			continue
 		}
-		if err := d.load(p, &p.versions[versionOf(true, p.proved != nil, true)]); err != nil {
+		if err := t.load(p, &p.versions[versionOf(true, p.proved != nil, true)]); err != nil {
 			return err
 		}
 	}

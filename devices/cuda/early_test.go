@@ -61,7 +61,7 @@ func TestNoEarlyEdgesInWhatIsSentTogether(t *testing.T) {
 	}
 	require.Equal(t, ran+16, calls(t, "kernel"))
 	require.Equal(t, edges, calls(t, earlyEdge))
-	for _, p := range s.d.programs {
+	for _, p := range s.d.modules.of {
 		for i := range p.versions {
 			require.False(t, p.versions[i].waits && p.versions[i].module != 0)
 		}
@@ -82,7 +82,7 @@ func TestEarlyEdgesThatAreRefused(t *testing.T) {
 		}
 		require.Equal(t, graphs+2, calls(t, "cuGraphLaunch"))
 		require.Equal(t, ran+18, calls(t, "kernel"))
-		require.False(t, s.d.edges())
+		require.False(t, s.d.modules.edges())
 		s.close()
 	}
 }
@@ -110,7 +110,7 @@ func TestEarlyEdgesAreForKernelsThatWait(t *testing.T) {
 		k.Steps = append(k.Steps, step)
 	}
 	require.NoError(t, s.d.Prepare(k))
-	r, _, err := s.d.sequence(s.d.program(k).graph)
+	r, _, err := s.d.modules.program(k).graph.decide(s.d)
 	require.NoError(t, err)
 	var early, told []bool
 	for _, one := range r.steps {
@@ -137,7 +137,7 @@ func TestEarlyEdgesNeedTheirDriver(t *testing.T) {
 	drv.Addresses[driver.CuGraphAddDependencies] = 0
 	defer func() { drv.Addresses[driver.CuGraphAddDependencies] = at }()
 	s := newSubject(t, Options{})
-	require.False(t, s.d.edges())
+	require.False(t, s.d.modules.edges())
 	k := sequenceOf(t, 9, inChain)
 	require.NoError(t, s.d.Prepare(k))
 	ran := calls(t, "kernel")

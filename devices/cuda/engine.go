@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -34,11 +35,11 @@ const lookEvery = 32
 // submitted, in order, and sees what has finished. That both are one thread's keeps them from
 // waiting for each other inside the driver.
 type engine struct {
-	device *Device
-	done   sync.WaitGroup
-	over   finisher
-	beside attendant
-	flying atomic.Int64 // operations submitted that have not happened
+	device      *Device
+	done        sync.WaitGroup
+	completions completionThread
+	launcher    launchThread
+	flying      atomic.Int64 // operations submitted that have not happened
 
 	heard    []*event     // the goroutine's
 	queued   atomic.Int32 // length of jobs, to be looked at without the lock
@@ -52,22 +53,50 @@ type engine struct {
 
 func (g *engine) start(d *Device) {
 	g.device = d
-	g.beside.when = d.options.Attend
+	g.launcher.when = d.options.Attend
 	g.wake.L = &g.mu
-	g.over.start(g)
-	g.beside.start()
+	g.completions.start(g)
+	g.launcher.start()
 	g.done.Go(g.run)
 }
 
-// submit has op enqueued: here and now when the engine sleeps.
-func (g *engine) submit(op *operation) {
+// submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can
+// do the waiting, else when they have happened. It returns at once.
+func (g *engine) submit(op *operation, after []devices.Event) devices.Event {
+	e := op.event // from submit on op may be another one
+	if g.accept(op, after) {
+		g.enqueue(op)
+	}
+	return e
+}
+
+// accept counts op in, behind events, for the engine to enqueue. It reports false when op has
+// failed, as the device is lost.
+func (g *engine) accept(op *operation, after []devices.Event) bool {
+	e := op.event
+	if err := g.device.gpu.alive(); err != nil {
+		e.happen(err)
+		return false
+	}
+	for _, a := range after {
+		if !a.Done() || a.Err() != nil {
+			e.after = append(e.after, a)
+		}
+	}
+	g.flying.Add(1)
+	g.launcher.rouse()
+	return true
+}
+
+// enqueue has op enqueued: here and now when the engine sleeps.
+func (g *engine) enqueue(op *operation) {
 	if !g.asleep.Load() {
 		g.push(op)
 		return
 	}
 	d := g.device
 	d.gpu.enter()
-	if s := d.begin(op, false); s != nil {
+	if s := d.submitter.begin(op, false); s != nil {
 		_ = s.record() // if there is something on it; what that would have stood for fails with it
 	}
 	d.gpu.leave()
@@ -114,8 +143,8 @@ func (g *engine) stop() {
 	g.mu.Unlock()
 	g.wake.Signal()
 	g.done.Wait()
-	g.over.stop()
-	g.beside.stop()
+	g.completions.stop()
+	g.launcher.stop()
 }
 
 // sleep waits until there is something to do, and reports false when there never will be.
@@ -138,7 +167,7 @@ func (g *engine) run() {
 	d := g.device
 	spin := patience()
 	var jobs []*operation
-	streams := d.streams()
+	streams := d.streams.all()
 	d.gpu.enter()
 	defer d.gpu.leave()
 	begun := 0 // since it last looked
@@ -146,30 +175,30 @@ func (g *engine) run() {
 		if g.queued.Load() > 0 {
 			jobs = g.take(jobs)
 			for i, op := range jobs {
-				d.begin(op, true)
+				d.submitter.begin(op, true)
 				jobs[i] = nil
 				if begun++; begun == lookEvery {
 					begun = 0
-					d.flushAll()
-					d.markAll(streams)
-					d.look(streams, false)
+					d.submitter.flushAll()
+					markAll(streams)
+					g.look(streams, false)
 				}
 			}
-			d.flushAll()
+			d.submitter.flushAll()
 			busy = monotonic()
-			if g.over.queued.Load() == 0 {
+			if g.completions.queued.Load() == 0 {
 				continue
 			}
 		}
 		begun = 0
 		if g.queued.Load() == 0 {
-			d.markAll(streams)
+			markAll(streams)
 		}
-		found, empty := d.look(streams, true)
+		found, empty := g.look(streams, true)
 		waited := time.Duration(monotonic() - busy)
 		switch {
-		case found || g.over.queued.Load() > 0:
-			if g.over.tell() { // the finisher sleeps: the waiting goroutine runs next on this thread
+		case found || g.completions.queued.Load() > 0:
+			if g.completions.reportNow() { // the completion thread sleeps: the waiting goroutine runs next on this thread
 				d.gpu.leave()
 				runtime.Gosched()
 				d.gpu.enter()
@@ -190,6 +219,15 @@ func (g *engine) run() {
 	}
 }
 
+// markAll makes marks for all that has none. Requires: the context is current.
+func markAll(streams []*stream) {
+	for _, s := range streams {
+		if s.unmarked() > 0 {
+			_ = s.record() // what it would stand for fails with it
+		}
+	}
+}
+
 // rest gives the processor up for about d.
 func rest(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
@@ -200,11 +238,11 @@ func rest(d time.Duration) {
 // any and whether none is left. Where several marks are in flight it asks for one in the middle,
 // since those before it have finished when that is; with closely it finds them all. Requires: the
 // context is current, on the engine's goroutine.
-func (d *Device) look(streams []*stream, closely bool) (found, empty bool) {
+func (g *engine) look(streams []*stream, closely bool) (found, empty bool) {
 	empty = true
 	for _, s := range streams {
 		for s.length() > 0 {
-			n := d.lookAt(s, closely)
+			n := g.lookAt(s, closely)
 			found = found || n > 0
 			if n == 0 || !closely {
 				empty = empty && s.length() == 0
@@ -219,8 +257,8 @@ func middle(n int) int { return (n - 1) / 2 }
 func earliest(int) int { return 0 }
 
 // lookAt asks for a mark or two of a stream, and returns how many events have happened.
-func (d *Device) lookAt(s *stream, closely bool) int {
-	g := &d.engine
+func (g *engine) lookAt(s *stream, closely bool) int {
+	d := g.device
 	if d.gpu.lost.Load() != nil {
 		return g.hear(s, 1<<64-1, 0)
 	}
@@ -233,7 +271,7 @@ func (d *Device) lookAt(s *stream, closely bool) int {
 		if m == nil {
 			return 0
 		}
-		over, heard := d.ended(m, s), 0
+		over, heard := d.health.ended(m, s), 0
 		if over {
 			heard = g.hear(s, m.upTo, m.cu)
 		}
@@ -262,12 +300,12 @@ func (g *engine) hear(s *stream, upTo uint64, last uintptr) int {
 	for _, e := range g.heard {
 		g.device.clock.timeOf(e, last)
 	}
-	g.over.pushAll(g.heard)
+	g.completions.push(g.heard...)
 	clear(g.heard)
 	return n
 }
 
-// patience is the time that engines and finishers look for more before they rest.
+// patience is the time that engines and completion threads look for more before they rest.
 func patience() time.Duration {
 	if runtime.GOMAXPROCS(0) < crowd {
 		return 0
@@ -275,186 +313,62 @@ func patience() time.Duration {
 	return eager
 }
 
-// A finisher is the goroutine of a device that reports completions, so that the work that follows
-// them does not delay enqueueing.
-type finisher struct {
-	engine *engine
-	done   sync.WaitGroup
-
-	queued   atomic.Int32
-	mu       spin.Mutex
-	wake     sync.Cond
-	events   []*event
-	asleep   bool
-	awake    atomic.Bool // looking for events, and attending meanwhile
-	working  bool        // a goroutine makes events happen
-	alert    bool        // more is to be expected soon
-	stopping bool
-}
-
-func (f *finisher) start(g *engine) {
-	f.engine = g
-	f.wake.L = &f.mu
-	f.done.Go(f.run)
-}
-
-// push adds an event; tell, or the finisher if it is awake, makes it happen.
-func (f *finisher) push(e *event) {
-	f.mu.Lock()
-	f.events = append(f.events, e)
-	f.queued.Store(int32(len(f.events)))
-	f.mu.Unlock()
-}
-
-// tell makes the events happen that were pushed, if the finisher sleeps, and reports whether it
-// has.
-func (f *finisher) tell() bool {
-	f.mu.Lock()
-	if !f.asleep || f.working || len(f.events) == 0 {
-		f.mu.Unlock()
-		return false
-	}
-	events := f.events
-	f.events = nil
-	f.queued.Store(0)
-	f.working = true
-	f.mu.Unlock()
-	f.finish(events)
-	f.mu.Lock()
-	f.working, f.alert = false, true
-	f.mu.Unlock()
-	f.wake.Signal()
-	return true
-}
-
-// pushAll adds events; see push.
-func (f *finisher) pushAll(list []*event) {
-	f.mu.Lock()
-	f.events = append(f.events, list...)
-	f.queued.Store(int32(len(f.events)))
-	f.mu.Unlock()
-}
-
-func (f *finisher) finish(events []*event) {
-	for i, e := range events {
-		if e.finish() {
-			f.engine.landed()
-		}
-		events[i] = nil
-	}
-}
-
-// stop ends the goroutine. Requires: nothing is in flight.
-func (f *finisher) stop() {
-	f.mu.Lock()
-	f.stopping = true
-	f.mu.Unlock()
-	f.wake.Signal()
-	f.done.Wait()
-}
-
-// take waits for events, or until some are to be expected, and returns them; not ok when there will
-// be no more.
-func (f *finisher) take(spare []*event) (events []*event, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for f.working || len(f.events) == 0 && !f.stopping && !f.alert {
-		f.asleep = true
-		f.wake.Wait()
-		f.asleep = false
-	}
-	events = f.events
-	f.events, f.alert = spare[:0], false
-	f.queued.Store(0)
-	return events, len(events) > 0 || !f.stopping
-}
-
-// attend does what has been left to the device to do for the runtime, and reports whether there was
-// something.
-func (f *finisher) attend() bool {
-	c := f.engine.beside.call.Load()
-	return c != nil && c.attend()
-}
-
-func (f *finisher) run() {
-	var events []*event
-	idle := int64(patience())
-	for {
-		f.awake.Store(idle > 0)
-		for until := monotonic() + idle; f.queued.Load() == 0 && monotonic() < until; {
-			if !f.engine.beside.crowded() && f.attend() {
-				until = monotonic() + idle
-			} else {
-				runtime.Gosched()
-			}
-		}
-		if f.queued.Load() == 0 && f.awake.Swap(false) {
-			f.attend() // what was left to it until now
-		}
-		var ok bool
-		if events, ok = f.take(events); !ok {
-			return
-		}
-		f.finish(events)
-	}
-}
-
 // monotonic is the time since the process started, in nanoseconds.
 func monotonic() int64 { return int64(time.Since(started)) }
 
 var started = time.Now()
 
-// A later is the goroutine of a device for copies of host memory that is not pinned: the driver
-// looks at that memory before it returns, which may take as long as the copy.
-type later struct {
-	device *Device
-	done   sync.WaitGroup
-	mu     spin.Mutex
-	wake   sync.Cond
-	jobs   []*operation
-	over   bool
+// A pageableThread is the goroutine of a device for copies of host memory that is not pinned: the
+// driver looks at that memory before it returns, which may take as long as the copy.
+type pageableThread struct {
+	device   *Device
+	done     sync.WaitGroup
+	mu       spin.Mutex
+	wake     sync.Cond
+	jobs     []*operation
+	stopping bool
 }
 
-func (l *later) start(d *Device) {
-	l.device = d
-	l.wake.L = &l.mu
-	l.done.Go(l.run)
+func (c *pageableThread) start(d *Device) {
+	c.device = d
+	c.wake.L = &c.mu
+	c.done.Go(c.run)
 }
 
-func (l *later) push(op *operation) {
-	l.mu.Lock()
-	l.jobs = append(l.jobs, op)
-	l.mu.Unlock()
-	l.wake.Signal()
+func (c *pageableThread) push(op *operation) {
+	c.mu.Lock()
+	c.jobs = append(c.jobs, op)
+	c.mu.Unlock()
+	c.wake.Signal()
 }
 
 // stop finishes the rest and ends the goroutine.
-func (l *later) stop() {
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.wake.Signal()
-	l.done.Wait()
+func (c *pageableThread) stop() {
+	c.mu.Lock()
+	c.stopping = true
+	c.mu.Unlock()
+	c.wake.Signal()
+	c.done.Wait()
 }
 
-func (l *later) run() {
+func (c *pageableThread) run() {
 	for {
-		l.mu.Lock()
-		for len(l.jobs) == 0 && !l.over {
-			l.wake.Wait()
+		c.mu.Lock()
+		for len(c.jobs) == 0 && !c.stopping {
+			c.wake.Wait()
 		}
-		jobs := l.jobs
-		l.jobs = nil
-		l.mu.Unlock()
+		jobs := c.jobs
+		c.jobs = nil
+		c.mu.Unlock()
 		if len(jobs) == 0 {
 			return
 		}
 		for _, op := range jobs {
-			l.device.gpu.enter()
-			l.device.place(op)
-			l.device.gpu.leave()
+			c.device.gpu.enter()
+			c.device.submitter.place(op)
+			c.device.gpu.leave()
 		}
-		l.device.engine.nudge()
+		c.device.engine.nudge()
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
@@ -33,7 +32,7 @@ type event struct {
 	// failed is why it fails, from when that is known: what comes behind it must not run, though it
 	// may take until all that it has enqueued has finished before it happens.
 	failed atomic.Pointer[error]
-	// pending is the stream on which it will be enqueued with others; under Device.enqueueing.
+	// pending is the stream on which it will be enqueued with others; under submitter.mu.
 	pending *stream
 	timed   *times // where times are wanted
 
@@ -188,7 +187,7 @@ func (e *event) finish() bool {
 	for _, a := range e.after {
 		if other, ok := a.(*event); ok && other.device != d && !other.Done() {
 			other.Then(func(error) {
-				d.engine.over.push(e)
+				d.engine.completions.push(e)
 				d.engine.nudge()
 			})
 			return false
@@ -249,64 +248,6 @@ func firstError(events []devices.Event) error {
 		}
 	}
 	return nil
-}
-
-// ended asks the driver whether a mark has happened. An error ends the device, because of what is
-// in flight on the stream.
-func (d *Device) ended(m *mark, s *stream) bool {
-	switch code := d.gpu.driver.Call(driver.CuEventQuery, m.cu); code {
-	case 0:
-		return true
-	case driver.CodeNotReady:
-		first := s.first()
-		return first != nil && d.overdue(first, s)
-	default:
-		if first := s.first(); first != nil {
-			d.blame(first, d.gpu.driver.Check(driver.CuEventQuery, code))
-		}
-		return true
-	}
-}
-
-// overdue ends the device when e has been the next of its stream for longer than the time limit,
-// and reports whether it is.
-func (d *Device) overdue(e *event, s *stream) bool {
-	limit := d.options.TimeLimit
-	if limit == 0 || time.Duration(monotonic()-max(e.began, s.moved)) < limit {
-		return false
-	}
-	d.gpu.stuck.Store(true)
-	d.blame(e, fmt.Errorf("%w: %v", ErrTimeLimit, limit))
-	return true
-}
-
-// blame ends the device because of e. When e is a copy, a kernel that is in flight is to blame:
-// copies do not fail. Of several kernels in flight the driver does not say which it was: the error
-// names the first and says how many there are.
-func (d *Device) blame(e *event, err error) {
-	culprit, kernels := d.flyingKernels()
-	if e.kernel != nil || culprit == nil {
-		culprit = e
-	}
-	if kernels > 1 {
-		err = fmt.Errorf("%w; it is the first of %d kernels in flight, of which one has failed", err, kernels)
-	}
-	d.gpu.lost.CompareAndSwap(nil, &devices.DeviceError{Device: d.gpu.name, What: culprit.what(), Pos: culprit.pos(), Err: err, Fatal: true})
-}
-
-// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how
-// many are in flight.
-func (d *Device) flyingKernels() (first *event, n int) {
-	for _, s := range d.kernels {
-		if s == nil {
-			continue // it is being opened
-		}
-		if k := s.first(); first == nil {
-			first = k
-		}
-		n += s.length()
-	}
-	return first, n
 }
 
 // An eventPool keeps unused CUevents.

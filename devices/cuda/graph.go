@@ -64,12 +64,12 @@ type sequenceRun struct {
 	own    bool // steps need memory of their own
 }
 
-// sequence returns what all steps launch, and whether some can fail alone.
-func (d *Device) sequence(g *graph) (r *sequenceRun, alone bool, err error) {
+// decide returns what all steps launch on d, and whether some can fail alone.
+func (g *graph) decide(d *Device) (r *sequenceRun, alone bool, err error) {
 	g.choosing.Lock()
 	defer g.choosing.Unlock()
 	if g.run == nil {
-		r, alone, err := d.chooseSequence(g)
+		r, alone, err := g.choose(d)
 		if err != nil {
 			return nil, false, err
 		}
@@ -78,20 +78,20 @@ func (d *Device) sequence(g *graph) (r *sequenceRun, alone bool, err error) {
 	return g.run, g.alone, nil
 }
 
-// chooseSequence decides what all steps launch.
-func (d *Device) chooseSequence(g *graph) (r *sequenceRun, alone bool, err error) {
+// choose decides what all steps launch.
+func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
 	r = &sequenceRun{device: d, graph: g, steps: make([]step, len(g.steps))}
 	for i := range g.steps {
 		s := &g.steps[i]
 		l := &devices.Launch{Kernel: s.Kernel, Args: &devices.Args{List: s.Args}}
-		if n := d.program(s.Kernel).native; n != nil {
-			if r.steps[i], err = d.prepareNative(l, n); err != nil {
+		if n := d.modules.program(s.Kernel).native; n != nil {
+			if r.steps[i], err = n.prepare(d, l); err != nil {
 				return nil, false, err
 			}
 			continue
 		}
-		one := &run{waits: d.edges()}
-		if err := d.prepareRun(l, d.program(s.Kernel), one); err != nil {
+		one := &run{waits: d.modules.edges()}
+		if err := one.prepare(d, l, d.modules.program(s.Kernel)); err != nil {
 			return nil, false, err
 		}
 		r.steps[i] = one
@@ -191,7 +191,7 @@ func (r *sequenceRun) provide(s *stream) error {
 // buildEither makes the graph, with ordinary edges alone where the driver refuses others. Requires:
 // as for build.
 func (r *sequenceRun) buildEither(s *stream) error {
-	d, early := r.device, r.device.edges()
+	d, early := r.device, r.device.modules.edges()
 	err := r.build(s)
 	if err == nil {
 		return nil
@@ -199,7 +199,7 @@ func (r *sequenceRun) buildEither(s *stream) error {
 	if err = errors.Join(err, r.graph.free(d)); !early {
 		return err
 	}
-	d.noEdges.Store(true)
+	d.modules.noEdges.Store(true)
 	if err = r.build(s); err != nil {
 		return errors.Join(err, r.graph.free(d))
 	}
@@ -323,7 +323,7 @@ func (g *graph) free(d *Device) error {
 		}
 	}
 	if g.scratch != 0 {
-		errs = append(errs, d.gpu.driver.Do(driver.CuMemFreeAsync, g.scratch, d.kernels[0].cu))
+		errs = append(errs, d.gpu.driver.Do(driver.CuMemFreeAsync, g.scratch, d.streams.kernels[0].cu))
 	}
 	g.exec, g.graph, g.slots, g.scratch, g.size = 0, 0, nil, 0, 0
 	return errors.Join(errs...)
@@ -334,8 +334,8 @@ func (r *run) nodes(d *Device, fault uint64, f func(*kernelNode) error) error {
 		e, g := &r.version.source.Entries[i], r.grids[i]
 		n := &kernelNode{function: r.version.entries[i].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
 			params: make([]byte, e.ArgsSize), meets: e.Launch.Meets,
-			early: r.waits && d.edges() && !e.Launch.Meets && d.gpu.leavesRoom(e, g)}
-		if err := r.binding.Pack(e, n.params, d.mirrorAt, fault); err != nil {
+			early: r.waits && d.modules.edges() && !e.Launch.Meets && d.gpu.leavesRoom(e, g)}
+		if err := r.binding.Pack(e, n.params, d.mirrors.addressOf, fault); err != nil {
 			return err
 		}
 		e.Wait(n.params, n.early)

@@ -36,7 +36,7 @@ type launchings struct {
 	list *launching
 	n    int
 	_    [128]byte
-	// What was given back lately, up to launchingsAtOnce; under Device.enqueueing.
+	// What was given back lately, up to launchingsAtOnce; under submitter.mu.
 	back, last *launching
 	backs      int
 	clutch     *clutch // of which some are left; under mu
@@ -74,7 +74,7 @@ func (l *launchings) get() (o *launching, e *event) {
 	return o, e
 }
 
-// put gives o back. Requires: enqueueing held.
+// put gives o back. Requires: submitter.mu held.
 func (l *launchings) put(o *launching) {
 	if l.backs == 0 {
 		l.last = o
@@ -94,7 +94,7 @@ func (l *launchings) put(o *launching) {
 
 // newLaunching returns the operation of a kernel, with its event.
 func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
-	o, e := d.launchings.get()
+	o, e := d.submitter.launchings.get()
 	e.device, e.kernel, e.label = d, k, label
 	e.after = e.room[:0]
 	o.operation = operation{event: e, part: o}
@@ -103,12 +103,12 @@ func newLaunching(d *Device, k *devices.Kernel, label string) *launching {
 }
 
 // spent says that op is no longer needed: its work has been enqueued, or will not be. Requires:
-// enqueueing held, if it is a launch.
+// submitter.mu held, if it is a launch.
 func (op *operation) spent() {
 	if o := op.part; o != nil {
 		d := op.event.device
 		o.operation, o.run = operation{}, run{}
-		d.launchings.put(o)
+		d.submitter.launchings.put(o)
 	}
 }
 
@@ -117,10 +117,10 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 	o := newLaunching(d, l.Kernel, l.Label)
 	if err := d.choose(l, o); err != nil {
 		e := o.event
-		e.happen(d.failAt(e, err))
+		e.happen(d.health.failAt(e, err))
 		return e
 	}
-	return d.submit(&o.operation, after)
+	return d.engine.submit(&o.operation, after)
 }
 
 // choose decides what o will launch.
@@ -128,23 +128,23 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
 	}
-	p := d.program(l.Kernel)
+	p := d.modules.program(l.Kernel)
 	if p.graph != nil {
-		r, alone, err := d.sequence(p.graph)
+		r, alone, err := p.graph.decide(d)
 		if err == nil {
 			o.event.alone, o.work = alone, r
 		}
 		return err
 	}
 	if n := p.native; n != nil {
-		r, err := d.prepareNative(l, n)
+		r, err := n.prepare(d, l)
 		if err == nil {
 			o.work = r
 		}
 		return err
 	}
 	r := &o.run
-	if err := d.prepareRun(l, p, r); err != nil {
+	if err := r.prepare(d, l, p); err != nil {
 		return l.Kernel.Checked(err)
 	}
 	o.event.alone, o.work = r.faults, r
@@ -169,8 +169,8 @@ type run struct {
 	packed  []uint64 // the parameters of the one entry, where they are known already
 }
 
-// prepareRun chooses the version and the shapes of a launch.
-func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
+// prepare chooses the version and the shapes of a launch on d of p, the program of its kernel.
+func (r *run) prepare(d *Device, l *devices.Launch, p *program) error {
 	if k := l.Kernel; k.Program == nil {
 		return d.Prepare(k)
 	}
@@ -180,7 +180,7 @@ func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
 	}
 	proved := p.proved.Holds(&r.binding)
 	v := &p.versions[versionOf(true, proved, r.waits)]
-	if err := d.load(p, v); err != nil {
+	if err := d.modules.load(p, v); err != nil {
 		return err
 	}
 	ok := launch.Fits32(v.source, &r.binding)
@@ -194,7 +194,7 @@ func (d *Device) prepareRun(l *devices.Launch, p *program, r *run) error {
 		return nil
 	}
 	v = &p.versions[versionOf(false, proved, r.waits)]
-	if err := d.load(p, v); err != nil {
+	if err := d.modules.load(p, v); err != nil {
 		return err
 	}
 	return r.choose(v, math.MaxInt64)
@@ -207,7 +207,7 @@ func (r *run) packAhead(room []uint64) error {
 		room = make([]uint64, (e.ArgsSize+7)/8)
 	}
 	r.packed = room
-	return r.binding.Pack(e, bytesOfWords(room)[:e.ArgsSize], r.device.mirrorAt, 0)
+	return r.binding.Pack(e, bytesOfWords(room)[:e.ArgsSize], r.device.mirrors.addressOf, 0)
 }
 
 // bytesOfWords returns the memory of words. Safe: a word is 8 bytes.
@@ -244,7 +244,7 @@ func (r *run) choose(v *version, limit int64) error {
 	return err
 }
 
-// start enqueues a run on the stream of op. Requires: enqueueing held, the context is current.
+// start enqueues a run on the stream of op. Requires: submitter.mu held, the context is current.
 func (r *run) start(op *operation) (failed error) {
 	d, stream := r.device, op.stream.cu
 	var fault uint64
@@ -302,7 +302,7 @@ func (r *run) launch(i int, stream uintptr, fault uint64) error {
 		if int(e.ArgsSize) > len(params) {
 			params = make([]byte, e.ArgsSize)
 		}
-		if err := r.binding.Pack(e, params[:e.ArgsSize], r.device.mirrorAt, fault); err != nil {
+		if err := r.binding.Pack(e, params[:e.ArgsSize], r.device.mirrors.addressOf, fault); err != nil {
 			return err
 		}
 	}
@@ -342,15 +342,6 @@ func (r *run) launchTogether(i int, stream, extra uintptr) error {
 	b.Words[config+4], b.Words[config+5], b.Words[config+6] = uint64(stream), uint64(b.At(attribute)), 1
 	b.Words[attribute], b.Words[attribute+1] = cooperative, 1
 	return r.device.gpu.driver.Do(driver.CuLaunchKernelEx, b.At(config), r.version.entries[i].function, 0, extra)
-}
-
-// mirrorAt returns the address of byte 0 of a buffer's mirror.
-func (d *Device) mirrorAt(b deps.BufferID) (uint64, error) {
-	m, err := d.mirrors.get(b)
-	if err != nil {
-		return 0, err
-	}
-	return uint64(m.base), nil
 }
 
 // fault names what a kernel left in a slot.

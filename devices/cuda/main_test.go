@@ -220,5 +220,5 @@ func (d *Device) newRun(l *devices.Launch) (*run, error) {
 		return nil, err
 	}
 	r := &run{}
-	return r, d.prepareRun(l, d.program(l.Kernel), r)
+	return r, r.prepare(d, l, d.modules.program(l.Kernel))
 }

@@ -24,17 +24,24 @@ var linkSizes = [...]deps.Bytes{4 << 10, 1 << 20, 4 << 20}
 
 // Link returns the link to the host, as measured when the device was opened; its rate is 0 where
 // the device had no memory left for that.
-func (d *Device) Link() devices.Link { return d.link }
+func (d *Device) Link() devices.Link { return d.link.link }
 
-// measureLink measures the link. With pin=off it copies from memory that is not pinned, as the
-// device does then. Requires: the context is current.
-func (d *Device) measureLink() error {
+// A linkMeter measures the link to the host, and keeps what it has found.
+type linkMeter struct {
+	gpu    *gpu
+	stream *stream // of copies to the device
+	link   devices.Link
+}
+
+// measure measures the link by copies from pinned memory, or from memory that is not pinned, as the
+// device copies then. Requires: the context is current.
+func (m *linkMeter) measure(pinned bool) error {
 	n := linkSizes[len(linkSizes)-1]
-	host, freeHost, err := d.linkHost(n)
+	host, freeHost, err := m.hostMemory(n, pinned)
 	if err != nil {
 		return unlessFull(err)
 	}
-	return errors.Join(d.timeLink(host, n), freeHost())
+	return errors.Join(m.timeAll(host, n), freeHost())
 }
 
 // unlessFull returns err, unless it says that there is no memory: a device without it does not know
@@ -46,9 +53,9 @@ func unlessFull(err error) error {
 	return err
 }
 
-// linkHost returns n bytes of host memory to copy from, and what frees them.
-func (d *Device) linkHost(n deps.Bytes) (at uintptr, free func() error, err error) {
-	if d.options.NoPin {
+// hostMemory returns n bytes of host memory to copy from, and what frees them.
+func (m *linkMeter) hostMemory(n deps.Bytes, pinned bool) (at uintptr, free func() error, err error) {
+	if !pinned {
 		memory := make([]byte, n)
 		clear(memory) // so that its pages exist
 		at = uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
@@ -56,43 +63,43 @@ func (d *Device) linkHost(n deps.Bytes) (at uintptr, free func() error, err erro
 	}
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), uintptr(n), 0); err != nil {
+	if err := m.gpu.driver.Do(driver.CuMemHostAlloc, b.At(0), uintptr(n), 0); err != nil {
 		return 0, nil, err
 	}
 	at = uintptr(b.Words[0])
-	return at, func() error { return d.gpu.driver.Do(driver.CuMemFreeHost, at) }, nil
+	return at, func() error { return m.gpu.driver.Do(driver.CuMemFreeHost, at) }, nil
 }
 
-// timeLink copies from host, n bytes at the most, and sets the link.
-func (d *Device) timeLink(host uintptr, n deps.Bytes) (err error) {
+// timeAll copies from host, n bytes at the most, and sets the link.
+func (m *linkMeter) timeAll(host uintptr, n deps.Bytes) (err error) {
 	b := driver.NewBlock()
 	defer b.Free()
-	if err := d.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), d.toDevice.cu); err != nil {
+	if err := m.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(n), m.stream.cu); err != nil {
 		return unlessFull(err)
 	}
 	to := uintptr(b.Words[0])
 	defer func() {
-		err = errors.Join(err, d.gpu.driver.Do(driver.CuMemFreeAsync, to, d.toDevice.cu), d.gpu.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu))
+		err = errors.Join(err, m.gpu.driver.Do(driver.CuMemFreeAsync, to, m.stream.cu), m.gpu.driver.Do(driver.CuStreamSynchronize, m.stream.cu))
 	}()
 	var took [len(linkSizes)]time.Duration
 	for i, size := range linkSizes {
-		if took[i], err = d.timeCopies(to, host, size); err != nil {
+		if took[i], err = m.timeCopies(to, host, size); err != nil {
 			return err
 		}
 	}
-	d.link = fitLink(linkSizes[:], took[:])
+	m.link = fitLink(linkSizes[:], took[:])
 	return nil
 }
 
 // timeCopies returns the median time of copies of size bytes, with the host's wait for their end.
-func (d *Device) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, error) {
+func (m *linkMeter) timeCopies(to, host uintptr, size deps.Bytes) (time.Duration, error) {
 	var took [linkTries]time.Duration
 	for i := -1; i < linkTries; i++ {
 		began := monotonic()
-		if err := d.gpu.driver.Do(driver.CuMemcpyHtoDAsync, to, host, uintptr(size), d.toDevice.cu); err != nil {
+		if err := m.gpu.driver.Do(driver.CuMemcpyHtoDAsync, to, host, uintptr(size), m.stream.cu); err != nil {
 			return 0, err
 		}
-		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, d.toDevice.cu); err != nil {
+		if err := m.gpu.driver.Do(driver.CuStreamSynchronize, m.stream.cu); err != nil {
 			return 0, err
 		}
 		if i >= 0 {
@@ -137,12 +144,12 @@ func median(of []float64) float64 {
 func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
 	o := newLaunching(d, l.Kernel, l.Label)
 	op := &o.operation
-	op.stream = d.kernels[0]
+	op.stream = d.streams.kernels[0]
 	if err := d.Prepare(l.Kernel); err != nil {
 		return nil, err
 	}
 	if err := d.choose(l, o); err != nil {
-		return nil, d.failAt(op.event, err)
+		return nil, d.health.failAt(op.event, err)
 	}
 	defer func() {
 		for _, c := range op.event.checks { // every launch took one
@@ -150,12 +157,12 @@ func (d *Device) Time(l *devices.Launch, repeat, rounds int) (each []time.Durati
 		}
 	}()
 	err = d.timed(op.stream, rounds, func(took time.Duration) { each = append(each, took/time.Duration(repeat)) }, func() error {
-		d.enqueueing.Lock()
-		defer d.enqueueing.Unlock()
-		d.flush(op.stream) // what is pending has scratch memory that comes before
+		d.submitter.mu.Lock()
+		defer d.submitter.mu.Unlock()
+		d.submitter.flush(op.stream) // what is pending has scratch memory that comes before
 		for range repeat {
 			if err := op.work.start(op); err != nil {
-				return d.failAt(op.event, err)
+				return d.health.failAt(op.event, err)
 			}
 		}
 		return nil
@@ -203,7 +210,7 @@ func (d *Device) timed(s *stream, rounds int, told func(time.Duration), f func()
 			return err
 		}
 		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil {
-			return d.fail("measure", err)
+			return d.health.fail("measure", err)
 		}
 		if err := d.gpu.driver.Do(driver.CuEventElapsedTime, w.At(2), events[0], events[1]); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,15 +18,47 @@ import (
 
 // A mirror is the address range of one buffer on one GPU. Physical memory is created, mapped and
 // unmapped in granules, since what was mapped at once can only be unmapped at once.
+//
+// The lock is held over no call of the driver: a call of Map or Unmap claims its granules by their
+// state, and until that changes again what else they hold is its own.
 type mirror struct {
 	buffer  devices.Buffer
 	base    uintptr
 	size    deps.Bytes // of the address range: whole granules
 	granule deps.Bytes
 
-	mu     sync.Mutex
-	memory []uint64 // by granule: the CUmemGenericAllocationHandle, 0 where nothing is mapped
-	access []uint64 // by granule: the devices that may touch it, by index
+	mu       sync.Mutex
+	granules []granule
+}
+
+// A granule is a piece of a mirror. Its state and grants are guarded by mirror.mu, and so is the
+// rest while it is mapped.
+type granule struct {
+	state  granuleState
+	grants int32  // calls under way that let a device touch it, which is mapped
+	memory uint64 // the CUmemGenericAllocationHandle
+	access uint64 // the devices that may touch it, by index
+}
+
+type granuleState uint8
+
+const (
+	unmapped  granuleState = iota
+	mapping                // claimed by a call of Map
+	mapped                 // it has memory, which operations may use
+	unmapping              // claimed by a call of Unmap, or by the release of the mirror
+)
+
+var granuleStates = [...]string{"unmapped", "being mapped", "mapped", "being unmapped"}
+
+func (s granuleState) String() string { return granuleStates[s] }
+
+// granuleNext is the legal transitions of a granule.
+var granuleNext = [...][]granuleState{
+	unmapped:  {mapping},
+	mapping:   {mapped, unmapped}, // the second where the driver refuses
+	mapped:    {unmapping},        // while no grant is under way
+	unmapping: {unmapped},
 }
 
 // A mirrorTable is the mirrors of one device.
@@ -49,6 +82,15 @@ func (t *mirrorTable) get(b deps.BufferID) (*mirror, error) {
 	return nil, fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer)
 }
 
+// addressOf returns the address of byte 0 of a buffer's mirror.
+func (t *mirrorTable) addressOf(b deps.BufferID) (uint64, error) {
+	m, err := t.get(b)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(m.base), nil
+}
+
 // Reserve makes the mirror of a buffer, with nothing mapped, and has the buffer pinned: that
 // continues after it has returned, and copies of the buffer's memory wait for it.
 func (d *Device) Reserve(b devices.Buffer) error {
@@ -56,18 +98,18 @@ func (d *Device) Reserve(b devices.Buffer) error {
 		return err
 	}
 	if _, err := d.mirrors.get(b.ID); err == nil {
-		return d.fail("reserve", fmt.Errorf("buffer %d has a mirror already", b.ID))
+		return d.health.fail("reserve", fmt.Errorf("buffer %d has a mirror already", b.ID))
 	}
 	m := &mirror{buffer: b, granule: d.options.Granule}
 	n := (b.Size + m.granule - 1) / m.granule
-	m.size, m.memory, m.access = n*m.granule, make([]uint64, n), make([]uint64, n)
+	m.size, m.granules = n*m.granule, make([]granule, n)
 	d.gpu.enter()
 	defer d.gpu.leave()
 	if m.size > 0 {
 		w := driver.NewBlock()
 		defer w.Free()
 		if err := d.gpu.driver.Do(driver.CuMemAddressReserve, w.At(0), uintptr(m.size), uintptr(m.granule), 0, 0); err != nil {
-			return d.fail(fmt.Sprintf("reserve %v", m.size), err)
+			return d.health.fail(fmt.Sprintf("reserve %v", m.size), err)
 		}
 		m.base = uintptr(w.Words[0])
 	}
@@ -94,21 +136,51 @@ func (m *mirror) span(lo, hi deps.Bytes) (first, last int, err error) {
 	return int(lo / m.granule), int((hi + m.granule - 1) / m.granule), nil
 }
 
-// expect checks that the granules [first, last) are mapped, or are not. Requires: m.mu held.
-func (m *mirror) expect(first, last int, mapped bool) error {
+// claim changes the state of the granules [first, last), all or none. An error says which one is in
+// another state than from, as another caller works on it or the caller is mistaken.
+func (m *mirror) claim(first, last int, from, to granuleState) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for i := first; i < last; i++ {
-		if (m.memory[i] != 0) != mapped {
-			return fmt.Errorf("granule %d of buffer %d: mapped is %t already", i, m.buffer.ID, !mapped)
+		g := &m.granules[i]
+		if g.state != from {
+			return fmt.Errorf("granule %d of buffer %d is %v: want it %v", i, m.buffer.ID, g.state, from)
+		}
+		if g.grants > 0 {
+			return fmt.Errorf("granule %d of buffer %d is being shared with another device", i, m.buffer.ID)
 		}
 	}
+	m.set(first, last, to)
 	return nil
+}
+
+// finish changes the state of granules that the caller has claimed.
+func (m *mirror) finish(first, last int, to granuleState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(first, last, to)
+}
+
+// set changes the state of granules. Requires: m.mu held.
+func (m *mirror) set(first, last int, to granuleState) {
+	for i := first; i < last; i++ {
+		if from := m.granules[i].state; !slices.Contains(granuleNext[from], to) {
+			panic(fmt.Sprintf("gompss: bug: granule %d of buffer %d goes from %v to %v", i, m.buffer.ID, from, to))
+		}
+		m.granules[i].state = to
+	}
 }
 
 // covers reports whether all of [lo, hi) is mapped.
 func (m *mirror) covers(lo, hi deps.Bytes) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.expect(int(lo/m.granule), int((hi+m.granule-1)/m.granule), true) == nil
+	for i := int(lo / m.granule); i < int((hi+m.granule-1)/m.granule); i++ {
+		if m.granules[i].state != mapped {
+			return false
+		}
+	}
+	return true
 }
 
 // Map maps fresh memory at [lo, hi). What it holds is undefined.
@@ -121,29 +193,41 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 	what := fmt.Sprintf("map %v", hi-lo)
 	m, err := d.mirrors.get(b)
 	if err != nil {
-		return d.fail(what, err)
+		return d.health.fail(what, err)
 	}
 	first, last, err := m.span(lo, hi)
 	if err != nil {
-		return d.fail(what, err)
+		return d.health.fail(what, err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.expect(first, last, false); err != nil {
-		return d.fail(what, err)
-	}
-	if used := deps.Bytes(d.mirrors.backed.Load()); used+deps.Bytes(last-first)*m.granule > d.mirrors.limit {
-		return d.fail(what, fmt.Errorf("%w: %v of %v are mapped", devices.ErrNoMemory, used, d.mirrors.limit))
+	if err := m.claim(first, last, unmapped, mapping); err != nil {
+		return d.health.fail(what, err)
 	}
 	d.gpu.enter()
 	defer d.gpu.leave()
+	if err := d.mirrors.mapGranules(m, first, last); err != nil {
+		m.finish(first, last, unmapped)
+		return d.health.fail(what, err)
+	}
+	m.finish(first, last, mapped)
+	return nil
+}
+
+// mapGranules maps the granules [first, last), all or none. Requires: the caller has claimed them,
+// the context is current.
+func (t *mirrorTable) mapGranules(m *mirror, first, last int) error {
+	n := deps.Bytes(last-first) * m.granule
+	if used := deps.Bytes(t.backed.Add(int64(n))) - n; used+n > t.limit {
+		t.backed.Add(-int64(n))
+		return fmt.Errorf("%w: %v of %v are mapped", devices.ErrNoMemory, used, t.limit)
+	}
 	for i := first; i < last; i++ {
-		if err := d.mirrors.mapGranule(m, i); err != nil {
-			return d.fail(what, errors.Join(err, d.mirrors.unmapGranules(m, first, i)))
+		if err := t.mapGranule(m, i); err != nil {
+			t.backed.Add(-int64(last-i) * int64(m.granule))
+			return errors.Join(err, t.unmapGranules(m, first, i))
 		}
 	}
-	if err := d.mirrors.grantAtOnce(m, first, last); err != nil {
-		return d.fail(what, errors.Join(err, d.mirrors.unmapGranules(m, first, last)))
+	if err := t.grantAtOnce(m, first, last); err != nil {
+		return errors.Join(err, t.unmapGranules(m, first, last))
 	}
 	return nil
 }
@@ -151,7 +235,7 @@ func (d *Device) Map(b deps.BufferID, lo, hi deps.Bytes) error {
 // grantAtOnce lets the device of t touch fresh granules of m, and with the same call those that
 // have been let touch others of t: they will most likely want these too, and would wait for that
 // with a copy, on the thread that enqueues for them. Where that fails they wait: share asks again
-// and returns its error. Requires: m.mu held.
+// and returns its error. Requires: the caller has claimed the granules.
 func (t *mirrorTable) grantAtOnce(m *mirror, first, last int) error {
 	own, all := uint64(1)<<t.gpu.index, t.sharers.Load()
 	for _, p := range t.platform.devices {
@@ -174,7 +258,8 @@ func fillAllocation(b *driver.Block, g *gpu) {
 	b.Words[2], b.Words[3], b.Words[4], b.Words[5] = 0, 0, 0, 0 // security, flags
 }
 
-// mapGranule creates and maps the memory of granule i. Requires: m.mu held, nothing mapped there.
+// mapGranule creates and maps the memory of granule i, which counts as backed already. Requires:
+// the caller has claimed it.
 func (t *mirrorTable) mapGranule(m *mirror, i int) error {
 	b := driver.NewBlock()
 	defer b.Free()
@@ -186,35 +271,67 @@ func (t *mirrorTable) mapGranule(m *mirror, i int) error {
 	if err := t.gpu.driver.Do(driver.CuMemMap, m.at(i), uintptr(m.granule), 0, uintptr(memory), 0); err != nil {
 		return errors.Join(err, t.gpu.driver.Do(driver.CuMemRelease, uintptr(memory)))
 	}
-	m.memory[i], m.access[i] = memory, 0
-	t.backed.Add(int64(m.granule))
+	m.granules[i].memory, m.granules[i].access = memory, 0
 	return nil
 }
 
 // at returns the address of granule i.
 func (m *mirror) at(i int) uintptr { return m.base + uintptr(i)*uintptr(m.granule) }
 
-// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of t,
-// all of which are mapped. Requires: m.mu held.
+// grant lets the devices of a set, by index, touch the granules [first, last) of m, a mirror of t.
+// Requires: the caller has claimed them, and they have memory.
 func (t *mirrorTable) grant(m *mirror, first, last int, to uint64) error {
-	for i := first; i < last; {
-		lacking := to &^ m.access[i]
-		if lacking == 0 {
-			i++
-			continue
-		}
-		j := i
-		for j < last && to&^m.access[j] == lacking {
-			j++
-		}
-		if err := t.setAccess(m.at(i), deps.Bytes(j-i)*m.granule, lacking); err != nil {
-			return err
-		}
-		for ; i < j; i++ {
-			m.access[i] |= lacking
-		}
+	if err := t.setAccess(m.at(first), deps.Bytes(last-first)*m.granule, to); err != nil {
+		return err
+	}
+	for i := first; i < last; i++ {
+		m.granules[i].access |= to
 	}
 	return nil
+}
+
+// grantMapped lets a device of a set of one touch the granules [first, last), which are mapped.
+func (t *mirrorTable) grantMapped(m *mirror, first, last int, to uint64) error {
+	for {
+		i, j, err := m.beginGrant(first, last, to)
+		if i == j || err != nil {
+			return err
+		}
+		err = t.setAccess(m.at(i), deps.Bytes(j-i)*m.granule, to)
+		m.endGrant(i, j, to, err == nil)
+		if err != nil {
+			return err
+		}
+		first = j
+	}
+}
+
+// beginGrant returns the first granules in a row of [first, last) that the device may not touch,
+// none when there are none. They stay mapped until endGrant.
+func (m *mirror) beginGrant(first, last int, to uint64) (i, j int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lacks := func(i int) bool { return m.granules[i].state == mapped && m.granules[i].access&to == 0 }
+	for i = first; i < last && !lacks(i); i++ {
+		if s := m.granules[i].state; s != mapped {
+			return i, i, fmt.Errorf("granule %d of buffer %d is %v: want it %v", i, m.buffer.ID, s, mapped)
+		}
+	}
+	for j = i; j < last && lacks(j); j++ {
+		m.granules[j].grants++
+	}
+	return i, j, nil
+}
+
+func (m *mirror) endGrant(first, last int, to uint64, granted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := first; i < last; i++ {
+		m.granules[i].grants--
+		if granted {
+			m.granules[i].access |= to
+		}
+	}
 }
 
 // setAccess lets the devices of a set touch size bytes from address on, which are mapped.
@@ -246,40 +363,39 @@ func (d *Device) Unmap(b deps.BufferID, lo, hi deps.Bytes) error {
 	what := fmt.Sprintf("unmap %v", hi-lo)
 	m, err := d.mirrors.get(b)
 	if err != nil {
-		return d.fail(what, err)
+		return d.health.fail(what, err)
 	}
 	first, last, err := m.span(lo, hi)
 	if err != nil {
-		return d.fail(what, err)
+		return d.health.fail(what, err)
 	}
 	if err := d.gpu.alive(); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.expect(first, last, true); err != nil {
-		return d.fail(what, err)
+	if err := m.claim(first, last, mapped, unmapping); err != nil {
+		return d.health.fail(what, err)
 	}
 	d.gpu.enter()
 	defer d.gpu.leave()
-	if err := d.mirrors.unmapGranules(m, first, last); err != nil {
-		return d.fail(what, err)
+	err = d.mirrors.unmapGranules(m, first, last)
+	m.finish(first, last, unmapped)
+	if err != nil {
+		return d.health.fail(what, err)
 	}
 	return nil
 }
 
-// unmapGranules unmaps those of the granules [first, last) that are mapped. Requires: m.mu held.
+// unmapGranules takes the memory of the granules [first, last) away, all of which have some.
+// Requires: the caller has claimed them.
 func (t *mirrorTable) unmapGranules(m *mirror, first, last int) error {
 	var errs []error
 	for i := first; i < last; i++ {
-		if m.memory[i] == 0 {
-			continue
-		}
+		g := &m.granules[i]
 		errs = append(errs, t.gpu.driver.Do(driver.CuMemUnmap, m.at(i), uintptr(m.granule)),
-			t.gpu.driver.Do(driver.CuMemRelease, uintptr(m.memory[i])))
-		m.memory[i], m.access[i] = 0, 0
-		t.backed.Add(-int64(m.granule))
+			t.gpu.driver.Do(driver.CuMemRelease, uintptr(g.memory)))
+		g.memory, g.access = 0, 0
 	}
+	t.backed.Add(-int64(last-first) * int64(m.granule))
 	return errors.Join(errs...)
 }
 
@@ -290,7 +406,7 @@ func (d *Device) Release(b deps.BufferID) error {
 	delete(d.mirrors.of, b)
 	d.mirrors.mu.Unlock()
 	if m == nil {
-		return d.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
+		return d.health.fail("release", fmt.Errorf("buffer %d: %w", b, devices.ErrUnknownBuffer))
 	}
 	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)
@@ -298,18 +414,34 @@ func (d *Device) Release(b deps.BufferID) error {
 	}
 	d.gpu.enter()
 	defer d.gpu.leave()
-	if err := d.drop(m); err != nil && d.gpu.lost.Load() == nil {
-		return d.fail("release", err)
+	if err := d.mirrors.drop(d, m); err != nil && d.gpu.lost.Load() == nil {
+		return d.health.fail("release", err)
 	}
 	return nil
 }
 
-// drop frees all that a mirror has.
-func (d *Device) drop(m *mirror) error {
-	err := d.platform.pins.unpin(d, m.buffer)
+// drop frees all that a mirror of d has, of which nothing is in use.
+func (t *mirrorTable) drop(d *Device, m *mirror) error {
+	errs := []error{t.platform.pins.unpin(d, m.buffer)}
+	for i, j := 0, 0; i < len(m.granules); i = j {
+		for j = i + 1; j < len(m.granules) && m.stateOf(j) == m.stateOf(i); j++ {
+		}
+		if m.stateOf(i) == unmapped {
+			continue
+		}
+		if err := m.claim(i, j, mapped, unmapping); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		errs = append(errs, t.unmapGranules(m, i, j))
+		m.finish(i, j, unmapped)
+	}
+	return errors.Join(append(errs, t.freeRange(m))...)
+}
+
+func (m *mirror) stateOf(i int) granuleState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(err, d.mirrors.unmapGranules(m, 0, len(m.memory)), d.mirrors.freeRange(m))
+	return m.granules[i].state
 }
 
 // freeAll drops all mirrors.
@@ -320,7 +452,7 @@ func (t *mirrorTable) freeAll(d *Device) error {
 	t.mu.Unlock()
 	var errs []error
 	for _, m := range of {
-		errs = append(errs, d.drop(m))
+		errs = append(errs, t.drop(d, m))
 	}
 	return errors.Join(errs...)
 }

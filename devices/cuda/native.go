@@ -28,19 +28,18 @@ type native struct {
 	module uintptr
 	entry  entry
 	cached bool       // the cubin was in the cache
-	shared deps.Bytes // the most dynamic shared memory that a launch was allowed
-	mu     sync.Mutex // guards shared
+	shared deps.Bytes // the most dynamic shared memory that a launch was allowed; under submitter.mu
 }
 
 var errNoShape = errors.New("it has no Shape")
 
 // loadNative compiles and loads, once.
-func (d *Device) loadNative(k *devices.Kernel, n *native) error {
-	n.once.Do(func() { n.err = d.buildNative(k, n) })
+func (t *moduleTable) loadNative(k *devices.Kernel, n *native) error {
+	n.once.Do(func() { n.err = t.buildNative(k, n) })
 	return n.err
 }
 
-func (d *Device) buildNative(k *devices.Kernel, n *native) error {
+func (t *moduleTable) buildNative(k *devices.Kernel, n *native) error {
 	if n.of.Shape == nil {
 		return errNoShape
 	}
@@ -52,16 +51,16 @@ func (d *Device) buildNative(k *devices.Kernel, n *native) error {
 	if code == nil {
 		sum := sha256.Sum256([]byte("native\x00" + n.of.Source + "\x00" + strings.Join(n.of.Options, "\x00")))
 		var err error
-		if code, n.cached, err = d.platform.compile(k.Name, n.of.Source, fmt.Sprintf("%x", sum), d.gpu.chip.arch(), n.of.Options); err != nil {
+		if code, n.cached, err = t.platform.compile(k.Name, n.of.Source, fmt.Sprintf("%x", sum), t.gpu.chip.arch(), n.of.Options); err != nil {
 			return err
 		}
 	}
 	if len(code) == 0 {
 		return errors.New("its binary is empty")
 	}
-	d.gpu.enter()
-	defer d.gpu.leave()
-	module, entries, err := d.gpu.loadModule(code, []string{name})
+	t.gpu.enter()
+	defer t.gpu.leave()
+	module, entries, err := t.gpu.loadModule(code, []string{name})
 	if err != nil {
 		return fmt.Errorf("function %s: %w", name, err)
 	}
@@ -78,8 +77,9 @@ type nativeRun struct {
 	args        []devices.Arg
 }
 
-func (d *Device) prepareNative(l *devices.Launch, n *native) (*nativeRun, error) {
-	if err := d.loadNative(l.Kernel, n); err != nil {
+// prepare chooses the shape of a launch on d.
+func (n *native) prepare(d *Device, l *devices.Launch) (*nativeRun, error) {
+	if err := d.modules.loadNative(l.Kernel, n); err != nil {
 		return nil, err
 	}
 	shape := n.of.Shape(l.Args)
@@ -95,12 +95,10 @@ func (d *Device) prepareNative(l *devices.Launch, n *native) (*nativeRun, error)
 }
 
 // allowShared lets the function have dynamic shared memory beyond what every function may.
-// Requires: the context is current.
+// Requires: submitter.mu held, the context is current.
 func (r *nativeRun) allowShared() error {
 	const usual, maxDynamicShared = 48 << 10, 8
 	n := r.native
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	if r.shared <= max(usual, n.shared) {
 		return nil
 	}
@@ -150,7 +148,7 @@ func (r *nativeRun) pack() ([]byte, error) {
 		to := out[at : at+int(size)]
 		switch {
 		case t.Kind == ir.Slice || t.Kind == ir.Pointer:
-			address, err := launch.AddressOf(a, r.device.mirrorAt)
+			address, err := launch.AddressOf(a, r.device.mirrors.addressOf)
 			if err != nil {
 				return nil, err
 			}

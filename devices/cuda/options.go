@@ -31,10 +31,9 @@ type Options struct {
 	Streams   int           // for kernels, of each GPU
 	TimeLimit time.Duration // of a kernel or copy from when it was enqueued; after that the GPU is out of service. 0: none
 	NoPeer    bool          // GPUs do not copy from each other: what goes between them goes through the host
-	Timed     bool          // events say when their work ran on the GPU: two more calls of the driver for each
 	NoPin     bool          // host memory is not pinned: copies are slower and wait for the host
 	NoEarly   bool          // no kernel is set up while the one before it still runs; see early.go
-	// Attend says which goroutine starts what follows; see attendant.go.
+	// Attend says which goroutine starts what follows; see launchThread.
 	Attend Attendance
 
 	CacheDir   string // of compiled kernels; "": gompss/cuda in the user's cache folder; "off": none

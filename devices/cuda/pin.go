@@ -129,7 +129,7 @@ func (p *pins) run() {
 			p.settle(e, d, nil)
 			continue
 		}
-		p.settle(e, d, d.register(e.buffer))
+		p.settle(e, d, d.gpu.register(e.buffer))
 	}
 }
 
@@ -165,9 +165,9 @@ func (e *pinned) living() *Device {
 	return nil
 }
 
-// register has the pages of a buffer there, and locks them in the context of d.
-func (d *Device) register(b devices.Buffer) error {
-	if err := d.gpu.alive(); err != nil {
+// register has the pages of a buffer there, and locks them in the context of g.
+func (g *gpu) register(b devices.Buffer) error {
+	if err := g.alive(); err != nil {
 		return err
 	}
 	memory := bytesOf(b)
@@ -176,10 +176,10 @@ func (d *Device) register(b devices.Buffer) error {
 	}
 	defer runtime.KeepAlive(memory)
 	populate(memory)
-	d.gpu.enter()
-	defer d.gpu.leave()
+	g.enter()
+	defer g.leave()
 	const portable = 1
-	return d.gpu.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
+	return g.driver.Do(driver.CuMemHostRegister, b.Host.Address(), uintptr(b.Size), portable)
 }
 
 // settle notes what registering e in the context of d has come to, and wakes those that wait. When
@@ -193,7 +193,7 @@ func (p *pins) settle(e *pinned, d *Device, err error) {
 	case driver.CodeOf(err) == driver.CodeAlreadyRegistered || refused(err):
 		state, err = pageable, nil
 	default:
-		state, err = unregistered, d.fail("pin", err)
+		state, err = unregistered, d.health.fail("pin", err)
 	}
 	p.mu.Lock()
 	p.in = nil

@@ -379,8 +379,8 @@ func TestManyPinAndRelease(t *testing.T) {
 	s.close()
 }
 
-// mapped returns n untouched bytes, in small pages, with a page around them.
-func mapped(t *testing.T, n, protection int) (memory, around []byte) {
+// mappedPages returns n untouched bytes, in small pages, with a page around them.
+func mappedPages(t *testing.T, n, protection int) (memory, around []byte) {
 	t.Helper()
 	page := unix.Getpagesize()
 	around, err := unix.Mmap(-1, 0, n+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -409,11 +409,11 @@ func resident(t *testing.T, pages []byte) (given []byte, n int) {
 func TestPopulateGivesWholePages(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	page := unix.Getpagesize()
-	if _, around := mapped(t, page, unix.PROT_READ|unix.PROT_WRITE); unix.Madvise(around, unix.MADV_POPULATE_WRITE) != nil {
+	if _, around := mappedPages(t, page, unix.PROT_READ|unix.PROT_WRITE); unix.Madvise(around, unix.MADV_POPULATE_WRITE) != nil {
 		t.Skip("the system populates nothing: it is older than Linux 5.14")
 	}
 	for _, n := range []int{populateFrom + 2*page, populateFrom + 3*populatePiece + 5*page} {
-		memory, around := mapped(t, n, unix.PROT_READ|unix.PROT_WRITE)
+		memory, around := mappedPages(t, n, unix.PROT_READ|unix.PROT_WRITE)
 		for i := page; i < n; i += 7 * page {
 			memory[i] = byte(i >> 12)
 		}
@@ -432,7 +432,7 @@ func TestPopulateGivesWholePages(t *testing.T) {
 			}
 		}
 	}
-	small, around := mapped(t, populateFrom-page, unix.PROT_READ|unix.PROT_WRITE)
+	small, around := mappedPages(t, populateFrom-page, unix.PROT_READ|unix.PROT_WRITE)
 	populate(small)
 	_, count := resident(t, around)
 	require.Zero(t, count, "small memory is left to the driver")
@@ -478,7 +478,7 @@ func TestMemoryThatNobodyMayWriteIsPinnedOrNot(t *testing.T) {
 			s.settled()
 			const n = populateFrom // zeros, as it was never written
 			require.NoError(t, s.d.Unmap(0, 0, s.buffer().Size))
-			memory, around := mapped(t, n, unix.PROT_READ)
+			memory, around := mappedPages(t, n, unix.PROT_READ)
 			b := devices.Buffer{ID: 1, Host: devices.NewHostMemory(unsafe.Pointer(&memory[0])), Size: n, Elem: 8}
 			if refuse {
 				failNext(t, register, 1, 1)

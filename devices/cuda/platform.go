@@ -21,6 +21,7 @@ func init() { devices.RegisterAutomatic(Kind, openConfig) }
 type platform struct {
 	driver  *driver.Driver
 	options Options
+	timed   bool // events say when their work ran
 	devices []*Device
 	first   devices.SpaceID
 	pins    pins
@@ -33,11 +34,14 @@ type platform struct {
 //
 // Errors: *LibraryError when there is no driver or it is too old; how many GPUs there are when they
 // are too few.
-func Open(n int, first devices.SpaceID, o Options) ([]*Device, error) { return open(n, first, o, nil) }
+func Open(n int, first devices.SpaceID, o Options) ([]*Device, error) {
+	return open(n, first, o, false, nil)
+}
 
-// open is Open. Where absent is not nil, n is the most, a GPU that does not open is left out and
+// open is Open; with timed, events say when their work ran on the GPU, for two more calls of the
+// driver each. Where absent is not nil, n is the most, a GPU that does not open is left out and
 // told to absent, and a machine without any is a *devices.MissingError.
-func open(n int, first devices.SpaceID, o Options, absent func(device string, why error)) (_ []*Device, err error) {
+func open(n int, first devices.SpaceID, o Options, timed bool, absent func(device string, why error)) (_ []*Device, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func open(n int, first devices.SpaceID, o Options, absent func(device string, wh
 	if n < 0 || n > drv.Count {
 		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.Path, driver.Release(drv.Version), drv.Count)
 	}
-	p := &platform{driver: drv, options: o, first: first, cache: o.cache()}
+	p := &platform{driver: drv, options: o, timed: timed, first: first, cache: o.cache()}
 	p.pins.start(p)
 	if p.nvtx, err = nvtx.Open(); err != nil {
 		return nil, err
@@ -103,8 +107,7 @@ func openConfig(c devices.Config) ([]devices.Device, error) {
 	if err := c.Scan(o.setters()); err != nil {
 		return nil, err
 	}
-	o.Timed = o.Timed || c.Timed
-	opened, err := open(c.Count, c.First, o, optional(c))
+	opened, err := open(c.Count, c.First, o, c.Timed, optional(c))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (p *platform) findPeers() error {
 				continue
 			}
 			if err := p.driver.Do(driver.CuDeviceCanAccessPeer, b.At(0), uintptr(d.gpu.ordinal), uintptr(other.gpu.ordinal)); err != nil {
-				return d.fail("open", err)
+				return d.health.fail("open", err)
 			}
 			d.peers[i] = b.Int32(0) != 0
 		}

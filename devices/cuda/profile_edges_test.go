@@ -83,7 +83,7 @@ func profileEdges(p *profile) {
 				continue
 			}
 			exec := uintptr(b.Words[0])
-			s := d.kernels[0]
+			s := d.streams.kernels[0]
 			p.median(what+", a node", "us", 5, func() float64 {
 				start := time.Now()
 				for range launches {

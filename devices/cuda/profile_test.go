@@ -136,10 +136,10 @@ func profileLaunches(p *profile) {
 	require.NoError(p.t, err)
 	ok := func(err error) { require.NoError(p.t, err) }
 	d.gpu.enter()
-	s := d.kernels[0]
+	s := d.streams.kernels[0]
 	op := &operation{event: &event{device: d}, stream: s}
 	sync := func() {
-		for _, s := range d.kernels {
+		for _, s := range d.streams.kernels {
 			ok(d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu))
 		}
 	}
@@ -162,7 +162,7 @@ func profileLaunches(p *profile) {
 		p.each("launch and record, one stream", n, func(int) { ok(r.start(op)); ok(d.gpu.driver.Do(driver.CuEventRecord, cu, s.cu)) })
 		sync()
 		p.each("wait, launch and record over four streams", n, func(i int) {
-			to := d.kernels[i%len(d.kernels)]
+			to := d.streams.kernels[i%len(d.streams.kernels)]
 			ok(d.gpu.driver.Do(driver.CuStreamWaitEvent, to.cu, cu, 0))
 			op.stream = to
 			ok(r.start(op))
@@ -207,7 +207,7 @@ func profileLaunches(p *profile) {
 func (p *profile) byPointers(n int, op *operation, r *run) {
 	e := &r.version.source.Entries[0]
 	params, list := make([]byte, e.ArgsSize), make([]unsafe.Pointer, len(e.Args)+1)
-	require.NoError(p.t, r.binding.Pack(e, params, p.d.mirrorAt, 0))
+	require.NoError(p.t, r.binding.Pack(e, params, p.d.mirrors.addressOf, 0))
 	for i, a := range e.Args {
 		list[i] = unsafe.Pointer(&params[a.Offset])
 	}
@@ -316,11 +316,11 @@ func profileCopies(p *profile) {
 		dev  uintptr
 	}{{"registered, mapped granules", host, device}, {"cuMemHostAlloc, mapped granules", own, device},
 		{"registered, cuMemAlloc", host, plain}, {"cuMemHostAlloc, cuMemAlloc", own, plain}} {
-		p.note("h2d 256 MiB by device events: "+c.name, p.timed(d.toDevice, 8*n, func() error {
-			return d.gpu.driver.Do(driver.CuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.toDevice.cu)
+		p.note("h2d 256 MiB by device events: "+c.name, p.timed(d.streams.toDevice, 8*n, func() error {
+			return d.gpu.driver.Do(driver.CuMemcpyHtoDAsync, c.dev, c.host, 8*n, d.streams.toDevice.cu)
 		}), "GB/s")
-		p.note("d2h 256 MiB by device events: "+c.name, p.timed(d.toHost, 8*n, func() error {
-			return d.gpu.driver.Do(driver.CuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.toHost.cu)
+		p.note("d2h 256 MiB by device events: "+c.name, p.timed(d.streams.toHost, 8*n, func() error {
+			return d.gpu.driver.Do(driver.CuMemcpyDtoHAsync, c.host, c.dev, 8*n, d.streams.toHost.cu)
 		}), "GB/s")
 	}
 	d.gpu.enter()
@@ -365,11 +365,11 @@ func profilePeers(p *profile) {
 	start := time.Now()
 	require.NoError(p.t, waitFor(to.Copy(t, nil)))
 	p.note("first peer copy 256 MiB, access granted on the way", time.Since(start).Seconds()*1e3, "ms")
-	src, err := from.mirrorAt(a.Buffer)
+	src, err := from.mirrors.addressOf(a.Buffer)
 	require.NoError(p.t, err)
-	dst, err := to.mirrorAt(a.Buffer)
+	dst, err := to.mirrors.addressOf(a.Buffer)
 	require.NoError(p.t, err)
-	for _, at := range []*stream{to.between} {
+	for _, at := range []*stream{to.streams.between} {
 		p.note("peer 256 MiB by device events, cuMemcpyDtoDAsync, stream of "+at.device.gpu.name, p.timed(at, 8*n, func() error {
 			return at.device.gpu.driver.Do(driver.CuMemcpyDtoDAsync, uintptr(dst), uintptr(src), 8*n, at.cu)
 		}), "GB/s")
@@ -446,7 +446,7 @@ func profileGraph(p *profile) {
 	e, b := &r.version.source.Entries[0], driver.NewBlock()
 	defer b.Free()
 	params := make([]byte, e.ArgsSize)
-	ok(r.binding.Pack(e, params, d.mirrorAt, 0))
+	ok(r.binding.Pack(e, params, d.mirrors.addressOf, 0))
 	node, extra := driver.NewBlock(), driver.NewBlock()
 	extra.Words[8] = uint64(e.ArgsSize)
 	extra.Words[0], extra.Words[1], extra.Words[2], extra.Words[3], extra.Words[4] = 1, uint64(uintptr(unsafe.Pointer(&params[0]))), 2, uint64(extra.At(8)), 0
@@ -469,7 +469,7 @@ func profileGraph(p *profile) {
 	ok(p.call(rawInstantiate, b.At(4), graph, 0))
 	p.note("graph: instantiate, each node", time.Since(start).Seconds()/n*1e6, "us")
 	exec := uintptr(b.Words[4])
-	s := d.kernels[0]
+	s := d.streams.kernels[0]
 	p.median("graph: replay of a chain of 1000, each node", "us", 9, func() float64 {
 		start := time.Now()
 		ok(p.call(rawGraphLaunch, exec, s.cu))
@@ -497,7 +497,7 @@ func profileBatches(p *profile) {
 	defer d.gpu.leave()
 	var node *kernelNode
 	ok(r.nodes(d, 0, func(n *kernelNode) error { node = n; return nil }))
-	s, b := d.kernels[0], driver.NewBlock()
+	s, b := d.streams.kernels[0], driver.NewBlock()
 	defer b.Free()
 	for _, chain := range []bool{true, false} {
 		for _, n := range []int{4, 8, 16, 32, 64} {
@@ -566,7 +566,7 @@ func profileCrowd(p *profile) {
 		all.Go(func() {
 			d.gpu.enter()
 			defer d.gpu.leave()
-			op := &operation{event: &event{device: d}, stream: d.kernels[0]}
+			op := &operation{event: &event{device: d}, stream: d.streams.kernels[0]}
 			for range n {
 				if err := runs[i].start(op); err != nil {
 					p.t.Error(err)

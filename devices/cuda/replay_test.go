@@ -28,7 +28,7 @@ func TestAReplayIsOneCall(t *testing.T) {
 	replay := func() devices.Event { return s.d.Launch(&devices.Launch{Kernel: sequence, Args: &devices.Args{}}, nil) }
 	require.NoError(t, waitFor(replay()))
 	graphs, nodes, kernels, ran := calls(t, "cuGraphLaunch"), calls(t, "cuGraphExecKernelNodeSetParams"), calls(t, "cuLaunchKernel"), calls(t, "kernel")
-	chosen := s.d.program(sequence).graph.run
+	chosen := s.d.modules.program(sequence).graph.run
 	const replays = 10
 	for range replays {
 		require.NoError(t, waitFor(replay()))
@@ -37,6 +37,6 @@ func TestAReplayIsOneCall(t *testing.T) {
 	require.Equal(t, nodes, calls(t, "cuGraphExecKernelNodeSetParams"))
 	require.Equal(t, kernels, calls(t, "cuLaunchKernel"))
 	require.Equal(t, ran+replays*steps, calls(t, "kernel"))
-	require.Same(t, chosen, s.d.program(sequence).graph.run)
+	require.Same(t, chosen, s.d.modules.program(sequence).graph.run)
 	s.close()
 }

@@ -48,17 +48,17 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	y := x
 	y.Offset = 2 * n * 8
 	l := &devices.Launch{Kernel: k, Args: &devices.Args{List: []devices.Arg{x, y}}}
-	home := s.d.kernels[0]
+	home := s.d.streams.kernels[0]
 	func() {
 		s.d.gpu.enter()
 		defer s.d.gpu.leave()
-		s.d.enqueueing.Lock()
-		defer s.d.enqueueing.Unlock()
+		s.d.submitter.mu.Lock()
+		defer s.d.submitter.mu.Unlock()
 		o := newLaunching(s.d, k, "")
 		require.NoError(t, s.d.choose(l, o))
 		require.True(t, o.run.lone)
-		require.True(t, s.d.accept(&o.operation, nil))
-		s.d.enlist(&o.operation, home)
+		require.True(t, s.d.engine.accept(&o.operation, nil))
+		s.d.submitter.enlist(&o.operation, home)
 		require.Len(t, home.pending, 1)
 		home.ring.used = ringSize
 	}()
@@ -66,7 +66,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 	_, err := s.d.Time(l, 1, 1)
 	require.NoError(t, err)
 	s.d.gpu.enter()
-	s.d.flushAll()
+	s.d.submitter.flushAll()
 	s.d.gpu.leave()
 	s.d.engine.nudge()
 	require.NoError(t, waitFor(e))

@@ -3,12 +3,12 @@
 package cuda
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
@@ -38,7 +38,7 @@ type stream struct {
 
 	marking sync.Mutex // held while a mark is made, over the call of the driver
 
-	// Of streams of kernels, under Device.enqueueing: what will be enqueued together, the event
+	// Of streams of kernels, under submitter.mu: what will be enqueued together, the event
 	// that was put on the stream last, the graphs for that, by the binary logarithm of their
 	// length, and scratch memory.
 	pending []*operation
@@ -139,7 +139,7 @@ func (s *stream) doomUnmarked(err error) {
 	list := slices.Clone(s.queue[at:])
 	s.mu.Unlock()
 	for _, e := range list {
-		e.doom(s.device.failAt(e, err))
+		e.doom(s.device.health.failAt(e, err))
 	}
 }
 
@@ -218,171 +218,6 @@ func (s *stream) hold(n uint64) (m *mark, wanted bool) {
 	return nil, s.marked < n
 }
 
-// An operation is work for a stream.
-type operation struct {
-	event  *event
-	stream *stream // nil for a kernel until it is enqueued
-	// host says that the work looks at host memory when it is enqueued, so that all it is behind
-	// must have happened.
-	host bool
-	work starter
-	part *launching // that it is part of, if it is a launch
-}
-
-// A starter calls the driver for the work of an operation, on its stream.
-type starter interface {
-	start(op *operation) error
-}
-
-// submit enqueues op behind events: on the engine's goroutine, and there at once when the GPU can
-// do the waiting, else when they have happened. It returns at once.
-func (d *Device) submit(op *operation, after []devices.Event) devices.Event {
-	e := op.event // from submit on op may be another one
-	if d.accept(op, after) {
-		d.engine.submit(op)
-	}
-	return e
-}
-
-// accept counts op in, behind events, for the engine to enqueue. It reports false when op has
-// failed, as the device is lost.
-func (d *Device) accept(op *operation, after []devices.Event) bool {
-	e := op.event
-	e.device = d
-	if err := d.gpu.alive(); err != nil {
-		e.happen(err)
-		return false
-	}
-	for _, a := range after {
-		if !a.Done() || a.Err() != nil {
-			e.after = append(e.after, a)
-		}
-	}
-	d.engine.flying.Add(1)
-	d.engine.beside.rouse()
-	return true
-}
-
-// begin enqueues op, or leaves it to the goroutine that makes the event happen, or enqueues the
-// event, that it has to wait for first. With batching it may stay pending until flushAll. Requires:
-// the context is current.
-//
-// It returns the stream that something was put on. From then on op may be another one.
-func (d *Device) begin(op *operation, batching bool) *stream {
-	d.enqueueing.Lock()
-	defer d.enqueueing.Unlock()
-	if batching {
-		_, batching = op.lone()
-	}
-	batching = batching && !d.clock.on && d.platform.nvtx == nil
-	home := d.pendingBehind(op, batching)
-	for _, a := range op.event.after {
-		if parked := d.park(op, a); parked {
-			return nil
-		}
-	}
-	switch {
-	case op.host:
-		d.later.push(op)
-	case batching:
-		d.enlist(op, home)
-	default:
-		return d.place(op)
-	}
-	return nil
-}
-
-// park leaves op to event a, if op cannot be enqueued before a has happened or been enqueued.
-func (d *Device) park(op *operation, a devices.Event) bool {
-	ours, ok := a.(*event)
-	if !ok || ours.device.platform != d.platform || op.host || ours.alone {
-		if a.Done() {
-			return false
-		}
-		a.Then(func(error) { d.engine.push(op) })
-		return true
-	}
-	ours.mu.Lock()
-	defer ours.mu.Unlock()
-	if ours.done || ours.doomed() == nil && (ours.enqueued || ours.device == d && ours.pending != nil) {
-		return false
-	}
-	ours.behind = append(ours.behind, op)
-	return true
-}
-
-// place enqueues op, and returns its stream; when that fails its event has failed. Requires: the
-// context is current.
-func (d *Device) place(op *operation) *stream {
-	e := op.event
-	if op.stream == nil {
-		op.stream = d.chooseStream(e.after)
-	}
-	s := op.stream
-	if s.kernels {
-		d.flush(s) // what e is behind may fail by that
-		s.tail = e
-	}
-	if err := d.lead(op); err != nil {
-		e.doom(err)
-		d.engine.over.push(e)
-		op.spent()
-		return s
-	}
-	d.launchOn(op)
-	op.spent()
-	if e.alone || d.clock.on || s.unmarked() >= s.patience() {
-		_ = s.record() // e fails with it
-	}
-	for _, next := range e.enter(s) { // from here on others may wait for it
-		next.event.device.engine.push(next)
-	}
-	return s
-}
-
-// lead makes the stream of op wait for what op is behind, which has not failed.
-func (d *Device) lead(op *operation) error {
-	e := op.event
-	err := firstError(e.after)
-	if err == nil {
-		err = d.gpu.alive()
-	}
-	for i := 0; err == nil && i < len(e.after); i++ {
-		err = d.waitOn(op.stream, e.after[i])
-	}
-	if err == nil && d.clock.on {
-		if err = d.clock.recordFirst(e, op.stream); err != nil {
-			err = d.failAt(e, err)
-		}
-	}
-	return err
-}
-
-// launchOn makes the calls of the work of op. If one fails, others may have put something on the
-// stream: it fails when that has finished.
-func (d *Device) launchOn(op *operation) {
-	e := op.event
-	if err := d.start(op); err != nil {
-		e.doom(d.failAt(e, err))
-	}
-	e.began = monotonic()
-	op.stream.push(e)
-}
-
-// start makes the calls of the work of op, for kernels in a range of their name where a tool wants
-// that.
-func (d *Device) start(op *operation) error {
-	if n := d.platform.nvtx; n != nil && op.event.kernel != nil {
-		name := op.event.label
-		if name == "" {
-			name = op.event.kernel.Name
-		}
-		n.Push(name)
-		defer n.Pop()
-	}
-	return op.work.start(op)
-}
-
 // A mark stands for as many operations as take about markTime, and no more than markMost: a waiter
 // for the first of them observes it that much later.
 const (
@@ -396,15 +231,6 @@ func (s *stream) patience() int {
 		return int(max(1, min(markMost, int64(markTime)/pace)))
 	}
 	return 1
-}
-
-// markAll makes marks for all that has none. Requires: the context is current.
-func (d *Device) markAll(streams []*stream) {
-	for _, s := range streams {
-		if s.unmarked() > 0 {
-			_ = s.record() // what it would stand for fails with it
-		}
-	}
 }
 
 // briefTime is the time that operations of a stream take at the most that are brief: to wait behind
@@ -422,53 +248,85 @@ func (s *stream) leadsTo(e *event) bool {
 	return pace > 0 && pace <= briefTime
 }
 
-// chooseStream returns the stream for a kernel: that of a kernel which it is behind, if nothing
-// else is behind that one there yet or all is brief, and so needs no event; else the next in turn.
-func (d *Device) chooseStream(after []devices.Event) *stream {
-	for _, a := range after {
-		if ours, ok := a.(*event); ok && ours.device == d {
-			if s := ours.on(); s != nil && s.kernels && s.leadsTo(ours) {
-				return s
-			}
-		}
-	}
-	d.turn++
-	return d.kernels[int(d.turn)%len(d.kernels)]
+// A streamSet is the streams of one device.
+type streamSet struct {
+	toDevice, toHost, between *stream
+	kernels                   []*stream
 }
 
-// waitOn makes a stream wait for an event, unless it comes behind it anyway.
-func (d *Device) waitOn(s *stream, a devices.Event) error {
-	ours, ok := a.(*event)
-	if !ok {
-		return nil
+// open makes the streams of d, n of them for kernels. Requires: the context is current.
+func (t *streamSet) open(d *Device, n int) error {
+	t.kernels = make([]*stream, n)
+	list := []**stream{&t.toDevice, &t.toHost, &t.between}
+	for i := range t.kernels {
+		list = append(list, &t.kernels[i])
 	}
-	if err := ours.doomed(); err != nil || ours.on() == s {
-		return err
+	b := driver.NewBlock()
+	defer b.Free()
+	const nonBlocking = 1
+	for _, s := range list {
+		if err := d.gpu.driver.Do(driver.CuStreamCreate, b.At(0), nonBlocking); err != nil {
+			return err
+		}
+		*s = &stream{device: d, cu: uintptr(b.Words[0])}
 	}
-	m, err := ours.mark()
-	if m == nil && err == nil {
-		return ours.doomed() // it has finished, or could not be enqueued
-	}
-	if err == nil {
-		err = ours.device.gpu.alive()
-	}
-	if err == nil {
-		err = d.gpu.driver.Do(driver.CuStreamWaitEvent, s.cu, m.cu, 0)
-	}
-	if m != nil {
-		m.letGo()
-	}
-	if err != nil { // the event's device may have come to its end: this one has not
-		return ours.device.failAt(ours, err)
+	for _, s := range t.kernels {
+		s.kernels = true
 	}
 	return nil
 }
 
-// failAt makes the error of an operation, with its place in the Go source.
-func (d *Device) failAt(e *event, err error) error {
-	err = d.fail(e.what(), err)
-	if own, ok := err.(*devices.DeviceError); ok && own.Pos.File == "" && !own.Fatal {
-		own.Pos = e.pos()
+// all returns all streams that were made.
+func (t *streamSet) all() []*stream {
+	var out []*stream
+	for _, s := range append([]*stream{t.toDevice, t.toHost, t.between}, t.kernels...) {
+		if s != nil {
+			out = append(out, s)
+		}
 	}
-	return err
+	return out
+}
+
+// synchronize waits for all work on the streams. Requires: the context is current.
+func (t *streamSet) synchronize(g *gpu) error {
+	return t.each(func(s *stream) error { return g.driver.Do(driver.CuStreamSynchronize, s.cu) })
+}
+
+// destroy gives the streams back. Requires: the context is current.
+func (t *streamSet) destroy(g *gpu) error {
+	return t.each(func(s *stream) error { return g.driver.Do(driver.CuStreamDestroy, s.cu) })
+}
+
+// freeBatches gives back what the streams of kernels keep. Requires: the context is current.
+func (t *streamSet) freeBatches() error {
+	return t.each(func(s *stream) error {
+		var errs []error
+		for i := range s.graphs {
+			errs = append(errs, s.graphs[i].free(s.device))
+		}
+		return errors.Join(append(errs, s.ring.free(s))...)
+	})
+}
+
+func (t *streamSet) each(f func(*stream) error) error {
+	var errs []error
+	for _, s := range t.all() {
+		errs = append(errs, f(s))
+	}
+	return errors.Join(errs...)
+}
+
+// flyingKernels returns a kernel that is the next of its stream, nil when there is none, and how
+// many are in flight.
+func (t *streamSet) flyingKernels() (first *event, n int) {
+	for _, one := range t.kernels {
+		if one == nil {
+			continue // it is being opened
+		}
+		if k := one.first(); first == nil {
+			first = k
+		}
+		n += one.length()
+	}
+	return first, n
 }

@@ -47,7 +47,7 @@ func TestTasks(t *testing.T) {
 	}{{"one chain", "", 1, 1, 1}, {"64 chains", "", 1, 64, 1}, {crowd, "", n, 64, 8}, {"one chain", "(early=off)", 1, 1, 1}, {crowd, "(early=off)", n, 64, 8},
 		{crowd, "(attend=always)", n, 64, 8}, {crowd, "(attend=never)", n, 64, 8}} {
 		t.Run(c.name+c.options, func(t *testing.T) {
-			if c.options != "" { // so many that engines look without pause, and attendants work
+			if c.options != "" { // so many that engines look without pause, and launch threads work
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
 			}
 			rt, err := task.New(task.Options{Devices: fmt.Sprintf("cuda:%d%s", c.gpus, c.options), Window: -1})

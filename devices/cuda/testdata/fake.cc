@@ -32,10 +32,17 @@ static int gpus = 2;
 static u64 used[8], total = 256ull << 20; // of each GPU
 static int slowMicroseconds = 0;
 
+static std::string heldCall; // calls of this function do not go on
+
 static int enter(const char* name)
 {
-	std::lock_guard<std::mutex> l(big);
+	std::unique_lock<std::mutex> l(big);
 	const long n = ++calls[name];
+	while (heldCall == name) {
+		l.unlock();
+		usleep(100);
+		l.lock();
+	}
 	if (n == failAt[name] || (failFrom[name] && n >= failFrom[name])) {
 		const int code = failWith[name];
 		if (code >= 700 && code != 712)
@@ -115,6 +122,7 @@ void fakeFail(const char* name, long n, int code)
 void fakeRepair() { std::lock_guard<std::mutex> l(big); broken = 0; failAt.clear(); failFrom.clear(); }
 void fakeSlow(int us) { slowMicroseconds = us; }
 void fakeHold(int on) { held = on; }
+void fakeHoldCall(const char* name) { std::lock_guard<std::mutex> l(big); heldCall = name; }
 void fakeHoldPins(int on) { heldPins = on; }
 void fakeLink(int bytes) { linkRate = bytes; }
 void fakeSlowPins(int us) { slowPins = us; }
