@@ -382,6 +382,29 @@ func (l *lowering) chooseScratch(taken *ir.VarSet) {
 			}
 		}
 	}
+	l.keepPointedAt(taken)
+}
+
+// keepPointedAt keeps what a pointer or slice in scratch memory may lead to: a variable of one
+// launch is gone in the next.
+func (l *lowering) keepPointedAt(taken *ir.VarSet) {
+	leads := false
+	for v := range l.Scratch {
+		leads = leads || ir.HoldsAddress(v.Type)
+	}
+	if !leads {
+		return
+	}
+	for _, s := range l.segments {
+		if s.construct {
+			continue
+		}
+		ir.Inspect(s.list, func(st ir.Stmt) {
+			if d, ok := st.(*ir.Decl); ok && taken.Has(d.Var) {
+				l.keepInScratch(d.Var)
+			}
+		}, nil)
+	}
 }
 
 // changedOutside returns what list assigns but for its own firstprivate copies.
