@@ -35,10 +35,20 @@ type (
 	LowerOptions = lower.Options
 	Lowering     = lower.Result
 	Decision     = mapping.Decision
+	Choice       = lower.Choice
+	Candidate    = lower.Candidate
 )
 
 // Lower makes device IR of k, which it leaves as it is; see lower.Lower.
 func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) { return lower.Lower(k, opt) }
+
+// Candidates returns up to most ways to lower k that all leave the same bits; see lower.Candidates.
+func Candidates(k *ir.Kernel, opt LowerOptions, most int) ([]Candidate, error) {
+	return lower.Candidates(k, opt, most)
+}
+
+// OrderShows returns why there is only one way to run k; see lower.OrderShows.
+func OrderShows(k *ir.Kernel) string { return lower.OrderShows(k) }
 
 // ForCPU returns k with what the compiler finds about its loops for the vector code of CPUs; see
 // lower.ForCPU.

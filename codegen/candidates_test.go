@@ -1,0 +1,123 @@
+package codegen_test
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/simt"
+)
+
+// candidateShapes are the natural grid and those of other sizes of teams.
+var candidateShapes = []struct{ teams, threads int }{{0, 0}, {2, 256}, {9, 32}}
+
+// Whichever candidate runs, in whichever shape, a kernel of the corpus leaves what the Go function
+// does, and the same bits as what the model chose.
+func TestCandidates_EveryOneEqualsGo(t *testing.T) {
+	p := loadCorpus(t)
+	var others atomic.Int32
+	t.Run("corpus", func(t *testing.T) {
+		for _, c := range corpus {
+			t.Run(name(c.kernel), func(t *testing.T) {
+				t.Parallel()
+				k, err := p.Kernel(name(c.kernel))
+				require.NoError(t, err)
+				for _, kernel := range []*ir.Kernel{k, codegen.NewContract(k).Unchecked(k)} {
+					if kernel != nil {
+						others.Add(int32(c.compareCandidates(t, kernel)))
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d candidates beside the first ones", others.Load())
+	require.Greater(t, others.Load(), int32(len(corpus)/4))
+}
+
+// compareCandidates returns how many candidates it compared with the first.
+func (c corpusCase) compareCandidates(t *testing.T, k *ir.Kernel) int {
+	list, err := codegen.Candidates(k, codegen.LowerOptions{}, 4)
+	require.NoError(t, err)
+	if codegen.OrderShows(k) != "" {
+		require.Len(t, list, 1)
+		return 0
+	}
+	same := c
+	same.tolerance = 0
+	if k.Target.FastMath || k.Target.Contract {
+		same = c
+	}
+	for _, n := range []int{1, 333} {
+		want := c.makeArgs(n)
+		c.runGo(want)
+		var first []any
+		for i, one := range list {
+			program, err := simt.New(one.Program)
+			require.NoError(t, err)
+			for j, s := range candidateShapes {
+				where := fmt.Sprintf("size %d, %v, %d teams of %d threads", n, one.Choice, s.teams, s.threads)
+				got := c.makeArgs(n)
+				require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Races: true, Steps: 50_000_000}), where)
+				require.Empty(t, c.differ(want, got), where)
+				if i == 0 && j == 0 {
+					first = got
+				}
+				require.Empty(t, same.differ(first, got), where)
+			}
+		}
+	}
+	return len(list) - 1
+}
+
+// A kernel whose loop has strategies to choose from has candidates, each of other code, and the first
+// is the model's.
+func TestCandidates_LeaveStrategiesOut(t *testing.T) {
+	k := loadText(t, "package k\n\n//omp:target device(acc)\n//omp:task in(a, b) inout(c)\nfunc K(a, b, c []float32, n int) {\n"+
+		"//omp:teams distribute parallel for collapse(2)\nfor i := 0; i < n; i++ {\nfor j := 0; j < n; j++ {\nvar s float32\n"+
+		"for k := 0; k < n; k++ {\ns += a[i*n+k] * b[k*n+j]\n}\nc[i*n+j] = s\n}\n}\n}")
+	list, err := codegen.Candidates(k, codegen.LowerOptions{}, 4)
+	require.NoError(t, err)
+	require.Greater(t, len(list), 1)
+	require.Equal(t, "as the model chose", list[0].Choice.String())
+	require.NotEmpty(t, list[0].Strategies)
+	for i, c := range list[1:] {
+		require.NotEqual(t, list[0].Program.String(), c.Program.String())
+		require.NotEmpty(t, c.Choice)
+		for s := range c.Choice {
+			require.NotContains(t, c.Strategies, s)
+		}
+		require.False(t, slices.ContainsFunc(list[:i+1], func(o codegen.Candidate) bool { return o.Choice.String() == c.Choice.String() }))
+	}
+}
+
+// A kernel in which the number of threads, or the order of a sum, may show has one way to run.
+func TestCandidates_NoneWhereTheOrderShows(t *testing.T) {
+	const sum = "//omp:teams distribute parallel for reduction(+: s)\nfor i := range x { s += x[i] }\nx[0] = s\n"
+	for _, c := range []struct{ name, clause, body, why string }{
+		{"sum of floats", "", "var s float64\n" + sum, "the order of a sum of floats would differ"},
+		{"fastmath", " fastmath", "var s float64\n" + sum, ""},
+		{"number of a thread", "", "//omp:teams\n{\n//omp:parallel\n{\nx[kernel.TeamNum()*100+kernel.ThreadNum()] = 1\n}\n}\n", "it asks for the number"},
+		{"a count of the threads", "", "//omp:teams\n{\n//omp:parallel\n{\n//omp:atomic\nx[0] += 1\n}\n}\n", "may count them"},
+		{"elements", "", "//omp:teams distribute parallel for\nfor i := range x { x[i] += 1 }\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\nimport \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.Barrier\n\n" +
+				"//omp:target device(acc)" + c.clause + "\n//omp:task inout(x)\nfunc K(x []float64) {\n" + c.body + "}"})
+			require.NoError(t, err)
+			why := codegen.OrderShows(p.Kernels()[0])
+			if c.why == "" {
+				require.Empty(t, why)
+				return
+			}
+			require.Contains(t, why, c.why)
+			list, err := codegen.Candidates(p.Kernels()[0], codegen.LowerOptions{}, 4)
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+		})
+	}
+}
