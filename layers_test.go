@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
+	"codegen/cost":              {"codegen/ir", "codegen/target", "deps"},
 	"codegen/internal/diag":     {"codegen/ir"},
 	"codegen/internal/integers": {},
 	// Directives and clauses as text.
@@ -126,10 +127,12 @@ var layers = map[string][]string{
 	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
 	"devices/cuda": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
-		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "internal/sighandlers"},
+		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "devices/cuda/internal/tune", "devices/cuda/internal/tuner", "internal/sighandlers"},
 	// libcuda, NVRTC and compiled programs on disk, without a device.
 	"devices/cuda/internal/driver": {"deps", "internal/sighandlers"},
 	// What one launch is: grid, arguments, checks that the host makes.
+	"devices/cuda/internal/tune":   {},
+	"devices/cuda/internal/tuner":  {"devices/cuda/internal/driver", "devices/cuda/internal/tune"},
 	"devices/cuda/internal/launch": {"devices", "codegen/ir", "codegen/cuda", "deps"},
 	// Names of launches for profiling tools.
 	"devices/cuda/internal/nvtx": {"devices/cuda/internal/driver", "internal/sighandlers"},
