@@ -155,11 +155,11 @@ func (t *completionThread) run() {
 
 // poll looks for events, and attends, until there are some or there was neither for a while.
 func (t *completionThread) poll(idle int64) {
-	t.mu.Lock()
-	if t.now() == parking {
+	if t.now() == parking { // no other goroutine changes that
+		t.mu.Lock()
 		t.to(polling)
+		t.mu.Unlock()
 	}
-	t.mu.Unlock()
 	for until := monotonic() + idle; t.queued.Load() == 0 && monotonic() < until; {
 		if !t.engine.launcher.crowded() && t.attend() {
 			until = monotonic() + idle

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/gompss/gompss/examples/internal/demo"
+	"github.com/gompss/gompss/examples/internal/demotest"
+	"github.com/gompss/gompss/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { demotest.Main(m, main) }
 
 // TestRunAgreesWithTheSequentialRun runs the demo on several machines, with -check: uneven blocks,
 // one block, and the lowered program in the interpreter.
@@ -24,6 +25,32 @@ func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 		t.Run(f.Devices, func(t *testing.T) {
 			f.Rounds, f.Policy, f.Check, f.JSON = 3, "locality", true, true
 			require.Zero(t, run(f))
+		})
+	}
+}
+
+func TestRanks_AgreeWithTheSequentialRun(t *testing.T) {
+	demotest.Launch(t, 4, "-n", "500", "-block", "64", "-steps", "3", "-devices", "smp:2")
+}
+
+// The velocities and positions of several ranks are those of one, bit for bit: with blocks that the
+// ranks cannot share evenly, and on accelerators too. All run the Go function: vector code adds up
+// the forces in another order, and it depends on times which of the two a task gets.
+func TestRanks_TheSameBitsAsOneRank(t *testing.T) {
+	t.Setenv("GOMPSS_VECTOR", "off")
+	for _, devices := range []string{"smp:2", "smp:1,sim:1"} {
+		f := demo.Flags{N: 500, Block: 64, Rounds: 3, Devices: devices, Policy: "locality", JSON: true}
+		demotest.SameBits(t, f, func(rt *task.Runtime, f demo.Flags) (bodies, error) {
+			b, err := allocate(rt, f.N, f.Block)
+			if err != nil {
+				return b, err
+			}
+			b.fill()
+			if err := b.simulate(rt, f); err != nil {
+				return b, err
+			}
+			err = b.bring(rt, f)
+			return b.clone(), err
 		})
 	}
 }

@@ -29,12 +29,7 @@ func run(f demo.Flags) int {
 		demo.Fail(err)
 	}
 	start := time.Now()
-	for step := range f.Rounds {
-		if err := submitStep(rt, plates[step%2], plates[1-step%2], f.N, f.Block); err != nil {
-			demo.Fail(err)
-		}
-	}
-	if err := rt.Wait(context.Background()); err != nil {
+	if err := spread(rt, plates, f); err != nil {
 		demo.Fail(err)
 	}
 	elapsed := time.Since(start)
@@ -42,13 +37,10 @@ func run(f demo.Flags) int {
 	r.Count(rt, elapsed)
 	r.Gflops = 4 * float64(f.N) * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9
 	if f.Check {
-		last := plates[f.Rounds%2]
-		if f.World != nil {
-			if err := rt.WaitOn(context.Background(), task.In(last)); err != nil {
-				demo.Fail(err)
-			}
+		if err := bring(rt, plates, f); err != nil {
+			demo.Fail(err)
 		}
-		r.Judge(difference(last, f), 0)
+		r.Judge(difference(plates[f.Rounds%2], f), 0)
 	}
 	if err := rt.Close(); err != nil {
 		demo.Fail(err)
@@ -75,6 +67,24 @@ func fill(x []float64, n int) {
 	for i := range n {
 		x[i] = 100
 	}
+}
+
+// spread submits all steps and waits for them.
+func spread(rt *task.Runtime, plates [2][]float64, f demo.Flags) error {
+	for step := range f.Rounds {
+		if err := submitStep(rt, plates[step%2], plates[1-step%2], f.N, f.Block); err != nil {
+			return err
+		}
+	}
+	return rt.Wait(context.Background())
+}
+
+// bring has all ranks receive the last state from its owners, for the check.
+func bring(rt *task.Runtime, plates [2][]float64, f demo.Flags) error {
+	if f.World == nil {
+		return nil
+	}
+	return rt.WaitOn(context.Background(), task.In(plates[f.Rounds%2]))
 }
 
 // submitStep submits a task for each block of rows.

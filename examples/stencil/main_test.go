@@ -1,35 +1,39 @@
 package main
 
 import (
-	"os"
-	"os/exec"
-	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/examples/internal/demo"
+	"github.com/gompss/gompss/examples/internal/demotest"
+	"github.com/gompss/gompss/task"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("GOMPSS_TEST_EXAMPLE") != "" { // a rank of the test below
-		main()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { demotest.Main(m, main) }
 
 // One rank, and four, give the bits of the sequential run.
 func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 	require.Zero(t, run(demo.Flags{N: 96, Block: 16, Rounds: 5, Devices: "smp:2", Policy: "locality", Check: true, JSON: true}))
 }
 
-func TestRanksAgreeWithTheSequentialRun(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("ranks are tried on Linux")
-	}
-	c := exec.CommandContext(t.Context(), os.Args[0], "-ranks", "4", "-n", "96", "-block", "16", "-devices", "smp:2", "-check", "-json")
-	c.Env = append(os.Environ(), "GOMPSS_TEST_EXAMPLE=1")
-	out, err := c.CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), `"check":"ok"`)
+func TestRanks_AgreeWithTheSequentialRun(t *testing.T) {
+	demotest.Launch(t, 4, "-n", "96", "-block", "16", "-devices", "smp:2")
+}
+
+// Blocks of 7 rows: the last one is smaller, and the ranks cannot share them evenly.
+func TestRanks_TheSameBitsAsOneRank(t *testing.T) {
+	f := demo.Flags{N: 96, Block: 7, Rounds: 5, Devices: "smp:2", Policy: "locality"}
+	demotest.SameBits(t, f, func(rt *task.Runtime, f demo.Flags) ([]float64, error) {
+		plates, err := allocate(rt, f.N, f.Block)
+		if err != nil {
+			return nil, err
+		}
+		if err := spread(rt, plates, f); err != nil {
+			return nil, err
+		}
+		err = bring(rt, plates, f)
+		return slices.Clone(plates[f.Rounds%2]), err
+	})
 }

@@ -41,10 +41,8 @@ func run(f demo.Flags) int {
 	r.Count(rt, elapsed)
 	r.Gbps = 10 * 8 * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9 // copy 2, scale 2, add 3, triad 3 arrays
 	if f.Check {
-		if f.World != nil { // the check needs what other ranks own
-			if err := rt.WaitOn(context.Background(), task.In(x.a), task.In(x.b), task.In(x.c)); err != nil {
-				demo.Fail(err)
-			}
+		if err := x.bring(rt, f); err != nil {
+			demo.Fail(err)
 		}
 		r.Judge(x.difference(f), 0)
 	}
@@ -103,6 +101,14 @@ func operations(rt *task.Runtime, a, b, c []float64) error {
 	}
 	_, err := SubmitTriad(rt, a, b, c, scalar)
 	return err
+}
+
+// bring has all ranks receive what the others own, for the check.
+func (x arrays) bring(rt *task.Runtime, f demo.Flags) error {
+	if f.World == nil {
+		return nil
+	}
+	return rt.WaitOn(context.Background(), task.In(x.a), task.In(x.b), task.In(x.c))
 }
 
 // difference is 0 when every element is, bit for bit, that of the plain sequential run.

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/gompss/gompss/examples/internal/demo"
+	"github.com/gompss/gompss/examples/internal/demotest"
+	"github.com/gompss/gompss/task"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { demotest.Main(m, main) }
 
 // TestRunAgreesWithTheSequentialRun runs the demo on several machines, with -check: uneven blocks,
 // one block, and the lowered program in the interpreter.
@@ -24,6 +26,28 @@ func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 		t.Run(f.Devices, func(t *testing.T) {
 			f.Rounds, f.Policy, f.Check, f.JSON = 3, "locality", true, true
 			require.Zero(t, run(f))
+		})
+	}
+}
+
+// The check of this program compares bits.
+func TestRanks_AgreeWithTheSequentialRun(t *testing.T) {
+	demotest.Launch(t, 4, "-n", "5000", "-block", "300", "-reps", "3", "-devices", "smp:2")
+}
+
+func TestRanks_TheSameBitsAsOneRank(t *testing.T) {
+	for _, devices := range []string{"smp:2", "smp:1,sim:1"} {
+		f := demo.Flags{N: 5000, Block: 300, Rounds: 3, Devices: devices, Policy: "locality", JSON: true}
+		demotest.SameBits(t, f, func(rt *task.Runtime, f demo.Flags) (copied arrays, err error) {
+			x, err := allocate(rt, f.N, f.Block)
+			if err != nil {
+				return x, err
+			}
+			if err := x.stream(rt, f); err != nil {
+				return x, err
+			}
+			err = x.bring(rt, f)
+			return arrays{slices.Clone(x.a), slices.Clone(x.b), slices.Clone(x.c)}, err
 		})
 	}
 }
