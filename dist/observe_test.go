@@ -57,8 +57,8 @@ func traced(t *testing.T, ranks int, delay time.Duration, f func(rt *task.Runtim
 // The traces of all ranks join to one: on one clock, each message once, from its sender's task to
 // that of its receiver, and the chain of tasks to the end goes across ranks.
 func TestTrace_OfRanksIsMerged(t *testing.T) {
-	const ranks, rounds = 3, 40
-	runs := traced(t, ranks, time.Millisecond, func(rt *task.Runtime, rank int) error {
+	const ranks, rounds, delay = 3, 40, time.Millisecond
+	runs := traced(t, ranks, delay, func(rt *task.Runtime, rank int) error {
 		x, err := vector(rt, 8*ranks, dist.Block(1))
 		if err != nil {
 			return err
@@ -94,13 +94,22 @@ func TestTrace_OfRanksIsMerged(t *testing.T) {
 		require.Equal(t, m.From+" smp", merged.PlaceName(from.Place))
 		require.Equal(t, m.To+" smp", merged.PlaceName(to.Place))
 		require.LessOrEqual(t, m.Begin, m.Time)
-		const wrong = 5 * time.Millisecond // on a machine that others use; unaligned it is as much
+		// The merged run says how exact its clocks are: that bounds what may seem to come too early. It
+		// is microseconds on a quiet machine, and unaligned the clocks are 5 ms apart.
+		wrong := merged.Machine.Places[from.Place].ClockError + merged.Machine.Places[to.Place].ClockError
 		require.GreaterOrEqual(t, m.Time+wrong, from.Start)
 		require.GreaterOrEqual(t, to.Release+wrong, m.Time)
 	}
-	s := merged.Summary()
-	require.LessOrEqual(t, s.Chain.Run+s.Chain.Fetch+s.Chain.Queue+s.Chain.Tell+s.Chain.Messages+s.Chain.Submit, s.Elapsed+20*time.Millisecond)
-	require.Positive(t, s.Chain.Messages)
+	s, worst := merged.Summary(), time.Duration(0)
+	for i := range merged.Machine.Places {
+		worst = max(worst, merged.Machine.Places[i].ClockError)
+	}
+	// Two parts of each task of the chain may be cut off at 0, where the clocks differ by two errors.
+	wrong := 4 * worst * time.Duration(len(s.Chain.Tasks))
+	require.LessOrEqual(t, s.Chain.Run+s.Chain.Fetch+s.Chain.Queue+s.Chain.Tell+s.Chain.Messages+s.Chain.Submit, s.Elapsed+wrong)
+	if 2*worst < delay {
+		require.Positive(t, s.Chain.Messages)
+	}
 	var file bytes.Buffer
 	require.NoError(t, run.Write(merged, record.NewWriter(&file)))
 	again, err := run.Read(&file)
