@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/gompss/gompss/deps"
@@ -161,7 +162,9 @@ func writeOwned(w *World, path string, slices []Saved) error {
 // Restore reads slices that Checkpoint has written, in any order; each rank reads what it owns. All
 // ranks call it after Distribute and before the first task that uses the slices.
 //
-// Errors: no file of Checkpoint; one that is damaged or cut off, with the first block that this
+// Errors: fs.ErrNotExist where there is no file, and the program begins anew then: no rank has failed.
+// That is so on all ranks or on none, else the ranks do not submit the same. Others: no file of
+// Checkpoint; one that is damaged or cut off, with the first block that this
 // rank cannot read; a slice that is missing, or has another length or element size; slices that
 // tasks have used; errors of the file system. The error of one rank is returned on all ranks at the
 // next wait. The elements of the slices are of no use after an error.
@@ -170,14 +173,16 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	if err != nil {
 		return err
 	}
+	f, err := os.Open(path)
+	absent := errors.Is(err, fs.ErrNotExist)
 	if w != nil {
-		w.mu.Lock()
-		w.note("Restore", 0, nil)
-		w.directory.sequence++
-		w.mu.Unlock()
+		w.noteRestore(absent)
 	}
-	if err := restore(w, path, slices); err != nil {
-		if w != nil {
+	if err == nil {
+		err = errors.Join(restore(w, f, slices), f.Close())
+	}
+	if err != nil {
+		if w != nil && !absent {
 			w.fail(w.rank, fmt.Errorf("dist: restore %s: %w", path, err))
 		}
 		return fmt.Errorf("dist: restore %s: rank %d: %w", path, rankIn(w), err)
@@ -185,12 +190,19 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	return nil
 }
 
-func restore(w *World, path string, slices []Saved) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+// noteRestore counts a call of Restore as a submission: one that finds no file is another one.
+func (w *World) noteRestore(absent bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := "Restore"
+	if absent {
+		name = "Restore without a file"
 	}
-	defer f.Close()
+	w.note(name, 0, nil)
+	w.directory.sequence++
+}
+
+func restore(w *World, f *os.File, slices []Saved) error {
 	h, err := readHead(f)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -146,6 +147,52 @@ func TestCheckpoint_FailsOnAllRanks(t *testing.T) {
 		return rt.Wait(context.Background())
 	}) {
 		require.ErrorContains(t, err, "tasks have used it")
+	}
+}
+
+// A program without a checkpoint begins anew, on any number of ranks: the error says so, and nothing
+// has failed. Where a rank alone does not see the file, the ranks do not submit the same.
+func TestCheckpoint_WithoutAFileBeginsAnew(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "state")
+	begin := func(rt *task.Runtime, path string) error {
+		x, err := vector(rt, 30, dist.Block(1))
+		if err != nil {
+			return err
+		}
+		if err := dist.Restore(rt, path, dist.Save("x", x)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if _, err := rt.Go(increment(x), task.InOut(x)); err != nil {
+			return err
+		}
+		if err := dist.Checkpoint(context.Background(), rt, path, dist.Save("x", x)); err != nil {
+			return err
+		}
+		if err := rt.WaitOn(context.Background(), task.In(x)); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, fmt.Sprint(x[29])), nil, 0o600)
+	}
+	for run := 1; run <= 2; run++ { // the second has a file
+		for rank, err := range inProcess(t, 3, 1, func(rt *task.Runtime, rank int) error { return begin(rt, path) }) {
+			require.NoError(t, err, "run %d, rank %d", run, rank)
+		}
+		require.FileExists(t, filepath.Join(folder, fmt.Sprint(run)))
+	}
+	rt, err := task.New(task.Options{Devices: "smp:1"})
+	require.NoError(t, err)
+	defer rt.Close()
+	require.ErrorIs(t, dist.Restore(rt, path+".other"), fs.ErrNotExist)
+
+	for _, err := range inProcess(t, 3, 1, func(rt *task.Runtime, rank int) error {
+		if rank == 1 {
+			return begin(rt, path+".unseen")
+		}
+		return begin(rt, path)
+	}) {
+		require.ErrorContains(t, err, "do not submit the same")
+		require.ErrorContains(t, err, "Restore without a file")
 	}
 }
 

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math"
-	"os"
 
 	"github.com/gompss/gompss/dist"
 	"github.com/gompss/gompss/task"
@@ -69,8 +70,8 @@ func (s *solver) saved() []dist.Saved {
 // begins where the checkpoint at path, if there is one, ends, and writes one at its end; "" means
 // none. It returns the number of iterations so far and the residual, on all ranks.
 func (s *solver) solve(ctx context.Context, tolerance float64, most int, path string) (int, float64, error) {
-	if _, err := os.Stat(path); err == nil { // no rank writes the file before all have come to a wait
-		if err := dist.Restore(s.rt, path, s.saved()...); err != nil {
+	if path != "" {
+		if err := dist.Restore(s.rt, path, s.saved()...); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, 0, err
 		}
 	}
