@@ -162,12 +162,12 @@ func writeOwned(w *World, path string, slices []Saved) error {
 // Restore reads slices that Checkpoint has written, in any order; each rank reads what it owns. All
 // ranks call it after Distribute and before the first task that uses the slices.
 //
-// Errors: fs.ErrNotExist where there is no file, and the program begins anew then: no rank has failed.
-// That is so on all ranks or on none, else the ranks do not submit the same. Others: no file of
-// Checkpoint; one that is damaged or cut off, with the first block that this
-// rank cannot read; a slice that is missing, or has another length or element size; slices that
-// tasks have used; errors of the file system. The error of one rank is returned on all ranks at the
-// next wait. The elements of the slices are of no use after an error.
+// Errors: fs.ErrNotExist where there is no file, and the program begins anew then: no rank has
+// failed. That is so on all ranks or on none, else the ranks do not submit the same. Others: no
+// file of Checkpoint; one that is damaged or cut off, with the first block that this rank cannot
+// read; a slice that is missing, or has another length or element size; slices that tasks have
+// used; errors of the file system. The error of one rank is returned on all ranks at the next wait.
+// The elements of the slices are of no use after an error.
 func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	w, err := worldOf(rt)
 	if err != nil {
@@ -176,7 +176,7 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	f, err := os.Open(path)
 	absent := errors.Is(err, fs.ErrNotExist)
 	if w != nil {
-		w.noteRestore(absent)
+		noteRestore(w, absent)
 	}
 	if err == nil {
 		err = errors.Join(restore(w, f, slices), f.Close())
@@ -191,7 +191,7 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 }
 
 // noteRestore counts a call of Restore as a submission: one that finds no file is another one.
-func (w *World) noteRestore(absent bool) {
+func noteRestore(w *World, absent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := "Restore"

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrorsVariable is the environment variable that names a folder in which each rank keeps the cause
-// of a failed job.
+// of a failed job; off: none does.
 const ErrorsVariable = "GOMPSS_ERRORS"
 
 // A RankError is the failure of a job, and the rank where it began. All ranks return the same text.
@@ -326,10 +326,13 @@ func (w *World) adopt(e *RankError) {
 	c.failed = e
 	local := w.local
 	c.mu.Unlock()
+	folder := w.keep(e)
 	if w.rank == 0 || e.Rank == 0 && c.heardNothing(0) {
 		fmt.Fprintf(w.options.Errors, "gompss: %v\n", e)
+		if folder != "" {
+			fmt.Fprintf(w.options.Errors, "gompss: each rank keeps the cause in %s\n", folder)
+		}
 	}
-	w.keep(e)
 	if w.rank == 0 {
 		for rank := 1; rank < w.size; rank++ {
 			w.transport.Control(rank, append(words(failMessage, uint64(e.Rank)), e.Text...))
@@ -349,16 +352,39 @@ func (c *control) heardNothing(rank int) bool {
 	return time.Since(c.heard[rank]) > 4*beatTime
 }
 
-// keep writes the cause to the file of this rank, where a folder for it is named.
-func (w *World) keep(e *RankError) {
-	folder := os.Getenv(ErrorsVariable)
-	if folder == "" {
-		return
+// keep writes the cause to the file of this rank, and returns its folder; "" for no file.
+func (w *World) keep(e *RankError) string {
+	folder, err := errorsFolder(w.exit != nil && w.size > 1)
+	if folder == "" && err == nil {
+		return ""
 	}
-	path := filepath.Join(folder, fmt.Sprintf("rank-%d.txt", w.rank))
-	if err := os.WriteFile(path, []byte(e.Error()+"\n"), 0o644); err != nil {
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank-%d.txt", w.rank)), []byte(e.Error()+"\n"), 0o644)
+	}
+	if err != nil {
 		fmt.Fprintf(w.options.Errors, "gompss: rank %d: cannot keep the cause: %v\n", w.rank, err)
+		return ""
 	}
+	return folder
+}
+
+// errorsFolder returns the folder that ErrorsVariable names. Without that it is, by default, one of
+// the program in the user's cache folder, which a cluster's nodes often share, and is made here; a
+// later failure of the program replaces the files. Ranks that are goroutines of one process have
+// none, nor has one rank alone.
+func errorsFolder(byDefault bool) (string, error) {
+	switch folder := os.Getenv(ErrorsVariable); {
+	case folder == "off" || folder == "" && !byDefault:
+		return "", nil
+	case folder != "":
+		return folder, nil
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir() // no home folder, as in a container
+	}
+	folder := filepath.Join(base, "gompss", "errors", filepath.Base(os.Args[0]))
+	return folder, os.MkdirAll(folder, 0o755)
 }
 
 // graceTime is the time that a rank has after the failure of the job, to return the error to its

@@ -15,12 +15,7 @@ func Init(o Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWorld(t, o)
-	if err != nil {
-		return nil, err
-	}
-	w.exit = exit
-	return w, nil
+	return newWorld(t, o, exit)
 }
 
 // Launched reports whether a launcher started this process as a rank: gompss run, mpirun or srun.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -253,5 +254,23 @@ func TestRanks_AFaultEndsTheJob(t *testing.T) {
 				require.Contains(t, string(kept), strings.TrimPrefix(want, "gompss: "))
 			})
 		})
+	}
+}
+
+// Without a named folder the cause is kept in one of the program, which rank 0 prints.
+func TestRanks_KeepTheCauseByDefault(t *testing.T) {
+	cache := t.TempDir()
+	folder := filepath.Join(cache, "gompss", "errors", filepath.Base(os.Args[0]))
+	out, err := launch(t, "sockets", 3, "fault:error", "XDG_CACHE_HOME="+cache, dist.ErrorsVariable+"=off")
+	require.Error(t, err, out)
+	require.NoDirExists(t, folder)
+	out, err = launch(t, "sockets", 3, "fault:error", "XDG_CACHE_HOME="+cache, dist.ErrorsVariable+"=")
+	require.Error(t, err, out)
+	require.Contains(t, out, "gompss: each rank keeps the cause in "+folder)
+	for rank := range 3 {
+		kept, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("rank-%d.txt", rank)))
+		require.NoError(t, err, out)
+		require.Contains(t, string(kept), "rank 1: task: Faulty")
+		require.Contains(t, string(kept), "it broke")
 	}
 }

@@ -48,8 +48,11 @@ type World struct {
 }
 
 // NewWorld returns the world of a transport, and starts that.
-func NewWorld(t Transport, o Options) (*World, error) {
-	w := &World{transport: t, options: o, rank: t.Rank(), size: t.Size(), broken: make(chan struct{}), ended: make(chan struct{})}
+func NewWorld(t Transport, o Options) (*World, error) { return newWorld(t, o, nil) }
+
+// newWorld is NewWorld of a rank that leaves the process by exit.
+func newWorld(t Transport, o Options, exit func(int)) (*World, error) {
+	w := &World{transport: t, options: o, exit: exit, rank: t.Rank(), size: t.Size(), broken: make(chan struct{}), ended: make(chan struct{})}
 	if w.options.Silence == 0 {
 		w.options.Silence = 3 * time.Second
 	}
