@@ -28,6 +28,7 @@ const (
 	recordStaged     = 8    // elements from which on a record passes through team memory
 	recordLongest    = 96   // elements
 	recordStatements = 1200 // of an iteration that is written out
+	recordAddresses  = 24   // registers that hold no element
 )
 
 // A recorded is a loop whose iterations own records.
@@ -37,6 +38,7 @@ type recorded struct {
 	body    []ir.Stmt
 	records []*record
 	conds   []ir.Expr
+	bytes   ir.Bytes // of team memory
 }
 
 // A record is the part of a slice that an iteration owns.
@@ -336,8 +338,23 @@ func (x *recorded) stage() bool {
 		}
 	}
 	x.LimitThreads(build.Int(recordThreads, x.f.At))
-	x.Launch.Threads = recordThreads
+	x.Launch.Threads, x.bytes = recordThreads, bytes
 	return true
+}
+
+// inFlight is how many elements of r a thread loads before it needs the first: so many that a
+// multiprocessor with as many teams as its team memory holds has the bytes on their way that its
+// bandwidth asks for.
+func (x *recorded) inFlight(r *record) int {
+	gpu := x.Device()
+	threads := gpu.ResidentWarps(recordThreads, int(r.size)+recordAddresses, x.bytes) * gpu.Team.Warp
+	least := max(int64(gpu.Memory.InFlight/(ir.Bytes(max(threads, 1))*r.slice.Type.Elem.Size)), 1)
+	for n := least; n < 2*least; n++ { // a number that leaves no rest is better
+		if r.size%n == 0 {
+			return int(n)
+		}
+	}
+	return int(min(least, r.size))
 }
 
 // inTeams runs body for as many iterations at once as a team has threads.
@@ -370,20 +387,27 @@ func (x *recorded) moved(base, n *ir.Var, back bool) []ir.Stmt {
 		if r.tile == nil || back && !r.written {
 			continue
 		}
-		e := x.Local("e", ir.IntType, at)
-		size := build.Int(r.size, at)
-		of := &ir.Binary{Op: ir.Div, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
-		in := &ir.Binary{Op: ir.Rem, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
-		tile := build.Index(build.Ref(r.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, of, build.Int(r.apart(), at), at), in, at), at)
-		place := build.Index(build.Ref(r.slice, at), build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(base, at), size, at), build.Ref(e, at), at), at)
-		move := build.Assign(tile, place, at)
-		if back {
-			move = build.Assign(place, tile, at)
+		size, me := build.Int(r.size, at), build.Query(ir.ThreadNum, at)
+		move := func(e *ir.Var) ir.Stmt {
+			of := &ir.Binary{Op: ir.Div, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
+			in := &ir.Binary{Op: ir.Rem, X: build.Ref(e, at), Y: size, T: ir.IntType, At: at}
+			tile := build.Index(build.Ref(r.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, of, build.Int(r.apart(), at), at), in, at), at)
+			place := build.Index(build.Ref(r.slice, at), build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(base, at), size, at), build.Ref(e, at), at), at)
+			if back {
+				return build.Assign(place, tile, at)
+			}
+			return build.Assign(tile, place, at)
 		}
+		e, u, own := x.Local("e", ir.IntType, at), x.Local("u", ir.IntType, at), x.Local("e", ir.IntType, at)
 		next := build.Assign(build.Ref(e, at), build.Binary(ir.Add, build.Ref(e, at), build.Query(ir.NumThreads, at), at), at)
-		loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(e, at), build.Binary(ir.Mul, build.Ref(n, at), size, at), at),
-			Post: []ir.Stmt{next}, Body: []ir.Stmt{move}, At: at}
-		out = append(out, &ir.Block{Body: []ir.Stmt{build.Decl(e, build.Query(ir.ThreadNum, at), at), loop}, At: at})
+		some := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(e, at), build.Binary(ir.Mul, build.Ref(n, at), size, at), at),
+			Post: []ir.Stmt{next}, Body: []ir.Stmt{move(e)}, At: at}
+		mine := build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(u, at), build.Int(recordThreads, at), at), me, at)
+		all := &ir.For{Label: &ir.Label{}, Var: u, Lo: build.Int(0, at), Hi: size, Step: build.Int(1, at), Rel: ir.Lt, Unroll: x.inFlight(r),
+			Body: []ir.Stmt{build.Decl(own, mine, at), move(own)}, At: at}
+		whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Ref(n, at), build.Int(recordThreads, at), at),
+			build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(recordThreads, at), at), at)
+		out = append(out, &ir.If{Cond: whole, Then: []ir.Stmt{all}, Else: []ir.Stmt{build.Decl(e, me, at), some}, At: at})
 	}
 	return out
 }
