@@ -108,3 +108,26 @@ func K(x, y, z []float64, n, m int) {
 		})
 	}
 }
+
+// Rows of a nest, rims and sides of what slabs hold are taken apart as each name says, and without
+// the checks that the host makes the bits are those of the Go function, too.
+func TestBlocks_UncheckedEqualsGo(t *testing.T) {
+	p := loadCorpus(t)
+	for _, c := range []struct {
+		kernel   any
+		strategy string
+	}{{BlockManyRows, "rows"}, {BlockManyLanes, "lanes"}, {BlockTorus, "blocks"}, {BlockRing, "blocks"}, {BlockClamped, "blocks"},
+		{BlockWeighted, "blocks"}, {BlockMixed, "blocks"}, {BlockInverses, "records"}} {
+		t.Run(name(c.kernel), func(t *testing.T) {
+			t.Parallel()
+			k, err := p.Kernel(name(c.kernel))
+			require.NoError(t, err)
+			free := codegen.NewContract(k).Unchecked(k)
+			require.NotNil(t, free)
+			l, err := codegen.Lower(free, codegen.LowerOptions{})
+			require.NoError(t, err)
+			require.Contains(t, l.Strategies, c.strategy)
+			corpusCaseOf(t, c.kernel).compare(t, l.Program, false)
+		})
+	}
+}

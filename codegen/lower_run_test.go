@@ -39,6 +39,9 @@ var nestKernelsSource string
 //go:embed row_kernels_test.go
 var rowKernelsSource string
 
+//go:embed block_kernels_test.go
+var blockKernelsSource string
+
 //go:embed corpus_vars_test.go
 var corpusVarsSource string
 
@@ -52,7 +55,8 @@ func loadCorpus(t testing.TB) *codegen.Package {
 		codegen.File{Name: "corpus_team_test.go", Text: corpusTeamSource},
 		codegen.File{Name: "corpus_loops_test.go", Text: corpusLoopsSource}, codegen.File{Name: "corpus_codes_test.go", Text: corpusCodesSource},
 		codegen.File{Name: "corpus_apps_test.go", Text: corpusAppsSource}, codegen.File{Name: "corpus_vars_test.go", Text: corpusVarsSource}, codegen.File{Name: "nest_kernels_test.go", Text: nestKernelsSource},
-		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource}, codegen.File{Name: "row_kernels_test.go", Text: rowKernelsSource})
+		codegen.File{Name: "fuse_kernels_test.go", Text: fuseKernelsSource}, codegen.File{Name: "row_kernels_test.go", Text: rowKernelsSource},
+		codegen.File{Name: "block_kernels_test.go", Text: blockKernelsSource})
 	require.NoError(t, err)
 	return p
 }

@@ -56,8 +56,9 @@ FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_le
 			int right = n;
 			int across = (max(n, 0) + 128 - 1) / 128;
 			int down = (max(n, 0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
-				int line = min(block / across, (int64)down);
+			int blocks = min((int64)down * across, (int64)(max(n, 0) * max(n, 0)));
+			for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
+				int line = min(block / across, down);
 				int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 				int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
 				int level = threadIdx.x / 32;
@@ -148,7 +149,7 @@ FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_le
 					ahead_5 = b[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					for (int k0 = 0; k0 < to; k0 += 8) {
 						__syncthreads();
-						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						rowTile[lane % 8][level * 4 + lane / 8] = alpha * ahead;
 						columnTile[level][lane] = ahead_2;
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
@@ -178,22 +179,22 @@ FuseMatMulInPlace(int n, double alpha, double* c, int c_len, double* a, int a_le
 							double value_6 = columnTile[k][lane + 32];
 							double value_7 = columnTile[k][lane + 64];
 							double value_8 = columnTile[k][lane + 96];
-							double x = alpha * value;
-							double x_2 = alpha * value;
-							double x_3 = alpha * value;
-							double x_4 = alpha * value;
-							double x_5 = alpha * value_2;
-							double x_6 = alpha * value_2;
-							double x_7 = alpha * value_2;
-							double x_8 = alpha * value_2;
-							double x_9 = alpha * value_3;
-							double x_10 = alpha * value_3;
-							double x_11 = alpha * value_3;
-							double x_12 = alpha * value_3;
-							double x_13 = alpha * value_4;
-							double x_14 = alpha * value_4;
-							double x_15 = alpha * value_4;
-							double x_16 = alpha * value_4;
+							double x = value;
+							double x_2 = value;
+							double x_3 = value;
+							double x_4 = value;
+							double x_5 = value_2;
+							double x_6 = value_2;
+							double x_7 = value_2;
+							double x_8 = value_2;
+							double x_9 = value_3;
+							double x_10 = value_3;
+							double x_11 = value_3;
+							double x_12 = value_3;
+							double x_13 = value_4;
+							double x_14 = value_4;
+							double x_15 = value_4;
+							double x_16 = value_4;
 							sum = fma(-x, value_5, sum);
 							sum_2 = fma(-x_2, value_6, sum_2);
 							sum_3 = fma(-x_3, value_7, sum_3);

@@ -48,7 +48,8 @@ FuseMatMulInPlace(int64 n, double alpha, double* c, int64 c_len, double* a, int6
 			int64 right = n;
 			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
+			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
@@ -140,7 +141,7 @@ FuseMatMulInPlace(int64 n, double alpha, double* c, int64 c_len, double* a, int6
 					ahead_5 = b[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					for (int64 k0 = 0; k0 < to; k0 += 8) {
 						__syncthreads();
-						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						rowTile[lane % 8][level * 4 + lane / 8] = alpha * ahead;
 						columnTile[level][lane] = ahead_2;
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
@@ -170,22 +171,22 @@ FuseMatMulInPlace(int64 n, double alpha, double* c, int64 c_len, double* a, int6
 							double value_6 = columnTile[k][lane + 32];
 							double value_7 = columnTile[k][lane + 64];
 							double value_8 = columnTile[k][lane + 96];
-							double x = alpha * value;
-							double x_2 = alpha * value;
-							double x_3 = alpha * value;
-							double x_4 = alpha * value;
-							double x_5 = alpha * value_2;
-							double x_6 = alpha * value_2;
-							double x_7 = alpha * value_2;
-							double x_8 = alpha * value_2;
-							double x_9 = alpha * value_3;
-							double x_10 = alpha * value_3;
-							double x_11 = alpha * value_3;
-							double x_12 = alpha * value_3;
-							double x_13 = alpha * value_4;
-							double x_14 = alpha * value_4;
-							double x_15 = alpha * value_4;
-							double x_16 = alpha * value_4;
+							double x = value;
+							double x_2 = value;
+							double x_3 = value;
+							double x_4 = value;
+							double x_5 = value_2;
+							double x_6 = value_2;
+							double x_7 = value_2;
+							double x_8 = value_2;
+							double x_9 = value_3;
+							double x_10 = value_3;
+							double x_11 = value_3;
+							double x_12 = value_3;
+							double x_13 = value_4;
+							double x_14 = value_4;
+							double x_15 = value_4;
+							double x_16 = value_4;
 							sum = fma(-x, value_5, sum);
 							sum_2 = fma(-x_2, value_6, sum_2);
 							sum_3 = fma(-x_3, value_7, sum_3);

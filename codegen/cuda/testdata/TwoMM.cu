@@ -57,8 +57,9 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 			int right = n;
 			int across = (max(n, 0) + 128 - 1) / 128;
 			int down = (max(n, 0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
-				int line = min(block / across, (int64)down);
+			int blocks = min((int64)down * across, (int64)(max(n, 0) * max(n, 0)));
+			for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
+				int line = min(block / across, down);
 				int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 				int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
 				int level = threadIdx.x / 32;
@@ -101,7 +102,7 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 					ahead_5 = b[(unsigned)min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					for (int k0 = 0; k0 < to; k0 += 8) {
 						__syncthreads();
-						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						rowTile[lane % 8][level * 4 + lane / 8] = alpha * ahead;
 						columnTile[level][lane] = ahead_2;
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
@@ -131,22 +132,22 @@ TwoMM(int n, double alpha, double* a, int a_len, double* b, int b_len, double* t
 							double value_6 = columnTile[k][lane + 32];
 							double value_7 = columnTile[k][lane + 64];
 							double value_8 = columnTile[k][lane + 96];
-							s += alpha * value * value_5;
-							s_2 += alpha * value * value_6;
-							s_3 += alpha * value * value_7;
-							s_4 += alpha * value * value_8;
-							s_5 += alpha * value_2 * value_5;
-							s_6 += alpha * value_2 * value_6;
-							s_7 += alpha * value_2 * value_7;
-							s_8 += alpha * value_2 * value_8;
-							s_9 += alpha * value_3 * value_5;
-							s_10 += alpha * value_3 * value_6;
-							s_11 += alpha * value_3 * value_7;
-							s_12 += alpha * value_3 * value_8;
-							s_13 += alpha * value_4 * value_5;
-							s_14 += alpha * value_4 * value_6;
-							s_15 += alpha * value_4 * value_7;
-							s_16 += alpha * value_4 * value_8;
+							s += value * value_5;
+							s_2 += value * value_6;
+							s_3 += value * value_7;
+							s_4 += value * value_8;
+							s_5 += value_2 * value_5;
+							s_6 += value_2 * value_6;
+							s_7 += value_2 * value_7;
+							s_8 += value_2 * value_8;
+							s_9 += value_3 * value_5;
+							s_10 += value_3 * value_6;
+							s_11 += value_3 * value_7;
+							s_12 += value_3 * value_8;
+							s_13 += value_4 * value_5;
+							s_14 += value_4 * value_6;
+							s_15 += value_4 * value_7;
+							s_16 += value_4 * value_8;
 						}
 					}
 				}
@@ -314,8 +315,9 @@ TwoMM_3(int n, double beta, double* c, int c_len, double* d, int d_len, double* 
 			int right = n;
 			int across = (max(n, 0) + 128 - 1) / 128;
 			int down = (max(n, 0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
-				int line = min(block / across, (int64)down);
+			int blocks = min((int64)down * across, (int64)(max(n, 0) * max(n, 0)));
+			for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
+				int line = min(block / across, down);
 				int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 				int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
 				int level = threadIdx.x / 32;

@@ -48,7 +48,8 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 			int64 right = n;
 			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
+			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
@@ -92,7 +93,7 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 					ahead_5 = b[min(level, to - 1) * n + min(j0 + (lane + 96), right - 1)];
 					for (int64 k0 = 0; k0 < to; k0 += 8) {
 						__syncthreads();
-						rowTile[lane % 8][level * 4 + lane / 8] = ahead;
+						rowTile[lane % 8][level * 4 + lane / 8] = alpha * ahead;
 						columnTile[level][lane] = ahead_2;
 						columnTile[level][lane + 32] = ahead_3;
 						columnTile[level][lane + 64] = ahead_4;
@@ -122,22 +123,22 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 							double value_6 = columnTile[k][lane + 32];
 							double value_7 = columnTile[k][lane + 64];
 							double value_8 = columnTile[k][lane + 96];
-							s += alpha * value * value_5;
-							s_2 += alpha * value * value_6;
-							s_3 += alpha * value * value_7;
-							s_4 += alpha * value * value_8;
-							s_5 += alpha * value_2 * value_5;
-							s_6 += alpha * value_2 * value_6;
-							s_7 += alpha * value_2 * value_7;
-							s_8 += alpha * value_2 * value_8;
-							s_9 += alpha * value_3 * value_5;
-							s_10 += alpha * value_3 * value_6;
-							s_11 += alpha * value_3 * value_7;
-							s_12 += alpha * value_3 * value_8;
-							s_13 += alpha * value_4 * value_5;
-							s_14 += alpha * value_4 * value_6;
-							s_15 += alpha * value_4 * value_7;
-							s_16 += alpha * value_4 * value_8;
+							s += value * value_5;
+							s_2 += value * value_6;
+							s_3 += value * value_7;
+							s_4 += value * value_8;
+							s_5 += value_2 * value_5;
+							s_6 += value_2 * value_6;
+							s_7 += value_2 * value_7;
+							s_8 += value_2 * value_8;
+							s_9 += value_3 * value_5;
+							s_10 += value_3 * value_6;
+							s_11 += value_3 * value_7;
+							s_12 += value_3 * value_8;
+							s_13 += value_4 * value_5;
+							s_14 += value_4 * value_6;
+							s_15 += value_4 * value_7;
+							s_16 += value_4 * value_8;
 						}
 					}
 				}
@@ -307,7 +308,8 @@ TwoMM_3(int64 n, double beta, double* c, int64 c_len, double* d, int64 d_len, do
 			int64 right = n;
 			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
+			int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
+			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);

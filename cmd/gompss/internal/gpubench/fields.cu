@@ -318,3 +318,121 @@ extern "C" __global__ void __launch_bounds__(128) lags(I n_, I m_, const float* 
 	for (int k = 0; k < 4; k++)
 		atomicAdd(&r[k0 + k], s[k]);
 }
+
+extern "C" __global__ void __launch_bounds__(256) grayscott(I n_, float feed, float kill, const float* __restrict__ u, const float* __restrict__ v, float* __restrict__ p, float* __restrict__ q)
+{
+	int n = (int)n_, j = blockIdx.x * 32 + threadIdx.x, i = blockIdx.y * 8 + threadIdx.y;
+	if (i >= n || j >= n)
+		return;
+	int up = (i == 0 ? n - 1 : i - 1) * n, down = (i == n - 1 ? 0 : i + 1) * n, left = j == 0 ? n - 1 : j - 1, right = j == n - 1 ? 0 : j + 1, at = i * n;
+	float a = u[at + j], b = v[at + j], r = a * b * b;
+	float da = u[up + j] + u[down + j] + u[at + left] + u[at + right] - 4 * a, db = v[up + j] + v[down + j] + v[at + left] + v[at + right] - 4 * b;
+	p[at + j] = a + 0.16f * da - r + feed * (1 - a);
+	q[at + j] = b + 0.08f * db + r - (feed + kill) * b;
+}
+
+// 4 rows a thread; three rows of three values each are kept.
+extern "C" __global__ void __launch_bounds__(256) edges(I n_, I m_, const float* __restrict__ x, float* __restrict__ y)
+{
+	int n = (int)n_, m = (int)m_, j = blockIdx.x * 32 + threadIdx.x, i0 = (blockIdx.y * 8 + threadIdx.y) * 4;
+	if (j >= m || i0 >= n)
+		return;
+	int l = max(j - 1, 0), r = min(j + 1, m - 1);
+	const float* p = &x[(I)max(i0 - 1, 0) * m];
+	float al = p[l], ac = p[j], ar = p[r];
+	p = &x[(I)i0 * m];
+	float hl = p[l], hc = p[j], hr = p[r];
+#pragma unroll
+	for (int k = 0; k < 4; k++) {
+		int i = i0 + k;
+		if (i >= n)
+			break;
+		p = &x[(I)min(i + 1, n - 1) * m];
+		float bl = p[l], bc = p[j], br = p[r];
+		float gx = ar + 2 * hr + br - al - 2 * hl - bl, gy = bl + 2 * bc + br - al - 2 * ac - ar;
+		y[(I)i * m + j] = sqrtf(gx * gx + gy * gy);
+		al = hl, ac = hc, ar = hr, hl = bl, hc = bc, hr = br;
+	}
+}
+
+// A warp a key: 4 values a lane.
+extern "C" __global__ void __launch_bounds__(256) scores(I heads, I tokens, const float4* __restrict__ query, const float4* __restrict__ key, float* __restrict__ score)
+{
+	int h = blockIdx.y, lane = threadIdx.x % 32;
+	float4 q = query[h * 32 + lane];
+#pragma unroll
+	for (int u = 0; u < 4; u++) {
+		I t = (I)blockIdx.x * 32 + u * 8 + threadIdx.x / 32;
+		if (t >= tokens)
+			return;
+		float4 v = key[((I)h * tokens + t) * 32 + lane];
+		float s = q.x * v.x + q.y * v.y + q.z * v.z + q.w * v.w;
+		for (int d = 16; d > 0; d /= 2)
+			s += __shfl_xor_sync(0xffffffff, s, d);
+		if (lane == 0)
+			score[h * tokens + t] = s;
+	}
+}
+
+// 128 x 128 a team of 256, 8 x 8 a thread.
+extern "C" __global__ void __launch_bounds__(256) normalmatrix(I n_, I m_, const float* __restrict__ x, const float* __restrict__ w, const float* __restrict__ centre, float* __restrict__ a)
+{
+	__shared__ float ta[8][128], tb[8][128];
+	int n = (int)n_, m = (int)m_, me = threadIdx.x, tx = me % 16, ty = me / 16, i0 = blockIdx.y * 128, j0 = blockIdx.x * 128, k4 = me / 32, c4 = me % 32 * 4;
+	float4 ca = *(const float4*)&centre[i0 + c4], cb = *(const float4*)&centre[j0 + c4];
+	float s[8][8] = {};
+	for (int k0 = 0; k0 < n; k0 += 8) {
+		float4 u = *(const float4*)&x[(I)(k0 + k4) * m + i0 + c4], v = *(const float4*)&x[(I)(k0 + k4) * m + j0 + c4];
+		float f = w[k0 + k4];
+		*(float4*)&ta[k4][c4] = make_float4(f * (u.x - ca.x), f * (u.y - ca.y), f * (u.z - ca.z), f * (u.w - ca.w));
+		*(float4*)&tb[k4][c4] = make_float4(v.x - cb.x, v.y - cb.y, v.z - cb.z, v.w - cb.w);
+		__syncthreads();
+#pragma unroll
+		for (int k = 0; k < 8; k++) {
+			float p[8], q[8];
+			*(float4*)p = *(float4*)&ta[k][ty * 4], *(float4*)(p + 4) = *(float4*)&ta[k][64 + ty * 4];
+			*(float4*)q = *(float4*)&tb[k][tx * 4], *(float4*)(q + 4) = *(float4*)&tb[k][64 + tx * 4];
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+#pragma unroll
+				for (int j = 0; j < 8; j++)
+					s[i][j] += p[i] * q[j];
+		}
+		__syncthreads();
+	}
+	for (int i = 0; i < 8; i++)
+		for (int j = 0; j < 8; j++)
+			a[(I)(i0 + i % 4 + i / 4 * 64 + ty * 4) * m + j0 + j % 4 + j / 4 * 64 + tx * 4] = s[i][j];
+}
+
+// A matrix a thread in registers, four loads of 16 bytes.
+extern "C" __global__ void __launch_bounds__(128) inverses(I n, float4* a)
+{
+	I q = (I)blockIdx.x * 128 + threadIdx.x;
+	if (q >= n)
+		return;
+	float m[4][4];
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		*(float4*)m[i] = a[q * 4 + i];
+#pragma unroll
+	for (int k = 0; k < 4; k++) {
+		float inv = 1 / m[k][k];
+		m[k][k] = 1;
+#pragma unroll
+		for (int j = 0; j < 4; j++)
+			m[k][j] *= inv;
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			if (i != k) {
+				float f = m[i][k];
+				m[i][k] = 0;
+#pragma unroll
+				for (int j = 0; j < 4; j++)
+					m[i][j] -= f * m[k][j];
+			}
+	}
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		a[q * 4 + i] = *(float4*)m[i];
+}

@@ -284,3 +284,89 @@ func Lags(n, m int, x, r []float32) {
 		r[k] = s
 	}
 }
+
+//omp:target device(acc, smp) contract
+//omp:task in(u, v) inout(p, q)
+func GrayScott(n int, feed, kill float32, u, v, p, q []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < n; j++ {
+			up, down, left, right := (i+n-1)%n, (i+1)%n, (j+n-1)%n, (j+1)%n
+			a, b := u[i*n+j], v[i*n+j]
+			da := u[up*n+j] + u[down*n+j] + u[i*n+left] + u[i*n+right] - 4*a
+			db := v[up*n+j] + v[down*n+j] + v[i*n+left] + v[i*n+right] - 4*b
+			r := a * b * b
+			p[i*n+j] = a + 0.16*da - r + feed*(1-a)
+			q[i*n+j] = b + 0.08*db + r - (feed+kill)*b
+		}
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(x) inout(y)
+func Edges(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			a, b, l, r := max(i-1, 0), min(i+1, n-1), max(j-1, 0), min(j+1, m-1)
+			gx := x[a*m+r] + 2*x[i*m+r] + x[b*m+r] - x[a*m+l] - 2*x[i*m+l] - x[b*m+l]
+			gy := x[b*m+l] + 2*x[b*m+j] + x[b*m+r] - x[a*m+l] - 2*x[a*m+j] - x[a*m+r]
+			y[i*m+j] = kernel.Sqrt(gx*gx + gy*gy)
+		}
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(query, key) inout(score)
+func Scores(heads, tokens int, query, key, score []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for h := 0; h < heads; h++ {
+		for t := 0; t < tokens; t++ {
+			var s float32
+			for k := 0; k < 128; k++ {
+				s += query[h*128+k] * key[(h*tokens+t)*128+k]
+			}
+			score[h*tokens+t] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(x, w, centre) inout(a)
+func NormalMatrix(n, m int, x, w, centre, a []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < m; i++ {
+		for j := 0; j < m; j++ {
+			ci, cj := centre[i], centre[j]
+			var s float32
+			for k := 0; k < n; k++ {
+				s += w[k] * (x[k*m+i] - ci) * (x[k*m+j] - cj)
+			}
+			a[i*m+j] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task inout(a)
+func Inverses(n int, a []float32) {
+	//omp:teams distribute parallel for
+	for q := 0; q < n; q++ {
+		for k := 0; k < 4; k++ {
+			inv := 1 / a[q*16+k*5]
+			a[q*16+k*5] = 1
+			for j := 0; j < 4; j++ {
+				a[q*16+k*4+j] *= inv
+			}
+			for i := 0; i < 4; i++ {
+				if i != k {
+					f := a[q*16+i*4+k]
+					a[q*16+i*4+k] = 0
+					for j := 0; j < 4; j++ {
+						a[q*16+i*4+j] -= f * a[q*16+k*4+j]
+					}
+				}
+			}
+		}
+	}
+}

@@ -111,6 +111,28 @@ var fieldCases = []suiteCase{
 	{forms: []any{Lags}, hand: "lags", size: [2]int{1 << 22, 6000}, args: func(n int) []any {
 		return []any{n, 512, random32(1, n), make([]float32, 512)}
 	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n-512, 2048) / 16}, [3]int64{128} }, tolerance: 1e-3},
+	{forms: []any{GrayScott}, hand: "grayscott", size: [2]int{8192, 70}, args: func(n int) []any {
+		return []any{n, float32(0.04), float32(0.06), random32(1, n*n), random32(2, n*n), make([]float32, n*n), make([]float32, n*n)}
+	}, out: 5, shape: teamsOf(32, 8, [3]int64{32, 8}), tolerance: 1e-4},
+	{forms: []any{Edges}, hand: "edges", size: [2]int{8192, 101}, args: func(n int) []any {
+		return []any{n, n, random32(1, n*n), make([]float32, n*n)}
+	}, out: 3, shape: teamsOf(32, 32, [3]int64{32, 8}), tolerance: 1e-4},
+	{forms: []any{Scores}, hand: "scores", size: [2]int{32768, 50}, args: func(n int) []any {
+		return []any{32, n, random32(1, 32*128), random32(2, 32*n*128), make([]float32, 32*n)}
+	}, out: 4, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 32) * 8, 32}, [3]int64{256} }, tolerance: 1e-3},
+	{forms: []any{NormalMatrix}, hand: "normalmatrix", size: [2]int{2048, 130}, args: func(n int) []any {
+		m := min(n, 2048)
+		return []any{n, m, random32(1, n*m), random32(2, n), random32(3, m), make([]float32, m*m)}
+	}, out: 5, shape: gemmShape, tolerance: 1e-3},
+	{forms: []any{Inverses}, hand: "inverses", size: [2]int{1 << 22, 640}, args: func(n int) []any {
+		a := random32(1, n*16)
+		for q := range n {
+			for k := range 4 {
+				a[q*16+k*5] += 4
+			}
+		}
+		return []any{n, a}
+	}, out: 1, shape: each(128), tolerance: 1e-4},
 }
 
 var otherCases = []suiteCase{

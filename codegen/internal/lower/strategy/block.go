@@ -37,6 +37,7 @@ type block struct {
 	body          []ir.Stmt // of an iteration
 	fast          []ir.Stmt // the same where inside holds, short loops written out
 	inside        []ir.Expr // conditions over the row and the column that the body asks for
+	wrapped       int       // remainders and minima of body that fast does without
 	rows, columns int64     // of a thread
 	lanes         int64     // threads beside each other
 	flat          bool      // the column is the only loop: all warps of a team are beside each other
@@ -55,7 +56,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	if t.Slow || p.Only != nil || d.Schedule.Chunk != nil || !t.WholeTeams() || forms.LeavesIteration(body, sp.Label) {
 		return nil
 	}
-	b := &block{column: sp.Loops[sp.Order[n-1]], body: propagated(query.Flatten(body)), lanes: blockLanes}
+	b := &block{column: sp.Loops[sp.Order[n-1]], body: merged(propagated(query.Flatten(body))), lanes: blockLanes}
 	if n == 1 { // a plane of one row
 		b.flat = true
 		one := t.Local("row", ir.IntType, sp.At)
@@ -86,7 +87,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	case t.Launch.Threads == 0:
 		t.Launch.Threads = b.threads()
 	}
-	return overBlocks(t, b, p, at)
+	return overBlocks(t, b, sp, p, at)
 }
 
 // threads is the size of a team that has no rows too many; 0 leaves it to the device.
@@ -114,8 +115,8 @@ func (t *Sharer) measure(b *block) bool {
 		return false
 	}
 	if len(b.outer) == 0 && !b.flat && blockable(t, b.body, own) {
-		var words ir.Bytes
-		inner := false
+		given, words, inner := b.body, ir.Bytes(0), false
+		b.body = namesOut(given)
 		for _, s := range b.body {
 			switch s := s.(type) {
 			case *ir.Decl:
@@ -127,12 +128,14 @@ func (t *Sharer) measure(b *block) bool {
 		if inner && inSlabs(t, b, words) {
 			return true
 		}
+		b.body = given
 	}
 	most := int64(outMost)
 	if b.flat {
 		most = outFlat
 	}
 	b.fast = t.writtenOut(b.body, most)
+	b.splitWrapped()
 	b.splitInside()
 	if !blockable(t, b.fast, own) || b.flat && slices.ContainsFunc(b.fast, holdsLoop) {
 		return false // what one iteration reads again and again would leave the cache where a thread had several
@@ -271,7 +274,7 @@ func assignsPlain(list []ir.Stmt) bool {
 }
 
 // overBlocks returns the loop over the blocks of the teams.
-func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func overBlocks(t *Sharer, b *block, sp *spaces.Space, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -305,7 +308,7 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 		counts = append(counts, n)
 		total = build.Binary(ir.Mul, total, n, at)
 	}
-	total, out = t.Temp("blocks", total, out)
+	total, out = t.Temp("blocks", notAbove(total, sp.Count()), out)
 
 	k := t.Local("block", ir.IntType, at)
 	first, stride := ir.Expr(build.Int(0, at)), ir.Expr(build.Int(1, at))
@@ -342,6 +345,12 @@ func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at),
 		&ir.If{Cond: whole, Then: jammed(t, b, build.Ref(i, at), build.Ref(j, at), at), Else: oneByOne(t, b, i, j, hi, right, at), At: at})
 	return turns(t, out, turn, k, total, first, stride, at)
+}
+
+// notAbove is total, which is n at most: that is said for back ends, to which the launch promises
+// how large n can be.
+func notAbove(total, n ir.Expr) ir.Expr {
+	return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{total, n}, T: ir.IntType, At: total.Pos()}
 }
 
 // around declares the variables of the loops around row and column in block k, and returns what is

@@ -1,8 +1,12 @@
 package strategy
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -40,10 +44,90 @@ func propagated(list []ir.Stmt) []ir.Stmt {
 	return out
 }
 
+// merged makes one store of those that both sides of a branch end with: no load of another
+// iteration has to wait behind a branch then.
+func merged(list []ir.Stmt) []ir.Stmt {
+	out := slices.Clone(list)
+	for k, s := range out {
+		c, ok := s.(*ir.If)
+		if !ok || !forms.PlainValue(c.Cond) {
+			continue
+		}
+		x, y := onlyAssign(merged(c.Then)), onlyAssign(merged(c.Else))
+		if x != nil && y != nil && query.Same(x.Place, y.Place) {
+			out[k] = build.Assign(x.Place, &ir.Select{Cond: c.Cond, X: x.Value, Y: y.Value, At: c.At}, c.At)
+		}
+	}
+	return out
+}
+
+// chosen is list with the side that runs in the place of branches of which that is known, as it is
+// of those of a loop that is written out.
+func chosen(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		c, ok := s.(*ir.If)
+		value, known := false, false
+		if ok {
+			value, known = decided(c.Cond)
+		}
+		switch {
+		case !known:
+			out = append(out, s)
+		case value:
+			out = append(out, chosen(query.Flatten(c.Then))...)
+		default:
+			out = append(out, chosen(query.Flatten(c.Else))...)
+		}
+	}
+	return out
+}
+
+// decided returns the value of a condition over integers that is the same in all iterations.
+func decided(cond ir.Expr) (value, known bool) {
+	c, ok := cond.(*ir.Binary)
+	if !ok || c.X.Type().Kind != ir.Int64 {
+		return false, false
+	}
+	x, y := folded(c.X), folded(c.Y)
+	a, okX := query.Int64(x)
+	b, okY := query.Int64(y)
+	if !okX || !okY {
+		return false, false
+	}
+	switch c.Op {
+	case ir.Eq:
+		return a == b, true
+	case ir.Ne:
+		return a != b, true
+	case ir.Lt:
+		return a < b, true
+	case ir.Le:
+		return a <= b, true
+	case ir.Gt:
+		return a > b, true
+	case ir.Ge:
+		return a >= b, true
+	}
+	return false, false
+}
+
+// onlyAssign returns the assignment of a plain scalar that list is, nil where it is another.
+func onlyAssign(list []ir.Stmt) *ir.Assign {
+	if len(list) != 1 {
+		return nil
+	}
+	a, ok := list[0].(*ir.Assign)
+	if !ok || !a.Value.Type().IsScalar() || !forms.PlainValue(a.Place) || !forms.PlainValue(a.Value) {
+		return nil
+	}
+	return a
+}
+
 // writtenOut returns list with short loops of a known length written out, loops in them first.
 func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 	var out []ir.Stmt
-	for _, s := range list {
+	for _, s := range chosen(list) {
 		f, ok := s.(*ir.For)
 		if !ok {
 			out = append(out, s)
@@ -61,7 +145,7 @@ func (l *Sharer) writtenOut(list []ir.Stmt, most int64) []ir.Stmt {
 		for k := range n {
 			value := &ir.Const{T: f.Var.Type, Bits: uint64(lo + k*step), At: f.At}
 			turn := ir.SubstStmts(c.Body, map[*ir.Var]ir.Expr{f.Var: value})
-			out = append(out, l.CopyOf(turn, &l.Kernel.NumVars)...)
+			out = append(out, chosen(l.CopyOf(turn, &l.Kernel.NumVars))...)
 		}
 	}
 	return out
@@ -99,7 +183,7 @@ func (b *block) splitInside() {
 		b.fast = kept
 		return
 	}
-	b.fast, b.inside = list, conds
+	b.fast, b.inside = list, append(b.inside, conds...)
 }
 
 // rim returns the comparisons that cond joins, where each is of forms over the row, the column and

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
-	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
@@ -37,11 +36,13 @@ const (
 	slabBytes  = 32 << 10
 )
 
-// A slabbed is an element that inner loops read in every iteration.
+// A slabbed is an element that inner loops read in every iteration, or what they compute of such
+// elements.
 type slabbed struct {
 	loop   *ir.For
-	elem   *ir.Index // over the loop's variable and the row's or the column's
-	value  *ir.Var   // what stands for it in the body
+	elem   ir.Expr     // over the loop's variable and the row's or the column's
+	parts  []*ir.Index // the elements in it
+	value  *ir.Var     // what stands for it in the body
 	ofRow  bool
 	across bool    // neighbours in memory are neighbours in the inner loop
 	steady bool    // it is the same in every iteration of the inner loop: it needs no tile
@@ -51,8 +52,6 @@ type slabbed struct {
 // inSlabs decides whether b runs in slabs, and with how many rows and columns of a thread.
 func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	own := ir.Declared(b.body)
-	own.Add(b.row.Var)
-	own.Add(b.column.Var)
 	var list []*slabbed
 	stored := false
 	for _, s := range b.body {
@@ -141,61 +140,6 @@ func (w *slabTurn) columnAt(c int64) ir.Expr {
 	return w.add(lane, build.Int(c%g+c/g*g*w.block.lanes, w.at))
 }
 
-// slabOf returns what f reads, nil where that is not what a slab can hold.
-func slabOf(t *Sharer, b *block, f *ir.For, own *ir.VarSet) []*slabbed {
-	if !forms.Counts(f) || branches(f.Body) {
-		return nil // what a condition keeps from being read must not be read early
-	}
-	var list []*slabbed
-	fine := true
-	ir.WalkExprs(f.Body, func(e ir.Expr) bool {
-		switch e := e.(type) {
-		case *ir.Binary:
-			fine = fine && (e.T.IsFloat() || e.Op != ir.Div && e.Op != ir.Rem) // of rows that there are not, too
-		case *ir.Index:
-			x := slabElem(t, b, f, e, own)
-			fine = fine && x != nil
-			if !fine {
-				return false
-			}
-			for _, y := range list {
-				if query.Same(y.elem, e) {
-					return false
-				}
-			}
-			list = append(list, x)
-			return false
-		}
-		return fine
-	})
-	if !fine {
-		return nil
-	}
-	return list
-}
-
-// slabElem returns e as an element of a slab, nil where it is none: its place moves with the inner
-// loop and with either the row or the column, and is known without a load.
-func slabElem(t *Sharer, b *block, f *ir.For, e *ir.Index, own *ir.VarSet) *slabbed {
-	form, ok := analysis.AffineOf(e.I)
-	steady := !form.Has(f.Var)
-	if !ok || !query.IsRef(e.X) || !query.LoadFree(e.I) || form.Has(b.row.Var) && form.Has(b.column.Var) ||
-		!steady && !form.Has(b.row.Var) && !form.Has(b.column.Var) {
-		return nil
-	}
-	x := &slabbed{loop: f, elem: e, ofRow: !form.Has(b.column.Var), steady: steady}
-	for _, v := range ir.ExprVars(e).List() {
-		if v != f.Var && v != b.row.Var && v != b.column.Var && (own.Has(v) || t.IsShared(v)) {
-			return nil
-		}
-	}
-	coef, ok := form.Coef(f.Var)
-	step, isConst := coef.Const()
-	x.across = ok && isConst && integers.Magnitude(step) == 1
-	x.value = t.Local("value", e.Type(), e.At)
-	return x
-}
-
 // A slabTurn is a team's turn at a block.
 type slabTurn struct {
 	*Sharer
@@ -244,15 +188,13 @@ func (w *slabTurn) inRows(r ir.Expr) ir.Expr {
 
 // run runs the body for all rows and columns of the thread, statement by statement.
 func (w *slabTurn) run() []ir.Stmt {
-	values := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
-		if ix, ok := e.(*ir.Index); ok {
-			for _, x := range w.slabs {
-				if query.Same(x.elem, ix) {
-					return build.Ref(x.value, ix.At)
-				}
+	values := &ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
+		for _, x := range w.slabs {
+			if query.Same(x.elem, e) {
+				return build.Ref(x.value, e.Pos())
 			}
 		}
-		return e
+		return nil
 	}}
 	body := make([]ir.Stmt, len(w.body))
 	for k, s := range w.body {
@@ -417,8 +359,8 @@ type slabLoads struct {
 // of the slab.
 type slabLoad struct {
 	*slabbed
-	k, at ir.Expr
-	value *ir.Var
+	k, at  ir.Expr
+	values []*ir.Var // of its parts
 }
 
 // plan divides the elements of x among the threads: those of rows among the lanes of the warp that
@@ -454,9 +396,17 @@ func (l *slabLoads) plan(x *slabbed) {
 }
 
 func (l *slabLoads) addOne(x *slabbed, k, at ir.Expr) {
-	v := l.Local("ahead", x.elem.Type(), l.at)
-	l.decls = append(l.decls, build.Decl(v, nil, l.at))
-	l.list = append(l.list, slabLoad{x, k, at, v})
+	one := slabLoad{slabbed: x, k: k, at: at}
+	for _, e := range x.parts {
+		v := l.Local("ahead", e.Type(), l.at)
+		var steady ir.Expr // is loaded once
+		if !ir.ExprVars(e).Has(l.f.Var) {
+			steady = l.elemAt(x, e, build.Int(0, l.at), k, at)
+		}
+		l.decls = append(l.decls, build.Decl(v, steady, l.at))
+		one.values = append(one.values, v)
+	}
+	l.list = append(l.list, one)
 }
 
 // inPart is the number of columns that a lane loads of a part: there are as many parts as a whole
@@ -478,15 +428,15 @@ func (l *slabLoads) ofPart(x *slabbed, p ir.Expr, c int64) (k, at ir.Expr) {
 	return l.div(p, l.columns/n), l.slabTurn.add(l.slabTurn.add(first, lane), build.Int(c*l.block.lanes, l.at))
 }
 
-// elemAt is x for element at of the team's rows or columns in iteration k of the slab that begins
+// elemAt is e, x or a part of it, for element at of the team's rows or columns in iteration k of the slab that begins
 // at start, or the last there is.
-func (l *slabLoads) elemAt(x *slabbed, start, k, at ir.Expr) ir.Expr {
+func (l *slabLoads) elemAt(x *slabbed, e, start, k, at ir.Expr) ir.Expr {
 	first, v, end := l.j0, l.column.Var, l.right
 	if x.ofRow {
 		first, v, end = l.i0, l.row.Var, l.bottom
 	}
 	last := func(e, end ir.Expr) ir.Expr { return l.least(e, build.Binary(ir.Sub, end, build.Int(1, l.at), l.at)) }
-	return ir.Subst(x.elem, map[*ir.Var]ir.Expr{v: last(l.slabTurn.add(build.Ref(first, l.at), at), end),
+	return ir.Subst(e, map[*ir.Var]ir.Expr{v: last(l.slabTurn.add(build.Ref(first, l.at), at), end),
 		l.f.Var: last(l.slabTurn.add(start, k), l.hi)})
 }
 
@@ -494,9 +444,26 @@ func (l *slabLoads) elemAt(x *slabbed, start, k, at ir.Expr) ir.Expr {
 func (l *slabLoads) load(start ir.Expr) []ir.Stmt {
 	var out []ir.Stmt
 	for _, x := range l.list {
-		out = append(out, build.Assign(build.Ref(x.value, l.at), l.elemAt(x.slabbed, start, x.k, x.at), l.at))
+		for i, e := range x.parts {
+			if ir.ExprVars(e).Has(l.f.Var) {
+				out = append(out, build.Assign(build.Ref(x.values[i], l.at), l.elemAt(x.slabbed, e, start, x.k, x.at), l.at))
+			}
+		}
 	}
 	return out
+}
+
+// ofParts is what x computes of the elements that are loaded.
+func (l *slabLoads) ofParts(x slabLoad) ir.Expr {
+	loaded := &ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
+		for i, part := range x.parts {
+			if query.Same(part, e) {
+				return build.Ref(x.values[i], e.Pos())
+			}
+		}
+		return nil
+	}}
+	return l.elemAt(x.slabbed, loaded.CopyExpr(x.elem), build.Ref(l.start, l.at), x.k, x.at)
 }
 
 // store puts what load loaded into team memory, and the rest where a team has few warps.
@@ -506,7 +473,7 @@ func (l *slabLoads) store() []ir.Stmt {
 		return build.Index(build.Index(build.Ref(x.tile, l.at), k, l.at), at, l.at)
 	}
 	for _, x := range l.list {
-		out = append(out, build.Assign(place(x.slabbed, x.k, x.at), build.Ref(x.value, l.at), l.at))
+		out = append(out, build.Assign(place(x.slabbed, x.k, x.at), l.ofParts(x), l.at))
 	}
 	if len(l.rest) == 0 {
 		return out
@@ -515,7 +482,7 @@ func (l *slabLoads) store() []ir.Stmt {
 	for _, x := range l.rest {
 		for c := range l.inPart() {
 			k, at := l.ofPart(x, build.Ref(part, l.at), c)
-			body = append(body, build.Assign(place(x, k, at), l.elemAt(x, build.Ref(l.start, l.at), k, at), l.at))
+			body = append(body, build.Assign(place(x, k, at), l.elemAt(x, x.elem, build.Ref(l.start, l.at), k, at), l.at))
 		}
 	}
 	next := build.Assign(build.Ref(part, l.at), l.slabTurn.add(build.Ref(part, l.at), warps), l.at)

@@ -89,7 +89,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 // length stay.
 func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 	var out []ir.Stmt
-	for _, s := range list {
+	for _, s := range chosen(list) {
 		f, ok := s.(*ir.For)
 		if !ok {
 			if *left--; *left < 0 {

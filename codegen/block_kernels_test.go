@@ -1,0 +1,183 @@
+package codegen_test
+
+import "math/rand/v2"
+
+// Nests whose rows, rims and sides a device takes apart: what it makes of them has the bits of the
+// Go function.
+
+//omp:target device(acc, smp)
+//omp:task in(a, x) inout(y)
+func BlockManyRows(n, m, l int, a, x, y []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for q := 0; q < n; q++ {
+		for i := 0; i < m; i++ {
+			var s float32
+			for k := 0; k < l; k++ {
+				s += a[(q*m+i)*l+k] * x[q*l+k]
+			}
+			y[q*m+i] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(a, x) inout(y)
+func BlockManyLanes(n, m, l int, a, x, y []float64) {
+	//omp:teams distribute parallel for collapse(3)
+	for p := 0; p < n; p++ {
+		for q := 0; q < 3; q++ {
+			for i := 0; i < m; i++ {
+				s := y[(p*3+q)*m+i]
+				//omp:simd reduction(+: s)
+				for k := 0; k < l; k++ {
+					s += a[(p*3+q)*(m*l+5)+i*(l+1)+k] * x[q*l+k]
+				}
+				y[(p*3+q)*m+i] = s
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockTorus(n, m int, x, y []int32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			up, down, left, right := (i+n-1)%n, (i+1)%n, (j+m-1)%m, (j+3)%m
+			c := x[up*m+j] + x[down*m+j] + x[i*m+left] + x[i*m+right] + x[up*m+left] + x[down*m+right]
+			if c > 3 {
+				y[i*m+j] = c - x[i*m+j]
+			} else {
+				y[i*m+j] = -x[i*m+j]
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockRing(n int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var s float32
+		for k := -3; k <= 3; k++ {
+			s += x[(i+k+n)%n]
+		}
+		y[i] = s / 7
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func BlockClamped(n, m, l int, x, y []float32) {
+	//omp:teams distribute parallel for collapse(3)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			for k := 0; k < l; k++ {
+				a, b := max(i-1, 0), min(i+1, n-1)
+				c, d := max(j-2, 0), min(j+2, m-1)
+				e, f := min(max(k-1, 0), l-1), max(min(k+1, l-1), 0)
+				y[(i*m+j)*l+k] = x[(a*m+j)*l+k] + x[(b*m+j)*l+k] + x[(i*m+c)*l+k] + x[(i*m+d)*l+k] + x[(i*m+j)*l+e] - 5*x[(i*m+j)*l+f]
+			}
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x, w, centre) inout(a)
+func BlockWeighted(n, m int, x, w, centre, a []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < m; i++ {
+		for j := 0; j < m; j++ {
+			ci := centre[i]
+			var s float32
+			for k := 0; k < n; k++ {
+				d := x[k*m+j] - centre[j]
+				s += w[k] * (x[k*m+i] - ci) * d * float32(j+k)
+			}
+			a[i*m+j] += s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(p, q, scale) inout(c)
+func BlockMixed(n, m, l int, p, q []int16, scale []float64, c []float64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			var s float64
+			for k := 0; k < l; k++ {
+				s += float64(p[i*l+k]) * scale[i] * (float64(q[j*l+k]) + scale[0])
+			}
+			c[i*m+j] = s
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a)
+func BlockInverses(n int, a []float64) {
+	//omp:teams distribute parallel for
+	for q := 0; q < n; q++ {
+		for k := 0; k < 3; k++ {
+			inv := 1 / a[q*9+k*4]
+			a[q*9+k*4] = 1
+			for j := 0; j < 3; j++ {
+				a[q*9+k*3+j] *= inv
+			}
+			for i := 0; i < 3; i++ {
+				if i != k {
+					f := a[q*9+i*3+k]
+					a[q*9+i*3+k] = 0
+					for j := 0; j < 3; j++ {
+						a[q*9+i*3+j] -= f * a[q*9+k*3+j]
+					}
+				}
+			}
+		}
+	}
+}
+
+func init() {
+	corpus = append(corpus, []corpusCase{
+		{kernel: BlockManyRows, args: func(n int, r *rand.Rand) []any {
+			h, w, l := 1+r.IntN(5), 1+r.IntN(40), 30+r.IntN(60)
+			return []any{h, w, l, floats[float32](r, h*w*l), floats[float32](r, h*l), floats[float32](r, h*w)}
+		}},
+		{kernel: BlockManyLanes, tolerance: 1e-9, args: func(n int, r *rand.Rand) []any {
+			h, w, l := 1+r.IntN(3), 1+r.IntN(20), 1+r.IntN(70)
+			return []any{h, w, l, floats[float64](r, 3*h*(w*l+5)+w), floats[float64](r, 3*l), floats[float64](r, 3*h*w)}
+		}},
+		{kernel: BlockTorus, args: func(n int, r *rand.Rand) []any {
+			h, w := 1+r.IntN(30), 1+r.IntN(90)
+			return []any{h, w, ints[int32](r, h*w, 4), make([]int32, h*w)}
+		}},
+		{kernel: BlockRing, args: func(n int, r *rand.Rand) []any {
+			h := 3 + r.IntN(2*n+1)
+			return []any{h, floats[float32](r, h), make([]float32, h)}
+		}},
+		{kernel: BlockClamped, args: func(n int, r *rand.Rand) []any {
+			h, w, l := 1+r.IntN(5), 1+r.IntN(15), 1+r.IntN(70)
+			return []any{h, w, l, floats[float32](r, h*w*l), floats[float32](r, h*w*l)}
+		}},
+		{kernel: BlockWeighted, args: func(n int, r *rand.Rand) []any {
+			h, w, _ := nestSides(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h), floats[float32](r, w), floats[float32](r, w*w)}
+		}},
+		{kernel: BlockMixed, args: func(n int, r *rand.Rand) []any {
+			h, w, l := nestSides(n, r)
+			return []any{h, w, l, ints[int16](r, h*l, 99), ints[int16](r, w*l, 99), floats[float64](r, h), floats[float64](r, h*w)}
+		}},
+		{kernel: BlockInverses, args: func(n int, r *rand.Rand) []any {
+			a := floats[float64](r, 9*n)
+			for q := range n {
+				for k := range 3 {
+					a[q*9+k*4] += 4
+				}
+			}
+			return []any{n, a}
+		}},
+	}...)
+}

@@ -1,0 +1,175 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// A nest whose iterations each go along a row of memory of their own, as many products of a matrix
+// and a vector do, is one loop over all rows: its iterations are numbered, and what shares out rows
+// of one loop shares these. Rows that several iterations read are left to blocks, which load them
+// once.
+
+// flattened returns the space of the numbers of the iterations of n, and what makes the variables
+// of n from the one of the space; nil where the rows are not each iteration's own.
+func flattened(t *Sharer, n Sharing) (sp *spaces.Space, ahead, decode []ir.Stmt) {
+	if len(n.Sp.Loops) < 2 || t.Slow || n.P.Only != nil || !ownRows(n) {
+		return nil, nil, nil
+	}
+	for _, f := range n.Sp.Loops {
+		if lo, ok := query.Int64(f.Lo); !ok || lo != 0 || !forms.Counts(f) {
+			return nil, nil, nil
+		}
+	}
+	at := n.Sp.At
+	number := t.Local("row", ir.IntType, at)
+	counting, ahead := t.Counted(n.Sp)
+	f := &ir.For{Label: &ir.Label{}, Var: number, Lo: build.Int(0, at), Hi: n.Sp.Count(), Step: build.Int(1, at), Rel: ir.Lt, At: at}
+	return &spaces.Space{Loops: []*ir.For{f}, Order: []int{0}, Label: n.Sp.Label, At: at}, ahead, t.Decode(n.Sp, counting, build.Ref(number, at))
+}
+
+// ownRows reports whether an inner loop of n reads elements next to each other that no other
+// iteration reads, and nothing that is next to each other for neighbouring iterations.
+func ownRows(n Sharing) bool {
+	own, beside := false, false
+	column := n.Sp.Loops[n.Sp.Order[len(n.Sp.Order)-1]].Var
+	for _, s := range propagated(query.Flatten(n.Body)) {
+		f, ok := s.(*ir.For)
+		if !ok {
+			continue
+		}
+		ir.WalkExprs(f.Body, func(e ir.Expr) bool {
+			ix, ok := e.(*ir.Index)
+			if !ok {
+				return true
+			}
+			form, known := analysis.AffineOf(ix.I)
+			if !known || ix.X.Type().Kind != ir.Slice {
+				return true
+			}
+			if near(form, column, 1) {
+				beside = true
+			}
+			mine := near(form, f.Var, 1) && !near(form, column, squareFar)
+			for _, g := range n.Sp.Loops {
+				mine = mine && form.Has(g.Var)
+			}
+			own = own || mine
+			return true
+		})
+	}
+	return own && !beside
+}
+
+// near reports whether form moves with v, by no more than most elements.
+func near(form analysis.Affine, v *ir.Var, most uint64) bool {
+	coef, ok := form.Coef(v)
+	c, isConst := coef.Const()
+	return ok && isConst && c != 0 && integers.Magnitude(c) <= most
+}
+
+// inNumbers returns the place of ix over the number of an iteration, where the rows of the
+// iterations follow each other.
+func inNumbers(sp *spaces.Space, ix *ir.Index, number *ir.Var) (analysis.Affine, bool) {
+	form, ok := analysis.AffineOf(ix.I)
+	if !ok || !slices.IsSorted(sp.Order) {
+		return form, false
+	}
+	var apart analysis.Affine // of neighbours of the loop inside
+	for k, f := range slices.Backward(sp.Loops) {
+		coef, ok := form.Coef(f.Var)
+		if !ok || k == len(sp.Loops)-1 && len(coef.Terms) == 0 || k < len(sp.Loops)-1 && !coef.Equal(apart) {
+			return form, false
+		}
+		count, known := analysis.AffineOf(f.Hi)
+		if !known {
+			return form, false
+		}
+		if k == len(sp.Loops)-1 {
+			form = form.Without(f.Var).Add(coef.Mul(analysis.VarAffine(number)))
+		} else {
+			form = form.Without(f.Var)
+		}
+		apart = coef.Mul(count)
+	}
+	return form, form.Known()
+}
+
+// lanesOfNest is lanes for a nest.
+func lanesOfNest(t *Sharer, n Sharing) []ir.Stmt {
+	sp, ahead, decode := flattened(t, n)
+	if sp == nil || rereads(n.Body) {
+		return nil
+	}
+	return behind(ahead, t.lanes(sp, n.D, n.P, append(decode, n.Body...), n.Grid), sp.At)
+}
+
+// longRowsOfNest is rowsOfNest where rows are known to be so long that teams go along them. Where
+// that is not known the launch chooses how many lanes a row has, if these may add up in any order.
+func longRowsOfNest(t *Sharer, n Sharing) []ir.Stmt {
+	for _, s := range query.Flatten(n.Body) {
+		if f, ok := s.(*ir.For); ok {
+			if trips, known := analysis.ConstTrips(f); !known || trips < rowsLeast {
+				return nil
+			}
+		}
+	}
+	return rowsOfNest(t, n)
+}
+
+// rowsOfNest is rowTiles for a nest.
+func rowsOfNest(t *Sharer, n Sharing) []ir.Stmt {
+	sp, ahead, decode := flattened(t, n)
+	if sp == nil {
+		return nil
+	}
+	along := &ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		if ix, ok := e.(*ir.Index); ok {
+			if form, ok := inNumbers(n.Sp, ix, sp.Loops[0].Var); ok {
+				own := *ix
+				own.I = form.Expr(ix.At)
+				return &own
+			}
+		}
+		return e
+	}}
+	body := append(decode, along.CopyStmts(propagated(query.Flatten(n.Body)))...)
+	return behind(ahead, rowTiles(t, sp, n.D, n.P, body), sp.At)
+}
+
+// rereads reports whether list reads a slice in front of a loop that it stores into behind it: the
+// lanes of a row all do the one, and one of them the other, with no barrier in between.
+func rereads(list []ir.Stmt) bool {
+	list = query.Flatten(list)
+	stored, read := &ir.VarSet{}, &ir.VarSet{}
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.For:
+			continue
+		case *ir.Assign:
+			if v := query.BaseVar(s.Place); v != nil && !query.IsRef(s.Place) {
+				stored.Add(v)
+			}
+		case *ir.Decl:
+			for _, v := range ir.ExprVars(forms.OrZero(s.Init)).List() {
+				read.Add(v)
+			}
+		}
+	}
+	return slices.ContainsFunc(stored.List(), read.Has)
+}
+
+// behind returns list with ahead in front, nil where there is no list.
+func behind(ahead, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if list == nil {
+		return nil
+	}
+	return []ir.Stmt{&ir.Block{Body: append(ahead, list...), At: at}}
+}
