@@ -27,7 +27,7 @@ func BlockManyLanes(n, m, l int, a, x, y []float64) {
 	for p := 0; p < n; p++ {
 		for q := 0; q < 3; q++ {
 			for i := 0; i < m; i++ {
-				s := y[(p*3+q)*m+i]
+				var s float64
 				//omp:simd reduction(+: s)
 				for k := 0; k < l; k++ {
 					s += a[(p*3+q)*(m*l+5)+i*(l+1)+k] * x[q*l+k]

@@ -40,9 +40,9 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
 BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, double* y, int y_len, gompss_fault* fault)
 {
-	if (0 <= m && 0 <= (int64)3 * m && (int64)3 * n * m <= y_len && 0 <= l &&
-		(int64)((uint64)((int64)3 * n * m) * l + (int64)15 * n + m) <= a_len + 6 && (int64)3 * l <= x_len &&
-		m < 262144 && n < 262144 && -262144 < n && l < 262144) {
+	if (0 <= l && (int64)((uint64)((int64)3 * n * m) * l + (int64)15 * n + m) <= a_len + 6 &&
+		(int64)3 * l <= x_len && 0 <= m && 0 <= (int64)3 * m && (int64)3 * n * m <= y_len && l < 262144 &&
+		m < 262144 && n < 262144 && -262144 < n) {
 		int end = n;
 		int count = max(end, 0);
 		int end_2 = m;
@@ -70,7 +70,6 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int from = (active ? 0 : 0) + lane;
 				int to = active ? l : 0;
@@ -106,7 +105,6 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int from = (active ? 0 : 0) + lane;
 				int to = active ? l : 0;
@@ -142,7 +140,6 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int from = (active ? 0 : 0) + lane;
 				int to = active ? l : 0;
@@ -178,7 +175,6 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int from = (active ? 0 : 0) + lane;
 				int to = active ? l : 0;
@@ -214,7 +210,6 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int from = (active ? 0 : 0) + lane;
 				int to = active ? l : 0;
@@ -245,12 +240,12 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 			int64 p = rows_2;
 			int64 q = rows - rows_2 * 3;
 			int64 i = it - (uint64)rows * count_2;
-			double s = y[check_index((int64)((uint64)(p * 3 + q) * m + i), y_len, 1, fault)];
+			double s = 0.0;
 			#pragma unroll 1
 			for (int k = 0; k < l; k++) {
-				s += a[check_index((int64)((uint64)(p * 3 + q) * ((int64)m * l + 5) + (uint64)i * (l + 1) + k), a_len, 2, fault)] * x[check_index((int64)((uint64)q * l + k), x_len, 3, fault)];
+				s += a[check_index((int64)((uint64)(p * 3 + q) * ((int64)m * l + 5) + (uint64)i * (l + 1) + k), a_len, 1, fault)] * x[check_index((int64)((uint64)q * l + k), x_len, 2, fault)];
 			}
-			y[check_index((int64)((uint64)(p * 3 + q) * m + i), y_len, 4, fault)] = s;
+			y[check_index((int64)((uint64)(p * 3 + q) * m + i), y_len, 3, fault)] = s;
 		}
 	}
 }

@@ -41,9 +41,9 @@ extern "C" __global__ void __launch_bounds__(256, gompss_abreast(8, 256))
 BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int64 x_len, double* y, int64 y_len,
 	gompss_fault* fault)
 {
-	if (0 <= m && 0 <= (int64)(3ull * m) && (int64)(3ull * n * m) <= y_len && 0 <= l &&
-		(int64)(3ull * n * m * l + 15ull * n + m) <= a_len + 6 && (int64)(3ull * l) <= x_len && m < 262144 &&
-		n < 262144 && -262144 < n && l < 262144) {
+	if (0 <= l && (int64)(3ull * n * m * l + 15ull * n + m) <= a_len + 6 && (int64)(3ull * l) <= x_len &&
+		0 <= m && 0 <= (int64)(3ull * m) && (int64)(3ull * n * m) <= y_len && l < 262144 && m < 262144 &&
+		n < 262144 && -262144 < n) {
 		int64 end = n;
 		int64 count = max(end, (int64)0);
 		int64 end_2 = m;
@@ -71,7 +71,6 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int64 from = (active ? 0 : 0) + lane;
 				int64 to = active ? l : 0;
@@ -107,7 +106,6 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int64 from = (active ? 0 : 0) + lane;
 				int64 to = active ? l : 0;
@@ -143,7 +141,6 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int64 from = (active ? 0 : 0) + lane;
 				int64 to = active ? l : 0;
@@ -179,7 +176,6 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int64 from = (active ? 0 : 0) + lane;
 				int64 to = active ? l : 0;
@@ -215,7 +211,6 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 					p = rows_2;
 					q = rows - (uint64)rows_2 * 3;
 					i = row - (uint64)rows * count_2;
-					s = y[((uint64)p * 3 + q) * m + i];
 				}
 				int64 from = (active ? 0 : 0) + lane;
 				int64 to = active ? l : 0;
@@ -246,12 +241,12 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 			int64 p = rows_2;
 			int64 q = (uint64)rows - rows_2 * 3;
 			int64 i = it - (uint64)rows * count_2;
-			double s = y[check_index((int64)(((uint64)(p * 3) + q) * m + i), y_len, 1, fault)];
+			double s = 0.0;
 			#pragma unroll 1
 			for (int64 k = 0; k < l; k++) {
-				s += a[check_index((int64)(((uint64)(p * 3) + q) * ((uint64)m * l + 5) + i * ((uint64)l + 1) + k), a_len, 2, fault)] * x[check_index((int64)((uint64)q * l + k), x_len, 3, fault)];
+				s += a[check_index((int64)(((uint64)(p * 3) + q) * ((uint64)m * l + 5) + i * ((uint64)l + 1) + k), a_len, 1, fault)] * x[check_index((int64)((uint64)q * l + k), x_len, 2, fault)];
 			}
-			y[check_index((int64)(((uint64)(p * 3) + q) * m + i), y_len, 4, fault)] = s;
+			y[check_index((int64)(((uint64)(p * 3) + q) * m + i), y_len, 3, fault)] = s;
 		}
 	}
 }

@@ -32,11 +32,11 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 BlockWeighted(int64 n, int64 m, float* x, int64 x_len, float* w, int64 w_len, float* centre, int64 centre_len, float* a,
 	int64 a_len, gompss_fault* fault)
 {
-	__shared__ float columnTile[8][130];
-	__shared__ __align__(16) float rowTile[8][36];
+	__shared__ __align__(16) float columnTile[8][132];
+	__shared__ __align__(16) float rowTile[8][132];
 	if (m <= centre_len && 0 <= m && (int64)((uint64)n * m) <= x_len && n <= w_len &&
 		(int64)((uint64)m * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-		int64 height = (int64)(blockDim.x / 32) * 4;
+		int64 height = (int64)(blockDim.x / 16) * 8;
 		int64 bottom = m;
 		int64 right = m;
 		int64 across = (max(m, (int64)0) + 128 - 1) / 128;
@@ -46,80 +46,24 @@ BlockWeighted(int64 n, int64 m, float* x, int64 x_len, float* w, int64 w_len, fl
 			int64 line = min(block / across, down);
 			int64 i0 = max(min(line * height, bottom), (int64)0);
 			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
-			int64 level = threadIdx.x / 32;
-			int64 lane = threadIdx.x % 32;
-			int64 i = i0 + level * 4;
-			int64 i_2 = i0 + (level * 4 + 1);
-			int64 i_3 = i0 + (level * 4 + 2);
-			int64 i_4 = i0 + (level * 4 + 3);
-			int64 j = j0 + lane;
-			int64 j_2 = j0 + (lane + 32);
-			int64 j_3 = j0 + (lane + 64);
-			int64 j_4 = j0 + (lane + 96);
-			float ci = 0.0f;
-			if (i < bottom && j < right) {
-				ci = centre[i];
-			}
-			float ci_2 = 0.0f;
-			if (i < bottom && j_2 < right) {
-				ci_2 = centre[i];
-			}
-			float ci_3 = 0.0f;
-			if (i < bottom && j_3 < right) {
-				ci_3 = centre[i];
-			}
-			float ci_4 = 0.0f;
-			if (i < bottom && j_4 < right) {
-				ci_4 = centre[i];
-			}
-			float ci_5 = 0.0f;
-			if (i_2 < bottom && j < right) {
-				ci_5 = centre[i_2];
-			}
-			float ci_6 = 0.0f;
-			if (i_2 < bottom && j_2 < right) {
-				ci_6 = centre[i_2];
-			}
-			float ci_7 = 0.0f;
-			if (i_2 < bottom && j_3 < right) {
-				ci_7 = centre[i_2];
-			}
-			float ci_8 = 0.0f;
-			if (i_2 < bottom && j_4 < right) {
-				ci_8 = centre[i_2];
-			}
-			float ci_9 = 0.0f;
-			if (i_3 < bottom && j < right) {
-				ci_9 = centre[i_3];
-			}
-			float ci_10 = 0.0f;
-			if (i_3 < bottom && j_2 < right) {
-				ci_10 = centre[i_3];
-			}
-			float ci_11 = 0.0f;
-			if (i_3 < bottom && j_3 < right) {
-				ci_11 = centre[i_3];
-			}
-			float ci_12 = 0.0f;
-			if (i_3 < bottom && j_4 < right) {
-				ci_12 = centre[i_3];
-			}
-			float ci_13 = 0.0f;
-			if (i_4 < bottom && j < right) {
-				ci_13 = centre[i_4];
-			}
-			float ci_14 = 0.0f;
-			if (i_4 < bottom && j_2 < right) {
-				ci_14 = centre[i_4];
-			}
-			float ci_15 = 0.0f;
-			if (i_4 < bottom && j_3 < right) {
-				ci_15 = centre[i_4];
-			}
-			float ci_16 = 0.0f;
-			if (i_4 < bottom && j_4 < right) {
-				ci_16 = centre[i_4];
-			}
+			int64 level = threadIdx.x / 16;
+			int64 lane = threadIdx.x % 16;
+			int64 i = i0 + level * 8;
+			int64 i_2 = i0 + (level * 8 + 1);
+			int64 i_3 = i0 + (level * 8 + 2);
+			int64 i_4 = i0 + (level * 8 + 3);
+			int64 i_5 = i0 + (level * 8 + 4);
+			int64 i_6 = i0 + (level * 8 + 5);
+			int64 i_7 = i0 + (level * 8 + 6);
+			int64 i_8 = i0 + (level * 8 + 7);
+			int64 j = j0 + lane * 4;
+			int64 j_2 = j0 + (lane * 4 + 1);
+			int64 j_3 = j0 + (lane * 4 + 2);
+			int64 j_4 = j0 + (lane * 4 + 3);
+			int64 j_5 = j0 + (lane * 4 + 64);
+			int64 j_6 = j0 + (lane * 4 + 65);
+			int64 j_7 = j0 + (lane * 4 + 66);
+			int64 j_8 = j0 + (lane * 4 + 67);
 			float s = 0.0f;
 			float s_2 = 0.0f;
 			float s_3 = 0.0f;
@@ -136,91 +80,267 @@ BlockWeighted(int64 n, int64 m, float* x, int64 x_len, float* w, int64 w_len, fl
 			float s_14 = 0.0f;
 			float s_15 = 0.0f;
 			float s_16 = 0.0f;
+			float s_17 = 0.0f;
+			float s_18 = 0.0f;
+			float s_19 = 0.0f;
+			float s_20 = 0.0f;
+			float s_21 = 0.0f;
+			float s_22 = 0.0f;
+			float s_23 = 0.0f;
+			float s_24 = 0.0f;
+			float s_25 = 0.0f;
+			float s_26 = 0.0f;
+			float s_27 = 0.0f;
+			float s_28 = 0.0f;
+			float s_29 = 0.0f;
+			float s_30 = 0.0f;
+			float s_31 = 0.0f;
+			float s_32 = 0.0f;
+			float s_33 = 0.0f;
+			float s_34 = 0.0f;
+			float s_35 = 0.0f;
+			float s_36 = 0.0f;
+			float s_37 = 0.0f;
+			float s_38 = 0.0f;
+			float s_39 = 0.0f;
+			float s_40 = 0.0f;
+			float s_41 = 0.0f;
+			float s_42 = 0.0f;
+			float s_43 = 0.0f;
+			float s_44 = 0.0f;
+			float s_45 = 0.0f;
+			float s_46 = 0.0f;
+			float s_47 = 0.0f;
+			float s_48 = 0.0f;
+			float s_49 = 0.0f;
+			float s_50 = 0.0f;
+			float s_51 = 0.0f;
+			float s_52 = 0.0f;
+			float s_53 = 0.0f;
+			float s_54 = 0.0f;
+			float s_55 = 0.0f;
+			float s_56 = 0.0f;
+			float s_57 = 0.0f;
+			float s_58 = 0.0f;
+			float s_59 = 0.0f;
+			float s_60 = 0.0f;
+			float s_61 = 0.0f;
+			float s_62 = 0.0f;
+			float s_63 = 0.0f;
+			float s_64 = 0.0f;
 			int64 to = n;
 			if (0 < to) {
 				float ahead = 0.0f;
-				float ahead_2 = centre[min(j0 + lane, right - 1)];
+				float ahead_2 = centre[min(j0 + (level % 2 * 64 + lane), right - 1)];
 				float ahead_3 = 0.0f;
-				float ahead_4 = centre[min(j0 + (lane + 32), right - 1)];
+				float ahead_4 = centre[min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
 				float ahead_5 = 0.0f;
-				float ahead_6 = centre[min(j0 + (lane + 64), right - 1)];
+				float ahead_6 = centre[min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
 				float ahead_7 = 0.0f;
-				float ahead_8 = centre[min(j0 + (lane + 96), right - 1)];
+				float ahead_8 = centre[min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
 				float ahead_9 = 0.0f;
 				float ahead_10 = 0.0f;
-				float ahead_11 = centre[min(i0 + (level * 4 + lane / 8), bottom - 1)];
-				ahead = x[min(level, to - 1) * m + min(j0 + lane, right - 1)];
-				ahead_3 = x[min(level, to - 1) * m + min(j0 + (lane + 32), right - 1)];
-				ahead_5 = x[min(level, to - 1) * m + min(j0 + (lane + 64), right - 1)];
-				ahead_7 = x[min(level, to - 1) * m + min(j0 + (lane + 96), right - 1)];
-				ahead_9 = w[min(lane % 8, to - 1)];
-				ahead_10 = x[min(lane % 8, to - 1) * m + min(i0 + (level * 4 + lane / 8), bottom - 1)];
+				float ahead_11 = centre[min(i0 + (level * 8 + lane % 8), bottom - 1)];
+				float ahead_12 = 0.0f;
+				float ahead_13 = 0.0f;
+				float ahead_14 = centre[min(i0 + (level * 8 + (lane + 16) % 8), bottom - 1)];
+				float ahead_15 = 0.0f;
+				float ahead_16 = 0.0f;
+				float ahead_17 = centre[min(i0 + (level * 8 + (lane + 32) % 8), bottom - 1)];
+				float ahead_18 = 0.0f;
+				float ahead_19 = 0.0f;
+				float ahead_20 = centre[min(i0 + (level * 8 + (lane + 48) % 8), bottom - 1)];
+				ahead = x[min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane), right - 1)];
+				ahead_3 = x[min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+				ahead_5 = x[min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+				ahead_7 = x[min(level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
+				ahead_9 = w[min(lane / 8, to - 1)];
+				ahead_10 = x[min(lane / 8, to - 1) * m + min(i0 + (level * 8 + lane % 8), bottom - 1)];
+				ahead_12 = w[min((lane + 16) / 8, to - 1)];
+				ahead_13 = x[min((lane + 16) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 16) % 8), bottom - 1)];
+				ahead_15 = w[min((lane + 32) / 8, to - 1)];
+				ahead_16 = x[min((lane + 32) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 32) % 8), bottom - 1)];
+				ahead_18 = w[min((lane + 48) / 8, to - 1)];
+				ahead_19 = x[min((lane + 48) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 48) % 8), bottom - 1)];
 				for (int64 k0 = 0; k0 < to; k0 += 8) {
 					__syncthreads();
-					columnTile[level][lane] = ahead - ahead_2;
-					columnTile[level][lane + 32] = ahead_3 - ahead_4;
-					columnTile[level][lane + 64] = ahead_5 - ahead_6;
-					columnTile[level][lane + 96] = ahead_7 - ahead_8;
-					rowTile[lane % 8][level * 4 + lane / 8] = ahead_9 * (ahead_10 - ahead_11);
-					for (int64 part = level + blockDim.x / 32; part < 8; part += blockDim.x / 32) {
-						columnTile[part][lane] = x[min(k0 + part, to - 1) * m + min(j0 + lane, right - 1)] - centre[min(j0 + lane, right - 1)];
-						columnTile[part][lane + 32] = x[min(k0 + part, to - 1) * m + min(j0 + (lane + 32), right - 1)] - centre[min(j0 + (lane + 32), right - 1)];
-						columnTile[part][lane + 64] = x[min(k0 + part, to - 1) * m + min(j0 + (lane + 64), right - 1)] - centre[min(j0 + (lane + 64), right - 1)];
-						columnTile[part][lane + 96] = x[min(k0 + part, to - 1) * m + min(j0 + (lane + 96), right - 1)] - centre[min(j0 + (lane + 96), right - 1)];
+					columnTile[level / 2][level % 2 * 64 + lane] = ahead - ahead_2;
+					columnTile[level / 2][level % 2 * 64 + lane + 16] = ahead_3 - ahead_4;
+					columnTile[level / 2][level % 2 * 64 + lane + 32] = ahead_5 - ahead_6;
+					columnTile[level / 2][level % 2 * 64 + lane + 48] = ahead_7 - ahead_8;
+					rowTile[lane / 8][level * 8 + lane % 8] = ahead_9 * (ahead_10 - ahead_11);
+					rowTile[(lane + 16) / 8][level * 8 + (lane + 16) % 8] = ahead_12 * (ahead_13 - ahead_14);
+					rowTile[(lane + 32) / 8][level * 8 + (lane + 32) % 8] = ahead_15 * (ahead_16 - ahead_17);
+					rowTile[(lane + 48) / 8][level * 8 + (lane + 48) % 8] = ahead_18 * (ahead_19 - ahead_20);
+					for (int64 part = level + blockDim.x / 16; part < 16; part += blockDim.x / 16) {
+						columnTile[part / 2][part % 2 * 64 + lane] = x[min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane), right - 1)] - centre[min(j0 + (part % 2 * 64 + lane), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 16] = x[min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 16), right - 1)] - centre[min(j0 + (part % 2 * 64 + lane + 16), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 32] = x[min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 32), right - 1)] - centre[min(j0 + (part % 2 * 64 + lane + 32), right - 1)];
+						columnTile[part / 2][part % 2 * 64 + lane + 48] = x[min(k0 + part / 2, to - 1) * m + min(j0 + (part % 2 * 64 + lane + 48), right - 1)] - centre[min(j0 + (part % 2 * 64 + lane + 48), right - 1)];
 					}
 					__syncthreads();
 					int64 n_2 = min(to - k0, (int64)8);
 					if (k0 + 8 < to) {
-						ahead = x[min(k0 + 8 + level, to - 1) * m + min(j0 + lane, right - 1)];
-						ahead_3 = x[min(k0 + 8 + level, to - 1) * m + min(j0 + (lane + 32), right - 1)];
-						ahead_5 = x[min(k0 + 8 + level, to - 1) * m + min(j0 + (lane + 64), right - 1)];
-						ahead_7 = x[min(k0 + 8 + level, to - 1) * m + min(j0 + (lane + 96), right - 1)];
-						ahead_9 = w[min(k0 + 8 + lane % 8, to - 1)];
-						ahead_10 = x[min(k0 + 8 + lane % 8, to - 1) * m + min(i0 + (level * 4 + lane / 8), bottom - 1)];
+						ahead = x[min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane), right - 1)];
+						ahead_3 = x[min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 16), right - 1)];
+						ahead_5 = x[min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 32), right - 1)];
+						ahead_7 = x[min(k0 + 8 + level / 2, to - 1) * m + min(j0 + (level % 2 * 64 + lane + 48), right - 1)];
+						ahead_9 = w[min(k0 + 8 + lane / 8, to - 1)];
+						ahead_10 = x[min(k0 + 8 + lane / 8, to - 1) * m + min(i0 + (level * 8 + lane % 8), bottom - 1)];
+						ahead_12 = w[min(k0 + 8 + (lane + 16) / 8, to - 1)];
+						ahead_13 = x[min(k0 + 8 + (lane + 16) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 16) % 8), bottom - 1)];
+						ahead_15 = w[min(k0 + 8 + (lane + 32) / 8, to - 1)];
+						ahead_16 = x[min(k0 + 8 + (lane + 32) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 32) % 8), bottom - 1)];
+						ahead_18 = w[min(k0 + 8 + (lane + 48) / 8, to - 1)];
+						ahead_19 = x[min(k0 + 8 + (lane + 48) / 8, to - 1) * m + min(i0 + (level * 8 + (lane + 48) % 8), bottom - 1)];
 					}
 					#pragma unroll 8
 					for (int64 k = 0; k < n_2; k++) {
 						int64 k_2 = k0 + k;
-						float value = columnTile[k][lane];
-						float value_2 = columnTile[k][lane + 32];
-						float value_3 = columnTile[k][lane + 64];
-						float value_4 = columnTile[k][lane + 96];
-						float value_5 = rowTile[k][level * 4];
-						float value_6 = rowTile[k][level * 4 + 1];
-						float value_7 = rowTile[k][level * 4 + 2];
-						float value_8 = rowTile[k][level * 4 + 3];
+						float value = columnTile[k][lane * 4];
+						float value_2 = columnTile[k][lane * 4 + 1];
+						float value_3 = columnTile[k][lane * 4 + 2];
+						float value_4 = columnTile[k][lane * 4 + 3];
+						float value_5 = columnTile[k][lane * 4 + 64];
+						float value_6 = columnTile[k][lane * 4 + 65];
+						float value_7 = columnTile[k][lane * 4 + 66];
+						float value_8 = columnTile[k][lane * 4 + 67];
+						float value_9 = rowTile[k][level * 8];
+						float value_10 = rowTile[k][level * 8 + 1];
+						float value_11 = rowTile[k][level * 8 + 2];
+						float value_12 = rowTile[k][level * 8 + 3];
+						float value_13 = rowTile[k][level * 8 + 4];
+						float value_14 = rowTile[k][level * 8 + 5];
+						float value_15 = rowTile[k][level * 8 + 6];
+						float value_16 = rowTile[k][level * 8 + 7];
 						float d = value;
 						float d_2 = value_2;
 						float d_3 = value_3;
 						float d_4 = value_4;
-						float d_5 = value;
-						float d_6 = value_2;
-						float d_7 = value_3;
-						float d_8 = value_4;
+						float d_5 = value_5;
+						float d_6 = value_6;
+						float d_7 = value_7;
+						float d_8 = value_8;
 						float d_9 = value;
 						float d_10 = value_2;
 						float d_11 = value_3;
 						float d_12 = value_4;
-						float d_13 = value;
-						float d_14 = value_2;
-						float d_15 = value_3;
-						float d_16 = value_4;
-						s += value_5 * d * (float)(j + k_2);
-						s_2 += value_5 * d_2 * (float)(j_2 + k_2);
-						s_3 += value_5 * d_3 * (float)(j_3 + k_2);
-						s_4 += value_5 * d_4 * (float)(j_4 + k_2);
-						s_5 += value_6 * d_5 * (float)(j + k_2);
-						s_6 += value_6 * d_6 * (float)(j_2 + k_2);
-						s_7 += value_6 * d_7 * (float)(j_3 + k_2);
-						s_8 += value_6 * d_8 * (float)(j_4 + k_2);
-						s_9 += value_7 * d_9 * (float)(j + k_2);
-						s_10 += value_7 * d_10 * (float)(j_2 + k_2);
-						s_11 += value_7 * d_11 * (float)(j_3 + k_2);
-						s_12 += value_7 * d_12 * (float)(j_4 + k_2);
-						s_13 += value_8 * d_13 * (float)(j + k_2);
-						s_14 += value_8 * d_14 * (float)(j_2 + k_2);
-						s_15 += value_8 * d_15 * (float)(j_3 + k_2);
-						s_16 += value_8 * d_16 * (float)(j_4 + k_2);
+						float d_13 = value_5;
+						float d_14 = value_6;
+						float d_15 = value_7;
+						float d_16 = value_8;
+						float d_17 = value;
+						float d_18 = value_2;
+						float d_19 = value_3;
+						float d_20 = value_4;
+						float d_21 = value_5;
+						float d_22 = value_6;
+						float d_23 = value_7;
+						float d_24 = value_8;
+						float d_25 = value;
+						float d_26 = value_2;
+						float d_27 = value_3;
+						float d_28 = value_4;
+						float d_29 = value_5;
+						float d_30 = value_6;
+						float d_31 = value_7;
+						float d_32 = value_8;
+						float d_33 = value;
+						float d_34 = value_2;
+						float d_35 = value_3;
+						float d_36 = value_4;
+						float d_37 = value_5;
+						float d_38 = value_6;
+						float d_39 = value_7;
+						float d_40 = value_8;
+						float d_41 = value;
+						float d_42 = value_2;
+						float d_43 = value_3;
+						float d_44 = value_4;
+						float d_45 = value_5;
+						float d_46 = value_6;
+						float d_47 = value_7;
+						float d_48 = value_8;
+						float d_49 = value;
+						float d_50 = value_2;
+						float d_51 = value_3;
+						float d_52 = value_4;
+						float d_53 = value_5;
+						float d_54 = value_6;
+						float d_55 = value_7;
+						float d_56 = value_8;
+						float d_57 = value;
+						float d_58 = value_2;
+						float d_59 = value_3;
+						float d_60 = value_4;
+						float d_61 = value_5;
+						float d_62 = value_6;
+						float d_63 = value_7;
+						float d_64 = value_8;
+						s += value_9 * d * (float)(j + k_2);
+						s_2 += value_9 * d_2 * (float)(j_2 + k_2);
+						s_3 += value_9 * d_3 * (float)(j_3 + k_2);
+						s_4 += value_9 * d_4 * (float)(j_4 + k_2);
+						s_5 += value_9 * d_5 * (float)(j_5 + k_2);
+						s_6 += value_9 * d_6 * (float)(j_6 + k_2);
+						s_7 += value_9 * d_7 * (float)(j_7 + k_2);
+						s_8 += value_9 * d_8 * (float)(j_8 + k_2);
+						s_9 += value_10 * d_9 * (float)(j + k_2);
+						s_10 += value_10 * d_10 * (float)(j_2 + k_2);
+						s_11 += value_10 * d_11 * (float)(j_3 + k_2);
+						s_12 += value_10 * d_12 * (float)(j_4 + k_2);
+						s_13 += value_10 * d_13 * (float)(j_5 + k_2);
+						s_14 += value_10 * d_14 * (float)(j_6 + k_2);
+						s_15 += value_10 * d_15 * (float)(j_7 + k_2);
+						s_16 += value_10 * d_16 * (float)(j_8 + k_2);
+						s_17 += value_11 * d_17 * (float)(j + k_2);
+						s_18 += value_11 * d_18 * (float)(j_2 + k_2);
+						s_19 += value_11 * d_19 * (float)(j_3 + k_2);
+						s_20 += value_11 * d_20 * (float)(j_4 + k_2);
+						s_21 += value_11 * d_21 * (float)(j_5 + k_2);
+						s_22 += value_11 * d_22 * (float)(j_6 + k_2);
+						s_23 += value_11 * d_23 * (float)(j_7 + k_2);
+						s_24 += value_11 * d_24 * (float)(j_8 + k_2);
+						s_25 += value_12 * d_25 * (float)(j + k_2);
+						s_26 += value_12 * d_26 * (float)(j_2 + k_2);
+						s_27 += value_12 * d_27 * (float)(j_3 + k_2);
+						s_28 += value_12 * d_28 * (float)(j_4 + k_2);
+						s_29 += value_12 * d_29 * (float)(j_5 + k_2);
+						s_30 += value_12 * d_30 * (float)(j_6 + k_2);
+						s_31 += value_12 * d_31 * (float)(j_7 + k_2);
+						s_32 += value_12 * d_32 * (float)(j_8 + k_2);
+						s_33 += value_13 * d_33 * (float)(j + k_2);
+						s_34 += value_13 * d_34 * (float)(j_2 + k_2);
+						s_35 += value_13 * d_35 * (float)(j_3 + k_2);
+						s_36 += value_13 * d_36 * (float)(j_4 + k_2);
+						s_37 += value_13 * d_37 * (float)(j_5 + k_2);
+						s_38 += value_13 * d_38 * (float)(j_6 + k_2);
+						s_39 += value_13 * d_39 * (float)(j_7 + k_2);
+						s_40 += value_13 * d_40 * (float)(j_8 + k_2);
+						s_41 += value_14 * d_41 * (float)(j + k_2);
+						s_42 += value_14 * d_42 * (float)(j_2 + k_2);
+						s_43 += value_14 * d_43 * (float)(j_3 + k_2);
+						s_44 += value_14 * d_44 * (float)(j_4 + k_2);
+						s_45 += value_14 * d_45 * (float)(j_5 + k_2);
+						s_46 += value_14 * d_46 * (float)(j_6 + k_2);
+						s_47 += value_14 * d_47 * (float)(j_7 + k_2);
+						s_48 += value_14 * d_48 * (float)(j_8 + k_2);
+						s_49 += value_15 * d_49 * (float)(j + k_2);
+						s_50 += value_15 * d_50 * (float)(j_2 + k_2);
+						s_51 += value_15 * d_51 * (float)(j_3 + k_2);
+						s_52 += value_15 * d_52 * (float)(j_4 + k_2);
+						s_53 += value_15 * d_53 * (float)(j_5 + k_2);
+						s_54 += value_15 * d_54 * (float)(j_6 + k_2);
+						s_55 += value_15 * d_55 * (float)(j_7 + k_2);
+						s_56 += value_15 * d_56 * (float)(j_8 + k_2);
+						s_57 += value_16 * d_57 * (float)(j + k_2);
+						s_58 += value_16 * d_58 * (float)(j_2 + k_2);
+						s_59 += value_16 * d_59 * (float)(j_3 + k_2);
+						s_60 += value_16 * d_60 * (float)(j_4 + k_2);
+						s_61 += value_16 * d_61 * (float)(j_5 + k_2);
+						s_62 += value_16 * d_62 * (float)(j_6 + k_2);
+						s_63 += value_16 * d_63 * (float)(j_7 + k_2);
+						s_64 += value_16 * d_64 * (float)(j_8 + k_2);
 					}
 				}
 			}
@@ -241,52 +361,244 @@ BlockWeighted(int64 n, int64 m, float* x, int64 x_len, float* w, int64 w_len, fl
 				value_4 = a[i * m + j_4] + s_4;
 			}
 			float value_5 = 0.0f;
-			if (i_2 < bottom && j < right) {
-				value_5 = a[i_2 * m + j] + s_5;
+			if (i < bottom && j_5 < right) {
+				value_5 = a[i * m + j_5] + s_5;
 			}
 			float value_6 = 0.0f;
-			if (i_2 < bottom && j_2 < right) {
-				value_6 = a[i_2 * m + j_2] + s_6;
+			if (i < bottom && j_6 < right) {
+				value_6 = a[i * m + j_6] + s_6;
 			}
 			float value_7 = 0.0f;
-			if (i_2 < bottom && j_3 < right) {
-				value_7 = a[i_2 * m + j_3] + s_7;
+			if (i < bottom && j_7 < right) {
+				value_7 = a[i * m + j_7] + s_7;
 			}
 			float value_8 = 0.0f;
-			if (i_2 < bottom && j_4 < right) {
-				value_8 = a[i_2 * m + j_4] + s_8;
+			if (i < bottom && j_8 < right) {
+				value_8 = a[i * m + j_8] + s_8;
 			}
 			float value_9 = 0.0f;
-			if (i_3 < bottom && j < right) {
-				value_9 = a[i_3 * m + j] + s_9;
+			if (i_2 < bottom && j < right) {
+				value_9 = a[i_2 * m + j] + s_9;
 			}
 			float value_10 = 0.0f;
-			if (i_3 < bottom && j_2 < right) {
-				value_10 = a[i_3 * m + j_2] + s_10;
+			if (i_2 < bottom && j_2 < right) {
+				value_10 = a[i_2 * m + j_2] + s_10;
 			}
 			float value_11 = 0.0f;
-			if (i_3 < bottom && j_3 < right) {
-				value_11 = a[i_3 * m + j_3] + s_11;
+			if (i_2 < bottom && j_3 < right) {
+				value_11 = a[i_2 * m + j_3] + s_11;
 			}
 			float value_12 = 0.0f;
-			if (i_3 < bottom && j_4 < right) {
-				value_12 = a[i_3 * m + j_4] + s_12;
+			if (i_2 < bottom && j_4 < right) {
+				value_12 = a[i_2 * m + j_4] + s_12;
 			}
 			float value_13 = 0.0f;
-			if (i_4 < bottom && j < right) {
-				value_13 = a[i_4 * m + j] + s_13;
+			if (i_2 < bottom && j_5 < right) {
+				value_13 = a[i_2 * m + j_5] + s_13;
 			}
 			float value_14 = 0.0f;
-			if (i_4 < bottom && j_2 < right) {
-				value_14 = a[i_4 * m + j_2] + s_14;
+			if (i_2 < bottom && j_6 < right) {
+				value_14 = a[i_2 * m + j_6] + s_14;
 			}
 			float value_15 = 0.0f;
-			if (i_4 < bottom && j_3 < right) {
-				value_15 = a[i_4 * m + j_3] + s_15;
+			if (i_2 < bottom && j_7 < right) {
+				value_15 = a[i_2 * m + j_7] + s_15;
 			}
 			float value_16 = 0.0f;
+			if (i_2 < bottom && j_8 < right) {
+				value_16 = a[i_2 * m + j_8] + s_16;
+			}
+			float value_17 = 0.0f;
+			if (i_3 < bottom && j < right) {
+				value_17 = a[i_3 * m + j] + s_17;
+			}
+			float value_18 = 0.0f;
+			if (i_3 < bottom && j_2 < right) {
+				value_18 = a[i_3 * m + j_2] + s_18;
+			}
+			float value_19 = 0.0f;
+			if (i_3 < bottom && j_3 < right) {
+				value_19 = a[i_3 * m + j_3] + s_19;
+			}
+			float value_20 = 0.0f;
+			if (i_3 < bottom && j_4 < right) {
+				value_20 = a[i_3 * m + j_4] + s_20;
+			}
+			float value_21 = 0.0f;
+			if (i_3 < bottom && j_5 < right) {
+				value_21 = a[i_3 * m + j_5] + s_21;
+			}
+			float value_22 = 0.0f;
+			if (i_3 < bottom && j_6 < right) {
+				value_22 = a[i_3 * m + j_6] + s_22;
+			}
+			float value_23 = 0.0f;
+			if (i_3 < bottom && j_7 < right) {
+				value_23 = a[i_3 * m + j_7] + s_23;
+			}
+			float value_24 = 0.0f;
+			if (i_3 < bottom && j_8 < right) {
+				value_24 = a[i_3 * m + j_8] + s_24;
+			}
+			float value_25 = 0.0f;
+			if (i_4 < bottom && j < right) {
+				value_25 = a[i_4 * m + j] + s_25;
+			}
+			float value_26 = 0.0f;
+			if (i_4 < bottom && j_2 < right) {
+				value_26 = a[i_4 * m + j_2] + s_26;
+			}
+			float value_27 = 0.0f;
+			if (i_4 < bottom && j_3 < right) {
+				value_27 = a[i_4 * m + j_3] + s_27;
+			}
+			float value_28 = 0.0f;
 			if (i_4 < bottom && j_4 < right) {
-				value_16 = a[i_4 * m + j_4] + s_16;
+				value_28 = a[i_4 * m + j_4] + s_28;
+			}
+			float value_29 = 0.0f;
+			if (i_4 < bottom && j_5 < right) {
+				value_29 = a[i_4 * m + j_5] + s_29;
+			}
+			float value_30 = 0.0f;
+			if (i_4 < bottom && j_6 < right) {
+				value_30 = a[i_4 * m + j_6] + s_30;
+			}
+			float value_31 = 0.0f;
+			if (i_4 < bottom && j_7 < right) {
+				value_31 = a[i_4 * m + j_7] + s_31;
+			}
+			float value_32 = 0.0f;
+			if (i_4 < bottom && j_8 < right) {
+				value_32 = a[i_4 * m + j_8] + s_32;
+			}
+			float value_33 = 0.0f;
+			if (i_5 < bottom && j < right) {
+				value_33 = a[i_5 * m + j] + s_33;
+			}
+			float value_34 = 0.0f;
+			if (i_5 < bottom && j_2 < right) {
+				value_34 = a[i_5 * m + j_2] + s_34;
+			}
+			float value_35 = 0.0f;
+			if (i_5 < bottom && j_3 < right) {
+				value_35 = a[i_5 * m + j_3] + s_35;
+			}
+			float value_36 = 0.0f;
+			if (i_5 < bottom && j_4 < right) {
+				value_36 = a[i_5 * m + j_4] + s_36;
+			}
+			float value_37 = 0.0f;
+			if (i_5 < bottom && j_5 < right) {
+				value_37 = a[i_5 * m + j_5] + s_37;
+			}
+			float value_38 = 0.0f;
+			if (i_5 < bottom && j_6 < right) {
+				value_38 = a[i_5 * m + j_6] + s_38;
+			}
+			float value_39 = 0.0f;
+			if (i_5 < bottom && j_7 < right) {
+				value_39 = a[i_5 * m + j_7] + s_39;
+			}
+			float value_40 = 0.0f;
+			if (i_5 < bottom && j_8 < right) {
+				value_40 = a[i_5 * m + j_8] + s_40;
+			}
+			float value_41 = 0.0f;
+			if (i_6 < bottom && j < right) {
+				value_41 = a[i_6 * m + j] + s_41;
+			}
+			float value_42 = 0.0f;
+			if (i_6 < bottom && j_2 < right) {
+				value_42 = a[i_6 * m + j_2] + s_42;
+			}
+			float value_43 = 0.0f;
+			if (i_6 < bottom && j_3 < right) {
+				value_43 = a[i_6 * m + j_3] + s_43;
+			}
+			float value_44 = 0.0f;
+			if (i_6 < bottom && j_4 < right) {
+				value_44 = a[i_6 * m + j_4] + s_44;
+			}
+			float value_45 = 0.0f;
+			if (i_6 < bottom && j_5 < right) {
+				value_45 = a[i_6 * m + j_5] + s_45;
+			}
+			float value_46 = 0.0f;
+			if (i_6 < bottom && j_6 < right) {
+				value_46 = a[i_6 * m + j_6] + s_46;
+			}
+			float value_47 = 0.0f;
+			if (i_6 < bottom && j_7 < right) {
+				value_47 = a[i_6 * m + j_7] + s_47;
+			}
+			float value_48 = 0.0f;
+			if (i_6 < bottom && j_8 < right) {
+				value_48 = a[i_6 * m + j_8] + s_48;
+			}
+			float value_49 = 0.0f;
+			if (i_7 < bottom && j < right) {
+				value_49 = a[i_7 * m + j] + s_49;
+			}
+			float value_50 = 0.0f;
+			if (i_7 < bottom && j_2 < right) {
+				value_50 = a[i_7 * m + j_2] + s_50;
+			}
+			float value_51 = 0.0f;
+			if (i_7 < bottom && j_3 < right) {
+				value_51 = a[i_7 * m + j_3] + s_51;
+			}
+			float value_52 = 0.0f;
+			if (i_7 < bottom && j_4 < right) {
+				value_52 = a[i_7 * m + j_4] + s_52;
+			}
+			float value_53 = 0.0f;
+			if (i_7 < bottom && j_5 < right) {
+				value_53 = a[i_7 * m + j_5] + s_53;
+			}
+			float value_54 = 0.0f;
+			if (i_7 < bottom && j_6 < right) {
+				value_54 = a[i_7 * m + j_6] + s_54;
+			}
+			float value_55 = 0.0f;
+			if (i_7 < bottom && j_7 < right) {
+				value_55 = a[i_7 * m + j_7] + s_55;
+			}
+			float value_56 = 0.0f;
+			if (i_7 < bottom && j_8 < right) {
+				value_56 = a[i_7 * m + j_8] + s_56;
+			}
+			float value_57 = 0.0f;
+			if (i_8 < bottom && j < right) {
+				value_57 = a[i_8 * m + j] + s_57;
+			}
+			float value_58 = 0.0f;
+			if (i_8 < bottom && j_2 < right) {
+				value_58 = a[i_8 * m + j_2] + s_58;
+			}
+			float value_59 = 0.0f;
+			if (i_8 < bottom && j_3 < right) {
+				value_59 = a[i_8 * m + j_3] + s_59;
+			}
+			float value_60 = 0.0f;
+			if (i_8 < bottom && j_4 < right) {
+				value_60 = a[i_8 * m + j_4] + s_60;
+			}
+			float value_61 = 0.0f;
+			if (i_8 < bottom && j_5 < right) {
+				value_61 = a[i_8 * m + j_5] + s_61;
+			}
+			float value_62 = 0.0f;
+			if (i_8 < bottom && j_6 < right) {
+				value_62 = a[i_8 * m + j_6] + s_62;
+			}
+			float value_63 = 0.0f;
+			if (i_8 < bottom && j_7 < right) {
+				value_63 = a[i_8 * m + j_7] + s_63;
+			}
+			float value_64 = 0.0f;
+			if (i_8 < bottom && j_8 < right) {
+				value_64 = a[i_8 * m + j_8] + s_64;
 			}
 			if (i < bottom && j < right) {
 				a[i * m + j] = value;
@@ -300,41 +612,185 @@ BlockWeighted(int64 n, int64 m, float* x, int64 x_len, float* w, int64 w_len, fl
 			if (i < bottom && j_4 < right) {
 				a[i * m + j_4] = value_4;
 			}
+			if (i < bottom && j_5 < right) {
+				a[i * m + j_5] = value_5;
+			}
+			if (i < bottom && j_6 < right) {
+				a[i * m + j_6] = value_6;
+			}
+			if (i < bottom && j_7 < right) {
+				a[i * m + j_7] = value_7;
+			}
+			if (i < bottom && j_8 < right) {
+				a[i * m + j_8] = value_8;
+			}
 			if (i_2 < bottom && j < right) {
-				a[i_2 * m + j] = value_5;
+				a[i_2 * m + j] = value_9;
 			}
 			if (i_2 < bottom && j_2 < right) {
-				a[i_2 * m + j_2] = value_6;
+				a[i_2 * m + j_2] = value_10;
 			}
 			if (i_2 < bottom && j_3 < right) {
-				a[i_2 * m + j_3] = value_7;
+				a[i_2 * m + j_3] = value_11;
 			}
 			if (i_2 < bottom && j_4 < right) {
-				a[i_2 * m + j_4] = value_8;
+				a[i_2 * m + j_4] = value_12;
+			}
+			if (i_2 < bottom && j_5 < right) {
+				a[i_2 * m + j_5] = value_13;
+			}
+			if (i_2 < bottom && j_6 < right) {
+				a[i_2 * m + j_6] = value_14;
+			}
+			if (i_2 < bottom && j_7 < right) {
+				a[i_2 * m + j_7] = value_15;
+			}
+			if (i_2 < bottom && j_8 < right) {
+				a[i_2 * m + j_8] = value_16;
 			}
 			if (i_3 < bottom && j < right) {
-				a[i_3 * m + j] = value_9;
+				a[i_3 * m + j] = value_17;
 			}
 			if (i_3 < bottom && j_2 < right) {
-				a[i_3 * m + j_2] = value_10;
+				a[i_3 * m + j_2] = value_18;
 			}
 			if (i_3 < bottom && j_3 < right) {
-				a[i_3 * m + j_3] = value_11;
+				a[i_3 * m + j_3] = value_19;
 			}
 			if (i_3 < bottom && j_4 < right) {
-				a[i_3 * m + j_4] = value_12;
+				a[i_3 * m + j_4] = value_20;
+			}
+			if (i_3 < bottom && j_5 < right) {
+				a[i_3 * m + j_5] = value_21;
+			}
+			if (i_3 < bottom && j_6 < right) {
+				a[i_3 * m + j_6] = value_22;
+			}
+			if (i_3 < bottom && j_7 < right) {
+				a[i_3 * m + j_7] = value_23;
+			}
+			if (i_3 < bottom && j_8 < right) {
+				a[i_3 * m + j_8] = value_24;
 			}
 			if (i_4 < bottom && j < right) {
-				a[i_4 * m + j] = value_13;
+				a[i_4 * m + j] = value_25;
 			}
 			if (i_4 < bottom && j_2 < right) {
-				a[i_4 * m + j_2] = value_14;
+				a[i_4 * m + j_2] = value_26;
 			}
 			if (i_4 < bottom && j_3 < right) {
-				a[i_4 * m + j_3] = value_15;
+				a[i_4 * m + j_3] = value_27;
 			}
 			if (i_4 < bottom && j_4 < right) {
-				a[i_4 * m + j_4] = value_16;
+				a[i_4 * m + j_4] = value_28;
+			}
+			if (i_4 < bottom && j_5 < right) {
+				a[i_4 * m + j_5] = value_29;
+			}
+			if (i_4 < bottom && j_6 < right) {
+				a[i_4 * m + j_6] = value_30;
+			}
+			if (i_4 < bottom && j_7 < right) {
+				a[i_4 * m + j_7] = value_31;
+			}
+			if (i_4 < bottom && j_8 < right) {
+				a[i_4 * m + j_8] = value_32;
+			}
+			if (i_5 < bottom && j < right) {
+				a[i_5 * m + j] = value_33;
+			}
+			if (i_5 < bottom && j_2 < right) {
+				a[i_5 * m + j_2] = value_34;
+			}
+			if (i_5 < bottom && j_3 < right) {
+				a[i_5 * m + j_3] = value_35;
+			}
+			if (i_5 < bottom && j_4 < right) {
+				a[i_5 * m + j_4] = value_36;
+			}
+			if (i_5 < bottom && j_5 < right) {
+				a[i_5 * m + j_5] = value_37;
+			}
+			if (i_5 < bottom && j_6 < right) {
+				a[i_5 * m + j_6] = value_38;
+			}
+			if (i_5 < bottom && j_7 < right) {
+				a[i_5 * m + j_7] = value_39;
+			}
+			if (i_5 < bottom && j_8 < right) {
+				a[i_5 * m + j_8] = value_40;
+			}
+			if (i_6 < bottom && j < right) {
+				a[i_6 * m + j] = value_41;
+			}
+			if (i_6 < bottom && j_2 < right) {
+				a[i_6 * m + j_2] = value_42;
+			}
+			if (i_6 < bottom && j_3 < right) {
+				a[i_6 * m + j_3] = value_43;
+			}
+			if (i_6 < bottom && j_4 < right) {
+				a[i_6 * m + j_4] = value_44;
+			}
+			if (i_6 < bottom && j_5 < right) {
+				a[i_6 * m + j_5] = value_45;
+			}
+			if (i_6 < bottom && j_6 < right) {
+				a[i_6 * m + j_6] = value_46;
+			}
+			if (i_6 < bottom && j_7 < right) {
+				a[i_6 * m + j_7] = value_47;
+			}
+			if (i_6 < bottom && j_8 < right) {
+				a[i_6 * m + j_8] = value_48;
+			}
+			if (i_7 < bottom && j < right) {
+				a[i_7 * m + j] = value_49;
+			}
+			if (i_7 < bottom && j_2 < right) {
+				a[i_7 * m + j_2] = value_50;
+			}
+			if (i_7 < bottom && j_3 < right) {
+				a[i_7 * m + j_3] = value_51;
+			}
+			if (i_7 < bottom && j_4 < right) {
+				a[i_7 * m + j_4] = value_52;
+			}
+			if (i_7 < bottom && j_5 < right) {
+				a[i_7 * m + j_5] = value_53;
+			}
+			if (i_7 < bottom && j_6 < right) {
+				a[i_7 * m + j_6] = value_54;
+			}
+			if (i_7 < bottom && j_7 < right) {
+				a[i_7 * m + j_7] = value_55;
+			}
+			if (i_7 < bottom && j_8 < right) {
+				a[i_7 * m + j_8] = value_56;
+			}
+			if (i_8 < bottom && j < right) {
+				a[i_8 * m + j] = value_57;
+			}
+			if (i_8 < bottom && j_2 < right) {
+				a[i_8 * m + j_2] = value_58;
+			}
+			if (i_8 < bottom && j_3 < right) {
+				a[i_8 * m + j_3] = value_59;
+			}
+			if (i_8 < bottom && j_4 < right) {
+				a[i_8 * m + j_4] = value_60;
+			}
+			if (i_8 < bottom && j_5 < right) {
+				a[i_8 * m + j_5] = value_61;
+			}
+			if (i_8 < bottom && j_6 < right) {
+				a[i_8 * m + j_6] = value_62;
+			}
+			if (i_8 < bottom && j_7 < right) {
+				a[i_8 * m + j_7] = value_63;
+			}
+			if (i_8 < bottom && j_8 < right) {
+				a[i_8 * m + j_8] = value_64;
 			}
 		}
 	} else {
