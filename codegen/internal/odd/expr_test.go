@@ -40,6 +40,8 @@ type gen struct {
 	risky   bool         // indices and divisors out of range, seldom
 	atomics []string     // arrays of shared memory, each with the operator that updates it
 	written []*reduction // of the clauses just written
+	private []*variable  // of them: the body sets these first
+	nests   bool         // a parallel loop may stand here
 }
 
 func (g *gen) line(format string, args ...any) {
@@ -317,6 +319,8 @@ func (g *gen) divided(t *typ, x string, depth int) string {
 		return fmt.Sprintf("(%s %s %s)", x, op, g.pick("1", "2", "3", "7", "10", "16", "100", "127"))
 	case g.chance(20) && t.signed:
 		return fmt.Sprintf("(%s %s %s)", x, op, g.pick("-1", "-3", "-8"))
+	case g.chance(15) && t.signed: // 1 and -1 by what varies, of the least number too
+		return fmt.Sprintf("((%s | %s(-1)<<%d) %s (%s&2 - 1))", x, t.name, t.bits-1, op, g.leaf(t))
 	case g.risky && g.chance(20):
 		return fmt.Sprintf("(%s %s %s)", x, op, g.expr(t, depth-1))
 	}
@@ -336,14 +340,25 @@ func (g *gen) shifted(t *typ, x string, depth int) string {
 	case g.risky && g.chance(10):
 		return fmt.Sprintf("(%s %s %s)", x, op, g.expr(c, depth-1))
 	}
+	if g.chance(20) { // counts past every width
+		return fmt.Sprintf("(%s %s %s(%s))", x, op, g.pick("uint8", "uint16", "uint32", "uint64", "uint"), g.expr(c, depth-1))
+	}
 	return fmt.Sprintf("(%s %s (%s & %s))", x, op, g.expr(c, depth-1), g.pick("7", "15", "31", "63", "127"))
 }
 
 func (g *gen) bitFunction(t *typ, depth int) string {
 	width := g.pick("8", "16", "32", "64")
+	if g.chance(15) { // of numbers, as which NaN a NaN is does not count
+		from := g.expr(g.intType(), depth-1)
+		return fmt.Sprintf(g.pick("%s(math.Float32bits(float32(%s) / 4))", "%s(math.Float64bits(float64(%s) / 8))"), t.name, from)
+	}
 	u := map[string]*typ{"8": whole[5], "16": whole[6], "32": whole[7], "64": whole[8]}[width]
 	x := g.expr(u, depth-1)
-	switch g.IntN(4) {
+	switch g.IntN(5) {
+	case 4:
+		if width != "8" {
+			return fmt.Sprintf("%s(bits.ReverseBytes%s(%s))", t.name, width, x)
+		}
 	case 0:
 		return fmt.Sprintf("%s(bits.RotateLeft%s(%s, %s))", t.name, width, x, g.expr(typeInt, 0))
 	case 1:
@@ -378,7 +393,14 @@ func (g *gen) floating(t *typ, depth int) string {
 		return fmt.Sprintf("%s(math.%s(%s))", t.name, name, quoted(args))
 	}
 	small := t.name + "(" + g.expr(g.intType(), 0) + ")"
-	switch g.IntN(14) {
+	switch g.IntN(16) {
+	case 14:
+		if t.bits == 64 && g.chance(30) {
+			return pkg("FMA", x, y(), y())
+		}
+		return pkg(g.pick("Mod", "Remainder"), x, y())
+	case 15:
+		return pkg(g.pick("Max", "Min"), x, g.pick("math.Copysign(0, -1)", "0", "math.Inf(1)", "math.Inf(-1)"))
 	case 0, 1, 2:
 		return fmt.Sprintf("(%s %s %s)", x, g.pick("+", "-"), y())
 	case 3, 4:
@@ -431,6 +453,12 @@ func (g *gen) cond(t *typ, depth int) string {
 		if e := g.same(); e != "" {
 			return wrap(e)
 		}
+	case g.chance(6):
+		if g.chance(20) { // a NaN has any sign
+			return wrap("math.Signbit(float64(" + g.expr(g.intType(), depth-1) + "))")
+		}
+		f := "float64(" + g.expr(map[bool]*typ{true: typeF32, false: typeF64}[g.chance(50)], depth-1) + ")"
+		return wrap(fmt.Sprintf(g.pick("math.IsNaN(%s)", "math.IsInf(%s, 0)", "math.IsInf(%s, 1)", "math.IsInf(%s, -1)"), f))
 	}
 	u := g.types[g.IntN(len(g.types))]
 	for !u.number() {

@@ -290,7 +290,7 @@ func (g *gen) closure() {
 			vars = append(vars, v)
 		}
 	}
-	g.vars, g.frames, g.reds, g.atomics = vars, nil, nil, nil
+	g.vars, g.frames, g.reds, g.atomics, g.nests = vars, nil, nil, nil, false
 	g.level++
 	var params []string
 	for range 1 + g.IntN(2) {

@@ -39,12 +39,13 @@ func makeProgram(seed uint64) string {
 type parameter struct {
 	name, access string
 	t            *typ
+	global       bool // a package variable
 }
 
 func (g *gen) kernel() {
-	params := []parameter{{"n", "", typeInt}, {"w", "", typeInt}}
+	params := []parameter{{"n", "", typeInt, false}, {"w", "", typeInt, false}}
 	add := func(name, access string, t *typ) {
-		params = append(params, parameter{fmt.Sprintf("%s%d", name, len(params)), access, t})
+		params = append(params, parameter{fmt.Sprintf("%s%d", name, len(params)), access, t, false})
 	}
 	for range 1 + g.IntN(3) {
 		add("k", "", g.scalarType())
@@ -59,13 +60,19 @@ func (g *gen) kernel() {
 	for range 1 + g.IntN(3) {
 		add("out", "inout", sliceOf(g.anyType(2)))
 	}
-	params = append(params, parameter{"ix", "in", sliceOf(typeI32)}, parameter{"acc", "inout", sliceOf(typeI64)})
+	params = append(params, parameter{"ix", "in", sliceOf(typeI32), false}, parameter{"acc", "inout", sliceOf(typeI64), false})
 	if g.chance(40) {
-		params = append(params, parameter{"sums", "inout", sliceOf(typeI64)}, parameter{"sums32", "inout", sliceOf(whole[7])}, parameter{"tickets", "inout", sliceOf(typeI64)})
+		params = append(params, parameter{"sums", "inout", sliceOf(typeI64), false}, parameter{"sums32", "inout", sliceOf(whole[7]), false}, parameter{"tickets", "inout", sliceOf(typeI64), false})
 	}
+	params = g.dress(params)
 	var list, in, out []string
 	for _, p := range params {
-		list = append(list, p.name+" "+p.t.name)
+		if p.global {
+			continue
+		}
+		if !strings.Contains(p.name, ".") {
+			list = append(list, p.name+" "+p.t.name)
+		}
 		switch {
 		case p.access == "in":
 			in = append(in, p.name)
@@ -73,12 +80,15 @@ func (g *gen) kernel() {
 			out = append(out, p.name)
 		}
 	}
+	if strings.HasPrefix(params[len(params)-1].name, "rec.") {
+		list = append(list, "rec rec_"+g.id)
+	}
 	g.line("//omp:target device(acc, smp)")
 	if g.chance(70) {
 		g.line("//omp:task in(%s) inout(%s)", quoted(in), quoted(out))
 	}
 	g.line("func K_%s(%s) {", g.id, quoted(list))
-	g.depth, g.level = 1, 1
+	g.depth, g.level, g.nests = 1, 1, true
 	g.line("if len(ix) < n*w || n < 0 || w < 0 {")
 	g.line("\treturn")
 	g.line("}")
@@ -106,7 +116,7 @@ func (g *gen) enter(params []parameter, sequential bool) {
 			if sequential {
 				g.declare(&variable{name: "acc", t: p.t, set: true, least: 8})
 			}
-		case strings.HasPrefix(p.name, "out"):
+		case strings.HasPrefix(p.name, "out") || strings.HasPrefix(p.name, "rec.Out"):
 			g.declare(&variable{name: p.name, t: p.t, set: true, owned: true})
 		default:
 			g.declare(&variable{name: p.name, t: p.t})
@@ -119,7 +129,16 @@ func (g *gen) section(params []parameter) {
 	g.line("{")
 	g.depth++
 	g.level++
-	switch n := g.IntN(20); {
+	switch n := g.IntN(26); {
+	case n >= 24:
+		g.enter(params, false)
+		g.dist()
+	case n >= 22:
+		g.enter(params, false)
+		g.region()
+	case n >= 20:
+		g.enter(params, false)
+		g.scan()
 	case n < 8:
 		g.enter(params, false)
 		g.flat()
@@ -163,58 +182,152 @@ func (g *gen) clauses() (text string, after func()) {
 	var b strings.Builder
 	var reds []*reduction
 	for range g.IntN(3) {
-		t := g.scalarType()
-		r := &reduction{t: t}
-		switch t.kind {
-		case boolean:
-			r.op = g.pick("&&", "||")
-		case float:
-			r.op = g.pick("+", "*", "min", "max")
-			t = map[int]*typ{32: typeF32, 64: typeF64}[t.bits]
-			r.t = t
-		default:
-			r.op = g.pick("+", "+", "*", "min", "max", "&", "|", "^")
-		}
-		g.next++
-		r.name = fmt.Sprintf("red%d", g.next)
-		from := g.literal(t)
-		if t.kind == integer && g.chance(50) {
-			from = g.leaf(t)
-		} else if t.kind == float {
-			from = "1"
-		}
-		g.line("%s := %s(%s)", r.name, t.name, from)
-		fmt.Fprintf(&b, " reduction(%s: %s)", r.op, r.name)
-		g.line("_ = %s", r.name)
+		r := g.reduced()
+		fmt.Fprintf(&b, " reduction(%s: %s)", r.op, r.clause)
 		reds = append(reds, r)
 	}
-	var first string
+	var private []*variable
 	if g.chance(20) {
-		g.next++
-		first = fmt.Sprintf("fp%d", g.next)
-		t := g.scalarType()
-		g.line("%s := %s(%s)", first, t.name, g.literal(t))
-		g.line("_ = %s", first)
-		fmt.Fprintf(&b, " firstprivate(%s)", first)
-		defer func() { g.declare(&variable{name: first, t: t}) }()
+		v := g.outside("fp")
+		fmt.Fprintf(&b, " firstprivate(%s)", v.name)
+		v.set = false // each iteration has the value from in front of the loop
+		defer g.declare(v)
+	}
+	var last *variable
+	if g.chance(15) {
+		last = g.outside("last")
+		fmt.Fprintf(&b, " lastprivate(%s)", last.name)
+		private = append(private, last)
+	}
+	if g.chance(10) {
+		v := g.outside("own")
+		fmt.Fprintf(&b, " private(%s)", v.name)
+		private = append(private, v)
 	}
 	g.freeze()
-	g.reds, g.written = reds, reds
+	g.reds, g.written, g.private = reds, reds, private
 	return b.String(), func() {
 		g.reds = nil
+		if last != nil {
+			reds = append(reds, &reduction{name: last.name, t: last.t})
+		}
 		for i, r := range reds {
-			switch {
-			case r.t.kind == boolean:
-				g.line("if %s {", g.convert(r.name, r.t, typeBool))
-				g.line("\tacc[%d] ^= 5", i)
-				g.line("}")
-			case r.t.kind == float:
-				g.line("acc[%d] += int64(math.Float32bits(float32(%s)))", i, r.name)
-			default:
-				g.line("acc[%d] ^= int64(%s)", i, r.name)
-			}
+			g.keep(i, r)
 		}
 	}
+}
+
+// keep puts what a loop left in a variable into element i of acc.
+func (g *gen) keep(i int, r *reduction) {
+	place := r.name
+	if r.parts > 0 {
+		place += "[j]"
+		g.line("for j := range %d {", r.parts)
+		g.depth++
+		defer func() {
+			g.depth--
+			g.line("}")
+		}()
+	}
+	switch {
+	case r.t.kind == boolean:
+		g.line("if %s {", g.convert(place, r.t, typeBool))
+		g.line("\tacc[%d] ^= 5", i)
+		g.line("}")
+	case r.t.kind == float: // which NaN it is does not count
+		g.line("if %[1]s == %[1]s {", place)
+		g.line("\tacc[%d] += int64(math.Float32bits(float32(%s)))", i, place)
+		g.line("}")
+	default:
+		g.line("acc[%d] ^= int64(%s)", i, place)
+	}
+	if r.at != "" {
+		g.line("acc[%d] += int64(%s)", i, r.at)
+	}
+}
+
+// outside declares a variable in front of a loop, which a clause of it takes.
+func (g *gen) outside(prefix string) *variable {
+	g.next++
+	v := &variable{name: fmt.Sprintf("%s%d", prefix, g.next), t: g.scalarType(), set: true}
+	g.line("%s := %s(%s)", v.name, v.t.name, g.literal(v.t))
+	g.line("_ = %s", v.name)
+	return v
+}
+
+// reduced declares what a loop reduces to: a variable, an array or a part of one, an element, a
+// field, or what a pointer is to.
+func (g *gen) reduced() *reduction {
+	t := g.scalarType()
+	r := &reduction{t: t}
+	switch t.kind {
+	case boolean:
+		r.op = g.pick("&&", "||")
+	case float:
+		r.op = g.pick("+", "*", "min", "max")
+		t = map[int]*typ{32: typeF32, 64: typeF64}[t.bits]
+		r.t = t
+	default:
+		r.op = g.pick("+", "+", "*", "min", "max", "&", "|", "^")
+	}
+	g.next++
+	r.name = fmt.Sprintf("red%d", g.next)
+	from := g.literal(t)
+	if t.kind == integer && g.chance(50) {
+		from = g.leaf(t)
+	} else if t.kind == float {
+		from = "1"
+	}
+	from = t.name + "(" + from + ")"
+	r.clause = r.name
+	switch base := r.name; {
+	case t.kind == boolean || g.chance(60):
+		g.line("%s := %s", base, from)
+	case g.chance(40):
+		n := 2 + g.IntN(4)
+		g.line("%s := [%d]%s{%s, 1: %s}", base, n, t.name, from, from)
+		r.parts, r.width = n, n
+		if g.chance(30) {
+			lo := g.IntN(n - 1)
+			r.low, r.width = lo, 1+g.IntN(n-lo)
+			r.clause = fmt.Sprintf("%s[%d:%d]", base, lo, lo+r.width)
+		}
+	case g.chance(30):
+		g.line("%s := [3]%s{2: %s}", base, t.name, from)
+		r.name = fmt.Sprintf("%s[%d]", base, g.IntN(3))
+		r.clause = r.name
+		defer g.line("_ = %s", base)
+	case g.chance(50):
+		g.line("var %s struct { a int32; b, c %s }", base, t.name)
+		r.name = base + g.pick(".b", ".c")
+		g.line("%s = %s", r.name, from)
+		r.clause = r.name
+	default:
+		g.line("%sv := %s", base, from)
+		g.line("%s := &%sv", base, base)
+		r.name = "*" + base
+		r.clause, r.name = r.name, "(*"+base+")"
+	}
+	g.line("_ = %s", r.name)
+	return r
+}
+
+// located adds a reduction to the least or greatest value and the first index of it.
+func (g *gen) located(index string) string {
+	t := g.scalarType()
+	for !t.number() {
+		t = g.scalarType()
+	}
+	g.next++
+	r := &reduction{name: fmt.Sprintf("red%d", g.next), op: g.pick("minloc", "maxloc"), t: t, at: fmt.Sprintf("at%d", g.next), index: index}
+	g.line("%s, %s := %s(%s), -1", r.name, r.at, t.name, g.literal(t))
+	g.line("_, _ = %s, %s", r.name, r.at)
+	g.reds = append(g.reds, r)
+	g.written = g.reds
+	if g.chance(50) {
+		return fmt.Sprintf(" reduction(%s: (%s, %s))", r.op, r.name, r.at)
+	}
+	return fmt.Sprintf(" reduction(%s: %s, %s)", r.op, r.name, r.at)
 }
 
 // heads are parallel loops over 0 to below n*w, each with what its counter is as an index.
@@ -250,6 +363,9 @@ func (g *gen) flat() {
 	g.at, g.budget = []string{"0"}, 3
 	clauses, after := g.clauses()
 	head, at, t := g.head("n*w")
+	if !strings.Contains(head, "-") && g.chance(20) {
+		clauses += g.located("i")
+	}
 	kind := g.pick("teams distribute parallel for", "teams distribute parallel for", "teams distribute parallel for simd", "parallel for", "teams loop", "parallel for simd")
 	if kind != "teams loop" && g.chance(25) {
 		clauses += " schedule(" + g.pick("static", "static, 3", "dynamic", "dynamic, 4", "guided", "cyclic", "onetoone", "counter", "auto") + ")"
@@ -259,6 +375,8 @@ func (g *gen) flat() {
 	}
 	g.line("//omp:%s%s", kind, clauses)
 	g.line("%s", head)
+	g.nests = !strings.Contains(kind, "simd")
+	defer func() { g.nests = true }()
 	g.own = "i"
 	g.parallelBody([]string{at}, []*variable{{name: "i", t: t}})
 	g.own = ""
@@ -277,9 +395,25 @@ func (g *gen) parallelBody(at []string, counters []*variable) {
 	}
 	g.frames = append(g.frames, frame{barrier: true})
 	g.at, g.budget = at, 6+g.IntN(20)
+	g.fresh()
 	g.block(2 + g.IntN(6))
 	g.frames = g.frames[:len(g.frames)-1]
 	g.vars, g.reds = vars, reds
+}
+
+// fresh gives each variable of clause private or lastprivate a value.
+func (g *gen) fresh() {
+	private := g.private
+	g.private = nil
+	g.depth++
+	for _, v := range private {
+		g.line("%s = %s", v.name, g.expr(v.t, 1))
+		c := *v
+		g.level++
+		g.declare(&c)
+		g.level--
+	}
+	g.depth--
 }
 
 // grid is a parallel loop of two or three that are collapsed.
@@ -287,9 +421,20 @@ func (g *gen) grid() {
 	g.at, g.budget = []string{"0"}, 3
 	clauses, after := g.clauses()
 	g.line("//omp:%s collapse(2)%s", g.pick("teams distribute parallel for", "teams distribute parallel for", "parallel for"), clauses)
-	g.line("%s", g.pick("for r := range n {", "for r := 0; r < n; r++ {", "for r := n - 1; r >= 0; r-- {"))
-	g.line("%s", g.pick("for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := 1; c < w; c += 2 {"))
-	g.parallelBody([]string{g.pick("r*w+c", "c+w*r", "w*r+c")}, []*variable{{name: "r", t: typeInt}, {name: "c", t: typeInt}})
+	t := g.pickType("int", "int", "int", "int32", "int64", "uint32", "uint64")
+	if t == typeInt {
+		inner := []string{"for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := 1; c < w; c += 2 {"}
+		if !strings.Contains(clauses, "lastprivate") { // of a triangle no one knows the last iteration
+			inner = append(inner, "for c := r; c < w; c++ {", "for c := 0; c < min(r, w); c++ {", "for c := 0; c < min(r+1, w); c++ {")
+		}
+		g.line("%s", g.pick("for r := range n {", "for r := 0; r < n; r++ {", "for r := n - 1; r >= 0; r-- {"))
+		g.line("%s", g.pick(inner...))
+		g.parallelBody([]string{g.pick("r*w+c", "c+w*r", "w*r+c")}, []*variable{{name: "r", t: typeInt}, {name: "c", t: typeInt}})
+	} else {
+		g.line(g.pick("for r := range %[1]s(n) {", "for r := %[1]s(0); r < %[1]s(n); r++ {"), t.name)
+		g.line(g.pick("for c := range %[1]s(w) {", "for c := %[1]s(0); c < %[1]s(w); c++ {", "for c := %[1]s(1); c < %[1]s(w); c += 2 {"), t.name)
+		g.parallelBody([]string{"int(r)*w+int(c)"}, []*variable{{name: "r", t: t}, {name: "c", t: t}})
+	}
 	g.line("}")
 	g.line("}")
 	after()
@@ -307,6 +452,10 @@ func (g *gen) team() {
 	g.declare(&variable{name: "r", t: typeInt})
 	g.level++
 	g.frames = append(g.frames, frame{barrier: true})
+	g.depth--
+	g.at = []string{"r*w"}
+	g.fresh()
+	g.depth++
 	g.line("if w == 0 {")
 	g.line("\tcontinue")
 	g.line("}")
@@ -332,14 +481,21 @@ func (g *gen) inner() {
 	g.depth++
 	g.level++
 	clauses, _ := g.clauses()
-	g.line("//omp:%s%s", g.pick("parallel for", "parallel for", "parallel for simd", "parallel for schedule(static, 1)"), clauses)
+	kind := g.pick("parallel for", "parallel for", "parallel for simd", "parallel for schedule(static, 1)")
+	g.line("//omp:%s%s", kind, clauses)
+	g.nests = !strings.Contains(kind, "simd")
+	defer func() { g.nests = true }()
 	g.line("%s", g.pick("for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := 1; c < w; c += 2 {"))
 	g.parallelBody([]string{g.pick("r*w+c", "c+w*r")}, []*variable{{name: "c", t: typeInt}})
 	g.line("}")
 	inner := g.written
 	g.vars, g.reds, g.atomics, g.written = outer, reds, atomics, nil
 	for _, r := range inner { // what the team reduced goes into an element of its own
-		g.declare(&variable{name: r.name, t: r.t})
+		t := r.t
+		if r.parts > 0 {
+			t = arrayOf(r.parts, t)
+		}
+		g.declare(&variable{name: r.name, t: t})
 		g.at = []string{"r*w"}
 		g.assign()
 	}

@@ -261,6 +261,40 @@ func K_9000015(n int, w int, in2 []int64, out3 []uint8) {
 	}
 }
 
+// What a pointer in device memory is to lives there too: it was a variable of the first launch, gone in the next.
+
+//omp:target device(acc, smp)
+func K_9000016(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	red := uint16(31)
+	p := &red
+	//omp:teams distribute parallel for reduction(min: *p)
+	for i := 0; i < n*w; i++ {
+		*p = min(*p, uint16(ix[i]))
+		out2[i]++
+	}
+	acc[0] ^= int64(*p)
+}
+
+// The same of a slice of an array, and of a pointer that teams read.
+
+//omp:target device(acc, smp)
+func K_9000017(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	v, u := [4]int32{ix[0], ix[1]}, ix[2]
+	q, p := v[:], &u
+	//omp:teams distribute
+	for r := 0; r < n; r++ {
+		t := [3]int32{ix[r]}
+		sum := &t[0]
+		//omp:parallel for reduction(+: *sum)
+		for c := 0; c < w; c++ {
+			*sum += *p + q[c&3]
+			out2[r*w+c]++
+		}
+		out2[r*w] += *sum
+	}
+	acc[0] ^= int64(q[1]) + int64(*p)
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -273,7 +307,7 @@ func K_9000001(n int, w int, out2 []int32, ix []int32, k4 uint16) {
 		out2[i] = 1
 	}
 }
-`, K_9000001},
+`, K_9000001, []any{}},
 	{9000002, `// An address out of range that few iterations use.
 
 //omp:target device(acc, smp)
@@ -288,7 +322,7 @@ func K_9000002(n int, w int, in2 [][3]int16, out3 []int32, k4 uint8) {
 		}
 	}
 }
-`, K_9000002},
+`, K_9000002, []any{}},
 	{9000003, `// The row that is cut does not exist.
 
 //omp:target device(acc, smp)
@@ -301,7 +335,7 @@ func K_9000003(n int, w int, in2 [][3]int16, out3 []int32, k4 uint8) {
 		}
 	}
 }
-`, K_9000003},
+`, K_9000003, []any{}},
 	{9000004, `// Code that runs once reads out of range and nothing uses what it reads: a launch of its own makes the check.
 
 //omp:target device(acc, smp)
@@ -313,7 +347,7 @@ func K_9000004(n int, w int, out2 []int32, ix []int32, k4 uint16) {
 		out2[i] = 1
 	}
 }
-`, K_9000004},
+`, K_9000004, []any{}},
 	{9000005, `// The same of a quotient.
 
 //omp:target device(acc, smp)
@@ -325,7 +359,7 @@ func K_9000005(n int, w int, out2 []int32, k3 uint8) {
 		out2[i] = 1
 	}
 }
-`, K_9000005},
+`, K_9000005, []any{}},
 	{9000006, `// The literal lives in team memory and has bytes between its fields, which the copy reads.
 
 type s_9000006 struct {
@@ -354,7 +388,7 @@ func K_9000006(n int, w int, out2 [][3]s_9000006, k3 int8, out4 []int32) {
 		}
 	}
 }
-`, K_9000006},
+`, K_9000006, []any{}},
 	{9000007, `// The operand of || is a helper: the update is an if, which a reduction knows.
 
 func help_9000007(x []int32, i int) bool {
@@ -377,7 +411,7 @@ func K_9000007(n, w int, in3 []int32, out4 []int32, acc []int64) {
 		acc[0] = 1
 	}
 }
-`, K_9000007},
+`, K_9000007, []any{}},
 	{9000008, `// The same of &&.
 
 func help_9000008(x []int32, i int) bool {
@@ -402,7 +436,7 @@ func K_9000008(n, w int, in3 []int32, out4 []int32, acc []int64) {
 		acc[0] = 1
 	}
 }
-`, K_9000008},
+`, K_9000008, []any{}},
 	{9000009, `// The operand is a literal in a local.
 
 //omp:target device(acc, smp)
@@ -420,7 +454,7 @@ func K_9000009(n, w int, in3 []int32, out4 []int32, acc []int64) {
 		acc[0] = 1
 	}
 }
-`, K_9000009},
+`, K_9000009, []any{}},
 	{9000010, `// The same in a scan.
 
 func help_9000010(x int32) bool {
@@ -440,7 +474,7 @@ func K_9000010(n int, w int, in2 []int32, out3 []bool) {
 		out3[i] = some
 	}
 }
-`, K_9000010},
+`, K_9000010, []any{}},
 	{9000011, `// The rest of the iteration returns from the helper that the nested loop stands in.
 
 func help_9000011(a int64, x []int64, n int) int64 {
@@ -463,7 +497,7 @@ func K_9000011(n int, w int, in2 []int64, out3 []int64) {
 		out3[i] = help_9000011(out3[i], in2, w)
 	}
 }
-`, K_9000011},
+`, K_9000011, []any{}},
 	{9000012, `// The bound of a nested loop in numbers of 4 bytes is read from an array by value.
 
 //omp:target device(acc, smp)
@@ -476,7 +510,7 @@ func K_9000012(n int, w int, k2 int16, k3 [3]float32, out4 []int32, out5 []uint8
 		}
 	}
 }
-`, K_9000012},
+`, K_9000012, []any{}},
 	{9000013, `// An index of 4 bytes that is made another of 4 bytes, without a sign.
 
 //omp:target device(acc, smp)
@@ -486,7 +520,7 @@ func K_9000013(n int, w int, in2 []float32, ix []int32, out4 []float32) {
 		out4[i] = in2[uint32(ix[i])]
 	}
 }
-`, K_9000013},
+`, K_9000013, []any{}},
 	{9000014, `// The bound of a nested loop in numbers of 4 bytes is made of a wider one: half of the lanes had
 // another bound.
 
@@ -499,7 +533,7 @@ func K_9000014(n int, w int, in2 []float64, out3 []int32) {
 		}
 	}
 }
-`, K_9000014},
+`, K_9000014, []any{}},
 	{9000015, `// The same of an integer.
 
 //omp:target device(acc, smp)
@@ -511,5 +545,39 @@ func K_9000015(n int, w int, in2 []int64, out3 []uint8) {
 		}
 	}
 }
-`, K_9000015},
+`, K_9000015, []any{}},
+	{9000016, `// What a pointer in device memory is to lives there too: it was a variable of the first launch, gone in the next.
+
+//omp:target device(acc, smp)
+func K_9000016(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	red := uint16(31)
+	p := &red
+	//omp:teams distribute parallel for reduction(min: *p)
+	for i := 0; i < n*w; i++ {
+		*p = min(*p, uint16(ix[i]))
+		out2[i]++
+	}
+	acc[0] ^= int64(*p)
+}
+`, K_9000016, []any{}},
+	{9000017, `// The same of a slice of an array, and of a pointer that teams read.
+
+//omp:target device(acc, smp)
+func K_9000017(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	v, u := [4]int32{ix[0], ix[1]}, ix[2]
+	q, p := v[:], &u
+	//omp:teams distribute
+	for r := 0; r < n; r++ {
+		t := [3]int32{ix[r]}
+		sum := &t[0]
+		//omp:parallel for reduction(+: *sum)
+		for c := 0; c < w; c++ {
+			*sum += *p + q[c&3]
+			out2[r*w+c]++
+		}
+		out2[r*w] += *sum
+	}
+	acc[0] ^= int64(q[1]) + int64(*p)
+}
+`, K_9000017, []any{}},
 }

@@ -158,25 +158,46 @@ type run struct {
 
 func (r *runner) goRun(p program, begin []reflect.Value) (out run) {
 	out.args = copied(begin)
+	n := reflect.TypeOf(p.call).NumIn()
+	for i, g := range p.globals {
+		reflect.ValueOf(g).Elem().Set(out.args[n+i])
+	}
 	defer func() {
 		if e := recover(); e != nil {
 			out.panicked = fmt.Sprint(e)
 		}
 	}()
-	reflect.ValueOf(p.call).Call(out.args)
+	reflect.ValueOf(p.call).Call(out.args[:n])
 	return out
 }
 
 func copied(args []reflect.Value) (out []reflect.Value) {
 	for _, v := range args {
-		if v.Kind() == reflect.Slice {
+		out = append(out, withSlices(v, func(v reflect.Value) reflect.Value {
 			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(c, v)
-			v = c
-		}
-		out = append(out, v)
+			return c
+		}))
 	}
 	return out
+}
+
+// withSlices is v, a slice or a struct with some, with what f makes of each slice.
+func withSlices(v reflect.Value, f func(reflect.Value) reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Slice:
+		return f(v)
+	case reflect.Struct:
+		c := reflect.New(v.Type()).Elem()
+		set(c, v)
+		for i := range c.NumField() {
+			if c.Field(i).Kind() == reflect.Slice {
+				c.Field(i).Set(f(c.Field(i)))
+			}
+		}
+		return c
+	}
+	return v
 }
 
 // check runs one program on several arguments.
@@ -192,9 +213,9 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(p.seed, seed))
-	r.names = names(p.text)
+	r.names = append(names(p.text), globalNames(p.text)...)
 	for round := range rounds {
-		begin := arguments(reflect.TypeOf(p.call), r.names, rng, round)
+		begin := arguments(p, r.names, rng, round)
 		want := r.goRun(p, begin)
 		r.count["launches"]++
 		if want.panicked != "" {
@@ -227,6 +248,12 @@ var grids = []struct{ teams, threads int }{{1, 1}, {1, 7}, {3, 64}, {5, 33}, {2,
 // launch runs one target and compares: where Go panics, it must fail.
 func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want run) error {
 	got := copied(begin)
+	var fences []*fence
+	defer func() {
+		for _, f := range fences {
+			_ = unix.Munmap(f.mem)
+		}
+	}()
 	var err error
 	if x.device != nil {
 		s := grids[rng.IntN(len(grids))]
@@ -234,14 +261,17 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 		for _, name := range x.params {
 			list = append(list, deviceArg(name, r.of(got, name)))
 		}
-		_, err = x.device.Run(list, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 100_000_000})
+		err = faults(func() error {
+			_, err := x.device.Run(list, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 100_000_000})
+			return err
+		})
 	} else {
 		for i, v := range got {
-			if v.Kind() == reflect.Slice {
+			got[i] = withSlices(v, func(v reflect.Value) reflect.Value {
 				f := newFence(r.t, v.Len()*int(v.Type().Elem().Size()))
-				defer unix.Munmap(f.mem)
-				got[i] = f.copyOf(v, rng.IntN(2) == 0)
-			}
+				fences = append(fences, f)
+				return f.copyOf(v, rng.IntN(2) == 0)
+			})
 		}
 		var list []cpu.Value
 		for _, name := range x.params {
@@ -373,7 +403,8 @@ func names(text string) (out []string) {
 }
 
 // arguments makes them: n and w, numbers, and slices that are long enough for the indices that programs make.
-func arguments(f reflect.Type, names []string, rng *rand.Rand, round int) (out []reflect.Value) {
+func arguments(p program, names []string, rng *rand.Rand, round int) (out []reflect.Value) {
+	f := reflect.TypeOf(p.call)
 	n, w := 1+rng.IntN(9), 1+rng.IntN([]int{5, 20, 70}[round%3])
 	switch round % 6 {
 	case 3:
@@ -383,7 +414,12 @@ func arguments(f reflect.Type, names []string, rng *rand.Rand, round int) (out [
 		n, w = rng.IntN(2), rng.IntN(3)
 	}
 	for i, name := range names {
-		t := f.In(i)
+		t := reflect.Type(nil)
+		if i < f.NumIn() {
+			t = f.In(i)
+		} else {
+			t = reflect.TypeOf(p.globals[i-f.NumIn()]).Elem()
+		}
 		v := reflect.New(t).Elem()
 		switch {
 		case name == "n":
@@ -396,18 +432,23 @@ func arguments(f reflect.Type, names []string, rng *rand.Rand, round int) (out [
 				s[i] = int32(rng.IntN(max(1, n*w)))
 			}
 			v.Set(reflect.ValueOf(s))
+		case t.Kind() == reflect.Slice && (name == "acc" || strings.HasPrefix(name, "sums") || name == "tickets"):
+			v.Set(reflect.MakeSlice(t, 8, 8))
+			if name != "tickets" {
+				fill(v, rng)
+			}
 		case t.Kind() == reflect.Slice:
 			size := 4*n*w + 2*n*n + 4*(n+w) + 16
-			if name == "acc" || strings.HasPrefix(name, "sums") || name == "tickets" {
-				size = 8
-			}
 			v.Set(reflect.MakeSlice(t, size, size))
-			if name == "tickets" {
-				break
+			fill(v, rng)
+		case strings.HasPrefix(name, "rec"):
+			for i := range v.NumField() {
+				if u := v.Field(i); u.Kind() == reflect.Slice {
+					size := 4*n*w + 2*n*n + 4*(n+w) + 16
+					u.Set(reflect.MakeSlice(u.Type(), size, size))
+				}
 			}
-			for i := range size {
-				fill(v.Index(i), rng)
-			}
+			fill(v, rng)
 		default:
 			fill(v, rng)
 		}
@@ -424,7 +465,7 @@ var (
 // fill sets v to a random value; fields may be private.
 func fill(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
-	case reflect.Array:
+	case reflect.Array, reflect.Slice:
 		for i := range v.Len() {
 			fill(v.Index(i), rng)
 		}

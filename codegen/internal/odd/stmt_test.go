@@ -11,12 +11,28 @@ type frame struct {
 	loop    bool
 	used    bool
 	barrier bool // no jump leaves it: a directive governs it
+	closed  bool // nor does continue: it is a block
 }
 
 // A reduction is a variable that iterations combine.
 type reduction struct {
-	name, op string
-	t        *typ
+	name, op   string
+	t          *typ
+	clause     string // what the clause names
+	parts      int    // of an array: its elements, of which width from low on are reduced
+	low, width int
+	at, index  string // of minloc and maxloc: the variable of the index, and what it is set to
+}
+
+// place is what an iteration updates.
+func (r *reduction) place(g *gen) string {
+	switch {
+	case r.parts == 0:
+		return r.name
+	case r.width == 1 || g.chance(50):
+		return fmt.Sprintf("%s[%d]", r.name, r.low+g.IntN(r.width))
+	}
+	return fmt.Sprintf("%s[%d+uint8(%s)%%%d]", r.name, r.low, g.leaf(g.intType()), r.width)
 }
 
 // block writes up to n statements in a scope of their own.
@@ -39,7 +55,7 @@ func (g *gen) stmt() {
 		return
 	}
 	deep := g.depth > 6
-	switch n := g.IntN(34); {
+	switch n := g.IntN(36); {
 	case n < 8:
 		g.assign()
 	case n < 11:
@@ -74,6 +90,8 @@ func (g *gen) stmt() {
 		g.combine()
 	case n == 32:
 		g.atomic()
+	case n > 33 && !deep && g.results == nil:
+		g.row()
 	default:
 		g.assign()
 	}
@@ -230,7 +248,7 @@ func (g *gen) jump() {
 			for _, o := range g.frames[k+1:] {
 				inner = inner && !o.loop
 			}
-			if inner {
+			if inner && !f.closed {
 				list = append(list, "continue")
 			}
 			break
@@ -480,8 +498,12 @@ func (g *gen) combine() {
 		return
 	}
 	r := g.reds[g.IntN(len(g.reds))]
-	e := g.expr(r.t, 2)
-	if r.t.kind == float { // exact in every order
+	if r.at != "" {
+		g.locate(r)
+		return
+	}
+	e, place := g.expr(r.t, 2), r.place(g)
+	if r.t.kind == float && !(strings.HasPrefix(r.op, "m") && g.chance(60)) { // exact in every order
 		e = fmt.Sprintf("%s(%s & 7)", r.t.name, g.expr(g.intType(), 1))
 		if r.op == "*" {
 			e = r.t.name + "(" + g.pick("1", "-1") + ")"
@@ -490,27 +512,43 @@ func (g *gen) combine() {
 	switch r.op {
 	case "min", "max":
 		if g.chance(30) && r.t.kind == integer {
-			g.line("if %s %s %s {", e, map[string]string{"min": "<", "max": ">"}[r.op], r.name)
-			g.line("\t%s = %s", r.name, e)
+			g.line("if %s %s %s {", e, map[string]string{"min": "<", "max": ">"}[r.op], place)
+			g.line("\t%s = %s", place, e)
 			g.line("}")
 			return
 		}
-		g.line("%s = %s(%s, %s)", r.name, r.op, r.name, e)
+		g.line("%s = %s(%s, %s)", place, r.op, place, e)
 	case "&&", "||":
-		g.line("%s = %s %s %s", r.name, r.name, r.op, e)
+		g.line("%s = %s %s %s", place, place, r.op, e)
 	case "+":
 		if g.chance(20) && r.t.kind == integer {
-			g.line("%s -= %s", r.name, e)
+			g.line("%s -= %s", place, e)
 			return
 		}
 		fallthrough
 	default:
 		if g.chance(30) {
-			g.line("%s = %s %s %s", r.name, r.name, r.op, e)
+			g.line("%s = %s %s %s", place, place, r.op, e)
 			return
 		}
-		g.line("%s %s= %s", r.name, r.op, e)
+		g.line("%s %s= %s", place, r.op, e)
 	}
+}
+
+// locate updates a least or greatest value with its index.
+func (g *gen) locate(r *reduction) {
+	e := g.expr(r.t, 2)
+	g.next++
+	v := fmt.Sprintf("e%d", g.next)
+	g.line("%s := %s", v, e)
+	g.line("if %s %s %s {", v, map[string]string{"minloc": "<", "maxloc": ">"}[r.op], r.name)
+	if g.chance(50) {
+		g.line("\t%s, %s = %s, int(%s)", r.name, r.at, v, r.index)
+	} else {
+		g.line("\t%s = %s", r.name, v)
+		g.line("\t%s = int(%s)", r.at, r.index)
+	}
+	g.line("}")
 }
 
 // atomic updates shared memory in an order-free way.
