@@ -26,6 +26,7 @@ var finishingPasses = []struct {
 	{"split structs", func(f *finishing) { f.SplitStructs() }},
 	{"name slices", func(f *finishing) { f.NameSlices() }},
 	{"place package variables", func(f *finishing) { f.PlaceGlobals() }},
+	{"call once", func(f *finishing) { f.CallsOnce() }},
 	{"absorb values", (*finishing).absorb},
 	{"check directives", (*finishing).checkDirectives},
 	{"check accesses", (*finishing).checkAccesses},

@@ -295,6 +295,77 @@ func K_9000017(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	acc[0] ^= int64(q[1]) + int64(*p)
 }
 
+// The helper that is compared is called again for the value.
+
+func f_9000018(x int32, y []int32) int32 {
+	if x > 3 {
+		return x ^ y[0]
+	}
+	return x * x
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000018(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	m := int32(100)
+	//omp:teams distribute parallel for reduction(min: m)
+	for i := 0; i < n*w; i++ {
+		if f_9000018(ix[i], ix) < m {
+			m = f_9000018(ix[i], ix)
+		}
+		out2[i]++
+	}
+	acc[0] ^= int64(m)
+}
+
+// The same with two helpers and an index, and calls that an if makes again outside of reductions.
+
+func f_9000019(x int32) int32 { return x*x - 3*x }
+
+func g_9000019(x int32) (r int32) {
+	for j := range x & 3 {
+		r += j ^ x
+	}
+	return r
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000019(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	m, at := int32(-100), -1
+	//omp:teams distribute parallel for reduction(maxloc: m, at)
+	for i := 0; i < n*w; i++ {
+		if f_9000019(ix[i])+g_9000019(ix[i]) > m {
+			m, at = f_9000019(ix[i])+g_9000019(ix[i]), i
+		}
+		out2[i]++
+	}
+	if g_9000019(int32(n)) < 5 {
+		acc[1] = int64(g_9000019(int32(n))) + int64(g_9000019(int32(w)))
+	} else {
+		acc[2] = int64(g_9000019(int32(n)))
+	}
+	acc[0] ^= int64(m) + int64(at)
+}
+
+// A helper that changes what it is given is called twice.
+
+func bump_9000020(p *int32) int32 {
+	*p++
+	return *p
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		if bump_9000020(&out2[i]) > 2 {
+			out2[i] += 10 * bump_9000020(&out2[i])
+		}
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -580,4 +651,75 @@ func K_9000017(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	acc[0] ^= int64(q[1]) + int64(*p)
 }
 `, K_9000017, []any{}},
+	{9000018, `// The helper that is compared is called again for the value.
+
+func f_9000018(x int32, y []int32) int32 {
+	if x > 3 {
+		return x ^ y[0]
+	}
+	return x * x
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000018(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	m := int32(100)
+	//omp:teams distribute parallel for reduction(min: m)
+	for i := 0; i < n*w; i++ {
+		if f_9000018(ix[i], ix) < m {
+			m = f_9000018(ix[i], ix)
+		}
+		out2[i]++
+	}
+	acc[0] ^= int64(m)
+}
+`, K_9000018, []any{}},
+	{9000019, `// The same with two helpers and an index, and calls that an if makes again outside of reductions.
+
+func f_9000019(x int32) int32 { return x*x - 3*x }
+
+func g_9000019(x int32) (r int32) {
+	for j := range x & 3 {
+		r += j ^ x
+	}
+	return r
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000019(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	m, at := int32(-100), -1
+	//omp:teams distribute parallel for reduction(maxloc: m, at)
+	for i := 0; i < n*w; i++ {
+		if f_9000019(ix[i])+g_9000019(ix[i]) > m {
+			m, at = f_9000019(ix[i])+g_9000019(ix[i]), i
+		}
+		out2[i]++
+	}
+	if g_9000019(int32(n)) < 5 {
+		acc[1] = int64(g_9000019(int32(n))) + int64(g_9000019(int32(w)))
+	} else {
+		acc[2] = int64(g_9000019(int32(n)))
+	}
+	acc[0] ^= int64(m) + int64(at)
+}
+`, K_9000019, []any{}},
+	{9000020, `// A helper that changes what it is given is called twice.
+
+func bump_9000020(p *int32) int32 {
+	*p++
+	return *p
+}
+
+//omp:target device(acc, smp)
+//omp:task in(ix) inout(out2, acc)
+func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n*w; i++ {
+		if bump_9000020(&out2[i]) > 2 {
+			out2[i] += 10*bump_9000020(&out2[i])
+		}
+	}
+}
+`, K_9000020, []any{}},
 }

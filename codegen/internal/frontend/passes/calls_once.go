@@ -1,0 +1,134 @@
+package passes
+
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// CallsOnce lets what an if runs use the results of the calls in its condition, where it begins
+// with the same calls and they change nothing: of if f(x) < m { m = f(x) } is left
+// t := f(x); if t < m { m = t }, which a reduction knows.
+func (p *Pass) CallsOnce() {
+	m := callMerger{}
+	m.list(p.Kernel.Body)
+	for _, f := range p.Kernel.Funcs {
+		m.list(f.Body)
+	}
+}
+
+// A callMerger knows of functions whether a call has no effect but its results.
+type callMerger map[*ir.Func]bool
+
+func (m callMerger) list(list []ir.Stmt) {
+	for i, s := range list {
+		if c, ok := s.(*ir.If); ok {
+			made := m.before(list[:i])
+			c.Then, c.Else = m.withResults(c.Then, made), m.withResults(c.Else, made)
+		}
+		ir.Lists(s, m.list)
+	}
+}
+
+// before returns the calls at the end of list behind which nothing but calls and declarations
+// stands.
+func (m callMerger) before(list []ir.Stmt) (out []*ir.Call) {
+	for i := len(list) - 1; i >= 0; i-- {
+		switch s := list[i].(type) {
+		case *ir.Decl:
+		case *ir.Call:
+			if !m.changesNothing(s.Fn) {
+				return out
+			}
+			out = append(out, s)
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// withResults is list without the calls at its beginning that were made before.
+func (m callMerger) withResults(list []ir.Stmt, made []*ir.Call) []ir.Stmt {
+	with := map[*ir.Var]*ir.Var{}
+	var begin []ir.Stmt
+	for i, s := range list {
+		if _, ok := s.(*ir.Decl); ok {
+			begin = append(begin, s)
+			continue
+		}
+		c, ok := s.(*ir.Call)
+		if !ok || !m.changesNothing(c.Fn) {
+			return replaced(begin, list[i:], with)
+		}
+		if old := sameCall(c, made, list[i+1:]); old != nil {
+			with[c.Results[0]] = old.Results[0]
+			continue
+		}
+		begin = append(begin, s)
+	}
+	return replaced(begin, nil, with)
+}
+
+// replaced is begin and rest with other variables, without the declarations of those that they replace.
+func replaced(begin, rest []ir.Stmt, with map[*ir.Var]*ir.Var) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range begin {
+		if d, ok := s.(*ir.Decl); !ok || with[d.Var] == nil {
+			out = append(out, s)
+		}
+	}
+	out = append(out, rest...)
+	if len(with) == 0 {
+		return out
+	}
+	return build.WithVars(with).CopyStmts(out)
+}
+
+// sameCall returns the one of made that computes what c does, in front of rest: both results are
+// what the calls made them to the end.
+func sameCall(c *ir.Call, made []*ir.Call, rest []ir.Stmt) *ir.Call {
+	assigned, taken := ir.Assigned(rest), ir.AddressTaken(rest)
+	kept := func(c *ir.Call) bool {
+		return len(c.Results) == 1 && c.Results[0] != nil && !assigned.Has(c.Results[0]) && !taken.Has(c.Results[0])
+	}
+	for _, old := range made {
+		if old.Fn == c.Fn && kept(old) && kept(c) && sameArgs(old.Args, c.Args) {
+			return old
+		}
+	}
+	return nil
+}
+
+func sameArgs(a, b []ir.Expr) bool {
+	for i := range a {
+		if !query.Same(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// changesNothing reports whether a call of f has no effect but its results.
+func (m callMerger) changesNothing(f *ir.Func) bool {
+	if pure, ok := m[f]; ok {
+		return pure
+	}
+	m[f] = false
+	pure := true
+	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			pure = pure && ir.RootVar(s.Place) != nil
+		case *ir.Call:
+			pure = pure && m.changesNothing(s.Fn)
+		case *ir.Decl, *ir.If, *ir.Block, *ir.While, *ir.For, *ir.Break, *ir.Continue, *ir.Return:
+			pure = pure && ir.DirectiveOf(s) == nil
+		default:
+			pure = false
+		}
+		return pure
+	})
+	m[f] = pure
+	return pure
+}
