@@ -23,8 +23,11 @@ type Peer struct {
 	program string
 }
 
-// peerCompilers are the compilers whose OpenMP is a peer.
-var peerCompilers = []struct{ runtime, compiler string }{{"libgomp", "gcc"}, {"libomp", "clang"}}
+// peerCompilers are the compilers whose OpenMP is a peer, and those that link StarPU.
+var peerCompilers = []struct {
+	runtime, compiler string
+	pkg               string // whose flags pkg-config knows, in place of -fopenmp
+}{{"libgomp", "gcc", ""}, {"libomp", "clang", ""}, {"starpu", "gcc", "starpu-1.3"}}
 
 // BuildPeers compiles the peers into dir. Those that cannot be had are in missing, with the reason.
 func BuildPeers(dir string) (peers []Peer, missing []string, err error) {
@@ -38,9 +41,19 @@ func BuildPeers(dir string) (peers []Peer, missing []string, err error) {
 			missing = append(missing, fmt.Sprintf("%s: no compiler %s", c.runtime, c.compiler))
 			continue
 		}
+		flags := []string{"-fopenmp"}
+		if c.pkg != "" {
+			out, err := exec.Command("pkg-config", "--cflags", "--libs", c.pkg).Output()
+			if err != nil {
+				missing = append(missing, fmt.Sprintf("%s: pkg-config %s: %v", c.runtime, c.pkg, err))
+				continue
+			}
+			flags = append([]string{"-DSTARPU"}, strings.Fields(string(out))...)
+		}
 		p := Peer{c.runtime, filepath.Join(dir, "peer-"+c.runtime)}
-		if out, err := exec.Command(path, "-O2", "-fopenmp", "-o", p.program, source).CombinedOutput(); err != nil {
-			missing = append(missing, fmt.Sprintf("%s: %s -fopenmp: %v: %s", c.runtime, path, err, lastLine(out)))
+		args := append([]string{"-O2", "-o", p.program, source}, flags...)
+		if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %s %s: %v: %s", c.runtime, path, strings.Join(flags, " "), err, lastLine(out)))
 			continue
 		}
 		peers = append(peers, p)

@@ -1,5 +1,6 @@
-// The graphs of package taskbench as OpenMP tasks: what a runtime of OpenMP needs for the same tasks, found from the same
-// accesses. The graph comes on standard input as 32-bit numbers:
+// The graphs of package taskbench as tasks of OpenMP, or of StarPU with -DSTARPU: what another runtime needs for the same
+// tasks, found from the same accesses. StarPU has one worker less than threads where there are several: as in OpenMP, the
+// thread that submits is one of them. The graph comes on standard input as 32-bit numbers:
 //
 //   threads, repetitions, grain, tasks, cells,
 //   then for each task: number of reads, whether it writes, whether it also reads what it writes,
@@ -12,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#ifdef STARPU
+#include <starpu.h>
+#endif
 
 enum { READS = 5 };
 
@@ -52,11 +56,73 @@ static void run(const node *n) {
     kernel();
     bad += look(n);
     c[n->writes.cell].version++;
-    if (bad) {
-#pragma omp atomic
-        strayed += bad;
-    }
+    if (bad) __atomic_fetch_add(&strayed, bad, __ATOMIC_RELAXED);
 }
+
+#ifdef STARPU
+
+static starpu_data_handle_t *handles;
+
+static void codelet_run(void *buffers[], void *arg) {
+    (void)buffers;
+    run(arg);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {codelet_run}, .nbuffers = STARPU_VARIABLE_NBUFFERS};
+
+static void start(void) {
+    struct starpu_conf conf;
+    starpu_conf_init(&conf);
+    conf.ncpus = threads > 1 ? threads - 1 : 1;
+    conf.ncuda = conf.nopencl = 0;
+    if (starpu_init(&conf)) {
+        fprintf(stderr, "StarPU does not start\n");
+        exit(2);
+    }
+    handles = calloc(cells, sizeof *handles);
+    for (int32_t i = 0; i < cells; i++) starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&c[i], sizeof c[i]);
+}
+
+static void stop(void) {
+    for (int32_t i = 0; i < cells; i++) starpu_data_unregister(handles[i]);
+    starpu_shutdown();
+}
+
+static void submit(void) {
+    for (int32_t t = 0; t < tasks; t++) {
+        node *n = &nodes[t];
+        struct starpu_task *s = starpu_task_create();
+        s->cl = &codelet;
+        s->cl_arg = n;
+        if (n->writer) {
+            for (int i = 0; i < n->count; i++) {
+                s->handles[i] = handles[n->reads[i].cell];
+                s->modes[i] = STARPU_R;
+            }
+            s->handles[n->count] = handles[n->writes.cell];
+            s->modes[n->count] = n->own ? STARPU_RW : STARPU_W;
+            s->nbuffers = n->count + 1;
+        }
+        if (starpu_task_submit(s)) {
+            fprintf(stderr, "task %d was refused\n", t);
+            exit(2);
+        }
+    }
+    starpu_task_wait_for_all();
+}
+
+static double now(void);
+
+static double timed(void) {
+    double began = now();
+    submit();
+    return now() - began;
+}
+
+#else
+
+static void start(void) {}
+static void stop(void) {}
 
 #define IN(i) c[n->reads[i].cell]
 #define OUT c[n->writes.cell]
@@ -86,6 +152,25 @@ static void submit(void) {
     }
 #pragma omp taskwait
 }
+
+static double now(void);
+
+static double timed(void) {
+    double began = 0, ended = 0;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp barrier
+#pragma omp single
+        {
+            began = now();
+            submit();
+            ended = now();
+        }
+    }
+    return ended - began;
+}
+
+#endif
 
 static double now(void) {
     struct timespec t;
@@ -132,21 +217,12 @@ int main(void) {
         for (int i = 0; i < READS; i++) n->reads[i] = next_stamp();
         n->writes = next_stamp();
     }
+    start();
     for (int32_t k = 0; k <= repetitions; k++) { // the first one warms up
         for (int32_t i = 0; i < cells; i++) c[i].version = 0;
-        double began = 0, ended = 0;
-#pragma omp parallel num_threads(threads)
-        {
-#pragma omp barrier
-#pragma omp single
-            {
-                began = now();
-                submit();
-                ended = now();
-            }
-        }
-        times[k] = ended - began;
+        times[k] = timed();
     }
+    stop();
     for (int32_t t = 0; t < tasks; t++) strayed += !nodes[t].writer && once[t] != repetitions + 1;
     if (strayed) {
         fprintf(stderr, "%d accesses out of order\n", strayed);
