@@ -37,7 +37,11 @@ type Cache struct {
 
 // A CubinKey says what a compiled program was made of, but for the compiler. Hash is the hash of
 // the text and the options of the source, Arch the architecture, such as sm_90.
-type CubinKey struct{ Hash, Arch string }
+type CubinKey struct {
+	Hash, Arch string
+	// Kind is "" for code, else what is kept beside it about the program: the extension of the file.
+	Kind string
+}
 
 // name is the part of a file's name that stands before the compiler.
 func (k CubinKey) name() string {
@@ -49,6 +53,9 @@ func (k CubinKey) name() string {
 func (k CubinKey) digest(compiler string, code []byte) []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "gompss cubin %s\x00%s\x00%s\x00%s\x00%d\x00", cacheVersion, k.Hash, k.Arch, compiler, len(code))
+	if k.Kind != "" {
+		fmt.Fprintf(h, "%s\x00", k.Kind)
+	}
 	h.Write(code)
 	return h.Sum(nil)
 }
@@ -76,6 +83,9 @@ func (c *Cache) Load(key CubinKey, compiler string) ([]byte, bool) {
 const beforeCompiler, afterCompiler = "-nvrtc", ".cubin"
 
 func (c *Cache) file(key CubinKey, compiler string) string {
+	if key.Kind != "" {
+		return filepath.Join(c.Dir, key.name()+"."+key.Kind)
+	}
 	return filepath.Join(c.Dir, key.name()+beforeCompiler+compiler+afterCompiler)
 }
 
@@ -100,6 +110,21 @@ func (c *Cache) entry(key CubinKey, compiler string) ([]byte, bool) {
 		return code, true // read-only caches are fine: their entries never age
 	}
 	return code, true
+}
+
+// Kept returns what is kept beside programs of a kind, as it was stored, in files of this user. It
+// is not known yet that an entry is what its key says: Load with that key shows it.
+func (c *Cache) Kept(kind string) (out [][]byte) {
+	found, err := filepath.Glob(filepath.Join(c.Dir, "*."+kind))
+	if err != nil {
+		return nil
+	}
+	for _, name := range found {
+		if all, err := readPrivate(name); err == nil && len(all) > sha256.Size {
+			out = append(out, all[sha256.Size:])
+		}
+	}
+	return out
 }
 
 // errNotPrivate means that a file of the cache may come from another user.

@@ -17,8 +17,8 @@ import (
 
 func TestCache(t *testing.T) {
 	c := &Cache{Dir: filepath.Join(t.TempDir(), "deep", "cache"), Limit: 1 << 20}
-	key := CubinKey{"hash", "sm_90"}
-	require.NotEqual(t, key, CubinKey{"hash", "sm_80"})
+	key := CubinKey{Hash: "hash", Arch: "sm_90"}
+	require.NotEqual(t, key, CubinKey{Hash: "hash", Arch: "sm_80"})
 	_, ok := c.Load(key, "13.0")
 	require.False(t, ok)
 	require.NoError(t, c.Store(key, "13.0", []byte("one")))
@@ -43,7 +43,7 @@ func TestCache(t *testing.T) {
 // (issue 16, point h).
 func TestCache_EntriesAreOneUsersAndOneSources(t *testing.T) {
 	c := &Cache{Dir: filepath.Join(t.TempDir(), "cache"), Limit: 1 << 20}
-	key, other := CubinKey{"hash", "sm_90"}, CubinKey{"other", "sm_90"}
+	key, other := CubinKey{Hash: "hash", Arch: "sm_90"}, CubinKey{Hash: "other", Arch: "sm_90"}
 	name := c.file(key, "13.0")
 	fresh := func() {
 		require.NoError(t, c.Store(key, "13.0", []byte("code")))
@@ -92,7 +92,7 @@ func TestCacheStaysWithinItsLimit(t *testing.T) {
 	c := &Cache{Dir: t.TempDir(), Limit: 10_000}
 	old := time.Now().Add(-time.Hour)
 	for i := range 30 {
-		key := CubinKey{fmt.Sprint(i), "sm_90"}
+		key := CubinKey{Hash: fmt.Sprint(i), Arch: "sm_90"}
 		require.NoError(t, c.Store(key, "13.0", make([]byte, 1000)))
 		if err := os.Chtimes(c.file(key, "13.0"), old, old.Add(time.Duration(i)*time.Second)); i != 0 {
 			require.NoError(t, err)
@@ -103,15 +103,15 @@ func TestCacheStaysWithinItsLimit(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(list), 10)
 	}
-	_, ok := c.Load(CubinKey{"29", "sm_90"}, "13.0")
+	_, ok := c.Load(CubinKey{Hash: "29", Arch: "sm_90"}, "13.0")
 	require.True(t, ok, "the newest stays")
-	_, ok = c.Load(CubinKey{"0", "sm_90"}, "13.0")
+	_, ok = c.Load(CubinKey{Hash: "0", Arch: "sm_90"}, "13.0")
 	require.False(t, ok)
 }
 
 func TestCacheOfManyWriters(t *testing.T) {
 	c := &Cache{Dir: t.TempDir(), Limit: 1 << 20}
-	key := CubinKey{"hash", "sm_90"}
+	key := CubinKey{Hash: "hash", Arch: "sm_90"}
 	content := make([]byte, 100_000)
 	var all sync.WaitGroup
 	for range 4 {
