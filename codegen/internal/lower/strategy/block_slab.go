@@ -428,8 +428,8 @@ func (l *slabLoads) ofPart(x *slabbed, p ir.Expr, c int64) (k, at ir.Expr) {
 	return l.div(p, l.columns/n), l.slabTurn.add(l.slabTurn.add(first, lane), build.Int(c*l.block.lanes, l.at))
 }
 
-// elemAt is e, x or a part of it, for element at of the team's rows or columns in iteration k of the slab that begins
-// at start, or the last there is.
+// elemAt is e, x or a part of it, for element at of the team's rows or columns in iteration k of
+// the slab that begins at start, or the last there is.
 func (l *slabLoads) elemAt(x *slabbed, e, start, k, at ir.Expr) ir.Expr {
 	first, v, end := l.j0, l.column.Var, l.right
 	if x.ofRow {

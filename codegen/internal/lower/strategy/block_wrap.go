@@ -140,7 +140,7 @@ func (x *wrapping) needs(cond ir.Expr) bool {
 	return true
 }
 
-// fixed reports whether form is over the loops and what no iteration sets.
+// fixed reports whether form has no variable but those of the loops and what no iteration sets.
 func (x *wrapping) fixed(form analysis.Affine) bool {
 	return form.Known() && !slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return x.own.Has(a.Var) })
 }
