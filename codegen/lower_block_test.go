@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -128,6 +129,43 @@ func TestBlocks_UncheckedEqualsGo(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, l.Strategies, c.strategy)
 			corpusCaseOf(t, c.kernel).compare(t, l.Program, false)
+		})
+	}
+}
+
+// An interior that conditions cut out of a space asks of slices that they have its elements, and no
+// more: the version without checks runs where they are as long as the space.
+func TestVersion_InteriorOfExactSlices(t *testing.T) {
+	for _, c := range []struct{ name, loops string }{
+		{"numbered", `for p := 0; p < n*n*n; p++ {
+		i, j, k := p/(n*n), p/n%n, p%n
+		if i > 0 && i < n-1 && j > 0 && j < n-1 && k > 0 && k < n-1 {
+			y[p] = x[p-1] + x[p+1] + x[p-n] + x[p+n] + x[p-n*n] + x[p+n*n]
+		}
+	}`},
+		{"one loop", `for i := 0; i < n; i++ {
+		if i >= 2 && i < n-2 {
+			y[i] = x[i-2] + x[i+2]
+		}
+	}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := lowerText(t, `//omp:target device(acc)
+//omp:task inout(y) in(x)
+func K(n int, x, y []float32) {
+	//omp:teams distribute parallel for
+	`+c.loops+`
+}`, codegen.LowerOptions{})
+			require.NoError(t, err)
+			_, guards := cuda.Proved(l.Program)
+			require.NotEmpty(t, guards)
+			const n = 9
+			exact, short := make([]float32, n*n*n), make([]float32, n*n*n-n*n-n-2)
+			if c.name == "one loop" {
+				exact, short = exact[:n], short[:n-3]
+			}
+			require.True(t, hold(guards, valuesOf(l.Program, []any{n, exact, exact})), "%v", guards)
+			require.False(t, hold(guards, valuesOf(l.Program, []any{n, short, exact})), "%v", guards)
 		})
 	}
 }

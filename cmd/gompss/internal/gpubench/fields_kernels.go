@@ -317,6 +317,20 @@ func Edges(n, m int, x, y []float32) {
 }
 
 //omp:target device(acc, smp) contract
+//omp:task in(x) inout(y)
+func EdgesOver(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < m; j++ {
+			a, b, l, r := max(i-1, 0), min(i+1, n-1), max(j-1, 0), min(j+1, m-1)
+			gx := x[a*m+r] + 2*x[i*m+r] + x[b*m+r] - x[a*m+l] - 2*x[i*m+l] - x[b*m+l]
+			gy := x[b*m+l] + 2*x[b*m+j] + x[b*m+r] - x[a*m+l] - 2*x[a*m+j] - x[a*m+r]
+			y[i*m+j] = kernel.Sqrt(gx*gx + gy*gy)
+		}
+	}
+}
+
+//omp:target device(acc, smp) contract
 //omp:task in(query, key) inout(score)
 func Scores(heads, tokens int, query, key, score []float32) {
 	//omp:teams distribute parallel for collapse(2)

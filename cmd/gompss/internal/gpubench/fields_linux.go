@@ -114,7 +114,7 @@ var fieldCases = []suiteCase{
 	{forms: []any{GrayScott}, hand: "grayscott", size: [2]int{8192, 70}, args: func(n int) []any {
 		return []any{n, float32(0.04), float32(0.06), random32(1, n*n), random32(2, n*n), make([]float32, n*n), make([]float32, n*n)}
 	}, out: 5, shape: teamsOf(32, 8, [3]int64{32, 8}), tolerance: 1e-4},
-	{forms: []any{Edges}, hand: "edges", size: [2]int{8192, 101}, args: func(n int) []any {
+	{forms: []any{Edges, EdgesOver}, hand: "edges", size: [2]int{8192, 101}, args: func(n int) []any {
 		return []any{n, n, random32(1, n*n), make([]float32, n*n)}
 	}, out: 3, shape: teamsOf(32, 32, [3]int64{32, 8}), tolerance: 1e-4},
 	{forms: []any{Scores}, hand: "scores", size: [2]int{32768, 50}, args: func(n int) []any {

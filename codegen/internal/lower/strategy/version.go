@@ -150,30 +150,61 @@ func (v *versioner) index(ix *ir.Index) {
 	if !i.Known() || !n.Known() || !v.Fixed(i) {
 		return
 	}
-	var add tests
-	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
-	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
-		return
+	add, ok := v.withinLoops(i, n)
+	if len(v.Facts) > 0 {
+		if other, fine := v.withinFacts(i, n); fine && (!ok || v.weaker(other, add)) {
+			add, ok = other, true
+		}
 	}
-	last := n.AddConst(-1)
-	v.require(i, lo, &add)
-	v.require(last.Sub(i), last.Sub(hi), &add)
-	if !v.possible(add) {
-		add = tests{}
-		lo, okLo := v.underFacts(i, &add)
-		hi, okHi := v.underFacts(last.Sub(i), &add)
-		if !okLo || !okHi || !v.visible(lo) || !v.visible(hi) || !add.small(lo) || !add.small(hi) {
-			return
-		}
-		add.need(lo)
-		add.need(hi)
-		if !v.possible(add) {
-			return
-		}
+	if !ok {
+		return
 	}
 	v.tests.add(add)
 	ix.Checked = false
 	v.cleared++
+}
+
+// withinLoops returns the tests that show 0 <= i < n at the ends of the loops.
+func (v *versioner) withinLoops(i, n analysis.Affine) (add tests, ok bool) {
+	lo, hi := v.extreme(i, false, &add), v.extreme(i, true, &add)
+	if !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
+		return tests{}, false
+	}
+	last := n.AddConst(-1)
+	v.require(i, lo, &add)
+	v.require(last.Sub(i), last.Sub(hi), &add)
+	return add, v.possible(add)
+}
+
+// withinFacts returns the tests that show it where the conditions around hold.
+func (v *versioner) withinFacts(i, n analysis.Affine) (add tests, ok bool) {
+	lo, okLo := v.underFacts(i, &add)
+	hi, okHi := v.underFacts(n.AddConst(-1).Sub(i), &add)
+	if !okLo || !okHi || !v.visible(lo) || !v.visible(hi) || !v.visible(n) || !add.small(lo) || !add.small(hi) || !add.small(n) {
+		return tests{}, false
+	}
+	add.need(lo)
+	add.need(hi)
+	return add, v.possible(add)
+}
+
+// weaker reports whether a follows from than and from what all indices ask for, and asks for less.
+func (v *versioner) weaker(a, than tests) bool {
+	given := append(slices.Clone(v.tests.forms), than.forms...)
+	least := leastValues(given)
+	less := false
+	for _, g := range a.forms {
+		follows := notNegative(g, least)
+		for _, f := range given {
+			if more := g.Sub(f); more.Known() && notNegative(more, least) {
+				follows, less = true, less || !more.Equal(analysis.ConstAffine(0))
+			}
+		}
+		if !follows {
+			return false
+		}
+	}
+	return less
 }
 
 // A divided is a quotient or a remainder, the variable that stands for it, and what has to hold for
