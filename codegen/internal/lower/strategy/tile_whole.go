@@ -78,7 +78,7 @@ func (x *tiler) fusible(body []ir.Stmt) bool {
 			}
 		case *ir.For:
 			l := x.loops[s]
-			if l == nil || !forms.Straight(s.Body) {
+			if l == nil || !forms.Straight(s.Body) || branches(s.Body) { // lanes that part want more warps, not fewer loads
 				return false
 			}
 			for _, v := range ir.Declared(s.Body).List() {
