@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Guarded(int* x, int x_len, int* y, int y_len, int n, gompss_fault* fault)
 {
-	if (n <= x_len) {
+	if (n <= x_len + 1) {
 		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 			if (i > 0 && i + 1 < n) {
 				x[i] = (unsigned)x[i] + i;

@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Guarded(int* x, int64 x_len, int* y, int64 y_len, int64 n, gompss_fault* fault)
 {
-	if (n <= x_len && n < 36028797018963968ll && -36028797018963968ll < n) {
+	if (n <= x_len + 1 && n < 36028797018963968ll && -36028797018963968ll < n) {
 		int64 end = n;
 		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
 			if (i > 0 && i + 1 < n) {
