@@ -101,8 +101,7 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 		int right = n;
 		int across = (max(n, 0) + width - 1) / width;
 		int down = 1;
-		int blocks = min(down * across, max(n, 0));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int line = min(block / across, down);
 			int row0 = max(min(line, 1), 0);
 			int i0 = max(min((int64)(block - line * across) * width, (int64)right), (int64)0);

@@ -106,8 +106,7 @@ GramSchmidtStep_2(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		int64 right = n;
 		int64 across = (max(n, (int64)0) + width - 1) / width;
 		int64 down = 1;
-		int64 blocks = min(down * across, max(n, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 row0 = max(min(line, (int64)1), (int64)0);
 			int64 i0 = max(min((block - line * across) * width, right), (int64)0);

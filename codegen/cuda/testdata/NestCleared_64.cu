@@ -49,8 +49,7 @@ NestCleared(int64 n, int64 m, int64 l, float* a, int64 a_len, float* b, int64 b_
 			int64 right = m;
 			int64 across = (max(m, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			int64 blocks = min(down * across, max(n, (int64)0) * max(m, (int64)0));
-			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);

@@ -48,9 +48,8 @@ NestConvolve(int n, int m, float* x, int x_len, float* f, int f_len, float* y, i
 		int right = m - 3;
 		int across = (max(m - 3 - 3, 0) + 32 - 1) / 32;
 		int down = (max(n - 3 - 3, 0) + height - 1) / height;
-		int blocks = min((int64)down * across, (int64)(max(n - 3 - 3, 0) * max(m - 3 - 3, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int line = min(block / across, down);
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
 			int i0 = max(min(3 + (int64)line * height, (int64)bottom), (int64)3);
 			int j0 = max(min(3 + (block - (int64)line * across) * 32, (int64)right), (int64)3);
 			int i = i0 + threadIdx.x / 32 * 8;

@@ -48,9 +48,8 @@ NestConvolveRim(int n, int m, float* x, int x_len, float* f, int f_len, float* y
 		int right = m;
 		int across = (max(m, 0) + 32 - 1) / 32;
 		int down = (max(n, 0) + height - 1) / height;
-		int blocks = min((int64)down * across, (int64)(max(n, 0) * max(m, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int line = min(block / across, down);
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
 			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 			int j0 = max(min((block - (int64)line * across) * 32, (int64)right), (int64)0);
 			int i = i0 + threadIdx.x / 32 * 8;

@@ -39,8 +39,7 @@ NestConvolve(int64 n, int64 m, float* x, int64 x_len, float* f, int64 f_len, flo
 		int64 right = m - 3;
 		int64 across = (max(m - 3 - 3, (int64)0) + 32 - 1) / 32;
 		int64 down = (max(n - 3 - 3, (int64)0) + height - 1) / height;
-		int64 blocks = min(down * across, max(n - 3 - 3, (int64)0) * max(m - 3 - 3, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 i0 = max(min(3 + line * height, bottom), (int64)3);
 			int64 j0 = max(min(3 + (block - line * across) * 32, right), (int64)3);

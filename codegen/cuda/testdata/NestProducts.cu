@@ -37,11 +37,10 @@ NestProducts(int m, float* a, int a_len, float* b, int b_len, float* c, int c_le
 		int down = (16 + height - 1) / height;
 		int plane = down * across;
 		int count = max(m, 0);
-		int blocks = min((int64)plane * count, (int64)(max(m, 0) * 16 * 16));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int outer = block / plane;
-			int inPlane = block - (unsigned)outer * plane;
-			int q = max(min(outer, m), 0);
+		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
+			int64 outer = block / plane;
+			int inPlane = block - outer * plane;
+			int q = max(min(outer, (int64)m), (int64)0);
 			int line = min(inPlane / across, down);
 			int i0 = max(min(line * height, 16), 0);
 			int j0 = max(min((inPlane - line * across) * 16, 16), 0);

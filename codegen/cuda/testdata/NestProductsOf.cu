@@ -39,7 +39,7 @@ __device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div
 
 extern "C" __global__ void
 NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* b, int b_len, double* c, int c_len,
-	gompss_divisor by, gompss_divisor by_2, gompss_divisor by_4, gompss_divisor by_6, gompss_fault* fault)
+	gompss_divisor by_2, gompss_divisor by_4, gompss_divisor by_6, gompss_fault* fault)
 {
 	if (0 <= m && 0 <= (int64)n * m && 0 <= (int64)((uint64)((int64)q * n) * m) &&
 		(int64)((uint64)((int64)p * q) * n * m) <= c_len && 0 <= l && 0 <= (int64)n * l &&
@@ -53,13 +53,12 @@ NestProductsOf(int p, int q, int n, int m, int l, double* a, int a_len, double* 
 		int plane = down * across;
 		int count = max(p, 0);
 		int count_2 = max(q, 0);
-		int blocks = min((int64)(plane * count) * count_2, (int64)(max(p, 0) * max(q, 0) * max(n, 0) * max(m, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int outer = block / plane;
-			int inPlane = block - (unsigned)outer * plane;
-			int rest = div_by(outer, by);
-			int v = max(min((int)(outer - (unsigned)rest * count_2), q), 0);
-			int u = max(min(rest, p), 0);
+		for (int64 block = blockIdx.x; block < (int64)(plane * count) * count_2; block += gridDim.x) {
+			int64 outer = block / plane;
+			int inPlane = block - outer * plane;
+			int64 rest = outer / count_2;
+			int v = max(min(outer - rest * count_2, (int64)q), (int64)0);
+			int u = max(min(rest, (int64)p), (int64)0);
 			int line = min(inPlane / across, down);
 			int i0 = max(min(line * height, bottom), 0);
 			int j0 = max(min((inPlane - line * across) * 128, right), 0);

@@ -44,8 +44,7 @@ NestProductsOf(int64 p, int64 q, int64 n, int64 m, int64 l, double* a, int64 a_l
 		int64 plane = down * across;
 		int64 count = max(p, (int64)0);
 		int64 count_2 = max(q, (int64)0);
-		int64 blocks = min(plane * count * count_2, max(p, (int64)0) * max(q, (int64)0) * max(n, (int64)0) * max(m, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < plane * count * count_2; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - outer * plane;
 			int64 rest = outer / count_2;

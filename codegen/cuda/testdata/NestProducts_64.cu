@@ -38,8 +38,7 @@ NestProducts(int64 m, float* a, int64 a_len, float* b, int64 b_len, float* c, in
 		int64 down = (16 + height - 1) / height;
 		int64 plane = down * across;
 		int64 count = max(m, (int64)0);
-		int64 blocks = min(plane * count, max(m, (int64)0) * 16 * 16);
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - outer * plane;
 			int64 q = max(min(outer, m), (int64)0);

@@ -56,11 +56,10 @@ NestSevenPoints(int n, int m, int l, float* x, int x_len, float* y, int y_len, g
 		int down = (max(m - 1 - 1, 0) + height - 1) / height;
 		int plane = down * across;
 		int count = max(n - 1 - 1, 0);
-		int blocks = min((int64)plane * count, (int64)(max(n - 1 - 1, 0) * max(m - 1 - 1, 0) * max(l - 1 - 1, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int outer = block / plane;
-			int inPlane = block - (unsigned)outer * plane;
-			int i = max(min(1 + outer, n - 1), 1);
+		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
+			int64 outer = block / plane;
+			int inPlane = block - (uint64)outer * plane;
+			int i = max(min(1 + outer, (int64)(n - 1)), (int64)1);
 			int line = min(inPlane / across, down);
 			int j0 = max(min(1 + line * height, bottom), 1);
 			int k0 = max(min(1 + (int64)(inPlane - line * across) * 32, (int64)right), (int64)1);

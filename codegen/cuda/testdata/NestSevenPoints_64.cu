@@ -47,8 +47,7 @@ NestSevenPoints(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int6
 		int64 down = (max(m - 1 - 1, (int64)0) + height - 1) / height;
 		int64 plane = down * across;
 		int64 count = max(n - 1 - 1, (int64)0);
-		int64 blocks = min(plane * count, max(n - 1 - 1, (int64)0) * max(m - 1 - 1, (int64)0) * max(l - 1 - 1, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
 			int64 i = max(min(1 + outer, n - 1), (int64)1);

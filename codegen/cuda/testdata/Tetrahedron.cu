@@ -48,11 +48,10 @@ Tetrahedron(int n, int* x, int x_len, gompss_divisor by, gompss_divisor by_3, go
 		int down = (max(n, 0) + height - 1) / height;
 		int plane = down * across;
 		int count = max(n, 0);
-		int blocks = min((int64)plane * count, (int64)(max(n, 0) * max(n, 0) * max(n - 1, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int outer = block / plane;
-			int inPlane = block - (unsigned)outer * plane;
-			int i = max(min(outer, n), 0);
+		for (int64 block = blockIdx.x; block < (int64)plane * count; block += gridDim.x) {
+			int64 outer = block / plane;
+			int inPlane = block - (uint64)outer * plane;
+			int i = max(min(outer, (int64)n), (int64)0);
 			int line = min(inPlane / across, down);
 			int jTurn0 = max(min(line * height, bottom), 0);
 			int kTurn0 = max(min((int64)(inPlane - line * across) * 128, (int64)right), (int64)0);

@@ -39,8 +39,7 @@ Tetrahedron(int64 n, int* x, int64 x_len, gompss_fault* fault)
 		int64 down = (max(n, (int64)0) + height - 1) / height;
 		int64 plane = down * across;
 		int64 count = max(n, (int64)0);
-		int64 blocks = min(plane * count, max(n, (int64)0) * max(n, (int64)0) * max(n - 1, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < plane * count; block += gridDim.x) {
 			int64 outer = block / plane;
 			int64 inPlane = block - (uint64)outer * plane;
 			int64 i = max(min(outer, n), (int64)0);

@@ -48,9 +48,8 @@ ThreeMM(int n, float* a, int a_len, float* b, int b_len, float* c, int c_len, fl
 		int right = n;
 		int across = (max(n, 0) + 128 - 1) / 128;
 		int down = (max(n, 0) + height - 1) / height;
-		int blocks = min((int64)down * across, (int64)(max(n, 0) * max(n, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int line = min(block / across, down);
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
 			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
 			int i = i0 + threadIdx.x / 32 * 8;
@@ -534,9 +533,8 @@ ThreeMM_2(int n, float* e, int e_len, float* f, int f_len, float* g, int g_len, 
 		int right = n;
 		int across = (max(n, 0) + 128 - 1) / 128;
 		int down = (max(n, 0) + height - 1) / height;
-		int blocks = min((int64)down * across, (int64)(max(n, 0) * max(n, 0)));
-		for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
-			int line = min(block / across, down);
+		for (int64 block = blockIdx.x; block < (int64)down * across; block += gridDim.x) {
+			int line = min(block / across, (int64)down);
 			int i0 = max(min((int64)line * height, (int64)bottom), (int64)0);
 			int j0 = max(min((block - (int64)line * across) * 128, (int64)right), (int64)0);
 			int level = threadIdx.x / 32;

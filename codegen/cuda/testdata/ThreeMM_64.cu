@@ -40,8 +40,7 @@ ThreeMM(int64 n, float* a, int64 a_len, float* b, int64 b_len, float* c, int64 c
 		int64 right = n;
 		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 		int64 down = (max(n, (int64)0) + height - 1) / height;
-		int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 i0 = max(min(line * height, bottom), (int64)0);
 			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
@@ -528,8 +527,7 @@ ThreeMM_2(int64 n, float* e, int64 e_len, float* f, int64 f_len, float* g, int64
 		int64 right = n;
 		int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 		int64 down = (max(n, (int64)0) + height - 1) / height;
-		int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
-		for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+		for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 			int64 line = min(block / across, down);
 			int64 i0 = max(min(line * height, bottom), (int64)0);
 			int64 j0 = max(min((block - line * across) * 128, right), (int64)0);

@@ -48,8 +48,7 @@ TwoMM(int64 n, double alpha, double* a, int64 a_len, double* b, int64 b_len, dou
 			int64 right = n;
 			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
-			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);
@@ -308,8 +307,7 @@ TwoMM_3(int64 n, double beta, double* c, int64 c_len, double* d, int64 d_len, do
 			int64 right = n;
 			int64 across = (max(n, (int64)0) + 128 - 1) / 128;
 			int64 down = (max(n, (int64)0) + height - 1) / height;
-			int64 blocks = min(down * across, max(n, (int64)0) * max(n, (int64)0));
-			for (int64 block = blockIdx.x; block < blocks; block += gridDim.x) {
+			for (int64 block = blockIdx.x; block < down * across; block += gridDim.x) {
 				int64 line = min(block / across, down);
 				int64 i0 = max(min(line * height, bottom), (int64)0);
 				int64 j0 = max(min((block - line * across) * 128, right), (int64)0);

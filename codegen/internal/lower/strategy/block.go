@@ -87,7 +87,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	case t.Launch.Threads == 0:
 		t.Launch.Threads = b.threads()
 	}
-	return overBlocks(t, b, sp, p, at)
+	return overBlocks(t, b, p, at)
 }
 
 // threads is the size of a team that has no rows too many; 0 leaves it to the device.
@@ -274,7 +274,7 @@ func assignsPlain(list []ir.Stmt) bool {
 }
 
 // overBlocks returns the loop over the blocks of the teams.
-func overBlocks(t *Sharer, b *block, sp *spaces.Space, p spaces.Portion, at ir.Pos) []ir.Stmt {
+func overBlocks(t *Sharer, b *block, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	add := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Add, x, y, at) }
 	mul := func(x ir.Expr, c int64) ir.Expr { return build.Binary(ir.Mul, x, build.Int(c, at), at) }
@@ -308,7 +308,7 @@ func overBlocks(t *Sharer, b *block, sp *spaces.Space, p spaces.Portion, at ir.P
 		counts = append(counts, n)
 		total = build.Binary(ir.Mul, total, n, at)
 	}
-	total, out = t.Temp("blocks", notAbove(total, sp.Count()), out)
+	total, out = t.Temp("blocks", total, out)
 
 	k := t.Local("block", ir.IntType, at)
 	first, stride := ir.Expr(build.Int(0, at)), ir.Expr(build.Int(1, at))
@@ -345,12 +345,6 @@ func overBlocks(t *Sharer, b *block, sp *spaces.Space, p spaces.Portion, at ir.P
 	turn = append(turn, build.Decl(i, mine, at), build.Decl(j, own, at),
 		&ir.If{Cond: whole, Then: jammed(t, b, build.Ref(i, at), build.Ref(j, at), at), Else: oneByOne(t, b, i, j, hi, right, at), At: at})
 	return turns(t, out, turn, k, total, first, stride, at)
-}
-
-// notAbove is total, which is n at most: that is said for back ends, to which the launch promises
-// how large n can be.
-func notAbove(total, n ir.Expr) ir.Expr {
-	return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{total, n}, T: ir.IntType, At: total.Pos()}
 }
 
 // around declares the variables of the loops around row and column in block k, and returns what is
