@@ -226,11 +226,39 @@ func (b *bench) suiteKernel(name string) (*devices.Kernel, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return suiteKernelOf(k)
+}
+
+// suiteKernelOf makes k as a task has it: with the variant without the checks that the host makes
+// for each launch, whose strategies are named where there is one.
+func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
-	return &devices.Kernel{Name: name, Pos: k.At, Program: lowered.Program}, lowered.Strategies, nil
+	out := &devices.Kernel{Name: k.Name, Pos: k.At, Program: lowered.Program}
+	contract := codegen.NewContract(k)
+	unchecked := contract.Unchecked(k)
+	if unchecked == nil {
+		return out, lowered.Strategies, nil
+	}
+	free, err := codegen.Lower(unchecked, codegen.LowerOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Unchecked, out.Proves = free.Program, func(args []devices.Arg) bool { return proves(k, contract, args) }
+	return out, free.Strategies, nil
+}
+
+// proves reports whether a launch of k with args needs no check that the host makes.
+func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
+	env := ir.Values{}
+	for i, p := range k.Params {
+		env[p] = ir.Value{Bits: args[i].Bits, Len: args[i].Len, Cap: args[i].Cap}
+	}
+	var proof codegen.Proof
+	proof.Load(k, contract, env)
+	return proof.Proves()
 }
 
 // asGo compares a small run with the Go function.

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
+	"github.com/gompss/gompss/devices"
 )
 
 // Every form of every kernel of the suite computes on device code what the Go function computes,
@@ -43,9 +45,7 @@ func formName(f any) string {
 func equalsGo(t *testing.T, pkg *codegen.Package, c suiteCase, f any, name string) {
 	k, err := pkg.Kernel(name)
 	require.NoError(t, err)
-	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
-	require.NoError(t, err)
-	program, err := simt.New(lowered.Program)
+	made, _, err := suiteKernelOf(k)
 	require.NoError(t, err)
 	n := c.size[1]
 	want := c.args(n)
@@ -58,13 +58,45 @@ func equalsGo(t *testing.T, pkg *codegen.Package, c suiteCase, f any, name strin
 	if testing.Short() {
 		shapes = shapes[:1]
 	}
-	for _, shape := range shapes {
-		got := c.args(n)
-		_, err := program.Run(argsOf(got), shape)
-		require.NoError(t, err, fmt.Sprint(shape))
-		for i := range got {
-			if reflect.ValueOf(got[i]).Kind() == reflect.Slice {
-				require.NoError(t, alike(want[i], got[i], max(c.tolerance, 1e-6)), "argument %d of %d teams", i, shape.Teams)
+	for _, p := range []*ir.Program{made.Program, made.Unchecked} {
+		if p == nil {
+			continue
+		}
+		program, err := simt.New(p)
+		require.NoError(t, err)
+		for _, shape := range shapes {
+			got := c.args(n)
+			_, err := program.Run(argsOf(got), shape)
+			require.NoError(t, err, fmt.Sprint(shape))
+			for i := range got {
+				if reflect.ValueOf(got[i]).Kind() == reflect.Slice {
+					require.NoError(t, alike(want[i], got[i], max(c.tolerance, 1e-6)), "argument %d of %d teams", i, shape.Teams)
+				}
+			}
+		}
+	}
+}
+
+// The host proves every launch of the suite, as that of a task, but for what it cannot know: which
+// elements an interior leaves out, and what is on a diagonal.
+func TestSuite_HostProves(t *testing.T) {
+	left := map[string]bool{"Conv5Rim": true, "Diffusion": true, "Alignment": true}
+	for _, p := range suiteParts {
+		pkg, err := codegen.Load(codegen.File{Name: p.name + ".go", Text: p.text})
+		require.NoError(t, err)
+		for _, c := range p.cases {
+			var args []devices.Arg
+			for _, a := range argsOf(c.args(c.size[1])) {
+				args = append(args, devices.Arg{Bits: a.Bits, Len: a.Len, Cap: a.Cap})
+			}
+			for _, f := range c.forms {
+				k, err := pkg.Kernel(formName(f))
+				require.NoError(t, err)
+				made, _, err := suiteKernelOf(k)
+				require.NoError(t, err)
+				if made.Unchecked != nil {
+					require.Equal(t, !left[k.Name], made.Proves(args), k.Name)
+				}
 			}
 		}
 	}
