@@ -41,7 +41,7 @@ func Gather[T any](ctx context.Context, rt *task.Runtime, root int, x []T) error
 // failure of the job where there is one.
 func (w *World) await(ctx context.Context, region deps.Region, access task.Option) error {
 	// A wait for memory that no task of this rank has used would be refused.
-	err := w.local.Go("await", []deps.Access{{Region: region, Mode: deps.In}}, func(*task.Scope) error { return nil })
+	err := w.local.Go("await", []deps.Access{{Region: region, Mode: deps.In}}, 0, func(*task.Scope) error { return nil })
 	if err == nil {
 		err = w.local.WaitOn(ctx, access)
 	}
@@ -77,7 +77,7 @@ func Scatter[T any](rt *task.Runtime, root int, x []T) error {
 	}
 	w.note("Scatter", int32(root), all)
 	w.directory.submit(int32(root), all)
-	if err := w.post(); err != nil {
+	if err := w.post(0); err != nil {
 		return err
 	}
 	b := w.directory.of(&region)
@@ -86,7 +86,7 @@ func Scatter[T any](rt *task.Runtime, root int, x []T) error {
 			to := []deps.Access{{Region: part, Mode: deps.InOut}}
 			w.note("Scatter", owner, to)
 			w.directory.submit(owner, to)
-			if err := w.post(); err != nil {
+			if err := w.post(0); err != nil {
 				return err
 			}
 		}

@@ -4,8 +4,9 @@ package dist
 
 import "github.com/gompss/gompss/dist/mpi"
 
-// LimitMPI has Init cut messages into parts of some bytes, and ask for the level Serialized.
-func LimitMPI(bytes int) { part, level = bytes, mpi.Serialized }
+// LimitMPI has Init cut messages into parts of some bytes, ask for the level Serialized, and use so
+// many tags.
+func LimitMPI(bytes, tags int) { part, level, maxTags = bytes, mpi.Serialized, tags }
 
 // LevelOf returns the thread level of a World of MPI.
 func LevelOf(w *World) string {

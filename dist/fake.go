@@ -23,10 +23,12 @@ func FakeRank(rank, ranks int) (*World, error) {
 // A fakeTransport has no other ranks.
 type fakeTransport struct{ rank, size int }
 
-func (t fakeTransport) Rank() int                        { return t.rank }
-func (t fakeTransport) Size() int                        { return t.size }
-func (fakeTransport) Start(Handler) error                { return nil }
-func (fakeTransport) Send(int, Key, []byte, func(error)) { panic("gompss: bug: a fake rank sends") }
+func (t fakeTransport) Rank() int         { return t.rank }
+func (t fakeTransport) Size() int         { return t.size }
+func (fakeTransport) Start(Handler) error { return nil }
+func (fakeTransport) Send(int, Key, int, []byte, func(error)) {
+	panic("gompss: bug: a fake rank sends")
+}
 func (fakeTransport) Recv(int, Key, []byte, func(error)) { panic("gompss: bug: a fake rank receives") }
 func (fakeTransport) Control(int, []byte)                {}
 func (fakeTransport) Close(error) error                  { return nil }

@@ -109,3 +109,49 @@ func TestWorld_BuffersAreBackedWhereTouched(t *testing.T) {
 	})
 	require.NoError(t, errors.Join(errs...))
 }
+
+// A notingTransport keeps the priorities of the messages that it sends.
+type notingTransport struct {
+	dist.Transport
+	mu         *sync.Mutex
+	priorities *[]int
+}
+
+func (n notingTransport) Send(to int, key dist.Key, priority int, data []byte, done func(error)) {
+	n.mu.Lock()
+	*n.priorities = append(*n.priorities, priority)
+	n.mu.Unlock()
+	n.Transport.Send(to, key, priority, data, done)
+}
+
+// A message has the priority of the task that it is for.
+func TestWorld_MessagesHaveThePriorityOfTheirTask(t *testing.T) {
+	var mu sync.Mutex
+	var priorities []int
+	errs := make([]error, 2)
+	var all sync.WaitGroup
+	for rank, tr := range dist.InProcess(2, 0) {
+		all.Go(func() {
+			errs[rank] = func() error {
+				w, err := dist.NewWorld(notingTransport{tr, &mu, &priorities}, dist.Options{})
+				if err != nil {
+					return err
+				}
+				rt, err := task.New(task.Options{World: w, Devices: "smp:1"})
+				if err != nil {
+					return err
+				}
+				x, err := vector(rt, 4, dist.On(0))
+				for k := range 4 {
+					if err == nil {
+						_, err = rt.Go(func() error { return nil }, task.In(x[k:k+1]), task.OnRank(1), task.Priority(10*k))
+					}
+				}
+				return errors.Join(err, rt.Close())
+			}()
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.ElementsMatch(t, []int{0, 10, 20, 30}, priorities)
+}

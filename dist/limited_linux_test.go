@@ -16,7 +16,7 @@ import (
 )
 
 func init() {
-	limitMPI = func() { dist.LimitMPI(1000) }
+	limitMPI = func() { dist.LimitMPI(1000, 2) }
 	rankPrograms["level"] = func(rt *task.Runtime, w *dist.World, argument string) error {
 		fmt.Printf("rank %d has level %s\n", w.Rank(), dist.LevelOf(w))
 		return rt.Wait(context.Background())
@@ -37,6 +37,9 @@ func TestRanks_SerializedAndInParts(t *testing.T) {
 			out, err = launch(t, family, 3, "limited large:10001")
 			require.NoError(t, err, out)
 			require.Equal(t, 3, strings.Count(out, "has all"), out)
+			out, err = launch(t, family, 2, "limited many:40") // there are two tags
+			require.NoError(t, err, out)
+			require.Contains(t, out, "rank 1 has read 40 blocks")
 		})
 	}
 }

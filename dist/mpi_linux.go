@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,14 +39,28 @@ type mpiTransport struct {
 	waiting map[address]pendingSend
 	granted map[address]int // tags that came before their send
 	tags    []tagPool       // by rank
+	ready   []readySends    // by rank
 	failed  error
 	gone    error // what Fail was called with
 }
 
 // A pendingSend is a large message whose receiver is not ready.
 type pendingSend struct {
-	data []byte
-	done func(error)
+	data     []byte
+	priority int
+	done     func(error)
+}
+
+// readySends is the large messages to one rank whose receives are posted.
+type readySends struct {
+	queue   sendQueue[grantedSend]
+	sending int // are the library's
+}
+
+// A grantedSend is a message and the tag of its receive.
+type grantedSend struct {
+	pendingSend
+	tag int
 }
 
 // A flight is an operation of the library, or several that are parts of one message.
@@ -63,15 +78,18 @@ type tagPool struct {
 }
 
 const (
-	eager   = 8 << 10 // bytes that travel with their key
-	maxTags = 1 << 14 // below what MPI guarantees
+	eager = 8 << 10 // bytes that travel with their key
+	// sendsAtOnce is how many large messages to one rank the library has at once: it sends them in an
+	// order of its own, and one more than it sends keeps it busy.
+	sendsAtOnce = 2
 )
 
-// Tests replace these: the bytes of one MPI message, which C's int counts, and the thread level
-// that is asked for.
+// Tests replace these: the bytes of one MPI message, which C's int counts, the thread level that is
+// asked for, and the number of tags, which is below what MPI guarantees.
 var (
-	part  = 1 << 30
-	level = mpi.Multiple
+	part    = 1 << 30
+	level   = mpi.Multiple
+	maxTags = 1 << 14
 )
 
 // The kinds of messages on the control communicator, before those of World.
@@ -105,7 +123,7 @@ func (t *mpiTransport) open() (err error) {
 		return err
 	}
 	t.data, err = t.process.World().Dup()
-	t.tags = make([]tagPool, t.process.World().Size())
+	t.tags, t.ready = make([]tagPool, t.process.World().Size()), make([]readySends, t.process.World().Size())
 	return err
 }
 
@@ -181,8 +199,8 @@ func (t *mpiTransport) progress() (some bool) {
 		}
 		some = true
 	}
-	t.sends = t.test(t.control, t.sends, &some)
-	t.flights = t.test(t.data, t.flights, &some)
+	t.test(t.control, &t.sends, &some)
+	t.test(t.data, &t.flights, &some)
 	return some
 }
 
@@ -193,10 +211,12 @@ func (t *mpiTransport) finished() bool {
 	return t.closing && len(t.commands) == 0 && (len(t.sends) == 0 && (t.cause != nil || len(t.flights) == 0))
 }
 
-// test completes flights and returns those that continue.
-func (t *mpiTransport) test(c *mpi.Comm, list []*flight, some *bool) []*flight {
-	kept := list[:0]
-	for _, f := range list {
+// test takes flights that have ended out of a list, and calls what waits for them, which may begin
+// others.
+func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, some *bool) {
+	var ended []*flight
+	kept := (*list)[:0]
+	for _, f := range *list {
 		active := false
 		for i := range f.requests {
 			if done, _, err := c.Test(&f.requests[i]); !done {
@@ -209,13 +229,16 @@ func (t *mpiTransport) test(c *mpi.Comm, list []*flight, some *bool) []*flight {
 			kept = append(kept, f)
 			continue
 		}
-		*some = true
+		ended = append(ended, f)
+	}
+	clear((*list)[len(kept):])
+	*list = kept
+	*some = *some || len(ended) > 0
+	for _, f := range ended {
 		if f.done != nil {
 			f.done(f.err)
 		}
 	}
-	clear(list[len(kept):])
-	return kept
 }
 
 // lose reports an error of the library that leaves no rank to talk to.
@@ -251,7 +274,7 @@ func (t *mpiTransport) receive() bool {
 		tag := int(binary.LittleEndian.Uint32(message[13:]))
 		if p, ok := t.waiting[a]; ok {
 			delete(t.waiting, a)
-			t.sendData(s.Source, tag, p)
+			t.enqueue(s.Source, tag, p)
 		} else {
 			t.granted[a] = tag
 		}
@@ -282,7 +305,7 @@ func keyed(kind byte, key Key, data []byte) []byte {
 	return append(m, data...)
 }
 
-func (t *mpiTransport) Send(to int, key Key, data []byte, done func(error)) {
+func (t *mpiTransport) Send(to int, key Key, priority int, data []byte, done func(error)) {
 	if len(data) <= eager {
 		message := keyed(mpiEager, key, data)
 		t.post(func() { t.send(to, message) })
@@ -290,10 +313,10 @@ func (t *mpiTransport) Send(to int, key Key, data []byte, done func(error)) {
 		return
 	}
 	t.post(func() {
-		a, p := address{to, key}, pendingSend{data, done}
+		a, p := address{to, key}, pendingSend{data, priority, done}
 		if tag, ok := t.granted[a]; ok {
 			delete(t.granted, a)
-			t.sendData(to, tag, p)
+			t.enqueue(to, tag, p)
 		} else if t.gone != nil {
 			done(t.gone)
 		} else {
@@ -302,9 +325,33 @@ func (t *mpiTransport) Send(to int, key Key, data []byte, done func(error)) {
 	})
 }
 
-// sendData sends a message whose receive is posted, in parts.
-func (t *mpiTransport) sendData(to, tag int, p pendingSend) {
-	f := &flight{done: p.done}
+// enqueue sends a message whose receive is posted, when those of higher priority have been sent.
+func (t *mpiTransport) enqueue(to, tag int, p pendingSend) {
+	if t.gone != nil {
+		p.done(t.gone)
+		return
+	}
+	t.ready[to].queue.push(p.priority, grantedSend{p, tag})
+	t.sendReady(to)
+}
+
+// sendReady gives the library as many messages to a rank as it is to have at once.
+func (t *mpiTransport) sendReady(to int) {
+	r := &t.ready[to]
+	for r.sending < sendsAtOnce && r.queue.length() > 0 {
+		r.sending++
+		t.sendData(to, r.queue.pop())
+	}
+}
+
+// sendData gives the library a message, in parts.
+func (t *mpiTransport) sendData(to int, p grantedSend) {
+	tag := p.tag
+	f := &flight{done: func(err error) {
+		t.ready[to].sending--
+		t.sendReady(to)
+		p.done(err)
+	}}
 	for rest := p.data; len(rest) > 0 && f.err == nil; {
 		n := min(len(rest), part)
 		f.requests = append(f.requests, mpi.Request{})
@@ -330,7 +377,14 @@ func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
 			done(t.gone)
 			return
 		}
-		t.tags[from].take(func(tag int) { t.recvData(from, tag, key, data, done) })
+		t.tags[from].take(func(tag int) {
+			if t.gone != nil { // while it waited for the tag
+				t.tags[from].put(tag)
+				done(t.gone)
+				return
+			}
+			t.recvData(from, tag, key, data, done)
+		})
 	})
 }
 
@@ -389,7 +443,12 @@ func (t *mpiTransport) Fail(cause error) {
 			delete(t.waiting, a)
 			p.done(cause)
 		}
-		for _, f := range t.flights {
+		for i := range t.ready {
+			for t.ready[i].queue.length() > 0 {
+				t.ready[i].queue.pop().done(cause)
+			}
+		}
+		for _, f := range slices.Clone(t.flights) {
 			if f.done != nil {
 				f.done(cause)
 			}

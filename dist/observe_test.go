@@ -24,8 +24,8 @@ type slowTransport struct {
 	delay time.Duration
 }
 
-func (s slowTransport) Send(to int, key dist.Key, data []byte, done func(error)) {
-	time.AfterFunc(s.delay, func() { s.Transport.Send(to, key, data, done) })
+func (s slowTransport) Send(to int, key dist.Key, priority int, data []byte, done func(error)) {
+	time.AfterFunc(s.delay, func() { s.Transport.Send(to, key, priority, data, done) })
 }
 
 // traced runs f as ranks of this process, the runtime of each opened at another time, and returns

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -105,6 +106,39 @@ var rankPrograms = map[string]func(rt *task.Runtime, w *dist.World, argument str
 		}
 		fmt.Printf("rank %d has all\n", w.Rank())
 		return rt.Wait(context.Background())
+	},
+	// Rank 1 reads blocks of rank 0, all at once and each by its own priority.
+	"many": func(rt *task.Runtime, w *dist.World, argument string) error {
+		const block = 4000
+		blocks, _ := strconv.Atoi(argument)
+		x, err := vector(rt, blocks*block, dist.On(0))
+		if err != nil {
+			return err
+		}
+		var read atomic.Int32
+		for k := range blocks {
+			part := x[k*block : (k+1)*block]
+			if _, err := rt.Go(func() error { part[0], part[block-1] = int64(k), int64(k); return nil }, task.InOut(part)); err != nil {
+				return err
+			}
+			check := func() error {
+				if part[0] != int64(k) || part[block-1] != int64(k) {
+					return fmt.Errorf("block %d begins with %d", k, part[0])
+				}
+				read.Add(1)
+				return nil
+			}
+			if _, err := rt.Go(check, task.In(part), task.OnRank(1), task.Priority(k%5)); err != nil {
+				return err
+			}
+		}
+		if err := rt.Wait(context.Background()); err != nil {
+			return err
+		}
+		if w.Rank() == 1 {
+			fmt.Printf("rank 1 has read %d blocks\n", read.Load())
+		}
+		return nil
 	},
 	// A fault of rank 1 while all wait for all.
 	"fault": func(rt *task.Runtime, w *dist.World, kind string) error {
@@ -216,6 +250,15 @@ func requireEnds(t *testing.T, began time.Time, launcher bool, out any) {
 		}
 	}
 	require.Less(t, time.Since(began), limit, "%v", out)
+}
+
+// Many large messages from one rank to another are all received.
+func TestRanks_ManyLargeMessages(t *testing.T) {
+	eachWay(t, func(t *testing.T, way string) {
+		out, err := launch(t, way, 2, "many:40")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "rank 1 has read 40 blocks")
+	})
 }
 
 // A job with a rank that fails, dies, stops or diverges ends; the cause is printed once,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ type socketPeer struct {
 
 	mu     sync.Mutex
 	filled sync.Cond // on mu: queue has grown, or closing is set
-	queue  []frame
+	queue  sendQueue[frame]
 	ending bool // no more frames come: what is queued is written, then the connection ends
 }
 
@@ -48,6 +49,12 @@ const (
 	dataFrame    = 0
 	controlFrame = 1
 	endFrame     = 2 // the rank ends as agreed
+)
+
+// Frames that are not data go before all others, or after them.
+const (
+	controlPriority = math.MaxInt
+	endPriority     = math.MinInt
 )
 
 // headerSize is kind, submission, part and size.
@@ -125,11 +132,11 @@ func (t *socketTransport) Start(h Handler) error {
 }
 
 // put queues a frame.
-func (p *socketPeer) put(f frame) {
+func (p *socketPeer) put(priority int, f frame) {
 	p.mu.Lock()
 	ending := p.ending
 	if !ending {
-		p.queue = append(p.queue, f)
+		p.queue.push(priority, f)
 	}
 	p.mu.Unlock()
 	p.filled.Signal()
@@ -138,16 +145,17 @@ func (p *socketPeer) put(f frame) {
 	}
 }
 
-// take waits for frames and returns all that are queued; none when the connection ends.
-func (p *socketPeer) take() []frame {
+// take waits for a frame and returns the next one; not ok when the connection ends.
+func (p *socketPeer) take() (f frame, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.queue) == 0 && !p.ending {
+	for p.queue.length() == 0 && !p.ending {
 		p.filled.Wait()
 	}
-	q := p.queue
-	p.queue = nil
-	return q
+	if p.queue.length() == 0 {
+		return frame{}, false
+	}
+	return p.queue.pop(), true
 }
 
 // write writes frames until the connection ends. After an error the rank is lost, and frames fail.
@@ -155,25 +163,23 @@ func (t *socketTransport) write(p *socketPeer) {
 	var failed error
 	var header [headerSize]byte
 	for {
-		frames := p.take()
-		if frames == nil {
+		f, ok := p.take()
+		if !ok {
 			return
 		}
-		for _, f := range frames {
-			if failed == nil {
-				header[0] = f.kind
-				binary.LittleEndian.PutUint64(header[1:], f.key.Submission)
-				binary.LittleEndian.PutUint32(header[9:], f.key.Part)
-				binary.LittleEndian.PutUint64(header[13:], uint64(len(f.data)))
-				buffers := net.Buffers{header[:], f.data}
-				if _, err := buffers.WriteTo(p.conn); err != nil {
-					failed = &lostError{p.rank, err}
-					t.handler.Lost(p.rank, err)
-				}
+		if failed == nil {
+			header[0] = f.kind
+			binary.LittleEndian.PutUint64(header[1:], f.key.Submission)
+			binary.LittleEndian.PutUint32(header[9:], f.key.Part)
+			binary.LittleEndian.PutUint64(header[13:], uint64(len(f.data)))
+			buffers := net.Buffers{header[:], f.data}
+			if _, err := buffers.WriteTo(p.conn); err != nil {
+				failed = &lostError{p.rank, err}
+				t.handler.Lost(p.rank, err)
 			}
-			if f.done != nil {
-				f.done(failed)
-			}
+		}
+		if f.done != nil {
+			f.done(failed)
 		}
 	}
 }
@@ -240,8 +246,8 @@ func copied(recv, data []byte) error {
 	return nil
 }
 
-func (t *socketTransport) Send(to int, key Key, data []byte, done func(error)) {
-	t.peers[to].put(frame{dataFrame, key, data, done})
+func (t *socketTransport) Send(to int, key Key, priority int, data []byte, done func(error)) {
+	t.peers[to].put(min(priority, controlPriority-1), frame{dataFrame, key, data, done})
 }
 
 func (t *socketTransport) Recv(from int, key Key, data []byte, done func(error)) {
@@ -256,7 +262,7 @@ func (t *socketTransport) Recv(from int, key Key, data []byte, done func(error))
 
 func (t *socketTransport) Control(to int, message []byte) {
 	if p := t.peers[to]; p != nil {
-		p.put(frame{kind: controlFrame, data: message})
+		p.put(controlPriority, frame{kind: controlFrame, data: message})
 	}
 }
 
@@ -277,7 +283,7 @@ func (t *socketTransport) Close(cause error) error {
 			continue
 		}
 		if cause == nil {
-			p.put(frame{kind: endFrame})
+			p.put(endPriority, frame{kind: endFrame})
 		}
 		p.mu.Lock()
 		p.ending = true

@@ -16,8 +16,9 @@ type Transport interface {
 	Size() int
 	// Start begins to deliver to h.
 	Start(h Handler) error
-	// Send sends data, which must not change before done is called.
-	Send(to int, key Key, data []byte, done func(error))
+	// Send sends data, which must not change before done is called. Of the messages to one rank that
+	// wait to be sent those of higher priority go first.
+	Send(to int, key Key, priority int, data []byte, done func(error))
 	// Recv receives into data, which must not be used before done is called.
 	Recv(from int, key Key, data []byte, done func(error))
 	// Control sends a small message that Handler.Control receives. Those of one rank to another

@@ -180,7 +180,7 @@ func (w *World) Submit(t *task.Submission) (here bool, err error) {
 		s.task(t.Name, rank, w.directory.sequence, t.Accesses, func(id deps.BufferID) int64 { return w.directory.buffers[w.directory.byID[id]-1].elem })
 	}
 	w.directory.submit(rank, t.Accesses)
-	if err := w.post(); err != nil {
+	if err := w.post(t.Priority); err != nil {
 		return false, err
 	}
 	return int(rank) == w.rank && !w.fake, nil
@@ -195,7 +195,7 @@ func (w *World) Complete() error {
 	}
 	w.note("Wait", 0, nil)
 	w.directory.complete()
-	return w.post()
+	return w.post(0)
 }
 
 // Share has all ranks receive the current version of what accesses name.
@@ -223,18 +223,19 @@ func (w *World) read(name string, rank int32, accesses []deps.Access) error {
 	}
 	w.note(name, rank, accesses)
 	w.directory.submit(rank, accesses)
-	return w.post()
+	return w.post(0)
 }
 
-// post submits the steps of this rank as tasks. Requires: mu held.
-func (w *World) post() error {
+// post submits the steps of this rank as tasks, with the priority of the task that they are for.
+// Requires: mu held.
+func (w *World) post(priority int) error {
 	w.counted.Tasks = w.directory.sequence
 	w.counted.Messages += uint64(len(w.directory.steps))
 	if w.fake {
 		return nil
 	}
 	for i := range w.directory.steps {
-		if err := w.postStep(w.directory.steps[i]); err != nil {
+		if err := w.postStep(w.directory.steps[i], priority); err != nil {
 			return err
 		}
 	}
@@ -244,17 +245,17 @@ func (w *World) post() error {
 // modes are those in which the steps access their region.
 var modes = [...]deps.Mode{stepSend: deps.In, stepRecv: deps.Out, stepFold: deps.InOut, stepFill: deps.Out}
 
-func (w *World) postStep(s step) error {
+func (w *World) postStep(s step, priority int) error {
 	m := w.memory[s.buffer]
 	access := []deps.Access{{Region: s.region, Mode: modes[s.kind]}}
 	o := w.reducers[s.op]
 	if s.kind == stepFill {
-		return w.local.Go("fill", access, func(*task.Scope) error {
+		return w.local.Go("fill", access, priority, func(*task.Scope) error {
 			o.Fill(m.Data, s.region)
 			return nil
 		})
 	}
-	return w.local.Go(s.kind.String(), access, func(scope *task.Scope) error {
+	return w.local.Go(s.kind.String(), access, priority, func(scope *task.Scope) error {
 		e, err := scope.Event()
 		if err != nil {
 			return err
@@ -265,24 +266,24 @@ func (w *World) postStep(s step) error {
 			}
 			e.Fulfill(err) // an error would say that done was called twice
 		})
-		w.move(s, m, o, done)
+		w.move(s, m, o, priority, done)
 		return nil
 	})
 }
 
 // move carries out the message of s and calls done.
-func (w *World) move(s step, m task.Memory, o task.Reducer, done func(error)) {
+func (w *World) move(s step, m task.Memory, o task.Reducer, priority int, done func(error)) {
 	lo, hi := s.region.Bounds()
 	elem := int64(m.Elem)
 	switch {
 	case s.kind == stepSend && s.region.Contiguous():
-		w.transport.Send(int(s.peer), s.key, m.Data[lo*elem:hi*elem], done)
+		w.transport.Send(int(s.peer), s.key, priority, m.Data[lo*elem:hi*elem], done)
 	case s.kind == stepSend:
 		packed := make([]byte, 0, s.region.Len()*elem)
 		for lo, hi := range s.region.Runs() {
 			packed = append(packed, m.Data[lo*elem:hi*elem]...)
 		}
-		w.transport.Send(int(s.peer), s.key, packed, done)
+		w.transport.Send(int(s.peer), s.key, priority, packed, done)
 	case s.kind == stepRecv && s.region.Contiguous():
 		w.transport.Recv(int(s.peer), s.key, m.Data[lo*elem:hi*elem], done)
 	default:

@@ -181,7 +181,7 @@ func (o *Option) reducer() *reducer {
 func Label(text string) Option { return textOption(labelOption, text, 0) }
 
 // Priority lets tasks of higher n run first, under the policies that look at it (priority,
-// locality).
+// locality). On several ranks the messages that a task waits for have its priority.
 func Priority(n int) Option { return Option{kind: priorityOption, n: int64(n)} }
 
 // OnDevice restricts where the task may run: a kind of devices ("smp", "sim", "acc" for all

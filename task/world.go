@@ -43,6 +43,7 @@ type Submission struct {
 	Name     string
 	Origin   uintptr // a Go function of the task; 0 where it is a kernel
 	Rank     int     // where OnRank puts it, -1 where the accesses decide
+	Priority int
 	Accesses []deps.Access
 	Reducers []Reducer // of the accesses that are reductions
 }
@@ -110,13 +111,13 @@ func (o *Reducer) Fold(dst, src []byte, r deps.Region) {
 type LocalTasks struct{ rt *Runtime }
 
 // Go submits a task with accesses whose body has a Scope.
-func (l *LocalTasks) Go(label string, accesses []deps.Access, body func(*Scope) error) error {
+func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body func(*Scope) error) error {
 	s := &l.rt.root
 	r, err := s.begin(nil, goBody)
 	if err != nil {
 		return err
 	}
-	r.need().nested, r.label = body, label
+	r.need().nested, r.label, r.item.Priority = body, label, priority
 	for i := range accesses {
 		r.accesses = append(r.accesses, accesses[i])
 		if accesses[i].Mode >= deps.Concurrent {
@@ -210,7 +211,7 @@ func (s *Scope) placeInWorld(r *record) (here bool, err error) {
 	if r.kind.waits() {
 		return true, nil
 	}
-	t := Submission{Name: r.name(), Origin: r.origin, Rank: int(r.rank) - 1, Accesses: r.accesses}
+	t := Submission{Name: r.name(), Origin: r.origin, Rank: int(r.rank) - 1, Priority: r.item.Priority, Accesses: r.accesses}
 	for i := range r.uses {
 		t.Reducers = append(t.Reducers, Reducer{r.uses[i].access, r.uses[i].group.op})
 	}
