@@ -46,6 +46,9 @@ type control struct {
 	w *World
 
 	checking sync.Mutex // over checkPending: marks are pending, or compared
+	// releasing is held on rank 0 until all ranks have been sent the end of a wait: what this rank
+	// sends when it ends comes later.
+	releasing sync.Mutex
 
 	mu       sync.Mutex
 	failed   *RankError
@@ -214,6 +217,8 @@ func (c *control) count(n uint64) {
 		c.settleDifference()
 		return
 	}
+	c.releasing.Lock()
+	defer c.releasing.Unlock()
 	c.release(n) // before the others submit more: see checkWaiting
 	for rank := 1; rank < c.w.size; rank++ {
 		c.w.transport.Control(rank, words(releaseMessage, n))
@@ -248,6 +253,8 @@ func (c *control) bye() {
 		c.w.transport.Control(0, []byte{byeMessage})
 		return
 	}
+	c.releasing.Lock()
+	defer c.releasing.Unlock()
 	for rank := 1; rank < c.w.size; rank++ {
 		c.w.transport.Control(rank, []byte{byeMessage})
 	}

@@ -149,7 +149,8 @@ func finish(recv, send arrival) {
 	recv.done(err)
 }
 
-// Send has nothing that waits to be sent: the receiving rank takes messages in the order of its seed.
+// Send has nothing that waits to be sent: the receiving rank takes messages in the order of its
+// seed.
 func (t *inProcess) Send(to int, key Key, _ int, data []byte, done func(error)) {
 	t.all[to].put(delivery{t.rank, key, arrival{data: data, done: done}}, false)
 }
