@@ -70,7 +70,8 @@ func (m callMerger) withResults(list []ir.Stmt, made []*ir.Call) []ir.Stmt {
 	return replaced(begin, nil, with)
 }
 
-// replaced is begin and rest with other variables, without the declarations of those that they replace.
+// replaced returns begin and rest with other variables, without the declarations of those that they
+// replace.
 func replaced(begin, rest []ir.Stmt, with map[*ir.Var]*ir.Var) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range begin {

@@ -44,7 +44,7 @@ const (
 	Decided
 )
 
-// A Result is what is known of a candidate.
+// A Result is what was measured of a candidate.
 type Result struct {
 	Name    string
 	Median  time.Duration // 0: it was not timed
@@ -136,8 +136,8 @@ func (r *Race) Wants() bool {
 	return r.state == Waiting && len(r.runners[0].samples) >= firstSamples && r.affords()
 }
 
-// Start gives r other candidates, by their names. With more there are others to come, by Join, and r
-// is not decided before.
+// Start gives r other candidates, by their names. With more set, Join adds others, and r is not
+// decided before.
 func (r *Race) Start(others []string, more bool) {
 	if r.state != Waiting {
 		return
@@ -314,7 +314,7 @@ func (r *Race) State() State { return r.state }
 // Winner returns the candidate that runs when nothing is tried, and why once that is decided.
 func (r *Race) Winner() (candidate int, why string) { return r.winner, r.why }
 
-// Results returns what is known of the candidates.
+// Results returns what was measured of the candidates.
 func (r *Race) Results() []Result {
 	out := make([]Result, len(r.runners))
 	for i := range r.runners {
