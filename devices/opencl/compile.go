@@ -283,9 +283,10 @@ func (d *Device) buildProgram(cl uintptr, options []string) error {
 	b := newBlock()
 	defer b.free()
 	b.words[0] = uint64(d.info.id)
-	err := d.driver.do(clBuildProgram, cl, 1, b.at(0), addressOf(flags), 0, 0)
+	var err error
+	mended := d.driver.handlers.Do(func() { err = d.driver.do(clBuildProgram, cl, 1, b.at(0), addressOf(flags), 0, 0) })
 	keep(flags)
-	return err
+	return errors.Join(err, mended)
 }
 
 // fromBinary loads what binary has returned.

@@ -133,6 +133,8 @@ type driver struct {
 	path string
 	fns  []uintptr
 	pins pins
+	// handlers are those of signals, which a vendor's compiler may change.
+	handlers sighandlers.Guard
 }
 
 // theDriver opens the loader once in a process; its first call opens the drivers of all vendors.

@@ -1,3 +1,3 @@
 // Package sighandlers keeps the signal handlers of the Go runtime while a foreign library is
-// opened, which may set its own.
+// opened or compiles, which may set its own.
 package sighandlers

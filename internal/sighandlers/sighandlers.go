@@ -5,6 +5,7 @@ package sighandlers
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,57 @@ func Keep() (restore func() error) {
 		}
 		return errors.Join(errs...)
 	}
+}
+
+// onStack is the flag SA_ONSTACK, which the Go runtime needs: it ends the process when one of its
+// handlers runs on another stack.
+const onStack = 0x08000000
+
+// usable reports whether Go can live with an action: default, ignored, or on the signal stack.
+func (a *sigaction) usable() bool { return a[0] <= 1 || a[1]&onStack != 0 }
+
+// A Guard mends signal handlers around calls of compilers. NVRTC and others set handlers of their
+// own for a while, and put Go's back without the flag that these need, so that Ctrl-C would end the
+// program with a fatal error. The zero Guard is ready; calls may overlap. A signal that comes while
+// a foreign handler is set is the foreign one's.
+type Guard struct {
+	mu     sync.Mutex
+	usable [signals + 1]sigaction // the last ones that were
+	known  [signals + 1]bool
+}
+
+// Do runs call and mends the handlers that it has changed. Errors: the kernel's.
+func (g *Guard) Do(call func()) error {
+	g.note()
+	call()
+	return g.mend()
+}
+
+func (g *Guard) note() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for n := 1; n <= signals; n++ {
+		var now sigaction
+		if sigactionOf(n, nil, &now) == nil && now.usable() {
+			g.usable[n], g.known[n] = now, true
+		}
+	}
+}
+
+func (g *Guard) mend() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for n := 1; n <= signals; n++ {
+		var now sigaction
+		if !g.known[n] || sigactionOf(n, nil, &now) != nil || now.usable() {
+			continue
+		}
+		if err := sigactionOf(n, &g.usable[n], nil); err != nil {
+			errs = append(errs, fmt.Errorf("signal %d: %w", n, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // sigactionOf sets and gets the action of a signal. Safe: the kernel reads and writes one sigaction

@@ -4,10 +4,14 @@ package driver
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestLibrariesAreLookedFor(t *testing.T) {
@@ -31,4 +35,24 @@ func TestLibrariesAreLookedFor(t *testing.T) {
 	require.ErrorContains(t, err, "cuNothing")
 	_, err = OpenLibrary(s, []string{"malloc"})
 	require.NoError(t, err)
+}
+
+// NVRTC puts the handlers of some signals back without the flag that Go's need: Ctrl-C behind a compilation ended the program
+// with a fatal error.
+func TestCompile_SignalsStayGos(t *testing.T) {
+	c, err := OpenNVRTC()
+	if err != nil {
+		t.Skip(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGTERM, syscall.SIGINT, syscall.SIGXFSZ)
+	defer signal.Stop(came)
+	_, log, err := c.Compile("k.cu", `extern "C" __global__ void k(float *x) { x[threadIdx.x] = 1; }`, "sm_90", nil)
+	require.NoError(t, err, log)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGXFSZ} {
+		require.NoError(t, unix.Tgkill(os.Getpid(), unix.Gettid(), s)) // here, on the stack of a goroutine
+		require.Equal(t, os.Signal(s), <-came)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"github.com/gompss/gompss/internal/sighandlers"
 )
 
 const (
@@ -35,7 +36,8 @@ const nvrtcCompilation = 6
 // NVRTC is NVRTC, the compiler of CUDA C++.
 type NVRTC struct {
 	*Library
-	Version string // "13.0"
+	Version  string            // "13.0"
+	handlers sighandlers.Guard // of signals, which a compilation changes
 }
 
 // OpenNVRTC opens NVRTC once in a process. Errors: *LibraryError.
@@ -94,7 +96,10 @@ func (c *NVRTC) Compile(name, text, arch string, options []string) (cubin []byte
 			err = ended
 		}
 	}()
-	code := c.run(program, append([]string{"--gpu-architecture=" + arch}, options...))
+	var code int
+	if err := c.handlers.Do(func() { code = c.run(program, append([]string{"--gpu-architecture=" + arch}, options...)) }); err != nil {
+		return nil, "", err
+	}
 	if log, err = c.log(program); err != nil {
 		return nil, "", err
 	}
