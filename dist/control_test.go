@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,23 +14,31 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A lateRelease sends the end of a wait later than it is asked to.
-type lateRelease struct{ Transport }
+// A lateRelease sends the end of a wait later than it is asked to, and keeps what it has sent.
+type lateRelease struct {
+	Transport
+	mu   sync.Mutex
+	sent map[int][]byte // kinds, by receiver
+}
 
-func (l lateRelease) Control(to int, message []byte) {
+func (l *lateRelease) Control(to int, message []byte) {
 	if message[0] == releaseMessage {
 		time.Sleep(20 * time.Millisecond)
 	}
+	l.mu.Lock()
+	l.sent[to] = append(l.sent[to], message[0])
+	l.mu.Unlock()
 	l.Transport.Control(to, message)
 }
 
 // Rank 0 says that it ends after it has said to all that the last wait has ended.
 func TestControl_TheEndComesAfterTheLastWait(t *testing.T) {
-	errs := make([]error, 3)
+	errs, late := make([]error, 3), make([]*lateRelease, 3)
 	var all sync.WaitGroup
 	for rank, tr := range InProcess(len(errs), 0) {
+		late[rank] = &lateRelease{Transport: tr, sent: map[int][]byte{}}
 		all.Go(func() {
-			w, err := NewWorld(lateRelease{tr}, Options{Errors: io.Discard, Silence: -1})
+			w, err := NewWorld(late[rank], Options{Errors: io.Discard, Silence: -1})
 			if err != nil {
 				errs[rank] = err
 				return
@@ -44,4 +53,10 @@ func TestControl_TheEndComesAfterTheLastWait(t *testing.T) {
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
+	for rank := 1; rank < len(late); rank++ {
+		sent := late[0].sent[rank]
+		release, bye := bytes.LastIndexByte(sent, releaseMessage), bytes.IndexByte(sent, byeMessage)
+		require.Positive(t, bye)
+		require.Less(t, release, bye, "rank 0 sends %v to rank %d", sent, rank)
+	}
 }
