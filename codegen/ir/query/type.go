@@ -20,11 +20,5 @@ func HasAddress(t *ir.Type) bool {
 	return false
 }
 
-// Int64 returns the value of an integer constant that an int64 holds.
-func Int64(e ir.Expr) (int64, bool) {
-	c, ok := e.(*ir.Const)
-	if !ok || !c.T.IsInteger() || c.T.Kind == ir.Uint64 && c.Bits >= 1<<63 {
-		return 0, false
-	}
-	return int64(c.Bits), true
-}
+// Int64 is ir.ConstInt, under the name that it has outside of package ir.
+func Int64(e ir.Expr) (int64, bool) { return ir.ConstInt(e) }
