@@ -198,7 +198,11 @@ func (p *Result) collapsed(body []ir.Stmt) []ir.Stmt {
 			if !ok || inner.Directive != nil {
 				break
 			}
-			inner.Directive = &ir.Directive{Parts: f.Directive.Parts, Text: f.Directive.Text, At: f.Directive.At, Sharing: ir.Sharing{Reductions: f.Directive.Reductions, Lastprivate: f.Directive.Lastprivate}}
+			outer := *l.Directive
+			inner.Directive = &ir.Directive{Parts: outer.Parts, Text: outer.Text, At: outer.At, Sharing: ir.Sharing{Reductions: outer.Reductions, Lastprivate: outer.Lastprivate,
+				Private: outer.Private, Firstprivate: outer.Firstprivate}}
+			outer.Private, outer.Firstprivate = nil, nil // of an iteration of all loops
+			l.Directive = &outer
 			l = inner
 		}
 		return []ir.Stmt{f}

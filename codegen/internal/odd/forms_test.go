@@ -60,7 +60,11 @@ func (g *gen) scan() {
 		}
 		g.next++
 		r.name = fmt.Sprintf("red%d", g.next)
-		g.line("%s := %s(%s)", r.name, t.name, g.literal(t))
+		from := g.literal(t)
+		if t.kind == float { // exact in every order
+			from = "1"
+		}
+		g.line("%s := %s(%s)", r.name, t.name, from)
 		reds, names = append(reds, r), append(names, r.name)
 		clauses = append(clauses, fmt.Sprintf("reduction(inscan, %s: %s)", r.op, r.name))
 	}

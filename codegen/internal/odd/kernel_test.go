@@ -495,7 +495,7 @@ func (g *gen) inner() {
 		if r.parts > 0 {
 			t = arrayOf(r.parts, t)
 		}
-		g.declare(&variable{name: r.name, t: t})
+		g.declare(&variable{name: r.name, t: t, later: true})
 		g.at = []string{"r*w"}
 		g.assign()
 	}

@@ -366,6 +366,60 @@ func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	}
 }
 
+// What private names is of an iteration of all collapsed loops: lanes shared one copy.
+
+//omp:target device(acc, smp)
+func K_9000022(n int, w int, k2 int8, out3 []float32) {
+	own := float32(0)
+	//omp:teams distribute parallel for collapse(2) private(own)
+	for r := range n {
+		for c := range w {
+			own = float32(k2)
+			if int16(c)*int16(w) >= 3 {
+				own = 5
+			}
+			out3[r*w+c] = own
+		}
+	}
+}
+
+// The same of three loops, an array, and firstprivate.
+
+//omp:target device(acc, smp)
+func K_9000023(n int, w int, k2 int8, out3 []float32) {
+	var own [3]float32
+	first := float32(k2)
+	//omp:teams distribute parallel for collapse(3) private(own) firstprivate(first)
+	for r := range n {
+		for c := range w {
+			for j := range 2 {
+				own[0], own[1] = 2, float32(j)
+				if c&3 == j {
+					own[1] = first
+					first = 7
+				}
+				out3[(r*w+c)*2+j] = own[0]*own[1] + first
+				first = float32(k2)
+			}
+		}
+	}
+}
+
+// Of an array that a loop reduces and does not touch: it has more bytes an element than what is in lanes.
+
+//omp:target device(acc, smp)
+func K_9000021(n int, w int, out2 []int8) {
+	//omp:teams distribute
+	for r := range n {
+		red := [5]uint64{5, 1: uint64(w)}
+		//omp:parallel for reduction(*: red)
+		for c := range w {
+			out2[r*w+c]++
+		}
+		out2[r*w] += int8(red[1])
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -722,4 +776,58 @@ func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	}
 }
 `, K_9000020, []any{}},
+	{9000022, `// What private names is of an iteration of all collapsed loops: lanes shared one copy.
+
+//omp:target device(acc, smp)
+func K_9000022(n int, w int, k2 int8, out3 []float32) {
+	own := float32(0)
+	//omp:teams distribute parallel for collapse(2) private(own)
+	for r := range n {
+		for c := range w {
+			own = float32(k2)
+			if int16(c)*int16(w) >= 3 {
+				own = 5
+			}
+			out3[r*w+c] = own
+		}
+	}
+}
+`, K_9000022, []any{}},
+	{9000023, `// The same of three loops, an array, and firstprivate.
+
+//omp:target device(acc, smp)
+func K_9000023(n int, w int, k2 int8, out3 []float32) {
+	var own [3]float32
+	first := float32(k2)
+	//omp:teams distribute parallel for collapse(3) private(own) firstprivate(first)
+	for r := range n {
+		for c := range w {
+			for j := range 2 {
+				own[0], own[1] = 2, float32(j)
+				if c&3 == j {
+					own[1] = first
+					first = 7
+				}
+				out3[(r*w+c)*2+j] = own[0]*own[1] + first
+				first = float32(k2)
+			}
+		}
+	}
+}
+`, K_9000023, []any{}},
+	{9000021, `// Of an array that a loop reduces and does not touch: it has more bytes an element than what is in lanes.
+
+//omp:target device(acc, smp)
+func K_9000021(n int, w int, out2 []int8) {
+	//omp:teams distribute
+	for r := range n {
+		red := [5]uint64{5, 1: uint64(w)}
+		//omp:parallel for reduction(*: red)
+		for c := range w {
+			out2[r*w+c]++
+		}
+		out2[r*w] += int8(red[1])
+	}
+}
+`, K_9000021, []any{}},
 }

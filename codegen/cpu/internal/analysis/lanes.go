@@ -187,9 +187,10 @@ func LaneBytes(f *ir.For) int {
 	return size
 }
 
-// takesEight tells whether lanes of a scalar, or of the elements of an array, take 8 bytes.
+// takesEight tells whether lanes of a scalar, or of the elements of an array, which memory of the
+// kernel may hold as a slice, take 8 bytes.
 func takesEight(t *ir.Type) bool {
-	for t.Kind == ir.Array {
+	for t.Kind == ir.Array || t.Kind == ir.Slice {
 		t = t.Elem
 	}
 	return t.IsScalar() && t.Size == 8
