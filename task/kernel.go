@@ -52,6 +52,15 @@ type KernelSpec struct {
 	Versions []*Kernel
 	// Variables are the package variables that the kernel reads, itself or in what it calls.
 	Variables []Variable
+	// Constants are those of other packages that the kernel uses: Files hold their values, and a
+	// kernel with other values than the program has is refused.
+	Constants []Constant
+}
+
+// A Constant says whether a constant of another package has the value that a kernel was made with.
+type Constant struct {
+	Name string
+	Same bool
 }
 
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
@@ -152,7 +161,10 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 	}
 	pkg, err := codegen.LoadKernel(s.Name, s.Files...)
 	if s.Sources != "" && pkg != nil && s.Sources != pkg.Hash(s.Name) {
-		return nil, &staleError{s}
+		return nil, &staleError{spec: s}
+	}
+	if i := slices.IndexFunc(s.Constants, func(c Constant) bool { return !c.Same }); i >= 0 {
+		return nil, &staleError{s, s.Constants[i].Name}
 	}
 	if err != nil {
 		return nil, err
@@ -239,8 +251,11 @@ func (k *Kernel) keepOrder() {
 }
 
 // A staleError means that the source which the kernel of a wrapper reaches in its files is not the
-// source of its Go functions were made from.
-type staleError struct{ spec KernelSpec }
+// source that its Go functions were made from.
+type staleError struct {
+	spec     KernelSpec
+	constant string // of another package, which has another value now; "" where something else has changed
+}
 
 func (e *staleError) Error() string {
 	var names []string
@@ -251,8 +266,11 @@ func (e *staleError) Error() string {
 	if len(names) > 0 {
 		generated = codegen.GeneratedName(names[0])
 	}
-	return fmt.Sprintf("task: kernel %s: %s is stale: the kernel, or what it uses, has changed in %s: run %s ./...", e.spec.Name, generated,
-		strings.Join(names, ", "), codegen.GenerateCommand)
+	why := "the kernel, or what it uses, has changed in " + strings.Join(names, ", ")
+	if e.constant != "" {
+		why = "constant " + e.constant + ", which it uses, has another value now"
+	}
+	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s ./...", e.spec.Name, generated, why, codegen.GenerateCommand)
 }
 
 // hasAtomics reports whether k, or a function that it calls, has an atomic directive.

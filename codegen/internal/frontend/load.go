@@ -237,6 +237,9 @@ func (p *Package) Silences(d diag.Diagnostic) bool { return p.src.Silences(d) }
 // program. It is "" where there is no such kernel.
 func (p *Package) Hash(kernels ...string) string { return p.reach.Hash(kernels...) }
 
+// Constants returns the constants of imported packages that a kernel reaches.
+func (p *Package) Constants(kernel string) []*types.Const { return p.reach.Constants(kernel) }
+
 // CodeLines returns the lines of a kernel's file on which code of its function begins or continues,
 // as "12-16 18": comments and empty lines are not among them. It is "" where there is no such
 // kernel.

@@ -25,7 +25,7 @@ func (g *generator) generic(p *frontend.Package) {
 			g.warn(decl.Name.Pos(), "kernel "+w.name, "it gets no wrapper: "+why, instead)
 			continue
 		}
-		w.variables = g.variables(p.Trials[decl.Name.Name])
+		w.variables, w.constants = g.variables(p.Trials[decl.Name.Name]), g.constants(w.name)
 		g.need(decl.Type.TypeParams)
 		g.declare(&w)
 		g.wraps = append(g.wraps, w)
@@ -85,6 +85,7 @@ func (g *generator) writeGeneric(b *bytes.Buffer, w *wrapper, args string) {
 	fmt.Fprintf(b, "return task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\nGo: func(a *task.Args) { %s%s(%s) },\n",
 		w.name, g.filesVar(), g.pkg.Hash(w.name), w.name, used, args)
 	w.writeVariables(b)
+	w.writeConstants(b)
 	fmt.Fprintf(b, "}\n}, %s)\n}\n", strings.Join(types, ", "))
 	w.writeGenericSubmit(b, declared, used)
 }

@@ -139,6 +139,7 @@ type wrapper struct {
 
 	generic   []string       // the names of its type parameters
 	variables []variableCode // the package variables that it reads
+	constants []constantCode // of other packages
 	versions  []string       // kernels that implement it
 	native    *ir.Native     // nil where the text of no other language stands beside it
 	loop      *ir.Taskloop   // nil where no clause says which parameters bound its iterations
@@ -200,7 +201,7 @@ func (g *generator) kernel(k *ir.Kernel) {
 	if decl == nil || decl.Type.TypeParams != nil {
 		return
 	}
-	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: g.variables(k), native: k.Target.Native, loop: k.Task.Loop}
+	w := wrapper{name: k.Name, decl: decl, params: g.params(decl), versions: g.versions[k.Name], variables: g.variables(k), constants: g.constants(k.Name), native: k.Target.Native, loop: k.Task.Loop}
 	for i, p := range k.GoParams() {
 		w.params[i].arg = readArgument(w.params[i].typ, p.Type, p.First)
 	}
@@ -490,6 +491,7 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		fmt.Fprintf(b, "Versions: []*task.Kernel{%s},\n", strings.Join(vars, ", "))
 	}
 	w.writeVariables(b)
+	w.writeConstants(b)
 	w.writeNative(b)
 	b.WriteString("})\n")
 	w.writeSubmit(b)

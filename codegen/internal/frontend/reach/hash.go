@@ -24,13 +24,7 @@ import (
 // functions, methods, types, constants and variables of the package and of other packages of the
 // program. It is "" where there is no such kernel.
 func (p *Graph) Hash(kernels ...string) string {
-	var roots []*source.Decl
-	for _, d := range p.Decls {
-		f, ok := d.Node.(*ast.FuncDecl)
-		if ok && f.Recv == nil && slices.Contains(kernels, f.Name.Name) && p.PackageAt(f.Pos()) == p.GoTypes {
-			roots = append(roots, d)
-		}
-	}
+	roots := p.kernelsNamed(kernels...)
 	if len(roots) == 0 {
 		return ""
 	}
