@@ -103,7 +103,7 @@ var layers = map[string][]string{
 	// Machine code of a kernel as a value.
 	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach"},
 	// What runs it: executable memory, runners, sharing among workers.
-	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/image"},
+	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/image", "codegen/cpu/mach"},
 	// What selection has to know of loop IR, and its cut into stages.
 	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
@@ -112,8 +112,10 @@ var layers = map[string][]string{
 	"codegen/cpu/internal/protocol":  {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/cpu/internal/memory":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/cpu/internal/values":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
+	// The same virtual code for arm64.
+	"codegen/cpu/internal/neon":      {"codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/x86"},
 	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
 	"codegen/guard":                  {"codegen/ir"},
 	// What printers of languages like C share.
 	"codegen/internal/cprint": {"codegen/ir"},
@@ -173,7 +175,7 @@ var external = map[string][]string{
 var (
 	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
-		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
+		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/ir/verify", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",
 		"codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/lower/forms", "codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy",
 		"codegen/internal/lower/prepare", "codegen/internal/lower/unroll",

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package codegen_test
 
@@ -109,7 +109,11 @@ func cpuMachines(t testing.TB) map[string]cpu.Options {
 	if err != nil {
 		t.Skip(err)
 	}
-	out := map[string]cpu.Options{"avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}, "stopped": {AVX512: o.AVX512, Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}},
+	if o.ISA == cpu.ARM64 {
+		return map[string]cpu.Options{"neon": {ISA: cpu.ARM64, Single: cpu.SingleNever}, "single": {ISA: cpu.ARM64, Single: cpu.SingleAlways}, "stopped": {ISA: cpu.ARM64, Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}},
+			"few": {ISA: cpu.ARM64, Single: cpu.SingleNever, Trials: cpu.Trials{FewRegisters: true}}}
+	}
+	out := map[string]cpu.Options{"short": {ISA: cpu.AMD64Short, Single: cpu.SingleNever}, "avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}, "stopped": {AVX512: o.AVX512, Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}},
 		"single stopped": {Single: cpu.SingleAlways, Trials: cpu.Trials{StopAlways: true}}}
 	if o.AVX512 {
 		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: x86.W256, Single: cpu.SingleNever}

@@ -28,6 +28,7 @@ const (
 	VectorOff    = "off"    // always the Go function
 	VectorAVX2   = "avx2"   // 256 bits; kernels that have such code always run it
 	VectorAVX512 = "avx512" // 512 bits; kernels that have such code always run it
+	VectorNEON   = "neon"   // 128 bits, on arm64; kernels that have such code always run it
 )
 
 // errRaceDetector is why kernels run as Go functions in a program built with -race.

@@ -8,13 +8,13 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Compile makes machine code of the kernel. The error is a *prepare.Refusal where the kernel has a
 // construct without a vector form.
 func Compile(k *ir.Kernel, o Options) (*Code, error) {
+	o.ISA = o.For()
 	c := &compiler{source: k, options: o}
 	for _, pass := range []func() error{
 		c.prepare,      // loop IR without calls and pointers
@@ -62,10 +62,7 @@ func (c *compiler) cut() error {
 
 func (c *compiler) layOut() error {
 	k, o := c.source, c.options
-	c.code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: c.Kernel.Params, Stages: c.stages, Words: c.frame.Size, Width: x86.W256}
-	if o.AVX512 && o.Width != x86.W256 {
-		c.code.Width = x86.W512
-	}
+	c.code = &Code{Texts: func() []mach.Line { return textsOf(k, o) }, Kernel: k, Options: o, Params: c.Kernel.Params, Stages: c.stages, Words: c.frame.Size, Width: o.VectorWidth()}
 	for i, v := range c.code.Params {
 		if c.Caps[v] != nil {
 			c.code.Caps = append(c.code.Caps, i)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -33,6 +34,9 @@ func TestTriadByHand(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, arena.Close()) }()
 	for _, o := range []Options{{AVX512: true}, {AVX512: true, Width: x86.W256}, {}} {
+		if o.AVX512 && runtime.GOARCH != "amd64" {
+			continue
+		}
 		code, err := Compile(triad(), o)
 		require.NoError(t, err)
 		p, err := arena.Install(code)
@@ -62,6 +66,9 @@ func TestShortSliceIsAnErrorAndNothingPastItIsTouched(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, arena.Close()) }()
 	for _, o := range []Options{{AVX512: true}, {}} {
+		if o.AVX512 && runtime.GOARCH != "amd64" {
+			continue
+		}
 		code, err := Compile(triad(), o)
 		require.NoError(t, err)
 		p, err := arena.Install(code)

@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -38,6 +39,9 @@ func Detect() (Options, error) { return Processor{}.Detect() }
 
 // Detect chooses the widest vectors of p.
 func (p Processor) Detect() (Options, error) {
+	if runtime.GOARCH == "arm64" && p.Supports == nil {
+		return Options{ISA: ARM64}, nil // every arm64 processor has NEON
+	}
 	supports := p.Supports
 	if supports == nil {
 		supports = cpuid.CPU.Supports
@@ -52,10 +56,18 @@ func (p Processor) Detect() (Options, error) {
 }
 
 // Choose is Detect under a choice by name: "" takes the widest vectors, "avx2" no more than that,
-// "avx512" nothing less, "off" none: ErrOff.
+// "avx512" nothing less, "neon" those of arm64, "off" none: ErrOff.
 func (p Processor) Choose(name string) (Options, error) {
 	have, err := p.Detect()
+	switch neon := err == nil && have.ISA == ARM64; {
+	case name == "neon" && err == nil && !neon:
+		return have, errors.New("cpu: this machine has no NEON")
+	case neon && (name == "avx2" || name == "avx512"):
+		return have, fmt.Errorf("cpu: this machine has NEON, not %s", name)
+	}
 	switch name {
+	case "neon":
+		return have, err
 	case "":
 		return have, err
 	case "off":
@@ -68,5 +80,5 @@ func (p Processor) Choose(name string) (Options, error) {
 		}
 		return have, err
 	}
-	return Options{}, fmt.Errorf("cpu: vector %q: want avx512, avx2, off or nothing", name)
+	return Options{}, fmt.Errorf("cpu: vector %q: want avx512, avx2, neon, off or nothing", name)
 }

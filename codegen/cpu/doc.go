@@ -1,11 +1,11 @@
-// Package cpu makes vectorised x86-64 machine code of kernels at run time: SPMD on the lanes of
-// AVX-512 or AVX2.
+// Package cpu makes vectorised machine code of kernels at run time: SPMD on the lanes of AVX-512,
+// AVX2 or NEON.
 //
 // Compile lists its passes: a kernel is prepared (package prepare), cut into stages
 // (internal/stages), and each stage is selected over virtual registers (internal/selection),
-// allocated and linked (package mach) and encoded (package x86). The README has a map of the
-// packages. A Runner runs the stages in short calls, and chooses vector width and kind of stores by
-// where the slices lie (package exec).
+// allocated and linked (package mach) and encoded (package x86, or internal/neon). The README has a
+// map of the packages. A Runner runs the stages in short calls, and chooses vector width and kind
+// of stores by where the slices lie (package exec).
 //
 // Invariants: generated code touches no stack but one word, keeps all state in the argument block,
 // leaves the upper halves of vectors clean, and makes no unchecked access unless the kernel asks

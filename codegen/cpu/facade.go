@@ -1,12 +1,10 @@
 package cpu
 
 import (
-	"fmt"
-	"runtime"
-
 	"github.com/gompss/gompss/codegen/cpu/exec"
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -19,6 +17,8 @@ type (
 	Trials = image.Trials
 	// A Code is the vectorised variant of one kernel.
 	Code = image.Code
+	// An ISA is an instruction set.
+	ISA = mach.ISA
 	// A Single says whether parallel loops may run without lanes.
 	Single = image.Single
 )
@@ -46,17 +46,19 @@ type (
 // A Refusal says why a kernel has no vectorised variant, and where: its Go function runs instead.
 type Refusal = prepare.Refusal
 
-// NewArena maps an arena, or says why this system has no executable memory, or none that selection
-// has code for.
-func NewArena() (*Arena, error) {
-	if runtime.GOARCH != "amd64" {
-		return nil, fmt.Errorf("cpu: no vector code for %s yet: kernels run as Go functions", runtime.GOARCH)
-	}
-	return exec.NewArena()
-}
+// NewArena maps an arena, or says why this system has no executable memory.
+func NewArena() (*Arena, error) { return exec.NewArena() }
 
 // NewRunner returns a runner of p.
 func NewRunner(p *Program) *Runner { return exec.NewRunner(p) }
+
+// The values of ISA.
+const (
+	Native     = mach.Native
+	AMD64      = mach.AMD64
+	AMD64Short = mach.AMD64Short
+	ARM64      = mach.ARM64
+)
 
 // The values of Single.
 const (

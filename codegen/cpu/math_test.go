@@ -49,7 +49,7 @@ func machineOptions(t *testing.T) map[string]Options {
 	if err != nil {
 		t.Skip(err)
 	}
-	out := map[string]Options{"avx2": {}}
+	out := map[string]Options{"avx2": {}} // or NEON
 	if have.AVX512 {
 		out["avx512"], out["avx512vl"] = Options{AVX512: true}, Options{AVX512: true, Width: x86.W256}
 	}

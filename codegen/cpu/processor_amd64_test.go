@@ -26,7 +26,7 @@ func TestProcessorsWithLess(t *testing.T) {
 		{all, "", Options{AVX512: true}, ""}, {all, "avx512", Options{AVX512: true}, ""}, {all, "avx2", Options{}, ""}, {all, "off", Options{}, "switched off"},
 		{less(cpuid.AVX512VL), "", Options{}, ""}, {less(cpuid.AVX512DQ), "avx512", Options{}, "no AVX-512"},
 		{less(cpuid.FMA3), "", Options{}, ErrNoVectorUnit.Error()}, {less(cpuid.BMI2), "avx2", Options{}, ErrNoVectorUnit.Error()},
-		{all, "sse", Options{}, `vector "sse": want avx512, avx2, off or nothing`},
+		{all, "sse", Options{}, `vector "sse": want avx512, avx2, neon, off or nothing`},
 	} {
 		o, err := c.p.Choose(c.name)
 		if c.err != "" {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -184,7 +185,10 @@ func boxArgs(r *rand.Rand, n int) (h, w, i0, i1, j0, j1 int) {
 }
 
 func machines() map[string]cpu.Options {
-	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: x86.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}}
+	if runtime.GOARCH == "arm64" {
+		return map[string]cpu.Options{"neon": {ISA: cpu.ARM64}, "once": {ISA: cpu.ARM64, Unroll: 1}}
+	}
+	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: x86.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}, "short": {ISA: cpu.AMD64Short}}
 }
 
 func loadKernels(t testing.TB) *codegen.Package {

@@ -7,12 +7,12 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/internal/neon"
 	"github.com/gompss/gompss/codegen/cpu/internal/selection"
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -24,11 +24,7 @@ func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 	case SingleAlways:
 		return fmt.Sprintf("the loop at %s runs one iteration after the other: it was asked for", loop.At), true
 	}
-	bytes := 32
-	if c.options.AVX512 && c.options.Width != x86.W256 {
-		bytes = 64
-	}
-	return analysis.WithoutLanes(loop, c.Arrays, bytes, c.options.AVX512)
+	return analysis.WithoutLanes(loop, c.Arrays, c.options.VectorWidth().Bytes(), c.options.AVX512)
 }
 
 // addStage appends the code of a stage.
@@ -37,7 +33,11 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 	for len(code.Bytes)%64 != 0 {
 		code.Bytes = append(code.Bytes, 0xCC)
 	}
-	bytes, lines, places, err := g.Link()
+	link := g.Link
+	if g.ISA == mach.ARM64 {
+		link = func() ([]byte, []mach.Line, []int, error) { return c.linkNEON(s, g) }
+	}
+	bytes, lines, places, err := link()
 	if err != nil {
 		return err
 	}
@@ -76,6 +76,15 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 		}
 	}
 	return nil
+}
+
+// linkNEON links for arm64: an operation that has no form there yet refuses the kernel.
+func (c *compiler) linkNEON(s *image.Stage, g *selection.Selector) ([]byte, []mach.Line, []int, error) {
+	bytes, lines, places, err := neon.Link(&g.Code)
+	if err != nil {
+		err = &prepare.Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: err.Error()}
+	}
+	return bytes, lines, places, err
 }
 
 // stage selects and allocates one stage with as many unrolled copies as the registers allow.
@@ -157,6 +166,9 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool) (g *selecti
 		g.Tidy(vector.WidthOf(g.Bytes), g.YieldTo, g.ResumeAt)
 	}
 	f := mach.Registers(g.AVX512, g.Divides(), vector.WidthOf(g.Bytes))
+	if g.ISA == mach.ARM64 {
+		f = mach.RegistersNEON(g.Divides())
+	}
 	if c.options.FewRegisters {
 		f.KeepOne()
 	}

@@ -203,6 +203,9 @@ func TestRowsPastTheCaches(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { require.NoError(t, arena.Close()) }()
+	if have, err := cpu.Detect(); err != nil || !have.AVX512 {
+		t.Skip("no AVX-512")
+	}
 	k, err := p.Kernel("Jacobi")
 	require.NoError(t, err)
 	for _, width := range []x86.Width{x86.W128, x86.W256} {

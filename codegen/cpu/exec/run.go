@@ -1,10 +1,13 @@
 package exec
 
 import (
+	"fmt"
 	"math/bits"
+	"runtime"
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -28,8 +31,11 @@ type Program struct {
 	until     int      // and the word of where it ends; 0: counting is more than that
 }
 
-// Install puts code into the arena.
+// Install puts code into the arena. Code for another processor is an error.
 func (a *Arena) Install(c *image.Code) (*Program, error) {
+	if arm := c.Options.ISA == mach.ARM64; arm != (runtime.GOARCH == "arm64") {
+		return nil, fmt.Errorf("cpu: %s: code for %s does not run on %s", c.Kernel.Name, c.Options.Name(), runtime.GOARCH)
+	}
 	entry, err := a.Add(c.Bytes)
 	if err != nil {
 		return nil, err

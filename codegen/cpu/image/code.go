@@ -12,7 +12,8 @@ import (
 
 // Options choose the machine.
 type Options struct {
-	AVX512 bool      // else AVX2 and FMA
+	ISA    mach.ISA  // the zero value is that of this processor
+	AVX512 bool      // and so of AMD64: else AVX2 and FMA, or NEON
 	Width  x86.Width // of vectors; W128 means the widest
 	Unroll int       // unrolled copies; 0: as many as the registers allow
 	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing;
@@ -90,12 +91,38 @@ func (o Options) WorkerCount() int64 {
 	return int64(runtime.GOMAXPROCS(0))
 }
 
-// Name is the option in words: "AVX-512" or "AVX2".
+// For is the instruction set that code is made for: AMD64 where AVX512 is set or the processor has
+// no other that there is code for.
+func (o Options) For() mach.ISA {
+	switch {
+	case o.ISA != mach.Native:
+		return o.ISA
+	case !o.AVX512 && runtime.GOARCH == "arm64":
+		return mach.ARM64
+	}
+	return mach.AMD64
+}
+
+// Name is the option in words: "AVX-512", "AVX2" or "NEON".
 func (o Options) Name() string {
-	if o.AVX512 {
+	switch {
+	case o.For() == mach.ARM64:
+		return "NEON"
+	case o.AVX512:
 		return "AVX-512"
 	}
 	return "AVX2"
+}
+
+// VectorWidth is the length of full vectors.
+func (o Options) VectorWidth() x86.Width {
+	switch {
+	case o.For().Short():
+		return x86.W128
+	case o.AVX512 && o.Width != x86.W256:
+		return x86.W512
+	}
+	return x86.W256
 }
 
 // Listing is the code as text, with the Go line that each instruction comes from.

@@ -53,6 +53,23 @@ func Registers(avx512, divides bool, w x86.Width) RegisterFile {
 	return f
 }
 
+// RegistersNEON returns the register file of arm64: numbers of general registers are those of
+// x86-64, of which SP and BP are as free as the others here. Four vectors and some general
+// registers are left to what encodes the code.
+func RegistersNEON(divides bool) RegisterFile {
+	f := Registers(false, divides, x86.W128)
+	f.free[General] = append(f.free[General], x86.SP, x86.BP)
+	f.free[Vector], f.scratch[Vector] = nil, nil
+	for i := range 28 {
+		if i < 24 {
+			f.free[Vector] = append(f.free[Vector], x86.V(i))
+		} else {
+			f.scratch[Vector] = append(f.scratch[Vector], x86.V(i))
+		}
+	}
+	return f
+}
+
 // hotMask is the weight of a mask that is set and used in a loop inside another, or, where there is
 // none, in a loop.
 func (c *allocation) hotMask() float64 { return []float64{2, 2 * 8, 2 * 8 * 8}[c.deepest] }
@@ -196,7 +213,7 @@ func (c *allocation) takeOver(v *interval, byReg []*interval, active []*interval
 		at = c.order[at]
 	}
 	s := &c.steps[at]
-	if s.kind != stepInst || !isCopy(s) || s.Args[0].Reg != v.reg {
+	if s.kind != StepInst || !isCopy(s) || s.Args[0].Reg != v.reg {
 		return false
 	}
 	if !s.Args[1].Reg.IsVirtual() {
@@ -342,7 +359,7 @@ func (c *allocation) rewrite(byReg []*interval, f RegisterFile) {
 // inMemory lets s use spilled general registers where they are: as what it moves from or to, or as
 // its second operand.
 func (c *allocation) inMemory(s *step, byReg []*interval) {
-	if s.kind != stepInst || s.Mask != x86.NoReg {
+	if s.kind != StepInst || s.Mask != x86.NoReg {
 		return
 	}
 	slot := func(a *x86.Arg) (x86.Arg, bool) {

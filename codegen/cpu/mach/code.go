@@ -98,7 +98,7 @@ func (c *Code) Op(op x86.Op, w x86.Width, args ...x86.Arg) { c.Emit(x86.I(op, w,
 
 // Place lets the label stand here.
 func (c *Code) Place(l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepLabel, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepLabel, label: l, at: c.At})
 }
 
 // JumpBack jumps back to where a loop begins: what is in between counts more when registers are
@@ -110,36 +110,36 @@ func (c *Code) JumpBack(k Cond, l Label) {
 
 // Jump jumps to l on condition k.
 func (c *Code) Jump(k Cond, l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepJump, cond: k, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepJump, cond: k, label: l, at: c.At})
 }
 
 // Return leaves the code, with the upper halves of vectors clean.
 func (c *Code) Return() {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepReturn, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepReturn, at: c.At})
 }
 
 // Call calls a routine of this code, which leaves every register but AX and CX.
 func (c *Code) Call(l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: stepCall, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepCall, label: l, at: c.At})
 }
 
 // plain adds a step that has no operands and belongs to no line.
-func (c *Code) plain(k stepKind) {
+func (c *Code) plain(k StepKind) {
 	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k})
 }
 
 // PopAX takes the return address off the stack.
-func (c *Code) PopAX() { c.plain(stepPop) }
+func (c *Code) PopAX() { c.plain(StepPop) }
 
 // Resume jumps to where the block says that the code continues.
-func (c *Code) Resume() { c.plain(stepResume) }
+func (c *Code) Resume() { c.plain(StepResume) }
 
 // Fence makes stores past the caches seen before what follows.
-func (c *Code) Fence() { c.plain(stepFence) }
+func (c *Code) Fence() { c.plain(StepFence) }
 
 // DivideSigned divides AX by r: the quotient is in AX, the remainder in DX.
 func (c *Code) DivideSigned(r x86.Reg) {
-	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepDivide, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: StepDivide, at: c.At})
 }
 
 // MultiplyHigh multiplies AX by r, both with signs: the upper half of the product is in DX.
@@ -150,13 +150,13 @@ func (c *Code) MultiplyHigh(r x86.Reg) {
 
 // DivideUnsigned divides AX by r; short says that both are numbers of 32 bits.
 func (c *Code) DivideUnsigned(r x86.Reg, short bool) {
-	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: stepUDivide, short: short, at: c.At})
+	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: StepUDivide, short: short, at: c.At})
 }
 
 // Divides tells whether the code uses AX and DX for divisions.
 func (c *Code) Divides() bool {
 	for i := range c.steps {
-		if k := c.steps[i].kind; k == stepDivide || k == stepUDivide {
+		if k := c.steps[i].kind; k == StepDivide || k == StepUDivide {
 			return true
 		}
 	}

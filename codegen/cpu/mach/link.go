@@ -32,7 +32,7 @@ func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 	var fixups []fixup
 	for i := range c.steps {
 		s := &c.steps[i]
-		if s.kind == stepLabel && tops[s.label] {
+		if s.kind == StepLabel && tops[s.label] {
 			code = pad(code, 32) // a short loop is fetched as it is: in one piece
 		}
 		start := len(code)
@@ -47,7 +47,7 @@ func (c *Code) Link() (code []byte, lines []Line, places []int, err error) {
 		if fix != nil {
 			fixups = append(fixups, *fix)
 		}
-		if c.Listing && (len(code) > start || s.kind == stepLabel) {
+		if c.Listing && (len(code) > start || s.kind == StepLabel) {
 			lines = append(lines, Line{Offset: start, At: s.at, Text: l.line(s)})
 		}
 	}
@@ -94,12 +94,12 @@ func pad(code []byte, size int) []byte {
 
 func (c *linking) encode(code []byte, s *step, places []int) ([]byte, *fixup, error) {
 	switch s.kind {
-	case stepLabel:
+	case StepLabel:
 		places[s.label] = len(code)
 		return code, nil, nil
-	case stepReturn:
+	case StepReturn:
 		return append(code, 0xC5, 0xF8, 0x77, 0xC3), nil, nil // VZEROUPPER, RET
-	case stepJump:
+	case StepJump:
 		if s.cond == Always {
 			code = append(code, 0xE9)
 		} else {
@@ -107,16 +107,16 @@ func (c *linking) encode(code []byte, s *step, places []int) ([]byte, *fixup, er
 		}
 		code = append(code, 0, 0, 0, 0)
 		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
-	case stepCall:
+	case StepCall:
 		code = append(code, 0xE8, 0, 0, 0, 0)
 		return code, &fixup{at: len(code) - 4, end: len(code), label: s.label}, nil
-	case stepPop:
+	case StepPop:
 		return append(code, 0x58), nil, nil // AX
-	case stepFence:
+	case StepFence:
 		return append(code, 0x0F, 0xAE, 0xF8), nil, nil
-	case stepResume:
+	case StepResume:
 		return binary.LittleEndian.AppendUint32(append(code, 0xFF, 0xA7), uint32(c.layout.ResumeAt)), nil, nil // JMP through the block in DI
-	case stepDivide:
+	case StepDivide:
 		if s.times {
 			code, err := x86.Append(code, x86.I(x86.IMULHQ, x86.W128, s.Args[0]))
 			return code, nil, err
@@ -124,7 +124,7 @@ func (c *linking) encode(code []byte, s *step, places []int) ([]byte, *fixup, er
 		code = append(code, 0x48, 0x99) // CQO
 		code, err := x86.Append(code, x86.I(x86.IDIVQ, x86.W128, s.Args[0]))
 		return code, nil, err
-	case stepUDivide:
+	case StepUDivide:
 		op := x86.DIVQ
 		if s.short {
 			op = x86.DIVL
@@ -162,26 +162,26 @@ var condNames = map[Cond]string{CondB: "JCS", CondAE: "JCC", CondE: "JEQ", CondN
 // line is the text of a step.
 func (c *linking) line(s *step) string {
 	switch s.kind {
-	case stepLabel:
+	case StepLabel:
 		return fmt.Sprintf("L%d:", s.label)
-	case stepJump:
+	case StepJump:
 		return fmt.Sprintf("\t%s L%d", condNames[s.cond], s.label)
-	case stepReturn:
+	case StepReturn:
 		return "\tVZEROUPPER; RET"
-	case stepCall:
+	case StepCall:
 		return fmt.Sprintf("\tCALL L%d", s.label)
-	case stepPop:
+	case StepPop:
 		return "\tPOPQ AX"
-	case stepFence:
+	case StepFence:
 		return "\tSFENCE"
-	case stepResume:
+	case StepResume:
 		return fmt.Sprintf("\tJMP %d(DI)", c.layout.ResumeAt)
-	case stepDivide:
+	case StepDivide:
 		if s.times {
 			return "\tIMULQ " + s.Args[0].Reg.Name(x86.W128)
 		}
 		return "\tCQO; IDIVQ " + s.Args[0].Reg.Name(x86.W128)
-	case stepUDivide:
+	case StepUDivide:
 		if s.short {
 			return "\tXORL DX, DX; DIVL " + s.Args[0].Reg.Name(x86.W128)
 		}

@@ -47,21 +47,21 @@ func (c *flow) blocks() []span {
 	}
 	for i := range c.steps {
 		switch c.steps[i].kind {
-		case stepLabel:
+		case StepLabel:
 			cut(i)
 			at[c.steps[i].label] = len(out)
-		case stepJump, stepReturn, stepResume:
+		case StepJump, StepReturn, StepResume:
 			cut(i + 1)
 		}
 	}
 	cut(len(c.steps))
 	for b := range out {
 		last := &c.steps[out[b].hi-1]
-		falls := last.kind != stepReturn && last.kind != stepResume && !(last.kind == stepJump && last.cond == Always)
+		falls := last.kind != StepReturn && last.kind != StepResume && !(last.kind == StepJump && last.cond == Always)
 		if falls && b+1 < len(out) {
 			out[b].next = append(out[b].next, b+1)
 		}
-		if last.kind == stepJump {
+		if last.kind == StepJump {
 			out[b].next = append(out[b].next, at[last.label])
 		}
 	}

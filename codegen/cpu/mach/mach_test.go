@@ -102,7 +102,7 @@ func interpret(t *testing.T, c *Code) map[int32]int64 {
 	}
 	places := map[Label]int{}
 	for i, s := range c.steps {
-		if s.kind == stepLabel {
+		if s.kind == StepLabel {
 			places[s.label] = i
 		}
 	}
@@ -110,13 +110,13 @@ func interpret(t *testing.T, c *Code) map[int32]int64 {
 	for i := 0; i < len(c.steps); i++ {
 		s := &c.steps[i]
 		switch s.kind {
-		case stepLabel:
-		case stepJump:
+		case StepLabel:
+		case StepJump:
 			taken := map[Cond]bool{CondE: x == y, CondNE: x != y, CondL: x < y, CondGE: x >= y, CondLE: x <= y, CondG: x > y, Always: true}[s.cond]
 			if taken {
 				i = places[s.label]
 			}
-		case stepReturn:
+		case StepReturn:
 			for at := range mem {
 				if at >= int32(c.layout.SpillAt) {
 					delete(mem, at)

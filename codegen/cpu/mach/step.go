@@ -5,31 +5,32 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A stepKind says what a step is.
-type stepKind uint8
+// A StepKind says what a step is.
+type StepKind uint8
 
+// The kinds of steps.
 const (
-	stepInst    stepKind = iota
-	stepLabel            // the label stands here
-	stepJump             // to the label, on cond
-	stepDivide           // DX:AX / Args[0], signed: AX and DX are never allocated
-	stepUDivide          // unsigned
-	stepReturn
-	stepCall   // of the yield routine: leaves every register but AX and CX
-	stepPop    // AX
-	stepResume // continues after a yield
-	stepFence  // SFENCE: stores past the caches are seen before what follows
+	StepInst    StepKind = iota
+	StepLabel            // the label stands here
+	StepJump             // to the label, on cond
+	StepDivide           // DX:AX / Args[0], signed: AX and DX are never allocated
+	StepUDivide          // unsigned
+	StepReturn
+	StepCall   // of the yield routine: leaves every register but AX and CX
+	StepPop    // AX
+	StepResume // continues after a yield
+	StepFence  // SFENCE: stores past the caches are seen before what follows
 )
 
 // A step is one line of code over virtual registers.
 type step struct {
 	x86.Inst
-	kind  stepKind
+	kind  StepKind
 	cond  Cond
 	label Label
 	back  bool // the jump that closes a loop
 	short bool // a division of numbers of 32 bits
-	times bool // stepDivide: DX:AX becomes AX * Args[0] instead
+	times bool // StepDivide: DX:AX becomes AX * Args[0] instead
 	at    ir.Pos
 }
 
@@ -90,14 +91,14 @@ func (s *step) isGather() bool {
 func (s *step) visit(f func(r *x86.Reg, use, def bool)) {
 	eff := writesFirst
 	switch s.kind {
-	case stepInst:
+	case StepInst:
 		eff = s.effect()
-	case stepDivide, stepUDivide:
+	case StepDivide, StepUDivide:
 		eff = readsAll
 	default:
 		return
 	}
-	clears := s.kind == stepInst && s.isGather()
+	clears := s.kind == StepInst && s.isGather()
 	for i := range s.Args {
 		a := &s.Args[i]
 		switch a.Kind {

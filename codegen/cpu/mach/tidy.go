@@ -75,7 +75,7 @@ func (c *cleaning) comparedBefore() []bool {
 		if !s.compares() || !zero || s.Args[0].Kind != x86.ArgReg {
 			continue
 		}
-		for j := i - 1; j >= 0 && c.steps[j].kind == stepInst; j-- {
+		for j := i - 1; j >= 0 && c.steps[j].kind == StepInst; j-- {
 			b := &c.steps[j]
 			switch b.Op {
 			case x86.ANDQ, x86.ORQ, x86.XORQ, x86.ANDQImm, x86.ORQImm, x86.XORQImm:
@@ -120,28 +120,28 @@ func (n *numbering) forward() {
 	n.constants()
 	targets := make([]bool, n.labels)
 	for i := range n.steps {
-		if s := &n.steps[i]; s.kind == stepJump || s.kind == stepCall {
+		if s := &n.steps[i]; s.kind == StepJump || s.kind == StepCall {
 			targets[s.label] = true
 		}
 	}
 	for i := range n.steps {
 		switch s := &n.steps[i]; s.kind {
-		case stepLabel:
+		case StepLabel:
 			if targets[s.label] {
 				n.reset()
 			}
-		case stepJump:
+		case StepJump:
 			n.jumps(i)
-		case stepReturn, stepResume:
+		case StepReturn, StepResume:
 			n.reset()
-		case stepCall, stepPop:
+		case StepCall, StepPop:
 			n.reset()
-		case stepDivide, stepUDivide:
+		case StepDivide, StepUDivide:
 			n.substitute(s)
 			n.fresh(x86.AX)
 			n.fresh(x86.DX)
 			n.comparedSet = false
-		case stepInst:
+		case StepInst:
 			n.inst(i)
 		}
 	}
@@ -246,7 +246,7 @@ func (n *numbering) holder(v int64, k Class) (x86.Reg, bool) {
 
 // substitute lets s read the oldest registers that hold what it reads.
 func (n *numbering) substitute(s *step) {
-	if s.kind == stepInst && s.isGather() {
+	if s.kind == StepInst && s.isGather() {
 		return // its registers must differ
 	}
 	s.visit(func(r *x86.Reg, use, def bool) {
@@ -405,14 +405,14 @@ func (n *numbering) stores(s *step) {
 
 // exchanges tells the atomic instructions that leave in AX what was in memory.
 func (s *step) exchanges() bool {
-	return s.kind == stepInst && s.Op >= x86.XADDLLock && s.Op <= x86.CMPXCHGQLock
+	return s.kind == StepInst && s.Op >= x86.XADDLLock && s.Op <= x86.CMPXCHGQLock
 }
 
 // compares tells the instructions that do nothing but set flags.
 func (s *step) compares() bool {
 	switch s.Op {
 	case x86.CMPQ, x86.CMPQImm, x86.CMPQImm8, x86.TESTQ:
-		return s.kind == stepInst
+		return s.kind == StepInst
 	}
 	return false
 }
@@ -424,7 +424,7 @@ func (s *step) pure() bool {
 }
 
 func (s *step) readsFlags() bool {
-	return s.kind == stepInst && s.Op >= x86.CMOVQCS && s.Op <= x86.SETGT
+	return s.kind == StepInst && s.Op >= x86.CMOVQCS && s.Op <= x86.SETGT
 }
 
 // setsFlags is also true of what only may.
@@ -442,16 +442,16 @@ func (s *step) setsFlags() bool {
 func (c *cleaning) flagsRead(i int) bool {
 	for j := i + 1; j < len(c.steps); j++ {
 		switch s := &c.steps[j]; s.kind {
-		case stepInst:
+		case StepInst:
 			if s.readsFlags() {
 				return true
 			}
 			if s.setsFlags() {
 				return false
 			}
-		case stepReturn, stepDivide, stepUDivide:
+		case StepReturn, StepDivide, StepUDivide:
 			return false
-		case stepFence, stepLabel:
+		case StepFence, StepLabel:
 		default:
 			return true // a jump, or what comes behind is not known
 		}
@@ -468,7 +468,7 @@ func (c *cleaning) unreachable(entries []Label) []bool {
 	}
 	starts := map[Label]int{}
 	for b := range blocks {
-		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
+		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == StepLabel; i++ {
 			starts[c.steps[i].label] = b
 		}
 	}
@@ -540,7 +540,7 @@ func (s *step) stepOver(live bitset) {
 // flags that are not.
 func (c *cleaning) useless(i int, live bitset) bool {
 	s := &c.steps[i]
-	if s.kind != stepInst {
+	if s.kind != StepInst {
 		return false
 	}
 	if s.compares() {
@@ -562,7 +562,7 @@ func (c *cleaning) merge() {
 	live := c.solve(blocks)
 	starts := make([]int, c.labels)
 	for b := range blocks {
-		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == stepLabel; i++ {
+		for i := blocks[b].lo; i < blocks[b].hi && c.steps[i].kind == StepLabel; i++ {
 			starts[c.steps[i].label] = b
 		}
 	}
@@ -576,7 +576,7 @@ func (c *cleaning) merge() {
 	}
 	for i := range c.steps {
 		s := &c.steps[i]
-		if s.kind != stepInst || !isCopy(s) {
+		if s.kind != StepInst || !isCopy(s) {
 			continue
 		}
 		to, from := s.Args[0].Reg, s.Args[1].Reg
@@ -608,9 +608,9 @@ func (c *cleaning) readLater(i int, to, from x86.Reg) (count, last int) {
 	for j := i + 1; j < len(c.steps); j++ {
 		s := &c.steps[j]
 		switch {
-		case s.kind == stepJump && s.cond != Always:
+		case s.kind == StepJump && s.cond != Always:
 			continue
-		case s.kind != stepInst && s.kind != stepDivide && s.kind != stepUDivide || s.kind == stepInst && s.isGather():
+		case s.kind != StepInst && s.kind != StepDivide && s.kind != StepUDivide || s.kind == StepInst && s.isGather():
 			return count, last
 		}
 		changed := false
@@ -638,8 +638,8 @@ func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) 
 	for j := i - 1; j >= 0; j-- {
 		s := &c.steps[j]
 		switch s.kind {
-		case stepInst, stepDivide, stepUDivide:
-		case stepJump:
+		case StepInst, StepDivide, StepUDivide:
+		case StepJump:
 			if s.cond == Always || !clear(s.label) {
 				return 0, false
 			}
@@ -647,7 +647,7 @@ func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) 
 		default:
 			return 0, false
 		}
-		if s.kind == stepInst && s.isGather() {
+		if s.kind == StepInst && s.isGather() {
 			return 0, false
 		}
 		begins, touched := false, false

@@ -25,6 +25,7 @@ type Emitter interface {
 type Features struct {
 	AVX512   bool // else AVX2 and FMA
 	FastMath bool // shorter polynomials, where the bounds of fastmath allow them
+	LongMul  bool // products of 64-bit lanes, which AVX-512 has anyway
 }
 
 // Basic is arithmetic on one vector of numbers of a type. Results are fresh registers unless a

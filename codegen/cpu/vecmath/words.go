@@ -64,8 +64,13 @@ func (s Integers) Extended(x, sign x86.Reg) x86.Reg {
 	return s.SubInts(s.Xor(x, x86.RegArg(sign)), sign)
 }
 
-// MulLong sets d to the low half of a product of 64-bit lanes, from products of 32-bit halves.
+// MulLong sets d to the low half of a product of 64-bit lanes, from products of 32-bit halves where
+// there is no operation for it.
 func (s Integers) MulLong(d, x, y x86.Reg) {
+	if s.LongMul {
+		s.Op(x86.VPMULLQ, s.Width, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+		return
+	}
 	xh, yh, a, b, low := s.NewVector(), s.NewVector(), s.NewVector(), s.NewVector(), s.NewVector()
 	s.Op(x86.VPSRLQ, s.Width, x86.RegArg(xh), x86.RegArg(x), x86.ImmArg(32))
 	s.Op(x86.VPSRLQ, s.Width, x86.RegArg(yh), x86.RegArg(y), x86.ImmArg(32))

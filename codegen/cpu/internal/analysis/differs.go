@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/ir"
@@ -57,6 +58,9 @@ func (d *difference) kernel(k *ir.Kernel) {
 		d.why = "Go fuses products and sums of floats on this build, vector code does not"
 	}
 }
+
+// goSaturates says that Go cuts floats that do not fit an integer to the least or the largest one.
+const goSaturates = runtime.GOARCH == "arm64"
 
 // A compared says what a difference is one of.
 type compared uint8
@@ -116,6 +120,10 @@ func (d *difference) expr(e ir.Expr) {
 	case *ir.Math:
 		if ulp, ok := vecmath.Bound(e.Fn, e.T); ok && d.of != lanesFromScalars {
 			d.found(e.At, "%v of vector code is within %.3g ulp of the exact value, and need not be Go's", e.Fn, ulp)
+		}
+	case *ir.Convert:
+		if goSaturates && e.X.Type().IsFloat() && e.T.IsInteger() && d.of != lanesFromScalars {
+			d.found(e.At, "a float that does not fit %s is cut to it as on amd64, where the Go function takes the nearest one", e.T)
 		}
 	case *ir.Binary:
 		d.products = d.products || e.Op == ir.Mul && e.T.IsFloat()

@@ -89,6 +89,27 @@ func (g *Moves) LanesOut(at Target, u int, f func(lane int, index x86.Reg)) {
 	}
 }
 
+// gatherOut loads elements of 4 or 8 bytes from anywhere, where all lanes are on.
+func (g *Moves) gatherOut(d x86.Reg, at Target, u int, t *ir.Type) {
+	load, low := vector.Pick(t, x86.VMOVSSLoad, x86.VMOVSDLoad), x86.VUNPCKLPS
+	parts := make([]x86.Reg, g.Lanes)
+	g.LanesOut(at, u, func(lane int, index x86.Reg) {
+		parts[lane] = g.NewVector()
+		g.Op(load, x86.W128, x86.RegArg(parts[lane]), x86.MemArg(x86.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp)))
+	})
+	for ; len(parts) > 1; parts = parts[:len(parts)/2] {
+		if len(parts) == 2 && t.Size == 8 || len(parts) == 2 && g.Lanes == 4 {
+			low = x86.VUNPCKLPD
+		}
+		for i := range len(parts) / 2 {
+			x := g.NewVector()
+			g.Op(low, x86.W128, x86.RegArg(x), x86.RegArg(parts[2*i]), x86.RegArg(parts[2*i+1]))
+			parts[i] = x
+		}
+	}
+	g.Move(d, parts[0])
+}
+
 // scatterLanes writes elements anywhere, the lanes in order.
 func (g *Moves) scatterLanes(at Target, v []x86.Reg, t *ir.Type) {
 	size := vector.Container(t)

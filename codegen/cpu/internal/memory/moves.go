@@ -43,6 +43,10 @@ func (g *Moves) Load(e ir.Expr, t *ir.Type) []x86.Reg {
 				g.loadSmallWhole(out[u], g.CopyMem(at, u), t, g.Exec[u])
 				return
 			}
+			if g.ISA.Short() && g.Exec != nil && at.whole && t.Size >= 4 {
+				g.loadWhole(out[u], g.CopyMem(at, u), t, u)
+				return
+			}
 			g.LoadVector(out[u], g.CopyMem(at, u), t, u)
 		})
 		return out
@@ -78,6 +82,10 @@ func (g *Moves) LoadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 		g.loadSmall(d, m, t, u)
 		return
 	}
+	if g.Exec == nil && !g.Fills(t) {
+		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		return
+	}
 	if g.Exec == nil {
 		g.Op(vector.Pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
 		return
@@ -91,21 +99,43 @@ func (g *Moves) LoadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 
 // loadSmall widens 1- and 2-byte elements to 32 bits a lane.
 func (g *Moves) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
-	in := x86.I(vector.Widening(t), g.Width(t), x86.RegArg(d), x86.MemArg(m))
+	if g.Exec != nil && !g.AVX512 {
+		g.loadSmallLanes(d, m, t, u)
+		return
+	}
+	in := x86.I(vector.Widening(t), g.Width(t), x86.RegArg(d), g.smallOperand(m, t))
 	if g.Exec != nil {
-		if !g.AVX512 {
-			g.loadSmallLanes(d, m, t, u)
-			return
-		}
 		in = in.Masked(g.Exec[u], true)
 	}
 	g.Emit(in)
 }
 
+// loadWhole loads all lanes, where lanes that are off may be read, and makes those 0: without
+// masked loads that is shorter than one lane after the other.
+func (g *Moves) loadWhole(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+	exec := g.Exec
+	g.Exec = nil
+	g.LoadVector(d, m, t, u)
+	g.Exec = exec
+	g.Op(x86.VPAND, g.Width(t), x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.MaskFor(exec[u], t)))
+}
+
+// smallOperand is what small elements are widened from: memory, or, where two lanes have less there
+// than the instruction would read, a register.
+func (g *Moves) smallOperand(m x86.Mem, t *ir.Type) x86.Arg {
+	if g.Fills(t) {
+		return x86.MemArg(m)
+	}
+	r, d := g.NewGeneral(), g.NewVector()
+	g.Op(map[int]x86.Op{2: x86.MOVWLZX, 4: x86.MOVL}[g.Lanes*int(t.Size)], x86.W128, x86.RegArg(r), x86.MemArg(m))
+	g.Op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
+	return x86.RegArg(d)
+}
+
 // loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
 func (g *Moves) loadSmallWhole(d x86.Reg, m x86.Mem, t *ir.Type, exec x86.Reg) {
 	w := g.Width(t)
-	g.Op(vector.Widening(t), w, x86.RegArg(d), x86.MemArg(m))
+	g.Op(vector.Widening(t), w, x86.RegArg(d), g.smallOperand(m, t))
 	g.Op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.MaskFor(exec, t)))
 }
 
@@ -122,6 +152,10 @@ func (g *Moves) gather(at Target, t *ir.Type) []x86.Reg {
 	out := g.NewVectors(g.Unroll)
 	g.WalksRows = g.WalksRows || g.inLoopOfLanes()
 	one := func(u int) {
+		if g.ISA.Short() && g.Exec == nil {
+			g.gatherOut(out[u], at, u, t)
+			return
+		}
 		// The mask is consumed, and the destination keeps what lanes that are off held: zero, not
 		// garbage from a false dependence.
 		m := g.NewMaskRegister()
@@ -167,6 +201,10 @@ func (g *Moves) StoreVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 	w := g.Width(t)
 	if t.Size < 4 {
 		g.storeSmall(m, v, t, u)
+		return
+	}
+	if g.Exec == nil && !g.Fills(t) {
+		g.Op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
 		return
 	}
 	if g.Exec == nil {

@@ -16,6 +16,12 @@ func (g *Strided) storeSmallTogether(m x86.Mem, v x86.Reg, t *ir.Type) {
 		g.Op(map[int64]x86.Op{1: x86.VUNPCKLPS, 2: x86.VUNPCKLPD}[size], x86.W128, x86.RegArg(both), x86.RegArg(x), x86.RegArg(high))
 		x = both
 	}
+	if int64(g.Lanes)*size == 2 {
+		r := g.NewGeneral()
+		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(x))
+		g.Op(x86.MOVWStore, x86.W128, x86.MemArg(m), x86.RegArg(r))
+		return
+	}
 	store := map[int64]x86.Op{4: x86.VMOVSSStore, 8: x86.VMOVSDStore, 16: x86.VMOVUPSStore}[int64(g.Lanes)*size]
 	g.Op(store, x86.W128, x86.MemArg(m), x86.RegArg(x))
 }
@@ -43,7 +49,7 @@ type smallApart struct {
 // smallApartOf tells whether an affine access is one.
 func (g *Strided) smallApartOf(at Target, t *ir.Type) (smallApart, bool) {
 	size, gap := int64(t.Size), max(at.Stride, -at.Stride)
-	if size >= 4 || 3*gap+size > 16 {
+	if size >= 4 || 3*gap+size > 16 || g.Lanes < 4 {
 		return smallApart{}, false
 	}
 	a := smallApart{Apart: Apart{At: at, T: t, W: g.Width(t), gap: gap, turned: at.Stride < 0}, span: gap*int64(g.Lanes-1) + size}

@@ -69,6 +69,9 @@ const Missing = 4
 func (g *Exits) savedRegs() (generals, vectors, masks []x86.Reg) {
 	generals = []x86.Reg{x86.BX, x86.SI, x86.DX, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13), x86.R(14), x86.R(15)}
 	n := 16
+	if g.ISA == mach.ARM64 {
+		generals, n = append(generals, x86.SP, x86.BP), 28
+	}
 	if g.AVX512 {
 		n = 32
 		for i := 1; i < 8; i++ {

@@ -32,7 +32,7 @@ type tailing struct {
 // wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every
 // round: lines that it splits cost most.
 func (g *preheader) wholeStore(s *ir.For, f *memory.LoopFrame, step int64) (*ir.Index, bool) {
-	if step != 1 || g.Lanes*g.Unroll < 2 {
+	if step != 1 || g.Lanes*g.Unroll < 2 || g.ISA.Short() { // of 16 bytes, a line is split seldom
 		return nil, false
 	}
 	for _, st := range s.Body {

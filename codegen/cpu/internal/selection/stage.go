@@ -38,14 +38,14 @@ type Setup struct {
 // iteration after the other.
 func New(c Setup, s *image.Stage, unroll int, single bool) *Selector {
 	o := c.Options
-	bytes := 32
-	if o.AVX512 && o.Width != x86.W256 && !single {
-		bytes = 64
+	bytes := o.VectorWidth().Bytes()
+	if single {
+		bytes = min(bytes, 32)
 	}
 	code := mach.New(image.BlockLayout, !o.AVX512, max(c.Steps, 256))
 	code.Listing = o.Text
 	g := &Selector{}
-	g.Scalars = values.New(memory.New(protocol.New(vector.New(code, c.Kernel, o.AVX512, bytes, unroll), c.Sites, o.StopAlways), c.Result, c.Frame))
+	g.Scalars = values.New(memory.New(protocol.New(vector.New(code, c.Kernel, vector.Machine{ISA: o.ISA, AVX512: o.AVX512, Bytes: bytes}, unroll), c.Sites, o.StopAlways), c.Result, c.Frame))
 	g.Single, g.locked, g.past = single, s.Again, o.Past
 	g.lanesFor, g.proved, g.nested, g.Round = map[*ir.For]bool{}, map[*ir.For]x86.Reg{}, c.Stages, 1
 	g.Values, g.bodies = g, g

@@ -115,7 +115,7 @@ func bit(b bool) int {
 // first: loads of neighbouring floats in full vectors.
 func (g *Library) foldable(e ir.Expr) func() []x86.Arg {
 	ix, ok := e.(*ir.Index)
-	if !ok || g.Exec != nil || !ix.Type().IsFloat() {
+	if !ok || g.Exec != nil || !ix.Type().IsFloat() || !g.Fills(ix.Type()) {
 		return nil
 	}
 	s := g.Shape(ix.I)

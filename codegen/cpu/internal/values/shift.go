@@ -87,7 +87,11 @@ func (g *Numbers) checkCounts(e *ir.Binary, by []x86.Reg) {
 		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
 	} else {
 		g.Op(vector.Pick(t, x86.VMOVMSKPS, x86.VMOVMSKPD), w, x86.RegArg(x86.AX), x86.RegArg(all))
-		g.Test(x86.AX)
+		if g.Fills(t) {
+			g.Test(x86.AX)
+		} else { // no lane is above
+			g.AndConst(x86.AX, 1<<g.Lanes-1)
+		}
 	}
 	g.FailAlways(mach.CondNE, ir.CountCheck, e)
 }

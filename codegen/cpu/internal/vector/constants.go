@@ -3,6 +3,7 @@ package vector
 import (
 	"fmt"
 
+	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
 	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
@@ -24,11 +25,11 @@ func (g *Registers) ConstVector(bits uint64, size int) x86.Reg {
 	}
 	r := g.NewVector()
 	g.consts[key] = r
-	op := x86.VBROADCASTSS
+	op, w := x86.VBROADCASTSS, WidthOf(g.Bytes)
 	if size == 8 {
-		op = x86.VBROADCASTSD
+		op, w = x86.VBROADCASTSD, max(w, x86.W256) // there is none for 16 bytes
 	}
-	g.LoadAtEntry(op, WidthOf(g.Bytes), r, g.PoolWord(key.bits, size))
+	g.LoadAtEntry(op, w, r, g.PoolWord(key.bits, size))
 	return r
 }
 
@@ -54,7 +55,7 @@ func (g *Registers) AllOnes(w x86.Width) x86.Reg {
 
 // SeriesOf is that for vectors of width w.
 func (g *Registers) SeriesOf(t *ir.Type, w x86.Width) vecmath.Series {
-	return vecmath.New(g, vecmath.Features{AVX512: g.AVX512, FastMath: g.Kernel.Target.FastMath}, t, w)
+	return vecmath.New(g, vecmath.Features{AVX512: g.AVX512, FastMath: g.Kernel.Target.FastMath, LongMul: g.ISA == mach.ARM64}, t, w)
 }
 
 // PoolOnce puts n copies of a constant into the pool, and does so once.

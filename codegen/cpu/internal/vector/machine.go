@@ -9,6 +9,7 @@ import (
 // overwrites the first operand; comparisons set the flags that jumps and MoveIf look at.
 type Machine struct {
 	mach.Code
+	ISA    mach.ISA
 	AVX512 bool
 	Bytes  int // of a full vector
 }

@@ -125,7 +125,7 @@ func (g *Vectors) CanonicalMask(m x86.Reg, size int) x86.Reg {
 	}
 	r := g.NewVector()
 	if size < g.maskLane() {
-		g.Op(x86.VPMOVSXDQ, x86.W256, x86.RegArg(r), x86.RegArg(m))
+		g.Op(x86.VPMOVSXDQ, WidthOf(g.Bytes), x86.RegArg(r), x86.RegArg(m))
 		return r
 	}
 	return g.NarrowMask(m)
@@ -134,6 +134,10 @@ func (g *Vectors) CanonicalMask(m x86.Reg, size int) x86.Reg {
 // NarrowMask halves 8-byte lanes to 4 bytes.
 func (g *Vectors) NarrowMask(m x86.Reg) x86.Reg {
 	high, r := g.NewVector(), g.NewVector()
+	if g.Bytes == 16 { // the upper half is 0: lanes that are off
+		g.Op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(g.ConstVector(0, 8)), x86.ImmArg(0x88))
+		return r
+	}
 	g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(m), x86.ImmArg(1))
 	g.Op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(high), x86.ImmArg(0x88))
 	return r

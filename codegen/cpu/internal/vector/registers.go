@@ -19,11 +19,11 @@ type Registers struct {
 	pooled   map[constKey]int   // constants used from memory
 }
 
-// New begins the code of a stage of a kernel, with vectors of so many bytes, in so many unrolled
-// copies.
-func New(code mach.Code, k *ir.Kernel, avx512 bool, bytes, unroll int) Arithmetic {
-	r := Registers{Machine: Machine{Code: code, AVX512: avx512, Bytes: bytes}, Kernel: k, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, pooled: map[constKey]int{}}
-	return Arithmetic{Vectors{Locked: Locked{r}, Lanes: bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: x86.NoReg}}
+// New begins the code of a stage of a kernel for a machine, in so many unrolled copies.
+func New(code mach.Code, k *ir.Kernel, m Machine, unroll int) Arithmetic {
+	m.Code = code
+	r := Registers{Machine: m, Kernel: k, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, pooled: map[constKey]int{}}
+	return Arithmetic{Vectors{Locked: Locked{r}, Lanes: m.Bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: x86.NoReg}}
 }
 
 // Refuse stops the selection; Compile returns the refusal.

@@ -1,0 +1,16 @@
+package mach
+
+// An ISA is the instruction set that code is for. Virtual code has the operations of AVX-512 or
+// AVX2 for all of them: what encodes it for another one says each as instructions of that.
+type ISA uint8
+
+// The instruction sets.
+const (
+	Native     ISA = iota // of this processor
+	AMD64                 // AVX-512, or AVX2
+	AMD64Short            // AVX2 in vectors of 16 bytes, as NEON has them: for tests
+	ARM64                 // NEON
+)
+
+// Short tells whether vectors have 16 bytes.
+func (s ISA) Short() bool { return s == AMD64Short || s == ARM64 }
