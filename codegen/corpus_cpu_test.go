@@ -121,6 +121,15 @@ func cpuMachines(t testing.TB) map[string]cpu.Options {
 	return out
 }
 
+// skipWhereGoDiffers skips a comparison of bits where the Go function has other ones on this processor.
+func skipWhereGoDiffers(t *testing.T, k *ir.Kernel) {
+	t.Helper()
+	why := cpu.Differs(codegen.ForCPU(k))
+	if strings.Contains(why, "Go fuses products") || strings.Contains(why, "as on amd64") {
+		t.Skip(why)
+	}
+}
+
 // TestCorpusOnTheCPU runs every kernel of the corpus that has vector code between fences, in random
 // chunks, and compares with the Go function. A kernel without vector code must say why.
 func TestCorpusOnTheCPU(t *testing.T) {

@@ -51,6 +51,7 @@ func TestHostileKernelsOnTheCPU(t *testing.T) {
 					require.ErrorAs(t, err, &refusal)
 					t.Skip(refusal.Why)
 				}
+				skipWhereGoDiffers(t, k)
 				prog, err := arena.Install(code)
 				require.NoError(t, err)
 				c.compare(t, cpu.NewRunner(prog), code)
