@@ -108,10 +108,10 @@ var layers = map[string][]string{
 	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
 	// Selection, in layers: registers and lanes, ways out, memory, expressions, statements.
-	"codegen/cpu/internal/vector":    {"codegen/cpu/internal/analysis", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/protocol":  {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/memory":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/values":    {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/vector":   {"codegen/cpu/internal/analysis", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/protocol": {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/memory":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/values":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
 	// The same virtual code for arm64.
 	"codegen/cpu/internal/neon":      {"codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/x86"},
 	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
