@@ -229,7 +229,7 @@ func (d *Domain) enterWide(n *Node, c *cell, key modeKey) int32 {
 	case alike && w.summed > changed:
 		edges = d.afterSum(n, w)
 		w.tell(d.next, key != reading)
-	case alike && w.walked > changed && d.joining():
+	case alike && w.walked > changed && w.walked < d.next && d.joining(): // not by n itself, which the lists may have in them
 		w.sum, w.summed = d.sum(c, own, key), d.next
 		edges = d.afterSum(n, w)
 		w.tell(d.next, key != reading)

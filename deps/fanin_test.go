@@ -265,3 +265,36 @@ func TestFanInHammer(t *testing.T) {
 	}
 	require.Zero(t, d.Busy())
 }
+
+// TestFanIn_AccessesThatOverlapThemselves: the accesses of a task may overlap each other, and name a region twice. One that writes a
+// part and reads the whole twice, with the whole wide from then on, waited for itself through a joint.
+func TestFanIn_AccessesThatOverlapThemselves(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 13))
+		var p program
+		for range 80 {
+			var as []Access
+			for range 1 + r.IntN(4) {
+				lo := r.Int64N(12)
+				a := Access{Interval(0, lo, lo+1+r.Int64N(12-lo)), Mode(r.IntN(6)), ReductionID(r.IntN(2))}
+				if last := len(as) - 1; last >= 0 && r.IntN(2) == 0 {
+					a.Region = as[last].Region
+				}
+				as = append(as, a)
+			}
+			p.nodes, p.accesses = append(p.nodes, &Node{}), append(p.accesses, as)
+		}
+		m := newFanModel(t, r, p)
+		for i := range p.nodes { // each access counts by itself, as nothing has merged them
+			for k := range i {
+				m.conflicts[i][k] = slices.ContainsFunc(p.accesses[i], func(a Access) bool {
+					return slices.ContainsFunc(p.accesses[k], func(b Access) bool { return !compatible(a, b) && a.Region.Overlaps(b.Region) })
+				})
+			}
+		}
+		m.run()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
