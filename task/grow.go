@@ -347,8 +347,8 @@ type poisonedInput struct {
 
 // addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed.
 // Requires: submitting held.
-func (r *record) addPoisonedInput(failed *record) {
-	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, failed.err}) })
+func (r *record) addPoisonedInput(failed *record, cause *Error) {
+	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
 }
 
 // releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has

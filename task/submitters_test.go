@@ -16,36 +16,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A laneTask is a task of a program that several goroutines submit: elements [lo, hi) of some buffers, in one mode each.
-type laneTask struct {
+// A submittedTask is a task of a program that several goroutines submit: elements [lo, hi) of some buffers, in one mode each.
+type submittedTask struct {
 	id       deps.TaskID
 	fails    bool
-	uses     []laneUse
+	uses     []taskUse
 	ran      atomic.Bool
 	seen     [][]deps.TaskID // by use and element: the latest writer that the task has seen
 	expected bool            // it runs
 }
 
-type laneUse struct {
+type taskUse struct {
 	buffer, lo, hi int
 	mode           deps.Mode
 }
 
-func (u laneUse) conflicts(o laneUse) bool {
+func (u taskUse) conflicts(o taskUse) bool {
 	return u.buffer == o.buffer && u.lo < o.hi && o.lo < u.hi && (u.mode != deps.In || o.mode != deps.In)
 }
 
-// A laneProgram has goroutines submit tasks to one runtime. Each element holds the number of its latest writer.
-type laneProgram struct {
+// A manySubmitters has goroutines submit tasks to one runtime. Each element holds the number of its latest writer.
+type manySubmitters struct {
 	t       *testing.T
 	rt      *task.Runtime
 	buffers [][]deps.TaskID
 	faults  bool
 }
 
-var errLane = errors.New("made to fail")
+var errSubmitted = errors.New("made to fail")
 
-func (p *laneProgram) option(u laneUse) task.Option {
+func (p *manySubmitters) option(u taskUse) task.Option {
 	x := p.buffers[u.buffer][u.lo:u.hi]
 	switch u.mode {
 	case deps.In:
@@ -56,10 +56,10 @@ func (p *laneProgram) option(u laneUse) task.Option {
 	return task.InOut(x)
 }
 
-func (p *laneProgram) draw(r *rand.Rand) *laneTask {
-	t := &laneTask{fails: p.faults && r.IntN(25) == 0}
+func (p *manySubmitters) draw(r *rand.Rand) *submittedTask {
+	t := &submittedTask{fails: p.faults && r.IntN(25) == 0}
 	for range r.IntN(4) {
-		u := laneUse{buffer: r.IntN(len(p.buffers)), mode: []deps.Mode{deps.In, deps.In, deps.Out, deps.InOut}[r.IntN(4)]}
+		u := taskUse{buffer: r.IntN(len(p.buffers)), mode: []deps.Mode{deps.In, deps.In, deps.Out, deps.InOut}[r.IntN(4)]}
 		n := len(p.buffers[u.buffer])
 		u.lo = r.IntN(n)
 		u.hi = u.lo + 1 + r.IntN(n-u.lo)
@@ -68,9 +68,9 @@ func (p *laneProgram) draw(r *rand.Rand) *laneTask {
 	return t
 }
 
-// submit submits t: as a plain task, or in a way that needs the scope to itself. Its body writes its number, which it gets from a channel,
+// submit submits t: as a plain task, or with an option, or as one that has a Scope. Its body writes its number, which it gets from a channel,
 // as it may run before the submission returns.
-func (p *laneProgram) submit(r *rand.Rand, t *laneTask) error {
+func (p *manySubmitters) submit(r *rand.Rand, t *submittedTask) error {
 	number := make(chan deps.TaskID, 1)
 	body := func() error {
 		id := <-number
@@ -93,7 +93,7 @@ func (p *laneProgram) submit(r *rand.Rand, t *laneTask) error {
 			runtime.Gosched()
 		}
 		if t.fails {
-			return errLane
+			return errSubmitted
 		}
 		return nil
 	}
@@ -117,9 +117,9 @@ func (p *laneProgram) submit(r *rand.Rand, t *laneTask) error {
 }
 
 // check compares what the tasks of a phase have seen, and which of them ran, with the sequence of their numbers.
-func (p *laneProgram) check(all []*laneTask, before [][]deps.TaskID) error {
-	slices.SortFunc(all, func(a, b *laneTask) int { return int(a.id) - int(b.id) })
-	values, failed := before, []*laneTask(nil)
+func (p *manySubmitters) check(all []*submittedTask, before [][]deps.TaskID) error {
+	slices.SortFunc(all, func(a, b *submittedTask) int { return int(a.id) - int(b.id) })
+	values, failed := before, []*submittedTask(nil)
 	for _, t := range all {
 		t.expected = true
 		for _, f := range failed {
@@ -156,12 +156,12 @@ func (p *laneProgram) check(all []*laneTask, before [][]deps.TaskID) error {
 }
 
 // phase has goroutines submit each so many tasks, waits for all, and checks.
-func (p *laneProgram) phase(submitters, each int, seed uint64) error {
+func (p *manySubmitters) phase(submitters, each int, seed uint64) error {
 	var before [][]deps.TaskID
 	for _, x := range p.buffers {
 		before = append(before, slices.Clone(x))
 	}
-	tasks := make([][]*laneTask, submitters)
+	tasks := make([][]*submittedTask, submitters)
 	var all sync.WaitGroup
 	for s := range submitters {
 		all.Go(func() {
@@ -176,7 +176,7 @@ func (p *laneProgram) phase(submitters, each int, seed uint64) error {
 					p.t.Errorf("submitter %d: task %d after task %d", s, t.id, tasks[s][i-1].id)
 				}
 				tasks[s] = append(tasks[s], t)
-				if len(t.uses) > 0 && r.IntN(60) == 0 { // closes the lanes
+				if len(t.uses) > 0 && r.IntN(60) == 0 {
 					u := t.uses[0]
 					if err := p.rt.WaitOn(context.Background(), p.option(u)); err != nil && !p.faults {
 						p.t.Error(err)
@@ -192,10 +192,10 @@ func (p *laneProgram) phase(submitters, each int, seed uint64) error {
 	return p.check(slices.Concat(tasks...), before)
 }
 
-// TestLanes_SequenceOfNumbers has several goroutines submit tasks on buffers that they share, most of them plain, some that fail, beside
+// TestSubmitters_SequenceOfNumbers has several goroutines submit tasks on buffers that they share, most of them plain, some that fail, beside
 // waits and tasks that need the scope to themselves: each sees what the tasks with smaller numbers have written, and no task runs that
 // comes after one that failed.
-func TestLanes_SequenceOfNumbers(t *testing.T) {
+func TestSubmitters_SequenceOfNumbers(t *testing.T) {
 	each := 400
 	if testing.Short() {
 		each = 120
@@ -207,19 +207,13 @@ func TestLanes_SequenceOfNumbers(t *testing.T) {
 				t.Run(fmt.Sprintf("window %d, %d buffers, faults %v", window, buffers, faults), func(t *testing.T) {
 					rt, err := task.New(task.Options{Devices: "smp:3", Window: window})
 					require.NoError(t, err)
-					task.OpenLanes(rt)
-					p := &laneProgram{t: t, rt: rt, faults: faults}
+					p := &manySubmitters{t: t, rt: rt, faults: faults}
 					for range buffers {
 						p.buffers = append(p.buffers, make([]deps.TaskID, 12))
 						require.NoError(t, task.Register(rt, p.buffers[len(p.buffers)-1]))
 					}
 					for phase := range uint64(3) {
 						require.NoError(t, p.phase(4, each, seed+phase), "seed %d", seed)
-					}
-					if window != 3 {
-						require.Greater(t, task.LaneTasks(rt), int64(each), "tasks in lanes")
-					} else {
-						require.Zero(t, task.LaneTasks(rt), "a window that is smaller than the number of lanes")
 					}
 					require.NoError(t, rt.Close())
 				})
@@ -228,67 +222,9 @@ func TestLanes_SequenceOfNumbers(t *testing.T) {
 	}
 }
 
-// TestLanes_OpenByThemselves: goroutines that submit at once, and wait for each other, get lanes; one alone does not.
-func TestLanes_OpenByThemselves(t *testing.T) {
+// TestSubmitters_NewMemory: memory that is first used, and grows, while several goroutines submit.
+func TestSubmitters_NewMemory(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2"})
-	x := make([][]int, 4)
-	for i := range x {
-		x[i] = make([]int, 1)
-	}
-	submit := func(x []int) {
-		if _, err := rt.Go(func() error { x[0]++; return nil }, task.InOut(x)); err != nil {
-			t.Error(err)
-		}
-	}
-	const before = 5000
-	for range before {
-		submit(x[0])
-	}
-	require.Zero(t, task.LaneTasks(rt))
-	rounds := 0
-	for ; task.LaneTasks(rt) == 0; rounds++ {
-		require.Less(t, rounds, 1000, "the lanes never open")
-		for range 40 {
-			var all, begun sync.WaitGroup
-			begun.Add(len(x))
-			task.HoldSubmission(rt, func() {
-				for i := range x {
-					all.Go(func() { begun.Done(); submit(x[i]) })
-				}
-				begun.Wait()
-				for range 100 {
-					runtime.Gosched()
-				}
-			})
-			all.Wait()
-		}
-		submit(x[0])
-	}
-	require.NoError(t, rt.Wait(context.Background()))
-	require.Equal(t, before+41*rounds, x[0][0])
-}
-
-// TestLanes_NumbersOfOneGoroutine: in lanes too, one goroutine numbers its tasks one after the other.
-func TestLanes_NumbersOfOneGoroutine(t *testing.T) {
-	rt := open(t, task.Options{Devices: "smp:2"})
-	x := make([]int, 64)
-	require.NoError(t, task.Register(rt, x))
-	task.OpenLanes(rt)
-	last := deps.TaskID(0)
-	for i := range 3000 {
-		h, err := rt.Go(func() error { return nil }, task.InOut(x[i%64:i%64+1]))
-		require.NoError(t, err)
-		require.Equal(t, last+1, h.ID())
-		last = h.ID()
-	}
-	require.EqualValues(t, 3000, task.LaneTasks(rt))
-	require.NoError(t, rt.Wait(context.Background()))
-}
-
-// TestLanes_NewMemory: memory that is first used, grows, is given back and used again while the lanes are open.
-func TestLanes_NewMemory(t *testing.T) {
-	rt := open(t, task.Options{Devices: "smp:2"})
-	task.OpenLanes(rt)
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
@@ -320,34 +256,26 @@ func TestLanes_NewMemory(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.NotZero(t, task.LaneTasks(rt))
 }
 
 // TestWaitOn_FailureReachesTasksBehindTheWait: a task that another goroutine submits behind a wait for memory, while a task before that
 // is running, does not run where that one fails.
 func TestWaitOn_FailureReachesTasksBehindTheWait(t *testing.T) {
-	for _, lanes := range []bool{false, true} {
-		rt, err := task.New(task.Options{Devices: "smp:2"})
-		require.NoError(t, err)
-		x := make([]int, 1)
-		gate := make(chan struct{})
-		_, err = rt.Go(func() error { <-gate; return errLane }, task.InOut(x))
-		require.NoError(t, err)
-		if lanes {
-			task.OpenLanes(rt)
-		}
-		waited := make(chan error)
-		go func() { waited <- rt.WaitOn(context.Background(), task.InOut(x)) }()
-		for rt.Stats().InFlight < 2 {
-			runtime.Gosched()
-		}
-		ran := false
-		_, err = rt.Go(func() error { ran = true; return nil }, task.InOut(x))
-		require.NoError(t, err)
-		close(gate)
-		require.ErrorIs(t, <-waited, errLane)
-		require.ErrorIs(t, rt.Wait(context.Background()), errLane)
-		require.False(t, ran)
-		require.NoError(t, rt.Close())
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]int, 1)
+	gate := make(chan struct{})
+	_, err := rt.Go(func() error { <-gate; return errSubmitted }, task.InOut(x))
+	require.NoError(t, err)
+	waited := make(chan error)
+	go func() { waited <- rt.WaitOn(context.Background(), task.InOut(x)) }()
+	for rt.Stats().InFlight < 2 {
+		runtime.Gosched()
 	}
+	ran := false
+	_, err = rt.Go(func() error { ran = true; return nil }, task.InOut(x))
+	require.NoError(t, err)
+	close(gate)
+	require.ErrorIs(t, <-waited, errSubmitted)
+	require.ErrorIs(t, rt.Wait(context.Background()), errSubmitted)
+	require.False(t, ran)
 }
