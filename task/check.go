@@ -166,7 +166,7 @@ func (s *Scope) resumeCheck() {
 
 // waitForParents waits until the bodies whose child r is wait too, as with one worker they would:
 // else r is beside them. Not for ever, as they may talk to it by a channel.
-func (rt *Runtime) waitForParents(r *record) {
+func waitForParents(r *record) {
 	began := time.Now()
 	for s := r.scope; !s.program(); s = s.owner.scope {
 		for s.pauses.Load() == 0 && time.Since(began) < tokenTimeout {
@@ -352,7 +352,7 @@ func (v *accessMonitor) end() {
 
 // beginMonitor begins a vigil if it is the turn of the body of r, else the body is loose: nil.
 func (rt *Runtime) beginMonitor(r *record) *accessMonitor {
-	rt.waitForParents(r)
+	waitForParents(r)
 	if !rt.checker.takeToken() {
 		return nil
 	}

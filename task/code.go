@@ -211,7 +211,7 @@ func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	grain := grainOf(each)
 	rt.pool.workers.Share(trial, trips, grain, func(lo, hi int64) {
 		for ; lo < hi; lo += grain {
-			if rt.runRest(r, c, trips, lo, hi) {
+			if c.runRest(r, trips, lo, hi) {
 				return
 			}
 			callSplit(k, a, lo, min(lo+grain, hi))
@@ -221,7 +221,7 @@ func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 
 // runRest runs iterations [lo, hi) of a loop of so many trips as vector code, and reports whether
 // there is such code.
-func (rt *Runtime) runRest(r *record, c *kernelCode, trips, lo, hi int64) bool {
+func (c *kernelCode) runRest(r *record, trips, lo, hi int64) bool {
 	x := c.vector.Load()
 	if x == nil || x.runner == nil || !x.runner.OneLoop() {
 		return false

@@ -122,7 +122,7 @@ func (rt *Runtime) evaluate(r *record) error {
 		a := &k.Task.Accesses[i]
 		if a.Mode == deps.Reduction {
 			reductions = true
-		} else if err := rt.evaluateRegion(r, i, &a.Region, a.Mode); err != nil {
+		} else if err := r.evaluateRegion(i, &a.Region, a.Mode); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (rt *Runtime) evaluate(r *record) error {
 		mode    deps.Mode
 	}{{t.CopyIn, deps.In}, {t.CopyOut, deps.Out}, {t.CopyInOut, deps.InOut}} {
 		for i := range c.regions {
-			if err := rt.evaluateRegion(r, next, &c.regions[i], c.mode); err != nil {
+			if err := r.evaluateRegion(next, &c.regions[i], c.mode); err != nil {
 				return err
 			}
 			next++
@@ -165,7 +165,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 			continue
 		}
 		first := len(r.accesses)
-		if err := rt.evaluateRegion(r, i, &c.Region, c.Mode); err != nil {
+		if err := r.evaluateRegion(i, &c.Region, c.Mode); err != nil {
 			return err
 		}
 		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.ir.Params, c.Region.Var)); err != nil {
@@ -176,10 +176,10 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 }
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
-func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps.Mode) error {
+func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error {
 	a := r.scratch.env.of(region.Var)
 	if a == nil {
-		rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
+		r.rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
 	}
 	length := a.Len
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
@@ -191,7 +191,7 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 	}
 	r.scratch.boxes[n] = boxes
 	for i := range boxes {
-		at, err := rt.regionOf(a, region.Var.Type.Elem, &boxes[i])
+		at, err := regionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
 			return fmt.Errorf("%v: region %s: %w", region.At, region.Text, err)
 		}
@@ -205,7 +205,7 @@ func (rt *Runtime) evaluateRegion(r *record, n int, region *ir.Region, mode deps
 }
 
 // regionOf returns a box of the memory of argument a as a region of its buffer.
-func (rt *Runtime) regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error) {
+func regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error) {
 	first := int64(a.Offset / elem.Size)
 	if lo, hi, ok := b.Interval(); ok {
 		return deps.Interval(a.Buffer, first+lo, first+hi), nil
@@ -213,38 +213,38 @@ func (rt *Runtime) regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps
 	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
 }
 
-// clauses evaluates priority, resources and if. wait says that the submitter has to wait for the
-// task.
-func (rt *Runtime) clauses(r *record) (wait bool, err error) {
-	k := r.kernel.ir
+// evaluateClauses evaluates priority, resources and if. wait says that the submitter has to wait
+// for the task.
+func (d *detail) evaluateClauses() (wait bool, err error) {
+	k := d.kernel.ir
 	if k.Task.Priority != nil {
-		n, err := rt.integer(r, "priority", k.Task.Priority)
+		n, err := d.integer("priority", k.Task.Priority)
 		if err != nil {
 			return false, err
 		}
-		r.item.Priority = int(n)
+		d.item.Priority = int(n)
 	}
 	for _, t := range k.Target.Resources {
-		n, err := rt.integer(r, "resources", t.Tokens)
+		n, err := d.integer("resources", t.Tokens)
 		if err != nil {
 			return false, err
 		}
-		if err := r.settings.setTokens(devices.Kind(t.Kind), int(n)); err != nil {
+		if err := d.settings.setTokens(devices.Kind(t.Kind), int(n)); err != nil {
 			return false, err
 		}
 	}
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &r.scratch.env)
+	bits, err := ir.Eval(k.Task.If, &d.scratch.env)
 	if err != nil {
 		return false, fmt.Errorf("if clause: %w", err)
 	}
 	return bits == 0, nil
 }
 
-func (rt *Runtime) integer(r *record, clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &r.scratch.env)
+func (d *detail) integer(clause string, e ir.Expr) (int64, error) {
+	bits, err := ir.Eval(e, &d.scratch.env)
 	if err != nil {
 		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}

@@ -190,9 +190,9 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	var free recordList
 	var led *record
 	if r.kind == mergeBody && (r.err != nil || r.poison.Load() != nil) {
-		rt.releaseMerge(r, &free, &led)
+		r.scope.graph.releaseMerge(r, &free, &led)
 	} else if r.err != nil && (r.kind != waitBody || r.poison.Load() != nil) {
-		rt.graphFail(r, &free, &led)
+		r.scope.graph.fail(r, &free, &led)
 	} else {
 		r.scope.graph.domain.Finish(&r.node, func(s *deps.Node) { s.Owner.(*record).releaseSuccessor(&free, &led) })
 	}
@@ -217,10 +217,10 @@ func (s *record) releaseSuccessor(free *recordList, led **record) {
 	}
 }
 
-// graphFail is graphRelease for a task that failed or was skipped. A wait leaves nothing undefined,
-// but other goroutines may have submitted tasks that come after it alone, and after the failure that
-// it has met through it.
-func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
+// fail is graphRelease for a task that failed or was skipped. A wait leaves nothing undefined, but
+// other goroutines may have submitted tasks that come after the wait alone: the failure that it has
+// met reaches them through it.
+func (g *graph) fail(r *record, free *recordList, led **record) {
 	spin.Perturb()
 	// One step for submitting goroutines: they find the edge, or the poison.
 	r.scope.submitting.Lock()
@@ -229,12 +229,12 @@ func (rt *Runtime) graphFail(r *record, free *recordList, led **record) {
 	if r.kind == waitBody {
 		cause = r.poison.Load()
 	} else {
-		r.scope.graph.addFailed(r)
+		g.addFailed(r)
 	}
 	if r.isStep() {
 		r.graphReplay.errs[r.step] = r.err
 	}
-	r.scope.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+	g.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		s.poison.CompareAndSwap(nil, cause)
 		if s.kind == mergeBody {

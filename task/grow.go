@@ -354,14 +354,14 @@ func (r *record) addPoisonedInput(failed *record, cause *Error) {
 // releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has
 // failed itself: of its successors only those are not to run that would have waited for these
 // tasks.
-func (rt *Runtime) releaseMerge(r *record, free *recordList, led **record) {
+func (g *graph) releaseMerge(r *record, free *recordList, led **record) {
 	r.scope.submitting.Lock()
 	defer r.scope.submitting.Unlock()
 	if r.err != nil {
 		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.whole(), deps.InOut, 0, nil}, r.err})
-		r.scope.graph.addFailed(r)
+		g.addFailed(r)
 	}
-	r.scope.graph.domain.Complete(&r.node, func(n *deps.Node, last bool) {
+	g.domain.Complete(&r.node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*record)
 		for i := range s.node.Accesses() {
 			a := s.nodeAccess(i)

@@ -544,7 +544,7 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 	if err := rt.evaluate(r); err != nil {
 		return false, r.refused(err)
 	}
-	wait, err = rt.clauses(r)
+	wait, err = r.evaluateClauses()
 	if err != nil {
 		return false, r.refused(err)
 	}

@@ -202,7 +202,7 @@ func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
 	}
 	r.holds.take(heldPrivates)
 	if r.kind == combineBody {
-		rt.addPrivates(r)
+		r.accesses = r.uses[0].group.appendPrivates(r.accesses)
 		return true
 	}
 	if err := rt.takePrivates(r, space); err != nil {
@@ -306,13 +306,14 @@ func (p *reductionPool) returnPrivates(r *record) {
 	}
 }
 
-// addPrivates adds the copies that r combines to its accesses.
-func (rt *Runtime) addPrivates(r *record) {
-	for _, c := range r.uses[0].group.copies { // its tasks have finished: there is no other user
+// appendPrivates appends accesses to the copies that a combination of g combines.
+func (g *reduction) appendPrivates(out []deps.Access) []deps.Access {
+	for _, c := range g.copies { // its tasks have finished: there is no other user
 		for _, p := range c.set.Regions() {
-			r.accesses = append(r.accesses, deps.Access{Region: p, Mode: deps.In})
+			out = append(out, deps.Access{Region: p, Mode: deps.In})
 		}
 	}
+	return out
 }
 
 // startCombination brings the copies that r combines to the host, and combines them on a goroutine
@@ -349,8 +350,7 @@ func (rt *Runtime) runCombination(r *record) {
 }
 
 // combine is the body of a combination.
-func (rt *Runtime) combine(r *record) {
-	g := r.uses[0].group
+func (g *reduction) combine() {
 	for _, c := range g.copies {
 		to := unsafe.Add(g.buffer.host.At(), c.of.lo()-g.buffer.lo())
 		for _, p := range c.set.Regions() {

@@ -268,7 +268,7 @@ func (rt *Runtime) callBody(r *record) error {
 	}
 	switch {
 	case r.kind == combineBody:
-		rt.combine(r)
+		r.uses[0].group.combine()
 		return nil
 	case r.kind == kernelBody:
 		rt.callKernel(r)
