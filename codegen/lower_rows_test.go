@@ -17,7 +17,7 @@ import (
 // Rows dealt to threads are read by whole teams: in every form that keeps the order of a row.
 func TestRows_Strategy(t *testing.T) {
 	p := loadCorpus(t)
-	for _, k := range []any{RowNormalised, RowStandardised, RowRunning, RowInPlace, RowLeast, RowSteps, RowBytes, RowsApart, RowUpright, RowUprightRunning} {
+	for _, k := range []any{RowNormalised, RowStandardised, RowRunning, RowInPlace, RowSteps, RowBytes, RowsApart, RowUpright, RowUprightRunning, RowTriangle, RowBand, RowTurned, RowChecks, RowStates, RowCounts} {
 		k, err := p.Kernel(name(k))
 		require.NoError(t, err)
 		l, err := codegen.Lower(k, codegen.LowerOptions{})
@@ -26,11 +26,46 @@ func TestRows_Strategy(t *testing.T) {
 	}
 }
 
+// What is combined in an order that does not show is shared by the lanes of a warp, or by the
+// threads of a team, without a clause.
+func TestOrderFree_Strategy(t *testing.T) {
+	p := loadCorpus(t)
+	for want, kernels := range map[string][]any{"lanes": {RowLeast, RowPicks, RowCombines}, "columns": {ColumnPicks, ColumnPicksLast, ColumnExtremes}} {
+		for _, k := range kernels {
+			l := lowerKernel(t, p, name(k), codegen.LowerOptions{})
+			require.Equal(t, []string{want}, l.Strategies, name(k))
+		}
+	}
+}
+
+// What shows the order, or has more to do with what is combined, is not.
+func TestOrderFree_Misses(t *testing.T) {
+	for what, body := range map[string]string{
+		"a sum of floats":      "f += x[i*m+j]",
+		"read in between":      "k += int(x[i*m+j]); if k > 3 { b++ }",
+		"two operators":        "k += int(x[i*m+j]); k *= 3",
+		"subtracted from":      "k = int(x[i*m+j]) - k",
+		"a pick of another":    "if x[i*m+j] < f { f = x[i*m+j] / 2 }",
+		"a pick that is read":  "if x[i*m+j] < f { f, k = x[i*m+j], j }; b += k",
+		"a pick of a sum":      "if x[i*m+j] < f { f, k = x[i*m+j], k+1 }",
+		"a pick with an else":  "if x[i*m+j] < f { f = x[i*m+j] } else { k = j }",
+		"a pick by what it is": "if x[i*m+j] < f && k < 9 { f, k = x[i*m+j], j }",
+		"left early":           "if x[i*m+j] < f { f = x[i*m+j]; break }",
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(x) inout(y)\nfunc K(n, m int, x, y []float32) {\n"+
+			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nf, k, b := float32(i), 0, 0\nfor j := 0; j < m; j++ { "+body+" }\n"+
+			"y[i] = f + float32(k+b)\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err, what)
+		require.NotContains(t, l.Strategies, "lanes", what)
+	}
+}
+
 // What no tile of rows may stand for.
 func TestRows_Misses(t *testing.T) {
 	for what, body := range map[string]string{
 		"short":         "s := float32(0)\nfor j := 0; j < 8; j++ {\ns += x[i*8+j]\n}\ny[i] = s",
-		"bent":          "s := float32(0)\nfor j := 0; j < i; j++ {\ns += x[i*m+j]\n}\ny[i] = s",
+		"bent by data":  "s := float32(0)\nfor j := 0; j < int(x[i]); j++ {\ns += x[i*m+j]\n}\ny[i] = s",
+		"bent twice":    "s := float32(0)\nfor j := 0; j < i*i; j++ {\ns += x[i*m+j]\n}\ny[i] = s",
 		"left early":    "s := float32(0)\nfor j := 0; j < m; j++ {\nif x[i*m+j] > 3 {\nbreak\n}\ns += x[i*m+j]\n}\ny[i] = s",
 		"a row shifted": "for j := 1; j < m; j++ {\nx[i*m+j] = x[i*m+j-1]/2 + x[i*m+j]\n}",
 		"writes in ifs": "s := float32(0)\nfor j := 0; j < m; j++ {\ns += x[i*m+j]\nif s > 0 {\ny[i*m+j] = s\n}\n}",
@@ -109,5 +144,46 @@ func TestRows_Reread(t *testing.T) {
 			"//omp:teams distribute\nfor i := 0; i < n; i++ {\ntop := x[i*m]\n_ = top\n"+body+"\n}\n}", codegen.LowerOptions{})
 		require.NoError(t, err, body)
 		require.Equal(t, want, l.Program.Launches[0].Reread, body)
+	}
+}
+
+// What bounds a loop as the least or the greatest of several is known of its variable, each of them:
+// the test in front of a band asks for no more than the band has. A quotient of bits needs no check
+// in a table that has them all.
+func TestVersion_Bounds(t *testing.T) {
+	for _, c := range []struct {
+		kernel any
+		want   string
+	}{{RowBand, "2 * b + 1 <= len(w)"}, {RowChecks, "256 <= len(table)"}, {RowStates, "256 <= len(next)"}} {
+		text := lowerKernel(t, loadCorpus(t), name(c.kernel), codegen.LowerOptions{}).Program.String()
+		require.Contains(t, text, c.want)
+		fast, slow, both := strings.Cut(text, "\n\t} else {")
+		require.True(t, both, "%s", text)
+		require.NotContains(t, fast, "?]", text)
+		require.Contains(t, slow, "?]", text)
+	}
+}
+
+// Rows that several loops read are kept where two of them fit; the row may be written where it is read
+// last.
+func TestRows_Kept(t *testing.T) {
+	for _, c := range []struct {
+		kernel any
+		kept   bool
+	}{{RowNormalised, true}, {RowStandardised, false}, {RowCounts, true}, {RowRunning, false}, {RowTurned, false}, {RowChecks, false}} {
+		l := lowerKernel(t, loadCorpus(t), name(c.kernel), codegen.LowerOptions{})
+		require.Equal(t, c.kept, strings.Contains(decisions(l), "kept in team memory"), name(c.kernel))
+	}
+	for what, body := range map[string]string{
+		"written between":      "for j := 0; j < m; j++ { s += x[i*m+j] }; x[i*m] = s; for j := 0; j < m; j++ { s = s/2 + x[i*m+j] }",
+		"written before":       "for j := 0; j < m; j++ { x[i*m+j] *= 2 }; for j := 0; j < m; j++ { s += x[i*m+j] }",
+		"written, then read":   "for j := 0; j < m; j++ { s += x[i*m+j] }; for j := 0; j < m; j++ { x[i*m+j] -= s; y[i*m+j] = x[i*m+j] }",
+		"other lengths":        "for j := 0; j < m; j++ { s += x[i*m+j] }; for j := 1; j < m; j++ { y[i*m+j] = x[i*m+j] - s }",
+		"another row in order": "for j := 0; j < m; j++ { s += x[i*m+j]*y[i*m+j] }; for j := 0; j < m; j++ { s = s/2 + x[i*m+j] }",
+	} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x, y)\nfunc K(n, m int, x, y []float32) {\n"+
+			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\ns := float32(0)\n"+body+"\ny[i*m] = s\n}\n}", codegen.LowerOptions{})
+		require.NoError(t, err, what)
+		require.NotContains(t, decisions(l), "kept in team memory", what)
 	}
 }

@@ -167,6 +167,122 @@ func RowUprightRunning(n, m int, x []float64) {
 	}
 }
 
+// RowCounts reads a row in loops of every kind: what shows no order, what does, and what is apart.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, w) inout(y, count)
+func RowCounts(n, m int, x, w, y []float32, count []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		least, most := float32(1), float32(-1)
+		for j := 0; j < m; j++ {
+			least = min(least, x[i*m+j])
+			most = max(most, x[i*m+j])
+		}
+		middle, n := (least+most)/2, int32(0)
+		for k := 0; k < m; k++ {
+			if x[i*m+k] > middle {
+				n++
+			}
+		}
+		s := float32(0)
+		for j := 0; j < m; j++ {
+			s = 0.5*s + w[j]/(2+x[i*m+j])
+		}
+		count[i] = n
+		for j := 0; j < m; j++ {
+			v := w[j]/(2+x[i*m+j]) - s + least
+			if v < 0 {
+				v = float32(n)
+			}
+			y[i*m+j] = v * w[j]
+		}
+	}
+}
+
+// RowTriangle adds up the columns of a triangle.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowTriangle(n int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(static)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += x[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+// RowBand goes along the rows of a band, whose weights are those of a distance.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, w) inout(y, z)
+func RowBand(n, m, b int, x, w []float64, y, z []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := 0.0
+		for j := max(0, i-b); j < min(m, i+b+1); j++ {
+			s += x[i*m+j] * w[j-i+b]
+			z[i*m+j] = s
+		}
+		y[i] = s
+	}
+}
+
+// RowTurned goes along the rows of a triangle whose rows become shorter, and then changes them.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func RowTurned(n int, x []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := float32(1)
+		for j := i; j < n; j++ {
+			s = s*0.5 + x[i*n+j]
+		}
+		for j := 0; j < n-i; j++ {
+			x[i*n+j] /= s*s + 1
+		}
+	}
+}
+
+// RowChecks has a table and a loop in each step.
+//
+//omp:target device(acc, smp)
+//omp:task in(text, table) inout(sum)
+func RowChecks(n, m int, text, table, sum []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		c := ^uint32(0)
+		for j := 0; j < m; j++ {
+			w := text[i*m+j]
+			for b := 0; b < 4; b++ {
+				c = table[(c^w)&255] ^ c>>8
+				w >>= 8
+			}
+		}
+		sum[i] = ^c
+	}
+}
+
+// RowStates walks a table of states by bytes, and writes each.
+//
+//omp:target device(acc, smp)
+//omp:task in(text, next) inout(state, last)
+func RowStates(n, m int, text, next, state []uint8, last []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		at := uint8(i)
+		for j := 0; j < m; j++ {
+			at = next[int(at&15)*16+int(text[i*m+j]>>4)]
+			state[i*m+j] = at
+		}
+		last[i] = int32(at)
+	}
+}
+
 //omp:target device(acc, smp)
 //omp:task in(x) inout(y)
 func PointsBetween(n, m int, x, y []float32) {
@@ -194,13 +310,20 @@ func PointsNumbered(n, m int, x, row, y []float32) {
 func init() {
 	// Rows that fill tiles and rows that do not; blocks of rows, too.
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
+	// Rows of which some are so long that a team keeps few of them, one or none.
+	long := func(n int, r *rand.Rand) (int, int) {
+		if r.IntN(3) > 0 {
+			return sides(n, r)
+		}
+		return r.IntN(7), []int{511, 512, 513, 700 + r.IntN(1000), 2303, 2304, 4607, 4608}[r.IntN(8)]
+	}
 	corpus = append(corpus, []corpusCase{
 		{kernel: RowNormalised, args: func(n int, r *rand.Rand) []any {
-			h, w := sides(n, r)
+			h, w := long(n, r)
 			return []any{h, w, floats[float32](r, h*w+1), floats[float32](r, h*w)}
 		}},
 		{kernel: RowStandardised, args: func(n int, r *rand.Rand) []any {
-			h, w := sides(n, r)
+			h, w := long(n, r)
 			return []any{h, w, floats[float64](r, h*w)}
 		}},
 		{kernel: RowRunning, args: func(n int, r *rand.Rand) []any {
@@ -246,6 +369,31 @@ func init() {
 		{kernel: PointsNumbered, args: func(n int, r *rand.Rand) []any {
 			h, w := r.IntN(side(n)+1), 1+side(n)+r.IntN(9)
 			return []any{h, w, floats[float32](r, h*w), floats[float32](r, 4), floats[float32](r, h*w)}
+		}},
+		{kernel: RowCounts, args: func(n int, r *rand.Rand) []any {
+			h, w := long(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, w), make([]float32, h*w), make([]int32, h)}
+		}},
+		{kernel: RowTriangle, args: func(n int, r *rand.Rand) []any {
+			h := []int{0, 1, 31, 37 + r.IntN(200)}[r.IntN(4)]
+			return []any{h, floats[float32](r, h*h), make([]float32, h)}
+		}},
+		{kernel: RowBand, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			b := []int{0, 5, 40 + r.IntN(60), 500}[r.IntN(4)]
+			return []any{h, w, b, floats[float64](r, h*w), floats[float64](r, 2*b+1), make([]float64, h), make([]float64, h*w)}
+		}},
+		{kernel: RowTurned, args: func(n int, r *rand.Rand) []any {
+			h := []int{0, 1, 32, 37 + r.IntN(200)}[r.IntN(4)]
+			return []any{h, floats[float32](r, h*h)}
+		}},
+		{kernel: RowChecks, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, ints[uint32](r, h*w, 1<<31), ints[uint32](r, 256, 1<<31), make([]uint32, h)}
+		}},
+		{kernel: RowStates, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, ints[uint8](r, h*w, 256), ints[uint8](r, 256, 256), make([]uint8, h*w), make([]int32, h)}
 		}},
 		{kernel: RowsApart, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)

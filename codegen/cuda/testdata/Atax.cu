@@ -37,7 +37,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void __launch_bounds__(128, 5)
 Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
 		if (0 <= m && (int64)n * m <= a_len && m <= x_len && n <= tmp_len && m < 134217728 && n < 134217728 &&
 			-134217728 < n) {
@@ -74,14 +74,14 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								int r = warp / 2 + u * 2;
-								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
+								rowTile[r * 65 + (warp % 2 * 32 + lane)] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
 							}
 							if (warps < 4) {
 								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 16; u++) {
 										int r = part / 2 + u * 2;
-										rowTile[r][part % 2 * 32 + lane] = a[(unsigned)min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
+										rowTile[r * 65 + (part % 2 * 32 + lane)] = a[(unsigned)min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
 									}
 								}
 							}
@@ -101,7 +101,7 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 							if (active) {
 								#pragma unroll 16
 								for (int k = 0, k_end = min(m - j0, 64); k < k_end; k++) {
-									s += rowTile[lane][k];
+									s += rowTile[lane * 65 + k];
 								}
 							}
 						}
@@ -150,7 +150,7 @@ Atax_2(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, in
 extern "C" __global__ void __launch_bounds__(128, 5)
 Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, int tmp_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (apart(y, y_len, a, a_len) && apart(y, y_len, tmp, tmp_len)) {
 		if (0 <= m && (int64)n * m <= a_len && n <= tmp_len && m <= y_len && m < 134217728 && n < 134217728 &&
 			-134217728 < n) {
@@ -186,14 +186,14 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 							#pragma unroll 16
 							for (int u = 0; u < 16; u++) {
 								int r = lane;
-								rowTile[r][warp + u * 4] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
+								rowTile[r * 65 + (warp + u * 4)] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
 							}
 							if (warps < 4) {
 								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 16; u++) {
 										int r = lane;
-										rowTile[r][part + u * 4] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
+										rowTile[r * 65 + (part + u * 4)] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
 									}
 								}
 							}
@@ -212,7 +212,7 @@ Atax_3(int n, int m, double* a, int a_len, double* y, int y_len, double* tmp, in
 							if (active) {
 								#pragma unroll 16
 								for (int k = 0, k_end = min(n - i0, 64); k < k_end; k++) {
-									s += rowTile[lane][k];
+									s += rowTile[lane * 65 + k];
 								}
 							}
 						}

@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && m <= x_len && n <= tmp_len && m < 134217728 &&
 			n < 134217728 && -134217728 < n) {
@@ -75,14 +75,14 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 							#pragma unroll 16
 							for (int64 u = 0; u < 16; u++) {
 								int64 r = warp / 2 + u * 2;
-								rowTile[r][warp % 2 * 32 + lane] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
+								rowTile[r * 65 + (warp % 2 * 32 + lane)] = ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), m - 1)];
 							}
 							if (warps < 4) {
 								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 16; u++) {
 										int64 r = part / 2 + u * 2;
-										rowTile[r][part % 2 * 32 + lane] = a[min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
+										rowTile[r * 65 + (part % 2 * 32 + lane)] = a[min(base + r, end - 1) * m + min(j0 + (part % 2 * 32 + lane), m - 1)] * x[min(j0 + (part % 2 * 32 + lane), m - 1)];
 									}
 								}
 							}
@@ -102,7 +102,7 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 							if (active) {
 								#pragma unroll 16
 								for (int64 k = 0, k_end = min(m - j0, (int64)64); k < k_end; k++) {
-									s += rowTile[lane][k];
+									s += rowTile[lane * 65 + k];
 								}
 							}
 						}
@@ -155,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double* tmp, int64 tmp_len,
 	gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (apart(y, y_len, a, a_len) && apart(y, y_len, tmp, tmp_len)) {
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= tmp_len && m <= y_len && m < 134217728 &&
 			n < 134217728 && -134217728 < n) {
@@ -191,14 +191,14 @@ Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 							#pragma unroll 16
 							for (int64 u = 0; u < 16; u++) {
 								int64 r = lane;
-								rowTile[r][warp + u * 4] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
+								rowTile[r * 65 + (warp + u * 4)] = ahead[u] * tmp[min(i0 + (warp + u * 4), n - 1)];
 							}
 							if (warps < 4) {
 								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 16; u++) {
 										int64 r = lane;
-										rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
+										rowTile[r * 65 + (part + u * 4)] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * tmp[min(i0 + (part + u * 4), n - 1)];
 									}
 								}
 							}
@@ -217,7 +217,7 @@ Atax_3(int64 n, int64 m, double* a, int64 a_len, double* y, int64 y_len, double*
 							if (active) {
 								#pragma unroll 16
 								for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
-									s += rowTile[lane][k];
+									s += rowTile[lane * 65 + k];
 								}
 							}
 						}

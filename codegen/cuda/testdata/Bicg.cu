@@ -82,7 +82,7 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 extern "C" __global__ void __launch_bounds__(128, 5)
 Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int s_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= r_len && 0 <= m && (int64)n * m <= a_len && m <= s_len && n < 134217728 && -134217728 < n &&
 		m < 134217728) {
 		bool long_2 = max(n, 0) >= 32 && max(m, 0) <= 67584;
@@ -117,14 +117,14 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r_2 = lane;
-							rowTile[r_2][warp + u * 4] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
+							rowTile[r_2 * 65 + (warp + u * 4)] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r_2 = lane;
-									rowTile[r_2][part + u * 4] = r[min(i0 + (part + u * 4), n - 1)] * a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
+									rowTile[r_2 * 65 + (part + u * 4)] = r[min(i0 + (part + u * 4), n - 1)] * a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
 								}
 							}
 						}
@@ -143,7 +143,7 @@ Bicg_2(int n, int m, double* a, int a_len, double* r, int r_len, double* s, int 
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(n - i0, 64); k < k_end; k++) {
-								sum += rowTile[lane][k];
+								sum += rowTile[lane * 65 + k];
 							}
 						}
 					}

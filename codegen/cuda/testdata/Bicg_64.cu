@@ -84,7 +84,7 @@ Bicg(int64 n, int64 m, double* a, int64 a_len, double* p, int64 p_len, double* q
 extern "C" __global__ void __launch_bounds__(128, 5)
 Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double* s, int64 s_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= r_len && 0 <= m && (int64)((uint64)n * m) <= a_len && m <= s_len && n < 134217728 &&
 		-134217728 < n && m < 134217728) {
 		bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
@@ -119,14 +119,14 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r_2 = lane;
-							rowTile[r_2][warp + u * 4] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
+							rowTile[r_2 * 65 + (warp + u * 4)] = r[min(i0 + (warp + u * 4), n - 1)] * ahead[u];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r_2 = lane;
-									rowTile[r_2][part + u * 4] = r[min(i0 + (part + u * 4), n - 1)] * a[min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
+									rowTile[r_2 * 65 + (part + u * 4)] = r[min(i0 + (part + u * 4), n - 1)] * a[min(i0 + (part + u * 4), n - 1) * m + min(base + r_2, end - 1)];
 								}
 							}
 						}
@@ -145,7 +145,7 @@ Bicg_2(int64 n, int64 m, double* a, int64 a_len, double* r, int64 r_len, double*
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
-								sum += rowTile[lane][k];
+								sum += rowTile[lane * 65 + k];
 							}
 						}
 					}

@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
 {
 	__shared__ int64 rowsRow[32];
-	__shared__ float rowTile[32][129];
+	__shared__ float rowTile[4128];
 	if (0 <= l && (int64)((uint64)((int64)n * m) * l) <= a_len && (int64)n * l <= x_len && 0 <= m &&
 		(int64)n * m <= y_len && l < 262144 && m < 262144 && n < 262144 && -262144 < n) {
 		int end = n;
@@ -80,14 +80,14 @@ BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, flo
 						#pragma unroll 32
 						for (int u = 0; u < 32; u++) {
 							int r = u;
-							rowTile[r][warp % 4 * 32 + lane] = ahead[u] * x[(uint64)rowsRow[r] * l + min(k0 + (warp % 4 * 32 + lane), l - 1)];
+							rowTile[r * 129 + (warp % 4 * 32 + lane)] = ahead[u] * x[(uint64)rowsRow[r] * l + min(k0 + (warp % 4 * 32 + lane), l - 1)];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 32; u++) {
 									int r = u;
-									rowTile[r][part % 4 * 32 + lane] = a[l * min(base + r, end_3 - 1) + min(k0 + (part % 4 * 32 + lane), l - 1)] * x[(uint64)rowsRow[r] * l + min(k0 + (part % 4 * 32 + lane), l - 1)];
+									rowTile[r * 129 + (part % 4 * 32 + lane)] = a[l * min(base + r, end_3 - 1) + min(k0 + (part % 4 * 32 + lane), l - 1)] * x[(uint64)rowsRow[r] * l + min(k0 + (part % 4 * 32 + lane), l - 1)];
 								}
 							}
 						}
@@ -107,7 +107,7 @@ BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, flo
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(l - k0, 128); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 129 + k];
 							}
 						}
 					}

@@ -33,7 +33,7 @@ BlockManyRows(int64 n, int64 m, int64 l, float* a, int64 a_len, float* x, int64 
 	gompss_fault* fault)
 {
 	__shared__ int64 rowsRow[32];
-	__shared__ float rowTile[32][129];
+	__shared__ float rowTile[4128];
 	if (0 <= l && (int64)((uint64)n * m * l) <= a_len && (int64)((uint64)n * l) <= x_len && 0 <= m &&
 		(int64)((uint64)n * m) <= y_len && l < 262144 && m < 262144 && n < 262144 && -262144 < n) {
 		int64 end = n;
@@ -81,14 +81,14 @@ BlockManyRows(int64 n, int64 m, int64 l, float* a, int64 a_len, float* x, int64 
 						#pragma unroll 32
 						for (int64 u = 0; u < 32; u++) {
 							int64 r = u;
-							rowTile[r][warp % 4 * 32 + lane] = ahead[u] * x[(uint64)rowsRow[r] * l + min(k0 + (warp % 4 * 32 + lane), l - 1)];
+							rowTile[r * 129 + (warp % 4 * 32 + lane)] = ahead[u] * x[(uint64)rowsRow[r] * l + min(k0 + (warp % 4 * 32 + lane), l - 1)];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 32; u++) {
 									int64 r = u;
-									rowTile[r][part % 4 * 32 + lane] = a[l * min(base + r, end_3 - 1) + min(k0 + (part % 4 * 32 + lane), l - 1)] * x[(uint64)rowsRow[r] * l + min(k0 + (part % 4 * 32 + lane), l - 1)];
+									rowTile[r * 129 + (part % 4 * 32 + lane)] = a[l * min(base + r, end_3 - 1) + min(k0 + (part % 4 * 32 + lane), l - 1)] * x[(uint64)rowsRow[r] * l + min(k0 + (part % 4 * 32 + lane), l - 1)];
 								}
 							}
 						}
@@ -108,7 +108,7 @@ BlockManyRows(int64 n, int64 m, int64 l, float* a, int64 a_len, float* x, int64 
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(l - k0, (int64)128); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 129 + k];
 							}
 						}
 					}

@@ -92,8 +92,8 @@ ColumnLoop(int n, int m, float* a, int a_len, gompss_divisor by, gompss_fault* f
 extern "C" __global__ void __launch_bounds__(128, 5)
 ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 {
-	__shared__ float rowTile[32][129];
-	__shared__ float rowTile_2[32][129];
+	__shared__ float rowTile[4128];
+	__shared__ float rowTile_2[4128];
 	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
 		if (0 <= m && (int64)n * m <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			bool long_2 = max(n, 0) >= 32 && max(m, 0) <= 67584;
@@ -124,14 +124,14 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 							#pragma unroll 32
 							for (int u = 0; u < 32; u++) {
 								int r = lane;
-								rowTile[r][warp + u * 4] = ahead[u];
+								rowTile[r * 129 + (warp + u * 4)] = ahead[u];
 							}
 							if (warps < 4) {
 								for (int part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int u = 0; u < 32; u++) {
 										int r = lane;
-										rowTile[r][part + u * 4] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
+										rowTile[r * 129 + (part + u * 4)] = a[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 									}
 								}
 							}
@@ -150,7 +150,7 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 							if (active) {
 								#pragma unroll 16
 								for (int k = 0, k_end = min(n - i0, 128); k < k_end; k++) {
-									rowTile_2[lane][k] = rowTile[lane][k] * 2.0f + 1.0f;
+									rowTile_2[lane * 129 + k] = rowTile[lane * 129 + k] * 2.0f + 1.0f;
 								}
 							}
 							__syncthreads();
@@ -161,7 +161,7 @@ ColumnLoop_2(int n, int m, float* a, int a_len, gompss_fault* fault)
 									int j_2 = base + r;
 									int i = i0 + (part + u * 4);
 									if (j_2 < end && i < n) {
-										a[i * m + j_2] = rowTile_2[r][part + u * 4];
+										a[i * m + j_2] = rowTile_2[r * 129 + (part + u * 4)];
 									}
 								}
 							}

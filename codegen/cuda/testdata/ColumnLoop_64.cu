@@ -84,8 +84,8 @@ ColumnLoop(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 extern "C" __global__ void __launch_bounds__(128, 5)
 ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 {
-	__shared__ float rowTile[32][129];
-	__shared__ float rowTile_2[32][129];
+	__shared__ float rowTile[4128];
+	__shared__ float rowTile_2[4128];
 	if (!((double)m * ((double)n - (double)0) < 4.611686018427388e+18 && (double)m * ((double)n - (double)0) > -4.611686018427388e+18)) {
 		if (0 <= m && (int64)((uint64)n * m) <= a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
 			bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
@@ -116,14 +116,14 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 							#pragma unroll 32
 							for (int64 u = 0; u < 32; u++) {
 								int64 r = lane;
-								rowTile[r][warp + u * 4] = ahead[u];
+								rowTile[r * 129 + (warp + u * 4)] = ahead[u];
 							}
 							if (warps < 4) {
 								for (int64 part = warp + warps; part < 4; part += warps) {
 									#pragma unroll 1
 									for (int64 u = 0; u < 32; u++) {
 										int64 r = lane;
-										rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
+										rowTile[r * 129 + (part + u * 4)] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 									}
 								}
 							}
@@ -142,7 +142,7 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 							if (active) {
 								#pragma unroll 16
 								for (int64 k = 0, k_end = min(n - i0, (int64)128); k < k_end; k++) {
-									rowTile_2[lane][k] = rowTile[lane][k] * 2.0f + 1.0f;
+									rowTile_2[lane * 129 + k] = rowTile[lane * 129 + k] * 2.0f + 1.0f;
 								}
 							}
 							__syncthreads();
@@ -153,7 +153,7 @@ ColumnLoop_2(int64 n, int64 m, float* a, int64 a_len, gompss_fault* fault)
 									int64 j_2 = base + r;
 									int64 i = i0 + (part + u * 4);
 									if (j_2 < end && i < n) {
-										a[i * m + j_2] = rowTile_2[r][part + u * 4];
+										a[i * m + j_2] = rowTile_2[r * 129 + (part + u * 4)];
 									}
 								}
 							}

@@ -40,7 +40,7 @@ __device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div
 extern "C" __global__ void __launch_bounds__(128, 5)
 Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, double* dev, int dev_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	__shared__ double sRow[32];
 	if (0 <= m && (int64)n * m <= x_len && m <= mean_len && m <= dev_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
@@ -76,14 +76,14 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r = lane;
-							rowTile[r][warp + u * 4] = ahead[u];
+							rowTile[r * 65 + (warp + u * 4)] = ahead[u];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][part + u * 4] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
+									rowTile[r * 65 + (part + u * 4)] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 								}
 							}
 						}
@@ -102,7 +102,7 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(n - i0, 64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}
@@ -134,14 +134,14 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r = lane;
-							rowTile[r][warp + u * 4] = ahead[u] - sRow[r];
+							rowTile[r * 65 + (warp + u * 4)] = ahead[u] - sRow[r];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][part + u * 4] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
+									rowTile[r * 65 + (part + u * 4)] = x[(unsigned)min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
 								}
 							}
 						}
@@ -160,7 +160,7 @@ Correlation(int n, int m, double* x, int x_len, double* mean, int mean_len, doub
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(n - i0, 64); k < k_end; k++) {
-								double e = rowTile[lane][k];
+								double e = rowTile[lane * 65 + k];
 								d += e * e;
 							}
 						}

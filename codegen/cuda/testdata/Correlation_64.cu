@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_len, double* dev, int64 dev_len,
 	gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	__shared__ double sRow[32];
 	if (0 <= m && (int64)((uint64)n * m) <= x_len && m <= mean_len && m <= dev_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
@@ -68,14 +68,14 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r = lane;
-							rowTile[r][warp + u * 4] = ahead[u];
+							rowTile[r * 65 + (warp + u * 4)] = ahead[u];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][part + u * 4] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
+									rowTile[r * 65 + (part + u * 4)] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)];
 								}
 							}
 						}
@@ -94,7 +94,7 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}
@@ -126,14 +126,14 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r = lane;
-							rowTile[r][warp + u * 4] = ahead[u] - sRow[r];
+							rowTile[r * 65 + (warp + u * 4)] = ahead[u] - sRow[r];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][part + u * 4] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
+									rowTile[r * 65 + (part + u * 4)] = x[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] - sRow[r];
 								}
 							}
 						}
@@ -152,7 +152,7 @@ Correlation(int64 n, int64 m, double* x, int64 x_len, double* mean, int64 mean_l
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - i0, (int64)64); k < k_end; k++) {
-								double e = rowTile[lane][k];
+								double e = rowTile[lane * 65 + k];
 								d += e * e;
 							}
 						}

@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double* y, int y_len, double* z, int z_len,
 	gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= x_len && 0 <= n && (int64)n * n <= a_len && n <= y_len && n <= z_len && n < 134217728) {
 		bool long_2 = max(n, 0) >= 32 && max(n, 0) <= 67584;
 		int end = n;
@@ -126,14 +126,14 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r = lane;
-							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
+							rowTile[r * 65 + (warp + u * 4)] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = lane;
-									rowTile[r][part + u * 4] = beta * a[(unsigned)min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
+									rowTile[r * 65 + (part + u * 4)] = beta * a[(unsigned)min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
@@ -152,7 +152,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(n - j0, 64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}
@@ -186,7 +186,7 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double* w, int w_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= w_len && 0 <= n && (int64)n * n <= a_len && n <= x_len && n < 134217728) {
 		bool long_2 = max(n, 0) >= 32;
 		int end = n;
@@ -221,14 +221,14 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 						#pragma unroll 16
 						for (int u = 0; u < 16; u++) {
 							int r = warp / 2 + u * 2;
-							rowTile[r][warp % 2 * 32 + lane] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
+							rowTile[r * 65 + (warp % 2 * 32 + lane)] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
 						}
 						if (warps < 4) {
 							for (int part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int u = 0; u < 16; u++) {
 									int r = part / 2 + u * 2;
-									rowTile[r][part % 2 * 32 + lane] = alpha * a[(unsigned)min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
+									rowTile[r * 65 + (part % 2 * 32 + lane)] = alpha * a[(unsigned)min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
 								}
 							}
 						}
@@ -248,7 +248,7 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 						if (active) {
 							#pragma unroll 16
 							for (int k = 0, k_end = min(n - j0, 64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}

@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, double* y, int64 y_len, double* z,
 	int64 z_len, gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= x_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= y_len && n <= z_len && n < 134217728) {
 		bool long_2 = max(n, (int64)0) >= 32 && max(n, (int64)0) <= 67584;
 		int64 end = n;
@@ -118,14 +118,14 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r = lane;
-							rowTile[r][warp + u * 4] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
+							rowTile[r * 65 + (warp + u * 4)] = beta * ahead[u] * y[min(j0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = lane;
-									rowTile[r][part + u * 4] = beta * a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
+									rowTile[r * 65 + (part + u * 4)] = beta * a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y[min(j0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
@@ -144,7 +144,7 @@ Gemver_2(int64 n, double beta, double* a, int64 a_len, double* x, int64 x_len, d
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - j0, (int64)64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}
@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(128, 5)
 Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, double* w, int64 w_len,
 	gompss_fault* fault)
 {
-	__shared__ double rowTile[32][65];
+	__shared__ double rowTile[2080];
 	if (n <= w_len && 0 <= n && (int64)((uint64)n * n) <= a_len && n <= x_len && n < 134217728) {
 		bool long_2 = max(n, (int64)0) >= 32;
 		int64 end = n;
@@ -216,14 +216,14 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 						#pragma unroll 16
 						for (int64 u = 0; u < 16; u++) {
 							int64 r = warp / 2 + u * 2;
-							rowTile[r][warp % 2 * 32 + lane] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
+							rowTile[r * 65 + (warp % 2 * 32 + lane)] = alpha * ahead[u] * x[min(j0 + (warp % 2 * 32 + lane), n - 1)];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 16; u++) {
 									int64 r = part / 2 + u * 2;
-									rowTile[r][part % 2 * 32 + lane] = alpha * a[min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
+									rowTile[r * 65 + (part % 2 * 32 + lane)] = alpha * a[min(base + r, end - 1) * n + min(j0 + (part % 2 * 32 + lane), n - 1)] * x[min(j0 + (part % 2 * 32 + lane), n - 1)];
 								}
 							}
 						}
@@ -243,7 +243,7 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - j0, (int64)64); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 65 + k];
 							}
 						}
 					}

@@ -56,9 +56,9 @@ MomentTable_2(const int* __restrict__ x, int x_len, int64* out, int out_len, Arr
 	Array<Array<int64, 3>, 4> part = {{{{0, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}}, {{0, 0, 0}}}};
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += gridDim.x * blockDim.x) {
 		int k = x[i] & 3;
-		part.v[check_index(k, 4, 1, fault)].v[0] = (uint64)part.v[check_index(k, 4, 2, fault)].v[0] + 1;
-		part.v[check_index(k, 4, 3, fault)].v[1] = (uint64)part.v[check_index(k, 4, 4, fault)].v[1] + x[i];
-		part.v[check_index(k, 4, 5, fault)].v[2] = (uint64)part.v[check_index(k, 4, 6, fault)].v[2] + (int64)x[i] * x[i];
+		part.v[k].v[0] = (uint64)part.v[k].v[0] + 1;
+		part.v[k].v[1] = (uint64)part.v[k].v[1] + x[i];
+		part.v[k].v[2] = (uint64)part.v[k].v[2] + (int64)x[i] * x[i];
 	}
 	for (int e = 0; e < 12; e++) {
 		int64 x_2 = part.v[e / 3].v[e % 3];
@@ -107,14 +107,14 @@ MomentTable_2(const int* __restrict__ x, int x_len, int64* out, int out_len, Arr
 				x_2 = (uint64)x_2 + slots[w];
 			}
 			if (threadIdx.x == 0) {
-				(*check_pointer(rows[0], 7, fault)).v[e / 3].v[e % 3] = (uint64)(*check_pointer(rows[0], 8, fault)).v[e / 3].v[e % 3] + x_2;
+				(*check_pointer(rows[0], 1, fault)).v[e / 3].v[e % 3] = (uint64)(*check_pointer(rows[0], 2, fault)).v[e / 3].v[e % 3] + x_2;
 			}
 			__syncthreads();
 		}
 		if (threadIdx.x == 0) {
 			for (int r = 0; r < 4; r++) {
 				for (int c = 0; c < 3; c++) {
-					out[check_index(r * 3 + c, out_len, 9, fault)] = table[0].v[r].v[c];
+					out[check_index(r * 3 + c, out_len, 3, fault)] = table[0].v[r].v[c];
 				}
 			}
 		}

@@ -37,7 +37,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void __launch_bounds__(128, 5)
 Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
 {
-	__shared__ float rowTile[32][129];
+	__shared__ float rowTile[4128];
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
 		if (0 < n) {
 			if (n <= x1_len && (int64)n * n <= a_len && n <= y1_len && n < 134217728) {
@@ -74,14 +74,14 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 								#pragma unroll 32
 								for (int u = 0; u < 32; u++) {
 									int r = u;
-									rowTile[r][warp % 4 * 32 + lane] = ahead[u] * y1[min(j0 + (warp % 4 * 32 + lane), n - 1)];
+									rowTile[r * 129 + (warp % 4 * 32 + lane)] = ahead[u] * y1[min(j0 + (warp % 4 * 32 + lane), n - 1)];
 								}
 								if (warps < 4) {
 									for (int part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int u = 0; u < 32; u++) {
 											int r = u;
-											rowTile[r][part % 4 * 32 + lane] = a[min(base + r, end - 1) * n + min(j0 + (part % 4 * 32 + lane), n - 1)] * y1[min(j0 + (part % 4 * 32 + lane), n - 1)];
+											rowTile[r * 129 + (part % 4 * 32 + lane)] = a[min(base + r, end - 1) * n + min(j0 + (part % 4 * 32 + lane), n - 1)] * y1[min(j0 + (part % 4 * 32 + lane), n - 1)];
 										}
 									}
 								}
@@ -101,7 +101,7 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 								if (active) {
 									#pragma unroll 16
 									for (int k = 0, k_end = min(n - j0, 128); k < k_end; k++) {
-										sum += rowTile[lane][k];
+										sum += rowTile[lane * 129 + k];
 									}
 								}
 							}
@@ -173,7 +173,7 @@ Mvt_3(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, 
 extern "C" __global__ void __launch_bounds__(128, 5)
 Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, gompss_fault* fault)
 {
-	__shared__ float rowTile[32][129];
+	__shared__ float rowTile[4128];
 	if (apart(x2, x2_len, a, a_len) && apart(x2, x2_len, y2, y2_len)) {
 		if (0 < n) {
 			if (n <= x2_len && (int64)n * n <= a_len && n <= y2_len && n < 134217728) {
@@ -209,14 +209,14 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 								#pragma unroll 32
 								for (int u = 0; u < 32; u++) {
 									int r = lane;
-									rowTile[r][warp + u * 4] = ahead[u] * y2[min(j0 + (warp + u * 4), n - 1)];
+									rowTile[r * 129 + (warp + u * 4)] = ahead[u] * y2[min(j0 + (warp + u * 4), n - 1)];
 								}
 								if (warps < 4) {
 									for (int part = warp + warps; part < 4; part += warps) {
 										#pragma unroll 1
 										for (int u = 0; u < 32; u++) {
 											int r = lane;
-											rowTile[r][part + u * 4] = a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y2[min(j0 + (part + u * 4), n - 1)];
+											rowTile[r * 129 + (part + u * 4)] = a[min(j0 + (part + u * 4), n - 1) * n + min(base + r, end - 1)] * y2[min(j0 + (part + u * 4), n - 1)];
 										}
 									}
 								}
@@ -235,7 +235,7 @@ Mvt_4(int n, float* a, int a_len, float* x2, int x2_len, float* y2, int y2_len, 
 								if (active) {
 									#pragma unroll 16
 									for (int k = 0, k_end = min(n - j0, 128); k < k_end; k++) {
-										sum += rowTile[lane][k];
+										sum += rowTile[lane * 129 + k];
 									}
 								}
 							}

@@ -31,7 +31,7 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void __launch_bounds__(128, 5)
 NestColumns(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 {
-	__shared__ float rowTile[32][129];
+	__shared__ float rowTile[4128];
 	if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= x_len && m <= y_len && m < 134217728 &&
 		n < 134217728 && -134217728 < n) {
 		bool long_2 = max(n, (int64)0) >= 32 && max(m, (int64)0) <= 67584;
@@ -66,14 +66,14 @@ NestColumns(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, floa
 						#pragma unroll 32
 						for (int64 u = 0; u < 32; u++) {
 							int64 r = lane;
-							rowTile[r][warp + u * 4] = ahead[u] * x[min(i0 + (warp + u * 4), n - 1)];
+							rowTile[r * 129 + (warp + u * 4)] = ahead[u] * x[min(i0 + (warp + u * 4), n - 1)];
 						}
 						if (warps < 4) {
 							for (int64 part = warp + warps; part < 4; part += warps) {
 								#pragma unroll 1
 								for (int64 u = 0; u < 32; u++) {
 									int64 r = lane;
-									rowTile[r][part + u * 4] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * x[min(i0 + (part + u * 4), n - 1)];
+									rowTile[r * 129 + (part + u * 4)] = a[min(i0 + (part + u * 4), n - 1) * m + min(base + r, end - 1)] * x[min(i0 + (part + u * 4), n - 1)];
 								}
 							}
 						}
@@ -92,7 +92,7 @@ NestColumns(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, floa
 						if (active) {
 							#pragma unroll 16
 							for (int64 k = 0, k_end = min(n - i0, (int64)128); k < k_end; k++) {
-								s += rowTile[lane][k];
+								s += rowTile[lane * 129 + k];
 							}
 						}
 					}

@@ -41,7 +41,7 @@ OwnBins(const uint8* __restrict__ x, int64 x_len, int* bins, int64 bins_len, gom
 				binsPart[e] = bins[g * 8 + e];
 			}
 			for (int64 i = g; i < x_len; i = (uint64)i + bins_len / 8) {
-				binsPart[check_index(g * 8 + x[check_index(i, x_len, 1, fault)] % 8 - g * 8, 8, 2, fault)] = (unsigned)binsPart[check_index(g * 8 + x[check_index(i, x_len, 3, fault)] % 8 - g * 8, 8, 4, fault)] + 1;
+				binsPart[g * 8 + x[check_index(i, x_len, 1, fault)] % 8 - g * 8] = (unsigned)binsPart[g * 8 + x[check_index(i, x_len, 2, fault)] % 8 - g * 8] + 1;
 			}
 			#pragma unroll 8
 			for (int64 e = 0; e < 8; e++) {
@@ -49,7 +49,7 @@ OwnBins(const uint8* __restrict__ x, int64 x_len, int* bins, int64 bins_len, gom
 			}
 		} else {
 			for (int64 i = g; i < x_len; i = (uint64)i + bins_len / 8) {
-				bins[check_index(g * 8 + x[check_index(i, x_len, 5, fault)] % 8, bins_len, 6, fault)] = (unsigned)bins[check_index(g * 8 + x[check_index(i, x_len, 7, fault)] % 8, bins_len, 8, fault)] + 1;
+				bins[check_index(g * 8 + x[check_index(i, x_len, 3, fault)] % 8, bins_len, 4, fault)] = (unsigned)bins[check_index(g * 8 + x[check_index(i, x_len, 5, fault)] % 8, bins_len, 6, fault)] + 1;
 			}
 		}
 	}

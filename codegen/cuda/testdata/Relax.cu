@@ -88,20 +88,20 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 					for (int i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
 						float left = x[check_index(max(i - 1, b * 32), x_len, 12, fault)];
 						float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 13, fault)];
-						scratch[check_index(i, scratch_len, 14, fault)] = (left + 2.0f * x[check_index(i, x_len, 15, fault)] + right) * w[sweep];
+						scratch[check_index(i, scratch_len, 14, fault)] = (left + 2.0f * x[i] + right) * w[sweep];
 					}
 				} else {
 					int end_2 = min(b * 32 + 32, x_len);
 					for (int i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-						float left = x[check_index(max(i - 1, b * 32), x_len, 16, fault)];
-						float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 17, fault)];
-						scratch[check_index(i, scratch_len, 18, fault)] = (left + 2.0f * x[check_index(i, x_len, 19, fault)] + right) * w[check_index(sweep, w_len, 20, fault)];
+						float left = x[check_index(max(i - 1, b * 32), x_len, 15, fault)];
+						float right = x[check_index(min(min(i + 1, b * 32 + 31), x_len - 1), x_len, 16, fault)];
+						scratch[check_index(i, scratch_len, 17, fault)] = (left + 2.0f * x[i] + right) * w[check_index(sweep, w_len, 18, fault)];
 					}
 				}
 				__syncthreads();
 				int end_2 = min(b * 32 + 32, x_len);
 				for (int i = b * 32 + threadIdx.x; i < end_2; i += blockDim.x) {
-					x[check_index(i, x_len, 21, fault)] = scratch[check_index(i, scratch_len, 22, fault)];
+					x[i] = scratch[check_index(i, scratch_len, 19, fault)];
 				}
 			}
 			if (x_len < 65) {
@@ -109,8 +109,8 @@ Relax(float* x, int x_len, float* w, int w_len, float* scratch, int scratch_len,
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				out[check_index(2 * b, out_len, 23, fault)] = x[check_index(b * 32, x_len, 24, fault)];
-				out[check_index(2 * b + 1, out_len, 25, fault)] = 1.0f;
+				out[check_index(2 * b, out_len, 20, fault)] = x[check_index(b * 32, x_len, 21, fault)];
+				out[check_index(2 * b + 1, out_len, 22, fault)] = 1.0f;
 			}
 		}
 	}
@@ -121,6 +121,6 @@ Relax_2(float* x, int x_len, float* scratch, int scratch_len, gompss_fault* faul
 {
 	for (int i = 0; i < x_len; i++) {
 		x[i] = 0.0f;
-		scratch[check_index(i, scratch_len, 26, fault)] = 0.0f;
+		scratch[check_index(i, scratch_len, 23, fault)] = 0.0f;
 	}
 }

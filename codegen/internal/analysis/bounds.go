@@ -5,6 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/integers"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -36,8 +37,12 @@ type Prover struct {
 	First          FirstValues        // of variables that never change
 }
 
-// A Fact is that form is not negative, known from a comparison of x and y.
-type Fact struct{ Form, X, Y Affine }
+// A Fact is that form is not negative, known from a comparison of x and y, or from one of several
+// bounds that a loop has.
+type Fact struct {
+	Form, X, Y Affine
+	Bound      bool
+}
 
 // Plain reports whether no arithmetic was done for the comparison, which might have wrapped.
 func (f Fact) Plain() bool { return IsAtom(f.X) && IsAtom(f.Y) }
@@ -60,15 +65,52 @@ func (p *Prover) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		p.Define(s)
 	case *ir.For:
-		p.Ranges = append(p.Ranges, p.BoundsOf(s))
-		p.list(s.Body)
-		p.Ranges = p.Ranges[:len(p.Ranges)-1]
+		p.Within(s, p.list)
 		return
 	case *ir.If:
 		p.Branches(s, p.list)
 		return
 	}
 	ir.Lists(s, p.list)
+}
+
+// Within visits the body of f with what its bounds say about its variable: of the greatest or the
+// least of several, each.
+func (p *Prover) Within(f *ir.For, list func([]ir.Stmt)) {
+	ranges, facts := len(p.Ranges), len(p.Facts)
+	g := *f
+	if step, ok := query.Int64(f.Step); ok && step > 0 && (f.Rel == ir.Lt || f.Rel == ir.Le) {
+		g.Lo, g.Hi = p.simplest(f.Lo, ir.IMax), p.simplest(f.Hi, ir.IMin)
+		for _, e := range oneOf(f.Lo, ir.IMax) {
+			p.comparison(&ir.Binary{Op: ir.Ge, X: build.Ref(f.Var, f.At), Y: e, T: ir.BoolType, At: f.At}, true)
+		}
+		for _, e := range oneOf(f.Hi, ir.IMin) {
+			p.comparison(&ir.Binary{Op: f.Rel, X: build.Ref(f.Var, f.At), Y: e, T: ir.BoolType, At: f.At}, true)
+		}
+	}
+	p.Ranges = append(p.Ranges, p.BoundsOf(&g)) // no less than it goes through
+	for k := range p.Facts[facts:] {
+		p.Facts[facts+k].Bound = true
+	}
+	list(f.Body)
+	p.Ranges, p.Facts = p.Ranges[:ranges], p.Facts[:facts]
+}
+
+// oneOf returns the values that e is the least or the greatest of by fn; nil where it is not that.
+func oneOf(e ir.Expr, fn ir.MathFn) []ir.Expr {
+	m, ok := e.(*ir.Math)
+	if !ok || m.Fn != fn {
+		return nil
+	}
+	var out []ir.Expr
+	for _, arg := range m.Args {
+		if inner := oneOf(arg, fn); inner != nil {
+			out = append(out, inner...)
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
 }
 
 // Branches visits both sides of an If with what its condition says about them.
@@ -269,6 +311,28 @@ func (p *Prover) BoundsOf(f *ir.For) bounds {
 	return b
 }
 
+// simplest returns a bound of a loop; of the greatest or least of several, each of which is one,
+// that which no loop around changes, if there is one, and is a variable or a length rather than a
+// sum.
+func (p *Prover) simplest(e ir.Expr, fn ir.MathFn) ir.Expr {
+	cost := func(a Affine) int {
+		switch {
+		case slices.ContainsFunc(p.Ranges, func(r bounds) bool { return a.Has(r.Var) }):
+			return 3
+		case !IsAtom(a):
+			return 2
+		}
+		return 1
+	}
+	best, least := e, 4
+	for _, one := range oneOf(e, fn) {
+		if a := p.bound(one); a.Known() && cost(a) < least {
+			best, least = one, cost(a)
+		}
+	}
+	return best
+}
+
 // bound returns a bound of a loop, with the lengths of slices made in the kernel replaced by their
 // forms.
 func (p *Prover) bound(e ir.Expr) Affine {
@@ -319,7 +383,7 @@ func (p *Prover) expr(e ir.Expr) {
 }
 
 func (p *Prover) inRange(ix *ir.Index) bool {
-	if n, ok := below(ix.I); ok && ix.X.Type().Kind == ir.Array && n <= ix.X.Type().Len {
+	if n, ok := Below(ix.I); ok && ix.X.Type().Kind == ir.Array && n <= ix.X.Type().Len {
 		return true
 	}
 	i := p.ReplaceLengths(p.Defs.Form(ix.I))

@@ -45,7 +45,7 @@ func (dv deriver) deriving(e ir.Expr) Affine {
 	case *ir.Math:
 		a = dv.derivedMath(e)
 	}
-	if n, ok := below(e); !a.Known() && ok {
+	if n, ok := Below(e); !a.Known() && ok {
 		return dv.derive(DerivedAny, ConstAffine(0), ConstAffine(n-1), e.Type())
 	}
 	return a

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -216,4 +217,177 @@ func (u *ReductionUse) comparedWith(cond ir.Expr) ir.Expr {
 
 func (u *ReductionUse) isPlace(e ir.Expr) bool {
 	return query.Same(e, u.Reduction.Place) || u.touches(e)
+}
+
+// OrderFree returns the reductions of loop g of k whose order does not show: of integers, the least
+// and the greatest of floats, and under fastmath sums and products of floats.
+func OrderFree(k *ir.Kernel, g *ir.For) []ir.Reduction {
+	var out []ir.Reduction
+	inside := ir.Declared(g.Body)
+	for _, v := range ir.Assigned(g.Body).List() {
+		if inside.Has(v) || !v.Type.IsInteger() && !v.Type.IsFloat() || v.Space != ir.Local {
+			continue
+		}
+		if op, ok := combinedBy(k, g.Body, v); ok {
+			out = append(out, ir.Reduction{Op: op, Place: build.Ref(v, g.At), At: g.At})
+		}
+	}
+	return out
+}
+
+// combinedBy returns the one operator by which list combines into v, where it does nothing else
+// with v.
+func combinedBy(k *ir.Kernel, list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		a, is := s.(*ir.Assign)
+		if is && query.RefVar(a.Place) == v && op == ir.NoOp {
+			op, ok = updateOp(v, a.Value)
+		}
+		return true
+	})
+	switch op {
+	case ir.Sub:
+		op = ir.Add
+	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
+	default:
+		return op, false
+	}
+	if v.Type.IsFloat() && op != ir.Min && op != ir.Max && !k.Target.FastMath {
+		return op, false
+	}
+	use := &ReductionUse{Reduction: ir.Reduction{Op: op, Place: build.Ref(v, v.At)}, Var: v}
+	uses, updates := 0, 0
+	ir.Inspect(list, func(s ir.Stmt) {
+		if a, is := s.(*ir.Assign); is && query.RefVar(a.Place) == v && use.Updates(s) {
+			updates++
+		}
+	}, func(e ir.Expr) {
+		if r, is := e.(*ir.Ref); is && r.Var == v {
+			uses++
+		}
+	})
+	return op, ok && updates > 0 && uses == 2*updates
+}
+
+// updateOp returns the operator by which value, assigned to v, combines v with others: of a chain
+// as max(v, a, b) the outermost.
+func updateOp(v *ir.Var, value ir.Expr) (op ir.Op, ok bool) {
+	place := build.Ref(v, v.At)
+	if op, _, _, ok = query.UpdateForm(place, value); ok {
+		return op, true
+	}
+	switch e := value.(type) {
+	case *ir.Binary:
+		return e.Op, ir.ExprVars(e).Has(v)
+	case *ir.Math:
+		op, ok = query.MinMaxOf[e.Fn]
+		return op, ok && ir.ExprVars(e).Has(v)
+	}
+	return ir.NoOp, false
+}
+
+// A Pick is how a loop picks one of its iterations: if e < best { best = e; at = i }, where nothing
+// else in the loop has to do with best and at. Go's result is the first of the best, the last where
+// the comparison lets equals in.
+type Pick struct {
+	If      *ir.If
+	Best    *ir.Var
+	Rel     ir.Op     // between a value and the best where it replaces that: <, <=, > or >=
+	Carried []*ir.Var // others that are set with it
+	Values  map[*ir.Var]ir.Expr
+}
+
+// PicksOf returns the picks of loop g, whose body is flat.
+func PicksOf(g *ir.For) []Pick {
+	var out []Pick
+	inside := ir.Declared(g.Body)
+	for k, s := range g.Body {
+		test, ok := s.(*ir.If)
+		if !ok || len(test.Else) > 0 {
+			continue
+		}
+		p, ok := pickOf(test, inside)
+		if !ok {
+			continue
+		}
+		rest := ir.Used(append(slices.Clone(g.Body[:k]), g.Body[k+1:]...))
+		if !slices.ContainsFunc(append(p.Carried, p.Best), rest.Has) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func pickOf(test *ir.If, inside *ir.VarSet) (Pick, bool) {
+	values := map[*ir.Var]ir.Expr{}
+	p := Pick{If: test, Values: values}
+	for _, s := range query.Flatten(test.Then) {
+		a, ok := s.(*ir.Assign)
+		if !ok {
+			return p, false
+		}
+		v := query.RefVar(a.Place)
+		if v == nil || inside.Has(v) || values[v] != nil || !v.Type.IsInteger() && !v.Type.IsFloat() {
+			return p, false
+		}
+		values[v] = a.Value
+	}
+	var value ir.Expr
+	var compared []ir.Expr
+	conditions(test.Cond, &compared)
+	for _, c := range compared {
+		if v, rel, e := comparedBest(c, values); v != nil && p.Best == nil {
+			p.Best, p.Rel, value = v, rel, e
+			continue
+		}
+		for v := range values {
+			if ir.ExprVars(c).Has(v) {
+				return p, false
+			}
+		}
+	}
+	if p.Best == nil || !query.Same(value, values[p.Best]) {
+		return p, false
+	}
+	for _, s := range query.Flatten(test.Then) {
+		a := s.(*ir.Assign)
+		for v := range values {
+			if ir.ExprVars(a.Value).Has(v) {
+				return p, false
+			}
+		}
+		if v := query.RefVar(a.Place); v != p.Best {
+			p.Carried = append(p.Carried, v)
+		}
+	}
+	return p, true
+}
+
+// conditions appends those that all have to hold for e to.
+func conditions(e ir.Expr, out *[]ir.Expr) {
+	if b, ok := e.(*ir.Binary); ok && b.Op == ir.LAnd {
+		conditions(b.X, out)
+		conditions(b.Y, out)
+		return
+	}
+	*out = append(*out, e)
+}
+
+// comparedBest returns the variable among values that e compares with another value, and how.
+func comparedBest(e ir.Expr, values map[*ir.Var]ir.Expr) (best *ir.Var, rel ir.Op, value ir.Expr) {
+	b, ok := e.(*ir.Binary)
+	if !ok {
+		return nil, ir.NoOp, nil
+	}
+	turned := map[ir.Op]ir.Op{ir.Lt: ir.Gt, ir.Le: ir.Ge, ir.Gt: ir.Lt, ir.Ge: ir.Le}
+	if turned[b.Op] == ir.NoOp {
+		return nil, ir.NoOp, nil
+	}
+	if v := query.RefVar(b.Y); v != nil && values[v] != nil && !ir.ExprVars(b.X).Has(v) {
+		return v, b.Op, b.X
+	}
+	if v := query.RefVar(b.X); v != nil && values[v] != nil && !ir.ExprVars(b.Y).Has(v) {
+		return v, turned[b.Op], b.Y
+	}
+	return nil, ir.NoOp, nil
 }

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"math/bits"
+
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
@@ -67,33 +69,90 @@ func (f FirstValues) size(e ir.Expr, depth int) int {
 	return n
 }
 
-// below returns an upper bound of an unsigned or masked index: e < n. ok is false where its type
-// and form say nothing.
-func below(e ir.Expr) (n int64, ok bool) {
+// Below returns an upper bound of what its bits keep from being negative: e < n, of a byte, a mask,
+// and of what is put together from such. ok is false where its type and form say nothing.
+func Below(e ir.Expr) (n int64, ok bool) { return below(e, true) }
+
+// Masked is Below where the code itself says the bound, by a mask, a shift or a remainder: a table
+// has such a size then, as a rule, which it need not have because a byte is its index.
+func Masked(e ir.Expr) (n int64, ok bool) { return below(e, false) }
+
+func below(e ir.Expr, byType bool) (n int64, ok bool) {
+	if !e.Type().IsInteger() {
+		return 0, false
+	}
 	switch e := e.(type) {
 	case *ir.Convert:
-		if e.X.Type().IsInteger() && e.T.IsInteger() {
-			if n, ok = below(e.X); ok && (e.T.Size > 1 || n <= 1<<7) && (e.T.Size > 2 || n <= 1<<15) {
+		if e.X.Type().IsInteger() {
+			if n, ok = below(e.X, byType); ok && fits(n, e.T) {
 				return n, true
 			}
 		}
 		return 0, false
 	case *ir.Binary:
-		c, isConst := query.Int64(e.Y)
-		switch {
-		case isConst && c >= 0 && e.Op == ir.And:
-			return c + 1, c < 1<<62
-		case isConst && c > 0 && e.Op == ir.Rem && !e.T.IsSigned():
-			return c, true
+		if n, ok = belowOf(e, byType); ok {
+			return n, true
 		}
 	}
-	switch e.Type().Kind {
-	case ir.Uint8:
+	switch k := e.Type().Kind; {
+	case k == ir.Uint8 && byType:
 		return 1 << 8, true
-	case ir.Uint16:
+	case k == ir.Uint16 && byType:
 		return 1 << 16, true
 	}
 	return 0, false
+}
+
+// fits reports whether all below n, which is not negative, are values of t.
+func fits(n int64, t *ir.Type) bool {
+	bits := 8 * int64(t.Size)
+	if t.IsSigned() {
+		bits--
+	}
+	return bits > 62 || n <= 1<<bits
+}
+
+func belowOf(e *ir.Binary, byType bool) (n int64, ok bool) {
+	width := 8 * int64(e.T.Size)
+	c, isConst := query.Int64(e.Y)
+	switch {
+	case isConst && c >= 0 && e.Op == ir.And:
+		return c + 1, c < 1<<62
+	case isConst && c > 0 && e.Op == ir.Rem && !e.T.IsSigned():
+		return c, true
+	case isConst && c > 0 && e.Op == ir.Shr && !e.T.IsSigned() && c < width && c > width-62:
+		return 1 << (width - c), true
+	}
+	if c, isConst := query.Int64(e.X); isConst && c >= 0 && e.Op == ir.And {
+		return c + 1, c < 1<<62
+	}
+	x, okX := belowOrConst(e.X, byType)
+	if e.Op == ir.Shl && okX && isConst && c >= 0 && c < 32 && x < 1<<30 {
+		n = (x-1)<<c + 1
+		return n, fits(n, e.T)
+	}
+	y, okY := belowOrConst(e.Y, byType)
+	if !okX || !okY || x > 1<<30 || y > 1<<30 {
+		return 0, false
+	}
+	switch e.Op {
+	case ir.Add:
+		n = x + y - 1
+	case ir.Mul:
+		n = (x-1)*(y-1) + 1
+	case ir.Or, ir.Xor:
+		n = 1 << bits.Len64(uint64(max(x, y)-1))
+	default:
+		return 0, false
+	}
+	return n, fits(n, e.T)
+}
+
+func belowOrConst(e ir.Expr, byType bool) (n int64, ok bool) {
+	if c, isConst := query.Int64(e); isConst {
+		return c + 1, c >= 0 && c < 1<<62
+	}
+	return below(e, byType)
 }
 
 // CountLoops makes counted loops of general ones whose step is a number of threads or teams, as of

@@ -89,6 +89,9 @@ func (t *team) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) [
 		return lower(sp)
 	}
 	then := forms.Unwrapped(lower(fast))
+	if c, ok := test.(*ir.Const); ok && c.Bits != 0 { // nothing can fail
+		return then
+	}
 	t.Slow = true // one of its accesses is likely to fail: how quick it is does not matter
 	defer func() { t.Slow = false }()
 	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.At}}

@@ -52,6 +52,11 @@ func rowsOf(threads int) func(n int) ([3]int64, [3]int64) {
 	return func(n int) ([3]int64, [3]int64) { return [3]int64{int64(n * threads)}, [3]int64{int64(threads)} }
 }
 
+// lanesOf has so many lanes for each of n, in teams of 256 threads.
+func lanesOf(lanes int) func(n int) ([3]int64, [3]int64) {
+	return func(n int) ([3]int64, [3]int64) { return [3]int64{up(n*lanes, 256)}, [3]int64{256} }
+}
+
 var fieldCases = []suiteCase{
 	{forms: []any{Lattice}, hand: "lattice", size: [2]int{4096, 70}, args: func(n int) []any {
 		return []any{n, float32(1.2), times32(random32(1, 9*n*n), 0.1, 0.2), make([]float32, 9*n*n)}
@@ -136,6 +141,21 @@ var fieldCases = []suiteCase{
 }
 
 var otherCases = []suiteCase{
+	{forms: []any{Classes}, hand: "classes", size: [2]int{1 << 17, 70}, args: func(n int) []any {
+		return []any{n, 1000, small(random32(1, n*1000)), make([]int32, n)}
+	}, out: 3, shape: lanesOf(32)},
+	{forms: []any{FloodCrests}, hand: "floodcrests", size: [2]int{1 << 14, 70}, args: func(n int) []any {
+		return []any{8760, n, small(random32(1, n*8760)), make([]int32, n)}
+	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 32), 16}, [3]int64{32, 16} }},
+	{forms: []any{BandProduct}, hand: "bandproduct", size: [2]int{1 << 20, 300}, args: func(n int) []any {
+		return []any{n, 64, random32(1, n*129), random32(2, n), make([]float32, n)}
+	}, out: 4, shape: lanesOf(32), tolerance: 1e-4},
+	{forms: []any{Automaton}, hand: "automaton", size: [2]int{1 << 20, 256}, args: func(n int) []any {
+		return []any{n, 64, words(1, n*64), words(2, 512), make([]uint32, n)}
+	}, out: 4, shape: each(128)},
+	{forms: []any{Fingerprints}, hand: "fingerprints", size: [2]int{1 << 21, 100}, args: func(n int) []any {
+		return []any{n, 64, words(1, n*64), words(2, 64), make([]uint32, n)}
+	}, out: 4, shape: lanesOf(8)},
 	{forms: []any{Mandelbrot}, hand: "mandelbrot", size: [2]int{4096, 64}, args: func(n int) []any {
 		return []any{n, 256, make([]int32, n*n)}
 	}, out: 2, shape: teamsOf(32, 8, [3]int64{32, 8}), apart: true},

@@ -247,3 +247,123 @@ extern "C" __global__ void __launch_bounds__(256) upwind(I n_, float dt, const f
 	float dx = a > 0 ? here - x[at - 1] : x[at + 1] - here, dy = b > 0 ? here - x[at - n] : x[at + n] - here;
 	y[at] = here - dt * (a * dx + b * dy);
 }
+
+// A warp a row; ties go to the lower index.
+extern "C" __global__ void __launch_bounds__(256) classes(I n, I m, const float* __restrict__ score, int* __restrict__ out)
+{
+	I row = ((I)blockIdx.x * 256 + threadIdx.x) / 32;
+	int lane = threadIdx.x % 32, at = 0;
+	if (row >= n)
+		return;
+	const float* r = &score[row * m];
+	float best = -3e38f;
+#pragma unroll 8
+	for (int j = lane; j < (int)m; j += 32) {
+		float v = r[j];
+		if (v > best)
+			best = v, at = j;
+	}
+	for (int d = 16; d > 0; d /= 2) {
+		float v = __shfl_xor_sync(0xffffffff, best, d);
+		int k = __shfl_xor_sync(0xffffffff, at, d);
+		if (v > best || (v == best && k < at))
+			best = v, at = k;
+	}
+	if (lane == 0)
+		out[row] = at;
+}
+
+// 32 gauges a team of 32 x 16 threads.
+extern "C" __global__ void __launch_bounds__(512) floodcrests(I hours, I gauges, const float* __restrict__ level, int* __restrict__ when)
+{
+	__shared__ float t[16][32];
+	__shared__ int u[16][32];
+	I g = (I)blockIdx.x * 32 + threadIdx.x;
+	float best = -1e30f;
+	int at = -1;
+	if (g < gauges) {
+#pragma unroll 8
+		for (int h = threadIdx.y; h < (int)hours; h += 16) {
+			float v = level[h * gauges + g];
+			if (v > best)
+				best = v, at = h;
+		}
+	}
+	t[threadIdx.y][threadIdx.x] = best, u[threadIdx.y][threadIdx.x] = at;
+	__syncthreads();
+	if (threadIdx.y == 0 && g < gauges) {
+		for (int r = 1; r < 16; r++) {
+			float v = t[r][threadIdx.x];
+			int k = u[r][threadIdx.x];
+			if (v > best || (v == best && k < at))
+				best = v, at = k;
+		}
+		when[g] = at;
+	}
+}
+
+// A warp a row of the band.
+extern "C" __global__ void __launch_bounds__(256) bandproduct(I n, I half, const float* __restrict__ a, const float* __restrict__ x, float* __restrict__ y)
+{
+	I i = ((I)blockIdx.x * 256 + threadIdx.x) / 32, width = 2 * half + 1;
+	int lane = threadIdx.x % 32;
+	if (i >= n)
+		return;
+	float s = 0;
+#pragma unroll 4
+	for (int k = lane; k < (int)width; k += 32) {
+		I j = i + k - half;
+		if (j >= 0 && j < n)
+			s += a[i * width + k] * x[j];
+	}
+	for (int d = 16; d > 0; d /= 2)
+		s += __shfl_xor_sync(0xffffffff, s, d);
+	if (lane == 0)
+		y[i] = s;
+}
+
+// 128 texts a team; pieces of 16 words pass through team memory, where the states are too.
+extern "C" __global__ void __launch_bounds__(128) automaton(I n, I m_, const unsigned* __restrict__ text, const unsigned* __restrict__ next, unsigned* __restrict__ last)
+{
+	__shared__ unsigned w[128][17], t[512];
+	int m = (int)m_, me = threadIdx.x;
+	for (int k = me; k < 512; k += 128)
+		t[k] = next[k];
+	I first = (I)blockIdx.x * 128;
+	unsigned state = 0, found = 0;
+	for (int j0 = 0; j0 < m; j0 += 16) {
+		__syncthreads();
+#pragma unroll
+		for (int k = 0; k < 16; k++) {
+			int e = k * 128 + me;
+			w[e / 16][e % 16] = text[(first + e / 16) * m + j0 + e % 16];
+		}
+		__syncthreads();
+#pragma unroll 4
+		for (int j = 0; j < 16; j++) {
+			unsigned v = w[me][j];
+			for (int b = 0; b < 8; b++, v >>= 4) {
+				state = t[(state & 31) << 4 | (v & 15)];
+				found += state >> 31;
+			}
+		}
+	}
+	last[first + me] = (state & 31) | found << 5;
+}
+
+// 8 lanes a print of 64 words, 16 bytes at a time.
+extern "C" __global__ void __launch_bounds__(256) fingerprints(I n, I words, const uint4* __restrict__ print, const uint4* __restrict__ query, unsigned* __restrict__ common)
+{
+	I t = (I)blockIdx.x * 256 + threadIdx.x, i = t / 8;
+	int lane = (int)(t % 8), each = (int)words / 4;
+	unsigned both = 0;
+	if (i < n)
+		for (int k = lane; k < each; k += 8) {
+			uint4 p = print[i * each + k], q = query[k];
+			both += __popc(p.x & q.x) + __popc(p.y & q.y) + __popc(p.z & q.z) + __popc(p.w & q.w);
+		}
+	for (int d = 4; d > 0; d /= 2)
+		both += __shfl_xor_sync(0xffffffff, both, d);
+	if (i < n && lane == 0)
+		common[i] = both;
+}

@@ -252,3 +252,81 @@ func Upwind(n int, dt float32, u, v, x, y []float32) {
 		}
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(score) inout(class)
+func Classes(n, m int, score []float32, class []int32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		best, at := score[i*m], 0
+		for j := 1; j < m; j++ {
+			if score[i*m+j] > best {
+				best, at = score[i*m+j], j
+			}
+		}
+		class[i] = int32(at)
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(level) inout(when)
+func FloodCrests(hours, gauges int, level []float32, when []int32) {
+	//omp:teams distribute parallel for
+	for g := 0; g < gauges; g++ {
+		crest, at := float32(-1e30), int32(-1)
+		for h := 0; h < hours; h++ {
+			if v := level[h*gauges+g]; crest < v {
+				crest = v
+				at = int32(h)
+			}
+		}
+		when[g] = at
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(a, x) inout(y)
+func BandProduct(n, half int, a, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var s float32
+		for j := max(0, i-half); j <= min(n-1, i+half); j++ {
+			s += a[i*(2*half+1)+j-i+half] * x[j]
+		}
+		y[i] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(text, next) inout(last)
+func Automaton(n, m int, text, next []uint32, last []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		state, found := uint32(0), uint32(0)
+		for j := 0; j < m; j++ {
+			w := text[i*m+j]
+			for b := 0; b < 8; b++ {
+				state = next[(state&31)<<4|w&15]
+				found += state >> 31
+				w >>= 4
+			}
+		}
+		last[i] = state&31 | found<<5
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(print, query) inout(common)
+func Fingerprints(n, words int, print, query, common []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		both := uint32(0)
+		for k := 0; k < words; k++ {
+			v := print[i*words+k] & query[k]
+			v -= v >> 1 & 0x55555555
+			v = v&0x33333333 + v>>2&0x33333333
+			both += (v + v>>4) & 0x0f0f0f0f * 0x01010101 >> 24
+		}
+		common[i] = both
+	}
+}

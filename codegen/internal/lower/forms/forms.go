@@ -277,6 +277,17 @@ func Counts(f *ir.For) bool {
 	return ok && step == 1 && f.Rel == ir.Lt && f.Var.Type.Kind == ir.Int64
 }
 
+// Below returns f, or, where it counts up to its bound and with it, a copy that counts up to what
+// follows that. A bound that nothing follows makes the loop endless in Go.
+func Below(f *ir.For) *ir.For {
+	if f.Rel != ir.Le {
+		return f
+	}
+	g := *f
+	g.Rel, g.Hi = ir.Lt, build.Binary(ir.Add, f.Hi, &ir.Const{T: f.Hi.Type(), Bits: 1, At: f.At}, f.At)
+	return &g
+}
+
 // PlainValue reports whether e is arithmetic on variables and elements of slices that needs no
 // checks.
 func PlainValue(e ir.Expr) bool {

@@ -212,7 +212,7 @@ func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
 // inAnyOrder reports whether the iterations of plain loop g may run in any order, with what they
 // add up and what slices must not overlap for that.
 func (c *nestedChooser) inAnyOrder(g *ir.For) (sums []ir.Reduction, conds []ir.Expr, ok bool) {
-	sums = c.sumsOf(g)
+	sums = analysis.OrderFree(c.Kernel, g)
 	d := &ir.Directive{Parts: ir.Loop, Sharing: ir.Sharing{Reductions: sums}, At: g.At}
 	alike := c.settingOnce(g)
 	free := func() bool { return c.m.DependentUnder(alike, d) == "" }
@@ -313,56 +313,6 @@ func loadedIn(list []ir.Stmt) map[*ir.Var]bool {
 		})
 	}
 	return loaded
-}
-
-// sumsOf returns the variables that g combines into in an order that does not show: integers, the
-// least and the greatest of floats, and under fastmath sums of floats.
-func (c *nestedChooser) sumsOf(g *ir.For) []ir.Reduction {
-	var out []ir.Reduction
-	inside := ir.Declared(g.Body)
-	for _, v := range ir.Assigned(g.Body).List() {
-		if inside.Has(v) || !v.Type.IsInteger() && !v.Type.IsFloat() || v.Space != ir.Local {
-			continue
-		}
-		if op, ok := c.combinedBy(g.Body, v); ok {
-			out = append(out, ir.Reduction{Op: op, Place: build.Ref(v, g.At), At: g.At})
-		}
-	}
-	return out
-}
-
-// combinedBy returns the one operator by which list combines into v, where it does nothing else
-// with v.
-func (c *nestedChooser) combinedBy(list []ir.Stmt, v *ir.Var) (op ir.Op, ok bool) {
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		a, is := s.(*ir.Assign)
-		if is && query.RefVar(a.Place) == v && op == ir.NoOp {
-			op, _, _, ok = query.UpdateForm(a.Place, a.Value)
-		}
-		return true
-	})
-	switch op {
-	case ir.Sub:
-		op = ir.Add
-	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor, ir.Min, ir.Max:
-	default:
-		return op, false
-	}
-	if v.Type.IsFloat() && op != ir.Min && op != ir.Max && !c.Kernel.Target.FastMath {
-		return op, false
-	}
-	use := &analysis.ReductionUse{Reduction: ir.Reduction{Op: op, Place: build.Ref(v, v.At)}, Var: v}
-	uses, updates := 0, 0
-	ir.Inspect(list, func(s ir.Stmt) {
-		if a, is := s.(*ir.Assign); is && query.RefVar(a.Place) == v && use.Updates(s) {
-			updates++
-		}
-	}, func(e ir.Expr) {
-		if r, is := e.(*ir.Ref); is && r.Var == v {
-			uses++
-		}
-	})
-	return op, ok && updates > 0 && uses == 2*updates
 }
 
 // restWith is what follows a nested loop, with each nested loop in it, which no thread alone runs,

@@ -1,6 +1,8 @@
 package strategy
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
@@ -55,7 +57,7 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)
 	t.Trips.Whole = t.OnHost(shifted(ir.Shr, build.Binary(ir.Add, count, below, at), shift, at))
 	t.Decide(at, "loop "+f.Var.Name, "columns: the threads of a team share each iteration, in "+strconv.Itoa(columnParts)+" parts", "loop "+g.Var.Name+
-		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", "no reduction clause on the inner loop")
+		" is long, its reduction may be done in any order, and neighbouring iterations read next to each other", cut.inOrderInstead())
 
 	long, out := t.Temp("long", build.Compare(ir.Ge, build.Trips(g, build.ToInt(g.Lo), build.ToInt(g.Hi), build.ToInt(g.Step)), build.Int(columnLeast, at), at), nil)
 	hi, out := t.Temp("end", f.Hi, out)
@@ -102,6 +104,11 @@ func (t *Sharer) isColumn(f *ir.For, c *laned) bool {
 	for _, r := range c.sums {
 		cells += r.Place.Type().Size * columnParts * blockLanes
 	}
+	for _, p := range c.picks {
+		for _, v := range p.vars {
+			cells += v.Type.Size * columnParts * blockLanes
+		}
+	}
 	m := analysis.NewDependences(t.Kernel)
 	return cells <= t.Device().Memory.StaticShared*3/4 && m.Stride1(c.loop.Body, f.Var) > 0
 }
@@ -116,27 +123,47 @@ func (t *Sharer) inColumns(c *laned, active, lane, level *ir.Var, shift ir.Expr,
 	}
 	number, other := t.Local("part", ir.IntType, at), t.Local("part", ir.IntType, at)
 	parts := map[*ir.Var]*ir.Var{}
-	var begin, store, add []ir.Stmt
-	for k, r := range c.sums {
-		v := r.Place.(*ir.Ref).Var
-		mine := t.Local(v.Name+"Part", v.Type, at)
-		parts[v] = mine
-		slots := t.Slot(crews.Slot{What: "column", Kind: v.Type.Kind, N: k}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
-		cell := func(n *ir.Var) ir.Expr {
-			return build.Index(build.Index(build.Ref(slots, at), build.Ref(n, at), at), build.Ref(lane, at), at)
+	var begin, store, add, lead, give []ir.Stmt
+	slots := 0
+	cells := func(v *ir.Var) func(n *ir.Var) ir.Expr { // where the parts of v lie
+		all := t.Slot(crews.Slot{What: "column", Kind: v.Type.Kind, N: slots}, ir.ArrayOf(ir.ArrayOf(v.Type, blockLanes), columnParts), "columnParts", at)
+		slots++
+		return func(n *ir.Var) ir.Expr {
+			return build.Index(build.Index(build.Ref(all, at), build.Ref(n, at), at), build.Ref(lane, at), at)
 		}
+	}
+	for _, r := range c.sums {
+		v := r.Place.(*ir.Ref).Var
+		mine, cell := t.Local(v.Name+"Part", v.Type, at), cells(v)
+		parts[v] = mine
 		begin = append(begin, build.Decl(mine, build.Identity(r.Op, v.Type, at), at))
 		store = append(store, build.Assign(cell(number), build.Ref(mine, at), at))
 		add = append(add, build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), cell(other), at), at))
 	}
+	for _, p := range c.picks {
+		maps.Copy(parts, p.parts)
+		begin = append(begin, p.begin(at)...)
+		cell := map[*ir.Var]func(n *ir.Var) ir.Expr{}
+		for _, v := range p.vars {
+			cell[v] = cells(v)
+			store = append(store, build.Assign(cell[v](number), build.Ref(p.parts[v], at), at))
+		}
+		own := map[*ir.Var]*ir.Var{}
+		for _, v := range p.vars {
+			own[v] = v
+		}
+		lead = append(lead, build.Decl(p.place, build.Int(noPlace, at), at))
+		give = append(give, p.give(own, at)...)
+		add = append(add, p.take(t, own, func(v *ir.Var) ir.Expr { return cell[v](other) }, at)...)
+	}
 	one := build.Int(1, at)
 	rows := &ir.For{Label: f.Label, Var: f.Var, Lo: build.Binary(ir.Add, f.Lo, build.Ref(number, at), at), Hi: f.Hi, Step: build.Int(columnParts, at), Rel: ir.Lt,
-		Unroll: unroll.Later, Body: build.WithVars(parts).CopyStmts(f.Body), At: f.At}
+		Unroll: unroll.Later, Body: build.WithVars(parts).CopyStmts(noting(f, c.picks)), At: f.At}
 	body := append(begin, &ir.If{Cond: build.Ref(active, at), Then: []ir.Stmt{rows}, At: at})
 	levels := shifted(ir.Shr, build.Query(ir.NumThreads, at), shift, at)
 	out = append(out, build.Decl(number, build.Ref(level, at), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(number, at), build.Int(columnParts, at), at),
 		Post: []ir.Stmt{build.Assign(build.Ref(number, at), build.Binary(ir.Add, build.Ref(number, at), levels, at), at)}, Body: append(body, store...), At: at}, build.Barrier(at))
 	sum := &ir.For{Label: &ir.Label{}, Var: other, Lo: build.Int(0, at), Hi: build.Int(columnParts, at), Step: one, Rel: ir.Lt, Unroll: columnParts / 4, Body: add, At: at}
 	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(level, at), build.Int(0, at), at), at)
-	return append(out, &ir.If{Cond: leads, Then: append([]ir.Stmt{sum}, c.after...), At: at}, build.Barrier(at))
+	return append(out, &ir.If{Cond: leads, Then: slices.Concat(lead, []ir.Stmt{sum}, give, c.after), At: at}, build.Barrier(at))
 }

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -33,6 +34,8 @@ type laned struct {
 	before, after []ir.Stmt
 	loop          *ir.For
 	sums          []ir.Reduction
+	picks         []picked
+	clause        bool // says what sums are
 }
 
 // lanes returns the loop over sp in which lanes share each iteration, nil where that is not right
@@ -74,8 +77,8 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	if b, ok := p.First.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps, which the lanes divide
 	}
-	// There is no grid of less than a thread for each lane; the maximum tells back ends that the loop
-	// continues.
+	// There is no grid of less than a thread for each lane; the maximum tells back ends that the
+	// loop continues.
 	some := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{per(p.Stride), build.Int(1, at)}, T: ir.IntType, At: at}
 	stride, inner := t.Temp("stride", some, inner)
 	turn := []ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
@@ -85,7 +88,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: turn, At: at}
 	t.Decide(at, "loop "+f.Var.Name, "lanes of a warp share each iteration", "loop "+cut.loop.Var.Name+
 		" reads memory next to each other, and its reduction may be done in any order; their number follows from the lengths of the slices",
-		"no reduction clause on the inner loop")
+		cut.inOrderInstead())
 	inner = append(inner, build.Decl(base, build.Binary(ir.Add, f.Lo, first, at), at), loop)
 	return []ir.Stmt{&ir.Block{Body: append(out, t.byLanes(shift, inner, at)...), At: at}}
 }
@@ -130,14 +133,17 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 			}
 			return nil
 		case *ir.For:
-			var sums []ir.Reduction
-			if d := t.Simds[s]; d != nil {
-				sums = d.Reductions
+			g := *forms.Below(s)
+			g.Body = query.Flatten(s.Body)
+			c := &laned{before: body[:i], after: body[i+1:], loop: &g, sums: t.anyOrder(s), picks: t.picksOf(&g, ir.Declared(body[:i]))}
+			d := t.Simds[s]
+			c.clause = d != nil && len(d.Reductions) > 0
+			if !c.clause && holdsLoop(&ir.Block{Body: g.Body, At: g.At}) {
+				return nil // what such a loop reads again and again is worth more
 			}
-			if len(sums) == 0 || !forms.Straight(body[i+1:]) {
+			if len(c.sums)+len(c.picks) == 0 || !forms.Straight(c.after) {
 				return nil
 			}
-			c := &laned{before: body[:i], after: body[i+1:], loop: s, sums: sums}
 			if t.isLaned(c) {
 				return c
 			}
@@ -147,6 +153,32 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 		}
 	}
 	return nil
+}
+
+// anyOrder returns the reductions of f that may be done in any order: those of its directive, and
+// those whose order does not show.
+func (t *Sharer) anyOrder(f *ir.For) []ir.Reduction {
+	var out []ir.Reduction
+	if d := t.Simds[f]; d != nil {
+		if ByLanes(d.Nested.Kind) {
+			return d.Reductions
+		}
+		out = slices.Clone(d.Reductions)
+	}
+	for _, r := range analysis.OrderFree(t.Kernel, f) {
+		if !slices.ContainsFunc(out, func(have ir.Reduction) bool { return query.PlaceVar(have.Place) == query.PlaceVar(r.Place) }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// inOrderInstead says how to have the iterations of a loop whose reductions are cut in their order.
+func (c *laned) inOrderInstead() string {
+	if c.clause {
+		return "no reduction clause on the inner loop"
+	}
+	return "schedule(onetoone)"
 }
 
 func (t *Sharer) isLaned(c *laned) bool {
@@ -172,6 +204,11 @@ func (t *Sharer) isLaned(c *laned) bool {
 			return false
 		}
 		into[place.Var] = true
+	}
+	for _, p := range c.picks {
+		for _, v := range append([]*ir.Var{p.Best}, p.Carried...) {
+			into[v] = true
+		}
 	}
 	inside := ir.Declared(f.Body)
 	for _, v := range ir.Assigned(f.Body).List() {
@@ -275,7 +312,15 @@ func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Po
 			build.Assign(build.Ref(part, at), build.Combine(r.Op, build.Ref(part, at), build.Ref(other, at), at), at))
 		add = append(add, build.Assign(build.Ref(v, at), build.Combine(r.Op, build.Ref(v, at), build.Ref(part, at), at), at))
 	}
-	out = append(out, t.laneLoop(f, build.WithVars(parts).CopyStmts(f.Body), from, to, lanes, at)...)
+	for _, p := range c.picks {
+		maps.Copy(parts, p.parts)
+		out = append(out, p.begin(at)...)
+		mix = append(mix, p.take(t, p.parts, func(v *ir.Var) ir.Expr {
+			return &ir.Shuffle{Kind: ir.ShuffleXor, X: build.Ref(p.parts[v], at), By: build.Ref(distance, at), At: at}
+		}, at)...)
+		add = append(add, p.give(p.parts, at)...)
+	}
+	out = append(out, t.laneLoop(f, build.WithVars(parts).CopyStmts(noting(f, c.picks)), from, to, lanes, at)...)
 	half := func(x ir.Expr) ir.Expr {
 		return &ir.Binary{Op: ir.Div, X: x, Y: build.Int(2, at), T: ir.IntType, At: at}
 	}
@@ -320,4 +365,135 @@ func (t *Sharer) declaredAhead(list []ir.Stmt) (decls, rest []ir.Stmt) {
 		}
 	}
 	return decls, rest
+}
+
+// A loop that picks one of its iterations, the least element and where it stands, may be cut as a
+// reduction may: each part picks among its own, and of two parts the better one is taken, of equals
+// the one that Go's order comes to first, or last where the comparison lets equals in. A part that
+// picked nothing has what stood there before the loop.
+
+// noPlace stands for no iteration: no loop that an array bounds comes there.
+const noPlace = math.MinInt64
+
+// A picked is a pick of a part of the loop.
+type picked struct {
+	analysis.Pick
+	f     *ir.For
+	vars  []*ir.Var           // that a part has: the best, what is not made of the place, the place
+	parts map[*ir.Var]*ir.Var // of this part
+	place *ir.Var             // the iteration that was picked, or noPlace
+	made  map[*ir.Var]ir.Expr // others, which the place tells
+}
+
+// picksOf returns the picks of f, of variables in own.
+func (t *Sharer) picksOf(f *ir.For, own *ir.VarSet) []picked {
+	var out []picked
+	changing := ir.Assigned(f.Body)
+	for _, v := range ir.Declared(f.Body).List() {
+		changing.Add(v)
+	}
+	for _, p := range analysis.PicksOf(f) {
+		k := picked{Pick: p, f: f, vars: []*ir.Var{p.Best}, parts: map[*ir.Var]*ir.Var{}, place: t.Local("place", ir.IntType, f.At), made: map[*ir.Var]ir.Expr{}}
+		fine := own.Has(p.Best) && p.Best.Type.Size >= 4
+		for _, v := range p.Carried {
+			e := p.Values[v]
+			if query.LoadFree(e) && !query.Checks(e) && !slices.ContainsFunc(ir.ExprVars(e).List(), changing.Has) {
+				k.made[v] = e
+			} else {
+				k.vars = append(k.vars, v)
+				fine = fine && v.Type.Size >= 4
+			}
+			fine = fine && own.Has(v)
+		}
+		k.vars = append(k.vars, k.place)
+		for _, v := range k.vars {
+			k.parts[v] = t.Local(v.Name+"Part", v.Type, f.At)
+		}
+		if fine {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// noting returns the body of f, in which each pick notes its place.
+func noting(f *ir.For, picks []picked) []ir.Stmt {
+	list := slices.Clone(f.Body)
+	for i, s := range list {
+		for _, p := range picks {
+			if s == ir.Stmt(p.If) {
+				list[i] = p.noted()
+			}
+		}
+	}
+	return list
+}
+
+// noted is the pick that notes its place in the stead of what that tells.
+func (p *picked) noted() ir.Stmt {
+	s := *p.If
+	s.Then = []ir.Stmt{build.Assign(build.Ref(p.place, s.At), build.ToInt(build.Ref(p.f.Var, s.At)), s.At)}
+	for _, a := range query.Flatten(p.If.Then) {
+		if p.made[query.RefVar(a.(*ir.Assign).Place)] == nil {
+			s.Then = append(s.Then, a)
+		}
+	}
+	return &s
+}
+
+// begin declares what a part begins with.
+func (p *picked) begin(at ir.Pos) []ir.Stmt {
+	var out []ir.Stmt
+	for _, v := range p.vars {
+		first := ir.Expr(build.Ref(v, at))
+		if v == p.place {
+			first = build.Int(noPlace, at)
+		}
+		out = append(out, build.Decl(p.parts[v], first, at))
+	}
+	return out
+}
+
+// take replaces the part by another, of which other gives the values, where that is better.
+func (p *picked) take(t *Sharer, mine map[*ir.Var]*ir.Var, other func(v *ir.Var) ir.Expr, at ir.Pos) []ir.Stmt {
+	var out, set []ir.Stmt
+	theirs := map[*ir.Var]ir.Expr{}
+	for _, v := range p.vars {
+		o := t.Local("other", v.Type, at)
+		out = append(out, build.Decl(o, other(v), at))
+		theirs[v] = build.Ref(o, at)
+		set = append(set, build.Assign(build.Ref(mine[v], at), theirs[v], at))
+	}
+	strict, ahead := p.Rel, ir.Lt
+	switch p.Rel {
+	case ir.Le:
+		strict, ahead = ir.Lt, ir.Gt
+	case ir.Ge:
+		strict, ahead = ir.Gt, ir.Gt
+	}
+	best := func() ir.Expr { return build.Ref(mine[p.Best], at) }
+	better := build.Compare(strict, theirs[p.Best], best(), at)
+	tie := build.Compare(ir.LAnd, build.Compare(ir.Eq, theirs[p.Best], best(), at), build.Compare(ahead, theirs[p.place], build.Ref(mine[p.place], at), at), at)
+	return append(out, &ir.If{Cond: build.Compare(ir.LOr, better, tie, at), Then: set, At: at})
+}
+
+// give gives the variables of the iteration what the part has, which mine says where.
+func (p *picked) give(mine map[*ir.Var]*ir.Var, at ir.Pos) []ir.Stmt {
+	var out, set []ir.Stmt
+	for _, v := range p.vars {
+		if v != p.place && mine[v] != v {
+			out = append(out, build.Assign(build.Ref(v, at), build.Ref(mine[v], at), at))
+		}
+	}
+	there := map[*ir.Var]ir.Expr{p.f.Var: build.Convert(p.f.Var.Type, build.Ref(mine[p.place], at), at)}
+	for _, v := range p.Carried {
+		if e := p.made[v]; e != nil {
+			set = append(set, build.Assign(build.Ref(v, at), ir.Subst(e, there), at))
+		}
+	}
+	if len(set) == 0 {
+		return out
+	}
+	some := build.Compare(ir.Ne, build.Ref(mine[p.place], at), build.Int(noPlace, at), at)
+	return append(out, &ir.If{Cond: some, Then: set, At: at})
 }

@@ -26,15 +26,16 @@ import (
 // the row is written too, on a test that the slices have no byte in common.
 
 const (
-	rowsOfTeam   = 32  // rows that a team takes at once, a lane of its walking warp each
-	rowsThreads  = 128 // threads of a team
-	rowsResident = 5   // teams on a multiprocessor: bounds the registers
-	rowsLeast    = 32  // elements of a row from which it is worth it
-	rowsWords    = 32  // 32-bit words that a thread loads ahead
-	rowsJam      = 4   // elements of a row that a thread takes at once where they are independent
-	rowsUnroll   = 16  // iterations of the walk that are written out
-	rowsFew      = 4   // columns for this part of the threads that a device runs at once are few
-	rowsShort    = 16  // iterations of a loop over no row that the walking warp may run alone
+	rowsOfTeam     = 32  // rows that a team takes at once, a lane of its walking warp each
+	rowsThreads    = 128 // threads of a team
+	rowsAbreastAll = 8   // the same where every thread walks: more of them wait at once
+	rowsResident   = 5   // teams on a multiprocessor: bounds the registers
+	rowsLeast      = 32  // elements of a row from which it is worth it
+	rowsWords      = 32  // 32-bit words that a thread loads ahead
+	rowsJam        = 4   // elements of a row that a thread takes at once where they are independent
+	rowsUnroll     = 16  // iterations of the walk that are written out
+	rowsFew        = 4   // columns for this part of the threads that a device runs at once are few
+	rowsShort      = 16  // iterations of a loop over no row that the walking warp may run alone
 )
 
 // A rowed is what the loop over blocks of rows is made from.
@@ -48,8 +49,12 @@ type rowed struct {
 	box   map[*ir.Var]*ir.Var
 	boxes []*ir.Var // the keys of box, in order
 
-	base, lane, warp, warps, walker, active *ir.Var
-	end                                     ir.Expr
+	tables []*rowTable
+	league bool  // all teams share the rows
+	rows   int64 // of a block at most: of a warp that walks them, or of all threads of a team
+
+	base, row, lane, warp, warps, walker, active *ir.Var
+	end, stop                                    ir.Expr // of all rows, and of those of a block
 }
 
 // A rowLoop is a loop along a row.
@@ -57,6 +62,8 @@ type rowLoop struct {
 	loop    *ir.For
 	free    bool        // its iterations are independent
 	upright bool        // it goes down a column
+	bent    bool        // its bounds differ from row to row
+	lo, hi  ir.Expr     // bounds of the rows of a block together, which x.block declares
 	staged  []rowStaged // what threads compute for the one that walks
 	elems   []*ir.Index // of the row, that staged is made of
 	stores  []rowStaged
@@ -80,30 +87,47 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < rowsOfTeam {
 		return nil
 	}
-	x := &rowed{Sharer: t, f: f, body: propagated(query.Flatten(body)), loops: map[*ir.For]*rowLoop{}, box: map[*ir.Var]*ir.Var{}}
+	x := &rowed{Sharer: t, f: f, body: propagated(query.Flatten(body)), box: map[*ir.Var]*ir.Var{}}
 	if !x.find() {
 		return nil
 	}
+	_, x.league = p.First.(*ir.Binary)
+	x.findTables()
+	kept := x.keeps()
 	x.stageAll()
 	at := f.At
 	t.Launch.Warps = true
 	t.LimitThreads(build.Int(rowsThreads, at))
 	t.Launch.Threads, t.Launch.Abreast = rowsThreads, rowsResident
+	if x.all() {
+		t.Launch.Abreast = rowsAbreastAll
+	}
 	long := x.long()
 	ceil := func(n ir.Expr, size int64) ir.Expr {
 		return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, n, build.Int(size-1, at), at), Y: build.Int(size, at), T: ir.IntType, At: at}
 	}
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
-	t.Trips.Whole = t.OnHost(build.Choose(long, ceil(trips, rowsOfTeam), ceil(trips, rowsThreads), at))
-	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(rowsOfTeam)+" iterations at once, through team memory",
+	t.Trips.Whole = t.OnHost(build.Choose(long, ceil(trips, x.rows), ceil(trips, rowsThreads), at))
+	if kept != nil {
+		kept.stage()
+		kept.explain()
+		if teams := kept.teams(trips); teams != nil && t.Trips.Whole != nil { // piece by piece: all of it is a large expression
+			t.Trips.Whole = build.Choose(t.OnHost(kept.fits), teams, t.Trips.Whole, at)
+		}
+	}
+	t.Decide(at, "loop "+f.Var.Name, "rows: teams of "+strconv.Itoa(rowsThreads)+" threads take "+strconv.Itoa(int(x.rows))+" iterations at once, through team memory",
 		x.why(), "schedule(onetoone)")
-	for _, c := range x.conds {
+	for _, c := range append(x.unwrapped(), x.conds...) {
 		long = build.Compare(ir.LAnd, long, c, at)
 	}
 	test, out := t.Temp("long", long, nil)
 	x.end, out = t.Temp("end", f.Hi, out)
 	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.TrustedIn(body), nil)), &t.Kernel.NumVars)
-	out = append(out, &ir.If{Cond: test, Then: x.overRows(p, at), Else: whole, At: at})
+	rows := x.overRows()
+	if kept != nil {
+		rows = []ir.Stmt{&ir.If{Cond: kept.fits, Then: kept.overKept(), Else: rows, At: at}}
+	}
+	out = append(out, &ir.If{Cond: test, Then: rows, Else: whole, At: at})
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
@@ -123,7 +147,7 @@ func (x *rowed) long() ir.Expr {
 	for _, l := range x.inOrder() {
 		f := l.loop
 		upright = upright && l.upright
-		c := build.Compare(ir.Ge, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(rowsLeast, f.At), f.At)
+		c := build.Compare(ir.Ge, x.tripsOf(l), build.Int(rowsLeast, f.At), f.At)
 		switch {
 		case all == nil:
 			all = c
@@ -159,23 +183,54 @@ func (x *rowed) find() bool {
 		x.own.Add(v)
 	}
 	x.own.Add(x.f.Var)
+	if !x.findLoops(rowsOfTeam) {
+		return false
+	}
+	for _, l := range x.inOrder() {
+		if !l.free && !l.upright && l.waits(x) {
+			return x.findLoops(rowsThreads) || x.findLoops(rowsOfTeam)
+		}
+	}
+	return true
+}
+
+// findLoops finds the loops along rows for blocks of so many rows.
+func (x *rowed) findLoops(rows int64) bool {
+	x.rows, x.loops, x.conds = rows, map[*ir.For]*rowLoop{}, nil
 	for _, s := range x.body {
-		f, ok := s.(*ir.For)
-		if !ok {
-			if !plainRow([]ir.Stmt{s}) {
-				return false
+		if f, ok := s.(*ir.For); ok {
+			if l := x.rowLoop(f); l != nil {
+				x.loops[f] = l
+				continue
 			}
-			continue
 		}
-		if l := x.rowLoop(f); l != nil {
-			x.loops[f] = l
-			continue
-		}
-		if n, known := analysis.ConstTrips(f); !known || n > rowsShort || query.LeavesLoop(f) || !plainRow(f.Body) {
+		if !plainRow([]ir.Stmt{s}) {
 			return false
 		}
 	}
 	return len(x.loops) > 0
+}
+
+// all reports whether every thread of a team walks a row of its own.
+func (x *rowed) all() bool { return x.rows > rowsOfTeam }
+
+// waits reports whether each step of a walk takes long: it loads from where the steps before it
+// led, computes much, or has loops. One warp of a team would be too few for that.
+func (l *rowLoop) waits(x *rowed) bool {
+	found := false
+	rest := l.replaced(l.loop.Body, func(rowStaged) ir.Expr { return build.Zero(ir.IntType, l.loop.At) })
+	for _, s := range rest {
+		found = found || holdsLoop(s)
+		if a, ok := s.(*ir.Assign); ok && !query.IsRef(a.Place) {
+			s = &ir.Assign{Place: build.Ref(l.loop.Var, a.At), Value: a.Value, At: a.At}
+		}
+		ir.WalkExprs([]ir.Stmt{s}, func(e ir.Expr) bool {
+			ix, loads := e.(*ir.Index)
+			found = found || loads && !x.computable(ix, l.loop) || costly(e) && !x.computable(e, l.loop)
+			return !found
+		})
+	}
+	return found
 }
 
 // plainRow reports whether list is arithmetic on scalars and elements that needs no checks.
@@ -198,6 +253,10 @@ func plainRow(list []ir.Stmt) bool {
 			if s.Label != nil || !plainRow(s.Body) {
 				return false
 			}
+		case *ir.For:
+			if n, known := analysis.ConstTrips(s); !known || n > rowsShort || query.LeavesLoop(s) || !plainRow(s.Body) {
+				return false
+			}
 		default:
 			return false
 		}
@@ -208,17 +267,23 @@ func plainRow(list []ir.Stmt) bool {
 // rowLoop returns what it takes to run f over tiles, or by all threads; nil where that is not
 // right.
 func (x *rowed) rowLoop(f *ir.For) *rowLoop {
+	f = forms.Below(f)
 	if !forms.Counts(f) || query.LeavesLoop(f) {
 		return nil
 	}
+	bent := false
 	for _, e := range []ir.Expr{f.Lo, f.Hi} {
 		if !query.LoadFree(e) || !forms.PlainValue(e) {
 			return nil
 		}
 		for _, v := range ir.ExprVars(e).List() {
-			if x.own.Has(v) || x.IsShared(v) {
+			bent = bent || v == x.f.Var
+			if v != x.f.Var && x.own.Has(v) || x.IsShared(v) {
 				return nil
 			}
+		}
+		if _, ok := monotone(e, x.f.Var); !ok {
+			return nil
 		}
 	}
 	if n, known := analysis.ConstTrips(f); known && n < rowsLeast {
@@ -232,11 +297,11 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	if !plainRow(g.Body) || along == across || max(along, across) <= 0 {
 		return nil
 	}
-	l := &rowLoop{loop: &g, upright: across > along}
+	l := &rowLoop{loop: &g, upright: across > along, bent: bent, lo: g.Lo, hi: g.Hi}
 	for _, s := range g.Body {
 		l.stages(x, s)
 	}
-	if conds, ok := x.independent(m, &g); ok && !l.upright {
+	if conds, ok := x.independent(m, &g); ok && !l.upright && !slices.ContainsFunc(g.Body, holdsLoop) {
 		l.free, l.staged, l.elems = true, nil, nil
 		x.need(conds)
 	} else if !l.storesOf(x, g.Body) || !l.chooseStaged(x) {
@@ -397,7 +462,8 @@ func costly(e ir.Expr) bool {
 	ir.WalkExpr(e, func(y ir.Expr) bool {
 		switch y := y.(type) {
 		case *ir.Math:
-			found = found || unroll.MathCost(y.Fn, 4) > 1 && y.Fn != ir.IMin && y.Fn != ir.IMax
+			_, least := query.MinMaxOf[y.Fn]
+			found = found || unroll.MathCost(y.Fn, 4) > 1 && !least
 		case *ir.Binary:
 			found = found || y.Op == ir.Div || y.Op == ir.Rem
 		}
@@ -425,27 +491,38 @@ func (l *rowLoop) chooseStaged(x *rowed) bool {
 	if len(elems) == 0 {
 		return false
 	}
-	if len(left) > 0 || !dear && len(l.staged) > len(elems) {
-		l.staged = nil
-		for _, e := range elems {
-			l.staged = append(l.staged, rowStaged{e: e})
-		}
+	if len(left) > 0 || !dear && (len(l.staged) > len(elems) || bytesOf(l.staged) > bytesOf(stagedElems(elems))) {
+		l.staged = stagedElems(elems)
 	}
 	l.elems = elems
-	var words, tiles ir.Bytes
+	var words ir.Bytes
 	for _, e := range elems {
 		words += max(e.Type().Size, 4) / 4
 	}
-	for _, s := range append(slices.Clone(l.staged), l.stores...) {
-		tiles += s.e.Type().Size
-	}
+	tiles := bytesOf(l.staged) + bytesOf(l.stores)
 	for l.columns = rowsThreads; l.columns >= rowsOfTeam; l.columns /= 2 {
-		loads := ir.Bytes(l.columns * rowsOfTeam / rowsThreads)
-		if words*loads <= rowsWords && tiles*rowsOfTeam*ir.Bytes(l.columns+1) <= x.Device().Memory.StaticShared*3/4 {
+		loads := ir.Bytes(l.columns * x.rows / rowsThreads)
+		if words*loads <= rowsWords && tiles*ir.Bytes(x.rows)*ir.Bytes(l.columns+1) <= x.Device().Memory.StaticShared*3/4 {
 			return true
 		}
 	}
 	return false
+}
+
+// bytesOf is the size of one element of each.
+func bytesOf(list []rowStaged) (n ir.Bytes) {
+	for _, s := range list {
+		n += s.e.Type().Size
+	}
+	return n
+}
+
+func stagedElems(list []*ir.Index) []rowStaged {
+	out := make([]rowStaged, len(list))
+	for k, e := range list {
+		out[k] = rowStaged{e: e}
+	}
+	return out
 }
 
 // storesOf finds the places that the loop writes, which have to be one element of the row in each
@@ -461,7 +538,7 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 				continue
 			}
 		}
-		if _, ok := s.(*ir.If); ok {
+		if isNested(s) {
 			e := x.Effects.Stmts([]ir.Stmt{s})
 			fine = fine && e.Writes.Empty()
 		}
@@ -492,8 +569,8 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 			if a, ok := s.(*ir.Assign); ok && a.Place == ir.Expr(place) {
 				stored = true
 			}
-			if c, ok := s.(*ir.If); ok {
-				ir.WalkExprs(append(slices.Clone(c.Then), c.Else...), func(y ir.Expr) bool {
+			if isNested(s) {
+				ir.WalkExprs([]ir.Stmt{s}, func(y ir.Expr) bool {
 					if ix, ok := y.(*ir.Index); ok && ix.X.Type().Kind == ir.Slice {
 						r, isRef := ix.X.(*ir.Ref)
 						fine = fine && isRef && r.Var != to && x.apartFrom(to, r.Var)
@@ -504,6 +581,15 @@ func (l *rowLoop) storesOf(x *rowed, list []ir.Stmt) bool {
 		}
 	}
 	return fine
+}
+
+// isNested reports whether s has statements in it.
+func isNested(s ir.Stmt) bool {
+	switch s.(type) {
+	case *ir.If, *ir.For:
+		return true
+	}
+	return false
 }
 
 // apartFrom asks for the test that v and w have no byte in common.

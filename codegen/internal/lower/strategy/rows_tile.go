@@ -3,8 +3,8 @@ package strategy
 import (
 	"strconv"
 
+	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
-	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
@@ -16,7 +16,7 @@ func (x *rowed) stageAll() {
 	for _, l := range x.inOrder() {
 		for _, v := range l.needs {
 			if x.box[v] == nil {
-				x.box[v] = x.Slot(crews.Slot{What: "row", Kind: v.Type.Kind, N: len(x.boxes)}, ir.ArrayOf(v.Type, rowsOfTeam), v.Name+"Row", at)
+				x.box[v] = x.Slot(crews.Slot{What: "row", Kind: v.Type.Kind, N: len(x.boxes)}, ir.ArrayOf(v.Type, x.rows), v.Name+"Row", at)
 				x.boxes = append(x.boxes, v)
 			}
 		}
@@ -24,8 +24,8 @@ func (x *rowed) stageAll() {
 		for _, list := range [][]rowStaged{l.staged, l.stores} {
 			for k := range list {
 				elem := list[k].e.Type()
-				typ := ir.ArrayOf(ir.ArrayOf(elem, l.columns+1), rowsOfTeam)
-				list[k].tile = x.Slot(crews.Slot{What: "rowTile" + strconv.Itoa(int(l.columns)), Kind: elem.Kind, N: n}, typ, "rowTile", at)
+				typ := ir.ArrayOf(elem, x.rows*(l.columns+1))
+				list[k].tile = x.Slot(crews.Slot{What: "rowTile" + strconv.Itoa(int(x.rows)) + "x" + strconv.Itoa(int(l.columns)), Kind: elem.Kind, N: n}, typ, "rowTile", at)
 				n++
 			}
 		}
@@ -33,16 +33,26 @@ func (x *rowed) stageAll() {
 }
 
 // overRows returns the loop over the blocks of rows of the teams.
-func (x *rowed) overRows(p spaces.Portion, at ir.Pos) []ir.Stmt {
+func (x *rowed) overRows() []ir.Stmt {
+	many := ir.Expr(build.Int(rowsOfTeam, x.f.At))
+	if x.all() {
+		many = build.Query(ir.NumThreads, x.f.At)
+	}
+	return x.overBlocks(many, func() []ir.Stmt { return x.inBlock(x.overLoop) })
+}
+
+// overBlocks returns the loop over the blocks of so many rows of the teams.
+func (x *rowed) overBlocks(many ir.Expr, block func() []ir.Stmt) []ir.Stmt {
+	at := x.f.At
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(rowsOfTeam, at)
 	local := func(name string, typ *ir.Type) *ir.Var { return x.Local(name, typ, at) }
 	x.base, x.lane, x.warp, x.warps = local("base", ir.IntType), local("lane", ir.IntType), local("warp", ir.IntType), local("warps", ir.IntType)
 	x.walker, x.active = local("walker", ir.BoolType), local("active", ir.BoolType)
-	start, stride := ir.Expr(build.Int(0, at)), ir.Expr(lanes)
+	start, stride := ir.Expr(build.Int(0, at)), many
 	turnOf := ir.Expr(build.Int(0, at))
-	if _, ok := p.First.(*ir.Binary); ok {
-		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), lanes, at)
-		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), lanes, at)
+	if x.league {
+		start = build.Binary(ir.Mul, build.Query(ir.TeamNum, at), many, at)
+		stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), many, at)
 		// Warps of the same number share a scheduler: the one that walks differs between teams that
 		// run side by side. The factor is the golden ratio, by 2^16.
 		spread := &ir.Binary{Op: ir.Shr, X: build.Binary(ir.Mul, build.Query(ir.TeamNum, at), build.Int(40503, at), at), Y: build.Int(16, at), T: ir.IntType, At: at}
@@ -50,19 +60,34 @@ func (x *rowed) overRows(p spaces.Portion, at ir.Pos) []ir.Stmt {
 	}
 	out := []ir.Stmt{build.Decl(x.warp, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),
 		build.Decl(x.lane, &ir.Binary{Op: ir.Rem, X: me, Y: lanes, T: ir.IntType, At: at}, at),
-		build.Decl(x.warps, build.Binary(ir.Div, build.Query(ir.NumThreads, at), lanes, at), at),
-		build.Decl(x.walker, build.Compare(ir.Eq, build.Ref(x.warp, at), turnOf, at), at),
-		build.Decl(x.base, build.Binary(ir.Add, x.f.Lo, start, at), at)}
-	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(x.base, at), build.Ref(x.lane, at), at), at),
-		build.Decl(x.active, build.Compare(ir.LAnd, build.Ref(x.walker, at), build.Compare(ir.Lt, build.Ref(x.f.Var, at), x.end, at), at), at)}
-	turn = append(turn, x.inBlock()...)
+		build.Decl(x.warps, build.Binary(ir.Div, build.Query(ir.NumThreads, at), lanes, at), at)}
+	tables := x.loadTables()
+	x.row, x.stop = x.lane, x.end
+	var turn []ir.Stmt
+	if x.all() {
+		x.row, x.walker = local("row", ir.IntType), nil
+		out = append(out, build.Decl(x.row, me, at))
+	} else {
+		out = append(out, build.Decl(x.walker, build.Compare(ir.Eq, build.Ref(x.warp, at), turnOf, at), at))
+	}
+	if n, ok := query.Int64(many); !ok || n != rowsOfTeam {
+		x.stop, turn = x.Temp("stop", build.IntMath(ir.IMin, build.Binary(ir.Add, build.Ref(x.base, at), many, at), x.end), turn)
+	}
+	out = append(out, build.Decl(x.base, build.Binary(ir.Add, x.f.Lo, start, at), at))
+	active := build.Compare(ir.Lt, build.Ref(x.f.Var, at), x.stop, at)
+	if x.walker != nil {
+		active = build.Compare(ir.LAnd, build.Ref(x.walker, at), active, at)
+	}
+	turn = append(turn, build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(x.base, at), build.Ref(x.row, at), at), at), build.Decl(x.active, active, at))
+	turn = append(turn, block()...)
 	next := build.Assign(build.Ref(x.base, at), build.Binary(ir.Add, build.Ref(x.base, at), stride, at), at)
+	out = append(out, tables...)
 	return append(out, &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(x.base, at), x.end, at), Post: []ir.Stmt{next}, Body: turn, At: at})
 }
 
 // inBlock guards what the walking warp does for its rows. Its variables are declared in front of
 // the guards.
-func (x *rowed) inBlock() []ir.Stmt {
+func (x *rowed) inBlock(over func(*rowLoop) []ir.Stmt) []ir.Stmt {
 	var out, own []ir.Stmt
 	flush := func() {
 		if len(own) > 0 {
@@ -73,7 +98,7 @@ func (x *rowed) inBlock() []ir.Stmt {
 	for _, s := range x.body {
 		if f, ok := s.(*ir.For); ok && x.loops[f] != nil {
 			flush()
-			out = append(out, x.overLoop(x.loops[f])...)
+			out = append(out, over(x.loops[f])...)
 			continue
 		}
 		if d, ok := s.(*ir.Decl); ok {
@@ -95,17 +120,27 @@ func (x *rowed) inBlock() []ir.Stmt {
 func (x *rowed) overLoop(l *rowLoop) []ir.Stmt {
 	at := l.loop.At
 	out := []ir.Stmt{build.Barrier(at)}
-	var give []ir.Stmt
-	for _, v := range l.needs {
-		give = append(give, build.Assign(build.Index(build.Ref(x.box[v], at), build.Ref(x.lane, at), at), build.Ref(v, at), at))
-	}
-	if len(give) > 0 {
-		out = append(out, &ir.If{Cond: build.Ref(x.walker, at), Then: give, At: at}, build.Barrier(at))
-	}
+	out = append(out, x.giveNeeds(l)...)
 	if l.free {
 		return append(append(out, x.byWarps(l)...), build.Barrier(at))
 	}
 	return append(out, x.byTiles(l)...)
+}
+
+// giveNeeds leaves in team memory what threads other than its own ask of a row.
+func (x *rowed) giveNeeds(l *rowLoop) []ir.Stmt {
+	at := l.loop.At
+	var give []ir.Stmt
+	for _, v := range l.needs {
+		give = append(give, build.Assign(build.Index(build.Ref(x.box[v], at), build.Ref(x.row, at), at), build.Ref(v, at), at))
+	}
+	if len(give) == 0 {
+		return nil
+	}
+	if x.walker != nil {
+		give = []ir.Stmt{&ir.If{Cond: build.Ref(x.walker, at), Then: give, At: at}}
+	}
+	return append(give, build.Barrier(at))
 }
 
 // forRow puts row i, whose number in the block is r, and column j in e.
@@ -148,8 +183,8 @@ func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 	along := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(first, at), build.Ref(hi, at), at),
 		Post: []ir.Stmt{build.Assign(build.Ref(first, at), add(build.Ref(first, at), rowsJam*rowsOfTeam), at)},
 		Body: []ir.Stmt{&ir.If{Cond: whole, Then: abreast, Else: []ir.Stmt{tail}, At: at}}, At: at}
-	row = append(row, build.Decl(first, f.Lo, at), build.Decl(hi, f.Hi, at), along)
-	some := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, x.end, build.Ref(x.base, at), at), build.Int(rowsOfTeam, at)}, T: ir.IntType, At: at}
+	row = append(row, build.Decl(first, build.WithVars(mine).CopyExpr(f.Lo), at), build.Decl(hi, build.WithVars(mine).CopyExpr(f.Hi), at), along)
+	some := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, x.stop, build.Ref(x.base, at), at), build.Int(x.rows, at)}, T: ir.IntType, At: at}
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(r, at), some, at),
 		Post: []ir.Stmt{build.Assign(build.Ref(r, at), build.Binary(ir.Add, build.Ref(r, at), build.Ref(x.warps, at), at), at)}, Body: row, At: at}
 	return []ir.Stmt{build.Decl(r, build.Ref(x.warp, at), at), loop}
@@ -164,8 +199,13 @@ type rowTile struct {
 	at    ir.Pos
 }
 
+// tileAt is a cell of tile.
+func (w *rowTile) tileAt(tile *ir.Var, row, column ir.Expr) ir.Expr {
+	return build.Index(build.Ref(tile, w.at), build.Binary(ir.Add, build.Binary(ir.Mul, row, build.Int(w.columns+1, w.at), w.at), column, w.at), w.at)
+}
+
 // turns is how many elements of a tile a thread has.
-func (w *rowTile) turns() int { return int(w.columns * rowsOfTeam / rowsThreads) }
+func (w *rowTile) turns() int { return int(w.columns * w.rows / rowsThreads) }
 
 // cell returns row and column of turn u of part p of a tile.
 func (w *rowTile) cell(p, u ir.Expr) (row, column ir.Expr) {
@@ -211,29 +251,61 @@ func (w *rowTile) place(row, column, start ir.Expr) (i, j ir.Expr) {
 	last := func(e, end ir.Expr) ir.Expr {
 		return &ir.Math{Fn: ir.IMin, Args: []ir.Expr{e, build.Binary(ir.Sub, end, build.Int(1, w.at), w.at)}, T: ir.IntType, At: w.at}
 	}
-	return last(build.Binary(ir.Add, build.Ref(w.base, w.at), row, w.at), w.end), last(build.Binary(ir.Add, start, column, w.at), w.loop.Hi)
+	i, j = build.Binary(ir.Add, build.Ref(w.base, w.at), row, w.at), build.Binary(ir.Add, start, column, w.at)
+	if w.bent { // what is not there is left out
+		return i, j
+	}
+	return last(i, w.stop), last(j, w.loop.Hi)
+}
+
+// inside reports whether row i has a column j.
+func (w *rowTile) inside(i, j ir.Expr) ir.Expr {
+	in := map[*ir.Var]ir.Expr{w.f.Var: i}
+	there := build.Compare(ir.Lt, i, w.stop, w.at)
+	if ir.ExprVars(w.loop.Lo).Has(w.f.Var) {
+		there = build.Compare(ir.LAnd, there, build.Compare(ir.Le, ir.Subst(w.loop.Lo, in), j, w.at), w.at)
+	}
+	return build.Compare(ir.LAnd, there, build.Compare(ir.Lt, j, ir.Subst(w.loop.Hi, in), w.at), w.at)
+}
+
+// where runs list for column j of row i, where that may not be there.
+func (w *rowTile) where(row, i, j ir.Expr, list []ir.Stmt) []ir.Stmt {
+	switch {
+	case w.bent:
+		return []ir.Stmt{&ir.If{Cond: w.inside(i, j), Then: list, At: w.at}}
+	case w.all(): // a team of fewer threads has fewer rows
+		return []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, row, build.Binary(ir.Sub, w.stop, build.Ref(w.base, w.at), w.at), w.at), Then: list, At: w.at}}
+	}
+	return list
 }
 
 // byTiles runs a loop in which each row has its order.
 func (x *rowed) byTiles(l *rowLoop) []ir.Stmt {
 	at, f := l.loop.At, l.loop
+	around := x.blockOf(l)
 	w := &rowTile{rowed: x, rowLoop: l, start: x.Local(f.Var.Name+"0", ir.IntType, at), at: at}
 	start := build.Ref(w.start, at)
 	next := build.Binary(ir.Add, start, build.Int(l.columns, at), at)
 	ahead, decls := w.aheadVars()
-	out := append(decls, w.loadAhead(ahead, f.Lo)...)
-	turn := append([]ir.Stmt{build.Barrier(at)}, w.leave(ahead)...)
-	turn = append(turn, build.Barrier(at), &ir.If{Cond: build.Compare(ir.Lt, next, f.Hi, at), Then: w.loadAhead(ahead, next), At: at})
+	var out, turn []ir.Stmt
+	if x.all() { // other teams walk meanwhile, and registers are for them
+		turn = append(decls, w.loadAhead(ahead, start)...)
+		turn = append(append(append(turn, build.Barrier(at)), w.leave(ahead)...), build.Barrier(at))
+	} else {
+		out = append(decls, w.loadAhead(ahead, l.lo)...)
+		turn = append([]ir.Stmt{build.Barrier(at)}, w.leave(ahead)...)
+		turn = append(turn, build.Barrier(at), &ir.If{Cond: build.Compare(ir.Lt, next, l.hi, at), Then: w.loadAhead(ahead, next), At: at})
+	}
 	turn = append(turn, &ir.If{Cond: build.Ref(x.active, at), Then: []ir.Stmt{w.walkTile()}, At: at})
 	if len(l.stores) > 0 {
 		turn = append(append(turn, build.Barrier(at)), w.storeTile()...)
 	}
-	loop := &ir.For{Label: &ir.Label{}, Var: w.start, Lo: f.Lo, Hi: f.Hi, Step: build.Int(l.columns, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
+	loop := &ir.For{Label: &ir.Label{}, Var: w.start, Lo: l.lo, Hi: l.hi, Step: build.Int(l.columns, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
 	out = append(out, loop)
 	if len(l.stores) > 0 {
 		out = append(out, build.Barrier(at))
 	}
-	return []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, f.Lo, f.Hi, at), Then: out, At: at}}
+	return append(around, &ir.If{Cond: build.Compare(ir.Lt, l.lo, l.hi, at), Then: out, At: at})
 }
 
 // aheadVars declares what a thread loads for the next tile: of each element, one a turn.
@@ -274,8 +346,11 @@ func (w *rowTile) loadAhead(ahead []*ir.Var, start ir.Expr) []ir.Stmt {
 			load = append(load, build.Assign(build.Index(build.Ref(ahead[k], at), u, at), build.Index(e.X, places[k], at), at))
 			on = append(on, build.Assign(places[k], build.Binary(ir.Add, places[k], steps[k], at), at))
 		}
-		there := build.Compare(ir.Lt, row, build.Binary(ir.Sub, w.end, build.Ref(w.base, at), at), at)
-		if w.upright {
+		there := build.Compare(ir.Lt, row, build.Binary(ir.Sub, w.stop, build.Ref(w.base, at), at), at)
+		switch {
+		case w.bent:
+			there = w.inside(build.Binary(ir.Add, build.Ref(w.base, at), row, at), build.Binary(ir.Add, start, column, at))
+		case w.upright:
 			there = build.Compare(ir.Lt, build.Binary(ir.Add, start, column, at), w.loop.Hi, at)
 		}
 		return append([]ir.Stmt{&ir.If{Cond: there, Then: load, At: at}}, on...)
@@ -306,9 +381,12 @@ func (w *rowTile) leave(ahead []*ir.Var) []ir.Stmt {
 						return nil
 					}}).CopyExpr(e)
 				}
-				out = append(out, build.Assign(build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at))
+				out = append(out, build.Assign(w.tileAt(s.tile, row, column), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at))
 			}
-			return out
+			if loaded && w.copies() {
+				return out
+			}
+			return w.where(row, i, j, out)
 		})
 	}
 	parts := build.Int(rowsThreads/rowsOfTeam, at)
@@ -336,7 +414,7 @@ func (w *rowTile) again() ir.Stmt {
 		return nil
 	}
 	return w.each(build.Ref(w.warp, at), rowsJam, func(row, column, _ ir.Expr) []ir.Stmt {
-		cell := func() ir.Expr { return build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at) }
+		cell := func() ir.Expr { return w.tileAt(s.tile, row, column) }
 		i, j := w.place(row, column, build.Ref(w.start, at))
 		e := (&ir.Rewrite{Instead: func(y ir.Expr) ir.Expr {
 			if query.Same(w.elems[0], y) {
@@ -344,7 +422,8 @@ func (w *rowTile) again() ir.Stmt {
 			}
 			return nil
 		}}).CopyExpr(s.e)
-		return []ir.Stmt{build.Assign(cell(), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at)}
+		set := build.Assign(cell(), ir.Subst(e, w.forRow(w.rowLoop, i, j, row)), at)
+		return w.where(row, i, j, []ir.Stmt{set})
 	})
 }
 
@@ -365,9 +444,9 @@ func (w *rowTile) walkTile() ir.Stmt {
 	at, f := w.at, w.loop
 	k := w.Local("k", ir.IntType, at)
 	cell := func(tile *ir.Var) ir.Expr {
-		return build.Index(build.Index(build.Ref(tile, at), build.Ref(w.lane, at), at), build.Ref(k, at), at)
+		return w.tileAt(tile, build.Ref(w.row, at), build.Ref(k, at))
 	}
-	body := w.replaced(f.Body, func(s rowStaged) ir.Expr { return cell(s.tile) })
+	body := w.inTables(w.replaced(f.Body, func(s rowStaged) ir.Expr { return cell(s.tile) }))
 	for i, s := range body {
 		if a, ok := s.(*ir.Assign); ok {
 			for _, st := range w.stores {
@@ -378,9 +457,29 @@ func (w *rowTile) walkTile() ir.Stmt {
 		}
 	}
 	n := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, f.Hi, build.Ref(w.start, at), at), build.Int(w.columns, at)}, T: ir.IntType, At: at}
+	first := ir.Expr(build.Int(0, at))
+	if w.bent {
+		first = build.IntMath(ir.IMax, build.Binary(ir.Sub, f.Lo, build.Ref(w.start, at), at), first)
+	}
 	body = append([]ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(w.start, at), build.Ref(k, at), at), at)}, body...)
-	walk := &ir.For{Label: &ir.Label{}, Var: k, Lo: build.Int(0, at), Hi: n, Step: build.Int(1, at), Rel: ir.Lt, Unroll: rowsUnroll, Body: body, At: at}
+	walk := &ir.For{Label: &ir.Label{}, Var: k, Lo: first, Hi: n, Step: build.Int(1, at), Rel: ir.Lt, Unroll: walkUnroll(f.Body), Body: body, At: at}
 	return w.CopyOf([]ir.Stmt{walk}, &w.Kernel.NumVars)[0]
+}
+
+// walkUnroll is how many iterations of a walk with this body are written out: fewer where it has
+// loops, which are written out too.
+func walkUnroll(body []ir.Stmt) int {
+	most := int64(1)
+	for _, s := range body {
+		ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
+			if g, ok := s.(*ir.For); ok {
+				n, _ := analysis.ConstTrips(g)
+				most = max(most, n)
+			}
+			return true
+		})
+	}
+	return max(1, rowsUnroll/int(most))
 }
 
 // storeTile stores what the walk wrote, neighbours by neighbours.
@@ -391,9 +490,9 @@ func (w *rowTile) storeTile() []ir.Stmt {
 		var store []ir.Stmt
 		for _, s := range w.stores {
 			place := ir.Subst(s.e, w.forRow(w.rowLoop, build.Ref(i, at), build.Ref(j, at), row))
-			store = append(store, build.Assign(place, build.Index(build.Index(build.Ref(s.tile, at), row, at), column, at), at))
+			store = append(store, build.Assign(place, w.tileAt(s.tile, row, column), at))
 		}
-		inside := build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(i, at), w.end, at), build.Compare(ir.Lt, build.Ref(j, at), w.loop.Hi, at), at)
+		inside := w.inside(build.Ref(i, at), build.Ref(j, at))
 		return []ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(w.base, at), row, at), at),
 			build.Decl(j, build.Binary(ir.Add, build.Ref(w.start, at), column, at), at), &ir.If{Cond: inside, Then: store, At: at}}
 	})

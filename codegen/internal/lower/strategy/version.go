@@ -6,6 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/integers"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -127,10 +128,9 @@ func (v *versioner) stmt(s ir.Stmt) {
 		d.Init = v.divided(s.Init)
 		v.Define(&d)
 	case *ir.For:
-		n, parts := len(v.Ranges), len(v.parts)
-		v.Ranges = append(v.Ranges, v.BoundsOf(s))
-		v.list(s.Body)
-		v.Ranges, v.parts = v.Ranges[:n], v.parts[:parts]
+		parts := len(v.parts)
+		v.Within(s, v.list)
+		v.parts = v.parts[:parts]
 		return
 	case *ir.If:
 		v.Branches(s, v.list)
@@ -218,7 +218,7 @@ type divided struct {
 // divided returns e with variables for the quotients and remainders in it whose bounds are known:
 // of what is not negative, by constants and by sizes.
 func (v *versioner) divided(e ir.Expr) ir.Expr {
-	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+	return (&ir.Rewrite{Instead: v.bounded, Expr: func(e ir.Expr) ir.Expr {
 		b, ok := e.(*ir.Binary)
 		if !ok || b.Op != ir.Div && b.Op != ir.Rem || b.T.Kind != ir.Int64 {
 			return e
@@ -258,6 +258,35 @@ func (v *versioner) divided(e ir.Expr) ir.Expr {
 	}}).CopyExpr(e)
 }
 
+// ofLoops reports whether the bounds of loops say more of e.
+func (v *versioner) ofLoops(e ir.Expr) bool {
+	form := v.Defs.Form(e)
+	for _, r := range v.Ranges {
+		if form.Known() && form.Has(r.Var) {
+			return true
+		}
+	}
+	return false
+}
+
+// bounded returns a variable for e where its bits bound it, nil where they do not.
+func (v *versioner) bounded(e ir.Expr) ir.Expr {
+	n, ok := analysis.Masked(e)
+	if !ok || forms.IsConst(e) || v.ofLoops(e) {
+		return nil
+	}
+	for _, have := range v.parts {
+		if query.Same(have.e, e) {
+			return build.Ref(have.v, e.Pos())
+		}
+	}
+	q := divided{e: e, v: v.sharer.Local("part", ir.IntType, e.Pos())}
+	v.inside.Add(q.v)
+	v.parts = append(v.parts, q)
+	v.Between(q.v, analysis.ConstAffine(0), analysis.ConstAffine(n-1))
+	return build.Ref(q.v, e.Pos())
+}
+
 // require adds the tests that show a >= 0 in every iteration, where least is the least value of a:
 // if a surrounding condition implies it, none but the tests of that condition. Both ends come from
 // the index itself, so that they agree on the signs of its coefficients: asking 0 <= n for i*n and
@@ -266,12 +295,28 @@ func (v *versioner) require(a, least analysis.Affine, add *tests) {
 	for _, f := range v.Facts {
 		known := *add
 		known.forms, known.limits = slices.Clone(add.forms), slices.Clone(add.limits)
-		if c, ok := a.Sub(f.Form).Const(); ok && c >= 0 && v.exact(f, &known) {
+		rest := a.Sub(f.Form)
+		c, ok := rest.Const()
+		if !ok && f.Bound && v.lasting(rest) && known.small(rest) { // tighter than what the other bounds say
+			known.need(rest)
+			c, ok = 0, true
+		}
+		if ok && c >= 0 && v.exact(f, &known) {
 			*add = known
 			return
 		}
 	}
 	add.need(least)
+}
+
+// lasting reports whether the test can see a, in which no loop has its variable.
+func (v *versioner) lasting(a analysis.Affine) bool {
+	for _, r := range v.Ranges {
+		if a.Has(r.Var) {
+			return false
+		}
+	}
+	return v.visible(a)
 }
 
 // underFacts returns a form over what the test can see that a is not below where the conditions

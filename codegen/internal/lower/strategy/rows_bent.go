@@ -1,0 +1,132 @@
+package strategy
+
+import (
+	"cmp"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Rows whose bounds differ, as those of a triangle or a band: the tiles of a block go from the
+// least of its rows' bounds to the greatest, and what a row does not have is neither loaded nor
+// walked. The bounds rise or fall with the number of the row, so that the first and the last row of
+// a block have the ends; that nothing wraps, so that this holds, is tested in front.
+
+// monotone returns whether e, an int, rises (1), falls (-1) or stays (0) as v does rise.
+func monotone(e ir.Expr, v *ir.Var) (sign int, ok bool) {
+	if form, affine := analysis.AffineOf(e); affine {
+		coef, isForm := form.Coef(v)
+		c, isConst := coef.Const()
+		switch {
+		case !isForm || !isConst || c > squareFar || c < -squareFar:
+			return 0, false
+		case c > 0:
+			return 1, true
+		case c < 0:
+			return -1, true
+		}
+		return 0, true
+	}
+	if b, isBinary := e.(*ir.Binary); isBinary && (b.Op == ir.Add || b.Op == ir.Sub) {
+		x, okX := monotone(b.X, v)
+		y, okY := monotone(b.Y, v)
+		if b.Op == ir.Sub {
+			y = -y
+		}
+		return cmp.Or(x, y), okX && okY && x*y >= 0
+	}
+	m, isMath := e.(*ir.Math)
+	if !isMath || m.Fn != ir.IMin && m.Fn != ir.IMax {
+		return 0, !ir.ExprVars(e).Has(v)
+	}
+	for _, arg := range m.Args {
+		s, fine := monotone(arg, v)
+		if !fine || s*sign < 0 {
+			return 0, false
+		}
+		if s != 0 {
+			sign = s
+		}
+	}
+	return sign, true
+}
+
+// ends returns e in the row where it is least and in the row where it is greatest, of rows first to
+// last.
+func (x *rowed) ends(e, first, last ir.Expr) (least, most ir.Expr) {
+	in := func(i ir.Expr) ir.Expr { return ir.Subst(e, map[*ir.Var]ir.Expr{x.f.Var: i}) }
+	if sign, _ := monotone(e, x.f.Var); sign < 0 {
+		return in(last), in(first)
+	}
+	return in(first), in(last)
+}
+
+// blockOf declares the bounds of l for the rows of a block together.
+func (x *rowed) blockOf(l *rowLoop) []ir.Stmt {
+	if !l.bent {
+		return nil
+	}
+	at, f := l.loop.At, l.loop
+	stop := x.stop
+	if !x.all() {
+		stop = build.IntMath(ir.IMin, build.Binary(ir.Add, build.Ref(x.base, at), build.Int(rowsOfTeam, at), at), x.end)
+	}
+	final := build.Binary(ir.Sub, stop, build.Int(1, at), at)
+	last, out := x.Temp("last", final, nil)
+	lo, _ := x.ends(f.Lo, build.Ref(x.base, at), last)
+	_, hi := x.ends(f.Hi, build.Ref(x.base, at), last)
+	l.lo, out = x.Temp("lo", lo, out)
+	l.hi, out = x.Temp("hi", hi, out)
+	return out
+}
+
+// tripsOf is the length of a row of l: of one whose bounds differ, the longest as far as the first
+// and the last row tell.
+func (x *rowed) tripsOf(l *rowLoop) ir.Expr {
+	f, at := l.loop, l.loop.At
+	if !l.bent {
+		return build.Trips(f, f.Lo, f.Hi, f.Step)
+	}
+	in := func(i ir.Expr) ir.Expr {
+		row := map[*ir.Var]ir.Expr{x.f.Var: i}
+		return build.Trips(f, ir.Subst(f.Lo, row), ir.Subst(f.Hi, row), f.Step)
+	}
+	return build.IntMath(ir.IMax, in(x.f.Lo), in(build.Binary(ir.Sub, x.f.Hi, build.Int(1, at), at)))
+}
+
+// unwrapped returns what shows that the bounds of the rows are monotone: they wrap nowhere, or the
+// last row would be on the wrong side of the first.
+func (x *rowed) unwrapped() []ir.Expr {
+	var out []ir.Expr
+	for _, l := range x.inOrder() {
+		for _, e := range []ir.Expr{l.loop.Lo, l.loop.Hi} {
+			if !ir.ExprVars(e).Has(x.f.Var) {
+				continue
+			}
+			least, most := x.ends(e, x.f.Lo, build.Binary(ir.Sub, x.f.Hi, build.Int(1, e.Pos()), e.Pos()))
+			out = append(out, build.Compare(ir.Le, least, most, e.Pos()))
+		}
+	}
+	return out
+}
+
+// copies reports whether what was staged is what was loaded.
+func (l *rowLoop) copies() bool {
+	for _, s := range l.staged {
+		if ix, ok := s.e.(*ir.Index); !ok || !containsSame(l.elems, ix) {
+			return false
+		}
+	}
+	return true
+}
+
+func containsSame(list []*ir.Index, e ir.Expr) bool {
+	for _, have := range list {
+		if query.Same(have, e) {
+			return true
+		}
+	}
+	return false
+}

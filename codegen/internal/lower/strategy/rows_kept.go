@@ -1,0 +1,526 @@
+package strategy
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Several loops that go along the same row read it again and again. Where at least two rows fit
+// into team memory, a team loads them once: all its threads share the iterations that are
+// independent and what is combined in an order that does not show; where the order shows, threads
+// compute what they can in place, and a lane goes through each row. What a loop computed of each
+// element stays for the next one that computes the same.
+
+const (
+	keptLeast  = 512 // elements of a row from which it is worth it
+	keptLoads  = 8   // elements that a thread loads at once
+	keptWarps  = rowsThreads / rowsOfTeam
+	keptOfTeam = 2 // rows that have to fit
+)
+
+// A keptRows is what a team keeps, and how.
+type keptRows struct {
+	*rowed
+	col     *ir.Var // stands for the variable of each loop
+	elem    ir.Expr
+	content ir.Expr // of a cell of the tile now
+	tile    *ir.Var
+	elems   int64
+
+	count, pitch, many ir.Expr // elements of a row, cells from row to row, rows of a block
+	fits               ir.Expr
+}
+
+// keeps returns what a team keeps of its rows, nil where that is not right or gains nothing.
+func (x *rowed) keeps() *keptRows {
+	loops := x.inOrder()
+	if x.all() || len(loops) < 2 || !x.Shuffles() {
+		return nil
+	}
+	k := &keptRows{rowed: x, col: x.Local("column", ir.IntType, x.f.At)}
+	first := loops[0].loop
+	for _, l := range loops {
+		if l.bent || l.upright || len(l.stores) > 0 || !query.Same(l.loop.Lo, first.Lo) || !query.Same(l.loop.Hi, first.Hi) {
+			return nil
+		}
+	}
+	if !k.findElem(loops) || !k.undisturbed(loops) {
+		return nil
+	}
+	for _, l := range loops {
+		sums := k.orderFree(l)
+		switch {
+		case l.free:
+		case sums != nil:
+			l.needs = k.needsOfAll(l, sums)
+		case len(l.staged) != 1 || !costly(l.staged[0].e):
+			return nil // few lanes would walk, and save no more than a load: 32 rows at once are quicker
+		}
+	}
+	k.elems = int64(x.Device().Memory.StaticShared * 3 / 4 / k.elem.Type().Size)
+	at := x.f.At
+	k.count = build.Trips(first, first.Lo, first.Hi, first.Step)
+	twice := build.Binary(ir.Mul, build.Binary(ir.Add, k.count, build.Int(1, at), at), build.Int(keptOfTeam, at), at)
+	k.fits = build.Compare(ir.LAnd, build.Compare(ir.Ge, k.count, build.Int(keptLeast, at), at), build.Compare(ir.Le, twice, build.Int(k.elems, at), at), at)
+	return k
+}
+
+// canonical is e with the column in the stead of the variable of l.
+func (k *keptRows) canonical(e ir.Expr, l *rowLoop) ir.Expr {
+	return ir.Subst(e, map[*ir.Var]ir.Expr{l.loop.Var: build.Ref(k.col, k.f.At)})
+}
+
+// findElem finds the element of the row that most loops read, at least two, and looks whether the
+// loops in order read no other: that would be far apart for the lanes that walk.
+func (k *keptRows) findElem(loops []*rowLoop) bool {
+	var found []ir.Expr
+	times := map[int]int{}
+	for _, l := range loops {
+		var here []ir.Expr
+		eachRead(l.loop.Body, func(e ir.Expr) {
+			for _, ix := range k.rowElems(e, l.loop, false) {
+				c := k.canonical(ix, l)
+				if !containsExpr(here, c) {
+					here = append(here, c)
+				}
+			}
+		})
+		if !l.free && len(here) != 1 {
+			return false
+		}
+		for _, c := range here {
+			n := slices.IndexFunc(found, func(have ir.Expr) bool { return query.Same(have, c) })
+			if n < 0 {
+				n, found = len(found), append(found, c)
+			}
+			times[n]++
+		}
+	}
+	best := -1
+	for n := range found {
+		if best < 0 || times[n] > times[best] {
+			best = n
+		}
+	}
+	if best < 0 || times[best] < 2 {
+		return false
+	}
+	k.elem = found[best]
+	for _, l := range loops {
+		if !l.free && !k.reads(l, k.elem) {
+			return false
+		}
+	}
+	return true
+}
+
+func containsExpr(list []ir.Expr, e ir.Expr) bool {
+	return slices.ContainsFunc(list, func(have ir.Expr) bool { return query.Same(have, e) })
+}
+
+// reads reports whether l reads what is canonically e.
+func (k *keptRows) reads(l *rowLoop, e ir.Expr) bool {
+	found := false
+	eachRead(l.loop.Body, func(read ir.Expr) {
+		ir.WalkExpr(k.canonical(read, l), func(y ir.Expr) bool {
+			found = found || query.Same(y, e)
+			return !found
+		})
+	})
+	return found
+}
+
+// eachRead calls do for the expressions that list evaluates, but for the places that it assigns.
+func eachRead(list []ir.Stmt, do func(ir.Expr)) {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		ir.StmtExprs(s, func(e ir.Expr) {
+			if a, ok := s.(*ir.Assign); !ok || e != a.Place {
+				do(e)
+			}
+		})
+		return true
+	})
+}
+
+// undisturbed reports whether the row stays as it was loaded: what else is written has no byte in
+// common with it, which is tested, or the last loop writes each element last.
+func (k *keptRows) undisturbed(loops []*rowLoop) bool {
+	of := k.elem.(*ir.Index).X.(*ir.Ref).Var
+	last := loops[len(loops)-1]
+	fine := true
+	for n, s := range k.body {
+		for _, w := range writtenSlices([]ir.Stmt{s}) {
+			if w != of {
+				fine = fine && k.apartFrom(w, of)
+				continue
+			}
+			f, isLoop := s.(*ir.For)
+			a, assigns := last.loop.Body[len(last.loop.Body)-1].(*ir.Assign)
+			before := writtenSlices(last.loop.Body[:len(last.loop.Body)-1])
+			fine = fine && n == len(k.body)-1 && isLoop && k.loops[f] == last && assigns && !slices.Contains(before, of) && query.Same(k.canonical(a.Place, last), k.elem)
+		}
+	}
+	return fine
+}
+
+// stage finds team memory for the rows.
+func (k *keptRows) stage() {
+	elem := k.elem.Type()
+	for _, l := range k.inOrder() {
+		for _, s := range l.staged {
+			if ir.Same(s.e.Type(), elem) && k.tile == nil {
+				k.tile = s.tile
+				k.tile.Type = ir.ArrayOf(elem, max(k.elems, k.tile.Type.Len))
+			}
+		}
+	}
+	if k.tile == nil {
+		k.tile = k.Slot(crews.Slot{What: "keptRows", Kind: elem.Kind}, ir.ArrayOf(elem, k.elems), "keptRows", k.f.At)
+	}
+}
+
+// overKept returns the loop over the blocks of rows of the teams.
+func (k *keptRows) overKept() []ir.Stmt {
+	x, at := k.rowed, k.f.At
+	var out []ir.Stmt
+	k.count, out = x.Temp("count", k.count, out)
+	k.pitch, out = x.Temp("pitch", &ir.Binary{Op: ir.Or, X: k.count, Y: build.Int(1, at), T: ir.IntType, At: at}, out)
+	k.many, out = x.Temp("many", k.rowsOf(k.pitch), out)
+	inner := x.overBlocks(k.many, func() []ir.Stmt {
+		k.content = k.elem
+		return append(k.load(), x.inBlock(k.overLoop)...)
+	})
+	return x.CopyOf(append(out, inner...), &x.Kernel.NumVars)
+}
+
+// rowsOf is how many rows a block has where they lie so many cells apart.
+func (k *keptRows) rowsOf(pitch ir.Expr) ir.Expr {
+	at := k.f.At
+	return build.IntMath(ir.IMin, &ir.Binary{Op: ir.Div, X: build.Int(k.elems, at), Y: build.IntMath(ir.IMax, pitch, build.Int(1, at)), T: ir.IntType, At: at}, build.Int(rowsOfTeam, at))
+}
+
+// teams is how many teams the host launches for so many rows, nil where it cannot tell.
+func (k *keptRows) teams(rows ir.Expr) ir.Expr {
+	at := k.f.At
+	rows, count := k.OnHost(rows), k.OnHost(k.count)
+	if rows == nil || count == nil || k.OnHost(k.fits) == nil {
+		return nil
+	}
+	many := k.rowsOf(build.Binary(ir.Add, count, build.Int(1, at), at))
+	return &ir.Binary{Op: ir.Div, X: build.Binary(ir.Sub, build.Binary(ir.Add, rows, many, at), build.Int(1, at), at), Y: many, T: ir.IntType, At: at}
+}
+
+// cell is column c, counted from the first, of row r of the block.
+func (k *keptRows) cell(r, c ir.Expr) ir.Expr {
+	at := k.f.At
+	return build.Index(build.Ref(k.tile, at), build.Binary(ir.Add, build.Binary(ir.Mul, r, k.pitch, at), c, at), at)
+}
+
+// eachRow runs the body that make returns for each row of the block, of all threads: r is its
+// number in the block, i its own.
+func (k *keptRows) eachRow(body func(r, i *ir.Var) []ir.Stmt) ir.Stmt {
+	at := k.f.At
+	r, i := k.Local("r", ir.IntType, at), k.Local(k.f.Var.Name, ir.IntType, at)
+	list := append([]ir.Stmt{build.Decl(i, build.Binary(ir.Add, build.Ref(k.base, at), build.Ref(r, at), at), at)}, body(r, i)...)
+	return &ir.For{Label: &ir.Label{}, Var: r, Lo: build.Int(0, at), Hi: build.Binary(ir.Sub, k.stop, build.Ref(k.base, at), at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: 1, Body: list, At: at}
+}
+
+// eachColumn shares the columns among the threads.
+func (k *keptRows) eachColumn(unroll int, body func(c *ir.Var) []ir.Stmt) ir.Stmt {
+	at := k.f.At
+	c := k.Local("c", ir.IntType, at)
+	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Query(ir.NumThreads, at), Rel: ir.Lt, Unroll: unroll, Body: body(c), At: at}
+}
+
+// columnOf is the value of the variable of the loops in column c.
+func (k *keptRows) columnOf(c *ir.Var) ir.Expr {
+	return build.Binary(ir.Add, k.inOrder()[0].loop.Lo, build.Ref(c, k.f.At), k.f.At)
+}
+
+// load fills the tile, after what was done with it.
+func (k *keptRows) load() []ir.Stmt {
+	at := k.f.At
+	return []ir.Stmt{build.Barrier(at), k.eachRow(func(r, i *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(keptLoads, func(c *ir.Var) []ir.Stmt {
+			e := ir.Subst(k.elem, map[*ir.Var]ir.Expr{k.f.Var: build.Ref(i, at), k.col: k.columnOf(c)})
+			return []ir.Stmt{build.Assign(k.cell(build.Ref(r, at), build.Ref(c, at)), e, at)}
+		})}
+	})}
+}
+
+// overLoop runs l for the rows of the block.
+func (k *keptRows) overLoop(l *rowLoop) []ir.Stmt {
+	at := l.loop.At
+	out := append([]ir.Stmt{build.Barrier(at)}, k.giveNeeds(l)...)
+	if l.free {
+		return append(out, k.shared(l), build.Barrier(at))
+	}
+	if sums := k.orderFree(l); sums != nil {
+		return append(out, k.combined(l, sums)...)
+	}
+	if len(l.staged) == 1 && costly(l.staged[0].e) {
+		out = append(out, k.computed(l), build.Barrier(at))
+	}
+	return append(out, &ir.If{Cond: build.Ref(k.active, at), Then: []ir.Stmt{k.walk(l)}, At: at}, build.Barrier(at))
+}
+
+// inCell puts the tile's cell of row r and column c in the stead of what it holds, and i and j in
+// that of the row and the variable of l.
+func (k *keptRows) inCell(l *rowLoop, list []ir.Stmt, i, r ir.Expr, c *ir.Var) []ir.Stmt {
+	at := l.loop.At
+	j := k.Local(l.loop.Var.Name, ir.IntType, at)
+	held := ir.Subst(k.content, map[*ir.Var]ir.Expr{k.col: build.Ref(l.loop.Var, at)})
+	rw := &ir.Rewrite{Instead: func(e ir.Expr) ir.Expr {
+		if query.Same(e, held) {
+			return k.cell(r, build.Ref(c, at))
+		}
+		return nil
+	}}
+	values := k.forRow(l, i, build.Ref(j, at), r)
+	if query.RefVar(i) == k.f.Var { // of the lane that walks, whose variables are its own
+		values = map[*ir.Var]ir.Expr{l.loop.Var: build.Ref(j, at)}
+	}
+	body := ir.SubstStmts(readsReplaced(list, rw), values)
+	return k.CopyOf(append([]ir.Stmt{build.Decl(j, k.columnOf(c), at)}, body...), &k.Kernel.NumVars)
+}
+
+// readsReplaced is list with what rw gives for what it reads, but not for what it assigns.
+func readsReplaced(list []ir.Stmt, rw *ir.Rewrite) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Assign:
+			out = append(out, build.Assign(build.Copy(s.Place), rw.CopyExpr(s.Value), s.At))
+		case *ir.If:
+			out = append(out, &ir.If{Cond: rw.CopyExpr(s.Cond), Then: readsReplaced(s.Then, rw), Else: readsReplaced(s.Else, rw), At: s.At})
+		case *ir.Block:
+			out = append(out, &ir.Block{Body: readsReplaced(s.Body, rw), At: s.At})
+		case *ir.For:
+			g := *s
+			g.Body = readsReplaced(s.Body, rw)
+			out = append(out, &g)
+		default:
+			out = append(out, rw.CopyStmts([]ir.Stmt{s})...)
+		}
+	}
+	return out
+}
+
+// shared runs a loop whose iterations are independent, by all threads.
+func (k *keptRows) shared(l *rowLoop) ir.Stmt {
+	at := l.loop.At
+	return k.eachRow(func(r, i *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(rowsJam, func(c *ir.Var) []ir.Stmt {
+			return k.inCell(l, l.loop.Body, build.Ref(i, at), build.Ref(r, at), c)
+		})}
+	})
+}
+
+// computed puts what l computes of each element into its cell.
+func (k *keptRows) computed(l *rowLoop) ir.Stmt {
+	at, e := l.loop.At, l.staged[0].e
+	out := k.eachRow(func(r, i *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(rowsJam, func(c *ir.Var) []ir.Stmt {
+			return k.inCell(l, []ir.Stmt{build.Assign(k.cell(build.Ref(r, at), build.Ref(c, at)), e, at)}, build.Ref(i, at), build.Ref(r, at), c)
+		})}
+	})
+	k.content = k.canonical(e, l)
+	return out
+}
+
+// walk goes through a row, in its order.
+func (k *keptRows) walk(l *rowLoop) ir.Stmt {
+	at := l.loop.At
+	c := k.Local("c", ir.IntType, at)
+	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: k.count, Step: build.Int(1, at), Rel: ir.Lt, Unroll: walkUnroll(l.loop.Body),
+		Body: k.inCell(l, l.loop.Body, build.Ref(k.f.Var, at), build.Ref(k.lane, at), c), At: at}
+}
+
+// orderFree returns the reductions of l where it has no other results, nil where it has.
+func (k *keptRows) orderFree(l *rowLoop) []ir.Reduction {
+	sums := analysis.OrderFree(k.Kernel, l.loop)
+	inside := ir.Declared(l.loop.Body)
+	for _, v := range ir.Assigned(l.loop.Body).List() {
+		of := slices.ContainsFunc(sums, func(r ir.Reduction) bool { return query.RefVar(r.Place) == v })
+		if !inside.Has(v) && (!of || v.Type.Size < 4) {
+			return nil
+		}
+	}
+	return sums
+}
+
+// needsOfAll returns the variables of a row that all threads ask for where they share l, which sums
+// are the result of.
+func (k *keptRows) needsOfAll(l *rowLoop, sums []ir.Reduction) []*ir.Var {
+	inside := ir.Declared(l.loop.Body)
+	var out []*ir.Var
+	for _, v := range ir.Used(l.loop.Body).List() {
+		of := slices.ContainsFunc(sums, func(r ir.Reduction) bool { return query.RefVar(r.Place) == v })
+		if k.own.Has(v) && !inside.Has(v) && !of && v != k.f.Var && v != l.loop.Var {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// combined runs a loop whose reductions show no order: each thread has a part, those of a warp are
+// combined by shuffles, and those of the warps by the lane that has the row.
+func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
+	at := l.loop.At
+	warp, d := k.Local("w", ir.IntType, at), k.Local("d", ir.IntType, at)
+	parts := map[*ir.Var]*ir.Var{}
+	var begin, mix, keep, gather []ir.Stmt
+	slot := make([]func(r, w ir.Expr) ir.Expr, len(sums))
+	for n, s := range sums {
+		v := query.RefVar(s.Place)
+		all := k.Slot(crews.Slot{What: "rowParts", Kind: v.Type.Kind, N: n}, ir.ArrayOf(v.Type, rowsOfTeam*keptWarps), "rowParts", at)
+		slot[n] = func(r, w ir.Expr) ir.Expr {
+			return build.Index(build.Ref(all, at), build.Binary(ir.Add, build.Binary(ir.Mul, r, build.Int(keptWarps, at), at), w, at), at)
+		}
+		part, other := k.Local(v.Name+"Part", v.Type, at), k.Local("other", v.Type, at)
+		parts[v] = part
+		begin = append(begin, build.Decl(part, build.Identity(s.Op, v.Type, at), at))
+		mix = append(mix, build.Decl(other, &ir.Shuffle{Kind: ir.ShuffleXor, X: build.Ref(part, at), By: build.Ref(d, at), At: at}, at),
+			build.Assign(build.Ref(part, at), build.Combine(s.Op, build.Ref(part, at), build.Ref(other, at), at), at))
+		gather = append(gather, build.Assign(build.Ref(v, at), build.Combine(s.Op, build.Ref(v, at), slot[n](build.Ref(k.lane, at), build.Ref(warp, at)), at), at))
+	}
+	half := func(e ir.Expr) ir.Expr {
+		return &ir.Binary{Op: ir.Div, X: e, Y: build.Int(2, at), T: ir.IntType, At: at}
+	}
+	rows := k.eachRow(func(r, i *ir.Var) []ir.Stmt {
+		for n, s := range sums {
+			keep = append(keep, build.Assign(slot[n](build.Ref(r, at), build.Ref(k.warp, at)), build.Ref(parts[query.RefVar(s.Place)], at), at))
+		}
+		along := k.eachColumn(keptLoads, func(c *ir.Var) []ir.Stmt {
+			return k.inCell(l, build.WithVars(parts).CopyStmts(l.loop.Body), build.Ref(i, at), build.Ref(r, at), c)
+		})
+		fold := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, build.Ref(d, at), build.Int(0, at), at),
+			Post: []ir.Stmt{build.Assign(build.Ref(d, at), half(build.Ref(d, at)), at)}, Body: mix, At: at}
+		return append(begin, along, build.Decl(d, build.Int(rowsOfTeam/2, at), at), fold,
+			&ir.If{Cond: build.Compare(ir.Eq, build.Ref(k.lane, at), build.Int(0, at), at), Then: keep, At: at})
+	})
+	all := &ir.For{Label: &ir.Label{}, Var: warp, Lo: build.Int(0, at), Hi: build.Ref(k.warps, at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: 1, Body: gather, At: at}
+	return []ir.Stmt{rows, build.Barrier(at), &ir.If{Cond: build.Ref(k.active, at), Then: []ir.Stmt{all}, At: at}}
+}
+
+// explain says what is kept.
+func (k *keptRows) explain() {
+	k.Decide(k.f.At, "loop "+k.f.Var.Name, "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), "schedule(onetoone)")
+}
+
+// A walk that goes by what it has computed to an element of a small table, as of a checksum or of
+// the states of an automaton, waits for each of these loads. Where bits bound the index, the team
+// keeps the table in its memory: lanes that read there wait for each other less.
+
+// rowTableBytes is the most that a table may take.
+const rowTableBytes = 4096
+
+// A rowTable is a table and where the team keeps it.
+type rowTable struct {
+	slice *ir.Var
+	elems int64
+	tile  *ir.Var
+}
+
+// findTables finds the tables that walks look into.
+func (x *rowed) findTables() {
+	if !x.all() {
+		return
+	}
+	for _, l := range x.inOrder() {
+		if l.free {
+			continue
+		}
+		ir.WalkExprs(l.loop.Body, func(e ir.Expr) bool {
+			if ix, ok := e.(*ir.Index); ok && !slices.ContainsFunc(l.elems, func(have *ir.Index) bool { return query.Same(have, ix) }) {
+				x.findTable(ix)
+			}
+			return true
+		})
+	}
+	for _, b := range x.tables {
+		x.need([]ir.Expr{build.Compare(ir.Le, build.Int(b.elems, x.f.At), &ir.Len{X: build.Ref(b.slice, x.f.At), At: x.f.At}, x.f.At)})
+		for _, w := range writtenSlices(x.body) {
+			x.apartFrom(w, b.slice)
+		}
+	}
+}
+
+func (x *rowed) findTable(ix *ir.Index) {
+	v := query.RefVar(ix.X)
+	n, ok := analysis.Masked(ix.I)
+	if v == nil || v.Type.Kind != ir.Slice || v.Space != ir.Param || x.own.Has(v) || !ok || forms.IsConst(ix.I) {
+		return
+	}
+	if n > rowTableBytes/int64(ix.Type().Size) || slices.Contains(writtenSlices(x.body), v) {
+		return
+	}
+	for _, b := range x.tables {
+		if b.slice == v {
+			b.elems = max(b.elems, n)
+			return
+		}
+	}
+	x.tables = append(x.tables, &rowTable{slice: v, elems: n})
+}
+
+// writtenSlices returns the slices whose elements list assigns.
+func writtenSlices(list []ir.Stmt) []*ir.Var {
+	var out []*ir.Var
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if ix, ok := a.Place.(*ir.Index); ok {
+				if v := query.BaseVar(ix); v != nil && !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// loadTables copies the tables into team memory, before anything else of the team.
+func (x *rowed) loadTables() []ir.Stmt {
+	var out []ir.Stmt
+	at := x.f.At
+	for n, b := range x.tables {
+		elem := b.slice.Type.Elem
+		b.tile = x.Slot(crews.Slot{What: "rowTable", Of: nil, Kind: elem.Kind, N: n}, ir.ArrayOf(elem, b.elems), "rowTable", at)
+		k := x.Local("k", ir.IntType, at)
+		out = append(out, x.Stride(k, build.Int(b.elems, at), []ir.Stmt{build.Assign(build.Index(build.Ref(b.tile, at), build.Ref(k, at), at),
+			build.Index(build.Ref(b.slice, at), build.Ref(k, at), at), at)}, at)...)
+	}
+	if len(out) > 0 {
+		out = append(out, build.Barrier(at))
+	}
+	return out
+}
+
+// inTables puts the team's tables in the stead of those that list looks into.
+func (x *rowed) inTables(list []ir.Stmt) []ir.Stmt {
+	if len(x.tables) == 0 {
+		return list
+	}
+	return (&ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
+		ix, ok := e.(*ir.Index)
+		if !ok {
+			return e
+		}
+		for _, b := range x.tables {
+			if query.RefVar(ix.X) != b.slice {
+				continue
+			}
+			if n, bounded := analysis.Masked(ix.I); bounded && n <= b.elems {
+				return build.Index(build.Ref(b.tile, ix.At), build.ToInt(ix.I), ix.At)
+			}
+		}
+		return e
+	}}).CopyStmts(list)
+}

@@ -1,0 +1,144 @@
+package codegen_test
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Iterations whose inner loop picks an element, or combines in an order that does not show: threads
+// share the inner loop, and the result is Go's, of ties and of NaN too.
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(at, bits)
+func RowPicks(n, m int, x []float32, at []int32, bits []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		least, most := x[i*m+m/2], float32(-1)
+		first, last, count := -1, int32(-1), int32(0)
+		for j := 0; j < m; j++ {
+			v := x[i*m+j]
+			if v < least {
+				least, first = v, j
+			}
+			if j%5 != 1 && most <= v {
+				last = int32(m - j)
+				most = v
+			}
+			if v > 0.5 {
+				count++
+			}
+		}
+		at[3*i], at[3*i+1], at[3*i+2] = int32(first), last, count
+		bits[2*i], bits[2*i+1] = 1/float64(least), 1/float64(most) // which zero it was
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(at, bits)
+func ColumnPicks(n, m int, x []float32, at []int32, bits []float64) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		least, where := x[j], 0
+		for i := 1; i < n; i++ {
+			if least > x[i*m+j] {
+				least, where = x[i*m+j], i
+			}
+		}
+		at[j], bits[j] = int32(where), 1/float64(least)
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(at)
+func ColumnPicksLast(n, m int, x []int64, at []int32) {
+	//omp:loop
+	for j := 0; j < m; j++ {
+		most := int64(2)
+		where := int32(-1)
+		for i := 0; i < n; i++ {
+			if v := x[i*m+j]; v >= most {
+				most = v
+				where = int32(i)
+			}
+		}
+		at[j] = where
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(most, sum)
+func ColumnExtremes(n, m int, x []float32, most []float32, sum []int32) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		v, s := float32(0), int32(j)
+		for i := 0; i < n; i++ {
+			v = max(v, x[i*m+j], -x[i*m+j])
+			s -= int32(x[i*m+j] * 1000)
+		}
+		most[j], sum[j] = v, s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(sum)
+func RowCombines(n, m int, x []uint32, sum []uint32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s, e, o := uint32(1), uint32(i), ^uint32(0)
+		for j := 0; j < m; j++ {
+			if v := x[i*m+j]; v != 3 {
+				s *= v | 1
+				e ^= v << 3
+				o &= v
+			}
+		}
+		sum[i] = s ^ e ^ o
+	}
+}
+
+// tied are few different values: ties, both zeros and, where some says so, NaN and infinities.
+func tied(r *rand.Rand, n int) []float32 {
+	values := []float32{0, float32(math.Copysign(0, -1)), 0.25, 0.75, 0.75, -0.25, -0.75}
+	switch r.IntN(4) {
+	case 0:
+		values = append(values, float32(math.NaN()))
+	case 1:
+		values = []float32{0, float32(math.Copysign(0, -1)), 0.25}
+	}
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = values[r.IntN(len(values))]
+	}
+	return out
+}
+
+func init() {
+	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 1 + r.IntN(300) }
+	corpus = append(corpus, []corpusCase{
+		{kernel: RowPicks, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, tied(r, h*w), make([]int32, 3*h), make([]float64, 2*h)}
+		}},
+		{kernel: ColumnPicks, args: func(n int, r *rand.Rand) []any {
+			w, h := sides(n, r)
+			return []any{h, w, tied(r, h*w+w), make([]int32, w), make([]float64, w)}
+		}},
+		{kernel: ColumnPicksLast, args: func(n int, r *rand.Rand) []any {
+			w, h := sides(n, r)
+			x := make([]int64, h*w)
+			for i := range x {
+				x[i] = int64(r.IntN(5))
+			}
+			return []any{h, w, x, make([]int32, w)}
+		}},
+		{kernel: ColumnExtremes, args: func(n int, r *rand.Rand) []any {
+			w, h := sides(n, r)
+			x := floats[float32](r, h*w)
+			return []any{h, w, x, make([]float32, w), make([]int32, w)}
+		}},
+		{kernel: RowCombines, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, ints[uint32](r, h*w, 50), make([]uint32, h)}
+		}},
+	}...)
+}
