@@ -259,7 +259,11 @@ func emitMapping(k *ir.Kernel, w io.Writer, onCPU string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, []string{onCPU}) {
+	forms, err := expected(k)
+	if err != nil {
+		return err
+	}
+	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, forms, []string{onCPU}) {
 		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
 			return err
 		}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cost"
+	"github.com/gompss/gompss/codegen/ir"
+	chips "github.com/gompss/gompss/codegen/target"
+)
+
+// expectedSize is what explain takes for every number among the arguments; slices have its square.
+const expectedSize = 4096
+
+// otherSizes are those for which it looks whether another form is expected to be faster.
+var otherSizes = []int64{64, 512, 16384}
+
+// expected says what the cost model expects of the form of k that was chosen and of the next two,
+// and what would change it.
+func expected(k *ir.Kernel) ([]string, error) {
+	const most = 4
+	list, err := codegen.Candidates(k, codegen.LowerOptions{}, most)
+	if err != nil {
+		return nil, err
+	}
+	chip := chips.Default()
+	at := func(c codegen.Candidate, n int64) chips.Estimate {
+		return cost.Program(c.Program, cost.Nominal(c.Program.Params, n, n*n), chip)
+	}
+	line := fmt.Sprintf("GPU: expected of sizes of %d on %s -> %v", expectedSize, chip.Chip, at(list[0], expectedSize))
+	if len(list) == 1 {
+		if why := codegen.OrderShows(k); why != "" {
+			return []string{line + "; no other form is tried: " + why}, nil
+		}
+		return []string{line}, nil
+	}
+	others := slices.Clone(list[1:])
+	slices.SortStableFunc(others, func(a, b codegen.Candidate) int {
+		return cmp.Compare(at(a, expectedSize).Time, at(b, expectedSize).Time)
+	})
+	for _, c := range others[:min(len(others), 2)] {
+		line += fmt.Sprintf("; with %v %v", c.Choice, at(c, expectedSize))
+	}
+	var changes []string
+	for _, n := range otherSizes {
+		best := slices.MinFunc(list, func(a, b codegen.Candidate) int { return cmp.Compare(at(a, n).Time, at(b, n).Time) })
+		if len(best.Choice) > 0 {
+			changes = append(changes, fmt.Sprintf("sizes of %d (%v)", n, best.Choice))
+		}
+	}
+	if len(changes) > 0 {
+		line += "; others may be faster for " + strings.Join(changes, ", ")
+	}
+	return []string{line}, nil
+}

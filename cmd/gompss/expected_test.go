@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const expectedSource = `package k
+
+//omp:target device(acc)
+//omp:task in(a, b) inout(c)
+func Product(a, b, c []float32, n int) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := 0; i < n; i++ {
+		for j := 0; j < n; j++ {
+			var s float32
+			for k := 0; k < n; k++ {
+				s += a[i*n+k] * b[k*n+j]
+			}
+			c[i*n+j] = s
+		}
+	}
+}
+
+//omp:target device(acc)
+//omp:task in(a) inout(s)
+func Sum(a, s []float32) {
+	var x float32
+	//omp:teams distribute parallel for reduction(+: x)
+	for i := range a {
+		x += a[i]
+	}
+	s[0] = x
+}
+`
+
+// Explain says what the model expects of a kernel and of its next forms, or why there is one alone.
+func TestExplain_SaysWhatIsExpected(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "k.go")
+	require.NoError(t, os.WriteFile(name, []byte(expectedSource), 0o600))
+	var out, errs bytes.Buffer
+	require.Zero(t, run([]string{"explain", name}, &out, &errs), errs.String())
+	require.Regexp(t, `GPU: expected of sizes of 4096 on H100 -> \S+, bound by \S+( \S+)?; with blocks off \S+, bound by`, out.String())
+	require.Regexp(t, `GPU: expected of .*; no other form is tried: \S*k.go:\d+:\d+: the order of a sum of floats would differ`, out.String())
+}
