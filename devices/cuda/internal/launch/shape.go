@@ -29,6 +29,9 @@ type Limits struct {
 	Occupancies           []Occupancy // sizes of teams that were asked for, ascending
 	L1                    deps.Bytes  // of a multiprocessor; 0: not known
 	InFlight              deps.Bytes  // that a multiprocessor has to have on their way; 0: not known
+	// Resize makes teams larger than Shape chooses them by a power of two, or smaller, where the
+	// launch leaves their size open.
+	Resize int
 }
 
 // A Grid is the shape of a launch.
@@ -199,10 +202,23 @@ func (f *Limits) threads(l *ir.Launch, trip, mostTeams, most int64) int64 {
 			n /= 2
 		}
 	}
+	if f.Resize != 0 && mostTeams != 1 && l.Threads == 0 && extra == 0 {
+		n = f.resized(n, most)
+	}
 	if l.Warps {
 		return max(n/warp*warp, warp) + extra
 	}
 	return n
+}
+
+// resized returns a size of a team that is Resize powers of two from n, of whole warps up to most
+// threads; n where that is none.
+func (f *Limits) resized(n, most int64) int64 {
+	size := n << max(f.Resize, 0) >> max(-f.Resize, 0)
+	if size < int64(f.Warp) || size > most || size%int64(f.Warp) != 0 {
+		return n
+	}
+	return size
 }
 
 // Fits32 reports whether the version of a kernel that indexes in 32 bits may run with these
