@@ -173,6 +173,9 @@ type Kernel struct {
 	// says why.
 	Program *ir.Program
 	Refused error
+	// Candidates makes, once, other device IR of the kernel that leaves the same bits as Program, in
+	// teams of any size; nil where only Program is right. It may take milliseconds.
+	Candidates func() []Candidate
 	// Portable makes the device IR without operations of warps, once, for devices that have none;
 	// nil where Program has none. With wholeTeams it is that of devices on which a team can be
 	// whole groups of 32 threads (ir.Launch.Warps).
@@ -192,6 +195,13 @@ type Kernel struct {
 	// as one. It has no Program and no Natives then; Go runs the steps in order, and the arguments
 	// of a launch are those of all steps.
 	Steps []Step
+}
+
+// A Candidate is another device IR of a kernel. Name says how it differs from the compiler's first
+// choice.
+type Candidate struct {
+	Name               string
+	Program, Unchecked *ir.Program
 }
 
 // A Launch is one run of a kernel.
