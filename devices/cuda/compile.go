@@ -18,6 +18,8 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
+	"github.com/gompss/gompss/devices/cuda/internal/tune"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
 // A program is what a device has made of a kernel: a version with indices in 32 bits whose
@@ -27,7 +29,117 @@ type program struct {
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
 	proved   *launch.Guarded
-	versions [8]version // by versionOf
+	versions [8]version    // by versionOf
+	tuned    *tuner.Kernel // nil where nothing is tried
+	sizes    []sizing      // of tuned ones
+	// others are the candidates beside the program itself, once they are made.
+	others atomic.Pointer[[]candidate]
+}
+
+// A candidate is a way to run a kernel: a program, and teams of another size by a power of two.
+type candidate struct {
+	name    string
+	program *program
+	resize  int
+}
+
+// candidate returns the one of a number; 0 is the compiler's choice.
+func (p *program) candidate(i int) candidate {
+	if list := p.others.Load(); list != nil && i > 0 && i <= len(*list) {
+		return (*list)[i-1]
+	}
+	return candidate{program: p}
+}
+
+// resized are the candidates of p that take no code of their own.
+func (p *program) resized() []candidate {
+	return []candidate{{"teams of half the size", p, -1}, {"teams of twice the size", p, 1}}
+}
+
+// prepareOthers makes the candidates of p that take code of their own, and returns their names.
+func (t *moduleTable) prepareOthers(p *program, ending func() bool) (names []string) {
+	list := p.resized()
+	for _, c := range p.kernel.Candidates() {
+		if ending() {
+			break
+		}
+		k := *p.kernel
+		if k.Program, k.Unchecked = c.Program, c.Unchecked; k.Unchecked == nil {
+			k.Proves = nil
+		}
+		other := newProgram(&k)
+		if t.load(other, &other.versions[versionOf(true, other.proved != nil, false)]) == nil {
+			list = append(list, candidate{c.Name, other, 0})
+			names = append(names, c.Name)
+		}
+	}
+	p.others.Store(&list)
+	return names
+}
+
+// tune makes the races of p, if it has candidates.
+func (t *moduleTable) tune(p *program) {
+	if p.kernel.Candidates == nil || p.kernel.Program == nil || p.native != nil || p.graph != nil {
+		return
+	}
+	list := p.resized()
+	p.others.Store(&list)
+	p.sizes = p.sizings()
+	p.tuned = t.tuner.NewKernel(tuner.Maker{
+		Name:  p.kernel.Name,
+		Quick: []string{list[0].name, list[1].name},
+		First: func() (hash, compiler string) {
+			v := &p.versions[versionOf(true, p.proved != nil, false)]
+			if t.load(p, v) == nil {
+				hash = v.source.Hash
+			}
+			if c, err := driver.OpenNVRTC(); err == nil {
+				compiler = c.Version
+			}
+			return hash, compiler
+		},
+		Others: func(ending func() bool) []string { return t.prepareOthers(p, ending) },
+	})
+}
+
+// A sizing is an argument that sizes a launch: the length of a slice, or a number that a bound of a
+// grid is computed from.
+type sizing struct {
+	arg   int
+	slice bool
+}
+
+// sizings returns those of p.
+func (p *program) sizings() (out []sizing) {
+	bounds := &ir.VarSet{}
+	for _, g := range p.kernel.Program.Launches {
+		for _, e := range []ir.Expr{g.Trip, g.TeamTrip} {
+			ir.WalkExpr(e, func(e ir.Expr) bool {
+				if r, ok := e.(*ir.Ref); ok {
+					bounds.Add(r.Var)
+				}
+				return true
+			})
+		}
+	}
+	for i, v := range p.kernel.Program.Params {
+		if slice := v.Type.Kind == ir.Slice; slice || v.Type.IsInteger() && bounds.Has(v) {
+			out = append(out, sizing{i, slice})
+		}
+	}
+	return out
+}
+
+// sizeClass returns the class of a launch of p.
+func (p *program) sizeClass(args []devices.Arg) (c tune.Class) {
+	for _, s := range p.sizes {
+		if s.slice {
+			c = c.Add(args[s.arg].Len)
+			continue
+		}
+		c = c.AddRoughly(int64(args[s.arg].Bits))
+	}
+	return c
 }
 
 // versionOf is the place of a version.
@@ -85,6 +197,7 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 type moduleTable struct {
 	gpu      *gpu
 	platform *platform
+	tuner    *tuner.Tuner
 	waits    bool        // generated kernels can wait for what they are behind; see early.go
 	noEdges  atomic.Bool // the driver refused to make a graph in which they do
 
@@ -102,6 +215,7 @@ func (t *moduleTable) program(k *devices.Kernel) *program {
 		return p
 	}
 	p = newProgram(k)
+	t.tune(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first := t.of[k]; first != nil {
@@ -262,6 +376,13 @@ func (g *gpu) limitsOf(function uintptr) (launch.Limits, error) {
 // unload frees the modules of a program.
 func (p *program) unload(d *Device) error {
 	var errs []error
+	if list := p.others.Load(); list != nil {
+		for _, c := range *list {
+			if c.program != p {
+				errs = append(errs, c.program.unload(d))
+			}
+		}
+	}
 	if p.graph != nil {
 		errs = append(errs, p.graph.free(d))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 	"github.com/gompss/gompss/internal/sighandlers"
 )
 
@@ -75,6 +76,7 @@ func openDevice(p *platform, ordinal, i int, space devices.SpaceID) (_ *Device, 
 		}
 	}
 	d.modules.waits = !d.options.NoEarly && d.gpu.chip.major >= 9 && d.gpu.driver.Addresses[driver.CuGraphAddDependencies] != 0
+	d.modules.tuner = tuner.New(p.driver, p.cache, p.tuning, fmt.Sprintf("%s of %d multiprocessors", d.gpu.chip.arch(), d.gpu.chip.sms))
 	d.engine.start(d)
 	d.pageable.start(d)
 	return d, nil
@@ -167,6 +169,7 @@ func (d *Device) Close() error {
 	}
 	d.engine.stop()
 	d.pageable.stop()
+	d.modules.tuner.Close()
 	if d.gpu.stuck.Load() {
 		d.platform.pins.rest(d)
 		return nil
@@ -195,6 +198,9 @@ func (d *Device) freeAll() error {
 	free(d.spare.freeAll())
 	free(d.slots.freeAll())
 	free(d.clock.stop())
+	if d.modules.tuner != nil { // else it is being opened
+		free(d.modules.tuner.Free())
+	}
 	free(d.streams.destroy(&d.gpu))
 	free(d.gpu.driver.Do(driver.CuDevicePrimaryCtxRelease, uintptr(d.gpu.ordinal)))
 	d.gpu.context = 0

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
 // An event is the end of one operation on a GPU. It happens when the engine has seen a mark that
@@ -34,7 +35,8 @@ type event struct {
 	failed atomic.Pointer[error]
 	// pending is the stream on which it will be enqueued with others; under submitter.mu.
 	pending *stream
-	timed   *times // where times are wanted
+	timed   *times        // where times are wanted
+	sample  *tuner.Sample // of a launch that a race has timed
 
 	completion
 }
@@ -162,6 +164,9 @@ func (e *event) happen(err error) {
 	if err != nil {
 		e.doom(err)
 	}
+	if e.sample != nil {
+		e.sampled(err == nil)
+	}
 	e.mu.Lock()
 	e.done, e.err = true, err
 	then, more, behind := e.then, e.more, e.behind
@@ -177,6 +182,18 @@ func (e *event) happen(err error) {
 	for _, op := range behind {
 		op.event.device.engine.push(op)
 	}
+}
+
+// sampled gives the time of a launch to the race that wants it.
+func (e *event) sampled(ok bool) {
+	s := e.sample
+	e.sample = nil
+	if e.on() == nil { // it was not enqueued
+		s.Finish(0, false)
+		return
+	}
+	pushed, alone := e.device.streams.beside(e.stream)
+	_ = e.device.gpu.within(func() error { s.Finish(pushed, ok && alone); return nil })
 }
 
 // finish makes an event happen, with the fault of its kernel, the end of the device or what it was

@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
 // A graph is a sequence of launches as the driver runs it: a CUgraph, instantiated once and
@@ -91,7 +92,7 @@ func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
 			continue
 		}
 		one := &run{waits: d.modules.edges()}
-		if err := one.prepare(d, l, d.modules.program(s.Kernel)); err != nil {
+		if _, err := one.prepareBest(d, l, d.modules.program(s.Kernel), (*tuner.Kernel).Settled); err != nil {
 			return nil, false, err
 		}
 		r.steps[i] = one

@@ -14,6 +14,8 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
+	"github.com/gompss/gompss/devices/cuda/internal/tune"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 	"github.com/gompss/gompss/internal/spin"
 )
 
@@ -115,7 +117,7 @@ func (op *operation) spent() {
 // Launch enqueues a run of a kernel: the launches of its program in order, on one stream.
 func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event {
 	o := newLaunching(d, l.Kernel, l.Label)
-	if err := d.choose(l, o); err != nil {
+	if err := d.choose(l, o, (*tuner.Kernel).Next); err != nil {
 		e := o.event
 		e.happen(d.health.failAt(e, err))
 		return e
@@ -123,8 +125,11 @@ func (d *Device) Launch(l *devices.Launch, after []devices.Event) devices.Event 
 	return d.engine.submit(&o.operation, after)
 }
 
-// choose decides what o will launch.
-func (d *Device) choose(l *devices.Launch, o *launching) error {
+// A chooser says whose turn a launch of a class is.
+type chooser func(*tuner.Kernel, tune.Class) tuner.Turn
+
+// choose decides what o will launch, where there are candidates by next.
+func (d *Device) choose(l *devices.Launch, o *launching, next chooser) error {
 	if err := d.gpu.alive(); err != nil {
 		return err
 	}
@@ -144,11 +149,12 @@ func (d *Device) choose(l *devices.Launch, o *launching) error {
 		return err
 	}
 	r := &o.run
-	if err := r.prepare(d, l, p); err != nil {
+	sample, err := r.prepareBest(d, l, p, next)
+	if err != nil {
 		return l.Kernel.Checked(err)
 	}
-	o.event.alone, o.work = r.faults, r
-	r.lone = !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
+	o.event.alone, o.work, o.event.sample = r.faults, r, sample
+	r.lone = sample == nil && !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
 	if r.lone && r.scratch == 0 {
 		return r.packAhead(o.params[:])
 	}
@@ -165,16 +171,38 @@ type run struct {
 	scratch deps.Bytes
 	faults  bool
 	waits   bool     // of versions that can wait for what they are behind
+	resize  int      // of the teams, by a power of two
 	lone    bool     // it is one kernel that cannot fail, and needs little scratch memory or none
 	packed  []uint64 // the parameters of the one entry, where they are known already
 }
 
-// prepare chooses the version and the shapes of a launch on d of p, the program of its kernel.
+// prepareBest prepares the candidate of p whose turn it is; the launch is to be timed where there
+// is a sample.
+func (r *run) prepareBest(d *Device, l *devices.Launch, p *program, next chooser) (*tuner.Sample, error) {
+	if p.tuned == nil || len(p.kernel.Program.Params) != len(l.Args.List) {
+		return nil, r.prepare(d, l, p)
+	}
+	turn := next(p.tuned, p.sizeClass(l.Args.List))
+	c := p.candidate(turn.Candidate)
+	r.resize = c.resize
+	err := r.prepare(d, l, c.program)
+	if turn.Candidate == 0 || err == nil {
+		return turn.Sample, err
+	}
+	turn.Drop()
+	r.resize = 0
+	return nil, r.prepare(d, l, p)
+}
+
+// errNotResized means that the shapes are those of teams of the usual size.
+var errNotResized = errors.New("the size of its teams is given")
+
+// prepare chooses the version and the shapes of a launch on d of p, a program of its kernel.
 func (r *run) prepare(d *Device, l *devices.Launch, p *program) error {
 	if k := l.Kernel; k.Program == nil {
 		return d.Prepare(k)
 	}
-	r.device, r.binding = d, launch.Binding{Params: l.Kernel.Program.Params, Args: l.Args.List}
+	r.device, r.binding = d, launch.Binding{Params: p.kernel.Program.Params, Args: l.Args.List}
 	if len(r.binding.Params) != len(r.binding.Args) {
 		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.Args), len(r.binding.Params))
 	}
@@ -230,14 +258,25 @@ func (r *run) scratchFits32() bool {
 func (r *run) choose(v *version, limit int64) error {
 	r.version, r.faults = v, false
 	r.grids, r.binding.Scratch = r.grids[:0], r.pads[:0]
+	resized := r.resize == 0
 	for i := range v.source.Entries {
 		e := &v.source.Entries[i]
-		g, err := launch.Shape(e.Launch, &r.binding, &v.entries[i].fit, limit)
+		fit := &v.entries[i].fit
+		g, err := launch.Shape(e.Launch, &r.binding, fit, limit)
+		if usual := g; err == nil && r.resize != 0 {
+			other := *fit
+			other.Resize = r.resize
+			g, err = launch.Shape(e.Launch, &r.binding, &other, limit)
+			resized = resized || g != usual
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 		r.grids = append(r.grids, g)
 		r.faults = r.faults || e.Fault
+	}
+	if !resized {
+		return errNotResized
 	}
 	var err error
 	r.scratch, err = r.binding.SizeScratch(v.program, r.grids)
@@ -269,6 +308,11 @@ func (r *run) start(op *operation) (failed error) {
 				}
 			}()
 		}
+	}
+	if sample := op.event.sample; sample != nil {
+		pushed, alone := d.streams.beside(op.stream)
+		sample.Begin(stream, pushed, alone)
+		defer func() { sample.End(stream) }()
 	}
 	for i := range r.version.entries {
 		if r.binding.Idle(r.version.source.Entries[i].Launch) {

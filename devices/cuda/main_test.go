@@ -33,6 +33,11 @@ var ground struct {
 const nullVariable = "GOMPSS_TEST_NULL"
 
 func TestMain(m *testing.M) {
+	if _, given := os.LookupEnv(tuneVariable); !given { // tests count calls and launches; those of tuning ask for it
+		if err := os.Setenv(tuneVariable, string(TuneOff)); err != nil {
+			panic(err)
+		}
+	}
 	cleanUp := prepareGround()
 	code := m.Run()
 	cleanUp()
@@ -200,6 +205,23 @@ func SlowPins(t testing.TB, microseconds uintptr) bool {
 	t.Cleanup(func() { fakeCall(t, "fakeSlowPins", 0) })
 	return true
 }
+
+// TeamTimes has a fake driver say that kernels take so many microseconds, by the threads of a team,
+// until the end of the test; it skips the test where the driver is none.
+func TeamTimes(t testing.TB, microseconds map[int]int) {
+	needFake(t)
+	for team, us := range microseconds {
+		fakeCall(t, "fakeTeamTime", uintptr(team), uintptr(us))
+	}
+	t.Cleanup(func() { fakeCall(t, "fakeTeamTime", 0, 0) })
+}
+
+// Launches returns how many kernels a fake driver has launched in teams of that many threads.
+func Launches(t testing.TB, team int) int { return fakeCall(t, "fakeLaunches", uintptr(team)) }
+
+// FailNext makes the n-th call of a function of a fake driver from now on fail, until the end of the
+// test.
+func FailNext(t testing.TB, function string, n, code int) { failNext(t, function, n, code) }
 
 // Ground says what external tests of this package run on: how many GPUs, and whether they are real;
 // 0 and why not.

@@ -12,6 +12,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
+	"github.com/gompss/gompss/devices/cuda/internal/tune"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 )
 
 // Defaults of a device.
@@ -24,7 +26,7 @@ const (
 // Options are those of all GPUs opened together. The zero value works.
 //
 // In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off,
-// pin=on|off, early=on|off, attend=crowds|always|never, cache=/path, cachelimit=256MiB.
+// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, cache=/path, cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
@@ -35,6 +37,9 @@ type Options struct {
 	NoEarly   bool          // no kernel is set up while the one before it still runs; see early.go
 	// Attend says which goroutine starts what follows; see launchThread.
 	Attend Attendance
+	// Tune says how much is tried to find out which candidate of a kernel is fastest; 0 is Auto, or
+	// what the environment variable GOMPSS_TUNE says.
+	Tune Tuning
 
 	CacheDir   string // of compiled kernels; "": gompss/cuda in the user's cache folder; "off": none
 	CacheLimit deps.Bytes
@@ -60,7 +65,8 @@ func (o *Options) fill() error {
 	case o.TimeLimit < 0 || o.CacheLimit < 0:
 		return fmt.Errorf("cuda: a negative limit: time %v, cache %v", o.TimeLimit, o.CacheLimit)
 	}
-	return nil
+	_, err := o.Tune.mode()
+	return err
 }
 
 // cache returns where compiled kernels are kept, nil for nowhere.
@@ -91,6 +97,7 @@ func (o *Options) setters() map[string]func(string) error {
 		"peer":       off(&o.NoPeer),
 		"pin":        off(&o.NoPin),
 		"early":      off(&o.NoEarly),
+		"tune":       func(s string) error { return o.Tune.set(s) },
 		"attend": func(s string) error {
 			when, ok := attendances[s]
 			if !ok {
@@ -113,6 +120,57 @@ func off(to *bool) func(string) error {
 	}
 }
 
+// Tuning says how much is tried to find out which candidate of a kernel is fastest.
+type Tuning string
+
+// The words of Tuning: within a part of the time of the launches, nothing, or in every launch until
+// it is known.
+const (
+	TuneAuto Tuning = "auto"
+	TuneOff  Tuning = "off"
+	TuneFull Tuning = "full"
+)
+
+// tuneVariable is the environment variable that decides where Options.Tune does not.
+const tuneVariable = "GOMPSS_TUNE"
+
+func (t *Tuning) set(word string) error {
+	if _, err := tune.ParseMode(word); err != nil {
+		return err
+	}
+	*t = Tuning(word)
+	return nil
+}
+
+// mode returns the mode of t, or of the environment.
+func (t Tuning) mode() (tune.Mode, error) {
+	where := "tune"
+	if t == "" {
+		where, t = tuneVariable, Tuning(os.Getenv(tuneVariable))
+	}
+	if t == "" {
+		t = TuneAuto
+	}
+	m, err := tune.ParseMode(string(t))
+	if err != nil {
+		err = fmt.Errorf("cuda: %s=%s: %w", where, string(t), err)
+	}
+	return m, err
+}
+
 func size(to *deps.Bytes) func(string) error {
 	return func(s string) (err error) { *to, err = devices.ParseBytes(s); return }
+}
+
+// An Outcome is which candidate of a kernel was found to be the fastest, as it is kept on disk.
+type Outcome = tune.Record
+
+// Outcomes returns all that are kept in a cache folder, by the names of kernels; "" is the folder of
+// Options.CacheDir.
+func Outcomes(dir string) []Outcome {
+	o := Options{CacheDir: dir, CacheLimit: DefaultCacheLimit}
+	if c := o.cache(); c != nil {
+		return tuner.Stored(c)
+	}
+	return nil
 }

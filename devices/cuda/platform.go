@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/nvtx"
+	"github.com/gompss/gompss/devices/cuda/internal/tune"
 )
 
 // Kind is the kind of NVIDIA GPUs.
@@ -26,6 +27,7 @@ type platform struct {
 	first   devices.SpaceID
 	pins    pins
 	cache   *driver.Cache
+	tuning  tune.Mode
 	nvtx    *nvtx.Tool // nil when no tool wants ranges
 }
 
@@ -45,6 +47,10 @@ func open(n int, first devices.SpaceID, o Options, timed bool, absent func(devic
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
+	mode, err := o.Tune.mode()
+	if err != nil {
+		return nil, err
+	}
 	drv, err := driver.Open()
 	if err != nil {
 		return nil, &devices.MissingError{Err: err}
@@ -61,7 +67,7 @@ func open(n int, first devices.SpaceID, o Options, timed bool, absent func(devic
 	if n < 0 || n > drv.Count {
 		return nil, fmt.Errorf("cuda: %d GPUs wanted: the driver (%s, CUDA %s) sees %d", n, drv.Path, driver.Release(drv.Version), drv.Count)
 	}
-	p := &platform{driver: drv, options: o, timed: timed, first: first, cache: o.cache()}
+	p := &platform{driver: drv, options: o, timed: timed, first: first, cache: o.cache(), tuning: mode}
 	p.pins.start(p)
 	if p.nvtx, err = nvtx.Open(); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda/internal/tuner"
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
@@ -55,7 +56,7 @@ func TestMeasuringLeavesPendingScratchMemoryAlone(t *testing.T) {
 		s.d.submitter.mu.Lock()
 		defer s.d.submitter.mu.Unlock()
 		o := newLaunching(s.d, k, "")
-		require.NoError(t, s.d.choose(l, o))
+		require.NoError(t, s.d.choose(l, o, (*tuner.Kernel).Next))
 		require.True(t, o.run.lone)
 		require.True(t, s.d.engine.accept(&o.operation, nil))
 		s.d.submitter.enlist(&o.operation, home)

@@ -254,6 +254,21 @@ type streamSet struct {
 	kernels                   []*stream
 }
 
+// beside returns how many operations were enqueued on other streams of kernels than s, and whether
+// none of them is in flight.
+func (t *streamSet) beside(s *stream) (pushed uint64, alone bool) {
+	alone = true
+	for _, other := range t.kernels {
+		if other != s {
+			other.mu.Lock()
+			pushed += other.pushed
+			alone = alone && other.head == len(other.queue)
+			other.mu.Unlock()
+		}
+	}
+	return pushed, alone
+}
+
 // open makes the streams of d, n of them for kernels. Requires: the context is current.
 func (t *streamSet) open(d *Device, n int) error {
 	t.kernels = make([]*stream, n)

@@ -59,8 +59,10 @@ struct Event {
 	std::mutex m;
 	std::condition_variable c;
 	long recorded = 0, happened = 0;
+	long at = 0; // what the kernels of its stream took before it, in microseconds
 };
 struct Stream {
+	long took = 0; // by all kernels, as fakeTeamTime has it
 	std::mutex m;
 	std::condition_variable c;
 	std::deque<std::function<void()>> queue;
@@ -106,6 +108,10 @@ static void linger()
 		usleep(slowMicroseconds);
 }
 
+static std::map<unsigned, long> teamTimes; // microseconds of a kernel by the threads of a team; under big
+static std::map<unsigned, long> launchesOf; // by the threads of a team; under big
+static long timeOfTeam(unsigned team) { std::lock_guard<std::mutex> l(big); launchesOf[team]++; return teamTimes.count(team) ? teamTimes[team] : 0; }
+
 static std::atomic<int> linkRate; // copies carry so many bytes a microsecond, 0 for no time
 static std::atomic<int> heldPins, slowPins; // registering of host memory does not end, or takes microseconds, as does the opposite
 
@@ -125,6 +131,8 @@ void fakeHold(int on) { held = on; }
 void fakeHoldCall(const char* name) { std::lock_guard<std::mutex> l(big); heldCall = name; }
 void fakeHoldPins(int on) { heldPins = on; }
 void fakeLink(int bytes) { linkRate = bytes; }
+void fakeTeamTime(unsigned team, int us) { std::lock_guard<std::mutex> l(big); if (us) teamTimes[team] = us; else teamTimes.clear(); }
+long fakeLaunches(unsigned team) { std::lock_guard<std::mutex> l(big); return launchesOf[team]; }
 void fakeSlowPins(int us) { slowPins = us; }
 long fakeLive(const char* what) { std::lock_guard<std::mutex> l(big); return live[what]; }
 long fakeCalls(const char* name) { std::lock_guard<std::mutex> l(big); return calls[name]; }
@@ -189,12 +197,18 @@ Result cuEventRecord(Event* e, Stream* s)
 {
 	ENTER;
 	long n;
-	{ std::lock_guard<std::mutex> l(e->m); n = ++e->recorded; }
+	{ std::lock_guard<std::mutex> l(e->m); n = ++e->recorded; e->at = s->took; }
 	s->push([=] { std::lock_guard<std::mutex> l(e->m); if (e->happened < n) e->happened = n; e->c.notify_all(); });
 	return 0;
 }
 Result cuEventQuery(Event* e) { ENTER; std::lock_guard<std::mutex> l(e->m); return e->happened >= e->recorded ? 0 : 600; }
-Result cuEventElapsedTime(float* ms, Event*, Event*) { ENTER; *ms = 1; return 0; }
+Result cuEventElapsedTime(float* ms, Event* from, Event* to)
+{
+	ENTER;
+	{ std::lock_guard<std::mutex> l(big); if (teamTimes.empty()) { *ms = 1; return 0; } }
+	*ms = (to->at - from->at) / 1000.0f;
+	return 0;
+}
 
 Result cuMemGetInfo_v2(size_t* free, size_t* all) { ENTER; *free = total - used[((uintptr_t)current - 100) % 8]; *all = total; return 0; }
 Result cuMemGetAllocationGranularity(size_t* n, void*, int) { ENTER; *n = 2 << 20; return 0; }
@@ -326,6 +340,7 @@ Result cuLaunchKernel(void* f, unsigned grid, unsigned, unsigned, unsigned team,
 	ENTER;
 	const size_t n = *(size_t*)extra[3];
 	std::string params((char*)extra[1], n);
+	s->took += timeOfTeam(team);
 	s->push([=] {
 		linger();
 		if (enter("kernel"))
