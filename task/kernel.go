@@ -294,6 +294,34 @@ func (k *Kernel) lower() {
 	}
 	k.device.Program = lowered.Program
 	k.unchecked()
+	if codegen.OrderShows(k.ir) == "" {
+		k.device.Candidates = sync.OnceValue(k.candidates)
+	}
+}
+
+// mostCandidates is how many ways to lower a kernel are tried, the compiler's first choice
+// included.
+const mostCandidates = 4
+
+// candidates lowers k in other ways that leave the same bits.
+func (k *Kernel) candidates() (out []devices.Candidate) {
+	list, err := codegen.Candidates(k.ir, codegen.LowerOptions{}, mostCandidates)
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: kernel %s: other candidates: %v", k.name, err))
+	}
+	free := k.contract.Unchecked(k.ir)
+	for _, c := range list[1:] {
+		one := devices.Candidate{Name: c.Choice.String(), Program: c.Program}
+		if free != nil {
+			lowered, err := codegen.Lower(free, codegen.LowerOptions{Choice: c.Choice})
+			if err != nil {
+				panic(fmt.Sprintf("gompss: bug: kernel %s without checks, %v: %v", k.name, c.Choice, err))
+			}
+			one.Unchecked = lowered.Program
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // teamUnit is the number of threads that whole teams are multiples of (devices.Kernel.Portable).
