@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/cuda"
 )
 
 //go:embed suite.cu
@@ -172,6 +176,14 @@ func (b *bench) suiteRow(c suiteCase, f any, data *suiteData, want any, row *Sui
 	}
 	seconds, err := b.time(k, repeats, data.args...)
 	row.Ours = seconds * 1e3
+	if err != nil || k.Candidates == nil || os.Getenv("GOMPSS_TUNE") != string(cuda.TuneFull) {
+		return err
+	}
+	if row.Note, err = b.race(k, data.args); err != nil {
+		return err
+	}
+	seconds, err = b.time(k, repeats, data.args...)
+	row.Note, row.Ours = fmt.Sprintf("(%.4f before %s)", row.Ours, row.Note), seconds*1e3
 	return err
 }
 
@@ -239,6 +251,9 @@ func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	out := &devices.Kernel{Name: k.Name, Pos: k.At, Program: lowered.Program}
 	contract := codegen.NewContract(k)
 	unchecked := contract.Unchecked(k)
+	if codegen.OrderShows(k) == "" {
+		out.Candidates = sync.OnceValue(func() []devices.Candidate { return candidatesOf(k, unchecked) })
+	}
 	if unchecked == nil {
 		return out, lowered.Strategies, nil
 	}
@@ -259,6 +274,53 @@ func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
 	var proof codegen.Proof
 	proof.Load(k, contract, env)
 	return proof.Proves()
+}
+
+// candidatesOf returns other ways to lower k, and k without checks if there is that, as package task
+// makes them.
+func candidatesOf(k, unchecked *ir.Kernel) (out []devices.Candidate) {
+	const most = 4
+	list, err := codegen.Candidates(k, codegen.LowerOptions{}, most)
+	if err != nil {
+		panic("gompss: bug: candidates of " + k.Name + ": " + err.Error())
+	}
+	for _, c := range list[1:] {
+		one := devices.Candidate{Name: c.Choice.String(), Program: c.Program}
+		if unchecked != nil {
+			free, err := codegen.Lower(unchecked, codegen.LowerOptions{Choice: c.Choice})
+			if err != nil {
+				panic("gompss: bug: candidates of " + k.Name + ": " + err.Error())
+			}
+			one.Unchecked = free.Program
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// A race takes so many launches at least, for a stored outcome to be checked, and so long at most.
+const (
+	raceLaunches = 20
+	raceTime     = 3 * time.Second
+)
+
+// race launches k until it is known which of its candidates is the fastest, and returns that.
+func (b *bench) race(k *devices.Kernel, args []devices.Arg) (note string, err error) {
+	began := time.Now()
+	for n := 0; time.Since(began) < raceTime; n++ {
+		if err := await(b.gpus[0].Launch(&devices.Launch{Kernel: k, Args: &devices.Args{List: args}}, nil)); err != nil {
+			return "", err
+		}
+		if n < raceLaunches {
+			continue
+		}
+		for _, o := range cuda.Outcomes("") {
+			if o.Name == k.Name {
+				return fmt.Sprintf("it was tuned: %s, %.2f times as fast", o.Winner, o.Gain()), nil
+			}
+		}
+	}
+	return "it was tuned: no outcome", nil
 }
 
 // asGo compares a small run with the Go function.
