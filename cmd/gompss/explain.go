@@ -263,7 +263,7 @@ func emitMapping(k *ir.Kernel, w io.Writer, onCPU string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, forms, []string{onCPU}) {
+	for _, line := range slices.Concat(codegen.ExplainAccesses(k), checks, forms, tuned(k.Name), []string{onCPU}) {
 		if _, err := fmt.Fprintf(w, "  %s\n", line); err != nil {
 			return err
 		}

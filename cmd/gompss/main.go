@@ -6,6 +6,7 @@
 //	gompss bench tasks [flags]                 the cost of a task
 //	gompss bench cpu [flags]                   vector code beside C compiled by gcc and clang
 //	gompss bench gpu [flags]                   kernels beside CUDA by hand, programs on several GPUs
+//	gompss tune [files or folders]             the fastest forms of kernels that programs have found
 //	gompss trace VERB FILE                     summary, critical path, export, diff, merge, report
 //	gompss dash [-addr HOST:PORT] FILE         the page of a trace file
 //	gompss run [-n RANKS] PROGRAM [arguments]  ranks of a program on this machine, without MPI
@@ -50,6 +51,7 @@ func commands() []command {
 		{"vet", "vet [flags of go vet] [packages]", vetAbout, vetCommand},
 		{"explain", "explain [-kernel K] [-emit ir|device|cuda|opencl|asm] [-tags LIST] [files, folders or folder/...]", explainAbout, explain},
 		{"bench", "bench tasks [-pattern P] [-width W] [-steps S] [-grain G] [-workers N] [-submitters N] [-replay] [-metg] [-suite] [-json] | bench cpu [-quick] [-json] [-only ROWS] | bench gpu [-quick] [-json] [-only ROWS] [-devices SPEC] [-opencl NAME] [-trials] [-suite [PART]]", benchAbout, bench},
+		{"tune", "tune [-cache DIR] [files, folders or folder/...]", tuneAbout, tuneCommand},
 		{"trace", "trace summary|critical FILE, export [-format F] [-o OUT] FILE, diff FILE FILE, merge [-o OUT] FILE..., report [-o OUT] FILE; all with [-last N]", traceAbout, traceCommand},
 		{"dash", "dash [-addr HOST:PORT] [-last N] FILE", dashAbout, dash},
 		{"run", "run [-n RANKS] PROGRAM [arguments]", runAbout, runRanks},
