@@ -26,7 +26,8 @@ const (
 // Options are those of all GPUs opened together. The zero value works.
 //
 // In a device specification: memory=4GiB, granule=2MiB, streams=4, timelimit=10s, peer=on|off,
-// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, cache=/path, cachelimit=256MiB.
+// pin=on|off, early=on|off, attend=crowds|always|never, tune=auto|off|full, cache=/path,
+// cachelimit=256MiB.
 type Options struct {
 	Memory    deps.Bytes    // of each GPU to be used; 0: 95 parts of 100 of what is free when it is opened
 	Granule   deps.Bytes    // a multiple of what the GPU can map, 2 MiB
@@ -165,8 +166,8 @@ func size(to *deps.Bytes) func(string) error {
 // An Outcome is which candidate of a kernel was found to be the fastest, as it is kept on disk.
 type Outcome = tune.Record
 
-// Outcomes returns all that are kept in a cache folder, by the names of kernels; "" is the folder of
-// Options.CacheDir.
+// Outcomes returns all that are kept in a cache folder, by the names of kernels; "" is the
+// user's.
 func Outcomes(dir string) []Outcome {
 	o := Options{CacheDir: dir, CacheLimit: DefaultCacheLimit}
 	if c := o.cache(); c != nil {

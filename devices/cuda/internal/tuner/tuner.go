@@ -1,8 +1,8 @@
 //go:build linux && (amd64 || arm64)
 
 // Package tuner runs the races of package tune on one GPU: it times launches by events of the
-// driver, makes candidates on goroutines of its own, and keeps outcomes beside the compiled programs
-// on disk.
+// driver, makes candidates on goroutines of its own, and keeps outcomes beside the compiled
+// programs on disk.
 //
 // No launch waits for it: the first candidate runs until another one is there.
 package tuner
