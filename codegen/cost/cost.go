@@ -177,9 +177,9 @@ func Nominal(params []*ir.Var, n, length int64) ir.Env {
 	return out
 }
 
-// Natural is the grid of a launch where nothing of the device is asked: teams of the size that suits
-// the launch, else of 256 threads, and enough of them; as many as run at once where nothing says how
-// many iterations there are.
+// Natural is the grid of a launch where nothing of the device is asked: teams of the size that
+// suits the launch, else of 256 threads, and enough of them; as many as run at once where nothing
+// says how many iterations there are.
 func Natural(l *ir.Launch, env ir.Env, t *target.Target) Grid {
 	const usual = 256
 	threads, most := int64(usual), int64(t.Team.Threads)

@@ -113,8 +113,8 @@ func (c *counter) while(s *ir.While, times float64) {
 	})
 }
 
-// even returns the variable of a loop, by how much it grows in a turn, and the trips; v is nil where
-// that is not known.
+// even returns the variable of a loop, by how much it grows in a turn, and the trips; v is nil
+// where that is not known.
 func (c *counter) even(s *ir.While) (v *ir.Var, step int64, trips float64) {
 	cond, ok := s.Cond.(*ir.Binary)
 	if !ok || len(s.Post) == 0 {
@@ -288,8 +288,8 @@ func (c *counter) sectors(e *ir.Index, size deps.Bytes) float64 {
 	return min(warp, max(1, warp*float64(apart)*float64(size)/float64(t.Memory.Sector)))
 }
 
-// fresh is the part of the accesses in a loop whose sectors the iteration before has not left in the
-// first level of the cache.
+// fresh is the part of the accesses in a loop whose sectors the iteration before has not left in
+// the first level of the cache.
 func (c *counter) fresh(e *ir.Index, size deps.Bytes) float64 {
 	if c.turns == 0 {
 		return 1
