@@ -37,6 +37,7 @@ type (
 	Decision     = mapping.Decision
 	Choice       = lower.Choice
 	Candidate    = lower.Candidate
+	Variant      = lower.Variant
 )
 
 // Lower makes device IR of k, which it leaves as it is; see lower.Lower.
@@ -45,6 +46,12 @@ func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) { return lower.Low
 // Candidates returns up to most ways to lower k that all leave the same bits; see lower.Candidates.
 func Candidates(k *ir.Kernel, opt LowerOptions, most int) ([]Candidate, error) {
 	return lower.Candidates(k, opt, most)
+}
+
+// Variants returns the candidates of k beside the first one, in both forms that devices have; see
+// lower.Variants.
+func Variants(k, unchecked *ir.Kernel, opt LowerOptions, most int) ([]Variant, error) {
+	return lower.Variants(k, unchecked, opt, most)
 }
 
 // OrderShows returns why there is only one way to run k; see lower.OrderShows.

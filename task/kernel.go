@@ -305,21 +305,12 @@ const mostCandidates = 4
 
 // candidates lowers k in other ways that leave the same bits.
 func (k *Kernel) candidates() (out []devices.Candidate) {
-	list, err := codegen.Candidates(k.ir, codegen.LowerOptions{}, mostCandidates)
+	list, err := codegen.Variants(k.ir, k.contract.Unchecked(k.ir), codegen.LowerOptions{}, mostCandidates)
 	if err != nil {
 		panic(fmt.Sprintf("gompss: bug: kernel %s: other candidates: %v", k.name, err))
 	}
-	free := k.contract.Unchecked(k.ir)
-	for _, c := range list[1:] {
-		one := devices.Candidate{Name: c.Choice.String(), Program: c.Program}
-		if free != nil {
-			lowered, err := codegen.Lower(free, codegen.LowerOptions{Choice: c.Choice})
-			if err != nil {
-				panic(fmt.Sprintf("gompss: bug: kernel %s without checks, %v: %v", k.name, c.Choice, err))
-			}
-			one.Unchecked = lowered.Program
-		}
-		out = append(out, one)
+	for _, c := range list {
+		out = append(out, devices.Candidate{Name: c.Choice.String(), Program: c.Program, Unchecked: c.Unchecked})
 	}
 	return out
 }

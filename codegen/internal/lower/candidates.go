@@ -48,6 +48,41 @@ func Candidates(k *ir.Kernel, opt Options, most int) ([]Candidate, error) {
 	return out, nil
 }
 
+// A Variant is a candidate as a device takes it: in both forms that a kernel has. Unchecked is nil
+// where there is no form without the checks that the host makes.
+type Variant struct {
+	Choice             Choice
+	Program, Unchecked *ir.Program
+}
+
+// Variants returns the candidates of k beside the first one, for most of them in all. unchecked is k
+// without the checks that the host makes, nil where there is none; where there is, it is what runs,
+// and its strategies are those to choose from.
+func Variants(k, unchecked *ir.Kernel, opt Options, most int) (out []Variant, err error) {
+	runs := k
+	if unchecked != nil {
+		runs = unchecked
+	}
+	list, err := Candidates(runs, opt, most)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list[1:] {
+		v := Variant{Choice: c.Choice, Program: c.Program}
+		if unchecked != nil {
+			o := opt
+			o.Choice = c.Choice
+			checked, err := Lower(k, o)
+			if err != nil {
+				return nil, fmt.Errorf("with %v: %w", c.Choice, err)
+			}
+			v.Program, v.Unchecked = checked.Program, c.Program
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
 // neighbours are the choices that leave out one more strategy of those that c applies.
 func neighbours(c Candidate) (out []Choice) {
 	for _, s := range c.Strategies {

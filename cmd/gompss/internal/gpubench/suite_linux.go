@@ -276,24 +276,15 @@ func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
 	return proof.Proves()
 }
 
-// candidatesOf returns other ways to lower k, and k without checks if there is that, as package task
-// makes them.
+// candidatesOf returns other ways to lower k, as package task makes them.
 func candidatesOf(k, unchecked *ir.Kernel) (out []devices.Candidate) {
 	const most = 4
-	list, err := codegen.Candidates(k, codegen.LowerOptions{}, most)
+	list, err := codegen.Variants(k, unchecked, codegen.LowerOptions{}, most)
 	if err != nil {
 		panic("gompss: bug: candidates of " + k.Name + ": " + err.Error())
 	}
-	for _, c := range list[1:] {
-		one := devices.Candidate{Name: c.Choice.String(), Program: c.Program}
-		if unchecked != nil {
-			free, err := codegen.Lower(unchecked, codegen.LowerOptions{Choice: c.Choice})
-			if err != nil {
-				panic("gompss: bug: candidates of " + k.Name + ": " + err.Error())
-			}
-			one.Unchecked = free.Program
-		}
-		out = append(out, one)
+	for _, c := range list {
+		out = append(out, devices.Candidate{Name: c.Choice.String(), Program: c.Program, Unchecked: c.Unchecked})
 	}
 	return out
 }
