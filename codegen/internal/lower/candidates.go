@@ -55,9 +55,9 @@ type Variant struct {
 	Program, Unchecked *ir.Program
 }
 
-// Variants returns the candidates of k beside the first one, for most of them in all. unchecked is k
-// without the checks that the host makes, nil where there is none; where there is, it is what runs,
-// and its strategies are those to choose from.
+// Variants returns the candidates of k beside the first one, for most of them in all. unchecked is
+// k without the checks that the host makes, nil where there is none; where there is, it is what
+// runs, and its strategies are those to choose from.
 func Variants(k, unchecked *ir.Kernel, opt Options, most int) (out []Variant, err error) {
 	runs := k
 	if unchecked != nil {
