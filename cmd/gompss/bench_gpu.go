@@ -23,14 +23,17 @@ func benchGPU(args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return usageError("%v", err)
 	}
-	part := gpubench.Suite(flags.Arg(0))
-	switch {
-	case *suite && slices.Contains(gpubench.SuiteParts, part):
-		o.Suite = part
-	case flags.NArg() > 0:
-		return usageError("unexpected %s", flags.Arg(0))
-	case *suite:
+	if *suite {
 		o.Suite = gpubench.WholeSuite
+	}
+	if part := gpubench.Suite(flags.Arg(0)); *suite && slices.Contains(gpubench.SuiteParts, part) {
+		o.Suite = part
+		if err := flags.Parse(flags.Args()[1:]); err != nil { // options may follow the part
+			return usageError("%v", err)
+		}
+	}
+	if flags.NArg() > 0 {
+		return usageError("unexpected %s", flags.Arg(0))
 	}
 	return gpubench.Run(o)
 }

@@ -119,7 +119,6 @@ func TestRace_BeginsWhereItPays(t *testing.T) {
 	require.False(t, ok)
 
 	r = NewRace(Auto, "one")
-	m = newMachine(0, ms)
 	for n := 1; n < int(1/budget); n++ {
 		if _, timed := r.Next(); timed {
 			r.Took(ms)
