@@ -142,9 +142,7 @@ func (e *Effects) stmt(s ir.Stmt, t *Touch) {
 		e.call(s, t)
 	case *ir.Decl:
 		e.Exprs(t, s.Init)
-		if e.isShared(s.Var) {
-			t.Writes.AddVar(s.Var)
-		}
+		e.variable(s.Var, &t.Writes)
 	default:
 		ir.StmtExprs(s, func(x ir.Expr) { e.expr(x, t) })
 		e.clauses(ir.DirectiveOf(s), t)
@@ -163,17 +161,15 @@ func (e *Effects) clauses(d *ir.Directive, t *Touch) {
 		}
 	}
 	for _, v := range d.Lastprivate {
-		if e.isShared(v) {
-			t.Writes.AddVar(v)
-		}
+		e.variable(v, &t.Writes)
 	}
 }
 
 func (e *Effects) call(s *ir.Call, t *Touch) {
 	e.Exprs(t, s.Args...)
 	for _, v := range s.Results {
-		if v != nil && e.isShared(v) {
-			t.Writes.AddVar(v)
+		if v != nil {
+			e.variable(v, &t.Writes)
 		}
 	}
 	callee := e.function(s.Fn)
@@ -229,11 +225,22 @@ func (e *Effects) place(x ir.Expr, into *Memory, t *Touch) {
 	switch {
 	case global:
 		into.Kinds |= KindsOf(x.Type())
-	case root != nil && e.isShared(root):
-		into.AddVar(root)
-		if !e.Exact[root] {
-			into.Kinds |= KindsOf(x.Type())
-		}
+	case root != nil:
+		e.part(root, x.Type(), into)
+	}
+}
+
+// variable adds the memory of v, where threads share it.
+func (e *Effects) variable(v *ir.Var, into *Memory) { e.part(v, v.Type, into) }
+
+// part adds a part of v, of type part: also what pointers reach, where the address of v is taken.
+func (e *Effects) part(v *ir.Var, part *ir.Type, into *Memory) {
+	if !e.isShared(v) {
+		return
+	}
+	into.AddVar(v)
+	if !e.Exact[v] {
+		into.Kinds |= KindsOf(part)
 	}
 }
 

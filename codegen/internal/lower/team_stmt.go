@@ -356,7 +356,7 @@ func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 		body()
 		back := t.open.clone()
 		if distribute {
-			back = back.teamOnly()
+			back = back.teamOnly(t.pointedAt())
 		}
 		if back.within(head) {
 			break
@@ -370,10 +370,21 @@ func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 	}
 }
 
-// teamOnly leaves out what other teams see too.
-func (o open) teamOnly() open {
+// pointedAt returns the kinds of the scalars in team memory that pointers may reach.
+func (t *team) pointedAt() (kinds uint32) {
+	for v := range t.Shared {
+		if v.Space == ir.Team && !t.Effects.Exact[v] {
+			kinds |= analysis.KindsOf(v.Type)
+		}
+	}
+	return kinds
+}
+
+// teamOnly leaves out what other teams see too. Of memory behind pointers it keeps the kinds that
+// team memory has there.
+func (o open) teamOnly(pointedAt uint32) open {
 	for _, m := range []*analysis.Memory{&o.solo.Reads, &o.solo.Writes, &o.all.Reads, &o.all.Writes} {
-		m.Kinds = 0
+		m.Kinds &= pointedAt
 		for v := range m.Vars {
 			if v.Space != ir.Team {
 				delete(m.Vars, v)

@@ -361,7 +361,7 @@ func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	//omp:teams distribute parallel for
 	for i := 0; i < n*w; i++ {
 		if bump_9000020(&out2[i]) > 2 {
-			out2[i] += 10 * bump_9000020(&out2[i])
+			out2[i] += 10*bump_9000020(&out2[i])
 		}
 	}
 }
@@ -418,6 +418,28 @@ func K_9000021(n int, w int, out2 []int8) {
 		}
 		out2[r*w] += int8(red[1])
 	}
+}
+
+// The next row declares what threads read through a pointer: no barrier stood in between.
+
+//omp:target device(acc, smp)
+func K_9000024(n int, w int, out2 []int32, ix []int32) {
+	last := float32(1)
+	//omp:teams distribute lastprivate(last)
+	for r := 0; r < n; r++ {
+		last = float32(r)
+		if w == 0 {
+			continue
+		}
+		v := float64(1)
+		p := &v
+		//omp:parallel for schedule(static, 1) reduction(*: *p)
+		for c := 0; c < w; c++ {
+			out2[r*w+c]++
+		}
+		last *= float32(*p)
+	}
+	out2[0] += int32(last)
 }
 
 var programs = []program{
@@ -830,4 +852,26 @@ func K_9000021(n int, w int, out2 []int8) {
 	}
 }
 `, K_9000021, []any{}},
+	{9000024, `// The next row declares what threads read through a pointer: no barrier stood in between.
+
+//omp:target device(acc, smp)
+func K_9000024(n int, w int, out2 []int32, ix []int32) {
+	last := float32(1)
+	//omp:teams distribute lastprivate(last)
+	for r := 0; r < n; r++ {
+		last = float32(r)
+		if w == 0 {
+			continue
+		}
+		v := float64(1)
+		p := &v
+		//omp:parallel for schedule(static, 1) reduction(*: *p)
+		for c := 0; c < w; c++ {
+			out2[r*w+c]++
+		}
+		last *= float32(*p)
+	}
+	out2[0] += int32(last)
+}
+`, K_9000024, []any{}},
 }
