@@ -356,7 +356,7 @@ func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 		body()
 		back := t.open.clone()
 		if distribute {
-			back = back.teamOnly(t.pointedAt())
+			back = back.teamOnly(pointedAt(t))
 		}
 		if back.within(head) {
 			break
@@ -371,7 +371,7 @@ func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
 }
 
 // pointedAt returns the kinds of the scalars in team memory that pointers may reach.
-func (t *team) pointedAt() (kinds uint32) {
+func pointedAt(t *team) (kinds uint32) {
 	for v := range t.Shared {
 		if v.Space == ir.Team && !t.Effects.Exact[v] {
 			kinds |= analysis.KindsOf(v.Type)
