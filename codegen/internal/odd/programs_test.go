@@ -361,7 +361,7 @@ func K_9000020(n int, w int, out2 []int32, ix []int32, acc []int64) {
 	//omp:teams distribute parallel for
 	for i := 0; i < n*w; i++ {
 		if bump_9000020(&out2[i]) > 2 {
-			out2[i] += 10*bump_9000020(&out2[i])
+			out2[i] += 10 * bump_9000020(&out2[i])
 		}
 	}
 }
