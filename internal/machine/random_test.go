@@ -18,6 +18,9 @@ import (
 type program struct {
 	sizes []int64
 	jobs  []programJob
+	// alone makes each job end before the next one is submitted: those behind a job that failed are
+	// no longer skipped.
+	alone bool
 }
 
 type programJob struct {
@@ -91,7 +94,8 @@ func work(n int, accesses []deps.Access, see func(deps.BufferID) []int64) {
 }
 
 // sequential runs the program in order, leaving out the jobs that did not run, and says which
-// elements hold something.
+// elements are known. What a job writes that failed is undefined, and so is what others make of it:
+// those that are submitted behind its end run.
 func (p *program) sequential(ran func(n int) bool) (values [][]int64, known [][]bool) {
 	for b, n := range p.sizes {
 		values, known = append(values, make([]int64, n)), append(known, make([]bool, n))
@@ -100,12 +104,18 @@ func (p *program) sequential(ran func(n int) bool) (values [][]int64, known [][]
 		}
 	}
 	for n, j := range p.jobs {
+		defined := ran(n)
+		for _, a := range j.accesses {
+			if a.Mode.Reads() {
+				each(a.Region, func(i int64) { defined = defined && known[a.Region.Buffer][i] })
+			}
+		}
 		if ran(n) {
 			work(n, j.accesses, func(b deps.BufferID) []int64 { return values[b] })
 		}
 		for _, a := range j.accesses {
 			if a.Mode.Writes() {
-				each(a.Region, func(i int64) { known[a.Region.Buffer][i] = ran(n) })
+				each(a.Region, func(i int64) { known[a.Region.Buffer][i] = defined })
 			}
 		}
 	}
@@ -119,6 +129,9 @@ func (p *program) run(r *rig) (failed int) {
 	}
 	for n, j := range p.jobs {
 		r.submit(j.space, j.accesses, func(see func(deps.BufferID) []int64) { work(n, j.accesses, see) })
+		if p.alone {
+			r.jobs.Wait()
+		}
 	}
 	r.jobs.Wait()
 	for _, j := range r.list {
@@ -173,12 +186,19 @@ func TestRandomProgramsAreSequentiallyConsistent(t *testing.T) {
 // faultsOf runs a program with the n-th operation failing, for n from 1 until it is not reached any
 // more.
 func faultsOf(t *testing.T, name string, starts int, set func(f *sim.Faults, n int64)) {
+	for _, alone := range []bool{false, true} {
+		faultsOfProgram(t, name, starts, alone, set)
+	}
+}
+
+func faultsOfProgram(t *testing.T, name string, starts int, alone bool, set func(f *sim.Faults, n int64)) {
 	for n := int64(1); ; n++ {
 		o := tight
 		set(&o.Faults, n)
 		r := newRig(t, "smp:1,sim:2", o)
 		r.starts = starts
 		p := randomProgram(7, 40, 3)
+		p.alone = alone
 		failed := p.run(r)
 		lost := never
 		if err := r.fetch(); err != nil { // the fault may have been met by the fetch
