@@ -21,21 +21,24 @@ const guide = "limits and rates: CUDA C++ Programming Guide 13.0, sections 8.4 a
 // (cub/device/dispatch/tuning/tuning_transform.cuh).
 var gpus = []Target{
 	{Name: "sm_75", Chip: "T4", Clock: 1.59e9, Team: teams(40, 32, 16), Memory: memory(288*gbs, 12*kib, 96*kib, 4*mib, 64*kib, 64*kib),
-		Rates: Rates{4, 64, 2, 64, 16, 16, 32, 64}, Cost: costs(0), Source: guide + "chip: data sheet"},
+		Rates: Rates{4, 64, 2, 64, 16, 16, 32, 64}, Cost: costs(0), Tuning: tuning, Source: guide + "chip: data sheet"},
 	{Name: "sm_80", Chip: "A100", Clock: 1.41e9, Team: teams(108, 64, 32), Memory: memory(1835*gbs, 16*kib, 192*kib, 40*mib, 164*kib, 163*kib),
-		Rates: Rates{4, 64, 32, 64, 16, 32, 32, 128}, Cost: costs(0), Source: guide + "chip: data sheet"},
+		Rates: Rates{4, 64, 32, 64, 16, 32, 32, 128}, Cost: costs(0), Tuning: tuning, Source: guide + "chip: data sheet"},
 	{Name: "sm_86", Chip: "A10", Clock: 1.70e9, Team: teams(72, 48, 16), Memory: memory(540*gbs, 16*kib, 128*kib, 6*mib, 100*kib, 99*kib),
-		Rates: Rates{4, 128, 2, 64, 16, 16, 32, 128}, Cost: costs(0), Source: guide + "chip: data sheet"},
+		Rates: Rates{4, 128, 2, 64, 16, 16, 32, 128}, Cost: costs(0), Tuning: tuning, Source: guide + "chip: data sheet"},
 	{Name: "sm_89", Chip: "L40S", Clock: 2.52e9, Team: teams(142, 48, 24), Memory: memory(778*gbs, 16*kib, 128*kib, 48*mib, 100*kib, 99*kib),
-		Rates: Rates{4, 128, 2, 64, 16, 16, 32, 128}, Cost: costs(0), Source: guide + "chip: data sheet"},
+		Rates: Rates{4, 128, 2, 64, 16, 16, 32, 128}, Cost: costs(0), Tuning: tuning, Source: guide + "chip: data sheet"},
 	{Name: "sm_90", Chip: "H100", Clock: 1.755e9, Team: teams(132, 64, 32), Memory: memory(3015*gbs, 32*kib, 256*kib, 50*mib, 228*kib, 227*kib),
-		Rates: Rates{4, 128, 64, 64, 16, 32, 32, 128}, Cost: costs(190 * time.Nanosecond),
+		Rates: Rates{4, 128, 64, 64, 16, 32, 32, 128}, Cost: costs(190 * time.Nanosecond), Tuning: tuning,
 		Source: guide + "costs: measured on one H200, kernels that only wait (docs/results/README.md)"},
 	{Name: "sm_100", Chip: "B200", Clock: 1.85e9, Team: teams(148, 64, 32), Memory: memory(7200*gbs, 64*kib, 256*kib, 126*mib, 228*kib, 227*kib),
-		Rates: Rates{4, 128, 64, 128, 16, 32, 32, 128}, Cost: costs(190 * time.Nanosecond), Source: guide + "chip: data sheet; costs: as sm_90"},
+		Rates: Rates{4, 128, 64, 128, 16, 32, 32, 128}, Cost: costs(190 * time.Nanosecond), Tuning: tuning, Source: guide + "chip: data sheet; costs: as sm_90"},
 	{Name: "sm_120", Chip: "RTX PRO 6000", Clock: 2.4e9, Team: teams(188, 48, 24), Memory: memory(1613*gbs, 32*kib, 128*kib, 128*mib, 100*kib, 99*kib),
-		Rates: Rates{4, 128, 2, 128, 16, 16, 32, 128}, Cost: costs(190 * time.Nanosecond), Source: guide + "chip: data sheet; costs: as sm_90"},
+		Rates: Rates{4, 128, 2, 128, 16, 16, 32, 128}, Cost: costs(190 * time.Nanosecond), Tuning: tuning, Source: guide + "chip: data sheet; costs: as sm_90"},
 }
+
+// tuning is the same for all generations: only one was measured.
+var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 512, LookupTable: 4 * kib}
 
 // teams are limits that differ little between generations.
 func teams(multiprocessors, warps, resident int) TeamLimits {

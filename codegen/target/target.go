@@ -26,6 +26,7 @@ type Target struct {
 	Memory Memory
 	Rates  Rates
 	Cost   Costs
+	Tuning Tuning
 	Source string // of the numbers: documents, or the command that measures them
 }
 
@@ -79,6 +80,16 @@ type Costs struct {
 	TeamBarrier    time.Duration // of 256 threads
 	ClusterBarrier time.Duration // of teams on one cluster; 0: there are none
 	GridBarrier    time.Duration // of teams that are all resident
+}
+
+// Tuning holds thresholds of strategies that follow from no other number of the target. The values
+// are choices; the comments name what shows them: rows of gompss bench gpu -suite.
+type Tuning struct {
+	Remainder        int        // instructions of a remainder by a number that the host knows; Life, GrayScott
+	AddressRegisters int        // of a thread that holds a record, beside its elements; SmallFactors, Inverses
+	WalkTeams        int        // on a multiprocessor where every thread walks along a row; Checksums, Automaton
+	KeptRow          int64      // elements of a row from which it is kept over several loops; RowSoftmax, RootMeanRows
+	LookupTable      deps.Bytes // most of a table that such walks look into, in team memory; Checksums
 }
 
 // Default is what code is generated for when the device is not known.

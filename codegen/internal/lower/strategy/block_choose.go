@@ -22,7 +22,6 @@ const (
 	loadShare  = 0.2  // of the clocks of loads that another unit, though busier, does not hide
 	leastTeam  = 64   // threads of a team: multiprocessors hold as many warps only in few teams
 	innerTrips = 16   // iterations that an inner loop of unknown length is taken to have
-	wrapOps    = 8    // instructions of a remainder of a number that the host knows
 )
 
 // A shape is a candidate.
@@ -56,7 +55,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		return gpu.Clocks(w) + loadShare*gpu.Clocks(target.Work{Loads: w.Loads})
 	}
 	least := clocksOf(shape{1, 1, blockLanes})
-	alone := least + gpu.Clocks(target.Work{Int: float64(wrapOps * b.wrapped)})
+	alone := least + gpu.Clocks(target.Work{Int: float64(gpu.Tuning.Remainder * b.wrapped)})
 	var fits []shape
 	var clocks []float64
 	for _, s := range b.shapes() {

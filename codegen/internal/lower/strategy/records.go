@@ -28,7 +28,6 @@ const (
 	recordStaged     = 8    // elements from which on a record passes through team memory
 	recordLongest    = 96   // elements
 	recordStatements = 1200 // of an iteration that is written out
-	recordAddresses  = 24   // registers that hold no element
 )
 
 // A recorded is a loop whose iterations own records.
@@ -347,7 +346,7 @@ func (x *recorded) stage() bool {
 // bandwidth asks for.
 func (x *recorded) inFlight(r *record) int {
 	gpu := x.Device()
-	threads := gpu.ResidentWarps(recordThreads, int(r.size)+recordAddresses, x.bytes) * gpu.Team.Warp
+	threads := gpu.ResidentWarps(recordThreads, int(r.size)+gpu.Tuning.AddressRegisters, x.bytes) * gpu.Team.Warp
 	least := max(int64(gpu.Memory.InFlight/(ir.Bytes(max(threads, 1))*r.slice.Type.Elem.Size)), 1)
 	for n := least; n < 2*least; n++ { // a number that leaves no rest is better
 		if r.size%n == 0 {

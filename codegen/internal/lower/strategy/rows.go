@@ -26,16 +26,15 @@ import (
 // the row is written too, on a test that the slices have no byte in common.
 
 const (
-	rowsOfTeam     = 32  // rows that a team takes at once, a lane of its walking warp each
-	rowsThreads    = 128 // threads of a team
-	rowsAbreastAll = 8   // the same where every thread walks: more of them wait at once
-	rowsResident   = 5   // teams on a multiprocessor: bounds the registers
-	rowsLeast      = 32  // elements of a row from which it is worth it
-	rowsWords      = 32  // 32-bit words that a thread loads ahead
-	rowsJam        = 4   // elements of a row that a thread takes at once where they are independent
-	rowsUnroll     = 16  // iterations of the walk that are written out
-	rowsFew        = 4   // columns for this part of the threads that a device runs at once are few
-	rowsShort      = 16  // iterations of a loop over no row that the walking warp may run alone
+	rowsOfTeam   = 32  // rows that a team takes at once, a lane of its walking warp each
+	rowsThreads  = 128 // threads of a team
+	rowsResident = 5   // teams on a multiprocessor: bounds the registers
+	rowsLeast    = 32  // elements of a row from which it is worth it
+	rowsWords    = 32  // 32-bit words that a thread loads ahead
+	rowsJam      = 4   // elements of a row that a thread takes at once where they are independent
+	rowsUnroll   = 16  // iterations of the walk that are written out
+	rowsFew      = 4   // columns for this part of the threads that a device runs at once are few
+	rowsShort    = 16  // iterations of a loop over no row that the walking warp may run alone
 )
 
 // A rowed is what the loop over blocks of rows is made from.
@@ -100,7 +99,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	t.LimitThreads(build.Int(rowsThreads, at))
 	t.Launch.Threads, t.Launch.Abreast = rowsThreads, rowsResident
 	if x.all() {
-		t.Launch.Abreast = rowsAbreastAll
+		t.Launch.Abreast = t.Device().Tuning.WalkTeams
 	}
 	long := x.long()
 	ceil := func(n ir.Expr, size int64) ir.Expr {

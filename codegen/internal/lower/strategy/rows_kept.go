@@ -18,8 +18,7 @@ import (
 // element stays for the next one that computes the same.
 
 const (
-	keptLeast  = 512 // elements of a row from which it is worth it
-	keptLoads  = 8   // elements that a thread loads at once
+	keptLoads  = 8 // elements that a thread loads at once
 	keptWarps  = rowsThreads / rowsOfTeam
 	keptOfTeam = 2 // rows that have to fit
 )
@@ -67,7 +66,7 @@ func (x *rowed) keeps() *keptRows {
 	at := x.f.At
 	k.count = build.Trips(first, first.Lo, first.Hi, first.Step)
 	twice := build.Binary(ir.Mul, build.Binary(ir.Add, k.count, build.Int(1, at), at), build.Int(keptOfTeam, at), at)
-	k.fits = build.Compare(ir.LAnd, build.Compare(ir.Ge, k.count, build.Int(keptLeast, at), at), build.Compare(ir.Le, twice, build.Int(k.elems, at), at), at)
+	k.fits = build.Compare(ir.LAnd, build.Compare(ir.Ge, k.count, build.Int(x.Device().Tuning.KeptRow, at), at), build.Compare(ir.Le, twice, build.Int(k.elems, at), at), at)
 	return k
 }
 
@@ -418,9 +417,6 @@ func (k *keptRows) explain() {
 // the states of an automaton, waits for each of these loads. Where bits bound the index, the team
 // keeps the table in its memory: lanes that read there wait for each other less.
 
-// rowTableBytes is the most that a table may take.
-const rowTableBytes = 4096
-
 // A rowTable is a table and where the team keeps it.
 type rowTable struct {
 	slice *ir.Var
@@ -458,7 +454,7 @@ func (x *rowed) findTable(ix *ir.Index) {
 	if v == nil || v.Type.Kind != ir.Slice || v.Space != ir.Param || x.own.Has(v) || !ok || forms.IsConst(ix.I) {
 		return
 	}
-	if n > rowTableBytes/int64(ix.Type().Size) || slices.Contains(writtenSlices(x.body), v) {
+	if n > int64(x.Device().Tuning.LookupTable/ix.Type().Size) || slices.Contains(writtenSlices(x.body), v) {
 		return
 	}
 	for _, b := range x.tables {
