@@ -28,28 +28,52 @@ func toFloat[T int64 | uint64](to *Type, x T) Bits {
 	return math.Float64bits(float64(x))
 }
 
+// fromFloat converts as code for every target does: what does not fit gives the least number of the
+// 32 or 64 bits that the conversion goes through, on every host. Go leaves that open; processors
+// differ.
 func fromFloat[F float32 | float64](to *Type, f F) Bits {
-	switch to.Kind {
+	switch x := float64(f); to.Kind {
 	case Float32:
 		return Bits(math.Float32bits(float32(f)))
 	case Float64:
-		return math.Float64bits(float64(f))
+		return math.Float64bits(x)
 	case Int8:
-		return Bits(int8(f))
+		return Bits(int8(cutInt32(x)))
 	case Int16:
-		return Bits(int16(f))
+		return Bits(int16(cutInt32(x)))
 	case Int32:
-		return Bits(int32(f))
+		return Bits(cutInt32(x))
 	case Int64:
-		return Bits(int64(f))
+		return Bits(cutInt64(x))
 	case Uint8:
-		return Bits(uint8(f))
+		return Bits(uint8(cutInt32(x)))
 	case Uint16:
-		return Bits(uint16(f))
+		return Bits(uint16(cutInt32(x)))
 	case Uint32:
-		return Bits(uint32(f))
+		return Bits(uint32(cutInt64(x)))
 	case Uint64:
-		return uint64(f)
+		return cutUint64(x)
 	}
 	panic("gompss: bug: ir: no conversion of a float to " + to.String())
+}
+
+func cutInt32(x float64) int32 {
+	if !(math.Trunc(x) >= math.MinInt32 && x < 1<<31) { // also where x is no number
+		return math.MinInt32
+	}
+	return int32(x)
+}
+
+func cutInt64(x float64) int64 {
+	if !(x >= -1<<63 && x < 1<<63) {
+		return math.MinInt64
+	}
+	return int64(x)
+}
+
+func cutUint64(x float64) uint64 {
+	if x >= 1<<63 {
+		return uint64(cutInt64(x-1<<63)) | 1<<63
+	}
+	return uint64(cutInt64(x))
 }
