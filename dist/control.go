@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/gompss/gompss/task"
 )
 
 // ErrorsVariable is the environment variable that names a folder in which each rank keeps the cause
@@ -170,14 +173,14 @@ func (c *control) compareLogs(rank int) {
 	c.asked = true
 	c.mu.Unlock()
 	if !asked {
-		c.w.transport.Control(rank, c.w.pack([]byte{logMessage}))
+		c.w.transport.Control(rank, c.w.pack([]byte{logMessage}), nil)
 	}
 }
 
 // report sends the hash after a submission to rank 0, which compares the hashes.
 func (c *control) report(sequence, hash uint64) {
 	if c.w.rank != 0 {
-		c.w.transport.Control(0, words(reportMessage, sequence, hash))
+		c.w.transport.Control(0, words(reportMessage, sequence, hash), nil)
 		return
 	}
 	c.checkPending()
@@ -190,7 +193,7 @@ func (c *control) arrive(n, sequence, hash uint64) <-chan struct{} {
 	c.wait, c.released = n, released
 	c.mu.Unlock()
 	if c.w.rank != 0 {
-		c.w.transport.Control(0, words(arriveMessage, n, sequence, hash))
+		c.w.transport.Control(0, words(arriveMessage, n, sequence, hash), nil)
 		c.checkGone()
 		return released
 	}
@@ -221,7 +224,7 @@ func (c *control) count(n uint64) {
 	defer c.releasing.Unlock()
 	c.release(n) // before the others submit more: see checkWaiting
 	for rank := 1; rank < c.w.size; rank++ {
-		c.w.transport.Control(rank, words(releaseMessage, n))
+		c.w.transport.Control(rank, words(releaseMessage, n), nil)
 	}
 }
 
@@ -250,13 +253,13 @@ func (c *control) settleDifference() {
 // bye announces the end of this rank to the ranks that expect its heartbeats.
 func (c *control) bye() {
 	if c.w.rank != 0 {
-		c.w.transport.Control(0, []byte{byeMessage})
+		c.w.transport.Control(0, []byte{byeMessage}, nil)
 		return
 	}
 	c.releasing.Lock()
 	defer c.releasing.Unlock()
 	for rank := 1; rank < c.w.size; rank++ {
-		c.w.transport.Control(rank, []byte{byeMessage})
+		c.w.transport.Control(rank, []byte{byeMessage}, nil)
 	}
 }
 
@@ -315,7 +318,7 @@ func (w *World) fail(rank int, err error) {
 		w.adopt(e)
 		return
 	}
-	w.transport.Control(0, append(words(failMessage, uint64(rank)), e.Text...))
+	w.transport.Control(0, append(words(failMessage, uint64(rank)), e.Text...), nil)
 	time.AfterFunc(arbiterTime, func() { w.adopt(e) })
 }
 
@@ -340,16 +343,37 @@ func (w *World) adopt(e *RankError) {
 			fmt.Fprintf(w.options.Errors, "gompss: each rank keeps the cause in %s\n", folder)
 		}
 	}
-	if w.rank == 0 {
-		for rank := 1; rank < w.size; rank++ {
-			w.transport.Control(rank, append(words(failMessage, uint64(e.Rank)), e.Text...))
-		}
+	if w.rank == 0 && w.size > 1 {
+		c.announce(e, func() { c.end(e, local) })
+		return
 	}
-	close(w.broken)
+	c.end(e, local)
+}
+
+// announce sends the failure from rank 0 to all others, and calls sent once, when they have left:
+// the program of rank 0 may end the process as soon as it knows of the failure. It waits for
+// graceTime at most.
+func (c *control) announce(e *RankError, sent func()) {
+	var left atomic.Int32
+	left.Store(int32(c.w.size - 1))
+	var once sync.Once
+	late := time.AfterFunc(graceTime, func() { once.Do(sent) })
+	for rank := 1; rank < c.w.size; rank++ {
+		c.w.transport.Control(rank, append(words(failMessage, uint64(e.Rank)), e.Text...), func() {
+			if left.Add(-1) == 0 && late.Stop() {
+				once.Do(sent)
+			}
+		})
+	}
+}
+
+// end fails all that is in flight on this rank.
+func (c *control) end(e *RankError, local *task.LocalTasks) {
+	close(c.w.broken)
 	if local != nil {
 		local.Cancel(e)
 	}
-	go w.abandon(e)
+	go c.w.abandon(e)
 }
 
 // heardNothing reports whether a rank is silent; such a rank does not print the failure itself.
@@ -439,10 +463,10 @@ func (w *World) beat() {
 		w.readClocks()
 		sequence, hash := w.log.now()
 		if w.rank != 0 {
-			w.transport.Control(0, words(beatMessage, sequence, hash))
+			w.transport.Control(0, words(beatMessage, sequence, hash), nil)
 		} else {
 			for rank := 1; rank < w.size; rank++ {
-				w.transport.Control(rank, words(beatMessage, sequence, hash))
+				w.transport.Control(rank, words(beatMessage, sequence, hash), nil)
 			}
 		}
 		if pause := time.Since(last); pause < w.options.Silence/2 {

@@ -21,14 +21,14 @@ type lateRelease struct {
 	sent map[int][]byte // kinds, by receiver
 }
 
-func (l *lateRelease) Control(to int, message []byte) {
+func (l *lateRelease) Control(to int, message []byte, sent func()) {
 	if message[0] == releaseMessage {
 		time.Sleep(20 * time.Millisecond)
 	}
 	l.mu.Lock()
 	l.sent[to] = append(l.sent[to], message[0])
 	l.mu.Unlock()
-	l.Transport.Control(to, message)
+	l.Transport.Control(to, message, sent)
 }
 
 // Rank 0 says that it ends after it has said to all that the last wait has ended.

@@ -30,5 +30,5 @@ func (fakeTransport) Send(int, Key, int, []byte, func(error)) {
 	panic("gompss: bug: a fake rank sends")
 }
 func (fakeTransport) Recv(int, Key, []byte, func(error)) { panic("gompss: bug: a fake rank receives") }
-func (fakeTransport) Control(int, []byte)                {}
+func (fakeTransport) Control(int, []byte, func())        {}
 func (fakeTransport) Close(error) error                  { return nil }

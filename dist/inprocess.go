@@ -168,8 +168,11 @@ func (t *inProcess) Recv(from int, key Key, data []byte, done func(error)) {
 // Fail fails what is in flight to this rank.
 func (t *inProcess) Fail(cause error) { t.matcher.close(cause) }
 
-func (t *inProcess) Control(to int, message []byte) {
+func (t *inProcess) Control(to int, message []byte, sent func()) {
 	t.all[to].put(delivery{from: t.rank, arrival: arrival{data: message}}, true)
+	if sent != nil {
+		sent()
+	}
 }
 
 func (t *inProcess) Close(cause error) error {

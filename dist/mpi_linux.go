@@ -429,9 +429,14 @@ func (p *tagPool) put(tag int) {
 	p.free = append(p.free, tag)
 }
 
-func (t *mpiTransport) Control(to int, message []byte) {
+func (t *mpiTransport) Control(to int, message []byte, sent func()) {
 	message = append([]byte{mpiControl}, message...)
-	t.post(func() { t.send(to, message) })
+	t.post(func() {
+		t.send(to, message)
+		if sent != nil {
+			sent()
+		}
+	})
 }
 
 // Fail fails what is in flight.

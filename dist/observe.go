@@ -47,7 +47,7 @@ func (w *World) readClocks() {
 		return
 	}
 	for range clockReadings {
-		w.transport.Control(0, words(clockMessage, uint64(local.Now()), 0))
+		w.transport.Control(0, words(clockMessage, uint64(local.Now()), 0), nil)
 	}
 }
 
@@ -62,7 +62,7 @@ func (w *World) clock(from int, m []byte) {
 	switch {
 	case local == nil:
 	case w.rank == 0:
-		w.transport.Control(from, words(clockMessage, word(m, 0), uint64(local.Now())))
+		w.transport.Control(from, words(clockMessage, word(m, 0), uint64(local.Now())), nil)
 	default:
 		began, now := time.Duration(word(m, 0)), local.Now()
 		ahead := time.Duration(word(m, 1)) - (began+now)/2

@@ -1,10 +1,14 @@
 package dist
 
 import (
+	"encoding/binary"
+	"io"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,7 +45,7 @@ func TestSocket_HigherPriorityFirst(t *testing.T) {
 	for submission, priority := range []int{0, 7, 0, 7, -3, 9} {
 		sender.Send(1, Key{Submission: uint64(submission)}, priority, nil, func(error) {})
 	}
-	sender.Control(1, nil)
+	sender.Control(1, nil, nil)
 	sender.writers.Go(func() { sender.write(p) })
 	var order []int
 	for range 8 {
@@ -67,4 +71,32 @@ func TestSocket_HigherPriorityFirst(t *testing.T) {
 	sender.writers.Wait()
 	require.NoError(t, here.Close())
 	require.NoError(t, there.Close())
+}
+
+// Rank 0 fails only when the others can know why: its program may end the process at once.
+func TestControl_TheCauseIsSentBeforeRank0Fails(t *testing.T) {
+	here, there := net.Pipe()
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	require.NoError(t, err)
+	sender := &socketTransport{size: 2, peers: []*socketPeer{nil, newPeer(1, here)}, listener: listener}
+	w, err := NewWorld(sender, Options{Errors: io.Discard, Silence: -1})
+	require.NoError(t, err)
+	w.adopt(&RankError{Rank: 1, Text: "broken"})
+	require.NoError(t, w.failure(), "rank 1 has not read the cause")
+	require.NoError(t, there.SetDeadline(time.Now().Add(graceTime)))
+	var message []byte
+	for len(message) == 0 || message[0] != failMessage { // behind a heartbeat, perhaps
+		var header [headerSize]byte
+		_, err = io.ReadFull(there, header[:])
+		require.NoError(t, err)
+		message = make([]byte, binary.LittleEndian.Uint64(header[13:]))
+		_, err = io.ReadFull(there, message)
+		require.NoError(t, err)
+	}
+	require.Equal(t, "broken", string(message[9:]))
+	<-w.broken
+	require.EqualError(t, w.failure(), "rank 1: broken")
+	w.beating.Wait()
+	require.NoError(t, there.Close())
+	require.NoError(t, sender.Close(errClosed))
 }

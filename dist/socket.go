@@ -260,9 +260,13 @@ func (t *socketTransport) Recv(from int, key Key, data []byte, done func(error))
 	}
 }
 
-func (t *socketTransport) Control(to int, message []byte) {
+func (t *socketTransport) Control(to int, message []byte, sent func()) {
+	var done func(error)
+	if sent != nil {
+		done = func(error) { sent() }
+	}
 	if p := t.peers[to]; p != nil {
-		p.put(controlPriority, frame{kind: controlFrame, data: message})
+		p.put(controlPriority, frame{kind: controlFrame, data: message, done: done})
 	}
 }
 

@@ -22,8 +22,9 @@ type Transport interface {
 	// Recv receives into data, which must not be used before done is called.
 	Recv(from int, key Key, data []byte, done func(error))
 	// Control sends a small message that Handler.Control receives. Those of one rank to another
-	// stay in order. It keeps message.
-	Control(to int, message []byte)
+	// stay in order. It keeps message. It calls sent, where that is not nil, when the message has left
+	// or cannot leave any more.
+	Control(to int, message []byte, sent func())
 	// Close ends it: with nil after all ranks have agreed to, with an error at once. What is in
 	// flight fails then.
 	Close(cause error) error
