@@ -164,7 +164,11 @@ func init() {
 		}},
 		{kernel: BlockWeighted, args: func(n int, r *rand.Rand) []any {
 			h, w, _ := nestSides(n, r)
-			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h), floats[float32](r, w), floats[float32](r, w*w)}
+			weights := floats[float32](r, h)
+			for i := range weights {
+				weights[i] /= 256 // sums near 1, as fusedError takes them to be
+			}
+			return []any{h, w, floats[float32](r, h*w), weights, floats[float32](r, w), floats[float32](r, w*w)}
 		}},
 		{kernel: BlockMixed, args: func(n int, r *rand.Rand) []any {
 			h, w, l := nestSides(n, r)
