@@ -107,6 +107,7 @@ func apartKernels(t *testing.T) (*codegen.Package, *cpu.Arena) {
 // every length of vector, between pages that without access: what is loaded and stored in whole
 // vectors must be the elements alone.
 func TestElementsApartOnTheCPU(t *testing.T) {
+	t.Parallel()
 	p, arena := apartKernels(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for machine, o := range randomOptions(t) {

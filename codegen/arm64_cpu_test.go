@@ -11,6 +11,7 @@ import (
 
 // TestCorpus_HasCodeForARM64 compiles the corpus for arm64, on any machine: what has code for AVX2 has code there.
 func TestCorpus_HasCodeForARM64(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	n := 0
 	for _, c := range corpus {

@@ -33,6 +33,7 @@ func manyLive(n int) string {
 //
 // Issue 16, item 21.
 func TestBlock_GrowsWithTheValues(t *testing.T) {
+	t.Parallel()
 	const n, size = 700, 77
 	p, err := codegen.Load(codegen.File{Name: "k.go", Text: manyLive(n)})
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ var candidateShapes = []struct{ teams, threads int }{{0, 0}, {2, 256}, {9, 32}}
 // Whichever candidate runs, in whichever shape, a kernel of the corpus leaves what the Go function
 // does, and the same bits as what the model chose.
 func TestCandidates_EveryOneEqualsGo(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	var others atomic.Int32
 	t.Run("corpus", func(t *testing.T) {

@@ -64,6 +64,7 @@ func checksLeft(t testing.TB, p *ir.Program) []string {
 
 // TestChecksLeft_Table lists the checks that the host leaves to the GPU, of every kernel (issue 16 14).
 func TestChecksLeft_Table(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	kernels, affected := 0, 0
 	for _, pkg := range checkedPackages(t) {

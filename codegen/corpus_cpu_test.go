@@ -133,6 +133,7 @@ func skipWhereGoDiffers(t *testing.T, k *ir.Kernel) {
 // TestCorpusOnTheCPU runs every kernel of the corpus that has vector code between fences, in random
 // chunks, and compares with the Go function. A kernel without vector code must say why.
 func TestCorpusOnTheCPU(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -33,11 +33,15 @@ func deviceSpec() string {
 // TestCorpusOnADevice runs every kernel of the corpus on an accelerator, a GPU where there is one, and compares with the
 // Go function: both lowerings, sizes that fill teams and sizes that do not. Whole arguments go there and back, so that
 // what a kernel leaves alone counts too.
-func TestCorpusOnADevice(t *testing.T) { runCorpus(t, deviceSpec(), corpus) }
+func TestCorpusOnADevice(t *testing.T) {
+	t.Parallel()
+	runCorpus(t, deviceSpec(), corpus)
+}
 
 // TestCorpusOnPoCL runs a part of the corpus on PoCL, where it is there: every eighth kernel, and those that found its mistakes. All of it takes
 // GOMPSS_TEST_DEVICE='opencl:1(platform=pocl)' and TestCorpusOnADevice.
 func TestCorpusOnPoCL(t *testing.T) {
+	t.Parallel()
 	const spec = "opencl:1(platform=pocl,cache=off)"
 	m, err := machine.Open(spec, machine.Options{})
 	if err != nil {

@@ -26,6 +26,7 @@ var scalarKernels = map[string]string{
 // TestNearlyEveryKernelIsVectorCode holds the list of kernels that run as Go functions to the few that have to, on every machine, and the
 // text about each to a place in the source and what to change.
 func TestNearlyEveryKernelIsVectorCode(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	for _, o := range []cpu.Options{{}, {AVX512: true}, {AVX512: true, Width: x86.W256}} {
 		for _, c := range corpus {

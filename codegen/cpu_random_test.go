@@ -341,6 +341,7 @@ var oldFindings = []uint64{1795283645030, 1795284859013, 318612052431094, 179534
 // TestRandomLoopsOnTheCPU runs random kernels as Go, interpreted for a GPU, and as AVX2 and AVX-512 code between fences, with random sizes and
 // alignments. GOMPSS_RANDOM_LOOPS=1h looks for so long, from a new seed on; else it is a few kernels.
 func TestRandomLoopsOnTheCPU(t *testing.T) {
+	t.Parallel()
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)

@@ -65,6 +65,7 @@ func TestUniformBreak_KeepsLanesOff(t *testing.T) {
 
 // TestLoopsOfSeveralTypes_AreCheckedApart (issue 16 b): checks out of line were selected with the lanes of the loop that came last.
 func TestLoopsOfSeveralTypes_AreCheckedApart(t *testing.T) {
+	t.Parallel()
 	edge := "\t\t//omp:parallel for\n\t\tfor c := 0; c < n; c++ {\n\t\t\tp := r*n + c\n\t\t\tif c < n-1 {\n\t\t\t\t%s[p] = %s[p+1]\n\t\t\t}\n\t\t}\n"
 	rest := "\t\t//omp:parallel for\n\t\tfor c := 0; c < n; c++ {\n\t\t\t%s[r*n+c]++\n\t\t}\n"
 	outputs, inputs := []string{"b", "y", "z", "v"}, []string{"a", "x", "u", "w"}
@@ -85,6 +86,7 @@ func TestLoopsOfSeveralTypes_AreCheckedApart(t *testing.T) {
 
 // TestShortCircuit_MakesNoAccess (issue 16 c): where the left side decides in every lane, the right side does not touch memory.
 func TestShortCircuit_MakesNoAccess(t *testing.T) {
+	t.Parallel()
 	for _, cond := range []string{"x[i] > 5 || x[k-1] > 0", "x[i] < 5 && x[k-1] > 0", "x[i] < 5 && (x[i] > 99 || x[k-1] > 0)", "(x[i] < 5 && x[k-1] > 0) || x[i] == 7",
 		"!(x[i] > 5 || x[k-1] > 0)", "x[i] < 5 && 10/(k-1) > x[i]", "x[i] < 5 && ix[k] >= 0 && x[ix[k]] > 0", "x[i] < 5 && max(x[k-1], 3) > 2", "x[i] > 5 || f[k-1] > 0.5", "x[i] > 5 || w[k-1]"} {
 		for _, form := range []string{"if %s {\n\t\t\to[i] = 4\n\t\t}", "for l := 0; l < 3 && (%s); l++ {\n\t\t\to[i] += 4\n\t\t}", "switch {\n\t\tcase %s:\n\t\t\to[i] = 4\n\t\tdefault:\n\t\t\to[i] = 5\n\t\t}",

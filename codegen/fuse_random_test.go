@@ -315,6 +315,7 @@ func judgeSums[T kernel.Float](k *sumKernel) func(out, x, y, z []T) {
 
 // TestContract_RandomSums holds every target to the judge, bit for bit.
 func TestContract_RandomSums(t *testing.T) {
+	t.Parallel()
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)
@@ -384,6 +385,7 @@ func sumsEqual(t *testing.T, arena *cpu.Arena, s *sumKernel, c corpusCase) int {
 // TestContract_RandomLoops runs the random kernels of TestRandomLoopsOnTheCPU with contract: the interpreter's bits are those of all
 // vector code.
 func TestContract_RandomLoops(t *testing.T) {
+	t.Parallel()
 	cpuMachines(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	g, count := &goRuns{}, map[string]int{}

@@ -14,6 +14,7 @@ import (
 
 // TestLanguageOnTheCPU runs the parts of the language that have vector code: it agrees with Go, too.
 func TestLanguageOnTheCPU(t *testing.T) {
+	t.Parallel()
 	p := loadLanguage(t)
 	arena, err := cpu.NewArena()
 	if err != nil {

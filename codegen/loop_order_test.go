@@ -108,6 +108,7 @@ var statementDirective = regexp.MustCompile(`(?m)^\s*//omp:(loop|teams|parallel|
 // TestDescriptiveLoops_EveryTargetGivesWhatGoGives: descriptive loops whose iterations depend on one another, in all kinds of ways and through
 // slices that overlap, ran in parallel: issue 16 item 1. The judge is the kernel without directives, run by one thread.
 func TestDescriptiveLoops_EveryTargetGivesWhatGoGives(t *testing.T) {
+	t.Parallel()
 	arena, err := cpu.NewArena()
 	if err != nil {
 		t.Skip(err)

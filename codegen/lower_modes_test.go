@@ -235,6 +235,7 @@ func K(x []float32, s []int32, n int) {
 
 // The loops of parallel regions lose their index checks in every mode: what a leader sets does not change while a region runs.
 func TestModesKeepLoopsWithoutChecks(t *testing.T) {
+	t.Parallel()
 	fast := map[string]int{}
 	for _, mode := range modes {
 		for _, k := range loadModes(t, mode).Kernels() {
@@ -268,6 +269,7 @@ func inMode(k *ir.Kernel, mode ir.TeamMode) (*ir.Kernel, bool) {
 // Every kernel of the corpus that has teams gives in each mode that can run it what Go gives; where mode(spmd) cannot, it says
 // that a value would have to be broadcast.
 func TestCorpusInEveryMode(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	var ran, refused [ir.ModeWarpSpecialized + 1]int
 	for _, c := range corpus {

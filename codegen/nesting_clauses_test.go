@@ -497,6 +497,7 @@ func difference(want, got *clauseMemory) string {
 // TestClausesInEveryNesting runs every directive with every clause in every legal nest, and compares with Go. A seventh of
 // the kernels are tried, all with GOMPSS_NESTS=all, then also in each mode.
 func TestClausesInEveryNesting(t *testing.T) {
+	t.Parallel()
 	table := tableClauses(t)
 	legal, _ := nestingTable(t)
 	all := os.Getenv("GOMPSS_NESTS") == "all"

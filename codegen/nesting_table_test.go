@@ -266,6 +266,7 @@ func nestingTable(t *testing.T) (legal []nest, table string) {
 // Every nest of constructs is legal, and then means on the device what it means in Go, or is an error with a position. The
 // table of both is a golden file.
 func TestNestingTable(t *testing.T) {
+	t.Parallel()
 	legal, table := nestingTable(t)
 	golden(t, "nesting.txt", table)
 	t.Logf("%d legal nests", len(legal))

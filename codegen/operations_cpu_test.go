@@ -91,6 +91,7 @@ var operationBounds = map[string]float64{"OpHypot[float32]": 4e-7, "OpHypot[floa
 //
 // Issue 16, item 21.
 func TestOperations_AreVectorCode(t *testing.T) {
+	t.Parallel()
 	p := loadOperations(t)
 	arena, err := cpu.NewArena()
 	if err != nil {

@@ -441,6 +441,7 @@ func (e overlapEnv) Scalar(v *ir.Var) (ir.Bits, bool) {
 //
 // GOMPSS_RANDOM_OVERLAPS=30m looks for so long, from a seed of the process's own on; GOMPSS_RANDOM_SEED=N begins at N. Issue 16, 2.
 func TestOverlap_RandomNests(t *testing.T) {
+	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	least := uint64(400)
 	if testing.Short() {

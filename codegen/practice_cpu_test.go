@@ -302,6 +302,7 @@ func practiceKernel(t testing.TB, p *codegen.Package, arena *cpu.Arena, c practi
 // TestPracticeOnTheCPU has kernels as programs of many fields have them: all are vector code, and
 // equal to Go between pages without access.
 func TestPracticeOnTheCPU(t *testing.T) {
+	t.Parallel()
 	p := loadPractice(t)
 	arena, err := cpu.NewArena()
 	if err != nil {

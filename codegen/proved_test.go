@@ -59,6 +59,7 @@ func hold(guards []ir.Expr, env ir.Env) bool {
 // TestProvedProgramsAreTheSame runs every kernel of the corpus without the checks that the host makes: where its tests hold the result is that of Go, and where an
 // access fails, since a slice is too short, they do not hold.
 func TestProvedProgramsAreTheSame(t *testing.T) {
+	t.Parallel()
 	p := loadCorpus(t)
 	proved, free, held, failed := 0, 0, 0, 0
 	for _, c := range corpus {

@@ -27,6 +27,7 @@ const flowSteps = 400_000
 // fences. GOMPSS_RANDOM_FLOWS=30m looks for so long, from a seed of the process's own on, which it prints; GOMPSS_RANDOM_SEED=N begins at N. It
 // needs neither the go command nor the source tree.
 func TestRandomFlows(t *testing.T) {
+	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	seeds := seedsOf(t, "GOMPSS_RANDOM_FLOWS", 150)
 	f := newFlowRunner(t)

@@ -220,6 +220,7 @@ func nestArgs(r *rand.Rand) []any {
 //
 // Issue 16, items 1, 2 and 14.
 func TestRandomNests(t *testing.T) {
+	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	seeds := seedsOf(t, "GOMPSS_RANDOM_NESTS", 60)
 	f := newFlowRunner(t)

@@ -135,6 +135,7 @@ var largeSources = []struct {
 
 // A source that would take a compiler too long, or too much memory, is refused with its size and the limit (issue 16, point g).
 func TestSize_LimitsAreSaid(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"doubling": "statements, and a kernel has at most", "types": "", "regions": "regions here and above, at most",
 		"regionsLines": "regions here and above, at most", "statements": "statements, and a kernel has at most", "sum": "levels, at most",
