@@ -93,29 +93,30 @@ var layers = map[string][]string{
 	// The facade.
 	"codegen": {"codegen/ir", "codegen/internal/diag", "codegen/internal/mapping", "codegen/internal/lower", "codegen/internal/contract",
 		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "codegen/internal/wrapper"},
-	"codegen/cpu/x86": {}, "codegen/cpu/arm64": {},
+	"codegen/cpu/x86": {}, "codegen/cpu/arm64": {}, "codegen/cpu/vcode": {},
 	// Virtual code, register allocation, linking.
-	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/x86"},
+	"codegen/cpu/mach": {"codegen/ir", "codegen/cpu/vcode"},
 	// Loop IR to the loop IR that is selected.
 	"codegen/cpu/prepare": {"codegen/ir"},
 	// Functions of floats and integers in the lanes of a vector.
-	"codegen/cpu/vecmath": {"codegen/ir", "codegen/cpu/x86"},
+	"codegen/cpu/vecmath": {"codegen/ir", "codegen/cpu/vcode"},
 	// Machine code of a kernel as a value.
-	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/mach"},
+	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/vcode", "codegen/cpu/mach"},
 	// What runs it: executable memory, runners, sharing among workers.
-	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/x86", "codegen/cpu/image", "codegen/cpu/mach"},
+	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/vcode", "codegen/cpu/image", "codegen/cpu/mach"},
 	// What selection has to know of loop IR, and its cut into stages.
 	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
 	// Selection, in layers: registers and lanes, ways out, memory, expressions, statements.
-	"codegen/cpu/internal/vector":   {"codegen/cpu/internal/analysis", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/protocol": {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/memory":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu/internal/values":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/x86", "codegen/ir"},
-	// The same virtual code for arm64.
-	"codegen/cpu/internal/neon":      {"codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/x86"},
-	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
-	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/x86", "codegen/ir"},
+	"codegen/cpu/internal/vector":   {"codegen/cpu/internal/analysis", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu/internal/protocol": {"codegen/cpu/image", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu/internal/memory":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu/internal/values":   {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath", "codegen/cpu/vcode", "codegen/ir"},
+	// Virtual code as instructions of a processor: nothing else knows one.
+	"codegen/cpu/internal/amd64":     {"codegen/cpu/mach", "codegen/cpu/vcode", "codegen/cpu/x86"},
+	"codegen/cpu/internal/neon":      {"codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/vcode"},
+	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/amd64", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
 	"codegen/guard":                  {"codegen/ir"},
 	// What printers of languages like C share.
 	"codegen/internal/cprint": {"codegen/ir"},
@@ -173,7 +174,7 @@ var external = map[string][]string{
 
 // pure names the packages that decide and do not act: they import none of actions.
 var (
-	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
+	pure = []string{"task/internal/state", "internal/coherence", "codegen/cpu/x86", "codegen/cpu/arm64", "codegen/cpu/vcode", "codegen/cpu/internal/amd64", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vecmath",
 		"codegen/cpu/internal/analysis", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/internal/protocol",
 		"codegen/cpu/internal/memory", "codegen/cpu/internal/values", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "devices/cuda/internal/launch",
 		"codegen/ir/query", "codegen/ir/build", "codegen/ir/verify", "codegen/internal/diag", "codegen/internal/syntax", "codegen/internal/integers", "codegen/internal/analysis",

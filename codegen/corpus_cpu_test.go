@@ -21,7 +21,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -116,7 +116,7 @@ func cpuMachines(t testing.TB) map[string]cpu.Options {
 	out := map[string]cpu.Options{"short": {ISA: cpu.AMD64Short, Single: cpu.SingleNever}, "avx2": {Single: cpu.SingleNever}, "single": {AVX512: o.AVX512, Single: cpu.SingleAlways}, "stopped": {AVX512: o.AVX512, Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}},
 		"single stopped": {Single: cpu.SingleAlways, Trials: cpu.Trials{StopAlways: true}}}
 	if o.AVX512 {
-		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: x86.W256, Single: cpu.SingleNever}
+		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: vcode.W256, Single: cpu.SingleNever}
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 const noParallelLoop = "there is no loop whose iterations may run together: write //omp:teams distribute parallel for above one whose iterations are independent"
@@ -28,7 +28,7 @@ var scalarKernels = map[string]string{
 func TestNearlyEveryKernelIsVectorCode(t *testing.T) {
 	t.Parallel()
 	p := loadCorpus(t)
-	for _, o := range []cpu.Options{{}, {AVX512: true}, {AVX512: true, Width: x86.W256}} {
+	for _, o := range []cpu.Options{{}, {AVX512: true}, {AVX512: true, Width: vcode.W256}} {
 		for _, c := range corpus {
 			k, err := p.Kernel(name(c.kernel))
 			require.NoError(t, err)

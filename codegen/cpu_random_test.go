@@ -103,7 +103,8 @@ func sorted(x []int32) {
 }
 `
 
-// goProgram runs kernels as Go functions: it reads arguments from standard input and writes what they hold afterwards, as raw memory.
+// goProgram runs kernels as Go functions: it reads arguments from standard input and writes what
+// they hold afterwards, as raw memory.
 const goProgram = `package main
 
 import (
@@ -241,7 +242,8 @@ func (k randomKernel) call() string {
 	return b.String()
 }
 
-// goRuns are kernels as a program that was compiled by Go. Where path is empty, the interpreter says what is right.
+// goRuns are kernels as a program that was compiled by Go. Where path is empty, the interpreter
+// says what is right.
 type goRuns struct {
 	path    string
 	kernels []randomKernel
@@ -299,7 +301,8 @@ func memoryOf(v reflect.Value) []byte {
 	return unsafe.Slice((*byte)(v.UnsafePointer()), n)
 }
 
-// run runs kernel number which on copies of args and returns these and whether it ended without a panic.
+// run runs kernel number which on copies of args and returns these and whether it ended without a
+// panic.
 func (g *goRuns) run(t testing.TB, which int, args []any) (out []any, ended bool) {
 	t.Helper()
 	in := binary.AppendUvarint(nil, uint64(which))
@@ -338,8 +341,9 @@ func randomOptions(t testing.TB) map[string]cpu.Options {
 // oldFindings are seeds of kernels that went wrong once.
 var oldFindings = []uint64{1795283645030, 1795284859013, 318612052431094, 1795341536079}
 
-// TestRandomLoopsOnTheCPU runs random kernels as Go, interpreted for a GPU, and as AVX2 and AVX-512 code between fences, with random sizes and
-// alignments. GOMPSS_RANDOM_LOOPS=1h looks for so long, from a new seed on; else it is a few kernels.
+// TestRandomLoopsOnTheCPU runs random kernels as Go, interpreted for a GPU, and as AVX2 and AVX-512
+// code between fences, with random sizes and alignments. GOMPSS_RANDOM_LOOPS=1h looks for so long,
+// from a new seed on; else it is a few kernels.
 func TestRandomLoopsOnTheCPU(t *testing.T) {
 	t.Parallel()
 	arena, err := cpu.NewArena()
@@ -499,7 +503,8 @@ func copyArgs(args []any) []any {
 	return out
 }
 
-// onFences runs vector code with every slice against a fence page, before or behind it, in random chunks.
+// onFences runs vector code with every slice against a fence page, before or behind it, in random
+// chunks.
 func (g *goRuns) onFences(t *testing.T, r *rand.Rand, run *cpu.Runner, begin, want []any) error {
 	fences := make([]*fence, len(begin))
 	for i, a := range begin {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -33,7 +33,7 @@ func TestTriadByHand(t *testing.T) {
 	arena, err := NewArena()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, arena.Close()) }()
-	for _, o := range []Options{{AVX512: true}, {AVX512: true, Width: x86.W256}, {}} {
+	for _, o := range []Options{{AVX512: true}, {AVX512: true, Width: vcode.W256}, {}} {
 		if o.AVX512 && runtime.GOARCH != "amd64" {
 			continue
 		}

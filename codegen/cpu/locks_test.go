@@ -75,7 +75,8 @@ func deposit(n, long int) []any {
 	return []any{positions(n), x, make([]float64, long), make([]int16, long), make([]int32, 4)}
 }
 
-// TestLockedStages_WithFewRegisters keeps nearly every value in memory: AX, which the exchanges take, moves none of them.
+// TestLockedStages_WithFewRegisters keeps nearly every value in memory: Acc, which the exchanges
+// take, moves none of them.
 func TestLockedStages_WithFewRegisters(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {
@@ -121,7 +122,8 @@ func TestLockedStages_InSequentialCode(t *testing.T) {
 	}
 }
 
-// TestLockedStages_AreChosen: where much is computed for an update and the slice is too long for copies, workers share the loop.
+// TestLockedStages_AreChosen: where much is computed for an update and the slice is too long for
+// copies, workers share the loop.
 func TestLockedStages_AreChosen(t *testing.T) {
 	arena, err := cpu.NewArena()
 	if err != nil {

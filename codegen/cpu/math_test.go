@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -51,12 +51,13 @@ func machineOptions(t *testing.T) map[string]Options {
 	}
 	out := map[string]Options{"avx2": {}} // or NEON
 	if have.AVX512 {
-		out["avx512"], out["avx512vl"] = Options{AVX512: true}, Options{AVX512: true, Width: x86.W256}
+		out["avx512"], out["avx512vl"] = Options{AVX512: true}, Options{AVX512: true, Width: vcode.W256}
 	}
 	return out
 }
 
-// A mathCase is a function with the ranges that it is tried over: exponents of |x| uniform, and x itself uniform.
+// A mathCase is a function with the ranges that it is tried over: exponents of |x| uniform, and x
+// itself uniform.
 type mathCase struct {
 	fn     ir.MathFn
 	lo, hi float64 // where x itself is uniform
@@ -75,7 +76,8 @@ var mathCases = []mathCase{
 	}},
 }
 
-// TestFunctionsKeepTheirBounds compares with exact values, and special arguments with Go's functions.
+// TestFunctionsKeepTheirBounds compares with exact values, and special arguments with Go's
+// functions.
 func TestFunctionsKeepTheirBounds(t *testing.T) {
 	for machine, o := range machineOptions(t) {
 		for _, c := range mathCases {
@@ -125,7 +127,8 @@ func tryMath[T float32 | float64](t *testing.T, c mathCase, typ *ir.Type, o Opti
 
 var circular = map[ir.MathFn]bool{ir.Sin: true, ir.Cos: true, ir.Tan: true}
 
-// TestFastInverseRoot holds rsqrt under fastmath to the bound of the language, and its special values to Go's.
+// TestFastInverseRoot holds rsqrt under fastmath to the bound of the language, and its special
+// values to Go's.
 func TestFastInverseRoot(t *testing.T) {
 	for machine, o := range machineOptions(t) {
 		k := mathKernel(ir.Rsqrt, ir.Float32Type)
@@ -161,7 +164,8 @@ func specialNear(x float64, c mathCase, t *ir.Type) bool {
 	return t.Size == 4 && math.Abs(x-limit) < 1e-3
 }
 
-// exactValues are the values of functions in float64 at the arguments that were asked for: every machine asks for the same.
+// exactValues are the values of functions in float64 at the arguments that were asked for: every
+// machine asks for the same.
 var exactValues = map[ir.MathFn]map[float64]*big.Float{}
 
 func exactValue(c mathCase, x float64, t *ir.Type) *big.Float {

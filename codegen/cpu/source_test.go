@@ -14,11 +14,12 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A trial is one kernel of kernels_test.go with random arguments of size n. bound is the largest relative error accepted: 0 is bit for bit.
+// A trial is one kernel of kernels_test.go with random arguments of size n. bound is the largest
+// relative error accepted: 0 is bit for bit.
 type trial struct {
 	fn    any
 	args  func(r *rand.Rand, n int) []any
@@ -188,7 +189,7 @@ func machines() map[string]cpu.Options {
 	if runtime.GOARCH == "arm64" {
 		return map[string]cpu.Options{"neon": {ISA: cpu.ARM64}, "once": {ISA: cpu.ARM64, Unroll: 1}}
 	}
-	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: x86.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}, "short": {ISA: cpu.AMD64Short}}
+	return map[string]cpu.Options{"avx512": {AVX512: true}, "avx512vl": {AVX512: true, Width: vcode.W256}, "avx2": {}, "once": {AVX512: true, Unroll: 1}, "short": {ISA: cpu.AMD64Short}}
 }
 
 func loadKernels(t testing.TB) *codegen.Package {
@@ -198,7 +199,8 @@ func loadKernels(t testing.TB) *codegen.Package {
 	return p
 }
 
-// TestKernelsAgreeWithGo runs every kernel with all sizes up to 40 and random ones, whole and in chunks, on every machine.
+// TestKernelsAgreeWithGo runs every kernel with all sizes up to 40 and random ones, whole and in
+// chunks, on every machine.
 func TestKernelsAgreeWithGo(t *testing.T) {
 	p := loadKernels(t)
 	arena, err := cpu.NewArena()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/amd64"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/neon"
@@ -33,11 +34,7 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 	for len(code.Bytes)%64 != 0 {
 		code.Bytes = append(code.Bytes, 0xCC)
 	}
-	link := g.Link
-	if g.ISA == mach.ARM64 {
-		link = func() ([]byte, []mach.Line, []int, error) { return c.linkNEON(s, g) }
-	}
-	bytes, lines, places, err := link()
+	bytes, lines, places, err := c.link(s, g)
 	if err != nil {
 		return err
 	}
@@ -78,8 +75,11 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 	return nil
 }
 
-// linkNEON links for arm64: an operation that has no form there yet refuses the kernel.
-func (c *compiler) linkNEON(s *image.Stage, g *selection.Selector) ([]byte, []mach.Line, []int, error) {
+// link encodes a stage. An operation that has no form on arm64 yet refuses the kernel.
+func (c *compiler) link(s *image.Stage, g *selection.Selector) ([]byte, []mach.Line, []int, error) {
+	if g.ISA != mach.ARM64 {
+		return amd64.Link(&g.Code, g.AVX512)
+	}
 	bytes, lines, places, err := neon.Link(&g.Code)
 	if err != nil {
 		err = &prepare.Refusal{Kernel: c.Kernel.Name, At: s.At(), Why: err.Error()}
@@ -165,9 +165,9 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool) (g *selecti
 	if single {
 		g.Tidy(vector.WidthOf(g.Bytes), g.YieldTo, g.ResumeAt)
 	}
-	f := mach.Registers(g.AVX512, g.Divides(), vector.WidthOf(g.Bytes))
+	f := amd64.Registers(g.AVX512, g.Divides(), vector.WidthOf(g.Bytes))
 	if g.ISA == mach.ARM64 {
-		f = mach.RegistersNEON(g.Divides())
+		f = neon.Registers(g.Divides())
 	}
 	if c.options.FewRegisters {
 		f.KeepOne()

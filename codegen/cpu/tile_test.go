@@ -10,7 +10,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -165,7 +165,8 @@ func TestTilesAgreeWithGo(t *testing.T) {
 	}
 }
 
-// TestTilesOfShortSlicesFail looks for the error that the row that reaches out of a slice makes where rows run one by one.
+// TestTilesOfShortSlicesFail looks for the error that the row that reaches out of a slice makes
+// where rows run one by one.
 func TestTilesOfShortSlicesFail(t *testing.T) {
 	p := loadTiles(t)
 	arena, err := cpu.NewArena()
@@ -195,7 +196,8 @@ func TestTilesOfShortSlicesFail(t *testing.T) {
 	}
 }
 
-// TestRowsPastTheCaches runs a nest whose rows are written past the caches, whole and in chunks, at every alignment of its slices.
+// TestRowsPastTheCaches runs a nest whose rows are written past the caches, whole and in chunks, at
+// every alignment of its slices.
 func TestRowsPastTheCaches(t *testing.T) {
 	p := loadKernels(t)
 	arena, err := cpu.NewArena()
@@ -208,7 +210,7 @@ func TestRowsPastTheCaches(t *testing.T) {
 	}
 	k, err := p.Kernel("Jacobi")
 	require.NoError(t, err)
-	for _, width := range []x86.Width{x86.W128, x86.W256} {
+	for _, width := range []vcode.Width{vcode.W128, vcode.W256} {
 		plain, err := cpu.Compile(k, cpu.Options{AVX512: true, Width: width})
 		require.NoError(t, err)
 		otherwise, err := arena.Install(plain)

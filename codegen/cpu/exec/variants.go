@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/codegen/cpu/image"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/klauspost/cpuid/v2"
 )
 
@@ -38,7 +38,7 @@ func NewVariants(a *Arena, o image.Options, compile func(image.Options) (*image.
 	if err != nil {
 		return nil, err
 	}
-	if !code.Streams && !code.Rows || !o.AVX512 || o.Width != x86.W128 {
+	if !code.Streams && !code.Rows || !o.AVX512 || o.Width != vcode.W128 {
 		return NewRunner(p), nil
 	}
 	v := &variants{arena: a, compile: compile, options: o, streams: code.Streams}
@@ -86,7 +86,7 @@ func (r *Runner) choose(bytes int64) *Program {
 func (v *variants) make(at place, otherwise *Program) {
 	o := v.options
 	if at == cached {
-		o.Width = x86.W256
+		o.Width = vcode.W256
 	} else {
 		o.Past = true
 	}

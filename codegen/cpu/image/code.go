@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Options choose the machine.
 type Options struct {
-	ISA    mach.ISA  // the zero value is that of this processor
-	AVX512 bool      // and so of AMD64: else AVX2 and FMA, or NEON
-	Width  x86.Width // of vectors; W128 means the widest
-	Unroll int       // unrolled copies; 0: as many as the registers allow
+	ISA    mach.ISA    // the zero value is that of this processor
+	AVX512 bool        // and so of AMD64: else AVX2 and FMA, or NEON
+	Width  vcode.Width // of vectors; W128 means the widest
+	Unroll int         // unrolled copies; 0: as many as the registers allow
 	// ShareFrom is how many iterations of a parallel loop inside sequential code are worth sharing;
 	// 0: what takes long enough.
 	ShareFrom int
@@ -42,8 +42,8 @@ type Code struct {
 	Kernel  *ir.Kernel
 	Lanes   int
 	Unroll  int
-	Width   x86.Width // of full vectors
-	Loop    ir.Pos    // the first loop whose iterations are lanes
+	Width   vcode.Width // of full vectors
+	Loop    ir.Pos      // the first loop whose iterations are lanes
 	Bytes   []byte
 	Lines   []mach.Line        // where text was asked for
 	Notes   []string           // what the author may want to know: bounds of functions, what Go computes
@@ -115,14 +115,14 @@ func (o Options) Name() string {
 }
 
 // VectorWidth is the length of full vectors.
-func (o Options) VectorWidth() x86.Width {
+func (o Options) VectorWidth() vcode.Width {
 	switch {
 	case o.For().Short():
-		return x86.W128
-	case o.AVX512 && o.Width != x86.W256:
-		return x86.W512
+		return vcode.W128
+	case o.AVX512 && o.Width != vcode.W256:
+		return vcode.W512
 	}
-	return x86.W256
+	return vcode.W256
 }
 
 // Listing is the code as text, with the Go line that each instruction comes from.

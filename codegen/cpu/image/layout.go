@@ -5,8 +5,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// The argument block that code gets in DI, in words of 8 bytes: the range of iterations, the
-// result, the parameters.
+// The argument block that code gets in register Block, in words of 8 bytes: the range of
+// iterations, the result, the parameters.
 const (
 	WordLo      = 0  // the first iteration
 	WordHi      = 1  // and the one behind the last

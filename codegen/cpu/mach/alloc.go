@@ -4,70 +4,25 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // A RegisterFile is the registers of one machine that the allocator may hand out, and those kept
 // back to move spilled values.
 type RegisterFile struct {
-	free    [3][]x86.Reg
-	scratch [3][]x86.Reg
-	whole   [3]bool   // none of the class is kept back: no value of it may be spilled
-	width   x86.Width // of a spilled vector
+	Free    [3][]vcode.Reg // by class
+	Scratch [3][]vcode.Reg // kept back
+	Width   vcode.Width    // of a spilled vector
+	whole   [3]bool        // none of the class is kept back: no value of it may be spilled
 }
 
 // takeBack hands out the registers of a class that are kept back to move spilled values, but for
-// AX.
+// Acc.
 func (f *RegisterFile) takeBack(k Class) {
-	if n := len(f.free[k]); n > 1 {
-		f.free[k] = append(slices.Clone(f.free[k]), slices.DeleteFunc(slices.Clone(f.scratch[k]), func(r x86.Reg) bool { return r == x86.AX })...)
+	if n := len(f.Free[k]); n > 1 {
+		f.Free[k] = append(slices.Clone(f.Free[k]), slices.DeleteFunc(slices.Clone(f.Scratch[k]), func(r vcode.Reg) bool { return r == vcode.Acc })...)
 		f.whole[k] = true
 	}
-}
-
-// Registers returns the register file of a machine with AVX-512 (32 vectors, masks) or AVX2. DI
-// holds the argument block, AX, CX and, where there are divisions, DX serve selection itself, SP
-// and BP belong to Go.
-func Registers(avx512, divides bool, w x86.Width) RegisterFile {
-	f := RegisterFile{width: w}
-	f.free[General] = []x86.Reg{x86.BX, x86.SI, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13)}
-	if !divides {
-		f.free[General] = append(f.free[General], x86.DX)
-	}
-	f.scratch[General] = []x86.Reg{x86.R(14), x86.R(15), x86.AX}
-	vectors, keep := 16, 4 // a blend of AVX names four vectors
-	if avx512 {
-		vectors = 32
-	}
-	for i := range vectors {
-		if i < vectors-keep {
-			f.free[Vector] = append(f.free[Vector], x86.V(i))
-		} else {
-			f.scratch[Vector] = append(f.scratch[Vector], x86.V(i))
-		}
-	}
-	for i := 1; i < 5; i++ {
-		f.free[Mask] = append(f.free[Mask], x86.K(i))
-	}
-	f.scratch[Mask] = []x86.Reg{x86.K(5), x86.K(6), x86.K(7)}
-	return f
-}
-
-// RegistersNEON returns the register file of arm64: numbers of general registers are those of
-// x86-64, of which SP and BP are as free as the others here. Four vectors and some general
-// registers are left to what encodes the code.
-func RegistersNEON(divides bool) RegisterFile {
-	f := Registers(false, divides, x86.W128)
-	f.free[General] = append(f.free[General], x86.SP, x86.BP)
-	f.free[Vector], f.scratch[Vector] = nil, nil
-	for i := range 28 {
-		if i < 24 {
-			f.free[Vector] = append(f.free[Vector], x86.V(i))
-		} else {
-			f.scratch[Vector] = append(f.scratch[Vector], x86.V(i))
-		}
-	}
-	return f
 }
 
 // hotMask is the weight of a mask that is set and used in a loop inside another, or, where there is
@@ -77,8 +32,8 @@ func (c *allocation) hotMask() float64 { return []float64{2, 2 * 8, 2 * 8 * 8}[c
 // KeepOne leaves one register of each class to hand out, so that nearly every value is spilled: for
 // tests.
 func (f *RegisterFile) KeepOne() {
-	for k := range f.free {
-		f.free[k] = f.free[k][:1]
+	for k := range f.Free {
+		f.Free[k] = f.Free[k][:1]
 	}
 }
 
@@ -104,7 +59,7 @@ func (c *Code) Allocate(f RegisterFile) (spilled, masks int, err error) {
 		spilled, masks, spills, err = a.scan(slices.Clone(all), tried)
 		for k, n := range spills {
 			if n > 0 && tried.whole[k] {
-				tried.free[k], tried.whole[k], fits = f.free[k], false, false
+				tried.Free[k], tried.whole[k], fits = f.Free[k], false, false
 			}
 		}
 		if fits || err != nil {
@@ -122,11 +77,11 @@ func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, s
 	byReg := make([]*interval, len(c.classes))
 	var slots [3][]int // by class: the last step of the last value that each slot held
 	var active [3][]*interval
-	free := [3][]x86.Reg{slices.Clone(f.free[0]), slices.Clone(f.free[1]), slices.Clone(f.free[2])}
+	free := [3][]vcode.Reg{slices.Clone(f.Free[0]), slices.Clone(f.Free[1]), slices.Clone(f.Free[2])}
 	for i := range all {
 		v := &all[i]
-		byReg[v.reg-x86.FirstVirtual] = v
-		k := c.classes[v.reg-x86.FirstVirtual]
+		byReg[v.reg-vcode.FirstVirtual] = v
+		k := c.classes[v.reg-vcode.FirstVirtual]
 		active[k], free[k] = expire(active[k], free[k], v.lo)
 		if c.takeOver(v, byReg, active[k]) {
 			continue
@@ -145,7 +100,7 @@ func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, s
 			}
 		}
 		if at >= 0 {
-			v.phys, victim.phys = victim.phys, x86.NoReg
+			v.phys, victim.phys = victim.phys, vcode.NoReg
 			active[k][at] = v
 		}
 		victim.takeSlot(&slots[k])
@@ -158,7 +113,7 @@ func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, s
 		}
 	}
 	narrow := len(slots[General]) + len(slots[Mask])
-	if need := 8*narrow + f.width.Bytes()*len(slots[Vector]); need > c.layout.MostSpill {
+	if need := 8*narrow + f.Width.Bytes()*len(slots[Vector]); need > c.layout.MostSpill {
 		return spilled, masks, spills, fmt.Errorf("cpu: registers: %d values in memory at once need %d bytes, a block has %d at most", narrow+len(slots[Vector]), need, c.layout.MostSpill)
 	} else {
 		c.SpillBytes = need
@@ -171,14 +126,14 @@ func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, s
 			return spilled, masks, spills, nil
 		}
 	}
-	behind := f.width.Bytes() * len(slots[Vector])
+	behind := f.Width.Bytes() * len(slots[Vector])
 	for i := range all { // slots become offsets: whole vectors, which begin where no line is split, then 8 bytes each
 		v := &all[i]
-		k := c.classes[v.reg-x86.FirstVirtual]
+		k := c.classes[v.reg-vcode.FirstVirtual]
 		switch {
 		case v.slot < 0:
 		case k == Vector:
-			v.slot *= f.width.Bytes()
+			v.slot *= f.Width.Bytes()
 		case k == Mask:
 			v.slot = behind + 8*(len(slots[General])+v.slot)
 		default:
@@ -219,8 +174,8 @@ func (c *allocation) takeOver(v *interval, byReg []*interval, active []*interval
 	if !s.Args[1].Reg.IsVirtual() {
 		return false
 	}
-	from := byReg[s.Args[1].Reg-x86.FirstVirtual]
-	if from == nil || from.hi != v.lo || from.phys == x86.NoReg || from.slot >= 0 {
+	from := byReg[s.Args[1].Reg-vcode.FirstVirtual]
+	if from == nil || from.hi != v.lo || from.phys == vcode.NoReg || from.slot >= 0 {
 		return false
 	}
 	for i, a := range active {
@@ -235,8 +190,8 @@ func (c *allocation) takeOver(v *interval, byReg []*interval, active []*interval
 // isCopy tells a plain move between registers of one class.
 func isCopy(s *step) bool {
 	switch s.Op {
-	case x86.MOVQStore, x86.VMOVUPSStore, x86.KMOVW:
-		return s.Mask == x86.NoReg && s.Args[0].Kind == x86.ArgReg && s.Args[1].Kind == x86.ArgReg
+	case vcode.Store64, vcode.VStoreF32, vcode.MaskMove:
+		return s.Mask == vcode.NoReg && s.Args[0].Kind == vcode.ArgReg && s.Args[1].Kind == vcode.ArgReg
 	}
 	return false
 }
@@ -263,7 +218,7 @@ func (v *interval) rarer(w *interval) bool {
 // shortLife is the number of steps that a number lives at least to be worth a place in memory.
 const shortLife = 6
 
-func expire(active []*interval, free []x86.Reg, at int) ([]*interval, []x86.Reg) {
+func expire(active []*interval, free []vcode.Reg, at int) ([]*interval, []vcode.Reg) {
 	kept := active[:0]
 	for _, a := range active {
 		if a.hi < at {
@@ -291,11 +246,11 @@ func (c *allocation) settle(byReg []*interval) {
 
 // place replaces virtual registers that are not spilled, and tells whether others are left.
 func (s *step) place(byReg []*interval) (left bool) {
-	s.visit(func(r *x86.Reg, _, _ bool) {
+	s.visit(func(r *vcode.Reg, _, _ bool) {
 		if !r.IsVirtual() {
 			return
 		}
-		if v := byReg[*r-x86.FirstVirtual]; v.slot < 0 {
+		if v := byReg[*r-vcode.FirstVirtual]; v.slot < 0 {
 			*r = v.phys
 		} else {
 			left = true
@@ -309,7 +264,7 @@ func (s *step) place(byReg []*interval) (left bool) {
 // definition.
 func (c *allocation) rewrite(byReg []*interval, f RegisterFile) {
 	out := make([]step, 0, len(c.steps)*5/4)
-	taken, read := map[x86.Reg]x86.Reg{}, map[x86.Reg]bool{}
+	taken, read := map[vcode.Reg]vcode.Reg{}, map[vcode.Reg]bool{}
 	for i := range c.steps {
 		s := &c.steps[i]
 		c.inMemory(s, byReg)
@@ -323,28 +278,28 @@ func (c *allocation) rewrite(byReg []*interval, f RegisterFile) {
 		var next [3]int
 		clear(taken)
 		clear(read)
-		s.visit(func(r *x86.Reg, use, _ bool) {
+		s.visit(func(r *vcode.Reg, use, _ bool) {
 			if use && r.IsVirtual() {
 				read[*r] = true
 			}
 		})
-		s.visit(func(r *x86.Reg, use, def bool) {
+		s.visit(func(r *vcode.Reg, use, def bool) {
 			if !r.IsVirtual() {
 				return
 			}
-			v := byReg[*r-x86.FirstVirtual]
-			k := c.classes[v.reg-x86.FirstVirtual]
+			v := byReg[*r-vcode.FirstVirtual]
+			k := c.classes[v.reg-vcode.FirstVirtual]
 			p, ok := taken[v.reg]
 			if !ok {
-				p = f.scratch[k][next[k]]
+				p = f.Scratch[k][next[k]]
 				next[k]++
 				taken[v.reg] = p
 				if read[v.reg] { // also where the first operand is written and read as another
-					out = append(out, c.spillLoad(k, p, v.slot, f.width, s)...)
+					out = append(out, c.spillLoad(k, p, v.slot, f.Width, s)...)
 				}
 			}
 			if def {
-				after = append(after, c.spillStore(k, p, v.slot, f.width, s)...)
+				after = append(after, c.spillStore(k, p, v.slot, f.Width, s)...)
 			}
 			*r = p
 		})
@@ -359,19 +314,19 @@ func (c *allocation) rewrite(byReg []*interval, f RegisterFile) {
 // inMemory lets s use spilled general registers where they are: as what it moves from or to, or as
 // its second operand.
 func (c *allocation) inMemory(s *step, byReg []*interval) {
-	if s.kind != StepInst || s.Mask != x86.NoReg {
+	if s.kind != StepInst || s.Mask != vcode.NoReg {
 		return
 	}
-	slot := func(a *x86.Arg) (x86.Arg, bool) {
-		if a.Kind != x86.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-x86.FirstVirtual] != General || byReg[a.Reg-x86.FirstVirtual].slot < 0 {
-			return x86.Arg{}, false
+	slot := func(a *vcode.Arg) (vcode.Arg, bool) {
+		if a.Kind != vcode.ArgReg || !a.Reg.IsVirtual() || c.classes[a.Reg-vcode.FirstVirtual] != General || byReg[a.Reg-vcode.FirstVirtual].slot < 0 {
+			return vcode.Arg{}, false
 		}
-		return c.slotAt(byReg[a.Reg-x86.FirstVirtual].slot), true
+		return c.slotAt(byReg[a.Reg-vcode.FirstVirtual].slot), true
 	}
 	to, from := &s.Args[0], &s.Args[1]
 	switch s.Op {
-	case x86.MOVQStore: // from a register, or from one to memory
-		if to.Kind != x86.ArgReg || from.Kind != x86.ArgReg {
+	case vcode.Store64: // from a register, or from one to memory
+		if to.Kind != vcode.ArgReg || from.Kind != vcode.ArgReg {
 			return
 		}
 		if m, ok := slot(to); ok {
@@ -379,14 +334,14 @@ func (c *allocation) inMemory(s *step, byReg []*interval) {
 				*to = m
 			}
 		} else if m, ok := slot(from); ok {
-			s.Op, *from = x86.MOVQ, m
+			s.Op, *from = vcode.Load64, m
 		}
-	case x86.MOVQImm, x86.ADDQImm, x86.CMPQImm, x86.ANDQImm, x86.SUBQImm:
+	case vcode.SetImm, vcode.AddImm, vcode.CompareImm, vcode.AndImm, vcode.SubImm:
 		if m, ok := slot(to); ok {
 			*to = m
 		}
-	case x86.CMPQ, x86.ADDQ, x86.SUBQ, x86.IMULQ, x86.ANDQ, x86.ORQ, x86.XORQ, x86.CMOVQGT:
-		if to.Kind == x86.ArgReg && from.Kind == x86.ArgReg && to.Reg != from.Reg {
+	case vcode.Compare, vcode.Add, vcode.Sub, vcode.Mul, vcode.And, vcode.Or, vcode.Xor, vcode.MoveGreater:
+		if to.Kind == vcode.ArgReg && from.Kind == vcode.ArgReg && to.Reg != from.Reg {
 			if m, ok := slot(from); ok {
 				*from = m
 			}
@@ -395,28 +350,32 @@ func (c *allocation) inMemory(s *step, byReg []*interval) {
 }
 
 // slotAt is the address of a spill slot.
-func (c *allocation) slotAt(offset int) x86.Arg {
-	return x86.MemArg(x86.At(x86.DI, int32(c.layout.SpillAt+offset)))
+func (c *allocation) slotAt(offset int) vcode.Arg {
+	return vcode.MemArg(vcode.At(vcode.Block, int32(c.layout.SpillAt+offset)))
 }
 
-func (c *allocation) spillLoad(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
-	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
+func (c *allocation) spillLoad(k Class, p vcode.Reg, slot int, w vcode.Width, s *step) []step {
+	line := func(op vcode.Op, w vcode.Width, args ...vcode.Arg) step {
+		return step{Inst: vcode.I(op, w, args...), at: s.at}
+	}
 	switch k {
 	case General:
-		return []step{line(x86.MOVQ, x86.W128, x86.RegArg(p), c.slotAt(slot))}
+		return []step{line(vcode.Load64, vcode.W128, vcode.RegArg(p), c.slotAt(slot))}
 	case Vector:
-		return []step{line(x86.VMOVUPS, w, x86.RegArg(p), c.slotAt(slot))}
+		return []step{line(vcode.VLoadF32, w, vcode.RegArg(p), c.slotAt(slot))}
 	}
-	return []step{line(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), c.slotAt(slot)), line(x86.KMOVQSet, x86.W128, x86.RegArg(p), x86.RegArg(x86.AX))}
+	return []step{line(vcode.Load64, vcode.W128, vcode.RegArg(vcode.Acc), c.slotAt(slot)), line(vcode.MaskSet64, vcode.W128, vcode.RegArg(p), vcode.RegArg(vcode.Acc))}
 }
 
-func (c *allocation) spillStore(k Class, p x86.Reg, slot int, w x86.Width, s *step) []step {
-	line := func(op x86.Op, w x86.Width, args ...x86.Arg) step { return step{Inst: x86.I(op, w, args...), at: s.at} }
+func (c *allocation) spillStore(k Class, p vcode.Reg, slot int, w vcode.Width, s *step) []step {
+	line := func(op vcode.Op, w vcode.Width, args ...vcode.Arg) step {
+		return step{Inst: vcode.I(op, w, args...), at: s.at}
+	}
 	switch k {
 	case General:
-		return []step{line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(p))}
+		return []step{line(vcode.Store64, vcode.W128, c.slotAt(slot), vcode.RegArg(p))}
 	case Vector:
-		return []step{line(x86.VMOVUPSStore, w, c.slotAt(slot), x86.RegArg(p))}
+		return []step{line(vcode.VStoreF32, w, c.slotAt(slot), vcode.RegArg(p))}
 	}
-	return []step{line(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(p)), line(x86.MOVQStore, x86.W128, c.slotAt(slot), x86.RegArg(x86.AX))}
+	return []step{line(vcode.MaskGet64, vcode.W128, vcode.RegArg(vcode.Acc), vcode.RegArg(p)), line(vcode.Store64, vcode.W128, c.slotAt(slot), vcode.RegArg(vcode.Acc))}
 }

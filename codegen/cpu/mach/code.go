@@ -1,7 +1,7 @@
 package mach
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -10,11 +10,11 @@ type Class uint8
 
 const (
 	General Class = iota // 64 bits: integers and addresses
-	Vector               // XMM, YMM and ZMM
-	Mask                 // K registers, of AVX-512 alone
+	Vector
+	Mask // where masks are registers of their own
 )
 
-// A Cond is the condition code of a jump, as the low half of its opcode.
+// A Cond is the condition of a jump; the opposite differs in the lowest bit.
 type Cond uint8
 
 const (
@@ -43,46 +43,45 @@ type Code struct {
 	steps      []step
 	classes    []Class // of virtual register i
 	labels     int
-	pool       []byte           // constants, behind the code
-	vex        bool             // nothing may need AVX-512
-	cold       int              // the first step of what is seldom run; 0: nothing is
-	near       bool             // registers are given out as if what is seldom run stood behind the jumps to it
-	order      []int            // then, the steps in that order
-	yields     map[x86.Reg]bool // registers that are given up before others: their values are as good in memory
-	SpillBytes int              // bytes of spilled values
-	At         ir.Pos           // of the steps that are added
-	entry      []step           // in front of all others, when the code is finished
-	deepest    int              // loops around a step, up to two
+	pool       []byte             // constants, behind the code
+	cold       int                // the first step of what is seldom run; 0: nothing is
+	near       bool               // registers are given out as if what is seldom run stood behind the jumps to it
+	order      []int              // then, the steps in that order
+	yields     map[vcode.Reg]bool // registers that are given up before others: their values are as good in memory
+	SpillBytes int                // bytes of spilled values
+	At         ir.Pos             // of the steps that are added
+	entry      []step             // in front of all others, when the code is finished
+	deepest    int                // loops around a step, up to two
 	layout     Layout
 	Listing    bool // link writes lines of text
 }
 
-// A Layout says where code finds what it keeps in the block of memory that DI points to.
+// A Layout says where code finds what it keeps in the block of memory that register Block points
+// to.
 type Layout struct {
 	SpillAt   int // bytes before spilled values
 	MostSpill int // bytes that these may take
 	ResumeAt  int // bytes before the address to continue at after a yield
 }
 
-// New is empty code for a processor with AVX-512 or, with vex, without; steps is how many it may
-// have.
-func New(l Layout, vex bool, steps int) Code {
-	return Code{layout: l, vex: vex, steps: make([]step, 0, steps)}
+// New is empty code; steps is how many it may have.
+func New(l Layout, steps int) Code {
+	return Code{layout: l, steps: make([]step, 0, steps)}
 }
 
-func (c *Code) reg(k Class) x86.Reg {
+func (c *Code) reg(k Class) vcode.Reg {
 	c.classes = append(c.classes, k)
-	return x86.FirstVirtual + x86.Reg(len(c.classes)-1)
+	return vcode.FirstVirtual + vcode.Reg(len(c.classes)-1)
 }
 
 // NewGeneral returns a fresh virtual register for an integer or an address.
-func (c *Code) NewGeneral() x86.Reg { return c.reg(General) }
+func (c *Code) NewGeneral() vcode.Reg { return c.reg(General) }
 
 // NewVector returns a fresh virtual vector register.
-func (c *Code) NewVector() x86.Reg { return c.reg(Vector) }
+func (c *Code) NewVector() vcode.Reg { return c.reg(Vector) }
 
 // NewMask returns a fresh virtual mask register.
-func (c *Code) NewMask() x86.Reg { return c.reg(Mask) }
+func (c *Code) NewMask() vcode.Reg { return c.reg(Mask) }
 
 // NewLabel returns a label that stands nowhere yet.
 func (c *Code) NewLabel() Label {
@@ -91,14 +90,14 @@ func (c *Code) NewLabel() Label {
 }
 
 // Emit adds an instruction.
-func (c *Code) Emit(in x86.Inst) { c.steps = append(c.steps, step{Inst: in, at: c.At}) }
+func (c *Code) Emit(in vcode.Inst) { c.steps = append(c.steps, step{Inst: in, at: c.At}) }
 
 // Op adds an instruction on whole general registers, or a vector instruction of width w.
-func (c *Code) Op(op x86.Op, w x86.Width, args ...x86.Arg) { c.Emit(x86.I(op, w, args...)) }
+func (c *Code) Op(op vcode.Op, w vcode.Width, args ...vcode.Arg) { c.Emit(vcode.I(op, w, args...)) }
 
 // Place lets the label stand here.
 func (c *Code) Place(l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepLabel, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: vcode.Inst{Mask: vcode.NoReg}, kind: StepLabel, label: l, at: c.At})
 }
 
 // JumpBack jumps back to where a loop begins: what is in between counts more when registers are
@@ -110,26 +109,26 @@ func (c *Code) JumpBack(k Cond, l Label) {
 
 // Jump jumps to l on condition k.
 func (c *Code) Jump(k Cond, l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepJump, cond: k, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: vcode.Inst{Mask: vcode.NoReg}, kind: StepJump, cond: k, label: l, at: c.At})
 }
 
-// Return leaves the code, with the upper halves of vectors clean.
+// Return leaves the code.
 func (c *Code) Return() {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepReturn, at: c.At})
+	c.steps = append(c.steps, step{Inst: vcode.Inst{Mask: vcode.NoReg}, kind: StepReturn, at: c.At})
 }
 
-// Call calls a routine of this code, which leaves every register but AX and CX.
+// Call calls a routine of this code, which leaves every register but Acc and Count.
 func (c *Code) Call(l Label) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: StepCall, label: l, at: c.At})
+	c.steps = append(c.steps, step{Inst: vcode.Inst{Mask: vcode.NoReg}, kind: StepCall, label: l, at: c.At})
 }
 
 // plain adds a step that has no operands and belongs to no line.
 func (c *Code) plain(k StepKind) {
-	c.steps = append(c.steps, step{Inst: x86.Inst{Mask: x86.NoReg}, kind: k})
+	c.steps = append(c.steps, step{Inst: vcode.Inst{Mask: vcode.NoReg}, kind: k})
 }
 
-// PopAX takes the return address off the stack.
-func (c *Code) PopAX() { c.plain(StepPop) }
+// PopReturn leaves the return address in Acc.
+func (c *Code) PopReturn() { c.plain(StepPop) }
 
 // Resume jumps to where the block says that the code continues.
 func (c *Code) Resume() { c.plain(StepResume) }
@@ -137,23 +136,23 @@ func (c *Code) Resume() { c.plain(StepResume) }
 // Fence makes stores past the caches seen before what follows.
 func (c *Code) Fence() { c.plain(StepFence) }
 
-// DivideSigned divides AX by r: the quotient is in AX, the remainder in DX.
-func (c *Code) DivideSigned(r x86.Reg) {
-	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: StepDivide, at: c.At})
+// DivideSigned divides Acc by r: the quotient is in Acc, the remainder in High.
+func (c *Code) DivideSigned(r vcode.Reg) {
+	c.steps = append(c.steps, step{Inst: vcode.I(vcode.NoOp, vcode.W128, vcode.RegArg(r)), kind: StepDivide, at: c.At})
 }
 
-// MultiplyHigh multiplies AX by r, both with signs: the upper half of the product is in DX.
-func (c *Code) MultiplyHigh(r x86.Reg) {
+// MultiplyHigh multiplies Acc by r, both with signs: the upper half of the product is in High.
+func (c *Code) MultiplyHigh(r vcode.Reg) {
 	c.DivideSigned(r)
 	c.steps[len(c.steps)-1].times = true
 }
 
-// DivideUnsigned divides AX by r; short says that both are numbers of 32 bits.
-func (c *Code) DivideUnsigned(r x86.Reg, short bool) {
-	c.steps = append(c.steps, step{Inst: x86.I(x86.NoOp, x86.W128, x86.RegArg(r)), kind: StepUDivide, short: short, at: c.At})
+// DivideUnsigned divides Acc by r; short says that both are numbers of 32 bits.
+func (c *Code) DivideUnsigned(r vcode.Reg, short bool) {
+	c.steps = append(c.steps, step{Inst: vcode.I(vcode.NoOp, vcode.W128, vcode.RegArg(r)), kind: StepUDivide, short: short, at: c.At})
 }
 
-// Divides tells whether the code uses AX and DX for divisions.
+// Divides tells whether the code uses Acc and High for divisions.
 func (c *Code) Divides() bool {
 	for i := range c.steps {
 		if k := c.steps[i].kind; k == StepDivide || k == StepUDivide {
@@ -178,8 +177,8 @@ func (c *Code) AtEntry(f func()) {
 }
 
 // LoadAtEntry sets r from the pool once, at the entry.
-func (c *Code) LoadAtEntry(op x86.Op, w x86.Width, r x86.Reg, offset int) {
-	c.entry = append(c.entry, step{Inst: x86.I(op, w, x86.RegArg(r), PoolAt(offset))})
+func (c *Code) LoadAtEntry(op vcode.Op, w vcode.Width, r vcode.Reg, offset int) {
+	c.entry = append(c.entry, step{Inst: vcode.I(op, w, vcode.RegArg(r), PoolAt(offset))})
 }
 
 // SeldomFromHere says that what follows is seldom run: reports of failed checks, routines.
@@ -194,13 +193,13 @@ func (c *Code) JoinEntry() (size int) {
 }
 
 // ClassOf is the class of a virtual register.
-func (c *Code) ClassOf(r x86.Reg) Class { return c.classes[r-x86.FirstVirtual] }
+func (c *Code) ClassOf(r vcode.Reg) Class { return c.classes[r-vcode.FirstVirtual] }
 
 // SpillFirst marks a register whose value is better in memory than that of a register which changes
 // in each round: it is loaded as fast as it is made.
-func (c *Code) SpillFirst(r x86.Reg) x86.Reg {
+func (c *Code) SpillFirst(r vcode.Reg) vcode.Reg {
 	if c.yields == nil {
-		c.yields = map[x86.Reg]bool{}
+		c.yields = map[vcode.Reg]bool{}
 	}
 	c.yields[r] = true
 	return r
@@ -225,6 +224,6 @@ func (c *Code) AlignPool(size int) int {
 }
 
 // PoolAt is the constant at an offset of the pool.
-func PoolAt(offset int) x86.Arg {
-	return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(offset)})
+func PoolAt(offset int) vcode.Arg {
+	return vcode.MemArg(vcode.Mem{Base: vcode.PoolBase, Index: vcode.NoReg, Disp: int32(offset)})
 }

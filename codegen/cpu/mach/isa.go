@@ -1,7 +1,7 @@
 package mach
 
-// An ISA is the instruction set that code is for. Virtual code has the operations of AVX-512 or
-// AVX2 for all of them: what encodes it for another one says each as instructions of that.
+// An ISA is the instruction set that code is for. Virtual code has the same operations for
+// all of them; which it may use follows from it.
 type ISA uint8
 
 // The instruction sets.

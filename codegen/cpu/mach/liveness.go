@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // bitset is a set of numbers.
@@ -71,11 +71,11 @@ func (c *flow) blocks() []span {
 // An interval is the stretch of code over which a virtual register holds a value, with what it
 // costs to spill it.
 type interval struct {
-	reg    x86.Reg
+	reg    vcode.Reg
 	lo, hi int // steps, inclusive
 	weight float64
 	slot   int // spill slot, or -1
-	phys   x86.Reg
+	phys   vcode.Reg
 }
 
 // intervals computes one covering interval for every virtual register that is used.
@@ -84,7 +84,7 @@ func (c *flow) intervals() []interval {
 	live := c.solve(blocks)
 	all := make([]interval, len(c.classes))
 	for i := range all {
-		all[i] = interval{reg: x86.FirstVirtual + x86.Reg(i), lo: -1, slot: -1, phys: x86.NoReg}
+		all[i] = interval{reg: vcode.FirstVirtual + vcode.Reg(i), lo: -1, slot: -1, phys: vcode.NoReg}
 	}
 	depth := c.loopDepth(blocks)
 	c.deepest = min(max(1, slices.Max(append(depth, 0))), 2)
@@ -102,9 +102,9 @@ func (c *flow) intervals() []interval {
 			w = 1.0 / 64
 		}
 		for i := s.lo; i < s.hi; i++ {
-			c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+			c.steps[i].visit(func(r *vcode.Reg, _, _ bool) {
 				if r.IsVirtual() {
-					v := &all[*r-x86.FirstVirtual]
+					v := &all[*r-vcode.FirstVirtual]
 					v.cover(i + shift)
 					v.weight += w
 				}
@@ -225,11 +225,11 @@ func (c *flow) exposed(l *liveness) (defs [][]int) {
 	for b := range l.blocks {
 		for i := l.blocks[b].lo; i < l.blocks[b].hi; i++ {
 			before := len(defs[b])
-			c.steps[i].visit(func(r *x86.Reg, u, d bool) {
+			c.steps[i].visit(func(r *vcode.Reg, u, d bool) {
 				if !r.IsVirtual() {
 					return
 				}
-				n := int(*r - x86.FirstVirtual)
+				n := int(*r - vcode.FirstVirtual)
 				switch {
 				case u && writtenIn[n] != b+1 && readIn[n] != b+1:
 					readIn[n] = b + 1

@@ -1,7 +1,7 @@
 package mach
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // Code for single numbers is selected expression by expression. Tidying takes out of it what
@@ -11,9 +11,9 @@ import (
 
 // A valueKey tells what an instruction computes, by the numbers of the values that it reads.
 type valueKey struct {
-	op          x86.Op
-	w           x86.Width
-	kinds       [4]x86.ArgKind
+	op          vcode.Op
+	w           vcode.Width
+	kinds       [4]vcode.ArgKind
 	x           [4]int64 // numbers of values, and immediates
 	base, index int64    // of the memory operand
 	scale       uint8
@@ -32,25 +32,25 @@ type fact struct {
 // entered at its beginning.
 type numbering struct {
 	cleaning
-	full          x86.Width // of a copied vector
-	of            map[x86.Reg]int64
+	full          vcode.Width // of a copied vector
+	of            map[vcode.Reg]int64
 	next          int64
 	known         map[valueKey]int64
-	holders       map[int64][]x86.Reg // that have had the value
-	most          map[int64]int64     // bounds of values that are not negative
+	holders       map[int64][]vcode.Reg // that have had the value
+	most          map[int64]int64       // bounds of values that are not negative
 	constant      map[int64]int64
 	facts         map[fact]bool
 	memory, block int // changes of memory, and of the argument block
 	compared      valueKey
 	comparedSet   bool
 	gone          []bool
-	fixed         map[x86.Reg]int64 // registers that are only ever set to one constant
+	fixed         map[vcode.Reg]int64 // registers that are only ever set to one constant
 }
 
 // Tidy is for code of single numbers before register allocation; entries are labels that Go enters
 // at, and routines.
-func (c *Code) Tidy(full x86.Width, entries ...Label) {
-	n := &numbering{cleaning: cleaning{flow{c}}, full: full, of: map[x86.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]x86.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
+func (c *Code) Tidy(full vcode.Width, entries ...Label) {
+	n := &numbering{cleaning: cleaning{flow{c}}, full: full, of: map[vcode.Reg]int64{}, known: map[valueKey]int64{}, holders: map[int64][]vcode.Reg{}, most: map[int64]int64{}, constant: map[int64]int64{}, facts: map[fact]bool{}, gone: make([]bool, len(c.steps))}
 	n.forward()
 	n.drop(n.gone)
 	n.drop(n.unreachable(entries))
@@ -71,18 +71,18 @@ func (c *cleaning) comparedBefore() []bool {
 	gone := make([]bool, len(c.steps))
 	for i := range c.steps {
 		s := &c.steps[i]
-		zero := s.Op == x86.TESTQ && s.Args[1].Kind == x86.ArgReg && s.Args[0].Reg == s.Args[1].Reg || s.Op == x86.CMPQImm && s.Args[1].Imm == 0
-		if !s.compares() || !zero || s.Args[0].Kind != x86.ArgReg {
+		zero := s.Op == vcode.Test && s.Args[1].Kind == vcode.ArgReg && s.Args[0].Reg == s.Args[1].Reg || s.Op == vcode.CompareImm && s.Args[1].Imm == 0
+		if !s.compares() || !zero || s.Args[0].Kind != vcode.ArgReg {
 			continue
 		}
 		for j := i - 1; j >= 0 && c.steps[j].kind == StepInst; j-- {
 			b := &c.steps[j]
 			switch b.Op {
-			case x86.ANDQ, x86.ORQ, x86.XORQ, x86.ANDQImm, x86.ORQImm, x86.XORQImm:
-				gone[i] = b.Args[0].Kind == x86.ArgReg && b.Args[0].Reg == s.Args[0].Reg
+			case vcode.And, vcode.Or, vcode.Xor, vcode.AndImm, vcode.OrImm, vcode.XorImm:
+				gone[i] = b.Args[0].Kind == vcode.ArgReg && b.Args[0].Reg == s.Args[0].Reg
 			}
 			wrote := false
-			b.visit(func(r *x86.Reg, _, def bool) { wrote = wrote || def && *r == s.Args[0].Reg })
+			b.visit(func(r *vcode.Reg, _, def bool) { wrote = wrote || def && *r == s.Args[0].Reg })
 			if wrote || b.setsFlags() {
 				break
 			}
@@ -138,8 +138,8 @@ func (n *numbering) forward() {
 			n.reset()
 		case StepDivide, StepUDivide:
 			n.substitute(s)
-			n.fresh(x86.AX)
-			n.fresh(x86.DX)
+			n.fresh(vcode.Acc)
+			n.fresh(vcode.High)
 			n.comparedSet = false
 		case StepInst:
 			n.inst(i)
@@ -174,11 +174,11 @@ func (n *numbering) below(k Cond) bool {
 	}
 	limit := n.compared.x[1]
 	switch n.compared.kinds[1] {
-	case x86.ArgReg:
+	case vcode.ArgReg:
 		if limit, ok = n.constant[limit]; !ok {
 			return false
 		}
-	case x86.ArgMem:
+	case vcode.ArgMem:
 		return false
 	}
 	switch k {
@@ -190,7 +190,7 @@ func (n *numbering) below(k Cond) bool {
 	return false
 }
 
-func (n *numbering) value(r x86.Reg) int64 {
+func (n *numbering) value(r vcode.Reg) int64 {
 	if v, ok := n.of[r]; ok {
 		return v
 	}
@@ -203,15 +203,15 @@ func (n *numbering) value(r x86.Reg) int64 {
 
 // constants finds the registers that are set once, to a constant.
 func (n *numbering) constants() {
-	n.fixed = map[x86.Reg]int64{}
-	many := map[x86.Reg]bool{}
+	n.fixed = map[vcode.Reg]int64{}
+	many := map[vcode.Reg]bool{}
 	for i := range n.steps {
 		s := &n.steps[i]
-		s.visit(func(r *x86.Reg, _, def bool) {
+		s.visit(func(r *vcode.Reg, _, def bool) {
 			if !def || many[*r] {
 				return
 			}
-			if _, ok := n.fixed[*r]; ok || s.Op != x86.MOVQImm {
+			if _, ok := n.fixed[*r]; ok || s.Op != vcode.SetImm {
 				many[*r] = true
 				delete(n.fixed, *r)
 				return
@@ -221,13 +221,13 @@ func (n *numbering) constants() {
 	}
 }
 
-func (n *numbering) fresh(r x86.Reg) int64 {
+func (n *numbering) fresh(r vcode.Reg) int64 {
 	n.next++
 	n.set(r, n.next)
 	return n.next
 }
 
-func (n *numbering) set(r x86.Reg, v int64) {
+func (n *numbering) set(r vcode.Reg, v int64) {
 	n.of[r] = v
 	if r.IsVirtual() {
 		n.holders[v] = append(n.holders[v], r)
@@ -235,25 +235,25 @@ func (n *numbering) set(r x86.Reg, v int64) {
 }
 
 // holder is the register that has had the value for longest, if one still has it.
-func (n *numbering) holder(v int64, k Class) (x86.Reg, bool) {
+func (n *numbering) holder(v int64, k Class) (vcode.Reg, bool) {
 	for _, r := range n.holders[v] {
-		if n.of[r] == v && n.classes[r-x86.FirstVirtual] == k {
+		if n.of[r] == v && n.classes[r-vcode.FirstVirtual] == k {
 			return r, true
 		}
 	}
-	return x86.NoReg, false
+	return vcode.NoReg, false
 }
 
 // substitute lets s read the oldest registers that hold what it reads.
 func (n *numbering) substitute(s *step) {
-	if s.kind == StepInst && s.isGather() {
+	if s.kind == StepInst && s.ClearsMask() {
 		return // its registers must differ
 	}
-	s.visit(func(r *x86.Reg, use, def bool) {
-		if !use || def || !r.IsVirtual() || n.classes[*r-x86.FirstVirtual] == Mask {
+	s.visit(func(r *vcode.Reg, use, def bool) {
+		if !use || def || !r.IsVirtual() || n.classes[*r-vcode.FirstVirtual] == Mask {
 			return
 		}
-		if h, ok := n.holder(n.value(*r), n.classes[*r-x86.FirstVirtual]); ok {
+		if h, ok := n.holder(n.value(*r), n.classes[*r-vcode.FirstVirtual]); ok {
 			*r = h
 		}
 	})
@@ -266,30 +266,30 @@ func (n *numbering) inst(i int) {
 		n.compared, n.comparedSet = n.keyOf(s), true
 		return
 	}
-	effect := s.effect()
+	effect := s.FirstUse()
 	key := n.keyOf(s)
-	if effect == readsAll {
+	if effect == vcode.Reads {
 		n.comparedSet = n.comparedSet && !s.setsFlags()
-		if s.Args[0].Kind == x86.ArgMem {
+		if s.Args[0].Kind == vcode.ArgMem {
 			n.stores(s)
 		}
 		if s.exchanges() {
-			n.fresh(x86.AX)
+			n.fresh(vcode.Acc)
 		}
 		return
 	}
 	d := s.Args[0].Reg
 	n.comparedSet = n.comparedSet && !s.setsFlags()
-	if s.isGather() && s.Args[2].Kind == x86.ArgReg {
+	if s.ClearsMask() && s.Args[2].Kind == vcode.ArgReg {
 		n.fresh(s.Args[2].Reg)
 	}
 	switch {
-	case !d.IsVirtual() || n.classes[d-x86.FirstVirtual] == Mask:
+	case !d.IsVirtual() || n.classes[d-vcode.FirstVirtual] == Mask:
 		n.fresh(d)
-	case isCopy(s) && (s.Op == x86.MOVQStore || s.Width == n.full):
+	case isCopy(s) && (s.Op == vcode.Store64 || s.Width == n.full):
 		n.set(d, n.value(s.Args[1].Reg))
 	case n.extends(s):
-		*s = step{Inst: x86.I(x86.MOVQStore, x86.W128, x86.RegArg(d), s.Args[1]), at: s.at}
+		*s = step{Inst: vcode.I(vcode.Store64, vcode.W128, vcode.RegArg(d), s.Args[1]), at: s.at}
 		n.set(d, n.value(s.Args[1].Reg))
 	case !s.pure():
 		n.fresh(d)
@@ -300,8 +300,8 @@ func (n *numbering) inst(i int) {
 
 // extends tells the extensions of numbers that need none.
 func (n *numbering) extends(s *step) bool {
-	limit := map[x86.Op]int64{x86.MOVBLZX: 1<<8 - 1, x86.MOVBQSX: 1<<7 - 1, x86.MOVWLZX: 1<<16 - 1, x86.MOVWQSX: 1<<15 - 1, x86.MOVL: 1<<32 - 1, x86.MOVLQSX: 1<<31 - 1}[s.Op]
-	if limit == 0 || s.Args[1].Kind != x86.ArgReg || !s.Args[1].Reg.IsVirtual() {
+	limit := map[vcode.Op]int64{vcode.LoadU8: 1<<8 - 1, vcode.LoadI8: 1<<7 - 1, vcode.LoadU16: 1<<16 - 1, vcode.LoadI16: 1<<15 - 1, vcode.LoadU32: 1<<32 - 1, vcode.LoadI32: 1<<31 - 1}[s.Op]
+	if limit == 0 || s.Args[1].Kind != vcode.ArgReg || !s.Args[1].Reg.IsVirtual() {
 		return false
 	}
 	most, ok := n.most[n.value(s.Args[1].Reg)]
@@ -309,7 +309,7 @@ func (n *numbering) extends(s *step) bool {
 }
 
 // compute gives d the number of what the instruction computes, and copies it from where it is.
-func (n *numbering) compute(i int, d x86.Reg, key valueKey) {
+func (n *numbering) compute(i int, d vcode.Reg, key valueKey) {
 	s := &n.steps[i]
 	v, ok := n.known[key]
 	if !ok {
@@ -319,17 +319,17 @@ func (n *numbering) compute(i int, d x86.Reg, key valueKey) {
 		if bounded {
 			n.most[v] = bound
 		}
-		if s.Op == x86.MOVQImm {
+		if s.Op == vcode.SetImm {
 			n.constant[v] = s.Args[1].Imm
 		}
 		return
 	}
-	if h, ok := n.holder(v, n.classes[d-x86.FirstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
+	if h, ok := n.holder(v, n.classes[d-vcode.FirstVirtual]); ok && (!s.setsFlags() || !n.flagsRead(i)) {
 		at := s.at
-		if n.classes[d-x86.FirstVirtual] == General {
-			*s = step{Inst: x86.I(x86.MOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(h)), at: at}
+		if n.classes[d-vcode.FirstVirtual] == General {
+			*s = step{Inst: vcode.I(vcode.Store64, vcode.W128, vcode.RegArg(d), vcode.RegArg(h)), at: at}
 		} else {
-			*s = step{Inst: x86.I(x86.VMOVUPSStore, n.full, x86.RegArg(d), x86.RegArg(h)), at: at}
+			*s = step{Inst: vcode.I(vcode.VStoreF32, n.full, vcode.RegArg(d), vcode.RegArg(h)), at: at}
 		}
 	}
 	n.set(d, v)
@@ -338,15 +338,15 @@ func (n *numbering) compute(i int, d x86.Reg, key valueKey) {
 // bound is the largest number that the instruction can make of what is not negative.
 func (n *numbering) bound(s *step) (int64, bool) {
 	switch s.Op {
-	case x86.MOVBLZX:
+	case vcode.LoadU8:
 		return 1<<8 - 1, true
-	case x86.MOVWLZX:
+	case vcode.LoadU16:
 		return 1<<16 - 1, true
-	case x86.MOVL:
+	case vcode.LoadU32:
 		return 1<<32 - 1, true
-	case x86.MOVQImm, x86.ANDQImm:
+	case vcode.SetImm, vcode.AndImm:
 		return s.Args[1].Imm, s.Args[1].Imm >= 0
-	case x86.SHRQ:
+	case vcode.ShiftRightImm:
 		if most, ok := n.most[n.value(s.Args[0].Reg)]; ok {
 			return most >> min(s.Args[1].Imm, 63), true
 		}
@@ -363,32 +363,32 @@ func (n *numbering) keyOf(s *step) valueKey {
 		a := &s.Args[i]
 		k.kinds[i] = a.Kind
 		switch a.Kind {
-		case x86.ArgReg:
-			if i > 0 || s.effect() != writesFirst {
+		case vcode.ArgReg:
+			if i > 0 || s.FirstUse() != vcode.Writes {
 				k.x[i] = n.value(a.Reg)
 			}
-		case x86.ArgImm:
+		case vcode.ArgImm:
 			k.x[i] = a.Imm
-		case x86.ArgMem:
+		case vcode.ArgMem:
 			k.scale, k.disp, k.broadcast = a.Mem.Scale, a.Mem.Disp, a.Mem.Broadcast
 			k.base = -2
-			if a.Mem.Base != x86.RIP {
+			if a.Mem.Base != vcode.PoolBase {
 				k.base = n.value(a.Mem.Base)
 				k.memory = n.memory
-				if a.Mem.Base == x86.DI {
+				if a.Mem.Base == vcode.Block {
 					k.memory = n.block
 				}
 			}
-			if a.Mem.Index != x86.NoReg {
+			if a.Mem.Index != vcode.NoReg {
 				k.index = n.value(a.Mem.Index)
 			}
 		}
 	}
 	switch {
-	case s.Op == x86.TESTQ && k.kinds == [4]x86.ArgKind{x86.ArgReg, x86.ArgReg} && k.x[0] == k.x[1]: // the same flags
-		k.op, k.kinds[1], k.x[1] = x86.CMPQImm, x86.ArgImm, 0
-	case s.Op == x86.CMPQImm8:
-		k.op = x86.CMPQImm
+	case s.Op == vcode.Test && k.kinds == [4]vcode.ArgKind{vcode.ArgReg, vcode.ArgReg} && k.x[0] == k.x[1]: // the same flags
+		k.op, k.kinds[1], k.x[1] = vcode.CompareImm, vcode.ArgImm, 0
+	case s.Op == vcode.CompareImm8:
+		k.op = vcode.CompareImm
 	}
 	return k
 }
@@ -396,22 +396,20 @@ func (n *numbering) keyOf(s *step) valueKey {
 // stores forgets what was loaded from the memory that s may write to: the argument block, or all
 // else.
 func (n *numbering) stores(s *step) {
-	if s.Args[0].Mem.Base == x86.DI {
+	if s.Args[0].Mem.Base == vcode.Block {
 		n.block++
 	} else {
 		n.memory++
 	}
 }
 
-// exchanges tells the atomic instructions that leave in AX what was in memory.
-func (s *step) exchanges() bool {
-	return s.kind == StepInst && s.Op >= x86.XADDLLock && s.Op <= x86.CMPXCHGQLock
-}
+// exchanges tells the atomic instructions that leave in Acc what was in memory.
+func (s *step) exchanges() bool { return s.kind == StepInst && s.Exchanges() }
 
 // compares tells the instructions that do nothing but set flags.
 func (s *step) compares() bool {
 	switch s.Op {
-	case x86.CMPQ, x86.CMPQImm, x86.CMPQImm8, x86.TESTQ:
+	case vcode.Compare, vcode.CompareImm, vcode.CompareImm8, vcode.Test:
 		return s.kind == StepInst
 	}
 	return false
@@ -420,23 +418,13 @@ func (s *step) compares() bool {
 // pure tells whether the first operand becomes a function of the others, or of itself and the
 // others, and of nothing else.
 func (s *step) pure() bool {
-	return s.Mask == x86.NoReg && !s.isGather() && !s.readsFlags() && s.Op != x86.MULQ
+	return s.Mask == vcode.NoReg && !s.ClearsMask() && !s.readsFlags()
 }
 
-func (s *step) readsFlags() bool {
-	return s.kind == StepInst && s.Op >= x86.CMOVQCS && s.Op <= x86.SETGT
-}
+func (s *step) readsFlags() bool { return s.kind == StepInst && s.ReadsFlags() }
 
 // setsFlags is also true of what only may.
-func (s *step) setsFlags() bool {
-	switch s.Op {
-	case x86.MOVQ, x86.MOVQStore, x86.MOVL, x86.MOVLStore, x86.MOVWStore, x86.MOVBStore, x86.MOVBLZX, x86.MOVBQSX, x86.MOVWLZX, x86.MOVWQSX, x86.MOVLQSX, x86.LEAQ, x86.MOVQImm, x86.NOTQ, x86.PREFETCHT0, x86.PREFETCHNTA, x86.SHLXQ, x86.SHRXQ, x86.SARXQ:
-		return false
-	case x86.BZHIQ, x86.KORTESTB, x86.KORTESTW, x86.KTESTW, x86.VPTEST, x86.VTESTPS:
-		return true
-	}
-	return x86.Forms[s.Op].Flags&x86.Legacy != 0 && !s.readsFlags()
-}
+func (s *step) setsFlags() bool { return s.SetsFlags() }
 
 // flagsRead tells whether the flags that step i leaves may be used.
 func (c *cleaning) flagsRead(i int) bool {
@@ -512,9 +500,9 @@ func (c *cleaning) dead() []bool {
 		}
 		ends.each(blocks[b].out, live.clear)
 		for i := blocks[b].lo; i < blocks[b].hi; i++ {
-			c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+			c.steps[i].visit(func(r *vcode.Reg, _, _ bool) {
 				if r.IsVirtual() {
-					live.clear(int(*r - x86.FirstVirtual))
+					live.clear(int(*r - vcode.FirstVirtual))
 				}
 			})
 		}
@@ -524,14 +512,14 @@ func (c *cleaning) dead() []bool {
 
 // stepOver makes of the registers that are read behind s those that are read from s on.
 func (s *step) stepOver(live bitset) {
-	s.visit(func(r *x86.Reg, u, d bool) {
+	s.visit(func(r *vcode.Reg, u, d bool) {
 		if r.IsVirtual() && d && !u {
-			live.clear(int(*r - x86.FirstVirtual))
+			live.clear(int(*r - vcode.FirstVirtual))
 		}
 	})
-	s.visit(func(r *x86.Reg, u, _ bool) {
+	s.visit(func(r *vcode.Reg, u, _ bool) {
 		if r.IsVirtual() && u {
-			live.set(int(*r - x86.FirstVirtual))
+			live.set(int(*r - vcode.FirstVirtual))
 		}
 	})
 }
@@ -549,10 +537,10 @@ func (c *cleaning) useless(i int, live bitset) bool {
 	if isCopy(s) && s.Args[0].Reg == s.Args[1].Reg {
 		return true
 	}
-	if s.effect() == readsAll || s.isGather() || !s.Args[0].Reg.IsVirtual() {
+	if s.FirstUse() == vcode.Reads || s.ClearsMask() || !s.Args[0].Reg.IsVirtual() {
 		return false
 	}
-	return !live.has(int(s.Args[0].Reg-x86.FirstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
+	return !live.has(int(s.Args[0].Reg-vcode.FirstVirtual)) && !(s.setsFlags() && c.flagsRead(i))
 }
 
 // merge lets values be made in the registers that they are copied to, where nothing sees these in
@@ -568,9 +556,9 @@ func (c *cleaning) merge() {
 	}
 	count := make([]int, len(c.classes))
 	for i := range c.steps {
-		c.steps[i].visit(func(r *x86.Reg, _, _ bool) {
+		c.steps[i].visit(func(r *vcode.Reg, _, _ bool) {
 			if r.IsVirtual() {
-				count[*r-x86.FirstVirtual]++
+				count[*r-vcode.FirstVirtual]++
 			}
 		})
 	}
@@ -580,42 +568,42 @@ func (c *cleaning) merge() {
 			continue
 		}
 		to, from := s.Args[0].Reg, s.Args[1].Reg
-		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-x86.FirstVirtual] != c.classes[from-x86.FirstVirtual] || c.classes[to-x86.FirstVirtual] == Mask {
+		if !to.IsVirtual() || !from.IsVirtual() || to == from || c.classes[to-vcode.FirstVirtual] != c.classes[from-vcode.FirstVirtual] || c.classes[to-vcode.FirstVirtual] == Mask {
 			continue
 		}
-		clear := func(l Label) bool { return !live.begins(&blocks[starts[l]], int(to-x86.FirstVirtual)) }
+		clear := func(l Label) bool { return !live.begins(&blocks[starts[l]], int(to-vcode.FirstVirtual)) }
 		left, end := c.readLater(i, to, from)
-		j, ok := c.madeFor(i, to, from, count[from-x86.FirstVirtual]-left, clear)
+		j, ok := c.madeFor(i, to, from, count[from-vcode.FirstVirtual]-left, clear)
 		if !ok {
 			continue
 		}
 		for k := j; k <= end; k++ {
-			c.steps[k].visit(func(r *x86.Reg, _, _ bool) {
+			c.steps[k].visit(func(r *vcode.Reg, _, _ bool) {
 				if *r == from {
 					*r = to
-					count[to-x86.FirstVirtual]++
+					count[to-vcode.FirstVirtual]++
 				}
 			})
 		}
-		count[from-x86.FirstVirtual] = 0
+		count[from-vcode.FirstVirtual] = 0
 	}
 }
 
 // readLater counts how often from is read in straight code behind the copy, as long as neither
 // register changes, and says where last.
-func (c *cleaning) readLater(i int, to, from x86.Reg) (count, last int) {
+func (c *cleaning) readLater(i int, to, from vcode.Reg) (count, last int) {
 	last = i
 	for j := i + 1; j < len(c.steps); j++ {
 		s := &c.steps[j]
 		switch {
 		case s.kind == StepJump && s.cond != Always:
 			continue
-		case s.kind != StepInst && s.kind != StepDivide && s.kind != StepUDivide || s.kind == StepInst && s.isGather():
+		case s.kind != StepInst && s.kind != StepDivide && s.kind != StepUDivide || s.kind == StepInst && s.ClearsMask():
 			return count, last
 		}
 		changed := false
 		reads := 0
-		s.visit(func(r *x86.Reg, use, def bool) {
+		s.visit(func(r *vcode.Reg, use, def bool) {
 			changed = changed || def && (*r == to || *r == from)
 			if *r == from && use {
 				reads++
@@ -633,7 +621,7 @@ func (c *cleaning) readLater(i int, to, from x86.Reg) (count, last int) {
 
 // madeFor finds the step that begins to make what step i copies: from there on, nothing else has to
 // do with either register.
-func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) bool) (begin int, ok bool) {
+func (c *cleaning) madeFor(i int, to, from vcode.Reg, uses int, clear func(Label) bool) (begin int, ok bool) {
 	uses-- // by the copy
 	for j := i - 1; j >= 0; j-- {
 		s := &c.steps[j]
@@ -647,11 +635,11 @@ func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) 
 		default:
 			return 0, false
 		}
-		if s.kind == StepInst && s.isGather() {
+		if s.kind == StepInst && s.ClearsMask() {
 			return 0, false
 		}
 		begins, touched := false, false
-		s.visit(func(r *x86.Reg, use, def bool) {
+		s.visit(func(r *vcode.Reg, use, def bool) {
 			switch *r {
 			case from:
 				uses--
@@ -662,8 +650,8 @@ func (c *cleaning) madeFor(i int, to, from x86.Reg, uses int, clear func(Label) 
 		})
 		if begins {
 			reads := false
-			s.visit(func(r *x86.Reg, use, _ bool) { reads = reads || *r == from && use })
-			return j, uses == 0 && !reads && s.Mask == x86.NoReg
+			s.visit(func(r *vcode.Reg, use, _ bool) { reads = reads || *r == from && use })
+			return j, uses == 0 && !reads && s.Mask == vcode.NoReg
 		}
 		if touched {
 			return 0, false

@@ -1,17 +1,20 @@
 package mach
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"iter"
+
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A Step is one line of allocated code, for what encodes it for another machine than x86-64.
+// A Step is one line of allocated code, for what encodes it.
 type Step struct {
-	x86.Inst
+	vcode.Inst
 	Kind  StepKind
 	Cond  Cond  // of a jump
 	Label Label // that stands here, or is the target of a jump or call
 	At    ir.Pos
+	Back  bool // the jump that closes a loop
 	Short bool // a division of numbers of 32 bits
 	Times bool // a division that is a multiplication instead
 }
@@ -20,10 +23,36 @@ type Step struct {
 func (c *Code) Steps() []Step {
 	out := make([]Step, len(c.steps))
 	for i := range c.steps {
-		s := &c.steps[i]
-		out[i] = Step{s.Inst, s.kind, s.cond, s.label, s.at, s.short, s.times}
+		out[i] = c.steps[i].public()
 	}
 	return out
+}
+
+// All goes through the steps of allocated code; each is there until the next.
+func (c *Code) All() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		for i := range c.steps {
+			s := c.steps[i].public()
+			if !yield(&s) {
+				return
+			}
+		}
+	}
+}
+
+func (s *step) public() Step {
+	return Step{s.Inst, s.kind, s.cond, s.label, s.at, s.back, s.short, s.times}
+}
+
+// LoopTops are the labels that loops go back to.
+func (c *Code) LoopTops() []bool {
+	tops := make([]bool, c.labels)
+	for i := range c.steps {
+		if c.steps[i].back {
+			tops[c.steps[i].label] = true
+		}
+	}
+	return tops
 }
 
 // Pool is the constants, which stand behind the code.
@@ -39,7 +68,7 @@ func (c *Code) ResumeAt() int { return c.layout.ResumeAt }
 func (s *Step) SetsFlags() bool {
 	switch s.Kind {
 	case StepInst:
-		return (&step{Inst: s.Inst, kind: StepInst}).setsFlags()
+		return s.Inst.SetsFlags()
 	case StepDivide, StepUDivide:
 		return true
 	}
@@ -50,7 +79,7 @@ func (s *Step) SetsFlags() bool {
 func (s *Step) ReadsFlags() bool {
 	switch s.Kind {
 	case StepInst:
-		return (&step{Inst: s.Inst, kind: StepInst}).readsFlags()
+		return s.Inst.ReadsFlags()
 	case StepJump:
 		return s.Cond != Always
 	}

@@ -3,13 +3,13 @@ package vecmath
 import (
 	"math/bits"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // DivideByConst is x / c or x % c without a sign; half says that x is at most half of what a lane
 // holds.
-func (s Integers) DivideByConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Reg {
+func (s Integers) DivideByConst(op ir.Op, x vcode.Reg, c uint64, half bool) vcode.Reg {
 	if c&(c-1) == 0 {
 		if op == ir.Rem {
 			return s.And(x, s.AtBits(c-1))
@@ -27,7 +27,7 @@ func (s Integers) DivideByConst(op ir.Op, x x86.Reg, c uint64, half bool) x86.Re
 // a c that is odd, it is taken without that bit, and x added to the product, which is halved on the
 // way. An x that is at most half of what a lane holds, or that an even c makes shorter, needs no
 // such bit.
-func (s Integers) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
+func (s Integers) quotientByConst(x vcode.Reg, c uint64, half bool) vcode.Reg {
 	width := 8 * int(s.Type.Size)
 	m, shift, exact := reciprocal(c, width)
 	zeros := bits.TrailingZeros64(c)
@@ -42,7 +42,7 @@ func (s Integers) quotientByConst(x x86.Reg, c uint64, half bool) x86.Reg {
 	return s.ShiftRight(s.AddInts(t, s.ShiftRight(s.SubInts(x, t), 1)), int64(shift))
 }
 
-func (s Integers) highProduct(x x86.Reg, m uint64) x86.Reg {
+func (s Integers) highProduct(x vcode.Reg, m uint64) vcode.Reg {
 	if s.Type.Size == 4 {
 		return s.HighProduct32(x, s.ConstBits(m))
 	}
@@ -50,13 +50,13 @@ func (s Integers) highProduct(x x86.Reg, m uint64) x86.Reg {
 }
 
 // timesConst is the lower half of x*c.
-func (s Integers) timesConst(x x86.Reg, c uint64) x86.Reg {
+func (s Integers) timesConst(x vcode.Reg, c uint64) vcode.Reg {
 	r, y := s.NewVector(), s.ConstBits(c)
 	switch {
 	case s.Type.Size == 4:
-		s.Op(x86.VPMULLD, s.Width, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		s.Op(vcode.VMulI32, s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	case s.AVX512:
-		s.Op(x86.VPMULLQ, s.Width, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		s.Op(vcode.VMulI64, s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	case c < 1<<32:
 		return s.AddInts(s.product32(x, y), s.ShiftLeft(s.product32(s.ShiftRight(x, 32), y), 32))
 	default:

@@ -1,5 +1,5 @@
 // Package vecmath computes functions of package math and math/bits in the lanes of a vector, as
-// x86-64 instructions.
+// virtual code.
 //
 // A [Series] is arithmetic on vectors of one type and width. It hands every instruction to an
 // [Emitter] and knows nothing of registers, loops or kernels. Elementary functions are polynomials

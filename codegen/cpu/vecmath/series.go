@@ -3,22 +3,22 @@ package vecmath
 import (
 	"math"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // An Emitter takes the instructions of a series.
 type Emitter interface {
-	NewVector() x86.Reg
-	NewMask() x86.Reg
-	Op(op x86.Op, w x86.Width, args ...x86.Arg)
-	Emit(in x86.Inst)
+	NewVector() vcode.Reg
+	NewMask() vcode.Reg
+	Op(op vcode.Op, w vcode.Width, args ...vcode.Arg)
+	Emit(in vcode.Inst)
 	// PoolOnce returns the offset in the pool of n copies of a constant of size bytes.
 	PoolOnce(bits uint64, size, n int) int
 	// ConstVector returns a register that holds the constant in every lane, and does so everywhere.
-	ConstVector(bits uint64, size int) x86.Reg
+	ConstVector(bits uint64, size int) vcode.Reg
 	// Pattern returns a register with these numbers in its lanes of size bytes.
-	Pattern(numbers []int64, size int) x86.Reg
+	Pattern(numbers []int64, size int) vcode.Reg
 }
 
 // Features say what the code may use, and how exact it has to be.
@@ -34,7 +34,7 @@ type Basic struct {
 	Emitter
 	Features
 	Type  *ir.Type
-	Width x86.Width
+	Width vcode.Width
 }
 
 // Integers are functions on integers: bits, words, division, and conversions from and to floats.
@@ -44,7 +44,7 @@ type Integers struct{ Basic }
 type Series struct{ Integers }
 
 // New is selection for vectors of width w with a t in each lane.
-func New(e Emitter, m Features, t *ir.Type, w x86.Width) Series {
+func New(e Emitter, m Features, t *ir.Type, w vcode.Width) Series {
 	return Series{Integers{Basic{e, m, t, w}}}
 }
 
@@ -55,7 +55,7 @@ func (s Integers) as(t *ir.Type) Integers {
 }
 
 // pick chooses by the size of a lane.
-func (s Basic) pick(four, eight x86.Op) x86.Op {
+func (s Basic) pick(four, eight vcode.Op) vcode.Op {
 	if s.Type.Size == 8 {
 		return eight
 	}
@@ -63,7 +63,7 @@ func (s Basic) pick(four, eight x86.Op) x86.Op {
 }
 
 // newMask is a register for the answer of a comparison: a vector without AVX-512.
-func (s Basic) newMask() x86.Reg {
+func (s Basic) newMask() vcode.Reg {
 	if s.AVX512 {
 		return s.NewMask()
 	}
@@ -71,12 +71,12 @@ func (s Basic) newMask() x86.Reg {
 }
 
 // Both is the lanes of two masks.
-func (s Basic) Both(x, y x86.Reg) x86.Reg {
+func (s Basic) Both(x, y vcode.Reg) vcode.Reg {
 	m := s.newMask()
 	if s.AVX512 {
-		s.Op(x86.KANDW, x86.W128, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y))
+		s.Op(vcode.MaskAnd, vcode.W128, vcode.RegArg(m), vcode.RegArg(x), vcode.RegArg(y))
 	} else {
-		s.Op(x86.VPAND, s.Width, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y))
+		s.Op(vcode.VAnd, s.Width, vcode.RegArg(m), vcode.RegArg(x), vcode.RegArg(y))
 	}
 	return m
 }
@@ -89,89 +89,101 @@ func (s Basic) bits(v float64) uint64 {
 }
 
 // At is a constant as a memory operand.
-func (s Basic) At(v float64) x86.Arg { return s.AtBits(s.bits(v)) }
+func (s Basic) At(v float64) vcode.Arg { return s.AtBits(s.bits(v)) }
 
 // AtBits is a constant of these bits as a memory operand.
-func (s Basic) AtBits(bits uint64) x86.Arg {
+func (s Basic) AtBits(bits uint64) vcode.Arg {
 	size := int(s.Type.Size)
 	if s.AVX512 {
-		return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.PoolOnce(bits, size, 1)), Broadcast: true})
+		return vcode.MemArg(vcode.Mem{Base: vcode.PoolBase, Index: vcode.NoReg, Disp: int32(s.PoolOnce(bits, size, 1)), Broadcast: true})
 	}
-	return x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.PoolOnce(bits, size, s.Width.Bytes()/size))})
+	return vcode.MemArg(vcode.Mem{Base: vcode.PoolBase, Index: vcode.NoReg, Disp: int32(s.PoolOnce(bits, size, s.Width.Bytes()/size))})
 }
 
 // Const is a constant in a fresh register.
-func (s Basic) Const(v float64) x86.Reg { return s.ConstBits(s.bits(v)) }
+func (s Basic) Const(v float64) vcode.Reg { return s.ConstBits(s.bits(v)) }
 
 // ConstBits is a constant of these bits in a fresh register.
-func (s Basic) ConstBits(bits uint64) x86.Reg {
+func (s Basic) ConstBits(bits uint64) vcode.Reg {
 	r := s.NewVector()
-	op := x86.VBROADCASTSS
+	op := vcode.VBroadcastF32
 	if s.Type.Size == 8 {
-		op = x86.VBROADCASTSD
+		op = vcode.VBroadcastF64
 	}
-	s.Op(op, max(s.Width, map[bool]x86.Width{true: x86.W256, false: x86.W128}[s.Type.Size == 8]), x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(s.PoolOnce(bits, int(s.Type.Size), 1))}))
+	s.Op(op, max(s.Width, map[bool]vcode.Width{true: vcode.W256, false: vcode.W128}[s.Type.Size == 8]), vcode.RegArg(r), vcode.MemArg(vcode.Mem{Base: vcode.PoolBase, Index: vcode.NoReg, Disp: int32(s.PoolOnce(bits, int(s.Type.Size), 1))}))
 	return r
 }
 
 // Two is one instruction of two sources, of which y may be in memory.
-func (s Basic) Two(single, double x86.Op, x x86.Reg, y x86.Arg) x86.Reg {
+func (s Basic) Two(single, double vcode.Op, x vcode.Reg, y vcode.Arg) vcode.Reg {
 	r := s.NewVector()
-	s.Op(s.pick(single, double), s.Width, x86.RegArg(r), x86.RegArg(x), y)
+	s.Op(s.pick(single, double), s.Width, vcode.RegArg(r), vcode.RegArg(x), y)
 	return r
 }
 
 // Add is x + y.
-func (s Basic) Add(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VADDPS, x86.VADDPD, x, y) }
+func (s Basic) Add(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VAddF32, vcode.VAddF64, x, y)
+}
 
 // Sub is x - y.
-func (s Basic) Sub(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VSUBPS, x86.VSUBPD, x, y) }
+func (s Basic) Sub(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VSubF32, vcode.VSubF64, x, y)
+}
 
 // Mul is x * y.
-func (s Basic) Mul(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VMULPS, x86.VMULPD, x, y) }
+func (s Basic) Mul(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VMulF32, vcode.VMulF64, x, y)
+}
 
 // Div is x / y.
-func (s Basic) Div(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VDIVPS, x86.VDIVPD, x, y) }
+func (s Basic) Div(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VDivF32, vcode.VDivF64, x, y)
+}
 
 // And is the bits of x and y.
-func (s Basic) And(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VANDPS, x86.VANDPD, x, y) }
+func (s Basic) And(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VAndF32, vcode.VAndF64, x, y)
+}
 
 // Or is the bits of x or y.
-func (s Basic) Or(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VORPS, x86.VORPD, x, y) }
+func (s Basic) Or(x vcode.Reg, y vcode.Arg) vcode.Reg { return s.Two(vcode.VOrF32, vcode.VOrF64, x, y) }
 
 // Xor is the bits that x and y do not share.
-func (s Basic) Xor(x x86.Reg, y x86.Arg) x86.Reg { return s.Two(x86.VXORPS, x86.VXORPD, x, y) }
+func (s Basic) Xor(x vcode.Reg, y vcode.Arg) vcode.Reg {
+	return s.Two(vcode.VXorF32, vcode.VXorF64, x, y)
+}
 
 // clamp brings x into [lo, hi]; a NaN stays: the instructions return their second source then.
-func (s Basic) clamp(x x86.Reg, lo, hi float64) x86.Reg {
-	a := s.Two(x86.VMINPS, x86.VMINPD, s.Const(hi), x86.RegArg(x))
-	return s.Two(x86.VMAXPS, x86.VMAXPD, s.Const(lo), x86.RegArg(a))
+func (s Basic) clamp(x vcode.Reg, lo, hi float64) vcode.Reg {
+	a := s.Two(vcode.VMinF32, vcode.VMinF64, s.Const(hi), vcode.RegArg(x))
+	return s.Two(vcode.VMaxF32, vcode.VMaxF64, s.Const(lo), vcode.RegArg(a))
 }
 
 // FMA overwrites p with p*x + c.
-func (s Basic) FMA(p, x x86.Reg, c x86.Arg) {
-	s.Op(s.pick(x86.VFMADD213PS, x86.VFMADD213PD), s.Width, x86.RegArg(p), x86.RegArg(x), c)
+func (s Basic) FMA(p, x vcode.Reg, c vcode.Arg) {
+	s.Op(s.pick(vcode.VFusedScaleAddF32, vcode.VFusedScaleAddF64), s.Width, vcode.RegArg(p), vcode.RegArg(x), c)
 }
 
 // AddProduct overwrites p with p + x*y.
-func (s Basic) AddProduct(p, x x86.Reg, y x86.Arg) {
-	s.Op(s.pick(x86.VFMADD231PS, x86.VFMADD231PD), s.Width, x86.RegArg(p), x86.RegArg(x), y)
+func (s Basic) AddProduct(p, x vcode.Reg, y vcode.Arg) {
+	s.Op(s.pick(vcode.VFusedAddF32, vcode.VFusedAddF64), s.Width, vcode.RegArg(p), vcode.RegArg(x), y)
 }
 
 // subProduct overwrites p with p - x*y.
-func (s Basic) subProduct(p, x x86.Reg, y x86.Arg) {
-	s.Op(s.pick(x86.VFNMADD231PS, x86.VFNMADD231PD), s.Width, x86.RegArg(p), x86.RegArg(x), y)
+func (s Basic) subProduct(p, x vcode.Reg, y vcode.Arg) {
+	s.Op(s.pick(vcode.VFusedSubF32, vcode.VFusedSubF64), s.Width, vcode.RegArg(p), vcode.RegArg(x), y)
 }
 
 // Copy is x in a register of its own.
-func (s Basic) Copy(x x86.Reg) x86.Reg {
+func (s Basic) Copy(x vcode.Reg) vcode.Reg {
 	r := s.NewVector()
-	s.Op(x86.VMOVUPSStore, s.Width, x86.RegArg(r), x86.RegArg(x))
+	s.Op(vcode.VStoreF32, s.Width, vcode.RegArg(r), vcode.RegArg(x))
 	return r
 }
 
 // Polynomial is c[0] + c[1]*x + ...
-func (s Basic) Polynomial(x x86.Reg, c ...float64) x86.Reg {
+func (s Basic) Polynomial(x vcode.Reg, c ...float64) vcode.Reg {
 	p := s.Const(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
 		s.FMA(p, x, s.At(c[i]))
@@ -180,48 +192,50 @@ func (s Basic) Polynomial(x x86.Reg, c ...float64) x86.Reg {
 }
 
 // round is the nearest integer, ties to even.
-func (s Basic) round(x x86.Reg) x86.Reg {
+func (s Basic) round(x vcode.Reg) vcode.Reg {
 	r := s.NewVector()
 	if s.AVX512 {
-		s.Op(s.pick(x86.VRNDSCALEPS, x86.VRNDSCALEPD), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
+		s.Op(s.pick(vcode.VRoundScaleF32, vcode.VRoundScaleF64), s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.ImmArg(8))
 	} else {
-		s.Op(s.pick(x86.VROUNDPS, x86.VROUNDPD), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(8))
+		s.Op(s.pick(vcode.VRoundF32, vcode.VRoundF64), s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.ImmArg(8))
 	}
 	return r
 }
 
 // CompareTo is the lanes where x and y stand as the predicate says; in the lane size of the type.
-func (s Basic) CompareTo(x x86.Reg, y x86.Arg, predicate int64) x86.Reg {
+func (s Basic) CompareTo(x vcode.Reg, y vcode.Arg, predicate int64) vcode.Reg {
 	m := s.newMask()
-	s.Op(s.pick(x86.VCMPPS, x86.VCMPPD), s.Width, x86.RegArg(m), x86.RegArg(x), y, x86.ImmArg(predicate))
+	s.Op(s.pick(vcode.VCompareF32, vcode.VCompareF64), s.Width, vcode.RegArg(m), vcode.RegArg(x), y, vcode.ImmArg(predicate))
 	return m
 }
 
 // Choose overwrites d with x in the lanes of m, which has the lane size of the type.
-func (s Basic) Choose(d, x, m x86.Reg) {
+func (s Basic) Choose(d, x, m vcode.Reg) {
 	if s.AVX512 {
-		s.Emit(x86.I(s.pick(x86.VMOVUPSStore, x86.VMOVUPDStore), s.Width, x86.RegArg(d), x86.RegArg(x)).Masked(m, false))
+		s.Emit(vcode.I(s.pick(vcode.VStoreF32, vcode.VStoreF64), s.Width, vcode.RegArg(d), vcode.RegArg(x)).Masked(m, false))
 		return
 	}
-	s.Op(x86.VPBLENDVB, s.Width, x86.RegArg(d), x86.RegArg(d), x86.RegArg(x), x86.RegArg(m))
+	s.Op(vcode.VBlend, s.Width, vcode.RegArg(d), vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(m))
 }
 
 // ShiftLeft returns the lanes of x shifted left by n bits.
-func (s Basic) ShiftLeft(x x86.Reg, n int64) x86.Reg {
+func (s Basic) ShiftLeft(x vcode.Reg, n int64) vcode.Reg {
 	r := s.NewVector()
-	s.Op(s.pick(x86.VPSLLD, x86.VPSLLQ), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
+	s.Op(s.pick(vcode.VShiftLeftI32, vcode.VShiftLeftI64), s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.ImmArg(n))
 	return r
 }
 
 // ShiftRight shifts integers of the lane's size, zeros in.
-func (s Basic) ShiftRight(x x86.Reg, n int64) x86.Reg {
+func (s Basic) ShiftRight(x vcode.Reg, n int64) vcode.Reg {
 	r := s.NewVector()
-	s.Op(s.pick(x86.VPSRLD, x86.VPSRLQ), s.Width, x86.RegArg(r), x86.RegArg(x), x86.ImmArg(n))
+	s.Op(s.pick(vcode.VShiftRightU32, vcode.VShiftRightU64), s.Width, vcode.RegArg(r), vcode.RegArg(x), vcode.ImmArg(n))
 	return r
 }
 
 // AddInts is x + y of integers of the lane's size.
-func (s Basic) AddInts(x, y x86.Reg) x86.Reg { return s.Two(x86.VPADDD, x86.VPADDQ, x, x86.RegArg(y)) }
+func (s Basic) AddInts(x, y vcode.Reg) vcode.Reg {
+	return s.Two(vcode.VAddI32, vcode.VAddI64, x, vcode.RegArg(y))
+}
 
 // magic is what brings a small integer, as a float, into the low bits of the sum.
 func (s Basic) magic() float64 {
@@ -241,18 +255,18 @@ func (s Basic) Mantissa() int64 {
 
 // scale is p * 2^n for an integer n as a float, with gradual underflow. Without AVX-512 it goes in
 // two steps, each of which fits.
-func (s Basic) scale(p, n x86.Reg) x86.Reg {
+func (s Basic) scale(p, n vcode.Reg) vcode.Reg {
 	if s.AVX512 {
-		return s.Two(x86.VSCALEFPS, x86.VSCALEFPD, p, x86.RegArg(n))
+		return s.Two(vcode.VScaleF32, vcode.VScaleF64, p, vcode.RegArg(n))
 	}
 	half := s.NewVector()
-	s.Op(s.pick(x86.VROUNDPS, x86.VROUNDPD), s.Width, x86.RegArg(half), x86.RegArg(s.Mul(n, s.At(0.5))), x86.ImmArg(9))
-	rest := s.Sub(n, x86.RegArg(half))
-	return s.Mul(s.Mul(p, x86.RegArg(s.power(half))), x86.RegArg(s.power(rest)))
+	s.Op(s.pick(vcode.VRoundF32, vcode.VRoundF64), s.Width, vcode.RegArg(half), vcode.RegArg(s.Mul(n, s.At(0.5))), vcode.ImmArg(9))
+	rest := s.Sub(n, vcode.RegArg(half))
+	return s.Mul(s.Mul(p, vcode.RegArg(s.power(half))), vcode.RegArg(s.power(rest)))
 }
 
 // power is 2^n for an integer n as a float, in the range of normal exponents.
-func (s Basic) power(n x86.Reg) x86.Reg {
+func (s Basic) power(n vcode.Reg) vcode.Reg {
 	bias := float64(127)
 	if s.Type.Size == 8 {
 		bias = 1023
@@ -260,7 +274,7 @@ func (s Basic) power(n x86.Reg) x86.Reg {
 	return s.ShiftLeft(s.Add(n, s.At(s.magic()+bias)), s.Mantissa())
 }
 
-// Predicates of VCMPPS.
+// Predicates of VCompareF32.
 const (
 	CmpEQ    = 0x00
 	CmpLT    = 0x11

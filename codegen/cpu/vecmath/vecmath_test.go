@@ -8,60 +8,60 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // A recorder keeps what a series emits.
 type recorder struct {
 	vectors, masks int
-	insts          []x86.Inst
+	insts          []vcode.Inst
 }
 
-func (r *recorder) NewVector() x86.Reg {
+func (r *recorder) NewVector() vcode.Reg {
 	r.vectors++
-	return x86.FirstVirtual + x86.Reg(2*r.vectors)
+	return vcode.FirstVirtual + vcode.Reg(2*r.vectors)
 }
 
-func (r *recorder) NewMask() x86.Reg {
+func (r *recorder) NewMask() vcode.Reg {
 	r.masks++
-	return x86.FirstVirtual + x86.Reg(2*r.masks+1)
+	return vcode.FirstVirtual + vcode.Reg(2*r.masks+1)
 }
 
-func (r *recorder) Emit(in x86.Inst) { r.insts = append(r.insts, in) }
+func (r *recorder) Emit(in vcode.Inst) { r.insts = append(r.insts, in) }
 
-func (r *recorder) Op(op x86.Op, w x86.Width, args ...x86.Arg) { r.Emit(x86.I(op, w, args...)) }
+func (r *recorder) Op(op vcode.Op, w vcode.Width, args ...vcode.Arg) { r.Emit(vcode.I(op, w, args...)) }
 
 func (r *recorder) PoolOnce(_ uint64, size, n int) int { return size * n }
 
-func (r *recorder) ConstVector(uint64, int) x86.Reg { return r.NewVector() }
+func (r *recorder) ConstVector(uint64, int) vcode.Reg { return r.NewVector() }
 
-func (r *recorder) Pattern([]int64, int) x86.Reg { return r.NewVector() }
+func (r *recorder) Pattern([]int64, int) vcode.Reg { return r.NewVector() }
 
 // functions are those of one and of two operands, by the types that they take.
-func functions(s Series) map[string]func(x, y x86.Reg) x86.Reg {
-	out := map[string]func(x, y x86.Reg) x86.Reg{}
+func functions(s Series) map[string]func(x, y vcode.Reg) vcode.Reg {
+	out := map[string]func(x, y vcode.Reg) vcode.Reg{}
 	if s.Type.IsFloat() {
-		out["exp"] = func(x, _ x86.Reg) x86.Reg { return s.Exp(x) }
-		out["exp2"] = func(x, _ x86.Reg) x86.Reg { return s.Exp2(x) }
-		out["log"] = func(x, _ x86.Reg) x86.Reg { return s.Log(x, 1, 2) }
-		out["tanh"] = func(x, _ x86.Reg) x86.Reg { return s.Tanh(x) }
-		out["erf"] = func(x, _ x86.Reg) x86.Reg { return s.Erf(x) }
-		out["sin"] = func(x, _ x86.Reg) x86.Reg { return s.Circular(x, ir.Sin) }
-		out["tan"] = func(x, _ x86.Reg) x86.Reg { return s.Circular(x, ir.Tan) }
-		out["pow"] = func(x, y x86.Reg) x86.Reg { p, _ := s.Power2(x, y); return p }
+		out["exp"] = func(x, _ vcode.Reg) vcode.Reg { return s.Exp(x) }
+		out["exp2"] = func(x, _ vcode.Reg) vcode.Reg { return s.Exp2(x) }
+		out["log"] = func(x, _ vcode.Reg) vcode.Reg { return s.Log(x, 1, 2) }
+		out["tanh"] = func(x, _ vcode.Reg) vcode.Reg { return s.Tanh(x) }
+		out["erf"] = func(x, _ vcode.Reg) vcode.Reg { return s.Erf(x) }
+		out["sin"] = func(x, _ vcode.Reg) vcode.Reg { return s.Circular(x, ir.Sin) }
+		out["tan"] = func(x, _ vcode.Reg) vcode.Reg { return s.Circular(x, ir.Tan) }
+		out["pow"] = func(x, y vcode.Reg) vcode.Reg { p, _ := s.Power2(x, y); return p }
 		out["hypot"] = s.Hypot
 		out["copysign"] = s.CopySign
-		out["remainder"] = func(x, y x86.Reg) x86.Reg { r, _ := s.Remainder(x, y); return r }
-		out["round"] = func(x, _ x86.Reg) x86.Reg { return s.RoundAway(x) }
+		out["remainder"] = func(x, y vcode.Reg) vcode.Reg { r, _ := s.Remainder(x, y); return r }
+		out["round"] = func(x, _ vcode.Reg) vcode.Reg { return s.RoundAway(x) }
 		return out
 	}
 	width := 8 * int64(s.Type.Size)
-	out["ones"] = func(x, _ x86.Reg) x86.Reg { return s.OnesCount(x, width) }
-	out["len"] = func(x, _ x86.Reg) x86.Reg { return s.BitLen(x, width) }
-	out["zeros"] = func(x, _ x86.Reg) x86.Reg { return s.TrailingZeros(x, width) }
-	out["rotate"] = func(x, y x86.Reg) x86.Reg { return s.RotateBy(x, y, width) }
-	out["divide"] = func(x, _ x86.Reg) x86.Reg { return s.DivideByConst(ir.Rem, x, 7, false) }
+	out["ones"] = func(x, _ vcode.Reg) vcode.Reg { return s.OnesCount(x, width) }
+	out["len"] = func(x, _ vcode.Reg) vcode.Reg { return s.BitLen(x, width) }
+	out["zeros"] = func(x, _ vcode.Reg) vcode.Reg { return s.TrailingZeros(x, width) }
+	out["rotate"] = func(x, y vcode.Reg) vcode.Reg { return s.RotateBy(x, y, width) }
+	out["divide"] = func(x, _ vcode.Reg) vcode.Reg { return s.DivideByConst(ir.Rem, x, 7, false) }
 	return out
 }
 
@@ -70,11 +70,11 @@ func functions(s Series) map[string]func(x, y x86.Reg) x86.Reg {
 func TestSeries_LeavesOperandsAlone(t *testing.T) {
 	for _, typ := range []*ir.Type{ir.Float32Type, ir.Float64Type, ir.Uint32Type, ir.Uint64Type} {
 		for _, avx512 := range []bool{false, true} {
-			w := x86.W256
+			w := vcode.W256
 			if avx512 {
-				w = x86.W512
+				w = vcode.W512
 			}
-			for name := range functions(New(nil, Features{}, typ, x86.W128)) {
+			for name := range functions(New(nil, Features{}, typ, vcode.W128)) {
 				r := &recorder{}
 				x, y := r.NewVector(), r.NewVector()
 				out := functions(New(r, Features{AVX512: avx512}, typ, w))[name](x, y)
@@ -82,14 +82,14 @@ func TestSeries_LeavesOperandsAlone(t *testing.T) {
 				require.NotEqual(t, x, out, where)
 				require.NotEqual(t, y, out, where)
 				for _, in := range r.insts {
-					require.False(t, in.Args[0].Kind == x86.ArgReg && (in.Args[0].Reg == x || in.Args[0].Reg == y), "%s: %s writes an operand", where, in)
+					require.False(t, in.Args[0].Kind == vcode.ArgReg && (in.Args[0].Reg == x || in.Args[0].Reg == y), "%s: %s writes an operand", where, in)
 					if avx512 {
 						continue
 					}
-					require.Equal(t, x86.NoReg, in.Mask, "%s: %s", where, in)
-					require.NotEqual(t, x86.W512, in.Width, "%s: %s", where, in)
+					require.Equal(t, vcode.NoReg, in.Mask, "%s: %s", where, in)
+					require.NotEqual(t, vcode.W512, in.Width, "%s: %s", where, in)
 					for _, a := range in.Args {
-						require.False(t, a.Kind == x86.ArgMem && a.Mem.Broadcast, "%s: %s", where, in)
+						require.False(t, a.Kind == vcode.ArgMem && a.Mem.Broadcast, "%s: %s", where, in)
 					}
 				}
 				require.True(t, avx512 || r.masks == 0, where)

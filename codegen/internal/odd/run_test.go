@@ -23,7 +23,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
@@ -82,7 +82,7 @@ func machines() (map[string]cpu.Options, error) {
 		"single":       {AVX512: o.AVX512, Single: cpu.SingleAlways},
 		"avx2 stopped": {Single: cpu.SingleNever, Trials: cpu.Trials{StopAlways: true}}}
 	if o.AVX512 {
-		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: x86.W256, Single: cpu.SingleNever}
+		out["avx512"], out["avx512vl"] = cpu.Options{AVX512: true, Single: cpu.SingleNever}, cpu.Options{AVX512: true, Width: vcode.W256, Single: cpu.SingleNever}
 	}
 	return out, nil
 }

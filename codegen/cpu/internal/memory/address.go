@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -16,26 +16,26 @@ type Addresses struct {
 	Safe    map[*ir.Index]bool // checked before the loop
 	always  map[*ir.Index]bool // proved in range
 	Loops   []*LoopFrame
-	Pointer map[string]x86.Reg // addresses computed before loops
-	Shared  map[string]x86.Reg // terms computed in the straight code before a loop
-	limits  map[limitKey]x86.Reg
+	Pointer map[string]vcode.Reg // addresses computed before loops
+	Shared  map[string]vcode.Reg // terms computed in the straight code before a loop
+	limits  map[limitKey]vcode.Reg
 	names   map[ir.Pos]string
 	bounds  map[ir.Pos]bool
 }
 
 // A Target is a place in memory, for all lanes.
 type Target struct {
-	Mem    x86.Mem   // of lane 0 of copy 0
-	Stride int64     // bytes from lane to lane; 0: one place for all
-	Index  []x86.Reg // gather: one index vector a copy, scaled by scale
-	size4  bool      // of 4-byte indices
+	Mem    vcode.Mem   // of lane 0 of copy 0
+	Stride int64       // bytes from lane to lane; 0: one place for all
+	Index  []vcode.Reg // gather: one index vector a copy, scaled by scale
+	size4  bool        // of 4-byte indices
 	Scale  uint8
 	root   *Home
 	whole  bool        // all lanes may be read, also those that are off
 	even   bool        // the indices may be neighbours
 	known  []evenness  // whether they are, where it is known
 	check  func(u int) // of copy u, where that is not done yet
-	limit  x86.Reg     // the lengths less the lanes, and 1: where neighbours may begin, below
+	limit  vcode.Reg   // the lengths less the lanes, and 1: where neighbours may begin, below
 }
 
 // access is an element access taken apart: slice, index, and what of the element.
@@ -101,7 +101,7 @@ func (g *Addresses) bytewise(p *ir.Index, terms []ir.Expr, size int64) *ir.Index
 }
 
 // ScalarAddress is the address of a uniform element, checked.
-func (g *Addresses) ScalarAddress(e ir.Expr) x86.Mem {
+func (g *Addresses) ScalarAddress(e ir.Expr) vcode.Mem {
 	a := g.AccessOf(e)
 	l := analysis.LinearOf(a.at.I)
 	if g.Checks(a.at) {
@@ -111,31 +111,31 @@ func (g *Addresses) ScalarAddress(e ir.Expr) x86.Mem {
 }
 
 // MemOf computes the address of lane 0: hoisted pointer + remaining terms + constant.
-func (g *Addresses) MemOf(a access, l analysis.Linear) x86.Mem {
+func (g *Addresses) MemOf(a access, l analysis.Linear) vcode.Mem {
 	base, rest := g.hoisted(a, l)
 	disp := l.C*a.size + a.inner
 	if disp != int64(int32(disp)) {
 		g.Refuse(a.at.At, "a constant index is too large")
 	}
 	if len(rest) == 0 {
-		return x86.At(base, int32(disp))
+		return vcode.At(base, int32(disp))
 	}
 	if len(rest) == 1 {
 		if s := rest[0].Coef * a.size; s == 1 || s == 2 || s == 4 || s == 8 {
-			return x86.Indexed(base, g.General(rest[0].Expr), uint8(s), int32(disp))
+			return vcode.Indexed(base, g.General(rest[0].Expr), uint8(s), int32(disp))
 		}
 	}
 	r := g.Sum(rest)
 	if a.size <= 8 && bits.OnesCount64(uint64(a.size)) == 1 {
-		return x86.Indexed(base, r, uint8(a.size), int32(disp))
+		return vcode.Indexed(base, r, uint8(a.size), int32(disp))
 	}
 	t := g.NewGeneral()
 	g.MultiplyConst(t, r, a.size)
-	return x86.Indexed(base, t, 1, int32(disp))
+	return vcode.Indexed(base, t, 1, int32(disp))
 }
 
 // Sum evaluates terms into a fresh register.
-func (g *Addresses) Sum(terms []analysis.Term) x86.Reg {
+func (g *Addresses) Sum(terms []analysis.Term) vcode.Reg {
 	r := g.NewGeneral()
 	for i, t := range terms {
 		x := g.termValue(t)
@@ -167,7 +167,7 @@ func (g *Addresses) Sum(terms []analysis.Term) x86.Reg {
 
 // termValue is the value of a term without its factor; where the code is straight, it is computed
 // once.
-func (g *Addresses) termValue(t analysis.Term) x86.Reg {
+func (g *Addresses) termValue(t analysis.Term) vcode.Reg {
 	if _, ok := t.Expr.(*ir.Ref); ok || g.Shared == nil {
 		return g.General(t.Expr)
 	}
@@ -180,7 +180,7 @@ func (g *Addresses) termValue(t analysis.Term) x86.Reg {
 }
 
 // IndexValue is the whole index of lane 0, in a register that is not to be changed.
-func (g *Addresses) IndexValue(l analysis.Linear) x86.Reg {
+func (g *Addresses) IndexValue(l analysis.Linear) vcode.Reg {
 	if len(l.Terms) == 1 && l.Terms[0].Coef == 1 && l.C == 0 {
 		return g.General(l.Terms[0].Expr)
 	}
@@ -205,12 +205,12 @@ func (g *Addresses) Target(e ir.Expr) Target {
 	if g.Checks(a.at) {
 		g.checkAccess(a, l, s)
 	}
-	whole := g.Exec == nil || g.Prefix == x86.NoReg && g.Safe[a.at] && a.at.Checked && len(l.Withins) == 0
+	whole := g.Exec == nil || g.Prefix == vcode.NoReg && g.Safe[a.at] && a.at.Checked && len(l.Withins) == 0
 	return Target{Mem: g.MemOf(a, l), Stride: s.Stride * a.size, root: a.root, whole: whole}
 }
 
 // CopyMem is the memory of unrolled copy u of an affine target.
-func (g *Addresses) CopyMem(t Target, u int) x86.Mem {
+func (g *Addresses) CopyMem(t Target, u int) vcode.Mem {
 	m := t.Mem
 	m.Disp += int32(int64(g.First+u) * int64(g.Lanes) * t.Stride)
 	return m
@@ -233,17 +233,17 @@ func (g *Addresses) AsGather(at Target, t *ir.Type, e ir.Expr) Target {
 		}
 	}
 	iota := g.IotaVector(at.Stride, size)
-	at.Index = make([]x86.Reg, g.Unroll)
+	at.Index = make([]vcode.Reg, g.Unroll)
 	base := g.NewGeneral()
 	g.AddressOf(base, at.Mem)
-	at.Mem, at.size4, at.Scale = x86.At(base, 0), size == 4, 1
+	at.Mem, at.size4, at.Scale = vcode.At(base, 0), size == 4, 1
 	g.Each(func(u int) {
 		at.Index[u] = iota
 		if u > 0 {
 			at.Index[u] = g.NewVector()
-			add := map[int]x86.Op{4: x86.VPADDD, 8: x86.VPADDQ}[size]
-			g.Op(add, vector.WidthOf(g.Lanes*size), x86.RegArg(at.Index[u]), x86.RegArg(iota),
-				x86.RegArg(g.ConstVector(uint64(int64(u*g.Lanes)*at.Stride), size)))
+			add := map[int]vcode.Op{4: vcode.VAddI32, 8: vcode.VAddI64}[size]
+			g.Op(add, vector.WidthOf(g.Lanes*size), vcode.RegArg(at.Index[u]), vcode.RegArg(iota),
+				vcode.RegArg(g.ConstVector(uint64(int64(u*g.Lanes)*at.Stride), size)))
 		}
 	})
 	return at

@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -48,12 +48,12 @@ func (g *Variables) declareArray(v *ir.Var, n int64) *Home {
 }
 
 // FillArray stores vectors of one value all over the array; it has room for whole vectors.
-func (g *Variables) FillArray(h *Home, t *ir.Type, n int64, value x86.Reg) {
+func (g *Variables) FillArray(h *Home, t *ir.Type, n int64, value vcode.Reg) {
 	w := vector.WidthOf(g.Bytes)
 	total := image.RoundUp(n*int64(t.Size)*max(h.Per, 1), int64(g.Bytes))
 	if total <= 16*int64(g.Bytes) {
 		for at := int64(0); at < total; at += int64(g.Bytes) {
-			g.WriteVector(x86.At(h.General, int32(at)), value, w)
+			g.WriteVector(vcode.At(h.General, int32(at)), value, w)
 		}
 		return
 	}
@@ -62,7 +62,7 @@ func (g *Variables) FillArray(h *Home, t *ir.Type, n int64, value x86.Reg) {
 	g.SetGeneral(left, total/int64(g.Bytes))
 	top := g.NewLabel()
 	g.Place(top)
-	g.WriteVector(x86.At(p, 0), value, w)
+	g.WriteVector(vcode.At(p, 0), value, w)
 	if total > ManyScratch {
 		g.PausePoint()
 	}

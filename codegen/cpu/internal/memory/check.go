@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -60,7 +60,7 @@ func (g *Addresses) WithinAccess(w *ir.Binary) access {
 }
 
 // CheckVectors compares indices and limits that both differ between lanes.
-func (g *Addresses) CheckVectors(a access, index, limit []x86.Reg) {
+func (g *Addresses) CheckVectors(a access, index, limit []vcode.Reg) {
 	w := vector.WidthOf(g.Lanes * 8)
 	n := g.siteOf(a, 8)
 	g.Sites[n-1].Limits = true
@@ -69,14 +69,14 @@ func (g *Addresses) CheckVectors(a access, index, limit []x86.Reg) {
 		if g.Exec != nil {
 			bad = g.MaskAnd(bad, g.Exec[u])
 		}
-		g.MaskBits(x86.AX, bad)
-		g.Test(x86.AX)
+		g.MaskBits(vcode.Acc, bad)
+		g.Test(vcode.Acc)
 		index, limit := index[u], limit[u]
 		g.Jump(mach.CondNE, g.OutOfLine(func() {
-			g.WriteWord(image.WordBits, x86.AX)
+			g.WriteWord(image.WordBits, vcode.Acc)
 			g.WriteVector(protocol.LaneRoom(0), index, w)
 			g.WriteVector(protocol.LaneRoom(64), limit, w)
-			g.Report(n, x86.AX, x86.AX)
+			g.Report(n, vcode.Acc, vcode.Acc)
 		}))
 	}
 }
@@ -98,7 +98,7 @@ func (g *Addresses) checkAffine(a access, l analysis.Linear, stride int64) {
 	length := a.root.Length
 	first := g.IndexValue(l)
 	last := g.NewGeneral()
-	if g.Prefix != x86.NoReg {
+	if g.Prefix != vcode.NoReg {
 		g.Times(last, g.Prefix, stride)
 		g.Add(last, first)
 		g.AddConst(last, -stride)
@@ -117,7 +117,7 @@ func (g *Addresses) checkAffine(a access, l analysis.Linear, stride int64) {
 }
 
 // checkLanes looks at every lane that is on, one after the other; it is out of line and rare.
-func (g *Addresses) checkLanes(n int, first, length x86.Reg, stride int64, exec []x86.Reg, back mach.Label) {
+func (g *Addresses) checkLanes(n int, first, length vcode.Reg, stride int64, exec []vcode.Reg, back mach.Label) {
 	index := g.NewGeneral()
 	g.Move(index, first)
 	lanes := int64(g.Lanes)
@@ -132,8 +132,8 @@ func (g *Addresses) checkLanes(n int, first, length x86.Reg, stride int64, exec 
 		loop, next := g.NewLabel(), g.NewLabel()
 		bad := g.NewLabel()
 		g.Place(loop)
-		g.Copy(x86.CX, bits)
-		g.LowestBit(x86.CX)
+		g.Copy(vcode.Count, bits)
+		g.LowestBit(vcode.Count)
 		g.Jump(mach.CondE, next)
 		g.Compare(index, length)
 		g.Jump(mach.CondAE, bad)
@@ -173,19 +173,19 @@ func (g *Addresses) gatherCheck(a access, t Target) func(u int) {
 		if g.Exec != nil {
 			bad = g.MaskAnd(bad, g.Exec[u])
 		}
-		g.MaskBits(x86.AX, bad)
-		g.Test(x86.AX)
+		g.MaskBits(vcode.Acc, bad)
+		g.Test(vcode.Acc)
 		index, length := t.Index[u], a.root.Length
 		g.Jump(mach.CondNE, g.OutOfLine(func() {
-			g.WriteWord(image.WordBits, x86.AX)
+			g.WriteWord(image.WordBits, vcode.Acc)
 			g.WriteVector(protocol.LaneRoom(0), index, w)
-			g.Report(n, x86.AX, length)
+			g.Report(n, vcode.Acc, length)
 		}))
 	}
 }
 
 // limit is the length of a slice in every lane. That of a parameter is made once, at the entry.
-func (g *Addresses) limit(a access, size4 bool) x86.Reg {
+func (g *Addresses) limit(a access, size4 bool) vcode.Reg {
 	size := 8
 	if size4 {
 		size = 4

@@ -3,7 +3,7 @@ package memory
 import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -23,45 +23,45 @@ func (g *Moves) NoteEvenness(v *ir.Var, h *Home) {
 }
 
 // lineOf compares the lanes of an index with the first one plus 0, 1, 2: what differs.
-func (g *Moves) lineOf(at Target, u int) (first, differ x86.Reg) {
+func (g *Moves) lineOf(at Target, u int) (first, differ vcode.Reg) {
 	size, t := 8, ir.Int64Type
-	add, broadcast, out := x86.VPADDQ, x86.VPBROADCASTQ, x86.VMOVQStore
+	add, broadcast, out := vcode.VAddI64, vcode.VBroadcastI64, vcode.VGetI64
 	if at.size4 {
 		size, t = 4, ir.Int32Type
-		add, broadcast, out = x86.VPADDD, x86.VPBROADCASTD, x86.VMOVDStore
+		add, broadcast, out = vcode.VAddI32, vcode.VBroadcastI32, vcode.VGetI32
 	}
 	w := vector.WidthOf(g.Lanes * size)
 	line := g.NewVector()
 	first = g.NewGeneral()
-	g.Op(broadcast, w, x86.RegArg(line), x86.RegArg(at.Index[u]))
-	g.Op(add, w, x86.RegArg(line), x86.RegArg(line), x86.RegArg(g.IotaVector(1, size)))
-	g.Op(out, x86.W128, x86.RegArg(first), x86.RegArg(at.Index[u]))
+	g.Op(broadcast, w, vcode.RegArg(line), vcode.RegArg(at.Index[u]))
+	g.Op(add, w, vcode.RegArg(line), vcode.RegArg(line), vcode.RegArg(g.IotaVector(1, size)))
+	g.Op(out, vcode.W128, vcode.RegArg(first), vcode.RegArg(at.Index[u]))
 	if size == 4 {
-		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(first), x86.RegArg(first))
+		g.Op(vcode.LoadI32, vcode.W128, vcode.RegArg(first), vcode.RegArg(first))
 	}
 	return first, g.CompareCopy(&ir.Binary{Op: ir.Ne}, t, at.Index[u], line)
 }
 
 // evenly selects near for lanes whose elements turn out to be neighbours, the first of them at the
 // address that it gets, and far, out of line, for others.
-func (g *Moves) evenly(at Target, u int, near func(m x86.Mem), far func()) {
+func (g *Moves) evenly(at Target, u int, near func(m vcode.Mem), far func()) {
 	apart, back := g.NewLabel(), g.NewLabel()
-	var first x86.Reg
+	var first vcode.Reg
 	if at.known != nil {
 		first = at.known[u].first
 		g.Test(at.known[u].apart)
 		g.Jump(mach.CondNE, apart)
 	} else {
-		differ := x86.NoReg
+		differ := vcode.NoReg
 		first, differ = g.lineOf(at, u)
-		g.AnyLane([]x86.Reg{differ})
+		g.AnyLane([]vcode.Reg{differ})
 		g.Jump(mach.CondNE, apart)
 	}
 	if at.check != nil {
 		g.Compare(first, at.limit)
 		g.Jump(mach.CondAE, apart) // as for an index below 0
 	}
-	near(x86.Indexed(at.Mem.Base, first, at.Scale, at.Mem.Disp))
+	near(vcode.Indexed(at.Mem.Base, first, at.Scale, at.Mem.Disp))
 	g.Place(back)
 	g.Later(apart, func() {
 		if at.check != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -45,9 +45,9 @@ const (
 type LoopFrame struct {
 	Label   *ir.Label
 	Kind    frameKind
-	Varying bool      // lanes leave at different times: live and skip are masks
-	Live    []x86.Reg // lanes that have not left the loop
-	Skip    []x86.Reg // lanes that have not left this iteration
+	Varying bool        // lanes leave at different times: live and skip are masks
+	Live    []vcode.Reg // lanes that have not left the loop
+	Skip    []vcode.Reg // lanes that have not left this iteration
 	BreakTo mach.Label
 	NextTo  mach.Label
 	Changes *ir.VarSet // variables that the loop changes, for hoisting
@@ -81,7 +81,7 @@ func HoistKey(root *Home, size int64, key string) string {
 
 // hoisted finds the longest part of the index that some loop around has computed, and returns the
 // pointer with the terms that are left.
-func (g *Addresses) hoisted(a access, l analysis.Linear) (x86.Reg, []analysis.Term) {
+func (g *Addresses) hoisted(a access, l analysis.Linear) (vcode.Reg, []analysis.Term) {
 	for i := len(g.Loops) - 1; i >= 0; i-- {
 		f := g.Loops[i]
 		if f.Kind != HoistingLoop {

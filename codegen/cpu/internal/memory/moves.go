@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -19,12 +19,12 @@ type Moves struct {
 // New adds memory to exits: the variables of a prepared kernel in a frame.
 func New(e protocol.Exits, k *prepare.Result, f stages.Frame) Moves {
 	v := Variables{Exits: e, Homes: map[*ir.Var]*Home{}, Arrays: k.Arrays, Frame: f, Scratch: f.Scratch}
-	return Moves{Strided: Strided{Addresses{Variables: v, Safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, Pointer: map[string]x86.Reg{},
-		limits: map[limitKey]x86.Reg{}, names: k.Names, bounds: k.Bounds}}}
+	return Moves{Strided: Strided{Addresses{Variables: v, Safe: map[*ir.Index]bool{}, always: map[*ir.Index]bool{}, Pointer: map[string]vcode.Reg{},
+		limits: map[limitKey]vcode.Reg{}, names: k.Names, bounds: k.Bounds}}}
 }
 
 // Load loads an element in every lane, as a value of type t (that of e, or uint8 for a bool).
-func (g *Moves) Load(e ir.Expr, t *ir.Type) []x86.Reg {
+func (g *Moves) Load(e ir.Expr, t *ir.Type) []vcode.Reg {
 	if !t.IsScalar() {
 		g.Refuse(e.Pos(), "loading a %s as a whole is not supported yet in vector code", t)
 	}
@@ -61,49 +61,49 @@ func (g *Moves) Load(e ir.Expr, t *ir.Type) []x86.Reg {
 }
 
 // LoadBroadcast fills a vector with one element.
-func (g *Moves) LoadBroadcast(d x86.Reg, m x86.Mem, t *ir.Type) {
+func (g *Moves) LoadBroadcast(d vcode.Reg, m vcode.Mem, t *ir.Type) {
 	w := g.Width(t)
 	switch t.Size {
 	case 8:
-		g.Op(x86.VBROADCASTSD, max(w, x86.W256), x86.RegArg(d), x86.MemArg(m))
+		g.Op(vcode.VBroadcastF64, max(w, vcode.W256), vcode.RegArg(d), vcode.MemArg(m))
 	case 4:
-		g.Op(x86.VBROADCASTSS, w, x86.RegArg(d), x86.MemArg(m))
+		g.Op(vcode.VBroadcastF32, w, vcode.RegArg(d), vcode.MemArg(m))
 	default:
 		r := g.NewGeneral()
-		g.Op(vector.SmallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
+		g.Op(vector.SmallLoad(t), vcode.W128, vcode.RegArg(r), vcode.MemArg(m))
 		g.BroadcastGeneral(d, r, 4, w)
 	}
 }
 
 // LoadVector loads neighbouring elements; lanes that are off are not read.
-func (g *Moves) LoadVector(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+func (g *Moves) LoadVector(d vcode.Reg, m vcode.Mem, t *ir.Type, u int) {
 	w := g.Width(t)
 	if t.Size < 4 {
 		g.loadSmall(d, m, t, u)
 		return
 	}
 	if g.Exec == nil && !g.Fills(t) {
-		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(vcode.LoadF64, vcode.W128, vcode.RegArg(d), vcode.MemArg(m))
 		return
 	}
 	if g.Exec == nil {
-		g.Op(vector.Pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m))
+		g.Op(vector.Pick(t, vcode.VLoadF32, vcode.VLoadF64), w, vcode.RegArg(d), vcode.MemArg(m))
 		return
 	}
 	if g.AVX512 {
-		g.Emit(x86.I(vector.Pick(t, x86.VMOVUPS, x86.VMOVUPD), w, x86.RegArg(d), x86.MemArg(m)).Masked(g.Exec[u], true))
+		g.Emit(vcode.I(vector.Pick(t, vcode.VLoadF32, vcode.VLoadF64), w, vcode.RegArg(d), vcode.MemArg(m)).Masked(g.Exec[u], true))
 		return
 	}
-	g.Op(vector.Pick(t, x86.VMASKMOVPSLoad, x86.VMASKMOVPDLoad), w, x86.RegArg(d), x86.RegArg(g.MaskFor(g.Exec[u], t)), x86.MemArg(m))
+	g.Op(vector.Pick(t, vcode.VMaskedLoadF32, vcode.VMaskedLoadF64), w, vcode.RegArg(d), vcode.RegArg(g.MaskFor(g.Exec[u], t)), vcode.MemArg(m))
 }
 
 // loadSmall widens 1- and 2-byte elements to 32 bits a lane.
-func (g *Moves) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+func (g *Moves) loadSmall(d vcode.Reg, m vcode.Mem, t *ir.Type, u int) {
 	if g.Exec != nil && !g.AVX512 {
 		g.loadSmallLanes(d, m, t, u)
 		return
 	}
-	in := x86.I(vector.Widening(t), g.Width(t), x86.RegArg(d), g.smallOperand(m, t))
+	in := vcode.I(vector.Widening(t), g.Width(t), vcode.RegArg(d), g.smallOperand(m, t))
 	if g.Exec != nil {
 		in = in.Masked(g.Exec[u], true)
 	}
@@ -112,35 +112,35 @@ func (g *Moves) loadSmall(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
 
 // loadWhole loads all lanes, where lanes that are off may be read, and makes those 0: without
 // masked loads that is shorter than one lane after the other.
-func (g *Moves) loadWhole(d x86.Reg, m x86.Mem, t *ir.Type, u int) {
+func (g *Moves) loadWhole(d vcode.Reg, m vcode.Mem, t *ir.Type, u int) {
 	exec := g.Exec
 	g.Exec = nil
 	g.LoadVector(d, m, t, u)
 	g.Exec = exec
-	g.Op(x86.VPAND, g.Width(t), x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.MaskFor(exec[u], t)))
+	g.Op(vcode.VAnd, g.Width(t), vcode.RegArg(d), vcode.RegArg(d), vcode.RegArg(g.MaskFor(exec[u], t)))
 }
 
 // smallOperand is what small elements are widened from: memory, or, where two lanes have less there
 // than the instruction would read, a register.
-func (g *Moves) smallOperand(m x86.Mem, t *ir.Type) x86.Arg {
+func (g *Moves) smallOperand(m vcode.Mem, t *ir.Type) vcode.Arg {
 	if g.Fills(t) {
-		return x86.MemArg(m)
+		return vcode.MemArg(m)
 	}
 	r, d := g.NewGeneral(), g.NewVector()
-	g.Op(map[int]x86.Op{2: x86.MOVWLZX, 4: x86.MOVL}[g.Lanes*int(t.Size)], x86.W128, x86.RegArg(r), x86.MemArg(m))
-	g.Op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
-	return x86.RegArg(d)
+	g.Op(map[int]vcode.Op{2: vcode.LoadU16, 4: vcode.LoadU32}[g.Lanes*int(t.Size)], vcode.W128, vcode.RegArg(r), vcode.MemArg(m))
+	g.Op(vcode.VSetI32, vcode.W128, vcode.RegArg(d), vcode.RegArg(r))
+	return vcode.RegArg(d)
 }
 
 // loadSmallWhole loads all lanes, where lanes that are off may be read, and makes those 0.
-func (g *Moves) loadSmallWhole(d x86.Reg, m x86.Mem, t *ir.Type, exec x86.Reg) {
+func (g *Moves) loadSmallWhole(d vcode.Reg, m vcode.Mem, t *ir.Type, exec vcode.Reg) {
 	w := g.Width(t)
-	g.Op(vector.Widening(t), w, x86.RegArg(d), g.smallOperand(m, t))
-	g.Op(x86.VPAND, w, x86.RegArg(d), x86.RegArg(d), x86.RegArg(g.MaskFor(exec, t)))
+	g.Op(vector.Widening(t), w, vcode.RegArg(d), g.smallOperand(m, t))
+	g.Op(vcode.VAnd, w, vcode.RegArg(d), vcode.RegArg(d), vcode.RegArg(g.MaskFor(exec, t)))
 }
 
 // gather loads elements from anywhere; lanes that are off are not read.
-func (g *Moves) gather(at Target, t *ir.Type) []x86.Reg {
+func (g *Moves) gather(at Target, t *ir.Type) []vcode.Reg {
 	if t.Size < 4 {
 		return g.gatherSmall(at, t)
 	}
@@ -165,12 +165,12 @@ func (g *Moves) gather(at Target, t *ir.Type) []x86.Reg {
 			g.MaskMove(m, g.MaskAll())
 		}
 		g.Move(out[u], g.ConstVector(0, vector.Container(t)))
-		mem := x86.MemArg(x86.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp))
+		mem := vcode.MemArg(vcode.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp))
 		if g.AVX512 {
-			g.Emit(x86.I(vector.GatherOp(at.size4, t, true), w, x86.RegArg(out[u]), mem).Masked(m, false))
+			g.Emit(vcode.I(vector.GatherOp(at.size4, t, true), w, vcode.RegArg(out[u]), mem).Masked(m, false))
 			return
 		}
-		g.Op(vector.GatherOp(at.size4, t, false), w, x86.RegArg(out[u]), mem, x86.RegArg(m))
+		g.Op(vector.GatherOp(at.size4, t, false), w, vcode.RegArg(out[u]), mem, vcode.RegArg(m))
 	}
 	g.Each(func(u int) {
 		if !g.mayBeEven(at, t) && !g.walksEvenly(at, t) {
@@ -178,7 +178,7 @@ func (g *Moves) gather(at Target, t *ir.Type) []x86.Reg {
 			one(u)
 			return
 		}
-		g.evenly(at, u, func(m x86.Mem) { g.LoadVector(out[u], m, t, u) }, func() { one(u) })
+		g.evenly(at, u, func(m vcode.Mem) { g.LoadVector(out[u], m, t, u) }, func() { one(u) })
 	})
 	return out
 }
@@ -194,31 +194,31 @@ func (g *Moves) fillsEvenly(at Target, t *ir.Type) bool {
 // walksEvenly tells such loads in a loop that lanes leave one by one, as a rule together: each
 // walks a row, and the rows begin side by side.
 func (g *Moves) walksEvenly(at Target, t *ir.Type) bool {
-	return g.Prefix == x86.NoReg && len(g.Loops) > 0 && g.Loops[len(g.Loops)-1].Varying && g.fillsEvenly(at, t)
+	return g.Prefix == vcode.NoReg && len(g.Loops) > 0 && g.Loops[len(g.Loops)-1].Varying && g.fillsEvenly(at, t)
 }
 
-func (g *Moves) StoreVector(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
+func (g *Moves) StoreVector(m vcode.Mem, v vcode.Reg, t *ir.Type, u int) {
 	w := g.Width(t)
 	if t.Size < 4 {
 		g.storeSmall(m, v, t, u)
 		return
 	}
 	if g.Exec == nil && !g.Fills(t) {
-		g.Op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(vcode.StoreF64, vcode.W128, vcode.MemArg(m), vcode.RegArg(v))
 		return
 	}
 	if g.Exec == nil {
-		g.Op(vector.Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v))
+		g.Op(vector.Pick(t, vcode.VStoreF32, vcode.VStoreF64), w, vcode.MemArg(m), vcode.RegArg(v))
 		return
 	}
 	if g.AVX512 {
-		g.Emit(x86.I(vector.Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.MemArg(m), x86.RegArg(v)).Masked(g.Exec[u], false))
+		g.Emit(vcode.I(vector.Pick(t, vcode.VStoreF32, vcode.VStoreF64), w, vcode.MemArg(m), vcode.RegArg(v)).Masked(g.Exec[u], false))
 		return
 	}
-	g.Op(vector.Pick(t, x86.VMASKMOVPSStore, x86.VMASKMOVPDStore), w, x86.MemArg(m), x86.RegArg(g.MaskFor(g.Exec[u], t)), x86.RegArg(v))
+	g.Op(vector.Pick(t, vcode.VMaskedStoreF32, vcode.VMaskedStoreF64), w, vcode.MemArg(m), vcode.RegArg(g.MaskFor(g.Exec[u], t)), vcode.RegArg(v))
 }
 
-func (g *Moves) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
+func (g *Moves) storeSmall(m vcode.Mem, v vcode.Reg, t *ir.Type, u int) {
 	if !g.AVX512 && g.Exec == nil {
 		g.storeSmallTogether(m, v, t)
 		return
@@ -227,11 +227,11 @@ func (g *Moves) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 		g.storeSmallLanes(m, v, t, u)
 		return
 	}
-	op := x86.VPMOVDB
+	op := vcode.VNarrowI32I8
 	if t.Size == 2 {
-		op = x86.VPMOVDW
+		op = vcode.VNarrowI32I16
 	}
-	in := x86.I(op, g.Width(t), x86.MemArg(m), x86.RegArg(v))
+	in := vcode.I(op, g.Width(t), vcode.MemArg(m), vcode.RegArg(v))
 	if g.Exec != nil {
 		in = in.Masked(g.Exec[u], false)
 	}
@@ -239,13 +239,13 @@ func (g *Moves) storeSmall(m x86.Mem, v x86.Reg, t *ir.Type, u int) {
 }
 
 // Scatter writes elements anywhere.
-func (g *Moves) Scatter(at Target, v []x86.Reg, t *ir.Type) {
+func (g *Moves) Scatter(at Target, v []vcode.Reg, t *ir.Type) {
 	if g.mayBeEven(at, t) {
 		all := g.Unroll
 		g.Each(func(u int) {
 			one := at
 			one.even, one.Index, one.known, one.check = false, at.Index[u:u+1], nil, nil
-			g.evenly(at, u, func(m x86.Mem) { g.StoreVector(m, v[u], t, u) }, func() {
+			g.evenly(at, u, func(m vcode.Mem) { g.StoreVector(m, v[u], t, u) }, func() {
 				g.Unroll = 1
 				g.Scatter(one, v[u:u+1], t)
 				g.Unroll = all
@@ -263,7 +263,7 @@ func (g *Moves) Scatter(at Target, v []x86.Reg, t *ir.Type) {
 		isize = 4
 	}
 	w := vector.WidthOf(g.Lanes * max(isize, vector.Container(t)))
-	op := map[[2]bool]x86.Op{{true, true}: x86.VSCATTERDPS, {true, false}: x86.VSCATTERDPD, {false, true}: x86.VSCATTERQPS, {false, false}: x86.VSCATTERQPD}[[2]bool{at.size4, t.Size == 4}]
+	op := map[[2]bool]vcode.Op{{true, true}: vcode.VScatterI32F32, {true, false}: vcode.VScatterI32F64, {false, true}: vcode.VScatterI64F32, {false, false}: vcode.VScatterI64F64}[[2]bool{at.size4, t.Size == 4}]
 	g.Each(func(u int) {
 		m := g.NewMaskRegister()
 		if g.Exec != nil {
@@ -271,6 +271,6 @@ func (g *Moves) Scatter(at Target, v []x86.Reg, t *ir.Type) {
 		} else {
 			g.MaskMove(m, g.MaskAll())
 		}
-		g.Emit(x86.I(op, w, x86.MemArg(x86.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp)), x86.RegArg(v[u])).Masked(m, false))
+		g.Emit(vcode.I(op, w, vcode.MemArg(vcode.Indexed(at.Mem.Base, at.Index[u], at.Scale, at.Mem.Disp)), vcode.RegArg(v[u])).Masked(m, false))
 	})
 }

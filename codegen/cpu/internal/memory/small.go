@@ -1,29 +1,29 @@
 package memory
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // storeSmallTogether writes neighbouring elements of one or two bytes without AVX-512, all of them.
-func (g *Strided) storeSmallTogether(m x86.Mem, v x86.Reg, t *ir.Type) {
+func (g *Strided) storeSmallTogether(m vcode.Mem, v vcode.Reg, t *ir.Type) {
 	size, w := int64(t.Size), g.Width(t)
 	x := g.NewVector()
-	g.Op(x86.VPSHUFB, w, x86.RegArg(x), x86.RegArg(v), x86.RegArg(g.Pattern(lowBytes(w.Bytes(), size), 1)))
-	if w == x86.W256 {
+	g.Op(vcode.VPermuteWithinI8, w, vcode.RegArg(x), vcode.RegArg(v), vcode.RegArg(g.Pattern(lowBytes(w.Bytes(), size), 1)))
+	if w == vcode.W256 {
 		high, both := g.NewVector(), g.NewVector()
-		g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(x), x86.ImmArg(1))
-		g.Op(map[int64]x86.Op{1: x86.VUNPCKLPS, 2: x86.VUNPCKLPD}[size], x86.W128, x86.RegArg(both), x86.RegArg(x), x86.RegArg(high))
+		g.Op(vcode.VExtract128Of256, vcode.W256, vcode.RegArg(high), vcode.RegArg(x), vcode.ImmArg(1))
+		g.Op(map[int64]vcode.Op{1: vcode.VInterleaveLowF32, 2: vcode.VInterleaveLowF64}[size], vcode.W128, vcode.RegArg(both), vcode.RegArg(x), vcode.RegArg(high))
 		x = both
 	}
 	if int64(g.Lanes)*size == 2 {
 		r := g.NewGeneral()
-		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(x))
-		g.Op(x86.MOVWStore, x86.W128, x86.MemArg(m), x86.RegArg(r))
+		g.Op(vcode.VGetI32, vcode.W128, vcode.RegArg(r), vcode.RegArg(x))
+		g.Op(vcode.Store16, vcode.W128, vcode.MemArg(m), vcode.RegArg(r))
 		return
 	}
-	store := map[int64]x86.Op{4: x86.VMOVSSStore, 8: x86.VMOVSDStore, 16: x86.VMOVUPSStore}[int64(g.Lanes)*size]
-	g.Op(store, x86.W128, x86.MemArg(m), x86.RegArg(x))
+	store := map[int64]vcode.Op{4: vcode.StoreF32, 8: vcode.StoreF64, 16: vcode.VStoreF32}[int64(g.Lanes)*size]
+	g.Op(store, vcode.W128, vcode.MemArg(m), vcode.RegArg(x))
 }
 
 // lowBytes brings the lower size bytes of each 4 together, within 16.
@@ -68,13 +68,13 @@ func (g *Strided) firstOf(a smallApart, q int) int64 {
 
 // loadSmallApart loads 16 bytes for every four lanes, none of them outside of what the vector has,
 // and takes its elements from these.
-func (g *Strided) loadSmallApart(a smallApart) []x86.Reg {
+func (g *Strided) loadSmallApart(a smallApart) []vcode.Reg {
 	out := g.NewVectors(g.Unroll)
 	pattern := g.Pattern(g.smallBytes(a), 1)
 	g.Each(func(u int) {
-		g.Op(x86.VPSHUFB, a.W, x86.RegArg(out[u]), x86.RegArg(g.loadSixteens(a, u)), x86.RegArg(pattern))
+		g.Op(vcode.VPermuteWithinI8, a.W, vcode.RegArg(out[u]), vcode.RegArg(g.loadSixteens(a, u)), vcode.RegArg(pattern))
 		if a.T.IsSigned() {
-			g.Op(x86.VPSRAD, a.W, x86.RegArg(out[u]), x86.RegArg(out[u]), x86.ImmArg(32-8*int64(a.T.Size)))
+			g.Op(vcode.VShiftRightI32, a.W, vcode.RegArg(out[u]), vcode.RegArg(out[u]), vcode.ImmArg(32-8*int64(a.T.Size)))
 		}
 		if g.Exec != nil {
 			g.clearOff(out[u], g.Exec[u], a.Apart)
@@ -115,27 +115,27 @@ func (g *Strided) smallBytes(a smallApart) []int64 {
 }
 
 // loadSixteens loads them.
-func (g *Strided) loadSixteens(a smallApart, u int) x86.Reg {
+func (g *Strided) loadSixteens(a smallApart, u int) vcode.Reg {
 	m, x := g.lowest(a.Apart, u), g.NewVector()
 	if a.span < 16 {
 		high := g.NewVector()
-		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(x), x86.MemArg(m))
-		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(high), x86.MemArg(m.Plus(a.span-8)))
-		g.Op(x86.VUNPCKLPD, x86.W128, x86.RegArg(x), x86.RegArg(x), x86.RegArg(high))
+		g.Op(vcode.LoadF64, vcode.W128, vcode.RegArg(x), vcode.MemArg(m))
+		g.Op(vcode.LoadF64, vcode.W128, vcode.RegArg(high), vcode.MemArg(m.Plus(a.span-8)))
+		g.Op(vcode.VInterleaveLowF64, vcode.W128, vcode.RegArg(x), vcode.RegArg(x), vcode.RegArg(high))
 	} else {
-		g.ReadVector(x, m.Plus(g.startOf(a, 0)), x86.W128)
+		g.ReadVector(x, m.Plus(g.startOf(a, 0)), vcode.W128)
 	}
 	for q := 1; q < g.Lanes/4; q++ {
-		from := x86.RegArg(x)
+		from := vcode.RegArg(x)
 		if a.span >= 16 {
-			from = x86.MemArg(m.Plus(g.startOf(a, q)))
+			from = vcode.MemArg(m.Plus(g.startOf(a, q)))
 		}
-		insert := x86.VINSERTF128
+		insert := vcode.VInsert128Of256
 		if g.AVX512 {
-			insert = x86.VINSERTF32X4
+			insert = vcode.VInsert128Of512
 		}
 		y := g.NewVector()
-		g.Op(insert, a.W, x86.RegArg(y), x86.RegArg(x), from, x86.ImmArg(int64(q)))
+		g.Op(insert, a.W, vcode.RegArg(y), vcode.RegArg(x), from, vcode.ImmArg(int64(q)))
 		x = y
 	}
 	return x

@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/stages"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -16,11 +16,11 @@ import (
 // memory.
 type Values interface {
 	// General evaluates a number that is the same in all lanes, or that of lane 0 of an affine one.
-	General(e ir.Expr) x86.Reg
+	General(e ir.Expr) vcode.Reg
 	// Vector evaluates a number in every lane, in one register a copy.
-	Vector(e ir.Expr) []x86.Reg
+	Vector(e ir.Expr) []vcode.Reg
 	// Masks evaluates a condition in every lane.
-	Masks(e ir.Expr) []x86.Reg
+	Masks(e ir.Expr) []vcode.Reg
 }
 
 // Variables know where variables live.
@@ -42,17 +42,17 @@ func (g *Variables) WordVar(name string, word int, at ir.Pos) *ir.Var {
 	v := &ir.Var{Name: name, Type: ir.IntType, ID: -2 - word, At: at}
 	r := g.NewGeneral()
 	g.ReadWord(r, word)
-	g.Homes[v] = &Home{General: r, Length: x86.NoReg}
+	g.Homes[v] = &Home{General: r, Length: vcode.NoReg}
 	return v
 }
 
 // A Home is where a variable lives.
 type Home struct {
-	General x86.Reg   // a uniform integer, bool, pointer or slice address; the value in lane 0 of an affine one
-	Length  x86.Reg   // of a slice
-	Vectors []x86.Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
-	Masks   []x86.Reg // a varying bool
-	Alike   bool      // vec is one register, the same value in every lane
+	General vcode.Reg   // a uniform integer, bool, pointer or slice address; the value in lane 0 of an affine one
+	Length  vcode.Reg   // of a slice
+	Vectors []vcode.Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
+	Masks   []vcode.Reg // a varying bool
+	Alike   bool        // vec is one register, the same value in every lane
 	// Per is, of an array that every lane has for itself, how many elements with one number lie side
 	// by side; 0: there is one array.
 	Per   int64
@@ -78,7 +78,7 @@ func (g *Variables) SliceOf(e ir.Expr) *Home {
 
 // An evenness says, of one copy of a variable that is an index more than once, where its first lane
 // is, and whether the others follow.
-type evenness struct{ first, apart x86.Reg }
+type evenness struct{ first, apart vcode.Reg }
 
 // LaneOwned tells the elements of arrays that every lane has for itself.
 func (g *Variables) LaneOwned(place ir.Expr) bool {
@@ -99,7 +99,7 @@ func (g *Variables) Declare(v *ir.Var) *Home {
 	if n, ok := g.Arrays[v]; ok {
 		return g.declareArray(v, n)
 	}
-	h := &Home{General: x86.NoReg, Length: x86.NoReg}
+	h := &Home{General: vcode.NoReg, Length: vcode.NoReg}
 	s := analysis.Shape{}
 	if g.Shapes != nil {
 		s = g.Shapes.Of[v]
@@ -107,12 +107,12 @@ func (g *Variables) Declare(v *ir.Var) *Home {
 	t := v.Type
 	switch {
 	case t.Kind == ir.Bool && s.Kind != analysis.Uniform:
-		h.Masks = make([]x86.Reg, g.Unroll)
+		h.Masks = make([]vcode.Reg, g.Unroll)
 		for u := range h.Masks {
 			h.Masks[u] = g.NewMaskRegister()
 		}
 	case t.IsFloat() && s.Kind == analysis.Uniform:
-		h.Vectors, h.Alike = []x86.Reg{g.NewVector()}, true
+		h.Vectors, h.Alike = []vcode.Reg{g.NewVector()}, true
 	case t.IsScalar() && (t.IsFloat() || s.Kind == analysis.Varying):
 		h.Vectors = g.NewVectors(g.Unroll)
 	case t.IsScalar():
@@ -155,7 +155,7 @@ func (g *Variables) NeedsLane(body []ir.Stmt) bool {
 }
 
 // ChangesMask tells whether statements assign to a variable whose own registers the masks are.
-func (g *Variables) ChangesMask(list []ir.Stmt, masks []x86.Reg) bool {
+func (g *Variables) ChangesMask(list []ir.Stmt, masks []vcode.Reg) bool {
 	for _, v := range ir.Assigned(list).List() {
 		if h := g.Homes[v]; h != nil && len(h.Masks) > 0 && h.Masks[0] == masks[0] {
 			return true
@@ -168,7 +168,7 @@ func (g *Variables) ChangesMask(list []ir.Stmt, masks []x86.Reg) bool {
 func (g *Variables) Known(terms []analysis.Term) bool {
 	for _, t := range terms {
 		for _, v := range ir.ExprVars(t.Expr).List() {
-			if h := g.Homes[v]; h == nil || h.General == x86.NoReg {
+			if h := g.Homes[v]; h == nil || h.General == vcode.NoReg {
 				return false
 			}
 		}
@@ -177,18 +177,18 @@ func (g *Variables) Known(terms []analysis.Term) bool {
 }
 
 func (g *Variables) LoadWord(v *ir.Var, word int) *Home {
-	h := &Home{General: x86.NoReg, Length: x86.NoReg}
+	h := &Home{General: vcode.NoReg, Length: vcode.NoReg}
 	switch t := v.Type; {
 	case t.Kind == ir.Slice:
 		h.General, h.Length = g.NewGeneral(), g.NewGeneral()
 		g.ReadWord(h.General, word)
 		g.ReadWord(h.Length, word+1)
 	case t.IsFloat():
-		h.Vectors, h.Alike = []x86.Reg{g.NewVector()}, true
+		h.Vectors, h.Alike = []vcode.Reg{g.NewVector()}, true
 		if t.Size == 8 {
-			g.Op(x86.VBROADCASTSD, max(x86.W256, vector.WidthOf(g.Bytes)), x86.RegArg(h.Vectors[0]), protocol.BlockWord(word))
+			g.Op(vcode.VBroadcastF64, max(vcode.W256, vector.WidthOf(g.Bytes)), vcode.RegArg(h.Vectors[0]), protocol.BlockWord(word))
 		} else {
-			g.Op(x86.VBROADCASTSS, vector.WidthOf(g.Bytes), x86.RegArg(h.Vectors[0]), protocol.BlockWord(word))
+			g.Op(vcode.VBroadcastF32, vector.WidthOf(g.Bytes), vcode.RegArg(h.Vectors[0]), protocol.BlockWord(word))
 		}
 	case t.IsScalar():
 		h.General = g.NewGeneral()
@@ -205,9 +205,9 @@ func (g *Variables) StoreWord(h *Home, t *ir.Type, word int) {
 		g.WriteWord(word, h.General)
 		g.WriteWord(word+1, h.Length)
 	case h.Vectors != nil && t.Size == 8:
-		g.Op(x86.VMOVQStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.Vectors[0]))
+		g.Op(vcode.VGetI64, vcode.W128, protocol.BlockWord(word), vcode.RegArg(h.Vectors[0]))
 	case h.Vectors != nil:
-		g.Op(x86.VMOVDStore, x86.W128, protocol.BlockWord(word), x86.RegArg(h.Vectors[0]))
+		g.Op(vcode.VGetI32, vcode.W128, protocol.BlockWord(word), vcode.RegArg(h.Vectors[0]))
 	default:
 		g.WriteWord(word, h.General)
 	}

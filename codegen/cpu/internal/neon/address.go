@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/arm64"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // sums are the addresses base + index*2^shift that registers hold, in straight code.
@@ -78,8 +78,8 @@ var (
 )
 
 // memory moves r from or to memory.
-func (e *addressing) memory(a access, r arm64.Reg, m x86.Mem) {
-	if m.Base == x86.RIP {
+func (e *addressing) memory(a access, r arm64.Reg, m vcode.Mem) {
+	if m.Base == vcode.PoolBase {
 		if a.literal != 0 {
 			e.pooled(arm64.Inst{Op: a.literal, D: r}, int(m.Disp))
 			return
@@ -89,7 +89,7 @@ func (e *addressing) memory(a access, r arm64.Reg, m x86.Mem) {
 		return
 	}
 	base := e.general(m.Base)
-	if m.Index != x86.NoReg {
+	if m.Index != vcode.NoReg {
 		shift := int64(bits.TrailingZeros8(m.Scale))
 		if m.Disp == 0 && (shift == 0 || 1<<shift == a.size) && a.size < 16 {
 			e.put(arm64.Inst{Op: a.indexed, D: r, N: base, M: e.general(m.Index), Imm: shift})
@@ -114,13 +114,13 @@ func (e *addressing) at16(a access, r, base arm64.Reg, offset int64) {
 }
 
 // address puts the address of m into d.
-func (e *addressing) address(d arm64.Reg, m x86.Mem) {
-	if m.Base == x86.RIP {
+func (e *addressing) address(d arm64.Reg, m vcode.Mem) {
+	if m.Base == vcode.PoolBase {
 		e.pooled(arm64.Inst{Op: arm64.ADR, D: d}, int(m.Disp))
 		return
 	}
 	base := e.general(m.Base)
-	if m.Index != x86.NoReg {
+	if m.Index != vcode.NoReg {
 		if shift := int64(bits.TrailingZeros8(m.Scale)); m.Disp == 0 {
 			e.put(arm64.Inst{Op: arm64.ADD, D: d, N: base, M: e.general(m.Index), Imm2: shift})
 			return

@@ -4,22 +4,22 @@ import (
 	"math"
 
 	"github.com/gompss/gompss/codegen/cpu/arm64"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // widenings make lanes of 32 or 64 bits of shorter ones: by one step or two.
-var widenings = map[x86.Op]struct {
+var widenings = map[vcode.Op]struct {
 	op    arm64.Op
 	steps []arm64.Arrangement
 	from  access
 }{
-	x86.VPMOVSXDQ: {arm64.VSSHLL, []arm64.Arrangement{arm64.S2}, loadD}, x86.VPMOVZXDQ: {arm64.VUSHLL, []arm64.Arrangement{arm64.S2}, loadD},
-	x86.VPMOVSXWD: {arm64.VSSHLL, []arm64.Arrangement{arm64.H4}, loadD}, x86.VPMOVZXWD: {arm64.VUSHLL, []arm64.Arrangement{arm64.H4}, loadD},
-	x86.VPMOVSXBD: {arm64.VSSHLL, []arm64.Arrangement{arm64.B8, arm64.H4}, loadS}, x86.VPMOVZXBD: {arm64.VUSHLL, []arm64.Arrangement{arm64.B8, arm64.H4}, loadS},
+	vcode.VWidenI32I64: {arm64.VSSHLL, []arm64.Arrangement{arm64.S2}, loadD}, vcode.VWidenU32U64: {arm64.VUSHLL, []arm64.Arrangement{arm64.S2}, loadD},
+	vcode.VWidenI16I32: {arm64.VSSHLL, []arm64.Arrangement{arm64.H4}, loadD}, vcode.VWidenU16U32: {arm64.VUSHLL, []arm64.Arrangement{arm64.H4}, loadD},
+	vcode.VWidenI8I32: {arm64.VSSHLL, []arm64.Arrangement{arm64.B8, arm64.H4}, loadS}, vcode.VWidenU8U32: {arm64.VUSHLL, []arm64.Arrangement{arm64.B8, arm64.H4}, loadS},
 }
 
 // convertOp encodes conversions.
-func (e *vectors) convertOp(in *x86.Inst) bool {
+func (e *vectors) convertOp(in *vcode.Inst) bool {
 	if w, ok := widenings[in.Op]; ok {
 		d, x := e.vector(in.Args[0].Reg), e.operand(in.Args[1], temp0, w.from)
 		for _, t := range w.steps {
@@ -29,24 +29,24 @@ func (e *vectors) convertOp(in *x86.Inst) bool {
 		return true
 	}
 	d := arm64.Reg(0)
-	if in.Args[0].Kind == x86.ArgReg && in.Args[0].Reg >= x86.V0 {
+	if in.Args[0].Kind == vcode.ArgReg && in.Args[0].Reg >= vcode.V0 {
 		d = e.vector(in.Args[0].Reg)
 	}
 	switch in.Op {
-	case x86.VCVTDQ2PD:
+	case vcode.VConvertI32F64:
 		e.put(arm64.Inst{Op: arm64.VSSHLL, T: arm64.S2, D: d, N: e.operand(in.Args[1], temp0, loadD)})
 		e.put(arm64.Inst{Op: arm64.VSCVTF, T: arm64.D2, D: d, N: d})
-	case x86.VCVTPS2PD:
+	case vcode.VConvertF32F64:
 		e.put(arm64.Inst{Op: arm64.VFCVTL, T: arm64.S2, D: d, N: e.operand(in.Args[1], temp0, loadD)})
-	case x86.VCVTPD2PS:
+	case vcode.VConvertF64F32:
 		e.put(arm64.Inst{Op: arm64.VFCVTN, T: arm64.S2, D: d, N: e.whole(in.Args[1], temp0)})
-	case x86.VCVTTPS2DQ:
+	case vcode.VTruncateF32I32:
 		e.cutSingles(d, e.whole(in.Args[1], temp0))
-	case x86.VCVTTPD2DQ:
+	case vcode.VTruncateF64I32:
 		e.cutDoubles(d, e.whole(in.Args[1], temp0))
-	case x86.VCVTSI2SSQ:
+	case vcode.ConvertI64F32:
 		e.put(arm64.Inst{Op: arm64.SCVTFSX, D: d, N: e.value(in.Args[2], tempValue)})
-	case x86.VCVTSI2SDQ:
+	case vcode.ConvertI64F64:
 		e.put(arm64.Inst{Op: arm64.SCVTFDX, D: d, N: e.value(in.Args[2], tempValue)})
 	default:
 		return false

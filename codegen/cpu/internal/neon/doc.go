@@ -1,6 +1,6 @@
 // Package neon encodes allocated virtual code for arm64, with vectors of 16 bytes.
 //
-// Virtual code has the operations of x86-64 and AVX2 in vectors of 16 bytes. Each step becomes one
+// Virtual code for it is that for AVX2, in vectors of 16 bytes. Each step becomes one
 // or a few instructions of arm64 that do the same to registers, memory and flags: most operations
 // on vectors have one that does just that, a memory operand is loaded first, and what NEON lacks,
 // masked moves and gathers, goes lane by lane. An operation without a form here is an error.

@@ -5,52 +5,52 @@ import (
 
 	"github.com/gompss/gompss/codegen/cpu/arm64"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // extensions are the moves into general registers, with the forms for memory and for a register.
-var extensions = map[x86.Op]struct {
+var extensions = map[vcode.Op]struct {
 	memory access
 	op     arm64.Op
 	last   int64 // bit that is copied
 }{
-	x86.MOVQ: {load64, arm64.UBFM, 63}, x86.MOVL: {load32, arm64.UBFMW, 31}, x86.MOVBLZX: {load8, arm64.UBFMW, 7}, x86.MOVWLZX: {load16, arm64.UBFMW, 15},
-	x86.MOVBQSX: {signed8, arm64.SBFM, 7}, x86.MOVWQSX: {signed16, arm64.SBFM, 15}, x86.MOVLQSX: {signed32, arm64.SBFM, 31},
+	vcode.Load64: {load64, arm64.UBFM, 63}, vcode.LoadU32: {load32, arm64.UBFMW, 31}, vcode.LoadU8: {load8, arm64.UBFMW, 7}, vcode.LoadU16: {load16, arm64.UBFMW, 15},
+	vcode.LoadI8: {signed8, arm64.SBFM, 7}, vcode.LoadI16: {signed16, arm64.SBFM, 15}, vcode.LoadI32: {signed32, arm64.SBFM, 31},
 }
 
 // generalStores are those of general registers.
-var generalStores = map[x86.Op]access{x86.MOVQStore: store64, x86.MOVLStore: store32, x86.MOVWStore: store16, x86.MOVBStore: store8}
+var generalStores = map[vcode.Op]access{vcode.Store64: store64, vcode.Store32: store32, vcode.Store16: store16, vcode.Store8: store8}
 
 // flagOps are the operations of two operands: the form that sets the flags, or, for a logical
 // operation that has none, the plain one.
-var flagOps = map[x86.Op]struct {
+var flagOps = map[vcode.Op]struct {
 	op    arm64.Op
 	flags flagKind
 }{
-	x86.ADDQ: {arm64.ADDS, flagsSum}, x86.ADDQImm: {arm64.ADDS, flagsSum}, x86.ADDQImm8: {arm64.ADDS, flagsSum}, x86.ADDQMem: {arm64.ADDS, flagsSum},
-	x86.SUBQ: {arm64.SUBS, flagsCompare}, x86.SUBQImm: {arm64.SUBS, flagsCompare}, x86.SUBQMem: {arm64.SUBS, flagsCompare},
-	x86.ANDQ: {arm64.ANDS, flagsSum}, x86.ANDQImm: {arm64.ANDS, flagsSum}, x86.ANDQImm8: {arm64.ANDS, flagsSum},
-	x86.ORQ: {arm64.ORR, flagsUnknown}, x86.ORQImm: {arm64.ORR, flagsUnknown}, x86.XORQ: {arm64.EOR, flagsUnknown}, x86.XORQImm: {arm64.EOR, flagsUnknown},
-	x86.CMPQ: {arm64.SUBS, flagsCompare}, x86.CMPQImm: {arm64.SUBS, flagsCompare}, x86.CMPQImm8: {arm64.SUBS, flagsCompare}, x86.TESTQ: {arm64.ANDS, flagsSum},
-	x86.ADDLImm: {arm64.ADDW, flagsUnknown}, x86.ADDLMem: {arm64.ADDW, flagsUnknown}, x86.SUBLMem: {arm64.SUBW, flagsUnknown},
+	vcode.Add: {arm64.ADDS, flagsSum}, vcode.AddImm: {arm64.ADDS, flagsSum}, vcode.AddImm8: {arm64.ADDS, flagsSum}, vcode.AddMem64: {arm64.ADDS, flagsSum},
+	vcode.Sub: {arm64.SUBS, flagsCompare}, vcode.SubImm: {arm64.SUBS, flagsCompare}, vcode.SubMem64: {arm64.SUBS, flagsCompare},
+	vcode.And: {arm64.ANDS, flagsSum}, vcode.AndImm: {arm64.ANDS, flagsSum}, vcode.AndImm8: {arm64.ANDS, flagsSum},
+	vcode.Or: {arm64.ORR, flagsUnknown}, vcode.OrImm: {arm64.ORR, flagsUnknown}, vcode.Xor: {arm64.EOR, flagsUnknown}, vcode.XorImm: {arm64.EOR, flagsUnknown},
+	vcode.Compare: {arm64.SUBS, flagsCompare}, vcode.CompareImm: {arm64.SUBS, flagsCompare}, vcode.CompareImm8: {arm64.SUBS, flagsCompare}, vcode.Test: {arm64.ANDS, flagsSum},
+	vcode.AddMemImm32: {arm64.ADDW, flagsUnknown}, vcode.AddMem32: {arm64.ADDW, flagsUnknown}, vcode.SubMem32: {arm64.SUBW, flagsUnknown},
 }
 
 // compares are those that keep no result.
-var compares = map[x86.Op]bool{x86.CMPQ: true, x86.CMPQImm: true, x86.CMPQImm8: true, x86.TESTQ: true}
+var compares = map[vcode.Op]bool{vcode.Compare: true, vcode.CompareImm: true, vcode.CompareImm8: true, vcode.Test: true}
 
 // immediateForms are the forms with an immediate, and of sums the one for its negative.
 var immediateForms = map[arm64.Op][2]arm64.Op{arm64.ADDS: {arm64.ADDSI, arm64.SUBSI}, arm64.SUBS: {arm64.SUBSI, arm64.ADDSI}, arm64.ANDS: {arm64.ANDSI}, arm64.ORR: {arm64.ORRI}, arm64.EOR: {arm64.EORI},
 	arm64.ADDW: {arm64.ADDIW, arm64.SUBIW}}
 
 // shiftOps are the shifts by a constant.
-var shiftOps = map[x86.Op]bool{x86.SHLQ: true, x86.SHRQ: true, x86.SARQ: true}
+var shiftOps = map[vcode.Op]bool{vcode.ShiftLeftImm: true, vcode.ShiftRightImm: true, vcode.ShiftRightSignedImm: true}
 
 // moveConditions are the conditions of conditional moves.
-var moveConditions = map[x86.Op]mach.Cond{x86.CMOVQCS: mach.CondB, x86.CMOVQCC: mach.CondAE, x86.CMOVQEQ: mach.CondE, x86.CMOVQNE: mach.CondNE, x86.CMOVQLS: mach.CondBE,
-	x86.CMOVQHI: mach.CondA, x86.CMOVQLT: mach.CondL, x86.CMOVQGE: mach.CondGE, x86.CMOVQLE: mach.CondLE, x86.CMOVQGT: mach.CondG}
+var moveConditions = map[vcode.Op]mach.Cond{vcode.MoveBelow: mach.CondB, vcode.MoveAboveEqual: mach.CondAE, vcode.MoveEqual: mach.CondE, vcode.MoveNotEqual: mach.CondNE, vcode.MoveBelowEqual: mach.CondBE,
+	vcode.MoveAbove: mach.CondA, vcode.MoveLess: mach.CondL, vcode.MoveGreaterEqual: mach.CondGE, vcode.MoveLessEqual: mach.CondLE, vcode.MoveGreater: mach.CondG}
 
 // generalOp encodes what works on general registers.
-func (e *generals) generalOp(in *x86.Inst) bool {
+func (e *generals) generalOp(in *vcode.Inst) bool {
 	if _, ok := flagOps[in.Op]; ok {
 		e.arithmetic(in)
 		return true
@@ -61,9 +61,9 @@ func (e *generals) generalOp(in *x86.Inst) bool {
 		e.put(arm64.Inst{Op: arm64.CSEL, D: d, N: from, M: d, Cond: e.condition(k)})
 		return true
 	}
-	if x, ok := extensions[in.Op]; ok && (in.Op != x86.MOVQ || in.Args[0].Kind == x86.ArgReg) {
+	if x, ok := extensions[in.Op]; ok && (in.Op != vcode.Load64 || in.Args[0].Kind == vcode.ArgReg) {
 		d := e.general(in.Args[0].Reg)
-		if in.Args[1].Kind == x86.ArgMem {
+		if in.Args[1].Kind == vcode.ArgMem {
 			e.memory(x.memory, d, in.Args[1].Mem)
 			return true
 		}
@@ -82,16 +82,16 @@ func (e *generals) generalOp(in *x86.Inst) bool {
 }
 
 // store is a store, or a copy between general registers.
-func (e *generals) store(a access, in *x86.Inst) {
+func (e *generals) store(a access, in *vcode.Inst) {
 	from := e.general(in.Args[1].Reg)
-	if in.Args[0].Kind == x86.ArgMem {
+	if in.Args[0].Kind == vcode.ArgMem {
 		e.memory(a, from, in.Args[0].Mem)
 		return
 	}
 	switch in.Op {
-	case x86.MOVQStore:
+	case vcode.Store64:
 		e.move(e.general(in.Args[0].Reg), from)
-	case x86.MOVLStore:
+	case vcode.Store32:
 		e.put(arm64.Inst{Op: arm64.UBFMW, D: e.general(in.Args[0].Reg), N: from, Imm2: 31})
 	default:
 		e.fail("%s: no form on arm64", in)
@@ -99,12 +99,12 @@ func (e *generals) store(a access, in *x86.Inst) {
 }
 
 // shift shifts by a constant. Nothing looks at its flags.
-func (e *generals) shift(in *x86.Inst) {
+func (e *generals) shift(in *vcode.Inst) {
 	d, n := e.general(in.Args[0].Reg), in.Args[1].Imm&63
 	switch in.Op {
-	case x86.SHLQ:
+	case vcode.ShiftLeftImm:
 		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: d, Imm: (64 - n) & 63, Imm2: 63 - n})
-	case x86.SHRQ:
+	case vcode.ShiftRightImm:
 		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: d, Imm: n, Imm2: 63})
 	default:
 		e.put(arm64.Inst{Op: arm64.SBFM, D: d, N: d, Imm: n, Imm2: 63})
@@ -121,11 +121,11 @@ func (e *generals) noFlags() {
 }
 
 // value is an operand in a register: its own, or t.
-func (e *generals) value(a x86.Arg, t arm64.Reg) arm64.Reg {
+func (e *generals) value(a vcode.Arg, t arm64.Reg) arm64.Reg {
 	switch a.Kind {
-	case x86.ArgReg:
+	case vcode.ArgReg:
 		return e.general(a.Reg)
-	case x86.ArgMem:
+	case vcode.ArgMem:
 		e.memory(load64, t, a.Mem)
 	default:
 		e.set(t, a.Imm)
@@ -134,7 +134,7 @@ func (e *generals) value(a x86.Arg, t arm64.Reg) arm64.Reg {
 }
 
 // arithmetic encodes an operation of two operands, of which one may be in memory.
-func (e *generals) arithmetic(in *x86.Inst) {
+func (e *generals) arithmetic(in *vcode.Inst) {
 	f := flagOps[in.Op]
 	from, to := load64, store64
 	if f.op == arm64.ADDW || f.op == arm64.SUBW {
@@ -142,7 +142,7 @@ func (e *generals) arithmetic(in *x86.Inst) {
 	}
 	first := in.Args[0]
 	d := tempValue
-	if first.Kind == x86.ArgMem {
+	if first.Kind == vcode.ArgMem {
 		e.memory(from, tempValue, first.Mem)
 	} else {
 		d = e.general(first.Reg)
@@ -152,7 +152,7 @@ func (e *generals) arithmetic(in *x86.Inst) {
 		result = arm64.ZR
 	}
 	e.binary(f.op, result, d, in.Args[1])
-	if first.Kind == x86.ArgMem && !compares[in.Op] {
+	if first.Kind == vcode.ArgMem && !compares[in.Op] {
 		e.memory(to, tempValue, first.Mem)
 	}
 	e.flags = f.flags
@@ -163,8 +163,8 @@ func (e *generals) arithmetic(in *x86.Inst) {
 }
 
 // binary is d = n op x.
-func (e *generals) binary(op arm64.Op, d, n arm64.Reg, x x86.Arg) {
-	if x.Kind == x86.ArgImm {
+func (e *generals) binary(op arm64.Op, d, n arm64.Reg, x vcode.Arg) {
+	if x.Kind == vcode.ArgImm {
 		forms := immediateForms[op]
 		in := arm64.Inst{Op: forms[0], D: d, N: n, Imm: x.Imm}
 		if sum := op == arm64.ADDS || op == arm64.SUBS || op == arm64.ADDW; sum && x.Imm < 0 {
@@ -179,45 +179,45 @@ func (e *generals) binary(op arm64.Op, d, n arm64.Reg, x x86.Arg) {
 }
 
 // otherGeneral encodes the rest.
-func (e *generals) otherGeneral(in *x86.Inst) bool {
+func (e *generals) otherGeneral(in *vcode.Inst) bool {
 	d := arm64.ZR
-	if in.Args[0].Kind == x86.ArgReg && in.Args[0].Reg < x86.V0 {
+	if in.Args[0].Kind == vcode.ArgReg && in.Args[0].Reg < vcode.V0 {
 		d = e.general(in.Args[0].Reg)
 	}
 	switch in.Op {
-	case x86.MOVQImm:
-		if in.Args[0].Kind == x86.ArgMem {
+	case vcode.SetImm:
+		if in.Args[0].Kind == vcode.ArgMem {
 			e.set(tempValue, in.Args[1].Imm)
 			e.memory(store64, tempValue, in.Args[0].Mem)
 			return true
 		}
 		e.set(d, in.Args[1].Imm)
-	case x86.LEAQ:
+	case vcode.Address:
 		e.address(d, in.Args[1].Mem)
-	case x86.IMULQ:
+	case vcode.Mul:
 		e.put(arm64.Inst{Op: arm64.MADD, D: d, N: d, M: e.value(in.Args[1], tempValue), A: arm64.ZR})
 		e.noFlags()
-	case x86.IMUL3Q:
+	case vcode.MulImm:
 		e.timesConst(d, e.value(in.Args[1], tempValue), in.Args[2].Imm)
 		e.noFlags()
-	case x86.NEGQ:
+	case vcode.Negate:
 		e.put(arm64.Inst{Op: arm64.SUBS, D: d, N: arm64.ZR, M: d})
 		e.flags = flagsCompare
-	case x86.NOTQ:
+	case vcode.Not:
 		e.put(arm64.Inst{Op: arm64.ORN, D: d, N: arm64.ZR, M: d})
-	case x86.SHLXQ, x86.SHRXQ, x86.SARXQ:
-		op := map[x86.Op]arm64.Op{x86.SHLXQ: arm64.LSLV, x86.SHRXQ: arm64.LSRV, x86.SARXQ: arm64.ASRV}[in.Op]
+	case vcode.ShiftLeft, vcode.ShiftRight, vcode.ShiftRightSigned:
+		op := map[vcode.Op]arm64.Op{vcode.ShiftLeft: arm64.LSLV, vcode.ShiftRight: arm64.LSRV, vcode.ShiftRightSigned: arm64.ASRV}[in.Op]
 		e.put(arm64.Inst{Op: op, D: d, N: e.value(in.Args[1], tempValue), M: e.general(in.Args[2].Reg)})
-	case x86.SETGT: // of the lower byte
+	case vcode.SetGreater: // of the lower byte
 		e.put(arm64.Inst{Op: arm64.CSINC, D: tempValue, N: arm64.ZR, M: arm64.ZR, Cond: e.condition(mach.CondG).Not()})
 		e.put(arm64.Inst{Op: arm64.BFM, D: d, N: tempValue, Imm2: 7})
-	case x86.POPCNTQ:
+	case vcode.OnesCount:
 		e.put(arm64.Inst{Op: arm64.FMOVDX, D: temp0, N: e.value(in.Args[1], tempValue)})
 		e.put(arm64.Inst{Op: arm64.VCNT, T: arm64.B8, D: temp0, N: temp0})
 		e.put(arm64.Inst{Op: arm64.VADDV, T: arm64.B8, D: temp0, N: temp0})
 		e.put(arm64.Inst{Op: arm64.FMOVWS, D: d, N: temp0})
 		e.noFlags()
-	case x86.PREFETCHT0, x86.PREFETCHNTA:
+	case vcode.Prefetch, vcode.PrefetchOnce:
 		e.address(tempAddress, in.Args[0].Mem)
 		e.put(arm64.Inst{Op: arm64.PRFM, N: tempAddress})
 	default:

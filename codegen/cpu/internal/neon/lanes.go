@@ -5,37 +5,37 @@ import (
 	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/arm64"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // What NEON lacks goes lane by lane: moves under a mask, gathers, and the bits of a mask.
 
 // laneOp encodes it.
-func (e *vectors) laneOp(in *x86.Inst) bool {
+func (e *vectors) laneOp(in *vcode.Inst) bool {
 	switch in.Op {
-	case x86.VMOVMSKPS:
+	case vcode.VSignsF32:
 		e.laneBits(e.general(in.Args[0].Reg), e.vector(in.Args[1].Reg), 4)
-	case x86.VMOVMSKPD:
+	case vcode.VSignsF64:
 		e.laneBits(e.general(in.Args[0].Reg), e.vector(in.Args[1].Reg), 8)
-	case x86.VMASKMOVPSLoad:
+	case vcode.VMaskedLoadF32:
 		e.maskedLoad(e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), in.Args[2].Mem, arm64.S4)
-	case x86.VMASKMOVPDLoad:
+	case vcode.VMaskedLoadF64:
 		e.maskedLoad(e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), in.Args[2].Mem, arm64.D2)
-	case x86.VMASKMOVPSStore:
+	case vcode.VMaskedStoreF32:
 		e.maskedStore(in.Args[0].Mem, e.vector(in.Args[1].Reg), e.vector(in.Args[2].Reg), arm64.S4)
-	case x86.VMASKMOVPDStore:
+	case vcode.VMaskedStoreF64:
 		e.maskedStore(in.Args[0].Mem, e.vector(in.Args[1].Reg), e.vector(in.Args[2].Reg), arm64.D2)
-	case x86.VGATHERDPSAVX:
+	case vcode.VGatherSignsI32F32:
 		e.gather(in, arm64.S4, arm64.S4, 4)
-	case x86.VGATHERDPDAVX:
+	case vcode.VGatherSignsI32F64:
 		e.gather(in, arm64.D2, arm64.S4, 2)
-	case x86.VGATHERQPSAVX:
+	case vcode.VGatherSignsI64F32:
 		e.gather(in, arm64.S4, arm64.D2, 2)
-	case x86.VGATHERQPDAVX:
+	case vcode.VGatherSignsI64F64:
 		e.gather(in, arm64.D2, arm64.D2, 2)
-	case x86.VPINSRB:
+	case vcode.VInsertI8:
 		e.insert(in, arm64.B16, load8)
-	case x86.VPINSRW:
+	case vcode.VInsertI16:
 		e.insert(in, arm64.H8, load16)
 	default:
 		return false
@@ -44,9 +44,9 @@ func (e *vectors) laneOp(in *x86.Inst) bool {
 }
 
 // insert puts an integer into one lane.
-func (e *vectors) insert(in *x86.Inst, t arm64.Arrangement, a access) {
+func (e *vectors) insert(in *vcode.Inst, t arm64.Arrangement, a access) {
 	d := e.vector(in.Args[0].Reg)
-	if in.Args[2].Kind == x86.ArgMem {
+	if in.Args[2].Kind == vcode.ArgMem {
 		e.memory(a, tempValue, in.Args[2].Mem)
 	} else {
 		e.move(tempValue, e.general(in.Args[2].Reg))
@@ -109,7 +109,7 @@ func laneCount(t arm64.Arrangement) int64 {
 // masked runs f for each lane that is on, of the mask in tempValue, with the address of its element
 // in tempThird; whole, where all lanes are on, with the address of the first. It is one branch
 // where none or all are on.
-func (e *vectors) masked(m x86.Mem, mask arm64.Reg, t arm64.Arrangement, whole func(base arm64.Reg), lane func(i int64)) {
+func (e *vectors) masked(m vcode.Mem, mask arm64.Reg, t arm64.Arrangement, whole func(base arm64.Reg), lane func(i int64)) {
 	n := laneCount(t)
 	e.address(tempAddress, m)
 	e.maskWord(mask, t)
@@ -130,7 +130,7 @@ func (e *vectors) masked(m x86.Mem, mask arm64.Reg, t arm64.Arrangement, whole f
 }
 
 // maskedLoad loads the lanes that are on and makes the others 0.
-func (e *vectors) maskedLoad(d, mask arm64.Reg, m x86.Mem, t arm64.Arrangement) {
+func (e *vectors) maskedLoad(d, mask arm64.Reg, m vcode.Mem, t arm64.Arrangement) {
 	e.put(arm64.Inst{Op: arm64.VMOVIZ, T: arm64.D2, D: temp0})
 	e.masked(m, mask, t, func(base arm64.Reg) {
 		e.put(arm64.Inst{Op: arm64.LDRFQ, D: temp0, N: base})
@@ -141,7 +141,7 @@ func (e *vectors) maskedLoad(d, mask arm64.Reg, m x86.Mem, t arm64.Arrangement) 
 }
 
 // maskedStore stores the lanes that are on.
-func (e *vectors) maskedStore(m x86.Mem, mask, v arm64.Reg, t arm64.Arrangement) {
+func (e *vectors) maskedStore(m vcode.Mem, mask, v arm64.Reg, t arm64.Arrangement) {
 	e.masked(m, mask, t, func(base arm64.Reg) {
 		e.put(arm64.Inst{Op: arm64.STRFQ, D: v, N: base})
 	}, func(i int64) {
@@ -151,7 +151,7 @@ func (e *vectors) maskedStore(m x86.Mem, mask, v arm64.Reg, t arm64.Arrangement)
 
 // gather loads elements of arrangement t from indices of arrangement at, in n lanes, those that are
 // on; the others keep what they have.
-func (e *vectors) gather(in *x86.Inst, t, at arm64.Arrangement, n int64) {
+func (e *vectors) gather(in *vcode.Inst, t, at arm64.Arrangement, n int64) {
 	d, m, mask := e.vector(in.Args[0].Reg), in.Args[1].Mem, e.vector(in.Args[2].Reg)
 	index, shift := e.vector(m.Index), int64(bits.TrailingZeros8(m.Scale))
 	e.maskWord(mask, t)

@@ -2,27 +2,27 @@ package neon
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/arm64"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // vectorLoads and vectorStores are the moves between memory and vectors.
 var (
-	vectorLoads  = map[x86.Op]access{x86.VMOVUPS: loadQ, x86.VMOVUPD: loadQ, x86.VMOVSSLoad: loadS, x86.VMOVSDLoad: loadD}
-	vectorStores = map[x86.Op]access{x86.VMOVUPSStore: storeQ, x86.VMOVUPDStore: storeQ, x86.VMOVNTPSStore: storeQ, x86.VMOVNTPDStore: storeQ, x86.VMOVSSStore: storeS, x86.VMOVSDStore: storeD}
+	vectorLoads  = map[vcode.Op]access{vcode.VLoadF32: loadQ, vcode.VLoadF64: loadQ, vcode.LoadF32: loadS, vcode.LoadF64: loadD}
+	vectorStores = map[vcode.Op]access{vcode.VStoreF32: storeQ, vcode.VStoreF64: storeQ, vcode.VStreamF32: storeQ, vcode.VStreamF64: storeQ, vcode.StoreF32: storeS, vcode.StoreF64: storeD}
 )
 
 // crossings are the moves between general registers and vectors, with the forms for memory.
-var crossings = map[x86.Op]struct {
+var crossings = map[vcode.Op]struct {
 	op     arm64.Op
 	memory access
 	out    bool // from a vector
-}{x86.VMOVD: {arm64.FMOVSW, loadS, false}, x86.VMOVQ: {arm64.FMOVDX, loadD, false}, x86.VMOVDStore: {arm64.FMOVWS, storeS, true}, x86.VMOVQStore: {arm64.FMOVXD, storeD, true}}
+}{vcode.VSetI32: {arm64.FMOVSW, loadS, false}, vcode.VSetI64: {arm64.FMOVDX, loadD, false}, vcode.VGetI32: {arm64.FMOVWS, storeS, true}, vcode.VGetI64: {arm64.FMOVXD, storeD, true}}
 
 // moveOp encodes moves of vectors, and of one element to all lanes.
-func (e *vectors) moveOp(in *x86.Inst) bool {
+func (e *vectors) moveOp(in *vcode.Inst) bool {
 	to, from := in.Args[0], in.Args[1]
 	if a, ok := vectorLoads[in.Op]; ok {
-		if from.Kind == x86.ArgReg && a == loadQ {
+		if from.Kind == vcode.ArgReg && a == loadQ {
 			e.copyVector(e.vector(to.Reg), e.vector(from.Reg))
 			return true
 		}
@@ -30,7 +30,7 @@ func (e *vectors) moveOp(in *x86.Inst) bool {
 		return true
 	}
 	if a, ok := vectorStores[in.Op]; ok {
-		if to.Kind == x86.ArgReg && a == storeQ {
+		if to.Kind == vcode.ArgReg && a == storeQ {
 			e.copyVector(e.vector(to.Reg), e.vector(from.Reg))
 			return true
 		}
@@ -39,11 +39,11 @@ func (e *vectors) moveOp(in *x86.Inst) bool {
 	}
 	if c, ok := crossings[in.Op]; ok {
 		switch {
-		case c.out && to.Kind == x86.ArgMem:
+		case c.out && to.Kind == vcode.ArgMem:
 			e.memory(c.memory, e.vector(from.Reg), to.Mem)
 		case c.out:
 			e.put(arm64.Inst{Op: c.op, D: e.general(to.Reg), N: e.vector(from.Reg)})
-		case from.Kind == x86.ArgMem:
+		case from.Kind == vcode.ArgMem:
 			e.memory(c.memory, e.vector(to.Reg), from.Mem)
 		default:
 			e.put(arm64.Inst{Op: c.op, D: e.vector(to.Reg), N: e.general(from.Reg)})
@@ -51,9 +51,9 @@ func (e *vectors) moveOp(in *x86.Inst) bool {
 		return true
 	}
 	switch in.Op {
-	case x86.VBROADCASTSS, x86.VPBROADCASTD:
+	case vcode.VBroadcastF32, vcode.VBroadcastI32:
 		e.broadcast(arm64.S4, loadS, in)
-	case x86.VBROADCASTSD, x86.VPBROADCASTQ:
+	case vcode.VBroadcastF64, vcode.VBroadcastI64:
 		e.broadcast(arm64.D2, loadD, in)
 	default:
 		return false
@@ -62,9 +62,9 @@ func (e *vectors) moveOp(in *x86.Inst) bool {
 }
 
 // broadcast fills a vector with lane 0 of another, or with an element of memory.
-func (e *vectors) broadcast(t arm64.Arrangement, a access, in *x86.Inst) {
+func (e *vectors) broadcast(t arm64.Arrangement, a access, in *vcode.Inst) {
 	d, from := e.vector(in.Args[0].Reg), in.Args[1]
-	if m := from.Mem; from.Kind == x86.ArgMem && m.Base != x86.RIP && m.Index == x86.NoReg && m.Disp == 0 {
+	if m := from.Mem; from.Kind == vcode.ArgMem && m.Base != vcode.PoolBase && m.Index == vcode.NoReg && m.Disp == 0 {
 		e.put(arm64.Inst{Op: arm64.LD1R, T: t, D: d, N: e.general(m.Base)})
 		return
 	}
@@ -72,17 +72,17 @@ func (e *vectors) broadcast(t arm64.Arrangement, a access, in *x86.Inst) {
 }
 
 // permuteOp encodes permutations.
-func (e *vectors) permuteOp(in *x86.Inst) bool {
+func (e *vectors) permuteOp(in *vcode.Inst) bool {
 	switch in.Op {
-	case x86.VPSHUFD, x86.VPERMILPS:
+	case vcode.VPermuteWithinI32, vcode.VPermuteWithinF32:
 		e.permute(e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), in.Args[2].Imm)
-	case x86.VPERMILPD:
+	case vcode.VPermuteWithinF64:
 		e.permutePair(e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), in.Args[2].Imm)
-	case x86.VSHUFPS:
+	case vcode.VShuffleF32:
 		e.shuffle(e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1), in.Args[3].Imm)
-	case x86.VBLENDPS, x86.VBLENDPD:
+	case vcode.VBlendImmF32, vcode.VBlendImmF64:
 		t, lanes := arm64.S4, 4
-		if in.Op == x86.VBLENDPD {
+		if in.Op == vcode.VBlendImmF64 {
 			t, lanes = arm64.D2, 2
 		}
 		y := e.whole(in.Args[2], temp1)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cpu/arm64"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // Temporary registers of a step.
@@ -186,37 +186,37 @@ func (e *encoder) back(i arm64.Inst, to int) {
 }
 
 // general is the register of arm64 for a general register of virtual code.
-func (e *encoder) general(r x86.Reg) arm64.Reg {
+func (e *encoder) general(r vcode.Reg) arm64.Reg {
 	switch {
-	case r == x86.DI:
+	case r == vcode.Block:
 		return 0
-	case r == x86.AX:
+	case r == vcode.Acc:
 		return 1
-	case r == x86.CX:
+	case r == vcode.Count:
 		return 2
-	case r == x86.DX:
+	case r == vcode.High:
 		return 3
-	case r == x86.BX:
+	case r == vcode.R(3):
 		return 4
-	case r == x86.SP:
+	case r == vcode.R(4):
 		return 5
-	case r == x86.BP:
+	case r == vcode.R(5):
 		return 6
-	case r == x86.SI:
+	case r == vcode.R(6):
 		return 7
-	case r >= x86.R8 && r < x86.V0:
+	case r >= vcode.R(8) && r < vcode.V0:
 		return arm64.Reg(r)
 	}
-	e.fail("%s is no general register: %s", r.Name(x86.W128), e.steps[e.at].Inst)
+	e.fail("%s is no general register: %s", r, e.steps[e.at].Inst)
 	return 0
 }
 
 // vector is the register of arm64 for a vector of virtual code.
-func (e *encoder) vector(r x86.Reg) arm64.Reg {
-	if r < x86.V0 || r >= x86.V(28) {
-		e.fail("%s is no vector: %s", r.Name(x86.W128), e.steps[e.at].Inst)
+func (e *encoder) vector(r vcode.Reg) arm64.Reg {
+	if r < vcode.V0 || r >= vcode.V(28) {
+		e.fail("%s is no vector: %s", r, e.steps[e.at].Inst)
 	}
-	return arm64.Reg(r - x86.V0)
+	return arm64.Reg(r - vcode.V0)
 }
 
 // flagsWanted tells whether a later step looks at the flags of the one that is encoded.
@@ -268,8 +268,8 @@ func (e *emitter) step(s *mach.Step) {
 	case mach.StepReturn:
 		e.put(arm64.Inst{Op: arm64.RET, N: 30})
 		e.flags = flagsUnknown
-	case mach.StepCall: // the return address in AX, not in R30, which is Go's
-		e.put(arm64.Inst{Op: arm64.ADR, D: e.general(x86.AX), Imm: 8})
+	case mach.StepCall: // the return address in Acc, not in R30, which is Go's
+		e.put(arm64.Inst{Op: arm64.ADR, D: e.general(vcode.Acc), Imm: 8})
 		e.far(arm64.Inst{Op: arm64.B}, s.Label)
 		e.sums.forget()
 		e.flags = flagsUnknown
@@ -282,7 +282,7 @@ func (e *emitter) step(s *mach.Step) {
 		e.put(arm64.Inst{Op: arm64.DMBISH})
 	case mach.StepInst:
 		e.instruction(&s.Inst)
-		if s.Args[0].Kind == x86.ArgReg && s.Args[0].Reg < x86.V0 {
+		if s.Args[0].Kind == vcode.ArgReg && s.Args[0].Reg < vcode.V0 {
 			e.sums.changed(e.general(s.Args[0].Reg))
 		}
 	default:
@@ -299,9 +299,9 @@ func (e *emitter) jump(s *mach.Step) {
 	e.far(arm64.Inst{Op: arm64.BCOND, Cond: e.condition(s.Cond)}, s.Label)
 }
 
-// divide is AX / r: the quotient in AX, the rest in DX; or the product, its upper half in DX.
+// divide is Acc / r: the quotient in Acc, the rest in High; or the product, its upper half in High.
 func (e *emitter) divide(s *mach.Step) {
-	ax, dx, r := e.general(x86.AX), e.general(x86.DX), e.general(s.Args[0].Reg)
+	ax, dx, r := e.general(vcode.Acc), e.general(vcode.High), e.general(s.Args[0].Reg)
 	op, times := arm64.SDIV, arm64.MSUB
 	switch {
 	case s.Times:
@@ -323,11 +323,11 @@ func (e *emitter) divide(s *mach.Step) {
 }
 
 // instruction encodes an instruction by the group that it belongs to.
-func (e *emitter) instruction(in *x86.Inst) {
-	if in.Mask != x86.NoReg {
+func (e *emitter) instruction(in *vcode.Inst) {
+	if in.Mask != vcode.NoReg {
 		e.fail("%s: no form under a mask", in)
 	}
-	for _, group := range []func(*x86.Inst) bool{e.generalOp, e.atomicOp, e.moveOp, e.threeOp, e.twoOp, e.shiftOp, e.permuteOp, e.convertOp, e.laneOp} {
+	for _, group := range []func(*vcode.Inst) bool{e.generalOp, e.atomicOp, e.moveOp, e.threeOp, e.twoOp, e.shiftOp, e.permuteOp, e.convertOp, e.laneOp} {
 		if group(in) {
 			return
 		}

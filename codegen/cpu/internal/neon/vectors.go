@@ -2,7 +2,7 @@ package neon
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/arm64"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // A laneForm is an operation of arm64 on vectors of an arrangement.
@@ -12,47 +12,47 @@ type laneForm struct {
 }
 
 // threeOps are d = x op y. Where swapped is set in twisted, the operands change places.
-var threeOps = map[x86.Op]laneForm{
-	x86.VADDPS: {arm64.VFADD, arm64.S4}, x86.VADDPD: {arm64.VFADD, arm64.D2}, x86.VSUBPS: {arm64.VFSUB, arm64.S4}, x86.VSUBPD: {arm64.VFSUB, arm64.D2},
-	x86.VMULPS: {arm64.VFMUL, arm64.S4}, x86.VMULPD: {arm64.VFMUL, arm64.D2}, x86.VDIVPS: {arm64.VFDIV, arm64.S4}, x86.VDIVPD: {arm64.VFDIV, arm64.D2},
-	x86.VANDPS: {arm64.VAND, arm64.B16}, x86.VANDPD: {arm64.VAND, arm64.B16}, x86.VPAND: {arm64.VAND, arm64.B16},
-	x86.VORPS: {arm64.VORR, arm64.B16}, x86.VORPD: {arm64.VORR, arm64.B16}, x86.VPOR: {arm64.VORR, arm64.B16},
-	x86.VXORPS: {arm64.VEOR, arm64.B16}, x86.VXORPD: {arm64.VEOR, arm64.B16}, x86.VPXOR: {arm64.VEOR, arm64.B16},
-	x86.VANDNPS: {arm64.VBIC, arm64.B16}, x86.VPANDN: {arm64.VBIC, arm64.B16},
-	x86.VPADDB: {arm64.VADD, arm64.B16}, x86.VPADDD: {arm64.VADD, arm64.S4}, x86.VPADDQ: {arm64.VADD, arm64.D2}, x86.VPSUBD: {arm64.VSUB, arm64.S4}, x86.VPSUBQ: {arm64.VSUB, arm64.D2},
-	x86.VPMULLD: {arm64.VMUL, arm64.S4},
-	x86.VPMINSD: {arm64.VSMIN, arm64.S4}, x86.VPMAXSD: {arm64.VSMAX, arm64.S4}, x86.VPMINUD: {arm64.VUMIN, arm64.S4}, x86.VPMAXUD: {arm64.VUMAX, arm64.S4},
-	x86.VPCMPEQD: {arm64.VCMEQ, arm64.S4}, x86.VPCMPEQQ: {arm64.VCMEQ, arm64.D2}, x86.VPCMPGTD: {arm64.VCMGT, arm64.S4}, x86.VPCMPGTQ: {arm64.VCMGT, arm64.D2},
-	x86.VUNPCKLPS: {arm64.VZIP1, arm64.S4}, x86.VUNPCKHPS: {arm64.VZIP2, arm64.S4}, x86.VUNPCKLPD: {arm64.VZIP1, arm64.D2}, x86.VUNPCKHPD: {arm64.VZIP2, arm64.D2},
-	x86.VPSHUFB: {arm64.VTBL, arm64.B16},
+var threeOps = map[vcode.Op]laneForm{
+	vcode.VAddF32: {arm64.VFADD, arm64.S4}, vcode.VAddF64: {arm64.VFADD, arm64.D2}, vcode.VSubF32: {arm64.VFSUB, arm64.S4}, vcode.VSubF64: {arm64.VFSUB, arm64.D2},
+	vcode.VMulF32: {arm64.VFMUL, arm64.S4}, vcode.VMulF64: {arm64.VFMUL, arm64.D2}, vcode.VDivF32: {arm64.VFDIV, arm64.S4}, vcode.VDivF64: {arm64.VFDIV, arm64.D2},
+	vcode.VAndF32: {arm64.VAND, arm64.B16}, vcode.VAndF64: {arm64.VAND, arm64.B16}, vcode.VAnd: {arm64.VAND, arm64.B16},
+	vcode.VOrF32: {arm64.VORR, arm64.B16}, vcode.VOrF64: {arm64.VORR, arm64.B16}, vcode.VOr: {arm64.VORR, arm64.B16},
+	vcode.VXorF32: {arm64.VEOR, arm64.B16}, vcode.VXorF64: {arm64.VEOR, arm64.B16}, vcode.VXor: {arm64.VEOR, arm64.B16},
+	vcode.VAndNotF32: {arm64.VBIC, arm64.B16}, vcode.VAndNot: {arm64.VBIC, arm64.B16},
+	vcode.VAddI8: {arm64.VADD, arm64.B16}, vcode.VAddI32: {arm64.VADD, arm64.S4}, vcode.VAddI64: {arm64.VADD, arm64.D2}, vcode.VSubI32: {arm64.VSUB, arm64.S4}, vcode.VSubI64: {arm64.VSUB, arm64.D2},
+	vcode.VMulI32: {arm64.VMUL, arm64.S4},
+	vcode.VMinI32: {arm64.VSMIN, arm64.S4}, vcode.VMaxI32: {arm64.VSMAX, arm64.S4}, vcode.VMinU32: {arm64.VUMIN, arm64.S4}, vcode.VMaxU32: {arm64.VUMAX, arm64.S4},
+	vcode.VEqualI32: {arm64.VCMEQ, arm64.S4}, vcode.VEqualI64: {arm64.VCMEQ, arm64.D2}, vcode.VGreaterI32: {arm64.VCMGT, arm64.S4}, vcode.VGreaterI64: {arm64.VCMGT, arm64.D2},
+	vcode.VInterleaveLowF32: {arm64.VZIP1, arm64.S4}, vcode.VInterleaveHighF32: {arm64.VZIP2, arm64.S4}, vcode.VInterleaveLowF64: {arm64.VZIP1, arm64.D2}, vcode.VInterleaveHighF64: {arm64.VZIP2, arm64.D2},
+	vcode.VPermuteWithinI8: {arm64.VTBL, arm64.B16},
 }
 
 // swapped are the operations whose operands change places: y and not x is BIC y, x.
-var swapped = map[x86.Op]bool{x86.VANDNPS: true, x86.VPANDN: true}
+var swapped = map[vcode.Op]bool{vcode.VAndNotF32: true, vcode.VAndNot: true}
 
 // twoOps are d = op x.
-var twoOps = map[x86.Op]laneForm{x86.VSQRTPS: {arm64.VFSQRT, arm64.S4}, x86.VSQRTPD: {arm64.VFSQRT, arm64.D2}, x86.VCVTDQ2PS: {arm64.VSCVTF, arm64.S4}}
+var twoOps = map[vcode.Op]laneForm{vcode.VSqrtF32: {arm64.VFSQRT, arm64.S4}, vcode.VSqrtF64: {arm64.VFSQRT, arm64.D2}, vcode.VConvertI32F32: {arm64.VSCVTF, arm64.S4}}
 
 // fusedOps are d = ±x*y ± d or ±x*d ± y.
-var fusedOps = map[x86.Op]struct {
+var fusedOps = map[vcode.Op]struct {
 	laneForm
 	negate bool // of what is added
 	last   bool // y is added, and d a factor
 }{
-	x86.VFMADD231PS: {laneForm{arm64.VFMLA, arm64.S4}, false, false}, x86.VFMADD231PD: {laneForm{arm64.VFMLA, arm64.D2}, false, false},
-	x86.VFNMADD231PS: {laneForm{arm64.VFMLS, arm64.S4}, false, false}, x86.VFNMADD231PD: {laneForm{arm64.VFMLS, arm64.D2}, false, false},
-	x86.VFMSUB231PS: {laneForm{arm64.VFMLA, arm64.S4}, true, false}, x86.VFMSUB231PD: {laneForm{arm64.VFMLA, arm64.D2}, true, false},
-	x86.VFNMSUB231PS: {laneForm{arm64.VFMLS, arm64.S4}, true, false}, x86.VFNMSUB231PD: {laneForm{arm64.VFMLS, arm64.D2}, true, false},
-	x86.VFMADD213PS: {laneForm{arm64.VFMLA, arm64.S4}, false, true}, x86.VFMADD213PD: {laneForm{arm64.VFMLA, arm64.D2}, false, true},
-	x86.VFNMADD213PS: {laneForm{arm64.VFMLS, arm64.S4}, false, true}, x86.VFNMADD213PD: {laneForm{arm64.VFMLS, arm64.D2}, false, true},
+	vcode.VFusedAddF32: {laneForm{arm64.VFMLA, arm64.S4}, false, false}, vcode.VFusedAddF64: {laneForm{arm64.VFMLA, arm64.D2}, false, false},
+	vcode.VFusedSubF32: {laneForm{arm64.VFMLS, arm64.S4}, false, false}, vcode.VFusedSubF64: {laneForm{arm64.VFMLS, arm64.D2}, false, false},
+	vcode.VFusedReverseSubF32: {laneForm{arm64.VFMLA, arm64.S4}, true, false}, vcode.VFusedReverseSubF64: {laneForm{arm64.VFMLA, arm64.D2}, true, false},
+	vcode.VFusedNegSubF32: {laneForm{arm64.VFMLS, arm64.S4}, true, false}, vcode.VFusedNegSubF64: {laneForm{arm64.VFMLS, arm64.D2}, true, false},
+	vcode.VFusedScaleAddF32: {laneForm{arm64.VFMLA, arm64.S4}, false, true}, vcode.VFusedScaleAddF64: {laneForm{arm64.VFMLA, arm64.D2}, false, true},
+	vcode.VFusedNegScaleAddF32: {laneForm{arm64.VFMLS, arm64.S4}, false, true}, vcode.VFusedNegScaleAddF64: {laneForm{arm64.VFMLS, arm64.D2}, false, true},
 }
 
 // scalarOps are those of single floats.
-var scalarOps = map[x86.Op]arm64.Op{x86.VADDSS: arm64.FADDS, x86.VADDSD: arm64.FADDD, x86.VSUBSS: arm64.FSUBS, x86.VSUBSD: arm64.FSUBD}
+var scalarOps = map[vcode.Op]arm64.Op{vcode.AddF32: arm64.FADDS, vcode.AddF64: arm64.FADDD, vcode.SubF32: arm64.FSUBS, vcode.SubF64: arm64.FSUBD}
 
 // operand is a vector operand in a register: its own, or t, where it is loaded with a.
-func (e *vectors) operand(x x86.Arg, t arm64.Reg, a access) arm64.Reg {
-	if x.Kind == x86.ArgReg {
+func (e *vectors) operand(x vcode.Arg, t arm64.Reg, a access) arm64.Reg {
+	if x.Kind == vcode.ArgReg {
 		return e.vector(x.Reg)
 	}
 	e.memory(a, t, x.Mem)
@@ -60,7 +60,7 @@ func (e *vectors) operand(x x86.Arg, t arm64.Reg, a access) arm64.Reg {
 }
 
 // whole is a vector operand of 16 bytes.
-func (e *vectors) whole(x x86.Arg, t arm64.Reg) arm64.Reg { return e.operand(x, t, loadQ) }
+func (e *vectors) whole(x vcode.Arg, t arm64.Reg) arm64.Reg { return e.operand(x, t, loadQ) }
 
 func (e *vectors) three(f laneForm, d, n, m arm64.Reg) {
 	e.put(arm64.Inst{Op: f.op, T: f.t, D: d, N: n, M: m})
@@ -74,7 +74,7 @@ func (e *vectors) copyVector(d, n arm64.Reg) {
 }
 
 // threeOp encodes operations of two sources.
-func (e *vectors) threeOp(in *x86.Inst) bool {
+func (e *vectors) threeOp(in *vcode.Inst) bool {
 	if f, ok := threeOps[in.Op]; ok {
 		x, y := e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1)
 		if swapped[in.Op] {
@@ -104,7 +104,7 @@ func (e *vectors) threeOp(in *x86.Inst) bool {
 	}
 	if op, ok := scalarOps[in.Op]; ok {
 		a := loadS
-		if in.Op == x86.VADDSD || in.Op == x86.VSUBSD {
+		if in.Op == vcode.AddF64 || in.Op == vcode.SubF64 {
 			a = loadD
 		}
 		e.put(arm64.Inst{Op: op, D: e.vector(in.Args[0].Reg), N: e.vector(in.Args[1].Reg), M: e.operand(in.Args[2], temp0, a)})
@@ -114,28 +114,28 @@ func (e *vectors) threeOp(in *x86.Inst) bool {
 }
 
 // specialThree encodes operations of two sources that take several instructions.
-func (e *vectors) specialThree(in *x86.Inst) bool {
+func (e *vectors) specialThree(in *vcode.Inst) bool {
 	switch in.Op {
-	case x86.VCMPPS, x86.VCMPPD:
+	case vcode.VCompareF32, vcode.VCompareF64:
 		e.compare(in)
-	case x86.VMAXPS, x86.VMAXPD, x86.VMINPS, x86.VMINPD:
+	case vcode.VMaxF32, vcode.VMaxF64, vcode.VMinF32, vcode.VMinF64:
 		e.extreme(in)
-	case x86.VPBLENDVB:
+	case vcode.VBlend:
 		e.choose(e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), e.whole(in.Args[2], temp0), e.vector(in.Args[3].Reg))
-	case x86.VPMULUDQ:
+	case vcode.VMulWideU32:
 		e.put(arm64.Inst{Op: arm64.VXTN, T: arm64.S2, D: temp2, N: e.whole(in.Args[1], temp0)})
 		e.put(arm64.Inst{Op: arm64.VXTN, T: arm64.S2, D: temp3, N: e.whole(in.Args[2], temp1)})
 		e.three(laneForm{arm64.VUMULL, arm64.S2}, e.vector(in.Args[0].Reg), temp2, temp3)
-	case x86.VPMULLQ:
+	case vcode.VMulI64:
 		e.multiplyLong(e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1))
-	case x86.VPMADDWD:
+	case vcode.VMulPairsI16:
 		x, y := e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1)
 		e.three(laneForm{arm64.VSMULL, arm64.H4}, temp2, x, y)
 		e.three(laneForm{arm64.VSMULL2, arm64.H8}, temp3, x, y)
 		e.three(laneForm{arm64.VADDP, arm64.S4}, e.vector(in.Args[0].Reg), temp2, temp3)
-	case x86.VPMADDUBSW:
+	case vcode.VMulPairsU8I8:
 		e.bytePairs(e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1))
-	case x86.VPSADBW:
+	case vcode.VSumOfDifferencesU8:
 		e.three(laneForm{arm64.VUABD, arm64.B16}, temp2, e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1))
 		d := e.vector(in.Args[0].Reg)
 		e.put(arm64.Inst{Op: arm64.VUADDLP, T: arm64.B16, D: temp2, N: temp2})
@@ -169,16 +169,16 @@ type comparison struct {
 	swap, invert bool
 }
 
-// comparisons are the predicates of VCMPPS.
+// comparisons are the predicates of VCompareF32.
 var comparisons = map[int64]comparison{
 	0x00: {arm64.VFCMEQ, false, false}, 0x04: {arm64.VFCMEQ, false, true}, 0x11: {arm64.VFCMGT, true, false}, 0x12: {arm64.VFCMGE, true, false},
 	0x1D: {arm64.VFCMGE, false, false}, 0x1E: {arm64.VFCMGT, false, false}, 0x15: {arm64.VFCMGT, true, true}, 0x19: {arm64.VFCMGE, false, true},
 }
 
 // compare sets all bits of a lane where a predicate holds.
-func (e *vectors) compare(in *x86.Inst) {
+func (e *vectors) compare(in *vcode.Inst) {
 	f := laneForm{arm64.VFCMEQ, arm64.S4}
-	if in.Op == x86.VCMPPD {
+	if in.Op == vcode.VCompareF64 {
 		f.t = arm64.D2
 	}
 	d, x, y := e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1)
@@ -205,13 +205,13 @@ func (e *vectors) compare(in *x86.Inst) {
 }
 
 // extreme is the larger or the smaller one, and y where the two are equal or one is NaN.
-func (e *vectors) extreme(in *x86.Inst) {
+func (e *vectors) extreme(in *vcode.Inst) {
 	f := laneForm{arm64.VFCMGT, arm64.S4}
-	if in.Op == x86.VMAXPD || in.Op == x86.VMINPD {
+	if in.Op == vcode.VMaxF64 || in.Op == vcode.VMinF64 {
 		f.t = arm64.D2
 	}
 	d, x, y := e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1)
-	if in.Op == x86.VMAXPS || in.Op == x86.VMAXPD {
+	if in.Op == vcode.VMaxF32 || in.Op == vcode.VMaxF64 {
 		e.three(f, temp2, x, y)
 	} else {
 		e.three(f, temp2, y, x)
@@ -246,26 +246,26 @@ func (e *vectors) bytePairs(d, x, y arm64.Reg) {
 }
 
 // twoOp encodes operations of one source.
-func (e *vectors) twoOp(in *x86.Inst) bool {
+func (e *vectors) twoOp(in *vcode.Inst) bool {
 	if f, ok := twoOps[in.Op]; ok {
 		e.put(arm64.Inst{Op: f.op, T: f.t, D: e.vector(in.Args[0].Reg), N: e.whole(in.Args[1], temp0)})
 		return true
 	}
 	switch in.Op {
-	case x86.VROUNDPS, x86.VROUNDPD:
+	case vcode.VRoundF32, vcode.VRoundF64:
 		op := [4]arm64.Op{arm64.VFRINTN, arm64.VFRINTM, arm64.VFRINTP, arm64.VFRINTZ}[in.Args[2].Imm&3]
 		t := arm64.S4
-		if in.Op == x86.VROUNDPD {
+		if in.Op == vcode.VRoundF64 {
 			t = arm64.D2
 		}
 		e.put(arm64.Inst{Op: op, T: t, D: e.vector(in.Args[0].Reg), N: e.whole(in.Args[1], temp0)})
-	case x86.VRSQRTPS: // 8 bits, and a step of Newton's: those of x86-64 are 12
+	case vcode.VRoughRecipSqrtF32: // 8 bits, and a step of Newton's: those of x86-64 are 12
 		d, x := e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0)
 		e.put(arm64.Inst{Op: arm64.VFRSQRTE, T: arm64.S4, D: temp1, N: x})
 		e.three(laneForm{arm64.VFMUL, arm64.S4}, temp2, temp1, temp1)
 		e.three(laneForm{arm64.VFRSQRTS, arm64.S4}, temp2, x, temp2)
 		e.three(laneForm{arm64.VFMUL, arm64.S4}, d, temp1, temp2)
-	case x86.VPTEST:
+	case vcode.VTest:
 		e.testVector(in)
 	default:
 		return false
@@ -274,7 +274,7 @@ func (e *vectors) twoOp(in *x86.Inst) bool {
 }
 
 // testVector tells whether all bits that both have are 0.
-func (e *vectors) testVector(in *x86.Inst) {
+func (e *vectors) testVector(in *vcode.Inst) {
 	x, y := e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp1)
 	if x != y {
 		e.three(laneForm{arm64.VAND, arm64.B16}, temp0, x, y)
@@ -287,18 +287,18 @@ func (e *vectors) testVector(in *x86.Inst) {
 }
 
 // vectorShifts are the shifts of lanes by a constant: left, or right.
-var vectorShifts = map[x86.Op]laneForm{x86.VPSLLD: {arm64.VSHL, arm64.S4}, x86.VPSLLQ: {arm64.VSHL, arm64.D2}, x86.VPSRLD: {arm64.VUSHR, arm64.S4}, x86.VPSRLQ: {arm64.VUSHR, arm64.D2},
-	x86.VPSRAD: {arm64.VSSHR, arm64.S4}}
+var vectorShifts = map[vcode.Op]laneForm{vcode.VShiftLeftI32: {arm64.VSHL, arm64.S4}, vcode.VShiftLeftI64: {arm64.VSHL, arm64.D2}, vcode.VShiftRightU32: {arm64.VUSHR, arm64.S4}, vcode.VShiftRightU64: {arm64.VUSHR, arm64.D2},
+	vcode.VShiftRightI32: {arm64.VSSHR, arm64.S4}}
 
 // countShifts are the shifts of every lane by a count of its own.
-var countShifts = map[x86.Op]struct {
+var countShifts = map[vcode.Op]struct {
 	laneForm
 	right bool
-}{x86.VPSLLVD: {laneForm{arm64.VUSHL, arm64.S4}, false}, x86.VPSLLVQ: {laneForm{arm64.VUSHL, arm64.D2}, false}, x86.VPSRLVD: {laneForm{arm64.VUSHL, arm64.S4}, true},
-	x86.VPSRLVQ: {laneForm{arm64.VUSHL, arm64.D2}, true}, x86.VPSRAVD: {laneForm{arm64.VSSHL, arm64.S4}, true}}
+}{vcode.VShiftLeftEachI32: {laneForm{arm64.VUSHL, arm64.S4}, false}, vcode.VShiftLeftEachI64: {laneForm{arm64.VUSHL, arm64.D2}, false}, vcode.VShiftRightEachU32: {laneForm{arm64.VUSHL, arm64.S4}, true},
+	vcode.VShiftRightEachU64: {laneForm{arm64.VUSHL, arm64.D2}, true}, vcode.VShiftRightEachI32: {laneForm{arm64.VSSHL, arm64.S4}, true}}
 
 // shiftOp encodes shifts.
-func (e *vectors) shiftOp(in *x86.Inst) bool {
+func (e *vectors) shiftOp(in *vcode.Inst) bool {
 	if f, ok := vectorShifts[in.Op]; ok {
 		e.shiftConst(f, e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp0), in.Args[2].Imm)
 		return true

@@ -2,30 +2,32 @@ package protocol
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/image"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // BlockWord is word i of the argument block.
-func BlockWord(i int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(8*i))) }
+func BlockWord(i int) vcode.Arg { return vcode.MemArg(vcode.At(vcode.Block, int32(8*i))) }
 
 // LaneRoom is the room of the block for vectors, from so many bytes on.
-func LaneRoom(at int) x86.Mem { return x86.At(x86.DI, int32(8*image.WordLanes+at)) }
+func LaneRoom(at int) vcode.Mem { return vcode.At(vcode.Block, int32(8*image.WordLanes+at)) }
 
 // ReadWord loads word i of the argument block.
-func (g *Exits) ReadWord(d x86.Reg, i int) { g.Op(x86.MOVQ, x86.W128, x86.RegArg(d), BlockWord(i)) }
+func (g *Exits) ReadWord(d vcode.Reg, i int) {
+	g.Op(vcode.Load64, vcode.W128, vcode.RegArg(d), BlockWord(i))
+}
 
 // WriteWord stores word i of the argument block.
-func (g *Exits) WriteWord(i int, x x86.Reg) {
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(i), x86.RegArg(x))
+func (g *Exits) WriteWord(i int, x vcode.Reg) {
+	g.Op(vcode.Store64, vcode.W128, BlockWord(i), vcode.RegArg(x))
 }
 
 // WriteStatus stores what the code says of itself when it comes back.
 func (g *Exits) WriteStatus(n int64) {
-	g.SetSmall(x86.CX, n)
-	g.WriteWord(image.WordStatus, x86.CX)
+	g.SetSmall(vcode.Count, n)
+	g.WriteWord(image.WordStatus, vcode.Count)
 }
 
 // CompareWord compares an integer with word i of the argument block.
-func (g *Exits) CompareWord(x x86.Reg, i int) {
-	g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), BlockWord(i))
+func (g *Exits) CompareWord(x vcode.Reg, i int) {
+	g.Op(vcode.Compare, vcode.W128, vcode.RegArg(x), BlockWord(i))
 }

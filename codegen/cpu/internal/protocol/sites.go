@@ -7,7 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -42,11 +42,11 @@ type fail struct {
 }
 
 // Report stores what failed and returns from the code; r holds the index.
-func (g *Exits) Report(n int, r, length x86.Reg) {
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordIndex), x86.RegArg(r))
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordLen), x86.RegArg(length))
-	g.SetSmall(x86.CX, int64(n))
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+func (g *Exits) Report(n int, r, length vcode.Reg) {
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordIndex), vcode.RegArg(r))
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordLen), vcode.RegArg(length))
+	g.SetSmall(vcode.Count, int64(n))
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordStatus), vcode.RegArg(vcode.Count))
 	g.Return()
 }
 
@@ -54,8 +54,8 @@ func (g *Exits) Report(n int, r, length x86.Reg) {
 func (g *Exits) FailIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
 	g.Jump(k, g.OutOfLine(func() {
-		g.SetSmall(x86.CX, int64(n))
-		g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+		g.SetSmall(vcode.Count, int64(n))
+		g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordStatus), vcode.RegArg(vcode.Count))
 		g.Return()
 	}))
 }
@@ -64,8 +64,8 @@ func (g *Exits) FailIf(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 func (g *Exits) FailAlways(k mach.Cond, check ir.CheckKind, e *ir.Binary) {
 	n := g.arithSite(check, e)
 	g.Jump(k, g.OutOfLine(func() {
-		g.SetSmall(x86.CX, int64(n))
-		g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+		g.SetSmall(vcode.Count, int64(n))
+		g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordStatus), vcode.RegArg(vcode.Count))
 		g.Return()
 	}))
 }

@@ -4,17 +4,17 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // InGoWhere lets Go compute what has no vector code, out of line, in the lanes of hard that are on.
-func (g *Exits) InGoWhere(hard, result x86.Reg, args []x86.Reg, n, u int, t *ir.Type) {
+func (g *Exits) InGoWhere(hard, result vcode.Reg, args []vcode.Reg, n, u int, t *ir.Type) {
 	hard = g.CanonicalMask(hard, int(t.Size))
 	if g.Exec != nil {
 		hard = g.MaskAnd(hard, g.Exec[u])
 	}
-	g.AnyLane([]x86.Reg{hard})
+	g.AnyLane([]vcode.Reg{hard})
 	back := g.NewLabel()
 	g.Jump(mach.CondNE, g.OutOfLine(func() {
 		slow := g.NewVector()
@@ -25,13 +25,14 @@ func (g *Exits) InGoWhere(hard, result x86.Reg, args []x86.Reg, n, u int, t *ir.
 	g.Place(back)
 }
 
-// Yield returns to Go with a site; when Go resumes the code, everything is as before but AX and CX.
+// Yield returns to Go with a site; when Go resumes the code, everything is as before but Acc and
+// Count.
 func (g *Exits) Yield(n int) {
 	if g.YieldTo < 0 {
 		g.YieldTo, g.ResumeAt = g.NewLabel(), g.NewLabel()
 	}
-	g.SetSmall(x86.CX, int64(n))
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordStatus), x86.RegArg(x86.CX))
+	g.SetSmall(vcode.Count, int64(n))
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordStatus), vcode.RegArg(vcode.Count))
 	g.Call(g.YieldTo)
 }
 
@@ -44,8 +45,8 @@ func (g *Exits) PausePoint() {
 	if g.StopAlways {
 		g.Jump(mach.Always, cold)
 	} else {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), BlockWord(image.WordStop))
-		g.Op(x86.CMPQImm, x86.W128, x86.MemArg(x86.At(x86.AX, 0)), x86.ImmArg(image.StopAsked))
+		g.Op(vcode.Load64, vcode.W128, vcode.RegArg(vcode.Acc), BlockWord(image.WordStop))
+		g.Op(vcode.CompareImm, vcode.W128, vcode.MemArg(vcode.At(vcode.Acc, 0)), vcode.ImmArg(image.StopAsked))
 		g.Jump(mach.CondE, cold)
 	}
 	g.Place(back)
@@ -66,20 +67,20 @@ const MostBetween = 1 << 14
 const Missing = 4
 
 // savedRegs are the registers that outlive a yield.
-func (g *Exits) savedRegs() (generals, vectors, masks []x86.Reg) {
-	generals = []x86.Reg{x86.BX, x86.SI, x86.DX, x86.R8, x86.R(9), x86.R(10), x86.R(11), x86.R(12), x86.R(13), x86.R(14), x86.R(15)}
+func (g *Exits) savedRegs() (generals, vectors, masks []vcode.Reg) {
+	generals = []vcode.Reg{vcode.R(3), vcode.R(6), vcode.High, vcode.R(8), vcode.R(9), vcode.R(10), vcode.R(11), vcode.R(12), vcode.R(13), vcode.R(14), vcode.R(15)}
 	n := 16
 	if g.ISA == mach.ARM64 {
-		generals, n = append(generals, x86.SP, x86.BP), 28
+		generals, n = append(generals, vcode.R(4), vcode.R(5)), 28
 	}
 	if g.AVX512 {
 		n = 32
 		for i := 1; i < 8; i++ {
-			masks = append(masks, x86.K(i))
+			masks = append(masks, vcode.K(i))
 		}
 	}
 	for i := range n {
-		vectors = append(vectors, x86.V(i))
+		vectors = append(vectors, vcode.V(i))
 	}
 	return generals, vectors, masks
 }
@@ -89,33 +90,33 @@ func (g *Exits) YieldRoutines() {
 	if g.YieldTo < 0 {
 		return
 	}
-	at := func(base, i, size int) x86.Arg { return x86.MemArg(x86.At(x86.DI, int32(base+i*size))) }
+	at := func(base, i, size int) vcode.Arg { return vcode.MemArg(vcode.At(vcode.Block, int32(base+i*size))) }
 	generals, vectors, masks := g.savedRegs()
 	w := vector.WidthOf(g.Bytes)
 	g.Place(g.YieldTo)
-	g.PopAX() // the return address
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordResume), x86.RegArg(x86.AX))
+	g.PopReturn() // the return address
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordResume), vcode.RegArg(vcode.Acc))
 	for i, r := range generals {
-		g.Op(x86.MOVQStore, x86.W128, at(image.SavedGeneral, i, 8), x86.RegArg(r))
+		g.Op(vcode.Store64, vcode.W128, at(image.SavedGeneral, i, 8), vcode.RegArg(r))
 	}
 	for i, r := range masks {
-		g.Op(x86.KMOVQGet, x86.W128, x86.RegArg(x86.AX), x86.RegArg(r))
-		g.Op(x86.MOVQStore, x86.W128, at(image.SavedMasks, i, 8), x86.RegArg(x86.AX))
+		g.Op(vcode.MaskGet64, vcode.W128, vcode.RegArg(vcode.Acc), vcode.RegArg(r))
+		g.Op(vcode.Store64, vcode.W128, at(image.SavedMasks, i, 8), vcode.RegArg(vcode.Acc))
 	}
 	for i, r := range vectors {
-		g.Op(x86.VMOVUPSStore, w, at(image.SavedVectors, i, 64), x86.RegArg(r))
+		g.Op(vcode.VStoreF32, w, at(image.SavedVectors, i, 64), vcode.RegArg(r))
 	}
 	g.Return()
 	g.Place(g.ResumeAt)
 	for i, r := range generals {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), at(image.SavedGeneral, i, 8))
+		g.Op(vcode.Load64, vcode.W128, vcode.RegArg(r), at(image.SavedGeneral, i, 8))
 	}
 	for i, r := range masks {
-		g.Op(x86.MOVQ, x86.W128, x86.RegArg(x86.AX), at(image.SavedMasks, i, 8))
-		g.Op(x86.KMOVQSet, x86.W128, x86.RegArg(r), x86.RegArg(x86.AX))
+		g.Op(vcode.Load64, vcode.W128, vcode.RegArg(vcode.Acc), at(image.SavedMasks, i, 8))
+		g.Op(vcode.MaskSet64, vcode.W128, vcode.RegArg(r), vcode.RegArg(vcode.Acc))
 	}
 	for i, r := range vectors {
-		g.Op(x86.VMOVUPS, w, x86.RegArg(r), at(image.SavedVectors, i, 64))
+		g.Op(vcode.VLoadF32, w, vcode.RegArg(r), at(image.SavedVectors, i, 64))
 	}
 	g.Resume()
 }
@@ -131,23 +132,23 @@ func FoldMath(e *ir.Math) func(x, y ir.Bits) (ir.Bits, error) {
 }
 
 // CallLanes is inGo for one vector, in the lanes of on; NoReg means all.
-func (g *Exits) CallLanes(out x86.Reg, x []x86.Reg, n int, on x86.Reg, one bool) {
+func (g *Exits) CallLanes(out vcode.Reg, x []vcode.Reg, n int, on vcode.Reg, one bool) {
 	s := &g.Sites[n-1]
 	for i, r := range x {
-		g.WriteVector(x86.At(x86.DI, int32(8*(image.WordLanes+8*i))), r, g.Width(s.Args[i]))
+		g.WriteVector(vcode.At(vcode.Block, int32(8*(image.WordLanes+8*i))), r, g.Width(s.Args[i]))
 	}
 	switch {
 	case one:
-		g.SetSmall(x86.AX, 1)
-	case on != x86.NoReg:
-		g.MaskBits(x86.AX, on)
+		g.SetSmall(vcode.Acc, 1)
+	case on != vcode.NoReg:
+		g.MaskBits(vcode.Acc, on)
 	default:
-		g.SetSmall(x86.AX, 1<<g.Lanes-1)
+		g.SetSmall(vcode.Acc, 1<<g.Lanes-1)
 	}
-	g.Op(x86.MOVQStore, x86.W128, BlockWord(image.WordBits), x86.RegArg(x86.AX))
+	g.Op(vcode.Store64, vcode.W128, BlockWord(image.WordBits), vcode.RegArg(vcode.Acc))
 	g.Yield(n)
 	if one {
-		g.BroadcastLane(out, x86.MemArg(LaneRoom(0)), s.Result)
+		g.BroadcastLane(out, vcode.MemArg(LaneRoom(0)), s.Result)
 		return
 	}
 	g.ReadVector(out, LaneRoom(0), g.Width(s.Result))

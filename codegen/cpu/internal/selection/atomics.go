@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -48,21 +48,21 @@ func (g *atomics) atomic(s *ir.Atomic) {
 		at = g.AsGather(at, t, s.Place)
 	}
 	size := vector.Container(t)
-	constant := x86.NoReg
+	constant := vcode.NoReg
 	if !float && g.Shape(s.Value).Kind == analysis.Uniform {
 		constant = g.General(s.Value)
 	}
 	g.Each(func(u int) {
-		bits := x86.NoReg
+		bits := vcode.NoReg
 		if g.Exec != nil {
 			bits = g.SpreadIndices(at, u)
 		}
-		if constant == x86.NoReg {
+		if constant == vcode.NoReg {
 			g.WriteVector(protocol.LaneRoom(64), value[u], vector.WidthOf(g.Lanes*size))
 		}
-		update := func(lane int, index x86.Reg) {
-			place := x86.MemArg(x86.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp))
-			operand := x86.MemArg(protocol.LaneRoom(64 + size*lane))
+		update := func(lane int, index vcode.Reg) {
+			place := vcode.MemArg(vcode.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp))
+			operand := vcode.MemArg(protocol.LaneRoom(64 + size*lane))
 			if g.locked {
 				g.LockedLane(s, place, operand, constant, g.retry)
 				return
@@ -72,7 +72,7 @@ func (g *atomics) atomic(s *ir.Atomic) {
 				return
 			}
 			r, v := g.NewGeneral(), constant
-			if v == x86.NoReg {
+			if v == vcode.NoReg {
 				v = g.NewGeneral()
 				g.LoadContainer(v, operand, t, false)
 			}
@@ -130,10 +130,10 @@ func (g *atomics) plainUpdate(s *ir.Atomic) {
 // there is one.
 func (g *atomics) foldedUpdate(s *ir.Atomic) {
 	t, x := s.Place.Type(), &sum{op: analysis.Combined(s.Op), t: s.Place.Type()}
-	value := func() x86.Reg { return g.sameFolded(s, g.General(s.Value)) }
+	value := func() vcode.Reg { return g.sameFolded(s, g.General(s.Value)) }
 	if g.Shape(s.Value).Kind != analysis.Uniform {
 		lanes := g.Vector(s.Value)
-		value = func() x86.Reg { return g.lanesFolded(x, s, lanes) }
+		value = func() vcode.Reg { return g.lanesFolded(x, s, lanes) }
 	}
 	at := g.Target(s.Place)
 	skip := g.NewLabel()
@@ -149,19 +149,19 @@ func (g *atomics) foldedUpdate(s *ir.Atomic) {
 		return
 	}
 	r, old := g.NewGeneral(), g.NewVector()
-	g.LoadInteger(r, x86.MemArg(at.Mem), t)
-	g.BroadcastGeneral(old, r, vector.Container(t), x86.W128)
-	g.combine(x, old, old, all, x86.W128)
-	g.StoreInteger(x86.MemArg(at.Mem), g.FirstLane(old, t), t)
+	g.LoadInteger(r, vcode.MemArg(at.Mem), t)
+	g.BroadcastGeneral(old, r, vector.Container(t), vcode.W128)
+	g.combine(x, old, old, all, vcode.W128)
+	g.StoreInteger(vcode.MemArg(at.Mem), g.FirstLane(old, t), t)
 	g.Place(skip)
 }
 
 // lanesFolded is what the lanes that are on make of their values together, in lane 0.
-func (g *atomics) lanesFolded(x *sum, s *ir.Atomic, value []x86.Reg) x86.Reg {
-	all, identity := x86.NoReg, g.identity(ir.Reduction{Op: x.op, Place: s.Place, At: s.At})
+func (g *atomics) lanesFolded(x *sum, s *ir.Atomic, value []vcode.Reg) vcode.Reg {
+	all, identity := vcode.NoReg, g.identity(ir.Reduction{Op: x.op, Place: s.Place, At: s.At})
 	for u := range g.Unroll {
 		v := g.WhereOn(value[u], u, identity, x.t)
-		if all == x86.NoReg {
+		if all == vcode.NoReg {
 			all = v
 			continue
 		}
@@ -173,7 +173,7 @@ func (g *atomics) lanesFolded(x *sum, s *ir.Atomic, value []x86.Reg) x86.Reg {
 }
 
 // sameFolded is that of one value for all lanes, by how many are on.
-func (g *atomics) sameFolded(s *ir.Atomic, value x86.Reg) x86.Reg {
+func (g *atomics) sameFolded(s *ir.Atomic, value vcode.Reg) vcode.Reg {
 	all, v := g.NewGeneral(), g.NewVector()
 	switch s.Op {
 	case ir.Add, ir.Sub, ir.Xor:
@@ -186,13 +186,13 @@ func (g *atomics) sameFolded(s *ir.Atomic, value x86.Reg) x86.Reg {
 		g.Move(all, value)
 	}
 	g.Normalise(all, s.Place.Type())
-	g.BroadcastGeneral(v, all, vector.Container(s.Place.Type()), x86.W128)
+	g.BroadcastGeneral(v, all, vector.Container(s.Place.Type()), vcode.W128)
 	return v
 }
 
 // lockedFold updates one place by what the lanes that are on make together.
-func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
-	t, place := s.Place.Type(), x86.MemArg(m)
+func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m vcode.Mem, all vcode.Reg) {
+	t, place := s.Place.Type(), vcode.MemArg(m)
 	if vector.HasLocked(s) {
 		g.UpdateLocked(s, place, g.FirstLane(all, t))
 		return
@@ -200,8 +200,8 @@ func (g *atomics) lockedFold(s *ir.Atomic, x *sum, m x86.Mem, all x86.Reg) {
 	top, bits, old, next := g.NewLabel(), g.NewGeneral(), g.NewVector(), g.NewVector()
 	g.Place(top)
 	g.LoadElement(bits, place, t)
-	g.BroadcastGeneral(old, bits, vector.Container(t), x86.W128)
-	g.combine(x, next, old, all, x86.W128)
+	g.BroadcastGeneral(old, bits, vector.Container(t), vcode.W128)
+	g.combine(x, next, old, all, vcode.W128)
 	r := g.FirstLane(next, t)
 	g.ExchangeIf(place, bits, r, t)
 	g.retry(top)

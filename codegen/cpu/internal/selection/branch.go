@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -89,8 +89,8 @@ func (g *statements) takeOne(s *ir.If) bool {
 	if !ok1 || !ok2 || len(then)+len(other) == 0 {
 		return false
 	}
-	values := func(side []*ir.Assign) []x86.Reg {
-		var out []x86.Reg
+	values := func(side []*ir.Assign) []vcode.Reg {
+		var out []vcode.Reg
 		for _, a := range side {
 			r := g.NewGeneral()
 			g.Move(r, g.General(a.Value))
@@ -118,7 +118,7 @@ func (g *statements) takeOne(s *ir.If) bool {
 
 // otherwise moves what the other side makes of the variable of a, where it makes something of it,
 // and returns what this side does.
-func (g *statements) otherwise(a *ir.Assign, other []*ir.Assign, others []x86.Reg, k mach.Cond, value x86.Reg) x86.Reg {
+func (g *statements) otherwise(a *ir.Assign, other []*ir.Assign, others []vcode.Reg, k mach.Cond, value vcode.Reg) vcode.Reg {
 	for i, o := range other {
 		if o.Place.(*ir.Ref).Var == a.Place.(*ir.Ref).Var {
 			g.Move(g.placeHome(a).General, others[i])
@@ -149,11 +149,11 @@ func (g *statements) plainSide(side []ir.Stmt) (out []*ir.Assign, ok bool) {
 			return nil, false
 		}
 		r, ok := a.Place.(*ir.Ref)
-		if !ok || !r.Var.Type.IsInteger() || g.Homes[r.Var] == nil || g.Homes[r.Var].General == x86.NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
+		if !ok || !r.Var.Type.IsInteger() || g.Homes[r.Var] == nil || g.Homes[r.Var].General == vcode.NoReg || seen.Has(r.Var) || !plainValue(a.Value, &left) {
 			return nil, false
 		}
 		for _, v := range ir.ExprVars(a.Value).List() {
-			if seen.Has(v) || g.Homes[v] == nil || g.Homes[v].General == x86.NoReg {
+			if seen.Has(v) || g.Homes[v] == nil || g.Homes[v].General == vcode.NoReg {
 				return nil, false
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -62,7 +62,7 @@ func (g *preheader) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed f
 }
 
 // ends are the least and the greatest value of a counter.
-type ends struct{ lo, hi x86.Reg }
+type ends struct{ lo, hi vcode.Reg }
 
 // proveCorners jumps to fail unless all accesses of the tile are in range for all iterations. rows
 // is its outer loop restricted to those that are to run.
@@ -71,9 +71,9 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 	counters[t.Rows.Var] = rows
 	changes := analysis.ChangedIn(t.Rows)
 	fixed := (&memory.LoopFrame{Changes: changes}).Fixed
-	small := map[string]x86.Reg{}
+	small := map[string]vcode.Reg{}
 	seen := map[string]bool{}
-	g.Shared = map[string]x86.Reg{}
+	g.Shared = map[string]vcode.Reg{}
 	ir.Inspect(t.Lanes.Body, nil, func(e ir.Expr) {
 		ix, ok := e.(*ir.Index)
 		if !ok || !ix.Checked || seen[ir.ExprKey(ix)] {
@@ -107,7 +107,7 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 			g.AddTimes(hi, last, term.Coef)
 		}
 		length := g.Homes[ix.X.(*ir.Ref).Var].Length
-		for _, r := range []x86.Reg{lo, hi} {
+		for _, r := range []vcode.Reg{lo, hi} {
 			g.AddConst(r, l.C)
 			g.Compare(r, length)
 			g.Jump(mach.CondAE, fail)
@@ -117,7 +117,7 @@ func (g *preheader) proveCorners(t *analysis.Tile, rows *ir.For, fail mach.Label
 }
 
 // fitting is the value of e, which is a small number from here on.
-func (g *preheader) fitting(e ir.Expr, small map[string]x86.Reg, fail mach.Label) x86.Reg {
+func (g *preheader) fitting(e ir.Expr, small map[string]vcode.Reg, fail mach.Label) vcode.Reg {
 	key := ir.ExprKey(e)
 	if r, ok := small[key]; ok {
 		return r

@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -65,9 +65,9 @@ func (g *stores) loadRecords(at memory.Target, moves []analysis.FieldMove, piece
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.size, y.size))
 	})
 	g.Each(func(u int) {
-		rows := make([][]x86.Reg, len(order))
-		g.LanesOut(at, u, func(lane int, index x86.Reg) {
-			m := x86.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp)
+		rows := make([][]vcode.Reg, len(order))
+		g.LanesOut(at, u, func(lane int, index vcode.Reg) {
+			m := vcode.Indexed(at.Mem.Base, index, at.Scale, at.Mem.Disp)
 			for k, p := range order {
 				rows[k] = g.IntoRows(rows[k], lane, int(prepare.PieceBytes/p.size), m.Plus(p.start))
 			}
@@ -129,10 +129,10 @@ func (g *stores) loadPiece(a memory.Apart, moves []analysis.FieldMove) {
 		homes = append(homes, g.Declare(m.V))
 	}
 	g.Each(func(u int) {
-		rows := make([]x86.Reg, per)
+		rows := make([]vcode.Reg, per)
 		for k := range rows {
 			rows[k] = g.NewVector()
-			g.ReadVector(rows[k], g.Quarter(a, u, k), x86.W128)
+			g.ReadVector(rows[k], g.Quarter(a, u, k), vcode.W128)
 			for q := 1; q < g.Lanes/per; q++ {
 				rows[k] = g.InsertSixteen(rows[k], g.Quarter(a, u, q*per+k), q, a.W)
 			}
@@ -147,17 +147,17 @@ func (g *stores) loadPiece(a memory.Apart, moves []analysis.FieldMove) {
 // storePiece stores the variables of the moves.
 func (g *stores) storePiece(a memory.Apart, moves []analysis.FieldMove) {
 	per := len(moves)
-	columns := make([][]x86.Reg, per)
+	columns := make([][]vcode.Reg, per)
 	for i, m := range moves {
 		columns[i] = g.Vector(&ir.Ref{Var: m.V, At: m.Place.Pos()})
 	}
 	g.Each(func(u int) {
-		rows := make([]x86.Reg, per)
+		rows := make([]vcode.Reg, per)
 		for i := range rows {
 			rows[i] = columns[i][u]
 		}
 		for k, r := range g.Turn(rows, a.W) {
-			g.WriteVector(g.Quarter(a, u, k), r, x86.W128)
+			g.WriteVector(g.Quarter(a, u, k), r, vcode.W128)
 			for q := 1; q < g.Lanes/per; q++ {
 				g.StoreSixteen(g.Quarter(a, u, q*per+k), r, q, a.W)
 			}

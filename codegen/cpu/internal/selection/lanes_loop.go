@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -30,11 +30,11 @@ func (g *looping) lanesLoop(s *ir.For) {
 	base := g.NewGeneral()
 	g.Move(base, g.GeneralOutside(s.Lo))
 	left := g.Trips(s, base, step)
-	g.Homes[s.Var] = &memory.Home{General: base, Length: x86.NoReg}
+	g.Homes[s.Var] = &memory.Home{General: base, Length: vcode.NoReg}
 	sums := g.openReductions(s)
 	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Counter: s.Var, Changes: analysis.ChangedIn(s), Kind: memory.HoistingLoop}
 	g.Loops = append(g.Loops, f)
-	g.Shared = map[string]x86.Reg{}
+	g.Shared = map[string]vcode.Reg{}
 	restore := g.hoist(f, s.Body)
 	g.IndexUses = analysis.IndexUses(s.Body)
 	g.spreadAhead(f, s.Body)
@@ -43,7 +43,7 @@ func (g *looping) lanesLoop(s *ir.For) {
 	g.Test(left)
 	g.Jump(mach.CondLE, end)
 	g.checkAhead(s, f, base, left, step, end, sums)
-	t := &tailing{end: end, again: g.NewLabel(), first: x86.NoReg}
+	t := &tailing{end: end, again: g.NewLabel(), first: vcode.NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
 		t.first, t.peel = g.NewGeneral(), g.NewLabel()
 		if g.rowGoesPast(store, s) {
@@ -72,7 +72,7 @@ func (g *looping) fillLanes(s *ir.For) {
 		}
 		for u, r := range h.Vectors {
 			if u == 0 || r != h.Vectors[0] {
-				g.BroadcastLane(r, x86.RegArg(r), v.Type)
+				g.BroadcastLane(r, vcode.RegArg(r), v.Type)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (g *looping) fillLanes(s *ir.For) {
 
 // checkAhead makes the checks of affine accesses for all iterations before the first. Where one
 // fails, a loop that checks what the lanes that are on touch runs instead, out of line.
-func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, end mach.Label, sums []*sum) {
+func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, end mach.Label, sums []*sum) {
 	slow := g.NewLabel()
 	hot := g.NewLabel()
 	if flag, ok := g.proved[s]; ok {
@@ -96,7 +96,7 @@ func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left x86.Reg,
 	}
 	g.Later(slow, func() {
 		g.Safe = map[*ir.Index]bool{}
-		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: x86.NoReg}, sums)
+		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: vcode.NoReg}, sums)
 		g.Jump(mach.Always, end)
 	})
 	g.Place(hot)
@@ -104,7 +104,7 @@ func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left x86.Reg,
 
 // mainLoop runs full vectors while enough iterations are left, in strips between which it can
 // pause.
-func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, tail, again mach.Label, sums []*sum) {
+func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, tail, again mach.Label, sums []*sum) {
 	per := int64(g.Lanes * g.Unroll)
 	top := g.NewLabel()
 	g.Place(again)
@@ -139,7 +139,7 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 }
 
 // openStrip takes as many iterations from left as come before the next pause point.
-func (g *looping) openStrip(left, now x86.Reg, most int64) {
+func (g *looping) openStrip(left, now vcode.Reg, most int64) {
 	limit := g.ConstGeneral(most)
 	g.Move(now, left)
 	g.Compare(now, limit)
@@ -149,7 +149,7 @@ func (g *looping) openStrip(left, now x86.Reg, most int64) {
 
 // closeStrip gives back to left what the last round has not taken, and continues with the next
 // strip where there is one.
-func (g *looping) closeStrip(left, now x86.Reg, per int64, strip mach.Label) {
+func (g *looping) closeStrip(left, now vcode.Reg, per int64, strip mach.Label) {
 	end := g.NewLabel()
 	g.Add(left, now)
 	g.CompareConst(left, per)
@@ -189,7 +189,7 @@ func (g *looping) enterBody(s *ir.For, f *memory.LoopFrame) {
 }
 
 // tailLoop runs one vector at a time under a mask of the iterations that are left.
-func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, step int64, t *tailing, sums []*sum) {
+func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, t *tailing, sums []*sum) {
 	end := t.end
 	unroll := g.Unroll
 	per := int64(g.Lanes * unroll)
@@ -203,23 +203,23 @@ func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left x86.Reg, s
 	g.enterBody(s, &inner)
 	g.Place(top)
 	count := t.first
-	if count == x86.NoReg {
+	if count == vcode.NoReg {
 		count = g.NewGeneral()
 	}
 	limit := g.ConstGeneral(int64(g.Lanes))
 	g.Move(count, left)
 	g.Compare(count, limit)
 	g.MoveIf(mach.CondG, count, limit)
-	if t.first != x86.NoReg {
+	if t.first != vcode.NoReg {
 		g.Place(t.peel)
 	}
-	g.Exec, g.Prefix, g.Split = []x86.Reg{g.PrefixMask(count)}, count, false
+	g.Exec, g.Prefix, g.Split = []vcode.Reg{g.PrefixMask(count)}, count, false
 	g.straight = 0
 	g.list(s.Body)
-	g.Exec, g.Prefix, g.Split = nil, x86.NoReg, false
+	g.Exec, g.Prefix, g.Split = nil, vcode.NoReg, false
 	g.Place(inner.NextTo)
 	g.PausePoint()
-	if t.first == x86.NoReg {
+	if t.first == vcode.NoReg {
 		g.AddConst(base, step*int64(g.Lanes))
 		g.AddConst(left, -int64(g.Lanes))
 	} else {

@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -15,11 +15,11 @@ func (g *atomics) lockedAtomic(s *ir.Atomic) {
 		return
 	}
 	value, compare := g.ownValue(s.Value), g.ownValue(s.Compare)
-	place := x86.MemArg(g.AddressOnce(s.Place))
+	place := vcode.MemArg(g.AddressOnce(s.Place))
 	t := s.Place.Type()
 	switch direct := vector.HasLocked(s); {
 	case s.Kind == ir.AtomicRead:
-		g.giveOld(s, g.variableOf(t, s.At, func(r x86.Reg) { g.LoadElement(r, place, t) }))
+		g.giveOld(s, g.variableOf(t, s.At, func(r vcode.Reg) { g.LoadElement(r, place, t) }))
 	case s.Kind == ir.AtomicWrite:
 		g.StoreInteger(place, g.BitsOf(value, t), t)
 	case s.Kind == ir.AtomicUpdate && direct:
@@ -57,7 +57,7 @@ func (g *atomics) ownValue(e ir.Expr) ir.Expr {
 }
 
 // variableOf makes a variable of the bits that set puts into a general register.
-func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r x86.Reg)) *ir.Ref {
+func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r vcode.Reg)) *ir.Ref {
 	g.Made++
 	v := &ir.Var{Name: "old", Type: t, Space: ir.Local, ID: -100000 - g.Made, At: at}
 	h := g.Declare(v)
@@ -67,7 +67,7 @@ func (g *atomics) variableOf(t *ir.Type, at ir.Pos, set func(r x86.Reg)) *ir.Ref
 	}
 	r := g.NewGeneral()
 	set(r)
-	g.BroadcastGeneral(h.Vectors[0], r, vector.Container(t), x86.W128)
+	g.BroadcastGeneral(h.Vectors[0], r, vector.Container(t), vcode.W128)
 	return &ir.Ref{Var: v, At: at}
 }
 
@@ -79,10 +79,10 @@ func (g *atomics) giveOld(s *ir.Atomic, value ir.Expr) {
 }
 
 // addAndFetch is a sum or a difference of which a value is kept.
-func (g *atomics) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
+func (g *atomics) addAndFetch(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	t := s.Place.Type()
 	g.FetchAdd(s.Op, place, g.General(value), t)
-	old := g.variableOf(t, s.At, func(r x86.Reg) {
+	old := g.variableOf(t, s.At, func(r vcode.Reg) {
 		g.Kept(r)
 		g.Normalise(r, t)
 	})
@@ -94,10 +94,10 @@ func (g *atomics) addAndFetch(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 }
 
 // exchange writes a value and keeps the one before.
-func (g *atomics) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
+func (g *atomics) exchange(s *ir.Atomic, place vcode.Arg, value ir.Expr) {
 	t := s.Place.Type()
 	g.Exchange(place, g.BitsOf(value, t), t)
-	old := g.variableOf(t, s.At, func(r x86.Reg) {
+	old := g.variableOf(t, s.At, func(r vcode.Reg) {
 		g.Kept(r)
 		if t.IsInteger() {
 			g.Normalise(r, t)
@@ -112,11 +112,11 @@ func (g *atomics) exchange(s *ir.Atomic, place x86.Arg, value ir.Expr) {
 
 // exchangeLoop computes the new value from the value in memory and repeats that until no other
 // worker has changed memory meanwhile. It compares bits, so that a NaN ends the loop too.
-func (g *atomics) exchangeLoop(s *ir.Atomic, place x86.Arg, value, compare ir.Expr) {
+func (g *atomics) exchangeLoop(s *ir.Atomic, place vcode.Arg, value, compare ir.Expr) {
 	t, top, done := s.Place.Type(), g.NewLabel(), g.NewLabel()
 	bits := g.NewGeneral()
 	g.Place(top)
-	old := g.variableOf(t, s.At, func(r x86.Reg) {
+	old := g.variableOf(t, s.At, func(r vcode.Reg) {
 		g.LoadElement(r, place, t)
 		g.Move(bits, r)
 	})

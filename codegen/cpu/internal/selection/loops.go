@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -54,7 +54,7 @@ func (g *looping) uniformFor(s *ir.For) {
 		g.Refuse(s.At, "a loop inside the one whose iterations are lanes needs a constant step: count in ones, and multiply")
 	}
 	h := g.Declare(s.Var)
-	if h.General == x86.NoReg {
+	if h.General == vcode.NoReg {
 		g.Refuse(s.At, "the counter %s differs between lanes: not supported yet", s.Var.Name)
 	}
 	g.Move(h.General, g.General(s.Lo))
@@ -67,7 +67,7 @@ func (g *looping) uniformFor(s *ir.For) {
 	g.Compare(h.General, hi)
 	g.Jump(k.Not(), none)
 	g.Loops = append(g.Loops, f)
-	g.Shared = map[string]x86.Reg{}
+	g.Shared = map[string]vcode.Reg{}
 	restore := g.hoist(f, s.Body)
 	g.Shared = nil
 	g.MarkSafe(s)
@@ -91,7 +91,7 @@ func (g *looping) pauseBehind() {
 }
 
 // rounds are those of a loop of single numbers from i up to hi, of which there is one at least.
-func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int64, k mach.Cond, top mach.Label) {
+func (g *looping) rounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step int64, k mach.Cond, top mach.Label) {
 	g.Place(top)
 	if f.Pieces = g.runsInPieces(s, step); f.Pieces {
 		g.pieces(s, f, i, hi, k, top)
@@ -116,7 +116,7 @@ func (g *looping) runsInPieces(s *ir.For, step int64) bool {
 }
 
 // pieces runs the rounds up to hi, of which there is one at least; top is where a piece begins.
-func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, k mach.Cond, top mach.Label) {
+func (g *looping) pieces(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, k mach.Cond, top mach.Label) {
 	until, round := g.NewGeneral(), g.NewLabel()
 	most := g.ConstGeneral(g.roundsBetween(s.Body, 1))
 	g.Move(until, hi)
@@ -165,7 +165,7 @@ func (g *looping) while(s *ir.While) {
 	}
 	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel()}
 	top := g.NewLabel()
-	left := x86.NoReg
+	left := vcode.NoReg
 	if g.Single && g.Shapes == nil && analysis.Innermost(s.Body) {
 		left = g.ConstGeneral(g.roundsBetween(s.Body, 1))
 	}
@@ -179,7 +179,7 @@ func (g *looping) while(s *ir.While) {
 	g.list(s.Body)
 	g.Place(f.NextTo)
 	g.list(s.Post)
-	if left != x86.NoReg {
+	if left != vcode.NoReg {
 		g.AddConst(left, -1)
 		g.JumpBack(mach.CondNE, top)
 		g.SetGeneral(left, g.roundsBetween(s.Body, 1))
@@ -197,7 +197,7 @@ func (g *looping) while(s *ir.While) {
 func (g *looping) maskedLoop(s *ir.While) {
 	old, split := g.Exec, g.Split
 	f := &memory.LoopFrame{Label: s.Label, Varying: true, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Live: g.CopyMasks()}
-	f.Skip = make([]x86.Reg, g.Unroll)
+	f.Skip = make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) { f.Skip[u] = g.NewMaskRegister() })
 	top, end := g.NewLabel(), g.NewLabel()
 	g.Loops = append(g.Loops, f)
@@ -279,7 +279,7 @@ func (g *looping) loadChanged(n *image.Stage) {
 // checkRounds checks the accesses of an innermost loop of single numbers before its rounds, where
 // their indices grow with the counter: the first and the last of each. Where one is out of range,
 // rounds with checks run instead, out of line.
-func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, step int64, k mach.Cond) {
+func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi vcode.Reg, step int64, k mach.Cond) {
 	if !g.Single || g.Shapes != nil || step != 1 || s.Rel != ir.Lt || !analysis.Innermost(s.Body) {
 		return
 	}
@@ -291,7 +291,7 @@ func (g *looping) checkRounds(s *ir.For, f *memory.LoopFrame, i, hi x86.Reg, ste
 	g.Move(count, hi)
 	g.Subtract(count, i)
 	seen := map[string]bool{}
-	g.Shared = map[string]x86.Reg{}
+	g.Shared = map[string]vcode.Reg{}
 	for _, ix := range checked {
 		l, root := analysis.LinearOf(ix.I), ix.X.(*ir.Ref)
 		g.precheckOnce(seen, root.Var.Name+ir.ExprKey(root), g.Homes[root.Var].Length, l, analysis.AffineShape(1), count, slow)

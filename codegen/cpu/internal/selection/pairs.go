@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -32,9 +32,9 @@ func (g *reductions) openPair(x *sum, r ir.Reduction) {
 
 // spreadHome makes vectors, or masks, of a value that is one for all.
 func (g *reductions) spreadHome(from *memory.Home, t *ir.Type) *memory.Home {
-	h := &memory.Home{General: x86.NoReg, Length: x86.NoReg}
+	h := &memory.Home{General: vcode.NoReg, Length: vcode.NoReg}
 	if t.Kind == ir.Bool {
-		h.Masks = make([]x86.Reg, g.Unroll)
+		h.Masks = make([]vcode.Reg, g.Unroll)
 		all := g.NewMaskRegister()
 		none := g.NewLabel()
 		g.MaskMove(all, g.MaskNone())
@@ -71,7 +71,7 @@ func (g *reductions) foldPair(x *sum, u int) {
 }
 
 // A pair is one vector of values and what belongs to them.
-type pair struct{ value, index, mask x86.Reg }
+type pair struct{ value, index, mask vcode.Reg }
 
 func (g *reductions) takeBetter(x *sum, b *pair) {
 	a, i := x.inner.Vectors[0], x.index
@@ -118,7 +118,7 @@ func (g *reductions) closePair(x *sum) {
 }
 
 // turned is v with its lanes moved down by some, those that fall out coming in at the top.
-func (g *reductions) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
+func (g *reductions) turned(v vcode.Reg, by int, t *ir.Type) vcode.Reg {
 	size := vector.Container(t)
 	w, d := vector.WidthOf(g.Lanes*size), g.NewVector()
 	g.WriteVector(protocol.LaneRoom(0), v, w)
@@ -128,12 +128,12 @@ func (g *reductions) turned(v x86.Reg, by int, t *ir.Type) x86.Reg {
 }
 
 // setFirst puts the first lane of a where a variable lives.
-func (g *reductions) setFirst(h *memory.Home, a x86.Reg, t *ir.Type) {
+func (g *reductions) setFirst(h *memory.Home, a vcode.Reg, t *ir.Type) {
 	if h.Vectors == nil {
 		g.Move(h.General, g.FirstLane(a, t))
 		return
 	}
 	for _, d := range h.Vectors {
-		g.BroadcastLane(d, x86.RegArg(a), t)
+		g.BroadcastLane(d, vcode.RegArg(a), t)
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // preheader is what is computed and checked before a loop.
 type preheader struct {
 	reductions
-	lanesFor map[*ir.For]bool    // the loops whose iterations become lanes
-	proved   map[*ir.For]x86.Reg // lanes loops whose accesses were checked for all rows at once: 1
-	pastRow  *ir.Index           // the store that leaves the caches alone in the loop over lanes that is selected
+	lanesFor map[*ir.For]bool      // the loops whose iterations become lanes
+	proved   map[*ir.For]vcode.Reg // lanes loops whose accesses were checked for all rows at once: 1
+	pastRow  *ir.Index             // the store that leaves the caches alone in the loop over lanes that is selected
 }
 
 // A tailing is how the loop of single vectors under masks is joined to the main loop: behind it,
@@ -26,7 +26,7 @@ type tailing struct {
 	end   mach.Label
 	again mach.Label // of the main loop, where there is one
 	peel  mach.Label // enters the loop with the number of iterations in first
-	first x86.Reg    // NoReg: there is no such entry
+	first vcode.Reg  // NoReg: there is no such entry
 }
 
 // wholeStore finds a store of whole vectors, an element an iteration, that the loop makes in every
@@ -55,7 +55,7 @@ func (g *preheader) wholeStore(s *ir.For, f *memory.LoopFrame, step int64) (*ir.
 
 // peel enters the loop of single vectors for as many iterations as there are before the store is at
 // a multiple of its size, where many follow.
-func (g *preheader) peel(store *ir.Index, left x86.Reg, t *tailing) {
+func (g *preheader) peel(store *ir.Index, left vcode.Reg, t *tailing) {
 	per := int64(g.Lanes * g.Unroll)
 	least := 2 * per
 	if g.pastRow != nil { // always, before the first whole round: its stores must be aligned
@@ -76,7 +76,7 @@ func (g *preheader) peel(store *ir.Index, left x86.Reg, t *tailing) {
 // them after the loop.
 func (g *preheader) hoist(f *memory.LoopFrame, body []ir.Stmt) func() {
 	old := g.Pointer
-	g.Pointer = make(map[string]x86.Reg, len(old))
+	g.Pointer = make(map[string]vcode.Reg, len(old))
 	for k, v := range old {
 		g.Pointer[k] = v
 	}
@@ -109,7 +109,7 @@ func (g *preheader) hoistRow(root *memory.Home, size int64, terms []analysis.Ter
 	p := g.Sum(terms)
 	switch size {
 	case 1, 2, 4, 8:
-		g.AddressOf(p, x86.Indexed(root.General, p, uint8(size), 0))
+		g.AddressOf(p, vcode.Indexed(root.General, p, uint8(size), 0))
 	default:
 		g.MultiplyConst(p, p, size)
 		g.Add(p, root.General)
@@ -120,7 +120,7 @@ func (g *preheader) hoistRow(root *memory.Home, size int64, terms []analysis.Ter
 // precheck tests, before the main loop, the first and the last index of every affine access whose
 // other terms the loop does not change; where one is out of range it jumps to the loop that checks
 // lane by lane.
-func (g *preheader) precheck(s *ir.For, f *memory.LoopFrame, left x86.Reg, step int64, tail mach.Label) {
+func (g *preheader) precheck(s *ir.For, f *memory.LoopFrame, left vcode.Reg, step int64, tail mach.Label) {
 	g.Safe = map[*ir.Index]bool{}
 	seen := map[string]bool{}
 	ir.Inspect(s.Body, nil, func(e ir.Expr) {
@@ -152,7 +152,7 @@ func (g *preheader) precheck(s *ir.For, f *memory.LoopFrame, left x86.Reg, step 
 }
 
 // precheckOnce tests an index against a length, unless that was done before.
-func (g *preheader) precheckOnce(seen map[string]bool, of string, length x86.Reg, l analysis.Linear, sh analysis.Shape, left x86.Reg, tail mach.Label) {
+func (g *preheader) precheckOnce(seen map[string]bool, of string, length vcode.Reg, l analysis.Linear, sh analysis.Shape, left vcode.Reg, tail mach.Label) {
 	_, all := l.Part(func(ir.Expr) bool { return true })
 	key := fmt.Sprint(of, all, l.C)
 	if !seen[key] {
@@ -161,7 +161,7 @@ func (g *preheader) precheckOnce(seen map[string]bool, of string, length x86.Reg
 	}
 }
 
-func (g *preheader) precheckOne(length x86.Reg, l analysis.Linear, left x86.Reg, stride int64, tail mach.Label) {
+func (g *preheader) precheckOne(length vcode.Reg, l analysis.Linear, left vcode.Reg, stride int64, tail mach.Label) {
 	first := g.IndexValue(l)
 	g.Compare(first, length)
 	g.Jump(mach.CondAE, tail)

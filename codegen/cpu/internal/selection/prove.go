@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -29,8 +29,8 @@ func (g *preheader) proveNest(outer *ir.For) {
 		for _, f := range g.factors(outer, inner) {
 			g.Fits(g.General(f), fail)
 		}
-		for _, row := range []x86.Reg{first, last} {
-			g.Homes[outer.Var] = &memory.Home{General: row, Length: x86.NoReg}
+		for _, row := range []vcode.Reg{first, last} {
+			g.Homes[outer.Var] = &memory.Home{General: row, Length: vcode.NoReg}
 			g.proveRow(inner, fail)
 		}
 		delete(g.Homes, outer.Var)
@@ -49,9 +49,9 @@ func (g *preheader) proveRow(inner *ir.For, fail mach.Label) {
 	left := g.Trips(inner, base, step)
 	g.Test(left)
 	g.Jump(mach.CondLE, fail)
-	g.Homes[inner.Var] = &memory.Home{General: base, Length: x86.NoReg}
+	g.Homes[inner.Var] = &memory.Home{General: base, Length: vcode.NoReg}
 	f := &memory.LoopFrame{Counter: inner.Var, Changes: analysis.ChangedIn(inner)}
-	g.Shared = map[string]x86.Reg{}
+	g.Shared = map[string]vcode.Reg{}
 	g.precheck(inner, f, left, step, fail)
 	g.Shared, g.Shapes, g.Safe = nil, nil, map[*ir.Index]bool{}
 	delete(g.Homes, inner.Var)

@@ -7,7 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/values"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -20,7 +20,7 @@ func (g *reductions) finishBool(x *sum) {
 	if x.op == ir.LAnd {
 		bits = g.MaskXor(bits, g.MaskAll())
 	}
-	g.AnyLane([]x86.Reg{bits})
+	g.AnyLane([]vcode.Reg{bits})
 	g.Jump(mach.CondE, end)
 	g.SetGeneral(x.outer.General, map[bool]int64{true: 0, false: 1}[x.op == ir.LAnd])
 	g.Place(end)
@@ -58,17 +58,17 @@ func (g *reductions) closeArray(x *sum) {
 	top := g.NewLabel()
 	g.Place(top)
 	a := g.NewVector()
-	g.LoadVector(a, x86.At(from, 0), x.t, 0)
+	g.LoadVector(a, vcode.At(from, 0), x.t, 0)
 	for u := int64(1); u < x.inner.Per/int64(g.Lanes); u++ {
 		b := g.NewVector()
-		g.LoadVector(b, x86.At(from, int32(u*int64(g.Lanes)*size)), x.t, 0)
+		g.LoadVector(b, vcode.At(from, int32(u*int64(g.Lanes)*size)), x.t, 0)
 		g.combine(x, a, a, b, g.Width(x.t))
 	}
 	a = g.foldLanes(x, a)
 	b := g.NewVector()
-	g.LoadOne(b, x86.At(to, 0), x.t)
-	g.combine(x, b, b, a, x86.W128)
-	g.StoreOne(x86.At(to, 0), b, x.t)
+	g.LoadOne(b, vcode.At(to, 0), x.t)
+	g.combine(x, b, b, a, vcode.W128)
+	g.StoreOne(vcode.At(to, 0), b, x.t)
 	g.PausePoint()
 	g.AddConst(from, size*x.inner.Per)
 	g.AddConst(to, size)
@@ -103,7 +103,7 @@ func (g *reductions) openReductions(s *ir.For) []*sum {
 		case r.Index != nil:
 			g.openPair(x, r)
 		case x.t.Kind == ir.Bool:
-			x.inner = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Masks: make([]x86.Reg, g.Unroll)}
+			x.inner = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Masks: make([]vcode.Reg, g.Unroll)}
 			for u := range x.inner.Masks {
 				x.inner.Masks[u] = g.NewMaskRegister()
 				if r.Op == ir.LAnd {
@@ -113,7 +113,7 @@ func (g *reductions) openReductions(s *ir.For) []*sum {
 				}
 			}
 		default:
-			x.inner = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: g.NewVectors(g.Unroll)}
+			x.inner = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: g.NewVectors(g.Unroll)}
 			identity := g.ConstVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), vector.Container(x.t))
 			for _, a := range x.inner.Vectors {
 				g.Move(a, identity)
@@ -135,7 +135,7 @@ func (g *reductions) identity(r ir.Reduction) uint64 {
 }
 
 // combine is d = x op y on vectors of width w.
-func (g *reductions) combine(x *sum, d, a, b x86.Reg, w x86.Width) {
+func (g *reductions) combine(x *sum, d, a, b vcode.Reg, w vcode.Width) {
 	if !g.Combine(x.op, x.t, d, a, b, w) {
 		g.Refuse(x.v.At, "reduction(%s) of %s has no form for lanes", x.op, x.v.Name)
 	}
@@ -185,7 +185,7 @@ func (g *reductions) closeReductions(sums []*sum) {
 }
 
 // foldLanes combines the lanes of a into the first, as a tree.
-func (g *reductions) foldLanes(x *sum, a x86.Reg) x86.Reg {
+func (g *reductions) foldLanes(x *sum, a vcode.Reg) vcode.Reg {
 	for bytes := g.Lanes * vector.Container(x.t); bytes > vector.Container(x.t); bytes /= 2 {
 		h, d := g.NewVector(), g.NewVector()
 		g.UpperHalf(h, a, bytes)
@@ -196,18 +196,18 @@ func (g *reductions) foldLanes(x *sum, a x86.Reg) x86.Reg {
 }
 
 // finish combines lane 0 with the value from before and puts it where the variable lives.
-func (g *reductions) finish(x *sum, a x86.Reg) {
+func (g *reductions) finish(x *sum, a vcode.Reg) {
 	w := g.Width(x.t)
 	if x.outer.Vectors != nil {
 		all := g.NewVector()
-		g.BroadcastLane(all, x86.RegArg(a), x.t)
+		g.BroadcastLane(all, vcode.RegArg(a), x.t)
 		for _, o := range x.outer.Vectors {
 			g.combine(x, o, o, all, w)
 		}
 		return
 	}
 	v := g.NewVector()
-	g.BroadcastGeneral(v, x.outer.General, vector.Container(x.t), x86.W128)
-	g.combine(x, v, v, a, x86.W128)
+	g.BroadcastGeneral(v, x.outer.General, vector.Container(x.t), vcode.W128)
+	g.combine(x, v, v, a, vcode.W128)
 	g.FirstLaneTo(x.outer.General, v, x.t)
 }

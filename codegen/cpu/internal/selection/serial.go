@@ -9,7 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -33,13 +33,13 @@ type context struct {
 	shapes        *analysis.Shapes
 	lanes, unroll int
 	first         int
-	exec          []x86.Reg
-	prefix        x86.Reg
+	exec          []vcode.Reg
+	prefix        vcode.Reg
 	split         bool
 	loops         []*memory.LoopFrame
-	pointer       map[string]x86.Reg
-	shared        map[string]x86.Reg
-	spreads       map[string]x86.Reg
+	pointer       map[string]vcode.Reg
+	shared        map[string]vcode.Reg
+	spreads       map[string]vcode.Reg
 	indexUses     map[*ir.Var]int
 	safe          map[*ir.Index]bool
 	homes         map[*ir.Var]*memory.Home
@@ -69,7 +69,7 @@ type laneValue struct {
 	own      *memory.Home // of the lane that runs
 	at       int64        // of the values of all lanes, in the scratch memory; -1: there are none
 	stride   int64        // of an affine value
-	kept     x86.Reg      // what all lanes begin with, where they agree and the statement changes it
+	kept     vcode.Reg    // what all lanes begin with, where they agree and the statement changes it
 	assigned bool
 }
 
@@ -117,8 +117,8 @@ func (g *laneByLane) serial(list ...ir.Stmt) {
 	bits := g.ExecBits()
 	old := g.context()
 	g.Homes = maps.Clone(g.Homes)
-	g.Shapes, g.Exec, g.Prefix, g.Split, g.Shared, g.Unroll, g.SerialBase = nil, nil, x86.NoReg, false, nil, 1, len(g.Loops)+1
-	g.Pointer = map[string]x86.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
+	g.Shapes, g.Exec, g.Prefix, g.Split, g.Shared, g.Unroll, g.SerialBase = nil, nil, vcode.NoReg, false, nil, 1, len(g.Loops)+1
+	g.Pointer = map[string]vcode.Reg{} // rows that loops inside of the lanes loop walk begin at the first lane
 	top, next, end := g.NewLabel(), g.NewLabel(), g.NewLabel()
 	g.Place(top)
 	g.Test(bits)
@@ -172,7 +172,7 @@ func (g *laneByLane) laneValues(list []ir.Stmt) []*laneValue {
 		if h == nil || inside.Has(v) {
 			continue
 		}
-		x := &laneValue{v: v, home: h, at: -1, kept: x86.NoReg, assigned: assigned.Has(v)}
+		x := &laneValue{v: v, home: h, at: -1, kept: vcode.NoReg, assigned: assigned.Has(v)}
 		s := g.Shapes.Of[v]
 		switch {
 		case h.Per > 0:
@@ -208,7 +208,7 @@ func without(list []ir.Stmt, d *ir.Decl) []ir.Stmt {
 	return out
 }
 
-func (g *laneByLane) copyOfHome(h *memory.Home) x86.Reg {
+func (g *laneByLane) copyOfHome(h *memory.Home) vcode.Reg {
 	if h.Vectors != nil {
 		r := g.NewVector()
 		g.Move(r, h.Vectors[0])
@@ -220,7 +220,7 @@ func (g *laneByLane) copyOfHome(h *memory.Home) x86.Reg {
 }
 
 // storeLanes puts the values of all lanes into memory.
-func (g *laneByLane) storeLanes(x *laneValue, base x86.Reg) {
+func (g *laneByLane) storeLanes(x *laneValue, base vcode.Reg) {
 	if x.at < 0 {
 		return
 	}
@@ -234,12 +234,12 @@ func (g *laneByLane) storeLanes(x *laneValue, base x86.Reg) {
 }
 
 // laneSlot is the memory of the values of unrolled copy u.
-func (g *laneByLane) laneSlot(x *laneValue, base x86.Reg, u int) x86.Mem {
-	return x86.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type))))
+func (g *laneByLane) laneSlot(x *laneValue, base vcode.Reg, u int) vcode.Mem {
+	return vcode.At(base, int32(x.at+int64(u*g.Lanes*vector.Container(x.v.Type))))
 }
 
 // loadLanes takes changed values back.
-func (g *laneByLane) loadLanes(x *laneValue, base x86.Reg) {
+func (g *laneByLane) loadLanes(x *laneValue, base vcode.Reg) {
 	if !x.assigned || x.at < 0 {
 		return
 	}
@@ -256,35 +256,35 @@ func (g *laneByLane) loadLanes(x *laneValue, base x86.Reg) {
 }
 
 // enterLane gives a variable a home of the lane that runs.
-func (g *laneByLane) enterLane(x *laneValue, base, number x86.Reg) {
+func (g *laneByLane) enterLane(x *laneValue, base, number vcode.Reg) {
 	t := x.v.Type
 	switch {
 	case x.home.Per > 0:
 		g.Homes[x.v] = x.own
 		return
 	case x.at < 0 && x.home.Vectors != nil:
-		x.own = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: []x86.Reg{g.NewVector()}, Alike: true}
+		x.own = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: []vcode.Reg{g.NewVector()}, Alike: true}
 		g.Move(x.own.Vectors[0], x.kept)
 	case x.at < 0:
-		x.own = &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
+		x.own = &memory.Home{General: g.NewGeneral(), Length: vcode.NoReg}
 		g.Move(x.own.General, x.kept)
 	case t.IsFloat():
-		x.own = &memory.Home{General: x86.NoReg, Length: x86.NoReg, Vectors: []x86.Reg{g.NewVector()}, Alike: true}
-		g.LoadBroadcast(x.own.Vectors[0], x86.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
+		x.own = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: []vcode.Reg{g.NewVector()}, Alike: true}
+		g.LoadBroadcast(x.own.Vectors[0], vcode.Indexed(base, number, uint8(t.Size), int32(x.at)), t)
 	default:
-		x.own = &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
-		g.LoadContainer(x.own.General, x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at))), t, true)
+		x.own = &memory.Home{General: g.NewGeneral(), Length: vcode.NoReg}
+		g.LoadContainer(x.own.General, vcode.MemArg(vcode.Indexed(base, number, uint8(vector.Container(t)), int32(x.at))), t, true)
 	}
 	g.Homes[x.v] = x.own
 }
 
 // leaveLane puts a changed value back. Where all lanes agree, each makes the same of it.
-func (g *laneByLane) leaveLane(x *laneValue, base, number x86.Reg) {
+func (g *laneByLane) leaveLane(x *laneValue, base, number vcode.Reg) {
 	if !x.assigned || x.home.Per > 0 {
 		return
 	}
 	t := x.v.Type
-	slot := x86.MemArg(x86.Indexed(base, number, uint8(vector.Container(t)), int32(x.at)))
+	slot := vcode.MemArg(vcode.Indexed(base, number, uint8(vector.Container(t)), int32(x.at)))
 	switch {
 	case x.at < 0:
 		g.agreed(x)

@@ -6,14 +6,14 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/values"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // spreadAhead makes these vectors. Nothing that may fail is computed here: a count of a shift is
 // checked where the shift is.
 func (g *preheader) spreadAhead(f *memory.LoopFrame, body []ir.Stmt) {
-	g.Spreads = map[string]x86.Reg{}
+	g.Spreads = map[string]vcode.Reg{}
 	ir.Inspect(body, nil, func(e ir.Expr) {
 		switch e := e.(type) {
 		case *ir.Binary:

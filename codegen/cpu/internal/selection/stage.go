@@ -13,7 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -42,12 +42,12 @@ func New(c Setup, s *image.Stage, unroll int, single bool) *Selector {
 	if single {
 		bytes = min(bytes, 32)
 	}
-	code := mach.New(image.BlockLayout, !o.AVX512, max(c.Steps, 256))
+	code := mach.New(image.BlockLayout, max(c.Steps, 256))
 	code.Listing = o.Text
 	g := &Selector{}
 	g.Scalars = values.New(memory.New(protocol.New(vector.New(code, c.Kernel, vector.Machine{ISA: o.ISA, AVX512: o.AVX512, Bytes: bytes}, unroll), c.Sites, o.StopAlways), c.Result, c.Frame))
 	g.Single, g.locked, g.past = single, s.Again, o.Past
-	g.lanesFor, g.proved, g.nested, g.Round = map[*ir.For]bool{}, map[*ir.For]x86.Reg{}, c.Stages, 1
+	g.lanesFor, g.proved, g.nested, g.Round = map[*ir.For]bool{}, map[*ir.For]vcode.Reg{}, c.Stages, 1
 	g.Values, g.bodies = g, g
 	g.SetContexts(g.remember)
 	return g
@@ -241,7 +241,7 @@ func (g *Selector) tiled(t *analysis.Tile) {
 	g.Jump(mach.CondLE, rest)
 	g.Add(whole, lo)
 	end := g.Variable(g.tripHi)
-	g.Homes[end] = &memory.Home{General: whole, Length: x86.NoReg}
+	g.Homes[end] = &memory.Home{General: whole, Length: vcode.NoReg}
 	g.proveCorners(t, analysis.Between(t.Rows, g.tripLo, end), rest)
 	rows := analysis.Between(t.Rows, g.tripLo, end)
 	rows.Var = g.Variable(t.Rows.Var)
@@ -267,7 +267,7 @@ func (g *Selector) loadAgain() {
 		g.Homes[v] = g.LoadWord(v, g.Frame.Word[v])
 	}
 	for word, v := range []*ir.Var{image.WordLo: g.tripLo, image.WordHi: g.tripHi} {
-		h := &memory.Home{General: g.NewGeneral(), Length: x86.NoReg}
+		h := &memory.Home{General: g.NewGeneral(), Length: vcode.NoReg}
 		g.ReadWord(h.General, word)
 		g.Homes[v] = h
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -167,7 +167,7 @@ func (g *statements) branchStmt(s *ir.If) {
 func (g *statements) maskedIf(s *ir.If) {
 	cond := g.Masks(s.Cond)
 	old, split := g.Exec, g.Split
-	side := func(masks []x86.Reg, body []ir.Stmt) {
+	side := func(masks []vcode.Reg, body []ir.Stmt) {
 		if len(body) == 0 {
 			return
 		}
@@ -180,7 +180,7 @@ func (g *statements) maskedIf(s *ir.If) {
 		g.Exec, g.Split = old, split
 	}
 	if len(s.Else) > 0 || g.ChangesMask(s.Then, cond) { // the then side may change what the condition was made of
-		kept := make([]x86.Reg, g.Unroll)
+		kept := make([]vcode.Reg, g.Unroll)
 		g.Each(func(u int) {
 			kept[u] = g.NewMaskRegister()
 			g.MaskMove(kept[u], cond[u])
@@ -228,7 +228,7 @@ func (g *statements) leave(l *ir.Label, next bool) {
 			}
 			return
 		}
-		masks := [][]x86.Reg{f.Live}
+		masks := [][]vcode.Reg{f.Live}
 		if next {
 			masks[0] = f.Skip
 		}

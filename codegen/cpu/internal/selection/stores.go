@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -63,7 +63,7 @@ func (g *stores) store(place ir.Expr, value ir.Expr) {
 		g.storeUniform(place, value)
 		return
 	}
-	var v []x86.Reg
+	var v []vcode.Reg
 	if t.Kind == ir.Bool {
 		v = g.BoolVector(value)
 		t = ir.Uint8Type
@@ -103,13 +103,13 @@ func (g *stores) storeUniform(place, value ir.Expr) {
 	m := g.ScalarAddress(place)
 	if t.IsFloat() {
 		v := g.Vector(value)[0]
-		g.StoreFloat(x86.MemArg(m), v, t)
+		g.StoreFloat(vcode.MemArg(m), v, t)
 		return
 	}
 	if g.Single && g.updateInPlace(m, place, value) {
 		return
 	}
-	g.StoreInteger(x86.MemArg(m), g.GeneralLow(value), t)
+	g.StoreInteger(vcode.MemArg(m), g.GeneralLow(value), t)
 }
 
 func (g *stores) decl(s *ir.Decl) {
@@ -165,7 +165,7 @@ func (g *stores) assign(s *ir.Assign) {
 }
 
 // updateInPlace adds to a place in memory, or subtracts from it, at the address that the place has.
-func (g *stores) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
+func (g *stores) updateInPlace(m vcode.Mem, place, value ir.Expr) bool {
 	e, ok := value.(*ir.Binary)
 	t := place.Type()
 	if !ok || e.Op != ir.Add && e.Op != ir.Sub || !t.IsInteger() || t.Size < 4 || analysis.Loads(e.Y) {
@@ -179,10 +179,10 @@ func (g *stores) updateInPlace(m x86.Mem, place, value ir.Expr) bool {
 		if e.Op == ir.Sub {
 			c = -c
 		}
-		g.AddConstTo(x86.MemArg(m), c, t)
+		g.AddConstTo(vcode.MemArg(m), c, t)
 		return true
 	}
-	g.UpdateInteger(e.Op, x86.MemArg(m), g.General(e.Y), t)
+	g.UpdateInteger(e.Op, vcode.MemArg(m), g.General(e.Y), t)
 	return true
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// neutral are the words of package x86 that another machine has, too: registers, memory operands
-// and widths.
+// neutral are the words of package vcode that are no operations: registers, memory operands and
+// widths.
 var neutral = map[string]bool{"Reg": true, "NoReg": true, "Arg": true, "RegArg": true, "MemArg": true, "Mem": true, "At": true, "Indexed": true, "Width": true, "W128": true, "W256": true, "W512": true}
 
 // TestSelection_NamesNoInstruction: statements, loops, reductions and stages are selected by what
@@ -35,9 +35,9 @@ func TestSelection_NamesNoInstruction(t *testing.T) {
 			}
 			switch p, _ := s.X.(*ast.Ident); {
 			case p == nil:
-			case p.Name == "x86":
+			case p.Name == "vcode":
 				seen++
-				require.True(t, neutral[s.Sel.Name], "%s: x86.%s", fset.Position(s.Pos()), s.Sel.Name)
+				require.True(t, neutral[s.Sel.Name], "%s: vcode.%s", fset.Position(s.Pos()), s.Sel.Name)
 			case p.Name == "g":
 				require.False(t, s.Sel.Name == "Op" || s.Sel.Name == "Emit", "%s: instructions are emitted by package vector", fset.Position(s.Pos()))
 			}

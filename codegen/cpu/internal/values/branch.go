@@ -4,7 +4,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -27,8 +27,8 @@ func (g *Conditions) Branch(e ir.Expr, when bool, to mach.Label) {
 		g.branchApart(e, when, to)
 		return
 	case *ir.Math:
-		g.MaskBits(x86.AX, g.boolMath(e)[0])
-		g.LowestBit(x86.AX)
+		g.MaskBits(vcode.Acc, g.boolMath(e)[0])
+		g.LowestBit(vcode.Acc)
 		g.Jump(map[bool]mach.Cond{true: mach.CondNE, false: mach.CondE}[when], to)
 		return
 	}
@@ -106,8 +106,8 @@ func (g *Conditions) branchApart(e *ir.Apart, when bool, to mach.Label) {
 // branchFloat compares the first lanes of two uniform floats.
 func (g *Conditions) branchFloat(e *ir.Binary, when bool, to mach.Label) {
 	m := g.compare(e)[0]
-	g.MaskBits(x86.AX, m)
-	g.LowestBit(x86.AX)
+	g.MaskBits(vcode.Acc, m)
+	g.LowestBit(vcode.Acc)
 	if when {
 		g.Jump(mach.CondNE, to)
 	} else {

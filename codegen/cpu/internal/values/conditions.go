@@ -5,7 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -14,7 +14,7 @@ type Conditions struct{ Numbers }
 
 // Masks evaluates a condition in every lane. A uniform condition gives masks that are all or
 // none.
-func (g *Conditions) Masks(e ir.Expr) []x86.Reg {
+func (g *Conditions) Masks(e ir.Expr) []vcode.Reg {
 	if g.Shape(e).Kind == analysis.Uniform {
 		return g.uniformMask(e)
 	}
@@ -49,9 +49,9 @@ func (g *Conditions) Masks(e ir.Expr) []x86.Reg {
 }
 
 // selectMasks evaluates each side only in the lanes that take it.
-func (g *Conditions) selectMasks(e *ir.Select) []x86.Reg {
+func (g *Conditions) selectMasks(e *ir.Select) []vcode.Reg {
 	c := g.Masks(e.Cond)
-	out := make([]x86.Reg, g.Unroll)
+	out := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) { out[u] = g.MaskNone() })
 	g.under(c, e.X, func() {
 		x := g.Masks(e.X)
@@ -65,7 +65,7 @@ func (g *Conditions) selectMasks(e *ir.Select) []x86.Reg {
 }
 
 // boolMath asks of what kind a float is.
-func (g *Conditions) boolMath(e *ir.Math) []x86.Reg {
+func (g *Conditions) boolMath(e *ir.Math) []vcode.Reg {
 	x, t := e.Args[0], e.Args[0].Type()
 	bits := func(v float64) uint64 {
 		if t.Size == 4 {
@@ -96,9 +96,9 @@ func (g *Conditions) boolMath(e *ir.Math) []x86.Reg {
 	return nil
 }
 
-func (g *Conditions) equalMasks(e *ir.Binary) []x86.Reg {
+func (g *Conditions) equalMasks(e *ir.Binary) []vcode.Reg {
 	x, y := g.Masks(e.X), g.Masks(e.Y)
-	out := make([]x86.Reg, g.Unroll)
+	out := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) {
 		out[u] = g.MaskXor(x[u], y[u])
 		if e.Op == ir.Eq {
@@ -109,9 +109,9 @@ func (g *Conditions) equalMasks(e *ir.Binary) []x86.Reg {
 }
 
 // shortCircuit evaluates the right side only in the lanes where the left does not decide.
-func (g *Conditions) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
+func (g *Conditions) shortCircuit(e *ir.Binary, and bool) []vcode.Reg {
 	x := g.Masks(e.X)
-	out, undecided := make([]x86.Reg, g.Unroll), x
+	out, undecided := make([]vcode.Reg, g.Unroll), x
 	if !and {
 		undecided = g.NotMasks(x)
 	}
@@ -129,7 +129,7 @@ func (g *Conditions) shortCircuit(e *ir.Binary, and bool) []x86.Reg {
 	return out
 }
 
-func (g *Conditions) uniformMask(e ir.Expr) []x86.Reg {
+func (g *Conditions) uniformMask(e ir.Expr) []vcode.Reg {
 	r := g.NewMaskRegister()
 	none := g.NewLabel()
 	g.MaskMove(r, g.MaskNone())
@@ -140,10 +140,10 @@ func (g *Conditions) uniformMask(e ir.Expr) []x86.Reg {
 }
 
 // compare compares two numbers in every lane.
-func (g *Conditions) compare(e *ir.Binary) []x86.Reg {
+func (g *Conditions) compare(e *ir.Binary) []vcode.Reg {
 	t := e.X.Type()
 	x, y := g.Vector(e.X), g.Vector(e.Y)
-	out := make([]x86.Reg, g.Unroll)
+	out := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) {
 		if u > 0 && x[u] == x[0] && y[u] == y[0] {
 			out[u] = out[0]
@@ -155,15 +155,15 @@ func (g *Conditions) compare(e *ir.Binary) []x86.Reg {
 }
 
 // boolLoad loads a []bool in every lane.
-func (g *Conditions) boolLoad(e ir.Expr) []x86.Reg {
+func (g *Conditions) boolLoad(e ir.Expr) []vcode.Reg {
 	bytes := g.Load(e, ir.Uint8Type)
 	zero := g.ConstVector(0, 4)
-	out := make([]x86.Reg, g.Unroll)
+	out := make([]vcode.Reg, g.Unroll)
 	w := vector.WidthOf(g.Lanes * 4)
 	g.Each(func(u int) {
 		if g.AVX512 {
 			out[u] = g.NewMask()
-			g.Op(x86.VPCMPD, w, x86.RegArg(out[u]), x86.RegArg(bytes[u]), x86.RegArg(zero), x86.ImmArg(4))
+			g.Op(vcode.VCompareI32, w, vcode.RegArg(out[u]), vcode.RegArg(bytes[u]), vcode.RegArg(zero), vcode.ImmArg(4))
 			return
 		}
 		out[u] = g.CanonicalMask(g.CompareAVX2(ir.Ne, ir.Int32Type, bytes[u], zero, w), 4)
@@ -172,7 +172,7 @@ func (g *Conditions) boolLoad(e ir.Expr) []x86.Reg {
 }
 
 // BoolVector makes 0 and 1 of a condition, in 32-bit lanes.
-func (g *Conditions) BoolVector(e ir.Expr) []x86.Reg {
+func (g *Conditions) BoolVector(e ir.Expr) []vcode.Reg {
 	masks := g.Masks(e)
 	one, zero := g.ConstVector(1, 4), g.ConstVector(0, 4)
 	out := g.NewVectors(g.Unroll)

@@ -5,13 +5,13 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/protocol"
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // vecDivide is x / y or x % y in every lane that is on. A divisor of 0 in one of them ends the
 // launch.
-func (g *Numbers) vecDivide(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+func (g *Numbers) vecDivide(dst []vcode.Reg, e *ir.Binary) []vcode.Reg {
 	t := e.T
 	c, constant := ir.ConstInt(e.Y)
 	switch {
@@ -41,7 +41,7 @@ func (g *Numbers) vecDivide(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 }
 
 // asLong is a value as 64-bit lanes.
-func (g *Numbers) asLong(e ir.Expr) []x86.Reg {
+func (g *Numbers) asLong(e ir.Expr) []vcode.Reg {
 	x, t := g.Vector(e), e.Type()
 	if vector.Container(t) == 8 {
 		return x
@@ -52,7 +52,7 @@ func (g *Numbers) asLong(e ir.Expr) []x86.Reg {
 
 // divideHalves divides 32-bit lanes that are more than fit as 64 bits: the lower and the upper half
 // apart.
-func (g *Numbers) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+func (g *Numbers) divideHalves(dst []vcode.Reg, e *ir.Binary) []vcode.Reg {
 	x, y := g.Vector(e.X), g.Vector(e.Y)
 	g.checkDivisors(e, ir.Int32Type, y)
 	out := g.Into(dst)
@@ -60,27 +60,27 @@ func (g *Numbers) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 		out = g.NewVectors(g.Unroll)
 	}
 	half := g.Bytes / 2
-	op := x86.VPMOVZXDQ
+	op := vcode.VWidenU32U64
 	if e.T.IsSigned() {
-		op = x86.VPMOVSXDQ
+		op = vcode.VWidenI32I64
 	}
 	g.Each(func(u int) {
-		var parts [2]x86.Reg
+		var parts [2]vcode.Reg
 		for i := range parts {
-			var ops [2]x86.Reg
-			for k, from := range []x86.Reg{x[u], y[u]} {
+			var ops [2]vcode.Reg
+			for k, from := range []vcode.Reg{x[u], y[u]} {
 				src := from
 				if i == 1 {
 					src = g.NewVector()
 					g.UpperHalf(src, from, g.Bytes)
 				}
 				ops[k] = g.NewVector()
-				g.Op(op, vector.WidthOf(g.Bytes), x86.RegArg(ops[k]), x86.RegArg(src))
+				g.Op(op, vector.WidthOf(g.Bytes), vcode.RegArg(ops[k]), vcode.RegArg(src))
 			}
 			q := g.Quotient(e, ops[0], ops[1], vector.WidthOf(g.Bytes))
 			parts[i] = g.NewVector()
 			if g.AVX512 {
-				g.Op(x86.VPMOVQD, vector.WidthOf(g.Bytes), x86.RegArg(parts[i]), x86.RegArg(q))
+				g.Op(vcode.VNarrowI64I32, vector.WidthOf(g.Bytes), vcode.RegArg(parts[i]), vcode.RegArg(q))
 			} else {
 				g.Move(parts[i], g.NarrowMask(q))
 			}
@@ -96,9 +96,9 @@ func (g *Numbers) divideHalves(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 }
 
 // checkDivisors ends the launch where a lane of e that is on divides by 0, in lanes of t.
-func (g *Numbers) checkDivisors(e *ir.Binary, t *ir.Type, y []x86.Reg) {
+func (g *Numbers) checkDivisors(e *ir.Binary, t *ir.Type, y []vcode.Reg) {
 	zero := g.ConstVector(0, 8)
-	any := x86.NoReg
+	any := vcode.NoReg
 	for u := range g.Unroll {
 		if u > 0 && y[u] == y[0] && (g.Exec == nil || g.Exec[u] == g.Exec[0]) {
 			continue
@@ -107,17 +107,17 @@ func (g *Numbers) checkDivisors(e *ir.Binary, t *ir.Type, y []x86.Reg) {
 		if g.Exec != nil {
 			m = g.MaskAnd(m, g.Exec[u])
 		}
-		if any != x86.NoReg {
+		if any != vcode.NoReg {
 			m = g.MaskOr(any, m)
 		}
 		any = m
 	}
-	g.AnyLane([]x86.Reg{any})
+	g.AnyLane([]vcode.Reg{any})
 	g.FailAlways(mach.CondNE, ir.DivisorCheck, e)
 }
 
 // divideLong is quotient for lanes of 64 bits, which may be too long for it.
-func (g *Numbers) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
+func (g *Numbers) divideLong(e *ir.Binary, x, y vcode.Reg, w vcode.Width) vcode.Reg {
 	if vector.Container(e.T) == 4 {
 		return g.Quotient(e, x, y, w)
 	}
@@ -134,21 +134,21 @@ func (g *Numbers) divideLong(e *ir.Binary, x, y x86.Reg, w x86.Width) x86.Reg {
 }
 
 // divideLanes divides lane by lane, through the block.
-func (g *Numbers) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
+func (g *Numbers) divideLanes(e *ir.Binary, x, y, out vcode.Reg, w vcode.Width) {
 	g.WriteVector(protocol.LaneRoom(0), x, w)
 	g.WriteVector(protocol.LaneRoom(64), y, w)
 	i := g.ConstGeneral(0)
 	top, next := g.NewLabel(), g.NewLabel()
 	a, b, r := g.NewGeneral(), g.NewGeneral(), g.NewGeneral()
 	g.Place(top)
-	g.ReadInt(a, x86.Indexed(x86.DI, i, 8, 8*image.WordLanes))
-	g.ReadInt(b, x86.Indexed(x86.DI, i, 8, 8*(image.WordLanes+8)))
+	g.ReadInt(a, vcode.Indexed(vcode.Block, i, 8, 8*image.WordLanes))
+	g.ReadInt(b, vcode.Indexed(vcode.Block, i, 8, 8*(image.WordLanes+8)))
 	g.SetGeneral(r, 0)
 	g.Test(b)
 	g.Jump(mach.CondE, next)
 	if e.T.IsSigned() {
 		plain := g.NewLabel()
-		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(b), x86.ImmArg(-1))
+		g.Op(vcode.CompareImm8, vcode.W128, vcode.RegArg(b), vcode.ImmArg(-1))
 		g.Jump(mach.CondNE, plain)
 		if e.Op == ir.Div {
 			g.Subtract(r, a)
@@ -158,7 +158,7 @@ func (g *Numbers) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
 	}
 	g.Divide(e, a, b, r)
 	g.Place(next)
-	g.WriteInt(x86.Indexed(x86.DI, i, 8, 8*image.WordLanes), r)
+	g.WriteInt(vcode.Indexed(vcode.Block, i, 8, 8*image.WordLanes), r)
 	g.AddConst(i, 1)
 	g.CompareConst(i, int64(g.Lanes))
 	g.JumpBack(mach.CondL, top)
@@ -174,51 +174,51 @@ func (g *Numbers) divideLanes(e *ir.Binary, x, y, out x86.Reg, w x86.Width) {
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI
 // 1994, figures 4.1 and 5.2; differs: the sign is taken off and put back, as there is no arithmetic
 // shift of 64 bits in AVX2.
-func (g *Numbers) divideByConst(dst []x86.Reg, e *ir.Binary, c int64) []x86.Reg {
+func (g *Numbers) divideByConst(dst []vcode.Reg, e *ir.Binary, c int64) []vcode.Reg {
 	s := g.Words(e.T)
 	x := g.Vector(e.X)
 	if !e.T.IsSigned() {
-		return g.Lift(dst, x, x, func(d, x, _ x86.Reg) { g.Move(d, s.DivideByConst(e.Op, x, uint64(c), false)) })
+		return g.Lift(dst, x, x, func(d, x, _ vcode.Reg) { g.Move(d, s.DivideByConst(e.Op, x, uint64(c), false)) })
 	}
 	by := uint64(max(c, -c)) // that of the least integer is right without a sign
 	if e.T.Size == 4 {
 		by &= 1<<32 - 1
 	}
-	return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {
+	return g.Lift(dst, x, x, func(d, x, _ vcode.Reg) {
 		sign := s.Signs(x)
-		r := s.DivideByConst(e.Op, s.SubInts(s.Xor(x, x86.RegArg(sign)), sign), by, true)
+		r := s.DivideByConst(e.Op, s.SubInts(s.Xor(x, vcode.RegArg(sign)), sign), by, true)
 		if e.Op == ir.Div && c < 0 {
-			sign = s.Xor(sign, x86.RegArg(g.AllOnes(s.Width)))
+			sign = s.Xor(sign, vcode.RegArg(g.AllOnes(s.Width)))
 		}
-		g.Move(d, s.SubInts(s.Xor(r, x86.RegArg(sign)), sign))
+		g.Move(d, s.SubInts(s.Xor(r, vcode.RegArg(sign)), sign))
 	})
 }
 
 // divideShort divides numbers of one or two bytes, in lanes of 32 bits. Rounded to 24 bits, their
 // quotient reaches no integer that the exact one does not reach; nor does the product with a
 // reciprocal that is rounded up.
-func (g *Numbers) divideShort(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+func (g *Numbers) divideShort(dst []vcode.Reg, e *ir.Binary) []vcode.Reg {
 	s := g.SeriesOf(ir.Float32Type, g.Width(e.T))
 	x := g.Vector(e.X)
-	finish := func(d, q x86.Reg, y func() x86.Reg, x x86.Reg) {
+	finish := func(d, q vcode.Reg, y func() vcode.Reg, x vcode.Reg) {
 		whole := s.NewVector()
-		g.Op(x86.VCVTTPS2DQ, s.Width, x86.RegArg(whole), x86.RegArg(q))
+		g.Op(vcode.VTruncateF32I32, s.Width, vcode.RegArg(whole), vcode.RegArg(q))
 		if e.Op == ir.Rem {
 			p := s.NewVector()
-			g.Op(x86.VPMULLD, s.Width, x86.RegArg(p), x86.RegArg(whole), x86.RegArg(y()))
+			g.Op(vcode.VMulI32, s.Width, vcode.RegArg(p), vcode.RegArg(whole), vcode.RegArg(y()))
 			whole = g.SeriesOf(ir.Int32Type, s.Width).SubInts(x, p)
 		}
 		g.Move(d, whole)
 		g.Wrap(d, e.T)
 	}
 	if c, ok := ir.ConstInt(e.Y); ok && c != 0 {
-		return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {
-			finish(d, s.Mul(s.ToSingle(x), s.At(float64(vector.Above32(c)))), func() x86.Reg { return g.ConstVector(uint64(c), 4) }, x)
+		return g.Lift(dst, x, x, func(d, x, _ vcode.Reg) {
+			finish(d, s.Mul(s.ToSingle(x), s.At(float64(vector.Above32(c)))), func() vcode.Reg { return g.ConstVector(uint64(c), 4) }, x)
 		})
 	}
 	y := g.Vector(e.Y)
 	g.checkDivisors(e, e.T, y)
-	return g.Lift(dst, x, y, func(d, x, y x86.Reg) {
-		finish(d, s.Div(s.ToSingle(x), x86.RegArg(s.ToSingle(y))), func() x86.Reg { return y }, x)
+	return g.Lift(dst, x, y, func(d, x, y vcode.Reg) {
+		finish(d, s.Div(s.ToSingle(x), vcode.RegArg(s.ToSingle(y))), func() vcode.Reg { return y }, x)
 	})
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // Numbers evaluate numbers in every lane.
 type Numbers struct {
 	Library
-	Spreads       map[string]x86.Reg // numbers that the loop over lanes does not change, in all lanes
-	ParallelLanes *ir.For            // the parallel loop of the stage, where its iterations are the lanes
-	ParallelLo    ir.Expr            // where that began before it was cut
+	Spreads       map[string]vcode.Reg // numbers that the loop over lanes does not change, in all lanes
+	ParallelLanes *ir.For              // the parallel loop of the stage, where its iterations are the lanes
+	ParallelLo    ir.Expr              // where that began before it was cut
 }
 
 // vecConvert converts numbers in every lane, as Go on amd64 does.
-func (g *Numbers) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
+func (g *Numbers) vecConvert(dst []vcode.Reg, e *ir.Convert) []vcode.Reg {
 	from, to := e.X.Type(), e.T
 	if from.Kind == ir.Bool || to.Kind == ir.Bool {
 		g.Refuse(e.At, "a conversion of %s to %s is not supported yet in vector code", from, to)
@@ -37,7 +37,7 @@ func (g *Numbers) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
 	}
 	switch {
 	case from.IsFloat() && to.IsFloat():
-		return g.Widen(dst, x, from, to, map[bool]x86.Op{true: x86.VCVTPS2PD, false: x86.VCVTPD2PS}[to.Size == 8])
+		return g.Widen(dst, x, from, to, map[bool]vcode.Op{true: vcode.VConvertF32F64, false: vcode.VConvertF64F32}[to.Size == 8])
 	case from.IsInteger() && to.IsFloat() && g.Lanes*vector.Container(from) > g.Bytes:
 		return g.ConvertOnce(dst, x, to, g.IntToFloat(from, to))
 	case from.IsInteger() && to.IsFloat():
@@ -50,7 +50,7 @@ func (g *Numbers) vecConvert(dst []x86.Reg, e *ir.Convert) []x86.Reg {
 
 // under evaluates e in the lanes of masks, and steps over it where there are none and e would touch
 // memory or fail: what it sets must have a value before.
-func (g *Numbers) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
+func (g *Numbers) under(masks []vcode.Reg, e ir.Expr, evaluate func()) {
 	exec, split := g.Exec, g.Split
 	none, jumps := g.NewLabel(), prepare.MayFail(e)
 	g.Narrow(masks)
@@ -71,7 +71,7 @@ func (g *Numbers) under(masks []x86.Reg, e ir.Expr, evaluate func()) {
 
 // VecLow is vec where only the bits that an element in memory has are needed: sums and products
 // need not be cut to them on the way.
-func (g *Numbers) VecLow(e ir.Expr) []x86.Reg {
+func (g *Numbers) VecLow(e ir.Expr) []vcode.Reg {
 	t := e.Type()
 	if !t.IsInteger() || t.Size >= 4 || g.Shape(e).Kind != analysis.Varying {
 		return g.Vector(e)
@@ -83,11 +83,13 @@ func (g *Numbers) VecLow(e ir.Expr) []x86.Reg {
 		if e.Op == ir.Shl {
 			if c, constant := ir.ConstInt(e.Y); constant && c >= 0 && c < 8*int64(t.Size) {
 				x := g.VecLow(e.X)
-				return g.Lift(nil, x, x, func(d, x, _ x86.Reg) { g.Op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c)) })
+				return g.Lift(nil, x, x, func(d, x, _ vcode.Reg) {
+					g.Op(vcode.VShiftLeftI32, w, vcode.RegArg(d), vcode.RegArg(x), vcode.ImmArg(c))
+				})
 			}
 		}
 		if ok {
-			return g.Lift(nil, g.VecLow(e.X), g.VecLow(e.Y), func(d, x, y x86.Reg) { g.Op(p.Single, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
+			return g.Lift(nil, g.VecLow(e.X), g.VecLow(e.Y), func(d, x, y vcode.Reg) { g.Op(p.Single, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y)) })
 		}
 	case *ir.Convert:
 		from := e.X.Type()
@@ -101,7 +103,7 @@ func (g *Numbers) VecLow(e ir.Expr) []x86.Reg {
 			return g.Vector(e.X)
 		}
 		x := g.Vector(e.X)
-		return g.Lift(nil, x, x, func(d, x, _ x86.Reg) { g.LowHalves(d, x) })
+		return g.Lift(nil, x, x, func(d, x, _ vcode.Reg) { g.LowHalves(d, x) })
 	}
 	return g.Vector(e)
 }
@@ -136,11 +138,11 @@ func (g *Numbers) notNegative(e ir.Expr) bool {
 
 // Vector evaluates a number in every lane: one register for each unrolled copy. Results are not to
 // be changed: they may be variables.
-func (g *Numbers) Vector(e ir.Expr) []x86.Reg { return g.VecTo(nil, e) }
+func (g *Numbers) Vector(e ir.Expr) []vcode.Reg { return g.VecTo(nil, e) }
 
 // VecTo is vec with the wish that the result be put into dst. The caller looks where it is: copies
 // and variables are not moved.
-func (g *Numbers) VecTo(dst []x86.Reg, e ir.Expr) []x86.Reg {
+func (g *Numbers) VecTo(dst []vcode.Reg, e ir.Expr) []vcode.Reg {
 	g.fits(e)
 	t := e.Type()
 	switch e := e.(type) {
@@ -181,7 +183,7 @@ func (g *Numbers) fits(e ir.Expr) {
 // constBits is a constant as its container holds it.
 func constBits(e *ir.Const) uint64 { return e.Bits }
 
-func (g *Numbers) vecRef(e *ir.Ref) []x86.Reg {
+func (g *Numbers) vecRef(e *ir.Ref) []vcode.Reg {
 	h := g.Home(e.Var, e.At)
 	if h.Vectors != nil {
 		if h.Alike {
@@ -193,7 +195,7 @@ func (g *Numbers) vecRef(e *ir.Ref) []x86.Reg {
 }
 
 // spread makes vectors of a uniform or affine integer that lives in a general register.
-func (g *Numbers) spread(e ir.Expr, s analysis.Shape) []x86.Reg {
+func (g *Numbers) spread(e ir.Expr, s analysis.Shape) []vcode.Reg {
 	t := e.Type()
 	size, w := vector.Container(t), g.Width(t)
 	if r, ok := g.Spreads[SpreadKey(e)]; ok && s.Kind == analysis.Uniform {
@@ -204,36 +206,36 @@ func (g *Numbers) spread(e ir.Expr, s analysis.Shape) []x86.Reg {
 	if s.Kind == analysis.Uniform {
 		return g.Same(base)
 	}
-	add := x86.VPADDD
+	add := vcode.VAddI32
 	if size == 8 {
-		add = x86.VPADDQ
+		add = vcode.VAddI64
 	}
 	out := g.NewVectors(g.Unroll)
 	g.Each(func(u int) {
 		from := base
 		if u > 0 {
 			from = out[u]
-			g.Op(add, w, x86.RegArg(from), x86.RegArg(base), x86.RegArg(g.ConstVector(uint64(int64(u)*int64(g.Lanes)*s.Stride), size)))
+			g.Op(add, w, vcode.RegArg(from), vcode.RegArg(base), vcode.RegArg(g.ConstVector(uint64(int64(u)*int64(g.Lanes)*s.Stride), size)))
 		}
-		g.Op(add, w, x86.RegArg(out[u]), x86.RegArg(from), x86.RegArg(g.IotaVector(s.Stride, size)))
+		g.Op(add, w, vcode.RegArg(out[u]), vcode.RegArg(from), vcode.RegArg(g.IotaVector(s.Stride, size)))
 	})
 	return out
 }
 
-func (g *Numbers) vecUnary(dst []x86.Reg, e *ir.Unary) []x86.Reg {
+func (g *Numbers) vecUnary(dst []vcode.Reg, e *ir.Unary) []vcode.Reg {
 	x := g.Vector(e.X)
 	t := e.Type()
 	w := g.Width(t)
-	return g.Lift(dst, x, x, func(d, x, _ x86.Reg) {
+	return g.Lift(dst, x, x, func(d, x, _ vcode.Reg) {
 		switch {
 		case e.Op == ir.Neg && t.IsFloat():
 			sign := g.ConstVector(1<<(8*uint(t.Size)-1), int(t.Size))
-			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(sign))
+			g.Op(vcode.VXorF32, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(sign))
 		case e.Op == ir.Neg:
-			g.Op(vector.Pick(t, x86.VPSUBD, x86.VPSUBQ), w, x86.RegArg(d), x86.RegArg(g.ConstVector(0, vector.Container(t))), x86.RegArg(x))
+			g.Op(vector.Pick(t, vcode.VSubI32, vcode.VSubI64), w, vcode.RegArg(d), vcode.RegArg(g.ConstVector(0, vector.Container(t))), vcode.RegArg(x))
 			g.Wrap(d, t)
 		case e.Op == ir.Com:
-			g.Op(x86.VXORPS, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(g.AllOnes(w)))
+			g.Op(vcode.VXorF32, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(g.AllOnes(w)))
 			g.Wrap(d, t)
 		default:
 			g.Refuse(e.At, "operator %s is not supported yet in vector code", e.Op)
@@ -241,7 +243,7 @@ func (g *Numbers) vecUnary(dst []x86.Reg, e *ir.Unary) []x86.Reg {
 	})
 }
 
-func (g *Numbers) vecBinary(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+func (g *Numbers) vecBinary(dst []vcode.Reg, e *ir.Binary) []vcode.Reg {
 	if e.T.IsFloat() {
 		if g.Kernel.Target.FastMath {
 			if r := g.fused(dst, e); r != nil {
@@ -258,16 +260,16 @@ func (g *Numbers) vecBinary(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 				x := g.Vector(e.X)
 				y := mem()
 				dst = g.Into(dst)
-				g.Each(func(u int) { g.Op(op, w, x86.RegArg(dst[u]), x86.RegArg(x[u]), y[u]) })
+				g.Each(func(u int) { g.Op(op, w, vcode.RegArg(dst[u]), vcode.RegArg(x[u]), y[u]) })
 				return dst
 			}
 		}
-		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y x86.Reg) { g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y)) })
+		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y vcode.Reg) { g.Op(op, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y)) })
 	}
 	return g.vecInteger(dst, e)
 }
 
-func (g *Numbers) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
+func (g *Numbers) vecInteger(dst []vcode.Reg, e *ir.Binary) []vcode.Reg {
 	if e.Op == prepare.Within {
 		x := g.Vector(e.X)
 		g.CheckVectors(g.WithinAccess(e), x, g.Vector(e.Y))
@@ -276,21 +278,21 @@ func (g *Numbers) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 	w := g.Width(e.T)
 	if p, ok := vector.IntOps[e.Op]; ok {
 		op := p.Of(e.T)
-		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y x86.Reg) {
-			if op == x86.VPMULLQ && g.MulShort(e, d, x, y) {
+		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y vcode.Reg) {
+			if op == vcode.VMulI64 && g.MulShort(e, d, x, y) {
 				return
 			}
-			if op == x86.VPMULLQ && !g.AVX512 {
+			if op == vcode.VMulI64 && !g.AVX512 {
 				g.SeriesOf(ir.Int64Type, w).MulLong(d, x, y)
 				return
 			}
-			g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+			g.Op(op, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
 			g.Wrap(d, e.T)
 		})
 	}
 	switch e.Op {
 	case ir.AndNot:
-		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y x86.Reg) { g.Op(x86.VANDNPS, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x)) })
+		return g.Lift(dst, g.Vector(e.X), g.Vector(e.Y), func(d, x, y vcode.Reg) { g.Op(vcode.VAndNotF32, w, vcode.RegArg(d), vcode.RegArg(y), vcode.RegArg(x)) })
 	case ir.Shl, ir.Shr:
 		return g.vecShift(dst, e)
 	case ir.Div, ir.Rem:
@@ -301,7 +303,7 @@ func (g *Numbers) vecInteger(dst []x86.Reg, e *ir.Binary) []x86.Reg {
 }
 
 // vecSelect evaluates each side only in the lanes that take it.
-func (g *Numbers) vecSelect(e *ir.Select) []x86.Reg {
+func (g *Numbers) vecSelect(e *ir.Select) []vcode.Reg {
 	m := g.Masks(e.Cond)
 	out, zero := g.NewVectors(g.Unroll), g.ConstVector(0, 8)
 	g.Each(func(u int) { g.Move(out[u], zero) })

@@ -8,7 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/internal/vector"
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -21,13 +21,13 @@ func New(m memory.Moves) Scalars { return Scalars{Conditions{Numbers{Library: Li
 // General evaluates a uniform integer, bool or pointer, or the value in lane 0 of an affine
 // integer, into a general register. The result may be a variable's own register: it is not to be
 // changed.
-func (g *Scalars) General(e ir.Expr) x86.Reg {
+func (g *Scalars) General(e ir.Expr) vcode.Reg {
 	switch e := e.(type) {
 	case *ir.Const:
 		return g.ConstGeneral(int64(e.Bits))
 	case *ir.Ref:
 		h := g.Home(e.Var, e.At)
-		if h.General == x86.NoReg {
+		if h.General == vcode.NoReg {
 			g.Refuse(e.At, "%s is used where one value for all lanes is needed", e.Var.Name)
 		}
 		return h.General
@@ -58,25 +58,25 @@ func (g *Scalars) General(e ir.Expr) x86.Reg {
 		return r
 	}
 	g.Refuse(e.Pos(), "%s has no form for lanes", ir.Source(e))
-	return x86.NoReg
+	return vcode.NoReg
 }
 
-func (g *Scalars) gpUnary(e *ir.Unary) x86.Reg {
+func (g *Scalars) gpUnary(e *ir.Unary) vcode.Reg {
 	if e.Op == ir.Not {
 		return g.boolGeneral(e)
 	}
 	r := g.NewGeneral()
 	g.Move(r, g.General(e.X))
-	op := x86.NEGQ
+	op := vcode.Negate
 	if e.Op == ir.Com {
-		op = x86.NOTQ
+		op = vcode.Not
 	}
-	g.Op(op, x86.W128, x86.RegArg(r))
+	g.Op(op, vcode.W128, vcode.RegArg(r))
 	g.Normalise(r, e.Type())
 	return r
 }
 
-func (g *Scalars) gpBinary(e *ir.Binary) x86.Reg {
+func (g *Scalars) gpBinary(e *ir.Binary) vcode.Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
@@ -95,12 +95,12 @@ func (g *Scalars) gpBinary(e *ir.Binary) x86.Reg {
 		}
 		g.Move(r, g.General(e.X))
 		c, isConst := ir.ConstInt(e.Y)
-		if imm := vector.GeneralImms[e.Op]; isConst && imm != x86.NoOp && c == int64(int32(c)) {
-			g.Op(imm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+		if imm := vector.GeneralImms[e.Op]; isConst && imm != vcode.NoOp && c == int64(int32(c)) {
+			g.Op(imm, vcode.W128, vcode.RegArg(r), vcode.ImmArg(c))
 		} else if isConst && g.Single && c != int64(int32(c)) {
-			g.Op(op, x86.W128, x86.RegArg(r), x86.MemArg(x86.Mem{Base: x86.RIP, Index: x86.NoReg, Disp: int32(g.PoolWord(uint64(c), 8))}))
+			g.Op(op, vcode.W128, vcode.RegArg(r), vcode.MemArg(vcode.Mem{Base: vcode.PoolBase, Index: vcode.NoReg, Disp: int32(g.PoolWord(uint64(c), 8))}))
 		} else {
-			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.General(e.Y)))
+			g.Op(op, vcode.W128, vcode.RegArg(r), vcode.RegArg(g.General(e.Y)))
 		}
 		g.Normalise(r, e.T)
 		return r
@@ -109,9 +109,9 @@ func (g *Scalars) gpBinary(e *ir.Binary) x86.Reg {
 	case ir.AndNot:
 		r, y := g.NewGeneral(), g.NewGeneral()
 		g.Move(y, g.General(e.Y))
-		g.Op(x86.NOTQ, x86.W128, x86.RegArg(y))
+		g.Op(vcode.Not, vcode.W128, vcode.RegArg(y))
 		g.Move(r, g.General(e.X))
-		g.Op(x86.ANDQ, x86.W128, x86.RegArg(r), x86.RegArg(y))
+		g.Op(vcode.And, vcode.W128, vcode.RegArg(r), vcode.RegArg(y))
 		return r
 	case ir.Shl, ir.Shr:
 		return g.gpShift(e)
@@ -119,34 +119,34 @@ func (g *Scalars) gpBinary(e *ir.Binary) x86.Reg {
 		return g.gpDivide(e)
 	}
 	g.Refuse(e.At, "operator %s on integers is not supported yet", e.Op)
-	return x86.NoReg
+	return vcode.NoReg
 }
 
-func (g *Scalars) gpShift(e *ir.Binary) x86.Reg {
+func (g *Scalars) gpShift(e *ir.Binary) vcode.Reg {
 	c, ok := ir.ConstInt(e.Y)
 	if !ok || c < 0 {
 		return g.gpShiftBy(e)
 	}
 	r := g.NewGeneral()
 	g.Move(r, g.General(e.X))
-	op := x86.SHLQ
+	op := vcode.ShiftLeftImm
 	switch {
 	case e.Op == ir.Shr && e.T.IsSigned():
-		op, c = x86.SARQ, min(c, 63)
+		op, c = vcode.ShiftRightSignedImm, min(c, 63)
 	case e.Op == ir.Shr:
-		op = x86.SHRQ
+		op = vcode.ShiftRightImm
 	}
 	if c > 63 {
 		g.SetGeneral(r, 0)
 		return r
 	}
-	g.Op(op, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+	g.Op(op, vcode.W128, vcode.RegArg(r), vcode.ImmArg(c))
 	g.Normalise(r, e.T)
 	return r
 }
 
 // gpShiftBy shifts by a count in a register: past the width, nothing but the sign is left.
-func (g *Scalars) gpShiftBy(e *ir.Binary) x86.Reg {
+func (g *Scalars) gpShiftBy(e *ir.Binary) vcode.Reg {
 	x, n, r := g.General(e.X), g.General(e.Y), g.NewGeneral()
 	if e.Y.Type().IsSigned() && e.Checked {
 		g.Test(n)
@@ -158,25 +158,25 @@ func (g *Scalars) gpShiftBy(e *ir.Binary) x86.Reg {
 	g.Compare(count, limit)
 	if e.Op == ir.Shr && e.T.IsSigned() {
 		g.MoveIf(mach.CondA, count, limit)
-		g.Op(x86.SARXQ, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(count))
+		g.Op(vcode.ShiftRightSigned, vcode.W128, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(count))
 		return r
 	}
 	zero := g.ConstGeneral(0) // no flags
 	from := g.NewGeneral()
 	g.Move(from, x)
 	g.MoveIf(mach.CondA, from, zero)
-	op := x86.SHLXQ
+	op := vcode.ShiftLeft
 	if e.Op == ir.Shr {
-		op = x86.SHRXQ
+		op = vcode.ShiftRight
 	}
-	g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(from), x86.RegArg(count))
+	g.Op(op, vcode.W128, vcode.RegArg(r), vcode.RegArg(from), vcode.RegArg(count))
 	g.Normalise(r, e.T)
 	return r
 }
 
 // gpDivide divides. The instruction faults for a divisor of 0, which is an error, and for the least
 // integer by -1, which is avoided.
-func (g *Scalars) gpDivide(e *ir.Binary) x86.Reg {
+func (g *Scalars) gpDivide(e *ir.Binary) vcode.Reg {
 	x, r := g.General(e.X), g.NewGeneral()
 	if c, ok := ir.ConstInt(e.Y); ok && c != 0 && c != -1 {
 		if c == 1 || c == math.MinInt64 || e.T.Size == 8 && !e.T.IsSigned() {
@@ -191,7 +191,7 @@ func (g *Scalars) gpDivide(e *ir.Binary) x86.Reg {
 	g.FailIf(mach.CondE, ir.DivisorCheck, e)
 	if e.T.IsSigned() {
 		plain := g.NewLabel()
-		g.Op(x86.CMPQImm8, x86.W128, x86.RegArg(y), x86.ImmArg(-1))
+		g.Op(vcode.CompareImm8, vcode.W128, vcode.RegArg(y), vcode.ImmArg(-1))
 		g.Jump(mach.CondNE, plain)
 		g.SetGeneral(r, 0)
 		if e.Op == ir.Div {
@@ -206,7 +206,7 @@ func (g *Scalars) gpDivide(e *ir.Binary) x86.Reg {
 	return r
 }
 
-func (g *Scalars) gpConvert(e *ir.Convert) x86.Reg {
+func (g *Scalars) gpConvert(e *ir.Convert) vcode.Reg {
 	from := e.X.Type()
 	if from.IsFloat() {
 		return g.FirstLane(g.vecConvert(nil, e)[0], e.T)
@@ -221,7 +221,7 @@ func (g *Scalars) gpConvert(e *ir.Convert) x86.Reg {
 	return r
 }
 
-func (g *Scalars) gpMath(e *ir.Math) x86.Reg {
+func (g *Scalars) gpMath(e *ir.Math) vcode.Reg {
 	if e.T.Kind == ir.Bool {
 		return g.boolGeneral(e)
 	}
@@ -248,7 +248,7 @@ func (g *Scalars) gpMath(e *ir.Math) x86.Reg {
 }
 
 // gpQuery answers as the run of one team of one thread does.
-func (g *Scalars) gpQuery(e *ir.Query) x86.Reg {
+func (g *Scalars) gpQuery(e *ir.Query) vcode.Reg {
 	switch e.What {
 	case ir.NumThreads, ir.NumTeams:
 		return g.ConstGeneral(1)
@@ -257,33 +257,33 @@ func (g *Scalars) gpQuery(e *ir.Query) x86.Reg {
 }
 
 // gpLoad loads a uniform integer or bool from memory.
-func (g *Scalars) gpLoad(e ir.Expr) x86.Reg {
+func (g *Scalars) gpLoad(e ir.Expr) vcode.Reg {
 	m := g.ScalarAddress(e)
 	r := g.NewGeneral()
-	op := x86.MOVQ
+	op := vcode.Load64
 	switch e.Type().Kind {
 	case ir.Bool, ir.Uint8:
-		op = x86.MOVBLZX
+		op = vcode.LoadU8
 	case ir.Int8:
-		op = x86.MOVBQSX
+		op = vcode.LoadI8
 	case ir.Int16:
-		op = x86.MOVWQSX
+		op = vcode.LoadI16
 	case ir.Uint16:
-		op = x86.MOVWLZX
+		op = vcode.LoadU16
 	case ir.Int32:
-		op = x86.MOVLQSX
+		op = vcode.LoadI32
 	case ir.Uint32:
-		op = x86.MOVL
+		op = vcode.LoadU32
 	case ir.Int64, ir.Uint64:
 	default:
 		g.Refuse(e.Pos(), "loading a %s as one value is not supported yet", e.Type())
 	}
-	g.Op(op, x86.W128, x86.RegArg(r), x86.MemArg(m))
+	g.Op(op, vcode.W128, vcode.RegArg(r), vcode.MemArg(m))
 	return r
 }
 
 // boolGeneral makes 0 or 1 of a uniform condition.
-func (g *Scalars) boolGeneral(e ir.Expr) x86.Reg {
+func (g *Scalars) boolGeneral(e ir.Expr) vcode.Reg {
 	r := g.NewGeneral()
 	done := g.NewLabel()
 	g.SetGeneral(r, 0)
@@ -294,32 +294,32 @@ func (g *Scalars) boolGeneral(e ir.Expr) x86.Reg {
 }
 
 // AddressOnce is the address of a checked element, for several instructions.
-func (g *Scalars) AddressOnce(place ir.Expr) x86.Mem {
+func (g *Scalars) AddressOnce(place ir.Expr) vcode.Mem {
 	m := g.ScalarAddress(place)
-	if m.Index == x86.NoReg {
+	if m.Index == vcode.NoReg {
 		return m
 	}
 	r := g.NewGeneral()
 	g.AddressOf(r, m)
-	return x86.At(r, 0)
+	return vcode.At(r, 0)
 }
 
 // BitsOf are the bits of a value, in a general register.
-func (g *Scalars) BitsOf(e ir.Expr, t *ir.Type) x86.Reg {
+func (g *Scalars) BitsOf(e ir.Expr, t *ir.Type) vcode.Reg {
 	if !t.IsFloat() {
 		return g.General(e)
 	}
 	r := g.NewGeneral()
-	op := x86.VMOVDStore
+	op := vcode.VGetI32
 	if t.Size == 8 {
-		op = x86.VMOVQStore
+		op = vcode.VGetI64
 	}
-	g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.Vector(e)[0]))
+	g.Op(op, vcode.W128, vcode.RegArg(r), vcode.RegArg(g.Vector(e)[0]))
 	return r
 }
 
 // GeneralOutside evaluates a bound of the lanes loop, where no lane variable exists yet.
-func (g *Scalars) GeneralOutside(e ir.Expr) x86.Reg {
+func (g *Scalars) GeneralOutside(e ir.Expr) vcode.Reg {
 	old := g.Shapes
 	g.Shapes = nil
 	defer func() { g.Shapes = old }()
@@ -327,7 +327,7 @@ func (g *Scalars) GeneralOutside(e ir.Expr) x86.Reg {
 }
 
 // Trips is the number of iterations, in a fresh register: zero or less when there are none.
-func (g *Scalars) Trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
+func (g *Scalars) Trips(s *ir.For, lo vcode.Reg, step int64) vcode.Reg {
 	n := g.NewGeneral()
 	hi := g.GeneralOutside(s.Hi)
 	size := step
@@ -348,15 +348,15 @@ func (g *Scalars) Trips(s *ir.For, lo x86.Reg, step int64) x86.Reg {
 	// (n + size - 1) / size, for n > 0; n <= 0 stays at most zero with truncation
 	g.AddConst(n, size-1)
 	d := g.ConstGeneral(size)
-	g.Copy(x86.AX, n)
+	g.Copy(vcode.Acc, n)
 	g.DivideSigned(d)
 	r := g.NewGeneral()
-	g.Copy(r, x86.AX)
+	g.Copy(r, vcode.Acc)
 	return r
 }
 
 // timesAndMore computes x*3, x*5 and x*9, and that with a constant added, as an address.
-func (g *Scalars) timesAndMore(r x86.Reg, e *ir.Binary) bool {
+func (g *Scalars) timesAndMore(r vcode.Reg, e *ir.Binary) bool {
 	disp := int64(0)
 	if c, ok := ir.ConstInt(e.Y); ok && e.Op == ir.Add && c == int64(int32(c)) {
 		disp = c
@@ -377,12 +377,12 @@ func (g *Scalars) timesAndMore(r x86.Reg, e *ir.Binary) bool {
 		return false
 	}
 	v := g.General(x)
-	g.AddressOf(r, x86.Indexed(v, v, uint8(c-1), int32(disp)))
+	g.AddressOf(r, vcode.Indexed(v, v, uint8(c-1), int32(disp)))
 	return true
 }
 
 // GeneralLow evaluates an integer of which only the bits of its type matter.
-func (g *Scalars) GeneralLow(e ir.Expr) x86.Reg {
+func (g *Scalars) GeneralLow(e ir.Expr) vcode.Reg {
 	if !g.Single || e.Type().Size == 8 {
 		return g.General(e)
 	}
@@ -395,7 +395,7 @@ func (g *Scalars) GeneralLow(e ir.Expr) x86.Reg {
 		if op, ok := vector.GeneralOps[e.Op]; ok && e.T.IsInteger() && e.T.Kind != ir.Bool {
 			r := g.NewGeneral()
 			g.Move(r, g.GeneralLow(e.X))
-			g.Op(op, x86.W128, x86.RegArg(r), x86.RegArg(g.GeneralLow(e.Y)))
+			g.Op(op, vcode.W128, vcode.RegArg(r), vcode.RegArg(g.GeneralLow(e.Y)))
 			return r
 		}
 	}

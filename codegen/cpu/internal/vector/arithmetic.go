@@ -1,8 +1,8 @@
 package vector
 
 import (
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -11,7 +11,7 @@ import (
 type Arithmetic struct{ Vectors }
 
 // WhereOn is v, with the given bits in the lanes that are off.
-func (g *Arithmetic) WhereOn(v x86.Reg, u int, off uint64, t *ir.Type) x86.Reg {
+func (g *Arithmetic) WhereOn(v vcode.Reg, u int, off uint64, t *ir.Type) vcode.Reg {
 	if g.Exec == nil {
 		return v
 	}
@@ -22,36 +22,36 @@ func (g *Arithmetic) WhereOn(v x86.Reg, u int, off uint64, t *ir.Type) x86.Reg {
 }
 
 // Shorten is the lower half of each lane.
-func (g *Arithmetic) Shorten(q x86.Reg, t *ir.Type) x86.Reg {
+func (g *Arithmetic) Shorten(q vcode.Reg, t *ir.Type) vcode.Reg {
 	d := g.NewVector()
 	if !g.AVX512 {
 		g.Move(d, g.NarrowMask(q))
 	} else {
-		g.Op(x86.VPMOVQD, WidthOf(8*g.Lanes), x86.RegArg(d), x86.RegArg(q))
+		g.Op(vcode.VNarrowI64I32, WidthOf(8*g.Lanes), vcode.RegArg(d), vcode.RegArg(q))
 	}
 	g.Wrap(d, t)
 	return d
 }
 
 // FirstLane is an integer in lane 0 of v.
-func (g *Arithmetic) FirstLane(v x86.Reg, t *ir.Type) x86.Reg {
+func (g *Arithmetic) FirstLane(v vcode.Reg, t *ir.Type) vcode.Reg {
 	r := g.NewGeneral()
 	g.FirstLaneTo(r, v, t)
 	return r
 }
 
 // FirstLaneTo sets d to the integer in lane 0 of v.
-func (g *Arithmetic) FirstLaneTo(d, v x86.Reg, t *ir.Type) {
+func (g *Arithmetic) FirstLaneTo(d, v vcode.Reg, t *ir.Type) {
 	if Container(t) == 8 {
-		g.Op(x86.VMOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(v))
+		g.Op(vcode.VGetI64, vcode.W128, vcode.RegArg(d), vcode.RegArg(v))
 		return
 	}
-	g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(d), x86.RegArg(v))
+	g.Op(vcode.VGetI32, vcode.W128, vcode.RegArg(d), vcode.RegArg(v))
 	g.Normalise(d, t)
 }
 
 // Combine is d = x op y in vectors of width w; false where there is no such operation.
-func (g *Arithmetic) Combine(op ir.Op, t *ir.Type, d, x, y x86.Reg, w x86.Width) bool {
+func (g *Arithmetic) Combine(op ir.Op, t *ir.Type, d, x, y vcode.Reg, w vcode.Width) bool {
 	if op == ir.Min || op == ir.Max {
 		g.MinMax(d, x, y, op == ir.Min, t, w)
 		return true
@@ -65,11 +65,11 @@ func (g *Arithmetic) Combine(op ir.Op, t *ir.Type, d, x, y x86.Reg, w x86.Width)
 		return false
 	}
 	in := p.Of(t)
-	if in == x86.VPMULLQ && !g.AVX512 {
+	if in == vcode.VMulI64 && !g.AVX512 {
 		g.SeriesOf(ir.Int64Type, w).MulLong(d, x, y)
 		return true
 	}
-	g.Op(in, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+	g.Op(in, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
 	if t.Size < 4 && (op == ir.Add || op == ir.Mul) {
 		g.WrapWidth(d, t, w)
 	}
@@ -77,72 +77,72 @@ func (g *Arithmetic) Combine(op ir.Op, t *ir.Type, d, x, y x86.Reg, w x86.Width)
 }
 
 // InsertSixteen is x with 16 bytes of memory as piece q of a vector of width w.
-func (g *Arithmetic) InsertSixteen(x x86.Reg, m x86.Mem, q int, w x86.Width) x86.Reg {
-	r, insert := g.NewVector(), x86.VINSERTF128
+func (g *Arithmetic) InsertSixteen(x vcode.Reg, m vcode.Mem, q int, w vcode.Width) vcode.Reg {
+	r, insert := g.NewVector(), vcode.VInsert128Of256
 	if g.AVX512 {
-		insert = x86.VINSERTF32X4
+		insert = vcode.VInsert128Of512
 	}
-	g.Op(insert, w, x86.RegArg(r), x86.RegArg(x), x86.MemArg(m), x86.ImmArg(int64(q)))
+	g.Op(insert, w, vcode.RegArg(r), vcode.RegArg(x), vcode.MemArg(m), vcode.ImmArg(int64(q)))
 	return r
 }
 
 // StoreSixteen stores piece q, other than the first, of the 16 bytes of a vector of width w.
-func (g *Arithmetic) StoreSixteen(m x86.Mem, x x86.Reg, q int, w x86.Width) {
-	extract := x86.VEXTRACTF32X4
+func (g *Arithmetic) StoreSixteen(m vcode.Mem, x vcode.Reg, q int, w vcode.Width) {
+	extract := vcode.VExtract128Of512
 	if !g.AVX512 {
-		extract, w = x86.VEXTRACTF128, x86.W256
+		extract, w = vcode.VExtract128Of256, vcode.W256
 	}
-	g.Op(extract, w, x86.MemArg(m), x86.RegArg(x), x86.ImmArg(int64(q)))
+	g.Op(extract, w, vcode.MemArg(m), vcode.RegArg(x), vcode.ImmArg(int64(q)))
 }
 
 // Series is selection for the vectors that hold a t in each lane.
 func (g *Arithmetic) Series(t *ir.Type) vecmath.Series { return g.SeriesOf(t, g.Width(t)) }
 
 // MaskVector holds 0 and 1 in 32-bit lanes, vectorMask what is not 0.
-func (g *Arithmetic) MaskVector(m x86.Reg) x86.Reg {
+func (g *Arithmetic) MaskVector(m vcode.Reg) vcode.Reg {
 	d := g.NewVector()
 	g.Move(d, g.ConstVector(0, 4))
 	g.Blend(d, g.ConstVector(1, 4), m, ir.Int32Type)
 	return d
 }
 
-func (g *Arithmetic) VectorMask(v x86.Reg) x86.Reg {
+func (g *Arithmetic) VectorMask(v vcode.Reg) vcode.Reg {
 	return g.CompareCopy(&ir.Binary{Op: ir.Ne}, ir.Int32Type, v, g.ConstVector(0, 4))
 }
 
 // UpperHalf moves the upper half of the first bytes of a to the front.
-func (g *Arithmetic) UpperHalf(h, a x86.Reg, bytes int) {
+func (g *Arithmetic) UpperHalf(h, a vcode.Reg, bytes int) {
 	switch {
 	case bytes == 64:
-		g.Op(x86.VEXTRACTF64X4, x86.W512, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(vcode.VExtract256Of512, vcode.W512, vcode.RegArg(h), vcode.RegArg(a), vcode.ImmArg(1))
 	case bytes == 32 && g.AVX512:
-		g.Op(x86.VEXTRACTF32X4, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(vcode.VExtract128Of512, vcode.W256, vcode.RegArg(h), vcode.RegArg(a), vcode.ImmArg(1))
 	case bytes == 32:
-		g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(1))
+		g.Op(vcode.VExtract128Of256, vcode.W256, vcode.RegArg(h), vcode.RegArg(a), vcode.ImmArg(1))
 	case bytes == 16:
-		g.Op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0x4E))
+		g.Op(vcode.VPermuteWithinI32, vcode.W128, vcode.RegArg(h), vcode.RegArg(a), vcode.ImmArg(0x4E))
 	default:
-		g.Op(x86.VPSHUFD, x86.W128, x86.RegArg(h), x86.RegArg(a), x86.ImmArg(0xB1))
+		g.Op(vcode.VPermuteWithinI32, vcode.W128, vcode.RegArg(h), vcode.RegArg(a), vcode.ImmArg(0xB1))
 	}
 }
 
 // Turn exchanges rows and columns, in every 16 bytes of four vectors of 32-bit lanes or two of
 // 64-bit ones.
-func (g *Arithmetic) Turn(x []x86.Reg, w x86.Width) []x86.Reg {
-	two := func(op x86.Op, x, y x86.Reg) x86.Reg {
+func (g *Arithmetic) Turn(x []vcode.Reg, w vcode.Width) []vcode.Reg {
+	two := func(op vcode.Op, x, y vcode.Reg) vcode.Reg {
 		r := g.NewVector()
-		g.Op(op, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(op, w, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 		return r
 	}
 	if len(x) == 2 {
-		return []x86.Reg{two(x86.VUNPCKLPD, x[0], x[1]), two(x86.VUNPCKHPD, x[0], x[1])}
+		return []vcode.Reg{two(vcode.VInterleaveLowF64, x[0], x[1]), two(vcode.VInterleaveHighF64, x[0], x[1])}
 	}
-	a, b, c, d := two(x86.VUNPCKLPS, x[0], x[1]), two(x86.VUNPCKHPS, x[0], x[1]), two(x86.VUNPCKLPS, x[2], x[3]), two(x86.VUNPCKHPS, x[2], x[3])
-	return []x86.Reg{two(x86.VUNPCKLPD, a, c), two(x86.VUNPCKHPD, a, c), two(x86.VUNPCKLPD, b, d), two(x86.VUNPCKHPD, b, d)}
+	a, b, c, d := two(vcode.VInterleaveLowF32, x[0], x[1]), two(vcode.VInterleaveHighF32, x[0], x[1]), two(vcode.VInterleaveLowF32, x[2], x[3]), two(vcode.VInterleaveHighF32, x[2], x[3])
+	return []vcode.Reg{two(vcode.VInterleaveLowF64, a, c), two(vcode.VInterleaveHighF64, a, c), two(vcode.VInterleaveLowF64, b, d), two(vcode.VInterleaveHighF64, b, d)}
 }
 
 // ExecBits has a bit for every lane of every copy that is on.
-func (g *Arithmetic) ExecBits() x86.Reg {
+func (g *Arithmetic) ExecBits() vcode.Reg {
 	bits := g.NewGeneral()
 	total := g.Lanes * g.Unroll
 	if g.Exec == nil {
@@ -151,77 +151,77 @@ func (g *Arithmetic) ExecBits() x86.Reg {
 	}
 	g.SetGeneral(bits, 0)
 	for u := g.Unroll - 1; u >= 0; u-- {
-		g.Op(x86.SHLQ, x86.W128, x86.RegArg(bits), x86.ImmArg(int64(g.Lanes)))
-		g.MaskBits(x86.AX, g.Exec[u])
-		g.Op(x86.ORQ, x86.W128, x86.RegArg(bits), x86.RegArg(x86.AX))
+		g.Op(vcode.ShiftLeftImm, vcode.W128, vcode.RegArg(bits), vcode.ImmArg(int64(g.Lanes)))
+		g.MaskBits(vcode.Acc, g.Exec[u])
+		g.Op(vcode.Or, vcode.W128, vcode.RegArg(bits), vcode.RegArg(vcode.Acc))
 	}
 	return bits
 }
 
 // OrWhereOn is all or x in the lanes of copy u that are on, and all in the others; NoReg is 0.
-func (g *Arithmetic) OrWhereOn(all, x x86.Reg, u int, t *ir.Type) x86.Reg {
+func (g *Arithmetic) OrWhereOn(all, x vcode.Reg, u int, t *ir.Type) vcode.Reg {
 	w := g.Width(t)
 	switch {
-	case g.Exec == nil && all == x86.NoReg:
+	case g.Exec == nil && all == vcode.NoReg:
 		return x
 	case g.Exec == nil || !g.AVX512:
 		if g.Exec != nil {
 			on := g.NewVector()
-			g.Op(x86.VPAND, w, x86.RegArg(on), x86.RegArg(x), x86.RegArg(g.MaskFor(g.Exec[u], t)))
+			g.Op(vcode.VAnd, w, vcode.RegArg(on), vcode.RegArg(x), vcode.RegArg(g.MaskFor(g.Exec[u], t)))
 			x = on
 		}
-		if all == x86.NoReg {
+		if all == vcode.NoReg {
 			return x
 		}
 		r := g.NewVector()
-		g.Op(x86.VORPS, w, x86.RegArg(r), x86.RegArg(all), x86.RegArg(x))
+		g.Op(vcode.VOrF32, w, vcode.RegArg(r), vcode.RegArg(all), vcode.RegArg(x))
 		return r
-	case all == x86.NoReg:
+	case all == vcode.NoReg:
 		all = g.NewVector()
-		g.Emit(x86.I(Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(all), x86.RegArg(x)).Masked(g.Exec[u], true))
+		g.Emit(vcode.I(Pick(t, vcode.VStoreF32, vcode.VStoreF64), w, vcode.RegArg(all), vcode.RegArg(x)).Masked(g.Exec[u], true))
 		return all
 	}
-	g.Emit(x86.I(Pick(t, x86.VPORD, x86.VPORQ), w, x86.RegArg(all), x86.RegArg(all), x86.RegArg(x)).Masked(g.Exec[u], false))
+	g.Emit(vcode.I(Pick(t, vcode.VOrI32, vcode.VOrI64), w, vcode.RegArg(all), vcode.RegArg(all), vcode.RegArg(x)).Masked(g.Exec[u], false))
 	return all
 }
 
 // LowHalves takes the lower 32 bits of lanes of 64.
-func (g *Arithmetic) LowHalves(d, x x86.Reg) {
+func (g *Arithmetic) LowHalves(d, x vcode.Reg) {
 	if !g.AVX512 {
 		g.Move(d, g.NarrowMask(x))
 		return
 	}
-	g.Op(x86.VPMOVQD, WidthOf(g.Lanes*8), x86.RegArg(d), x86.RegArg(x))
+	g.Op(vcode.VNarrowI64I32, WidthOf(g.Lanes*8), vcode.RegArg(d), vcode.RegArg(x))
 }
 
 // Wrap brings small integers, held as 32 bits, back into their range.
-func (g *Arithmetic) Wrap(d x86.Reg, t *ir.Type) { g.WrapWidth(d, t, g.Width(t)) }
+func (g *Arithmetic) Wrap(d vcode.Reg, t *ir.Type) { g.WrapWidth(d, t, g.Width(t)) }
 
-func (g *Arithmetic) WrapWidth(d x86.Reg, t *ir.Type, w x86.Width) {
+func (g *Arithmetic) WrapWidth(d vcode.Reg, t *ir.Type, w vcode.Width) {
 	if t.Size >= 4 {
 		return
 	}
 	n := 32 - 8*int64(t.Size)
-	right := x86.VPSRLD
+	right := vcode.VShiftRightU32
 	if t.IsSigned() {
-		right = x86.VPSRAD
+		right = vcode.VShiftRightI32
 	}
-	g.Op(x86.VPSLLD, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
-	g.Op(right, w, x86.RegArg(d), x86.RegArg(d), x86.ImmArg(n))
+	g.Op(vcode.VShiftLeftI32, w, vcode.RegArg(d), vcode.RegArg(d), vcode.ImmArg(n))
+	g.Op(right, w, vcode.RegArg(d), vcode.RegArg(d), vcode.ImmArg(n))
 }
 
-type opPair struct{ Single, double x86.Op }
+type opPair struct{ Single, double vcode.Op }
 
-var FloatOps = map[ir.Op]opPair{ir.Add: {x86.VADDPS, x86.VADDPD}, ir.Sub: {x86.VSUBPS, x86.VSUBPD}, ir.Mul: {x86.VMULPS, x86.VMULPD}, ir.Div: {x86.VDIVPS, x86.VDIVPD}}
+var FloatOps = map[ir.Op]opPair{ir.Add: {vcode.VAddF32, vcode.VAddF64}, ir.Sub: {vcode.VSubF32, vcode.VSubF64}, ir.Mul: {vcode.VMulF32, vcode.VMulF64}, ir.Div: {vcode.VDivF32, vcode.VDivF64}}
 
-var IntOps = map[ir.Op]opPair{ir.Add: {x86.VPADDD, x86.VPADDQ}, ir.Sub: {x86.VPSUBD, x86.VPSUBQ}, ir.Mul: {x86.VPMULLD, x86.VPMULLQ},
-	ir.And: {x86.VANDPS, x86.VANDPS}, ir.Or: {x86.VORPS, x86.VORPS}, ir.Xor: {x86.VXORPS, x86.VXORPS}}
+var IntOps = map[ir.Op]opPair{ir.Add: {vcode.VAddI32, vcode.VAddI64}, ir.Sub: {vcode.VSubI32, vcode.VSubI64}, ir.Mul: {vcode.VMulI32, vcode.VMulI64},
+	ir.And: {vcode.VAndF32, vcode.VAndF32}, ir.Or: {vcode.VOrF32, vcode.VOrF32}, ir.Xor: {vcode.VXorF32, vcode.VXorF32}}
 
-func (p opPair) Of(t *ir.Type) x86.Op { return Pick(t, p.Single, p.double) }
+func (p opPair) Of(t *ir.Type) vcode.Op { return Pick(t, p.Single, p.double) }
 
 // fusedOps are the forms of x*y + z that add to their destination: with z or -z, of x*y or -(x*y).
-var FusedOps = [2][2]opPair{{{x86.VFMADD231PS, x86.VFMADD231PD}, {x86.VFMSUB231PS, x86.VFMSUB231PD}},
-	{{x86.VFNMADD231PS, x86.VFNMADD231PD}, {x86.VFNMSUB231PS, x86.VFNMSUB231PD}}}
+var FusedOps = [2][2]opPair{{{vcode.VFusedAddF32, vcode.VFusedAddF64}, {vcode.VFusedReverseSubF32, vcode.VFusedReverseSubF64}},
+	{{vcode.VFusedSubF32, vcode.VFusedSubF64}, {vcode.VFusedNegSubF32, vcode.VFusedNegSubF64}}}
 
 // Words is a series of numbers without a sign in lanes of t.
 func (g *Arithmetic) Words(t *ir.Type) vecmath.Series {

@@ -1,115 +1,115 @@
 package vector
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // OutsideMask is the lanes whose index is not in [0, limit).
-func (g *Arithmetic) OutsideMask(index, limit x86.Reg, t *ir.Type, w x86.Width) x86.Reg {
+func (g *Arithmetic) OutsideMask(index, limit vcode.Reg, t *ir.Type, w vcode.Width) vcode.Reg {
 	if g.AVX512 {
 		m := g.NewMask()
-		op := x86.VPCMPUQ
+		op := vcode.VCompareU64
 		if t.Size == 4 {
-			op = x86.VPCMPUD
+			op = vcode.VCompareU32
 		}
-		g.Op(op, w, x86.RegArg(m), x86.RegArg(index), x86.RegArg(limit), x86.ImmArg(5)) // not less, unsigned
+		g.Op(op, w, vcode.RegArg(m), vcode.RegArg(index), vcode.RegArg(limit), vcode.ImmArg(5)) // not less, unsigned
 		return m
 	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
 	zero, neg, ok := g.NewVector(), g.NewVector(), g.NewVector()
-	gt := x86.VPCMPGTQ
+	gt := vcode.VGreaterI64
 	if t.Size == 4 {
-		gt = x86.VPCMPGTD
+		gt = vcode.VGreaterI32
 	}
-	g.Op(x86.VPXOR, w, x86.RegArg(zero), x86.RegArg(g.undefined(zero)), x86.RegArg(zero))
-	g.Op(gt, w, x86.RegArg(neg), x86.RegArg(zero), x86.RegArg(index))
-	g.Op(gt, w, x86.RegArg(ok), x86.RegArg(limit), x86.RegArg(index))
+	g.Op(vcode.VXor, w, vcode.RegArg(zero), vcode.RegArg(g.undefined(zero)), vcode.RegArg(zero))
+	g.Op(gt, w, vcode.RegArg(neg), vcode.RegArg(zero), vcode.RegArg(index))
+	g.Op(gt, w, vcode.RegArg(ok), vcode.RegArg(limit), vcode.RegArg(index))
 	ones := g.AllOnes(w)
-	g.Op(x86.VPXOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(ones))
-	g.Op(x86.VPOR, w, x86.RegArg(ok), x86.RegArg(ok), x86.RegArg(neg))
+	g.Op(vcode.VXor, w, vcode.RegArg(ok), vcode.RegArg(ok), vcode.RegArg(ones))
+	g.Op(vcode.VOr, w, vcode.RegArg(ok), vcode.RegArg(ok), vcode.RegArg(neg))
 	return g.CanonicalMask(ok, int(t.Size))
 }
 
-// Predicates of VCMPPS: ordered and quiet, as Go compares floats; != is true for NaN.
+// Predicates of VCompareF32: ordered and quiet, as Go compares floats; != is true for NaN.
 var floatPredicates = map[ir.Op]int64{ir.Eq: 0x00, ir.Lt: 0x11, ir.Le: 0x12, ir.Ne: 0x04, ir.Ge: 0x1D, ir.Gt: 0x1E}
 
-// Predicates of VPCMPD.
+// Predicates of VCompareI32.
 var intPredicates = map[ir.Op]int64{ir.Eq: 0, ir.Lt: 1, ir.Le: 2, ir.Ne: 4, ir.Ge: 5, ir.Gt: 6}
 
-func (g *Arithmetic) CompareCopy(e *ir.Binary, t *ir.Type, x, y x86.Reg) x86.Reg {
+func (g *Arithmetic) CompareCopy(e *ir.Binary, t *ir.Type, x, y vcode.Reg) vcode.Reg {
 	w := g.Width(t)
 	if t.IsFloat() {
-		op := x86.VCMPPS
+		op := vcode.VCompareF32
 		if t.Kind == ir.Float64 {
-			op = x86.VCMPPD
+			op = vcode.VCompareF64
 		}
 		m := g.NewMaskRegister()
-		g.Op(op, w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(floatPredicates[e.Op]))
+		g.Op(op, w, vcode.RegArg(m), vcode.RegArg(x), vcode.RegArg(y), vcode.ImmArg(floatPredicates[e.Op]))
 		return g.CanonicalMask(m, int(t.Size))
 	}
 	if g.AVX512 {
 		m := g.NewMask()
-		g.Op(IntCompareOp(t), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(intPredicates[e.Op]))
+		g.Op(IntCompareOp(t), w, vcode.RegArg(m), vcode.RegArg(x), vcode.RegArg(y), vcode.ImmArg(intPredicates[e.Op]))
 		return m
 	}
 	return g.CanonicalMask(g.CompareAVX2(e.Op, t, x, y, w), Container(t))
 }
 
-func IntCompareOp(t *ir.Type) x86.Op {
+func IntCompareOp(t *ir.Type) vcode.Op {
 	switch {
 	case Container(t) == 8 && t.IsSigned():
-		return x86.VPCMPQ
+		return vcode.VCompareI64
 	case Container(t) == 8:
-		return x86.VPCMPUQ
+		return vcode.VCompareU64
 	case t.IsSigned():
-		return x86.VPCMPD
+		return vcode.VCompareI32
 	}
-	return x86.VPCMPUD
+	return vcode.VCompareU32
 }
 
 // CompareAVX2 builds the six comparisons of equal and signed greater.
-func (g *Arithmetic) CompareAVX2(op ir.Op, t *ir.Type, x, y x86.Reg, w x86.Width) x86.Reg {
-	eq, gt, sign := x86.VPCMPEQD, x86.VPCMPGTD, g.ConstVector(1<<31, 4)
+func (g *Arithmetic) CompareAVX2(op ir.Op, t *ir.Type, x, y vcode.Reg, w vcode.Width) vcode.Reg {
+	eq, gt, sign := vcode.VEqualI32, vcode.VGreaterI32, g.ConstVector(1<<31, 4)
 	if Container(t) == 8 {
-		eq, gt, sign = x86.VPCMPEQQ, x86.VPCMPGTQ, g.ConstVector(1<<63, 8)
+		eq, gt, sign = vcode.VEqualI64, vcode.VGreaterI64, g.ConstVector(1<<63, 8)
 	}
 	r := g.NewVector()
 	if op == ir.Eq || op == ir.Ne {
-		g.Op(eq, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(eq, w, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	} else {
 		if !t.IsSigned() && t.Size >= 4 { // unsigned order is signed order with the top bit flipped
 			fx, fy := g.NewVector(), g.NewVector()
-			g.Op(x86.VPXOR, w, x86.RegArg(fx), x86.RegArg(x), x86.RegArg(sign))
-			g.Op(x86.VPXOR, w, x86.RegArg(fy), x86.RegArg(y), x86.RegArg(sign))
+			g.Op(vcode.VXor, w, vcode.RegArg(fx), vcode.RegArg(x), vcode.RegArg(sign))
+			g.Op(vcode.VXor, w, vcode.RegArg(fy), vcode.RegArg(y), vcode.RegArg(sign))
 			x, y = fx, fy
 		}
 		if op == ir.Lt || op == ir.Ge {
 			x, y = y, x
 		}
-		g.Op(gt, w, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(gt, w, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	}
 	if op == ir.Ne || op == ir.Le || op == ir.Ge {
 		n := g.NewVector()
-		g.Op(x86.VPXOR, w, x86.RegArg(n), x86.RegArg(r), x86.RegArg(g.AllOnes(w)))
+		g.Op(vcode.VXor, w, vcode.RegArg(n), vcode.RegArg(r), vcode.RegArg(g.AllOnes(w)))
 		return n
 	}
 	return r
 }
 
-func (g *Arithmetic) MinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
+func (g *Arithmetic) MinMax(d, x, y vcode.Reg, least bool, t *ir.Type, w vcode.Width) {
 	if t.IsFloat() {
 		g.floatMinMax(d, x, y, least, t, w)
 		return
 	}
-	op := Pick(t, x86.VPMAXSD, x86.VPMAXSQ)
+	op := Pick(t, vcode.VMaxI32, vcode.VMaxI64)
 	switch {
 	case least && t.IsSigned():
-		op = Pick(t, x86.VPMINSD, x86.VPMINSQ)
+		op = Pick(t, vcode.VMinI32, vcode.VMinI64)
 	case least:
-		op = Pick(t, x86.VPMINUD, x86.VPMINUQ)
+		op = Pick(t, vcode.VMinU32, vcode.VMinU64)
 	case !t.IsSigned():
-		op = Pick(t, x86.VPMAXUD, x86.VPMAXUQ)
+		op = Pick(t, vcode.VMaxU32, vcode.VMaxU64)
 	}
 	if Container(t) == 8 && !g.AVX512 {
 		cmp := ir.Gt
@@ -117,31 +117,31 @@ func (g *Arithmetic) MinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width
 			cmp = ir.Lt
 		}
 		m := g.CompareAVX2(cmp, t, x, y, w)
-		g.Op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(y), x86.RegArg(x), x86.RegArg(m))
+		g.Op(vcode.VBlend, w, vcode.RegArg(d), vcode.RegArg(y), vcode.RegArg(x), vcode.RegArg(m))
 		return
 	}
-	g.Op(op, w, x86.RegArg(d), x86.RegArg(x), x86.RegArg(y))
+	g.Op(op, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
 }
 
 // floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN.
 // Both orders are combined: equal bits or signs by or (min) and and (max), and a NaN of either wins
 // by adding the two.
-func (g *Arithmetic) floatMinMax(d, x, y x86.Reg, least bool, t *ir.Type, w x86.Width) {
+func (g *Arithmetic) floatMinMax(d, x, y vcode.Reg, least bool, t *ir.Type, w vcode.Width) {
 	a, b, s := g.NewVector(), g.NewVector(), g.NewVector()
-	op, merge := Pick(t, x86.VMAXPS, x86.VMAXPD), x86.VANDPS
+	op, merge := Pick(t, vcode.VMaxF32, vcode.VMaxF64), vcode.VAndF32
 	if least {
-		op, merge = Pick(t, x86.VMINPS, x86.VMINPD), x86.VORPS
+		op, merge = Pick(t, vcode.VMinF32, vcode.VMinF64), vcode.VOrF32
 	}
-	g.Op(op, w, x86.RegArg(a), x86.RegArg(x), x86.RegArg(y))
-	g.Op(op, w, x86.RegArg(b), x86.RegArg(y), x86.RegArg(x))
-	g.Op(merge, w, x86.RegArg(a), x86.RegArg(a), x86.RegArg(b))
-	g.Op(Pick(t, x86.VADDPS, x86.VADDPD), w, x86.RegArg(s), x86.RegArg(x), x86.RegArg(y))
+	g.Op(op, w, vcode.RegArg(a), vcode.RegArg(x), vcode.RegArg(y))
+	g.Op(op, w, vcode.RegArg(b), vcode.RegArg(y), vcode.RegArg(x))
+	g.Op(merge, w, vcode.RegArg(a), vcode.RegArg(a), vcode.RegArg(b))
+	g.Op(Pick(t, vcode.VAddF32, vcode.VAddF64), w, vcode.RegArg(s), vcode.RegArg(x), vcode.RegArg(y))
 	m := g.NewMaskRegister()
-	g.Op(Pick(t, x86.VCMPPS, x86.VCMPPD), w, x86.RegArg(m), x86.RegArg(x), x86.RegArg(y), x86.ImmArg(3))
+	g.Op(Pick(t, vcode.VCompareF32, vcode.VCompareF64), w, vcode.RegArg(m), vcode.RegArg(x), vcode.RegArg(y), vcode.ImmArg(3))
 	if g.AVX512 {
-		g.Emit(x86.I(Pick(t, x86.VMOVUPSStore, x86.VMOVUPDStore), w, x86.RegArg(a), x86.RegArg(s)).Masked(m, false))
+		g.Emit(vcode.I(Pick(t, vcode.VStoreF32, vcode.VStoreF64), w, vcode.RegArg(a), vcode.RegArg(s)).Masked(m, false))
 		g.Move(d, a)
 		return
 	}
-	g.Op(x86.VPBLENDVB, w, x86.RegArg(d), x86.RegArg(a), x86.RegArg(s), x86.RegArg(m))
+	g.Op(vcode.VBlend, w, vcode.RegArg(d), vcode.RegArg(a), vcode.RegArg(s), vcode.RegArg(m))
 }

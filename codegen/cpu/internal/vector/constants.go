@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/cpu/vecmath"
-	"github.com/gompss/gompss/codegen/cpu/x86"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -18,23 +18,23 @@ type constKey struct {
 
 // ConstVector returns a register that holds the constant in every lane; it is loaded once, at the
 // entry.
-func (g *Registers) ConstVector(bits uint64, size int) x86.Reg {
+func (g *Registers) ConstVector(bits uint64, size int) vcode.Reg {
 	key := constKey{bits: bits & (1<<(8*size-1)<<1 - 1), size: size}
 	if r, ok := g.consts[key]; ok {
 		return r
 	}
 	r := g.NewVector()
 	g.consts[key] = r
-	op, w := x86.VBROADCASTSS, WidthOf(g.Bytes)
+	op, w := vcode.VBroadcastF32, WidthOf(g.Bytes)
 	if size == 8 {
-		op, w = x86.VBROADCASTSD, max(w, x86.W256) // there is none for 16 bytes
+		op, w = vcode.VBroadcastF64, max(w, vcode.W256) // there is none for 16 bytes
 	}
 	g.LoadAtEntry(op, w, r, g.PoolWord(key.bits, size))
 	return r
 }
 
 // Pattern is a register with these numbers, loaded once, at the entry.
-func (g *Registers) Pattern(numbers []int64, size int) x86.Reg {
+func (g *Registers) Pattern(numbers []int64, size int) vcode.Reg {
 	key := fmt.Sprint(size, numbers)
 	if r, ok := g.patterns[key]; ok {
 		return r
@@ -43,18 +43,18 @@ func (g *Registers) Pattern(numbers []int64, size int) x86.Reg {
 	for _, n := range numbers {
 		g.PoolWord(uint64(n), size)
 	}
-	g.LoadAtEntry(x86.VMOVUPS, WidthOf(len(numbers)*size), r, at)
+	g.LoadAtEntry(vcode.VLoadF32, WidthOf(len(numbers)*size), r, at)
 	g.patterns[key] = r
 	return r
 }
 
 // AllOnes is a vector of ones.
-func (g *Registers) AllOnes(w x86.Width) x86.Reg {
+func (g *Registers) AllOnes(w vcode.Width) vcode.Reg {
 	return g.ConstVector(1<<64-1, 8)
 }
 
 // SeriesOf is that for vectors of width w.
-func (g *Registers) SeriesOf(t *ir.Type, w x86.Width) vecmath.Series {
+func (g *Registers) SeriesOf(t *ir.Type, w vcode.Width) vecmath.Series {
 	return vecmath.New(g, vecmath.Features{AVX512: g.AVX512, FastMath: g.Kernel.Target.FastMath, LongMul: g.ISA == mach.ARM64}, t, w)
 }
 

@@ -1,80 +1,80 @@
 package vector
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // MemoryOps are the operations on memory, of 4 and 8 bytes.
-var MemoryOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLMem, x86.ADDQMem}, ir.Sub: {x86.SUBLMem, x86.SUBQMem}}
+var MemoryOps = map[ir.Op][2]vcode.Op{ir.Add: {vcode.AddMem32, vcode.AddMem64}, ir.Sub: {vcode.SubMem32, vcode.SubMem64}}
 
 // singleFloatOps are those of single floats, of 4 and 8 bytes.
-var singleFloatOps = map[ir.Op][2]x86.Op{ir.Add: {x86.VADDSS, x86.VADDSD}, ir.Sub: {x86.VSUBSS, x86.VSUBSD}}
+var singleFloatOps = map[ir.Op][2]vcode.Op{ir.Add: {vcode.AddF32, vcode.AddF64}, ir.Sub: {vcode.SubF32, vcode.SubF64}}
 
 // AddFloat adds a float in memory to another, or subtracts it.
-func (g *Registers) AddFloat(op ir.Op, place, operand x86.Arg, t *ir.Type) {
+func (g *Registers) AddFloat(op ir.Op, place, operand vcode.Arg, t *ir.Type) {
 	r := g.NewVector()
-	load, store := x86.VMOVSSLoad, x86.VMOVSSStore
+	load, store := vcode.LoadF32, vcode.StoreF32
 	if t.Size == 8 {
-		load, store = x86.VMOVSDLoad, x86.VMOVSDStore
+		load, store = vcode.LoadF64, vcode.StoreF64
 	}
-	g.Op(load, x86.W128, x86.RegArg(r), place)
-	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(r), x86.RegArg(r), operand)
-	g.Op(store, x86.W128, place, x86.RegArg(r))
+	g.Op(load, vcode.W128, vcode.RegArg(r), place)
+	g.Op(singleFloatOps[op][t.Size/8], vcode.W128, vcode.RegArg(r), vcode.RegArg(r), operand)
+	g.Op(store, vcode.W128, place, vcode.RegArg(r))
 }
 
 // ElementLoad brings an integer into a general register.
-func ElementLoad(t *ir.Type) x86.Op {
+func ElementLoad(t *ir.Type) vcode.Op {
 	switch {
 	case t.Size == 8:
-		return x86.MOVQ
+		return vcode.Load64
 	case t.Size == 4:
-		return x86.MOVL
+		return vcode.LoadU32
 	}
 	return SmallLoad(t)
 }
 
 // LaneStores are the stores of integers, by their bytes.
-var LaneStores = map[int64]x86.Op{1: x86.MOVBStore, 2: x86.MOVWStore, 4: x86.MOVLStore, 8: x86.MOVQStore}
+var LaneStores = map[int64]vcode.Op{1: vcode.Store8, 2: vcode.Store16, 4: vcode.Store32, 8: vcode.Store64}
 
 // LoadElement extends an element of memory to a general register; the bits of a float are those of
 // an unsigned integer.
-func (g *Registers) LoadElement(r x86.Reg, place x86.Arg, t *ir.Type) {
+func (g *Registers) LoadElement(r vcode.Reg, place vcode.Arg, t *ir.Type) {
 	op := ElementLoad(t)
 	if t.Kind == ir.Int32 {
-		op = x86.MOVLQSX
+		op = vcode.LoadI32
 	}
-	g.Op(op, x86.W128, x86.RegArg(r), place)
+	g.Op(op, vcode.W128, vcode.RegArg(r), place)
 }
 
 // SmallLoad brings an integer of one or two bytes into a general register.
-func SmallLoad(t *ir.Type) x86.Op {
+func SmallLoad(t *ir.Type) vcode.Op {
 	switch {
 	case t.Size == 1 && t.IsSigned():
-		return x86.MOVBQSX
+		return vcode.LoadI8
 	case t.Size == 1:
-		return x86.MOVBLZX
+		return vcode.LoadU8
 	case t.IsSigned():
-		return x86.MOVWQSX
+		return vcode.LoadI16
 	}
-	return x86.MOVWLZX
+	return vcode.LoadU16
 }
 
 // Widening makes 32-bit lanes of elements of one or two bytes.
-func Widening(t *ir.Type) x86.Op {
+func Widening(t *ir.Type) vcode.Op {
 	if t.Size == 2 {
-		return map[bool]x86.Op{true: x86.VPMOVSXWD, false: x86.VPMOVZXWD}[t.IsSigned()]
+		return map[bool]vcode.Op{true: vcode.VWidenI16I32, false: vcode.VWidenU16U32}[t.IsSigned()]
 	}
-	return map[bool]x86.Op{true: x86.VPMOVSXBD, false: x86.VPMOVZXBD}[t.IsSigned()]
+	return map[bool]vcode.Op{true: vcode.VWidenI8I32, false: vcode.VWidenU8U32}[t.IsSigned()]
 }
 
 // GatherOp chooses by index and element size.
-func GatherOp(size4 bool, t *ir.Type, avx512 bool) x86.Op {
-	table := map[[2]bool][2]x86.Op{
-		{true, true}:   {x86.VGATHERDPS, x86.VGATHERDPSAVX},
-		{true, false}:  {x86.VGATHERDPD, x86.VGATHERDPDAVX},
-		{false, true}:  {x86.VGATHERQPS, x86.VGATHERQPSAVX},
-		{false, false}: {x86.VGATHERQPD, x86.VGATHERQPDAVX},
+func GatherOp(size4 bool, t *ir.Type, avx512 bool) vcode.Op {
+	table := map[[2]bool][2]vcode.Op{
+		{true, true}:   {vcode.VGatherI32F32, vcode.VGatherSignsI32F32},
+		{true, false}:  {vcode.VGatherI32F64, vcode.VGatherSignsI32F64},
+		{false, true}:  {vcode.VGatherI64F32, vcode.VGatherSignsI64F32},
+		{false, false}: {vcode.VGatherI64F64, vcode.VGatherSignsI64F64},
 	}
 	ops := table[[2]bool{size4, t.Size == 4}]
 	if avx512 {
@@ -84,88 +84,88 @@ func GatherOp(size4 bool, t *ir.Type, avx512 bool) x86.Op {
 }
 
 // LoadOne and storeOne move one element between memory and the first lane.
-func (g *Registers) LoadOne(d x86.Reg, m x86.Mem, t *ir.Type) {
+func (g *Registers) LoadOne(d vcode.Reg, m vcode.Mem, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.Op(x86.VMOVSDLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(vcode.LoadF64, vcode.W128, vcode.RegArg(d), vcode.MemArg(m))
 	case t.Size == 4:
-		g.Op(x86.VMOVSSLoad, x86.W128, x86.RegArg(d), x86.MemArg(m))
+		g.Op(vcode.LoadF32, vcode.W128, vcode.RegArg(d), vcode.MemArg(m))
 	default:
 		r := g.NewGeneral()
-		g.Op(SmallLoad(t), x86.W128, x86.RegArg(r), x86.MemArg(m))
-		g.Op(x86.VMOVD, x86.W128, x86.RegArg(d), x86.RegArg(r))
+		g.Op(SmallLoad(t), vcode.W128, vcode.RegArg(r), vcode.MemArg(m))
+		g.Op(vcode.VSetI32, vcode.W128, vcode.RegArg(d), vcode.RegArg(r))
 	}
 }
 
-func (g *Registers) StoreOne(m x86.Mem, v x86.Reg, t *ir.Type) {
+func (g *Registers) StoreOne(m vcode.Mem, v vcode.Reg, t *ir.Type) {
 	switch {
 	case t.Size == 8:
-		g.Op(x86.VMOVSDStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(vcode.StoreF64, vcode.W128, vcode.MemArg(m), vcode.RegArg(v))
 	case t.Size == 4:
-		g.Op(x86.VMOVSSStore, x86.W128, x86.MemArg(m), x86.RegArg(v))
+		g.Op(vcode.StoreF32, vcode.W128, vcode.MemArg(m), vcode.RegArg(v))
 	default:
 		r := g.NewGeneral()
-		g.Op(x86.VMOVDStore, x86.W128, x86.RegArg(r), x86.RegArg(v))
-		g.Op(LaneStores[int64(t.Size)], x86.W128, x86.MemArg(m), x86.RegArg(r))
+		g.Op(vcode.VGetI32, vcode.W128, vcode.RegArg(r), vcode.RegArg(v))
+		g.Op(LaneStores[int64(t.Size)], vcode.W128, vcode.MemArg(m), vcode.RegArg(r))
 	}
 }
 
 // LoadInteger brings an integer into a general register, with zeros above it.
-func (g *Registers) LoadInteger(d x86.Reg, place x86.Arg, t *ir.Type) {
-	g.Op(ElementLoad(t), x86.W128, x86.RegArg(d), place)
+func (g *Registers) LoadInteger(d vcode.Reg, place vcode.Arg, t *ir.Type) {
+	g.Op(ElementLoad(t), vcode.W128, vcode.RegArg(d), place)
 }
 
 // StoreInteger stores as many bytes of a general register as a t has.
-func (g *Registers) StoreInteger(place x86.Arg, x x86.Reg, t *ir.Type) {
-	g.Op(LaneStores[int64(t.Size)], x86.W128, place, x86.RegArg(x))
+func (g *Registers) StoreInteger(place vcode.Arg, x vcode.Reg, t *ir.Type) {
+	g.Op(LaneStores[int64(t.Size)], vcode.W128, place, vcode.RegArg(x))
 }
 
 // LoadContainer brings the 32 or 64 bits that hold an integer in a lane into a general register,
 // with zeros above them or, where signs is set, its sign.
-func (g *Registers) LoadContainer(d x86.Reg, place x86.Arg, t *ir.Type, signs bool) {
-	op := x86.MOVL
+func (g *Registers) LoadContainer(d vcode.Reg, place vcode.Arg, t *ir.Type, signs bool) {
+	op := vcode.LoadU32
 	switch {
 	case Container(t) == 8:
-		op = x86.MOVQ
+		op = vcode.Load64
 	case signs && t.IsSigned():
-		op = x86.MOVLQSX
+		op = vcode.LoadI32
 	}
-	g.Op(op, x86.W128, x86.RegArg(d), place)
+	g.Op(op, vcode.W128, vcode.RegArg(d), place)
 }
 
 // StoreContainer stores the 32 or 64 bits that hold an integer in a lane.
-func (g *Registers) StoreContainer(place x86.Arg, x x86.Reg, t *ir.Type) {
-	op := x86.MOVLStore
+func (g *Registers) StoreContainer(place vcode.Arg, x vcode.Reg, t *ir.Type) {
+	op := vcode.Store32
 	if Container(t) == 8 {
-		op = x86.MOVQStore
+		op = vcode.Store64
 	}
-	g.Op(op, x86.W128, place, x86.RegArg(x))
+	g.Op(op, vcode.W128, place, vcode.RegArg(x))
 }
 
 // StoreFloat stores the float in lane 0.
-func (g *Registers) StoreFloat(place x86.Arg, v x86.Reg, t *ir.Type) {
-	op := x86.VMOVSDStore
+func (g *Registers) StoreFloat(place vcode.Arg, v vcode.Reg, t *ir.Type) {
+	op := vcode.StoreF64
 	if t.Size == 4 {
-		op = x86.VMOVSSStore
+		op = vcode.StoreF32
 	}
-	g.Op(op, x86.W128, place, x86.RegArg(v))
+	g.Op(op, vcode.W128, place, vcode.RegArg(v))
 }
 
 // StorePast stores a vector past the caches.
-func (g *Registers) StorePast(m x86.Mem, v x86.Reg, t *ir.Type, w x86.Width) {
-	g.Op(Pick(t, x86.VMOVNTPSStore, x86.VMOVNTPDStore), w, x86.MemArg(m), x86.RegArg(v))
+func (g *Registers) StorePast(m vcode.Mem, v vcode.Reg, t *ir.Type, w vcode.Width) {
+	g.Op(Pick(t, vcode.VStreamF32, vcode.VStreamF64), w, vcode.MemArg(m), vcode.RegArg(v))
 }
 
 // UpdateInteger adds x to an integer in memory of 4 or 8 bytes, or subtracts it.
-func (g *Registers) UpdateInteger(op ir.Op, place x86.Arg, x x86.Reg, t *ir.Type) {
-	g.Op(MemoryOps[op][min(1, t.Size/8)], x86.W128, place, x86.RegArg(x))
+func (g *Registers) UpdateInteger(op ir.Op, place vcode.Arg, x vcode.Reg, t *ir.Type) {
+	g.Op(MemoryOps[op][min(1, t.Size/8)], vcode.W128, place, vcode.RegArg(x))
 }
 
 // AddConstTo adds a constant of 32 bits to an integer in memory of 4 or 8 bytes.
-func (g *Registers) AddConstTo(place x86.Arg, c int64, t *ir.Type) {
-	op := x86.ADDQImm
+func (g *Registers) AddConstTo(place vcode.Arg, c int64, t *ir.Type) {
+	op := vcode.AddImm
 	if t.Size == 4 {
-		op = x86.ADDLImm
+		op = vcode.AddMemImm32
 	}
-	g.Op(op, x86.W128, place, x86.ImmArg(c))
+	g.Op(op, vcode.W128, place, vcode.ImmArg(c))
 }

@@ -4,22 +4,22 @@ import (
 	"math/bits"
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-func (g *Registers) AddConst(r x86.Reg, c int64) {
+func (g *Registers) AddConst(r vcode.Reg, c int64) {
 	switch {
 	case c == 0:
 	case c == int64(int32(c)):
-		g.Op(x86.ADDQImm, x86.W128, x86.RegArg(r), x86.ImmArg(c))
+		g.Op(vcode.AddImm, vcode.W128, vcode.RegArg(r), vcode.ImmArg(c))
 	default:
 		g.Add(r, g.ConstGeneral(c))
 	}
 }
 
 // Times sets d to x*c.
-func (g *Registers) Times(d, x x86.Reg, c int64) {
+func (g *Registers) Times(d, x vcode.Reg, c int64) {
 	if c == 1 {
 		g.Move(d, x)
 		return
@@ -28,7 +28,7 @@ func (g *Registers) Times(d, x x86.Reg, c int64) {
 }
 
 // ClampLength brings a length into the range of 32-bit indices: every index is below 2^31 anyway.
-func (g *Registers) ClampLength(length x86.Reg, size4 bool) x86.Reg {
+func (g *Registers) ClampLength(length vcode.Reg, size4 bool) vcode.Reg {
 	if !size4 {
 		return length
 	}
@@ -44,24 +44,24 @@ func (g *Registers) ClampLength(length x86.Reg, size4 bool) x86.Reg {
 // and the least.
 //
 // Source: as for divideByConst, figure 5.2, and for powers of two figure 5.1.
-func (g *Registers) DivideConst(op ir.Op, x x86.Reg, c int64) x86.Reg {
+func (g *Registers) DivideConst(op ir.Op, x vcode.Reg, c int64) vcode.Reg {
 	by := uint64(max(c, -c))
 	log := bits.Len64(by - 1) // rounded up
 	q, sign := g.NewGeneral(), g.NewGeneral()
 	g.Move(sign, x)
-	g.Op(x86.SARQ, x86.W128, x86.RegArg(sign), x86.ImmArg(63))
+	g.Op(vcode.ShiftRightSignedImm, vcode.W128, vcode.RegArg(sign), vcode.ImmArg(63))
 	if by&(by-1) == 0 {
 		g.ShiftRight(sign, int64(64-log)) // what rounds towards 0
 		g.Move(q, sign)
 		g.Add(q, x)
-		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log)))
+		g.Op(vcode.ShiftRightSignedImm, vcode.W128, vcode.RegArg(q), vcode.ImmArg(int64(log)))
 	} else {
 		m, _ := bits.Div64(1<<(log-1), 0, by)
-		g.Copy(x86.AX, x)
+		g.Copy(vcode.Acc, x)
 		g.MultiplyHigh(g.ConstGeneral(int64(m + 1)))
-		g.Copy(q, x86.DX)
+		g.Copy(q, vcode.High)
 		g.Add(q, x)
-		g.Op(x86.SARQ, x86.W128, x86.RegArg(q), x86.ImmArg(int64(log-1)))
+		g.Op(vcode.ShiftRightSignedImm, vcode.W128, vcode.RegArg(q), vcode.ImmArg(int64(log-1)))
 		g.Subtract(q, sign)
 	}
 	if op == ir.Rem {
@@ -79,37 +79,37 @@ func (g *Registers) DivideConst(op ir.Op, x x86.Reg, c int64) x86.Reg {
 }
 
 // Normalise brings r back into the range of a type narrower than 64 bits: wrap-around.
-func (g *Registers) Normalise(r x86.Reg, t *ir.Type) {
+func (g *Registers) Normalise(r vcode.Reg, t *ir.Type) {
 	switch t.Kind {
 	case ir.Int8:
-		g.Op(x86.MOVBQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(vcode.LoadI8, vcode.W128, vcode.RegArg(r), vcode.RegArg(r))
 	case ir.Int16:
-		g.Op(x86.MOVWQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(vcode.LoadI16, vcode.W128, vcode.RegArg(r), vcode.RegArg(r))
 	case ir.Int32:
-		g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(vcode.LoadI32, vcode.W128, vcode.RegArg(r), vcode.RegArg(r))
 	case ir.Uint8:
-		g.Op(x86.MOVBLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(vcode.LoadU8, vcode.W128, vcode.RegArg(r), vcode.RegArg(r))
 	case ir.Uint16:
-		g.Op(x86.MOVWLZX, x86.W128, x86.RegArg(r), x86.RegArg(r))
+		g.Op(vcode.LoadU16, vcode.W128, vcode.RegArg(r), vcode.RegArg(r))
 	case ir.Uint32:
-		g.Op(x86.MOVL, x86.W128, x86.RegArg(r), x86.RegArg(r)) // clears the upper half
+		g.Op(vcode.LoadU32, vcode.W128, vcode.RegArg(r), vcode.RegArg(r)) // clears the upper half
 	}
 }
 
-var GeneralOps = map[ir.Op]x86.Op{ir.Add: x86.ADDQ, ir.Sub: x86.SUBQ, ir.And: x86.ANDQ, ir.Or: x86.ORQ, ir.Xor: x86.XORQ, ir.Mul: x86.IMULQ}
+var GeneralOps = map[ir.Op]vcode.Op{ir.Add: vcode.Add, ir.Sub: vcode.Sub, ir.And: vcode.And, ir.Or: vcode.Or, ir.Xor: vcode.Xor, ir.Mul: vcode.Mul}
 
-var GeneralImms = map[ir.Op]x86.Op{ir.Add: x86.ADDQImm, ir.Sub: x86.SUBQImm, ir.And: x86.ANDQImm, ir.Or: x86.ORQImm, ir.Xor: x86.XORQImm}
+var GeneralImms = map[ir.Op]vcode.Op{ir.Add: vcode.AddImm, ir.Sub: vcode.SubImm, ir.And: vcode.AndImm, ir.Or: vcode.OrImm, ir.Xor: vcode.XorImm}
 
-func (g *Registers) Divide(e *ir.Binary, x, y, r x86.Reg) {
-	g.Copy(x86.AX, x)
+func (g *Registers) Divide(e *ir.Binary, x, y, r vcode.Reg) {
+	g.Copy(vcode.Acc, x)
 	if e.T.IsSigned() {
 		g.DivideSigned(y)
 	} else {
 		g.DivideUnsigned(y, e.T.Size <= 4)
 	}
-	from := x86.AX
+	from := vcode.Acc
 	if e.Op == ir.Rem {
-		from = x86.DX
+		from = vcode.High
 	}
 	g.Copy(r, from)
 }
@@ -126,16 +126,16 @@ func LoopCond(s *ir.For) mach.Cond {
 }
 
 // Fits jumps to fail unless r is a small number: products of two such do not wrap.
-func (g *Registers) Fits(r x86.Reg, fail mach.Label) {
+func (g *Registers) Fits(r vcode.Reg, fail mach.Label) {
 	low := g.NewGeneral()
-	g.Op(x86.MOVLQSX, x86.W128, x86.RegArg(low), x86.RegArg(r))
+	g.Op(vcode.LoadI32, vcode.W128, vcode.RegArg(low), vcode.RegArg(r))
 	g.Compare(low, r)
 	g.Jump(mach.CondNE, fail)
 }
 
-var CondMoves = map[mach.Cond]x86.Op{mach.CondB: x86.CMOVQCS, mach.CondAE: x86.CMOVQCC, mach.CondE: x86.CMOVQEQ, mach.CondNE: x86.CMOVQNE, mach.CondBE: x86.CMOVQLS, mach.CondA: x86.CMOVQHI, mach.CondL: x86.CMOVQLT, mach.CondGE: x86.CMOVQGE, mach.CondLE: x86.CMOVQLE, mach.CondG: x86.CMOVQGT}
+var CondMoves = map[mach.Cond]vcode.Op{mach.CondB: vcode.MoveBelow, mach.CondAE: vcode.MoveAboveEqual, mach.CondE: vcode.MoveEqual, mach.CondNE: vcode.MoveNotEqual, mach.CondBE: vcode.MoveBelowEqual, mach.CondA: vcode.MoveAbove, mach.CondL: vcode.MoveLess, mach.CondGE: vcode.MoveGreaterEqual, mach.CondLE: vcode.MoveLessEqual, mach.CondG: vcode.MoveGreater}
 
-func (g *Registers) Product(x, y x86.Reg) x86.Reg {
+func (g *Registers) Product(x, y vcode.Reg) vcode.Reg {
 	r := g.NewGeneral()
 	g.Move(r, x)
 	g.Multiply(r, y)
@@ -143,7 +143,7 @@ func (g *Registers) Product(x, y x86.Reg) x86.Reg {
 }
 
 // AddTimes adds coef*x to d.
-func (g *Registers) AddTimes(d, x x86.Reg, coef int64) {
+func (g *Registers) AddTimes(d, x vcode.Reg, coef int64) {
 	if coef != 1 {
 		y := g.NewGeneral()
 		g.MultiplyConst(y, x, coef)
@@ -153,9 +153,9 @@ func (g *Registers) AddTimes(d, x x86.Reg, coef int64) {
 }
 
 // HasGeneral tells the operations of Apply.
-func HasGeneral(op ir.Op) bool { return GeneralOps[op] != x86.NoOp }
+func HasGeneral(op ir.Op) bool { return GeneralOps[op] != vcode.NoOp }
 
 // Apply sets d to d op x, in 64 bits.
-func (g *Registers) Apply(op ir.Op, d, x x86.Reg) {
-	g.Op(GeneralOps[op], x86.W128, x86.RegArg(d), x86.RegArg(x))
+func (g *Registers) Apply(op ir.Op, d, x vcode.Reg) {
+	g.Op(GeneralOps[op], vcode.W128, vcode.RegArg(d), vcode.RegArg(x))
 }

@@ -2,7 +2,7 @@ package vector
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -15,16 +15,16 @@ type Locked struct{ Registers }
 // one for the operation, else a loop around a locked compare and exchange.
 
 // lockedOps are the indivisible operations on memory, of 4 and 8 bytes, that leave no value.
-var lockedOps = map[ir.Op][2]x86.Op{ir.Add: {x86.ADDLLock, x86.ADDQLock}, ir.Sub: {x86.SUBLLock, x86.SUBQLock}, ir.And: {x86.ANDLLock, x86.ANDQLock}, ir.Or: {x86.ORLLock, x86.ORQLock}, ir.Xor: {x86.XORLLock, x86.XORQLock}}
+var lockedOps = map[ir.Op][2]vcode.Op{ir.Add: {vcode.AtomicAdd32, vcode.AtomicAdd64}, ir.Sub: {vcode.AtomicSub32, vcode.AtomicSub64}, ir.And: {vcode.AtomicAnd32, vcode.AtomicAnd64}, ir.Or: {vcode.AtomicOr32, vcode.AtomicOr64}, ir.Xor: {vcode.AtomicXor32, vcode.AtomicXor64}}
 
 // compareExchange are the forms for elements of each size.
-var compareExchange = map[int64]x86.Op{1: x86.CMPXCHGBLock, 2: x86.CMPXCHGWLock, 4: x86.CMPXCHGLLock, 8: x86.CMPXCHGQLock}
+var compareExchange = map[int64]vcode.Op{1: vcode.AtomicCompareExchange8, 2: vcode.AtomicCompareExchange16, 4: vcode.AtomicCompareExchange32, 8: vcode.AtomicCompareExchange64}
 
 // lockedOp is the locked instruction for x op= y, where there is one.
-func lockedOp(s *ir.Atomic) (x86.Op, bool) {
+func lockedOp(s *ir.Atomic) (vcode.Op, bool) {
 	t := s.Place.Type()
 	if !t.IsInteger() || t.Size < 4 || s.Swapped && s.Op == ir.Sub {
-		return x86.NoOp, false
+		return vcode.NoOp, false
 	}
 	op, ok := lockedOps[s.Op]
 	return op[t.Size/8], ok
@@ -37,75 +37,75 @@ func HasLocked(s *ir.Atomic) bool {
 }
 
 // UpdateLocked makes an update that has a locked instruction.
-func (g *Locked) UpdateLocked(s *ir.Atomic, place x86.Arg, x x86.Reg) {
+func (g *Locked) UpdateLocked(s *ir.Atomic, place vcode.Arg, x vcode.Reg) {
 	op, _ := lockedOp(s)
-	g.Op(op, x86.W128, place, x86.RegArg(x))
+	g.Op(op, vcode.W128, place, vcode.RegArg(x))
 }
 
 // ExchangeIf stores x where memory still has old, in its bits; the flags say equal then.
-func (g *Locked) ExchangeIf(place x86.Arg, old, x x86.Reg, t *ir.Type) {
-	g.Copy(x86.AX, old)
-	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(x))
+func (g *Locked) ExchangeIf(place vcode.Arg, old, x vcode.Reg, t *ir.Type) {
+	g.Copy(vcode.Acc, old)
+	g.Op(compareExchange[int64(t.Size)], vcode.W128, place, vcode.RegArg(x))
 }
 
 // FetchAdd adds x to memory, or subtracts it, and keeps the value from before.
-func (g *Locked) FetchAdd(op ir.Op, place x86.Arg, x x86.Reg, t *ir.Type) {
-	g.Copy(x86.AX, x)
+func (g *Locked) FetchAdd(op ir.Op, place vcode.Arg, x vcode.Reg, t *ir.Type) {
+	g.Copy(vcode.Acc, x)
 	if op == ir.Sub {
-		g.Negate(x86.AX)
+		g.Negate(vcode.Acc)
 	}
-	g.Op(map[int64]x86.Op{4: x86.XADDLLock, 8: x86.XADDQLock}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+	g.Op(map[int64]vcode.Op{4: vcode.AtomicFetchAdd32, 8: vcode.AtomicFetchAdd64}[int64(t.Size)], vcode.W128, place, vcode.RegArg(vcode.Acc))
 }
 
 // Exchange stores x, of 4 or 8 bytes, and keeps the value from before.
-func (g *Locked) Exchange(place x86.Arg, x x86.Reg, t *ir.Type) {
-	g.Copy(x86.AX, x)
-	g.Op(map[int64]x86.Op{4: x86.XCHGL, 8: x86.XCHGQ}[int64(t.Size)], x86.W128, place, x86.RegArg(x86.AX))
+func (g *Locked) Exchange(place vcode.Arg, x vcode.Reg, t *ir.Type) {
+	g.Copy(vcode.Acc, x)
+	g.Op(map[int64]vcode.Op{4: vcode.AtomicExchange32, 8: vcode.AtomicExchange64}[int64(t.Size)], vcode.W128, place, vcode.RegArg(vcode.Acc))
 }
 
 // Kept sets d to the value that FetchAdd or Exchange has kept.
-func (g *Locked) Kept(d x86.Reg) { g.Move(d, x86.AX) }
+func (g *Locked) Kept(d vcode.Reg) { g.Move(d, vcode.Acc) }
 
 // LockedLane is the update of one lane whose value lies in memory, or, of integers, in a register.
-func (g *Locked) LockedLane(s *ir.Atomic, place, operand x86.Arg, constant x86.Reg, retry func(top mach.Label)) {
+func (g *Locked) LockedLane(s *ir.Atomic, place, operand vcode.Arg, constant vcode.Reg, retry func(top mach.Label)) {
 	t := s.Place.Type()
-	at := g.NewGeneral() // AX is needed, which moves spilled registers where there are three
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(at), place)
-	place = x86.MemArg(x86.At(at, 0))
+	at := g.NewGeneral() // Acc is needed, which moves spilled registers where there are three
+	g.Op(vcode.Address, vcode.W128, vcode.RegArg(at), place)
+	place = vcode.MemArg(vcode.At(at, 0))
 	if t.IsFloat() {
 		g.lockedAdd(s.Op, place, operand, t, retry)
 		return
 	}
 	v := constant
-	if v == x86.NoReg {
+	if v == vcode.NoReg {
 		v = g.NewGeneral()
-		g.Op(map[bool]x86.Op{true: x86.MOVL, false: x86.MOVQ}[Container(t) == 4], x86.W128, x86.RegArg(v), operand)
+		g.Op(map[bool]vcode.Op{true: vcode.LoadU32, false: vcode.Load64}[Container(t) == 4], vcode.W128, vcode.RegArg(v), operand)
 	}
 	if op, ok := lockedOp(s); ok {
-		g.Op(op, x86.W128, place, x86.RegArg(v))
+		g.Op(op, vcode.W128, place, vcode.RegArg(v))
 		return
 	}
 	top, r := g.NewLabel(), g.NewGeneral()
 	g.Place(top)
-	g.Op(ElementLoad(t), x86.W128, x86.RegArg(x86.AX), place)
-	g.Move(r, x86.AX)
-	g.Op(GeneralOps[s.Op], x86.W128, x86.RegArg(r), x86.RegArg(v))
-	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Op(ElementLoad(t), vcode.W128, vcode.RegArg(vcode.Acc), place)
+	g.Move(r, vcode.Acc)
+	g.Op(GeneralOps[s.Op], vcode.W128, vcode.RegArg(r), vcode.RegArg(v))
+	g.Op(compareExchange[int64(t.Size)], vcode.W128, place, vcode.RegArg(r))
 	retry(top)
 }
 
 // lockedAdd adds a float in memory to another, or subtracts it.
-func (g *Locked) lockedAdd(op ir.Op, place, operand x86.Arg, t *ir.Type, retry func(top mach.Label)) {
+func (g *Locked) lockedAdd(op ir.Op, place, operand vcode.Arg, t *ir.Type, retry func(top mach.Label)) {
 	top, x, r := g.NewLabel(), g.NewVector(), g.NewGeneral()
-	load, set, get := x86.MOVL, x86.VMOVD, x86.VMOVDStore
+	load, set, get := vcode.LoadU32, vcode.VSetI32, vcode.VGetI32
 	if t.Size == 8 {
-		load, set, get = x86.MOVQ, x86.VMOVQ, x86.VMOVQStore
+		load, set, get = vcode.Load64, vcode.VSetI64, vcode.VGetI64
 	}
 	g.Place(top)
-	g.Op(load, x86.W128, x86.RegArg(x86.AX), place)
-	g.Op(set, x86.W128, x86.RegArg(x), x86.RegArg(x86.AX))
-	g.Op(singleFloatOps[op][t.Size/8], x86.W128, x86.RegArg(x), x86.RegArg(x), operand)
-	g.Op(get, x86.W128, x86.RegArg(r), x86.RegArg(x))
-	g.Op(compareExchange[int64(t.Size)], x86.W128, place, x86.RegArg(r))
+	g.Op(load, vcode.W128, vcode.RegArg(vcode.Acc), place)
+	g.Op(set, vcode.W128, vcode.RegArg(x), vcode.RegArg(vcode.Acc))
+	g.Op(singleFloatOps[op][t.Size/8], vcode.W128, vcode.RegArg(x), vcode.RegArg(x), operand)
+	g.Op(get, vcode.W128, vcode.RegArg(r), vcode.RegArg(x))
+	g.Op(compareExchange[int64(t.Size)], vcode.W128, place, vcode.RegArg(r))
 	retry(top)
 }

@@ -2,7 +2,7 @@ package vector
 
 import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 )
 
 // A Machine has the instructions on integers in general registers, and on memory. A result
@@ -15,98 +15,110 @@ type Machine struct {
 }
 
 // Compare compares two integers.
-func (g *Machine) Compare(x, y x86.Reg) { g.Op(x86.CMPQ, x86.W128, x86.RegArg(x), x86.RegArg(y)) }
+func (g *Machine) Compare(x, y vcode.Reg) {
+	g.Op(vcode.Compare, vcode.W128, vcode.RegArg(x), vcode.RegArg(y))
+}
 
 // CompareConst compares an integer with a constant of 32 bits.
-func (g *Machine) CompareConst(x x86.Reg, c int64) {
-	g.Op(x86.CMPQImm, x86.W128, x86.RegArg(x), x86.ImmArg(c))
+func (g *Machine) CompareConst(x vcode.Reg, c int64) {
+	g.Op(vcode.CompareImm, vcode.W128, vcode.RegArg(x), vcode.ImmArg(c))
 }
 
 // Test compares an integer with 0.
-func (g *Machine) Test(x x86.Reg) { g.Op(x86.TESTQ, x86.W128, x86.RegArg(x), x86.RegArg(x)) }
+func (g *Machine) Test(x vcode.Reg) { g.Op(vcode.Test, vcode.W128, vcode.RegArg(x), vcode.RegArg(x)) }
 
 // Add adds y to d.
-func (g *Machine) Add(d, y x86.Reg) { g.Op(x86.ADDQ, x86.W128, x86.RegArg(d), x86.RegArg(y)) }
+func (g *Machine) Add(d, y vcode.Reg) { g.Op(vcode.Add, vcode.W128, vcode.RegArg(d), vcode.RegArg(y)) }
 
 // Subtract subtracts y from d.
-func (g *Machine) Subtract(d, y x86.Reg) { g.Op(x86.SUBQ, x86.W128, x86.RegArg(d), x86.RegArg(y)) }
+func (g *Machine) Subtract(d, y vcode.Reg) {
+	g.Op(vcode.Sub, vcode.W128, vcode.RegArg(d), vcode.RegArg(y))
+}
 
 // Multiply multiplies d by y.
-func (g *Machine) Multiply(d, y x86.Reg) { g.Op(x86.IMULQ, x86.W128, x86.RegArg(d), x86.RegArg(y)) }
+func (g *Machine) Multiply(d, y vcode.Reg) {
+	g.Op(vcode.Mul, vcode.W128, vcode.RegArg(d), vcode.RegArg(y))
+}
 
 // MultiplyConst sets d to x times a constant of 32 bits.
-func (g *Machine) MultiplyConst(d, x x86.Reg, c int64) {
-	g.Op(x86.IMUL3Q, x86.W128, x86.RegArg(d), x86.RegArg(x), x86.ImmArg(c))
+func (g *Machine) MultiplyConst(d, x vcode.Reg, c int64) {
+	g.Op(vcode.MulImm, vcode.W128, vcode.RegArg(d), vcode.RegArg(x), vcode.ImmArg(c))
 }
 
 // Negate changes the sign of d.
-func (g *Machine) Negate(d x86.Reg) { g.Op(x86.NEGQ, x86.W128, x86.RegArg(d)) }
+func (g *Machine) Negate(d vcode.Reg) { g.Op(vcode.Negate, vcode.W128, vcode.RegArg(d)) }
 
 // AndConst keeps the bits of d that a constant of 32 bits has, too, and compares the rest with 0.
-func (g *Machine) AndConst(d x86.Reg, c int64) {
-	g.Op(x86.ANDQImm, x86.W128, x86.RegArg(d), x86.ImmArg(c))
+func (g *Machine) AndConst(d vcode.Reg, c int64) {
+	g.Op(vcode.AndImm, vcode.W128, vcode.RegArg(d), vcode.ImmArg(c))
 }
 
 // LowestBit keeps the lowest bit of d, and compares it with 0.
-func (g *Machine) LowestBit(d x86.Reg) { g.Op(x86.ANDQImm8, x86.W128, x86.RegArg(d), x86.ImmArg(1)) }
+func (g *Machine) LowestBit(d vcode.Reg) {
+	g.Op(vcode.AndImm8, vcode.W128, vcode.RegArg(d), vcode.ImmArg(1))
+}
 
 // Decrement subtracts 1 from d, and compares the rest with 0.
-func (g *Machine) Decrement(d x86.Reg) { g.Op(x86.ADDQImm8, x86.W128, x86.RegArg(d), x86.ImmArg(-1)) }
+func (g *Machine) Decrement(d vcode.Reg) {
+	g.Op(vcode.AddImm8, vcode.W128, vcode.RegArg(d), vcode.ImmArg(-1))
+}
 
 // ShiftRight shifts d without its sign.
-func (g *Machine) ShiftRight(d x86.Reg, by int64) {
-	g.Op(x86.SHRQ, x86.W128, x86.RegArg(d), x86.ImmArg(by))
+func (g *Machine) ShiftRight(d vcode.Reg, by int64) {
+	g.Op(vcode.ShiftRightImm, vcode.W128, vcode.RegArg(d), vcode.ImmArg(by))
 }
 
 // MoveIf sets d to x where the flags say k.
-func (g *Machine) MoveIf(k mach.Cond, d, x x86.Reg) {
-	g.Op(CondMoves[k], x86.W128, x86.RegArg(d), x86.RegArg(x))
+func (g *Machine) MoveIf(k mach.Cond, d, x vcode.Reg) {
+	g.Op(CondMoves[k], vcode.W128, vcode.RegArg(d), vcode.RegArg(x))
 }
 
 // Copy sets d to x. Unlike Move, d or x may be a register of the machine.
-func (g *Machine) Copy(d, x x86.Reg) { g.Op(x86.MOVQStore, x86.W128, x86.RegArg(d), x86.RegArg(x)) }
+func (g *Machine) Copy(d, x vcode.Reg) {
+	g.Op(vcode.Store64, vcode.W128, vcode.RegArg(d), vcode.RegArg(x))
+}
 
 // SetSmall sets d to a constant of 32 bits.
-func (g *Machine) SetSmall(d x86.Reg, c int64) {
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(d), x86.ImmArg(c))
+func (g *Machine) SetSmall(d vcode.Reg, c int64) {
+	g.Op(vcode.SetImm, vcode.W128, vcode.RegArg(d), vcode.ImmArg(c))
 }
 
 // AddressOf sets d to an address.
-func (g *Machine) AddressOf(d x86.Reg, m x86.Mem) {
-	g.Op(x86.LEAQ, x86.W128, x86.RegArg(d), x86.MemArg(m))
+func (g *Machine) AddressOf(d vcode.Reg, m vcode.Mem) {
+	g.Op(vcode.Address, vcode.W128, vcode.RegArg(d), vcode.MemArg(m))
 }
 
 // ReadInt loads 64 bits.
-func (g *Machine) ReadInt(d x86.Reg, m x86.Mem) {
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(d), x86.MemArg(m))
+func (g *Machine) ReadInt(d vcode.Reg, m vcode.Mem) {
+	g.Op(vcode.Load64, vcode.W128, vcode.RegArg(d), vcode.MemArg(m))
 }
 
 // WriteInt stores 64 bits.
-func (g *Machine) WriteInt(m x86.Mem, x x86.Reg) {
-	g.Op(x86.MOVQStore, x86.W128, x86.MemArg(m), x86.RegArg(x))
+func (g *Machine) WriteInt(m vcode.Mem, x vcode.Reg) {
+	g.Op(vcode.Store64, vcode.W128, vcode.MemArg(m), vcode.RegArg(x))
 }
 
 // ReadVector loads a vector of width w.
-func (g *Machine) ReadVector(d x86.Reg, m x86.Mem, w x86.Width) {
-	g.Op(x86.VMOVUPS, w, x86.RegArg(d), x86.MemArg(m))
+func (g *Machine) ReadVector(d vcode.Reg, m vcode.Mem, w vcode.Width) {
+	g.Op(vcode.VLoadF32, w, vcode.RegArg(d), vcode.MemArg(m))
 }
 
 // WriteVector stores a vector of width w.
-func (g *Machine) WriteVector(m x86.Mem, x x86.Reg, w x86.Width) {
-	g.Op(x86.VMOVUPSStore, w, x86.MemArg(m), x86.RegArg(x))
+func (g *Machine) WriteVector(m vcode.Mem, x vcode.Reg, w vcode.Width) {
+	g.Op(vcode.VStoreF32, w, vcode.MemArg(m), vcode.RegArg(x))
 }
 
 // Scratch holds no value from one operation to the next: what an operation leaves there is looked
 // at next.
-const Scratch = x86.AX
+const Scratch = vcode.Acc
 
 // TestLowest compares the lowest bit of x with 0.
-func (g *Machine) TestLowest(x x86.Reg) {
-	g.Copy(x86.CX, x)
-	g.LowestBit(x86.CX)
+func (g *Machine) TestLowest(x vcode.Reg) {
+	g.Copy(vcode.Count, x)
+	g.LowestBit(vcode.Count)
 }
 
 // CountOnes sets d to the number of bits that x has.
-func (g *Machine) CountOnes(d, x x86.Reg) {
-	g.Op(x86.POPCNTQ, x86.W128, x86.RegArg(d), x86.RegArg(x))
+func (g *Machine) CountOnes(d, x vcode.Reg) {
+	g.Op(vcode.OnesCount, vcode.W128, vcode.RegArg(d), vcode.RegArg(x))
 }

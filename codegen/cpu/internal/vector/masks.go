@@ -1,89 +1,91 @@
 package vector
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
 // testVector sets the zero flag when v is 0.
-func (g *Vectors) testVector(v x86.Reg, w x86.Width) {
+func (g *Vectors) testVector(v vcode.Reg, w vcode.Width) {
 	if !g.AVX512 {
-		g.Op(x86.VPTEST, w, x86.RegArg(v), x86.RegArg(v))
+		g.Op(vcode.VTest, w, vcode.RegArg(v), vcode.RegArg(v))
 		return
 	}
 	m := g.NewMask()
-	g.Op(x86.VPCMPQ, w, x86.RegArg(m), x86.RegArg(v), x86.RegArg(g.ConstVector(0, 8)), x86.ImmArg(4))
-	g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
+	g.Op(vcode.VCompareI64, w, vcode.RegArg(m), vcode.RegArg(v), vcode.RegArg(g.ConstVector(0, 8)), vcode.ImmArg(4))
+	g.Op(vcode.MaskTestOr16, vcode.W128, vcode.RegArg(m), vcode.RegArg(m))
 }
 
 func (g *Vectors) maskLane() int { return g.Bytes / g.Lanes }
 
-func (g *Vectors) maskOp(k, v x86.Op, x, y x86.Reg) x86.Reg {
+func (g *Vectors) maskOp(k, v vcode.Op, x, y vcode.Reg) vcode.Reg {
 	r := g.NewMaskRegister()
 	if g.AVX512 {
-		g.Op(k, x86.W128, x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(k, vcode.W128, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	} else {
-		g.Op(v, WidthOf(g.Bytes), x86.RegArg(r), x86.RegArg(x), x86.RegArg(y))
+		g.Op(v, WidthOf(g.Bytes), vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y))
 	}
 	return r
 }
 
-func (g *Vectors) MaskAnd(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KANDW, x86.VPAND, x, y) }
+func (g *Vectors) MaskAnd(x, y vcode.Reg) vcode.Reg { return g.maskOp(vcode.MaskAnd, vcode.VAnd, x, y) }
 
-func (g *Vectors) MaskOr(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KORW, x86.VPOR, x, y) }
+func (g *Vectors) MaskOr(x, y vcode.Reg) vcode.Reg { return g.maskOp(vcode.MaskOr, vcode.VOr, x, y) }
 
-func (g *Vectors) MaskXor(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KXORW, x86.VPXOR, x, y) }
+func (g *Vectors) MaskXor(x, y vcode.Reg) vcode.Reg { return g.maskOp(vcode.MaskXor, vcode.VXor, x, y) }
 
 // MaskAndNot is y and not x.
-func (g *Vectors) MaskAndNot(x, y x86.Reg) x86.Reg { return g.maskOp(x86.KANDNW, x86.VPANDN, x, y) }
+func (g *Vectors) MaskAndNot(x, y vcode.Reg) vcode.Reg {
+	return g.maskOp(vcode.MaskAndNot, vcode.VAndNot, x, y)
+}
 
-func (g *Vectors) MaskMove(dst, src x86.Reg) {
+func (g *Vectors) MaskMove(dst, src vcode.Reg) {
 	if dst == src {
 		return
 	}
 	if g.AVX512 {
-		g.Op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.MaskMove, vcode.W128, vcode.RegArg(dst), vcode.RegArg(src))
 	} else {
-		g.Op(x86.VMOVUPSStore, WidthOf(g.Bytes), x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.VStoreF32, WidthOf(g.Bytes), vcode.RegArg(dst), vcode.RegArg(src))
 	}
 }
 
 // MaskAll is the mask of all lanes.
-func (g *Vectors) MaskAll() x86.Reg {
+func (g *Vectors) MaskAll() vcode.Reg {
 	if !g.AVX512 {
 		return g.AllOnes(WidthOf(g.Bytes))
 	}
 	m := g.NewMask()
-	g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.Lanes-1))
-	g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+	g.Op(vcode.SetImm, vcode.W128, vcode.RegArg(vcode.Count), vcode.ImmArg(1<<g.Lanes-1))
+	g.Op(vcode.MaskSet32, vcode.W128, vcode.RegArg(m), vcode.RegArg(vcode.Count))
 	return m
 }
 
-func (g *Vectors) MaskNone() x86.Reg {
+func (g *Vectors) MaskNone() vcode.Reg {
 	m := g.NewMaskRegister()
 	if g.AVX512 {
-		g.Op(x86.XORQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX))
-		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+		g.Op(vcode.Xor, vcode.W128, vcode.RegArg(vcode.Count), vcode.RegArg(vcode.Count))
+		g.Op(vcode.MaskSet32, vcode.W128, vcode.RegArg(m), vcode.RegArg(vcode.Count))
 	} else {
-		g.Op(x86.VPXOR, WidthOf(g.Bytes), x86.RegArg(m), x86.RegArg(g.undefined(m)), x86.RegArg(m))
+		g.Op(vcode.VXor, WidthOf(g.Bytes), vcode.RegArg(m), vcode.RegArg(g.undefined(m)), vcode.RegArg(m))
 	}
 	return m
 }
 
 // MaskBits puts one bit a lane into a general register.
-func (g *Vectors) MaskBits(dst, m x86.Reg) {
+func (g *Vectors) MaskBits(dst, m vcode.Reg) {
 	switch {
 	case g.AVX512:
-		g.Op(x86.KMOVWGet, x86.W128, x86.RegArg(dst), x86.RegArg(m))
+		g.Op(vcode.MaskGet16, vcode.W128, vcode.RegArg(dst), vcode.RegArg(m))
 	case g.maskLane() == 8:
-		g.Op(x86.VMOVMSKPD, WidthOf(g.Bytes), x86.RegArg(dst), x86.RegArg(m))
+		g.Op(vcode.VSignsF64, WidthOf(g.Bytes), vcode.RegArg(dst), vcode.RegArg(m))
 	default:
-		g.Op(x86.VMOVMSKPS, WidthOf(g.Bytes), x86.RegArg(dst), x86.RegArg(m))
+		g.Op(vcode.VSignsF32, WidthOf(g.Bytes), vcode.RegArg(dst), vcode.RegArg(m))
 	}
 }
 
 // AnyLane sets the zero flag when no lane of any copy is on.
-func (g *Vectors) AnyLane(masks []x86.Reg) {
+func (g *Vectors) AnyLane(masks []vcode.Reg) {
 	m := masks[0]
 	for _, n := range masks[1:] {
 		if n != m {
@@ -91,60 +93,60 @@ func (g *Vectors) AnyLane(masks []x86.Reg) {
 		}
 	}
 	if g.AVX512 {
-		g.Op(x86.KORTESTW, x86.W128, x86.RegArg(m), x86.RegArg(m))
+		g.Op(vcode.MaskTestOr16, vcode.W128, vcode.RegArg(m), vcode.RegArg(m))
 		return
 	}
-	g.Op(x86.VPTEST, WidthOf(g.Bytes), x86.RegArg(m), x86.RegArg(m))
+	g.Op(vcode.VTest, WidthOf(g.Bytes), vcode.RegArg(m), vcode.RegArg(m))
 }
 
 // PrefixMask turns on the first n lanes (n in a general register, at least 0).
-func (g *Vectors) PrefixMask(n x86.Reg) x86.Reg {
+func (g *Vectors) PrefixMask(n vcode.Reg) vcode.Reg {
 	if g.AVX512 {
 		m := g.NewMask()
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(x86.CX), x86.ImmArg(1<<g.Lanes-1))
-		g.Op(x86.BZHIQ, x86.W128, x86.RegArg(x86.CX), x86.RegArg(x86.CX), x86.RegArg(n))
-		g.Op(x86.KMOVDSet, x86.W128, x86.RegArg(m), x86.RegArg(x86.CX))
+		g.Op(vcode.SetImm, vcode.W128, vcode.RegArg(vcode.Count), vcode.ImmArg(1<<g.Lanes-1))
+		g.Op(vcode.LowBits, vcode.W128, vcode.RegArg(vcode.Count), vcode.RegArg(vcode.Count), vcode.RegArg(n))
+		g.Op(vcode.MaskSet32, vcode.W128, vcode.RegArg(m), vcode.RegArg(vcode.Count))
 		return m
 	}
 	size := g.maskLane()
 	w := WidthOf(g.Bytes)
 	b, m := g.NewVector(), g.NewVector()
 	g.BroadcastGeneral(b, n, size, w)
-	op := x86.VPCMPGTD
+	op := vcode.VGreaterI32
 	if size == 8 {
-		op = x86.VPCMPGTQ
+		op = vcode.VGreaterI64
 	}
-	g.Op(op, w, x86.RegArg(m), x86.RegArg(b), x86.RegArg(g.IotaVector(1, size)))
+	g.Op(op, w, vcode.RegArg(m), vcode.RegArg(b), vcode.RegArg(g.IotaVector(1, size)))
 	return m
 }
 
 // CanonicalMask converts an AVX2 mask with lanes of size bytes to the canonical lane size.
-func (g *Vectors) CanonicalMask(m x86.Reg, size int) x86.Reg {
+func (g *Vectors) CanonicalMask(m vcode.Reg, size int) vcode.Reg {
 	if g.AVX512 || size == g.maskLane() {
 		return m
 	}
 	r := g.NewVector()
 	if size < g.maskLane() {
-		g.Op(x86.VPMOVSXDQ, WidthOf(g.Bytes), x86.RegArg(r), x86.RegArg(m))
+		g.Op(vcode.VWidenI32I64, WidthOf(g.Bytes), vcode.RegArg(r), vcode.RegArg(m))
 		return r
 	}
 	return g.NarrowMask(m)
 }
 
 // NarrowMask halves 8-byte lanes to 4 bytes.
-func (g *Vectors) NarrowMask(m x86.Reg) x86.Reg {
+func (g *Vectors) NarrowMask(m vcode.Reg) vcode.Reg {
 	high, r := g.NewVector(), g.NewVector()
 	if g.Bytes == 16 { // the upper half is 0: lanes that are off
-		g.Op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(g.ConstVector(0, 8)), x86.ImmArg(0x88))
+		g.Op(vcode.VShuffleF32, vcode.W128, vcode.RegArg(r), vcode.RegArg(m), vcode.RegArg(g.ConstVector(0, 8)), vcode.ImmArg(0x88))
 		return r
 	}
-	g.Op(x86.VEXTRACTF128, x86.W256, x86.RegArg(high), x86.RegArg(m), x86.ImmArg(1))
-	g.Op(x86.VSHUFPS, x86.W128, x86.RegArg(r), x86.RegArg(m), x86.RegArg(high), x86.ImmArg(0x88))
+	g.Op(vcode.VExtract128Of256, vcode.W256, vcode.RegArg(high), vcode.RegArg(m), vcode.ImmArg(1))
+	g.Op(vcode.VShuffleF32, vcode.W128, vcode.RegArg(r), vcode.RegArg(m), vcode.RegArg(high), vcode.ImmArg(0x88))
 	return r
 }
 
 // MaskFor is the mask in the lane size of values of t, for AVX2.
-func (g *Vectors) MaskFor(m x86.Reg, t *ir.Type) x86.Reg {
+func (g *Vectors) MaskFor(m vcode.Reg, t *ir.Type) vcode.Reg {
 	if g.AVX512 || Container(t) == g.maskLane() {
 		return m
 	}
@@ -152,21 +154,21 @@ func (g *Vectors) MaskFor(m x86.Reg, t *ir.Type) x86.Reg {
 }
 
 // Blend sets dst to src in the lanes of m.
-func (g *Vectors) Blend(dst, src, m x86.Reg, t *ir.Type) {
+func (g *Vectors) Blend(dst, src, m vcode.Reg, t *ir.Type) {
 	w := g.Width(t)
 	if g.AVX512 {
-		op := x86.VMOVUPSStore
+		op := vcode.VStoreF32
 		if Container(t) == 8 {
-			op = x86.VMOVUPDStore
+			op = vcode.VStoreF64
 		}
-		g.Emit(x86.I(op, w, x86.RegArg(dst), x86.RegArg(src)).Masked(m, false))
+		g.Emit(vcode.I(op, w, vcode.RegArg(dst), vcode.RegArg(src)).Masked(m, false))
 		return
 	}
-	g.Op(x86.VPBLENDVB, w, x86.RegArg(dst), x86.RegArg(dst), x86.RegArg(src), x86.RegArg(g.MaskFor(m, t)))
+	g.Op(vcode.VBlend, w, vcode.RegArg(dst), vcode.RegArg(dst), vcode.RegArg(src), vcode.RegArg(g.MaskFor(m, t)))
 }
 
-func (g *Vectors) mapMasks(in []x86.Reg, f func(x86.Reg) x86.Reg) []x86.Reg {
-	out := make([]x86.Reg, len(in))
+func (g *Vectors) mapMasks(in []vcode.Reg, f func(vcode.Reg) vcode.Reg) []vcode.Reg {
+	out := make([]vcode.Reg, len(in))
 	for i, m := range in {
 		if i > 0 && m == in[0] {
 			out[i] = out[0]
@@ -177,19 +179,19 @@ func (g *Vectors) mapMasks(in []x86.Reg, f func(x86.Reg) x86.Reg) []x86.Reg {
 	return out
 }
 
-func (g *Vectors) NotMasks(masks []x86.Reg) []x86.Reg {
-	return g.mapMasks(masks, func(m x86.Reg) x86.Reg { return g.MaskXor(m, g.MaskAll()) })
+func (g *Vectors) NotMasks(masks []vcode.Reg) []vcode.Reg {
+	return g.mapMasks(masks, func(m vcode.Reg) vcode.Reg { return g.MaskXor(m, g.MaskAll()) })
 }
 
-func (g *Vectors) CopyMask(m x86.Reg) x86.Reg {
+func (g *Vectors) CopyMask(m vcode.Reg) vcode.Reg {
 	r := g.NewMaskRegister()
 	g.MaskMove(r, m)
 	return r
 }
 
 // Narrow turns off the lanes outside masks.
-func (g *Vectors) Narrow(masks []x86.Reg) {
-	next := make([]x86.Reg, g.Unroll)
+func (g *Vectors) Narrow(masks []vcode.Reg) {
+	next := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) {
 		next[u] = masks[u]
 		if g.Exec != nil {
@@ -199,14 +201,14 @@ func (g *Vectors) Narrow(masks []x86.Reg) {
 	g.Exec, g.Split = next, true
 }
 
-func (g *Vectors) CombineMasks(op ir.Op, x, y x86.Reg) x86.Reg {
+func (g *Vectors) CombineMasks(op ir.Op, x, y vcode.Reg) vcode.Reg {
 	if op == ir.LAnd {
 		return g.MaskAnd(x, y)
 	}
 	return g.MaskOr(x, y)
 }
 
-func (g *Vectors) SetMask(dst, src x86.Reg, u int, fresh bool) {
+func (g *Vectors) SetMask(dst, src vcode.Reg, u int, fresh bool) {
 	if g.Exec == nil || fresh {
 		g.MaskMove(dst, src)
 		return
@@ -216,8 +218,8 @@ func (g *Vectors) SetMask(dst, src x86.Reg, u int, fresh bool) {
 }
 
 // CopyMasks returns fresh masks that hold the lanes that are on.
-func (g *Vectors) CopyMasks() []x86.Reg {
-	out := make([]x86.Reg, g.Unroll)
+func (g *Vectors) CopyMasks() []vcode.Reg {
+	out := make([]vcode.Reg, g.Unroll)
 	g.Each(func(u int) {
 		out[u] = g.NewMaskRegister()
 		if g.Exec != nil {

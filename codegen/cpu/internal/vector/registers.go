@@ -5,7 +5,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -14,16 +14,16 @@ import (
 type Registers struct {
 	Machine
 	Kernel   *ir.Kernel
-	consts   map[constKey]x86.Reg
-	patterns map[string]x86.Reg // vectors of numbers that differ
-	pooled   map[constKey]int   // constants used from memory
+	consts   map[constKey]vcode.Reg
+	patterns map[string]vcode.Reg // vectors of numbers that differ
+	pooled   map[constKey]int     // constants used from memory
 }
 
 // New begins the code of a stage of a kernel for a machine, in so many unrolled copies.
 func New(code mach.Code, k *ir.Kernel, m Machine, unroll int) Arithmetic {
 	m.Code = code
-	r := Registers{Machine: m, Kernel: k, consts: map[constKey]x86.Reg{}, patterns: map[string]x86.Reg{}, pooled: map[constKey]int{}}
-	return Arithmetic{Vectors{Locked: Locked{r}, Lanes: m.Bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: x86.NoReg}}
+	r := Registers{Machine: m, Kernel: k, consts: map[constKey]vcode.Reg{}, patterns: map[string]vcode.Reg{}, pooled: map[constKey]int{}}
+	return Arithmetic{Vectors{Locked: Locked{r}, Lanes: m.Bytes / 8, Unroll: unroll, Wanted: unroll, Prefix: vcode.NoReg}}
 }
 
 // Refuse stops the selection; Compile returns the refusal.
@@ -35,58 +35,58 @@ func (g *Registers) Refuse(at ir.Pos, why string, args ...any) {
 // bits.
 func Container(t *ir.Type) int { return max(4, int(t.Size)) }
 
-func WidthOf(bytes int) x86.Width {
+func WidthOf(bytes int) vcode.Width {
 	switch {
 	case bytes <= 16:
-		return x86.W128
+		return vcode.W128
 	case bytes <= 32:
-		return x86.W256
+		return vcode.W256
 	}
-	return x86.W512
+	return vcode.W512
 }
 
 // NewVectors returns n fresh vector registers.
-func (g *Registers) NewVectors(n int) []x86.Reg {
-	out := make([]x86.Reg, n)
+func (g *Registers) NewVectors(n int) []vcode.Reg {
+	out := make([]vcode.Reg, n)
 	for i := range out {
 		out[i] = g.NewVector()
 	}
 	return out
 }
 
-func (g *Registers) Move(dst, src x86.Reg) {
+func (g *Registers) Move(dst, src vcode.Reg) {
 	if dst == src {
 		return
 	}
 	switch g.ClassOf(dst) {
 	case mach.General:
-		g.Op(x86.MOVQStore, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.Store64, vcode.W128, vcode.RegArg(dst), vcode.RegArg(src))
 	case mach.Vector:
-		g.Op(x86.VMOVUPSStore, WidthOf(g.Bytes), x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.VStoreF32, WidthOf(g.Bytes), vcode.RegArg(dst), vcode.RegArg(src))
 	case mach.Mask:
-		g.Op(x86.KMOVW, x86.W128, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.MaskMove, vcode.W128, vcode.RegArg(dst), vcode.RegArg(src))
 	}
 }
 
 // ConstGeneral returns a fresh general register with value v.
-func (g *Registers) ConstGeneral(v int64) x86.Reg {
+func (g *Registers) ConstGeneral(v int64) vcode.Reg {
 	r := g.NewGeneral()
 	g.SetGeneral(r, v)
 	return r
 }
 
-func (g *Registers) SetGeneral(r x86.Reg, v int64) {
+func (g *Registers) SetGeneral(r vcode.Reg, v int64) {
 	if v == int64(int32(v)) {
-		g.Op(x86.MOVQImm, x86.W128, x86.RegArg(r), x86.ImmArg(v))
+		g.Op(vcode.SetImm, vcode.W128, vcode.RegArg(r), vcode.ImmArg(v))
 		return
 	}
-	g.Op(x86.MOVQ, x86.W128, x86.RegArg(r), mach.PoolAt(g.PoolWord(uint64(v), 8)))
+	g.Op(vcode.Load64, vcode.W128, vcode.RegArg(r), mach.PoolAt(g.PoolWord(uint64(v), 8)))
 }
 
 // Masks are mask registers with AVX-512 and vectors with AVX2, there in one canonical lane size:
 // bytes/lanes.
 
-func (g *Registers) NewMaskRegister() x86.Reg {
+func (g *Registers) NewMaskRegister() vcode.Reg {
 	if g.AVX512 {
 		return g.NewMask()
 	}
@@ -94,29 +94,29 @@ func (g *Registers) NewMaskRegister() x86.Reg {
 }
 
 // undefined tells the liveness analysis that r is defined here, for the idiom x xor x.
-func (g *Registers) undefined(r x86.Reg) x86.Reg {
-	g.Op(x86.VMOVUPSStore, x86.W128, x86.RegArg(r), x86.RegArg(x86.V(15)))
+func (g *Registers) undefined(r vcode.Reg) vcode.Reg {
+	g.Op(vcode.VStoreF32, vcode.W128, vcode.RegArg(r), vcode.RegArg(vcode.V(15)))
 	return r
 }
 
 // BroadcastGeneral fills a vector with a general register.
-func (g *Registers) BroadcastGeneral(dst, src x86.Reg, size int, w x86.Width) {
+func (g *Registers) BroadcastGeneral(dst, src vcode.Reg, size int, w vcode.Width) {
 	switch {
 	case g.AVX512 && size == 8:
-		g.Op(x86.VPBROADCASTQR, w, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.VBroadcastGeneral64, w, vcode.RegArg(dst), vcode.RegArg(src))
 	case g.AVX512:
-		g.Op(x86.VPBROADCASTDR, w, x86.RegArg(dst), x86.RegArg(src))
+		g.Op(vcode.VBroadcastGeneral32, w, vcode.RegArg(dst), vcode.RegArg(src))
 	case size == 8:
-		g.Op(x86.VMOVQ, x86.W128, x86.RegArg(dst), x86.RegArg(src))
-		g.Op(x86.VPBROADCASTQ, w, x86.RegArg(dst), x86.RegArg(dst))
+		g.Op(vcode.VSetI64, vcode.W128, vcode.RegArg(dst), vcode.RegArg(src))
+		g.Op(vcode.VBroadcastI64, w, vcode.RegArg(dst), vcode.RegArg(dst))
 	default:
-		g.Op(x86.VMOVD, x86.W128, x86.RegArg(dst), x86.RegArg(src))
-		g.Op(x86.VPBROADCASTD, w, x86.RegArg(dst), x86.RegArg(dst))
+		g.Op(vcode.VSetI32, vcode.W128, vcode.RegArg(dst), vcode.RegArg(src))
+		g.Op(vcode.VBroadcastI32, w, vcode.RegArg(dst), vcode.RegArg(dst))
 	}
 }
 
 // Pick chooses by the size of a lane.
-func Pick(t *ir.Type, four, eight x86.Op) x86.Op {
+func Pick(t *ir.Type, four, eight vcode.Op) vcode.Op {
 	if Container(t) == 8 {
 		return eight
 	}

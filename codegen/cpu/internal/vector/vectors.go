@@ -1,7 +1,7 @@
 package vector
 
 import (
-	"github.com/gompss/gompss/codegen/cpu/x86"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -10,25 +10,25 @@ type Vectors struct {
 	Locked
 	Lanes  int
 	Unroll int
-	First  int       // the copy that is selected, where they are selected one by one
-	Wanted int       // unrolled copies in the main loop
-	Exec   []x86.Reg // lanes that are on, one mask a copy; nil: all
-	Prefix x86.Reg   // in the tail: how many lanes from the first are in range
-	Split  bool      // Exec is narrower than the prefix
+	First  int         // the copy that is selected, where they are selected one by one
+	Wanted int         // unrolled copies in the main loop
+	Exec   []vcode.Reg // lanes that are on, one mask a copy; nil: all
+	Prefix vcode.Reg   // in the tail: how many lanes from the first are in range
+	Split  bool        // Exec is narrower than the prefix
 }
 
 // Width is the length of a vector of g.lanes values of type t.
 // Width is that of a vector with a t in each lane; where that is more than a vector holds, all
 // lanes have the same.
-func (g *Vectors) Width(t *ir.Type) x86.Width { return WidthOf(min(g.Lanes*Container(t), g.Bytes)) }
+func (g *Vectors) Width(t *ir.Type) vcode.Width { return WidthOf(min(g.Lanes*Container(t), g.Bytes)) }
 
 // Fills tells whether a t in each lane fills a vector of its width: where lanes are 8 bytes of 16,
 // shorter numbers do not, and more must not be read or written in memory.
 func (g *Vectors) Fills(t *ir.Type) bool { return g.Lanes*Container(t) >= 16 }
 
 // Same returns r for every unrolled copy.
-func (g *Vectors) Same(r x86.Reg) []x86.Reg {
-	out := make([]x86.Reg, g.Unroll)
+func (g *Vectors) Same(r vcode.Reg) []vcode.Reg {
+	out := make([]vcode.Reg, g.Unroll)
 	for i := range out {
 		out[i] = r
 	}
@@ -43,7 +43,7 @@ func (g *Vectors) Each(f func(u int)) {
 }
 
 // IotaVector returns 0, stride, 2*stride, ... in lanes of size bytes.
-func (g *Vectors) IotaVector(stride int64, size int) x86.Reg {
+func (g *Vectors) IotaVector(stride int64, size int) vcode.Reg {
 	key := constKey{size: size, iota: stride, lanes: g.Lanes}
 	if r, ok := g.consts[key]; ok {
 		return r
@@ -54,12 +54,12 @@ func (g *Vectors) IotaVector(stride int64, size int) x86.Reg {
 	for l := range int64(g.Lanes) {
 		g.PoolWord(uint64(l*stride), size)
 	}
-	g.LoadAtEntry(x86.VMOVUPS, WidthOf(g.Lanes*size), r, at)
+	g.LoadAtEntry(vcode.VLoadF32, WidthOf(g.Lanes*size), r, at)
 	return r
 }
 
 // CopiesOf is the number of unrolled copies that a slow check has to look at.
-func (g *Vectors) CopiesOf(exec []x86.Reg) int {
+func (g *Vectors) CopiesOf(exec []vcode.Reg) int {
 	if exec != nil {
 		return len(exec)
 	}
@@ -67,7 +67,7 @@ func (g *Vectors) CopiesOf(exec []x86.Reg) int {
 }
 
 // Into returns dst, or fresh registers.
-func (g *Vectors) Into(dst []x86.Reg) []x86.Reg {
+func (g *Vectors) Into(dst []vcode.Reg) []vcode.Reg {
 	if dst != nil {
 		return dst
 	}
@@ -75,7 +75,7 @@ func (g *Vectors) Into(dst []x86.Reg) []x86.Reg {
 }
 
 // Lift runs a two-operand operation on every copy, once where the operands are the same for all.
-func (g *Vectors) Lift(dst []x86.Reg, x, y []x86.Reg, f func(d, x, y x86.Reg)) []x86.Reg {
+func (g *Vectors) Lift(dst []vcode.Reg, x, y []vcode.Reg, f func(d, x, y vcode.Reg)) []vcode.Reg {
 	if dst == nil && AllSame(x) && AllSame(y) && g.Unroll > 1 {
 		d := g.NewVector()
 		f(d, x[0], y[0])
@@ -86,7 +86,7 @@ func (g *Vectors) Lift(dst []x86.Reg, x, y []x86.Reg, f func(d, x, y x86.Reg)) [
 	return dst
 }
 
-func AllSame(x []x86.Reg) bool {
+func AllSame(x []vcode.Reg) bool {
 	for _, r := range x {
 		if r != x[0] {
 			return false
@@ -95,17 +95,17 @@ func AllSame(x []x86.Reg) bool {
 	return true
 }
 
-func RegArgs(r []x86.Reg) []x86.Arg {
-	out := make([]x86.Arg, len(r))
+func RegArgs(r []vcode.Reg) []vcode.Arg {
+	out := make([]vcode.Arg, len(r))
 	for i := range r {
-		out[i] = x86.RegArg(r[i])
+		out[i] = vcode.RegArg(r[i])
 	}
 	return out
 }
 
 // Accumulator returns registers that hold s and may be overwritten: s itself where it is dst or a
 // temporary.
-func (g *Vectors) Accumulator(dst, s []x86.Reg, sum ir.Expr, x []x86.Reg, y []x86.Arg) []x86.Reg {
+func (g *Vectors) Accumulator(dst, s []vcode.Reg, sum ir.Expr, x []vcode.Reg, y []vcode.Arg) []vcode.Reg {
 	if dst != nil && &dst[0] == &s[0] {
 		return dst
 	}
@@ -132,10 +132,10 @@ func temporary(e ir.Expr) bool {
 	return false
 }
 
-func Touches(dst, x []x86.Reg, y []x86.Arg) bool {
+func Touches(dst, x []vcode.Reg, y []vcode.Arg) bool {
 	for u := range dst {
 		for v := range x {
-			if dst[u] == x[v] || y[v].Kind == x86.ArgReg && y[v].Reg == dst[u] {
+			if dst[u] == x[v] || y[v].Kind == vcode.ArgReg && y[v].Reg == dst[u] {
 				return true
 			}
 		}
