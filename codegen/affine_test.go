@@ -54,6 +54,16 @@ func TestProves_EveryForm(t *testing.T) {
 		{"clamped", "for i := 0; i < n; i++ {\nx[min(i+5, n-1)] += x[max(i-5, 0)]\n}", 12, 0, 0, 12},
 		{"narrow", "for i := int32(0); i < int32(n); i++ {\nx[i*int32(m)]++\n}", 4, 5, 0, 16},
 		{"tiles", "for ii := 0; ii < n; ii += 8 {\nfor i := ii; i < min(ii+8, n); i++ {\nx[i]++\n}\n}", 19, 0, 0, 19},
+		{"quotient and rest", "for i := 0; i < n; i++ {\nx[i/m*m+i%m]++\n}", 13, 6, 0, 13},
+		{"pairs", "for i := 0; i < n; i++ {\nx[i<<1|1] = x[i<<1]\n}", 5, 0, 0, 10},
+		{"quads", "for i := 0; i < n; i++ {\nfor j := 0; j < 7; j++ {\nx[i*4|j&3]++\n}\n}", 5, 0, 0, 20},
+		{"bits rejoined", "for i := 0; i < n; i++ {\nx[i>>2<<2|i&3]++\nx[i&^3+i&3]++\n}", 7, 0, 0, 7},
+		{"neighbour in a pair", "for i := 0; i < n; i++ {\nx[i^1]++\n}", 8, 0, 0, 8},
+		{"last of a quad", "for i := 0; i < n; i++ {\nx[i|3]++\n}", 8, 0, 0, 8},
+		{"aligned", "for i := 0; i < n; i++ {\nx[i&-4+3]++\n}", 8, 0, 0, 8},
+		{"down by a parameter", "for i := n; i >= 0; i -= m {\nx[i]++\n}", 10, 3, 0, 11},
+		{"down to one by a parameter", "for i := n; i > 0; i += -m {\nx[i-1]++\n}", 10, 3, 0, 10},
+		{"threads down by a parameter", "//omp:teams distribute parallel for\nfor i := n; i > 0; i -= m {\nx[i-1]++\n}", 10, 3, 0, 10},
 		{"zero trips", "for i := 0; i < n; i++ {\nfor j := 0; j < m; j++ {\nx[i*k+j]++\n}\n}", 9, 0, 1 << 40, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,6 +107,9 @@ func TestContract_EndsOfInt64(t *testing.T) {
 		{"int8 wraps to itself", "for i := m; i < n; i++ {\nx[int8(i)]++\n}", 300, 256, 0, 50, true},
 		{"product of int32 wraps", "for i := int32(0); i < 2; i++ {\nx[i*int32(n)+int32(n)]++\n}", 1 << 30, 0, 0, 1, false},
 		{"step is zero", "for i := 0; i < n; i += m {\nx[i]++\nif x[i] > 5 {\nx[i-1]++\n}\n}", 3, 0, 0, 3, false},
+		{"step down is zero", "for i := n; i > 0; i -= m {\nx[i]++\nif x[i] > 5 {\nx[i+1]++\n}\n}", 2, 0, 0, 3, false},
+		{"step down leads up", "for i := n; i >= 0; i -= m {\nx[i]++\n}", 2, -1, 0, 3, false},
+		{"step down is the least int", "for i := n; i >= 0; i -= m {\nx[i]++\n}", 2, least, 0, 3, true},
 		{"huge part", "y := x[k:n]\nif len(y) > 0 {\ny[0]++\n}", most, 0, most - 1, 3, false},
 		{"part wraps", "y := x[n+k : n+m]\nif len(y) > 0 {\ny[0]++\n}", most, 1, 1, 3, false},
 	} {

@@ -45,7 +45,13 @@ func (w *affineWriter) index(depth int) string {
 		return w.value()
 	}
 	x, y := w.index(depth-1), w.value()
-	switch w.number(0, 15) {
+	switch w.number(0, 19) {
+	case 16:
+		return "(" + x + "<<1 | " + w.pick("1", "0", y+"&1") + ")"
+	case 17:
+		return "(" + x + w.pick(" | ", " ^ ", " &^ ", " & -") + w.pick("1", "3", "4") + ")"
+	case 18:
+		return "(" + x + w.pick(">>2<<2 | "+x+"&3)", "&^1 + "+x+"&1)", "/3*3 + "+x+"%3)", "/m*m + "+x+"%m)")
 	case 0, 1, 2:
 		return "(" + x + "*" + w.pick("m", "n", "2", "3") + " + " + y + ")"
 	case 3, 4:
@@ -76,7 +82,9 @@ func (w *affineWriter) index(depth int) string {
 func (w *affineWriter) loop() (head, variable string) {
 	v := w.fresh()
 	lo, hi := w.pick("0", "0", "0", "1", w.value(), "1+("+w.value()+"+n)%2"), w.pick("n", "m", "n-1", "n+1", "n/2", "min("+w.value()+"+3, n)", w.value(), w.value()+"+1")
-	switch w.number(0, 12) {
+	switch w.number(0, 13) {
+	case 13:
+		return fmt.Sprintf("for %s := %s; %s %s %s; %s -= s", v, hi, v, w.pick(">", ">="), lo, v), v
 	case 0:
 		return fmt.Sprintf("for %s := %s; %s <= %s; %s++", v, lo, v, hi, v), v
 	case 1:

@@ -46,8 +46,14 @@ func (cf counterFinder) rangeOfCounter(d *ir.Decl, w *ir.While, step *ir.Binary)
 	switch {
 	case step.Op == ir.Add && constant && n > 0:
 		r.Stride, r.Rel = n, ir.Le
-	case step.Op == ir.Add && !constant:
+	case (step.Op == ir.Add || step.Op == ir.Sub) && !constant:
 		r.By, r.Known, r.Rel = cf.of.form(step.Y), false, ir.Le
+		if step.Op == ir.Sub {
+			r.By = Affine{}.Sub(r.By)
+		}
+		if _, _, up = cf.boundOfCounter(w.Cond, d.Var, true); !up {
+			r.Rel = ir.Ge
+		}
 	case step.Op == ir.Sub && constant && n > 0:
 		r.Stride, r.Rel, up = -n, ir.Ge, false
 	case step.Op == ir.Mul && constant && n > 1:

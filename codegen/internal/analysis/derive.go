@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
@@ -78,12 +79,12 @@ func (dv deriver) inType(a Affine, t *ir.Type) Affine {
 
 // LimitsOf returns the least and greatest value of an integer type that an int64 holds.
 func LimitsOf(t *ir.Type) (lo, hi int64) {
-	bits := uint(8 * t.Size)
+	size := uint(8 * t.Size)
 	switch {
 	case t.IsSigned():
-		return math.MinInt64 >> (64 - bits), math.MaxInt64 >> (64 - bits)
-	case bits < 64:
-		return 0, 1<<bits - 1
+		return math.MinInt64 >> (64 - size), math.MaxInt64 >> (64 - size)
+	case size < 64:
+		return 0, 1<<size - 1
 	}
 	return 0, math.MaxInt64
 }
@@ -93,10 +94,9 @@ func (dv deriver) derivedBinary(e *ir.Binary) Affine {
 	if !x.Known() || !y.Known() {
 		return Affine{Unknown: true}
 	}
-	n, constant := y.Const()
 	switch e.Op {
 	case ir.Add:
-		return dv.inType(x.Add(y), e.T)
+		return dv.inType(dv.rejoined(x.Add(y)), e.T)
 	case ir.Sub:
 		return dv.inType(x.Sub(y), e.T)
 	case ir.Mul:
@@ -106,18 +106,127 @@ func (dv deriver) derivedBinary(e *ir.Binary) Affine {
 	case ir.Rem:
 		return dv.derive(DerivedRem, x, y, e.T)
 	}
-	if !constant || n < 0 {
-		return Affine{Unknown: true}
+	if e.Op == ir.And || e.Op == ir.AndNot || e.Op == ir.Or || e.Op == ir.Xor {
+		return dv.derivedBits(e.Op, x, y, e.T)
 	}
+	n, constant := y.Const()
 	switch {
+	case !constant || n < 0:
 	case e.Op == ir.Shl && n < 62:
 		return dv.inType(x.Mul(ConstAffine(1<<n)), e.T)
 	case e.Op == ir.Shr && n < 62:
 		return dv.derive(DerivedShr, x, y, e.T)
-	case e.Op == ir.And:
-		return dv.derive(DerivedAnd, x, y, e.T)
 	}
 	return Affine{Unknown: true}
+}
+
+// derivedBits returns the form of x op y in type t, where op is an operation on bits: a sum where
+// the operands have no bit in common; a mask changes what is below a power of two.
+func (dv deriver) derivedBits(op ir.Op, x, y Affine, t *ir.Type) Affine {
+	if _, constant := x.Const(); constant && op != ir.AndNot {
+		x, y = y, x
+	}
+	n, constant := y.Const()
+	switch {
+	case op == ir.Or && (dv.apart(x, y) || dv.apart(y, x)), op == ir.Xor && (dv.apart(x, y) || dv.apart(y, x)):
+		return dv.inType(dv.rejoined(x.Add(y)), t)
+	case !constant || !t.IsSigned() && n < 0:
+		return Affine{Unknown: true}
+	case op == ir.And && n < 0, op == ir.AndNot && n >= 0: // what the mask takes away
+		if op == ir.And {
+			n = ^n
+		}
+		return dv.inType(dv.rejoined(x.Sub(dv.derivedBits(ir.And, x, ConstAffine(n), t))), t)
+	case op == ir.And && dv.apart(x, y):
+		return Affine{}
+	case op == ir.And:
+		return dv.derive(DerivedAnd, x, y, t)
+	case op == ir.AndNot:
+		return dv.derivedBits(ir.And, x, ConstAffine(^n), t)
+	case n < 0 || n >= 1<<32:
+		return Affine{Unknown: true}
+	}
+	low := bits.Len64(uint64(n)) // Or and Xor leave what is above the mask
+	rest := dv.derive(DerivedAny, ConstAffine(0), ConstAffine(1<<low-1), t)
+	return dv.inType(dv.derive(DerivedShr, x, ConstAffine(int64(low)), t).Mul(ConstAffine(1<<low)).Add(rest), t)
+}
+
+// apart reports whether x and y have no bit in common: x is a multiple of a power of two that y is
+// below.
+func (dv deriver) apart(x, y Affine) bool {
+	most, ok := y.Const()
+	if d := dv.single(y); d != nil {
+		switch d.Op {
+		case DerivedAnd, DerivedAny:
+			most, ok = d.Y.Const()
+			if least, known := d.X.Const(); d.Op == DerivedAny && (!known || least < 0 || d.Host != nil) {
+				return false
+			}
+		}
+	}
+	return ok && most >= 0 && multipleOf(x, uint(bits.Len64(uint64(most))))
+}
+
+// single returns the derivation whose variable a is.
+func (dv deriver) single(a Affine) *Derivation {
+	if len(a.Terms) != 1 || a.Terms[0].Coef != 1 || len(a.Terms[0].Atoms) != 1 {
+		return nil
+	}
+	return dv.of.Sites.Derived[a.Terms[0].Atoms[0].Var]
+}
+
+// multipleOf reports whether a is a multiple of 1<<low.
+func multipleOf(a Affine, low uint) bool {
+	if low > 62 {
+		return false
+	}
+	for _, t := range a.Terms {
+		if t.Coef&(1<<low-1) != 0 {
+			return false
+		}
+	}
+	return a.Known()
+}
+
+// rejoined returns a with a quotient times its divisor and the remainder, or what is above a mask
+// and what is below it, as what they are parts of.
+func (dv deriver) rejoined(a Affine) Affine {
+	for _, rest := range a.Atoms() {
+		r := dv.of.Sites.Derived[rest.Var]
+		if r == nil || r.Op != DerivedRem && r.Op != DerivedAnd {
+			continue
+		}
+		coef, ok := a.Coef(rest.Var)
+		c, constant := coef.Const()
+		if !ok || !constant {
+			continue
+		}
+		for _, whole := range a.Atoms() {
+			q := dv.of.Sites.Derived[whole.Var]
+			if q == nil || !q.X.Equal(r.X) {
+				continue
+			}
+			by, ok := partsOf(q, r)
+			joined := a.Sub(VarAffine(q.Var).Mul(by).Add(VarAffine(r.Var)).Sub(r.X).Mul(ConstAffine(c)))
+			if ok && joined.Known() && !joined.Has(q.Var) && !joined.Has(r.Var) {
+				return joined
+			}
+		}
+	}
+	return a
+}
+
+// partsOf returns by with q*by + r the X of both, if there is one.
+func partsOf(q, r *Derivation) (by Affine, ok bool) {
+	switch {
+	case q.Op == DerivedDiv && r.Op == DerivedRem:
+		return q.Y, q.Y.Equal(r.Y)
+	case q.Op == DerivedShr && r.Op == DerivedAnd:
+		k, ok1 := q.Y.Const()
+		n, ok2 := r.Y.Const()
+		return ConstAffine(n + 1), ok1 && ok2 && k < 62 && n == 1<<k-1
+	}
+	return Affine{}, false
 }
 
 // derivedMath has minima and maxima.

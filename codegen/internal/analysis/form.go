@@ -1,6 +1,10 @@
 package analysis
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/ir"
+)
 
 // AffineOf returns e, an integer expression, as a form over the variables and slice lengths that
 // occur in it.
@@ -63,6 +67,11 @@ func (d Definitions) binaryForm(e *ir.Binary) Affine {
 	case ir.Shl:
 		if by, ok := d.Form(e.Y).Const(); ok && by >= 0 && by < 62 {
 			return d.Form(e.X).Mul(ConstAffine(1 << by))
+		}
+	case ir.Or, ir.Xor:
+		x, y := d.Form(e.X), d.Form(e.Y)
+		if n, ok := y.Const(); ok && n >= 0 && multipleOf(x, uint(bits.Len64(uint64(n)))) {
+			return x.Add(y) // they have no bit in common
 		}
 	}
 	return Affine{Unknown: true}

@@ -190,10 +190,17 @@ func (c *Collector) pointer(e ir.Expr) Affine {
 	return Affine{Unknown: true}
 }
 
-// checkedStep notes the check of the step of a loop that counts up, whose step is not a constant.
+// checkedStep notes the check of the step of a loop, where it is not a constant, that it leads to
+// the bound.
 func (k checker) checkedStep(s *ir.For) {
-	if _, constant := query.Int64(s.Step); k.of.Sites != nil && !constant && (s.Rel == ir.Lt || s.Rel == ir.Le) {
-		k.site(s.Step, k.of.form(s.Step).AddConst(-1))
+	if _, constant := query.Int64(s.Step); k.of.Sites == nil || constant {
+		return
+	}
+	switch by := k.of.form(s.Step); s.Rel {
+	case ir.Lt, ir.Le:
+		k.site(s.Step, by.AddConst(-1))
+	case ir.Gt, ir.Ge:
+		k.site(s.Step, ConstAffine(-1).Sub(by))
 	}
 }
 

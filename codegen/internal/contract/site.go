@@ -326,15 +326,19 @@ func (b *siteBuilder) stepOf(l *analysis.LoopRange) analysis.Affine {
 // bounds returns the first value of a loop and the last one that its bound allows, over what is not
 // narrow. fits gets what keeps narrow arithmetic from wrapping.
 func (b *siteBuilder) bounds(l *analysis.LoopRange, fits *[]analysis.Affine) (first, last analysis.Affine, ok bool) {
-	if !l.Known && (!l.By.Known() || l.Rel != ir.Lt && l.Rel != ir.Le) {
+	if !l.Known && (!l.By.Known() || l.Rel == ir.Ne) {
 		return first, last, false
 	}
 	if fits == nil {
 		fits = new([]analysis.Affine)
 	}
 	last = l.Last
-	if !l.Known && l.Rel == ir.Lt {
+	switch {
+	case l.Known:
+	case l.Rel == ir.Lt:
 		last = last.AddConst(-1)
+	case l.Rel == ir.Gt:
+		last = last.AddConst(1)
 	}
 	first, ok1 := b.expand(l.First, fits)
 	last, ok2 := b.expand(last, fits)
@@ -377,12 +381,16 @@ func (b *siteBuilder) loop(n *nestVar, i int) (l nestLoop, ok bool) {
 // stepped notes how the variable of a loop moves, and what keeps it from passing the end of its
 // type.
 func (b *siteBuilder) stepped(l *nestLoop, r *analysis.LoopRange, last analysis.Affine, fits *[]analysis.Affine) {
-	if !r.Known { // up by what is positive
-		l.step = 1
+	if !r.Known {
 		by, _ := b.expand(r.By, fits)
-		_, hi := analysis.LimitsOf(r.Var.Type)
+		lo, hi := analysis.LimitsOf(r.Var.Type)
 		if analysis.IsWide(r.Var.Type) {
-			hi /= 2 // so that forms stay within 64 bits
+			lo, hi = lo/2, hi/2 // so that forms stay within 64 bits
+		}
+		if l.step = 1; r.Rel == ir.Gt || r.Rel == ir.Ge {
+			l.step = -1
+			*fits = append(*fits, analysis.ConstAffine(-1).Sub(by), last.Add(by).AddConst(-lo))
+			return
 		}
 		*fits = append(*fits, by.AddConst(-1), analysis.ConstAffine(hi).Sub(last).Sub(by))
 		return

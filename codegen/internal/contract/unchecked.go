@@ -31,11 +31,11 @@ func (c *Contract) clear(from, list []ir.Stmt) {
 		}
 	}, func(e ir.Expr) { originals = append(originals, e) })
 	i, j := 0, 0
-	var positive []*ir.For
+	var proved []*ir.For
 	ir.Inspect(list, func(s ir.Stmt) {
 		if f, ok := s.(*ir.For); ok {
 			if steps[j] {
-				positive = append(positive, f)
+				proved = append(proved, f)
 			}
 			j++
 		}
@@ -45,8 +45,12 @@ func (c *Contract) clear(from, list []ir.Stmt) {
 		}
 		i++
 	})
-	for _, f := range positive {
-		f.Step = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{f.Step, &ir.Const{T: f.Step.Type(), Bits: 1, At: f.At}}, T: f.Step.Type(), At: f.At}
+	for _, f := range proved { // say that the step is 1 or more, or -1 or less
+		fn, end := ir.IMax, int64(1)
+		if f.Rel == ir.Gt || f.Rel == ir.Ge {
+			fn, end = ir.IMin, -1
+		}
+		f.Step = &ir.Math{Fn: fn, Args: []ir.Expr{f.Step, &ir.Const{T: f.Step.Type(), Bits: uint64(end), At: f.At}}, T: f.Step.Type(), At: f.At}
 	}
 }
 

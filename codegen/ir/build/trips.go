@@ -11,8 +11,8 @@ import (
 // or of the wrong sign fails as a division by zero.
 func Trips(f *ir.For, lo, hi, step ir.Expr) ir.Expr {
 	at := f.At
-	up := trip{at: at, from: lo, to: hi, step: step}
-	down := trip{at: at, from: hi, to: lo, step: negate(step, at)}
+	up := trip{at: at, from: lo, to: hi, step: step, right: atLeastOne(f.Step)}
+	down := trip{at: at, from: hi, to: lo, step: negate(step, at), right: atMostMinusOne(f.Step)}
 	switch f.Rel {
 	case ir.Lt:
 		return up.count(false)
@@ -34,6 +34,7 @@ func Trips(f *ir.For, lo, hi, step ir.Expr) ir.Expr {
 type trip struct {
 	at             ir.Pos
 	from, to, step ir.Expr
+	right          bool // the loop itself says that the step leads to the end
 }
 
 // count is max(0, ceil((to-from)/step)), with to inside the range where inclusive.
@@ -47,7 +48,7 @@ func (t trip) count(inclusive bool) ir.Expr {
 	}
 	step, checked := t.shortStep(width, inclusive), false
 	extra := step
-	if _, ok := query.Int64(t.step); !ok && !atLeastOne(t.step) {
+	if _, ok := query.Int64(t.step); !ok && !t.right {
 		positive := Compare(ir.Gt, t.step, Int(0, t.at), t.at)
 		step, checked = Choose(positive, step, Int(0, t.at), t.at), true
 	}
@@ -60,12 +61,20 @@ func (t trip) count(inclusive bool) ir.Expr {
 }
 
 // atLeastOne reports whether e is a maximum with a positive constant.
-func atLeastOne(e ir.Expr) bool {
+func atLeastOne(e ir.Expr) bool { return limited(e, ir.IMax, func(n int64) bool { return n > 0 }) }
+
+// atMostMinusOne reports whether e is a minimum with a negative constant.
+func atMostMinusOne(e ir.Expr) bool {
+	return limited(e, ir.IMin, func(n int64) bool { return n < 0 })
+}
+
+// limited reports whether e is fn of a constant that is fine and something else.
+func limited(e ir.Expr, fn ir.MathFn, fine func(int64) bool) bool {
 	if c, ok := e.(*ir.Convert); ok && c.T.Size >= c.X.Type().Size {
-		return atLeastOne(c.X)
+		return limited(c.X, fn, fine)
 	}
 	m, ok := e.(*ir.Math)
-	return ok && m.Fn == ir.IMax && slices.ContainsFunc(m.Args, func(x ir.Expr) bool { n, ok := query.Int64(x); return ok && n > 0 })
+	return ok && m.Fn == fn && slices.ContainsFunc(m.Args, func(x ir.Expr) bool { n, ok := query.Int64(x); return ok && fine(n) })
 }
 
 // shortStep returns a step that makes as many iterations as the one of t and does not wrap around
