@@ -147,7 +147,14 @@ var layers = map[string][]string{
 	"sched":              {"devices", "deps", "trace/probe"},
 	// The states of a task and the events that change them, as a table.
 	"task/internal/state": {},
-	"task": {"task/internal/state", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+	// State, number, traits and holdings of a task in flight.
+	"task/internal/life": {"task/internal/state", "deps"},
+	// Go values as the engine sees them: memory, arguments of kernels, package variables.
+	"task/internal/values": {"codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices"},
+	// Operators of reductions.
+	"task/internal/operator": {"task/internal/values", "codegen/ir", "deps"},
+	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator",
+		"internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},

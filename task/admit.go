@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file is what keeps a task back whose predecessors have finished: commutative accesses, which
@@ -15,11 +16,11 @@ import (
 // admit reports whether s may go to the scheduler now. If not, it comes back by itself: through
 // releaseExclusion of another task.
 func (hq *readyQueues) admit(s *record) bool {
-	if !s.traits.is(relaxed) {
+	if !s.traits.Is(life.Relaxed) {
 		return true
 	}
 	if len(s.node.Exclusive()) > 0 && s.kind != waitBody {
-		if s.holds.take(heldExclusive); !s.scope.exclusion.TryAcquire(&s.node) {
+		if s.holds.Take(life.HeldExclusive); !s.scope.exclusion.TryAcquire(&s.node) {
 			return false
 		}
 	}
@@ -34,7 +35,7 @@ func (hq *readyQueues) admitConcurrent(s *record) bool {
 	}
 	hq.mu.Lock()
 	defer hq.unlock()
-	s.holds.take(heldConcurrent)
+	s.holds.Take(life.HeldConcurrent)
 	s.sharedRegions = s.sharedRegions[:0]
 	for i := range s.accesses {
 		if a := &s.accesses[i]; a.Mode == deps.Concurrent && !a.Region.Empty() && !s.inherits(a) {
@@ -56,13 +57,15 @@ func hasConcurrent(s *record) bool {
 // inherits reports whether r has a concurrent access that its parent has too. What a task shares
 // because its parent does does not count: the parent serves it, on the host, and must not wait for
 // tasks that wait for the parent.
-func (r *record) inherits(a *deps.Access) bool { return r.traits.is(hostOnly) && r.scope.shares(a) }
+func (r *record) inherits(a *deps.Access) bool {
+	return r.traits.Is(life.HostOnly) && r.scope.shares(a)
+}
 
 // joinGroup restricts s to the address space where its companions are, or to the one that is best
 // for it when there are none. It reports false when it must wait for them. Requires: mu held.
 func (hq *readyQueues) joinGroup(s *record) bool {
 	allowed := s.item.Allowed
-	if s.traits.is(simple) {
+	if s.traits.Is(life.Simple) {
 		allowed = hq.topology.all
 	}
 	w := &hq.concurrent
@@ -104,16 +107,16 @@ func (hq *readyQueues) joinGroup(s *record) bool {
 // now.
 func (rt *Runtime) releaseExclusion(r *record, over, ready *recordList) {
 	spin.Perturb()
-	if r.holds.has(heldExclusive) {
-		r.holds.drop(heldExclusive)
+	if r.holds.Has(life.HeldExclusive) {
+		r.holds.Drop(life.HeldExclusive)
 		r.scope.exclusion.Release(&r.node, func(n *deps.Node) {
 			if s := n.Owner.(*record); rt.ready.admitConcurrent(s) {
 				rt.queue(s, nil, over, ready)
 			}
 		})
 	}
-	if r.holds.has(heldConcurrent) {
-		r.holds.drop(heldConcurrent)
+	if r.holds.Has(life.HeldConcurrent) {
+		r.holds.Drop(life.HeldConcurrent)
 		for _, s := range rt.ready.leaveConcurrent(r) {
 			rt.queue(s, nil, over, ready)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/hostmem"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // Alloc returns a slice of n zero elements for tasks to work on. It lies outside the Go heap and is
@@ -21,7 +22,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, rt.unusable("Alloc")
 	}
 	t := reflect.TypeFor[T]()
-	if err := checkNoPointers(t); err != nil {
+	if err := values.CheckNoPointers(t); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w: it cannot lie outside the Go heap", err)
 	}
 	size := int(t.Size())
@@ -38,8 +39,8 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
-	x := sliceOfPages[T](pages, n)
-	if _, err := rt.buffers.register(memoryOf(x), pages, &rt.root, false); err != nil {
+	x := values.SliceOfPages[T](pages, n)
+	if _, err := rt.buffers.register(values.MemoryOf(x), pages, &rt.root, false); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, hostmem.Unmap(pages)))
 	}
 	return x, nil
@@ -51,7 +52,7 @@ func Free[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Free")
 	}
-	return rt.drop("free", memoryOf(x), true)
+	return rt.drop("free", values.MemoryOf(x), true)
 }
 
 // Register makes an ordinary slice, up to its capacity, a buffer: it stays where it is and is kept
@@ -74,7 +75,7 @@ func Register[T any](rt *Runtime, x []T) error {
 	}
 	rt.callers.enter()
 	defer rt.callers.leave()
-	b, _, err := rt.buffers.locate(memoryOf(x[:cap(x)]), &rt.root)
+	b, _, err := rt.buffers.locate(values.MemoryOf(x[:cap(x)]), &rt.root)
 	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
 	}
@@ -87,18 +88,18 @@ func Unregister[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Unregister")
 	}
-	return rt.drop("unregister", memoryOf(x), false)
+	return rt.drop("unregister", values.MemoryOf(x), false)
 }
 
 // drop forgets the buffer that begins where m does.
-func (rt *Runtime) drop(what string, m memory, ours bool) error {
-	if m.cap == 0 {
+func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
+	if m.Cap == 0 {
 		return nil
 	}
 	if rt.window.live() > 0 && insideBody() {
 		return misuse(what, errInBody)
 	}
-	m.len = 1
+	m.Len = 1
 	b, first, err := rt.buffers.find(m)
 	switch {
 	case err != nil:
@@ -112,7 +113,7 @@ func (rt *Runtime) drop(what string, m memory, ours bool) error {
 	if err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	defer runtime.KeepAlive(m.base)
+	defer runtime.KeepAlive(m.Base)
 	if err := rt.beginDrop(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}

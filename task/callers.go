@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file lets several goroutines describe kernel tasks at once: records that are taken without
@@ -162,7 +163,7 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	}
 	r := rt.recordShards.take(s)
 	r.kind = kernelBody
-	r.traits.set(simple, false)
+	r.traits.Set(life.Simple, false)
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
 	if g != nil {
 		r.group = g
@@ -183,7 +184,7 @@ func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 // commitUnlocked is commit for a record of openUnlocked.
 func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.traits.is(undeferred) && s.growths.Load() == 0
+	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.traits.Is(life.Undeferred) && s.growths.Load() == 0
 	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
@@ -215,11 +216,11 @@ func (s *Scope) commitUnobserved(r *record) Task {
 	edges := domain.Place(&r.node, r.accesses)
 	s.submitting.Unlock()
 	spin.Perturb()
-	r.life.submit(id) // it is not ready, and only its node is known, before settle
+	r.life.Submit(id) // it is not ready, and only its node is known, before settle
 	var ready recordList
 	late, start := rt.settle(r, domain, edges)
 	if late {
-		if late = !r.life.release(); !late {
+		if late = !r.life.Release(); !late {
 			ready.push(r)
 		}
 	}

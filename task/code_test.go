@@ -18,6 +18,7 @@ import (
 	_ "github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -488,7 +489,7 @@ func BenchmarkCallKernel(b *testing.B) {
 				require.NoError(b, rt.Prepare(context.Background(), k))
 				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
 				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k}}}
-				buffer, _, err := rt.buffers.locate(memoryOf(x), &rt.root)
+				buffer, _, err := rt.buffers.locate(values.MemoryOf(x), &rt.root)
 				require.NoError(b, err)
 				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.id, Len: 16, Cap: 16}}
 				for b.Loop() {

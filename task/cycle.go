@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -59,7 +60,7 @@ func (rt *Runtime) retire(r *record, worker int) *record {
 		return nil
 	}
 	next := rt.schedule(done, &ready, worker)
-	if !done.traits.is(simple) {
+	if !done.traits.Is(life.Simple) {
 		worker = smp.None // and its place has counted it
 	} else if worker == smp.None {
 		rt.ready.countRun()
@@ -74,25 +75,25 @@ func (rt *Runtime) release(r *record) {
 	if rt.observers.watched() {
 		rt.observers.observeEnd(r)
 	}
-	if r.holds.has(heldData) {
+	if r.holds.Has(life.HeldData) {
 		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
-	if r.holds.has(heldPrivates) {
+	if r.holds.Has(life.HeldPrivates) {
 		rt.returnPrivates(r)
-		r.holds.drop(heldPrivates)
+		r.holds.Drop(life.HeldPrivates)
 	}
 }
 
 // makeReady puts s, whose predecessors have finished, on the list of those that run or those that
 // do not. by is the last of them, nil if there was none.
 func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
-	if via := s.poison.Load(); via != nil && !s.traits.is(ignoresFailures) {
+	if via := s.poison.Load(); via != nil && !s.traits.Is(life.IgnoresFailures) {
 		s.skip(via)
 		over.push(s)
 		return
 	}
-	if rt.eagerQueues == nil && !s.traits.is(simple) { // else the release was needed to know that it goes here
-		s.life.enter(state.Release)
+	if rt.eagerQueues == nil && !s.traits.Is(life.Simple) { // else the release was needed to know that it goes here
+		s.life.Enter(state.Release)
 	}
 	if rt.ready.admit(s) {
 		rt.queue(s, by, over, ready)
@@ -140,7 +141,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	var next *record
 	if worker != smp.None {
-		if next = rt.takeHost(after); next != nil && (next.holds.has(heldData) || next.life.state().Wants()) {
+		if next = rt.takeHost(after); next != nil && (next.holds.Has(life.HeldData) || next.life.State().Wants()) {
 			wake += min(rt.ready.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
@@ -152,7 +153,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	rt.ready.unlock()
 
-	if next != nil && !next.holds.has(heldData) && !next.life.state().Wants() && rt.observers.watched() {
+	if next != nil && !next.holds.Has(life.HeldData) && !next.life.State().Wants() && rt.observers.watched() {
 		rt.observeChoice(next)
 	}
 	if wake > 0 && rt.pool.workers != nil {
@@ -249,8 +250,8 @@ func (rt *Runtime) takeHost(after *sched.Item) *record {
 // granted counts an item that was popped. Requires: mu held.
 func (hq *readyQueues) granted(it *sched.Item) *record {
 	r := it.Owner.(*record)
-	if r.life.state() == state.Ready { // else it is an early launch, or a body that continues
-		r.life.enter(state.Place)
+	if r.life.State() == state.Ready { // else it is an early launch, or a body that continues
+		r.life.Enter(state.Place)
 	}
 	hq.counts.grant(it.Place())
 	if it.Priority < 0 && it.Place() == hq.topology.host {
@@ -346,7 +347,7 @@ func (rt *Runtime) describeLaunch(r *record) {
 	if rt.eagerQueues != nil && r.retries == 0 { // no task is launched behind one that may run again
 		r.set.Launched = kernelEnqueued
 	}
-	r.holds.take(heldData)
+	r.holds.Take(life.HeldData)
 	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
 }
 
@@ -362,10 +363,10 @@ func (rt *Runtime) startWait(r *record) {
 		return
 	}
 	if rt.topology.accelerators && len(r.data()) > 0 {
-		r.life.enter(state.Acquire)
+		r.life.Enter(state.Acquire)
 		r.setUp(devices.Host)
 		r.set.Ready = fetched
-		r.holds.take(heldData)
+		r.holds.Take(life.HeldData)
 		if !rt.topology.machine.Acquire(&r.set) {
 			return
 		}
@@ -374,7 +375,7 @@ func (rt *Runtime) startWait(r *record) {
 }
 
 func (rt *Runtime) endWait(r *record) {
-	if r.holds.has(heldData) {
+	if r.holds.Has(life.HeldData) {
 		rt.topology.machine.ReleaseSet(&r.set, r.cause())
 	}
 	rt.retireUnscheduled(r)
@@ -384,7 +385,7 @@ func (rt *Runtime) endWait(r *record) {
 func kernelFinished(ws *machine.WorkingSet, err error) {
 	r := ws.Owner.(*record)
 	r.outcome = err
-	if r.life.race(state.KernelEnd) == state.End {
+	if r.life.Race(state.KernelEnd) == state.End {
 		r.rt.finishTask(r)
 	}
 }
@@ -423,7 +424,7 @@ func (rt *Runtime) requeue(r *record) {
 	rt.ready.counts.end(r.item.Place())
 	rt.ready.sched.Done(&r.item)
 	r.item.Took = 0
-	r.life.enter(state.Requeue)
+	r.life.Enter(state.Requeue)
 	rt.ready.unlock()
 	rt.topology.estimate(r)
 	starts.push(r)
@@ -450,7 +451,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	if rt.observers.watched() {
 		rt.observers.observeRelease(r, id)
 	}
-	r.life.end(r.ending())
+	r.life.End(r.ending())
 	if r.done.Load() != nil { // later callers find that the id has gone
 		if done := r.done.Swap(nil); done != nil {
 			close(*done)
@@ -477,4 +478,4 @@ func (r *record) cause() error {
 	return r.err
 }
 
-func (r *record) taskID() deps.TaskID { return r.life.id() }
+func (r *record) taskID() deps.TaskID { return r.life.ID() }

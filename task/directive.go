@@ -9,13 +9,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file evaluates what the directives of a kernel say, for the arguments of one task.
 
 // A submitScratch is what a task is described with, of no use afterwards.
 type submitScratch struct {
-	env     arguments
+	env     values.Arguments
 	proof   codegen.Proof
 	regions codegen.Regions
 	boxes   [][]codegen.Box // of the regions
@@ -24,83 +26,11 @@ type submitScratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(submitScratch) }}
 
-// arguments is the arguments of a task as an environment for the expressions of its kernel's
-// clauses.
-type arguments struct {
-	params []*ir.Var
-	list   []devices.Arg
-}
-
-func (e *arguments) of(v *ir.Var) *devices.Arg {
-	for i, p := range e.params {
-		if p == v {
-			return &e.list[i]
-		}
-	}
-	return nil
-}
-
-// Scalar implements ir.Env.
-func (e *arguments) Scalar(v *ir.Var) (ir.Bits, bool) {
-	a := e.of(v)
-	if a == nil || !v.Type.IsScalar() {
-		return 0, false
-	}
-	return ir.Bits(a.Bits), true
-}
-
-// Bytes implements ir.Env.
-func (e *arguments) Bytes(v *ir.Var) ([]byte, bool) {
-	a := e.of(v)
-	if a == nil || a.Blob == nil {
-		return nil, false
-	}
-	return a.Blob, true
-}
-
-// Slice implements ir.Env.
-func (e *arguments) Slice(v *ir.Var) (length, capacity int64, ok bool) {
-	a := e.of(v)
-	if a == nil || v.Type.Kind != ir.Slice {
-		return 0, 0, false
-	}
-	return a.Len, a.Cap, true
-}
-
-// Apart implements ir.AddressEnv. Buffers have no byte in common.
-func (e *arguments) Apart(x, y *ir.Var) (apart, ok bool) {
-	a, b := e.of(x), e.of(y)
-	if a == nil || b == nil {
-		return false, false
-	}
-	return a.Buffer != b.Buffer || endOf(a, x) <= a.Offset || endOf(b, y) <= b.Offset || endOf(a, x) <= b.Offset || endOf(b, y) <= a.Offset, true
-}
-
-// endOf is where the memory of a, argument of v, ends in its buffer.
-func endOf(a *devices.Arg, v *ir.Var) deps.Bytes {
-	switch {
-	case a.Nil:
-		return a.Offset
-	case v.Type.Kind == ir.Pointer:
-		return a.Offset + v.Type.Elem.Size
-	}
-	return a.Offset + deps.Bytes(a.Len)*v.Type.Elem.Size
-}
-
-// Set reports whether a pointer is not nil.
-func (e *arguments) Set(v *ir.Var) (set, ok bool) {
-	a := e.of(v)
-	return a != nil && !a.Nil, a != nil
-}
-
-// Query implements ir.Env: on the host there is no grid.
-func (e *arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
-
 // evaluate fills in the accesses of r: those of the task directive, and what the target directive
 // copies besides. It refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
 	k, draft := r.kernel.ir, r.scratch
-	draft.env.params, draft.env.list = k.Params, r.args.List
+	draft.env.Params, draft.env.List = k.Params, r.args.List
 	t := &k.Target
 	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.boxes) {
 		draft.boxes = draft.boxes[:n]
@@ -138,7 +68,7 @@ func (rt *Runtime) evaluate(r *record) error {
 			next++
 		}
 	}
-	if r.traits.set(orderOnly, t.NoCopyDeps); t.NoCopyDeps {
+	if r.traits.Set(life.OrderOnly, t.NoCopyDeps); t.NoCopyDeps {
 		r.copyAccesses = append(r.copyAccesses[:0], r.accesses[written:]...)
 		r.copyAccesses = deps.Merge(r.copyAccesses)
 	}
@@ -177,7 +107,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
 func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error {
-	a := r.scratch.env.of(region.Var)
+	a := r.scratch.env.Of(region.Var)
 	if a == nil {
 		r.rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
 	}
@@ -191,26 +121,17 @@ func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error 
 	}
 	r.scratch.boxes[n] = boxes
 	for i := range boxes {
-		at, err := regionOf(a, region.Var.Type.Elem, &boxes[i])
+		at, err := values.RegionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
 			return fmt.Errorf("%v: region %s: %w", region.At, region.Text, err)
 		}
 		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
 		if mode >= deps.Concurrent {
-			r.traits.set(relaxed, true)
+			r.traits.Set(life.Relaxed, true)
 		}
 		r.work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
 	}
 	return nil
-}
-
-// regionOf returns a box of the memory of argument a as a region of its buffer.
-func regionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error) {
-	first := int64(a.Offset / elem.Size)
-	if lo, hi, ok := b.Interval(); ok {
-		return deps.Interval(a.Buffer, first+lo, first+hi), nil
-	}
-	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
 }
 
 // evaluateClauses evaluates priority, resources and if. wait says that the submitter has to wait

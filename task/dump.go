@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -92,18 +93,18 @@ type sighting struct {
 //
 //go:norace
 func (v *sighting) look(r *record) bool {
-	id := r.life.id()
+	id := r.life.ID()
 	d := r.detail
 	if id == 0 || d == nil {
 		return false
 	}
 	v.r, v.d, v.id = r, d, id
 	v.copy.detail = &v.info
-	v.copy.kind, v.copy.traits, v.state, v.copy.body = r.kind, r.traits, r.life.state(), r.body
+	v.copy.kind, v.copy.traits, v.state, v.copy.body = r.kind, r.traits, r.life.State(), r.body
 	v.info.rt, v.info.label, v.info.pos, v.info.origin, v.info.kernel = d.rt, d.label, d.pos, d.origin, d.kernel
 	v.info.bodyCtx, v.info.nested, v.info.inner, v.info.replayRun = d.bodyCtx, d.nested, d.inner, d.replayRun
 	v.info.trace.Submit, v.info.trace.ID = d.trace.Submit, d.trace.ID
-	return r.life.id() == id && r.detail == d
+	return r.life.ID() == id && r.detail == d
 }
 
 // status looks at the run. first, if not 0, is a task that is listed before all others.
@@ -255,11 +256,11 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 		}
 	case queued:
 		k.State, k.Waits = "ready", "a CPU worker"
-	case locked && !v.copy.traits.is(simple) && rt.itemQueued(v):
+	case locked && !v.copy.traits.Is(life.Simple) && rt.itemQueued(v):
 		k.State, k.Waits = "ready", rt.wantsPlace(v)
 	case v.state.Wants():
 		k.State, k.Waits = "waiting", "a CPU worker, to go on"
-	case locked && !v.copy.traits.is(simple) && v.at < 0 && v.copy.traits.is(relaxed):
+	case locked && !v.copy.traits.Is(life.Simple) && v.at < 0 && v.copy.traits.Is(life.Relaxed):
 		k.State, k.Waits = "blocked", "tasks with the same concurrent or commutative data"
 	case v.info.inner != nil && innerWait(v.info.inner) != "":
 		k.State, k.Waits = "waiting", innerWait(v.info.inner)
@@ -275,7 +276,7 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 //
 //go:norace
 func (rt *Runtime) place(v *sighting, locked bool) {
-	if locked && !v.copy.traits.is(simple) && v.d != rt.observers.none && v.d.item.InFlight() {
+	if locked && !v.copy.traits.Is(life.Simple) && v.d != rt.observers.none && v.d.item.InFlight() {
 		v.at = v.d.item.Place()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -147,7 +148,7 @@ func kernelEnqueued(ws *machine.WorkingSet) {
 // claimEagerly grants r to p, where its predecessors run, or puts it into the eager queue of p, or
 // does nothing. It reports whether the caller has to start r. r cannot be ready before it returns.
 func (rt *Runtime) claimEagerly(r *record, p sched.PlaceID) (start bool) {
-	if r.kind != kernelBody || r.traits.is(relaxed) || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
+	if r.kind != kernelBody || r.traits.Is(life.Relaxed) || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
 		return false
 	}
 	var here deps.Bytes
@@ -201,7 +202,7 @@ func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, a *agreement) bool {
 	if !rt.eagerQueues[p].empty() || !rt.hasEagerCapacity(r.work, p, a) {
 		return false
 	}
-	r.life.enter(state.Launch)
+	r.life.Enter(state.Launch)
 	b.add(r)
 	return true
 }
@@ -260,7 +261,7 @@ func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) 
 func (e *eagerLaunch) enqueueEager(r *record, p sched.PlaceID, a *agreement) {
 	b := &e.backlogs[p]
 	spin.LockLong(&b.mu)
-	r.life.enter(state.Offer)
+	r.life.Enter(state.Offer)
 	e.eagerQueues[p].push(eagerEntry{r, r.taskID(), r.work, len(r.settings.tokens) > 0, a})
 	b.queued.Add(1)
 	if !b.recheck.Load() {
@@ -289,12 +290,12 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 	b := &rt.backlogs[p]
 	for l := &rt.eagerQueues[p]; !l.empty(); {
 		f := l.list[l.head]
-		if f.r.life.word.Load() == lifeOf(f.id, state.Offered) {
+		if f.r.life.Word.Load() == life.LifeOf(f.id, state.Offered) {
 			switch { // or, if it becomes ready meanwhile, next time
 			case f.agreement != nil && f.agreement.disagrees.Load(): // it becomes ready in the ordinary way
 				l.pop()
 				b.queued.Add(-1)
-				f.r.life.move(f.id, state.Offered, state.Withdraw)
+				f.r.life.Move(f.id, state.Offered, state.Withdraw)
 				continue
 			case !rt.hasEagerCapacity(f.work, p, f.agreement):
 				return nil, false
@@ -306,7 +307,7 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 		}
 		l.pop()
 		b.queued.Add(-1)
-		if !rt.ready.sched.Retired(p) && f.r.life.move(f.id, state.Offered, state.Launch) {
+		if !rt.ready.sched.Retired(p) && f.r.life.Move(f.id, state.Offered, state.Launch) {
 			b.add(f.r)
 			return f.r, false
 		}
@@ -325,7 +326,7 @@ func (rt *Runtime) predecessorsDone(r, by *record) {
 		}
 	}
 	rt.backlogs[r.eagerPlace].remove(r)
-	if r.life.race(state.Release) == state.End {
+	if r.life.Race(state.Release) == state.End {
 		rt.finishTask(r)
 	}
 }
@@ -340,7 +341,7 @@ type lastPredecessor struct {
 func (rt *Runtime) finishTask(r *record) {
 	p, err := r.item.Place(), r.outcome
 	via := r.poison.Load()
-	if rt.observers.hasObserver && r.life.state().Early() {
+	if rt.observers.hasObserver && r.life.State().Early() {
 		rt.observers.observeEagerStart(r, via == nil)
 	}
 	if via == nil && err == nil {

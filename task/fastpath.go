@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file is the fast path of simple tasks. A task is simple when any worker may run it as soon
@@ -177,7 +178,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 	if ready != nil {
 		for r := ready.pop(); r != nil; r = ready.pop() {
 			switch {
-			case !r.traits.is(simple):
+			case !r.traits.Is(life.Simple):
 				rest.push(r)
 			case next == nil && worker != smp.None:
 				next = r
@@ -187,7 +188,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 			}
 		}
 	}
-	if done != nil && done.traits.is(simple) {
+	if done != nil && done.traits.Is(life.Simple) {
 		done = nil
 	}
 	chain := worker
@@ -245,7 +246,7 @@ func (rt *Runtime) takeScheduled() *record {
 	rt.ready.mu.Lock()
 	r := rt.takeHost(nil)
 	rt.ready.unlock()
-	if r != nil && !r.holds.has(heldData) && !r.life.state().Wants() && rt.observers.watched() {
+	if r != nil && !r.holds.Has(life.HeldData) && !r.life.State().Wants() && rt.observers.watched() {
 		rt.observeChoice(r)
 	}
 	return r

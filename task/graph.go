@@ -4,6 +4,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // A graph is the tasks in flight, their dependences, and the data that became undefined by
@@ -102,7 +103,7 @@ func (rt *Runtime) graphAdd(r *record) (ready, start bool) {
 		return rt.addStep(r)
 	}
 	accesses := *r.declared()
-	if e := g.poisonOf(accesses); e != nil && !r.traits.is(ignoresFailures) {
+	if e := g.poisonOf(accesses); e != nil && !r.traits.Is(life.IgnoresFailures) {
 		r.poison.Store(e)
 	}
 	if rt.observers.recorder == nil || r.kind.waits() {
@@ -184,7 +185,7 @@ func (p *recordPools) putDomain(g *graph) {
 // to over when they are not to run, else to ready.
 func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 	spin.Perturb()
-	if r.holds.has(heldExclusive | heldConcurrent) {
+	if r.holds.Has(life.HeldExclusive | life.HeldConcurrent) {
 		rt.releaseExclusion(r, over, ready)
 	}
 	var free recordList
@@ -210,7 +211,7 @@ func (rt *Runtime) graphRelease(r *record, over, ready *recordList) {
 // free. One that follows may be on the list of the goroutine that starts it, and must be put on no
 // other.
 func (s *record) releaseSuccessor(free *recordList, led **record) {
-	if s.rt.eagerQueues != nil && !s.life.release() {
+	if s.rt.eagerQueues != nil && !s.life.Release() {
 		s.releasedNext, *led = *led, s
 	} else {
 		free.push(s)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file is Group.Wait: the tasks of the group finish, their reductions are combined, and what
@@ -254,7 +255,7 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 		return Task{}, ended, err
 	}
 	r.label = "wait of a group"
-	r.traits.set(ignoresFailures, true)
+	r.traits.Set(life.IgnoresFailures, true)
 	return s.commit(r), ended, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file lets buffers grow. Memory that overlaps buffers without lying in one of them makes a
@@ -24,8 +26,8 @@ import (
 
 // bounded returns m with the capacity that ends where the next buffer begins, and the buffers that
 // overlap the elements of m, by address. Requires: mu held, no buffer around m.
-func (t *buffers) bounded(m memory) (memory, []*buffer) {
-	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
+func (t *buffers) bounded(m values.Range) (values.Range, []*buffer) {
+	lo, hi := uintptr(m.Base), uintptr(m.Base)+uintptr(m.Size())
 	var parts []*buffer
 	at := lo
 	for {
@@ -34,7 +36,7 @@ func (t *buffers) bounded(m memory) (memory, []*buffer) {
 			return m, parts
 		}
 		if s.Lo >= hi {
-			m.cap = min(m.cap, int64((s.Lo-lo)/uintptr(m.elem)))
+			m.Cap = min(m.Cap, int64((s.Lo-lo)/uintptr(m.Elem)))
 			return m, parts
 		}
 		parts, at = append(parts, s.Value), s.Hi
@@ -43,22 +45,22 @@ func (t *buffers) bounded(m memory) (memory, []*buffer) {
 
 // around returns the memory of m and of parts. Errors: *ElementError, *OverlapError where one of
 // them cannot become a part.
-func around(m memory, parts []*buffer, owner *Scope) (memory, error) {
-	base, hi := m.base, uintptr(m.base)+uintptr(m.cap)*uintptr(m.elem)
+func around(m values.Range, parts []*buffer, owner *Scope) (values.Range, error) {
+	base, hi := m.Base, uintptr(m.Base)+uintptr(m.Cap)*uintptr(m.Elem)
 	if first := parts[0]; first.lo() < uintptr(base) {
 		base = first.host.At()
 	}
 	hi = max(hi, parts[len(parts)-1].hi())
 	for _, p := range parts {
 		switch {
-		case p.elem != m.elem || (p.lo()-uintptr(base))%uintptr(m.elem) != 0 || (uintptr(m.base)-uintptr(base))%uintptr(m.elem) != 0:
-			return m, &ElementError{Have: p.elem, Want: m.elem}
+		case p.elem != m.Elem || (p.lo()-uintptr(base))%uintptr(m.Elem) != 0 || (uintptr(m.Base)-uintptr(base))%uintptr(m.Elem) != 0:
+			return m, &ElementError{Have: p.elem, Want: m.Elem}
 		case p.pages != nil || p.owner != owner || p.dropping.Load():
-			return m, &OverlapError{uintptr(m.base), uintptr(m.base) + uintptr(m.size()), p.lo(), p.hi()}
+			return m, &OverlapError{uintptr(m.Base), uintptr(m.Base) + uintptr(m.Size()), p.lo(), p.hi()}
 		}
 	}
-	n := int64((hi - uintptr(base)) / uintptr(m.elem))
-	return memory{base: base, len: n, cap: n, elem: m.elem}, nil
+	n := int64((hi - uintptr(base)) / uintptr(m.Elem))
+	return values.Range{Base: base, Len: n, Cap: n, Elem: m.Elem}, nil
 }
 
 // setParts makes parts those of b, before b is found: children of a task that accesses a part look
@@ -130,11 +132,11 @@ func (b *buffer) inside(o *buffer) bool {
 // view returns the buffer that children in s use for m, of which b is the buffer: where b has grown
 // since the task of s was submitted, the part of it that the task accesses, as its other children
 // do. Error: *OverlapError where m reaches out of that part.
-func (s *Scope) view(m memory, b *buffer, at int64) (*buffer, int64, error) {
+func (s *Scope) view(m values.Range, b *buffer, at int64) (*buffer, int64, error) {
 	if s.program() || b.parts.Load() == nil {
 		return b, at, nil
 	}
-	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
+	lo, hi := uintptr(m.Base), uintptr(m.Base)+uintptr(m.Size())
 	for i := range s.owner.accesses {
 		p := s.rt.buffers.ofID(s.owner.accesses[i].Region.Buffer)
 		switch {
@@ -187,7 +189,7 @@ func (s *Scope) submitMerge(b *buffer, ready *recordList) {
 	if c.detail == s.rt.observers.none {
 		s.rt.detail(c)
 	}
-	c.kind, c.traits, c.group, c.label, c.mergeTarget = mergeBody, traits(ignoresFailures), s.group, "grow buffer", b
+	c.kind, c.traits, c.group, c.label, c.mergeTarget = mergeBody, life.Traits(life.IgnoresFailures), s.group, "grow buffer", b
 	for _, p := range *b.parts.Load() {
 		at := int64((p.lo() - b.lo()) / uintptr(b.elem))
 		c.accesses = append(c.accesses, deps.Access{Region: p.whole(), Mode: deps.InOut}, deps.Access{Region: b.span(at, at+p.len), Mode: deps.InOut})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/internal/goid"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file refuses waits of a body that would never end, or would take away the worker of another
@@ -48,7 +49,7 @@ func insideBody() bool {
 // worker.
 func (r *record) blocksWorker() error {
 	switch {
-	case !r.traits.is(undeferred):
+	case !r.traits.Is(life.Undeferred):
 		return nil
 	case r.scope.program() && insideBody():
 		return misuse("If(false)", errInBody)

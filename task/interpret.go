@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/printer"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file runs kernels that read package variables, and have no vector code, on CPU workers.
@@ -58,15 +59,15 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 		return err
 	}
 	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
-		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: why, Running: true}
+		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.Name, Why: why, Running: true}
 	}
 	return nil
 }
 
 // interpret runs the device program of k, whose variable v has changed since the submission of r.
-func (wp *workerPool) interpret(r *record, k *Kernel, v *variable) error {
+func (wp *workerPool) interpret(r *record, k *Kernel, v *values.Global) error {
 	if k.device.Program == nil {
-		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.name, Why: k.device.Refused}
+		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.Name, Why: k.device.Refused}
 	}
 	return wp.runInterpreter(r, k)
 }
@@ -86,16 +87,16 @@ func printingKernel(loop *ir.Kernel, s KernelSpec) (*ir.Kernel, error) {
 
 // prints reports whether k is a kernel with records of what it prints.
 func (k *Kernel) prints() bool {
-	return len(k.variables) > 0 && k.variables[len(k.variables)-1].name == printing.Task
+	return len(k.variables) > 0 && k.variables[len(k.variables)-1].Name == printing.Task
 }
 
 // printArgument returns the arguments that hold what a task prints. Those of a task of a body are
 // empty: what it accesses is part of what the task around it does.
-func (t *buffers) printArgument(r *record, v *variable) (a devices.Arg, where memory) {
-	a.Type = v.of.Type
+func (t *buffers) printArgument(r *record, v *values.Global) (a devices.Arg, where values.Range) {
+	a.Type = v.Of.Type
 	if r.scope.program() {
 		words, task := t.printer.Bind(r.kernel.ir)
-		where = memoryAt(pointer(&words), a.Type)
+		where = values.MemoryAt(values.Pointer(&words), a.Type)
 		r.scratch.printed = task
 	}
 	return a, where

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as
@@ -78,7 +79,7 @@ type step struct {
 
 // A use is an access as it was given, to compare with.
 type use struct {
-	memory memory
+	memory values.Range
 	mode   deps.Mode
 	box    *box
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // Args are the arguments of a kernel where it runs: see devices.ScalarArg, devices.SliceArg and
@@ -76,10 +78,10 @@ type Kernel struct {
 	params    []param           // of the loop IR
 	given     []given           // the arguments of a submission
 	warnings  []codegen.Diagnostic
-	versions  []*Kernel   // others for the same task
-	variables []*variable // of the package: arguments behind those for params
-	reduces   bool        // a task of it has reductions
-	atomics   bool        // it has some, which neither its Go function nor its vector code makes
+	versions  []*Kernel        // others for the same task
+	variables []*values.Global // of the package: arguments behind those for params
+	reduces   bool             // a task of it has reductions
+	atomics   bool             // it has some, which neither its Go function nor its vector code makes
 }
 
 // A param holds the known facts about a parameter before there is an argument.
@@ -111,7 +113,7 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 		return nil, fmt.Errorf("task: new kernel: %T is not a function", fn)
 	}
 	name := functionName(v)
-	switch full := nameOfFunction(v); {
+	switch full := values.NameOfFunction(v); {
 	case strings.HasSuffix(full, "]"):
 		return nil, fmt.Errorf("task: new kernel: %s is generic: want MustKernel with TypeArgs, or the wrapper that gompss gen writes", full)
 	case literalName.MatchString(full):
@@ -217,12 +219,12 @@ func newKernel(s KernelSpec) (*Kernel, error) {
 // takeParams notes the parameters of the kernel and the arguments that it is submitted with.
 func (k *Kernel) takeParams() {
 	for _, p := range k.ir.GoParams() {
-		g := given{typ: p.Type, want: goType(p.Type), first: p.First}
+		g := given{typ: p.Type, want: values.GoType(p.Type), first: p.First}
 		if ir.IsSplit(p.Type) {
 			g.leaves = ir.Leaves(p.Type)
 		}
 		for _, v := range k.ir.Params[p.First : p.First+p.Count] {
-			k.params = append(k.params, param{v.Name, v.Type, comparedWithNil(k.ir, v), len(k.given)})
+			k.params = append(k.params, param{v.Name, v.Type, values.ComparedWithNil(k.ir, v), len(k.given)})
 		}
 		k.given = append(k.given, g)
 	}
@@ -240,7 +242,7 @@ func (k *Kernel) keepOrder() {
 		return
 	}
 	k.device.Trips = func(a *Args) int64 {
-		env := &arguments{params: k.ir.Params, list: a.List}
+		env := &values.Arguments{Params: k.ir.Params, List: a.List}
 		for _, c := range conds {
 			if bits, err := ir.Eval(c, env); err != nil || bits == 0 {
 				return 1 // the Go function runs all of it
@@ -356,10 +358,10 @@ func (k *Kernel) unchecked() {
 // proves reports whether a launch with these arguments needs no check that the host makes.
 func (k *Kernel) proves(args []devices.Arg) bool {
 	d := scratchPool.Get().(*submitScratch)
-	d.env.params, d.env.list = k.ir.Params, args
+	d.env.Params, d.env.List = k.ir.Params, args
 	d.proof.Load(k.ir, k.contract, &d.env)
 	ok := d.proof.Proves()
-	d.env.list = nil
+	d.env.List = nil
 	scratchPool.Put(d)
 	return ok
 }
@@ -382,8 +384,8 @@ func (k *Kernel) matches(t reflect.Type) error {
 		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.given), "parameter"))
 	}
 	for i, p := range k.ir.GoParams() {
-		if !fits(t.In(i), p.Type) {
-			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.Name, t.In(i), typeText(p.Type))
+		if !values.Fits(t.In(i), p.Type) {
+			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.Name, t.In(i), values.TypeText(p.Type))
 		}
 		k.given[i].want = t.In(i)
 	}
@@ -392,7 +394,7 @@ func (k *Kernel) matches(t reflect.Type) error {
 
 // functionName returns the name of a top-level function.
 func functionName(v reflect.Value) string {
-	name := nameOfFunction(v)
+	name := values.NameOfFunction(v)
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
@@ -402,7 +404,7 @@ func reflectedCall(fn reflect.Value) func(*Args) {
 	return func(a *Args) {
 		in, next := make([]reflect.Value, t.NumIn()), 0
 		for i := range in {
-			in[i], next = valueOfArg(a, next, t.In(i))
+			in[i], next = values.ValueOfArg(a, next, t.In(i))
 		}
 		fn.Call(in)
 	}
@@ -462,7 +464,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return s.abort(r, err)
 	}
 	if wait {
-		r.traits.set(undeferred, true)
+		r.traits.Set(life.Undeferred, true)
 	}
 	if err := r.blocksWorker(); err != nil {
 		return s.abort(r, r.refused(err))
@@ -492,7 +494,7 @@ func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option
 		return s.abortUnlocked(r, err)
 	}
 	if wait {
-		r.traits.set(undeferred, true)
+		r.traits.Set(life.Undeferred, true)
 	}
 	if err := r.blocksWorker(); err != nil {
 		return s.abortUnlocked(r, r.refused(err))
@@ -528,8 +530,8 @@ func (k *Kernel) checkArgs(args []any) error {
 	for i, x := range args {
 		g := &k.given[i]
 		t := reflect.TypeOf(x)
-		if t == nil || t != g.want && (g.want != nil || !fits(t, g.typ)) {
-			return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.ir.GoParams()[i].Name, Index: i, What: fmt.Sprintf("is %s, want %s", typeName(t), typeText(g.typ))}
+		if t == nil || t != g.want && (g.want != nil || !values.Fits(t, g.typ)) {
+			return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.ir.GoParams()[i].Name, Index: i, What: fmt.Sprintf("is %s, want %s", typeName(t), values.TypeText(g.typ))}
 		}
 	}
 	return k.checkVariables()
@@ -608,14 +610,14 @@ func (t *buffers) bind(r *record, args []any) error {
 	for i, x := range args {
 		g := &k.given[i]
 		if g.leaves == nil {
-			a, where := argument(x, g.typ)
+			a, where := values.Argument(x, g.typ)
 			if err := t.bindOne(r, g.first, a, where); err != nil {
 				return err
 			}
 			continue
 		}
-		for n, at := range leavesAt(x, g.leaves) {
-			a, where := argumentAt(at, g.leaves[n].Type)
+		for n, at := range values.LeavesAt(x, g.leaves) {
+			a, where := values.ArgumentAt(at, g.leaves[n].Type)
 			if err := t.bindOne(r, g.first+n, a, where); err != nil {
 				return err
 			}
@@ -626,12 +628,12 @@ func (t *buffers) bind(r *record, args []any) error {
 
 // bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
 // i.
-func (t *buffers) bindOne(r *record, i int, a devices.Arg, where memory) error {
+func (t *buffers) bindOne(r *record, i int, a devices.Arg, where values.Range) error {
 	p := &r.kernel.params[i]
-	if p.typ.Kind == ir.Pointer && where.base == nil && !p.nils {
+	if p.typ.Kind == ir.Pointer && where.Base == nil && !p.nils {
 		return r.kernel.badArg(i, "is a nil pointer")
 	}
-	if isMemory(p.typ) {
+	if values.IsMemory(p.typ) {
 		if err := t.bindMemory(r, &a, where); err != nil {
 			return r.kernel.badArg(i, err.Error())
 		}
@@ -641,10 +643,10 @@ func (t *buffers) bindOne(r *record, i int, a devices.Arg, where memory) error {
 }
 
 // bindMemory fills in where the memory of a is. An empty slice needs no buffer.
-func (t *buffers) bindMemory(r *record, a *devices.Arg, m memory) error {
-	a.Nil = m.base == nil
-	a.Len, a.Cap = m.len, m.cap
-	if m.len == 0 {
+func (t *buffers) bindMemory(r *record, a *devices.Arg, m values.Range) error {
+	a.Nil = m.Base == nil
+	a.Len, a.Cap = m.Len, m.Cap
+	if m.Len == 0 {
 		a.Cap = 0
 		return nil
 	}
@@ -653,6 +655,6 @@ func (t *buffers) bindMemory(r *record, a *devices.Arg, m memory) error {
 		return err
 	}
 	a.Buffer, a.Offset = b.id, deps.Bytes(first)*b.elem
-	a.Cap = min(m.cap, b.len-first) // no kernel reaches out of the buffer
+	a.Cap = min(m.Cap, b.len-first) // no kernel reaches out of the buffer
 	return nil
 }

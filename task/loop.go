@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // A LoopOption says how a loop is cut into tasks, or something about all of them.
@@ -188,14 +189,14 @@ func (k *Kernel) grainsize(args []any) (int, error) {
 	list := make([]devices.Arg, len(k.ir.Params))
 	for i, x := range args {
 		if g := &k.given[i]; g.leaves == nil {
-			list[g.first], _ = argument(x, g.typ)
+			list[g.first], _ = values.Argument(x, g.typ)
 		} else {
-			for n, leaf := range leavesAt(x, g.leaves) {
-				list[g.first+n], _ = argumentAt(leaf, g.leaves[n].Type)
+			for n, leaf := range values.LeavesAt(x, g.leaves) {
+				list[g.first+n], _ = values.ArgumentAt(leaf, g.leaves[n].Type)
 			}
 		}
 	}
-	bits, err := ir.Eval(e, &arguments{params: k.ir.Params, list: list})
+	bits, err := ir.Eval(e, &values.Arguments{Params: k.ir.Params, List: list})
 	if err != nil {
 		return 0, fmt.Errorf("task: kernel %s (%s:%d): grainsize clause: %w", k.name, k.pos.File, k.pos.Line, err)
 	}

@@ -1,87 +1,18 @@
 package task
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
-	"reflect"
-	"runtime"
 	"sync/atomic"
-	"unsafe"
 
-	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/printer"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/values"
 )
-
-// memory is a range of the program's memory: the bytes of a slice or a variable. Code of this
-// package that uses unsafe turns slices into addresses to find their buffer, and mapped pages into
-// slices. Addresses are compared, never dereferenced; the buffer keeps their memory alive while
-// tasks use it.
-type memory struct {
-	base unsafe.Pointer
-	len  int64 // elements
-	cap  int64 // elements
-	elem deps.Bytes
-}
-
-// A pointer is the part of an Option that points at something.
-type pointer = unsafe.Pointer
-
-// memory returns what an access is to.
-func (o *Option) memory() memory {
-	if s := o.special(); s != nil {
-		return s.memory
-	}
-	return memory{o.at, o.n, o.more, deps.Bytes(o.kind &^ pointerBit >> 16)}
-}
-
-func specialAccess(mode deps.Mode, s *special) Option {
-	return Option{kind: specialOption | optionKind(mode)<<8, at: pointer(s)}
-}
-
-// special returns the rest of an access that has one, else nil.
-func (o *Option) special() *special {
-	if o.what() != specialOption {
-		return nil
-	}
-	return (*special)(o.at)
-}
-
-// textOption makes an option of a text, which at points at as a string does, and a number.
-func textOption(kind optionKind, text string, n int) Option {
-	return Option{kind: kind, at: pointer(unsafe.StringData(text)), n: int64(len(text)), more: int64(n)}
-}
-
-func (o *Option) text() string { return unsafe.String((*byte)(o.at), o.n) }
-
-// text says which elements of the program it is.
-func (m memory) text() string {
-	return fmt.Sprintf("%d elements of %d bytes at %#x", m.len, m.elem, uintptr(m.base))
-}
-
-func (m memory) size() deps.Bytes { return deps.Bytes(m.len) * m.elem }
-
-// memoryOf returns what x covers.
-func memoryOf[T any](x []T) memory {
-	var zero T
-	return memory{unsafe.Pointer(unsafe.SliceData(x)), int64(len(x)), int64(cap(x)), deps.Bytes(unsafe.Sizeof(zero))}
-}
-
-// memoryOfValue is memoryOf for a value of kind Slice, or of kind Pointer: one element.
-func memoryOfValue(v reflect.Value) memory {
-	m := memory{base: v.UnsafePointer(), elem: deps.Bytes(v.Type().Elem().Size())}
-	if v.Kind() == reflect.Slice {
-		m.len, m.cap = int64(v.Len()), int64(v.Cap())
-	} else if m.base != nil {
-		m.len, m.cap = 1, 1
-	}
-	return m
-}
 
 // A buffer is registered memory.
 type buffer struct {
@@ -141,7 +72,9 @@ func (b *buffer) lo() uintptr      { return b.low }
 func (b *buffer) hi() uintptr      { return b.end }
 
 // memory returns all of b, which is alive as long as the result.
-func (b *buffer) memory() memory { return memory{b.host.At(), b.len, b.len, b.elem} }
+func (b *buffer) memory() values.Range {
+	return values.Range{Base: b.host.At(), Len: b.len, Cap: b.len, Elem: b.elem}
+}
 
 // buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not
 // changed.
@@ -272,7 +205,7 @@ func (e *OverlapError) Error() string {
 //
 // Cost: a search in a tree of the buffers, but for those found lately, and as many steps again to
 // enter one. m must not be empty.
-func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
+func (t *buffers) locate(m values.Range, owner *Scope) (*buffer, int64, error) {
 	if b, at, err := t.find(m); b != nil && owner.program() {
 		return b, at, err
 	}
@@ -280,11 +213,11 @@ func (t *buffers) locate(m memory, owner *Scope) (*buffer, int64, error) {
 }
 
 // locateAnew is locate for memory that is in no buffer yet, or that a child uses.
-func (t *buffers) locateAnew(m memory, owner *Scope) (*buffer, int64, error) {
+func (t *buffers) locateAnew(m values.Range, owner *Scope) (*buffer, int64, error) {
 	b, at, err := t.find(m)
 	if b == nil && (err == nil || errors.As(err, new(*OverlapError))) {
 		if b, err = t.register(m, nil, owner, false); err == nil {
-			at = int64((uintptr(m.base) - b.lo()) / uintptr(b.elem))
+			at = int64((uintptr(m.Base) - b.lo()) / uintptr(b.elem))
 		}
 	}
 	if err != nil {
@@ -294,10 +227,10 @@ func (t *buffers) locateAnew(m memory, owner *Scope) (*buffer, int64, error) {
 }
 
 // find returns nil when no buffer overlaps m.
-func (t *buffers) find(m memory) (*buffer, int64, error) {
-	lo := uintptr(m.base)
+func (t *buffers) find(m values.Range) (*buffer, int64, error) {
+	lo := uintptr(m.Base)
 	at := t.recent.slot(lo)
-	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.size()) <= b.end && m.elem == b.elem && b.use.Load() == inUse {
+	if b := at.Load(); b != nil && lo >= b.lo() && lo+uintptr(m.Size()) <= b.end && m.Elem == b.elem && b.use.Load() == inUse {
 		if offset := lo - b.lo(); offset&b.mask == 0 && b.mask != 0 { // no division: it takes longer than all else here
 			return b, int64(offset >> b.shift), nil
 		} else if offset%uintptr(b.elem) == 0 {
@@ -311,9 +244,9 @@ func (t *buffers) find(m memory) (*buffer, int64, error) {
 	return b, first, err
 }
 
-func (t *buffers) search(m memory) (*buffer, int64, error) {
-	lo := uintptr(m.base)
-	hi := lo + uintptr(m.size())
+func (t *buffers) search(m values.Range) (*buffer, int64, error) {
+	lo := uintptr(m.Base)
+	hi := lo + uintptr(m.Size())
 	tree := t.load().tree
 	at := tree.After(lo)
 	for at != nil && at.Lo < hi && !t.claim(at.Value) {
@@ -333,8 +266,8 @@ func (t *buffers) search(m memory) (*buffer, int64, error) {
 		return nil, 0, &OverlapError{lo, hi, b.lo(), b.hi()}
 	}
 	offset := deps.Bytes(lo - b.lo())
-	if m.elem != b.elem || offset%b.elem != 0 {
-		return nil, 0, &ElementError{Have: b.elem, Want: m.elem}
+	if m.Elem != b.elem || offset%b.elem != 0 {
+		return nil, 0, &ElementError{Have: b.elem, Want: m.Elem}
 	}
 	return b, int64(offset / b.elem), nil
 }
@@ -364,13 +297,13 @@ var errNoSize = errors.New("elements without a size: there is nothing to order t
 
 // register makes [base, base+cap) of m a buffer, or a buffer around it and those that it overlaps.
 // With pages the memory is ours, else it is kept alive while tasks use it.
-func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*buffer, error) {
+func (t *buffers) register(m values.Range, pages []byte, owner *Scope, copied bool) (*buffer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, ErrClosed
 	}
-	if m.elem == 0 {
+	if m.Elem == 0 {
 		return nil, errNoSize
 	}
 	if b, _, err := t.find(m); b != nil || err != nil && !errors.As(err, new(*OverlapError)) {
@@ -384,14 +317,14 @@ func (t *buffers) register(m memory, pages []byte, owner *Scope, copied bool) (*
 			return nil, err
 		}
 	}
-	m.len = m.cap
+	m.Len = m.Cap
 	if pages == nil {
 		if err := allocated.check(m, t); err != nil {
 			return nil, err
 		}
 	}
 	table := t.load()
-	b := &buffer{id: deps.BufferID(t.ids), host: devices.NewHostMemory(m.base), low: uintptr(m.base), len: m.len, elem: m.elem, pages: pages, owner: owner, copied: copied}
+	b := &buffer{id: deps.BufferID(t.ids), host: devices.NewHostMemory(m.Base), low: uintptr(m.Base), len: m.Len, elem: m.Elem, pages: pages, owner: owner, copied: copied}
 	b.measure()
 	last := len(t.unused) - 1
 	if last >= 0 {
@@ -477,147 +410,6 @@ func (t *buffers) free(b *buffer) error {
 	return err
 }
 
-// checkNoPointers returns an error when values of type t hold Go pointers, which must not lie
-// outside the Go heap or move to a device.
-func checkNoPointers(t reflect.Type) error {
-	switch t.Kind() {
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
-		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
-		return nil
-	case reflect.Array:
-		return checkNoPointers(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if err := checkNoPointers(t.Field(i).Type); err != nil {
-				return fmt.Errorf("field %s: %w", t.Field(i).Name, err)
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("type %s holds Go pointers", t)
-}
-
-// holdsPointers is checkNoPointers in a nanosecond, for every access: the second word of a Go type
-// descriptor is the number of leading bytes that may hold pointers. TestHoldsPointers compares the
-// two; the type lives as long as the program.
-func holdsPointers[T any]() bool {
-	t := reflect.TypeFor[T]()
-	words := (*[2]*[2]uintptr)(unsafe.Pointer(&t)) // of the interface: its table, and the type
-	return words[1][1] != 0
-}
-
-// sliceOfPages returns the pages as n elements of T. It is safe because T holds no pointers, pages
-// are aligned for every type and n*sizeof(T) <= len(pages).
-func sliceOfPages[T any](pages []byte, n int) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
-}
-
-// What follows reads package variables, to which a program has given pointers of their type
-// (BindVariable): they have as many bytes as that type, live for ever, and their own types say
-// where addresses are in them.
-
-// variableBytes returns the memory of a variable, which must not be written.
-func variableBytes(at pointer, size deps.Bytes) []byte { return unsafe.Slice((*byte)(at), size) }
-
-// scalarAt returns the value of a variable as ir.Const has it.
-func scalarAt(at pointer, t *ir.Type) uint64 {
-	switch t.Kind {
-	case ir.Bool, ir.Uint8:
-		return uint64(*(*uint8)(at))
-	case ir.Int8:
-		return uint64(*(*int8)(at))
-	case ir.Int16:
-		return uint64(*(*int16)(at))
-	case ir.Uint16:
-		return uint64(*(*uint16)(at))
-	case ir.Int32:
-		return uint64(*(*int32)(at))
-	case ir.Uint32, ir.Float32:
-		return uint64(*(*uint32)(at))
-	}
-	return *(*uint64)(at)
-}
-
-// memoryAt returns what a variable that is a slice or a pointer covers.
-func memoryAt(at pointer, t *ir.Type) memory {
-	m := memory{elem: t.Elem.Size}
-	if t.Kind == ir.Slice {
-		s := *(*[]byte)(at) // its lengths count elements of any type
-		m.base, m.len, m.cap = unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)), int64(cap(s))
-	} else if m.base = *(*unsafe.Pointer)(at); m.base != nil {
-		m.len, m.cap = 1, 1
-	}
-	return m
-}
-
-// blobAddress returns where the bytes of an array or struct are, for vector code, which only reads
-// them while the task runs.
-func blobAddress(blob []byte) pointer { return unsafe.Pointer(unsafe.SliceData(blob)) }
-
-// bytesOf returns a copy of the bytes of a value that holds no pointers.
-func bytesOf(v reflect.Value) []byte {
-	at := reflect.New(v.Type())
-	at.Elem().Set(v)
-	size := int(v.Type().Size())
-	return append([]byte(nil), unsafe.Slice((*byte)(at.UnsafePointer()), size)...)
-}
-
-// nameOfFunction returns the full name of a function value.
-func nameOfFunction(v reflect.Value) string { return runtime.FuncForPC(v.Pointer()).Name() }
-
-// leavesAt returns where the leaves of x, a struct, are: in a copy of it.
-func leavesAt(x any, leaves []ir.Leaf) []pointer {
-	v := reflect.ValueOf(x)
-	own := reflect.New(v.Type())
-	own.Elem().Set(v)
-	out := make([]pointer, len(leaves))
-	for i, l := range leaves {
-		out[i] = unsafe.Add(own.UnsafePointer(), l.Offset)
-	}
-	return out
-}
-
-// argumentAt makes an Arg of the value of type t at a place; where is the memory of a slice or
-// pointer, empty otherwise.
-func argumentAt(at pointer, t *ir.Type) (a devices.Arg, where memory) {
-	a.Type = t
-	switch {
-	case isMemory(t):
-		where = memoryAt(at, t)
-	case t.IsScalar():
-		a.Bits = scalarAt(at, t)
-	default:
-		a.Blob = bytes.Clone(variableBytes(at, t.Size))
-	}
-	return a, where
-}
-
-// valueOfArg returns the argument that begins at i as a Go value of type t, and where the next one
-// begins. It is safe for the reasons of devices.SliceArg: the memory stays while the kernel runs
-// and has room for Cap elements.
-func valueOfArg(a *devices.Args, i int, t reflect.Type) (v reflect.Value, next int) {
-	if t.Kind() == reflect.Struct {
-		return devices.StructValue(a, i, t)
-	}
-	arg := &a.List[i]
-	v = reflect.New(t).Elem()
-	switch {
-	case arg.Nil:
-	case t.Kind() == reflect.Slice && arg.Cap == 0:
-		v.Set(reflect.MakeSlice(t, 0, 0))
-	case t.Kind() == reflect.Slice:
-		at := unsafe.Add(a.At(arg.Buffer), arg.Offset)
-		v.Set(reflect.SliceAt(t.Elem(), at, int(arg.Cap)).Slice(0, int(arg.Len)))
-	case t.Kind() == reflect.Pointer:
-		v.Set(reflect.NewAt(t.Elem(), unsafe.Add(a.At(arg.Buffer), arg.Offset)))
-	case len(arg.Blob) > 0:
-		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), arg.Blob)
-	default:
-		copy(unsafe.Slice((*byte)(v.Addr().UnsafePointer()), t.Size()), unsafe.Slice((*byte)(unsafe.Pointer(&arg.Bits)), t.Size()))
-	}
-	return v, i + 1
-}
-
 // allocated is where the memory of Alloc lies, of all runtimes of the process, and where it has
 // lain since it was given back: a slice of it says nothing of that. It is looked at when memory is
 // registered, not when it is found.
@@ -675,8 +467,8 @@ func (a *allocations) forget() {
 
 // check returns an error when m, which is no part of a buffer of t, is memory of Alloc: of another
 // runtime, or given back and not in use again for something else.
-func (a *allocations) check(m memory, t *buffers) error {
-	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.size())
+func (a *allocations) check(m values.Range, t *buffers) error {
+	lo, hi := uintptr(m.Base), uintptr(m.Base)+uintptr(m.Size())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for x := a.tree.After(lo); x != nil && x.Lo < hi; x = a.tree.After(x.Hi) {
@@ -685,7 +477,7 @@ func (a *allocations) check(m memory, t *buffers) error {
 			return errFreed
 		case x.Value != nil:
 			return errForeign
-		case !hostmem.Mapped(m.base):
+		case !hostmem.Mapped(m.Base):
 			return errFreed
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -79,7 +80,7 @@ func (s *Scope) waitOnce(ctx context.Context) {
 	}
 	defer s.lending.Unlock()
 	next := s.rt.schedule(nil, nil, s.worker)
-	if next != nil && next.scope == s && !next.life.state().Wants() && ctx == nil && s.holdsNoTokens() { // a child on this stack would outlast ctx
+	if next != nil && next.scope == s && !next.life.State().Wants() && ctx == nil && s.holdsNoTokens() { // a child on this stack would outlast ctx
 		s.runOnStack(next, true)
 		return
 	}
@@ -114,7 +115,7 @@ func (s *Scope) runOnStack(next *record, more bool) {
 	defer s.above.Store(0)
 	s.worker = smp.None // while a child has it, and from then on if the child ends the goroutine (runtime.Goexit)
 	next, worker = s.rt.runOnHost(next, worker)
-	for more && next != nil && next.scope == s && !next.life.state().Wants() && worker != smp.None {
+	for more && next != nil && next.scope == s && !next.life.State().Wants() && worker != smp.None {
 		next, worker = s.rt.runOnHost(next, worker)
 	}
 	s.worker = worker
@@ -165,7 +166,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	}
 	worker, v := s.worker, rt.virtual
 	s.worker = smp.None
-	r.life.enter(state.Lend)
+	r.life.Enter(state.Lend)
 	rt.pool.markIdle()
 	lend := func() { rt.pool.workers.Lend(worker) }
 	if v == nil {
@@ -175,7 +176,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	}
 	f()
 	rt.ready.mu.Lock()
-	r.life.enter(state.Claim)
+	r.life.Enter(state.Claim)
 	rt.ready.handedOff.push(r)
 	rt.ready.handedOffLen++
 	rt.ready.unlock()
@@ -195,7 +196,7 @@ func (s *Scope) lend(next *record) {
 	}
 	worker := s.worker
 	s.worker = smp.None
-	s.owner.life.enter(state.Lend)
+	s.owner.life.Enter(state.Lend)
 	s.rt.ready.suspend(s.owner)
 	s.rt.pool.states[worker].next = next
 	s.rt.pool.workers.Lend(worker)
@@ -269,7 +270,7 @@ func (s *Scope) end() int {
 func (hq *readyQueues) suspend(r *record) {
 	spin.Perturb()
 	hq.pool.markIdle()
-	if r.traits.is(simple) {
+	if r.traits.Is(life.Simple) {
 		return
 	}
 	hq.mu.Lock()
@@ -290,10 +291,10 @@ func (rt *Runtime) wantWorker(s *Scope) {
 	r := s.owner
 	rt.ready.mu.Lock()
 	if len(r.settings.tokens) == 0 {
-		r.life.enter(state.Recall)
+		r.life.Enter(state.Recall)
 		rt.ready.handedOff.push(r)
 		rt.ready.handedOffLen++
-	} else if r.life.enter(state.Claim); !rt.ready.sched.Push(&r.item) {
+	} else if r.life.Enter(state.Claim); !rt.ready.sched.Push(&r.item) {
 		rt.bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
 		rt.ready.lowItems++
@@ -320,9 +321,9 @@ func (hq *readyQueues) takeHandedOff() *record {
 	if r != nil {
 		hq.handedOffLen--
 	}
-	if r != nil && r.life.state() == state.Recalled {
-		r.life.enter(state.Claim)
-		if !r.traits.is(simple) {
+	if r != nil && r.life.State() == state.Recalled {
+		r.life.Enter(state.Claim)
+		if !r.traits.Is(life.Simple) {
 			hq.sched.Resume(&r.item, hq.topology.host)
 			hq.counts.grant(hq.topology.host)
 		}
@@ -351,9 +352,9 @@ func (rt *Runtime) endScope(r *record, worker int) (*record, int) {
 		return rt.retire(r, worker), worker
 	}
 	rt.release(r)
-	r.holds.drop(heldData)
-	r.life.enter(state.Return)
-	if r.traits.is(simple) {
+	r.holds.Drop(life.HeldData)
+	r.life.Enter(state.Return)
+	if r.traits.Is(life.Simple) {
 		rt.ready.countRun()
 	}
 	next := rt.schedule(r, nil, worker)

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/session"
@@ -290,7 +291,7 @@ func (ob *observers) observeEnd(r *record) {
 	if r.kind.waits() {
 		return
 	}
-	accelerator := r.holds.has(heldData) && r.set.Space != devices.Host
+	accelerator := r.holds.Has(life.HeldData) && r.set.Space != devices.Host
 	switch {
 	case r.detail == ob.none && ob.recorder != nil:
 		ob.brief(r).End = ob.soon() // perhaps some nanoseconds before the start: the collector corrects that
@@ -444,7 +445,7 @@ func (ob *observers) watched() bool { return ob.hasObserver }
 // launchedEarly reports whether r was launched before its predecessors were finished, and is not
 // finished itself.
 func (r *record) launchedEarly() bool {
-	return r.life.state().Early()
+	return r.life.State().Early()
 }
 
 // point fills a point of r.

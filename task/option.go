@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/operator"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // An Option is a property of a task: an access, a label, a place. Options are values; making and
@@ -17,7 +19,7 @@ import (
 // and copied for every access of every task. at and size are memory, at and n a text, n a number.
 type Option struct {
 	kind optionKind
-	at   pointer
+	at   values.Pointer
 	n    int64 // elements from at, or bytes of a text, or a number
 	more int64 // elements that there is room for from at, or a number beside a text
 }
@@ -35,9 +37,9 @@ func (o *Option) mode() deps.Mode  { return deps.Mode(o.kind >> 8) }
 
 // A special is an access that needs more than an Option has room for.
 type special struct {
-	memory
+	memory  values.Range
 	box     *box
-	reducer *reducer
+	reducer *operator.Reducer
 }
 
 // A box is a part of a row-major array: [lo, hi) of shape in each dimension.
@@ -74,13 +76,13 @@ const (
 	originOption // n is where the function of the program begins
 )
 
-func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, memoryOf(x)) }
+func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, values.MemoryOf(x)) }
 
 // keepAccess is access in a mode in which a task reads and writes, so that Retry would have to put
 // the elements back.
-func keepAccess[T any](mode deps.Mode, m memory) Option {
+func keepAccess[T any](mode deps.Mode, m values.Range) Option {
 	o := accessTo(mode, m)
-	if holdsPointers[T]() {
+	if values.HoldsPointers[T]() {
 		o.kind |= pointerBit
 	}
 	return o
@@ -89,8 +91,8 @@ func keepAccess[T any](mode deps.Mode, m memory) Option {
 // pointerBit marks accesses to elements that hold Go pointers, where that matters.
 const pointerBit optionKind = 1 << 63
 
-func accessTo(mode deps.Mode, m memory) Option {
-	return Option{kind: accessKind(mode, m.elem), at: m.base, n: m.len, more: m.cap}
+func accessTo(mode deps.Mode, m values.Range) Option {
+	return Option{kind: accessKind(mode, m.Elem), at: m.Base, n: m.Len, more: m.Cap}
 }
 
 // In declares that the task reads x.
@@ -101,7 +103,7 @@ func In[T any](x []T) Option { return access(deps.In, x) }
 func Out[T any](x []T) Option { return access(deps.Out, x) }
 
 // InOut declares that the task reads and writes x. It is always safe.
-func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, memoryOf(x)) }
+func InOut[T any](x []T) Option { return keepAccess[T](deps.InOut, values.MemoryOf(x)) }
 
 // Concurrent declares that the task updates x together with other Concurrent tasks, which may run
 // at the same time and order themselves, by atomic operations or by touching different elements. On
@@ -112,15 +114,47 @@ func Concurrent[T any](x []T) Option { return access(deps.Concurrent, x) }
 // Commutative declares that the task updates x in any order with other Commutative tasks, but not
 // at the same time as one of them. A task gets all its commutative accesses at once when it is
 // ready, or waits without holding any.
-func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, memoryOf(x)) }
+func Commutative[T any](x []T) Option { return keepAccess[T](deps.Commutative, values.MemoryOf(x)) }
 
 // Reduce declares that the task, of GoScope, reduces into x by op together with other Reduce tasks:
 // each reduces into a private copy (Private) that begins with the neutral element. The copies are
 // combined, and with what x was before, when another task accesses x otherwise, or a goroutine
 // waits for x. Tasks with the same built-in operator, or the same *Operator, go together.
 func Reduce[T any](x []T, op *Operator[T]) Option {
-	return specialAccess(deps.Reduction, &special{memory: memoryOf(x), reducer: op.reducer()})
+	return specialAccess(deps.Reduction, &special{memory: values.MemoryOf(x), reducer: operator.ReducerOf(op)})
 }
+
+// An Operator combines two values of a reduction into one. It must be associative and commutative
+// up to what the program accepts as the same result, and must not keep its arguments.
+type Operator[T any] = operator.Operator[T]
+
+// NewOperator returns an operator of the user's: combine(neutral, x) is x. T must not hold
+// pointers: a task that reduces with such an operator, or one without a function or a name, is
+// refused.
+func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operator[T] {
+	return operator.NewOperator(name, neutral, combine)
+}
+
+// Sum is +.
+func Sum[T operator.Number]() *Operator[T] { return operator.Sum[T]() }
+
+// Product is *.
+func Product[T operator.Number]() *Operator[T] { return operator.Product[T]() }
+
+// Min is Go's min.
+func Min[T operator.Number]() *Operator[T] { return operator.Min[T]() }
+
+// Max is Go's max.
+func Max[T operator.Number]() *Operator[T] { return operator.Max[T]() }
+
+// And is &.
+func And[T operator.Integer]() *Operator[T] { return operator.And[T]() }
+
+// Or is |.
+func Or[T operator.Integer]() *Operator[T] { return operator.Or[T]() }
+
+// Xor is ^.
+func Xor[T operator.Integer]() *Operator[T] { return operator.Xor[T]() }
 
 // One returns the variable that p points at as a slice of one element, for accesses: In(One(&x)).
 // It is nil for nil.
@@ -170,7 +204,7 @@ func (o *Option) box() *box {
 	return nil
 }
 
-func (o *Option) reducer() *reducer {
+func (o *Option) reducer() *operator.Reducer {
 	if s := o.special(); s != nil {
 		return s.reducer
 	}
@@ -238,3 +272,30 @@ type settings struct {
 	placed bool
 	tokens []sched.Tokens
 }
+
+// memory returns what an access is to.
+func (o *Option) memory() values.Range {
+	if s := o.special(); s != nil {
+		return s.memory
+	}
+	return values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: deps.Bytes(o.kind &^ pointerBit >> 16)}
+}
+
+func specialAccess(mode deps.Mode, s *special) Option {
+	return Option{kind: specialOption | optionKind(mode)<<8, at: values.Pointer(s)}
+}
+
+// special returns the rest of an access that has one, else nil.
+func (o *Option) special() *special {
+	if o.what() != specialOption {
+		return nil
+	}
+	return (*special)(o.at)
+}
+
+// textOption makes an option of a text, which at points at as a string does, and a number.
+func textOption(kind optionKind, text string, n int) Option {
+	return Option{kind: kind, at: values.Pointer(unsafe.StringData(text)), n: int64(len(text)), more: int64(n)}
+}
+
+func (o *Option) text() string { return unsafe.String((*byte)(o.at), o.n) }

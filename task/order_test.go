@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -15,7 +16,7 @@ import (
 func TestTimesOfADeviceLieWithinThoseOfTheHost(t *testing.T) {
 	for _, times := range [][2]time.Duration{{time.Hour, 2 * time.Hour}, {1, 2}, {1, time.Hour}, {time.Hour, 1}} {
 		rt := &Runtime{observers: observers{clock: clock.New(), recorder: probe.TeeRecorders(nil, nil)}}
-		r := &record{detail: &detail{rt: rt}, holds: holdings(heldData)}
+		r := &record{detail: &detail{rt: rt}, holds: life.Holdings(life.HeldData)}
 		r.set.Space.Device = 1
 		time.Sleep(time.Microsecond)
 		r.trace.Choice = rt.observers.now()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file refuses arguments that overlap where iterations of a loop that is declared parallel
@@ -33,7 +34,7 @@ func (r *record) overlapsIn(k *Kernel) error {
 			continue
 		}
 		x, y := k.ir.Params[pair[0]], k.ir.Params[pair[1]]
-		if endOf(a, x) <= b.Offset || endOf(b, y) <= a.Offset {
+		if values.EndOf(a, x) <= b.Offset || values.EndOf(b, y) <= a.Offset {
 			continue
 		}
 		if err := r.overlapOf(k, n, a, b); err != nil {
@@ -45,6 +46,6 @@ func (r *record) overlapsIn(k *Kernel) error {
 
 // overlapOf looks at one pair of arguments that overlap.
 func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg) error {
-	env := &arguments{params: k.ir.Params, list: r.args.List}
+	env := &values.Arguments{Params: k.ir.Params, List: r.args.List}
 	return k.overlaps.Check(k.ir, env, &r.scratch.proof, n, int64(b.Offset)-int64(a.Offset))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // NoDeviceError means that no device of the machine can run a kernel. It has the reason of each
@@ -117,7 +118,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.settings.placed {
 		allowed &= r.settings.places
 	}
-	if r.traits.is(hostOnly) && rt.topology.host >= 0 {
+	if r.traits.Is(life.HostOnly) && rt.topology.host >= 0 {
 		allowed &= rt.topology.hostOnly()
 	}
 	if allowed == 0 {
@@ -127,7 +128,7 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if allowed == 0 {
 		return rt.topology.noDevice(r, v, misfits)
 	}
-	if r.traits.set(simple, rt.ready.isSimple(r)); r.traits.is(simple) {
+	if r.traits.Set(life.Simple, rt.ready.isSimple(r)); r.traits.Is(life.Simple) {
 		return nil
 	}
 	r.item.Name, r.item.Version = r.name(), r.kernel.name

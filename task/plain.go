@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file submits plain tasks: Go tasks of the program without options other than in, out and
@@ -41,8 +42,8 @@ func (s *Scope) goPlain(body func() error, options []Option) (Task, error) {
 	if err := describePlain(&s.declared, s, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
-	if !r.traits.is(simple) {
-		r.traits.set(simple, true)
+	if !r.traits.Is(life.Simple) {
+		r.traits.Set(life.Simple, true)
 	}
 	return s.commit(r), nil
 }
@@ -53,7 +54,7 @@ func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 	out := (*list)[:0]
 	for i := range options {
 		m := options[i].memory()
-		if m.len == 0 {
+		if m.Len == 0 {
 			continue
 		}
 		mode := options[i].mode()
@@ -67,7 +68,7 @@ func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 		} else {
 			out = out[:n+1]
 		}
-		out[n].SetInterval(b.id, first, first+m.len, mode)
+		out[n].SetInterval(b.id, first, first+m.Len, mode)
 	}
 	*list = out
 	return nil

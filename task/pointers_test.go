@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 type somePointers struct {
@@ -35,12 +37,12 @@ func TestHoldsPointers(t *testing.T) {
 	holds[[2]string](t)
 	holds[somePointers](t)
 	o := InOut(make([]somePointers, 3))
-	require.EqualValues(t, 40, o.memory().elem)
+	require.EqualValues(t, 40, o.memory().Elem)
 	o = o.Box([]int{3}, []int{1}, []int{2})
 	require.NotZero(t, o.kind&pointerBit)
-	require.EqualValues(t, 40, o.memory().elem)
+	require.EqualValues(t, 40, o.memory().Elem)
 }
 
 func holds[T any](t *testing.T) {
-	require.Equal(t, checkNoPointers(reflect.TypeFor[T]()) != nil, holdsPointers[T](), reflect.TypeFor[T]())
+	require.Equal(t, values.CheckNoPointers(reflect.TypeFor[T]()) != nil, values.HoldsPointers[T](), reflect.TypeFor[T]())
 }

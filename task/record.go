@@ -11,6 +11,8 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/state"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -36,11 +38,11 @@ type record struct {
 
 	worker int32
 	kind   bodyKind
-	holds  holdings
-	traits traits
+	holds  life.Holdings
+	traits life.Traits
 
 	node deps.Node
-	life life
+	life life.Life
 	body func() error
 	link *record // in lists that one goroutine owns
 }
@@ -214,7 +216,7 @@ func (d *detail) kernelName() string {
 
 // data returns the accesses that are brought to where the task runs.
 func (r *record) data() []deps.Access {
-	if r.traits.is(orderOnly) {
+	if r.traits.Is(life.OrderOnly) {
 		return r.copyAccesses
 	}
 	return r.accesses
@@ -225,7 +227,7 @@ func (r *record) fail(device string, cause error) {
 	if _, skipped := cause.(*SkippedError); r.kernel != nil && !skipped {
 		r.kernel.device.Locate(cause, r.args.List)
 	}
-	r.err = &Error{Task: r.life.id(), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
+	r.err = &Error{Task: r.life.ID(), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
@@ -247,8 +249,8 @@ func (r *record) clear() {
 	if r.err != nil {
 		r.err = nil
 	}
-	if r.kind != goBody || r.holds != 0 || r.traits&^traits(simple) != 0 {
-		r.kind, r.holds, r.traits = goBody, 0, r.traits&traits(simple)
+	if r.kind != goBody || r.holds != 0 || r.traits&^life.Traits(life.Simple) != 0 {
+		r.kind, r.holds, r.traits = goBody, 0, r.traits&life.Traits(life.Simple)
 	}
 	if r.poison.Load() != nil {
 		r.poison.Store(nil)
@@ -309,4 +311,15 @@ func (l *detailFreeList) put(d *detail) {
 	spin.Lock(&l.mu)
 	d.next, l.list = l.list, d
 	l.mu.Unlock()
+}
+
+// ending returns the event that ends r.
+func (r *record) ending() state.Event {
+	switch {
+	case r.err == nil:
+		return state.Finish
+	case isSkip(r.err):
+		return state.Skip
+	}
+	return state.Fail
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a
@@ -192,7 +193,7 @@ func (r *Recorder) expected() *step {
 func (r *Recorder) addDescribed(d *taskTemplate) error {
 	at := int32(len(r.fresh.uses))
 	r.fresh.tasks = true
-	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.traits.is(undeferred)}, d.accesses); err != nil {
+	if err := r.addStep(step{template: d, requested: d, uses: at, usesEnd: at, label: d.label, group: d.group, undeferred: d.traits.Is(life.Undeferred)}, d.accesses); err != nil {
 		return r.stepError(err)
 	}
 	return nil
@@ -352,7 +353,7 @@ func (r *Recorder) closeReductions(end func(*reduction) bool) {
 		}
 		at := int32(len(r.fresh.uses))
 		r.fresh.reductions = append(r.fresh.reductions, g)
-		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.op.name}, accesses, len(r.edges))
+		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.op.Name}, accesses, len(r.edges))
 	}
 	clear(r.open[len(kept):])
 	r.open = kept

@@ -14,6 +14,9 @@ import (
 	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/operator"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file is reductions: tasks that reduce into the same elements with the same operator run
@@ -29,7 +32,7 @@ import (
 
 // A reduction is a group of tasks that reduce into regions that hang together.
 type reduction struct {
-	op      *reducer
+	op      *operator.Reducer
 	id      deps.ReductionID
 	buffer  *buffer        // of the regions; where it grows, that which it becomes a part of
 	regions deps.Set       // of all its tasks
@@ -66,20 +69,20 @@ type reductionUse struct {
 }
 
 // reductionID returns the number of an operator. Operators are few and are kept.
-func (p *reductionPool) reductionID(op *reducer) deps.ReductionID {
+func (p *reductionPool) reductionID(op *operator.Reducer) deps.ReductionID {
 	p.reducing.Lock()
 	defer p.reducing.Unlock()
-	id, ok := p.operators[op.key]
+	id, ok := p.operators[op.Key]
 	if !ok {
 		id = deps.ReductionID(len(p.operators) + 1)
-		p.operators[op.key] = id
+		p.operators[op.Key] = id
 	}
 	return id
 }
 
 // addReduction notes that access i of r is a reduction with op, through parameter param of its
 // kernel.
-func (p *reductionPool) addReduction(r *record, i, param int, b *buffer, op *reducer) {
+func (p *reductionPool) addReduction(r *record, i, param int, b *buffer, op *operator.Reducer) {
 	r.accesses[i].Op = p.reductionID(op)
 	r.uses = append(r.uses, reductionUse{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
@@ -175,7 +178,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	if c.detail == rt.observers.none {
 		rt.detail(c)
 	}
-	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.name
+	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.Name
 	for _, p := range g.regions.Regions() {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})
 		c.work += deps.Bytes(p.Len()) * g.buffer.elem
@@ -186,9 +189,9 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 		m.enter()
 	}
 	c.item.Name = c.label
-	if c.traits.set(simple, rt.ready.isSimple(c)); !c.traits.is(simple) && !rt.topology.combinesUnscheduled() {
+	if c.traits.Set(life.Simple, rt.ready.isSimple(c)); !c.traits.Is(life.Simple) && !rt.topology.combinesUnscheduled() {
 		if err := rt.ready.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
-			rt.bug("combination of %s: %v", g.op.name, err)
+			rt.bug("combination of %s: %v", g.op.Name, err)
 		}
 	}
 	s.commitLocked(c, ready)
@@ -200,7 +203,7 @@ func (rt *Runtime) bindPrivates(r *record, space devices.SpaceID) bool {
 	if len(r.uses) == 0 {
 		return true
 	}
-	r.holds.take(heldPrivates)
+	r.holds.Take(life.HeldPrivates)
 	if r.kind == combineBody {
 		r.accesses = r.uses[0].group.appendPrivates(r.accesses)
 		return true
@@ -240,7 +243,7 @@ func (g *reduction) init(c *privateCopy, r deps.Region) {
 		missing.Remove(has)
 	}
 	for _, m := range missing.Regions() {
-		g.op.fill(c.b.host.At(), m)
+		g.op.Fill(c.b.host.At(), m)
 	}
 	c.set.Add(r)
 }
@@ -280,7 +283,7 @@ func (rt *Runtime) newPrivate(b *buffer) (*privateCopy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("private copy for a reduction: %w", err)
 	}
-	m := memory{base: unsafe.Pointer(unsafe.SliceData(pages)), len: b.len, cap: b.len, elem: b.elem}
+	m := values.Range{Base: unsafe.Pointer(unsafe.SliceData(pages)), Len: b.len, Cap: b.len, Elem: b.elem}
 	own, err := rt.buffers.register(m, pages, &rt.root, true)
 	if err != nil {
 		return nil, errors.Join(err, hostmem.Unmap(pages))
@@ -328,7 +331,7 @@ func (rt *Runtime) startCombination(r *record) {
 		}
 		rt.aJob(func() { rt.runCombination(r) })
 	}
-	r.holds.take(heldData)
+	r.holds.Take(life.HeldData)
 	if rt.topology.machine.Acquire(&r.set) {
 		rt.aJob(func() { rt.runCombination(r) })
 	}
@@ -354,7 +357,7 @@ func (g *reduction) combine() {
 	for _, c := range g.copies {
 		to := unsafe.Add(g.buffer.host.At(), c.of.lo()-g.buffer.lo())
 		for _, p := range c.set.Regions() {
-			g.op.fold(to, c.b.host.At(), p)
+			g.op.Fold(to, c.b.host.At(), p)
 		}
 	}
 }
@@ -398,30 +401,30 @@ func Private[T any](s *Scope, x []T) []T {
 	if len(x) == 0 {
 		return x
 	}
-	m := memoryOf(x)
+	m := values.MemoryOf(x)
 	var best *privateCopy
 	var at int64
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {
 		b := u.buffer // and not what it may have become a part of since
-		if u.copy == nil || b.elem != m.elem || uintptr(m.base) < b.lo() || uintptr(m.base)+uintptr(m.size()) > b.hi() {
+		if u.copy == nil || b.elem != m.Elem || uintptr(m.Base) < b.lo() || uintptr(m.Base)+uintptr(m.Size()) > b.hi() {
 			continue
 		}
-		first := int64((uintptr(m.base) - b.lo()) / uintptr(b.elem))
+		first := int64((uintptr(m.Base) - b.lo()) / uintptr(b.elem))
 		lo, hi := s.owner.accesses[u.access].Region.Bounds()
-		if lo <= first && first+m.len <= hi && hi-lo < tightest {
+		if lo <= first && first+m.Len <= hi && hi-lo < tightest {
 			best, at, tightest = u.copy, first, hi-lo
 		}
 	}
 	if best == nil {
-		panic(fmt.Sprintf("task: %s: private copy of memory, which it has not declared with Reduce: %s", s.owner.title(), m.text()))
+		panic(fmt.Sprintf("task: %s: private copy of memory, which it has not declared with Reduce: %s", s.owner.title(), m.String()))
 	}
-	return elements[T](best.b.host.At(), at, at+m.len)
+	return operator.Elements[T](best.b.host.At(), at, at+m.Len)
 }
 
 // reductionOfClause notes the reduction clause that the latest n accesses of r are from.
 func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param int) error {
-	op, err := kernelReducer(c.Op, c.Region.Var.Type.Elem)
+	op, err := operator.OfKernel(c.Op, c.Region.Var.Type.Elem)
 	if err != nil {
 		return err
 	}
@@ -434,4 +437,28 @@ func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param i
 		}
 	}
 	return nil
+}
+
+// bytesAt returns the bytes of elements [lo, hi) of b.
+func bytesAt(b *buffer, lo, hi int64) []byte {
+	size := int64(b.elem)
+	return unsafe.Slice((*byte)(unsafe.Add(b.host.At(), lo*size)), (hi-lo)*size)
+}
+
+// copyOut returns a copy of the bytes of a region of b.
+func copyOut(b *buffer, r deps.Region) []byte {
+	out := make([]byte, r.Len()*int64(b.elem))
+	rest := out
+	for lo, hi := range r.Runs() {
+		rest = rest[devices.CopyBytes(rest, bytesAt(b, lo, hi)):]
+	}
+	return out
+}
+
+// copyIn puts back what copyOut has returned.
+func copyIn(b *buffer, r deps.Region, from []byte) {
+	for lo, hi := range r.Runs() {
+		n := devices.CopyBytes(bytesAt(b, lo, hi), from)
+		from = from[n:]
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // TestRegisteringIsNoSquare: slices that are registered from the last to the first cost what the first one did, but for the logarithm: 8,000
@@ -28,10 +30,10 @@ func TestRegisteringIsNoSquare(t *testing.T) {
 	}), uint64(4096), "bytes a slice")
 	require.EqualValues(t, n, rt.Stats().Buffers)
 	for i := range n {
-		b, at, err := rt.buffers.find(memoryOf(x[8*i+2 : 8*i+5]))
+		b, at, err := rt.buffers.find(values.MemoryOf(x[8*i+2 : 8*i+5]))
 		require.NoError(t, err)
 		require.EqualValues(t, 2, at)
-		require.Equal(t, memoryOf(x[8*i:]).base, b.host.At())
+		require.Equal(t, values.MemoryOf(x[8*i:]).Base, b.host.At())
 	}
 	require.Less(t, perSlice(func() { require.NoError(t, rt.Close()) }), uint64(4096), "bytes to give one back")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file replays iterations whose steps are more than functions for CPU workers: kernels, on any
@@ -51,8 +52,8 @@ type taskTemplate struct {
 	cost         hostCost
 	uses         []reductionUse
 	group        int32
-	traits       traits // of templateTraits
-	stale        bool   // the arguments that it has now could not be had
+	traits       life.Traits // of templateTraits
+	stale        bool        // the arguments that it has now could not be had
 }
 
 // A stepBody is a kernel, or a Go function in one of two forms.
@@ -63,7 +64,7 @@ type stepBody struct {
 }
 
 // templateTraits are the traits that a template keeps.
-const templateTraits = traits(orderOnly | relaxed | undeferred | final)
+const templateTraits = life.Traits(life.OrderOnly | life.Relaxed | life.Undeferred | life.Final)
 
 // A kernelArgrg is an Arg of any type, as an argument of a kernel.
 type kernelArg interface {
@@ -130,12 +131,12 @@ func (d *taskTemplate) takeGrown(r *record, wait bool) error {
 func (d *taskTemplate) take(r *record, wait bool) {
 	d.traits, d.uses = r.traits&templateTraits, slices.Clone(r.uses)
 	if wait {
-		d.traits.set(undeferred, true)
+		d.traits.Set(life.Undeferred, true)
 	}
 	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
 	d.accesses, d.copyAccesses = slices.Clone(r.accesses), slices.Clone(r.copyAccesses)
 	d.work, d.priority, d.retries, d.cost = r.work, r.item.Priority, r.retries, r.cost
-	if d.places = r.item.Allowed; r.traits.is(simple) {
+	if d.places = r.item.Allowed; r.traits.Is(life.Simple) {
 		d.places = r.rt.topology.hostOnly()
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
@@ -255,7 +256,7 @@ func (w *graphReplay) submit(s *Scope, i int32) error {
 	default:
 		r.body, r.nested, r.label, r.origin = step.body, step.nested, step.label, step.origin
 		r.accesses = append(r.accesses, step.accesses...)
-		r.traits.set(relaxed, hasConcurrent(r))
+		r.traits.Set(life.Relaxed, hasConcurrent(r))
 		r.item.Allowed = w.it.rt.topology.hostOnly()
 	}
 	if err := w.it.rt.prepareStep(r); err != nil {
@@ -306,14 +307,14 @@ func (d *taskTemplate) fill(r *record) {
 	}
 	r.args.List = append(r.args.List, d.args...)
 	r.accesses, r.copyAccesses = append(r.accesses, d.accesses...), append(r.copyAccesses, d.copyAccesses...)
-	r.traits |= d.traits &^ traits(undeferred)
+	r.traits |= d.traits &^ life.Traits(life.Undeferred)
 	r.work, r.retries, r.cost = d.work, d.retries, d.cost
 	r.item.Priority, r.item.Allowed = d.priority, d.places
 	r.settings.tokens = append(r.settings.tokens, d.tokens...)
 }
 
 func (rt *Runtime) prepareStep(r *record) error {
-	if r.traits.set(simple, rt.ready.isSimple(r)); r.traits.is(simple) || r.kind == combineBody && rt.topology.combinesUnscheduled() {
+	if r.traits.Set(life.Simple, rt.ready.isSimple(r)); r.traits.Is(life.Simple) || r.kind == combineBody && rt.topology.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file is how a task that failed runs again. It may when no other task can observe that it has
@@ -150,7 +151,7 @@ func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) boo
 		return false
 	}
 	list := r.inputs()
-	started := r.holds.has(heldData) // else it has failed while its inputs were kept
+	started := r.holds.Has(life.HeldData) // else it has failed while its inputs were kept
 	rt.unhold(r, err)
 	if started && rt.topology.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
@@ -180,13 +181,13 @@ func (rt *Runtime) retryFetch(r *record) bool {
 
 // unhold gives back what r, which failed, held of the machine.
 func (rt *Runtime) unhold(r *record, err error) {
-	if r.holds.has(heldData) {
+	if r.holds.Has(life.HeldData) {
 		rt.topology.machine.ReleaseSet(&r.set, err)
-		r.holds.drop(heldData)
+		r.holds.Drop(life.HeldData)
 	}
-	if r.holds.has(heldPrivates) {
+	if r.holds.Has(life.HeldPrivates) {
 		rt.returnPrivates(r)
-		r.holds.drop(heldPrivates)
+		r.holds.Drop(life.HeldPrivates)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -134,7 +135,7 @@ const (
 
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
-	s := &Scope{final: r.traits.is(final) || r.scope.final, rt: r.rt, owner: r, group: r.group}
+	s := &Scope{final: r.traits.Is(life.Final) || r.scope.final, rt: r.rt, owner: r, group: r.group}
 	s.worker = int(r.worker)
 	s.pending.Store(holder)
 	return s
@@ -256,7 +257,7 @@ func (s *Scope) covers(r *record) error {
 			return s.uncovered(a)
 		}
 		if a.Mode == deps.Concurrent && s.shares(a) {
-			if r.traits.set(hostOnly, true); r.alone() { // alone on the host, it would wait for its parent
+			if r.traits.Set(life.HostOnly, true); r.alone() { // alone on the host, it would wait for its parent
 				return errSharedKernel
 			}
 		}
@@ -314,8 +315,8 @@ func (s *Scope) uncovered(a *deps.Access) error {
 // releaseSet releases what the parent holds in the machine, as a child is about to use it: what it
 // has written so far is valid on the host. Requires: submitting held.
 func (s *Scope) releaseSet() {
-	if r := s.owner; r != nil && r.holds.has(heldData) {
-		r.holds.drop(heldData)
+	if r := s.owner; r != nil && r.holds.Has(life.HeldData) {
+		r.holds.Drop(life.HeldData)
 		s.rt.topology.machine.ReleaseSet(&r.set, nil)
 	}
 }
@@ -323,7 +324,7 @@ func (s *Scope) releaseSet() {
 // fetchToHost makes all that the task accesses valid on the host again, for its body.
 func (s *Scope) fetchToHost() error {
 	r := s.owner
-	if !s.rt.topology.accelerators || r.holds.has(heldData) {
+	if !s.rt.topology.accelerators || r.holds.Has(life.HeldData) {
 		return nil
 	}
 	s.submitting.Lock()
@@ -358,7 +359,7 @@ func (s *Scope) acquireAgain() error {
 	r.setUp(devices.Host)
 	done := make(chan error, 1)
 	r.set.Ready = func(_ *machine.WorkingSet, err error) { done <- err }
-	r.holds.take(heldData)
+	r.holds.Take(life.HeldData)
 	if s.rt.topology.machine.Acquire(&r.set) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // A KernelIteration is a recorded sequence of kernel tasks that one accelerator runs as one task:
@@ -129,7 +130,7 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 	one.kernel, one.pos, one.label = k, k.pos, k.ir.Task.Label
 	wait, err := r.rt.describeKernel(one, args, nil)
 	if err == nil {
-		err = r.take(one, wait || one.traits.is(undeferred))
+		err = r.take(one, wait || one.traits.Is(life.Undeferred))
 	}
 	_, err = s.abort(one, err) // it was only described
 	return err
@@ -161,7 +162,7 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 	serializeCommutative(accesses)
 	serializeReductions(accesses)
 	it.accesses = append(it.accesses, accesses...)
-	if it.copyAccesses = append(it.copyAccesses, accesses...); one.traits.is(orderOnly) {
+	if it.copyAccesses = append(it.copyAccesses, accesses...); one.traits.Is(life.OrderOnly) {
 		it.orderOnly, it.copyAccesses = true, append(it.copyAccesses[:len(it.copyAccesses)-len(accesses)], one.copyAccesses...)
 	}
 	r.order(accesses, r.needs(one), undeferred)
@@ -236,7 +237,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
 		if v := rt.buffers.variableChanged(x.kernel, x.args); v != nil {
-			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.name, x.kernel.name)}
+			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.name)}
 		}
 	}
 	s, g := rt.root.submitter()
@@ -251,7 +252,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	r.args.List = append(r.args.List, it.args...)
 	r.accesses = append(r.accesses, it.accesses...)
 	r.work = it.work
-	if r.traits.set(orderOnly, it.orderOnly); it.orderOnly {
+	if r.traits.Set(life.OrderOnly, it.orderOnly); it.orderOnly {
 		r.copyAccesses = append(r.copyAccesses, it.copyAccesses...)
 	}
 	r.settings.tokens = append(r.settings.tokens, it.tokens...)

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -98,7 +99,7 @@ func (s *Scope) submitGo(r *record, options []Option) (Task, error) {
 	if err := s.rt.describeGo(r, options); err != nil {
 		return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 	}
-	if r.traits.is(undeferred) {
+	if r.traits.Is(life.Undeferred) {
 		if err := r.blocksWorker(); err != nil {
 			return s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
 		}
@@ -136,7 +137,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 	r := s.takeRecord()
 	if kind != goBody {
 		r.kind = kind
-		r.traits.set(simple, false)
+		r.traits.Set(life.Simple, false)
 	}
 	r.need()
 	if g != nil {
@@ -180,12 +181,12 @@ func (s *Scope) commit(r *record) Task {
 		s.closeReductions(r, &ready)
 		s.joinReductions(r)
 	}
-	waits := r.traits.is(undeferred) || !s.program() && s.final
+	waits := r.traits.Is(life.Undeferred) || !s.program() && s.final
 	var enough <-chan struct{}
 	if !waits && !s.program() && s.rt.window.full() { // then it waits for capacity, and the program does not use the handle
 		waits, enough = true, r.context().Done()
 	}
-	if waits && !r.traits.is(undeferred) && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
+	if waits && !r.traits.Is(life.Undeferred) && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
 		waits, enough = false, nil
 	}
 	id, late, follows := s.enterGraph(r, &ready)
@@ -225,7 +226,7 @@ func (s *Scope) enterGraph(r *record, ready *recordList) (id deps.TaskID, late, 
 	s.submitting.Unlock()
 	spin.Perturb()
 	if late, follows = rt.settle(r, domain, edges); late { // else r may have finished, and be another task
-		if late = !r.life.release(); !late {
+		if late = !r.life.Release(); !late {
 			ready.push(r)
 		}
 	}
@@ -252,24 +253,24 @@ func (l *recordList) takeLast(r *record) bool {
 // accelerator, or comes from another goroutine, goes its way.
 func (s *Scope) runInline(r *record) bool {
 	rt := s.rt
-	if s.program() || !s.holdsNoTokens() || r.traits.is(relaxed) || len(r.settings.tokens) > 0 || rt.topology.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
-		!r.traits.is(simple) && !r.item.Allowed.Has(rt.topology.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
+	if s.program() || !s.holdsNoTokens() || r.traits.Is(life.Relaxed) || len(r.settings.tokens) > 0 || rt.topology.host < 0 || r.kind != goBody && (r.kind != kernelBody || rt.eagerQueues != nil) ||
+		!r.traits.Is(life.Simple) && !r.item.Allowed.Has(rt.topology.host) || r.poison.Load() != nil || r.context().Err() != nil || !s.lending.TryLock() {
 		return false
 	}
 	defer s.lending.Unlock()
 	if s.worker == smp.None {
 		return false
 	}
-	if rt.eagerQueues == nil && !r.traits.is(simple) {
-		r.life.enter(state.Release)
+	if rt.eagerQueues == nil && !r.traits.Is(life.Simple) {
+		r.life.Enter(state.Release)
 	}
 	if rt.observers.watched() {
 		rt.observers.observeReady(r, nil)
 		rt.observeChoice(r)
 	}
-	if !r.traits.is(simple) {
+	if !r.traits.Is(life.Simple) {
 		rt.ready.mu.Lock()
-		r.life.enter(state.Place)
+		r.life.Enter(state.Place)
 		rt.ready.sched.Resume(&r.item, rt.topology.host)
 		rt.ready.counts.grant(rt.topology.host)
 		rt.ready.unlock()
@@ -287,7 +288,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late
 	rt := s.rt
 	id = s.number(r)
 	if late, start = rt.graphAdd(r); late {
-		if late = rt.eagerQueues != nil && !r.life.release(); !late {
+		if late = rt.eagerQueues != nil && !r.life.Release(); !late {
 			ready.push(r)
 		}
 	}
@@ -299,7 +300,7 @@ func (s *Scope) number(r *record) deps.TaskID {
 	rt := s.rt
 	rt.pageGuard.use(r)
 	id := deps.TaskID(rt.window.enter())
-	r.life.submit(id)
+	r.life.Submit(id)
 	if r.kind.waits() {
 		rt.waits.Add(1)
 		s.noteWait(Task{rt, r, id})
@@ -386,8 +387,8 @@ func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
 		}
 	}
 	plain := rt.ready.isSimple(r)
-	if plain != r.traits.is(simple) {
-		r.traits.set(simple, plain)
+	if plain != r.traits.Is(life.Simple) {
+		r.traits.Set(life.Simple, plain)
 	}
 	if plain {
 		return nil
@@ -421,11 +422,11 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		return err
 	case ifOption:
 		if r.need(); o.n == 0 {
-			r.traits.set(undeferred, true)
+			r.traits.Set(life.Undeferred, true)
 		}
 	case finalOption:
 		if r.need(); o.n != 0 {
-			r.traits.set(final, true)
+			r.traits.Set(life.Final, true)
 		}
 	case retryOption:
 		if o.n < 0 {
@@ -434,7 +435,7 @@ func (rt *Runtime) applyOne(r *record, o *Option) error {
 		r.need().retries = int(o.n)
 	case orderOnlyOption:
 		r.need()
-		r.traits.set(orderOnly, true)
+		r.traits.Set(life.OrderOnly, true)
 	case costOption:
 		if o.n < 0 {
 			return fmt.Errorf("host cost: %v", time.Duration(o.n))
@@ -481,14 +482,14 @@ func (t *buffers) addAccess(r *record, o *Option) error {
 		return t.addBox(r, o)
 	}
 	m := o.memory()
-	if m.len == 0 {
+	if m.Len == 0 {
 		return nil
 	}
 	b, first, err := t.locate(m, r.scope)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode(), err)
 	}
-	return r.addRegion(b, b.span(first, first+m.len), o)
+	return r.addRegion(b, b.span(first, first+m.Len), o)
 }
 
 func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
@@ -498,7 +499,7 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	}
 	if mode >= deps.Concurrent {
 		r.need()
-		r.traits.set(relaxed, true)
+		r.traits.Set(life.Relaxed, true)
 	}
 	list := r.declared()
 	*list = append(*list, deps.Access{Region: region, Mode: mode})
@@ -512,8 +513,8 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 		return errNoScope
 	}
 	op := o.reducer()
-	if op.wrong != nil {
-		return fmt.Errorf("reduction: %w", op.wrong)
+	if op.Wrong != nil {
+		return fmt.Errorf("reduction: %w", op.Wrong)
 	}
 	r.rt.addReduction(r, len(r.accesses)-1, -1, b, op)
 	return nil
@@ -531,11 +532,11 @@ func (t *buffers) addBox(r *record, o *Option) error {
 		if n < 0 || box.hi[i] < box.lo[i] {
 			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i+1, box.lo[i], box.hi[i], n)
 		}
-		if total *= n; total > m.len {
-			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.len)
+		if total *= n; total > m.Len {
+			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.Len)
 		}
 	}
-	if m.len == 0 {
+	if m.Len == 0 {
 		return nil
 	}
 	b, first, err := t.locate(m, r.scope)

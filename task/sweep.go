@@ -8,6 +8,8 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file lets the collector free ordinary slices that tasks have used, and forgets their
@@ -222,8 +224,8 @@ func (t *buffers) takeOutFreed(b *buffer) {
 
 // clearOf takes buffers out of the table whose memory the collector has freed and m has reused, and
 // holds the memory of the others there. Requires: mu held.
-func (t *buffers) clearOf(m memory) {
-	lo, hi := uintptr(m.base), uintptr(m.base)+uintptr(m.cap)*uintptr(m.elem)
+func (t *buffers) clearOf(m values.Range) {
+	lo, hi := uintptr(m.Base), uintptr(m.Base)+uintptr(m.Cap)*uintptr(m.Elem)
 	any := false
 	for at := t.load().tree.After(lo); at != nil && at.Lo < hi; at = t.load().tree.After(at.Hi) {
 		if b := at.Value; !t.claim(b) && b.use.Load() == released {
@@ -298,7 +300,7 @@ func (b *buffer) release() bool {
 // orders it.
 func (r *record) keepUnordered() {
 	for i := range r.args.List {
-		if a := &r.args.List[i]; a.InMemory() && (r.traits.is(orderOnly) || !ordered(r.accesses, a.Buffer)) {
+		if a := &r.args.List[i]; a.InMemory() && (r.traits.Is(life.OrderOnly) || !ordered(r.accesses, a.Buffer)) {
 			b := r.rt.buffers.byID(a.Buffer)
 			b.users.Add(1)
 			r.unordered = append(r.unordered, b)

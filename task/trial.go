@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
 // This file is how a kernel is tried on CPU workers beside accelerators without holding up the
@@ -41,7 +42,7 @@ var errStopped = errors.New("gompss: the trial took too long")
 
 // trialOf returns how r is tried, nil when it runs to its end in any case.
 func (rt *Runtime) trialOf(r *record) *trialRun {
-	if r.item.Limit == 0 || r.kind != kernelBody || r.traits.is(relaxed|orderOnly) || r.retries > 0 || len(r.uses) > 0 || !r.holds.has(heldData) {
+	if r.item.Limit == 0 || r.kind != kernelBody || r.traits.Is(life.Relaxed|life.OrderOnly) || r.retries > 0 || len(r.uses) > 0 || !r.holds.Has(life.HeldData) {
 		return nil
 	}
 	return &trialRun{rt: rt, r: r, began: rt.observers.now(), limit: r.item.Limit}

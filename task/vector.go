@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/printer"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // VectorVariable is the environment variable that Options.Vector is taken from where it is "".
@@ -287,7 +288,7 @@ func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
 		v := vec.Value{Bits: a.Bits}
 		switch p.Type.Kind {
 		case ir.Array, ir.Struct:
-			v = vec.Value{Addr: blobAddress(a.Blob), Len: 1}
+			v = vec.Value{Addr: values.BlobAddress(a.Blob), Len: 1}
 			if p.Type.Kind == ir.Array {
 				v.Len = p.Type.Len
 			}

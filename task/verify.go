@@ -106,7 +106,7 @@ func (r *Recorder) sameAsBefore(s *step, nested bool, options []Option) bool {
 // same reports whether o says what u said.
 func (u *use) same(o *Option) bool {
 	m, b := o.memory(), o.box()
-	return u.memory.base == m.base && u.memory.len == m.len && u.mode == o.mode() && u.memory.elem == m.elem &&
+	return u.memory.Base == m.Base && u.memory.Len == m.Len && u.mode == o.mode() && u.memory.Elem == m.Elem &&
 		(u.box == b || u.box != nil && b != nil && u.box.same(b))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // AddVersion makes v, whose target directive says implements(k), another version of k: a task of k
@@ -23,7 +24,7 @@ func (k *Kernel) AddVersion(v *Kernel) error {
 		return fmt.Errorf("task: kernel %s (%s:%d): implements %s, which has %d parameters, with %d", v.name, v.pos.File, v.pos.Line, k.name, len(k.params), len(v.params))
 	}
 	for i := range k.params {
-		if a, b := typeText(k.params[i].typ), typeText(v.params[i].typ); a != b {
+		if a, b := values.TypeText(k.params[i].typ), values.TypeText(v.params[i].typ); a != b {
 			return fmt.Errorf("task: kernel %s (%s:%d): parameter %s is %s, and %s in %s, which it implements", v.name, v.pos.File, v.pos.Line, v.params[i].name, b, a, k.name)
 		}
 	}
@@ -72,7 +73,7 @@ func (k *Kernel) nativeError(why string) error {
 // ndrange returns the shape that the clauses ndrange and shmem give to a launch. An extent that
 // cannot be computed, such as a division by zero, is 0, which the device refuses.
 func (k *Kernel) ndrange(a *Args) devices.NDRange {
-	env := &arguments{params: k.ir.Params, list: a.List}
+	env := &values.Arguments{Params: k.ir.Params, List: a.List}
 	value := func(e ir.Expr) int64 {
 		if e == nil {
 			return 0

@@ -334,7 +334,7 @@ func (rt *Runtime) stop() {
 	rt.ready.unlock()
 	for _, it := range items {
 		r := it.Owner.(*record)
-		if r.life.state().Wants() { // its body has begun, and must end
+		if r.life.State().Wants() { // its body has begun, and must end
 			rt.ready.mu.Lock()
 			rt.ready.sched.Push(it)
 			if it.Priority < 0 {

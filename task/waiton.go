@@ -158,7 +158,7 @@ func (s *Scope) submitWaitOn(accesses []Option) (Task, error) {
 // wait, nor declares it for s. Requires: submitting held.
 func (s *Scope) usedBefore(n int, o *Option) error {
 	m := o.memory()
-	if m.len == 0 || o.box() != nil && o.box().empty() {
+	if m.Len == 0 || o.box() != nil && o.box().empty() {
 		return nil // no elements, which everybody is done with
 	}
 	b, first, err := s.rt.buffers.find(m)
@@ -166,12 +166,12 @@ func (s *Scope) usedBefore(n int, o *Option) error {
 	case err != nil:
 		return nil // submitGo says what is wrong
 	case b == nil:
-		return &unusedError{n, o.mode(), m.text(), false}
+		return &unusedError{n, o.mode(), m.String(), false}
 	}
 	if b, first, err = s.view(m, b, first); err != nil {
 		return nil
 	}
-	region := b.span(first, first+m.len)
+	region := b.span(first, first+m.Len)
 	if box := o.box(); box != nil && box.err == nil {
 		if region, err = deps.Box(b.id, first, box.shape, box.lo, box.hi); err != nil {
 			return nil
@@ -181,7 +181,7 @@ func (s *Scope) usedBefore(n int, o *Option) error {
 	if d != nil && d.Known(&region) || !s.program() && s.declares(&region) {
 		return nil
 	}
-	return &unusedError{n, o.mode(), m.text(), true}
+	return &unusedError{n, o.mode(), m.String(), true}
 }
 
 // declares reports whether the task of s accesses an element of r.

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -112,3 +113,9 @@ type (
 	// UnsatisfiableError means that a task needs more tokens than a kind ever has.
 	UnsatisfiableError = sched.UnsatisfiableError
 )
+
+// ArgumentError reports an invalid argument of a kernel, before anything is written.
+type ArgumentError = values.ArgumentError
+
+// A Variable says where a package variable is that a kernel reads.
+type Variable = values.Variable

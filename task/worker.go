@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -56,8 +57,8 @@ func (w cpu) Run(worker int) int {
 	w.rt.ready.markBusy(r)
 	defer w.rt.pool.markIdle()
 	for r != nil && worker != smp.None {
-		if r.life.state().Wants() { // its body continues as this worker, and this goroutine is none
-			r.life.enter(state.Resume)
+		if r.life.State().Wants() { // its body continues as this worker, and this goroutine is none
+			r.life.Enter(state.Resume)
 			r.inner.resume <- worker
 			return smp.None
 		}
@@ -72,10 +73,10 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	if r.worker != int32(worker) {
 		r.worker = int32(worker)
 	}
-	if len(r.uses) > 0 && !r.holds.has(heldPrivates) && !rt.bindPrivates(r, devices.Host) {
+	if len(r.uses) > 0 && !r.holds.Has(life.HeldPrivates) && !rt.bindPrivates(r, devices.Host) {
 		return rt.retire(r, worker), worker
 	}
-	if rt.topology.accelerators && len(r.data()) > 0 && !r.holds.has(heldData) && !rt.acquireHost(r) {
+	if rt.topology.accelerators && len(r.data()) > 0 && !r.holds.Has(life.HeldData) && !rt.acquireHost(r) {
 		rt.ready.mu.Lock()
 		rt.ready.fetching++
 		rt.ready.unlock()
@@ -115,16 +116,16 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 func (rt *Runtime) acquireHost(r *record) bool {
 	r.setUp(devices.Host)
 	r.set.Ready = fetched
-	r.holds.take(heldData)
-	r.life.enter(state.Acquire)
+	r.holds.Take(life.HeldData)
+	r.life.Enter(state.Acquire)
 	if rt.observers.watched() {
 		rt.observers.observeFetch(r)
 	}
 	if rt.topology.machine.Acquire(&r.set) {
-		r.life.enter(state.Arrive)
+		r.life.Enter(state.Arrive)
 		return true
 	}
-	return r.life.race(state.Leave) == state.Late
+	return r.life.Race(state.Leave) == state.Late
 }
 
 // setUp fills the working set of r.
@@ -143,7 +144,7 @@ func fetched(ws *machine.WorkingSet, err error) {
 	switch {
 	case r.kind.waits():
 		r.rt.endWait(r)
-	case r.life.race(state.Arrive) == state.HandOver:
+	case r.life.Race(state.Arrive) == state.HandOver:
 		r.rt.ready.dataArrived(r)
 	}
 }
@@ -170,7 +171,7 @@ func (rt *Runtime) runBody(r *record) {
 		rt.observers.observeStart(r)
 	}
 	if r.detail != rt.observers.none {
-		r.life.enter(state.Start)
+		r.life.Enter(state.Start)
 	}
 	ended := false
 	defer func() {

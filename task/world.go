@@ -8,6 +8,9 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/operator"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -78,15 +81,15 @@ func (rt *Runtime) skips(options []Option) bool {
 			name = o.text()
 			continue
 		}
-		m := memory{o.at, o.n, o.more, deps.Bytes(o.kind &^ pointerBit >> 16)}
-		if o.what() != accessOption || o.mode() > deps.InOut || m.len == 0 || n == SkipSpans {
+		m := values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: deps.Bytes(o.kind &^ pointerBit >> 16)}
+		if o.what() != accessOption || o.mode() > deps.InOut || m.Len == 0 || n == SkipSpans {
 			return false
 		}
 		b, first, err := rt.buffers.find(m)
 		if b == nil || err != nil {
 			return false
 		}
-		spans[n] = Span{b.id, o.mode(), first, first + m.len}
+		spans[n] = Span{b.id, o.mode(), first, first + m.Len}
 		n++
 	}
 	return rt.skipper.Skip(name, n, spans)
@@ -95,15 +98,15 @@ func (rt *Runtime) skips(options []Option) bool {
 // A Reducer is the operator of a reduction of a Submission.
 type Reducer struct {
 	Access int
-	op     *reducer
+	op     *operator.Reducer
 }
 
 // Fill writes the neutral element to region r of the buffer whose memory is data.
-func (o *Reducer) Fill(data []byte, r deps.Region) { o.op.fill(blobAddress(data), r) }
+func (o *Reducer) Fill(data []byte, r deps.Region) { o.op.Fill(values.BlobAddress(data), r) }
 
 // Fold joins region r of src into that of dst: both are the memory of a whole buffer.
 func (o *Reducer) Fold(dst, src []byte, r deps.Region) {
-	o.op.fold(blobAddress(dst), blobAddress(src), r)
+	o.op.Fold(values.BlobAddress(dst), values.BlobAddress(src), r)
 }
 
 // LocalTasks submits tasks that are of one rank alone, as those that send and receive. They are
@@ -121,7 +124,7 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body
 	for i := range accesses {
 		r.accesses = append(r.accesses, accesses[i])
 		if accesses[i].Mode >= deps.Concurrent {
-			r.traits.set(relaxed, true)
+			r.traits.Set(life.Relaxed, true)
 		}
 		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.byID(accesses[i].Region.Buffer).elem
 	}
@@ -145,15 +148,15 @@ type Memory struct {
 // whole: not part of a larger buffer.
 func (l *LocalTasks) Memory(access Option) (Memory, error) {
 	m := access.memory()
-	if !access.isAccess() || access.box() != nil || m.len == 0 {
+	if !access.isAccess() || access.box() != nil || m.Len == 0 {
 		return Memory{}, errors.New("no slice with elements")
 	}
 	b, first, err := l.rt.buffers.locate(m, &l.rt.root)
 	if err != nil {
 		return Memory{}, err
 	}
-	if first != 0 || b.len != m.len {
-		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.len, b.len)
+	if first != 0 || b.len != m.Len {
+		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.Len, b.len)
 	}
 	b.kept.Store(true)
 	return Memory{b.id, bytesAt(b, 0, b.len), int(b.elem)}, nil

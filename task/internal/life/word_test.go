@@ -1,4 +1,4 @@
-package task
+package life
 
 import (
 	"sync"
@@ -13,19 +13,19 @@ import (
 // action End, whichever goroutine is later, and the loser of a move changes nothing.
 func TestLife_RacesHaveOneEnd(t *testing.T) {
 	for i := range 2000 {
-		var l life
-		l.submit(7)
-		require.Equal(t, state.Begin, l.enter(state.Launch))
+		var l Life
+		l.Submit(7)
+		require.Equal(t, state.Begin, l.Enter(state.Launch))
 		var wg sync.WaitGroup
 		var ends [2]bool
 		for k, e := range []state.Event{state.KernelEnd, state.Release} {
-			wg.Go(func() { ends[k] = l.race(e) == state.End })
+			wg.Go(func() { ends[k] = l.Race(e) == state.End })
 		}
 		wg.Wait()
 		require.NotEqual(t, ends[0], ends[1], i)
-		require.Equal(t, state.Caught, l.state())
-		l.end(state.Finish)
-		require.Zero(t, l.id())
+		require.Equal(t, state.Caught, l.State())
+		l.End(state.Finish)
+		require.Zero(t, l.ID())
 	}
 }
 
@@ -33,22 +33,22 @@ func TestLife_RacesHaveOneEnd(t *testing.T) {
 func TestLife_OfferIsTakenOrReleased(t *testing.T) {
 	taken := 0
 	for range 2000 {
-		var l life
-		l.submit(9)
-		l.enter(state.Offer)
+		var l Life
+		l.Submit(9)
+		l.Enter(state.Offer)
 		var wg sync.WaitGroup
 		var moved, queued bool
-		wg.Go(func() { moved = l.move(9, state.Offered, state.Launch) })
-		wg.Go(func() { queued = l.release() })
+		wg.Go(func() { moved = l.Move(9, state.Offered, state.Launch) })
+		wg.Go(func() { queued = l.Release() })
 		wg.Wait()
 		require.NotEqual(t, moved, queued)
 		if moved {
 			taken++
-			require.Equal(t, state.Enqueued, l.state())
+			require.Equal(t, state.Enqueued, l.State())
 		} else {
-			require.Equal(t, state.Ready, l.state())
-			require.False(t, l.move(9, state.Offered, state.Launch))
-			require.Equal(t, state.Ready, l.state())
+			require.Equal(t, state.Ready, l.State())
+			require.False(t, l.Move(9, state.Offered, state.Launch))
+			require.Equal(t, state.Ready, l.State())
 		}
 	}
 	t.Log("taken:", taken)
@@ -56,8 +56,8 @@ func TestLife_OfferIsTakenOrReleased(t *testing.T) {
 
 // What is illegal is a bug, and says which event in which state.
 func TestLife_Bug(t *testing.T) {
-	var l life
-	require.PanicsWithValue(t, "gompss: bug: task state: event resume in state free", func() { l.enter(state.Resume) })
-	l.submit(1)
-	require.PanicsWithValue(t, "gompss: bug: task state: event submit in state blocked", func() { l.submit(2) })
+	var l Life
+	require.PanicsWithValue(t, "gompss: bug: task state: event resume in state free", func() { l.Enter(state.Resume) })
+	l.Submit(1)
+	require.PanicsWithValue(t, "gompss: bug: task state: event submit in state blocked", func() { l.Submit(2) })
 }

@@ -1,4 +1,8 @@
-package task
+// Package operator has the operators of reductions, with the types of their elements and without.
+//
+// A private copy of a reduction is memory of the size of its buffer, seen here as elements of the
+// type that the reduction was declared with.
+package operator
 
 import (
 	"errors"
@@ -9,11 +13,8 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/values"
 )
-
-// This file and memory.go are the ones that import unsafe: a private copy is memory of the size of
-// its buffer, seen here as elements of the type that the reduction was declared with.
 
 // An Operator combines two values of a reduction into one. It must be associative and commutative
 // up to what the program accepts as the same result, and must not keep its arguments.
@@ -35,18 +36,20 @@ func NewOperator[T any](name string, neutral T, combine func(a, b T) T) *Operato
 		op.wrong = errors.New("operator without a name: errors, traces and recordings call it by that")
 	} else if combine == nil {
 		op.wrong = fmt.Errorf("operator %s: its function is nil", name)
-	} else if err := checkNoPointers(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
+	} else if err := values.CheckNoPointers(reflect.TypeFor[T]()); err != nil { // private copies lie where the collector does not look
 		op.wrong = fmt.Errorf("operator %s: %w", name, err)
 	}
 	return op
 }
 
-type integer interface {
+// An Integer is a type whose values have bits to combine.
+type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-type number interface {
-	integer | ~float32 | ~float64
+// A Number is a type whose values can be added.
+type Number interface {
+	Integer | ~float32 | ~float64
 }
 
 // A builtinKey names an operator of the kernel language on one kind of elements, so that kernels
@@ -72,42 +75,42 @@ func canonical(k reflect.Kind) reflect.Kind {
 }
 
 // Sum is +.
-func Sum[T number]() *Operator[T] {
+func Sum[T Number]() *Operator[T] {
 	return builtin(ir.Add, "+", 0, func(a, b T) T { return a + b })
 }
 
 // Product is *.
-func Product[T number]() *Operator[T] {
+func Product[T Number]() *Operator[T] {
 	return builtin(ir.Mul, "*", 1, func(a, b T) T { return a * b })
 }
 
 // Min is Go's min.
-func Min[T number]() *Operator[T] {
+func Min[T Number]() *Operator[T] {
 	return builtin(ir.Min, "min", limit[T](false), func(a, b T) T { return min(a, b) })
 }
 
 // Max is Go's max.
-func Max[T number]() *Operator[T] {
+func Max[T Number]() *Operator[T] {
 	return builtin(ir.Max, "max", limit[T](true), func(a, b T) T { return max(a, b) })
 }
 
 // And is &.
-func And[T integer]() *Operator[T] {
+func And[T Integer]() *Operator[T] {
 	return builtin(ir.And, "&", ^T(0), func(a, b T) T { return a & b })
 }
 
 // Or is |.
-func Or[T integer]() *Operator[T] {
+func Or[T Integer]() *Operator[T] {
 	return builtin(ir.Or, "|", 0, func(a, b T) T { return a | b })
 }
 
 // Xor is ^.
-func Xor[T integer]() *Operator[T] {
+func Xor[T Integer]() *Operator[T] {
 	return builtin(ir.Xor, "^", 0, func(a, b T) T { return a ^ b })
 }
 
 // limit returns the smallest value of T, or the largest.
-func limit[T number](smallest bool) T {
+func limit[T Number](smallest bool) T {
 	var x T
 	v := reflect.ValueOf(&x).Elem()
 	bits := 8 * uint(unsafe.Sizeof(x))
@@ -126,35 +129,36 @@ func limit[T number](smallest bool) T {
 	return x
 }
 
-// A reducer is an Operator without its type.
-type reducer struct {
-	name string
-	key  any
+// A Reducer is an Operator without its type.
+type Reducer struct {
+	Name string
+	Key  any
 	elem deps.Bytes
-	fill func(base unsafe.Pointer, r deps.Region)     // with the neutral element
-	fold func(dst, src unsafe.Pointer, r deps.Region) // dst = combine(dst, src)
+	Fill func(base unsafe.Pointer, r deps.Region)     // with the neutral element
+	Fold func(dst, src unsafe.Pointer, r deps.Region) // dst = combine(dst, src)
 
-	wrong error
+	Wrong error
 }
 
 var errNoOperator = errors.New("operator: nil, or made without NewOperator")
 
-func (op *Operator[T]) reducer() *reducer {
+// ReducerOf returns op without its type.
+func ReducerOf[T any](op *Operator[T]) *Reducer {
 	if op == nil || op.key == nil {
-		return &reducer{wrong: errNoOperator}
+		return &Reducer{Wrong: errNoOperator}
 	}
-	return &reducer{
-		wrong: op.wrong, name: op.name, key: op.key, elem: deps.Bytes(unsafe.Sizeof(op.neutral)),
-		fill: func(base unsafe.Pointer, r deps.Region) {
+	return &Reducer{
+		Wrong: op.wrong, Name: op.name, Key: op.key, elem: deps.Bytes(unsafe.Sizeof(op.neutral)),
+		Fill: func(base unsafe.Pointer, r deps.Region) {
 			for lo, hi := range r.Runs() {
-				for i := range elements[T](base, lo, hi) {
-					elements[T](base, lo, hi)[i] = op.neutral
+				for i := range Elements[T](base, lo, hi) {
+					Elements[T](base, lo, hi)[i] = op.neutral
 				}
 			}
 		},
-		fold: func(dst, src unsafe.Pointer, r deps.Region) {
+		Fold: func(dst, src unsafe.Pointer, r deps.Region) {
 			for lo, hi := range r.Runs() {
-				x, y := elements[T](dst, lo, hi), elements[T](src, lo, hi)
+				x, y := Elements[T](dst, lo, hi), Elements[T](src, lo, hi)
 				for i := range x {
 					x[i] = op.combine(x[i], y[i])
 				}
@@ -163,15 +167,15 @@ func (op *Operator[T]) reducer() *reducer {
 	}
 }
 
-// elements returns elements [lo, hi) of a buffer of T at base, which has them.
-func elements[T any](base unsafe.Pointer, lo, hi int64) []T {
+// Elements returns elements [lo, hi) of a buffer of T at base, which has them.
+func Elements[T any](base unsafe.Pointer, lo, hi int64) []T {
 	var zero T
 	return unsafe.Slice((*T)(unsafe.Add(base, lo*int64(unsafe.Sizeof(zero)))), hi-lo)
 }
 
 // kernelReducer returns the operator that a reduction clause of a kernel names.
-func kernelReducer(op ir.Op, t *ir.Type) (*reducer, error) {
-	var r *reducer
+func OfKernel(op ir.Op, t *ir.Type) (*Reducer, error) {
+	var r *Reducer
 	switch t.Kind {
 	case ir.Int8:
 		r = integerReducer[int8](op)
@@ -195,57 +199,33 @@ func kernelReducer(op ir.Op, t *ir.Type) (*reducer, error) {
 		r = numberReducer[float64](op)
 	}
 	if r == nil {
-		return nil, fmt.Errorf("reduction with operator %v of elements of type %s: the operators of tasks are + * min max, and of integers & | ^", op, typeText(t))
+		return nil, fmt.Errorf("reduction with operator %v of elements of type %s: the operators of tasks are + * min max, and of integers & | ^", op, values.TypeText(t))
 	}
 	return r, nil
 }
 
-func integerReducer[T integer](op ir.Op) *reducer {
+func integerReducer[T Integer](op ir.Op) *Reducer {
 	switch op {
 	case ir.And:
-		return And[T]().reducer()
+		return ReducerOf(And[T]())
 	case ir.Or:
-		return Or[T]().reducer()
+		return ReducerOf(Or[T]())
 	case ir.Xor:
-		return Xor[T]().reducer()
+		return ReducerOf(Xor[T]())
 	}
 	return numberReducer[T](op)
 }
 
-func numberReducer[T number](op ir.Op) *reducer {
+func numberReducer[T Number](op ir.Op) *Reducer {
 	switch op {
 	case ir.Add:
-		return Sum[T]().reducer()
+		return ReducerOf(Sum[T]())
 	case ir.Mul:
-		return Product[T]().reducer()
+		return ReducerOf(Product[T]())
 	case ir.Min:
-		return Min[T]().reducer()
+		return ReducerOf(Min[T]())
 	case ir.Max:
-		return Max[T]().reducer()
+		return ReducerOf(Max[T]())
 	}
 	return nil
-}
-
-// bytesAt returns the bytes of elements [lo, hi) of b.
-func bytesAt(b *buffer, lo, hi int64) []byte {
-	size := int64(b.elem)
-	return unsafe.Slice((*byte)(unsafe.Add(b.host.At(), lo*size)), (hi-lo)*size)
-}
-
-// copyOut returns a copy of the bytes of a region of b.
-func copyOut(b *buffer, r deps.Region) []byte {
-	out := make([]byte, r.Len()*int64(b.elem))
-	rest := out
-	for lo, hi := range r.Runs() {
-		rest = rest[devices.CopyBytes(rest, bytesAt(b, lo, hi)):]
-	}
-	return out
-}
-
-// copyIn puts back what copyOut has returned.
-func copyIn(b *buffer, r deps.Region, from []byte) {
-	for lo, hi := range r.Runs() {
-		n := devices.CopyBytes(bytesAt(b, lo, hi), from)
-		from = from[n:]
-	}
 }

@@ -1,4 +1,4 @@
-package task
+package values
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -40,20 +41,20 @@ var basicTypes = map[string]reflect.Type{
 	"float32": reflect.TypeFor[float32](), "float64": reflect.TypeFor[float64](),
 }
 
-// goType returns the Go type that t stands for, or nil where only the shape is known (structs and
+// GoType returns the Go type that t stands for, or nil where only the shape is known (structs and
 // named types).
-func goType(t *ir.Type) reflect.Type {
+func GoType(t *ir.Type) reflect.Type {
 	switch t.Kind {
 	case ir.Slice:
-		if e := goType(t.Elem); e != nil {
+		if e := GoType(t.Elem); e != nil {
 			return reflect.SliceOf(e)
 		}
 	case ir.Pointer:
-		if e := goType(t.Elem); e != nil {
+		if e := GoType(t.Elem); e != nil {
 			return reflect.PointerTo(e)
 		}
 	case ir.Array:
-		if e := goType(t.Elem); e != nil && t.Name == "" {
+		if e := GoType(t.Elem); e != nil && t.Name == "" {
 			return reflect.ArrayOf(int(t.Len), e)
 		}
 	case ir.Struct:
@@ -72,8 +73,8 @@ var irKinds = map[reflect.Kind]ir.Kind{
 	reflect.Array: ir.Array, reflect.Struct: ir.Struct, reflect.Slice: ir.Slice, reflect.Pointer: ir.Pointer,
 }
 
-// fits reports whether values of Go type g are values of t.
-func fits(g reflect.Type, t *ir.Type) bool {
+// Fits reports whether values of Go type g are values of t.
+func Fits(g reflect.Type, t *ir.Type) bool {
 	if want := basicTypes[t.Name]; want != nil {
 		return g == want
 	}
@@ -82,9 +83,9 @@ func fits(g reflect.Type, t *ir.Type) bool {
 	}
 	switch t.Kind {
 	case ir.Slice, ir.Pointer:
-		return fits(g.Elem(), t.Elem)
+		return Fits(g.Elem(), t.Elem)
 	case ir.Array:
-		return int64(g.Len()) == t.Len && fits(g.Elem(), t.Elem)
+		return int64(g.Len()) == t.Len && Fits(g.Elem(), t.Elem)
 	case ir.Struct:
 		return fieldsFit(g, t)
 	}
@@ -105,24 +106,24 @@ func fieldsFit(g reflect.Type, t *ir.Type) bool {
 		return false
 	}
 	for i, f := range t.Fields {
-		if deps.Bytes(g.Field(i).Offset) != f.Offset || !fits(g.Field(i).Type, f.Type) {
+		if deps.Bytes(g.Field(i).Offset) != f.Offset || !Fits(g.Field(i).Type, f.Type) {
 			return false
 		}
 	}
 	return true
 }
 
-// typeText returns t as Go writes it.
-func typeText(t *ir.Type) string {
+// TypeText returns t as Go writes it.
+func TypeText(t *ir.Type) string {
 	switch {
 	case t.Name != "":
 		return t.Name
 	case t.Kind == ir.Slice:
-		return "[]" + typeText(t.Elem)
+		return "[]" + TypeText(t.Elem)
 	case t.Kind == ir.Pointer:
-		return "*" + typeText(t.Elem)
+		return "*" + TypeText(t.Elem)
 	case t.Kind == ir.Array:
-		return fmt.Sprintf("[%d]%s", t.Len, typeText(t.Elem))
+		return fmt.Sprintf("[%d]%s", t.Len, TypeText(t.Elem))
 	}
 	return "struct"
 }
@@ -146,8 +147,8 @@ func scalarBits(v reflect.Value) uint64 {
 	return uint64(v.Int())
 }
 
-// argument makes an Arg of a Go value; where is the memory of a slice or pointer, empty otherwise.
-func argument(x any, t *ir.Type) (a devices.Arg, where memory) {
+// Argument makes an Arg of a Go value; where is the memory of a slice or pointer, empty otherwise.
+func Argument(x any, t *ir.Type) (a devices.Arg, where Range) {
 	a.Type = t
 	switch x := x.(type) { // the common ones without reflection
 	case int:
@@ -159,20 +160,20 @@ func argument(x any, t *ir.Type) (a devices.Arg, where memory) {
 	case float64:
 		a.Bits = math.Float64bits(x)
 	case []float32:
-		where = memoryOf(x)
+		where = MemoryOf(x)
 	case []float64:
-		where = memoryOf(x)
+		where = MemoryOf(x)
 	case []int32:
-		where = memoryOf(x)
+		where = MemoryOf(x)
 	case []int:
-		where = memoryOf(x)
+		where = MemoryOf(x)
 	default:
 		return reflectedArgument(reflect.ValueOf(x), a)
 	}
 	return a, where
 }
 
-func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, memory) {
+func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, Range) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Pointer:
 		return a, memoryOfValue(v)
@@ -181,28 +182,86 @@ func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, memory) {
 	default:
 		a.Bits = scalarBits(v)
 	}
-	return a, memory{}
+	return a, Range{}
 }
 
-// comparedWithNil reports whether k, or a function that it calls, compares a pointer with nil: then
-// v, if it is one, may be nil.
-func comparedWithNil(k *ir.Kernel, v *ir.Var) bool {
-	found := false
-	look := func(s ir.Stmt) bool {
-		ir.StmtExprs(s, func(e ir.Expr) {
-			ir.WalkExpr(e, func(x ir.Expr) bool {
-				b, ok := x.(*ir.Binary)
-				found = found || ok && b.X.Type().Kind == ir.Pointer && (b.Op == ir.Eq || b.Op == ir.Ne)
-				return !found
-			})
-		})
-		return !found
-	}
-	if v.Type.Kind == ir.Pointer {
-		ir.WalkStmts(k.Body, look)
-		for _, f := range k.Funcs {
-			ir.WalkStmts(f.Body, look)
+// Arguments is the arguments of a task as an environment for the expressions of its kernel's
+// clauses.
+type Arguments struct {
+	Params []*ir.Var
+	List   []devices.Arg
+}
+
+func (e *Arguments) Of(v *ir.Var) *devices.Arg {
+	for i, p := range e.Params {
+		if p == v {
+			return &e.List[i]
 		}
 	}
-	return found
+	return nil
+}
+
+// Scalar implements ir.Env.
+func (e *Arguments) Scalar(v *ir.Var) (ir.Bits, bool) {
+	a := e.Of(v)
+	if a == nil || !v.Type.IsScalar() {
+		return 0, false
+	}
+	return ir.Bits(a.Bits), true
+}
+
+// Bytes implements ir.Env.
+func (e *Arguments) Bytes(v *ir.Var) ([]byte, bool) {
+	a := e.Of(v)
+	if a == nil || a.Blob == nil {
+		return nil, false
+	}
+	return a.Blob, true
+}
+
+// Slice implements ir.Env.
+func (e *Arguments) Slice(v *ir.Var) (length, capacity int64, ok bool) {
+	a := e.Of(v)
+	if a == nil || v.Type.Kind != ir.Slice {
+		return 0, 0, false
+	}
+	return a.Len, a.Cap, true
+}
+
+// Apart implements ir.AddressEnv. Buffers have no byte in common.
+func (e *Arguments) Apart(x, y *ir.Var) (apart, ok bool) {
+	a, b := e.Of(x), e.Of(y)
+	if a == nil || b == nil {
+		return false, false
+	}
+	return a.Buffer != b.Buffer || EndOf(a, x) <= a.Offset || EndOf(b, y) <= b.Offset || EndOf(a, x) <= b.Offset || EndOf(b, y) <= a.Offset, true
+}
+
+// EndOf is where the memory of a, argument of v, ends in its buffer.
+func EndOf(a *devices.Arg, v *ir.Var) deps.Bytes {
+	switch {
+	case a.Nil:
+		return a.Offset
+	case v.Type.Kind == ir.Pointer:
+		return a.Offset + v.Type.Elem.Size
+	}
+	return a.Offset + deps.Bytes(a.Len)*v.Type.Elem.Size
+}
+
+// Set reports whether a pointer is not nil.
+func (e *Arguments) Set(v *ir.Var) (set, ok bool) {
+	a := e.Of(v)
+	return a != nil && !a.Nil, a != nil
+}
+
+// Query implements ir.Env: on the host there is no grid.
+func (e *Arguments) Query(ir.QueryKind) (int64, bool) { return 0, false }
+
+// RegionOf returns a box of the memory of argument a as a region of its buffer.
+func RegionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error) {
+	first := int64(a.Offset / elem.Size)
+	if lo, hi, ok := b.Interval(); ok {
+		return deps.Interval(a.Buffer, first+lo, first+hi), nil
+	}
+	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
 }
