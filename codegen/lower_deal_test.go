@@ -2,6 +2,7 @@ package codegen_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,5 +128,26 @@ func TestSchedule_OneToOneAndCyclicDiffer(t *testing.T) {
 		launch := l.Program.Launches[0]
 		require.Equal(t, c.resident, launch.Resident, c.clauses)
 		require.Zero(t, launch.Width, c.clauses)
+	}
+}
+
+// Where neighbouring iterations go along rows, blocks of them are dealt to teams whatever the
+// schedule; schedule(cyclic) keeps its grid, and a kernel that asks for numbers its schedule.
+func TestSchedule_RowsAreReadTogether(t *testing.T) {
+	for _, c := range []struct {
+		clauses, extra string
+		rows, resident bool
+	}{
+		{"schedule(dynamic)", "", true, false}, {"schedule(guided, 3)", "", true, false}, {"schedule(counter)", "", true, false},
+		{"schedule(onetoone)", "", true, false}, {"schedule(cyclic)", "", true, true},
+		{"schedule(dynamic)", "y[i] = float32(kernel.TeamNum())", false, true}, {"dist_schedule(static, 32)", "", false, false},
+	} {
+		l, err := lowerText(t, "import \"github.com/gompss/gompss/codegen/kernel\"\n\nvar _ = kernel.TeamNum\n\n//omp:target device(acc)\n//omp:task in(x) inout(y)\nfunc K(n, m int, x, y []float32) {\n"+
+			"//omp:teams distribute parallel for "+c.clauses+"\nfor i := 0; i < n; i++ {\nvar s float32\nfor j := 0; j < m; j++ {\ns = 0.5*s + x[i*m+j]\n}\ny[i] = s\n"+c.extra+"\n}\n}",
+			codegen.LowerOptions{})
+		require.NoError(t, err, c.clauses)
+		require.Equal(t, c.rows, slices.Contains(l.Strategies, "rows"), c.clauses)
+		require.Equal(t, c.resident, l.Program.Launches[0].Resident, c.clauses)
+		require.Equal(t, !c.rows && strings.Contains(c.clauses, "dynamic"), len(l.Program.Scratch) > 1, c.clauses)
 	}
 }

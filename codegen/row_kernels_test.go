@@ -215,6 +215,87 @@ func RowTriangle(n int, x, y []float32) {
 	}
 }
 
+// A schedule deals out iterations as it says, or blocks of them where neighbours read together: no
+// kernel here can tell which.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowTriangleDynamic(n int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(dynamic)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += x[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowTriangleCyclic(n int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(cyclic)
+	for j := 0; j < n; j++ {
+		var s float32
+		for i := 0; i <= j; i++ {
+			s += x[i*n+j]
+		}
+		y[j] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowsGuided(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(guided, n)
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m; j++ {
+			s = s*0.5 + x[i*m+j]
+		}
+		y[i] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowsCounted(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(counter, 5)
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m; j++ {
+			s = s*0.5 + x[i*m+j]
+		}
+		y[i] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowsOneToOne(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(onetoone)
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m; j++ {
+			s = s*0.5 + x[i*m+j]
+		}
+		y[i] = s
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowsCyclic(n, m int, x, y []float32) {
+	//omp:teams distribute parallel for schedule(cyclic, 2)
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m; j++ {
+			s = s*0.5 + x[i*m+j]
+		}
+		y[i] = s
+	}
+}
+
 // RowBand goes along the rows of a band, whose weights are those of a distance.
 //
 //omp:target device(acc, smp)
@@ -317,6 +398,14 @@ func init() {
 		}
 		return r.IntN(7), []int{511, 512, 513, 700 + r.IntN(1000), 2303, 2304, 4607, 4608}[r.IntN(8)]
 	}
+	triangle := func(n int, r *rand.Rand) []any {
+		h := []int{0, 1, 31, 37 + r.IntN(200)}[r.IntN(4)]
+		return []any{h, floats[float32](r, h*h), make([]float32, h)}
+	}
+	along := func(n int, r *rand.Rand) []any {
+		h, w := sides(n, r)
+		return []any{h, w, floats[float32](r, h*w), make([]float32, h)}
+	}
 	corpus = append(corpus, []corpusCase{
 		{kernel: RowNormalised, args: func(n int, r *rand.Rand) []any {
 			h, w := long(n, r)
@@ -374,10 +463,9 @@ func init() {
 			h, w := long(n, r)
 			return []any{h, w, floats[float32](r, h*w), floats[float32](r, w), make([]float32, h*w), make([]int32, h)}
 		}},
-		{kernel: RowTriangle, args: func(n int, r *rand.Rand) []any {
-			h := []int{0, 1, 31, 37 + r.IntN(200)}[r.IntN(4)]
-			return []any{h, floats[float32](r, h*h), make([]float32, h)}
-		}},
+		{kernel: RowTriangle, args: triangle},
+		{kernel: RowTriangleDynamic, args: triangle}, {kernel: RowTriangleCyclic, args: triangle},
+		{kernel: RowsGuided, args: along}, {kernel: RowsCounted, args: along}, {kernel: RowsOneToOne, args: along}, {kernel: RowsCyclic, args: along},
 		{kernel: RowBand, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)
 			b := []int{0, 5, 40 + r.IntN(60), 500}[r.IntN(4)]

@@ -107,6 +107,9 @@ func shapeOf(l *ir.Launch, env ir.Env, f fit) (grid, error) {
 	switch {
 	case l.TeamTrip != nil:
 		g.teams = leagues
+		if l.Resident {
+			g.teams = min(g.teams, resident)
+		}
 	case l.Trip != nil:
 		each := g.threads * width
 		g.teams = trip/each + min(1, trip%each)

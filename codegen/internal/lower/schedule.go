@@ -1,9 +1,13 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -36,8 +40,39 @@ func residentGrid(d *ir.Directive, reduces bool) bool {
 	return reduces || asksCounter(d)
 }
 
+// dealsUnseen reports whether d, of a loop of the whole league, deals out iterations by a schedule
+// of its own, which nothing in the kernel can see.
+func dealsUnseen(k *ir.Kernel, d *ir.Directive) bool {
+	if mapping.WholeSchedule(d) || d.DistSchedule.Chunk != nil || len(d.Reductions) > 0 {
+		return false
+	}
+	return (d.Schedule.Chunk == nil || cannotFail(d.Schedule.Chunk)) && !asksNumbers(k.Body) &&
+		!slices.ContainsFunc(k.Funcs, func(f *ir.Func) bool { return asksNumbers(f.Body) })
+}
+
+// regroup returns the loop over n by a strategy whose neighbouring threads read neighbours in
+// memory where a thread an iteration would not, nil where none fits. It is worth more than any way
+// to deal out iterations, and the device deals its teams out as multiprocessors become free, which
+// is what the schedules that even out are for.
+func regroup(t *team, n strategy.Sharing) []ir.Stmt {
+	kind := n.D.Schedule.Kind
+	own := *n.D
+	own.Schedule = ir.Schedule{}
+	n.D = &own
+	out := strategy.Regroup(t.Sharer, n)
+	if out != nil {
+		t.Trips.Cyclic = kind == ir.ScheduleCyclic
+		t.Decide(n.Sp.At, "loop "+n.Sp.Loops[0].Var.Name, "blocks of iterations that the device deals to teams",
+			"schedule("+kind.String()+") cannot tell which thread runs an iteration, and neighbours read together", strategy.AsItIs)
+	}
+	return out
+}
+
 // explainGrid says which grid a schedule asks for by name.
-func (t *team) explainGrid(sp *spaces.Space, k ir.ScheduleKind) {
+func (t *team) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped bool) {
+	if regrouped && k != ir.ScheduleCyclic {
+		return
+	}
 	grids := map[ir.ScheduleKind][2]string{
 		ir.ScheduleOneToOne: {"a grid of one thread an iteration", "schedule(cyclic)"},
 		ir.ScheduleCyclic:   {"a grid of the teams that run at once, each with iterations in turns", "schedule(onetoone)"},

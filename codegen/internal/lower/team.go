@@ -400,7 +400,7 @@ func (t *team) finishBounds() {
 			g.Threads = forms.TeamLanes // the longest loop is what the launch takes
 		}
 	case len(c.Grid) == 1 && c.Whole != nil:
-		g.TeamTrip, g.Trip = c.Whole, build.Int(int64(g.Threads), g.At)
+		g.TeamTrip, g.Trip, g.Resident = c.Whole, build.Int(int64(g.Threads), g.At), c.Cyclic
 	case len(c.Grid) > 0:
 		g.Trip, g.Width, g.Resident = largestOf(c.Grid), c.Width, c.Resident
 	case len(c.Team) > 0:

@@ -58,13 +58,20 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	t.open.all.Add(x)
 	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
 	sp.Body = body
+	regrouped := false
 	dealt := t.versions(sp, func(sp *spaces.Space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
-		if grid && asksCounter(d) {
-			return t.chunks(sp, d, t.portion(false, count, only, s.At), th.list(sp.Body), last)
-		}
 		p, body := t.portion(grid, count, only, s.At), th.list(sp.Body)
-		if inChunks(d, grid) {
+		if grid && len(last) == 0 && dealsUnseen(t.Kernel, d) {
+			if out := regroup(t, strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid}); out != nil {
+				regrouped = true
+				return out
+			}
+		}
+		if grid && asksCounter(d) && !regrouped {
+			return t.chunks(sp, d, t.portion(false, count, only, s.At), body, last)
+		}
+		if inChunks(d, grid) && !regrouped {
 			return t.walkDealt(sp, d, grid, p, count, body, last)
 		}
 		if len(last) == 0 {
@@ -78,7 +85,10 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	}
 	out = append(out, dealt...)
 	red.perThread, red.league = true, grid
-	t.Trips.Resident = t.Trips.Resident || grid && residentGrid(d, len(red.items) > 0)
+	if grid {
+		t.explainGrid(sp, d.Schedule.Kind, regrouped)
+	}
+	t.Trips.Resident = t.Trips.Resident || grid && !regrouped && residentGrid(d, len(red.items) > 0)
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 
@@ -104,9 +114,6 @@ func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 			"teams distribute parallel for schedule("+k.String()+")")
 	}
 	t.explainDealt(sp, d, grid)
-	if grid {
-		t.explainGrid(sp, d.Schedule.Kind)
-	}
 	if grid && inChunks(d, grid) {
 		t.noteDealt(sp, d)
 		t.Decide(sp.At, "loop "+name, "threads of all teams", forms.Because(d), "")

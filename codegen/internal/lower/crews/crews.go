@@ -42,6 +42,7 @@ type TripCounts struct {
 	Laned               ir.Expr  // what the latest of Grid is where several threads share an iteration
 	Whole               ir.Expr  // teams of Launch.Threads threads, no fewer, that the only grid loop is cut for
 	Resident            bool     // each team costs something of its own
+	Cyclic              bool     // of Whole no more teams than run at once: a schedule says so
 	Reread              ir.Bytes // most bytes of rows that an iteration of the league reads again
 }
 

@@ -178,7 +178,7 @@ func (c *laned) inOrderInstead() string {
 	if c.clause {
 		return "no reduction clause on the inner loop"
 	}
-	return "schedule(onetoone)"
+	return AsItIs
 }
 
 func (t *Sharer) isLaned(c *laned) bool {

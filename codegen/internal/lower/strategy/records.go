@@ -72,7 +72,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 	x.keep()
 	for _, r := range x.records {
 		t.Decide(at, "records of "+r.slice.Name, fmt.Sprintf("%d elements in registers", r.size),
-			"an iteration touches all of them, and no other does: each is loaded once", "schedule(onetoone)")
+			"an iteration touches all of them, and no other does: each is loaded once", AsItIs)
 	}
 	var test ir.Expr = build.Bool(true, at)
 	for _, c := range x.conds {

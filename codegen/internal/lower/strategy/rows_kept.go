@@ -410,7 +410,7 @@ func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
 
 // explain says what is kept.
 func (k *keptRows) explain() {
-	k.Decide(k.f.At, "loop "+k.f.Var.Name, "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), "schedule(onetoone)")
+	k.Decide(k.f.At, "loop "+k.f.Var.Name, "rows that are kept in team memory, at least two of a team", "several loops read "+query.Source(k.elem), AsItIs)
 }
 
 // A walk that goes by what it has computed to an element of a small table, as of a checksum or of

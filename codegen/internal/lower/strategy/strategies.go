@@ -48,7 +48,12 @@ const (
 	ofLeague need = 1 << iota // the whole league shares the loop
 	noSums                    // the loop itself adds nothing up
 	trusting                  // loops that only read may do so without branches first
+	regroups                  // neighbouring threads read neighbours, which those of a thread an iteration do not
 )
+
+// AsItIs is the directive by which a thread runs an iteration as it stands, where another schedule
+// would not: chunks of a warp's iterations to the teams, one to a thread.
+const AsItIs = "dist_schedule(static, 32)"
 
 // strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
 var strategies = []strategy{
@@ -56,13 +61,13 @@ var strategies = []strategy{
 	{"bundles", 0, bundles},
 	{"tables", ofLeague | noSums, tables},
 	{"tiles", 0, func(t *Sharer, n Sharing) []ir.Stmt { return t.tiles(n.Sp, n.P, n.Body) }},
-	{"lanes", ofLeague, func(t *Sharer, n Sharing) []ir.Stmt { return t.lanes(n.Sp, n.D, n.P, n.Body, n.Grid) }},
-	{"rows", ofLeague, longRowsOfNest},
-	{"lanes", ofLeague, lanesOfNest},
-	{"columns", ofLeague, func(t *Sharer, n Sharing) []ir.Stmt { return t.columnSums(n.Sp, n.D, n.P, n.Body, n.Grid) }},
-	{"rows", ofLeague, func(t *Sharer, n Sharing) []ir.Stmt { return rowTiles(t, n.Sp, n.D, n.P, n.Body) }},
-	{"rows", ofLeague, rowsOfNest},
-	{"records", ofLeague | noSums, records},
+	{"lanes", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return t.lanes(n.Sp, n.D, n.P, n.Body, n.Grid) }},
+	{"rows", ofLeague | regroups, longRowsOfNest},
+	{"lanes", ofLeague | regroups, lanesOfNest},
+	{"columns", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return t.columnSums(n.Sp, n.D, n.P, n.Body, n.Grid) }},
+	{"rows", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return rowTiles(t, n.Sp, n.D, n.P, n.Body) }},
+	{"rows", ofLeague | regroups, rowsOfNest},
+	{"records", ofLeague | noSums | regroups, records},
 	{"several at once", trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jam(n.Sp, n.D, n.P, n.Body, n.Sums) }},
 	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.squares(n.Sp, n.D, n.P, n.Body) }},
 	{"rows at once", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jamRows(n.Sp, n.D, n.P, n.Body) }},
@@ -71,11 +76,31 @@ var strategies = []strategy{
 	{"rows of points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return rowsOfPoint(t, n.Sp, n.D, n.P, n.Body) }},
 }
 
+// Regroup runs n by the first strategy that fits of those whose neighbouring threads read
+// neighbours, nil where none does.
+func Regroup(t *Sharer, n Sharing) []ir.Stmt { return first(t, n, regroups, nil) }
+
 // ShareBy runs n by the first strategy that fits, else a thread an iteration.
 func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
-	plain, trusted := n.Body, []ir.Stmt(nil)
+	var trusted []ir.Stmt
+	trust := func() []ir.Stmt {
+		if trusted == nil {
+			trusted = t.TrustedIn(n.Body)
+		}
+		return trusted
+	}
+	if out := first(t, n, 0, trust); out != nil {
+		return out
+	}
+	return t.Walk(n.Sp, n.P, trust(), nil)
+}
+
+// first returns the loop over n by the first strategy that fits of those with all of only, nil
+// where none does. trust returns the body as trusting strategies take it.
+func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
+	plain := n.Body
 	for _, s := range strategies {
-		if t.Opt.Choice.LeavesOut(s.name) {
+		if s.needs&only != only || t.Opt.Choice.LeavesOut(s.name) {
 			continue
 		}
 		if s.needs&ofLeague != 0 && !n.Grid || s.needs&noSums != 0 && len(n.Sums) > 0 {
@@ -83,10 +108,7 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 		}
 		n.Body = plain
 		if s.needs&trusting != 0 {
-			if trusted == nil {
-				trusted = t.TrustedIn(plain)
-			}
-			n.Body = trusted
+			n.Body = trust()
 		}
 		if out := s.apply(t, n); out != nil {
 			if !t.Slow && !slices.Contains(t.Strategies, s.name) {
@@ -95,8 +117,5 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 			return out
 		}
 	}
-	if trusted == nil {
-		trusted = t.TrustedIn(plain)
-	}
-	return t.Walk(n.Sp, n.P, trusted, nil)
+	return nil
 }

@@ -162,6 +162,9 @@ func Shape(l *ir.Launch, env ir.Env, f *Limits, limit int64) (Grid, error) {
 	switch {
 	case l.TeamTrip != nil:
 		g.Teams = leagues
+		if l.Resident {
+			g.Teams = min(g.Teams, f.resident(g.Threads))
+		}
 	case l.Trip != nil:
 		each := g.Threads * int64(max(l.Width, 1))
 		g.Teams = trip/each + min(1, trip%each)

@@ -53,6 +53,7 @@ func TestShapes(t *testing.T) {
 		{"two iterations a thread, 32-bit indices", ir.Launch{Trip: n(1 << 29), Width: 2}, h200(), 1 << 20, Grid{1 << 12, 128}},
 		{"resident", ir.Launch{Trip: n(1 << 27), Resident: true}, h200(), math.MaxInt64, Grid{132 * 16, 128}},
 		{"fewer than resident", ir.Launch{Trip: n(1 << 15), Resident: true}, h200(), math.MaxInt64, Grid{256, 128}},
+		{"teams that are resident", ir.Launch{TeamTrip: n(1 << 20), Trip: n(128), Threads: 128, Resident: true}, h200(), math.MaxInt64, Grid{132 * 16, 128}},
 		{"a warp that leads", ir.Launch{TeamTrip: n(300), Trip: n(4000), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, Grid{300, 160}},
 		{"a warp that leads a full team", ir.Launch{MaxTeams: n(1), Warps: true, ExtraWarps: 1}, h200(), math.MaxInt64, Grid{1, 1024}},
 		{"rows that stay in the cache", row(1024, 4), softmax, math.MaxInt64, Grid{32768, 128}},
