@@ -296,6 +296,25 @@ func RowsCyclic(n, m int, x, y []float32) {
 	}
 }
 
+// RowCrossed goes along a row by steps that each wait for the one before, and down a column.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, w) inout(y)
+func RowCrossed(n, m int, x, w, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 0; j < m; j++ {
+			s = 1 / (s + x[i*m+j])
+		}
+		t := s
+		for j := 0; j < m; j++ {
+			t = t*0.5 + w[j*n+i]
+		}
+		y[i] = t
+	}
+}
+
 // RowBand goes along the rows of a band, whose weights are those of a distance.
 //
 //omp:target device(acc, smp)
@@ -465,6 +484,10 @@ func init() {
 		}},
 		{kernel: RowTriangle, args: triangle},
 		{kernel: RowTriangleDynamic, args: triangle}, {kernel: RowTriangleCyclic, args: triangle},
+		{kernel: RowCrossed, args: func(n int, r *rand.Rand) []any {
+			h, w := sides(n, r)
+			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h*w), make([]float32, h)}
+		}},
 		{kernel: RowsGuided, args: along}, {kernel: RowsCounted, args: along}, {kernel: RowsOneToOne, args: along}, {kernel: RowsCyclic, args: along},
 		{kernel: RowBand, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)

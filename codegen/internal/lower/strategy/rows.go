@@ -296,6 +296,9 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 	if !plainRow(g.Body) || along == across || max(along, across) <= 0 {
 		return nil
 	}
+	if x.all() && across > along { // a tile of columns has a row for each lane of a warp
+		return nil
+	}
 	l := &rowLoop{loop: &g, upright: across > along, bent: bent, lo: g.Lo, hi: g.Hi}
 	for _, s := range g.Body {
 		l.stages(x, s)
