@@ -2,7 +2,9 @@ package codegen_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -42,7 +44,7 @@ func TestCandidates_EveryOneEqualsGo(t *testing.T) {
 
 // compareCandidates returns how many candidates it compared with the first.
 func (c corpusCase) compareCandidates(t *testing.T, k *ir.Kernel) int {
-	list, err := codegen.Candidates(k, codegen.LowerOptions{}, 4)
+	list, err := codegen.Candidates(k, codegen.LowerOptions{}, 5)
 	require.NoError(t, err)
 	if codegen.OrderShows(k) != "" {
 		require.Len(t, list, 1)
@@ -90,9 +92,39 @@ func TestCandidates_LeaveStrategiesOut(t *testing.T) {
 		require.NotEqual(t, list[0].Program.String(), c.Program.String())
 		require.NotEmpty(t, c.Choice)
 		for s := range c.Choice {
-			require.NotContains(t, c.Strategies, s)
+			require.Equal(t, !c.Choice.LeavesOut(s), slices.Contains(c.Strategies, s), c.Choice)
 		}
 		require.False(t, slices.ContainsFunc(list[:i+1], func(o codegen.Candidate) bool { return o.Choice.String() == c.Choice.String() }))
+	}
+}
+
+// Blocks have candidates of other sides, rows of as many rows as a team has threads.
+func TestCandidates_OtherParameters(t *testing.T) {
+	const product = "//omp:teams distribute parallel for collapse(2)\nfor i := 0; i < n; i++ {\nfor j := 0; j < n; j++ {\nvar s T\n" +
+		"for k := 0; k < n; k++ {\ns += a[i*n+k] * b[k*n+j]\n}\nc[i*n+j] = s\n}\n}\n}"
+	for _, c := range []struct{ name, body, typ, want string }{
+		{"wide slabs", product, "float32", "8 rows and 8 columns; 8 rows and 4 columns; 4 rows and 4 columns"},
+		{"slabs of two words", product, "float64", "4 rows and 4 columns; 4 rows and 2 columns"},
+		{"blocks", "//omp:teams distribute parallel for collapse(2)\nfor i := 2; i < n-2; i++ {\nfor j := 2; j < n-2; j++ {\nvar s T\n" +
+			"for k := -2; k < 3; k++ {\nfor l := -2; l < 3; l++ {\ns += b[k*5+l+12] * a[(i+k)*n+j+l]\n}\n}\nc[i*n+j] = s\n}\n}\n}",
+			"float32", "8 rows and 1 columns; 4 rows and 1 columns; 8 rows and 2 columns"},
+		{"rows", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nvar s T\nfor j := 0; j < n; j++ {\ns = s*0.5 + a[i*n+j]\n}\nc[i] = s\n}\n}",
+			"float32", "32 iterations at once; 128 iterations at once"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := loadText(t, strings.ReplaceAll("package k\n\n//omp:target device(acc)\n//omp:task in(a, b) inout(c)\nfunc K(a, b, c []T, n int) {\n"+c.body, "T", c.typ))
+			list, err := codegen.Candidates(k, codegen.LowerOptions{}, 8)
+			require.NoError(t, err)
+			sides := regexp.MustCompile(`\d+ rows and \d+ columns|\d+ iterations at once`)
+			var got []string
+			for _, one := range list {
+				if len(one.Choice) > 0 && one.Choice.Parameter("blocks")+one.Choice.Parameter("rows") == 0 {
+					continue
+				}
+				got = append(got, sides.FindString(one.Explain()))
+			}
+			require.Equal(t, c.want, strings.Join(got, "; "))
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/ir"
 )
 
@@ -17,8 +18,9 @@ type Candidate struct {
 }
 
 // Candidates returns up to most ways to lower k, of different code, that all leave the same bits:
-// what the model chooses first, then that with one of its strategies left out, and so on from
-// there. There is one alone where another might leave other bits (OrderShows).
+// what the model chooses first, then that with one of its strategies left out or with another
+// parameter, and so on from there. There is one alone where another might leave other bits
+// (OrderShows).
 //
 // Cost: a lowering for each, and for those of the same code. Errors: those of Lower.
 func Candidates(k *ir.Kernel, opt Options, most int) ([]Candidate, error) {
@@ -83,10 +85,16 @@ func Variants(k, unchecked *ir.Kernel, opt Options, most int) (out []Variant, er
 	return out, nil
 }
 
-// neighbours are the choices that leave out one more strategy of those that c applies.
+// neighbours are the choices that leave out one more strategy of those that c applies, and those
+// that give one that has the model's parameter another.
 func neighbours(c Candidate) (out []Choice) {
 	for _, s := range c.Strategies {
 		out = append(out, c.Choice.With(s, crews.Off))
+	}
+	for _, s := range c.Strategies {
+		for n := 1; n <= strategy.Parameters[s] && c.Choice.Parameter(s) == 0; n++ {
+			out = append(out, c.Choice.With(s, n))
+		}
 	}
 	return out
 }

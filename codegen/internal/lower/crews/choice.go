@@ -21,6 +21,9 @@ const Off = -1
 // LeavesOut reports whether c leaves a strategy out.
 func (c Choice) LeavesOut(strategy string) bool { return c[strategy] == Off }
 
+// Parameter returns which parameter of a strategy c asks for, counted from 1; 0 for the model's.
+func (c Choice) Parameter(strategy string) int { return max(c[strategy], 0) }
+
 // With returns c with a parameter of one more strategy.
 func (c Choice) With(strategy string, parameter int) Choice {
 	out := maps.Clone(c)

@@ -68,6 +68,8 @@ func (t *Sharer) chooseBlock(b *block) bool {
 	}
 	for k, s := range fits {
 		if clocks[k] <= blockEqual*least && clocks[k] <= blockGain*alone {
+			k = otherSides(fits, clocks, k, t.Opt.Choice.Parameter("blocks"))
+			s = fits[k]
 			b.rows, b.columns, b.lanes = s.rows, s.columns, s.lanes
 			t.Decide(b.row.At, "block of loop "+b.row.Var.Name, fmt.Sprintf("%.1f clocks of a multiprocessor for 32 elements", clocks[k]),
 				fmt.Sprintf("one by one they take %.1f on %s: what is loaded counts, and the %d registers", alone, gpu.Name, c.registers(b, s)), "")
@@ -75,6 +77,20 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		}
 	}
 	return false
+}
+
+// otherSides returns the best of fits beside the one chosen: of those of fewer elements, for
+// parameter 1, or of more, for parameter 2; chosen where there is none.
+func otherSides(fits []shape, clocks []float64, chosen, parameter int) int {
+	size := func(k int) int64 { return fits[k].rows * fits[k].columns }
+	best := chosen
+	for k := range fits {
+		asked := parameter == 1 && size(k) < size(chosen) || parameter == 2 && size(k) > size(chosen)
+		if asked && (best == chosen || clocks[k] < clocks[best]) {
+			best = k
+		}
+	}
+	return best
 }
 
 const blockStatements = 1024

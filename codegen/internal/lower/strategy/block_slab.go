@@ -68,20 +68,12 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 			list = append(list, found...)
 		}
 	}
-	rows, columns, lanes := int64(2*blockRows), int64(blockColumns), int64(blockLanes)
-	if words == 1 && wideSlabs(b, list) {
-		columns, lanes = slabWide/rows, slabLanes
+	sides := slabSides(words, words == 1 && wideSlabs(b, list))
+	if len(sides) == 0 {
+		return false
 	}
-	for lanes == blockLanes && rows*columns*int64(words) > slabWords {
-		switch {
-		case rows > blockRows:
-			rows = blockRows
-		case columns > blockColumns/2:
-			columns /= 2
-		default:
-			return false
-		}
-	}
+	side := sides[min(t.Opt.Choice.Parameter("blocks"), len(sides)-1)]
+	rows, columns, lanes := side.rows, side.columns, side.lanes
 	var size ir.Bytes
 	kinds := map[bool]bool{}
 	for _, x := range list {
@@ -96,6 +88,20 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 	}
 	b.rows, b.columns, b.lanes, b.slabs = rows, columns, lanes, list
 	return true
+}
+
+// slabSides returns what a thread of a block may take where its elements take so many words each,
+// the most first.
+func slabSides(words ir.Bytes, wide bool) (out []shape) {
+	if wide {
+		out = append(out, shape{2 * blockRows, slabWide / (2 * blockRows), slabLanes})
+	}
+	for _, s := range []shape{{2 * blockRows, blockColumns, blockLanes}, {blockRows, blockColumns, blockLanes}, {blockRows, blockColumns / 2, blockLanes}} {
+		if s.rows*s.columns*int64(words) <= slabWords {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // wideSlabs reports whether a thread of b takes a square of elements, groups of whose columns are

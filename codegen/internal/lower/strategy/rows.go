@@ -185,12 +185,13 @@ func (x *rowed) find() bool {
 	if !x.findLoops(rowsOfTeam) {
 		return false
 	}
-	for _, l := range x.inOrder() {
-		if !l.free && !l.upright && l.waits(x) {
-			return x.findLoops(rowsThreads) || x.findLoops(rowsOfTeam)
-		}
-	}
-	return true
+	many := x.waitsLong() != (x.Opt.Choice.Parameter("rows") > 0)
+	return !many || x.findLoops(rowsThreads) || x.findLoops(rowsOfTeam)
+}
+
+// waitsLong reports whether one warp of a team is too few for a walk.
+func (x *rowed) waitsLong() bool {
+	return slices.ContainsFunc(x.inOrder(), func(l *rowLoop) bool { return !l.free && !l.upright && l.waits(x) })
 }
 
 // findLoops finds the loops along rows for blocks of so many rows.

@@ -76,6 +76,12 @@ var strategies = []strategy{
 	{"rows of points", ofLeague | noSums, func(t *Sharer, n Sharing) []ir.Stmt { return rowsOfPoint(t, n.Sp, n.D, n.P, n.Body) }},
 }
 
+// Parameters has, by the names of strategies, how many parameters beside the model's they may be
+// asked for (crews.Choice): a smaller and a larger block (in slabs, two smaller ones), and as
+// many rows a team as it has threads where the model takes a warp's, or the other way round.
+// What does not fit gives the code of the model's.
+var Parameters = map[string]int{"blocks": 2, "rows": 1}
+
 // Regroup runs n by the first strategy that fits of those whose neighbouring threads read
 // neighbours, nil where none does.
 func Regroup(t *Sharer, n Sharing) []ir.Stmt { return first(t, n, regroups, nil) }
