@@ -47,6 +47,10 @@ func TestCertainRaces_AreErrors(t *testing.T) {
 		{"of the thread by a reduction", "t := 0\n//omp:parallel reduction(+: t)\n{\n//omp:for\nfor i := 1; i < n; i++ { t += x[i] }\n}\n*s = t", right},
 		{"of the iteration", loop + "{\nt := x[i]\nt++\ny[i] = t\n}", right},
 		{"descriptive", "//omp:loop\nfor i := 1; i < n; i++ { x[i] = x[i-1] + 1 }", right},
+		{"tiles", "//omp:teams distribute\nfor k := 0; k < n; k++ {\nlo, hi := k*16, min(k*16+16, n)\n//omp:parallel for\nfor i := lo; i < hi; i++ { x[i] = y[i] }\n}", right},
+		{"tiles by another name", "//omp:teams distribute parallel for\nfor k := 0; k < n; k++ {\nlo := k * 16\nhi := lo + 16\nfor i := lo; i < hi; i++ { x[i] = y[i] }\nfor i := hi - 1; i >= lo; i-- { x[i] = y[i] }\n}", right},
+		{"rows in memory", "//omp:teams distribute parallel for\nfor k := 0; k < n; k++ {\nlo, hi := y[k], y[k+1]\nfor i := lo; i < hi; i++ { x[i] = 1 }\n}", warned},
+		{"same columns", "//omp:teams distribute parallel for\nfor k := 0; k < n; k++ {\nhi := n + 3\nfor i := 0; i < hi; i++ { x[i] = 1 }\n}", refused},
 		{"a triangle", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nfor j := 0; j < i; j++ { x[j] = 1 }\n}", warned},
 	} {
 		text := "package k\n\ntype pair struct {\n\ta, b int\n\tc    [4]int\n}\n\n//omp:target device(acc, smp)\n//omp:task inout(x, y, p, *s)\nfunc K(n int, x, y []int, p []pair, s *int) {\n" + c.body + "\n}\n"

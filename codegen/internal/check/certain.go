@@ -87,12 +87,12 @@ func mayRunAlone(d *ir.Directive) bool {
 		d.Parts&(ir.Single|ir.Masked) != 0
 }
 
-// runs reports whether the loops inside n are not known to be empty, nor to be empty for some
-// values of n's variable.
+// runs reports whether the loops inside n are not known to be empty, nor to be empty in some
+// iterations of n.
 func runs(n *ir.For, loops []analysis.LoopRange) bool {
-	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
+	return rectangular(n, loops) && !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
 		trips, ok := analysis.ConstTrips(l.For)
-		return ok && trips == 0 || l.For != n && (ir.ExprVars(l.Lo).Has(n.Var) || ir.ExprVars(l.Hi).Has(n.Var))
+		return ok && trips == 0
 	})
 }
 

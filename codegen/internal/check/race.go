@@ -275,11 +275,28 @@ func outside(l, n *ir.For) bool {
 	return around
 }
 
-// rectangular reports whether the bounds of the loops do not depend on the variable of n.
+// rectangular reports whether the bounds of the loops are the same in all iterations of n.
 func rectangular(n *ir.For, loops []analysis.LoopRange) bool {
+	own := ir.Declared(n.Body)
+	for _, v := range ir.Assigned(n.Body).List() {
+		own.Add(v)
+	}
+	own.Add(n.Var)
 	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
-		return l.For != n && (ir.ExprVars(l.Lo).Has(n.Var) || ir.ExprVars(l.Hi).Has(n.Var))
+		return l.For != n && (boundVaries(own, l.First, l.Lo) || boundVaries(own, l.Last, l.Hi))
 	})
+}
+
+// boundVaries reports whether a bound of a loop, with its form, is made of variables in own.
+func boundVaries(own *ir.VarSet, form analysis.Affine, e ir.Expr) bool {
+	vars := ir.ExprVars(e).List()
+	if form.Known() {
+		vars = nil
+		for _, a := range form.Atoms() {
+			vars = append(vars, a.Var)
+		}
+	}
+	return slices.ContainsFunc(vars, own.Has)
 }
 
 func coefficient(a analysis.Affine, v *ir.Var) int64 {
