@@ -285,7 +285,7 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	if err := nativeFiles(dir, kernelsOf(loaded, name, "")); err != nil {
 		return source.InFolder(dir, err)
 	}
-	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Warn: warn})
+	text, err := codegen.Generate(loaded, codegen.GenerateOptions{File: name, Sources: sources, Package: pkg, Warn: warn})
 	if err != nil {
 		return source.InFolder(dir, err)
 	}

@@ -39,6 +39,9 @@ func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string)
 	if why := s.head(); why != "" {
 		return nil, why
 	}
+	if hidden := s.hidden("int", "int64", "len", s.loop.Var.Type.String()); hidden != "" {
+		return nil, "its own " + hidden + " hides a name that the code of a piece needs"
+	}
 	for _, n := range s.before {
 		g.need(n)
 	}
@@ -57,9 +60,12 @@ type splitter struct {
 	stmt   ast.Stmt
 	body   *ast.BlockStmt
 
-	index    string // the name of the loop variable, "" where it has none
-	from     string // its first value
-	trips    string // the expression of the trip count, an int64
+	index string // the name of the loop variable, "" where it has none
+	from  string // its first value
+	trips string // the expression of the trip count, an int64
+
+	mayBeNegative bool // that
+
 	step     string // as a factor; "1" and "-1" keep the loop's own form
 	value    string // the second variable of a range loop
 	sequence string // what that ranges over
@@ -111,11 +117,12 @@ func (s *splitter) head() string {
 		bound = cond.X
 	}
 	s.index, s.from, s.step = s.loop.Var.Name, s.text(init.Rhs[0]), fmt.Sprint(step)
-	s.trips = tripText(s.from, s.text(bound), s.loop.Rel, step)
+	s.trips, s.mayBeNegative = tripText(s.from, s.text(bound), s.loop.Rel, step), true
 	return ""
 }
 
-// tripText returns the number of iterations of a loop from lo to hi as a Go expression.
+// tripText returns the number of iterations of a loop from lo to hi as a Go expression, which is
+// negative for some that have none.
 func tripText(lo, hi string, rel ir.Op, step int64) string {
 	a, b := "int64("+lo+")", "int64("+hi+")"
 	if step < 0 {
@@ -126,12 +133,12 @@ func tripText(lo, hi string, rel ir.Op, step int64) string {
 		inclusive = 1
 	}
 	if step == 1 && inclusive == 0 {
-		return fmt.Sprintf("max(0, %s-%s)", b, a)
+		return fmt.Sprintf("%s-%s", b, a)
 	}
 	if step == 1 {
-		return fmt.Sprintf("max(0, %s-%s+1)", b, a)
+		return fmt.Sprintf("%s-%s+1", b, a)
 	}
-	return fmt.Sprintf("max(0, (%s-%s+%d)/%d)", b, a, step-1+inclusive, step)
+	return fmt.Sprintf("(%s-%s+%d)/%d", b, a, step-1+inclusive, step)
 }
 
 func (s *splitter) rangeHead(n *ast.RangeStmt) string {
@@ -152,7 +159,32 @@ func (s *splitter) rangeHead(n *ast.RangeStmt) string {
 		s.trips, s.sequence = "int64(len("+over+"))", over
 		return ""
 	}
-	s.trips = "max(0, int64(" + over + "))"
+	s.trips, s.mayBeNegative = "int64("+over+")", true
+	return ""
+}
+
+// hidden returns a predeclared name of names that the package, the function or what it does in
+// front of the loop declares anew.
+func (s *splitter) hidden(names ...string) string {
+	own := map[string]bool{}
+	for _, n := range s.before {
+		for _, name := range definedNames(n) {
+			own[name] = true
+		}
+		if d, ok := n.(*ast.DeclStmt); ok {
+			for _, name := range declaredNames(d.Decl) {
+				own[name] = true
+			}
+		}
+	}
+	for _, p := range s.params(s.decl) {
+		own[p.name] = true
+	}
+	for _, name := range names {
+		if own[name] || s.names[name] || s.others[name] {
+			return name
+		}
+	}
 	return ""
 }
 
@@ -196,7 +228,14 @@ func (s *splitter) code() *splitCode {
 	fmt.Fprintf(&b, "}\n\n// %s returns the number of iterations of the parallel loop of %s.\nfunc %s(%s) int64 {\n",
 		out.tripsName, s.k.Name, out.tripsName, list)
 	s.writeBefore(&b)
-	fmt.Fprintf(&b, "return %s\n}\n", s.trips)
+	switch {
+	case !s.mayBeNegative:
+		fmt.Fprintf(&b, "return %s\n}\n", s.trips)
+	case s.hidden("max") != "":
+		fmt.Fprintf(&b, "if gompssTrips := %s; gompssTrips > 0 {\nreturn gompssTrips\n}\nreturn 0\n}\n", s.trips)
+	default:
+		fmt.Fprintf(&b, "return max(0, %s)\n}\n", s.trips)
+	}
 	out.text = b.String()
 	return out
 }

@@ -4,12 +4,14 @@ package wrapper
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -40,6 +42,7 @@ type Options struct {
 	// Sources are the files that the package was loaded from. The generated file embeds them, so
 	// they must stand in its folder; those of other packages it holds itself.
 	Sources []syntax.File
+	Package []syntax.File         // all files of the package; the names that they declare are not used for others
 	Warn    func(diag.Diagnostic) // gets the kernels without a wrapper, and why; may be nil
 }
 
@@ -88,7 +91,7 @@ func GeneratedHash(text string) string {
 // The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices.
 // Errors: an ErrorList of wrappers whose names are taken.
 func Generate(p *frontend.Package, opt Options) ([]byte, error) {
-	g := &generator{opt: opt, pkg: p, fset: token.NewFileSet(), names: map[string]bool{}, imports: map[string]string{}, versions: map[string][]string{}}
+	g := &generator{opt: opt, pkg: p, fset: token.NewFileSet(), names: map[string]bool{}, others: map[string]bool{}, imports: map[string]string{}, versions: map[string][]string{}}
 	for _, k := range p.Kernels() {
 		if of := k.Target.Implements; of != "" {
 			g.versions[of] = append(g.versions[of], k.Name)
@@ -106,7 +109,11 @@ func Generate(p *frontend.Package, opt Options) ([]byte, error) {
 	if len(g.errs) > 0 {
 		return nil, g.errs
 	}
-	text, err := format.Source(g.file())
+	out := g.file()
+	if g.importsTaken(); len(g.errs) > 0 {
+		return nil, g.errs
+	}
+	text, err := format.Source(out)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +127,7 @@ type generator struct {
 	source  string // the text of opt.File
 	syntax  *ast.File
 	names   map[string]bool   // declared in the package
+	others  map[string]bool   // declared in files of the package that no kernel needs
 	imports map[string]string // path to name ("" for the default) of what the wrappers need
 
 	imported map[int]*types.PkgName // named in opt.File, by the place
@@ -168,6 +176,15 @@ func (g *generator) parse() error {
 			g.syntax, g.source = syntax, f.Text
 		}
 	}
+	for _, f := range g.opt.Package {
+		if syntax, err := parser.ParseFile(token.NewFileSet(), path.Base(f.Name), f.Text, parser.SkipObjectResolution); err == nil {
+			for _, d := range syntax.Decls {
+				for _, n := range declaredNames(d) {
+					g.others[n] = true
+				}
+			}
+		}
+	}
 	if g.syntax == nil {
 		return fmt.Errorf("codegen: generate %s: it is not one of the %d sources", g.opt.File, len(g.opt.Sources))
 	}
@@ -205,11 +222,7 @@ func (g *generator) kernel(k *ir.Kernel) {
 	for i, p := range k.GoParams() {
 		w.params[i].arg = readArgument(w.params[i].typ, p.Type, p.First)
 	}
-	if hidden := hiddenName(w.params); hidden != "" {
-		w.whole = "its parameter " + hidden + " hides a name that the code of a piece needs"
-	} else {
-		w.split, w.whole = g.split(k, decl)
-	}
+	w.split, w.whole = g.split(k, decl)
 	g.declare(&w)
 	g.wraps = append(g.wraps, w)
 }
@@ -256,16 +269,15 @@ func (g *generator) declare(w *wrapper) {
 	}
 }
 
-// hiddenName returns a parameter that has the name of something predeclared which the bounds of
-// pieces are written with.
-func hiddenName(params []wrapperParam) string {
-	for _, p := range params {
-		switch p.name {
-		case "max", "min", "len", "int", "int64":
-			return p.name
+// importsTaken reports the packages that the wrappers import by a name which the package declares.
+func (g *generator) importsTaken() {
+	for _, p := range slices.Sorted(maps.Keys(g.imports)) {
+		name := cmp.Or(g.imports[p], path.Base(p))
+		if len(g.wraps) > 0 && (g.names[name] || g.others[name]) {
+			w := g.wraps[0]
+			g.fail(w.decl.Name.Pos(), "kernel "+w.name, "its wrapper imports "+p+" as "+name+", a name that the package declares already", "rename "+name)
 		}
 	}
-	return ""
 }
 
 // declares returns the package-level names of the wrapper.

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +38,7 @@ func TestTripText(t *testing.T) {
 					got, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
 					require.NoError(t, err, text)
 					n, _ := constant.Int64Val(got.Value)
-					require.Equal(t, want, n, "i := %d; i %s %d; i += %d: %s", lo, rel, hi, step, text)
+					require.Equal(t, want, max(n, 0), "i := %d; i %s %d; i += %d: %s", lo, rel, hi, step, text)
 				}
 			}
 		}
@@ -117,4 +118,32 @@ func TwiceOnHost(x []int32) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "Versions: []*task.Kernel{"+kernelVar("TwiceOnHost")+"},")
 	require.Contains(t, string(text), "(rt task.Submitter, x []int32, options ...task.Option)")
+}
+
+// TestWrappers_HiddenNames: what the bounds of pieces are written with may be hidden by the kernel, or by any file of its package (issue 16 12).
+func TestWrappers_HiddenNames(t *testing.T) {
+	const head = "package k\n\n//omp:target device(smp)\n//omp:task inout(x)\nfunc K(x []int32, n int) {\n"
+	const loop = "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nx[i]++\n}\n}\n"
+	generate := func(text, other string) (string, error) {
+		file := syntax.File{Name: "k.go", Text: text}
+		p, err := frontend.Load(file)
+		require.NoError(t, err)
+		out, err := Generate(p, Options{File: "k.go", Sources: []syntax.File{file}, Package: []syntax.File{file, {Name: "o.go", Text: "package k\n" + other}}})
+		return string(out), err
+	}
+	for _, c := range []struct{ before, other, want, not string }{
+		{"", "", "return max(0,", "gompssTrips"},
+		{"max := 3\n_ = max\n", "", "if gompssTrips := int64(n) - int64(0); gompssTrips > 0", "return max("},
+		{"const max = 3\n", "", "if gompssTrips := ", "return max("},
+		{"", "func max(a, b int) int { return a }", "if gompssTrips := ", "return max("},
+		{"int := 3\n_ = int\n", "", "It is not cut over workers: its own int hides a name", "Split:"},
+		{"", "type int64 = uint8", "It is not cut over workers: its own int64 hides a name", "Split:"},
+	} {
+		text, err := generate(head+c.before+loop, c.other)
+		require.NoError(t, err)
+		require.Contains(t, text, c.want)
+		require.True(t, c.not == "" || !strings.Contains(text, c.not), text)
+	}
+	_, err := generate(head+loop, "var devices = 3")
+	require.ErrorContains(t, err, "k.go:5:6: kernel K: its wrapper imports github.com/gompss/gompss/devices as devices, a name that the package declares already; rename devices")
 }
