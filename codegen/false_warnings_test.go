@@ -142,3 +142,42 @@ func TestRace_OfArraysInElements(t *testing.T) {
 		require.Contains(t, strings.Join(got, "\n"), says, body)
 	}
 }
+
+// TestPrivateValues_ThatAreLost: the outer variable keeps its value behind a construct with private copies, and lastprivate keeps nothing where
+// the last iteration assigns nothing; plain Go differs, and nothing was said (issue 16 1).
+func TestPrivateValues_ThatAreLost(t *testing.T) {
+	const loop = "\nfor i := 0; i < n; i++ {\n"
+	for _, c := range []struct{ body, want string }{
+		{"t := 0\n//omp:teams distribute parallel for private(t)" + loop + "t = x[i]\ny[i] = t\n}\nx[0] = t", "private(t): it is read here with the value from before"},
+		{"t := 3\n//omp:teams distribute parallel for firstprivate(t)" + loop + "t += x[i]\ny[i] = t\n}\nif n > 3 {\nx[t] = 1\n}", "firstprivate(t): it is read here"},
+		{"t := 0\n//omp:teams\n{\n//omp:distribute private(t)" + loop + "t = x[i]\ny[i] = t\n}\n}\nx[0] += t", "private(t): it is read here"},
+		{"t := 0\n//omp:teams distribute parallel for private(t)" + loop + "t = x[i]\ny[i] = t\n}\nt = 1\nx[0] = t", ""},
+		{"t := 3\n//omp:teams distribute parallel for firstprivate(t)" + loop + "y[i] = t\n}\nx[0] = t", ""},
+		{"t := 0\n//omp:teams distribute parallel for private(t)" + loop + "t = x[i]\ny[i] = t\n}\n//omp:teams distribute parallel for private(t)" + loop + "t = y[i]\nx[i] = t\n}", ""},
+		{"t := 0\n//omp:teams distribute parallel for lastprivate(t)" + loop + "if x[i] > 3 {\nt = i\n}\n}\nx[0] = t", "lastprivate(t): only some paths"},
+		{"t := 0\n//omp:teams distribute parallel for lastprivate(t)" + loop + "if x[i] > 3 {\ncontinue\n}\nt = i\n}\nx[0] = t", "lastprivate(t): only some paths"},
+		{"t := 0\n//omp:teams distribute parallel for firstprivate(t) lastprivate(t)" + loop + "if x[i] > 3 {\nt = i\n}\n}\nx[0] = t", "lastprivate(t): only some paths"},
+		{"t := 0\n//omp:teams distribute parallel for lastprivate(t)" + loop + "y[i] = x[i]\n}\nx[0] = t", "error: lastprivate(t): no iteration assigns to it"},
+		{"t := 0\n//omp:teams distribute parallel for lastprivate(t)" + loop + "y[i] = t\nt = x[i]\n}\nx[0] = t", "error: lastprivate(t): its copies have no value"},
+		{"t := 0\n//omp:teams distribute parallel for firstprivate(t) lastprivate(t)" + loop + "y[i] = t\nt = x[i]\n}\nx[0] = t", ""},
+		{"t := 0\n//omp:teams distribute parallel for lastprivate(t)" + loop + "if x[i] > 3 {\nt = i\n} else {\nt = -i\n}\n}\nx[0] = t", ""},
+		{"t := 0\n//omp:teams distribute parallel for collapse(2) lastprivate(t)" + loop + "for j := 0; j < n; j++ {\nt = i + j\n}\n}\nx[0] = t", ""},
+	} {
+		p, err := Load(File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task inout(x, y)\nfunc K(n int, x, y []int) {\n" + c.body + "\n}\n"})
+		if want, refused := strings.CutPrefix(c.want, "error: "); refused {
+			require.ErrorContains(t, err, want, c.body)
+			continue
+		}
+		require.NoError(t, err, c.body)
+		var said []string
+		for _, w := range p.Warnings() {
+			said = append(said, w.What+": "+w.Why)
+		}
+		text := strings.Join(said, "\n")
+		if c.want == "" {
+			require.NotContains(t, text, "private(", c.body)
+			continue
+		}
+		require.Contains(t, text, c.want, c.body)
+	}
+}

@@ -10,7 +10,7 @@ type AssignedState uint8
 
 const (
 	Unassigned AssignedState = iota // on no path
-	maybe                           // on some path
+	SomePaths                       // on some path
 	assigned                        // on every path
 	unreached                       // the point is behind a jump
 )
@@ -22,7 +22,7 @@ func joinStates(a, b AssignedState) AssignedState {
 	case a == unreached:
 		return b
 	}
-	return maybe
+	return SomePaths
 }
 
 // privateFlow follows one private variable through a body.
@@ -51,6 +51,11 @@ func (f *privateFlow) landed(l *ir.Label) AssignedState {
 		return state
 	}
 	return unreached
+}
+
+// Iteration returns the state behind an iteration of l.
+func (f *privateFlow) Iteration(l *ir.For) AssignedState {
+	return joinStates(f.Stmts(l.Body, Unassigned), f.landed(l.Label))
 }
 
 func (f *privateFlow) Stmts(list []ir.Stmt, in AssignedState) AssignedState {
