@@ -89,7 +89,7 @@ func cpuValue(v reflect.Value) cpu.Value {
 		return cpu.Value{Addr: v.UnsafePointer(), Len: int64(v.Len())}
 	case reflect.Pointer:
 		return cpu.Value{Addr: v.UnsafePointer(), Len: 1}
-	case reflect.Array, reflect.Struct:
+	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
 		c := reflect.New(v.Type())
 		c.Elem().Set(v)
 		n := int64(1)

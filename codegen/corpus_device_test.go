@@ -176,7 +176,7 @@ func corpusArg(t *ir.Type, a any) (devices.Arg, devices.Buffer) {
 		n = v.Len()
 		arg.Len, arg.Cap, arg.Nil = int64(n), int64(n), v.IsNil()
 	case reflect.Pointer:
-	case reflect.Struct, reflect.Array:
+	case reflect.Struct, reflect.Array, reflect.Complex64, reflect.Complex128:
 		arg.Blob = make([]byte, v.Type().Size())
 		reflect.NewAt(v.Type(), unsafe.Pointer(&arg.Blob[0])).Elem().Set(v)
 		return arg, devices.Buffer{}

@@ -28,7 +28,6 @@ var refusals = []refusal{
 	{"kernels without results", "it has results, and a task returns none", ""},
 	{"assigned to a local once", "assignment of a function", ""},
 	{"assigning to a captured variable after the capture is refused", "so it cannot be assigned afterwards", ""},
-	{"bool, all sized ints and uints, int, uint, float32, float64", "there are no complex numbers on a device", ""},
 	{"bool, all sized ints and uints, int, uint, float32, float64", "addresses are no numbers in a kernel", ""},
 	{"slices `[]T` of any of these", "the memory of a buffer holds no slices and pointers", ""},
 	{"a struct that holds slices or pointers goes by value", "pass the struct by value: its slices refer to the same memory", ""},

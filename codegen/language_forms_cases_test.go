@@ -21,6 +21,7 @@ var geometrySource string
 func loadLanguage(t *testing.T) *codegen.Package {
 	p, err := codegen.Load(codegen.File{Name: "language_kernels_test.go", Text: languageSource},
 		codegen.File{Name: "language_helpers_test.go", Text: languageHelpers}, codegen.File{Name: "language_forms_test.go", Text: languageForms}, codegen.File{Name: "language_structs_test.go", Text: languageStructs},
+		codegen.File{Name: "language_complex_test.go", Text: languageComplex},
 		codegen.File{Name: "geometry.go", Text: geometrySource, Package: "github.com/gompss/gompss/codegen/testdata/geometry"})
 	require.NoError(t, err)
 	return p

@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
@@ -121,6 +122,12 @@ func (c corpusCase) values(path string, want, got reflect.Value) string {
 			}
 		}
 		return ""
+	case reflect.Complex64:
+		w, g := complex64(want.Complex()), complex64(got.Complex())
+		return cmp.Or(c.values("real("+path+")", reflect.ValueOf(real(w)), reflect.ValueOf(real(g))), c.values("imag("+path+")", reflect.ValueOf(imag(w)), reflect.ValueOf(imag(g))))
+	case reflect.Complex128:
+		w, g := want.Complex(), got.Complex()
+		return cmp.Or(c.values("real("+path+")", reflect.ValueOf(real(w)), reflect.ValueOf(real(g))), c.values("imag("+path+")", reflect.ValueOf(imag(w)), reflect.ValueOf(imag(g))))
 	case reflect.Float32, reflect.Float64:
 		if c.ulps > 0 && ulpsApart(want, got) <= c.ulps || (c.ulps == 0 || fusedError > 0) && c.near(want.Float(), got.Float()) {
 			return ""
@@ -164,7 +171,7 @@ func deviceArg(i int, a any) simt.Arg {
 		return simt.Arg{Memory: view(v.UnsafePointer(), uintptr(n)*v.Type().Elem().Size()), Len: n, Cap: n}
 	case reflect.Pointer:
 		return simt.Arg{Memory: view(v.UnsafePointer(), v.Type().Elem().Size())}
-	case reflect.Array, reflect.Struct:
+	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
 		c := reflect.New(v.Type())
 		c.Elem().Set(v)
 		return simt.Arg{Bytes: unsafe.Slice((*byte)(c.UnsafePointer()), v.Type().Size())}

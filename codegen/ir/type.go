@@ -46,6 +46,8 @@ type Type struct {
 	Fields []Field    // of Struct
 	Size   deps.Bytes // of one value
 	Align  deps.Bytes
+	// Complex is set of a Struct that is a complex number of Go: its fields are the two parts.
+	Complex bool
 }
 
 // A Field is one field of a struct type.
@@ -70,10 +72,19 @@ var (
 	UintType    = basic(Uint64, "uint", 8)
 	Float32Type = basic(Float32, "float32", 4)
 	Float64Type = basic(Float64, "float64", 8)
+
+	Complex64Type  = complexOf("complex64", Float32Type)
+	Complex128Type = complexOf("complex128", Float64Type)
 )
 
 func basic(k Kind, name string, size deps.Bytes) *Type {
 	return &Type{Kind: k, Name: name, Size: size, Align: size}
+}
+
+// complexOf returns the type of complex numbers with parts of a type, laid out as gc does.
+func complexOf(name string, part *Type) *Type {
+	return &Type{Kind: Struct, Name: name, Complex: true, Size: 2 * part.Size, Align: part.Align,
+		Fields: []Field{{Name: "real", Type: part}, {Name: "imag", Type: part, Offset: part.Size}}}
 }
 
 // SliceOf returns the type []elem.

@@ -36,6 +36,19 @@ func BaseVar(place ir.Expr) *ir.Var {
 	return nil
 }
 
+// IsNamed reports whether place is a variable, what a variable points at, or a field of such.
+func IsNamed(place ir.Expr) bool {
+	switch e := place.(type) {
+	case *ir.Ref:
+		return true
+	case *ir.Deref:
+		return RefVar(e.X) != nil
+	case *ir.Member:
+		return IsNamed(e.X)
+	}
+	return false
+}
+
 // OperandsOf calls f for what decides which place it is: indices, and the pointers and slices that
 // it lies behind.
 func OperandsOf(place ir.Expr, f func(ir.Expr)) {

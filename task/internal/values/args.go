@@ -39,6 +39,7 @@ var basicTypes = map[string]reflect.Type{
 	"int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](),
 	"uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](), "uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
 	"float32": reflect.TypeFor[float32](), "float64": reflect.TypeFor[float64](),
+	"complex64": reflect.TypeFor[complex64](), "complex128": reflect.TypeFor[complex128](),
 }
 
 // GoType returns the Go type that t stands for, or nil where only the shape is known (structs and
@@ -58,6 +59,9 @@ func GoType(t *ir.Type) reflect.Type {
 			return reflect.ArrayOf(int(t.Len), e)
 		}
 	case ir.Struct:
+		if t.Complex {
+			return basicTypes[t.Name]
+		}
 	default:
 		return basicTypes[t.Name]
 	}
@@ -70,6 +74,7 @@ var irKinds = map[reflect.Kind]ir.Kind{
 	reflect.Int8: ir.Int8, reflect.Int16: ir.Int16, reflect.Int32: ir.Int32, reflect.Int64: ir.Int64,
 	reflect.Uint8: ir.Uint8, reflect.Uint16: ir.Uint16, reflect.Uint32: ir.Uint32, reflect.Uint64: ir.Uint64,
 	reflect.Float32: ir.Float32, reflect.Float64: ir.Float64,
+	reflect.Complex64: ir.Struct, reflect.Complex128: ir.Struct,
 	reflect.Array: ir.Array, reflect.Struct: ir.Struct, reflect.Slice: ir.Slice, reflect.Pointer: ir.Pointer,
 }
 
@@ -87,6 +92,9 @@ func Fits(g reflect.Type, t *ir.Type) bool {
 	case ir.Array:
 		return int64(g.Len()) == t.Len && Fits(g.Elem(), t.Elem)
 	case ir.Struct:
+		if isComplex := g.Kind() != reflect.Struct; isComplex || t.Complex {
+			return isComplex && t.Complex && deps.Bytes(g.Size()) == t.Size && nameFits(g.Name(), t.Name)
+		}
 		return fieldsFit(g, t)
 	}
 	return nameFits(g.Name(), t.Name)
@@ -177,7 +185,7 @@ func reflectedArgument(v reflect.Value, a devices.Arg) (devices.Arg, Range) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Pointer:
 		return a, memoryOfValue(v)
-	case reflect.Struct, reflect.Array:
+	case reflect.Struct, reflect.Array, reflect.Complex64, reflect.Complex128:
 		a.Blob = bytesOf(v)
 	default:
 		a.Bits = scalarBits(v)

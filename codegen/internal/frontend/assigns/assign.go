@@ -230,11 +230,46 @@ func (b *Assigner) assignOne(d scope.Dest, value ir.Expr, at ir.Pos) {
 		}
 	case d.Place != nil:
 		if !b.decides(d.Place, value, at) {
-			b.Emit(&ir.Assign{Place: d.Place, Value: value, At: at})
+			b.store(d.Place, value, at)
 		}
 	case scope.MayFail(value):
 		b.Emit(&ir.Decl{Var: b.NewVar("_", value.Type(), ir.Local, at), Init: value, At: at})
 	}
+}
+
+// store emits place = value. A complex number that is no element of memory gets its parts one by
+// one, as a reduction sums them.
+func (b *Assigner) store(place, value ir.Expr, at ir.Pos) {
+	z, ok := value.(*ir.Composite)
+	if !ok || !place.Type().Complex || !query.IsNamed(place) {
+		b.Emit(&ir.Assign{Place: place, Value: value, At: at})
+		return
+	}
+	parts := z.Elems
+	if !b.growsByPart(place, z.Elems[1]) {
+		parts[0], parts[1] = b.Parts(value)
+	}
+	for i, x := range parts {
+		b.Emit(&ir.Assign{Place: &ir.Member{X: build.Copy(place), Field: i, At: at}, Value: x, At: at})
+	}
+}
+
+// growsByPart reports whether im is the imaginary part of place, and something added to it or
+// taken from it that does not depend on the real part.
+func (b *Assigner) growsByPart(place, im ir.Expr) bool {
+	sum, ok := im.(*ir.Binary)
+	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !query.Same(sum.X, &ir.Member{X: place, Field: 1}) {
+		return false
+	}
+	switch y := sum.Y.(type) {
+	case *ir.Const:
+		return true
+	case *ir.Ref:
+		return b.Temps[y.Var]
+	case *ir.Member:
+		return y.Field == 1
+	}
+	return false
 }
 
 // update emits place = place op value.
@@ -243,6 +278,10 @@ func (b *Assigner) update(op ir.Op, lhs ast.Expr, value func(*ir.Type) ir.Expr, 
 	place := b.Expr(lhs)
 	v := value(place.Type())
 	t := place.Type()
+	if z := b.Complex(op, build.Copy(place), v, at); z != nil && ir.IsPlace(place) {
+		b.store(place, z, at)
+		return
+	}
 	if scope.IsBad(place, v) || !ir.IsPlace(place) || !t.IsScalar() || !exprs.Takes(op, t) {
 		b.TypeOf(lhs)
 		b.Unknown(lhs.Pos())
@@ -285,6 +324,10 @@ func (b *Assigner) IncDec(s *ast.IncDecStmt) {
 // OneOf returns the constant 1 of a numeric type.
 func OneOf(t *ir.Type, at ir.Pos) ir.Expr {
 	bits := uint64(1)
+	if t.Complex {
+		part := t.Fields[0].Type
+		return &ir.Composite{T: t, Elems: []ir.Expr{OneOf(part, at), &ir.Const{T: part, At: at}}, At: at}
+	}
 	if t.IsFloat() {
 		bits = ir.FoldConvert(t, ir.IntType, 1)
 	}

@@ -23,9 +23,6 @@ var refusedBuiltins = map[string][2]string{
 	"panic":   {"a kernel cannot unwind", "write an error code to an element of a slice parameter"},
 	"recover": {"a kernel cannot unwind", "leave it out: a failing task returns its error"},
 	"print":   {"it does not end its line, and the lines of threads are put in order", "write println"},
-	"complex": {"there are no complex numbers on a device", "use a struct of two floats"},
-	"real":    {"there are no complex numbers on a device", "use a struct of two floats"},
-	"imag":    {"there are no complex numbers on a device", "use a struct of two floats"},
 }
 
 // builtin returns the values of the call of a builtin function.
@@ -39,6 +36,10 @@ func (b builtins) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		return []ir.Expr{b.length(e, name)}
 	case "min", "max":
 		return []ir.Expr{b.minMax(e, name)}
+	case "complex":
+		return []ir.Expr{b.complexOf(e)}
+	case "real", "imag":
+		return []ir.Expr{b.partOf(e, name)}
 	case "new":
 		return []ir.Expr{b.newValue(e)}
 	case "make":
@@ -101,6 +102,36 @@ func (b builtins) minMax(e *ast.CallExpr, name string) ir.Expr {
 		out = &ir.Math{Fn: fn, Args: []ir.Expr{out, x}, T: t, At: b.Pos(e.Pos())}
 	}
 	return out
+}
+
+// complexOf returns complex(x, y).
+func (b builtins) complexOf(e *ast.CallExpr) ir.Expr {
+	t := b.TypeOf(e)
+	if !t.Complex || len(e.Args) != 2 {
+		return b.Bad(e)
+	}
+	out := &ir.Composite{T: t, At: b.Pos(e.Pos())}
+	for i, a := range e.Args {
+		x := b.Converted(a, t.Fields[i].Type)
+		if !ir.Same(x.Type(), t.Fields[i].Type) {
+			return b.Bad(e, x)
+		}
+		out.Elems = append(out.Elems, x)
+	}
+	return out
+}
+
+// partOf returns real(z) or imag(z).
+func (b builtins) partOf(e *ast.CallExpr, name string) ir.Expr {
+	z := b.Expr(e.Args[0])
+	if !z.Type().Complex {
+		return b.Bad(e, z)
+	}
+	re, im := b.Parts(z)
+	if name == "real" {
+		return re
+	}
+	return im
 }
 
 // Converted returns e as type t: a constant takes the type.
@@ -187,6 +218,8 @@ func (b builtins) convertValue(x ir.Expr, t *ir.Type, e *ast.CallExpr) ir.Expr {
 		return b.Bad(e)
 	case isConst && number(from) && number(t):
 		return &ir.Const{T: t, Bits: ir.FoldConvert(t, from, c.Bits), At: at}
+	case from.Complex && t.Complex:
+		return b.ConvertComplex(x, t, at)
 	case ir.Same(from, t) && !t.IsFloat():
 		return x // the same bits under another name
 	case ir.Same(from, t), number(from) && number(t):

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/exprs"
 	"github.com/gompss/gompss/codegen/internal/syntax"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -204,12 +205,30 @@ func (r *statementReader) reductions(c syntax.Clause, what string) {
 		if place == nil {
 			continue
 		}
+		if place.Type().Complex {
+			r.sumOfComplex(op, place, what, p)
+			continue
+		}
 		if why := query.Reducible(op, elementType(place)); why != "" {
 			r.fail(p, what, why+" for "+op.String()+", and "+p.Text+" is "+place.Type().String(), "use another operator or variable")
 			continue
 		}
 		if r.claimPlace(place, p) {
 			r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: place, At: r.b.Pos(p.At)})
+		}
+	}
+}
+
+// sumOfComplex reduces the two parts of a complex number, each for itself.
+func (r *statementReader) sumOfComplex(op ir.Op, place ir.Expr, what string, p syntax.Piece) {
+	if op != ir.Add {
+		r.fail(p, what, p.Text+" is "+place.Type().String()+", of which there are sums alone", "write reduction(+: "+p.Text+")")
+		return
+	}
+	if r.claimPlace(place, p) {
+		for i := range place.Type().Fields {
+			part := &ir.Member{X: build.Copy(place), Field: i, At: place.Pos()}
+			r.out.Reductions = append(r.out.Reductions, ir.Reduction{Op: op, Place: part, At: r.b.Pos(p.At)})
 		}
 	}
 }
@@ -265,6 +284,8 @@ func (r *statementReader) reductionPlace(what string, p syntax.Piece) ir.Expr {
 		r.fail(p, what, p.Text+" is a pointer", "write *"+p.Text)
 	case !constantBounds(e):
 		r.fail(p, what, "the bounds of "+p.Text+" are not constant", instead)
+	case e.Type().Complex && query.IsNamed(e):
+		return e
 	case !elementType(e).IsScalar():
 		r.fail(p, what, p.Text+" is "+e.Type().String(), instead)
 	default:

@@ -15,6 +15,9 @@ func (b *Builder) constant(e ast.Expr, t types.Type, v constant.Value) ir.Expr {
 	if to.Kind == ir.Invalid {
 		return b.Bad(e)
 	}
+	if to.Complex {
+		return complexes{b}.constant(v, to, b.Pos(e.Pos()))
+	}
 	bits, ok := ConstantBits(v, to)
 	if !ok {
 		b.Fail(e.Pos(), "constant "+v.String(), "it does not fit type "+to.String(), "convert it to a type that holds it")

@@ -151,6 +151,9 @@ func (b *Builder) unary(e *ast.UnaryExpr) ir.Expr {
 		op = ir.Not
 	}
 	x := b.Expr(e.X)
+	if op == ir.Neg && x.Type().Complex {
+		return complexes{b}.negate(x, at)
+	}
 	if t := x.Type(); op == ir.NoOp || !t.IsScalar() {
 		b.TypeOf(e)
 		return b.Bad(e, x)

@@ -28,6 +28,9 @@ func (b *Builder) binary(e *ast.BinaryExpr) ir.Expr {
 		return b.Shift(op, b.Expr(e.X), b.ShiftCount(e.Y), e)
 	}
 	x, y := b.Expr(e.X), b.Expr(e.Y)
+	if z := b.Complex(op, x, y, at); z != nil {
+		return z
+	}
 	if !x.Type().IsScalar() || !ir.Same(x.Type(), y.Type()) || !Takes(op, x.Type()) {
 		b.TypeOf(e)
 		return b.Bad(e, x, y)

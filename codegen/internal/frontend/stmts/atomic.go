@@ -76,10 +76,23 @@ func decodeAtomic(f atomicForm, list []ir.Stmt, at ir.Pos) (decl *ir.Decl, a *ir
 		if len(list) > 0 {
 			where = list[0].Pos()
 		}
+		if slices.ContainsFunc(list, ofComplex) {
+			return nil, nil, where, "a complex number has two parts, and one operation on both is not indivisible"
+		}
 		return nil, nil, where, "this is not one of its forms"
 	}
 	d.a.At = at
 	return decl, &d.a, at, d.problem()
+}
+
+// ofComplex reports whether s changes a complex number or a part of one.
+func ofComplex(s ir.Stmt) bool {
+	a, ok := s.(*ir.Assign)
+	if !ok {
+		return false
+	}
+	m, part := a.Place.(*ir.Member)
+	return a.Place.Type().Complex || part && m.X.Type().Complex
 }
 
 // callsBefore takes the calls of operands, which Go makes first, from the front of the operation:

@@ -223,6 +223,7 @@ var basicTypes = map[types.BasicKind]*ir.Type{
 	types.Uint16: ir.Uint16Type, types.Uint32: ir.Uint32Type, types.Uint64: ir.Uint64Type, types.Float32: ir.Float32Type,
 	types.Float64: ir.Float64Type, types.UntypedBool: ir.BoolType, types.UntypedInt: ir.IntType,
 	types.UntypedRune: ir.Int32Type, types.UntypedFloat: ir.Float64Type,
+	types.Complex64: ir.Complex64Type, types.Complex128: ir.Complex128Type, types.UntypedComplex: ir.Complex128Type,
 }
 
 func basicOf(t *types.Basic) (*ir.Type, *Refusal) {
@@ -235,8 +236,6 @@ func basicOf(t *types.Basic) (*ir.Type, *Refusal) {
 		return nil, &Refusal{}
 	case t.Info()&types.IsString != 0:
 		return nil, &Refusal{text, "there are no strings on a device", "pass numbers, or a []byte"}
-	case t.Info()&types.IsComplex != 0:
-		return nil, &Refusal{text, "there are no complex numbers on a device", "use a struct of two floats"}
 	case t.Kind() == types.UntypedNil:
 		return nil, &Refusal{"nil", "its type is not known here", "declare a variable of the type"}
 	}
