@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,21 @@ func TestCertainRaces_AreErrors(t *testing.T) {
 		{"of the thread by a reduction", "t := 0\n//omp:parallel reduction(+: t)\n{\n//omp:for\nfor i := 1; i < n; i++ { t += x[i] }\n}\n*s = t", right},
 		{"of the iteration", loop + "{\nt := x[i]\nt++\ny[i] = t\n}", right},
 		{"descriptive", "//omp:loop\nfor i := 1; i < n; i++ { x[i] = x[i-1] + 1 }", right},
+		{"halves", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ { x[i/2] += y[i] }", refused},
+		{"halves of a local", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nh := i >> 1\nx[h] += y[i]\n}", refused},
+		{"halves from one on", loop + "{ x[i/2] += y[i] }", warned},
+		{"halves of rows", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nfor j := 0; j < n; j++ { x[i/2*n+j] += y[i] }\n}", warned},
+		{"mask", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ { x[i&7] += y[i] }", warned},
+		{"mask of few", "//omp:teams distribute parallel for\nfor i := 0; i < 8; i++ { x[i&7] += y[i] }", right},
+		{"mask of too many", "//omp:teams distribute parallel for\nfor i := 0; i < 9; i++ { x[i&7] += y[i] }", refused},
+		{"remainder of a parameter", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ { x[i%n] += y[i] }", right},
+		{"reversed bits", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ { x[i^1] += y[i] }", right},
+		{"quotient and rest", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ { x[i/4*4+(3-i%4)] += y[i] }", right},
+		{"halves by atomics", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n//omp:atomic\nx[i/2] += y[i]\n}", right},
+		{"halves in every other", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nif i%2 == 0 {\nx[i/2] += y[i]\n}\n}", right},
+		{"halves in every other, by continue", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nif i%2 == 1 {\ncontinue\n}\nx[i/2] += y[i]\n}", right},
+		{"halves by steps of two", "//omp:teams distribute parallel for\nfor i := 0; i < n; i += 2 { x[i/2] += y[i] }", right},
+		{"halves under a condition", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nif y[i] > 3 {\nx[i/2] += y[i]\n}\n}", warned},
 		{"tiles", "//omp:teams distribute\nfor k := 0; k < n; k++ {\nlo, hi := k*16, min(k*16+16, n)\n//omp:parallel for\nfor i := lo; i < hi; i++ { x[i] = y[i] }\n}", right},
 		{"tiles by another name", "//omp:teams distribute parallel for\nfor k := 0; k < n; k++ {\nlo := k * 16\nhi := lo + 16\nfor i := lo; i < hi; i++ { x[i] = y[i] }\nfor i := hi - 1; i >= lo; i-- { x[i] = y[i] }\n}", right},
 		{"rows in memory", "//omp:teams distribute parallel for\nfor k := 0; k < n; k++ {\nlo, hi := y[k], y[k+1]\nfor i := lo; i < hi; i++ { x[i] = 1 }\n}", warned},
@@ -57,12 +73,15 @@ func TestCertainRaces_AreErrors(t *testing.T) {
 		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
 		if c.want == refused {
 			require.Error(t, err, c.name)
-			require.Regexp(t, `every iteration over|the iterations over . depend on one another`, err.Error(), c.name)
+			require.Regexp(t, `every iteration over|the iterations over . depend on one another|iterations over . write the same`, err.Error(), c.name)
 			continue
 		}
 		require.NoError(t, err, c.name)
 		if c.want == right {
-			require.NotRegexp(t, `every iteration over|depend on one another`, warnings(p), c.name)
+			require.NotRegexp(t, `every iteration over|depend on one another|write the same`, warnings(p), c.name)
+		}
+		if strings.HasPrefix(c.name, "halves") && c.want == warned {
+			require.Contains(t, warnings(p), "write the same", c.name)
 		}
 	}
 }

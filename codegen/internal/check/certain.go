@@ -67,14 +67,14 @@ func withinSafelen(l *ir.For, distance int64) bool {
 
 // certainRace reports whether w and r, which touch the same element in iterations of n distance
 // apart, do so for all numbers of iterations from two on.
-func certainRace(l, n *ir.For, w, r analysis.Reach, distance int64, around []ir.Stmt) bool {
+func certainRace(l *ir.For, n *nestLoop, w, r analysis.Reach, distance int64, around []ir.Stmt) bool {
 	if n.Var.Name == query.BadName || !w.Is(analysis.Always) || !r.Is(analysis.Always) || r.Atomic || !analysis.PlainPlace(w.Expr) || !analysis.PlainPlace(r.Expr) || mayRunAlone(l.Directive) || !runs(n, w.Loops) || !runs(n, r.Loops) {
 		return false
 	}
 	if slices.ContainsFunc(around, func(s ir.Stmt) bool { return mayRunAlone(ir.DirectiveOf(s)) }) {
 		return false
 	}
-	trips, known := analysis.ConstTrips(n)
+	trips, known := analysis.ConstTrips(n.For)
 	if known && trips <= max(int64(integers.Magnitude(distance)), 1) {
 		return false
 	}
@@ -89,7 +89,7 @@ func mayRunAlone(d *ir.Directive) bool {
 
 // runs reports whether the loops inside n are not known to be empty, nor to be empty in some
 // iterations of n.
-func runs(n *ir.For, loops []analysis.LoopRange) bool {
+func runs(n *nestLoop, loops []analysis.LoopRange) bool {
 	return rectangular(n, loops) && !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
 		trips, ok := analysis.ConstTrips(l.For)
 		return ok && trips == 0

@@ -9,7 +9,7 @@ import (
 // that kinds are compared in place of reaches.
 type meetings struct {
 	l       *ir.For
-	nest    []*ir.For
+	nest    []*nestLoop
 	reaches []analysis.Reach
 	kinds   []int // of each reach
 	members [][]int
@@ -23,7 +23,7 @@ type meetingKind struct {
 	rectangular string // for each loop of the nest, whether the bounds of the loops inside are free of it
 }
 
-func newMeetings(l *ir.For, nest []*ir.For, reaches []analysis.Reach) *meetings {
+func newMeetings(l *ir.For, nest []*nestLoop, reaches []analysis.Reach) *meetings {
 	m := &meetings{l: l, nest: nest, reaches: reaches, alike: map[*ir.Var][]int{}, known: map[[2]int]bool{}}
 	numbers := map[meetingKind]int{}
 	for i, indices := range analysis.IndexKinds(reaches) {
@@ -44,7 +44,7 @@ func newMeetings(l *ir.For, nest []*ir.For, reaches []analysis.Reach) *meetings 
 
 // shapeIn returns a letter for each loop of the nest, which says whether the loops around r are
 // rectangular in it.
-func shapeIn(nest []*ir.For, r *analysis.Reach) string {
+func shapeIn(nest []*nestLoop, r *analysis.Reach) string {
 	out := make([]byte, len(nest))
 	for i, n := range nest {
 		out[i] = 'n'

@@ -230,7 +230,7 @@ func alikeClash(kind analysis.ClashKind, x, y *ir.For, w, r *analysis.Reach, per
 			return analysis.ClashPossible
 		}
 	}
-	if !runs(x, w.Loops) || !runs(y, r.Loops) || x.Directive.Collapse > 1 || y.Directive.Collapse > 1 {
+	if !runs(&nestLoop{For: x}, w.Loops) || !runs(&nestLoop{For: y}, r.Loops) || x.Directive.Collapse > 1 || y.Directive.Collapse > 1 {
 		return analysis.ClashPossible
 	}
 	return kind
@@ -284,7 +284,7 @@ func onOneElement(kind analysis.ClashKind, l *ir.For, r *analysis.Reach, per, ga
 	switch {
 	case n < 0 || ok && n >= trips:
 		return analysis.ClashNever
-	case !ok && n > 1 || !runs(l, r.Loops):
+	case !ok && n > 1 || !runs(&nestLoop{For: l}, r.Loops):
 		return analysis.ClashPossible
 	}
 	return kind

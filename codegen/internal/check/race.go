@@ -107,7 +107,8 @@ func (c *Check) dependences(k *ir.Kernel) {
 // known.
 func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	reaches := analysis.DistinctReaches(analysis.CollectStmt(k, l))
-	nest := analysis.NestOf(l)
+	loops := analysis.NestOf(l)
+	nest := nestOf(loops)
 	inside := ir.Declared([]ir.Stmt{l})
 	for _, f := range k.Funcs {
 		for _, v := range append(ir.Declared(f.Body).List(), f.Params...) {
@@ -127,11 +128,12 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 	}
 	fixed := make([]bool, len(reaches))
 	for i := range reaches {
-		fixed[i] = reaches[i].Fixed(inside, nest) && !query.HasBadValue(reaches[i].Expr)
+		fixed[i] = reaches[i].Fixed(inside, loops) && !query.HasBadValue(reaches[i].Expr)
 	}
+	c.folded(k, l, reaches, inside, team, around)
 	m := newMeetings(l, nest, reaches)
 	for i, w := range reaches {
-		if !fixed[i] || !w.Write || w.Atomic || inside.Has(w.Base) || w.Guarded(nest) || w.CopiedIn(l) || w.CopiedBy(team) {
+		if !fixed[i] || !w.Write || w.Atomic || inside.Has(w.Base) || w.Guarded(loops) || w.CopiedIn(l) || w.CopiedBy(team) {
 			continue
 		}
 		j := m.first(i, func(j int) bool {
@@ -175,7 +177,7 @@ func teamLocals(k *ir.Kernel, l *ir.For) *ir.VarSet {
 
 // meet reports where w in one iteration of the nest and r in another are sure to touch the same
 // element, if they happen.
-func (c *Check) meet(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool, around []ir.Stmt) {
+func (c *Check) meet(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool, around []ir.Stmt) {
 	n, distance := meetingLoop(l, nest, w, r, same)
 	say := func(at ir.Pos, what, why, instead string) { c.warnOf(w.Base, diag.Warning, at, what, why, instead) }
 	if c.sound && certainRace(l, n, w, r, distance, around) {
@@ -187,7 +189,7 @@ func (c *Check) meet(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool, 
 // meetingLoop returns the first loop of the nest of which two iterations, and how many steps lie
 // between them, are sure to touch the same element by w and r, if they happen; nil where there is
 // none.
-func meetingLoop(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool) (n *ir.For, distance int64) {
+func meetingLoop(l *ir.For, nest []*nestLoop, w, r analysis.Reach, same bool) (n *nestLoop, distance int64) {
 	unknown := func(a analysis.Affine) bool { return !a.Known() }
 	if slices.ContainsFunc(w.Indices(), unknown) || slices.ContainsFunc(r.Indices(), unknown) {
 		return nil, 0
@@ -205,7 +207,7 @@ func meetingLoop(l *ir.For, nest []*ir.For, w, r analysis.Reach, same bool) (n *
 // meetingDistance returns how many steps of n lie between the iterations in which w and r touch the
 // same element, or the same part of it; ok is false where they never do or it cannot be told. 0
 // means that all iterations touch the same.
-func meetingDistance(n *ir.For, w, r analysis.Reach) (distance int64, ok bool) {
+func meetingDistance(n *nestLoop, w, r analysis.Reach) (distance int64, ok bool) {
 	if !sameInner(n, w, r) {
 		return 0, false
 	}
@@ -222,7 +224,7 @@ func meetingDistance(n *ir.For, w, r analysis.Reach) (distance int64, ok bool) {
 			distance, all = d, false
 		}
 	}
-	trips, known := analysis.ConstTrips(n)
+	trips, known := analysis.ConstTrips(n.For)
 	switch {
 	case all:
 		return 0, !known || trips > 1
@@ -234,7 +236,7 @@ func meetingDistance(n *ir.For, w, r analysis.Reach) (distance int64, ok bool) {
 
 // meetingOf returns how many steps of n lie between the iterations in which two indices are equal;
 // always says that they are in any two.
-func meetingOf(n *ir.For, w, r analysis.Affine) (distance int64, always, ok bool) {
+func meetingOf(n *nestLoop, w, r analysis.Affine) (distance int64, always, ok bool) {
 	cw, okw := w.Coef(n.Var)
 	cr, okr := r.Coef(n.Var)
 	a, constant := cw.Const()
@@ -254,13 +256,13 @@ func meetingOf(n *ir.For, w, r analysis.Affine) (distance int64, always, ok bool
 
 // sameInner reports whether the indices are free of the variables of loops inside n, so that a gap
 // between them is one between iterations of n; equal indices may hold any.
-func sameInner(n *ir.For, w, r analysis.Reach) bool {
+func sameInner(n *nestLoop, w, r analysis.Reach) bool {
 	if slices.EqualFunc(w.Indices(), r.Indices(), analysis.Affine.Equal) {
 		return rectangular(n, w.Loops) && rectangular(n, r.Loops)
 	}
 	for _, of := range []analysis.Reach{w, r} {
 		for _, l := range slices.Concat(w.Loops, r.Loops) {
-			if l.For != n && of.Uses(l.Var) && !outside(l.For, n) {
+			if l.For != n.For && of.Uses(l.Var) && !outside(l.For, n.For) {
 				return false
 			}
 		}
@@ -275,28 +277,41 @@ func outside(l, n *ir.For) bool {
 	return around
 }
 
-// rectangular reports whether the bounds of the loops are the same in all iterations of n.
-func rectangular(n *ir.For, loops []analysis.LoopRange) bool {
-	own := ir.Declared(n.Body)
-	for _, v := range ir.Assigned(n.Body).List() {
-		own.Add(v)
-	}
-	own.Add(n.Var)
-	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
-		return l.For != n && (boundVaries(own, l.First, l.Lo) || boundVaries(own, l.Last, l.Hi))
-	})
+// A nestLoop is a loop of a nest with the variables that each of its iterations has of its own, or
+// gives a value.
+type nestLoop struct {
+	*ir.For
+	own *ir.VarSet // nil until it is asked for
 }
 
-// boundVaries reports whether a bound of a loop, with its form, is made of variables in own.
-func boundVaries(own *ir.VarSet, form analysis.Affine, e ir.Expr) bool {
-	vars := ir.ExprVars(e).List()
-	if form.Known() {
-		vars = nil
-		for _, a := range form.Atoms() {
-			vars = append(vars, a.Var)
-		}
+func nestOf(loops []*ir.For) (out []*nestLoop) {
+	for _, l := range loops {
+		out = append(out, &nestLoop{For: l})
 	}
-	return slices.ContainsFunc(vars, own.Has)
+	return out
+}
+
+// varies reports whether a bound of a loop inside n, with its form, may differ from iteration to
+// iteration.
+func (n *nestLoop) varies(form analysis.Affine, e ir.Expr) bool {
+	if n.own == nil {
+		n.own = ir.Declared(n.Body)
+		for _, v := range ir.Assigned(n.Body).List() {
+			n.own.Add(v)
+		}
+		n.own.Add(n.Var)
+	}
+	if !form.Known() {
+		return slices.ContainsFunc(ir.ExprVars(e).List(), n.own.Has)
+	}
+	return slices.ContainsFunc(form.Atoms(), func(a analysis.Atom) bool { return n.own.Has(a.Var) })
+}
+
+// rectangular reports whether the bounds of the loops are the same in all iterations of n.
+func rectangular(n *nestLoop, loops []analysis.LoopRange) bool {
+	return !slices.ContainsFunc(loops, func(l analysis.LoopRange) bool {
+		return l.For != n.For && (n.varies(l.First, l.Lo) || n.varies(l.Last, l.Hi))
+	})
 }
 
 func coefficient(a analysis.Affine, v *ir.Var) int64 {
@@ -305,7 +320,7 @@ func coefficient(a analysis.Affine, v *ir.Var) int64 {
 	return c
 }
 
-func (c *Check) dependenceFound(l, n *ir.For, w, r analysis.Reach, distance int64, same bool, say func(at ir.Pos, what, why, instead string)) {
+func (c *Check) dependenceFound(l *ir.For, n *nestLoop, w, r analysis.Reach, distance int64, same bool, say func(at ir.Pos, what, why, instead string)) {
 	what := "directive " + l.Directive.Parts.String()
 	place, other, verb := query.Source(w.Expr), query.Source(r.Expr), "reads"
 	if r.Write {
