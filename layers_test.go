@@ -151,10 +151,18 @@ var layers = map[string][]string{
 	"task/internal/life": {"task/internal/state", "deps"},
 	// Go values as the engine sees them: memory, arguments of kernels, package variables.
 	"task/internal/values": {"codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices"},
+	// Calls, tasks in flight and submitting goroutines, counted and bounded.
+	"task/internal/admission": {"internal/goid", "internal/spin"},
+	// Ready tasks that any worker may run at once.
+	"task/internal/simple": {"task/internal/admission", "devices/smp", "internal/spin", "trace/clock"},
+	// A recorded graph of steps, run by several workers.
+	"task/internal/replay": {"devices", "devices/smp", "internal/spin"},
+	// The order of events in a virtual time.
+	"task/internal/virtual": {"deps", "devices", "devices/smp"},
 	// Operators of reductions.
 	"task/internal/operator": {"task/internal/values", "codegen/ir", "deps"},
-	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator",
-		"internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator", "task/internal/admission", "task/internal/virtual",
+		"task/internal/simple", "task/internal/replay", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},

@@ -73,8 +73,8 @@ func Register[T any](rt *Runtime, x []T) error {
 	if cap(x) == 0 {
 		return nil
 	}
-	rt.callers.enter()
-	defer rt.callers.leave()
+	rt.callers.Enter()
+	defer rt.callers.Leave()
 	b, _, err := rt.buffers.locate(values.MemoryOf(x[:cap(x)]), &rt.root)
 	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
@@ -96,7 +96,7 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 	if m.Cap == 0 {
 		return nil
 	}
-	if rt.window.live() > 0 && insideBody() {
+	if rt.window.Live() > 0 && insideBody() {
 		return misuse(what, errInBody)
 	}
 	m.Len = 1
@@ -117,7 +117,7 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 	if err := rt.beginDrop(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	defer rt.callers.leave()
+	defer rt.callers.Leave()
 	if err := rt.takeOut(b); err != nil {
 		b.dropping.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
@@ -141,7 +141,7 @@ func (rt *Runtime) beginDrop(b *buffer) error {
 	if b.dropping.Swap(true) {
 		return errDropped
 	}
-	rt.callers.enter()
+	rt.callers.Enter()
 	return nil
 }
 

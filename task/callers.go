@@ -2,9 +2,7 @@ package task
 
 import (
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/goid"
@@ -80,85 +78,14 @@ func (k *shardedFreeList) count() (free, made int64) {
 	return free, made
 }
 
-// activeCallers counts the calls that use the runtime with no task in the window yet, so that Close
-// waits for them. A call that finds the runtime closed returns at once: either it sees that, or
-// Close sees the call.
-//
-// The count is split into stripes, so that callers share no cache line. wait can look at one stripe
-// after the other, since no call stays that begins after the runtime was closed.
-type activeCallers struct {
-	stripes [callerStripes]callerStripe
-	closing atomic.Bool
-	mu      sync.Mutex
-	left    sync.Cond
-}
-
-const callerStripes = 64 // a power of 2
-
-type callerStripe struct {
-	n atomic.Int64
-	_ spin.Line
-}
-
-// stripe returns the stripe of the calling goroutine.
-func (g *activeCallers) stripe() *callerStripe {
-	const mix = 0x9e3779b97f4a7c15
-	return &g.stripes[uint64(goid.Of())*mix>>58%callerStripes]
-}
-
-func (g *activeCallers) enter() { g.stripe().n.Add(1) }
-
-// leave ends a call, on the goroutine that called enter.
-func (g *activeCallers) leave() {
-	if g.stripe().n.Add(-1) == 0 && g.closing.Load() {
-		g.mu.Lock()
-		g.left.Broadcast()
-		g.mu.Unlock()
-	}
-}
-
-// wait waits until there are no callers. Requires: the runtime is closed.
-func (g *activeCallers) wait() {
-	g.left.L = &g.mu
-	g.closing.Store(true)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i := range g.stripes {
-		for g.stripes[i].n.Load() > 0 {
-			g.left.Wait()
-		}
-	}
-}
-
-// waitForCurrent returns when all calls have ended that were active when it was called. It polls,
-// as a stripe counts later calls too.
-func (g *activeCallers) waitForCurrent() {
-	const longest = time.Millisecond
-	for i := range g.stripes {
-		for pause := time.Microsecond; g.stripes[i].n.Load() > 0; pause = min(2*pause, longest) {
-			time.Sleep(pause)
-		}
-	}
-}
-
-// none reports whether no call is active.
-func (g *activeCallers) none() bool {
-	for i := range g.stripes {
-		if g.stripes[i].n.Load() > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // openUnlocked begins the record of a kernel task of the program without the lock of submission;
 // abortUnlocked or commitUnlocked ends that.
 func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	rt := s.rt
-	rt.callers.enter()
+	rt.callers.Enter()
 	err := rt.closedError(g)
 	if err != nil {
-		rt.callers.leave()
+		rt.callers.Leave()
 		return nil, err
 	}
 	r := rt.recordShards.take(s)
@@ -177,7 +104,7 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 	r.clear()
 	s.rt.recordShards.put(r)
-	s.rt.callers.leave()
+	s.rt.callers.Leave()
 	return Task{}, err
 }
 
@@ -191,13 +118,13 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	if err := s.lockSubmission(rt.contextOf(r.group)); err != nil {
 		return s.abortUnlocked(r, err)
 	}
-	s.submitters.observe(goid.Of(), &rt.contention)
+	s.submitters.Observe(goid.Of(), &rt.contention)
 	if unobserved && len(s.reductions) == 0 && s.growths.Load() == 0 {
 		t = s.commitUnobserved(r)
 	} else {
 		t = s.commit(r)
 	}
-	rt.callers.leave()
+	rt.callers.Leave()
 	return t, nil
 }
 
@@ -207,7 +134,7 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 // takes longer than the rest.
 func (s *Scope) commitUnobserved(r *record) Task {
 	rt, domain := s.rt, s.graph.domain // r may be finished, and another task, after Settle
-	id := deps.TaskID(rt.window.enter())
+	id := deps.TaskID(rt.window.Enter())
 	s.count(r)
 	if e := s.graph.poisonOf(r.accesses); e != nil {
 		r.poison.Store(e)

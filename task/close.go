@@ -20,7 +20,7 @@ func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")
 	}
-	if !rt.closed.Load() && rt.window.live() > 0 && insideBody() {
+	if !rt.closed.Load() && rt.window.Live() > 0 && insideBody() {
 		return misuse("Runtime.Close", errInBody)
 	}
 	if rt.closed.Swap(true) {
@@ -33,7 +33,7 @@ func (rt *Runtime) Close() error {
 	}
 	rt.samples.stop()
 	openRuntimes.remove(rt)
-	rt.callers.wait()
+	rt.callers.Wait()
 	rt.sweeps.endSweeps()
 	rt.unhook()
 	rt.cancel(nil)
@@ -41,8 +41,8 @@ func (rt *Runtime) Close() error {
 	if rt.pool.workers != nil {
 		rt.pool.workers.Close()
 	}
-	rt.pool.stream.close()
-	rt.virtual.endJobs()
+	rt.pool.simple.Close()
+	rt.virtual.EndJobs()
 	rt.cleaning.Wait()
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
@@ -55,7 +55,7 @@ func (rt *Runtime) Close() error {
 		err = errors.Join(err, rt.buffers.free(b))
 	}
 	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.log.leaks, rt.vectors.close(), rt.topology.machine.Close())
-	rt.virtual.close()
+	rt.virtual.Close()
 	if rt.observers.watched() {
 		rt.observePhase(probe.PhaseClose, began, known)
 	}
@@ -67,11 +67,11 @@ func (rt *Runtime) Close() error {
 func (rt *Runtime) finish() error {
 	for !rt.finished.Load() {
 		rt.root.endReductions()
-		if err := rt.window.wait(0, nil); err != nil {
+		if err := rt.window.Wait(0, nil); err != nil {
 			return err
 		}
 		rt.root.submitting.Lock()
-		rt.finished.Store(rt.window.live() == 0 && len(rt.root.reductions) == 0)
+		rt.finished.Store(rt.window.Live() == 0 && len(rt.root.reductions) == 0)
 		rt.root.submitting.Unlock()
 	}
 	return rt.Wait(context.Background(), ReadOnly())

@@ -227,7 +227,7 @@ func (hq *readyQueues) pushReady(ready, orphans, waits *recordList) (n int, firs
 // takeHost returns what a CPU worker should run that has just made after ready, if it has: first
 // those whose data have arrived. Requires: mu held.
 func (rt *Runtime) takeHost(after *sched.Item) *record {
-	if !rt.hostHasRoom() {
+	if !rt.ready.hostHasRoom() {
 		return nil
 	}
 	if r := rt.ready.takeHandedOff(); r != nil {
@@ -359,7 +359,7 @@ func (rt *Runtime) startWait(r *record) {
 		return
 	}
 	if r.kind == replayBody {
-		rt.aJob(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
+		rt.background.run(func() { rt.submitSteps(r) }) // the caller may be one that others wait for
 		return
 	}
 	if rt.topology.accelerators && len(r.data()) > 0 {
@@ -459,7 +459,7 @@ func (rt *Runtime) conclude(r *record, worker int) *record {
 	}
 	r.clear()
 	scope.putRecord(r, worker)
-	rt.window.leave(worker)
+	rt.window.Leave(worker)
 	member.leave()
 	for _, o := range others {
 		o.leave()

@@ -111,10 +111,10 @@ func (v *sighting) look(r *record) bool {
 func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 	rt.samples.take(rt)
 	live := rt.Live()
-	s := &probe.Status{Submitted: rt.window.entered.Load() - rt.waits.Load(), Ready: live.Ready, Running: live.Running, Idle: rt.samples.idle(rt)}
-	s.Done = s.Submitted - rt.window.observedLive()
-	if rt.window.limit < 1<<62 {
-		s.Window = rt.window.limit
+	s := &probe.Status{Submitted: rt.window.Entered.Load() - rt.waits.Load(), Ready: live.Ready, Running: live.Running, Idle: rt.samples.idle(rt)}
+	s.Done = s.Submitted - rt.window.ObservedLive()
+	if rt.window.Limit < 1<<62 {
+		s.Window = rt.window.Limit
 	}
 	seen, flying, blocked := rt.sight(most, first)
 	s.Blocked = int64(blocked)
@@ -213,19 +213,7 @@ func (p *recordPools) findPredecessors(seen []*sighting) {
 // inSimpleQueues returns the records that wait for a worker and that the scheduler does not hold.
 func (wp *workerPool) inSimpleQueues() map[*record]bool {
 	out := map[*record]bool{}
-	add := func(q *simpleQueue) {
-		if !q.nonEmpty.Load() || !tryLock(&q.mu) {
-			return
-		}
-		defer q.mu.Unlock()
-		for i := range q.count {
-			out[q.ring[(q.first+i)&uint32(len(q.ring)-1)]] = true
-		}
-	}
-	add(&wp.inbox)
-	for i := range wp.states {
-		add(&wp.states[i].queue)
-	}
+	wp.simple.Each(tryLock, func(r *record) { out[r] = true })
 	return out
 }
 
@@ -378,7 +366,7 @@ const keptSamples = 128
 
 // start takes samples from now on, while tasks are in flight.
 func (p *samples) start(rt *Runtime) {
-	if rt.virtual != nil || p.running.Load() || rt.window.live() == 0 || p.running.Swap(true) {
+	if rt.virtual != nil || p.running.Load() || rt.window.Live() == 0 || p.running.Swap(true) {
 		return
 	}
 	p.take(rt)
@@ -397,7 +385,7 @@ func (p *samples) tick(rt *Runtime) {
 	p.take(rt)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || rt.window.live() == 0 {
+	if p.closed || rt.window.Live() == 0 {
 		p.running.Store(false)
 		return
 	}
@@ -413,7 +401,7 @@ func (p *samples) stop() {
 }
 
 func (p *samples) take(rt *Runtime) {
-	now, ended, entered := rt.observers.now(), rt.window.finished(), rt.window.entered.Load()
+	now, ended, entered := rt.observers.now(), rt.window.Finished(), rt.window.Entered.Load()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if ended != p.ended || p.changed == 0 {

@@ -2,12 +2,12 @@ package task
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/virtual"
 )
 
 // This file is the fast path of simple tasks. A task is simple when any worker may run it as soon
@@ -18,146 +18,6 @@ import (
 // worker takes a share of the inbox, or half of the queue of another worker.
 //
 // Other tasks come first, but for those with a priority below 0, which come last.
-
-// A simpleQueue holds ready simple tasks, first in, first out.
-//
-// It is a ring of pointers and not a list through the records, whose cache lines may be with
-// another processor. Idle workers poll nonEmpty, which has a cache line to itself and changes only
-// when the queue becomes empty or stops being so: polling does not disturb push.
-type simpleQueue struct {
-	nonEmpty atomic.Bool
-	_        spin.Line
-	mu       spin.Mutex
-	first    uint32
-	count    uint32
-	ring     []*record // a power of 2
-	_        spin.Line
-}
-
-const firstRing = 64
-
-// add appends r. Requires: mu held.
-func (q *simpleQueue) add(r *record) {
-	if int(q.count) == len(q.ring) {
-		ring := make([]*record, max(firstRing, 2*len(q.ring)))
-		for i := range q.count {
-			ring[i] = q.ring[(q.first+i)&uint32(len(q.ring)-1)]
-		}
-		q.ring, q.first = ring, 0
-	}
-	q.ring[(q.first+q.count)&uint32(len(q.ring)-1)] = r
-	if q.count++; q.count == 1 {
-		q.nonEmpty.Store(true)
-	}
-}
-
-// len returns how many records are in q.
-func (q *simpleQueue) len() int64 {
-	if !q.nonEmpty.Load() {
-		return 0
-	}
-	spin.Lock(&q.mu)
-	defer q.mu.Unlock()
-	return int64(q.count)
-}
-
-// next takes the first record. Requires: mu held, count > 0.
-func (q *simpleQueue) next() *record {
-	at := &q.ring[q.first&uint32(len(q.ring)-1)]
-	r := *at
-	*at = nil
-	q.first++
-	if q.count--; q.count == 0 {
-		q.nonEmpty.Store(false)
-	}
-	return r
-}
-
-// push adds r and returns how many records are in q then.
-func (q *simpleQueue) push(r *record) (count uint32) {
-	spin.Lock(&q.mu)
-	q.add(r)
-	count = q.count
-	q.mu.Unlock()
-	return count
-}
-
-func (q *simpleQueue) pop() (r *record) {
-	if !q.nonEmpty.Load() {
-		return nil
-	}
-	spin.Lock(&q.mu)
-	if q.count > 0 {
-		r = q.next()
-	}
-	q.mu.Unlock()
-	return r
-}
-
-// takeShare takes a part of the queue for one of n workers: it returns the first task and puts the
-// others into own. taken counts all of them, left those that remain.
-func (q *simpleQueue) takeShare(own *simpleQueue, n uint32) (first *record, taken, left uint32) {
-	if !q.nonEmpty.Load() {
-		return nil, 0, 0
-	}
-	var room [maxShare]*record
-	spin.Lock(&q.mu)
-	take := min(maxShare, max(min(q.count, smallShare), (q.count+n-1)/n))
-	list := room[:take]
-	for i := range list {
-		list[i] = q.next()
-	}
-	left = q.count
-	q.mu.Unlock()
-	if take == 0 {
-		return nil, 0, 0
-	}
-	for _, r := range list {
-		r.link = nil // fetches the line from the processor that made it ready, all of them at once
-	}
-	if take > 1 {
-		spin.Lock(&own.mu)
-		for _, r := range list[1:] {
-			own.add(r)
-		}
-		own.mu.Unlock()
-	}
-	return list[0], take, left
-}
-
-// maxShare bounds what is taken at once: the tasks may be long. A queue of at most smallShare tasks
-// is not divided; the next idle worker steals from the one that took it.
-const (
-	maxShare   = 32
-	smallShare = 16
-)
-
-// A share of less than maxShare says that the worker is faster than the goroutines that make tasks
-// ready. The worker then lets inboxPause pass before the next share, so that the cache lines of the
-// inbox and of predecessors move between processors once for several tasks. A single task does not
-// wait for that, nor does a worker whose last task took longer.
-const inboxPause = 4 * time.Microsecond
-
-// takeInbox is takeSimple from the inbox.
-func (wp *workerPool) takeInbox(state *workerState) *record {
-	if !wp.inbox.nonEmpty.Load() {
-		return nil
-	}
-	if wp.stream.on.Load() {
-		return wp.collect(state)
-	}
-	for state.underfilled && time.Since(state.lastShare) < inboxPause {
-	}
-	r, n, _ := wp.inbox.takeShare(&state.queue, uint32(len(wp.states)))
-	if state.underfilled = n < maxShare; state.underfilled {
-		state.lastShare = time.Now()
-	}
-	return r
-}
-
-// A worker looks into the inbox before its own queue once in fairness tasks, so that tasks in the
-// inbox do not starve.
-const fairness = 61
 
 // isSimple reports whether r, whose options are known, is simple.
 func (hq *readyQueues) isSimple(r *record) bool {
@@ -184,7 +44,7 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 				next = r
 			default:
 				program = r.scope.program() // before the push: r may be finished after it
-				queued = rt.pool.queueOf(worker).push(r)
+				queued = rt.pool.simple.Push(worker, r)
 			}
 		}
 	}
@@ -204,17 +64,10 @@ func (rt *Runtime) scheduleFast(done *record, ready *recordList, worker int) *re
 	} else if worker != smp.None {
 		next = rt.nextSimple(worker, next)
 	}
-	if queued > 0 && rt.pool.wakesForQueued(worker, queued, program) {
+	if queued > 0 && rt.pool.simple.WakesForQueued(worker, queued, program) {
 		rt.pool.workers.Wake(1)
 	}
 	return next
-}
-
-func (wp *workerPool) queueOf(worker int) *simpleQueue {
-	if worker == smp.None {
-		return &wp.inbox
-	}
-	return &wp.states[worker].queue
 }
 
 // nextSimple returns the task that a worker should run next. next is one that the worker has made
@@ -223,14 +76,14 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 	if rt.ready.waiting.Load() > 0 {
 		if first := rt.takeScheduled(); first != nil {
 			if next != nil {
-				rt.pool.states[worker].queue.push(next)
+				rt.pool.simple.Push(worker, next)
 				rt.pool.workers.Wake(1)
 			}
 			return first
 		}
 	}
 	if next == nil {
-		next = rt.pool.takeSimple(worker)
+		next = rt.pool.simple.Take(worker)
 	}
 	if next == nil && rt.ready.waitingLow.Load() > 0 {
 		return rt.takeScheduled()
@@ -248,41 +101,6 @@ func (rt *Runtime) takeScheduled() *record {
 	rt.ready.unlock()
 	if r != nil && !r.holds.Has(life.HeldData) && !r.life.State().Wants() && rt.observers.watched() {
 		rt.observeChoice(r)
-	}
-	return r
-}
-
-// takeSimple returns a simple task from the queues, and wakes another worker where more are left.
-func (wp *workerPool) takeSimple(worker int) *record {
-	state := &wp.states[worker]
-	state.left = 0
-	var r *record
-	if state.tick++; state.tick%fairness != 0 {
-		if r = state.queue.pop(); r == nil {
-			wp.endShare(worker)
-		}
-	}
-	if r == nil {
-		r = wp.takeInbox(state)
-	}
-	if r == nil {
-		r = state.queue.pop()
-	}
-	if r == nil {
-		for _, o := range wp.neighbours[worker] { // those of the same memory node first
-			var n, left uint32
-			if r, n, left = wp.states[o].queue.takeShare(&state.queue, 2); r != nil {
-				state.left = n - 1 + left
-				break
-			}
-		}
-	}
-	if r == nil {
-		return nil
-	}
-	wp.beginShare(worker)
-	if (state.queue.nonEmpty.Load() || wp.inbox.nonEmpty.Load()) && wp.wakesForRest(state) {
-		wp.workers.Wake(1)
 	}
 	return r
 }
@@ -313,21 +131,21 @@ func (hq *readyQueues) publishWaiting() {
 // More reports whether what a worker leaves behind is worth a wake-up.
 func (w cpu) More() bool {
 	rt := w.rt
-	return rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || !rt.pool.stream.on.Load() && w.Ready()
+	return rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || !rt.pool.simple.Streaming() && w.Ready()
 }
 
 // Ready reports whether there may be a task for a worker.
 func (w cpu) Ready() bool {
 	rt := w.rt
-	if rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || rt.pool.inbox.nonEmpty.Load() {
-		return true
+	return rt.ready.waiting.Load() > 0 || rt.ready.waitingLow.Load() > 0 || rt.pool.simple.NonEmpty()
+}
+
+// fetchRecords writes to the records of list, so that their cache lines come from the processor
+// that made them ready, all at once.
+func fetchRecords(list []*record) {
+	for _, r := range list {
+		r.link = nil
 	}
-	for i := range rt.pool.states {
-		if rt.pool.states[i].queue.nonEmpty.Load() {
-			return true
-		}
-	}
-	return false
 }
 
 // markBusy and markIdle maintain the number of busy workers. The maximum counts only simple tasks:
@@ -349,6 +167,7 @@ type readyQueues struct {
 	topology *topology
 	pool     *workerPool
 	sched    *sched.Scheduler // of all places; guarded by mu
+	virtual  *virtual.Turns   // nil where no device has a virtual time
 	fastPath bool             // plain tasks go past the scheduler
 	counts   counts
 	_        spin.Line

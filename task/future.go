@@ -162,7 +162,7 @@ func (e *Event) Fulfill(err error) error {
 	}
 	s.rt.complete(s.childFinished(holder))
 	if v := s.rt.virtual; v != nil {
-		v.poke()
+		v.Poke()
 	}
 	return nil
 }

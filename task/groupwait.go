@@ -75,7 +75,7 @@ func (g *Group) waitTasks(ctx context.Context) (err error) {
 		wait := func() { err = g.sleep(ctx) }
 		over := func() bool { return g.live.Load() == 0 || ctx != nil && ctx.Err() != nil }
 		if g.scope.program() || g.live.Load() == 0 {
-			g.rt.virtual.await(over, ctx)
+			g.rt.virtual.Await(over, ctx)
 			wait()
 		} else {
 			g.scope.block(over, wait)

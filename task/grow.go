@@ -396,9 +396,9 @@ func (rt *Runtime) endMerge(scope *Scope, b *buffer) {
 		}
 	}
 	scope.submitting.Unlock()
-	rt.aJob(func() { // it waits for copies, which this goroutine may be the one to enqueue
-		rt.virtual.await(rt.callers.none, nil) // active calls may need turns to end
-		rt.callers.waitForCurrent()
+	rt.background.run(func() { // it waits for copies, which this goroutine may be the one to enqueue
+		rt.virtual.Await(rt.callers.None, nil) // active calls may need turns to end
+		rt.callers.WaitForCurrent()
 		for _, p := range parts {
 			rt.log.noteLeak(rt.buffers.freePart(p))
 		}

@@ -37,7 +37,7 @@ func insideBody() bool {
 		if f == nil {
 			continue
 		}
-		if _, name, ok := strings.Cut(f.Name(), "/task."); ok && slices.Contains(callsBodies[:], name) {
+		if _, name, ok := strings.Cut(f.Name(), "/gompss/task"); ok && slices.Contains(callsBodies[:], name) {
 			return true
 		}
 	}
@@ -58,7 +58,7 @@ func (r *record) blocksWorker() error {
 }
 
 // callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a ParallelFor.
-var callsBodies = [...]string{"(*Runtime).runBody", "(*replay).call", "(*parallelFor).chunk"}
+var callsBodies = [...]string{".(*Runtime).runBody", "/internal/replay.(*Run).call", ".(*parallelFor).chunk"}
 
 // bodyFinished is the Scope.body of a body that has returned.
 const bodyFinished = ^uintptr(0)

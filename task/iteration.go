@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/replay"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -32,7 +33,8 @@ type Iteration struct {
 	runsMu   spin.Mutex // innermost
 	freeRuns *replayRun // unused
 	runsMade int
-	run      replay
+	run      replay.Run
+	failures stepFailures
 	graph    graphReplay
 	recorder Recorder // of ReplayOrRecord
 	recording

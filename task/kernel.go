@@ -457,8 +457,8 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 		return Task{}, err
 	}
 	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
-	s.rt.callers.enter()
-	defer s.rt.callers.leave()
+	s.rt.callers.Enter()
+	defer s.rt.callers.Leave()
 	wait, err := s.describe(r, args, options)
 	if err != nil {
 		return s.abort(r, err)
@@ -484,7 +484,7 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 // submitUnlocked is submit for a task that several goroutines may describe at once, and that needs
 // the lock of submission only once.
 func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option) (Task, error) {
-	s.rt.virtual.spend()
+	s.rt.virtual.Spend()
 	r, err := s.openUnlocked(k, g)
 	if err != nil {
 		return Task{}, err

@@ -21,7 +21,7 @@ func (e *LeakError) Error() string {
 // Requires: no task is in flight and the workers have ended.
 func (rt *Runtime) leak() error {
 	e := &LeakError{}
-	e.count("tasks in the window", rt.window.live())
+	e.count("tasks in the window", rt.window.Live())
 	e.count("open reductions", int64(len(rt.root.reductions)))
 	if d := rt.root.graph.domain; d != nil {
 		e.count("regions of tasks in the graph", int64(d.Busy()))
@@ -61,12 +61,11 @@ func (hq *readyQueues) leakOfScheduler(e *LeakError) {
 		e.count("tasks counted on "+place.Name, hq.counts.held[p].n.Load())
 	}
 	for i := range hq.pool.states {
-		e.count("tasks of a worker", int64(hq.pool.states[i].queue.count))
 		if hq.pool.states[i].next != nil {
 			e.count("tasks taken by a worker", 1)
 		}
 	}
-	e.count("tasks in the inbox", int64(hq.pool.inbox.count))
+	e.count("simple tasks", hq.pool.simple.Len())
 }
 
 // leakOfRecords compares the free records and details with those that were allocated.

@@ -3,9 +3,10 @@ package task
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/sched"
-	"github.com/stretchr/testify/require"
 )
 
 // TestLeaksAreFound loses one thing after the other and looks whether Close would say so.
@@ -20,7 +21,7 @@ func TestLeaksAreFound(t *testing.T) {
 	for what, lose := range map[string]func() (found func()){
 		"records: 1":             func() func() { r := rt.root.takeRecord(); return func() { rt.root.putRecord(r, -1) } },
 		"details of records: 1":  func() func() { d := rt.freeDetails.get(rt); return func() { rt.freeDetails.put(d) } },
-		"tasks in the window: 1": func() func() { rt.window.enter(); return func() { rt.window.leave(-1) } },
+		"tasks in the window: 1": func() func() { rt.window.Enter(); return func() { rt.window.Leave(-1) } },
 		"tokens of smp: 40": func() func() {
 			rt.ready.sched.Push(&item)
 			rt.ready.sched.Pop(rt.topology.host)

@@ -89,9 +89,9 @@ func (s *Scope) waitOnce(ctx context.Context) {
 		return
 	}
 	if v := s.rt.virtual; v != nil {
-		v.bodyWaits(func() bool { return s.children() == 0 }, ctx, func() { s.lend(next) })
+		v.BodyWaits(func() bool { return s.children() == 0 }, ctx, func() { s.lend(next) })
 		s.rt.wantWorker(s)
-		v.end()
+		v.End()
 		s.regain()
 		return
 	}
@@ -125,22 +125,22 @@ func (s *Scope) runOnStack(next *record, more bool) {
 // block calls f, which may take long: until over reports true. The worker is lent meanwhile.
 func (s *Scope) block(over func() bool, f func()) {
 	if !s.lending.TryLock() {
-		s.rt.virtual.await(over, nil)
+		s.rt.virtual.Await(over, nil)
 		f()
 		return
 	}
 	defer s.lending.Unlock()
 	if s.worker == smp.None {
-		s.rt.virtual.await(over, nil)
+		s.rt.virtual.Await(over, nil)
 		f()
 		return
 	}
 	s.pauseCheck()
 	if v := s.rt.virtual; v != nil {
-		v.bodyWaits(over, nil, func() { s.lend(nil) })
+		v.BodyWaits(over, nil, func() { s.lend(nil) })
 		f()
 		s.rt.wantWorker(s)
-		v.end()
+		v.End()
 	} else {
 		s.lend(nil)
 		f()
@@ -172,7 +172,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	if v == nil {
 		lend()
 	} else {
-		v.bodyWaits(over, nil, lend)
+		v.BodyWaits(over, nil, lend)
 	}
 	f()
 	rt.ready.mu.Lock()
@@ -182,7 +182,7 @@ func (rt *Runtime) aside(r *record, over func() bool, f func()) {
 	rt.ready.unlock()
 	rt.pool.workers.Wake(1)
 	if v != nil {
-		v.end()
+		v.End()
 	}
 	s.regain()
 }
@@ -336,7 +336,7 @@ func (hq *readyQueues) takeHandedOff() *record {
 func (rt *Runtime) endBody(r *record, ran bool) (*record, int) {
 	spin.Perturb()
 	worker := r.inner.end()
-	if ran && rt.virtual != nil && rt.virtual.afterBody(r, func() { rt.endScope(r, smp.None) }) {
+	if ran && rt.virtual != nil && rt.virtual.After(r.virtualCost(rt.virtual), func() { rt.endScope(r, smp.None) }) {
 		return rt.schedule(nil, nil, worker), worker
 	}
 	return rt.endScope(r, worker)
@@ -391,7 +391,7 @@ func (rt *Runtime) complete(r *record) {
 	case r == nil:
 	case rt.topology.accelerators && len(r.inner.fresh) > 0:
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
-		rt.aJob(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
+		rt.background.run(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
 	default:
 		rt.closeScope(r)
 		rt.retireUnscheduled(r)

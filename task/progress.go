@@ -20,13 +20,13 @@ func (rt *Runtime) Progress(ctx context.Context, every time.Duration) iter.Seq[*
 	return func(yield func(*Status) bool) {
 		rt.mustBeUsable("Runtime.Progress")
 		for {
-			over := rt.window.live() == 0 || ctx.Err() != nil || insideBody()
+			over := rt.window.Live() == 0 || ctx.Err() != nil || insideBody()
 			if !yield(rt.status(0, 0)) || over {
 				return
 			}
 			rt.root.endReductions()
 			tick, cancel := context.WithTimeout(ctx, max(every, time.Millisecond))
-			_ = rt.window.wait(0, tick) // it ends with the tasks, or the time
+			_ = rt.window.Wait(0, tick) // it ends with the tasks, or the time
 			cancel()
 		}
 	}

@@ -105,7 +105,9 @@ func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group
 	}
 	if r.old != nil {
 		if s := r.expected(); s != nil && r.sameAsBefore(s, nested != nil, options) {
-			s.body, s.nested = body, nested
+			if s.body, s.nested = body, nested; !r.old.tasks {
+				r.old.run.SetBody(r.at, body)
+			}
 			r.at++
 			return nil
 		}
@@ -472,7 +474,7 @@ func (r *Recorder) finish(it *Iteration) {
 		n := len(it.steps)
 		it.graph = graphReplay{it: it, refs: make([]deps.Ref, n), errs: make([]*Error, n), tasks: make([]Task, n)}
 	} else {
-		it.run.prepare(it)
+		it.prepareRun()
 	}
 	r.end()
 }

@@ -329,11 +329,11 @@ func (rt *Runtime) startCombination(r *record) {
 		if err != nil {
 			r.fail("", err)
 		}
-		rt.aJob(func() { rt.runCombination(r) })
+		rt.background.run(func() { rt.runCombination(r) })
 	}
 	r.holds.Take(life.HeldData)
 	if rt.topology.machine.Acquire(&r.set) {
-		rt.aJob(func() { rt.runCombination(r) })
+		rt.background.run(func() { rt.runCombination(r) })
 	}
 }
 
@@ -384,7 +384,7 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 	rt.reducing.Unlock()
 	if len(gone) > 0 {
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
-		rt.aJob(func() {
+		rt.background.run(func() {
 			for _, b := range gone {
 				rt.buffers.remove(b)
 				rt.log.noteLeak(rt.buffers.free(b))

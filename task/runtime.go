@@ -13,11 +13,12 @@ import (
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/admission"
+	"github.com/gompss/gompss/task/internal/virtual"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -34,7 +35,7 @@ const (
 )
 
 // DefaultWindow is the window of Options without one.
-const DefaultWindow = 1 << 12
+const DefaultWindow = admission.DefaultLimit
 
 // Options are those of a Runtime. The zero value works: the CPU workers and the GPUs of this
 // machine, under the default policy.
@@ -102,7 +103,7 @@ type Options struct {
 type Runtime struct {
 	topology topology
 	pool     workerPool
-	virtual  *virtual // nil where no device has a virtual time
+	virtual  *virtual.Turns // nil where no device has a virtual time
 	kernelVariants
 	observers observers
 	worlds
@@ -122,7 +123,7 @@ type Runtime struct {
 	background
 	reductionPool
 
-	window window
+	window admission.Window
 
 	log failureLog
 }
@@ -194,9 +195,10 @@ type recordPools struct {
 // A background is the work of the runtime beside the tasks.
 type background struct {
 	cleaning sync.WaitGroup
+	virtual  *virtual.Turns // nil where no device has a virtual time
 	// callers are the goroutines that use the runtime and are in no window yet.
-	callers    activeCallers
-	contention contention
+	callers    admission.ActiveCallers
+	contention admission.Contention
 	sweeps     sweeps
 	samples    samples
 }
@@ -226,7 +228,6 @@ func New(o Options) (*Runtime, error) {
 	rt.root.rt = rt
 	rt.observers.topology = &rt.topology
 	rt.ready.topology, rt.ready.pool = &rt.topology, &rt.pool
-	rt.pool.window, rt.pool.observers = &rt.window, &rt.observers
 	rt.sweeps.buffers, rt.sweeps.callers, rt.sweeps.root, rt.sweeps.log = &rt.buffers, &rt.callers, &rt.root, &rt.log
 	check, reads, err := wantedChecks()
 	if err != nil {
@@ -253,7 +254,7 @@ func New(o Options) (*Runtime, error) {
 	if err := rt.start(o, reads); err != nil {
 		openRuntimes.remove(rt)
 		err = errors.Join(fmt.Errorf("task: %w", err), rt.topology.machine.Close(), rt.observers.session.Close())
-		rt.virtual.close()
+		rt.virtual.Close()
 		return nil, err
 	}
 	if o.World != nil {
@@ -274,7 +275,7 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	if reads && !rt.topology.accelerators {
 		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
 	}
-	rt.window.open(o.Window, workers)
+	rt.window.Open(o.Window, workers)
 	rt.openVirtual()
 	rt.ready.setFastPath(o.Policy)
 	var err error
@@ -300,7 +301,8 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.buffers.limit = known{sweepBuffers, sweepBytes}
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
-		rt.pool.states, rt.pool.neighbours = make([]workerState, workers), smp.Nearest(workers)
+		rt.pool.states = make([]workerState, workers)
+		rt.pool.simple.Open(workers, &rt.window, rt.observers.clock, fetchRecords)
 		rt.makeBriefs()
 		if workers > 1 {
 			rt.share = rt.pool.shareVector
@@ -320,10 +322,10 @@ func (rt *Runtime) watch(parent context.Context) {
 		parent = context.Background()
 	}
 	rt.ctx, rt.cancel = context.WithCancelCause(parent)
-	rt.window.ctx = rt.ctx
+	rt.window.Ctx = rt.ctx
 	ended := rt.stop
 	if rt.virtual != nil {
-		ended = rt.virtual.poke
+		ended = rt.virtual.Poke
 	}
 	rt.unhook = context.AfterFunc(rt.ctx, ended) // not the parent, whose children end in any order: this context has its cause then
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/admission"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -58,8 +59,8 @@ type Scope struct {
 // A submission is the owner of the order of submission in a scope. All of it is guarded by
 // Scope.submitting.
 type submission struct {
-	submitters submitters    // goroutines that submit kernels to the program; on the cache line of the lock
-	declared   []deps.Access // of the task that is being submitted, if its record has no detail
+	submitters admission.Submitters // goroutines that submit kernels to the program; on the cache line of the lock
+	declared   []deps.Access        // of the task that is being submitted, if its record has no detail
 }
 
 // A recycled is the free records of a scope: see Scope.takeRecord.
@@ -202,12 +203,12 @@ func (s *Scope) lockSubmission(ctx context.Context) error {
 		case s.rt.refuses():
 			s.submitting.Unlock()
 			return ErrClosed
-		case s.rt.window.hasCapacity(), insideBody(): // a body, which should use its scope, would wait for room as a worker
+		case s.rt.window.HasCapacity(), insideBody(): // a body, which should use its scope, would wait for room as a worker
 			return nil
 		}
 		s.submitting.Unlock() // goroutines that end tasks may need it
 		s.rt.awaits()
-		if err := s.rt.window.waitCapacity(ctx); err != nil {
+		if err := s.rt.window.WaitCapacity(ctx); err != nil {
 			return err
 		}
 	}

@@ -163,11 +163,11 @@ func (c *counts) end(p sched.PlaceID) { c.held[p].n.Add(-1) }
 // Stats returns the counts and times so far; they are complete when no task is in flight.
 func (rt *Runtime) Stats() Stats {
 	rt.mustBeUsable("Runtime.Stats")
-	if rt.window.observedLive() == 0 {
+	if rt.window.ObservedLive() == 0 {
 		rt.topology.machine.WaitForTransfers()
 	}
-	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.observedLive(), Makespan: rt.topology.machine.Makespan(), Counters: rt.topology.machine.Counters()}
-	ended, forced := rt.virtual.makespan()
+	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.ObservedLive(), Makespan: rt.topology.machine.Makespan(), Counters: rt.topology.machine.Counters()}
+	ended, forced := rt.virtual.Makespan()
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
 	known := rt.buffers.sum()
 	s.Buffers, s.Known = known.buffers, known.size
@@ -176,7 +176,7 @@ func (rt *Runtime) Stats() Stats {
 	rt.log.failing.Unlock()
 	s.Choices = rt.vectors.choices()
 	s.Absent = rt.topology.machine.Absent()
-	s.Submitted = rt.window.entered.Load() - rt.waits.Load()
+	s.Submitted = rt.window.Entered.Load() - rt.waits.Load()
 	rt.ready.mu.Lock()
 	defer rt.ready.mu.Unlock()
 	s.Kernels = rt.learned.kernelTimes()
@@ -187,7 +187,7 @@ func (rt *Runtime) Stats() Stats {
 		s.MostAtOnce[kind] = int(rt.ready.counts.most[k])
 	}
 	if rt.ready.fastPath {
-		s.ByDevice[rt.topology.places[rt.topology.host].Name] += rt.window.ran()
+		s.ByDevice[rt.topology.places[rt.topology.host].Name] += rt.window.Ran()
 		s.MostAtOnce[devices.SMP] = max(s.MostAtOnce[devices.SMP], int(rt.pool.mostBusy.Load()))
 	}
 	return s
@@ -209,7 +209,7 @@ type Live struct {
 func (rt *Runtime) Live() Live {
 	rt.mustBeUsable("Runtime.Live")
 	l := Live{Tokens: map[devices.Kind]int{}, RunningOn: map[string]int64{}, Ready: int64(rt.ready.waiting.Load() + rt.ready.waitingLow.Load()), Running: int64(rt.pool.busy.Load())}
-	l.Ready += rt.pool.queuedSimple()
+	l.Ready += rt.pool.simple.Len()
 	rt.ready.mu.Lock()
 	for p, place := range rt.topology.places {
 		id := sched.PlaceID(p)
@@ -225,15 +225,6 @@ func (rt *Runtime) Live() Live {
 	for _, n := range l.RunningOn {
 		l.Running += n
 	}
-	l.Blocked = max(0, rt.window.live()-l.Ready-l.Running)
+	l.Blocked = max(0, rt.window.Live()-l.Ready-l.Running)
 	return l
-}
-
-// queuedSimple returns how many plain tasks wait for a worker.
-func (wp *workerPool) queuedSimple() int64 {
-	n := wp.inbox.len()
-	for i := range wp.states {
-		n += wp.states[i].queue.len()
-	}
-	return n
 }

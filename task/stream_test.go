@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/task/internal/simple"
 )
 
 func streamRuntime(t *testing.T, workers int) *Runtime {
@@ -22,8 +24,8 @@ func streamRuntime(t *testing.T, workers int) *Runtime {
 // streaming returns a runtime of n workers in a stream of short tasks.
 func streaming(t *testing.T, n int) *Runtime {
 	rt := streamRuntime(t, n)
-	for began := time.Now(); !rt.pool.stream.on.Load(); {
-		for range 4 * maxShare {
+	for began := time.Now(); !rt.pool.simple.Streaming(); {
+		for range 4 * simple.MaxShare {
 			_, err := rt.Go(func() error { return nil })
 			require.NoError(t, err)
 		}
@@ -90,7 +92,7 @@ func holdWorkers(t *testing.T, rt *Runtime) {
 		}
 	}
 	close(gate)
-	for range 2 * maxShare {
+	for range 2 * simple.MaxShare {
 		_, err := rt.Go(func() error { return nil })
 		require.NoError(t, err)
 	}
@@ -99,7 +101,7 @@ func holdWorkers(t *testing.T, rt *Runtime) {
 
 // Tasks that a body submits run beside it, though a worker, that of the body, is awake.
 func TestStream_ChildrenRunBesideTheirParent(t *testing.T) {
-	rt := streaming(t, streamWorkers)
+	rt := streaming(t, simple.StreamWorkers)
 	for range 50 {
 		_, err := rt.GoScope(func(s *Scope) error {
 			var ran atomic.Bool
@@ -115,35 +117,7 @@ func TestStream_ChildrenRunBesideTheirParent(t *testing.T) {
 }
 
 func TestStream_EndsWithItsTasks(t *testing.T) {
-	rt := streaming(t, streamWorkers)
+	rt := streaming(t, simple.StreamWorkers)
 	require.NoError(t, rt.Wait(context.Background()))
-	require.Eventually(t, func() bool { return !rt.pool.stream.on.Load() && !rt.pool.stream.watched.Load() }, 20*time.Second, time.Millisecond)
-}
-
-func TestStream_WakesForQueued(t *testing.T) {
-	rt := streamRuntime(t, 2)
-	require.NoError(t, rt.Wait(context.Background()))
-	require.True(t, rt.pool.wakesForQueued(-1, 5, true), "no stream")
-	rt.pool.stream.on.Store(true) // and no goroutine ends it
-	defer rt.pool.stream.on.Store(false)
-	rt.pool.states[0].share.mean = time.Microsecond
-	require.False(t, rt.pool.wakesForQueued(0, 5, true), "5 us")
-	require.True(t, rt.pool.wakesForQueued(0, 11, true), "11 us")
-	require.False(t, rt.pool.wakesForQueued(-1, 5, true))
-	require.True(t, rt.pool.wakesForQueued(-1, 5, false), "by a body")
-	require.True(t, rt.pool.wakesForQueued(-1, 2*maxShare, true), "a full share")
-}
-
-func TestSimpleQueue_Stuck(t *testing.T) {
-	var q, own simpleQueue
-	var first uint32
-	require.False(t, q.stuck(&first), "empty")
-	for range 40 {
-		q.push(&record{})
-	}
-	require.True(t, q.stuck(&first))
-	_, taken, left := q.takeShare(&own, 2)
-	require.Equal(t, [2]uint32{20, 20}, [2]uint32{taken, left})
-	require.False(t, q.stuck(&first), "some were taken")
-	require.True(t, q.stuck(&first))
+	require.Eventually(t, func() bool { return !rt.pool.simple.Streaming() && !rt.pool.simple.Watched() }, 20*time.Second, time.Millisecond)
 }

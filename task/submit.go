@@ -129,7 +129,7 @@ func (s *Scope) begin(g *Group, kind bodyKind) (*record, error) {
 		return nil, fmt.Errorf("task: submit: %w", context.Cause(ctx))
 	}
 	if s.program() && kind != waitBody {
-		rt.virtual.spend()
+		rt.virtual.Spend()
 	}
 	if err := s.lockSubmission(ctx); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (s *Scope) commit(r *record) Task {
 	}
 	waits := r.traits.Is(life.Undeferred) || !s.program() && s.final
 	var enough <-chan struct{}
-	if !waits && !s.program() && s.rt.window.full() { // then it waits for capacity, and the program does not use the handle
+	if !waits && !s.program() && s.rt.window.Full() { // then it waits for capacity, and the program does not use the handle
 		waits, enough = true, r.context().Done()
 	}
 	if waits && !r.traits.Is(life.Undeferred) && s.wrongScope() != nil { // nor has it asked whether it would wait for itself
@@ -299,7 +299,7 @@ func (s *Scope) commitLocked(r *record, ready *recordList) (id deps.TaskID, late
 func (s *Scope) number(r *record) deps.TaskID {
 	rt := s.rt
 	rt.pageGuard.use(r)
-	id := deps.TaskID(rt.window.enter())
+	id := deps.TaskID(rt.window.Enter())
 	r.life.Submit(id)
 	if r.kind.waits() {
 		rt.waits.Add(1)

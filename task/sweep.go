@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/admission"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -141,7 +142,7 @@ func (sw *sweeps) sweep() (held int) {
 		}
 	}
 	if len(idle) > 0 {
-		sw.callers.waitForCurrent() // a goroutine that found one of them before it became unused has submitted its task
+		sw.callers.WaitForCurrent() // a goroutine that found one of them before it became unused has submitted its task
 		held -= sw.weaken(idle)
 	}
 	sw.takeOutFreed(freed)
@@ -364,7 +365,7 @@ func (h *heldBuffers) release() {
 // A sweeps finds the buffers that no task and no program uses any more, and gives them back.
 type sweeps struct {
 	buffers *buffers
-	callers *activeCallers
+	callers *admission.ActiveCallers
 	root    *Scope
 	log     *failureLog
 	state   sweeper

@@ -162,7 +162,7 @@ func (it *Iteration) takeRun() *replayRun {
 		t.body = func() error {
 			t.begin()
 			defer t.end()
-			return it.run.runAll(t.task)
+			return it.runSteps(t.task)
 		}
 		it.runsMade++
 		return t
@@ -186,8 +186,8 @@ func (t *replayRun) begin() {
 	for k, i := range it.dynamic {
 		it.steps[i].template = t.templates[k]
 	}
-	it.run.ctx = it.rt.contextOf(t.group)
-	it.renewGroups(it.run.ctx)
+	it.run.Context = it.rt.contextOf(t.group)
+	it.renewGroups(it.run.Context)
 }
 
 // end is called when the steps have finished.

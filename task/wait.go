@@ -31,7 +31,7 @@ func (t Task) ID() deps.TaskID { return t.id }
 // finished.
 func (t Task) Done() <-chan struct{} {
 	if t.rt != nil && t.rt.virtual != nil && !t.isOver() && !insideBody() {
-		t.rt.virtual.watch(t)
+		t.rt.virtual.Watch(t.isOver)
 	}
 	return t.done()
 }
@@ -111,7 +111,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	case insideBody():
 		return misuse(call, errInBody)
 	default:
-		t.rt.virtual.awaitTask(t, ctx)
+		t.awaitTurn(ctx)
 		wait()
 	}
 	if !over {
@@ -182,7 +182,7 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	if rt.window.live() > 0 && insideBody() {
+	if rt.window.Live() > 0 && insideBody() {
 		return misuse("Runtime.Wait", errInBody)
 	}
 	if rt.observers.watched() {
@@ -200,12 +200,12 @@ func (rt *Runtime) waitHere(o WaitOption) error {
 	for {
 		rt.root.endReductions()
 		rt.awaits()
-		if err := rt.window.wait(0, o.ctx); err != nil {
+		if err := rt.window.Wait(0, o.ctx); err != nil {
 			return rt.withStatus(err, 0)
 		}
-		rt.virtual.endJobs() // which may need the lock
+		rt.virtual.EndJobs() // which may need the lock
 		rt.root.submitting.Lock()
-		if rt.window.live() != 0 || len(rt.root.reductions) > 0 {
+		if rt.window.Live() != 0 || len(rt.root.reductions) > 0 {
 			rt.root.submitting.Unlock()
 			continue
 		}
@@ -278,7 +278,7 @@ func (rt *Runtime) flush(read bool) error {
 		bring = rt.topology.machine.Fetch
 	}
 	bring(all, func(err error) { done <- err })
-	rt.virtual.await(func() bool { return len(done) > 0 }, nil)
+	rt.virtual.Await(func() bool { return len(done) > 0 }, nil)
 	if err := <-done; err != nil {
 		return fmt.Errorf("task: wait: %w", err)
 	}
@@ -315,7 +315,7 @@ func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 			}
 		}
 		if s.program() {
-			s.rt.virtual.await(over, nil)
+			s.rt.virtual.Await(over, nil)
 			wait()
 		} else {
 			s.block(over, wait)
@@ -326,7 +326,7 @@ func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
 // stop fails the tasks that wait for a device; those that are not ready yet fail when they would
 // be.
 func (rt *Runtime) stop() {
-	rt.window.wake()
+	rt.window.Wake()
 	cause := context.Cause(rt.ctx)
 	rt.ready.mu.Lock()
 	items := rt.ready.sched.Drain()
@@ -348,5 +348,12 @@ func (rt *Runtime) stop() {
 		}
 		r.fail("", cause)
 		rt.retireUnscheduled(r)
+	}
+}
+
+// awaitTurn waits until t has finished, or ctx is done, where there is a virtual time.
+func (t Task) awaitTurn(ctx context.Context) {
+	if t.record != nil && t.rt.virtual != nil {
+		t.rt.virtual.Await(t.isOver, ctx)
 	}
 }

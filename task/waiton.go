@@ -24,7 +24,7 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	if !rt.usable() {
 		return rt.unusable(call)
 	}
-	if rt.window.live() > 0 && insideBody() {
+	if rt.window.Live() > 0 && insideBody() {
 		return misuse(call, errInBody)
 	}
 	if rt.observers.watched() {
@@ -86,7 +86,7 @@ func (s *Scope) awaitUntil(t Task, ctx context.Context) (over bool) {
 		}
 	}
 	if s.program() || t.isOver() {
-		s.rt.virtual.awaitTask(t, ctx)
+		t.awaitTurn(ctx)
 		wait()
 	} else {
 		s.block(func() bool { return t.isOver() || ctx != nil && ctx.Err() != nil }, wait)

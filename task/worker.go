@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
-	"time"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
@@ -15,6 +14,8 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/replay"
+	"github.com/gompss/gompss/task/internal/simple"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -25,19 +26,12 @@ type cpu struct{ rt *Runtime }
 // A workerState is what one worker has taken and not run yet; padded, as neighbours are used by
 // other processors.
 type workerState struct {
-	next        *record
-	tick        uint32    // how often it has looked for a plain task
-	underfilled bool      // its latest share of the inbox was small
-	lastShare   time.Time // and when that was
-	left        uint32    // tasks that remained where the latest share was taken, and in that
-	share       share
-	magazine    *magazine // of records that it has ended
-	launcher    vec.Launcher
+	next     *record
+	magazine *magazine // of records that it has ended
+	launcher vec.Launcher
 	// untypical says that what the worker ran last was no run that tells how long the kernel takes:
 	// another variant than usual.
 	untypical bool
-	_         spin.Line // others look into the queue
-	queue     simpleQueue
 	_         spin.Line
 }
 
@@ -104,7 +98,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		return rt.endBody(r, ran)
 	}
 	worker = int(r.worker) // another than before where it ran again after it had waited: leaveScope
-	if ran && rt.virtual != nil && rt.virtual.afterBody(r, func() { rt.retire(r, smp.None) }) {
+	if ran && rt.virtual != nil && rt.virtual.After(r.virtualCost(rt.virtual), func() { rt.retire(r, smp.None) }) {
 		return rt.schedule(nil, nil, worker), worker
 	}
 	return rt.retire(r, worker), worker
@@ -197,7 +191,7 @@ func (rt *Runtime) runBody(r *record) {
 // out, so the task must be retired here; the workers start another goroutine.
 func (rt *Runtime) bodyBroke(r *record, value any) {
 	if value == nil {
-		r.fail("smp", errGoexit)
+		r.fail("smp", replay.ErrGoexit)
 		rt.dieWith(r)
 		return
 	}
@@ -235,8 +229,6 @@ func (rt *Runtime) dieWith(r *record) {
 	}
 }
 
-var errGoexit = errors.New("its goroutine was ended from inside (runtime.Goexit)")
-
 // callTimed calls the body of r and measures its time if the policy learns.
 func (rt *Runtime) callTimed(r *record) error {
 	if !rt.learned.on || r.kind != kernelBody {
@@ -244,7 +236,7 @@ func (rt *Runtime) callTimed(r *record) error {
 	}
 	if v := rt.virtual; v != nil {
 		err := rt.callBody(r)
-		r.item.Took = max(1, v.costOf(r))
+		r.item.Took = max(1, r.virtualCost(v))
 		return err
 	}
 	began := rt.observers.now()
@@ -292,15 +284,11 @@ func (rt *Runtime) bug(format string, args ...any) {
 
 // A workerPool is the CPU workers and their queues of ready simple tasks.
 type workerPool struct {
-	window     *window
-	observers  *observers
-	workers    *smp.Workers  // nil without smp
-	neighbours [][]int32     // by worker: the others, in the order in which it looks for work there
-	states     []workerState // by worker
-	_          spin.Line
+	workers *smp.Workers  // nil without smp
+	states  []workerState // by worker
+	_       spin.Line
 
-	inbox  simpleQueue // plain tasks that no worker has made ready
-	stream stream
+	simple simple.Queues[record]
 
 	busy     atomic.Int32 // workers that have a task
 	mostBusy atomic.Int32

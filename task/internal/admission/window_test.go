@@ -1,4 +1,4 @@
-package task
+package admission
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gompss/gompss/devices/smp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/devices/smp"
 )
 
 // TestNobodyWaitsInVain has tasks enter and leave on several workers while others wait for few enough in flight: all of them
@@ -21,14 +22,14 @@ func TestNobodyWaitsInVain(t *testing.T) {
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		workers := 1 + r.IntN(4)
-		var w window
-		w.open(1+r.IntN(40), workers)
+		var w Window
+		w.Open(1+r.IntN(40), workers)
 		tasks := make(chan struct{}, 1<<10)
 		var all sync.WaitGroup
 		for i := range workers + 1 {
 			all.Go(func() {
 				for range tasks {
-					w.leave(i - 1) // the first is smp.None
+					w.Leave(i - 1) // the first is smp.None
 				}
 			})
 		}
@@ -37,38 +38,38 @@ func TestNobodyWaitsInVain(t *testing.T) {
 			limit := int64(r.IntN(5))
 			waits.Go(func() {
 				for range 10 {
-					require.NoError(t, w.wait(limit, nil))
+					require.NoError(t, w.Wait(limit, nil))
 				}
 			})
 		}
 		for range r.IntN(500) {
-			for !w.hasCapacity() {
-				require.NoError(t, w.waitCapacity(context.Background()))
+			for !w.HasCapacity() {
+				require.NoError(t, w.WaitCapacity(context.Background()))
 			}
-			w.enter()
-			require.LessOrEqual(t, w.live(), w.limit, "seed %d", seed)
+			w.Enter()
+			require.LessOrEqual(t, w.Live(), w.Limit, "seed %d", seed)
 			tasks <- struct{}{}
 		}
 		waits.Wait()
-		require.NoError(t, w.wait(0, nil))
-		require.Zero(t, w.live())
+		require.NoError(t, w.Wait(0, nil))
+		require.Zero(t, w.Live())
 		close(tasks)
 		all.Wait()
 	}
 }
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
-	var w window
-	w.open(4, 2)
-	w.enter()
+	var w Window
+	w.Open(4, 2)
+	w.Enter()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, w.wait(0, ctx), context.DeadlineExceeded)
-	w.leave(smp.None)
-	require.NoError(t, w.wait(0, context.Background()))
-	require.False(t, w.full())
+	require.ErrorIs(t, w.Wait(0, ctx), context.DeadlineExceeded)
+	w.Leave(smp.None)
+	require.NoError(t, w.Wait(0, context.Background()))
+	require.False(t, w.Full())
 	for range 5 {
-		w.enter()
+		w.Enter()
 	}
-	require.True(t, w.full())
+	require.True(t, w.Full())
 }

@@ -1,4 +1,4 @@
-package task
+package simple
 
 import (
 	"sync"
@@ -12,7 +12,7 @@ import (
 // tasks, one after the other, keeps a few workers busy; a further one takes the cache lines of the
 // queues from these, finds no more, and sleeps again. While there is such a stream of short tasks
 //
-//   - a submission wakes a worker when all sleep, and for each maxShare tasks in the inbox;
+//   - a submission wakes a worker when all sleep, and for each MaxShare tasks in the inbox;
 //   - a worker that leaves tasks behind wakes another one when they take longer than a wake-up;
 //   - one worker at a time takes from the inbox.
 //
@@ -32,8 +32,8 @@ const (
 	// have finished meanwhile: less is no stream.
 	streamLook = 500 * time.Microsecond
 	streamRate = 64
-	// streamWorkers is the least number of workers of which some are too many for a stream.
-	streamWorkers = 3
+	// StreamWorkers is the least number of workers of which some are too many for a stream.
+	StreamWorkers = 3
 )
 
 // A stream says whether many short tasks are being submitted and run.
@@ -51,7 +51,7 @@ type stream struct {
 // A collector is the worker that takes from the inbox in a stream.
 type collector struct {
 	collecting atomic.Bool // a worker is in collect, and owns the fields below
-	thin       bool        // the latest share was less than maxShare
+	thin       bool        // the latest share was less than MaxShare
 	latest     time.Duration
 }
 
@@ -63,49 +63,49 @@ type share struct {
 }
 
 // beginShare notes when worker takes the first task of a share.
-func (wp *workerPool) beginShare(worker int) {
-	s := &wp.states[worker].share
-	if s.began == 0 && len(wp.states) >= streamWorkers {
-		s.began, s.from = max(1, wp.observers.soon()), wp.window.ranOn(worker)
+func (qs *Queues[R]) beginShare(worker int) {
+	s := &qs.states[worker].share
+	if s.began == 0 && len(qs.states) >= StreamWorkers {
+		s.began, s.from = max(1, qs.clock.Early()), qs.window.RanOn(worker)
 	}
 }
 
 // endShare measures the tasks of a share, when the worker has run the last of them.
-func (wp *workerPool) endShare(worker int) {
-	s := &wp.states[worker].share
+func (qs *Queues[R]) endShare(worker int) {
+	s := &qs.states[worker].share
 	if s.began == 0 {
 		return
 	}
-	n := wp.window.ranOn(worker) - s.from
+	n := qs.window.RanOn(worker) - s.from
 	began := s.began
 	if s.began = 0; n == 0 {
 		return
 	}
-	s.mean = (wp.observers.soon() - began) / time.Duration(n)
-	switch on := wp.stream.on.Load(); {
+	s.mean = (qs.clock.Early() - began) / time.Duration(n)
+	switch on := qs.stream.on.Load(); {
 	case !on && n >= streamShare && s.mean < shortTask:
-		wp.beginStream()
+		qs.beginStream()
 	case on && s.mean > 2*shortTask:
-		wp.endStream()
+		qs.endStream()
 	}
 }
 
 // beginStream begins a stream and makes sure that it is watched.
-func (wp *workerPool) beginStream() {
-	s := &wp.stream
+func (qs *Queues[R]) beginStream() {
+	s := &qs.stream
 	if s.on.Store(true); s.watched.CompareAndSwap(false, true) {
 		s.done.Add(1)
-		go wp.watchStream()
+		go qs.watchStream()
 	}
 }
 
 // endStream ends a stream, and wakes workers for all that it kept them from: in any queue, as each
 // worker that has left tasks behind counted on the stream.
-func (wp *workerPool) endStream() {
-	wp.stream.on.Store(false)
+func (qs *Queues[R]) endStream() {
+	qs.stream.on.Store(false)
 	spin.Perturb()
-	if n := wp.queuedSimple(); n > 0 {
-		wp.workers.Wake(int(min(n, int64(wp.workers.Len()))))
+	if n := qs.Len(); n > 0 {
+		qs.workers.Wake(int(min(n, int64(qs.workers.Len()))))
 	}
 }
 
@@ -115,41 +115,41 @@ func (s *stream) close() {
 	s.done.Wait()
 }
 
-// wakesForQueued reports whether a task that was made ready wakes a worker. worker is the one that
+// WakesForQueued reports whether a task that was made ready wakes a worker. worker is the one that
 // made it ready, or smp.None; queued is the number of tasks that are in its queue, or in the inbox.
 //
 // A body that submits occupies a worker, and what it submits wakes others.
-func (wp *workerPool) wakesForQueued(worker int, queued uint32, program bool) bool {
+func (qs *Queues[R]) WakesForQueued(worker int, queued uint32, program bool) bool {
 	switch {
-	case !wp.stream.on.Load():
+	case !qs.stream.on.Load():
 		return true
 	case worker >= 0:
-		return time.Duration(queued)*wp.states[worker].share.mean > wakeWorth
+		return time.Duration(queued)*qs.states[worker].share.mean > wakeWorth
 	case !program:
 		return true
 	}
-	return queued%maxShare == 0 || queued == 1 && wp.workers.Idle() == wp.workers.Len()
+	return queued%MaxShare == 0 || queued == 1 && qs.workers.Idle() == qs.workers.Len()
 }
 
 // wakesForRest reports whether a worker that has taken a task wakes another one for those that it
 // left behind.
-func (wp *workerPool) wakesForRest(state *workerState) bool {
-	return !wp.stream.on.Load() || time.Duration(state.left)*state.share.mean > wakeWorth
+func (qs *Queues[R]) wakesForRest(state *state[R]) bool {
+	return !qs.stream.on.Load() || time.Duration(state.left)*state.share.mean > wakeWorth
 }
 
 // collect is takeInbox in a stream. The worker lets inboxPause pass after a small share, whichever
 // worker took that; others go by.
-func (wp *workerPool) collect(state *workerState) *record {
-	s := &wp.stream
+func (qs *Queues[R]) collect(state *state[R]) *R {
+	s := &qs.stream
 	if s.collecting.Load() || !s.collecting.CompareAndSwap(false, true) {
 		return nil
 	}
-	for s.thin && wp.observers.now()-s.latest < inboxPause {
+	for s.thin && qs.clock.Now()-s.latest < inboxPause {
 	}
-	awake := max(1, wp.workers.Len()-wp.workers.Idle())
-	r, n, left := wp.inbox.takeShare(&state.queue, uint32(awake))
-	if s.thin = n < maxShare; s.thin {
-		s.latest = wp.observers.now()
+	awake := max(1, qs.workers.Len()-qs.workers.Idle())
+	r, n, left := qs.takeShare(&qs.inbox, state, uint32(awake))
+	if s.thin = n < MaxShare; s.thin {
+		s.latest = qs.clock.Now()
 	}
 	if r != nil {
 		state.left = n - 1 + left
@@ -159,22 +159,25 @@ func (wp *workerPool) collect(state *workerState) *record {
 	return r
 }
 
+// Watched reports whether a goroutine watches the queues.
+func (qs *Queues[R]) Watched() bool { return qs.stream.watched.Load() }
+
 // watchStream ends the stream when few tasks finish, or a queue is stuck.
-func (wp *workerPool) watchStream() {
-	s := &wp.stream
+func (qs *Queues[R]) watchStream() {
+	s := &qs.stream
 	defer s.done.Done()
-	first := make([]uint32, len(wp.states)+1)
-	finished := wp.window.finished()
+	first := make([]uint32, len(qs.states)+1)
+	finished := qs.window.Finished()
 	for s.watches() {
 		time.Sleep(streamLook)
 		was := finished
-		finished = wp.window.finished()
-		stuck := wp.inbox.stuck(&first[0])
-		for i := range wp.states {
-			stuck = wp.states[i].queue.stuck(&first[i+1]) || stuck
+		finished = qs.window.Finished()
+		stuck := qs.inbox.stuck(&first[0])
+		for i := range qs.states {
+			stuck = qs.states[i].queue.stuck(&first[i+1]) || stuck
 		}
 		if stuck || finished-was < streamRate {
-			wp.endStream()
+			qs.endStream()
 		}
 	}
 }
@@ -188,17 +191,4 @@ func (s *stream) watches() bool {
 	s.watched.Store(false)
 	spin.Perturb()
 	return s.on.Load() && s.watched.CompareAndSwap(false, true)
-}
-
-// stuck reports whether there are tasks in q of which none was taken since the call before. first
-// is what that call has noted.
-func (q *simpleQueue) stuck(first *uint32) bool {
-	if !q.nonEmpty.Load() {
-		return false
-	}
-	spin.Lock(&q.mu)
-	defer q.mu.Unlock()
-	was := *first
-	*first = q.first
-	return q.count > 0 && was == q.first
 }

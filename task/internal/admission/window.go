@@ -1,4 +1,9 @@
-package task
+// Package admission counts what uses a runtime: calls that have no task yet, tasks in flight, and
+// goroutines that submit kernels in alternation.
+//
+// The window bounds the tasks in flight and is what waits for them to finish. No count is shared by
+// two processors as long as nothing waits for it.
+package admission
 
 import (
 	"context"
@@ -12,27 +17,33 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 )
 
-// A window counts the tasks in flight. It makes submitting and waiting goroutines wait until there
+// A Window counts the tasks in flight. It makes submitting and waiting goroutines wait until there
 // are few enough.
 //
 // Finished tasks are counted in several tallies, one for each worker, so that workers share no
 // memory as long as no goroutine waits. A waiting goroutine divides the missing number among the
 // tallies and writes into each the count at which to look again: before enough tasks have finished,
 // one of the tallies must have reached its mark.
-type window struct {
-	limit   int64
-	ctx     context.Context // the end of it calls wake
+type Window struct {
+	Limit   int64
+	Ctx     context.Context // the end of it calls wake
 	tallies []tally         // the first is that of all goroutines that are no workers
 	_       spin.Line       // leave reads the tallies
 
-	entered      atomic.Int64 // tasks so far: the number of the latest one
+	Entered      atomic.Int64 // tasks so far: the number of the latest one
 	lastFinished atomic.Int64 // finished tasks as of the latest count
 	_            spin.Line
 
 	idle    spin.Mutex // guards what follows, and the marks
 	changed *sync.Cond
 	limits  []int64 // by waiter: the number of tasks in flight to wait for
-	turns   *virtual
+	Turns   Turns
+}
+
+// Turns are how a goroutine waits where the devices have a virtual time.
+type Turns interface {
+	// Wait returns when over reports true, or ctx, if it is not nil, is done.
+	Wait(over func() bool, ctx context.Context)
 }
 
 // A tally counts finished tasks.
@@ -43,61 +54,64 @@ type tally struct {
 	_        [104]byte
 }
 
+// DefaultLimit is the limit of a window of 0.
+const DefaultLimit = 1 << 12
+
 // noMark is a mark that is never reached.
 const noMark = math.MaxInt64
 
-func (w *window) open(limit int, workers int) {
+func (w *Window) Open(limit int, workers int) {
 	switch {
 	case limit == 0:
-		w.limit = DefaultWindow
+		w.Limit = DefaultLimit
 	case limit < 0:
-		w.limit = 1 << 62
+		w.Limit = 1 << 62
 	default:
-		w.limit = int64(limit)
+		w.Limit = int64(limit)
 	}
 	w.changed = sync.NewCond(&w.idle)
 	w.tallies = make([]tally, workers+1)
 	w.clearMarks()
 }
 
-// hasCapacity reports whether there is capacity for a task of the program. Requires: the submitting
+// HasCapacity reports whether there is capacity for a task of the program. Requires: the submitting
 // of the program held, so that the answer stays true.
-func (w *window) hasCapacity() bool {
-	n := w.entered.Load()
-	if n-w.lastFinished.Load() < w.limit {
+func (w *Window) HasCapacity() bool {
+	n := w.Entered.Load()
+	if n-w.lastFinished.Load() < w.Limit {
 		return true
 	}
-	w.lastFinished.Store(w.finished())
-	return n-w.lastFinished.Load() < w.limit
+	w.lastFinished.Store(w.Finished())
+	return n-w.lastFinished.Load() < w.Limit
 }
 
-// waitCapacity waits until half of the window is free, or ctx is done: the submitting goroutine is
+// WaitCapacity waits until half of the window is free, or ctx is done: the submitting goroutine is
 // woken once for many tasks.
-func (w *window) waitCapacity(ctx context.Context) error {
-	if w.wait(w.limit-1-w.limit/2, ctx) != nil {
-		return fmt.Errorf("task: submit: there is no room in the window of %d tasks: %w", w.limit, context.Cause(ctx))
+func (w *Window) WaitCapacity(ctx context.Context) error {
+	if w.Wait(w.Limit-1-w.Limit/2, ctx) != nil {
+		return fmt.Errorf("task: submit: there is no room in the window of %d tasks: %w", w.Limit, context.Cause(ctx))
 	}
 	return nil
 }
 
-// enter counts a task in, whether there is capacity or not, and returns its number, from 1.
-func (w *window) enter() int64 {
+// Enter counts a task in, whether there is capacity or not, and returns its number, from 1.
+func (w *Window) Enter() int64 {
 	spin.Perturb()
-	return w.entered.Add(1)
+	return w.Entered.Add(1)
 }
 
-// full reports whether one more task in flight is one too many.
-func (w *window) full() bool {
-	n := w.entered.Load()
-	if n-w.lastFinished.Load() < w.limit {
+// Full reports whether one more task in flight is one too many.
+func (w *Window) Full() bool {
+	n := w.Entered.Load()
+	if n-w.lastFinished.Load() < w.Limit {
 		return false
 	}
-	w.lastFinished.Store(w.finished())
-	return n-w.lastFinished.Load() >= w.limit
+	w.lastFinished.Store(w.Finished())
+	return n-w.lastFinished.Load() >= w.Limit
 }
 
-// leave counts a task out; worker is the one that the caller is, or smp.None.
-func (w *window) leave(worker int) {
+// Leave counts a task out; worker is the one that the caller is, or smp.None.
+func (w *Window) Leave(worker int) {
 	t := &w.tallies[worker+1]
 	n := int64(0)
 	if worker < 0 {
@@ -114,11 +128,11 @@ func (w *window) leave(worker int) {
 	}
 }
 
-// ranOn is the number of tasks that worker has counted out. It is called by that worker.
-func (w *window) ranOn(worker int) int64 { return w.tallies[worker+1].finished.Load() }
+// RanOn is the number of tasks that worker has counted out. It is called by that worker.
+func (w *Window) RanOn(worker int) int64 { return w.tallies[worker+1].finished.Load() }
 
-// finished is the number of finished tasks.
-func (w *window) finished() int64 {
+// Finished is the number of finished tasks.
+func (w *Window) Finished() int64 {
 	sum := int64(0)
 	for i := range w.tallies {
 		sum += w.tallies[i].finished.Load()
@@ -126,25 +140,25 @@ func (w *window) finished() int64 {
 	return sum
 }
 
-// ran is the number of tasks that were counted out by workers.
-func (w *window) ran() int64 { return w.finished() - w.tallies[0].finished.Load() }
+// Ran is the number of tasks that were counted out by workers.
+func (w *Window) Ran() int64 { return w.Finished() - w.tallies[0].finished.Load() }
 
-// live is the number of tasks in flight, or a little more while some end.
-func (w *window) live() int64 {
-	over := w.finished() // before entered, so that it is never too small
-	return w.entered.Load() - over
+// Live is the number of tasks in flight, or a little more while some end.
+func (w *Window) Live() int64 {
+	over := w.Finished() // before entered, so that it is never too small
+	return w.Entered.Load() - over
 }
 
-// observedLive is the number of tasks in flight for observers: never more than there were, a little
+// ObservedLive is the number of tasks in flight for observers: never more than there were, a little
 // less while some end.
-func (w *window) observedLive() int64 {
-	entered := w.entered.Load()
-	return max(0, entered-w.finished())
+func (w *Window) ObservedLive() int64 {
+	entered := w.Entered.Load()
+	return max(0, entered-w.Finished())
 }
 
 // wakeSatisfied wakes waiters whose limit is met and re-arms the marks of the rest. It reports
 // whether it woke one.
-func (w *window) wakeSatisfied() bool {
+func (w *Window) wakeSatisfied() bool {
 	w.idle.Lock()
 	defer w.idle.Unlock()
 	if !w.anySatisfied() {
@@ -156,7 +170,7 @@ func (w *window) wakeSatisfied() bool {
 
 // anySatisfied reports whether the limit of a waiter is met; if not, it sets the marks. Requires:
 // idle held.
-func (w *window) anySatisfied() bool {
+func (w *Window) anySatisfied() bool {
 	if len(w.limits) == 0 {
 		w.clearMarks()
 		return false
@@ -171,7 +185,7 @@ func (w *window) anySatisfied() bool {
 			t.seen = t.finished.Load()
 			over += t.seen
 		}
-		missing := w.entered.Load() - over - limit
+		missing := w.Entered.Load() - over - limit
 		if missing <= 0 {
 			return true
 		}
@@ -187,14 +201,14 @@ func (w *window) anySatisfied() bool {
 	}
 }
 
-// wake makes all waiters look at their contexts.
-func (w *window) wake() {
+// Wake makes all waiters look at their contexts.
+func (w *Window) Wake() {
 	w.idle.Lock()
 	defer w.idle.Unlock()
 	w.changed.Broadcast()
 }
 
-func (w *window) markPassed() bool {
+func (w *Window) markPassed() bool {
 	for i := range w.tallies {
 		if t := &w.tallies[i]; t.finished.Load() >= t.mark.Load() {
 			return true
@@ -204,25 +218,25 @@ func (w *window) markPassed() bool {
 }
 
 // clearMarks removes the marks: there are no waiters.
-func (w *window) clearMarks() {
+func (w *Window) clearMarks() {
 	for i := range w.tallies {
 		w.tallies[i].mark.Store(noMark)
 	}
 }
 
-// wait waits until at most limit tasks are in flight, or ctx, if there is one, is done.
-func (w *window) wait(limit int64, ctx context.Context) error {
-	if ctx != nil && ctx != w.ctx {
-		defer context.AfterFunc(ctx, w.wake)()
+// Wait waits until at most limit tasks are in flight, or ctx, if there is one, is done.
+func (w *Window) Wait(limit int64, ctx context.Context) error {
+	if ctx != nil && ctx != w.Ctx {
+		defer context.AfterFunc(ctx, w.Wake)()
 	}
-	if w.turns != nil && w.live() > limit {
-		w.turns.wait(func() bool { return w.live() <= limit }, ctx)
+	if w.Turns != nil && w.Live() > limit {
+		w.Turns.Wait(func() bool { return w.Live() <= limit }, ctx)
 	}
 	w.idle.Lock()
 	defer w.idle.Unlock()
 	w.limits = append(w.limits, limit)
 	var err error
-	for w.live() > limit {
+	for w.Live() > limit {
 		if ctx != nil && ctx.Err() != nil {
 			err = fmt.Errorf("task: wait: %w", context.Cause(ctx))
 			break
@@ -230,7 +244,7 @@ func (w *window) wait(limit int64, ctx context.Context) error {
 		if w.anySatisfied() { // the others set the marks again
 			w.changed.Broadcast()
 		}
-		if w.live() > limit {
+		if w.Live() > limit {
 			w.changed.Wait()
 		}
 	}
