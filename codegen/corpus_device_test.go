@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -74,7 +75,7 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 	if d.Properties().Kind == "cuda" {
 		sizes = append(sizes, 5000, 40000)
 	}
-	p := loadCorpus(t)
+	p, subgroups := loadCorpus(t), strings.Contains(spec, "teams=subgroups")
 	for _, c := range cases {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			if why := notOnOpenCL[name(c.kernel)]; why != "" && d.Properties().Kind == "opencl" {
@@ -83,11 +84,14 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 			first := ""
 			for _, opt := range []codegen.LowerOptions{d.lowering(), {NoShuffles: true, TeamUnit: 32}, {NoShuffles: true, KeepChecks: true}} {
 				k := &devices.Kernel{Name: name(c.kernel), Program: lowerKernel(t, p, name(c.kernel), opt).Program}
-				if opt.TeamUnit > 0 && (d.Properties().Kind != "opencl" || k.Program.String() == first) {
+				if opt.TeamUnit > 0 && (d.Properties().Kind != "opencl" || k.Program.String() == first && !subgroups) {
 					continue // the first form is the one of this device, or the same
 				}
 				if first == "" {
 					first = k.Program.String()
+				}
+				if opt.TeamUnit > 0 && subgroups {
+					k.Portable, k.PortableUnchecked = portableForms(t, p, name(c.kernel))
 				}
 				require.NoError(t, d.Prepare(k))
 				for _, n := range sizes {
@@ -104,6 +108,31 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 			}
 		})
 	}
+}
+
+// portableForms are those of a kernel whose arguments prove all that the host checks.
+func portableForms(t *testing.T, p *codegen.Package, kernel string) (checked, unchecked func(devices.TeamForm) (*ir.Program, error)) {
+	t.Helper()
+	k, err := p.Kernel(kernel)
+	require.NoError(t, err)
+	of := func(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
+		return func(form devices.TeamForm) (*ir.Program, error) {
+			opt := codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}
+			if form == devices.SubgroupTeams {
+				opt = codegen.LowerOptions{Target: "opencl", TeamUnit: 32}
+			}
+			l, err := codegen.Lower(k, opt)
+			if err != nil {
+				return nil, err
+			}
+			return l.Program, nil
+		}
+	}
+	checked = of(k)
+	if free := codegen.NewContract(k).Unchecked(k); free != nil {
+		unchecked = of(free)
+	}
+	return checked, unchecked
 }
 
 // A corpusDevice is an accelerator without a machine around it: all memory goes there and back as a whole.

@@ -177,15 +177,14 @@ type Kernel struct {
 	// teams of any size; nil where only Program is right. It may take milliseconds.
 	Candidates func() []Candidate
 	// Portable makes the device IR without operations of warps, once, for devices that have none;
-	// nil where Program has none. With wholeTeams it is that of devices on which a team can be
-	// whole groups of 32 threads (ir.Launch.Warps).
-	Portable func(wholeTeams bool) (*ir.Program, error)
+	// nil where Program has none.
+	Portable func(TeamForm) (*ir.Program, error)
 	// Unchecked is the device IR without the checks that Proves makes: right for arguments for
 	// which that is true. Both are nil where the host proves no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
 	// PortableUnchecked is to Unchecked what Portable is to Program; nil where that is.
-	PortableUnchecked func(wholeTeams bool) (*ir.Program, error)
+	PortableUnchecked func(TeamForm) (*ir.Program, error)
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
 	// Hidden is how many of the last arguments stand for package variables that the Go function
@@ -196,6 +195,16 @@ type Kernel struct {
 	// of a launch are those of all steps.
 	Steps []Step
 }
+
+// A TeamForm says what the teams of a device are made of, which Kernel.Portable makes code for.
+type TeamForm uint8
+
+// The forms.
+const (
+	AnyTeams      TeamForm = iota // any number of threads
+	WholeTeams                    // whole groups of 32 threads (ir.Launch.Warps)
+	SubgroupTeams                 // subgroups of 32 threads, which exchange values as warps do
+)
 
 // A Candidate is another device IR of a kernel. Name says how it differs from the compiler's first
 // choice.

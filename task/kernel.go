@@ -317,27 +317,26 @@ func (k *Kernel) candidates() (out []devices.Candidate) {
 	return out
 }
 
-// teamUnit is the number of threads that whole teams are multiples of (devices.Kernel.Portable).
-const teamUnit = 32
+// teamForms are the options of the forms of devices.Kernel.Portable.
+var teamForms = map[devices.TeamForm]codegen.LowerOptions{
+	devices.AnyTeams:      {Target: "opencl", NoShuffles: true},
+	devices.WholeTeams:    {Target: "opencl", NoShuffles: true, TeamUnit: 32},
+	devices.SubgroupTeams: {Target: "opencl", TeamUnit: 32},
+}
 
-// portable returns what lowers k for devices without operations of warps, once for each form.
-func portable(k *ir.Kernel) func(wholeTeams bool) (*ir.Program, error) {
-	form := func(unit int) func() (*ir.Program, error) {
-		return sync.OnceValues(func() (*ir.Program, error) {
-			lowered, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: unit})
+// portable returns what lowers k for devices without all operations of warps, once for each form.
+func portable(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
+	forms := map[devices.TeamForm]func() (*ir.Program, error){}
+	for form, opt := range teamForms {
+		forms[form] = sync.OnceValues(func() (*ir.Program, error) {
+			lowered, err := codegen.Lower(k, opt)
 			if err != nil {
 				return nil, err
 			}
 			return lowered.Program, nil
 		})
 	}
-	plain, whole := form(0), form(teamUnit)
-	return func(wholeTeams bool) (*ir.Program, error) {
-		if wholeTeams {
-			return whole()
-		}
-		return plain()
-	}
+	return func(form devices.TeamForm) (*ir.Program, error) { return forms[form]() }
 }
 
 // unchecked makes the variant of accelerators without the checks that the host makes at each

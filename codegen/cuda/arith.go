@@ -283,7 +283,7 @@ func (p arithPrinter) findDivisors(list []ir.Stmt) {
 // divisor returns the divisor with the value of an expanded expression, nil where there is none.
 func (p arithPrinter) divisor(of ir.Expr) *divisor {
 	for _, d := range p.divisors {
-		if sameExpr(d.of, of) {
+		if cprint.SameExpr(d.of, of) {
 			return d
 		}
 	}

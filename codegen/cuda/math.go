@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
@@ -80,7 +79,7 @@ func (p mathsPrinter) floatMath(e *ir.Math) cprint.Val {
 		name = "go_erfc"
 	case ct == cprint.F32 && doubled[e.Fn]:
 		return cprint.Value("(float)"+p.call(name, "(double)"+p.number(e.Args[0]).At(cprint.PrecUnary)), cprint.PrecUnary, cprint.F32)
-	case ct == cprint.F32 && e.Fn == ir.Rsqrt && p.isNormal(e.Args[0]):
+	case ct == cprint.F32 && e.Fn == ir.Rsqrt && cprint.IsNormal(e.Args[0], p.inits):
 		name = "rsqrt_normal"
 	case ct == cprint.F32 && p.prog.FastMath:
 		name = fastName(e, name+"f")
@@ -96,41 +95,6 @@ func fastName(e *ir.Math, name string) string {
 		return fast
 	}
 	return name
-}
-
-// isNormal reports whether a float32 expression is at least the least normal number, or NaN: a sum
-// of squares and of a positive constant. rsqrtf spends a third of its time on the others, and gives
-// the same bits for these.
-func (p mathsPrinter) isNormal(e ir.Expr) bool {
-	low, ok := atLeast(e, p.inits)
-	return ok && low >= 0x1p-126
-}
-
-// atLeast returns a lower bound of e that holds unless e is NaN.
-func atLeast(e ir.Expr, constants map[*ir.Var]ir.Expr) (low float64, ok bool) {
-	switch e := e.(type) {
-	case *ir.Const:
-		v := float64(math.Float32frombits(uint32(e.Bits)))
-		return v, e.T.Kind == ir.Float32 && v >= 0
-	case *ir.Ref:
-		if init, ok := constants[e.Var]; ok {
-			return atLeast(init, constants)
-		}
-	case *ir.Binary:
-		if e.Op == ir.Mul && sameExpr(e.X, e.Y) {
-			return 0, true
-		}
-		if e.Op == ir.Add {
-			x, okX := atLeast(e.X, constants)
-			y, okY := atLeast(e.Y, constants)
-			return max(x, y), okX && okY
-		}
-	case *ir.Math:
-		if e.Fn == ir.FMA && sameExpr(e.Args[0], e.Args[1]) {
-			return atLeast(e.Args[2], constants)
-		}
-	}
-	return 0, false
 }
 
 // extreme prints min and max of integers, with CUDA's functions, whose overloads take two arguments

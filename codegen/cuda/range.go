@@ -173,7 +173,7 @@ func (r *ranges) quotientOf(e ir.Expr) (x, y ir.Expr) {
 		}
 	case *ir.Select:
 		if x, y := r.quotientOf(e.X); x != nil {
-			if u, v := r.quotientOf(e.Y); u != nil && sameExpr(x, u) && sameExpr(y, v) {
+			if u, v := r.quotientOf(e.Y); u != nil && cprint.SameExpr(x, u) && cprint.SameExpr(y, v) {
 				return x, y
 			}
 		}
@@ -204,7 +204,7 @@ func (r *ranges) remainderOf(e *ir.Binary) (interval, bool) {
 		return interval{}, false
 	}
 	x, y := r.quotientOf(m.X)
-	if x == nil || !sameExpr(x, r.plain(e.X)) || !sameExpr(y, r.plain(m.Y)) {
+	if x == nil || !cprint.SameExpr(x, r.plain(e.X)) || !cprint.SameExpr(y, r.plain(m.Y)) {
 		return interval{}, false
 	}
 	return remainder(r.of(x), r.of(y), typeRange(e.T)), true

@@ -68,7 +68,7 @@ func counting(w *ir.While) *ir.Assign {
 	if !ok {
 		return nil
 	}
-	if b, ok := a.Value.(*ir.Binary); !ok || !sameExpr(a.Place, b.X) {
+	if b, ok := a.Value.(*ir.Binary); !ok || !cprint.SameExpr(a.Place, b.X) {
 		return nil
 	}
 	return a

@@ -135,7 +135,7 @@ func (p *printer) valueFor(e ir.Expr, v *ir.Var) string {
 
 // assign prints an assignment, x op= y and x++ where C++ means the same by it.
 func (p *printer) assign(s *ir.Assign) string {
-	if b, ok := s.Value.(*ir.Binary); ok && sameExpr(s.Place, b.X) {
+	if b, ok := s.Value.(*ir.Binary); ok && cprint.SameExpr(s.Place, b.X) {
 		if text, ok := p.compound(s.Place, b); ok {
 			return text
 		}
@@ -187,51 +187,4 @@ func (p *printer) isPlain(b *ir.Binary) bool {
 		return ok && p.ranges.of(c).nonNegative()
 	}
 	return false
-}
-
-// sameExpr reports whether a and b are the same expression; two checked accesses to one place are
-// checked once.
-func sameExpr(a, b ir.Expr) bool {
-	switch a := a.(type) {
-	case *ir.Ref:
-		b, ok := b.(*ir.Ref)
-		return ok && a.Var == b.Var
-	case *ir.Const:
-		b, ok := b.(*ir.Const)
-		return ok && a.Bits == b.Bits && ir.Same(a.T, b.T)
-	case *ir.Query:
-		b, ok := b.(*ir.Query)
-		return ok && a.What == b.What
-	case *ir.Index:
-		b, ok := b.(*ir.Index)
-		return ok && a.Checked == b.Checked && sameExpr(a.X, b.X) && sameExpr(a.I, b.I)
-	case *ir.Member:
-		b, ok := b.(*ir.Member)
-		return ok && a.Field == b.Field && sameExpr(a.X, b.X)
-	case *ir.Deref:
-		b, ok := b.(*ir.Deref)
-		return ok && a.Checked == b.Checked && sameExpr(a.X, b.X)
-	case *ir.Binary:
-		b, ok := b.(*ir.Binary)
-		return ok && a.Op == b.Op && a.Checked == b.Checked && sameExpr(a.X, b.X) && sameExpr(a.Y, b.Y)
-	case *ir.Convert:
-		b, ok := b.(*ir.Convert)
-		return ok && ir.Same(a.T, b.T) && sameExpr(a.X, b.X)
-	case *ir.Len:
-		b, ok := b.(*ir.Len)
-		return ok && sameExpr(a.X, b.X)
-	case *ir.Math:
-		b, ok := b.(*ir.Math)
-		return ok && a.Fn == b.Fn && sameExprs(a.Args, b.Args)
-	}
-	return false
-}
-
-func sameExprs(a, b []ir.Expr) bool {
-	for i := range a {
-		if i >= len(b) || !sameExpr(a[i], b[i]) {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }

@@ -1,6 +1,8 @@
 package opencl
 
 import (
+	"math"
+
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -152,7 +154,7 @@ func (p arithPrinter) division(e *ir.Binary) cprint.Val {
 		p.checks().check(e.At, v.At(cprint.PrecEq)+" == 0", ir.DivisorCheck, ir.Source(e.Y), false, "0", "0")
 		return p.quotient(e, p.comparable(p.number(e.X), e.T), v)
 	}
-	if c, ok := y.(*ir.Const); ok && c.Bits != 0 && int64(c.Bits) != -1 {
+	if c, ok := y.(*ir.Const); ok && c.Bits != 0 && int64(c.Bits) != -1 || p.rangeOf(y).within(span(1, math.MaxInt64)) {
 		a, b := p.alike(e.X, e.Y)
 		return dialect.Join(e.Op, a, b, cprint.Common(a.Type, b.Type))
 	}

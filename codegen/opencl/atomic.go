@@ -88,6 +88,10 @@ func (p atomicsPrinter) builtin(name string, bits int) string {
 func (p atomicsPrinter) update(s *ir.Atomic) {
 	t := s.Place.Type()
 	native := t.IsInteger() && cprint.Width(t) >= 32 && builtins[s.Op] != "" && !(s.Swapped && s.Op == ir.Sub)
+	if p.addsFloat(s) {
+		p.floatAdd(s)
+		return
+	}
 	if !native || s.After && s.Op == ir.NoOp {
 		p.loop(s, func(old ir.Expr) ir.Expr { return cprint.Combined(s, old) })
 		return
@@ -112,6 +116,36 @@ func (p atomicsPrinter) update(s *ir.Atomic) {
 		after.Op = ir.And
 	}
 	p.stmt(&ir.Assign{Place: s.Old, Value: cprint.Combined(&after, &ir.Ref{Var: before, At: s.At}), At: s.At})
+}
+
+// addsFloat reports whether s adds to a float that the device adds to atomically.
+func (p atomicsPrinter) addsFloat(s *ir.Atomic) bool {
+	if s.After || s.Op != ir.Add && (s.Op != ir.Sub || s.Swapped) {
+		return false
+	}
+	single, double := GlobalFloat32, GlobalFloat64
+	if p.placeSpace(s.Place) == local {
+		single, double = TeamFloat32, TeamFloat64
+	}
+	switch s.Place.Type().Kind {
+	case ir.Float32:
+		return p.opt.Atomics&single != 0
+	case ir.Float64:
+		return p.opt.Atomics&double != 0
+	}
+	return false
+}
+
+// floatAdd prints an addition to a float. A difference is the sum with the negative number.
+func (p atomicsPrinter) floatAdd(s *ir.Atomic) {
+	p.newer = true
+	t, v := s.Place.Type(), s.Value
+	if s.Op == ir.Sub {
+		v = &ir.Unary{Op: ir.Neg, X: v, At: v.Pos()}
+	}
+	text := fmt.Sprintf("atomic_fetch_add_explicit(%s, %s, memory_order_relaxed, memory_scope_device)",
+		p.pointerTo(s.Place, "atomic_"+p.typeName(t)), p.asGo(p.number(v), t).Text)
+	p.keep(s, cprint.Value(text, cprint.PrecPostfix, cprint.TypeOf(t)))
 }
 
 // compareSwap prints if place == compare { place = value }. Floats are compared as numbers, not as

@@ -2,13 +2,17 @@ package opencl_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
@@ -22,21 +26,32 @@ type program struct {
 	prog *ir.Program
 }
 
-// corpus compiles and lowers every kernel of the repository: the corpus of the compiler's own tests, and the demos.
-func corpus(t *testing.T) []program {
+// loopKernels compiles every kernel of the repository: the corpus of the compiler's own tests, and the demos.
+func loopKernels(t *testing.T) map[string]*ir.Kernel {
 	t.Helper()
-	var out []program
+	out := map[string]*ir.Kernel{}
 	for _, patterns := range [][]string{{"../corpus_*_test.go", "../corpus_test.go", "../fuse_kernels_test.go"}, {"../../examples/nbody/kernels.go"}, {"../../examples/stream/kernels.go"}} {
 		pkg, err := codegen.Load(kernelFiles(t, patterns)...)
 		require.NoError(t, err)
 		for _, k := range pkg.Kernels() {
-			low, err := codegen.Lower(k, codegen.LowerOptions{Target: "opencl", NoShuffles: true})
-			if err != nil {
-				t.Logf("%s is not lowered: %v", k.Name, err)
-				continue
-			}
-			out = append(out, program{k.Name, low.Program})
+			out[k.Name] = k
 		}
+	}
+	return out
+}
+
+// corpus lowers every kernel of the repository.
+func corpus(t *testing.T, opt codegen.LowerOptions) []program {
+	t.Helper()
+	var out []program
+	kernels := loopKernels(t)
+	for _, name := range slices.Sorted(maps.Keys(kernels)) {
+		low, err := codegen.Lower(kernels[name], opt)
+		if err != nil {
+			t.Logf("%s is not lowered: %v", name, err)
+			continue
+		}
+		out = append(out, program{name, low.Program})
 	}
 	return out
 }
@@ -69,7 +84,7 @@ var refused = map[string]string{"MomentTable": "an address there belongs to no m
 func texts(t *testing.T) map[string]*opencl.Source {
 	t.Helper()
 	out := map[string]*opencl.Source{}
-	for _, c := range corpus(t) {
+	for _, c := range corpus(t, codegen.LowerOptions{Target: "opencl", NoShuffles: true}) {
 		src, err := opencl.Print(c.prog, opencl.Options{Fence: opencl.HostFence, RoundedDivide: true})
 		if why := refused[c.name]; why != "" {
 			require.ErrorContains(t, err, why)
@@ -81,6 +96,25 @@ func texts(t *testing.T) map[string]*opencl.Source {
 		require.Equal(t, src, again, "printed twice, the same")
 		out[c.name] = src
 	}
+	return out
+}
+
+// newTexts prints what of the corpus has a form with operations of subgroups or atomic sums of
+// floats.
+func newTexts(t *testing.T) map[string]*opencl.Source {
+	t.Helper()
+	out := map[string]*opencl.Source{}
+	for name, k := range loopKernels(t) {
+		p, err := subgroups.program(k)
+		if err != nil {
+			continue // as the other form of it
+		}
+		src, err := opencl.Print(p, subgroups.print)
+		if err == nil && (strings.Contains(src.Text, "sub_group_") || strings.Contains(src.Text, "atomic_fetch_add_explicit")) {
+			out[name] = src
+		}
+	}
+	require.Greater(t, len(out), 20)
 	return out
 }
 
@@ -99,40 +133,62 @@ func newestClang(t *testing.T) string {
 	return path
 }
 
-// TestPrint_ClangTakesTheCorpus compiles the text of every kernel with clang, for SPIR-V and for AMD's GPUs, and takes warnings for errors. It
-// does not link: the builtins stay undefined.
-func TestPrint_ClangTakesTheCorpus(t *testing.T) {
-	clang := newestClang(t)
+// written is the paths of texts, in order.
+func written(t *testing.T, texts map[string]*opencl.Source) (files []string) {
+	t.Helper()
 	dir := t.TempDir()
-	var files []string
-	for name, src := range texts(t) {
+	for name, src := range texts {
 		files = append(files, filepath.Join(dir, name+".cl"))
 		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(src.Text), 0o644))
 	}
 	slices.Sort(files)
-	for _, target := range []struct{ name, std, args string }{
-		{"SPIR-V", "CL1.2", "-target spir64 -emit-llvm"},
-		{"SPIR-V of OpenCL 3.0", "CL3.0", "-target spir64 -fsyntax-only"},
-		{"gfx90a", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm"},
-		{"gfx942", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -emit-llvm"},
-		{"gfx1100", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -emit-llvm"},
+	return files
+}
+
+// TestPrint_ClangTakesTheCorpus compiles the text of every kernel with clang, for SPIR-V and for AMD's GPUs, and takes warnings for errors. It
+// does not link: the builtins stay undefined.
+func TestPrint_ClangTakesTheCorpus(t *testing.T) {
+	clang := newestClang(t)
+	object := filepath.Join(t.TempDir(), "out")
+	plain, newer := written(t, texts(t)), written(t, newTexts(t))
+	for _, target := range []struct {
+		name, std, args string
+		files           []string
+	}{
+		{"SPIR-V", "CL1.2", "-target spir64 -emit-llvm", plain},
+		{"SPIR-V of OpenCL 3.0", "CL3.0", "-target spir64 -fsyntax-only", plain},
+		{"SPIR-V with subgroups and atomic floats", "CL3.0", "-target spir64 -emit-llvm", newer},
+		{"gfx90a", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm", plain},
+		{"gfx942", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -emit-llvm", plain},
+		{"gfx1100", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -emit-llvm", plain},
 	} {
 		t.Run(target.name, func(t *testing.T) {
-			if testing.Short() && target.std == "CL3.0" {
+			if testing.Short() && strings.Contains(target.args, "syntax-only") {
 				t.Skip("its syntax is that of 1.2")
 			}
-			if said, err := exec.Command(clang, append(strings.Fields(target.args), "-x", "cl", "-c", "-o", filepath.Join(dir, "out"), os.DevNull)...).CombinedOutput(); err != nil {
+			if said, err := exec.Command(clang, append(strings.Fields(target.args), "-x", "cl", "-c", "-o", object, os.DevNull)...).CombinedOutput(); err != nil {
 				t.Skipf("%s has no such target: %.300s", clang, said)
 			}
 			common := "-x cl -cl-std=" + target.std + " -Xclang -finclude-default-header -Werror -Wno-logical-op-parentheses -Wno-pass-failed " + target.args
-			for _, f := range files {
-				args := strings.Fields(common)
-				if !strings.Contains(common, "syntax-only") {
-					args = append(args, "-c", "-o", filepath.Join(dir, "out"))
-				}
-				text, err := exec.Command(clang, append(args, f)...).CombinedOutput()
-				require.NoError(t, err, "%s: %.2000s", f, text)
+			next := make(chan string)
+			var compilers sync.WaitGroup
+			for n := range runtime.GOMAXPROCS(0) {
+				compilers.Go(func() {
+					args := strings.Fields(common)
+					if !strings.Contains(common, "syntax-only") {
+						args = append(args, "-c", "-o", fmt.Sprint(object, n))
+					}
+					for f := range next {
+						text, err := exec.Command(clang, append(slices.Clip(args), f)...).CombinedOutput()
+						assert.NoError(t, err, "%s: %.2000s", f, text)
+					}
+				})
 			}
+			for _, f := range target.files {
+				next <- f
+			}
+			close(next)
+			compilers.Wait()
 		})
 	}
 }

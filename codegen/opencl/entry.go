@@ -26,7 +26,7 @@ func (p kernelsPrinter) start(fn *instance, list []ir.Stmt) (restore func()) {
 		hidden[name] = true
 	}
 	p.body = &body{Names: cprint.NewNames(hidden, reserved), Writer: cprint.Writer{Depth: 1, Lines: p.opt.Lines}, spaces: map[*ir.Var]space{},
-		ranges: map[*ir.Var]interval{}, taken: ir.AddressTaken(list), meetings: meetings{meet: &meeting{}}, fn: fn}
+		ranges: map[*ir.Var]interval{}, inits: map[*ir.Var]ir.Expr{}, taken: ir.AddressTaken(list), meetings: meetings{meet: &meeting{}}, fn: fn}
 	p.jumps = cprint.NewJumps(reserved, p.runsOnce)
 	p.Push()
 	return func() { p.body = outer }
@@ -68,7 +68,8 @@ func (p kernelsPrinter) kernel(e *Entry) {
 	p.stmts(l.Body)
 	p.checks().closeMeetings()
 	params := p.layout(e)
-	fmt.Fprintf(&p.functions, "\nkernel void %s(%s)\n{\n%s}\n", e.Name, cprint.WrapLines(params, 100), p.Out.String())
+	e.warps = p.warps
+	fmt.Fprintf(&p.functions, "\n%skernel void %s(%s)\n{\n%s}\n", p.size(), e.Name, cprint.WrapLines(params, 100), p.Out.String())
 }
 
 // teamVars are the variables in team memory, which OpenCL C declares at the top of a kernel.

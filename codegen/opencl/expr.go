@@ -26,8 +26,7 @@ func (p *printer) expr(e ir.Expr) cprint.Val {
 		return p.maths().math(e)
 	case *ir.Query:
 		if e.What > ir.NumTeams {
-			p.fail(e.At, "a question about warps: not supported by opencl")
-			return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
+			return p.values().warpQuery(e)
 		}
 		return cprint.Value([...]string{"get_local_id(0)", "get_local_size(0)", "get_group_id(0)", "get_num_groups(0)"}[e.What], cprint.PrecPostfix, cprint.U64)
 	case *ir.Select:
@@ -35,8 +34,7 @@ func (p *printer) expr(e ir.Expr) cprint.Val {
 	case *ir.Composite:
 		return cprint.Value("("+p.typeName(e.T)+")"+p.values().braces(e), cprint.PrecPostfix, cprint.Other)
 	case *ir.Shuffle:
-		p.fail(e.At, "a shuffle between threads: not supported by opencl")
-		return cprint.Value("0", cprint.PrecPostfix, cprint.I32)
+		return p.values().shuffle(e)
 	}
 	return p.places().memory(e)
 }

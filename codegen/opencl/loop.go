@@ -122,10 +122,10 @@ func (p loopsPrinter) postText(list []ir.Stmt) string {
 	return strings.Join(out, ", ")
 }
 
-// forLoop prints a counted loop. Bounds that cost something are evaluated once, before it.
+// forLoop prints a counted loop. Bounds that cost something are evaluated once, before it, and
+// their names stay those of the block around it.
 func (p loopsPrinter) forLoop(s *ir.For) {
 	meets := p.checked && p.meetsIn(s)
-	p.Push()
 	lo := p.expr(s.Lo).Text
 	hi := p.invariant(s.Hi, s.Var, "end")
 	step := p.stepOf(s)
@@ -151,7 +151,6 @@ func (p loopsPrinter) forLoop(s *ir.For) {
 	p.Pop()
 	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
-	p.Pop()
 }
 
 // step prints how the variable continues. The last step of a loop up to, but not including, its end

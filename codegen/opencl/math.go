@@ -94,6 +94,9 @@ func (p mathsPrinter) floatMath(e *ir.Math) cprint.Val {
 		}
 		texts[i] = a.Text
 	}
+	if e.Fn == ir.Rsqrt && ct == cprint.F32 && p.opt.Fence == PTXFence && cprint.IsNormal(e.Args[0], p.inits) {
+		name = p.piece("rsqrt_normal", rsqrtText)
+	}
 	if e.Fn == ir.Erfc && (ct == cprint.F64 || wide) {
 		name = p.piece("go_erfc", erfcText)
 	}

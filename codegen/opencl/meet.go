@@ -36,8 +36,8 @@ func (p *meetings) survey(list []ir.Stmt) {
 		any := false
 		for _, s := range list {
 			meets := false
-			if _, ok := s.(*ir.Barrier); ok {
-				meets = true
+			if b, ok := s.(*ir.Barrier); ok {
+				meets = b.Scope != ir.WarpBarrier
 			}
 			ir.Lists(s, func(inner []ir.Stmt) { meets = visit(inner) || meets })
 			p.meets[s], p.barriers[s] = meets, meets
@@ -160,6 +160,10 @@ func (p checksPrinter) printMeeting(at ir.Pos) {
 
 func (p checksPrinter) barrier(s *ir.Barrier) {
 	switch {
+	case s.Scope == ir.WarpBarrier:
+		p.values().subgroup(s.At)
+		p.Printf(s.At, "sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+		return
 	case s.Scope != ir.TeamBarrier:
 		p.fail(s.At, "a barrier of a part of a team: not supported by opencl")
 	case p.fn != nil:

@@ -20,6 +20,7 @@ var reserved = cprint.Words(`auto break case const continue default do double el
 	register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 	half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t image1d_t image2d_t image3d_t quad complex
 	imaginary kernel global local constant private generic pipe read_only write_only read_write uniform vec_step NULL asm
+	sub_group_shuffle intel_sub_group_shuffle sub_group_barrier atomic_float atomic_double atomic_fetch_add_explicit
 	barrier mem_fence atomic_work_item_fence get_local_id get_local_size get_group_id get_num_groups get_global_id
 	as_int as_uint as_long as_ulong as_float as_double as_uchar2 as_uchar4 as_uchar8 as_ushort popcount clz rotate mul_hi min max
 	fabs sqrt rsqrt cbrt fma exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh

@@ -23,6 +23,28 @@ func printed(t *testing.T, text string, opt opencl.Options) string {
 	return src.Text
 }
 
+// The bounds of two loops of a block have names of their own.
+func TestPrint_BoundsOfLoopsOfABlock(t *testing.T) {
+	text := printed(t, `//omp:target device(acc) check(none)
+//omp:task in(x) inout(y)
+func K(n int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := range y {
+		s := float32(0)
+		for j := 0; j < 3*n; j++ {
+			s += x[i+j]
+		}
+		for j := 0; j < 2*n; j++ {
+			s -= x[i+j]
+		}
+		y[i] = s
+	}
+}
+`, opencl.Options{})
+	require.Contains(t, text, "const long j_end = ")
+	require.Contains(t, text, "const long j_end_2 = ")
+}
+
 // A slice takes the names of its length, its capacity and its offset with its own.
 func TestPrint_NamesOfASliceHideNothing(t *testing.T) {
 	text := printed(t, `//omp:target device(acc)

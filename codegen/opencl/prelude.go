@@ -140,6 +140,16 @@ T NAME(T x, T y)
 }
 `
 
+const rsqrtText = `
+// rsqrt_normal is 1 / sqrt(x) within 2^-22 for an x that is no subnormal number.
+float rsqrt_normal(float x)
+{
+	float y;
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+`
+
 const isinfText = `
 // NAME reports whether x is the infinity of that sign, either for 0.
 bool NAME(T x, long sign) { return sign >= 0 && x == INFINITY || sign <= 0 && x == -INFINITY; }

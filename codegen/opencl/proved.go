@@ -8,7 +8,7 @@ import (
 // Proved returns p as it is when guards hold: see guard.Proved.
 func Proved(p *ir.Program, opt Options) (proved *ir.Program, guards []ir.Expr) {
 	return guard.Proved(p, func(q *ir.Program) ([]bool, error) {
-		source, err := Print(q, opt)
+		source, err := printAll(q, opt)
 		if err != nil {
 			return nil, err
 		}

@@ -34,6 +34,12 @@ func (p *body) rangeOf(e ir.Expr) interval {
 			return r
 		}
 	case *ir.Query:
+		switch e.What {
+		case ir.Lane:
+			return span(0, warp-1)
+		case ir.WarpSize:
+			return span(warp, warp)
+		}
 		return span(0, mostThreads)
 	case *ir.Len, *ir.Cap:
 		return span(0, mostElements)
@@ -151,15 +157,19 @@ func (r interval) within(all interval) bool {
 	return r.known && r.lo >= all.lo && r.hi <= all.hi
 }
 
-// learn notes the ranges of the variables of list that keep their first value, and of the variables
-// of counted loops.
+// learn notes the values and ranges of the variables of list that keep their first value, and the
+// ranges of the variables of counted loops.
 func (p *body) learn(list []ir.Stmt, changed *ir.VarSet) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Decl:
-			if s.Init != nil && s.Var.Type.IsInteger() && s.Var.Space == ir.Local && !changed.Has(s.Var) {
+			if s.Init == nil || s.Var.Space != ir.Local || changed.Has(s.Var) {
+				break
+			}
+			if s.Var.Type.IsInteger() {
 				p.ranges[s.Var] = p.rangeOf(s.Init)
 			}
+			p.inits[s.Var] = s.Init
 		case *ir.For:
 			lo, hi, step := p.rangeOf(s.Lo), p.rangeOf(s.Hi), p.rangeOf(s.Step)
 			if s.Rel == ir.Lt && lo.known && hi.known && step.known && step.lo > 0 && hi.hi > math.MinInt64 && !changed.Has(s.Var) {

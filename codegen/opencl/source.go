@@ -1,6 +1,7 @@
 package opencl
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,9 +25,37 @@ const (
 	HostFence              // mem_fence on a CPU, where it orders what every thread sees
 )
 
+// Subgroups is how the threads of a subgroup of a device exchange values. A program with warp
+// operations needs subgroups of 32 threads, numbered as their team is.
+type Subgroups uint8
+
+// The ways.
+const (
+	NoSubgroups      Subgroups = iota // there are none: programs with warp operations are refused
+	KhronosSubgroups                  // cl_khr_subgroup_shuffle
+	IntelSubgroups                    // cl_intel_subgroups
+)
+
+// FloatAtomics are the floats that a device adds to atomically: cl_ext_float_atomics. Others are
+// added to by compare-and-swap.
+type FloatAtomics uint8
+
+// The floats, in device memory and in that of a team.
+const (
+	GlobalFloat32 FloatAtomics = 1 << iota
+	GlobalFloat64
+	TeamFloat32
+	TeamFloat64
+)
+
 // Options choose the version of a program that Print writes.
 type Options struct {
-	Fence Fence
+	Fence     Fence
+	Subgroups Subgroups
+	Atomics   FloatAtomics
+	// Language is the newest version of OpenCL C that the text may be in, 1.2 where it needs no
+	// more: "CL2.0" or "CL3.0". Where it is "", that is CL2.0.
+	Language string
 	// Lines writes #line directives, so that messages of the compiler name the Go source.
 	Lines bool
 	// RoundedDivide says that float32 division and square root are correctly rounded with the
@@ -55,6 +84,7 @@ type Entry struct {
 	Args       []Argument
 	TeamMemory ir.Bytes
 	Fault      bool // the last argument is the fault record
+	warps      bool // it has operations of subgroups
 }
 
 // An ArgKind says what an Argument holds.
@@ -90,6 +120,20 @@ type Site struct {
 //
 // Errors: what OpenCL C or this printer cannot express, naming the kernel and the position.
 func Print(p *ir.Program, opt Options) (*Source, error) {
+	src, err := printAll(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	for i := range src.Entries {
+		if e := &src.Entries[i]; e.Fault && e.warps {
+			return nil, fmt.Errorf("opencl: kernel %s: %s: operations of a subgroup beside a check that may fail: not supported by opencl", p.Name, e.Launch.At)
+		}
+	}
+	return src, nil
+}
+
+// printAll is Print, also for programs whose threads exchange values beside checks that may fail.
+func printAll(p *ir.Program, opt Options) (*Source, error) {
 	first := newPrinter(p, opt, nil)
 	first.kernels().program()
 	pr := newPrinter(p, opt, first.fileNames()) // the names that the text takes are known only after printing
@@ -97,7 +141,7 @@ func Print(p *ir.Program, opt Options) (*Source, error) {
 	if pr.err != nil {
 		return nil, fmt.Errorf("opencl: kernel %s: %w", p.Name, pr.err)
 	}
-	src := &Source{Text: pr.text(), Options: opt.compiler(), Needs: slices.Sorted(maps.Keys(pr.needs)), Entries: pr.entries, Sites: pr.sites}
+	src := &Source{Text: pr.text(), Options: opt.compiler(pr.newer), Needs: slices.Sorted(maps.Keys(pr.needs)), Entries: pr.entries, Sites: pr.sites}
 	sum := sha256.Sum256([]byte(src.Text + "\x00" + strings.Join(src.Options, "\x00")))
 	src.Hash = hex.EncodeToString(sum[:])
 	return src, nil
@@ -105,10 +149,10 @@ func Print(p *ir.Program, opt Options) (*Source, error) {
 
 // compiler returns the options that decide what the text means. Contraction is off by the pragma
 // that the text begins with.
-func (o Options) compiler() []string {
+func (o Options) compiler(newer bool) []string {
 	out := []string{"-cl-std=CL1.2"}
-	if o.Fence == C11Fence {
-		out[0] = "-cl-std=CL2.0"
+	if newer || o.Fence == C11Fence {
+		out[0] = "-cl-std=" + cmp.Or(o.Language, "CL2.0")
 	}
 	if o.RoundedDivide {
 		out = append(out, "-cl-fp32-correctly-rounded-divide-sqrt")
@@ -132,6 +176,7 @@ type file struct {
 	pieces     map[string]string
 	pieceOrder []string
 	needs      map[string]bool
+	newer      bool // more than OpenCL C 1.2 is used
 	structs    cprint.Structs
 	instances  map[string]*instance
 	functions  strings.Builder
@@ -154,11 +199,13 @@ type body struct {
 	jumps   cprint.Jumps
 	spaces  map[*ir.Var]space
 	ranges  map[*ir.Var]interval
-	taken   *ir.VarSet         // variables that something points at
-	params  []*ir.Var          // parameters and scratchpads that the body uses
-	offsets map[*ir.Var]string // names of the arguments that say where memory begins
-	fault   bool               // a check was printed
-	fn      *instance          // nil in a kernel
+	inits   map[*ir.Var]ir.Expr // values of variables that never change
+	taken   *ir.VarSet          // variables that something points at
+	params  []*ir.Var           // parameters and scratchpads that the body uses
+	offsets map[*ir.Var]string  // names of the arguments that say where memory begins
+	fault   bool                // a check was printed
+	warps   bool                // an operation of warps was
+	fn      *instance           // nil in a kernel
 }
 
 // The parts of a printer, one for each family of the IR: they print into the same function.
@@ -212,7 +259,7 @@ func (p *file) fail(at ir.Pos, format string, args ...any) {
 func (p *file) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Kernel %s, %s. Generated by gompss.\n", p.prog.Name, cprint.Position(p.prog))
-	fmt.Fprintf(&b, "// Compile with %s.\n", strings.Join(p.opt.compiler(), " "))
+	fmt.Fprintf(&b, "// Compile with %s.\n", strings.Join(p.opt.compiler(p.newer), " "))
 	if !p.prog.FastMath {
 		b.WriteString("#pragma OPENCL FP_CONTRACT OFF\n")
 	}

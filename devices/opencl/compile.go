@@ -82,14 +82,13 @@ func (d *Device) program(k *devices.Kernel) (*program, error) {
 	d.mu.Lock()
 	p := d.programs[k]
 	if p == nil {
-		p = &program{kernel: k, native: k.NativeFor(Kind), checked: &version{},
-			printing: opencl.Options{Fence: d.info.Fence, Lines: true, RoundedDivide: d.info.RoundedDivide}}
+		p = &program{kernel: k, native: k.NativeFor(Kind), checked: &version{}, printing: d.info.printing()}
 		d.programs[k] = p
 	}
 	d.mu.Unlock()
 	p.once.Do(func() {
 		if p.native == nil {
-			p.err = d.kernelError(k, p.lower(d.options.wholeTeams(&d.info)))
+			p.err = d.kernelError(k, p.lower(d.options.teamForm(&d.info)))
 		}
 	})
 	return p, p.err
@@ -103,12 +102,16 @@ func (d *Device) kernelError(k *devices.Kernel, err error) error {
 	return &devices.DeviceError{Device: d.name, What: "kernel " + k.Name, Pos: k.Pos, Err: err}
 }
 
-// lower takes the device IR of the kernel, and finds the form of it without checks.
-func (p *program) lower(wholeTeams bool) (err error) {
-	k := p.kernel
+// lower takes the device IR of the kernel, and finds the form of it without checks. A thread that
+// fails would be missed where those of its subgroup exchange values: such code has no checks.
+func (p *program) lower(form devices.TeamForm) (err error) {
+	k, subgroups := p.kernel, form == devices.SubgroupTeams
+	if subgroups {
+		form = devices.WholeTeams
+	}
 	switch {
 	case k.Portable != nil:
-		p.checked.program, err = k.Portable(wholeTeams)
+		p.checked.program, err = k.Portable(form)
 	case k.Program != nil:
 		p.checked.program = k.Program
 	case k.Refused != nil:
@@ -119,17 +122,39 @@ func (p *program) lower(wholeTeams bool) (err error) {
 	if err != nil {
 		return err
 	}
-	free := p.checked.program
-	if k.PortableUnchecked != nil {
-		if free, err = k.PortableUnchecked(wholeTeams); err != nil {
+	if subgroups && k.Portable != nil {
+		if err := p.free(devices.SubgroupTeams); err != nil {
+			return err
+		}
+		if p.proved != nil {
+			if _, err := opencl.Print(p.proved.program, p.printing); err == nil {
+				return nil
+			}
+		}
+	}
+	return p.free(form)
+}
+
+// free finds the form of the kernel without the checks that the host makes.
+func (p *program) free(form devices.TeamForm) (err error) {
+	k, free := p.kernel, p.checked.program
+	p.proved, p.proves, p.guards = nil, nil, nil
+	switch {
+	case k.PortableUnchecked != nil:
+		if free, err = k.PortableUnchecked(form); err != nil {
 			return err
 		}
 		p.proves = k.Proves
+	case form == devices.SubgroupTeams:
+		if free, err = k.Portable(form); err != nil {
+			return err
+		}
 	}
-	if proved, guards := opencl.Proved(free, p.printing); len(guards) > 0 {
+	proved, guards := opencl.Proved(free, p.printing)
+	if len(guards) > 0 {
 		free, p.guards = proved, guards
 	}
-	if p.proves != nil || p.guards != nil {
+	if p.proves != nil || p.guards != nil || form == devices.SubgroupTeams {
 		p.proved = &version{program: free}
 	}
 	return nil
@@ -179,7 +204,7 @@ func (d *Device) build(p *program, v *version) error {
 		return err
 	}
 	for _, need := range v.source.Needs {
-		if !d.has(need) {
+		if !d.info.has(need) { // 64-bit floats are an optional feature of 1.2 with the name that the extension had
 			return fmt.Errorf("it needs %s, which %s does not have", need, d.info.Name)
 		}
 	}
@@ -194,15 +219,17 @@ func (d *Device) build(p *program, v *version) error {
 			return fmt.Errorf("%s: %v of team memory: %s has %v", e.Name, e.TeamMemory, d.info.Name, d.info.TeamMemory)
 		}
 	}
-	return d.compile(p.kernel.Name, v, v.source.Text, append(v.source.Options, d.info.options()...), names)
+	return d.compile(p.kernel.Name, v, v.source.Text, append(v.source.Options, d.info.options(v.program.FastMath)...), names)
 }
 
 // options are those that the driver's compiler needs besides, to do what a text means.
 //
-// The optimizer of PoCL 3.1 gives wrong sums for loops with a barrier at their end. Decision 032
-// has a program without fault that shows it.
-func (i *Info) options() []string {
-	if strings.Contains(strings.ToLower(i.Version), "pocl") {
+// The optimizer of PoCL 3.1 gives wrong sums for loops with a barrier at their end: decision 032
+// has a program without fault that shows it. That of Intel's driver for CPUs, 2026.22, adds up a
+// loop's sum in parts, in vectors, as only fastmath permits.
+func (i *Info) options(fastmath bool) []string {
+	pocl := strings.Contains(strings.ToLower(i.Version), "pocl")
+	if intel := strings.Contains(i.Platform, "Intel") && i.Type == "cpu"; pocl || intel && !fastmath {
 		return []string{"-cl-opt-disable"}
 	}
 	return nil

@@ -5,7 +5,6 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,10 +122,6 @@ func (d *Device) fail(what string, err error) error {
 	}
 	return &devices.DeviceError{Device: d.name, What: what, Err: err}
 }
-
-// has reports whether the device has an extension. 64-bit floats are an optional feature of OpenCL
-// 1.2 with the name that the extension had.
-func (d *Device) has(extension string) bool { return slices.Contains(d.info.Extensions, extension) }
 
 // Close waits for the work in flight and frees everything. Where work never ends, what it uses
 // stays.

@@ -20,21 +20,22 @@ const (
 
 // The values of Options.Teams.
 const (
-	teamsWhole = "whole"
-	teamsAny   = "any"
+	teamsWhole     = "whole"
+	teamsAny       = "any"
+	teamsSubgroups = "subgroups"
 )
 
 // Options are those of all devices opened together. The zero value works.
 //
 // In a device specification: platform=pocl, type=gpu|cpu|accelerator, memory=4GiB, granule=2MiB,
-// timelimit=10s, teams=whole|any, pin=on|off, cache=/path, cachelimit=256MiB.
+// timelimit=10s, teams=subgroups|whole|any, pin=on|off, cache=/path, cachelimit=256MiB.
 type Options struct {
 	Platform  string        // a part of the name or version of the platform, in any case; "" for all
 	Type      string        // "gpu", "cpu", "accelerator" or, for all, ""
 	Memory    deps.Bytes    // of each device to be used; 0: 80 parts of 100
 	Granule   deps.Bytes    // in which memory is counted, a power of two; a buffer is allocated whole
 	TimeLimit time.Duration // of a kernel or copy from when it was enqueued; after that the device is out of service. 0: none
-	Teams     string        // kernels for teams of "whole" groups of 32 threads, or "any"; "": any on CPUs
+	Teams     string        // "subgroups", "whole" groups of 32 threads, or "any" number; "" as the device does best
 	NoPin     bool          // host memory is not pinned: copies are slower
 	Timed     bool          // events say when their work ran on the device
 
@@ -56,8 +57,8 @@ func (o *Options) fill() error {
 		return fmt.Errorf("opencl: memory of %v: less than one granule of %v", o.Memory, o.Granule)
 	case o.TimeLimit < 0 || o.CacheLimit < 0:
 		return fmt.Errorf("opencl: a negative limit: time %v, cache %v", o.TimeLimit, o.CacheLimit)
-	case o.Teams != "" && o.Teams != teamsWhole && o.Teams != teamsAny:
-		return fmt.Errorf("opencl: teams %q: want %s or %s", o.Teams, teamsWhole, teamsAny)
+	case o.Teams != "" && o.Teams != teamsWhole && o.Teams != teamsAny && o.Teams != teamsSubgroups:
+		return fmt.Errorf("opencl: teams %q: want %s, %s or %s", o.Teams, teamsWhole, teamsAny, teamsSubgroups)
 	case o.Type != "" && o.Type != "gpu" && o.Type != "cpu" && o.Type != "accelerator":
 		return fmt.Errorf("opencl: type %q: want gpu, cpu or accelerator", o.Type)
 	}

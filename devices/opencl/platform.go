@@ -38,8 +38,7 @@ type Info struct {
 	Resident                                int // threads that a unit runs at once
 	Arguments                               deps.Bytes
 	Extensions                              []string
-	RoundedDivide                           bool // float32 division and square root
-	Fence                                   opencl.Fence
+	Features
 
 	id, platform uintptr
 	kind         uint64
@@ -144,7 +143,7 @@ const (
 // target of NVIDIA's compute capability, else by the target that code is generated for.
 func (i *Info) residentOf(number func(what uintptr) uint64) int {
 	t := target.Default()
-	if slices.Contains(i.Extensions, "cl_nv_device_attribute_query") {
+	if i.has("cl_nv_device_attribute_query") {
 		if named := target.ByName(fmt.Sprintf("sm_%d%d", number(deviceMajor), number(deviceMinor))); named != nil {
 			t = named
 		}
@@ -152,14 +151,33 @@ func (i *Info) residentOf(number func(what uintptr) uint64) int {
 	return t.Team.Warps * t.Team.Warp
 }
 
-// wholeTeams reports whether kernels are made for teams of whole groups of threads. A CPU runs the
-// threads of a team one after the other: there the forms that share loads among threads cost more
-// than they save.
-func (o *Options) wholeTeams(i *Info) bool {
-	if o.Teams != "" {
-		return o.Teams == teamsWhole
+// teamForm returns what kernels are made for. A CPU runs the threads of a team one after the other:
+// there the forms that share loads among threads cost more than they save.
+func (o *Options) teamForm(i *Info) devices.TeamForm {
+	teams := o.Teams
+	if teams == "" && i.Type == "cpu" {
+		teams = teamsAny
 	}
-	return i.Type != "cpu"
+	switch {
+	case teams == teamsAny:
+		return devices.AnyTeams
+	case teams == teamsWhole || i.Subgroups == opencl.NoSubgroups:
+		return devices.WholeTeams
+	}
+	return devices.SubgroupTeams
+}
+
+// printing returns the options of a text for the device.
+func (i *Info) printing() opencl.Options {
+	return opencl.Options{Fence: i.Fence, Subgroups: i.Subgroups, Atomics: i.Atomics, Language: i.language(), Lines: true, RoundedDivide: i.RoundedDivide}
+}
+
+// language is the newest version of OpenCL C that the device has, as an option names it.
+func (i *Info) language() string {
+	if strings.HasPrefix(i.Language, "OpenCL C 3") {
+		return "CL3.0"
+	}
+	return "CL2.0"
 }
 
 func (d *driver) info(platform, id uintptr) (Info, error) {
@@ -197,9 +215,10 @@ func (d *driver) info(platform, id uintptr) (Info, error) {
 	default:
 		i.Type = "accelerator"
 	}
+	i.Subgroups, i.Atomics = i.subgroupsOf(d), i.atomicsOf(number)
 	switch {
 	case i.Fence != opencl.NoFence:
-	case strings.HasPrefix(i.Language, "OpenCL C 2"):
+	case strings.HasPrefix(i.Language, "OpenCL C 2") || i.fences(number):
 		i.Fence = opencl.C11Fence
 	case strings.Contains(strings.ToLower(i.Vendor), "nvidia"):
 		i.Fence = opencl.PTXFence

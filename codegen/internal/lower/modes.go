@@ -32,9 +32,9 @@ func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
 		t.limitAll(list)
 		return
 	}
-	if t.Mode == ir.ModeWarpSpecialized && !t.Shuffles() {
-		why := t.lowering.opt.Target + " has no warps that wait apart"
-		if !t.lowering.opt.NoShuffles {
+	if opt := &t.lowering.opt; t.Mode == ir.ModeWarpSpecialized && (opt.Subgroups() || !t.Shuffles()) {
+		why := opt.Target + " has no warps that wait apart"
+		if !opt.NoShuffles && !opt.Subgroups() {
 			why = "a team of at most " + ir.ExprString(t.Launch.MaxThreads) + " threads may have less than two warps"
 		}
 		t.lowering.Note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")

@@ -30,7 +30,7 @@ type wholeGrid struct {
 // noWhole returns why sequential code around constructs cannot run on all teams; "" where it can.
 func noWhole(l *lowering, s ir.Stmt) string {
 	switch {
-	case l.opt.NoShuffles:
+	case l.opt.NoShuffles || l.opt.Subgroups():
 		return "the teams of " + l.opt.Target + " cannot wait for each other"
 	case len(l.insisted) > 0:
 		return "arrays are distributed over the memory of teams"

@@ -135,7 +135,9 @@ type Options struct {
 	NoShuffles bool
 	// TeamUnit says, of a device with NoShuffles, that its teams can be whole multiples of so many
 	// threads (Launch.Warps): with 32, forms that ask for such teams, and for no operation of
-	// warps, are used. 0 is any number of threads.
+	// warps, are used. 0 is any number of threads. Of a device without NoShuffles it says that its
+	// warps are subgroups of so many threads, 32: code for it has neither grid barriers nor named
+	// barriers.
 	TeamUnit int
 	// AtomicReductions lets each team add its part of a reduction over the league to the result by
 	// an atomic, where the type and the operator have one: no team waits for the others' parts, and
@@ -151,6 +153,10 @@ type Options struct {
 	// Choice departs from what the cost model chooses; see Choice.
 	Choice Choice
 }
+
+// Subgroups reports whether warps are subgroups: their threads exchange values, and wait for no
+// more than their team.
+func (o Options) Subgroups() bool { return !o.NoShuffles && o.TeamUnit > 0 }
 
 // WholeTeams reports whether the teams of a launch are sure to be whole groups of 32 threads, which
 // need not be warps.

@@ -1,0 +1,84 @@
+//go:build linux && (amd64 || arm64)
+
+package opencl
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/gompss/gompss/codegen/opencl"
+)
+
+// Features are what a device has beyond OpenCL 1.2, or need not have of it, that texts depend on.
+type Features struct {
+	RoundedDivide bool // float32 division and square root
+	Fence         opencl.Fence
+	Subgroups     opencl.Subgroups
+	Atomics       opencl.FloatAtomics
+}
+
+// Properties of what OpenCL 1.2 does not have.
+const (
+	deviceFences        = 0x1064 // OpenCL 3.0
+	deviceSubgroupSizes = 0x4108 // cl_intel_required_subgroup_size
+	deviceFloat32Atomic = 0x4231 // cl_ext_float_atomics
+	deviceFloat64Atomic = 0x4232
+)
+
+// fences reports whether a device of OpenCL 3.0, which need not have it, orders memory for all of
+// its teams.
+func (i *Info) fences(number func(what uintptr) uint64) bool {
+	const acquireRelease, allTeams = 1 << 1, 1 << 5
+	const both = acquireRelease | allTeams
+	return strings.HasPrefix(i.Language, "OpenCL C 3") && number(deviceFences)&both == both
+}
+
+// subgroupsOf returns how threads of a subgroup exchange values. Only devices that take the size of
+// their subgroups from the text are sure to have 32 threads in each: AMD's have 64 or 32, and no
+// extension for the exchange.
+func (i *Info) subgroupsOf(d *driver) opencl.Subgroups {
+	const size = 32
+	if !i.has("cl_intel_required_subgroup_size") {
+		return opencl.NoSubgroups
+	}
+	raw, err := d.bytes(clGetDeviceInfo, i.id, deviceSubgroupSizes)
+	sizes := slices.Collect(func(yield func(uint64) bool) {
+		for ; len(raw) >= 8 && yield(binary.LittleEndian.Uint64(raw)); raw = raw[8:] {
+		}
+	})
+	switch {
+	case err != nil || !slices.Contains(sizes, size):
+		return opencl.NoSubgroups
+	case i.has("cl_khr_subgroup_shuffle"):
+		return opencl.KhronosSubgroups
+	case i.has("cl_intel_subgroups"):
+		return opencl.IntelSubgroups
+	}
+	return opencl.NoSubgroups
+}
+
+// atomicsOf returns the floats to which the device adds atomically.
+func (i *Info) atomicsOf(number func(what uintptr) uint64) (a opencl.FloatAtomics) {
+	if !i.has("cl_ext_float_atomics") || !strings.HasPrefix(i.Language, "OpenCL C 3") {
+		return 0
+	}
+	const global, team = 1 << 1, 1 << 17
+	note := func(what uintptr, inGlobal, inTeam opencl.FloatAtomics) {
+		has := number(what)
+		if has&global != 0 {
+			a |= inGlobal
+		}
+		if has&team != 0 {
+			a |= inTeam
+		}
+	}
+	note(deviceFloat32Atomic, opencl.GlobalFloat32, opencl.TeamFloat32)
+	if i.has("cl_khr_fp64") {
+		note(deviceFloat64Atomic, opencl.GlobalFloat64, opencl.TeamFloat64)
+	}
+	return a
+}
+
+// has reports whether the device has an extension.
+func (i *Info) has(extension string) bool { return slices.Contains(i.Extensions, extension) }
