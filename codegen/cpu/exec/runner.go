@@ -343,8 +343,11 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 	s := p.Code.Stages[i]
 	for lo < hi {
 		end := min(hi, lo+grain(r.pace[i].Load(), s.Round))
-		if s.Leaf > 0 {
+		switch {
+		case s.Leaf > 0:
 			end = min(hi, lo+s.Part(hi))
+		case p.Code.Options.Grain > 0:
+			end = min(hi, lo+p.Code.Options.Grain)
 		}
 		for k, x := range s.Sums {
 			l.before[k] = l.block[x.Word]

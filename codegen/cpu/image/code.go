@@ -35,6 +35,8 @@ type Trials struct {
 	// StopAlways stops at every point where the code can stop, and has one after every two rounds
 	// of a loop.
 	StopAlways bool
+	// Grain is how many iterations one call runs, for counting instructions; 0: by time.
+	Grain int64
 }
 
 // A Code is the vectorised variant of one kernel.

@@ -34,6 +34,7 @@ var names = [NumOps]string{
 	VFusedNegSubF64:         "VFusedNegSubF64",
 	VRecipSqrtF32:           "VRecipSqrtF32",
 	VRecipSqrtF64:           "VRecipSqrtF64",
+	VInverseSqrtF32:         "VInverseSqrtF32",
 	VRoughRecipSqrtF32:      "VRoughRecipSqrtF32",
 	VRoundScaleF32:          "VRoundScaleF32",
 	VRoundScaleF64:          "VRoundScaleF64",

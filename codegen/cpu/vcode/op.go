@@ -42,6 +42,7 @@ const (
 	VRecipSqrtF32
 	VRecipSqrtF64
 	VRoughRecipSqrtF32 // 8 to 12 bits
+	VInverseSqrtF32    // 1/sqrt(x) to 20 bits, with all special cases: where ISA.InverseRoots
 	VRoundScaleF32
 	VRoundScaleF64
 	VRoundF32

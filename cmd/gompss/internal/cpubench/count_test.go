@@ -73,6 +73,7 @@ func runCounted[T float32 | float64](t *testing.T, s spec, typ string, runs int)
 	require.NoError(t, err)
 	options, err := cpu.Detect()
 	require.NoError(t, err)
+	options.Grain = 1 << 40
 	us := &ours[T]{pkg: pkg, arena: arena, options: options, pool: &pool{mem: make([]byte, poolSize([]spec{s}, int(unsafe.Sizeof(T(0)))))}, typ: typ}
 	v, err := us.variant(s.fn)
 	require.NoError(t, err)

@@ -5,7 +5,8 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/x86"
 )
 
-// forms are the instructions of x86-64 for the operations of virtual code: each has one.
+// forms are the instructions of x86-64 for the operations of virtual code: each has one, but
+// for those that mach.ISA says are not there.
 var forms = [vcode.NumOps]x86.Op{
 	vcode.VAddF32:                 x86.VADDPS,
 	vcode.VAddF64:                 x86.VADDPD,

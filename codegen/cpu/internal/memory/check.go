@@ -173,10 +173,18 @@ func (g *Addresses) gatherCheck(a access, t Target) func(u int) {
 		if g.Exec != nil {
 			bad = g.MaskAnd(bad, g.Exec[u])
 		}
-		g.MaskBits(vcode.Acc, bad)
-		g.Test(vcode.Acc)
 		index, length := t.Index[u], a.root.Length
+		tests := g.ISA.Compares() // that some lane is on, for less than which ones
+		if tests {
+			g.AnyLane([]vcode.Reg{bad})
+		} else {
+			g.MaskBits(vcode.Acc, bad)
+			g.Test(vcode.Acc)
+		}
 		g.Jump(mach.CondNE, g.OutOfLine(func() {
+			if tests {
+				g.MaskBits(vcode.Acc, bad)
+			}
 			g.WriteWord(image.WordBits, vcode.Acc)
 			g.WriteVector(protocol.LaneRoom(0), index, w)
 			g.Report(n, vcode.Acc, length)

@@ -101,13 +101,14 @@ func (e *generals) store(a access, in *vcode.Inst) {
 // shift shifts by a constant. Nothing looks at its flags.
 func (e *generals) shift(in *vcode.Inst) {
 	d, n := e.general(in.Args[0].Reg), in.Args[1].Imm&63
+	x := e.first(d)
 	switch in.Op {
 	case vcode.ShiftLeftImm:
-		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: d, Imm: (64 - n) & 63, Imm2: 63 - n})
+		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: x, Imm: (64 - n) & 63, Imm2: 63 - n})
 	case vcode.ShiftRightImm:
-		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: d, Imm: n, Imm2: 63})
+		e.put(arm64.Inst{Op: arm64.UBFM, D: d, N: x, Imm: n, Imm2: 63})
 	default:
-		e.put(arm64.Inst{Op: arm64.SBFM, D: d, N: d, Imm: n, Imm2: 63})
+		e.put(arm64.Inst{Op: arm64.SBFM, D: d, N: x, Imm: n, Imm2: 63})
 	}
 	e.noFlags()
 }
@@ -148,10 +149,11 @@ func (e *generals) arithmetic(in *vcode.Inst) {
 		d = e.general(first.Reg)
 	}
 	result := d
+	x := e.first(d)
 	if compares[in.Op] {
 		result = arm64.ZR
 	}
-	e.binary(f.op, result, d, in.Args[1])
+	e.binary(f.op, result, x, in.Args[1])
 	if first.Kind == vcode.ArgMem && !compares[in.Op] {
 		e.memory(to, tempValue, first.Mem)
 	}
@@ -195,16 +197,16 @@ func (e *generals) otherGeneral(in *vcode.Inst) bool {
 	case vcode.Address:
 		e.address(d, in.Args[1].Mem)
 	case vcode.Mul:
-		e.put(arm64.Inst{Op: arm64.MADD, D: d, N: d, M: e.value(in.Args[1], tempValue), A: arm64.ZR})
+		e.put(arm64.Inst{Op: arm64.MADD, D: d, N: e.first(d), M: e.value(in.Args[1], tempValue), A: arm64.ZR})
 		e.noFlags()
 	case vcode.MulImm:
 		e.timesConst(d, e.value(in.Args[1], tempValue), in.Args[2].Imm)
 		e.noFlags()
 	case vcode.Negate:
-		e.put(arm64.Inst{Op: arm64.SUBS, D: d, N: arm64.ZR, M: d})
+		e.put(arm64.Inst{Op: arm64.SUBS, D: d, N: arm64.ZR, M: e.first(d)})
 		e.flags = flagsCompare
 	case vcode.Not:
-		e.put(arm64.Inst{Op: arm64.ORN, D: d, N: arm64.ZR, M: d})
+		e.put(arm64.Inst{Op: arm64.ORN, D: d, N: arm64.ZR, M: e.first(d)})
 	case vcode.ShiftLeft, vcode.ShiftRight, vcode.ShiftRightSigned:
 		op := map[vcode.Op]arm64.Op{vcode.ShiftLeft: arm64.LSLV, vcode.ShiftRight: arm64.LSRV, vcode.ShiftRightSigned: arm64.ASRV}[in.Op]
 		e.put(arm64.Inst{Op: op, D: d, N: e.value(in.Args[1], tempValue), M: e.general(in.Args[2].Reg)})

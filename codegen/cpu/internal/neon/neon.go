@@ -52,6 +52,10 @@ type encoder struct {
 	weights map[int]int // offsets of the constants of laneBits, by the bytes of a lane
 	flags   flagKind
 	lines   []mach.Line
+	recent  []recent  // what a load may pass
+	temp    arm64.Reg // of the last operand that was loaded
+	labels  []int     // the steps where labels stand
+	source  vcode.Reg // where it is set: read in place of the operand that is overwritten
 }
 
 // The groups of operations, each of which builds on the one before.
@@ -78,7 +82,12 @@ type encodeError struct{ error }
 // Errors: an operation without a form on arm64, or code too long for its branches.
 func Link(c *mach.Code) (code []byte, lines []mach.Line, places []int, err error) {
 	e := &emitter{}
-	e.encoder = encoder{code: c, steps: c.Steps(), places: make([]int, c.Labels()), pool: append([]byte(nil), c.Pool()...), weights: map[int]int{}}
+	e.encoder = encoder{code: c, steps: c.Steps(), places: make([]int, c.Labels()), pool: append([]byte(nil), c.Pool()...), weights: map[int]int{}, temp: temp0, source: vcode.NoReg, labels: make([]int, c.Labels())}
+	for i := range e.steps {
+		if e.steps[i].Kind == mach.StepLabel {
+			e.labels[e.steps[i].Label] = i
+		}
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			failed, ok := r.(encodeError)
@@ -88,7 +97,7 @@ func Link(c *mach.Code) (code []byte, lines []mach.Line, places []int, err error
 			err = failed.error
 		}
 	}()
-	for e.at = range e.steps {
+	for ; e.at < len(e.steps); e.at++ {
 		e.step(&e.steps[e.at])
 	}
 	return e.finish(), e.lines, e.offsets(), nil
@@ -139,8 +148,12 @@ func (e *encoder) encode(i arm64.Inst) uint32 {
 
 // put adds an instruction.
 func (e *encoder) put(i arm64.Inst) {
+	if e.joins(i) {
+		return
+	}
 	e.note(i.Text())
 	e.words = append(e.words, e.encode(i))
+	e.remember(i)
 }
 
 // note adds a line to the listing.
@@ -157,6 +170,7 @@ func (e *encoder) far(i arm64.Inst, l mach.Label) {
 		e.note(fmt.Sprintf("%s -> L%d", i.Text(), l))
 	}
 	e.words = append(e.words, 0)
+	e.remember(i)
 }
 
 // pooled adds an instruction whose target is a constant.
@@ -166,6 +180,7 @@ func (e *encoder) pooled(i arm64.Inst, offset int) {
 		e.note(fmt.Sprintf("%s -> pool+%d", i.Text(), offset))
 	}
 	e.words = append(e.words, 0)
+	e.remember(i)
 }
 
 // hole adds a branch forward within a step; fill lets it end here.
@@ -173,7 +188,9 @@ func (e *encoder) hole(i arm64.Inst) (fill func()) {
 	at := len(e.words)
 	e.note(i.Text())
 	e.words = append(e.words, 0)
+	e.recent = e.recent[:0]
 	return func() {
+		e.recent = e.recent[:0]
 		i.Imm = int64(4 * (len(e.words) - at))
 		e.words[at] = e.encode(i)
 	}
@@ -209,6 +226,14 @@ func (e *encoder) general(r vcode.Reg) arm64.Reg {
 	}
 	e.fail("%s is no general register: %s", r, e.steps[e.at].Inst)
 	return 0
+}
+
+// first is the register of arm64 that an operation reads whose first operand d is overwritten.
+func (e *encoder) first(d arm64.Reg) arm64.Reg {
+	if e.source != vcode.NoReg {
+		return e.general(e.source)
+	}
+	return d
 }
 
 // vector is the register of arm64 for a vector of virtual code.
@@ -258,6 +283,7 @@ func (e *emitter) step(s *mach.Step) {
 	case mach.StepLabel:
 		e.places[s.Label] = len(e.words)
 		e.sums.forget()
+		e.recent = e.recent[:0]
 		if e.code.Listing {
 			e.lines = append(e.lines, mach.Line{Offset: 4 * len(e.words), At: s.At, Text: fmt.Sprintf("L%d:", s.Label)})
 		}
@@ -281,6 +307,9 @@ func (e *emitter) step(s *mach.Step) {
 	case mach.StepFence:
 		e.put(arm64.Inst{Op: arm64.DMBISH})
 	case mach.StepInst:
+		if e.fused(s) {
+			return
+		}
 		e.instruction(&s.Inst)
 		if s.Args[0].Kind == vcode.ArgReg && s.Args[0].Reg < vcode.V0 {
 			e.sums.changed(e.general(s.Args[0].Reg))

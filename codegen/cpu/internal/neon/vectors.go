@@ -59,6 +59,13 @@ func (e *vectors) operand(x vcode.Arg, t arm64.Reg, a access) arm64.Reg {
 	return t
 }
 
+// single is the only operand of an operation that may be in memory: it is loaded into one of the
+// temporary registers by turns, so that neighbours can be loaded at once.
+func (e *vectors) single(x vcode.Arg) arm64.Reg {
+	e.temp = temp0 + (e.temp+1-temp0)%4
+	return e.operand(x, e.temp, loadQ)
+}
+
 // whole is a vector operand of 16 bytes.
 func (e *vectors) whole(x vcode.Arg, t arm64.Reg) arm64.Reg { return e.operand(x, t, loadQ) }
 
@@ -76,7 +83,11 @@ func (e *vectors) copyVector(d, n arm64.Reg) {
 // threeOp encodes operations of two sources.
 func (e *vectors) threeOp(in *vcode.Inst) bool {
 	if f, ok := threeOps[in.Op]; ok {
-		x, y := e.whole(in.Args[1], temp0), e.whole(in.Args[2], temp1)
+		if f.op == arm64.VEOR && in.Args[1] == in.Args[2] {
+			e.put(arm64.Inst{Op: arm64.VMOVIZ, T: arm64.D2, D: e.vector(in.Args[0].Reg)})
+			return true
+		}
+		x, y := e.vector(in.Args[1].Reg), e.single(in.Args[2])
 		if swapped[in.Op] {
 			x, y = y, x
 		}
@@ -84,20 +95,25 @@ func (e *vectors) threeOp(in *vcode.Inst) bool {
 		return true
 	}
 	if f, ok := fusedOps[in.Op]; ok {
-		d, x, y := e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), e.whole(in.Args[2], temp0)
+		d, x, y := e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), e.single(in.Args[2])
 		switch {
 		case f.last:
-			if y != temp0 {
-				e.copyVector(temp0, y)
+			t := y
+			if y < temp0 {
+				t = temp0
+				e.copyVector(t, y)
 			}
-			e.three(f.laneForm, temp0, x, d)
-			e.copyVector(d, temp0)
+			e.three(f.laneForm, t, x, d)
+			e.copyVector(d, t)
+			return true
+		case f.negate && (d == x || d == y):
+			spare := temp0 + (e.temp+2-temp0)%4
+			e.put(arm64.Inst{Op: arm64.VFNEG, T: f.t, D: spare, N: d})
+			e.three(f.laneForm, spare, x, y)
+			e.copyVector(d, spare)
 			return true
 		case f.negate:
-			e.put(arm64.Inst{Op: arm64.VFNEG, T: f.t, D: temp1, N: d})
-			e.three(f.laneForm, temp1, x, y)
-			e.copyVector(d, temp1)
-			return true
+			e.put(arm64.Inst{Op: arm64.VFNEG, T: f.t, D: d, N: d})
 		}
 		e.three(f.laneForm, d, x, y)
 		return true
@@ -118,6 +134,14 @@ func (e *vectors) specialThree(in *vcode.Inst) bool {
 	switch in.Op {
 	case vcode.VCompareF32, vcode.VCompareF64:
 		e.compare(in)
+	case vcode.VCompareI32:
+		e.compareInts(in, arm64.S4, arm64.VCMGT, arm64.VCMGE)
+	case vcode.VCompareI64:
+		e.compareInts(in, arm64.D2, arm64.VCMGT, arm64.VCMGE)
+	case vcode.VCompareU32:
+		e.compareInts(in, arm64.S4, arm64.VCMHI, arm64.VCMHS)
+	case vcode.VCompareU64:
+		e.compareInts(in, arm64.D2, arm64.VCMHI, arm64.VCMHS)
 	case vcode.VMaxF32, vcode.VMaxF64, vcode.VMinF32, vcode.VMinF64:
 		e.extreme(in)
 	case vcode.VBlend:
@@ -204,6 +228,29 @@ func (e *vectors) compare(in *vcode.Inst) {
 	}
 }
 
+// compareInts compares by the predicates of x86-64: equal, less, less or equal, and their
+// opposites.
+func (e *vectors) compareInts(in *vcode.Inst, t arm64.Arrangement, gt, ge arm64.Op) {
+	d, x, y := e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg), e.single(in.Args[2])
+	switch in.Args[3].Imm {
+	case 0, 4:
+		e.three(laneForm{arm64.VCMEQ, t}, d, x, y)
+	case 1:
+		e.three(laneForm{gt, t}, d, y, x)
+	case 2:
+		e.three(laneForm{ge, t}, d, y, x)
+	case 5:
+		e.three(laneForm{ge, t}, d, x, y)
+	case 6:
+		e.three(laneForm{gt, t}, d, x, y)
+	default:
+		e.fail("%s: no such predicate on arm64", in)
+	}
+	if in.Args[3].Imm == 4 {
+		e.put(arm64.Inst{Op: arm64.VNOT, T: arm64.B16, D: d, N: d})
+	}
+}
+
 // extreme is the larger or the smaller one, and y where the two are equal or one is NaN.
 func (e *vectors) extreme(in *vcode.Inst) {
 	f := laneForm{arm64.VFCMGT, arm64.S4}
@@ -248,7 +295,7 @@ func (e *vectors) bytePairs(d, x, y arm64.Reg) {
 // twoOp encodes operations of one source.
 func (e *vectors) twoOp(in *vcode.Inst) bool {
 	if f, ok := twoOps[in.Op]; ok {
-		e.put(arm64.Inst{Op: f.op, T: f.t, D: e.vector(in.Args[0].Reg), N: e.whole(in.Args[1], temp0)})
+		e.put(arm64.Inst{Op: f.op, T: f.t, D: e.vector(in.Args[0].Reg), N: e.single(in.Args[1])})
 		return true
 	}
 	switch in.Op {
@@ -265,16 +312,35 @@ func (e *vectors) twoOp(in *vcode.Inst) bool {
 		e.three(laneForm{arm64.VFMUL, arm64.S4}, temp2, temp1, temp1)
 		e.three(laneForm{arm64.VFRSQRTS, arm64.S4}, temp2, x, temp2)
 		e.three(laneForm{arm64.VFMUL, arm64.S4}, d, temp1, temp2)
+	case vcode.VInverseSqrtF32:
+		e.inverseSqrt(e.vector(in.Args[0].Reg), e.vector(in.Args[1].Reg))
 	case vcode.VTest:
-		e.testVector(in)
+		e.testVector(in, true)
 	default:
 		return false
 	}
 	return true
 }
 
-// testVector tells whether all bits that both have are 0.
-func (e *vectors) testVector(in *vcode.Inst) {
+// inverseSqrt is 1/sqrt(x) of floats of 32 bits: an estimate of 8 bits and two steps of Newton's,
+// the first of which gives NaN where the estimate is the answer already: for zeros and infinities,
+// and where that is NaN.
+func (e *vectors) inverseSqrt(d, x arm64.Reg) {
+	mul, step := laneForm{arm64.VFMUL, arm64.S4}, laneForm{arm64.VFRSQRTS, arm64.S4}
+	e.put(arm64.Inst{Op: arm64.VFRSQRTE, T: arm64.S4, D: temp0, N: x})
+	e.three(mul, temp1, x, temp0)
+	e.three(step, temp2, temp1, temp0)
+	e.three(laneForm{arm64.VFCMEQ, arm64.S4}, temp1, temp1, temp1)
+	e.three(mul, temp2, temp0, temp2)
+	e.three(mul, temp3, x, temp2)
+	e.three(step, temp3, temp3, temp2)
+	e.three(mul, d, temp2, temp3)
+	e.three(laneForm{arm64.VBIF, arm64.B16}, d, temp0, temp1)
+}
+
+// testVector puts bits into tempValue, all 0 where all bits are that both operands have, and may
+// set the flags by them.
+func (e *vectors) testVector(in *vcode.Inst, flags bool) {
 	x, y := e.vector(in.Args[0].Reg), e.whole(in.Args[1], temp1)
 	if x != y {
 		e.three(laneForm{arm64.VAND, arm64.B16}, temp0, x, y)
@@ -282,8 +348,10 @@ func (e *vectors) testVector(in *vcode.Inst) {
 	}
 	e.three(laneForm{arm64.VUMAXP, arm64.S4}, temp0, x, x)
 	e.put(arm64.Inst{Op: arm64.FMOVXD, D: tempValue, N: temp0})
-	e.put(arm64.Inst{Op: arm64.SUBSI, D: arm64.ZR, N: tempValue})
-	e.flags = flagsZero
+	if flags {
+		e.put(arm64.Inst{Op: arm64.SUBSI, D: arm64.ZR, N: tempValue})
+		e.flags = flagsZero
+	}
 }
 
 // vectorShifts are the shifts of lanes by a constant: left, or right.

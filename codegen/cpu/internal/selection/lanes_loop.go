@@ -52,6 +52,13 @@ func (g *looping) lanesLoop(s *ir.For) {
 		g.peel(store, left, t)
 	}
 	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
+	if g.ISA.Short() && g.Unroll > 1 { // whole vectors of the rest: a mask goes lane by lane
+		g.Place(tail)
+		unroll := g.Unroll
+		tail, g.Unroll = g.NewLabel(), 1
+		g.mainLoop(s, f, base, left, step, tail, g.NewLabel(), nil)
+		g.Unroll = unroll
+	}
 	g.pastRow = nil
 	g.Place(tail)
 	g.tailLoop(s, f, base, left, step, t, sums)
@@ -120,6 +127,10 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg,
 		g.Place(strip)
 		g.openStrip(left, now, rounds*per)
 	}
+	biased := g.ISA.Short() && now != left // the difference to per is counted then: subtracting sets the flags
+	if biased {
+		g.AddConst(now, -per)
+	}
 	g.Place(top)
 	g.copies(s.Body)
 	g.Place(inner.NextTo)
@@ -128,8 +139,13 @@ func (g *looping) mainLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg,
 	}
 	g.AddConst(base, step*per)
 	g.AddConst(now, -per)
-	g.CompareConst(now, per)
-	g.JumpBack(mach.CondGE, top)
+	if biased {
+		g.JumpBack(mach.CondGE, top)
+		g.AddConst(now, per)
+	} else {
+		g.CompareConst(now, per)
+		g.JumpBack(mach.CondGE, top)
+	}
 	if rounds > 1 {
 		g.closeStrip(left, now, per, strip)
 	}
@@ -170,9 +186,12 @@ func (g *looping) copies(body []ir.Stmt) {
 			return
 		}
 	}
-	n := g.Unroll
-	g.Unroll = 1
-	for u := range n {
+	n, together := g.Unroll, 1
+	if g.ISA.Short() { // neighbours are loaded and stored in pairs
+		together = min(2, n)
+	}
+	g.Unroll = together
+	for u := 0; u < n; u += together {
 		g.First = u
 		g.straight = 0
 		g.list(body)

@@ -189,6 +189,9 @@ func (g *Library) rsqrt(dst []vcode.Reg, e *ir.Math) []vcode.Reg {
 			g.Op(vector.Pick(t, vcode.VDivF32, vcode.VDivF64), w, vcode.RegArg(d), vcode.RegArg(one), vcode.RegArg(s))
 		})
 	}
+	if g.ISA.InverseRoots() {
+		return g.Lift(dst, x, x, func(d, x, _ vcode.Reg) { g.Op(vcode.VInverseSqrtF32, w, vcode.RegArg(d), vcode.RegArg(x)) })
+	}
 	estimate, steps := vcode.VRoughRecipSqrtF32, 1
 	if g.AVX512 {
 		estimate = vector.Pick(t, vcode.VRecipSqrtF32, vcode.VRecipSqrtF64)

@@ -16,6 +16,11 @@ func (g *Arithmetic) OutsideMask(index, limit vcode.Reg, t *ir.Type, w vcode.Wid
 		g.Op(op, w, vcode.RegArg(m), vcode.RegArg(index), vcode.RegArg(limit), vcode.ImmArg(5)) // not less, unsigned
 		return m
 	}
+	if g.ISA.Compares() {
+		m := g.NewVector()
+		g.Op(Pick(t, vcode.VCompareU32, vcode.VCompareU64), w, vcode.RegArg(m), vcode.RegArg(index), vcode.RegArg(limit), vcode.ImmArg(5))
+		return g.CanonicalMask(m, int(t.Size))
+	}
 	// AVX2 has only signed greater-than: bad = index < 0 or not(limit > index).
 	zero, neg, ok := g.NewVector(), g.NewVector(), g.NewVector()
 	gt := vcode.VGreaterI64
@@ -70,6 +75,11 @@ func IntCompareOp(t *ir.Type) vcode.Op {
 
 // CompareAVX2 builds the six comparisons of equal and signed greater.
 func (g *Arithmetic) CompareAVX2(op ir.Op, t *ir.Type, x, y vcode.Reg, w vcode.Width) vcode.Reg {
+	if g.ISA.Compares() {
+		r := g.NewVector()
+		g.Op(IntCompareOp(t), w, vcode.RegArg(r), vcode.RegArg(x), vcode.RegArg(y), vcode.ImmArg(intPredicates[op]))
+		return r
+	}
 	eq, gt, sign := vcode.VEqualI32, vcode.VGreaterI32, g.ConstVector(1<<31, 4)
 	if Container(t) == 8 {
 		eq, gt, sign = vcode.VEqualI64, vcode.VGreaterI64, g.ConstVector(1<<63, 8)
