@@ -179,17 +179,18 @@ func (c *clock) calibrate(d *Device) error {
 	for range rounds {
 		b := newBlock()
 		before := time.Since(c.base)
-		err := d.driver.do(clEnqueueMarkerWithWaitList, d.launch.cl, 0, 0, b.at(0))
-		if err == nil {
-			err = d.driver.do(clWaitForEvents, 1, b.at(0))
+		if err := d.driver.do(clEnqueueMarkerWithWaitList, d.launch.cl, 0, 0, b.at(0)); err != nil {
+			b.free()
+			return err
 		}
+		err := d.driver.do(clWaitForEvents, 1, b.at(0))
 		after := time.Since(c.base)
 		marker := uintptr(b.words[0])
 		b.free()
-		if err != nil {
-			return err
+		var ended int64
+		if err == nil {
+			_, ended, err = d.profile(marker)
 		}
-		_, ended, err := d.profile(marker)
 		if err = errors.Join(err, d.driver.do(clReleaseEvent, marker)); err != nil {
 			return err
 		}

@@ -108,16 +108,13 @@ func (e *event) happen(err error) {
 
 // handle keeps the driver's event of e for a list of events to wait for; 0 where e has happened.
 // The caller gives it back.
-func (e *event) handle() uintptr {
+func (e *event) handle() (uintptr, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done || e.cl == 0 {
-		return 0
+		return 0, nil
 	}
-	if e.device.driver.do(clRetainEvent, e.cl) != nil {
-		return 0
-	}
-	return e.cl
+	return e.cl, e.device.driver.do(clRetainEvent, e.cl)
 }
 
 // await returns when e has happened.

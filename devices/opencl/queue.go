@@ -204,7 +204,11 @@ func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
 	}
 	var waits []uintptr
 	for _, own := range last {
-		if cl := own.handle(); cl != 0 {
+		cl, err := own.handle()
+		if err != nil {
+			return waits, q.device.fail("wait for an event", err)
+		}
+		if cl != 0 {
 			waits = append(waits, cl)
 		}
 	}
