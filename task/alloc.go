@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/hostmem"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -40,7 +41,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
 	x := values.SliceOfPages[T](pages, n)
-	if _, err := rt.buffers.register(values.MemoryOf(x), pages, &rt.root, false); err != nil {
+	if _, err := rt.buffers.Register(values.MemoryOf(x), pages, &rt.root.memory, false); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, hostmem.Unmap(pages)))
 	}
 	return x, nil
@@ -75,11 +76,11 @@ func Register[T any](rt *Runtime, x []T) error {
 	}
 	rt.callers.Enter()
 	defer rt.callers.Leave()
-	b, _, err := rt.buffers.locate(values.MemoryOf(x[:cap(x)]), &rt.root)
+	b, _, err := rt.buffers.Locate(values.MemoryOf(x[:cap(x)]), &rt.root.memory)
 	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
 	}
-	b.kept.Store(true)
+	b.Kept.Store(true)
 	return nil
 }
 
@@ -100,14 +101,14 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 		return misuse(what, errInBody)
 	}
 	m.Len = 1
-	b, first, err := rt.buffers.find(m)
+	b, first, err := rt.buffers.Find(m)
 	switch {
 	case err != nil:
 	case b == nil || first != 0:
 		err = fmt.Errorf("not the beginning of a buffer made by %s", map[bool]string{true: "Alloc", false: "Register, or by the first use of a slice"}[ours])
-	case b.pages == nil && ours:
+	case b.Pages == nil && ours:
 		err = errors.New("not the beginning of a buffer made by Alloc, but an ordinary slice, which Unregister gives back")
-	case b.pages != nil && !ours:
+	case b.Pages != nil && !ours:
 		err = errors.New("not the beginning of a buffer made by Register, but memory of Alloc, which Free gives back")
 	}
 	if err != nil {
@@ -119,10 +120,10 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 	}
 	defer rt.callers.Leave()
 	if err := rt.takeOut(b); err != nil {
-		b.dropping.Store(false)
+		b.Dropping.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	if err := rt.buffers.free(b); err != nil {
+	if err := rt.buffers.Free(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	return nil
@@ -132,13 +133,13 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 // describing.leave is called.
 //
 // Errors: ErrClosed; another caller has begun.
-func (rt *Runtime) beginDrop(b *buffer) error {
+func (rt *Runtime) beginDrop(b *memory.Buffer) error {
 	rt.root.submitting.Lock()
 	defer rt.root.submitting.Unlock()
 	if rt.closed.Load() {
 		return ErrClosed
 	}
-	if b.dropping.Swap(true) {
+	if b.Dropping.Swap(true) {
 		return errDropped
 	}
 	rt.callers.Enter()
@@ -156,11 +157,11 @@ const takeOutTries = 8
 // buffer.
 //
 // Errors: Close was quicker; others submit tasks that use it again and again.
-func (rt *Runtime) takeOut(b *buffer) (err error) {
+func (rt *Runtime) takeOut(b *memory.Buffer) (err error) {
 	for range takeOutTries {
 		// What failed before is no reason to keep the memory: the wait is for the order, and the
 		// data are given up.
-		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.memory())})
+		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.Memory())})
 		if failed != nil {
 			return failed
 		}
@@ -173,15 +174,15 @@ func (rt *Runtime) takeOut(b *buffer) (err error) {
 	return fmt.Errorf("other goroutines submit tasks that use it: %w", err)
 }
 
-func (rt *Runtime) takeOutIdle(b *buffer) error {
+func (rt *Runtime) takeOutIdle(b *memory.Buffer) error {
 	rt.root.submitting.Lock()
 	defer rt.root.submitting.Unlock()
-	if d := rt.root.graph.domain; d != nil && b.owner.program() && !b.gone.Load() {
-		if err := d.Forget(b.id); err != nil {
+	if d := rt.root.graph.domain; d != nil && b.Owner.Program() && !b.Gone.Load() {
+		if err := d.Forget(b.ID); err != nil {
 			return err
 		}
 	}
-	if !rt.buffers.remove(b) {
+	if !rt.buffers.Remove(b) {
 		return errDropped
 	}
 	return nil

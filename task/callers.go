@@ -111,7 +111,7 @@ func (s *Scope) abortUnlocked(r *record, err error) (Task, error) {
 // commitUnlocked is commit for a record of openUnlocked.
 func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 	rt := s.rt
-	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.traits.Is(life.Undeferred) && s.growths.Load() == 0
+	unobserved := rt.eagerQueues != nil && !rt.observers.hasObserver && !r.traits.Is(life.Undeferred) && !s.memory.Grew()
 	if unobserved {
 		s.graph.domain.Prepare(r.graphNode(), r.accesses)
 	}
@@ -119,7 +119,7 @@ func (s *Scope) commitUnlocked(r *record) (t Task, err error) {
 		return s.abortUnlocked(r, err)
 	}
 	s.submitters.Observe(goid.Of(), &rt.contention)
-	if unobserved && len(s.reductions) == 0 && s.growths.Load() == 0 {
+	if unobserved && len(s.reductions) == 0 && !s.memory.Grew() {
 		t = s.commitUnobserved(r)
 	} else {
 		t = s.commit(r)

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it
@@ -85,7 +86,7 @@ type guardedRegion struct {
 	mode       deps.Mode
 	undeclared bool
 	before     []byte // nil for a buffer that the task does not use
-	b          *buffer
+	b          *memory.Buffer
 	sum        uint64
 }
 
@@ -186,7 +187,7 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 	for _, a := range accesses {
 		if rests[a.Region.Buffer] == nil {
 			rests[a.Region.Buffer] = &deps.Set{}
-			rests[a.Region.Buffer].Add(rt.buffers.byID(a.Region.Buffer).whole())
+			rests[a.Region.Buffer].Add(rt.buffers.ByID(a.Region.Buffer).Whole())
 		}
 	}
 	for _, a := range accesses {
@@ -212,12 +213,12 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 		}
 	}
 	for i := range list {
-		list[i].b = rt.buffers.byID(list[i].region.Buffer)
+		list[i].b = rt.buffers.ByID(list[i].region.Buffer)
 		list[i].before = copyOut(list[i].b, list[i].region)
 		list[i].sum = maphash.Bytes(checkSeed, list[i].before)
 	}
 	if undeclared {
-		list = rt.buffers.snapshotOthers(rests, list)
+		list = snapshotOthers(&rt.buffers, rests, list)
 	}
 	return list
 }
@@ -242,57 +243,57 @@ func (r *record) toCheck() (list []deps.Access) {
 }
 
 // snapshotOthers adds the buffers that are not in uses.
-func (t *buffers) snapshotOthers(uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
-	for s := range t.load().tree.All() {
+func snapshotOthers(t *memory.Table, uses map[deps.BufferID]*deps.Set, list []guardedRegion) []guardedRegion {
+	for s := range t.Load().Tree.All() {
 		b := s.Value
-		if uses[b.id] != nil || b.copied || t.usesPartOf(b, uses) {
+		if uses[b.ID] != nil || b.Copied || usesPartOf(t, b, uses) {
 			continue
 		}
-		if sum, ok := b.sum(); ok {
-			list = append(list, guardedRegion{region: b.whole(), undeclared: true, sum: sum, b: b})
+		if sum, ok := sumOf(b); ok {
+			list = append(list, guardedRegion{region: b.Whole(), undeclared: true, sum: sum, b: b})
 		}
 	}
 	return list
 }
 
 // usesPartOf reports whether one of uses has become a part of b.
-func (t *buffers) usesPartOf(b *buffer, uses map[deps.BufferID]*deps.Set) bool {
-	if b.parts.Load() == nil {
+func usesPartOf(t *memory.Table, b *memory.Buffer, uses map[deps.BufferID]*deps.Set) bool {
+	if b.Parts.Load() == nil {
 		return false
 	}
 	for id := range uses {
-		if p := t.ofID(id); p != nil && p.inside(b) {
+		if p := t.OfID(id); p != nil && p.Inside(b) {
 			return true
 		}
 	}
 	return false
 }
 
-// sum returns the checksum of b; false if b was freed meanwhile.
-func (b *buffer) sum() (sum uint64, ok bool) {
+// sumOf returns the checksum of b; false if b was freed meanwhile.
+func sumOf(b *memory.Buffer) (sum uint64, ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { ok = recover() == nil && ok && !b.gone.Load() }()
-	at := (*byte)(b.host.At())
+	defer func() { ok = recover() == nil && ok && !b.Gone.Load() }()
+	at := (*byte)(b.Host.At())
 	if at == nil {
 		return 0, false
 	}
-	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.size())), true
+	return maphash.Bytes(checkSeed, unsafe.Slice(at, b.Size())), true
 }
 
 // findViolation returns what the body of r has changed of what it must leave as it is, nil for
 // nothing. What it has not declared counts only if alone reports, after the checksum, that no other
 // goroutine accessed memory meanwhile.
-func (t *buffers) findViolation(r *record, list []guardedRegion, alone func() bool) error {
+func findViolation(t *memory.Table, r *record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
-		table := t.load()
-		b := table.get(w.region.Buffer)
+		table := t.Load()
+		b := table.Get(w.region.Buffer)
 		if b != w.b || w.undeclared && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
-		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.text()}
+		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.String()}
 		if w.before == nil {
-			if sum, ok := b.sum(); ok && sum != w.sum && alone() {
+			if sum, ok := sumOf(b); ok && sum != w.sum && alone() {
 				return e
 			}
 			continue
@@ -305,7 +306,7 @@ func (t *buffers) findViolation(r *record, list []guardedRegion, alone func() bo
 		for at < len(after) && after[at] == w.before[at] {
 			at++
 		}
-		e.Index = elementAt(w.region, int64(at)/int64(b.elem))
+		e.Index = elementAt(w.region, int64(at)/int64(b.Elem))
 		return e
 	}
 	return nil
@@ -345,7 +346,7 @@ func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 // end gives the turn back, and says in against what the body has done until now.
 func (v *accessMonitor) end() {
 	w := &v.rt.checker
-	v.violation = v.rt.buffers.findViolation(v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
+	v.violation = findViolation(&v.rt.buffers, v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
 	v.undeclared = nil
 	<-w.token
 }
@@ -381,7 +382,7 @@ func (rt *Runtime) checkBody(r *record) {
 		rt.closePages(r)
 	}
 	rt.runBody(r)
-	err := rt.buffers.findViolation(r, list, nil)
+	err := findViolation(&rt.buffers, r, list, nil)
 	if err == nil && v != nil {
 		if s.monitor.Swap(nil) != nil {
 			judged = true

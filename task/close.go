@@ -34,7 +34,7 @@ func (rt *Runtime) Close() error {
 	rt.samples.stop()
 	openRuntimes.remove(rt)
 	rt.callers.Wait()
-	rt.sweeps.endSweeps()
+	rt.sweeps.EndSweeps()
 	rt.unhook()
 	rt.cancel(nil)
 	rt.observers.session.ShowStatus(nil)
@@ -46,13 +46,13 @@ func (rt *Runtime) Close() error {
 	rt.cleaning.Wait()
 	rt.checkNone()
 	err = errors.Join(err, rt.leak())
-	known := rt.buffers.sum()
-	for _, b := range rt.buffers.takeFreed() {
-		err = errors.Join(err, rt.buffers.free(b))
+	known := rt.buffers.Sum()
+	for _, b := range rt.buffers.TakeFreed() {
+		err = errors.Join(err, rt.buffers.Free(b))
 	}
-	for _, b := range rt.buffers.close() {
-		rt.buffers.remove(b)
-		err = errors.Join(err, rt.buffers.free(b))
+	for _, b := range rt.buffers.Close(ErrClosed) {
+		rt.buffers.Remove(b)
+		err = errors.Join(err, rt.buffers.Free(b))
 	}
 	err = errors.Join(err, rt.topology.leakOfMemory(), rt.learned.save(), rt.log.leaks, rt.vectors.close(), rt.topology.machine.Close())
 	rt.virtual.Close()

@@ -489,9 +489,9 @@ func BenchmarkCallKernel(b *testing.B) {
 				require.NoError(b, rt.Prepare(context.Background(), k))
 				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
 				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k}}}
-				buffer, _, err := rt.buffers.locate(values.MemoryOf(x), &rt.root)
+				buffer, _, err := rt.buffers.Locate(values.MemoryOf(x), &rt.root.memory)
 				require.NoError(b, err)
-				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.id, Len: 16, Cap: 16}}
+				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
 				for b.Loop() {
 					rt.callKernel(r)
 				}

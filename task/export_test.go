@@ -1,10 +1,11 @@
 package task
 
 import (
-	"github.com/gompss/gompss/devices"
 	"io"
 	"runtime"
 	"testing"
+
+	"github.com/gompss/gompss/devices"
 )
 
 // OnExit calls f where a program would end.
@@ -37,21 +38,15 @@ func StepsOf(it *KernelIteration) (after [][]int) {
 
 // Sweep makes a sweep for buffers that nobody uses, and waits for it.
 func Sweep(rt *Runtime) {
-	rt.sweeps.wantSweep()
-	rt.sweeps.state.mu.Lock()
-	defer rt.sweeps.state.mu.Unlock()
-	for rt.sweeps.state.running {
-		rt.sweeps.state.mu.Unlock()
+	rt.sweeps.WantSweep()
+	for rt.sweeps.Running() {
 		runtime.Gosched()
-		rt.sweeps.state.mu.Lock()
 	}
 }
 
 // BufferIDs is how many numbers of buffers there have been.
 func BufferIDs(rt *Runtime) int {
-	rt.buffers.mu.Lock()
-	defer rt.buffers.mu.Unlock()
-	return rt.buffers.ids
+	return rt.buffers.Numbers()
 }
 
 // GroupBuffers is of how many buffers g keeps what its tasks wrote.
@@ -66,5 +61,5 @@ func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.ndrange(a) }
 
 // PrintTo has rt write what kernels print to out and errs.
 func PrintTo(rt *Runtime, out, errs io.Writer) {
-	rt.buffers.printer.Out, rt.buffers.printer.Err = out, errs
+	rt.printer.Out, rt.printer.Err = out, errs
 }

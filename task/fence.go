@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // This file finds what the body of a task touches, reads included, without having declared it:
@@ -32,7 +33,7 @@ type pageGuard struct {
 
 // closedPages are pages of one buffer.
 type closedPages struct {
-	b     *buffer
+	b     *memory.Buffer
 	first int // byte of the buffer
 	pages []byte
 }
@@ -73,7 +74,7 @@ func (f *pageGuard) forget() {
 }
 
 // drop is called before the memory of b is given back.
-func (f *pageGuard) drop(b *buffer) {
+func (f *pageGuard) drop(b *memory.Buffer) {
 	if !f.on {
 		return
 	}
@@ -81,7 +82,7 @@ func (f *pageGuard) drop(b *buffer) {
 	defer f.mu.Unlock()
 	f.openLocked()
 	f.closed = nil
-	delete(f.used, b.id)
+	delete(f.used, b.ID)
 }
 
 // beginUnguarded records that a goroutine is about to access memory beside the body with the token.
@@ -118,9 +119,9 @@ func (rt *Runtime) closePages(r *record) {
 	}
 	f.closed, f.active = f.closed[:0], true
 	for id, used := range f.used {
-		table := rt.buffers.load()
-		b := table.get(id)
-		if b == nil || b.pages == nil {
+		table := rt.buffers.Load()
+		b := table.Get(id)
+		if b == nil || b.Pages == nil {
 			continue
 		}
 		var rest deps.Set
@@ -139,17 +140,17 @@ func (rt *Runtime) closePages(r *record) {
 }
 
 // close closes the pages that are all in r. Requires: mu held.
-func (f *pageGuard) close(b *buffer, r deps.Region) {
+func (f *pageGuard) close(b *memory.Buffer, r deps.Region) {
 	page := os.Getpagesize()
 	for lo, hi := range r.Runs() {
-		from, to := int(lo)*int(b.elem), int(hi)*int(b.elem)
-		if from = (from + page - 1) / page * page; hi == b.len {
+		from, to := int(lo)*int(b.Elem), int(hi)*int(b.Elem)
+		if from = (from + page - 1) / page * page; hi == b.Len {
 			to = (to + page - 1) / page * page // the rest of the last page belongs to no buffer
 		}
 		if to = to / page * page; from >= to {
 			continue
 		}
-		pages := b.pages[:cap(b.pages)][from:min(to, cap(b.pages))]
+		pages := b.Pages[:cap(b.Pages)][from:min(to, cap(b.Pages))]
 		if hostmem.Protect(pages, false) == nil {
 			f.closed = append(f.closed, closedPages{b, from, pages})
 		}
@@ -188,9 +189,9 @@ func (cc *checks) guardViolation(r *record, value any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.closed {
-		at := fault.Addr() - c.b.lo()
+		at := fault.Addr() - c.b.Lo()
 		if at >= uintptr(c.first) && at < uintptr(c.first+len(c.pages)) {
-			return &ViolationError{Label: r.title(), Region: c.b.whole(), Index: int64(at) / int64(c.b.elem), Stray: true, Touched: true, Buffer: c.b.text()}
+			return &ViolationError{Label: r.title(), Region: c.b.Whole(), Index: int64(at) / int64(c.b.Elem), Stray: true, Touched: true, Buffer: c.b.String()}
 		}
 	}
 	return nil

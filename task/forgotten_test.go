@@ -19,17 +19,9 @@ func TestForgottenBuffersAreNotKept(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, rt.Wait(context.Background()))
-		found := 0
-		for i := range rt.buffers.recent {
-			if rt.buffers.recent[i].Load() != nil {
-				found++
-			}
-		}
-		require.Positive(t, found, n)
+		require.Positive(t, rt.buffers.CountRecent(), n)
 		require.NoError(t, Unregister(rt, x))
-		for i := range rt.buffers.recent {
-			require.Nil(t, rt.buffers.recent[i].Load(), n)
-		}
+		require.Zero(t, rt.buffers.CountRecent(), n)
 	}
 	require.NoError(t, rt.Close())
 }

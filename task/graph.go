@@ -1,10 +1,13 @@
 package task
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // A graph is the tasks in flight, their dependences, and the data that became undefined by
@@ -77,7 +80,7 @@ func (r *record) eachPoisonedAccess(f func(poisonedAccess)) {
 		if a.Region.Empty() {
 			continue
 		}
-		f(poisonedAccess{r.scope.regionNow(a.Region), a.Mode, a.Op, r.member})
+		f(poisonedAccess{r.rt.buffers.RegionNow(&r.scope.memory, a.Region), a.Mode, a.Op, r.member})
 	}
 }
 
@@ -247,7 +250,30 @@ func (g *graph) fail(r *record, free *recordList, led **record) {
 	})
 }
 
-func (b *buffer) whole() deps.Region { return b.span(0, b.len) }
+// keepUnordered keeps the memory alive, while r is in flight, that it uses without an access that
+// orders it.
+func (r *record) keepUnordered() {
+	for i := range r.args.List {
+		if a := &r.args.List[i]; a.InMemory() && (r.traits.Is(life.OrderOnly) || !ordered(r.accesses, a.Buffer)) {
+			b := r.rt.buffers.ByID(a.Buffer)
+			b.Users.Add(1)
+			r.unordered = append(r.unordered, b)
+		}
+	}
+}
 
-// span returns elements [lo, hi) of b.
-func (b *buffer) span(lo, hi int64) deps.Region { return deps.Interval(b.id, lo, hi) }
+// ordered reports whether one of accesses, none of which is empty, is to a buffer.
+func ordered(accesses []deps.Access, id deps.BufferID) bool {
+	for i := range accesses {
+		if a := &accesses[i]; a.Region.Buffer == id && !a.Region.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// usesBuffer reports whether a task in flight of s uses b, or one that the runtime itself will
+// submit. Requires: submitting held.
+func (s *Scope) usesBuffer(b *memory.Buffer) bool {
+	return s.graph.domain != nil && s.graph.domain.Uses(b.ID) || slices.ContainsFunc(s.reductions, func(g *reduction) bool { return g.buffer == b })
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // ErrFinished is the error of a call on a finished object: a Group that was waited for, the Scope
@@ -37,7 +38,7 @@ type Group struct {
 	index    int32       // of a group of an iteration, from 1
 	// wrote is what tasks of the group were submitted to write, where accelerators may have it;
 	// guarded by the submitting of home.
-	wrote      map[*buffer]*deps.Set
+	wrote      map[*memory.Buffer]*deps.Set
 	wroteLimit int // of wrote: then it is looked at for buffers that are gone
 	mu         spin.Mutex
 	changed    *sync.Cond

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // This file is Group.Wait: the tasks of the group finish, their reductions are combined, and what
@@ -189,7 +190,7 @@ func (g *Group) noteWrites(accesses []deps.Access) {
 	for ; g != nil; g = g.outer {
 		for i := range accesses {
 			if a := &accesses[i]; a.Mode.Writes() && !a.Region.Empty() {
-				g.setOf(g.rt.buffers.byID(a.Region.Buffer)).Add(a.Region)
+				g.setOf(g.rt.buffers.ByID(a.Region.Buffer)).Add(a.Region)
 			}
 		}
 	}
@@ -197,13 +198,13 @@ func (g *Group) noteWrites(accesses []deps.Access) {
 
 // setOf returns what tasks of g were submitted to write of b. Requires: the submitting of home
 // held.
-func (g *Group) setOf(b *buffer) *deps.Set {
+func (g *Group) setOf(b *memory.Buffer) *deps.Set {
 	of := g.wrote[b]
 	if of == nil {
 		g.forgetGone()
 		of = &deps.Set{}
 		if g.wrote == nil {
-			g.wrote = map[*buffer]*deps.Set{}
+			g.wrote = map[*memory.Buffer]*deps.Set{}
 		}
 		g.wrote[b] = of
 	}
@@ -216,21 +217,21 @@ func (g *Group) forgetGone() {
 	if len(g.wrote) < g.wroteLimit {
 		return
 	}
-	maps.DeleteFunc(g.wrote, func(b *buffer, _ *deps.Set) bool { return b.gone.Load() && b.grown.Load() == nil })
-	g.wroteLimit = 2*len(g.wrote) + sweepBuffers
+	maps.DeleteFunc(g.wrote, func(b *memory.Buffer, _ *deps.Set) bool { return b.Gone.Load() && b.Grown.Load() == nil })
+	g.wroteLimit = 2*len(g.wrote) + memory.SweepBuffers
 }
 
 // followGrowth makes what g wrote in buffers that have become parts of others what it wrote of
 // those. Requires: submitting held.
 func (g *Group) followGrowth() {
 	for b, of := range g.wrote {
-		if !b.movedIn(g.scope) {
+		if !b.MovedIn(&g.scope.memory) {
 			continue
 		}
 		delete(g.wrote, b)
-		to, _ := b.target()
+		to, _ := b.Target()
 		for _, r := range of.Regions() {
-			g.setOf(to).Add(b.movedRegion(r))
+			g.setOf(to).Add(b.MovedRegion(r))
 		}
 	}
 }
@@ -264,12 +265,12 @@ func (g *Group) bringBack(o WaitOption) (back Task, ended bool, err error) {
 // group in flight.
 func (g *Group) ownData(read bool, to []deps.Access) []deps.Access {
 	g.followGrowth()
-	byNumber := func(a, b *buffer) int { return int(a.id) - int(b.id) }
+	byNumber := func(a, b *memory.Buffer) int { return int(a.ID) - int(b.ID) }
 	for _, b := range slices.SortedFunc(maps.Keys(g.wrote), byNumber) {
-		if b.gone.Load() && b.grown.Load() == nil {
+		if b.Gone.Load() && b.Grown.Load() == nil {
 			continue // it was given back
 		}
-		if b.grown.Load() == nil && !g.rt.buffers.claim(b) {
+		if b.Grown.Load() == nil && !g.rt.buffers.Claim(b) {
 			continue // its data are undefined
 		}
 		var taken, shared, rest deps.Set

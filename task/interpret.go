@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/printer"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -52,13 +53,13 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 	if k.prints() {
 		return rt.pool.runInterpreter(r, k)
 	}
-	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
+	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
 		return rt.pool.interpret(r, k, v)
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	if v := rt.buffers.variableChanged(k, r.args.List); v != nil {
+	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
 		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.Name, Why: why, Running: true}
 	}
 	return nil
@@ -92,10 +93,10 @@ func (k *Kernel) prints() bool {
 
 // printArgument returns the arguments that hold what a task prints. Those of a task of a body are
 // empty: what it accesses is part of what the task around it does.
-func (t *buffers) printArgument(r *record, v *values.Global) (a devices.Arg, where values.Range) {
+func printArgument(t *memory.Table, r *record, v *values.Global) (a devices.Arg, where values.Range) {
 	a.Type = v.Of.Type
 	if r.scope.program() {
-		words, task := t.printer.Bind(r.kernel.ir)
+		words, task := r.rt.printer.Bind(r.kernel.ir)
 		where = values.MemoryAt(values.Pointer(&words), a.Type)
 		r.scratch.printed = task
 	}

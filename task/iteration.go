@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/replay"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -51,8 +52,8 @@ type recording struct {
 	roots      []int32 // steps without predecessors
 	dynamic    []int32 // steps with Args among the arguments
 	accesses   []deps.Access
-	buffers    []*buffer // of the accesses
-	hold       *hold     // of them
+	buffers    []*memory.Buffer // of the accesses
+	hold       *memory.Hold     // of them
 	args       []anyArg
 	groups     []*Group
 	reductions []*reduction
@@ -234,10 +235,10 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		switch {
-		case !b.gone.Load() && !b.dropping.Load():
+		case !b.Gone.Load() && !b.Dropping.Load():
 		case it.rt.refuses():
 			return ErrClosed
-		case b.grown.Load() != nil:
+		case b.Grown.Load() != nil:
 			return errGrown
 		default:
 			return goneError(b, it.userOf(b))
@@ -247,7 +248,7 @@ func (it *Iteration) freed() error {
 }
 
 // userOf names the first step that accesses b.
-func (it *Iteration) userOf(b *buffer) string {
+func (it *Iteration) userOf(b *memory.Buffer) string {
 	for i := range it.steps {
 		s := &it.steps[i]
 		accesses, label := s.accesses, s.label
@@ -256,7 +257,7 @@ func (it *Iteration) userOf(b *buffer) string {
 				label = d.kernel.name
 			}
 		}
-		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.id }) {
+		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID }) {
 			return fmt.Sprintf(", which step %d, %s, uses,", i, label)
 		}
 	}
@@ -265,22 +266,22 @@ func (it *Iteration) userOf(b *buffer) string {
 
 // goneError reports that b is no longer a buffer; user names the task or replay that uses it, or is
 // empty.
-func goneError(b *buffer, user string) error {
-	if g := b.grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
-		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.id, b.text(), user, g.text())}
+func goneError(b *memory.Buffer, user string) error {
+	if g := b.Grown.Load(); g != nil { // of a sequence of kernels, whose addresses its device has
+		return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s has become a part of a larger one (%s), as memory around it was used,", b.ID, b.String(), user, g.String())}
 	}
 	by := "Unregister"
-	if b.pages != nil {
+	if b.Pages != nil {
 		by = "Free"
 	}
-	return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s was given back by %s", b.id, b.text(), user, by)}
+	return &ChangedError{What: fmt.Sprintf("buffer %d (%s)%s was given back by %s", b.ID, b.String(), user, by)}
 }
 
 // goneIn returns an error where one of the buffers of a sequence of kernels is gone, or about to
 // be.
-func goneIn(buffers []*buffer) error {
+func goneIn(buffers []*memory.Buffer) error {
 	for _, b := range buffers {
-		if b.gone.Load() || b.dropping.Load() {
+		if b.Gone.Load() || b.Dropping.Load() {
 			return goneError(b, "")
 		}
 	}

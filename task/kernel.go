@@ -17,6 +17,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -552,13 +553,13 @@ func (k *Kernel) badArg(i int, what string) error {
 // clause is false: the submitter does not continue before the task has finished.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
 	defer catchBug(r.kernel.name, &err)
-	r.merged = r.scope.merged.Load()
+	r.merged = r.scope.memory.Merged.Load()
 	r.scratch = scratchPool.Get().(*submitScratch)
 	defer func() { scratchPool.Put(r.scratch); r.scratch = nil }()
-	if err := rt.buffers.bind(r, args); err != nil {
+	if err := bindArguments(&rt.buffers, r, args); err != nil {
 		return false, err
 	}
-	if err := errors.Join(rt.buffers.bindVariables(r), r.checkCapacities()); err != nil {
+	if err := errors.Join(bindVariables(&rt.buffers, r), r.checkCapacities()); err != nil {
 		return false, r.refused(err)
 	}
 	if err := rt.evaluate(r); err != nil {
@@ -603,21 +604,21 @@ func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 	return nil
 }
 
-// bind makes the arguments of r; slices and pointers become buffers with offsets.
-func (t *buffers) bind(r *record, args []any) error {
+// bindArguments makes the arguments of r; slices and pointers become buffers with offsets.
+func bindArguments(t *memory.Table, r *record, args []any) error {
 	k := r.kernel
 	for i, x := range args {
 		g := &k.given[i]
 		if g.leaves == nil {
 			a, where := values.Argument(x, g.typ)
-			if err := t.bindOne(r, g.first, a, where); err != nil {
+			if err := bindOne(t, r, g.first, a, where); err != nil {
 				return err
 			}
 			continue
 		}
 		for n, at := range values.LeavesAt(x, g.leaves) {
 			a, where := values.ArgumentAt(at, g.leaves[n].Type)
-			if err := t.bindOne(r, g.first+n, a, where); err != nil {
+			if err := bindOne(t, r, g.first+n, a, where); err != nil {
 				return err
 			}
 		}
@@ -627,13 +628,13 @@ func (t *buffers) bind(r *record, args []any) error {
 
 // bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
 // i.
-func (t *buffers) bindOne(r *record, i int, a devices.Arg, where values.Range) error {
+func bindOne(t *memory.Table, r *record, i int, a devices.Arg, where values.Range) error {
 	p := &r.kernel.params[i]
 	if p.typ.Kind == ir.Pointer && where.Base == nil && !p.nils {
 		return r.kernel.badArg(i, "is a nil pointer")
 	}
 	if values.IsMemory(p.typ) {
-		if err := t.bindMemory(r, &a, where); err != nil {
+		if err := bindMemory(t, r, &a, where); err != nil {
 			return r.kernel.badArg(i, err.Error())
 		}
 	}
@@ -642,18 +643,18 @@ func (t *buffers) bindOne(r *record, i int, a devices.Arg, where values.Range) e
 }
 
 // bindMemory fills in where the memory of a is. An empty slice needs no buffer.
-func (t *buffers) bindMemory(r *record, a *devices.Arg, m values.Range) error {
+func bindMemory(t *memory.Table, r *record, a *devices.Arg, m values.Range) error {
 	a.Nil = m.Base == nil
 	a.Len, a.Cap = m.Len, m.Cap
 	if m.Len == 0 {
 		a.Cap = 0
 		return nil
 	}
-	b, first, err := t.locate(m, r.scope)
+	b, first, err := t.Locate(m, &r.scope.memory)
 	if err != nil {
 		return err
 	}
-	a.Buffer, a.Offset = b.id, deps.Bytes(first)*b.elem
-	a.Cap = min(m.Cap, b.len-first) // no kernel reaches out of the buffer
+	a.Buffer, a.Offset = b.ID, deps.Bytes(first)*b.Elem
+	a.Cap = min(m.Cap, b.Len-first) // no kernel reaches out of the buffer
 	return nil
 }

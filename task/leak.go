@@ -86,8 +86,8 @@ func (rt *Runtime) leakOfRecords(e *LeakError) {
 // leakOfPrivates counts the private copies of reductions that are in no list of spare ones.
 func (rt *Runtime) leakOfPrivates(e *LeakError) {
 	n := int64(0)
-	for _, b := range rt.buffers.list() {
-		if b.copied {
+	for _, b := range rt.buffers.List() {
+		if b.Copied {
 			n++
 		}
 	}

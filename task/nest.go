@@ -346,7 +346,7 @@ func (rt *Runtime) endBody(r *record, ran bool) (*record, int) {
 func (rt *Runtime) endScope(r *record, worker int) (*record, int) {
 	s := r.inner
 	// In turns nothing waits for the copies of a buffer that is dropped but a job.
-	if s.pending.Load() == holder && (rt.virtual == nil || len(s.fresh) == 0) {
+	if s.pending.Load() == holder && (rt.virtual == nil || len(s.memory.Fresh) == 0) {
 		s.pending.Store(0)
 		rt.closeScope(r)
 		return rt.retire(r, worker), worker
@@ -375,7 +375,7 @@ func (rt *Runtime) closeScope(r *record) {
 	if r.err == nil && err != nil {
 		r.fail("", err)
 	}
-	if err := rt.buffers.dropFresh(s); err != nil && r.err == nil {
+	if err := rt.buffers.DropFresh(&s.memory); err != nil && r.err == nil {
 		r.fail("", err)
 	}
 	rt.putDomain(&s.graph)
@@ -389,23 +389,13 @@ func (rt *Runtime) complete(r *record) {
 	}
 	switch {
 	case r == nil:
-	case rt.topology.accelerators && len(r.inner.fresh) > 0:
+	case rt.topology.accelerators && len(r.inner.memory.Fresh) > 0:
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
 		rt.background.run(func() { rt.closeScope(r); rt.retireUnscheduled(r) })
 	default:
 		rt.closeScope(r)
 		rt.retireUnscheduled(r)
 	}
-}
-
-// dropFresh forgets the memory that was first used in s, whose tasks have finished.
-func (t *buffers) dropFresh(s *Scope) (err error) {
-	for _, b := range s.fresh {
-		t.remove(b)
-		err = errors.Join(err, t.free(b))
-	}
-	s.fresh = nil
-	return err
 }
 
 // forget drops what the graph of s knows of a buffer.

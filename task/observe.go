@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/session"
@@ -100,7 +101,7 @@ func (rt *Runtime) describe(w World) {
 	for _, p := range rt.topology.machine.Phases() {
 		rt.observers.recorder.Observe(p)
 	}
-	rt.observePhase(probe.PhaseOpen, 0, known{})
+	rt.observePhase(probe.PhaseOpen, 0, memory.Known{})
 }
 
 // observeSubmit tells that r has become task id. Requires: submitting held.
@@ -377,8 +378,8 @@ func (ob *observers) observeCompile(k *Kernel, d devices.Device, began time.Dura
 
 // observePhase reports the phase of the runtime or the program since began, and the buffers known
 // at that time.
-func (rt *Runtime) observePhase(label string, began time.Duration, k known) {
-	rt.observers.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.observers.now(), Other: deps.TaskID(k.buffers), Bytes: k.size})
+func (rt *Runtime) observePhase(label string, began time.Duration, k memory.Known) {
+	rt.observers.observeAny(probe.Point{Kind: probe.Phase, Label: label, Begin: began, Time: rt.observers.now(), Other: deps.TaskID(k.Buffers), Bytes: k.Size})
 	rt.observeLearned(label == probe.PhaseClose)
 }
 

@@ -194,7 +194,7 @@ func (rt *Runtime) largestSet(r *record) deps.Bytes {
 		if seenBefore(r.data()[:i], a.Region.Buffer) {
 			continue
 		}
-		sum += rt.buffers.sizeOf(a.Region.Buffer) + rt.topology.granule
+		sum += rt.buffers.SizeOf(a.Region.Buffer) + rt.topology.granule
 	}
 	return sum
 }

@@ -58,7 +58,7 @@ func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 			continue
 		}
 		mode := options[i].mode()
-		b, first, err := s.rt.buffers.locate(m, s)
+		b, first, err := s.rt.buffers.Locate(m, &s.memory)
 		if err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
@@ -68,7 +68,7 @@ func describePlain(list *[]deps.Access, s *Scope, options []Option) error {
 		} else {
 			out = out[:n+1]
 		}
-		out[n].SetInterval(b.id, first, first+m.Len, mode)
+		out[n].SetInterval(b.ID, first, first+m.Len, mode)
 	}
 	*list = out
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/state"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -93,7 +94,7 @@ type attempts struct {
 
 // A merging is what a task has to do with buffers that have grown.
 type merging struct {
-	mergeTarget    *buffer         // of a merge: the buffer whose parts it moves
+	mergeTarget    *memory.Buffer  // of a merge: the buffer whose parts it moves
 	poisonedInputs []poisonedInput // of a merge
 	merged         int64           // of a kernel: Scope.merged when it was described
 }
@@ -118,9 +119,9 @@ type bodies struct {
 // A memoryUse is what a task accesses. The memory of the lists stays with the detail.
 type memoryUse struct {
 	accesses     []deps.Access
-	copyAccesses []deps.Access  // in place of accesses, for what is copied, where those only order
-	uses         []reductionUse // reductions among accesses
-	unordered    []*buffer      // that it uses without an access
+	copyAccesses []deps.Access    // in place of accesses, for what is copied, where those only order
+	uses         []reductionUse   // reductions among accesses
+	unordered    []*memory.Buffer // that it uses without an access
 	work         deps.Bytes
 }
 
@@ -276,7 +277,7 @@ func (d *detail) clear() {
 	d.sharedRegions = d.sharedRegions[:0]
 	d.uses = d.uses[:0]
 	for _, b := range d.unordered {
-		b.users.Add(-1)
+		b.Users.Add(-1)
 	}
 	clear(d.unordered)
 	d.unordered = d.unordered[:0]

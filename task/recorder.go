@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // A Recorder takes the tasks of an iteration. Nothing runs while it does. It is a Submitter: a
@@ -271,9 +272,9 @@ func serializeReductions(accesses []deps.Access) {
 func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	r.followGrowth()
 	if r.fresh.hold == nil {
-		r.fresh.hold = newHold()
+		r.fresh.hold = memory.NewHold()
 	}
-	buffers, err := r.rt.buffers.keep(r.fresh.buffers, r.fresh.hold, accesses)
+	buffers, err := keepBuffers(&r.rt.buffers, r.fresh.buffers, r.fresh.hold, accesses)
 	if err != nil {
 		return err
 	}
@@ -317,12 +318,12 @@ func (r *Recorder) noteEdges(succ deps.TaskID, preds []deps.TaskID) {
 // followGrowth makes the steps so far use the buffers that theirs have become parts of, if some
 // have.
 func (r *Recorder) followGrowth() {
-	now := r.rt.root.merged.Load()
+	now := r.rt.root.memory.Merged.Load()
 	if now == r.merged {
 		return
 	}
 	r.merged = now
-	r.fresh.followGrowth()
+	r.fresh.followGrowth(&r.rt.buffers)
 	for _, g := range r.open {
 		g.followGrowth()
 	}
@@ -429,16 +430,16 @@ func (r *Recorder) addWait(g *Group) {
 	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, undeferred: true}, nil, since)
 }
 
-// keep adds the buffers of a step to those of its recording. It is called while the step is
+// keepBuffers adds the buffers of a step to those of its recording. It is called while the step is
 // recorded: afterwards they may be gone, and their ids those of others.
-func (t *buffers) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*buffer, error) {
-	table := t.load()
+func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, accesses []deps.Access) ([]*memory.Buffer, error) {
+	table := t.Load()
 	for _, a := range accesses {
 		if a.Region.Empty() {
 			continue
 		}
-		b := table.get(a.Region.Buffer)
-		if b == nil || !h.add(t, b) && !b.gone.Load() {
+		b := table.Get(a.Region.Buffer)
+		if b == nil || !h.Add(t, b) && !b.Gone.Load() {
 			return buffers, &ChangedError{What: fmt.Sprintf("buffer %d was given back", a.Region.Buffer)}
 		}
 		if !slices.Contains(buffers, b) {
@@ -451,7 +452,7 @@ func (t *buffers) keep(buffers []*buffer, h *hold, accesses []deps.Access) ([]*b
 // accessOf returns the access that an option says.
 func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
 	r := record{scope: &rt.root, detail: &detail{rt: rt}}
-	if err := rt.buffers.addAccess(&r, o); err != nil || len(r.accesses) == 0 {
+	if err := addAccess(&rt.buffers, &r, o); err != nil || len(r.accesses) == 0 {
 		return deps.Access{Mode: o.mode()}, err
 	}
 	return r.accesses[0], nil

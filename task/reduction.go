@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/operator"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -34,7 +35,7 @@ import (
 type reduction struct {
 	op      *operator.Reducer
 	id      deps.ReductionID
-	buffer  *buffer        // of the regions; where it grows, that which it becomes a part of
+	buffer  *memory.Buffer // of the regions; where it grows, that which it becomes a part of
 	regions deps.Set       // of all its tasks
 	into    *reduction     // the one that this was joined to
 	copies  []*privateCopy // guarded by Runtime.reducing
@@ -51,9 +52,9 @@ func (g *reduction) root() *reduction {
 
 // A privateCopy is a private copy of a buffer.
 type privateCopy struct {
-	b            *buffer
-	of           *buffer  // that it stands for
-	set          deps.Set // elements that tasks have reduced into, or will
+	b            *memory.Buffer
+	of           *memory.Buffer // that it stands for
+	set          deps.Set       // elements that tasks have reduced into, or will
 	space        devices.SpaceID
 	usedOnDevice bool // was on an accelerator
 	busy         bool
@@ -61,9 +62,9 @@ type privateCopy struct {
 
 // A reductionUse is one reduction access of one task.
 type reductionUse struct {
-	access int     // index in record.accesses
-	param  int     // of a kernel, -1 for Go tasks
-	buffer *buffer // of the access; that of the group may have grown since
+	access int            // index in record.accesses
+	param  int            // of a kernel, -1 for Go tasks
+	buffer *memory.Buffer // of the access; that of the group may have grown since
 	group  *reduction
 	copy   *privateCopy // while the task runs
 }
@@ -82,7 +83,7 @@ func (p *reductionPool) reductionID(op *operator.Reducer) deps.ReductionID {
 
 // addReduction notes that access i of r is a reduction with op, through parameter param of its
 // kernel.
-func (p *reductionPool) addReduction(r *record, i, param int, b *buffer, op *operator.Reducer) {
+func (p *reductionPool) addReduction(r *record, i, param int, b *memory.Buffer, op *operator.Reducer) {
 	r.accesses[i].Op = p.reductionID(op)
 	r.uses = append(r.uses, reductionUse{access: i, param: param, buffer: b, group: &reduction{op: op, id: r.accesses[i].Op, buffer: b}})
 }
@@ -181,7 +182,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	c.kind, c.group, c.label = combineBody, s.group, "combine "+g.op.Name
 	for _, p := range g.regions.Regions() {
 		c.accesses = append(c.accesses, deps.Access{Region: p, Mode: deps.InOut})
-		c.work += deps.Bytes(p.Len()) * g.buffer.elem
+		c.work += deps.Bytes(p.Len()) * g.buffer.Elem
 	}
 	c.uses = append(c.uses, reductionUse{group: g})
 	c.member = g.innermost()
@@ -225,10 +226,10 @@ func (rt *Runtime) takePrivates(r *record, space devices.SpaceID) error {
 			return err
 		}
 		u.copy = c
-		a.Region.Buffer, a.Mode = c.b.id, deps.InOut
+		a.Region.Buffer, a.Mode = c.b.ID, deps.InOut
 		u.group.init(c, a.Region)
 		if u.param >= 0 {
-			r.args.List[u.param].Buffer = c.b.id
+			r.args.List[u.param].Buffer = c.b.ID
 		}
 	}
 	return nil
@@ -243,7 +244,7 @@ func (g *reduction) init(c *privateCopy, r deps.Region) {
 		missing.Remove(has)
 	}
 	for _, m := range missing.Regions() {
-		g.op.Fill(c.b.host.At(), m)
+		g.op.Fill(c.b.Host.At(), m)
 	}
 	c.set.Add(r)
 }
@@ -270,21 +271,21 @@ func (rt *Runtime) takePrivate(u *reductionUse, space devices.SpaceID) (*private
 }
 
 // newPrivate returns a copy of b without values. Requires: reducing held.
-func (rt *Runtime) newPrivate(b *buffer) (*privateCopy, error) {
-	if spare := rt.spares[b.size()]; len(spare) > 0 {
+func (rt *Runtime) newPrivate(b *memory.Buffer) (*privateCopy, error) {
+	if spare := rt.spares[b.Size()]; len(spare) > 0 {
 		c := spare[len(spare)-1]
-		if c.b.elem == b.elem {
-			rt.spares[b.size()] = spare[:len(spare)-1]
+		if c.b.Elem == b.Elem {
+			rt.spares[b.Size()] = spare[:len(spare)-1]
 			c.of = b
 			return c, nil
 		}
 	}
-	pages, err := hostmem.Map(int(b.size()))
+	pages, err := hostmem.Map(int(b.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("private copy for a reduction: %w", err)
 	}
-	m := values.Range{Base: unsafe.Pointer(unsafe.SliceData(pages)), Len: b.len, Cap: b.len, Elem: b.elem}
-	own, err := rt.buffers.register(m, pages, &rt.root, true)
+	m := values.Range{Base: unsafe.Pointer(unsafe.SliceData(pages)), Len: b.Len, Cap: b.Len, Elem: b.Elem}
+	own, err := rt.buffers.Register(m, pages, &rt.root.memory, true)
 	if err != nil {
 		return nil, errors.Join(err, hostmem.Unmap(pages))
 	}
@@ -301,9 +302,9 @@ func (p *reductionPool) returnPrivates(r *record) {
 			continue
 		}
 		a := &r.accesses[u.access]
-		a.Region.Buffer, a.Mode = u.buffer.id, deps.Reduction
+		a.Region.Buffer, a.Mode = u.buffer.ID, deps.Reduction
 		if u.param >= 0 {
-			r.args.List[u.param].Buffer = u.buffer.id
+			r.args.List[u.param].Buffer = u.buffer.ID
 		}
 		u.copy.busy, u.copy = false, nil
 	}
@@ -355,9 +356,9 @@ func (rt *Runtime) runCombination(r *record) {
 // combine is the body of a combination.
 func (g *reduction) combine() {
 	for _, c := range g.copies {
-		to := unsafe.Add(g.buffer.host.At(), c.of.lo()-g.buffer.lo())
+		to := unsafe.Add(g.buffer.Host.At(), c.of.Lo()-g.buffer.Lo())
 		for _, p := range c.set.Regions() {
-			g.op.Fold(to, c.b.host.At(), p)
+			g.op.Fold(to, c.b.Host.At(), p)
 		}
 	}
 }
@@ -368,10 +369,10 @@ const keptPrivates = 16
 // dropPrivates gives up the copies of a combination that has finished, or was skipped. Those that
 // never left the host are kept for others.
 func (rt *Runtime) dropPrivates(g *reduction) {
-	var gone []*buffer
+	var gone []*memory.Buffer
 	rt.reducing.Lock()
 	for _, c := range g.copies {
-		size := c.b.size()
+		size := c.b.Size()
 		if c.usedOnDevice || len(rt.spares[size]) >= keptPrivates {
 			gone = append(gone, c.b)
 			continue
@@ -386,8 +387,8 @@ func (rt *Runtime) dropPrivates(g *reduction) {
 		// Dropping a buffer waits for its copies, which this goroutine may be the one to enqueue.
 		rt.background.run(func() {
 			for _, b := range gone {
-				rt.buffers.remove(b)
-				rt.log.noteLeak(rt.buffers.free(b))
+				rt.buffers.Remove(b)
+				rt.log.noteLeak(rt.buffers.Free(b))
 			}
 		})
 	}
@@ -407,10 +408,10 @@ func Private[T any](s *Scope, x []T) []T {
 	tightest := int64(math.MaxInt64)
 	for _, u := range s.owner.uses {
 		b := u.buffer // and not what it may have become a part of since
-		if u.copy == nil || b.elem != m.Elem || uintptr(m.Base) < b.lo() || uintptr(m.Base)+uintptr(m.Size()) > b.hi() {
+		if u.copy == nil || b.Elem != m.Elem || uintptr(m.Base) < b.Lo() || uintptr(m.Base)+uintptr(m.Size()) > b.Hi() {
 			continue
 		}
-		first := int64((uintptr(m.Base) - b.lo()) / uintptr(b.elem))
+		first := int64((uintptr(m.Base) - b.Lo()) / uintptr(b.Elem))
 		lo, hi := s.owner.accesses[u.access].Region.Bounds()
 		if lo <= first && first+m.Len <= hi && hi-lo < tightest {
 			best, at, tightest = u.copy, first, hi-lo
@@ -419,7 +420,7 @@ func Private[T any](s *Scope, x []T) []T {
 	if best == nil {
 		panic(fmt.Sprintf("task: %s: private copy of memory, which it has not declared with Reduce: %s", s.owner.title(), m.String()))
 	}
-	return operator.Elements[T](best.b.host.At(), at, at+m.Len)
+	return operator.Elements[T](best.b.Host.At(), at, at+m.Len)
 }
 
 // reductionOfClause notes the reduction clause that the latest n accesses of r are from.
@@ -429,7 +430,7 @@ func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param i
 		return err
 	}
 	for i := first; i < len(r.accesses); i++ {
-		rt.addReduction(r, i, param, rt.buffers.byID(r.accesses[i].Region.Buffer), op)
+		rt.addReduction(r, i, param, rt.buffers.ByID(r.accesses[i].Region.Buffer), op)
 	}
 	for i := range r.kernel.ir.Task.Accesses {
 		if o := &r.kernel.ir.Task.Accesses[i]; o != c && o.Region.Var == c.Region.Var && o.Mode != deps.Reduction {
@@ -440,14 +441,14 @@ func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param i
 }
 
 // bytesAt returns the bytes of elements [lo, hi) of b.
-func bytesAt(b *buffer, lo, hi int64) []byte {
-	size := int64(b.elem)
-	return unsafe.Slice((*byte)(unsafe.Add(b.host.At(), lo*size)), (hi-lo)*size)
+func bytesAt(b *memory.Buffer, lo, hi int64) []byte {
+	size := int64(b.Elem)
+	return unsafe.Slice((*byte)(unsafe.Add(b.Host.At(), lo*size)), (hi-lo)*size)
 }
 
 // copyOut returns a copy of the bytes of a region of b.
-func copyOut(b *buffer, r deps.Region) []byte {
-	out := make([]byte, r.Len()*int64(b.elem))
+func copyOut(b *memory.Buffer, r deps.Region) []byte {
+	out := make([]byte, r.Len()*int64(b.Elem))
 	rest := out
 	for lo, hi := range r.Runs() {
 		rest = rest[devices.CopyBytes(rest, bytesAt(b, lo, hi)):]
@@ -456,7 +457,7 @@ func copyOut(b *buffer, r deps.Region) []byte {
 }
 
 // copyIn puts back what copyOut has returned.
-func copyIn(b *buffer, r deps.Region, from []byte) {
+func copyIn(b *memory.Buffer, r deps.Region, from []byte) {
 	for lo, hi := range r.Runs() {
 		n := devices.CopyBytes(bytesAt(b, lo, hi), from)
 		from = from[n:]

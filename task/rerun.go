@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // This file replays iterations whose steps are more than functions for CPU workers: kernels, on any
@@ -43,7 +44,7 @@ type taskTemplate struct {
 	args         []devices.Arg
 	accesses     []deps.Access
 	copyAccesses []deps.Access
-	hold         *hold // of the buffers of args and accesses
+	hold         *memory.Hold // of the buffers of args and accesses
 	work         deps.Bytes
 	places       sched.PlaceSet
 	tokens       []sched.Tokens
@@ -119,7 +120,7 @@ func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, 
 func (d *taskTemplate) takeGrown(r *record, wait bool) error {
 	var ready recordList
 	s, rt := r.scope, r.rt
-	if s.growths.Load() > 0 {
+	if s.memory.Grew() {
 		s.catchUp(r, &ready)
 	}
 	d.take(r, wait)
@@ -141,11 +142,11 @@ func (d *taskTemplate) take(r *record, wait bool) {
 	}
 	d.tokens = slices.Clone(r.settings.tokens)
 	serializeCommutative(d.accesses)
-	d.hold = newHold()
-	d.hold.addArgs(&r.rt.buffers, d.args)
+	d.hold = memory.NewHold()
+	d.hold.AddArgs(&r.rt.buffers, d.args)
 	for i := range d.accesses {
 		if a := &d.accesses[i]; !a.Region.Empty() {
-			d.hold.add(&r.rt.buffers, r.rt.buffers.byID(a.Region.Buffer))
+			d.hold.Add(&r.rt.buffers, r.rt.buffers.ByID(a.Region.Buffer))
 		}
 	}
 }
@@ -183,7 +184,7 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.requested.dynamic() && it.rt.buffers.variableChanged(s.requested.kernel, s.requested.args) == nil {
+		if !s.requested.dynamic() && variableChanged(&it.rt.buffers, s.requested.kernel, s.requested.args) == nil {
 			continue
 		}
 		d, err := it.rt.describeStep(s.requested.kernel, s.requested.given, s.requested.options)
@@ -282,7 +283,7 @@ func (g *reduction) fill(r *record, s *step) {
 	r.label = s.label
 	for _, a := range s.accesses {
 		r.accesses = append(r.accesses, a)
-		r.work += deps.Bytes(a.Region.Len()) * g.buffer.elem
+		r.work += deps.Bytes(a.Region.Len()) * g.buffer.Elem
 	}
 	r.uses = append(r.uses, reductionUse{group: g})
 	if !r.rt.topology.combinesUnscheduled() {

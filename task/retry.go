@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // This file is how a task that failed runs again. It may when no other task can observe that it has
@@ -64,7 +65,7 @@ func (rt *Runtime) runRetrying(r *record) {
 		}
 		r.retries--
 		observeAgain(r, r.err)
-		rt.unchecked(func() { rt.buffers.restore(before) })
+		rt.unchecked(func() { restoreAll(&rt.buffers, before) })
 		r.err = nil
 	}
 }
@@ -102,15 +103,15 @@ func (rt *Runtime) save(r *record) (before []saved) {
 		if !a.Mode.Reads() || !a.Mode.Writes() {
 			continue
 		}
-		b := rt.buffers.byID(a.Region.Buffer)
+		b := rt.buffers.ByID(a.Region.Buffer)
 		before = append(before, saved{a.Region, copyOut(b, a.Region)})
 	}
 	return before
 }
 
-func (t *buffers) restore(before []saved) {
+func restoreAll(t *memory.Table, before []saved) {
 	for _, s := range before {
-		copyIn(t.byID(s.region.Buffer), s.region, s.bytes)
+		copyIn(t.ByID(s.region.Buffer), s.region, s.bytes)
 	}
 }
 

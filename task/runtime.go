@@ -15,9 +15,11 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/machine"
+	"github.com/gompss/gompss/internal/printer"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/admission"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/virtual"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
@@ -107,7 +109,8 @@ type Runtime struct {
 	kernelVariants
 	observers observers
 	worlds
-	buffers buffers
+	buffers memory.Table
+	printer printer.Printer // of what kernels print
 	lifecycle
 	checks
 	ready readyQueues
@@ -199,7 +202,7 @@ type background struct {
 	// callers are the goroutines that use the runtime and are in no window yet.
 	callers    admission.ActiveCallers
 	contention admission.Contention
-	sweeps     sweeps
+	sweeps     memory.Sweeps
 	samples    samples
 }
 
@@ -226,9 +229,9 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, reductionPool: reductionPool{operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}}
 	rt.root.rt = rt
+	rt.root.memory.Init(&rt.root, nil)
 	rt.observers.topology = &rt.topology
 	rt.ready.topology, rt.ready.pool = &rt.topology, &rt.pool
-	rt.sweeps.buffers, rt.sweeps.callers, rt.sweeps.root, rt.sweeps.log = &rt.buffers, &rt.callers, &rt.root, &rt.log
 	check, reads, err := wantedChecks()
 	if err != nil {
 		return nil, err
@@ -294,11 +297,10 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.hostAt = rt.topology.machine.HostAt
 	rt.describe(o.World)
 	rt.enableEager()
-	rt.buffers.add = rt.topology.addBuffer
-	rt.buffers.drop = rt.dropBuffer
-	rt.buffers.dropPart = func(b *buffer) error { return rt.topology.machine.DropBuffer(b.id) }
-	rt.buffers.sweepNow, rt.buffers.sweepLater = rt.sweeps.wantSweep, rt.sweeps.wantSweepLater
-	rt.buffers.limit = known{sweepBuffers, sweepBytes}
+	rt.buffers.Add = rt.topology.addBuffer
+	rt.buffers.Drop = rt.dropBuffer
+	rt.buffers.DropPart = func(b *memory.Buffer) error { return rt.topology.machine.DropBuffer(b.ID) }
+	rt.sweeps.Open(&rt.buffers, memory.Program{Submitting: &rt.root.submitting, Describing: rt.callers.WaitForCurrent, Uses: rt.root.usesBuffer, Leaked: rt.log.noteLeak})
 	rt.watch(o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
 		rt.pool.states = make([]workerState, workers)
@@ -364,9 +366,9 @@ func (b *brokenCode) err() error {
 func (ob *observers) now() time.Duration  { return ob.clock.Now() }
 func (ob *observers) soon() time.Duration { return ob.clock.Early() }
 
-func (rt *Runtime) dropBuffer(b *buffer) error {
+func (rt *Runtime) dropBuffer(b *memory.Buffer) error {
 	rt.pageGuard.drop(b)
-	return errors.Join(b.owner.forget(b.id), rt.topology.machine.DropBuffer(b.id))
+	return errors.Join(b.Owner.Of.(*Scope).forget(b.ID), rt.topology.machine.DropBuffer(b.ID))
 }
 
 // Machine returns the devices of the runtime.

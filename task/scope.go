@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/admission"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -44,10 +45,9 @@ type Scope struct {
 	submission
 	recycled
 	relations
-	growing
+	memory memory.Owner // of buffers; its fresh ones are memory first used here
 	reporting
-	finished bool      // the body has returned
-	fresh    []*buffer // memory first used here
+	finished bool // the body has returned
 	offspring
 	loan
 	checking
@@ -74,13 +74,6 @@ type relations struct {
 	exclusion  deps.Exclusion // of commutative accesses
 	reductions []*reduction   // that more tasks may join
 	waits      []Task         // in flight, and some that have finished
-}
-
-// A growing is the growth of buffers of a scope: see grow.go.
-type growing struct {
-	growths  atomic.Int64 // how often a buffer of s has grown; changed with buffers.mu held
-	merged   atomic.Int64 // of growths, those whose merges were submitted
-	unmerged []*buffer    // that have grown, and whose merges were not; guarded by buffers.mu
 }
 
 // A reporting holds the facts about the task under submission that the recorder has not received.
@@ -137,6 +130,7 @@ const (
 // newScope returns the scope of a task whose body is about to run.
 func newScope(r *record) *Scope {
 	s := &Scope{final: r.traits.Is(life.Final) || r.scope.final, rt: r.rt, owner: r, group: r.group}
+	s.memory.Init(s, &r.accesses)
 	s.worker = int(r.worker)
 	s.pending.Store(holder)
 	return s
@@ -279,8 +273,8 @@ func (s *Scope) shares(a *deps.Access) bool {
 }
 
 func (s *Scope) owns(id deps.BufferID) bool {
-	for _, b := range s.fresh {
-		if b.id == id {
+	for _, b := range s.memory.Fresh {
+		if b.ID == id {
 			return true
 		}
 	}
@@ -330,8 +324,8 @@ func (s *Scope) fetchToHost() error {
 	}
 	s.submitting.Lock()
 	var fresh []deps.Access
-	for _, b := range s.fresh {
-		fresh = append(fresh, deps.Access{Region: b.whole(), Mode: deps.In})
+	for _, b := range s.memory.Fresh {
+		fresh = append(fresh, deps.Access{Region: b.Whole(), Mode: deps.In})
 	}
 	s.submitting.Unlock()
 	return errors.Join(s.fetchFresh(fresh), s.acquireAgain())

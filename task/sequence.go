@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // A KernelIteration is a recorded sequence of kernel tasks that one accelerator runs as one task:
@@ -24,8 +25,8 @@ type KernelIteration struct {
 	args         []devices.Arg // of all steps
 	reads        []reading     // of package variables
 	accesses     []deps.Access
-	buffers      []*buffer
-	hold         *hold // of them, and of the buffers of args
+	buffers      []*memory.Buffer
+	hold         *memory.Hold // of them, and of the buffers of args
 	work         deps.Bytes
 	places       sched.PlaceSet
 	tokens       []sched.Tokens // by kind, the most that a step holds
@@ -71,9 +72,9 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 		return nil, errNoBuild
 	}
 	for range recordTries {
-		before := rt.root.growths.Load()
+		before := rt.root.memory.Growths.Load()
 		it, err := rt.recordKernels(label, build)
-		if err != nil || rt.root.growths.Load() == before {
+		if err != nil || rt.root.memory.Growths.Load() == before {
 			return it, err
 		}
 	}
@@ -143,13 +144,13 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 		return fmt.Errorf("task: record: %w", one.refused(errNoPlaceForAll))
 	}
 	if it.hold == nil {
-		it.hold = newHold()
+		it.hold = memory.NewHold()
 	}
-	buffers, err := r.rt.buffers.keep(it.buffers, it.hold, one.accesses)
+	buffers, err := keepBuffers(&r.rt.buffers, it.buffers, it.hold, one.accesses)
 	if err != nil {
 		return fmt.Errorf("task: record: %w", one.refused(err))
 	}
-	it.hold.addArgs(&r.rt.buffers, one.args.List)
+	it.hold.AddArgs(&r.rt.buffers, one.args.List)
 	it.buffers = buffers
 	list := slices.Clone(one.args.List)
 	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &one.kernel.device, Args: list})
@@ -236,7 +237,7 @@ func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
-		if v := rt.buffers.variableChanged(x.kernel, x.args); v != nil {
+		if v := variableChanged(&rt.buffers, x.kernel, x.args); v != nil {
 			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.name)}
 		}
 	}

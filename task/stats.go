@@ -169,8 +169,8 @@ func (rt *Runtime) Stats() Stats {
 	s := Stats{ByDevice: map[string]int64{}, MostAtOnce: map[devices.Kind]int{}, InFlight: rt.window.ObservedLive(), Makespan: rt.topology.machine.Makespan(), Counters: rt.topology.machine.Counters()}
 	ended, forced := rt.virtual.Makespan()
 	s.Makespan, s.OutOfTurn = max(s.Makespan, ended), forced
-	known := rt.buffers.sum()
-	s.Buffers, s.Known = known.buffers, known.size
+	known := rt.buffers.Sum()
+	s.Buffers, s.Known = known.Buffers, known.Size
 	rt.log.failing.Lock()
 	s.Failed, s.Skipped = rt.log.broken, rt.log.skipped
 	rt.log.failing.Unlock()

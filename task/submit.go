@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/state"
 )
 
@@ -174,7 +175,7 @@ func (s *Scope) abort(r *record, err error) (Task, error) {
 // commit makes r a task: it gets its number and its predecessors, and starts if it has none.
 func (s *Scope) commit(r *record) Task {
 	var ready recordList
-	if !r.isStep() && r.replayRun == nil && s.growths.Load() > 0 {
+	if !r.isStep() && r.replayRun == nil && s.memory.Grew() {
 		s.catchUp(r, &ready)
 	}
 	if !r.isStep() { // of those it was recorded what they are part of
@@ -410,7 +411,7 @@ func (rt *Runtime) apply(r *record, options []Option) error {
 func (rt *Runtime) applyOne(r *record, o *Option) error {
 	switch o.what() {
 	case accessOption, specialOption:
-		return rt.buffers.addAccess(r, o)
+		return addAccess(&rt.buffers, r, o)
 	case labelOption:
 		r.need().label = o.text()
 	case priorityOption:
@@ -477,22 +478,22 @@ func (s *settings) setTokens(kind devices.Kind, n int) error {
 }
 
 // addAccess adds what o says to the accesses of r. An empty slice is no access.
-func (t *buffers) addAccess(r *record, o *Option) error {
+func addAccess(t *memory.Table, r *record, o *Option) error {
 	if o.box() != nil {
-		return t.addBox(r, o)
+		return addBox(t, r, o)
 	}
 	m := o.memory()
 	if m.Len == 0 {
 		return nil
 	}
-	b, first, err := t.locate(m, r.scope)
+	b, first, err := t.Locate(m, &r.scope.memory)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.mode(), err)
 	}
-	return r.addRegion(b, b.span(first, first+m.Len), o)
+	return r.addRegion(b, b.Span(first, first+m.Len), o)
 }
 
-func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
+func (r *record) addRegion(b *memory.Buffer, region deps.Region, o *Option) error {
 	mode := o.mode()
 	if r.kind == waitBody && mode != deps.In {
 		mode = deps.InOut // the waiting goroutine is alone
@@ -504,7 +505,7 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 	list := r.declared()
 	*list = append(*list, deps.Access{Region: region, Mode: mode})
 	if r.rt.topology.accelerators {
-		r.work += deps.Bytes(region.Len()) * b.elem
+		r.work += deps.Bytes(region.Len()) * b.Elem
 	}
 	if mode != deps.Reduction {
 		return nil
@@ -522,7 +523,7 @@ func (r *record) addRegion(b *buffer, region deps.Region, o *Option) error {
 
 var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
-func (t *buffers) addBox(r *record, o *Option) error {
+func addBox(t *memory.Table, r *record, o *Option) error {
 	box, m, mode := o.box(), o.memory(), o.mode()
 	if box.err != nil {
 		return box.err
@@ -539,11 +540,11 @@ func (t *buffers) addBox(r *record, o *Option) error {
 	if m.Len == 0 {
 		return nil
 	}
-	b, first, err := t.locate(m, r.scope)
+	b, first, err := t.Locate(m, &r.scope.memory)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}
-	region, err := deps.Box(b.id, first, box.shape, box.lo, box.hi)
+	region, err := deps.Box(b.ID, first, box.shape, box.lo, box.hi)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mode, err)
 	}

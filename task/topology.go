@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // A topology is the devices of a runtime by their place. It does not change after findPlaces.
@@ -186,8 +187,8 @@ func (top *topology) findPlaces() int {
 	return workers
 }
 
-func (top *topology) addBuffer(b *buffer) error {
-	return top.machine.AddMemory(b.id, b.host, b.size(), b.elem)
+func (top *topology) addBuffer(b *memory.Buffer) error {
+	return top.machine.AddMemory(b.ID, b.Host, b.Size(), b.Elem)
 }
 
 // lock locks mu, which all goroutines share. Many workers sleep rather than spin: 8 submitting

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -65,27 +66,27 @@ func (k *Kernel) checkVariables() error {
 }
 
 // bindVariables adds the values of the variables to the arguments of r.
-func (t *buffers) bindVariables(r *record) error {
+func bindVariables(t *memory.Table, r *record) error {
 	for _, v := range r.kernel.variables { // a pointer may point into one of these, and the first use is to be of the whole
 		if v.Of.Var.Type.Kind != ir.Slice || v.Printed() {
 			continue
 		}
 		if _, where := v.Argument(); where.Len > 0 {
-			if _, _, err := t.locate(where, r.scope); err != nil {
+			if _, _, err := t.Locate(where, &r.scope.memory); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.Name, err)
 			}
 		}
 	}
 	for _, v := range r.kernel.variables {
-		a, where := t.argumentOf(r, v)
+		a, where := argumentOf(t, r, v)
 		if values.IsMemory(a.Type) {
 			if a.Type.Kind == ir.Pointer && where.Base == nil && !v.Nils {
 				return fmt.Errorf("package variable %s is a nil pointer", v.Name)
 			}
-			if err := t.bindMemory(r, &a, where); err != nil {
+			if err := bindMemory(t, r, &a, where); err != nil {
 				return fmt.Errorf("package variable %s: %w", v.Name, err)
 			}
-		} else if err := t.checkApart(r, v); err != nil && !v.Printed() {
+		} else if err := checkApart(t, r, v); err != nil && !v.Printed() {
 			return err
 		}
 		r.args.List = append(r.args.List, a)
@@ -94,10 +95,10 @@ func (t *buffers) bindVariables(r *record) error {
 }
 
 // argumentOf is argument for a task r.
-func (t *buffers) argumentOf(r *record, v *values.Global) (devices.Arg, values.Range) {
+func argumentOf(t *memory.Table, r *record, v *values.Global) (devices.Arg, values.Range) {
 	switch v.Name {
 	case printing.Buffer:
-		return t.printArgument(r, v)
+		return printArgument(t, r, v)
 	case printing.Task:
 		return devices.Arg{Type: v.Of.Type, Bits: r.scratch.printed}, values.Range{}
 	}
@@ -106,7 +107,7 @@ func (t *buffers) argumentOf(r *record, v *values.Global) (devices.Arg, values.R
 
 // checkApart returns an error where an argument of r is memory of v, which the kernel would read as
 // it was before.
-func (t *buffers) checkApart(r *record, v *values.Global) error {
+func checkApart(t *memory.Table, r *record, v *values.Global) error {
 	lo := uintptr(v.At)
 	hi := lo + uintptr(v.Of.Type.Size)
 	for i := range r.kernel.params {
@@ -114,7 +115,7 @@ func (t *buffers) checkApart(r *record, v *values.Global) error {
 		if !a.InMemory() {
 			continue
 		}
-		from := t.byID(a.Buffer).lo() + uintptr(a.Offset)
+		from := t.ByID(a.Buffer).Lo() + uintptr(a.Offset)
 		if from < hi && lo < from+uintptr(deps.Bytes(max(a.Len, 1))*a.Type.Elem.Size) {
 			return r.kernel.badArg(i, "is memory of package variable "+v.Name+", which the kernel reads by its name too: pass it as another argument")
 		}
@@ -124,7 +125,7 @@ func (t *buffers) checkApart(r *record, v *values.Global) error {
 
 // variableChanged returns a variable of k whose value is not the one in args any more, nil where
 // there is none.
-func (t *buffers) variableChanged(k *Kernel, args []devices.Arg) *values.Global {
+func variableChanged(t *memory.Table, k *Kernel, args []devices.Arg) *values.Global {
 	for i, v := range k.variables {
 		was := &args[len(k.params)+i]
 		a, where := v.Argument()
@@ -132,8 +133,8 @@ func (t *buffers) variableChanged(k *Kernel, args []devices.Arg) *values.Global 
 		if values.IsMemory(a.Type) {
 			same = was.Nil == (where.Base == nil) && was.Len == where.Len
 			if same && where.Len > 0 {
-				b, first, err := t.find(where)
-				same = err == nil && b != nil && b.id == was.Buffer && deps.Bytes(first)*b.elem == was.Offset
+				b, first, err := t.Find(where)
+				same = err == nil && b != nil && b.ID == was.Buffer && deps.Bytes(first)*b.Elem == was.Offset
 			}
 		}
 		if !same {

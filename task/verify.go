@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/memory"
 )
 
 // This file is how an iteration is replayed with new bodies, and how a change of its structure is
@@ -39,7 +40,7 @@ func (it *Iteration) compare(build func(*Recorder) error) (changed bool, err err
 	it.moved = false
 	r := &it.recorder
 	*r = Recorder{rt: it.rt, it: it, old: it, args: r.args[:0], used: r.used[:0], groups: r.groups[:0]}
-	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *buffer) bool { return b.gone.Load() }) {
+	if it.broken != nil || slices.ContainsFunc(it.buffers, func(b *memory.Buffer) bool { return b.Gone.Load() }) {
 		r.old = nil
 	}
 	was := it.broken
@@ -155,7 +156,7 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 func (it *Iteration) holds(accesses []deps.Access) error {
 	for _, a := range accesses {
 		for _, b := range it.buffers {
-			if b.id == a.Region.Buffer && b.gone.Load() {
+			if b.ID == a.Region.Buffer && b.Gone.Load() {
 				return goneError(b, "")
 			}
 		}

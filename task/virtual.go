@@ -26,7 +26,7 @@ func (rt *Runtime) openVirtual() {
 	})
 	rt.ready.virtual, rt.background.virtual, rt.window.Turns = rt.virtual, rt.virtual, rt.virtual
 	rt.topology.machine.SetWait(func(over func() bool) { rt.virtual.Wait(over, nil) })
-	rt.sweeps.state.closed = true // when the collector frees memory is not to be seen: it is kept
+	rt.sweeps.Disable() // when the collector frees memory is not to be seen: it is kept
 }
 
 // run calls f beside the caller, which must not be kept.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -186,7 +187,7 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 		return misuse("Runtime.Wait", errInBody)
 	}
 	if rt.observers.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.sum())
+		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.Sum())
 	}
 	if rt.world == nil {
 		return rt.waitHere(o)
@@ -214,7 +215,7 @@ func (rt *Runtime) waitHere(o WaitOption) error {
 			err = rt.flush(o.read)
 		}
 		if !o.keep && !o.read {
-			rt.buffers.printer.Flush()
+			rt.printer.Flush()
 		}
 		clear(rt.root.graph.poisoned)
 		rt.pageGuard.forget()
@@ -261,11 +262,11 @@ func (rt *Runtime) flush(read bool) error {
 		return nil
 	}
 	var all []deps.Access
-	for _, b := range rt.buffers.list() {
-		if b.copied || b.use.Load() == released && b.host.At() == nil {
+	for _, b := range rt.buffers.List() {
+		if b.Copied || b.Use.Load() == memory.Released && b.Host.At() == nil {
 			continue // its data are undefined
 		}
-		all = append(all, deps.Access{Region: b.whole(), Mode: deps.In})
+		all = append(all, deps.Access{Region: b.Whole(), Mode: deps.In})
 	}
 	if len(all) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 		return misuse(call, errInBody)
 	}
 	if rt.observers.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.sum())
+		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.Sum())
 	}
 	if rt.world != nil {
 		if err := rt.shareInWorld(accesses); err != nil {
@@ -161,19 +161,19 @@ func (s *Scope) usedBefore(n int, o *Option) error {
 	if m.Len == 0 || o.box() != nil && o.box().empty() {
 		return nil // no elements, which everybody is done with
 	}
-	b, first, err := s.rt.buffers.find(m)
+	b, first, err := s.rt.buffers.Find(m)
 	switch {
 	case err != nil:
 		return nil // submitGo says what is wrong
 	case b == nil:
 		return &unusedError{n, o.mode(), m.String(), false}
 	}
-	if b, first, err = s.view(m, b, first); err != nil {
+	if b, first, err = s.memory.View(&s.rt.buffers, m, b, first); err != nil {
 		return nil
 	}
-	region := b.span(first, first+m.Len)
+	region := b.Span(first, first+m.Len)
 	if box := o.box(); box != nil && box.err == nil {
-		if region, err = deps.Box(b.id, first, box.shape, box.lo, box.hi); err != nil {
+		if region, err = deps.Box(b.ID, first, box.shape, box.lo, box.hi); err != nil {
 			return nil
 		}
 	}

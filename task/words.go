@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -119,3 +120,9 @@ type ArgumentError = values.ArgumentError
 
 // A Variable says where a package variable is that a kernel reads.
 type Variable = values.Variable
+
+// ElementError means that memory is used with elements of another size than it was registered with.
+type ElementError = memory.ElementError
+
+// OverlapError means that memory reaches out of the buffer that it begins in, or into another.
+type OverlapError = memory.OverlapError

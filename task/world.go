@@ -85,11 +85,11 @@ func (rt *Runtime) skips(options []Option) bool {
 		if o.what() != accessOption || o.mode() > deps.InOut || m.Len == 0 || n == SkipSpans {
 			return false
 		}
-		b, first, err := rt.buffers.find(m)
+		b, first, err := rt.buffers.Find(m)
 		if b == nil || err != nil {
 			return false
 		}
-		spans[n] = Span{b.id, o.mode(), first, first + m.Len}
+		spans[n] = Span{b.ID, o.mode(), first, first + m.Len}
 		n++
 	}
 	return rt.skipper.Skip(name, n, spans)
@@ -126,7 +126,7 @@ func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body
 		if accesses[i].Mode >= deps.Concurrent {
 			r.traits.Set(life.Relaxed, true)
 		}
-		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.byID(accesses[i].Region.Buffer).elem
+		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.ByID(accesses[i].Region.Buffer).Elem
 	}
 	if err := l.rt.describeGo(r, nil); err != nil {
 		_, err = s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
@@ -151,21 +151,21 @@ func (l *LocalTasks) Memory(access Option) (Memory, error) {
 	if !access.isAccess() || access.box() != nil || m.Len == 0 {
 		return Memory{}, errors.New("no slice with elements")
 	}
-	b, first, err := l.rt.buffers.locate(m, &l.rt.root)
+	b, first, err := l.rt.buffers.Locate(m, &l.rt.root.memory)
 	if err != nil {
 		return Memory{}, err
 	}
-	if first != 0 || b.len != m.Len {
-		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.Len, b.len)
+	if first != 0 || b.Len != m.Len {
+		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.Len, b.Len)
 	}
-	b.kept.Store(true)
-	return Memory{b.id, bytesAt(b, 0, b.len), int(b.elem)}, nil
+	b.Kept.Store(true)
+	return Memory{b.ID, bytesAt(b, 0, b.Len), int(b.Elem)}, nil
 }
 
 // Region returns the region of an access.
 func (l *LocalTasks) Region(access Option) (deps.Region, error) {
 	r := &record{detail: &detail{rt: l.rt}, scope: &l.rt.root, kind: kernelBody}
-	if err := l.rt.buffers.addAccess(r, &access); err != nil || len(r.accesses) == 0 {
+	if err := addAccess(&l.rt.buffers, r, &access); err != nil || len(r.accesses) == 0 {
 		return deps.Region{}, err
 	}
 	return r.accesses[0].Region, nil
