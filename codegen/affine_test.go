@@ -198,10 +198,13 @@ func TestInferredAccesses_RowMajor(t *testing.T) {
 		{"columns", "for i := 0; i < n; i++ {\nfor j := m; j < k; j++ {\nx[i*10+j] = 1\n}\n}", 6, 3, 7, 100, []string{"inout x[3:57]"}},
 		{"tile", "for i := 2; i < 4; i++ {\nfor j := m; j < k; j++ {\nx[i*n+j] = 1\n}\n}", 10, 3, 7, 100, []string{"out x[2:4][3:7]"}},
 		{"tile past its row", "for i := 2; i < 4; i++ {\nfor j := m; j < k; j++ {\nx[i*n+j] = 1\n}\n}", 10, 3, 12, 100, []string{"inout x[0:100]"}},
-		{"tile in a row that ends early", "for i := 2; i < 10; i++ {\nfor j := m; j < k; j++ {\nx[i*n+j] = 1\n}\n}", 10, 3, 7, 97, []string{"inout x[0:97]"}},
+		{"tile in a row that ends behind it", "for i := 2; i < 10; i++ {\nfor j := m; j < k; j++ {\nx[i*n+j] = 1\n}\n}", 10, 3, 7, 97, []string{"out x[2:10][3:7]"}},
+		{"tile in a row that ends early", "for i := 2; i < 10; i++ {\nfor j := m; j < k; j++ {\nx[i*n+j] = 1\n}\n}", 10, 3, 7, 96, []string{"inout x[0:96]"}},
 		{"halo", halo, 8, 2, 5, 100, []string{"inout x[2:5][1:9]"}},
 		{"column", "for i := m; i < k; i++ {\nx[i*n] = 1\n}", 10, 2, 5, 100, []string{"out x[2:5][0:1]"}},
 		{"helper", "for i := m; i < k; i++ {\nfor j := 1; j < 4; j++ {\nx[at(i, j, n)] = 1\n}\n}", 10, 2, 5, 100, []string{"out x[2:5][1:4]"}},
+		{"planes in one that ends behind them", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 68, []string{"out x[1:3][2:4][0:3]"}},
+		{"planes in one that ends early", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 67, []string{"inout x[0:67]"}},
 		{"planes", "for i := 1; i < 3; i++ {\nfor j := 2; j < 4; j++ {\nfor l := 0; l < k; l++ {\nx[(i*m+j)*n+l] = 1\n}\n}\n}", 5, 5, 3, 125, []string{"out x[1:3][2:4][0:3]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestWrongCallsOfKernels(t *testing.T) {
 		{fill, nil, []any{-1, 10, uint32(1), d}, "it is [-1:10]"},
 		{fill, nil, []any{0, 10, uint32(1), []uint32(nil)}, "the slice has 0 elements"},
 		{mix, nil, []any{0, 10, 95, 105, uint32(1), d, d}, "region s[a:b] of parameter s"},
-		{box, nil, []any{10, 11, 0, 1, 0, 1, uint32(0), d}, "its shape [10 11] has 110 elements, and the slice has 100"},
+		{box, nil, []any{10, 12, 0, 1, 0, 1, uint32(0), d}, "its shape [10 12] has 120 elements, and the slice has 100"},
 		{box, nil, []any{10, 10, 0, 1, 5, 11, uint32(0), d}, "dimension 2 of the shape has 10"},
 		{saxpy, []task.Option{task.OnDevice("smp")}, []any{float32(1), f, f}, "no device can run it: smp: the device clause says acc"},
 		{saxpy, []task.Option{task.OnDevice("cuda")}, []any{float32(1), f, f}, `no device "cuda": the devices are smp, sim:0, sim:1`},

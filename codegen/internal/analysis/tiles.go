@@ -215,8 +215,32 @@ func (in *inference) inRows(t tile) ir.Expr {
 			need(extent.AddConst(-1))
 		}
 	}
-	rows := &ir.Binary{Op: ir.Div, X: &ir.Len{X: build.Ref(in.v, at), At: at}, Y: t.strides[0].Expr(at), T: ir.IntType, At: at}
-	return bothHold(cond, build.Compare(ir.Lt, t.spans[0].Hi.Expr(at), rows, at), at)
+	return bothHold(cond, in.inSlice(t), at)
+}
+
+// inSlice returns the test that the last element of t, whose coordinates stay inside of their rows,
+// is in the slice: in a whole row of it, or in the part of a row that it ends with.
+func (in *inference) inSlice(t tile) ir.Expr {
+	at := t.at
+	of := func(op ir.Op) ir.Expr {
+		return &ir.Binary{Op: op, X: &ir.Len{X: build.Ref(in.v, at), At: at}, Y: t.strides[0].Expr(at), T: ir.IntType, At: at}
+	}
+	row := t.spans[0].Hi.Expr
+	whole := build.Compare(ir.Lt, row(at), of(ir.Div), at)
+	if len(t.spans) == 1 {
+		return whole
+	}
+	var column ir.Expr
+	for d, s := range t.spans[1:] {
+		term := &ir.Binary{Op: ir.Mul, X: s.Hi.Expr(at), Y: t.strides[d+1].Expr(at), T: ir.IntType, At: at}
+		if column == nil {
+			column = term
+			continue
+		}
+		column = &ir.Binary{Op: ir.Add, X: column, Y: term, T: ir.IntType, At: at}
+	}
+	part := build.Compare(ir.LAnd, build.Compare(ir.Eq, row(at), of(ir.Div), at), build.Compare(ir.Lt, column, of(ir.Rem), at), at)
+	return build.Compare(ir.LOr, whole, part, at)
 }
 
 // limit bounds the variables in t: sums of products of them stay within 64 bits.

@@ -134,6 +134,15 @@ func (e *regionEval) box(s *Regions) Box {
 			b.Lo[d], b.Hi[d] = e.dimension(e.r.Dims[d])
 		}
 	}
+	if open := len(e.r.Shape) > 0 && e.r.Shape[0] == nil; open && b.Hi[0] == b.Shape[0]+1 && len(e.r.Dims) > 0 {
+		row := int64(1)
+		for _, extent := range b.Shape[1:] {
+			row *= extent
+		}
+		if row > 0 && e.length%row > 0 {
+			b.Shape[0]++ // a part of a row
+		}
+	}
 	return b
 }
 
@@ -168,11 +177,18 @@ func (e *regionEval) shape(out []int64) {
 			product = 0
 		}
 	}
-	if product > e.length {
-		e.fail("its shape %v has %d elements, and the slice has %d", out, product, e.length)
+	if product > e.length && product-e.length >= max(product/max(out[0], 1), 1) {
+		e.tooLarge(out, product)
 	}
 }
 
+// tooLarge reports a shape of more elements than the slice has.
+func (e *regionEval) tooLarge(shape []int64, elements int64) {
+	e.fail("its shape %v has %d elements, and the slice has %d", shape, elements, e.length)
+}
+
+// inside checks that the box is in the shape and in the slice, which may end in the last row of the
+// shape, as those of tiles of a larger matrix do.
 func (e *regionEval) inside(b Box) {
 	for d, extent := range b.Shape {
 		if b.Lo[d] >= 0 && b.Hi[d] <= extent {
@@ -183,6 +199,15 @@ func (e *regionEval) inside(b Box) {
 			what = fmt.Sprintf("dimension %d of the shape has", d+1) + " %d"
 		}
 		e.fail("it is [%d:%d], and "+what, b.Lo[d], b.Hi[d], extent)
+		return
+	}
+	last, stride := int64(0), int64(1)
+	for d := len(b.Shape) - 1; d >= 0; d-- {
+		last += (b.Hi[d] - 1) * stride
+		stride *= b.Shape[d]
+	}
+	if last >= e.length && stride > e.length {
+		e.tooLarge(b.Shape, stride)
 	}
 }
 
