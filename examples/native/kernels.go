@@ -22,6 +22,13 @@ func Count(n int, data []byte, counts []uint32) {
 //omp:task in(data[0:n]) inout(counts)
 func CountCUDA(n int, data []byte, counts []uint32) { Count(n, data, counts) }
 
+// CountOpenCL is Count for devices with an OpenCL driver, in the text of count.cl.
+//
+//omp:target device(opencl) implements(Count)
+//omp:target native("count.cl") ndrange(1, min(n, 1<<18), 256) shmem(256*4)
+//omp:task in(data[0:n]) inout(counts)
+func CountOpenCL(n int, data []byte, counts []uint32) { Count(n, data, counts) }
+
 // Entropy stores the entropy of the bytes in bits.
 //
 //omp:target device(acc, smp)

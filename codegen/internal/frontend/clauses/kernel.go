@@ -374,7 +374,7 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 }
 
 // nativeKinds are the kinds of devices that run text of the program's own.
-var nativeKinds = []string{"cuda"}
+var nativeKinds = []string{"cuda", "opencl"}
 
 // nativeClause reads native("file.cu"), ndrange(dimensions, items, team) and shmem(bytes) into
 // r.k.Target.Native.
@@ -446,7 +446,7 @@ func (r *kernelReader) checkNative(d *syntax.Directive) {
 	case syntax.Find(d.Clauses(), "ndrange") == nil:
 		r.fail(r.native, what, "there is no clause ndrange beside it: the runtime does not know how many threads to start", "write ndrange(1, n, 256)")
 	case n.Kind == "":
-		r.fail(r.native, what, "clause device does not name the one kind that runs this text", "write device("+strings.Join(nativeKinds, ", ")+"), and implements(F) with a kernel F for the other kinds")
+		r.fail(r.native, what, "clause device does not name the one kind that runs this text", "write device("+strings.Join(nativeKinds, ") or device(")+"), and implements(F) with a kernel F for the other kinds")
 	case r.k.Target.Implements == "" && len(r.k.Task.Accesses) == 0:
 		r.fail(r.native, what, "the compiler does not read this text, and no clause says what it accesses", "write in, out and inout in //omp:task, or implements(F)")
 	}
