@@ -60,6 +60,8 @@ type Check struct {
 	clouded func(ir.Pos) bool
 	diags   []diag.Diagnostic
 	sound   bool // there are no errors
+
+	scatters map[ir.Pos]bool // updates by indices from data that were reported
 }
 
 func (c *Check) fail(at ir.Pos, what, why, instead string) {

@@ -144,6 +144,7 @@ func (c *Check) dependence(k *ir.Kernel, l *ir.For) {
 			c.meet(l, nest, w, reaches[j], i == j, around)
 		}
 	}
+	c.scattered(k, l, reaches, inside, team)
 }
 
 // teamAround returns the directive of the teams among the constructs around a loop, nil for none.

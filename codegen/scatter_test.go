@@ -1,0 +1,57 @@
+package codegen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen"
+)
+
+// TestScatteredUpdates_AreWarnedOf: counts[v[i]]++ without an atomic was let through without a word.
+func TestScatteredUpdates_AreWarnedOf(t *testing.T) {
+	const all = "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ "
+	for _, c := range []struct {
+		name, body string
+		warned     bool
+	}{
+		{"histogram", all + "{ x[v[i]]++ }", true},
+		{"histogram of floats", all + "{ x[int(f[i])]++ }", true},
+		{"by a local", all + "{\nb := v[i] & 7\nx[b] += 1\n}", true},
+		{"by a helper", all + "{\nx[bin(v[i])] += 1\n}", true},
+		{"in a helper", all + "{\nadd(x, v[i], 1)\n}", true},
+		{"through a pointer", all + "{\np := &x[v[i]]\n*p += 1\n}", true},
+		{"by a changing local", all + "{\nfor p := v[i]; p >= 0; p = u[p] { x[p] += 1 }\n}", true},
+		{"of columns", all + "{\nfor k := v[i]; k < v[i+1]; k++ { x[u[k]] += i }\n}", true},
+		{"largest", all + "{\nif x[v[i]] < i { x[v[i]] = i }\n}", true},
+		{"of structs", all + "{ c[v[i]].n += 1 }", true},
+		{"of a computed place", all + "{ x[int(math.Sqrt(float64(i)))] += 1 }", true},
+		{"simd", "//omp:simd\nfor i := 0; i < n; i++ { x[v[i]]++ }", true},
+		{"team's table", "//omp:teams distribute\nfor k := 0; k < n; k++ {\nvar h [8]int\n//omp:parallel for\nfor i := 0; i < n; i++ { h[v[k*n+i]&7]++ }\nx[k] = h[0]\n}", true},
+		{"one place", all + "{ x[v[0]] += i }", true},
+
+		{"atomic", all + "{\n//omp:atomic\nx[v[i]]++\n}", false},
+		{"array", all + "{ h[v[i]]++ }", true},
+		{"reduction", "//omp:teams distribute parallel for reduction(+: *h)\nfor i := 0; i < n; i++ { h[v[i]]++ }", false},
+		{"silenced", all + "{ x[v[i]]++ //nolint:gompss\n}", false},
+		{"store", all + "{ x[v[i]] = i }", false},
+		{"gather", all + "{ x[i] += u[v[i]] }", false},
+		{"a row of its own", all + "{ x[i*8+v[i]&7]++ }", false},
+		{"a row of its own by a slice", all + "{\nr := x[i*8 : i*8+8]\nr[v[i]&7]++\n}", false},
+		{"a row of its own by a pointer", all + "{\np := &c[i]\np.t[v[i]&7]++\n}", false},
+		{"a table of its own", all + "{\nvar h [8]int\nh[v[i]&7]++\nx[i] = h[0]\n}", false},
+		{"rows by offsets", all + "{\nfor k := v[i]; k < v[i+1]; k++ { x[k] *= 2 }\n}", false},
+		{"a ticket", all + "{\nvar at int\n//omp:atomic capture\n{\nat = *s\n*s++\n}\nx[at] += i\n}", false},
+		{"one iteration", all + "{\nif i == 3 { x[v[i]]++ }\n}", false},
+		{"descriptive", "//omp:loop\nfor i := 0; i < n; i++ { x[v[i]]++ }", false},
+		{"no directive", "for i := 0; i < n; i++ { x[v[i]]++ }", false},
+		{"in order inside", "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\nfor j := 0; j < 8; j++ { x[i*8+v[j]] += 1 }\n}", false},
+	} {
+		text := "package k\n\nimport \"math\"\n\nvar _ = math.Pi\n\ntype cell struct {\n\tn int\n\tt [8]int\n}\n\nfunc bin(v int) int { return v / 3 }\n\nfunc add(x []int, at, by int) { x[at] += by }\n\n" +
+			"//omp:target device(acc, smp)\n//omp:task in(v, u, f) inout(x, c, *s, *h)\nfunc K(n int, x, v, u []int, f []float64, c []cell, s *int, h *[8]int) {\n" + c.body + "\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.warned, strings.Contains(warnings(p), "may name the same"), "%s: %s", c.name, warnings(p))
+	}
+}
