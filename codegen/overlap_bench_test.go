@@ -52,6 +52,35 @@ func BenchmarkOverlapCheck(b *testing.B) {
 	}
 }
 
+// BenchmarkOverlapCheck_OneArgument decides launches of loops whose iterations may meet in one slice.
+func BenchmarkOverlapCheck_OneArgument(b *testing.B) {
+	for _, c := range []struct {
+		name, body string
+		again      bool
+	}{
+		{"parameter", "for i := 0; i < n; i++ {\nx[i] = x[i+n]\n}", false},
+		{"parameter, again", "for i := 0; i < n; i++ {\nx[i] = x[i+n]\n}", true},
+		{"elimination", "for i := 7; i < n; i++ {\nfor j := 7; j < n; j++ {\nx[i*n+j] -= x[i*n+6]*x[6*n+j]\n}\n}", false},
+		{"elimination, again", "for i := 7; i < n; i++ {\nfor j := 7; j < n; j++ {\nx[i*n+j] -= x[i*n+6]*x[6*n+j]\n}\n}", true},
+		{"paths by a condition", "for i := 0; i < n; i++ {\nfor j := 0; j < n; j++ {\nif v := x[i*n+6]+x[6*n+j]; v < x[i*n+j] {\nx[i*n+j] = v\n}\n}\n}", false},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			k, o := overlapsOf(b, c.body)
+			env := &few{k.Params, []ir.Value{{Bits: 1000}, {Len: 2e6, Cap: 2e6}, {Len: 2e6, Cap: 2e6}}}
+			p := &Proof{}
+			b.ReportAllocs()
+			for b.Loop() {
+				if !c.again {
+					o.Passed[0] = new(contract.Launches)
+				}
+				if err := o.Check(k, env, p, 0, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestOverlap_LargeLoopsAreDecided has loops of a thousand iterations, whose systems have large coefficients.
 func TestOverlap_LargeLoopsAreDecided(t *testing.T) {
 	const row = 8 * 1000

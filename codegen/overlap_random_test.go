@@ -462,7 +462,7 @@ func TestOverlap_RandomNests(t *testing.T) {
 		}
 	}
 	t.Log(f.count)
-	for _, what := range []string{"conflicts", "first conflicts", "no conflicts", "runs for a GPU", "runs of vector code"} {
+	for _, what := range []string{"conflicts", "conflicts in one argument", "first conflicts", "no conflicts", "runs for a GPU", "runs of vector code"} {
 		require.Positive(t, f.count[what], what)
 	}
 	require.LessOrEqual(t, 50*f.count["later conflicts"], f.count["first conflicts"]+25)
@@ -539,7 +539,7 @@ func (f *flowRunner) judge(w *overlapNest, list []touched, x, y string, gap int,
 	switch is := errors.As(err, &e); {
 	case err != nil && !is:
 		return err
-	case err == nil && len(found) > 0:
+	case err == nil && len(found) > 0 && x != y: // of one argument not all is looked at
 		return fmt.Errorf("nothing is said of %+v", found[0])
 	case err == nil:
 		f.count["no conflicts"]++
@@ -551,7 +551,9 @@ func (f *flowRunner) judge(w *overlapNest, list []touched, x, y string, gap int,
 		}
 		return nil
 	}
-	f.count["conflicts"]++
+	if f.count["conflicts"]++; x == y {
+		f.count["conflicts in one argument"]++
+	}
 	if int(e.Write.Element) != int(e.Other.Element)+gap {
 		return fmt.Errorf("elements that are not the same: %w", err)
 	}

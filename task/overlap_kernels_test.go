@@ -182,3 +182,52 @@ func OverlapVariable(y []int64) {
 		y[i] += overlapTable[i]
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func OverlapWithin(d int, x []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x)-max(d, 0); i++ {
+		x[i] = x[i+d] + 1
+	}
+}
+
+//omp:target device(acc, smp) overlap(ok)
+//omp:task inout(x)
+func OverlapWithinAllowed(d int, x []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x)-d; i++ {
+		x[i] = x[i+d] + 1
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a)
+func OverlapEliminate(k, n int, a []int64) {
+	//omp:teams distribute parallel for collapse(2)
+	for i := k + 1; i < n; i++ {
+		for j := k + 1; j < n; j++ {
+			a[i*n+j] -= a[i*n+k] * a[k*n+j]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a)
+func OverlapTranspose(n int, a []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		for j := i + 1; j < n; j++ {
+			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]
+		}
+	}
+}
+
+//omp:target device(acc, smp)
+//omp:task inout(a)
+func OverlapHalves(n, m int, a []int64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		a[i] = a[i+m] + a[i+2*m]
+	}
+}

@@ -247,3 +247,53 @@ func BenchmarkOverlap(b *testing.B) {
 		})
 	}
 }
+
+// TestOneArgument_IsRefusedWhereIterationsConflict: x[i] = x[i+d] was submitted without a word, and gave other elements than Go on a device.
+func TestOneArgument_IsRefusedWhereIterationsConflict(t *testing.T) {
+	within, allowed, eliminate := overlapKernel(t, OverlapWithin), overlapKernel(t, OverlapWithinAllowed), overlapKernel(t, OverlapEliminate)
+	transpose, halves := overlapKernel(t, OverlapTranspose), overlapKernel(t, OverlapHalves)
+	for _, spec := range overlapSpecs {
+		for _, c := range []struct {
+			name string
+			k    *task.Kernel
+			call func(x []int64)
+			args func(x []int64) []any
+			want string
+		}{
+			{"three on", within, nil, func(x []int64) []any { return []any{3, x} }, "argument x: iteration i = 3 writes x[3] and iteration i = 0 reads x[3], and the loop is declared parallel"},
+			{"not at all", within, func(x []int64) { OverlapWithin(0, x) }, func(x []int64) []any { return []any{0, x} }, ""},
+			{"behind the loop", within, func(x []int64) { OverlapWithin(70, x[:80]) }, func(x []int64) []any { return []any{70, x[:80]} }, ""},
+			{"allowed", allowed, nil, func(x []int64) []any { return []any{3, x} }, ""},
+			{"elimination", eliminate, func(x []int64) { OverlapEliminate(2, 9, x[:81]) }, func(x []int64) []any { return []any{2, 9, x[:81]} }, ""},
+			{"transposition", transpose, func(x []int64) { OverlapTranspose(9, x[:81]) }, func(x []int64) []any { return []any{9, x[:81]} }, ""},
+			{"halves", halves, func(x []int64) { OverlapHalves(30, 30, x) }, func(x []int64) []any { return []any{30, 30, x} }, ""},
+			{"less than halves", halves, nil, func(x []int64) []any { return []any{30, 29, x} }, "iteration i = 29 writes a[29] and iteration i = 0 reads a[29]"},
+		} {
+			t.Run(c.name+" on "+spec, func(t *testing.T) {
+				rt := open(t, task.Options{Devices: spec})
+				x := make([]int64, 100)
+				for i := range x {
+					x[i] = int64(i % 7)
+				}
+				require.NoError(t, task.Register(rt, x))
+				want := slices.Clone(x)
+				for range 2 {
+					_, err := c.k.Submit(rt, c.args(x)...)
+					if c.want != "" {
+						require.ErrorContains(t, err, c.want)
+						require.ErrorContains(t, err, "overlap_kernels_test.go:")
+						continue
+					}
+					require.NoError(t, err)
+					if c.call != nil {
+						c.call(want)
+					}
+				}
+				require.NoError(t, rt.Wait(context.Background()))
+				if c.call != nil || c.want != "" {
+					require.Equal(t, want, x)
+				}
+			})
+		}
+	}
+}

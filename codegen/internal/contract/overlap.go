@@ -13,7 +13,8 @@ import (
 // It is immutable but for a memory of launches that were found to be right.
 type Overlaps struct {
 	// Pairs are the parameters, by number, that such a loop touches together; package variables are
-	// behind the others.
+	// behind the others. Both are one where iterations may meet in it alone, by the value of a
+	// parameter.
 	Pairs    [][2]int
 	contract *Contract
 	checks   [][]overlapCheck // of each pair
@@ -46,7 +47,7 @@ const (
 
 // An OverlapError means that two arguments overlap so that iterations of a loop that is declared
 // parallel conflict, or of two loops with no barrier in between, or threads or teams of a
-// construct. The two iterations are the first that conflict where bounded work finds these, else a
+// construct; or that iterations of such a loop conflict within one argument. The two iterations are the first that conflict where bounded work finds these, else a
 // pair that does.
 type OverlapError struct {
 	Loop         ir.Pos // or construct
@@ -86,6 +87,10 @@ func (t *OverlapTouch) does() string {
 }
 
 func (e *OverlapError) Error() string {
+	if e.Write.Param == e.Other.Param {
+		return fmt.Sprintf("%v: argument %s: %s and %s, and the loop is declared parallel: make its iterations independent, or write overlap(ok) on target where it is right",
+			e.Loop, e.Write.Param, e.Write.does(), e.Other.does())
+	}
 	names := "arguments " + e.Write.Param + " and " + e.Other.Param
 	if e.Other.Variable {
 		names = "argument " + e.Write.Param + " and package variable " + e.Other.Param
@@ -123,6 +128,9 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 				o.addNowait(k, behind, w, r)
 				o.addRegions(k, w, r)
 			}
+			if w.Write && w.Base == r.Base && (!r.Write || j > i) && !(w.Atomic && r.Atomic) && apartByParam(w, r) {
+				o.add(k, w, r)
+			}
 		}
 	}
 	if len(o.checks) == 0 {
@@ -135,16 +143,17 @@ func NewOverlaps(k *ir.Kernel) *Overlaps {
 	return o
 }
 
-// mayOverlap reports whether k has a loop or region that is declared parallel, and two parameters
-// that may refer to the same memory.
+// apartByParam reports whether two touches of one parameter are of elements whose distance depends
+// on a parameter, so that two iterations may meet in a launch and not in another.
+func apartByParam(w, r *conflictTouch) bool {
+	return w.known && r.known && !w.copied && !r.copied &&
+		slices.ContainsFunc(w.Index.Sub(r.Index).Atoms(), func(a analysis.Atom) bool { return a.Var.Space == ir.Param })
+}
+
+// mayOverlap reports whether k has a loop or region that is declared parallel, and parameters that
+// may refer to the same memory.
 func mayOverlap(k *ir.Kernel) bool {
-	pairs := false
-	for i, v := range k.Params {
-		for _, w := range k.Params[:i] {
-			pairs = pairs || isMemory(v.Type) && isMemory(w.Type) && analysis.KindsOf(v.Type.Elem)&analysis.KindsOf(w.Type.Elem) != 0
-		}
-	}
-	if !pairs {
+	if !slices.ContainsFunc(k.Params, func(v *ir.Var) bool { return isMemory(v.Type) }) {
 		return false
 	}
 	found := false
@@ -248,7 +257,7 @@ func (o *Overlaps) Check(k *ir.Kernel, env ir.Env, p *Proof, n int, gap int64) e
 		case SomeOutside:
 			return e
 		case Undecided:
-			if unsure == nil {
+			if unsure == nil && c.write.Base != c.other.Base { // one argument is refused for what is certain alone
 				unsure = e
 			}
 		}

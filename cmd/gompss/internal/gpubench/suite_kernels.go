@@ -415,7 +415,10 @@ func Hash(rounds int, x []uint32) {
 	}
 }
 
-//omp:target device(acc, smp)
+// Shortest makes the lengths of shortest paths. In step k no iteration changes row or column k,
+// which the others read: it stores what is there.
+//
+//omp:target device(acc, smp) overlap(ok)
 //omp:task inout(d)
 func Shortest(n int, d []float32) {
 	for k := 0; k < n; k++ {
