@@ -35,9 +35,9 @@ func Inferred(n, step int, x []int) {
 	}
 }
 
-// Guarded stays inside by its conditions alone.
+// Guarded stays inside by its conditions alone. All its iterations update x[lo], for which overlap(ok) lets them.
 //
-//omp:target device(acc, smp)
+//omp:target device(acc, smp) overlap(ok)
 //omp:task inout(x[lo:hi]) in(y)
 func Guarded(lo, hi, n int, x, y []int) {
 	//omp:teams distribute parallel for
