@@ -85,3 +85,19 @@ func TestCertainRaces_AreErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestAccumulation_IsToldItsClause: private was named first for a sum, which it is always wrong for.
+func TestAccumulation_IsToldItsClause(t *testing.T) {
+	for update, clause := range map[string]string{
+		"*s += x[i]":         "write reduction(+: *s) on the loop",
+		"*s -= x[i]":         "write reduction(+: *s) on the loop",
+		"t += x[i]":          "write reduction(+: t) on the loop",
+		"y[0] = y[0] * x[i]": "write reduction(*: y[0]) on the loop",
+		"t = max(t, x[i])":   "write reduction(max: t) on the loop",
+		"t = x[i]":           "write private, lastprivate or reduction",
+		"*s = x[i] - *s":     "write private, lastprivate or reduction",
+	} {
+		_, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target\n//omp:task in(x) inout(y, *s)\nfunc K(n int, x, y []int, s *int) {\nt := 0\n//omp:teams distribute parallel for\nfor i := 1; i < n; i++ { " + update + " }\ny[1] = t\n}\n"})
+		require.ErrorContains(t, err, clause, update)
+	}
+}

@@ -335,7 +335,28 @@ func (c *Check) dependenceFound(l *ir.For, n *nestLoop, w, r analysis.Reach, dis
 		if !same {
 			why += fmt.Sprintf(" and %s it at %v", verb, r.At)
 		}
-		instead = "write private, lastprivate or reduction, or //omp:atomic above the update"
+		if instead = accumulated(l, w); instead == "" {
+			instead = "write private, lastprivate or reduction, or //omp:atomic above the update"
+		}
 	}
 	say(w.At, what, why+" (loop at "+l.Directive.At.String()+")", instead)
+}
+
+// accumulated suggests the clause for a place that the body of l updates as a reduction does, ""
+// where it does not.
+func accumulated(l *ir.For, w analysis.Reach) (instead string) {
+	v, own := query.PlaceVar(w.Expr), ir.Declared([]ir.Stmt{l})
+	if slices.ContainsFunc(ir.ExprVars(w.Expr).List(), own.Has) {
+		return "" // a place of each iteration of a loop inside
+	}
+	ir.WalkStmts(l.Body, func(s ir.Stmt) bool {
+		for _, op := range []ir.Op{ir.Add, ir.Mul, ir.Min, ir.Max, ir.And, ir.Or, ir.Xor} {
+			use := analysis.ReductionUse{Reduction: ir.Reduction{Op: op, Place: w.Expr}, Var: v}
+			if a, ok := s.(*ir.Assign); ok && instead == "" && a.Place.Pos() == w.At && use.Updates(s) {
+				instead = fmt.Sprintf("write reduction(%v: %s) on the loop, or //omp:atomic above the update", op, query.Source(w.Expr))
+			}
+		}
+		return true
+	})
+	return instead
 }
