@@ -47,8 +47,8 @@ const (
 
 // An OverlapError means that two arguments overlap so that iterations of a loop that is declared
 // parallel conflict, or of two loops with no barrier in between, or threads or teams of a
-// construct; or that iterations of such a loop conflict within one argument. The two iterations are the first that conflict where bounded work finds these, else a
-// pair that does.
+// construct; or that iterations of such a loop conflict within one argument. The two iterations are
+// the first that conflict where bounded work finds these, else a pair that does.
 type OverlapError struct {
 	Loop         ir.Pos // or construct
 	Region       Region
