@@ -23,6 +23,26 @@ func printed(t *testing.T, text string, opt opencl.Options) string {
 	return src.Text
 }
 
+// A team has a thread and a league a team, so that a stride of their number needs no check.
+func TestPrint_StridesOfThreadsAreNotChecked(t *testing.T) {
+	text := printed(t, `import "github.com/gompss/gompss/codegen/kernel"
+
+//omp:target device(acc)
+//omp:task inout(x)
+func K(x []int32) {
+	//omp:teams
+	//omp:parallel
+	{
+		stride := kernel.NumTeams() * kernel.NumThreads()
+		for i := kernel.TeamNum()*kernel.NumThreads() + kernel.ThreadNum(); i < len(x); i += stride {
+			x[i]++
+		}
+	}
+}
+`, opencl.Options{})
+	require.NotContains(t, text, "fault")
+}
+
 // The bounds of two loops of a block have names of their own.
 func TestPrint_BoundsOfLoopsOfABlock(t *testing.T) {
 	text := printed(t, `//omp:target device(acc) check(none)

@@ -39,6 +39,8 @@ func (p *body) rangeOf(e ir.Expr) interval {
 			return span(0, warp-1)
 		case ir.WarpSize:
 			return span(warp, warp)
+		case ir.NumThreads, ir.NumTeams:
+			return span(1, mostThreads)
 		}
 		return span(0, mostThreads)
 	case *ir.Len, *ir.Cap:

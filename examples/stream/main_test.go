@@ -30,6 +30,15 @@ func TestRunAgreesWithTheSequentialRun(t *testing.T) {
 	}
 }
 
+// TestRun_ByOpenCL runs the demo, unchanged, on a device with an OpenCL driver, and beside others.
+func TestRun_ByOpenCL(t *testing.T) {
+	for _, devices := range demotest.ByOpenCL(t) {
+		t.Run(devices, func(t *testing.T) {
+			require.Zero(t, run(demo.Flags{N: 1024, Block: 64, Devices: devices, Rounds: 3, Policy: "locality", Check: true, JSON: true}))
+		})
+	}
+}
+
 // The check of this program compares bits.
 func TestRanks_AgreeWithTheSequentialRun(t *testing.T) {
 	demotest.Launch(t, 4, "-n", "5000", "-block", "300", "-reps", "3", "-devices", "smp:2")
