@@ -71,6 +71,7 @@ type (
 	Proof        = contract.Proof
 	AccessError  = contract.AccessError
 	PartError    = contract.PartError
+	StepError    = contract.StepError
 	Overlaps     = contract.Overlaps
 	OverlapError = contract.OverlapError
 	OverlapTouch = contract.OverlapTouch

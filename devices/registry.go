@@ -72,6 +72,9 @@ func OpenKind(c Config) ([]Device, error) {
 	if open == nil && c.Optional && slices.Contains(plugins, c.Kind) {
 		return nil, &MissingError{Err: fmt.Errorf("devices: %s: the program imports no plug-in of this kind, or there is none for this system", c.Kind)}
 	}
+	if open == nil && slices.Contains(plugins, c.Kind) {
+		return nil, fmt.Errorf("devices: unknown kind %q: known are %s: import _ %q, or devices/all, in the program", c.Kind, list(Kinds()), "github.com/gompss/gompss/devices/"+string(c.Kind))
+	}
 	if open == nil {
 		return nil, fmt.Errorf("devices: unknown kind %q: known are %s", c.Kind, list(Kinds()))
 	}

@@ -126,6 +126,7 @@ func TestSpecificationErrorsSayWhere(t *testing.T) {
 		"smp;sim":                       `devices: unknown kind "smp;sim": known are sim, smp, widget`,
 		"smp:2 sim":                     `devices: column 7: found "sim": want a comma before the next kind`,
 		"gpu:2":                         `devices: unknown kind "gpu": known are sim, smp, widget`,
+		"opencl:1":                      `devices: unknown kind "opencl": known are sim, smp, widget: import _ "github.com/gompss/gompss/devices/opencl", or devices/all, in the program`,
 		"sim:1,sim:2":                   `devices: kind "sim" is there twice: write one part with the count`,
 		"sim(":                          `devices: column 5: sim: want key=value`,
 		"sim(memory":                    `devices: column 5: sim: want key=value`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -150,5 +151,44 @@ func TestFailedChecksAreAlike(t *testing.T) {
 				require.ErrorContains(t, err, "contract_kernels_test.go:139")
 			})
 		}
+	}
+}
+
+// TestFailedChecks_StepThatNeverEnds: a parallel loop whose step is zero ran for ever as Go, and failed with other words on each device: issue 16
+// item 24. It is refused at submission, and what makes no iteration is not.
+func TestFailedChecks_StepThatNeverEnds(t *testing.T) {
+	k, err := task.NewKernel(countingSteps, task.SourceFile{Name: "k.go", Text: `package k
+
+//omp:target device(acc, smp)
+//omp:task inout(x)
+func countingSteps(n, s int, x []int64) {
+	last := n - 1
+	//omp:teams distribute parallel for
+	for i := last; i >= 0; i -= s {
+		x[i]++
+	}
+}
+`})
+	require.NoError(t, err)
+	for _, spec := range []string{"smp:1", "sim:1(exec=cpu)", "sim:1(exec=simt)"} {
+		rt, err := task.New(task.Options{Devices: spec})
+		require.NoError(t, err)
+		for _, s := range []int{0, -2} {
+			_, err = k.Submit(rt, 3, s, make([]int64, 3))
+			require.ErrorIs(t, err, task.ErrStep)
+			require.EqualError(t, err, fmt.Sprintf("task: kernel countingSteps (k.go:5): k.go:8:2: the loop over i never ends: its step -s is %d", -s))
+		}
+		_, err = k.Submit(rt, 0, 0, make([]int64, 3))
+		require.NoError(t, err)
+		_, err = k.Submit(rt, 3, 2, make([]int64, 3))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+		require.NoError(t, rt.Close())
+	}
+}
+
+func countingSteps(n, s int, x []int64) {
+	for i := n - 1; i >= 0; i -= s {
+		x[i]++
 	}
 }

@@ -35,6 +35,7 @@ type Contract struct {
 	proofs                 []Check          // what has to hold for the sites to be right
 	sites                  map[ir.Expr]bool // the checked operations of the kernel that proofs prove
 	parts                  []partCheck      // of dist_ clauses
+	steps                  []stepCheck      // of parallel loops
 	// Regions says whether a check needs the boxes of the declared regions.
 	Regions bool
 }
@@ -144,6 +145,7 @@ func NewContract(k *ir.Kernel) *Contract {
 	for _, r := range c.Out {
 		b.add(r)
 	}
+	b.addSteps(k.Body, map[*ir.Var]ir.Expr{})
 	b.Out.CheckAtoms, b.Out.CheckForms = len(b.Out.Atoms), len(b.Out.Forms)
 	b.proveSites()
 	return b.Out

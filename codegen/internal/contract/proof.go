@@ -86,10 +86,16 @@ func setIn(v *ir.Var, env ir.Env) integers.Number {
 	return integers.Number{N: int64(ir.BoolBits(set)), Ok: ok}
 }
 
-// Lengths checks the parts of dist_ clauses and the accesses against the lengths of the slices.
+// Lengths checks the steps of loops, and the parts of dist_ clauses and the accesses against the
+// lengths of the slices.
 //
-// Errors: *PartError, *AccessError.
+// Errors: *StepError, *PartError, *AccessError.
 func (p *Proof) Lengths() error {
+	for i := range p.c.steps {
+		if err := p.stepOf(&p.c.steps[i]); err != nil {
+			return err
+		}
+	}
 	for i := range p.c.parts {
 		if err := p.part(&p.c.parts[i]); err != nil {
 			return err

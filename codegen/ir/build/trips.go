@@ -50,7 +50,11 @@ func (t trip) count(inclusive bool) ir.Expr {
 	extra := step
 	if _, ok := query.Int64(t.step); !ok && !t.right {
 		positive := Compare(ir.Gt, t.step, Int(0, t.at), t.at)
-		step, checked = Choose(positive, step, Int(0, t.at), t.at), true
+		empty := Compare(ir.Lt, width, Int(0, t.at), t.at) // then the step is no matter
+		if !inclusive {
+			empty = Compare(ir.Le, width, Int(0, t.at), t.at)
+		}
+		step, checked = Choose(positive, step, Choose(empty, Int(1, t.at), Int(0, t.at), t.at), t.at), true
 	}
 	if !inclusive {
 		extra = Binary(ir.Sub, extra, Int(1, t.at), t.at)
