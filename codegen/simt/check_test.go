@@ -1,10 +1,12 @@
 package simt_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
@@ -211,4 +213,24 @@ func TestBadArguments(t *testing.T) {
 	}
 	_, err := p.Run([]simt.Arg{a}, simt.Config{Threads: 5000})
 	require.ErrorIs(t, err, simt.ErrArgument)
+}
+
+// TestRaceReport_NamesElements: a race was told of as a byte of a numbered buffer, once for each instruction of a line.
+func TestRaceReport_NamesElements(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target\n//omp:task in(y) inout(x, s)\nfunc K(d int, x, y, s []int32) {\n" +
+		"\t//omp:teams distribute parallel for\n\tfor i := 0; i < len(x)-d; i++ {\n\t\tx[i] = x[i+d]\n\t\ts[y[i]]++\n\t}\n}\n"})
+	require.NoError(t, err)
+	lowered, err := codegen.Lower(p.Kernels()[0], codegen.LowerOptions{})
+	require.NoError(t, err)
+	program, err := simt.New(lowered.Program)
+	require.NoError(t, err)
+	memory := &simt.Memory{Name: "buffer 7", Bytes: make([]byte, 400)}
+	other := &simt.Memory{Name: "buffer 8", Bytes: make([]byte, 400)}
+	args := []simt.Arg{{Bits: 3}, {Memory: memory, Offset: 40, Len: 60, Cap: 60}, {Memory: other, Len: 80, Cap: 80}, {Memory: other, Offset: 320, Len: 20, Cap: 20}}
+	_, err = program.Run(args, simt.Config{Teams: 2, Threads: 16, Races: true})
+	require.ErrorContains(t, err, "data race in x[")
+	require.ErrorContains(t, err, "data race in s[0]: ")
+	require.NotContains(t, err.Error(), "buffer")
+	require.Equal(t, 2, strings.Count(err.Error(), "data race"), err.Error())
+	require.Equal(t, 1, strings.Count(err.Error(), "simt: K: "), err.Error())
 }

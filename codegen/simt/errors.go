@@ -92,11 +92,54 @@ type RaceError struct {
 	Kernel, Launch string
 	Memory         string // the name of the buffer, or "team memory"
 	Offset         int64  // in bytes
+	Element        string // of a parameter: "x[3]", or "*s"; "" in other memory
 	First, Second  Access
 }
 
 func (e *RaceError) Error() string {
-	return fmt.Sprintf("simt: %s: data race in %s at byte %d: %s, %s", e.Launch, e.Memory, e.Offset, e.First, e.Second)
+	return "simt: " + e.Launch + ": " + e.what()
+}
+
+func (e *RaceError) what() string {
+	where := e.Element
+	if where == "" {
+		where = fmt.Sprintf("%s at byte %d", e.Memory, e.Offset)
+	}
+	return fmt.Sprintf("data race in %s: %s, %s", where, e.First, e.Second)
+}
+
+// A report is the errors of one Run, of which the text shows the first.
+type report []error
+
+// shownErrors bounds the lines of a report.
+const shownErrors = 4
+
+func (r report) Error() string {
+	var lines []string
+	for i, e := range r[:min(len(r), shownErrors)] {
+		text := e.Error()
+		if race, ok := e.(*RaceError); ok && i > 0 {
+			text = race.what()
+		}
+		lines = append(lines, text)
+	}
+	if n := len(r) - shownErrors; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (r report) Unwrap() []error { return r }
+
+// joined returns the errors of one Run as one, nil where there are none.
+func joined(list []error) error {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return report(list)
 }
 
 // An UnsetError is a read of team memory that no thread has written.

@@ -1,9 +1,12 @@
 package simt
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // detector finds data races: it remembers for each piece of memory the thread that touched it last,
@@ -21,6 +24,7 @@ type detector struct {
 	shadows []shadow              // by segment
 	sync    map[uint64]*knowledge // what an ordered atomic tells, by address
 	seen    map[[2]int32]bool     // pairs of instructions already reported
+	lines   map[linePair]bool     // of the source, already reported
 	errs    []error
 }
 
@@ -51,7 +55,7 @@ const pageCells = 256
 type shadow map[int64]*[pageCells]cell
 
 func newDetector(m *machine) *detector {
-	d := &detector{m: m, shadows: make([]shadow, len(m.segments)), sync: map[uint64]*knowledge{}, seen: map[[2]int32]bool{}}
+	d := &detector{m: m, shadows: make([]shadow, len(m.segments)), sync: map[uint64]*knowledge{}, seen: map[[2]int32]bool{}, lines: map[linePair]bool{}}
 	for i := range d.shadows {
 		d.shadows[i] = shadow{}
 	}
@@ -241,8 +245,62 @@ func (d *detector) against(earlier, now stamp, p uint64, off int64) {
 		return
 	}
 	d.seen[pair] = true
-	d.errs = append(d.errs, &RaceError{Kernel: d.m.program.Name, Launch: d.m.code.launch.Name,
-		Memory: d.m.names[p>>segmentShift], Offset: off, First: d.access(earlier), Second: d.access(now)})
+	e := &RaceError{Kernel: d.m.program.Name, Launch: d.m.code.launch.Name, Memory: d.m.names[p>>segmentShift], Offset: off,
+		First: d.access(earlier), Second: d.access(now)}
+	param, element := d.element(p, off, now, earlier)
+	e.Element = element
+	lines := pairOf(param, e.First.At, e.Second.At)
+	if d.lines[lines] {
+		return
+	}
+	d.lines[lines] = true
+	d.errs = append(d.errs, e)
+}
+
+// A linePair is two lines that race for the memory of a parameter, in order: the lowering may make
+// several instructions of one access.
+type linePair struct {
+	param string
+	lines [2]ir.Pos
+}
+
+func pairOf(param string, a, b ir.Pos) linePair {
+	a.Col, b.Col = 0, 0
+	if b.File < a.File || b.File == a.File && b.Line < a.Line {
+		a, b = b, a
+	}
+	return linePair{param, [2]ir.Pos{a, b}}
+}
+
+// element returns the parameter that byte off of p's segment belongs to, and its element there, as
+// "x[3]" or "*s"; of parameters that overlap, the one that an access names. Both are "" in other
+// memory.
+func (d *detector) element(p uint64, off int64, accesses ...stamp) (param, element string) {
+	at := pointer(int64(p>>segmentShift), off)
+	for i, v := range d.m.program.Params {
+		if v.Type.Kind != ir.Slice && v.Type.Kind != ir.Pointer || d.m.bases[i] == 0 || v.Type.Elem.Size == 0 {
+			continue
+		}
+		size, n := uint64(v.Type.Elem.Size), uint64(d.m.args[i].Cap)
+		if v.Type.Kind == ir.Pointer {
+			n = 1
+		}
+		if at < d.m.bases[i] || at >= d.m.bases[i]+n*size {
+			continue
+		}
+		named := slices.ContainsFunc(accesses, func(s stamp) bool { return query.BaseVar(d.m.code.site[s.pc]) == v })
+		if param != "" && !named {
+			continue
+		}
+		param, element = v.Name, fmt.Sprintf("%s[%d]", v.Name, (at-d.m.bases[i])/size)
+		if v.Type.Kind == ir.Pointer {
+			element = "*" + v.Name
+		}
+		if named {
+			break
+		}
+	}
+	return param, element
 }
 
 func (d *detector) access(s stamp) Access {

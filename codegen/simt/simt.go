@@ -2,7 +2,6 @@ package simt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
@@ -91,7 +90,8 @@ const maxErrors = 20
 //
 // Cost: a few nanoseconds an instruction, and several times that with Races. Errors: ErrArgument,
 // ErrSteps, the context's error, *ir.EvalError for a bound of a launch, *CheckError,
-// *DivergenceError; and with Races, joined, up to 20 of *RaceError and *UnsetError.
+// *DivergenceError; and with Races, joined, up to 20 of *RaceError, one for each two lines of the
+// source and parameter, and *UnsetError.
 func (p *Program) Run(args []Arg, cfg Config) (Stats, error) {
 	m, err := newMachine(p, args, cfg)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Program) Run(args []Arg, cfg Config) (Stats, error) {
 		}
 	}
 	m.stats.Instructions, m.stats.Atomics = m.count, m.atomics
-	return m.stats, errors.Join(m.errs...)
+	return m.stats, joined(m.errs)
 }
 
 // machine is one Run.
