@@ -34,7 +34,7 @@ func expected(k *ir.Kernel) ([]string, error) {
 	at := func(c codegen.Candidate, n int64) chips.Estimate {
 		return cost.Program(c.Program, cost.Nominal(c.Program.Params, n, n*n), chip)
 	}
-	line := fmt.Sprintf("GPU: expected of sizes of %d on %s -> %v", expectedSize, chip.Chip, at(list[0], expectedSize))
+	line := fmt.Sprintf("GPU: expected on %s, where every number is %d and every slice has %d*%d elements -> %v", chip.Chip, expectedSize, expectedSize, expectedSize, at(list[0], expectedSize))
 	if len(list) == 1 {
 		if why := codegen.OrderShows(k); why != "" {
 			return []string{line + "; no other form is tried: " + why}, nil
@@ -52,11 +52,11 @@ func expected(k *ir.Kernel) ([]string, error) {
 	for _, n := range otherSizes {
 		best := slices.MinFunc(list, func(a, b codegen.Candidate) int { return cmp.Compare(at(a, n).Time, at(b, n).Time) })
 		if len(best.Choice) > 0 {
-			changes = append(changes, fmt.Sprintf("sizes of %d (%v)", n, best.Choice))
+			changes = append(changes, fmt.Sprintf("%d (%v)", n, best.Choice))
 		}
 	}
 	if len(changes) > 0 {
-		line += "; others may be faster for " + strings.Join(changes, ", ")
+		line += "; another form may be faster where it is " + strings.Join(changes, ", ")
 	}
 	return []string{line}, nil
 }

@@ -44,6 +44,6 @@ func TestExplain_SaysWhatIsExpected(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte(expectedSource), 0o600))
 	var out, errs bytes.Buffer
 	require.Zero(t, run([]string{"explain", name}, &out, &errs), errs.String())
-	require.Regexp(t, `GPU: expected of sizes of 4096 on H100 -> \S+, bound by \S+( \S+)?; with blocks off \S+, bound by`, out.String())
-	require.Regexp(t, `GPU: expected of .*; no other form is tried: \S*k.go:\d+:\d+: the order of a sum of floats would differ`, out.String())
+	require.Regexp(t, `GPU: expected on H100, where every number is 4096 and every slice has 4096\*4096 elements -> \S+, bound by \S+( \S+)?; with blocks \S+ \S+, bound by`, out.String())
+	require.Regexp(t, `GPU: expected on .*; no other form is tried: \S*k.go:\d+:\d+: the order of a sum of floats would differ`, out.String())
 }

@@ -125,6 +125,9 @@ func (m *mind) Slice(v *ir.Var) (length, capacity int64, ok bool) {
 	return m.env.Slice(v)
 }
 
+// Apart reports that slices do not overlap, as those of most launches.
+func (m *mind) Apart(_, _ *ir.Var) (apart, ok bool) { return true, true }
+
 // Query returns a coordinate of the thread.
 func (m *mind) Query(q ir.QueryKind) (int64, bool) {
 	switch q {

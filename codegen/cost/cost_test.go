@@ -66,6 +66,14 @@ func TestOf_BlocksOfProducts(t *testing.T) {
 	require.Greater(t, blocks.Time, time.Millisecond)
 }
 
+// Copies in team memory are made of short tables alone: of a long one they cost nothing, and were expected to cost 120 times the kernel.
+func TestOf_LongTables(t *testing.T) {
+	const text = "//omp:task in(x) inout(h)\nfunc K(x []int32, h []int32) {\n//omp:teams distribute parallel for\nfor i := range x {\n//omp:atomic\nh[x[i]&255]++\n}\n}"
+	tables := estimate(t, text, 1, 1<<24, codegen.LowerOptions{})
+	plain := estimate(t, text, 1, 1<<24, codegen.LowerOptions{Choice: codegen.Choice{"tables": -1}})
+	require.Less(t, tables.Time, 2*plain.Time, "tables %v, without %v", tables, plain)
+}
+
 func replace(text, with string) string {
 	out := ""
 	for _, r := range text {
