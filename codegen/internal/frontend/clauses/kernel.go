@@ -3,6 +3,7 @@
 package clauses
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"path"
@@ -364,8 +365,11 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 			continue
 		}
 		if why := query.Reducible(op, region.Var.Type.Elem); why != "" {
-			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(),
-				"use another operator")
+			instead := "use another operator"
+			if elem := region.Var.Type.Elem; elem.Kind == ir.Array && query.Reducible(op, elem.Elem) == "" {
+				instead = fmt.Sprintf("declare the parameter %s []%v, and pass all of the array as a slice", region.Var.Name, elem.Elem)
+			}
+			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(), instead)
 			r.vague(p)
 			continue
 		}
