@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/gompss/gompss/codegen"
@@ -126,6 +127,9 @@ func cpuDecision(k *ir.Kernel) string {
 // cpuDecisionOn is cpuDecision for a processor and the memory that there is for code.
 func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 	code, o, err := compileCPU(k)
+	if l := scanOf(k); err != nil && l != nil && strings.Contains(err.Error(), "there is no loop") {
+		return fmt.Sprintf("CPU: the Go function runs: %v: a scan runs in order on CPUs", l.At) + unfused(k)
+	}
 	if err != nil {
 		return fmt.Sprintf("CPU: the Go function runs: %v", err) + unfused(k)
 	}
@@ -140,6 +144,17 @@ func cpuDecisionOn(k *ir.Kernel, p cpu.Processor, m cpu.Memory) string {
 		text += "\n  CPU: " + n
 	}
 	return text + "\n  CPU: " + variantRule(k, code)
+}
+
+// scanOf returns the first loop of k that a scan directive cuts, nil for none.
+func scanOf(k *ir.Kernel) (scan *ir.For) {
+	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
+		if l, ok := s.(*ir.For); ok && scan == nil && l.Directive != nil && l.Directive.Scan != nil {
+			scan = l
+		}
+		return scan == nil
+	})
+	return scan
 }
 
 // variantRule says when CPU workers run code of a kernel, and when its Go function.

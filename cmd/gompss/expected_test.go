@@ -47,3 +47,26 @@ func TestExplain_SaysWhatIsExpected(t *testing.T) {
 	require.Regexp(t, `GPU: expected on H100, where every number is 4096 and every slice has 4096\*4096 elements -> \S+, bound by \S+( \S+)?; with blocks \S+ \S+, bound by`, out.String())
 	require.Regexp(t, `GPU: expected on .*; no other form is tried: \S*k.go:\d+:\d+: the order of a sum of floats would differ`, out.String())
 }
+
+// A scan was told to have the directive that it has.
+func TestExplain_ScansRunInOrderOnCPUs(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "k.go")
+	require.NoError(t, os.WriteFile(name, []byte(`package k
+
+//omp:target device(acc, smp)
+//omp:task in(x) out(y)
+func Running(x, y []int) {
+	s := 0
+	//omp:teams distribute parallel for reduction(inscan, +: s)
+	for i := range y {
+		s += x[i]
+		//omp:scan inclusive(s)
+		y[i] = s
+	}
+}
+`), 0o600))
+	var out, errs bytes.Buffer
+	require.Zero(t, run([]string{"explain", name}, &out, &errs), errs.String())
+	require.Contains(t, out.String(), "a scan runs in order on CPUs")
+	require.NotContains(t, out.String(), "write //omp:teams distribute parallel for")
+}
