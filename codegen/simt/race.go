@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // detector finds data races: it remembers for each piece of memory the thread that touched it last,
@@ -288,7 +287,7 @@ func (d *detector) element(p uint64, off int64, accesses ...stamp) (param, eleme
 		if at < d.m.bases[i] || at >= d.m.bases[i]+n*size {
 			continue
 		}
-		named := slices.ContainsFunc(accesses, func(s stamp) bool { return query.BaseVar(d.m.code.site[s.pc]) == v })
+		named := slices.ContainsFunc(accesses, func(s stamp) bool { return baseOf(d.m.code.site[s.pc]) == v })
 		if param != "" && !named {
 			continue
 		}
@@ -301,6 +300,17 @@ func (d *detector) element(p uint64, off int64, accesses ...stamp) (param, eleme
 		}
 	}
 	return param, element
+}
+
+// baseOf returns the variable that place e is in, or that points there.
+func baseOf(e ir.Expr) *ir.Var {
+	if p, ok := e.(*ir.Deref); ok {
+		return baseOf(p.X)
+	}
+	if e == nil {
+		return nil
+	}
+	return ir.RootVar(e)
 }
 
 func (d *detector) access(s stamp) Access {
