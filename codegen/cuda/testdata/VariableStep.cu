@@ -41,7 +41,7 @@ VariableStep(int* x, int x_len, int step, gompss_fault* fault)
 {
 	int end = x_len;
 	int step_2 = step;
-	int count = max((end + (min(step_2, max(end, 1)) - 1)) / check_divisor(step_2 > 0 ? min(step_2, max(end, 1)) : 0, 1, fault), 0);
+	int count = max((end + (min(step_2, max(end, 1)) - 1)) / check_divisor(step_2 > 0 ? min(step_2, max(end, 1)) : end <= 0 ? 1 : 0, 1, fault), 0);
 	for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < count; it += gridDim.x * blockDim.x) {
 		int64 i = (int64)it * step_2;
 		x[check_index(i, x_len, 2, fault)] = (int)i;

@@ -48,7 +48,7 @@ VariableStep(int* x, int64 x_len, int64 step, gompss_fault* fault)
 {
 	int64 end = x_len;
 	int64 step_2 = step;
-	int64 count = max(go_div((int64)(end + ((uint64)min(step_2, max(end, (int64)1)) - 1)), check_divisor(step_2 > 0 ? min(step_2, max(end, (int64)1)) : 0, 1, fault)), (int64)0);
+	int64 count = max(go_div((int64)(end + ((uint64)min(step_2, max(end, (int64)1)) - 1)), check_divisor(step_2 > 0 ? min(step_2, max(end, (int64)1)) : end <= 0 ? 1 : 0, 1, fault)), (int64)0);
 	for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < count; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
 		int64 i = (uint64)it * step_2;
 		x[check_index(i, x_len, 2, fault)] = (int)i;
