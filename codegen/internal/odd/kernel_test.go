@@ -420,7 +420,21 @@ func (g *gen) fresh() {
 func (g *gen) grid() {
 	g.at, g.budget = []string{"0"}, 3
 	clauses, after := g.clauses()
-	g.line("//omp:%s collapse(2)%s", g.pick("teams distribute parallel for", "teams distribute parallel for", "parallel for"), clauses)
+	kind := g.pick("teams distribute parallel for", "teams distribute parallel for", "parallel for")
+	if g.chance(30) {
+		g.line("//omp:%s collapse(3)%s", kind, clauses)
+		g.line("%s", g.pick("for r := range n {", "for r := 0; r < n; r++ {", "for r := n - 1; r >= 0; r-- {"))
+		g.line("%s", g.pick("for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := 1; c < w; c += 2 {"))
+		t := g.pickType("int", "int", "uint8", "int64", "int8")
+		g.line(g.pick("for q := %[1]s(0); q < 2; q++ {", "for q := range %[1]s(2) {", "for q := %[1]s(0); q <= 1; q++ {"), t.name)
+		g.parallelBody([]string{g.pick("(r*w+c)*2+int(q)", "r*w*2+c*2+int(q)", "(r*2+int(q))*w+c")}, []*variable{{name: "r", t: typeInt}, {name: "c", t: typeInt}, {name: "q", t: t}})
+		g.line("}")
+		g.line("}")
+		g.line("}")
+		after()
+		return
+	}
+	g.line("//omp:%s collapse(2)%s", kind, clauses)
 	t := g.pickType("int", "int", "int", "int32", "int64", "uint32", "uint64")
 	if t == typeInt {
 		inner := []string{"for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := 1; c < w; c += 2 {"}
