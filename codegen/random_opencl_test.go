@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,15 +19,17 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 )
 
-// poclSpec names PoCL's first device.
-const poclSpec = "opencl:1(platform=pocl,cache=off)"
-
-// openPoCL opens the device until the end of the test.
+// openPoCL opens PoCL's first device, or the OpenCL device that GOMPSS_TEST_DEVICE names, until the
+// end of the test.
 func openPoCL(t *testing.T) *corpusDevice {
 	t.Helper()
-	m, err := machine.Open(poclSpec, machine.Options{})
+	spec := "opencl:1(platform=pocl,cache=off)"
+	if named := os.Getenv("GOMPSS_TEST_DEVICE"); strings.HasPrefix(named, "opencl") {
+		spec = named
+	}
+	m, err := machine.Open(spec, machine.Options{})
 	if err != nil {
-		t.Skipf("no PoCL: %v", err)
+		t.Skipf("no OpenCL: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	return &corpusDevice{Accelerator: m.Accelerators()[0]}
@@ -119,13 +123,17 @@ func TestRandomFlowsOnPoCL(t *testing.T) {
 	}
 }
 
-// TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL.
+// TestClausesInEveryNestingOnPoCL runs some kernels of the nesting table with clauses on PoCL, or all
+// with GOMPSS_NESTS=all.
 func TestClausesInEveryNestingOnPoCL(t *testing.T) {
 	d := openPoCL(t)
 	table := tableClauses(t)
 	legal, _ := nestingTable(t)
 	every := 83
-	if testing.Short() {
+	switch {
+	case os.Getenv("GOMPSS_NESTS") == "all":
+		every = 1
+	case testing.Short():
 		every = 331
 	}
 	ran, refused, at := 0, 0, 0

@@ -36,7 +36,8 @@ const (
   -quick          small sizes, to see that it works
   -only ROWS      rows whose name has one of these words in it, separated by commas
   -devices SPEC   of the programs, in place of the GPUs that are there
-  -opencl NAME    the first device of that OpenCL platform beside the same kernels by CUDA, in place of the rows
+  -opencl NAME    the first device of that OpenCL platform beside the same kernels by CUDA, or where it is the processor
+                  beside our vector code, in place of the rows
   -trials         beside some rows what is off until it is measured
   -suite [PART]   kernels of many fields beside CUDA by hand, in place of the rows: kernels, fields, others, or nested
   -json           one JSON line a row

@@ -32,6 +32,7 @@ type bench struct {
 	gpus     []gpu
 	cuda     []*cuda.Device // the same, where they are those of kind cuda
 	lower    codegen.LowerOptions
+	host     *hostCode       // in place of lower, where the kernels run on the processor
 	told     func(Row) error // takes the rows, which have no reference then; nil prints them
 	next     deps.BufferID
 	keep     []any // host memory of the buffers
@@ -128,6 +129,9 @@ func (b *bench) kernel(name string) (*devices.Kernel, error) {
 	k, err := b.pkg.Kernel(name)
 	if err != nil {
 		return nil, err
+	}
+	if b.host != nil {
+		return b.host.kernel(k)
 	}
 	lowered, err := codegen.Lower(k, b.lower)
 	if err != nil {

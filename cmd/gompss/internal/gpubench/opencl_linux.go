@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda"
 	"github.com/gompss/gompss/devices/opencl"
@@ -52,10 +54,11 @@ type plugin struct {
 	opt  codegen.LowerOptions
 }
 
-// pluginsOf are cuda, which is the reference, and opencl on a platform.
+// pluginsOf are the reference and opencl on a platform: cuda, or where the platform's device is the
+// processor, our vector code.
 func pluginsOf(platform string) [2]plugin {
 	first := spaceOf(0)
-	return [2]plugin{{"cuda", func(cache string) (*wall, error) {
+	out := [2]plugin{{"cuda", func(cache string) (*wall, error) {
 		list, err := cuda.Open(1, first, cuda.Options{CacheDir: cache})
 		if err != nil {
 			return nil, err
@@ -68,7 +71,16 @@ func pluginsOf(platform string) [2]plugin {
 		}
 		return &wall{list[0], list[0].Info().Name, list[0].Info().Units}, nil
 	}, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}}}
+	wanted := opencl.Options{Platform: platform}
+	list, err := opencl.Devices()
+	if first := slices.IndexFunc(list, wanted.Wants); err == nil && first >= 0 && list[first].Type == "cpu" {
+		out[0], out[1].opt = plugin{name: onHost, open: openHost}, codegen.LowerOptions{Target: "opencl", NoShuffles: true}
+	}
+	return out
 }
+
+// onHost names the reference that is our vector code.
+const onHost = "vector code, one thread"
 
 // besideRows are the rows that plug-ins are compared by, besides those of kernels.
 var besideRows = []measurement{
@@ -99,15 +111,22 @@ func runBesideOpenCL(o Options) error {
 			return err
 		}
 		b := &bench{Options: o, gpus: []gpu{d}, pkg: pkg, lower: p.opt, space: spaceOf}
+		if p.name == onHost {
+			if b.host, err = newHostCode(); err != nil {
+				return err
+			}
+		}
 		b.told = func(r Row) error {
-			if p.name == "cuda" {
+			if i == 0 {
 				values[r.Row] = r.Value
 				if r.Verified {
 					return nil
 				}
 			}
-			r.Devices = p.name
-			return o.print(r.against("cuda", values[r.Row]))
+			if r.Devices = p.name; plugins[0].name == onHost {
+				r.Goal = "" // of GPUs
+			}
+			return o.print(r.against(plugins[0].name, values[r.Row]))
 		}
 		benches = append(benches, b)
 	}
@@ -120,7 +139,12 @@ func runBesideOpenCL(o Options) error {
 			continue
 		}
 		for _, b := range benches {
-			if err := m.run(b); err != nil {
+			err := m.run(b)
+			if refusal := new(cpu.Refusal); b.host != nil && errors.As(err, &refusal) {
+				fmt.Fprintf(o.Stderr, "%s: no reference: %v\n", m.name, err)
+				err = nil
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("bench gpu: %s: %w", m.name, err))
 			}
 			b.keep = nil
@@ -190,6 +214,9 @@ func wallChain(b *bench) error {
 // cache and with a full one, with the driver loaded.
 func wallStart(benches []*bench, plugins [2]plugin) error {
 	for _, b := range benches {
+		if b.host != nil {
+			continue // it starts with the program
+		}
 		p := plugins[0]
 		if b.lower.Target != "" {
 			p = plugins[1]
