@@ -315,6 +315,127 @@ func RowCrossed(n, m int, x, w, y []float32) {
 	}
 }
 
+// RowNearest compares a short row with each of a table.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, table) inout(nearest, far)
+func RowNearest(n, d, c int, x, table []float32, nearest []int32, far []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		best, most, at := float32(1e30), float32(-1), -1
+		for k := 0; k < c; k++ {
+			var s float32
+			for j := 0; j < d; j++ {
+				e := x[i*d+j] - table[k*d+j]
+				s += e * e
+			}
+			if s < best {
+				best, at = s, k
+			}
+			most = max(most, s)
+		}
+		nearest[i], far[i] = int32(at), most
+	}
+}
+
+// RowVotes has rows of two slices, of which one begins late, and a condition.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, w, table) inout(votes)
+func RowVotes(n, d, c int, x, w, table []float64, votes []int64) {
+	//omp:teams distribute parallel for
+	for i := 1; i < n; i++ {
+		v := int64(0)
+		for k := 0; k < c; k++ {
+			s := table[k]
+			for j := 1; j < d; j++ {
+				e := w[i*d+j]
+				if x[(i-1)*d+j] > table[j] {
+					s += e
+				} else {
+					s -= e * x[(i-1)*d+j]
+				}
+			}
+			if s > 0 {
+				v = 3*v + 1
+			}
+		}
+		votes[i] = v
+	}
+}
+
+// RowTwice reads a short row twice for each step of a loop, and no table.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowTwice(n, d, steps int, x []int32, y []int64) {
+	//omp:teams distribute parallel for schedule(dynamic)
+	for i := 0; i < n; i++ {
+		a, b := int64(i), int64(1)
+		for t := 0; t < steps; t++ {
+			for j := 0; j < d; j++ {
+				a = a*5 + int64(x[i*d+j]) + b
+			}
+			for j := 0; j < d; j++ {
+				b ^= a + int64(x[i*d+j])
+			}
+		}
+		y[i] = a ^ b
+	}
+}
+
+// RowWeighted adds up rows that may be short, against weights.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, w) inout(y)
+func RowWeighted(n, d int, x, w, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := float32(i)
+		for j := 1; j < d; j++ {
+			s = s*0.5 + x[i*d+j]*w[j]
+		}
+		y[i] = s
+	}
+}
+
+// RowClasses reads a row that may be short three times, and writes another.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(y)
+func RowClasses(n, d int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		most, s := float32(-1), float32(0)
+		for j := 0; j < d; j++ {
+			most = max(most, x[i*d+j])
+		}
+		for j := 0; j < d; j++ {
+			s += 1 / (1 + most - x[i*d+j])
+		}
+		for j := 0; j < d; j++ {
+			y[i*d+j] = (most - x[i*d+j]) / s
+		}
+	}
+}
+
+// RowOnto writes what may be the rows that it reads.
+//
+//omp:target device(acc, smp) overlap(ok)
+//omp:task in(x) inout(y)
+func RowOnto(n, d, c int, x, y []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		var s float32
+		for k := 0; k < c; k++ {
+			for j := 0; j < d; j++ {
+				s = 0.5*s + x[i*d+j]*float32(k-j)
+			}
+		}
+		y[i] = s
+	}
+}
+
 // RowBand goes along the rows of a band, whose weights are those of a distance.
 //
 //omp:target device(acc, smp)
@@ -425,6 +546,10 @@ func init() {
 		h, w := sides(n, r)
 		return []any{h, w, floats[float32](r, h*w), make([]float32, h)}
 	}
+	// Rows that fit the tiles of short rows, and longer ones; tables without entries.
+	few := func(n int, r *rand.Rand) (h, d, c int) {
+		return n + r.IntN(5), []int{0, 1, 3, 8, 16, 17, 40}[r.IntN(7)], []int{0, 1, 4, 5, 11}[r.IntN(5)]
+	}
 	corpus = append(corpus, []corpusCase{
 		{kernel: RowNormalised, args: func(n int, r *rand.Rand) []any {
 			h, w := long(n, r)
@@ -487,6 +612,34 @@ func init() {
 		{kernel: RowCrossed, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)
 			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h*w), make([]float32, h)}
+		}},
+		{kernel: RowNearest, args: func(n int, r *rand.Rand) []any {
+			h, d, c := few(n, r)
+			x := floats[float32](r, h*d)
+			if c == 0 { // no row is read
+				x = nil
+			}
+			return []any{h, d, c, x, floats[float32](r, c*d), make([]int32, h), make([]float32, h)}
+		}},
+		{kernel: RowVotes, args: func(n int, r *rand.Rand) []any {
+			h, d, c := few(n, r)
+			return []any{h, d, c, floats[float64](r, h*d), floats[float64](r, h*d), floats[float64](r, max(c, d)), make([]int64, h)}
+		}},
+		{kernel: RowTwice, args: func(n int, r *rand.Rand) []any {
+			h, d, c := few(n, r)
+			return []any{h, d, c, ints[int32](r, h*d, 1000), make([]int64, h)}
+		}},
+		{kernel: RowWeighted, args: func(n int, r *rand.Rand) []any {
+			h, d, _ := few(n, r)
+			return []any{h, d, floats[float32](r, h*d), floats[float32](r, d), make([]float32, h)}
+		}},
+		{kernel: RowClasses, args: func(n int, r *rand.Rand) []any {
+			h, d, _ := few(n, r)
+			return []any{h, d, floats[float32](r, h*d), floats[float32](r, h*d)}
+		}},
+		{kernel: RowOnto, args: func(n int, r *rand.Rand) []any {
+			h, d, c := few(n, r)
+			return []any{h, d, c, floats[float32](r, h*d), floats[float32](r, h)}
 		}},
 		{kernel: RowsGuided, args: along}, {kernel: RowsCounted, args: along}, {kernel: RowsOneToOne, args: along}, {kernel: RowsCyclic, args: along},
 		{kernel: RowBand, args: func(n int, r *rand.Rand) []any {

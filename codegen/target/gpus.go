@@ -38,7 +38,8 @@ var gpus = []Target{
 }
 
 // tuning is the same for all generations: only one was measured.
-var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 512, LookupTable: 4 * kib}
+var tuning = Tuning{Remainder: 8, AddressRegisters: 24, WalkTeams: 8, KeptRow: 512, LookupTable: 4 * kib,
+	Points: Points{Most: 4, Entries: 4, Words: 64}, ShortRows: ShortRows{Team: 128, Teams: 4, Bytes: 33 * kib, Rows: 2, Loads: 8}}
 
 // teams are limits that differ little between generations.
 func teams(multiprocessors, warps, resident int) TeamLimits {

@@ -90,6 +90,24 @@ type Tuning struct {
 	WalkTeams        int        // on a multiprocessor where every thread walks along a row; Checksums, Automaton
 	KeptRow          int64      // elements of a row from which it is kept over several loops; RowSoftmax, RootMeanRows
 	LookupTable      deps.Bytes // most of a table that such walks look into, in team memory; Checksums
+	Points           Points
+	ShortRows        ShortRows
+}
+
+// Points bound iterations that go through one table several at once; Nearest, Polynomial.
+type Points struct {
+	Most    int // of a thread at once
+	Entries int // of the table at once
+	Words   int // of 32 bits that all of them may hold
+}
+
+// ShortRows bound rows that a team keeps, one an iteration; NearestOfRows.
+type ShortRows struct {
+	Team  int        // threads
+	Teams int        // on a multiprocessor: bounds the registers
+	Bytes deps.Bytes // of team memory, which bounds the elements of a row
+	Rows  int        // slices of which an iteration may have rows
+	Loads int        // of a thread that are written out
 }
 
 // Default is what code is generated for when the device is not known.

@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(128, 5)
-Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int tmp_len, gompss_fault* fault)
+Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int tmp_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ double rowTile[2080];
 	if (apart(tmp, tmp_len, a, a_len) && apart(tmp, tmp_len, x, x_len)) {
@@ -108,6 +118,52 @@ Atax(int n, int m, double* a, int a_len, double* x, int x_len, double* tmp, int 
 					}
 					if (active) {
 						tmp[i] = s;
+					}
+				}
+			} else if (1 <= max(m, 0) && 0 < m && apart(tmp, tmp_len, a, a_len) && max(m, 0) <= 15) {
+				int end_2 = n;
+				int threads = blockDim.x;
+				int many = threads;
+				int me = threadIdx.x;
+				int divisor = max(max(m, 0), 1);
+				int firstRow = div_by(me, by);
+				int firstColumn = me - (unsigned)firstRow * divisor;
+				int rowStep = div_by(threads, by);
+				int columnStep = threads - (unsigned)rowStep * divisor;
+				for (int64 base = (int64)blockIdx.x * many; base < end_2; base += (int64)gridDim.x * many) {
+					__syncthreads();
+					#pragma unroll 1
+					for (int turn = 0; turn < 1; turn++) {
+						int64 row = firstRow;
+						int64 c = firstColumn;
+						#pragma unroll 8
+						for (int q = 0, q_end = max(m, 0); q < q_end; q++) {
+							int64 i = (uint64)base + row + 0;
+							int64 column = c;
+							if (i < end_2) {
+								rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * m + column];
+							}
+							c = (uint64)c + columnStep;
+							row = (uint64)row + rowStep;
+							if (max(m, 0) <= c) {
+								c = (uint64)c - max(m, 0);
+								row = (uint64)row + 1;
+							}
+						}
+					}
+					__syncthreads();
+					#pragma unroll 1
+					for (int turn = 0; turn < 1; turn++) {
+						int i = base + me + 0;
+						int slot = me + 0;
+						if (i < end_2) {
+							double s = 0.0;
+							#pragma unroll 4
+							for (int j = 0; j < m; j++) {
+								s += rowTile[j * 132 + slot] * x[j];
+							}
+							tmp[i] = s;
+						}
 					}
 				}
 			} else {

@@ -111,6 +111,52 @@ Atax(int64 n, int64 m, double* a, int64 a_len, double* x, int64 x_len, double* t
 						tmp[i] = s;
 					}
 				}
+			} else if (1 <= max(m, (int64)0) && 0 < m && apart(tmp, tmp_len, a, a_len) && max(m, (int64)0) <= 15) {
+				int64 end_2 = n;
+				int64 threads = blockDim.x;
+				int64 many = threads;
+				int64 me = threadIdx.x;
+				int64 divisor = max(max(m, (int64)0), (int64)1);
+				int64 firstRow = me / divisor;
+				int64 firstColumn = me - firstRow * divisor;
+				int64 rowStep = threads / divisor;
+				int64 columnStep = threads - rowStep * divisor;
+				for (int64 base = blockIdx.x * many; base < end_2; base += gridDim.x * many) {
+					__syncthreads();
+					#pragma unroll 1
+					for (int64 turn = 0; turn < 1; turn++) {
+						int64 row = firstRow;
+						int64 c = firstColumn;
+						#pragma unroll 8
+						for (int64 q = 0, q_end = max(m, (int64)0); q < q_end; q++) {
+							int64 i = (uint64)base + row + 0;
+							int64 column = c;
+							if (i < end_2) {
+								rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * m + column];
+							}
+							c = (uint64)c + columnStep;
+							row = (uint64)row + rowStep;
+							if (max(m, (int64)0) <= c) {
+								c = (uint64)c - max(m, (int64)0);
+								row = (uint64)row + 1;
+							}
+						}
+					}
+					__syncthreads();
+					#pragma unroll 1
+					for (int64 turn = 0; turn < 1; turn++) {
+						int64 i = base + me + 0;
+						int64 slot = me + 0;
+						if (i < end_2) {
+							double s = 0.0;
+							#pragma unroll 4
+							for (int64 j = 0; j < m; j++) {
+								s += rowTile[j * 132 + slot] * x[j];
+							}
+							tmp[i] = s;
+						}
+					}
+				}
 			} else {
 				int64 end_2 = n;
 				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {

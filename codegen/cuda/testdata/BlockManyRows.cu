@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -28,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(128, 5)
-BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
+BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_divisor by_3,
+	gompss_fault* fault)
 {
 	__shared__ int64 rowsRow[32];
 	__shared__ float rowTile[4128];
@@ -114,6 +130,53 @@ BlockManyRows(int n, int m, int l, float* a, int a_len, float* x, int x_len, flo
 				}
 				if (active) {
 					y[row] = s;
+				}
+			}
+		} else if (1 <= max(l, 0) && 0 < l && apart(y, y_len, a, a_len) && max(l, 0) <= 31) {
+			int64 end_4 = (int64)max(n, 0) * max(m, 0);
+			int threads = blockDim.x;
+			int many = threads;
+			int me = threadIdx.x;
+			int divisor = max(max(l, 0), 1);
+			int firstRow = div_by(me, by_3);
+			int firstColumn = me - firstRow * divisor;
+			int rowStep = div_by(threads, by_3);
+			int columnStep = threads - rowStep * divisor;
+			for (int64 base = (int64)blockIdx.x * many; base < end_4; base += (int64)gridDim.x * many) {
+				__syncthreads();
+				#pragma unroll 1
+				for (int turn = 0; turn < 1; turn++) {
+					int64 row = firstRow;
+					int64 c = firstColumn;
+					#pragma unroll 8
+					for (int q = 0, q_end = max(l, 0); q < q_end; q++) {
+						int64 row_2 = (uint64)base + row + 0;
+						int64 column = c;
+						if (row_2 < end_4) {
+							rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)l * row_2 + column];
+						}
+						c = (uint64)c + columnStep;
+						row = (uint64)row + rowStep;
+						if (max(l, 0) <= c) {
+							c = (uint64)c - max(l, 0);
+							row = (uint64)row + 1;
+						}
+					}
+				}
+				__syncthreads();
+				#pragma unroll 1
+				for (int turn = 0; turn < 1; turn++) {
+					int64 row = base + me + 0;
+					int slot = me + 0;
+					if (row < end_4) {
+						int64 rows = small ? (unsigned)row / (unsigned)count_2 : row / count_2;
+						float s = 0.0f;
+						#pragma unroll 4
+						for (int k = 0; k < l; k++) {
+							s += rowTile[k * 132 + slot] * x[rows * l + k];
+						}
+						y[row] = s;
+					}
 				}
 			}
 		} else {

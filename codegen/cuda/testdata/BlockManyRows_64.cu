@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -115,6 +121,53 @@ BlockManyRows(int64 n, int64 m, int64 l, float* a, int64 a_len, float* x, int64 
 				}
 				if (active) {
 					y[row] = s;
+				}
+			}
+		} else if (1 <= max(l, (int64)0) && 0 < l && apart(y, y_len, a, a_len) && max(l, (int64)0) <= 31) {
+			int64 end_4 = max(n, (int64)0) * max(m, (int64)0);
+			int64 threads = blockDim.x;
+			int64 many = threads;
+			int64 me = threadIdx.x;
+			int64 divisor = max(max(l, (int64)0), (int64)1);
+			int64 firstRow = me / divisor;
+			int64 firstColumn = me - firstRow * divisor;
+			int64 rowStep = threads / divisor;
+			int64 columnStep = threads - rowStep * divisor;
+			for (int64 base = blockIdx.x * many; base < end_4; base += gridDim.x * many) {
+				__syncthreads();
+				#pragma unroll 1
+				for (int64 turn = 0; turn < 1; turn++) {
+					int64 row = firstRow;
+					int64 c = firstColumn;
+					#pragma unroll 8
+					for (int64 q = 0, q_end = max(l, (int64)0); q < q_end; q++) {
+						int64 row_2 = (uint64)base + row + 0;
+						int64 column = c;
+						if (row_2 < end_4) {
+							rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)l * row_2 + column];
+						}
+						c = (uint64)c + columnStep;
+						row = (uint64)row + rowStep;
+						if (max(l, (int64)0) <= c) {
+							c = (uint64)c - max(l, (int64)0);
+							row = (uint64)row + 1;
+						}
+					}
+				}
+				__syncthreads();
+				#pragma unroll 1
+				for (int64 turn = 0; turn < 1; turn++) {
+					int64 row = base + me + 0;
+					int64 slot = me + 0;
+					if (row < end_4) {
+						int64 rows = small ? (unsigned)row / (unsigned)count_2 : row / count_2;
+						float s = 0.0f;
+						#pragma unroll 4
+						for (int64 k = 0; k < l; k++) {
+							s += rowTile[k * 132 + slot] * x[rows * l + k];
+						}
+						y[row] = s;
+					}
 				}
 			}
 		} else {

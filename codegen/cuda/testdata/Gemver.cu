@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -184,7 +190,8 @@ Gemver_2(int n, double beta, double* a, int a_len, double* x, int x_len, double*
 }
 
 extern "C" __global__ void __launch_bounds__(128, 5)
-Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double* w, int w_len, gompss_fault* fault)
+Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double* w, int w_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ double rowTile[2080];
 	if (n <= w_len && 0 <= n && (int64)n * n <= a_len && n <= x_len && n < 134217728) {
@@ -255,6 +262,52 @@ Gemver_3(int n, double alpha, double* a, int a_len, double* x, int x_len, double
 				}
 				if (active) {
 					w[i] = s;
+				}
+			}
+		} else if (1 <= max(n, 0) && 0 < n && apart(w, w_len, a, a_len) && max(n, 0) <= 15) {
+			int end_2 = n;
+			int threads = blockDim.x;
+			int many = threads;
+			int me = threadIdx.x;
+			int divisor = max(max(n, 0), 1);
+			int firstRow = div_by(me, by);
+			int firstColumn = me - (unsigned)firstRow * divisor;
+			int rowStep = div_by(threads, by);
+			int columnStep = threads - (unsigned)rowStep * divisor;
+			for (int64 base = (int64)blockIdx.x * many; base < end_2; base += (int64)gridDim.x * many) {
+				__syncthreads();
+				#pragma unroll 1
+				for (int turn = 0; turn < 1; turn++) {
+					int64 row = firstRow;
+					int64 c = firstColumn;
+					#pragma unroll 8
+					for (int q = 0, q_end = max(n, 0); q < q_end; q++) {
+						int64 i = (uint64)base + row + 0;
+						int64 column = c;
+						if (i < end_2) {
+							rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+						}
+						c = (uint64)c + columnStep;
+						row = (uint64)row + rowStep;
+						if (max(n, 0) <= c) {
+							c = (uint64)c - max(n, 0);
+							row = (uint64)row + 1;
+						}
+					}
+				}
+				__syncthreads();
+				#pragma unroll 1
+				for (int turn = 0; turn < 1; turn++) {
+					int i = base + me + 0;
+					int slot = me + 0;
+					if (i < end_2) {
+						double s = w[i];
+						#pragma unroll 4
+						for (int j = 0; j < n; j++) {
+							s += alpha * rowTile[j * 132 + slot] * x[j];
+						}
+						w[i] = s;
+					}
 				}
 			}
 		} else {

@@ -4,6 +4,12 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// apart says that n elements at x and m at y have no byte in common.
+template <class T, class U> __device__ __forceinline__ bool apart(const T* x, int64 n, const U* y, int64 m)
+{
+	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -250,6 +256,52 @@ Gemver_3(int64 n, double alpha, double* a, int64 a_len, double* x, int64 x_len, 
 				}
 				if (active) {
 					w[i] = s;
+				}
+			}
+		} else if (1 <= max(n, (int64)0) && 0 < n && apart(w, w_len, a, a_len) && max(n, (int64)0) <= 15) {
+			int64 end_2 = n;
+			int64 threads = blockDim.x;
+			int64 many = threads;
+			int64 me = threadIdx.x;
+			int64 divisor = max(max(n, (int64)0), (int64)1);
+			int64 firstRow = me / divisor;
+			int64 firstColumn = me - firstRow * divisor;
+			int64 rowStep = threads / divisor;
+			int64 columnStep = threads - rowStep * divisor;
+			for (int64 base = blockIdx.x * many; base < end_2; base += gridDim.x * many) {
+				__syncthreads();
+				#pragma unroll 1
+				for (int64 turn = 0; turn < 1; turn++) {
+					int64 row = firstRow;
+					int64 c = firstColumn;
+					#pragma unroll 8
+					for (int64 q = 0, q_end = max(n, (int64)0); q < q_end; q++) {
+						int64 i = (uint64)base + row + 0;
+						int64 column = c;
+						if (i < end_2) {
+							rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+						}
+						c = (uint64)c + columnStep;
+						row = (uint64)row + rowStep;
+						if (max(n, (int64)0) <= c) {
+							c = (uint64)c - max(n, (int64)0);
+							row = (uint64)row + 1;
+						}
+					}
+				}
+				__syncthreads();
+				#pragma unroll 1
+				for (int64 turn = 0; turn < 1; turn++) {
+					int64 i = base + me + 0;
+					int64 slot = me + 0;
+					if (i < end_2) {
+						double s = w[i];
+						#pragma unroll 4
+						for (int64 j = 0; j < n; j++) {
+							s += alpha * rowTile[j * 132 + slot] * x[j];
+						}
+						w[i] = s;
+					}
 				}
 			}
 		} else {

@@ -34,8 +34,18 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 extern "C" __global__ void __launch_bounds__(128, 5)
-Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
+Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_divisor by,
+	gompss_fault* fault)
 {
 	__shared__ float rowTile[4128];
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
@@ -110,6 +120,52 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 							x1[i] = sum;
 						}
 					}
+				} else if (apart(x1, x1_len, a, a_len) && max(n, 0) <= 31) {
+					int end_2 = n;
+					int threads = blockDim.x;
+					int many = threads;
+					int me = threadIdx.x;
+					int divisor = max(max(n, 0), 1);
+					int firstRow = div_by(me, by);
+					int firstColumn = me - (unsigned)firstRow * divisor;
+					int rowStep = div_by(threads, by);
+					int columnStep = threads - (unsigned)rowStep * divisor;
+					for (int64 base = (int64)blockIdx.x * many; base < end_2; base += (int64)gridDim.x * many) {
+						__syncthreads();
+						#pragma unroll 1
+						for (int turn = 0; turn < 1; turn++) {
+							int64 row = firstRow;
+							int64 c = firstColumn;
+							#pragma unroll 8
+							for (int q = 0, q_end = max(n, 0); q < q_end; q++) {
+								int64 i = (uint64)base + row + 0;
+								int64 column = c;
+								if (i < end_2) {
+									rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+								}
+								c = (uint64)c + columnStep;
+								row = (uint64)row + rowStep;
+								if (max(n, 0) <= c) {
+									c = (uint64)c - max(n, 0);
+									row = (uint64)row + 1;
+								}
+							}
+						}
+						__syncthreads();
+						#pragma unroll 1
+						for (int turn = 0; turn < 1; turn++) {
+							int i = base + me + 0;
+							int slot = me + 0;
+							if (i < end_2) {
+								float sum = x1[i];
+								#pragma unroll 4
+								for (int j = 0; j < n; j++) {
+									sum += rowTile[j * 132 + slot] * y1[j];
+								}
+								x1[i] = sum;
+							}
+						}
+					}
 				} else {
 					for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 						float sum = x1[i];
@@ -134,16 +190,66 @@ Mvt(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, go
 	}
 }
 
-extern "C" __global__ void
-Mvt_2(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_fault* fault)
+extern "C" __global__ void __launch_bounds__(128, 4)
+Mvt_2(int n, float* a, int a_len, float* x1, int x1_len, float* y1, int y1_len, gompss_divisor by,
+	gompss_fault* fault)
 {
+	__shared__ float shortRows[8448];
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
 		if (!(0 < n)) {
 			if (0 <= n && (int64)n * n <= a_len && n < 134217728) {
-				for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-					#pragma unroll 4
-					for (int j = 0; j < n; j++) {
-						x1[i] += a[i * n + j] * y1[j];
+				int columns = max(n, 0);
+				bool may = 1 <= columns && 0 < n && apart(x1, x1_len, a, a_len);
+				if (may && columns <= 64) {
+					int end = n;
+					int threads = blockDim.x;
+					int many = threads;
+					int me = threadIdx.x;
+					int divisor = max(columns, 1);
+					int firstRow = div_by(me, by);
+					int firstColumn = me - firstRow * divisor;
+					int rowStep = div_by(threads, by);
+					int columnStep = threads - rowStep * divisor;
+					for (int64 base = (int64)blockIdx.x * many; base < end; base += (int64)gridDim.x * many) {
+						__syncthreads();
+						#pragma unroll 1
+						for (int turn = 0; turn < 1; turn++) {
+							int64 row = firstRow;
+							int64 c = firstColumn;
+							#pragma unroll 8
+							for (int q = 0; q < columns; q++) {
+								int64 i = (uint64)base + row + 0;
+								int64 column = c;
+								if (i < end) {
+									shortRows[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+								}
+								c = (uint64)c + columnStep;
+								row = (uint64)row + rowStep;
+								if (columns <= c) {
+									c = (uint64)c - columns;
+									row = (uint64)row + 1;
+								}
+							}
+						}
+						__syncthreads();
+						#pragma unroll 1
+						for (int turn = 0; turn < 1; turn++) {
+							int i = base + me + 0;
+							int slot = me + 0;
+							if (i < end) {
+								#pragma unroll 4
+								for (int j = 0; j < n; j++) {
+									x1[i] += shortRows[j * 132 + slot] * y1[j];
+								}
+							}
+						}
+					}
+				} else {
+					for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+						#pragma unroll 4
+						for (int j = 0; j < n; j++) {
+							x1[i] += a[i * n + j] * y1[j];
+						}
 					}
 				}
 			} else {

@@ -110,6 +110,52 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 							x1[i] = sum;
 						}
 					}
+				} else if (apart(x1, x1_len, a, a_len) && max(n, (int64)0) <= 31) {
+					int64 end_2 = n;
+					int64 threads = blockDim.x;
+					int64 many = threads;
+					int64 me = threadIdx.x;
+					int64 divisor = max(max(n, (int64)0), (int64)1);
+					int64 firstRow = me / divisor;
+					int64 firstColumn = me - firstRow * divisor;
+					int64 rowStep = threads / divisor;
+					int64 columnStep = threads - rowStep * divisor;
+					for (int64 base = blockIdx.x * many; base < end_2; base += gridDim.x * many) {
+						__syncthreads();
+						#pragma unroll 1
+						for (int64 turn = 0; turn < 1; turn++) {
+							int64 row = firstRow;
+							int64 c = firstColumn;
+							#pragma unroll 8
+							for (int64 q = 0, q_end = max(n, (int64)0); q < q_end; q++) {
+								int64 i = (uint64)base + row + 0;
+								int64 column = c;
+								if (i < end_2) {
+									rowTile[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+								}
+								c = (uint64)c + columnStep;
+								row = (uint64)row + rowStep;
+								if (max(n, (int64)0) <= c) {
+									c = (uint64)c - max(n, (int64)0);
+									row = (uint64)row + 1;
+								}
+							}
+						}
+						__syncthreads();
+						#pragma unroll 1
+						for (int64 turn = 0; turn < 1; turn++) {
+							int64 i = base + me + 0;
+							int64 slot = me + 0;
+							if (i < end_2) {
+								float sum = x1[i];
+								#pragma unroll 4
+								for (int64 j = 0; j < n; j++) {
+									sum += rowTile[j * 132 + slot] * y1[j];
+								}
+								x1[i] = sum;
+							}
+						}
+					}
 				} else {
 					int64 end_2 = n;
 					for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end_2; i += (int64)gridDim.x * blockDim.x) {
@@ -136,17 +182,66 @@ Mvt(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1
 	}
 }
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(128, 4)
 Mvt_2(int64 n, float* a, int64 a_len, float* x1, int64 x1_len, float* y1, int64 y1_len, gompss_fault* fault)
 {
+	__shared__ float shortRows[8448];
 	if (apart(x1, x1_len, a, a_len) && apart(x1, x1_len, y1, y1_len)) {
 		if (!(0 < n)) {
 			if (0 <= n && (int64)((uint64)n * n) <= a_len && n < 134217728) {
-				int64 end = n;
-				for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
-					#pragma unroll 4
-					for (int64 j = 0; j < n; j++) {
-						x1[i] += a[i * n + j] * y1[j];
+				int64 columns = max(n, (int64)0);
+				bool may = 1 <= columns && 0 < n && apart(x1, x1_len, a, a_len);
+				if (may && columns <= 64) {
+					int64 end = n;
+					int64 threads = blockDim.x;
+					int64 many = threads;
+					int64 me = threadIdx.x;
+					int64 divisor = max(columns, (int64)1);
+					int64 firstRow = me / divisor;
+					int64 firstColumn = me - firstRow * divisor;
+					int64 rowStep = threads / divisor;
+					int64 columnStep = threads - rowStep * divisor;
+					for (int64 base = blockIdx.x * many; base < end; base += gridDim.x * many) {
+						__syncthreads();
+						#pragma unroll 1
+						for (int64 turn = 0; turn < 1; turn++) {
+							int64 row = firstRow;
+							int64 c = firstColumn;
+							#pragma unroll 8
+							for (int64 q = 0; q < columns; q++) {
+								int64 i = (uint64)base + row + 0;
+								int64 column = c;
+								if (i < end) {
+									shortRows[(uint64)c * 132 + (row + 0)] = a[(uint64)i * n + column];
+								}
+								c = (uint64)c + columnStep;
+								row = (uint64)row + rowStep;
+								if (columns <= c) {
+									c = (uint64)c - columns;
+									row = (uint64)row + 1;
+								}
+							}
+						}
+						__syncthreads();
+						#pragma unroll 1
+						for (int64 turn = 0; turn < 1; turn++) {
+							int64 i = base + me + 0;
+							int64 slot = me + 0;
+							if (i < end) {
+								#pragma unroll 4
+								for (int64 j = 0; j < n; j++) {
+									x1[i] += shortRows[j * 132 + slot] * y1[j];
+								}
+							}
+						}
+					}
+				} else {
+					int64 end = n;
+					for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < end; i += (int64)gridDim.x * blockDim.x) {
+						#pragma unroll 4
+						for (int64 j = 0; j < n; j++) {
+							x1[i] += a[i * n + j] * y1[j];
+						}
 					}
 				}
 			} else {

@@ -320,12 +320,6 @@ func (t *Sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.S
 // loads the table once, and several entries, for which it loads its own once. The iterations of a
 // thread are a team apart; entries are compared in their order, so every bit stays.
 
-const (
-	pointsMost    = 4  // iterations of a thread at once
-	pointsEntries = 4  // entries of the table at once
-	pointsWords   = 64 // 32-bit words that all of them may hold
-)
-
 // points returns the loop over sp whose threads take several iterations at once, nil where they
 // share no table or it is not right.
 func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
@@ -346,8 +340,8 @@ func points(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		return nil
 	}
 	jammed, each := entriesAtOnce(t, body, own)
-	width := pointsMost
-	for width > 1 && width*each > pointsWords {
+	width := t.Device().Tuning.Points.Most
+	for width > 1 && width*each > t.Device().Tuning.Points.Words {
 		width /= 2
 	}
 	if width < 2 {
@@ -417,7 +411,7 @@ func entriesAtOnce(t *Sharer, body []ir.Stmt, own *ir.VarSet) (out []ir.Stmt, wo
 			continue
 		}
 		if loops := entries(t, f, own); loops != nil {
-			words += pointsEntries * wordsIn(f.Body)
+			words += t.Device().Tuning.Points.Entries * wordsIn(f.Body)
 			out = append(out, loops...)
 			continue
 		}
@@ -440,10 +434,11 @@ func wordsIn(list []ir.Stmt) int {
 	return n
 }
 
-// entries returns f as a loop of pointsEntries iterations at once and the rest, nil where that is
+// entries returns f as a loop of several iterations at once and the rest, nil where that is
 // not right.
 func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
-	if n, known := analysis.ConstTrips(f); !forms.Counts(f) || known && n < 2*pointsEntries {
+	atOnce := t.Device().Tuning.Points.Entries
+	if n, known := analysis.ConstTrips(f); !forms.Counts(f) || known && n < 2*int64(atOnce) {
 		return nil
 	}
 	body := query.Flatten(f.Body)
@@ -478,11 +473,11 @@ func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 	}
 	at := f.At
 	trips := build.Trips(f, f.Lo, f.Hi, f.Step)
-	several := build.Binary(ir.Mul, &ir.Binary{Op: ir.Div, X: trips, Y: build.Int(pointsEntries, at), T: ir.IntType, At: at}, build.Int(pointsEntries, at), at)
+	several := build.Binary(ir.Mul, &ir.Binary{Op: ir.Div, X: trips, Y: build.Int(int64(atOnce), at), T: ir.IntType, At: at}, build.Int(int64(atOnce), at), at)
 	mid, out := t.Temp("mid", build.Binary(ir.Add, f.Lo, several, at), nil)
 	k0 := t.Local(f.Var.Name, ir.IntType, at)
 	var turn, tails []ir.Stmt
-	fronts := make([][]ir.Stmt, pointsEntries)
+	fronts := make([][]ir.Stmt, atOnce)
 	for u := range fronts {
 		k := t.Local(f.Var.Name, ir.IntType, at)
 		turn = append(turn, build.Decl(k, build.Binary(ir.Add, build.Ref(k0, at), build.Int(int64(u), at), at), at))
@@ -491,7 +486,7 @@ func entries(t *Sharer, f *ir.For, own *ir.VarSet) []ir.Stmt {
 		tails = append(tails, c[last+1:]...)
 	}
 	turn = append(append(turn, fused(t, fronts)...), tails...)
-	jam := &ir.For{Label: &ir.Label{}, Var: k0, Lo: f.Lo, Hi: mid, Step: build.Int(pointsEntries, at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
+	jam := &ir.For{Label: &ir.Label{}, Var: k0, Lo: f.Lo, Hi: mid, Step: build.Int(int64(atOnce), at), Rel: ir.Lt, Unroll: 1, Body: turn, At: at}
 	rest := *f
 	rest.Label, rest.Lo, rest.Unroll = &ir.Label{}, mid, 1
 	return append(out, jam, &rest)

@@ -122,6 +122,9 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	test, out := t.Temp("long", long, nil)
 	x.end, out = t.Temp("end", f.Hi, out)
 	whole := t.CopyOf(forms.Unwrapped(t.Walk(sp, p, t.TrustedIn(body), nil)), &t.Kernel.NumVars)
+	if below, fits := rowsBelow(x); below != nil {
+		whole = []ir.Stmt{&ir.If{Cond: fits, Then: below, Else: whole, At: at}}
+	}
 	rows := x.overRows()
 	if kept != nil {
 		rows = []ir.Stmt{&ir.If{Cond: kept.fits, Then: kept.overKept(), Else: rows, At: at}}

@@ -67,6 +67,7 @@ var strategies = []strategy{
 	{"columns", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return t.columnSums(n.Sp, n.D, n.P, n.Body, n.Grid) }},
 	{"rows", ofLeague | regroups, func(t *Sharer, n Sharing) []ir.Stmt { return rowTiles(t, n.Sp, n.D, n.P, n.Body) }},
 	{"rows", ofLeague | regroups, rowsOfNest},
+	{"short rows", ofLeague | noSums | regroups, rowsInTiles},
 	{"records", ofLeague | noSums | regroups, records},
 	{"several at once", trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.jam(n.Sp, n.D, n.P, n.Body, n.Sums) }},
 	{"squares", ofLeague | noSums | trusting, func(t *Sharer, n Sharing) []ir.Stmt { return t.squares(n.Sp, n.D, n.P, n.Body) }},
