@@ -12,7 +12,8 @@ type facts struct {
 	ranges  *ranges
 	narrow  map[*ir.Var]bool // Go ints that are 32 bits wide
 	shape
-	changed *ir.VarSet // variables that may change
+	changed  *ir.VarSet // variables that may change
+	counters map[*ir.While][]counter
 }
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32
@@ -28,6 +29,7 @@ func (p *facts) analyse(list []ir.Stmt, params []*ir.Var, index32 bool, l *ir.La
 		p.ranges.promise(e)
 	}
 	p.findHeads(list)
+	p.findCounters(list)
 	changed := p.exempt(list, changedIn(list))
 	if p.index32 {
 		p.narrowParams(list, params, changed)
@@ -47,6 +49,7 @@ func (p *facts) learnAll(list []ir.Stmt) {
 			p.looped(s, p.changed)
 		case *ir.While:
 			p.headRange(s, p.changed)
+			p.countRange(s)
 		case *ir.If:
 			forget := p.assume(s.Cond)
 			p.learnAll(s.Then)
@@ -101,6 +104,9 @@ func (p *facts) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSe
 			if p.heads[s] != nil {
 				note(p.heads[s].Init)
 				note(s.Cond.(*ir.Binary).Y)
+			}
+			for _, c := range p.counters[s] {
+				note(c.bound)
 			}
 		}
 	}, func(e ir.Expr) {

@@ -224,3 +224,40 @@ func TestPartialBarrierBesideChecksIsAGate(t *testing.T) {
 		require.Len(t, src.Sites, map[bool]int{true: 1}[check])
 	}
 }
+
+// A variable that a loop of two conditions counts with is narrow where the loop's bound is, unless
+// something else changes it, or it may grow twice.
+func TestCountersAreNarrow_LoopsOfTwoConditions(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		narrow bool
+		body   func(b *builder, k, n *ir.Var) []ir.Stmt
+		op     ir.Op
+	}{
+		{"once", true, func(b *builder, k, _ *ir.Var) []ir.Stmt { return list(b.set(ref(k), bin(ir.Add, ref(k), num(1)))) }, ir.LAnd},
+		{"either condition", false, func(b *builder, k, _ *ir.Var) []ir.Stmt { return list(b.set(ref(k), bin(ir.Add, ref(k), num(1)))) }, ir.LOr},
+		{"twice", false, func(b *builder, k, _ *ir.Var) []ir.Stmt {
+			return list(b.set(ref(k), bin(ir.Add, ref(k), num(1))), b.set(ref(k), bin(ir.Add, ref(k), num(1))))
+		}, ir.LAnd},
+		{"in a loop", false, func(b *builder, k, n *ir.Var) []ir.Stmt {
+			i := b.local("i", ir.IntType)
+			return list(&ir.For{Var: i, Lo: num(0), Hi: ref(n), Step: num(1), Rel: ir.Lt, Body: list(b.set(ref(k), bin(ir.Add, ref(k), num(1)))), At: b.at()})
+		}, ir.LAnd},
+		{"down", false, func(b *builder, k, _ *ir.Var) []ir.Stmt { return list(b.set(ref(k), bin(ir.Sub, ref(k), num(1)))) }, ir.LAnd},
+		{"by a factor", false, func(b *builder, k, _ *ir.Var) []ir.Stmt { return list(b.set(ref(k), bin(ir.Mul, ref(k), num(2)))) }, ir.LAnd},
+	} {
+		b := newProgram("escapes")
+		n, x, y := b.param("n", ir.IntType), b.param("x", ir.SliceOf(ir.IntType)), b.param("y", ir.SliceOf(ir.IntType))
+		k := b.local("k", ir.IntType)
+		goes := bin(c.op, bin(ir.Lt, ref(k), ref(n)), bin(ir.Lt, idx(ref(x), query(ir.ThreadNum)), num(4)))
+		b.launch(&ir.Launch{}, b.decl(k, num(0)), &ir.While{Cond: goes, Body: c.body(b, k, n), At: b.at()}, b.set(idx(ref(y), query(ir.ThreadNum)), ref(k)))
+		src, err := cuda.Print(b.prog, cuda.Options{Index32: true})
+		require.NoError(t, err)
+		if c.narrow {
+			require.Contains(t, src.Text, "int k = 0;", c.name)
+			require.NotContains(t, src.Text, "int64 k", c.name)
+		} else {
+			require.Contains(t, src.Text, "int64 k = 0;", c.name)
+		}
+	}
+}

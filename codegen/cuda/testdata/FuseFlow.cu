@@ -36,8 +36,8 @@ FuseFlow(double* out, int out_len, double* x, int x_len, double* y, int y_len, g
 			double s = out[i];
 			double t = x[i];
 			double t_2 = y[i];
-			int64 n = 0;
-			for (;; n = (uint64)n + 1) {
+			int n = 0;
+			for (;; n++) {
 				double v = s;
 				if (!(fma(v, v, (double)n) < 9.0 && n < 20))
 					break;
@@ -65,8 +65,8 @@ FuseFlow(double* out, int out_len, double* x, int x_len, double* y, int y_len, g
 			double s = out[i];
 			double t = x[check_index(i, x_len, 1, fault)];
 			double t_2 = y[check_index(i, y_len, 2, fault)];
-			int64 n = 0;
-			for (;; n = (uint64)n + 1) {
+			int n = 0;
+			for (;; n++) {
 				double v = s;
 				if (!(fma(v, v, (double)n) < 9.0 && n < 20))
 					break;

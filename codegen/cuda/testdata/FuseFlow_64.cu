@@ -37,7 +37,7 @@ FuseFlow(double* out, int64 out_len, double* x, int64 x_len, double* y, int64 y_
 			double t = x[i];
 			double t_2 = y[i];
 			int64 n = 0;
-			for (;; n = (uint64)n + 1) {
+			for (;; n++) {
 				double v = s;
 				if (!(fma(v, v, (double)n) < 9.0 && n < 20))
 					break;
@@ -66,7 +66,7 @@ FuseFlow(double* out, int64 out_len, double* x, int64 x_len, double* y, int64 y_
 			double t = x[check_index(i, x_len, 1, fault)];
 			double t_2 = y[check_index(i, y_len, 2, fault)];
 			int64 n = 0;
-			for (;; n = (uint64)n + 1) {
+			for (;; n++) {
 				double v = s;
 				if (!(fma(v, v, (double)n) < 9.0 && n < 20))
 					break;

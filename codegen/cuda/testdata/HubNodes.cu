@@ -37,19 +37,6 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_shl is x << n for any n.
-template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
-{
-	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
-}
-
-// go_shr is x >> n for any n.
-template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
-{
-	const uint64 bits = sizeof(T) * 8;
-	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
-}
-
 // go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
 template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
 {
@@ -71,15 +58,15 @@ HubNodes(int level, int* start, int start_len, int* edges, int edges_len, int* d
 		int mine = threadIdx.x & 31;
 		int threads = gridDim.x * blockDim.x;
 		int count = max(end, 0);
-		int64 spread = 0;
-		while (spread < 5 && count <= go_shr((int64)threads, (int64)((uint64)spread + 1))) {
-			spread = (uint64)spread + 1;
+		int spread = 0;
+		while (spread < 5 && count <= threads >> (spread + 1)) {
+			spread++;
 		}
-		int stride = max(go_shr((int64)threads, spread), (int64)1);
+		int stride = max(threads >> spread, 1);
 		bool few = edges_len < (int64)max(start_len - 1, 0) * 6;
-		for (int base = go_shr((int64)(int)(blockIdx.x * blockDim.x + threadIdx.x - here), spread); base < end; base += stride) {
-			int v = base + go_shr((int64)here, spread);
-			bool active = go_shl(go_shr((int64)here, spread), spread) == here && v < end;
+		for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x - here) >> spread; base < end; base += stride) {
+			int v = base + (here >> spread);
+			bool active = (here >> spread) << spread == here && v < end;
 			int64 want = 0;
 			int64 from = 0;
 			int64 to = 0;

@@ -37,19 +37,6 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
-// go_shl is x << n for any n.
-template <class T> __device__ __forceinline__ T go_shl(T x, uint64 n)
-{
-	return n < sizeof(T) * 8 ? (T)((uint64)x << n) : (T)0;
-}
-
-// go_shr is x >> n for any n.
-template <class T> __device__ __forceinline__ T go_shr(T x, uint64 n)
-{
-	const uint64 bits = sizeof(T) * 8;
-	return n < bits ? (T)(x >> n) : (T)(x >> (bits - 1) >> 1);
-}
-
 // go_shuffle returns x of another lane of the warp, the thread's own where from is no lane.
 template <class T> __device__ __forceinline__ T go_shuffle(T x, long long from)
 {
@@ -69,13 +56,13 @@ HubRows(const int* __restrict__ start, int64 start_len, const int* __restrict__ 
 		int64 threads = (int64)gridDim.x * blockDim.x;
 		int64 count = max(end, (int64)0);
 		int64 spread = 0;
-		while (spread < 5 && count <= go_shr(threads, (int64)((uint64)spread + 1))) {
-			spread = (uint64)spread + 1;
+		while (spread < 5 && count <= threads >> (spread + 1)) {
+			spread++;
 		}
-		int64 stride = max(go_shr(threads, spread), (int64)1);
-		for (int64 base = go_shr((int64)blockIdx.x * blockDim.x + threadIdx.x - here, spread); base < end; base += stride) {
-			int64 r = base + go_shr(here, spread);
-			bool active = go_shl(go_shr(here, spread), spread) == here && r < end;
+		int64 stride = max(threads >> spread, (int64)1);
+		for (int64 base = ((int64)blockIdx.x * blockDim.x + threadIdx.x - here) >> spread; base < end; base += stride) {
+			int64 r = base + (here >> spread);
+			bool active = (here >> spread) << spread == here && r < end;
 			int64 want = 0;
 			int64 from = 0;
 			int64 to = 0;

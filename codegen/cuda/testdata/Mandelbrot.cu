@@ -38,7 +38,7 @@ __device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { retur
 __device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
 
 extern "C" __global__ void
-Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, gompss_fault* fault)
+Mandelbrot(int w, int h, int limit, int* out, int out_len, gompss_divisor by, gompss_fault* fault)
 {
 	if (0 <= w && (int64)w * h <= out_len && w < 134217728 && h < 134217728 && -134217728 < h) {
 		int end = h;
@@ -54,8 +54,8 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, 
 			double cy = 2.0 * (double)py / (double)h - 1.0;
 			double x = 0.0;
 			double y = 0.0;
-			int64 n = 0;
-			for (; n < limit; n = (uint64)n + 1) {
+			int n = 0;
+			for (; n < limit; n++) {
 				double value = x * x - y * y + cx;
 				double value_2 = 2.0 * x * y + cy;
 				x = value;
@@ -64,7 +64,7 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, 
 					break;
 				}
 			}
-			out[py * w + px] = (int)n;
+			out[py * w + px] = n;
 		}
 	} else {
 		int end = h;
@@ -80,8 +80,8 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, 
 			double cy = 2.0 * (double)py / (double)h - 1.0;
 			double x = 0.0;
 			double y = 0.0;
-			int64 n = 0;
-			for (; n < limit; n = (uint64)n + 1) {
+			int n = 0;
+			for (; n < limit; n++) {
 				double value = x * x - y * y + cx;
 				double value_2 = 2.0 * x * y + cy;
 				x = value;
@@ -90,7 +90,7 @@ Mandelbrot(int w, int h, int64 limit, int* out, int out_len, gompss_divisor by, 
 					break;
 				}
 			}
-			out[check_index((int64)py * w + px, out_len, 1, fault)] = (int)n;
+			out[check_index((int64)py * w + px, out_len, 1, fault)] = n;
 		}
 	}
 }

@@ -41,9 +41,9 @@ ScaleRows(int n, int m, double* x, int x_len, double* y, int y_len, double* sums
 		for (int i = blockIdx.x; i < n; i += gridDim.x) {
 			double s = 1.0;
 			{
-				int64 k = 0;
-				for (; k < 3 && k < m; k = (uint64)k + 1) {
-					s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 1, fault)];
+				int k = 0;
+				for (; k < 3 && k < m; k++) {
+					s += x[check_index((int64)i * m + k, x_len, 1, fault)];
 				}
 			}
 			__syncthreads();
@@ -84,9 +84,9 @@ ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* su
 		for (int i = 0; i < n; i++) {
 			double s = 1.0;
 			{
-				int64 k = 0;
-				for (; k < 3 && k < m; k = (uint64)k + 1) {
-					s += x[check_index((int64)((uint64)((int64)i * m) + k), x_len, 5, fault)];
+				int k = 0;
+				for (; k < 3 && k < m; k++) {
+					s += x[check_index((int64)i * m + k, x_len, 5, fault)];
 				}
 			}
 			for (int j = 0; j < m; j++) {

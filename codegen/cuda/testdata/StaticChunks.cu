@@ -72,7 +72,7 @@ StaticChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int64
 					if (it == total - 1) {
 						last[0] = last_3;
 					}
-					it = (uint64)it + 1;
+					it++;
 				}
 			}
 		}
@@ -105,7 +105,7 @@ StaticChunks_2(int n, int m, int64* x, int x_len, int64* out, int out_len, int64
 					if (it == total - 1) {
 						last[0] = last_3;
 					}
-					it = (uint64)it + 1;
+					it++;
 				}
 			}
 		}

@@ -72,7 +72,7 @@ StaticChunks_2(int64 n, int64 m, int64* x, int64 x_len, int64* out, int64 out_le
 					if (it == total - 1) {
 						last[0] = last_3;
 					}
-					it = (uint64)it + 1;
+					it++;
 				}
 			}
 		}
