@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -31,6 +32,20 @@ func wantedChecks() (check, reads bool, err error) {
 		return false, false, fmt.Errorf("task: new: %s=%s: want 0, off, 1, on or reads", CheckVariable, text)
 	}
 }
+
+// limitedChecks says what the checks of a runtime do not find beside accelerators, "" where that is
+// nothing.
+func limitedChecks(on, reads, accelerators bool) string {
+	switch {
+	case !on || !accelerators:
+		return ""
+	case reads:
+		return "gompss: " + CheckVariable + "=reads finds neither reads nor writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
+	}
+	return "gompss: " + CheckVariable + " finds no writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
+}
+
+var warnedOfChecks sync.Once
 
 // This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they
 // declare, as far as sums over memory can tell. What a task declares as read must be the same after

@@ -255,3 +255,11 @@ func TestCheckKnowsOfEvents(t *testing.T) {
 	require.NoError(t, rt.Wait(context.Background()))
 	require.EqualValues(t, 7, x[199])
 }
+
+// Beside accelerators the checks find less, which a run with them said nothing of.
+func TestCheck_SaysWhatItDoesNotFind(t *testing.T) {
+	require.Empty(t, task.LimitedChecks(true, true, false))
+	require.Empty(t, task.LimitedChecks(false, false, true))
+	require.Contains(t, task.LimitedChecks(true, false, true), "GOMPSS_CHECK finds no writes without any declaration")
+	require.Contains(t, task.LimitedChecks(true, true, true), "GOMPSS_CHECK=reads finds neither reads nor writes")
+}

@@ -17,8 +17,9 @@
 //	check(rt.Wait(context.Background())) // all tasks have finished, all data are valid here
 //
 // Tasks work on buffers: slices of Alloc, outside the Go heap until Free, or ordinary slices, which
-// are kept alive and in place from their first use until Unregister or Close. Parts of a buffer are
-// sub-slices of it; all uses of a buffer have one element size. Package variables that a kernel
+// are buffers from their first use until tasks and the program use them no more and the collector
+// has freed them, or, with Register, until Unregister or Close. Parts of a buffer are sub-slices of
+// it; all uses of a buffer have one element size. Package variables that a kernel
 // reads are arguments with their value at submission. A program does not touch what a submitted
 // task uses before Wait, or WaitOn for that part.
 //

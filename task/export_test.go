@@ -63,3 +63,6 @@ func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.ndrange(a) }
 func PrintTo(rt *Runtime, out, errs io.Writer) {
 	rt.printer.Out, rt.printer.Err = out, errs
 }
+
+// LimitedChecks says what the checks of a runtime do not find.
+var LimitedChecks = limitedChecks

@@ -138,7 +138,7 @@ func TestWrongCallsOfKernels(t *testing.T) {
 	require.ErrorContains(t, err, "kernel Saxpy (kernels_test.go:82): no device can run it: smp: the device clause says acc")
 	gpu := open(t, task.Options{Devices: "sim:1"})
 	_, err = gpu.Go(nothing)
-	require.ErrorContains(t, err, "a go task needs CPU workers, and the devices are sim:0")
+	require.ErrorContains(t, err, "a go task needs CPU workers, and the devices are sim:0: add smp:1")
 }
 
 func TestWrongKernels(t *testing.T) {

@@ -268,6 +268,9 @@ func New(o Options) (*Runtime, error) {
 			return nil, errors.Join(fmt.Errorf("task: new: %w", err), rt.Close())
 		}
 	}
+	if text := limitedChecks(rt.check, reads, rt.topology.accelerators); text != "" {
+		warnedOfChecks.Do(func() { fmt.Fprintln(os.Stderr, text) })
+	}
 	rt.observers.session.ShowStatus(func() *probe.Status { return rt.status(dumpTasks, 0) })
 	return rt, nil
 }

@@ -22,7 +22,8 @@ type Stats struct {
 	Skipped   int64 // because of others
 	InFlight  int64
 	// Buffers is the number of slices and variables that the runtime knows, of Alloc and ordinary
-	// ones, and Known their size. They are kept until Free, Unregister or Close.
+	// ones, and Known their size: those of Alloc until Free, registered ones until Unregister, and
+	// others until the collector has freed them.
 	Buffers int64
 	Known   deps.Bytes
 	// ByDevice counts the tasks that ran, by the device's name ("smp" for all CPU workers);

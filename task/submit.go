@@ -379,7 +379,7 @@ func (rt *Runtime) describeGo(r *record, options []Option) (err error) {
 		return nil
 	}
 	if rt.topology.host < 0 {
-		return fmt.Errorf("a go task needs CPU workers, and the devices are %s", rt.topology.placeNames(rt.topology.all))
+		return fmt.Errorf("a go task needs CPU workers, and the devices are %s: add smp:1", rt.topology.placeNames(rt.topology.all))
 	}
 	allowed := sched.PlaceSet(0).With(rt.topology.host)
 	if r.settings.placed {

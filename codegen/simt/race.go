@@ -302,15 +302,19 @@ func (d *detector) element(p uint64, off int64, accesses ...stamp) (param, eleme
 	return param, element
 }
 
-// baseOf returns the variable that place e is in, or that points there.
+// baseOf returns the variable that place e is in, or that refers to its memory, nil for none.
 func baseOf(e ir.Expr) *ir.Var {
-	if p, ok := e.(*ir.Deref); ok {
-		return baseOf(p.X)
+	switch e := e.(type) {
+	case *ir.Ref:
+		return e.Var
+	case *ir.Deref:
+		return baseOf(e.X)
+	case *ir.Member:
+		return baseOf(e.X)
+	case *ir.Index:
+		return baseOf(e.X)
 	}
-	if e == nil {
-		return nil
-	}
-	return ir.RootVar(e)
+	return nil
 }
 
 func (d *detector) access(s stamp) Access {
