@@ -1,0 +1,79 @@
+//go:build linux && (amd64 || arm64)
+
+package opencl
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/devices"
+)
+
+func TestOptions_RefuseWhatIsWrong(t *testing.T) {
+	for text, o := range map[string]Options{
+		"granule of 3 bytes":      {Granule: 3},
+		"less than one granule":   {Memory: 1},
+		"a negative limit":        {TimeLimit: -1},
+		`teams "many"`:            {Teams: "many"},
+		`type "tpu"`:              {Type: "tpu"},
+		"7 devices wanted: 0 of ": {Platform: "no such platform"},
+	} {
+		_, err := Open(7, devices.SpaceID{Device: 1}, o)
+		if _, absent := theDriver(); absent != nil && strings.Contains(text, "wanted") {
+			continue
+		}
+		require.ErrorContains(t, err, text)
+	}
+}
+
+func TestOptions_PlatformAndType(t *testing.T) {
+	pocl := Info{Platform: "Portable Computing Language", Version: "OpenCL 3.0 PoCL HSTR", Type: "cpu"}
+	gpu := Info{Platform: "AMD Accelerated Parallel Processing", Version: "OpenCL 2.1", Type: "gpu"}
+	require.True(t, (&Options{Platform: "pocl"}).Wants(pocl))
+	require.False(t, (&Options{Platform: "pocl"}).Wants(gpu))
+	require.True(t, (&Options{Platform: "amd", Type: "gpu"}).Wants(gpu))
+	require.False(t, (&Options{Type: "gpu"}).Wants(pocl))
+}
+
+// The form of kernels is the best that the device has, or what the option says.
+func TestOptions_Teams(t *testing.T) {
+	with, without := Info{Type: "gpu"}, Info{Type: "gpu"}
+	with.Subgroups = opencl.IntelSubgroups
+	for _, c := range []struct {
+		info  Info
+		teams string
+		want  devices.TeamForm
+	}{
+		{with, "", devices.SubgroupTeams}, {without, "", devices.WholeTeams}, {without, "subgroups", devices.WholeTeams},
+		{with, "whole", devices.WholeTeams}, {with, "any", devices.AnyTeams}, {Info{Type: "cpu"}, "", devices.AnyTeams},
+	} {
+		require.Equal(t, c.want, (&Options{Teams: c.teams}).teamForm(&c.info), "%v %q", c.info.Subgroups, c.teams)
+	}
+}
+
+// What a compiler says of a printed kernel names the line of the Go source.
+func TestCompileError_NamesTheGoLine(t *testing.T) {
+	d := openAny(t, Options{})
+	k := portableKernel(t, featureKernels, "Norm")
+	text := textOf(t, d, k)
+	broken := strings.Replace(text, "x[i] * x[i]", "x[i] * undeclared", 1)
+	require.NotEqual(t, text, broken)
+	v := &version{}
+	err := d.compile("Norm", v, broken, d.info.options(false), nil)
+	require.NoError(t, v.release(d))
+	var refused *CompileError
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Log, "undeclared")
+	require.Contains(t, refused.Log, "k.go:9")
+}
+
+func TestLibrary_ErrorNamesTheVariable(t *testing.T) {
+	_, err := openDriver("libNoSuchOpenCL.so")
+	var missing *LibraryError
+	require.ErrorAs(t, err, &missing)
+	require.ErrorContains(t, err, "opencl: libNoSuchOpenCL.so: ")
+	require.ErrorContains(t, err, "(set GOMPSS_OPENCL_LIB to name the file)")
+}
