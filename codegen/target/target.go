@@ -90,8 +90,42 @@ type Tuning struct {
 	WalkTeams        int        // on a multiprocessor where every thread walks along a row; Checksums, Automaton
 	KeptRow          int64      // elements of a row from which it is kept over several loops; RowSoftmax, RootMeanRows
 	LookupTable      deps.Bytes // most of a table that such walks look into, in team memory; Checksums
+	Rows             Rows
+	Blocks           Blocks
+	Slabs            Slabs
 	Points           Points
 	ShortRows        ShortRows
+}
+
+// Rows bound loops whose teams read rows by tiles; RowDotInOrder, TriangleStatic, RootMeanRows.
+type Rows struct {
+	Teams     int        // on a multiprocessor: bounds the registers
+	Least     int64      // elements of a row from which tiles pay
+	Words     deps.Bytes // of 32 bits that a thread loads ahead
+	Jam       int        // elements of a row that a thread takes at once where they are independent
+	Unroll    int        // iterations of a walk that are written out
+	Few       int        // columns for this part of the threads that run at once are few
+	KeptLoads int        // elements that a thread loads at once of rows that are kept
+}
+
+// Blocks choose how many rows and columns a thread takes; Conv7, Heat3D, Wave, Life.
+type Blocks struct {
+	Gain       float64 // of the clocks of an element by itself that a block may take to be worth it
+	Equal      float64 // candidates within this of the best are as good: the smallest is taken
+	LoadShare  float64 // of the clocks of loads that another unit, though busier, does not hide
+	LeastTeam  int     // threads: multiprocessors hold as many warps only in few teams
+	Statements int64   // of a thread at most
+	Unroll     int     // iterations of an inner loop that are written out
+}
+
+// Slabs bound blocks whose inner loops run from team memory; Gemm, Gram, Distances.
+type Slabs struct {
+	Rows    int64      // of a thread at least
+	Columns int64      // of a thread
+	Words   int64      // of 32 bits that the values of a thread's elements may take
+	Wide    int64      // the same where values of one word are read 16 bytes at a time
+	Teams   int        // on a multiprocessor: one alone waits at its barriers
+	Bytes   deps.Bytes // of team memory
 }
 
 // Points bound iterations that go through one table several at once; Nearest, Polynomial.

@@ -24,10 +24,7 @@ import (
 // 16.1 with 4 rows and 4 columns, 16.4 with 8 and 4.
 
 const (
-	blockRows    = 4 // rows that a thread takes at once in slabs, at least
-	blockColumns = 4
-	blockLanes   = 32 // threads of a team beside each other
-	blockUnroll  = 4
+	blockLanes = 32 // threads of a team beside each other
 )
 
 // A block is what the loop over blocks is made from.
@@ -81,7 +78,7 @@ func (t *Sharer) blocks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bod
 	switch {
 	case b.slabs != nil:
 		t.LimitThreads(build.Int(slabTeam, at))
-		t.Launch.Threads, t.Launch.Abreast = slabTeam, slabTeams
+		t.Launch.Threads, t.Launch.Abreast = slabTeam, t.Device().Tuning.Slabs.Teams
 		t.Decide(at, "inner loops of "+b.row.Var.Name, "slabs of "+strconv.Itoa(slabLength)+" iterations in team memory",
 			"all rows and columns of a team read them: each element is loaded once for the team", "schedule(onetoone)")
 	case t.Launch.Threads == 0:
@@ -430,7 +427,7 @@ func fused(t *Sharer, copies [][]ir.Stmt) []ir.Stmt {
 		one := *f
 		one.Label = &ir.Label{}
 		if one.Unroll != 1 {
-			one.Unroll = blockUnroll
+			one.Unroll = t.Device().Tuning.Blocks.Unroll
 		}
 		one.Body = fused(t, bodies)
 		out = append(out, &one)

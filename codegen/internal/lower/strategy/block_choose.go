@@ -17,18 +17,14 @@ import (
 // busiest decide.
 
 const (
-	blockGain  = 0.87 // of the clocks of an element by itself that a block may take to be worth it
-	blockEqual = 1.05 // candidates within this of the best are as good: the smallest is taken
-	loadShare  = 0.2  // of the clocks of loads that another unit, though busier, does not hide
-	leastTeam  = 64   // threads of a team: multiprocessors hold as many warps only in few teams
-	innerTrips = 16   // iterations that an inner loop of unknown length is taken to have
+	innerTrips = 16 // iterations that an inner loop of unknown length is taken to have
 )
 
 // A shape is a candidate.
 type shape struct{ rows, columns, lanes int64 }
 
 // shapes are the candidates for b, smallest first.
-func (b *block) shapes() []shape {
+func (b *block) shapes(leastTeam int) []shape {
 	var out []shape
 	across, known := analysis.ConstTrips(b.column)
 	for _, rc := range [][2]int64{{2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}, {8, 1}, {4, 2}, {2, 4}, {1, 8}, {4, 4}, {8, 2}, {8, 4}} {
@@ -52,14 +48,14 @@ func (t *Sharer) chooseBlock(b *block) bool {
 	c := t.countLoads(b)
 	clocksOf := func(s shape) float64 {
 		w := c.of(s)
-		return gpu.Clocks(w) + loadShare*gpu.Clocks(target.Work{Loads: w.Loads})
+		return gpu.Clocks(w) + gpu.Tuning.Blocks.LoadShare*gpu.Clocks(target.Work{Loads: w.Loads})
 	}
 	least := clocksOf(shape{1, 1, blockLanes})
 	alone := least + gpu.Clocks(target.Work{Int: float64(gpu.Tuning.Remainder * b.wrapped)})
 	var fits []shape
 	var clocks []float64
-	for _, s := range b.shapes() {
-		if c.registers(b, s) > blockRegisters(gpu) || c.statements*s.rows*s.columns > blockStatements {
+	for _, s := range b.shapes(gpu.Tuning.Blocks.LeastTeam) {
+		if c.registers(b, s) > blockRegisters(gpu) || c.statements*s.rows*s.columns > gpu.Tuning.Blocks.Statements {
 			continue
 		}
 		each := clocksOf(s)
@@ -67,7 +63,7 @@ func (t *Sharer) chooseBlock(b *block) bool {
 		least = min(least, each)
 	}
 	for k, s := range fits {
-		if clocks[k] <= blockEqual*least && clocks[k] <= blockGain*alone {
+		if clocks[k] <= gpu.Tuning.Blocks.Equal*least && clocks[k] <= gpu.Tuning.Blocks.Gain*alone {
 			k = otherSides(fits, clocks, k, t.Opt.Choice.Parameter("blocks"))
 			s = fits[k]
 			b.rows, b.columns, b.lanes = s.rows, s.columns, s.lanes
@@ -92,8 +88,6 @@ func otherSides(fits []shape, clocks []float64, chosen, parameter int) int {
 	}
 	return best
 }
-
-const blockStatements = 1024
 
 // blockRegisters leaves room for sixteen warps on a multiprocessor, and for addresses.
 func blockRegisters(gpu *target.Target) int64 {

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // Where the inner loops of a block read nothing but elements of their row and elements of their
@@ -29,11 +30,7 @@ import (
 const (
 	slabLength = 8   // iterations of the inner loop
 	slabTeam   = 256 // threads of a team
-	slabTeams  = 2   // on a multiprocessor at once: one alone waits at its barriers
-	slabWords  = 40  // 32-bit words that the values of a thread's elements may take
-	slabWide   = 64  // the same where values of one word are read 16 bytes at a time
 	slabLanes  = 16  // threads of a team beside each other, then
-	slabBytes  = 32 << 10
 )
 
 // A slabbed is an element that inner loops read in every iteration, or what they compute of such
@@ -68,7 +65,7 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 			list = append(list, found...)
 		}
 	}
-	sides := slabSides(words, words == 1 && wideSlabs(b, list))
+	sides := slabSides(t.Device().Tuning.Slabs, words, words == 1 && wideSlabs(t, b, list))
 	if len(sides) == 0 {
 		return false
 	}
@@ -83,7 +80,7 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 		kinds[x.ofRow] = true
 		size += x.elem.Type().Size * ir.Bytes(slabLength*x.width(rows, columns, lanes))
 	}
-	if size > slabBytes || len(kinds) < 2 {
+	if size > t.Device().Tuning.Slabs.Bytes || len(kinds) < 2 {
 		return false
 	}
 	b.rows, b.columns, b.lanes, b.slabs = rows, columns, lanes, list
@@ -92,12 +89,12 @@ func inSlabs(t *Sharer, b *block, words ir.Bytes) bool {
 
 // slabSides returns what a thread of a block may take where its elements take so many words each,
 // the most first.
-func slabSides(words ir.Bytes, wide bool) (out []shape) {
+func slabSides(u target.Slabs, words ir.Bytes, wide bool) (out []shape) {
 	if wide {
-		out = append(out, shape{2 * blockRows, slabWide / (2 * blockRows), slabLanes})
+		out = append(out, shape{2 * u.Rows, u.Wide / (2 * u.Rows), slabLanes})
 	}
-	for _, s := range []shape{{2 * blockRows, blockColumns, blockLanes}, {blockRows, blockColumns, blockLanes}, {blockRows, blockColumns / 2, blockLanes}} {
-		if s.rows*s.columns*int64(words) <= slabWords {
+	for _, s := range []shape{{2 * u.Rows, u.Columns, blockLanes}, {u.Rows, u.Columns, blockLanes}, {u.Rows, u.Columns / 2, blockLanes}} {
+		if s.rows*s.columns*int64(words) <= u.Words {
 			out = append(out, s)
 		}
 	}
@@ -106,9 +103,10 @@ func slabSides(words ir.Bytes, wide bool) (out []shape) {
 
 // wideSlabs reports whether a thread of b takes a square of elements, groups of whose columns are
 // neighbours: the tiles are then read 16 bytes at a time.
-func wideSlabs(b *block, list []*slabbed) bool {
+func wideSlabs(t *Sharer, b *block, list []*slabbed) bool {
+	u := t.Device().Tuning.Slabs
 	for _, f := range []*ir.For{b.row, b.column} {
-		if n, known := analysis.ConstTrips(f); known && n < slabLanes*slabWide/(2*blockRows) {
+		if n, known := analysis.ConstTrips(f); known && n < slabLanes*u.Wide/(2*u.Rows) {
 			return false
 		}
 	}

@@ -116,7 +116,7 @@ func lanesOfNest(t *Sharer, n Sharing) []ir.Stmt {
 func longRowsOfNest(t *Sharer, n Sharing) []ir.Stmt {
 	for _, s := range query.Flatten(n.Body) {
 		if f, ok := s.(*ir.For); ok {
-			if trips, known := analysis.ConstTrips(f); !known || trips < rowsLeast {
+			if trips, known := analysis.ConstTrips(f); !known || trips < t.Device().Tuning.Rows.Least {
 				return nil
 			}
 		}

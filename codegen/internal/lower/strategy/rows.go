@@ -26,15 +26,9 @@ import (
 // the row is written too, on a test that the slices have no byte in common.
 
 const (
-	rowsOfTeam   = 32  // rows that a team takes at once, a lane of its walking warp each
-	rowsThreads  = 128 // threads of a team
-	rowsResident = 5   // teams on a multiprocessor: bounds the registers
-	rowsLeast    = 32  // elements of a row from which it is worth it
-	rowsWords    = 32  // 32-bit words that a thread loads ahead
-	rowsJam      = 4   // elements of a row that a thread takes at once where they are independent
-	rowsUnroll   = 16  // iterations of the walk that are written out
-	rowsFew      = 4   // columns for this part of the threads that a device runs at once are few
-	rowsShort    = 16  // iterations of a loop over no row that the walking warp may run alone
+	rowsOfTeam  = 32  // rows that a team takes at once, a lane of its walking warp each
+	rowsThreads = 128 // threads of a team
+	rowsShort   = 16  // iterations of a loop over no row that the walking warp may run alone
 )
 
 // A rowed is what the loop over blocks of rows is made from.
@@ -97,7 +91,7 @@ func rowTiles(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 	at := f.At
 	t.Launch.Warps = true
 	t.LimitThreads(build.Int(rowsThreads, at))
-	t.Launch.Threads, t.Launch.Abreast = rowsThreads, rowsResident
+	t.Launch.Threads, t.Launch.Abreast = rowsThreads, t.Device().Tuning.Rows.Teams
 	if x.all() {
 		t.Launch.Abreast = t.Device().Tuning.WalkTeams
 	}
@@ -149,7 +143,7 @@ func (x *rowed) long() ir.Expr {
 	for _, l := range x.inOrder() {
 		f := l.loop
 		upright = upright && l.upright
-		c := build.Compare(ir.Ge, x.tripsOf(l), build.Int(rowsLeast, f.At), f.At)
+		c := build.Compare(ir.Ge, x.tripsOf(l), build.Int(x.Device().Tuning.Rows.Least, f.At), f.At)
 		switch {
 		case all == nil:
 			all = c
@@ -158,7 +152,7 @@ func (x *rowed) long() ir.Expr {
 		}
 	}
 	if gpu := x.Device(); upright { // many threads read neighbours anyway
-		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / rowsFew)
+		few := int64(gpu.Team.Multiprocessors * gpu.Team.Warps * gpu.Team.Warp / gpu.Tuning.Rows.Few)
 		all = build.Compare(ir.LAnd, all, build.Compare(ir.Le, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(few, x.f.At), x.f.At), x.f.At)
 	}
 	return all
@@ -289,7 +283,7 @@ func (x *rowed) rowLoop(f *ir.For) *rowLoop {
 			return nil
 		}
 	}
-	if n, known := analysis.ConstTrips(f); known && n < rowsLeast {
+	if n, known := analysis.ConstTrips(f); known && n < x.Device().Tuning.Rows.Least {
 		return nil
 	}
 	g := *f
@@ -508,7 +502,7 @@ func (l *rowLoop) chooseStaged(x *rowed) bool {
 	tiles := bytesOf(l.staged) + bytesOf(l.stores)
 	for l.columns = rowsThreads; l.columns >= rowsOfTeam; l.columns /= 2 {
 		loads := ir.Bytes(l.columns * x.rows / rowsThreads)
-		if words*loads <= rowsWords && tiles*ir.Bytes(x.rows)*ir.Bytes(l.columns+1) <= x.Device().Memory.StaticShared*3/4 {
+		if words*loads <= x.Device().Tuning.Rows.Words && tiles*ir.Bytes(x.rows)*ir.Bytes(l.columns+1) <= x.Device().Memory.StaticShared*3/4 {
 			return true
 		}
 	}

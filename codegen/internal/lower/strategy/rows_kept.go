@@ -18,7 +18,6 @@ import (
 // element stays for the next one that computes the same.
 
 const (
-	keptLoads  = 8 // elements that a thread loads at once
 	keptWarps  = rowsThreads / rowsOfTeam
 	keptOfTeam = 2 // rows that have to fit
 )
@@ -246,7 +245,7 @@ func (k *keptRows) columnOf(c *ir.Var) ir.Expr {
 func (k *keptRows) load() []ir.Stmt {
 	at := k.f.At
 	return []ir.Stmt{build.Barrier(at), k.eachRow(func(r, i *ir.Var) []ir.Stmt {
-		return []ir.Stmt{k.eachColumn(keptLoads, func(c *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(k.Device().Tuning.Rows.KeptLoads, func(c *ir.Var) []ir.Stmt {
 			e := ir.Subst(k.elem, map[*ir.Var]ir.Expr{k.f.Var: build.Ref(i, at), k.col: k.columnOf(c)})
 			return []ir.Stmt{build.Assign(k.cell(build.Ref(r, at), build.Ref(c, at)), e, at)}
 		})}
@@ -315,7 +314,7 @@ func readsReplaced(list []ir.Stmt, rw *ir.Rewrite) []ir.Stmt {
 func (k *keptRows) shared(l *rowLoop) ir.Stmt {
 	at := l.loop.At
 	return k.eachRow(func(r, i *ir.Var) []ir.Stmt {
-		return []ir.Stmt{k.eachColumn(rowsJam, func(c *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(k.Device().Tuning.Rows.Jam, func(c *ir.Var) []ir.Stmt {
 			return k.inCell(l, l.loop.Body, build.Ref(i, at), build.Ref(r, at), c)
 		})}
 	})
@@ -325,7 +324,7 @@ func (k *keptRows) shared(l *rowLoop) ir.Stmt {
 func (k *keptRows) computed(l *rowLoop) ir.Stmt {
 	at, e := l.loop.At, l.staged[0].e
 	out := k.eachRow(func(r, i *ir.Var) []ir.Stmt {
-		return []ir.Stmt{k.eachColumn(rowsJam, func(c *ir.Var) []ir.Stmt {
+		return []ir.Stmt{k.eachColumn(k.Device().Tuning.Rows.Jam, func(c *ir.Var) []ir.Stmt {
 			return k.inCell(l, []ir.Stmt{build.Assign(k.cell(build.Ref(r, at), build.Ref(c, at)), e, at)}, build.Ref(i, at), build.Ref(r, at), c)
 		})}
 	})
@@ -337,7 +336,7 @@ func (k *keptRows) computed(l *rowLoop) ir.Stmt {
 func (k *keptRows) walk(l *rowLoop) ir.Stmt {
 	at := l.loop.At
 	c := k.Local("c", ir.IntType, at)
-	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: k.count, Step: build.Int(1, at), Rel: ir.Lt, Unroll: walkUnroll(l.loop.Body),
+	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: k.count, Step: build.Int(1, at), Rel: ir.Lt, Unroll: k.walkUnroll(l.loop.Body),
 		Body: k.inCell(l, l.loop.Body, build.Ref(k.f.Var, at), build.Ref(k.lane, at), c), At: at}
 }
 
@@ -396,7 +395,7 @@ func (k *keptRows) combined(l *rowLoop, sums []ir.Reduction) []ir.Stmt {
 		for n, s := range sums {
 			keep = append(keep, build.Assign(slot[n](build.Ref(r, at), build.Ref(k.warp, at)), build.Ref(parts[query.RefVar(s.Place)], at), at))
 		}
-		along := k.eachColumn(keptLoads, func(c *ir.Var) []ir.Stmt {
+		along := k.eachColumn(k.Device().Tuning.Rows.KeptLoads, func(c *ir.Var) []ir.Stmt {
 			return k.inCell(l, build.WithVars(parts).CopyStmts(l.loop.Body), build.Ref(i, at), build.Ref(r, at), c)
 		})
 		fold := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, build.Ref(d, at), build.Int(0, at), at),

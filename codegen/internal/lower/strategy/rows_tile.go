@@ -169,7 +169,8 @@ func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 	}
 	add := func(a ir.Expr, c int64) ir.Expr { return build.Binary(ir.Add, a, build.Int(c, at), at) }
 	var abreast []ir.Stmt
-	copies := make([][]ir.Stmt, rowsJam)
+	jam := int64(x.Device().Tuning.Rows.Jam)
+	copies := make([][]ir.Stmt, jam)
 	for u := range copies {
 		j := x.Local(f.Var.Name, ir.IntType, at)
 		abreast = append(abreast, build.Decl(j, add(build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), int64(u)*rowsOfTeam), at))
@@ -179,9 +180,9 @@ func (x *rowed) byWarps(l *rowLoop) []ir.Stmt {
 	j := x.Local(f.Var.Name, ir.IntType, at)
 	tail := &ir.For{Label: &ir.Label{}, Var: j, Lo: build.Binary(ir.Add, build.Ref(first, at), build.Ref(x.lane, at), at), Hi: build.Ref(hi, at),
 		Step: build.Int(rowsOfTeam, at), Rel: ir.Lt, Unroll: 1, Body: with(j), At: at}
-	whole := build.Compare(ir.Le, add(build.Ref(first, at), rowsJam*rowsOfTeam), build.Ref(hi, at), at)
+	whole := build.Compare(ir.Le, add(build.Ref(first, at), jam*rowsOfTeam), build.Ref(hi, at), at)
 	along := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(first, at), build.Ref(hi, at), at),
-		Post: []ir.Stmt{build.Assign(build.Ref(first, at), add(build.Ref(first, at), rowsJam*rowsOfTeam), at)},
+		Post: []ir.Stmt{build.Assign(build.Ref(first, at), add(build.Ref(first, at), jam*rowsOfTeam), at)},
 		Body: []ir.Stmt{&ir.If{Cond: whole, Then: abreast, Else: []ir.Stmt{tail}, At: at}}, At: at}
 	row = append(row, build.Decl(first, build.WithVars(mine).CopyExpr(f.Lo), at), build.Decl(hi, build.WithVars(mine).CopyExpr(f.Hi), at), along)
 	some := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Sub, x.stop, build.Ref(x.base, at), at), build.Int(x.rows, at)}, T: ir.IntType, At: at}
@@ -413,7 +414,7 @@ func (w *rowTile) again() ir.Stmt {
 	if !w.inTwo(s) {
 		return nil
 	}
-	return w.each(build.Ref(w.warp, at), rowsJam, func(row, column, _ ir.Expr) []ir.Stmt {
+	return w.each(build.Ref(w.warp, at), w.Device().Tuning.Rows.Jam, func(row, column, _ ir.Expr) []ir.Stmt {
 		cell := func() ir.Expr { return w.tileAt(s.tile, row, column) }
 		i, j := w.place(row, column, build.Ref(w.start, at))
 		e := (&ir.Rewrite{Instead: func(y ir.Expr) ir.Expr {
@@ -462,13 +463,13 @@ func (w *rowTile) walkTile() ir.Stmt {
 		first = build.IntMath(ir.IMax, build.Binary(ir.Sub, f.Lo, build.Ref(w.start, at), at), first)
 	}
 	body = append([]ir.Stmt{build.Decl(f.Var, build.Binary(ir.Add, build.Ref(w.start, at), build.Ref(k, at), at), at)}, body...)
-	walk := &ir.For{Label: &ir.Label{}, Var: k, Lo: first, Hi: n, Step: build.Int(1, at), Rel: ir.Lt, Unroll: walkUnroll(f.Body), Body: body, At: at}
+	walk := &ir.For{Label: &ir.Label{}, Var: k, Lo: first, Hi: n, Step: build.Int(1, at), Rel: ir.Lt, Unroll: w.walkUnroll(f.Body), Body: body, At: at}
 	return w.CopyOf([]ir.Stmt{walk}, &w.Kernel.NumVars)[0]
 }
 
 // walkUnroll is how many iterations of a walk with this body are written out: fewer where it has
 // loops, which are written out too.
-func walkUnroll(body []ir.Stmt) int {
+func (x *rowed) walkUnroll(body []ir.Stmt) int {
 	most := int64(1)
 	for _, s := range body {
 		ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
@@ -479,14 +480,14 @@ func walkUnroll(body []ir.Stmt) int {
 			return true
 		})
 	}
-	return max(1, rowsUnroll/int(most))
+	return max(1, x.Device().Tuning.Rows.Unroll/int(most))
 }
 
 // storeTile stores what the walk wrote, neighbours by neighbours.
 func (w *rowTile) storeTile() []ir.Stmt {
 	at := w.at
 	part, i, j := w.Local("part", ir.IntType, at), w.Local(w.f.Var.Name, ir.IntType, at), w.Local(w.loop.Var.Name, ir.IntType, at)
-	cells := w.each(build.Ref(part, at), rowsJam, func(row, column, _ ir.Expr) []ir.Stmt {
+	cells := w.each(build.Ref(part, at), w.Device().Tuning.Rows.Jam, func(row, column, _ ir.Expr) []ir.Stmt {
 		var store []ir.Stmt
 		for _, s := range w.stores {
 			place := ir.Subst(s.e, w.forRow(w.rowLoop, build.Ref(i, at), build.Ref(j, at), row))
