@@ -25,7 +25,10 @@ func TestScalarCodeGivesTheBitsOfLanes(t *testing.T) {
 	defer func() { require.NoError(t, arena.Close()) }()
 	detected, err := cpu.Detect()
 	require.NoError(t, err)
-	compared, lanesAlone := 0, 0
+	compared, lanesAlone, machines := 0, 0, 1
+	if detected.AVX512 {
+		machines = 2
+	}
 	for _, c := range corpus {
 		k, err := p.Kernel(name(c.kernel))
 		require.NoError(t, err)
@@ -65,7 +68,7 @@ func TestScalarCodeGivesTheBitsOfLanes(t *testing.T) {
 		}
 	}
 	t.Logf("%d comparisons; %d kernels always have lanes", compared, lanesAlone)
-	require.Greater(t, compared, 200)
+	require.Greater(t, compared, 150*machines)
 }
 
 // sameBits reports whether two values are the same to the last bit, but for the bits of a NaN.

@@ -11,12 +11,6 @@ func call(code uintptr, block unsafe.Pointer)
 // lie in the runtime's record of a goroutine.
 func ownStack() (lo, hi, guard, pointer uintptr)
 
-// flush makes size bytes of code that were written at write visible to what runs them at exec: the
-// two are views of the same memory.
-//
-//go:noescape
-func flush(write, exec unsafe.Pointer, size uintptr)
-
 // tidy has nothing to do: Go code is as fast after vectors as before.
 func tidy() {}
 

@@ -177,3 +177,20 @@ func TestStoppable_LayoutOfGoroutines(t *testing.T) {
 	at := uintptr(blk[image.WordStop])
 	require.Equal(t, guard, *(*uintptr)(*(*unsafe.Pointer)(unsafe.Pointer(&at)))) // safe: a word of the record of this goroutine
 }
+
+// TestProbe_RunsWhatIsWritten: code is written by the hook of the arena; memory that cannot be run is an error, not the end of the process.
+func TestProbe_RunsWhatIsWritten(t *testing.T) {
+	mem, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	writes := 0
+	a := &Arena{write: mem, exec: mem, how: "test", writing: func(write func()) { writes++; write() }}
+	require.ErrorContains(t, probe(a), "code in memory of the kind test: ")
+	require.Equal(t, 1, writes)
+	require.NoError(t, unix.Mprotect(mem, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC))
+	require.NoError(t, probe(a))
+	require.NoError(t, a.tried())
+	require.Equal(t, 5, writes)
+	require.NoError(t, unix.Mprotect(mem, unix.PROT_READ|unix.PROT_WRITE))
+	require.Error(t, a.tried())
+	require.Nil(t, a.write, "a failed arena is closed")
+}
