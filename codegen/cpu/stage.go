@@ -164,6 +164,8 @@ func (c *compiler) unrolled(s *image.Stage, unroll int, single bool) (g *selecti
 	c.steps = steps + steps/8
 	if single {
 		g.Tidy(vector.WidthOf(g.Bytes), g.YieldTo, g.ResumeAt)
+	} else if g.ISA == mach.ARM64 {
+		g.Coalesce()
 	}
 	f := amd64.Registers(g.AVX512, g.Divides(), vector.WidthOf(g.Bytes))
 	if g.ISA == mach.ARM64 {

@@ -13,6 +13,7 @@ type RegisterFile struct {
 	Free    [3][]vcode.Reg // by class
 	Scratch [3][]vcode.Reg // kept back
 	Width   vcode.Width    // of a spilled vector
+	Seldom  bool           // vectors of what is seldom run alone are not counted where they are spilled
 	whole   [3]bool        // none of the class is kept back: no value of it may be spilled
 }
 
@@ -106,6 +107,7 @@ func (c *allocation) scan(all []interval, f RegisterFile) (spilled, masks int, s
 		victim.takeSlot(&slots[k])
 		switch {
 		case k == Vector && c.yields[victim.reg]: // expected: its value is as good in memory
+		case k == Vector && f.Seldom && victim.weight < 1: // all its uses are seldom run
 		case k == Vector:
 			spilled++
 		case k == Mask && victim.weight >= c.hotMask():

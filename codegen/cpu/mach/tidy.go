@@ -62,6 +62,16 @@ func (c *Code) Tidy(full vcode.Width, entries ...Label) {
 	c.near = true
 }
 
+// Coalesce lets what is copied to a variable be made there, where a copy costs as much as any other
+// instruction: for code of lanes, in which Tidy would keep too many values in registers.
+func (c *Code) Coalesce() {
+	k := cleaning{flow{c}}
+	for range 2 {
+		k.merge()
+		k.drop(k.dead())
+	}
+}
+
 // A cleaning removes steps that nothing needs.
 type cleaning struct{ flow }
 

@@ -8,7 +8,7 @@ import (
 // Registers returns the register file of arm64. Four vectors and some general registers are left to
 // what encodes the code.
 func Registers(divides bool) mach.RegisterFile {
-	f := mach.RegisterFile{Width: vcode.W128}
+	f := mach.RegisterFile{Width: vcode.W128, Seldom: true}
 	for _, i := range []int{3, 6, 8, 9, 10, 11, 12, 13} {
 		f.Free[mach.General] = append(f.Free[mach.General], vcode.R(i))
 	}
