@@ -261,19 +261,16 @@ type staleError struct {
 }
 
 func (e *staleError) Error() string {
-	var names []string
-	for _, f := range e.spec.Files {
-		names = append(names, f.Name)
+	generated, file := "its wrapper", "./..."
+	if len(e.spec.Files) > 0 {
+		file = e.spec.Files[0].Name
+		generated = codegen.GeneratedName(file)
 	}
-	generated := "its wrapper"
-	if len(names) > 0 {
-		generated = codegen.GeneratedName(names[0])
-	}
-	why := "the kernel, or what it uses, has changed in " + strings.Join(names, ", ")
+	why := "the kernel, or what it uses, has changed"
 	if e.constant != "" {
 		why = "constant " + e.constant + ", which it uses, has another value now"
 	}
-	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s ./...", e.spec.Name, generated, why, codegen.GenerateCommand)
+	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s %s", e.spec.Name, generated, why, codegen.GenerateCommand, file)
 }
 
 // hasAtomics reports whether k, or a function that it calls, has an atomic directive.

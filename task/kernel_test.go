@@ -167,11 +167,11 @@ func TestStaleWrappers_EndTheProgramWithOneLine(t *testing.T) {
 	task.OnExit(t, func(text string) { said = text; panic("exit") })
 	spec.Files = []task.SourceFile{{Name: kernelFile.Name, Text: strings.Replace(kernelFile.Text, "func Fill(", "func Fill(unused int, ", 1)}}
 	require.PanicsWithValue(t, "exit", func() { task.MustKernel(spec) })
-	require.Equal(t, "task: kernel Fill: zkernels_test_gompss.go is stale: the kernel, or what it uses, has changed in kernels_test.go: run go tool gompss gen ./...", said)
+	require.Equal(t, "task: kernel Fill: zkernels_test_gompss.go is stale: the kernel, or what it uses, has changed: run go tool gompss gen kernels_test.go", said)
 	spec.Files = []task.SourceFile{{Name: kernelFile.Name, Text: kernelFile.Text}}
 	spec.Constants = []task.Constant{{Name: "q.One", Same: true}, {Name: "q.Two", Same: false}}
 	require.PanicsWithValue(t, "exit", func() { task.MustKernel(spec) })
-	require.Equal(t, "task: kernel Fill: zkernels_test_gompss.go is stale: constant q.Two, which it uses, has another value now: run go tool gompss gen ./...", said)
+	require.Equal(t, "task: kernel Fill: zkernels_test_gompss.go is stale: constant q.Two, which it uses, has another value now: run go tool gompss gen kernels_test.go", said)
 }
 
 func TestAFailingKernelFailsItsTaskWithPlaceAndCause(t *testing.T) {

@@ -70,3 +70,29 @@ func Running(x, y []int) {
 	require.Contains(t, out.String(), "a scan runs in order on CPUs")
 	require.NotContains(t, out.String(), "write //omp:teams distribute parallel for")
 }
+
+// A wrapper was written without the kernel that is wrong, of which nothing was said.
+func TestGen_SaysWhatItLeavesOut(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "k.go")
+	require.NoError(t, os.WriteFile(name, []byte(`package k
+
+//omp:target
+//omp:task out(y)
+func Right(y []int) {
+	//omp:loop
+	for i := range y {
+		y[i] = i
+	}
+}
+
+//omp:target
+//omp:task in(y)
+func Wrong(y []int) {
+	y[0] = 1
+}
+`), 0o600))
+	var out, errs bytes.Buffer
+	require.Equal(t, 1, run([]string{"gen", name}, &out, &errs))
+	require.Contains(t, errs.String(), "zk_gompss.go: written without Wrong\n")
+	require.FileExists(t, filepath.Join(filepath.Dir(name), "zk_gompss.go"))
+}

@@ -291,9 +291,32 @@ func (g *genRun) file(dir, name string, pkg []codegen.File) error {
 	}
 	path := filepath.Join(dir, codegen.GeneratedName(name))
 	if g.check {
-		return errors.Join(source.InFolder(dir, broken), compare(path, string(text)))
+		return errors.Join(source.InFolder(dir, broken), compare(dir, name, string(text)))
 	}
-	return errors.Join(source.InFolder(dir, broken), g.write(path, text)) // the other kernels have their wrappers
+	if err := g.write(path, text); err != nil || broken == nil {
+		return errors.Join(source.InFolder(dir, broken), err)
+	}
+	var without error
+	if names := missing(name, pkg, loaded); len(names) > 0 {
+		without = fmt.Errorf("gompss gen: %s: written without %s", path, strings.Join(names, ", "))
+	}
+	return errors.Join(source.InFolder(dir, broken), without)
+}
+
+// missing returns the kernels of a file that have no wrappers.
+func missing(name string, pkg []codegen.File, loaded *codegen.Package) (names []string) {
+	there := kernelsOf(loaded, name, "")
+	for _, f := range pkg {
+		if f.Name != name {
+			continue
+		}
+		for _, m := range namedKernel.FindAllStringSubmatch(f.Text, -1) {
+			if !slices.ContainsFunc(there, func(k *ir.Kernel) bool { return k.Name == m[1] || strings.HasPrefix(k.Name, m[1]+"[") }) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
 }
 
 // nativeFiles returns an error of the texts in other languages that the folder lacks.
@@ -326,22 +349,23 @@ func (g *genRun) write(path string, text []byte) error {
 	return nil
 }
 
-// compare says whether and why the file at path is not what text, made now, is. Lines of sources
-// may have moved since.
-func compare(path, text string) error {
+// compare says whether and why the wrappers of file name in dir are not what text, made now, is.
+// Lines of sources may have moved since.
+func compare(dir, name, text string) error {
+	path, command := filepath.Join(dir, codegen.GeneratedName(name)), codegen.GenerateCommand+" "+filepath.Join(dir, name)
 	content, err := os.ReadFile(path)
 	old := string(source.WithoutCR(content))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("gompss gen: %s: missing: run %s", path, codegen.GenerateCommand)
+		return fmt.Errorf("gompss gen: %s: missing: run %s", path, command)
 	case err != nil:
 		return fmt.Errorf("gompss gen: %w", err)
 	case codegen.SameGenerated(old, text):
 		return nil
 	case codegen.GeneratedHash(old) != codegen.GeneratedHash(text):
-		return fmt.Errorf("gompss gen: %s: stale: a kernel, or what it uses, has changed: run %s", path, codegen.GenerateCommand)
+		return fmt.Errorf("gompss gen: %s: stale: a kernel, or what it uses, has changed: run %s", path, command)
 	}
-	return fmt.Errorf("gompss gen: %s: stale: it was edited, was made by another version, or needs other files: run %s", path, codegen.GenerateCommand)
+	return fmt.Errorf("gompss gen: %s: stale: it was edited, was made by another version, or needs other files: run %s", path, command)
 }
 
 // orphans removes generated files whose source has no kernels any more, or with -check reports
