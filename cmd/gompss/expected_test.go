@@ -95,4 +95,7 @@ func Wrong(y []int) {
 	require.Equal(t, 1, run([]string{"gen", name}, &out, &errs))
 	require.Contains(t, errs.String(), "zk_gompss.go: written without Wrong\n")
 	require.FileExists(t, filepath.Join(filepath.Dir(name), "zk_gompss.go"))
+	errs.Reset()
+	require.Equal(t, 1, run([]string{"explain", "-kernel", "Wrong", name}, &out, &errs))
+	require.Contains(t, errs.String(), "kernel Wrong: nothing is decided before these errors are mended")
 }

@@ -152,7 +152,11 @@ func (e *explainRun) file(dir, name string, pkg []codegen.File) error {
 			writeNotes(stdout, loaded.Notes(source))
 		}
 	}
-	return source.InFolder(dir, errors.Join(errs...))
+	all := source.InFolder(dir, errors.Join(errs...))
+	if err != nil && e.kernel != "" && len(kernels) == 0 {
+		return errors.Join(all, fmt.Errorf("gompss explain: kernel %s: nothing is decided before these errors are mended", e.kernel))
+	}
+	return all
 }
 
 // writeNotes prints what is worth knowing of the kernel above.
