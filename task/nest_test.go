@@ -226,11 +226,12 @@ func TestChildrenMustBeCoveredByTheirParent(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:2"})
 	x, y := make([]int, 10), make([]int, 10)
 	require.NoError(t, task.Register(rt, y))
-	var read, write, outside, other, both, fresh error
+	var read, write, outside, named, other, both, fresh error
 	_, err := rt.GoScope(func(s *task.Scope) error {
 		_, read = s.Go(nothing, task.In(x[:3]))
 		_, write = s.Go(nothing, task.InOut(x[:3]))
 		_, outside = s.Go(nothing, task.InOut(x[5:9]))
+		_, named = s.Go(func() error { return nil }, task.InOut(x[5:9]), task.Label("child"))
 		_, other = s.Go(nothing, task.In(y))
 		_, both = s.Go(nothing, task.In(x[2:8]))
 		local := make([]int, 4)
@@ -245,6 +246,10 @@ func TestChildrenMustBeCoveredByTheirParent(t *testing.T) {
 	require.ErrorAs(t, write, &u)
 	require.ErrorContains(t, write, "): inout of b1[0:3]: its parent parent has in: the parent must declare what its children use")
 	require.ErrorContains(t, outside, "): inout of b1[5:9]: no access of its parent parent covers it: the parent must declare what its children use")
+	require.ErrorContains(t, outside, "; b1 is 10 elements of 8 bytes at 0x")
+	require.NotContains(t, outside.Error(), "the child is at", "it has no label, so that its line is there")
+	require.ErrorContains(t, named, "; b1 is 10 elements of 8 bytes at 0x")
+	require.ErrorContains(t, named, "; the child is at nest_test.go:")
 	require.ErrorAs(t, other, &u)
 	require.NoError(t, both, "two accesses of the parent cover it together")
 }

@@ -215,6 +215,8 @@ type UncoveredError struct {
 	Region deps.Region
 	Have   deps.Mode // of the parent's access that overlaps
 	Some   bool      // there is one
+	Memory string    // what the buffer is: the argument of a kernel, else its length and address
+	At     string    // the line of the child's function, where the child has a label; else ""
 }
 
 func (e *UncoveredError) Error() string {
@@ -222,7 +224,14 @@ func (e *UncoveredError) Error() string {
 	if e.Some {
 		why = fmt.Sprintf("its parent %s has %s", e.Parent, e.Have)
 	}
-	return fmt.Sprintf("%s of %v: %s: the parent must declare what its children use", e.Mode, e.Region, why)
+	text := fmt.Sprintf("%s of %v: %s: the parent must declare what its children use", e.Mode, e.Region, why)
+	if e.Memory != "" {
+		text += fmt.Sprintf("; b%d is %s", e.Region.Buffer, e.Memory)
+	}
+	if e.At != "" {
+		text += "; the child is at " + e.At
+	}
+	return text
 }
 
 // permits reports whether a task that accesses a region in mode may have a child that accesses it
@@ -249,7 +258,7 @@ func (s *Scope) covers(r *record) error {
 			continue
 		}
 		if !s.covered(a) {
-			return s.uncovered(a)
+			return s.uncovered(r, a)
 		}
 		if a.Mode == deps.Concurrent && s.shares(a) {
 			if r.traits.Set(life.HostOnly, true); r.alone() { // alone on the host, it would wait for its parent
@@ -297,14 +306,32 @@ func (s *Scope) covered(a *deps.Access) bool {
 	return !parts.Empty() && parts.Contains(a.Region)
 }
 
-func (s *Scope) uncovered(a *deps.Access) error {
-	e := &UncoveredError{Parent: s.owner.title(), Mode: a.Mode, Region: a.Region}
+func (s *Scope) uncovered(r *record, a *deps.Access) error {
+	e := &UncoveredError{Parent: s.owner.title(), Mode: a.Mode, Region: a.Region, Memory: memoryOf(s.rt, r, a.Region.Buffer)}
+	if pos := r.position(); r.errorLabel() != unlabelled && pos.File != "" {
+		e.At = fmt.Sprintf("%s:%d", pos.File, pos.Line)
+	}
 	for i := range s.owner.accesses {
 		if p := &s.owner.accesses[i]; p.Region.Overlaps(a.Region) && !permits(p.Mode, a.Mode) {
 			e.Have, e.Some = p.Mode, true
 		}
 	}
 	return e
+}
+
+// memoryOf says what a buffer is for r: which argument of its kernel, or how long it is and where.
+func memoryOf(rt *Runtime, r *record, id deps.BufferID) string {
+	if r.kernel != nil {
+		for i, v := range r.kernel.ir.Params {
+			if i < len(r.args.List) && r.args.List[i].InMemory() && r.args.List[i].Buffer == id {
+				return fmt.Sprintf("argument %s of %s", v.Name, r.kernel.name)
+			}
+		}
+	}
+	if b := rt.buffers.ByID(id); b != nil {
+		return b.String()
+	}
+	return ""
 }
 
 // releaseSet releases what the parent holds in the machine, as a child is about to use it: what it
