@@ -286,17 +286,18 @@ func (q *queue) await(op *operation) error {
 	d := q.device
 	b := newBlock()
 	defer b.free()
-	b.words[0] = uint64(op.event.cl)
-	const status, complete = 0x11D3, 0
+	const status, size, complete = 0x11D3, 4, 0
 	waited := d.options.TimeLimit > 0
 	for look := shortLook; ; look = min(2*look, longLook) {
-		n, err := d.driver.number(clGetEventInfo, op.event.cl, status)
-		if code := int(int32(uint32(n))); err == nil && code > complete && !waited {
+		b.words[0], b.words[1] = uint64(op.event.cl), 0
+		err := d.driver.do(clGetEventInfo, op.event.cl, status, size, b.at(1), 0)
+		code := int(int32(uint32(b.words[1])))
+		if err == nil && code > complete && !waited {
 			waited = true
 			_ = d.driver.do(clWaitForEvents, 1, b.at(0)) // its status says more
 			continue
 		}
-		switch code := int(int32(uint32(n))); {
+		switch {
 		case err != nil:
 			return d.lose(op.what, err)
 		case code == complete:
