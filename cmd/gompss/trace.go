@@ -112,7 +112,7 @@ func printCritical(w io.Writer, r *runs.Run) error {
 		fmt.Fprintf(w, "  %s x %d  %v (%.0f %%)\n", l.Sort, l.Count, runs.Round(l.Time), 100*float64(l.Time)/float64(max(1, path.Length)))
 	}
 	c := s.Chain
-	_, err := fmt.Fprintf(w, "the chain that the run took: %d tasks: running %v, waiting for data or the device %v, for a place %v (short of tokens %v), being told %v, submission %v\n",
+	_, err := fmt.Fprintf(w, "the chain that the run took: %d tasks: running %v, waiting for data or the device %v, for a free worker or device %v (short of tokens %v), for the runtime to release the next task %v, submission %v\n",
 		len(c.Tasks), runs.Round(c.Run), runs.Round(c.Fetch), runs.Round(c.Queue), runs.Round(c.Tokens), runs.Round(c.Tell), runs.Round(c.Submit))
 	if c.Messages > 0 {
 		_, err = fmt.Fprintf(w, "messages between ranks on it: %v\n", runs.Round(c.Messages))

@@ -319,7 +319,7 @@ func (s *Summary) boundBySubmission() (Verdict, bool) {
 func (s *Summary) unbalanced() Verdict {
 	c := s.Chain
 	return Verdict{"balance", "bound by no one thing",
-		fmt.Sprintf("on the chain of tasks to the end: running %.0f %%, waiting for data or the device %.0f %%, for a place %.0f %%, being told %.0f %%, submission %.0f %%; %s",
+		fmt.Sprintf("on the chain of tasks to the end: running %.0f %%, waiting for data or the device %.0f %%, for a free worker or device %.0f %%, for the runtime to release the next task %.0f %%, submission %.0f %%; %s",
 			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed), s.lanesInWords())}
 }
 

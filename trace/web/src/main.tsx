@@ -144,7 +144,7 @@ function GraphPage(p: Props) {
     <Table head={['tasks', 'number#', 'time#', 'of the path#']} rows={(u.Path ?? []).slice(0, 100).map((l) => [l.Sort, '× ' + l.Count, time(l.Time), share(l.Time, u.Critical)])} />
     {s.Links > 100 && <p>and {count(s.Links - 100)} more</p>}
     <h2>the chain that the run took, from its end</h2>
-    <Table head={['', 'time#', 'of the run#']} rows={[['running', u.Chain.Run], ['waiting for data or the device', u.Chain.Fetch], ['ready, for a place', u.Chain.Queue], ['of that short of tokens', u.Chain.Tokens], ['being told', u.Chain.Tell], ['between the end of a task and the next submission', u.Chain.Submit]].map(([n, t]) => [n, time(t as number), share(t as number, u.Elapsed)])} />
+    <Table head={['', 'time#', 'of the run#']} rows={[['running', u.Chain.Run], ['waiting for data or the device', u.Chain.Fetch], ['ready, for a free worker or device', u.Chain.Queue], ['of that short of tokens', u.Chain.Tokens], ['for the runtime to release the next task', u.Chain.Tell], ['between the end of a task and the next submission', u.Chain.Submit]].map(([n, t]) => [n, time(t as number), share(t as number, u.Elapsed)])} />
     <h2>around a task</h2>
     <form onSubmit={(e) => { e.preventDefault(); if (c) pick(c.index(+id)) }}><label>task <input value={id} inputMode="numeric" onInput={(e) => setId((e.target as HTMLInputElement).value)} /></label> <button>show</button> {c && c.n > 0 && <button type="button" onClick={() => pick(c.index((u.Chain.Tasks ?? [c.id[c.n - 1]])[0]))}>the last task of the chain</button>}</form>
     {c && picked >= 0 ? <div class="split"><Neighbourhood {...p} c={c} /><TaskPanel {...p} c={c} /></div> : <p class="dim">no task is picked</p>}
