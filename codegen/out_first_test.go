@@ -1,6 +1,7 @@
 package codegen_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,16 @@ func warnings(p *codegen.Package) string {
 		text += w.Error() + "\n"
 	}
 	return text
+}
+
+// A warning named a variable that no one wrote, and called what min and max make of a loop variable data.
+func TestHalo_IsNamedAsWritten(t *testing.T) {
+	const data = "whose place depends on data"
+	for read, depends := range map[string]bool{"a[clamp(i - 1, 0, n - 1)]": false, "a[max(i - 1, 0)]": false, "a[v[i]]": true} {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\nfunc clamp(i, lo, hi int) int { return max(lo, min(i, hi)) }\n\n//omp:target device(acc, smp)\n//omp:task in(a[lo:hi], v) out(b[lo:hi])\n" +
+			"func K(lo, hi, n int, v []int, a, b []float64) {\n//omp:teams distribute parallel for\nfor i := lo; i < hi; i++ {\nb[i] = " + read + "\n}\n}\n"})
+		require.NoError(t, err)
+		require.Contains(t, warnings(p), "reads "+read+", ")
+		require.Equal(t, depends, strings.Contains(warnings(p), data), warnings(p))
+	}
 }

@@ -141,7 +141,11 @@ func (c *AccessCheck) inside(v *ir.Var, r analysis.Reach, may []ir.Access, verb 
 	name, what, regions := query.Source(r.Expr), "access to "+v.Name, contract.RegionList(may)
 	if !r.Index.Known() {
 		if c.once(v, fmt.Sprint("data ", verb, r.At)) {
-			c.warnOf(v, diag.Warning, r.At, what, fmt.Sprintf("the body %s %s, whose place depends on data; it may lie outside %s", verb, name, regions),
+			place := "whose place is no sum of products of loop variables and parameters"
+			if slices.ContainsFunc(indicesOf(r.Expr), valuesOf(c.K).ofData) {
+				place = "whose place depends on data"
+			}
+			c.warnOf(v, diag.Warning, r.At, what, fmt.Sprintf("the body %s %s, %s; it may lie outside %s", verb, name, place, regions),
 				"declare all of "+v.Name+", or make sure that it stays inside")
 		}
 		return

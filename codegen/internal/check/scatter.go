@@ -104,7 +104,20 @@ func sourcesOf(k *ir.Kernel, nest []*ir.For) *sources {
 	for _, l := range nest {
 		s.iteration.Add(l.Var)
 	}
-	bodies := [][]ir.Stmt{nest[0].Body}
+	s.follow(k, nest[0].Body)
+	return s
+}
+
+// valuesOf follows the values of all locals of a kernel.
+func valuesOf(k *ir.Kernel) *sources {
+	s := &sources{iteration: &ir.VarSet{}, data: &ir.VarSet{}}
+	s.follow(k, k.Body)
+	return s
+}
+
+// follow notes where the values of the locals of body come from, and of all functions of k.
+func (s *sources) follow(k *ir.Kernel, body []ir.Stmt) {
+	bodies := [][]ir.Stmt{body}
 	for _, f := range k.Funcs {
 		bodies = append(bodies, f.Body)
 	}
@@ -117,7 +130,6 @@ func sourcesOf(k *ir.Kernel, nest []*ir.For) *sources {
 			})
 		}
 	}
-	return s
 }
 
 func (s *sources) stmt(st ir.Stmt) {

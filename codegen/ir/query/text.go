@@ -7,6 +7,10 @@ import "github.com/gompss/gompss/codegen/ir"
 func Source(e ir.Expr) string {
 	plain := ir.Rewrite{Expr: func(e ir.Expr) ir.Expr {
 		switch e := e.(type) {
+		case *ir.Ref:
+			if e.Var.Source != "" {
+				return &ir.Ref{Var: &ir.Var{Name: e.Var.Source, Type: e.Var.Type}, At: e.At}
+			}
 		case *ir.Index:
 			e.Checked = false
 		case *ir.Reslice:

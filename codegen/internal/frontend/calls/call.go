@@ -254,11 +254,26 @@ func (b *Caller) callFunction(in *scope.Function, values []ir.Expr, e *ast.CallE
 	var out []ir.Expr
 	for _, t := range f.Results {
 		r := b.ZeroVar(f.Name+"Result", t, at)
+		r.Var.Source = callText(f.Name, values)
 		call.Results = append(call.Results, r.Var)
 		out = append(out, r)
 	}
 	b.Emit(call)
 	return out
+}
+
+// callText is what messages call the result of a function: with its arguments where these are
+// short.
+func callText(name string, values []ir.Expr) string {
+	const longest = 60
+	var args []string
+	for _, v := range values {
+		args = append(args, query.Source(v))
+	}
+	if text := name + "(" + strings.Join(args, ", ") + ")"; len(text) <= longest {
+		return text
+	}
+	return name + "(...)"
 }
 
 // badResults stands for the results of a call that an error was reported for.

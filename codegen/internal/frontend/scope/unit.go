@@ -200,7 +200,7 @@ func (b *Body) Adopt(o types.Object, value ir.Expr) bool {
 		return false
 	}
 	delete(b.Temps, r.Var)
-	r.Var.Name = o.Name()
+	r.Var.Name, r.Var.Source = o.Name(), ""
 	b.Mean(o, r.Var)
 	return true
 }
