@@ -128,6 +128,29 @@ func TestCandidates_OtherParameters(t *testing.T) {
 	}
 }
 
+// Strategies of several loops of one launch take no more team memory than a team has: those for
+// which it is not enough are left out.
+func TestStrategies_FitIntoTeamMemory(t *testing.T) {
+	const short = "//omp:distribute parallel for\nfor i := 0; i < n; i++ {\nvar s float32\nfor k := 0; k < m; k++ {\nfor j := 0; j < d; j++ {\ns = 0.5*s + x[i*d+j]*c[k*d+j]\n}\n}\ny[i] = s\n}\n"
+	const kept = "//omp:distribute parallel for\nfor i := 0; i < n; i++ {\nvar s, q float32\nfor j := 0; j < d; j++ {\ns = 0.5*s + 1/(2+w[i*d+j])\n}\n" +
+		"for j := 0; j < d; j++ {\nq = 0.5*q + 1/(3+w[i*d+j]*s)\n}\nz[i] = q\n}\n"
+	for _, body := range []string{short, kept, short + kept, kept + short} {
+		l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(x, c, w) inout(y, z)\nfunc K(n, d, m int, x, c, w, y, z []float32) {\n//omp:teams\n{\n"+body+"}\n}",
+			codegen.LowerOptions{})
+		require.NoError(t, err)
+		var strategies int
+		for _, launch := range l.Program.Launches {
+			var size ir.Bytes
+			for _, v := range launch.Team {
+				size += v.Type.Size
+			}
+			require.LessOrEqual(t, size, ir.Bytes(48<<10), body)
+			strategies = len(l.Strategies)
+		}
+		require.Equal(t, 1, strategies, body)
+	}
+}
+
 // A kernel in which the number of threads, or the order of a sum, may show has one way to run.
 func TestCandidates_NoneWhereTheOrderShows(t *testing.T) {
 	const sum = "//omp:teams distribute parallel for reduction(+: s)\nfor i := range x { s += x[i] }\nx[0] = s\n"

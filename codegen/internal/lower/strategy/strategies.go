@@ -3,6 +3,7 @@
 package strategy
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
@@ -117,7 +118,7 @@ func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
 		if s.needs&trusting != 0 {
 			n.Body = trust()
 		}
-		if out := s.apply(t, n); out != nil {
+		if out := fitting(t, func() []ir.Stmt { return s.apply(t, n) }); out != nil {
 			if !t.Slow && !slices.Contains(t.Strategies, s.name) {
 				t.Strategies = append(t.Strategies, s.name)
 			}
@@ -125,4 +126,45 @@ func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
 		}
 	}
 	return nil
+}
+
+// fitting returns what apply does where the team memory of the launch is enough for it, as that of
+// several loops may not be; else it takes that back and returns nil.
+func fitting(t *Sharer, apply func() []ir.Stmt) []ir.Stmt {
+	launch, trips, work, slots := *t.Launch, t.Trips, *t.Work, maps.Clone(t.Slots)
+	types := map[*ir.Var]*ir.Type{} // a strategy may use what another has, and make it larger
+	for _, v := range t.Launch.Team {
+		types[v] = v.Type
+	}
+	out := apply()
+	var size ir.Bytes
+	for _, v := range t.Launch.Team {
+		size += (v.Type.Size + teamAlign - 1) / teamAlign * teamAlign
+	}
+	if out == nil || size <= t.Device().Memory.StaticShared || len(t.Launch.Team) == len(launch.Team) && !grown(types) {
+		return out
+	}
+	*t.Launch, t.Trips, *t.Work = launch, trips, work
+	for s := range t.Slots {
+		if slots[s] == nil {
+			delete(t.Slots, s)
+		}
+	}
+	for v, typ := range types {
+		v.Type = typ
+	}
+	return nil
+}
+
+// teamAlign is more than the alignment of any variable in team memory.
+const teamAlign = 16
+
+// grown reports whether a variable has another type than before.
+func grown(before map[*ir.Var]*ir.Type) bool {
+	for v, typ := range before {
+		if v.Type != typ {
+			return true
+		}
+	}
+	return false
 }
