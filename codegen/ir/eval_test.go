@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -109,12 +110,23 @@ func TestConversionsAreGos(t *testing.T) {
 		f := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-300, 300)).Draw(r, "f")
 		x := math.Float64bits(f)
 		from := func(to *ir.Type) ir.Bits { return ir.FoldConvert(to, ir.Float64Type, x) }
-		require.Equal(r, ir.Bits(int8(f)), from(ir.Int8Type))
-		require.Equal(r, ir.Bits(uint16(f)), from(ir.Uint16Type))
-		require.Equal(r, ir.Bits(int32(f)), from(ir.Int32Type))
-		require.Equal(r, ir.Bits(uint32(f)), from(ir.Uint32Type))
-		require.Equal(r, ir.Bits(int64(f)), from(ir.Int64Type))
-		require.Equal(r, uint64(f), from(ir.Uint64Type))
+		within := func(lo, hi float64) bool { // what does not fit is as on amd64, and Go has others elsewhere
+			return runtime.GOARCH == "amd64" || f > lo && f < hi
+		}
+		if within(-1<<31, 1<<31) {
+			require.Equal(r, ir.Bits(int8(f)), from(ir.Int8Type))
+			require.Equal(r, ir.Bits(uint16(f)), from(ir.Uint16Type))
+			require.Equal(r, ir.Bits(int32(f)), from(ir.Int32Type))
+		}
+		if within(-1, 1<<32) {
+			require.Equal(r, ir.Bits(uint32(f)), from(ir.Uint32Type))
+		}
+		if within(-1<<63, 1<<63) {
+			require.Equal(r, ir.Bits(int64(f)), from(ir.Int64Type))
+		}
+		if within(-1, 1<<64) {
+			require.Equal(r, uint64(f), from(ir.Uint64Type))
+		}
 		require.Equal(r, f32(float32(f)), from(ir.Float32Type))
 		u := rapid.Uint64().Draw(r, "u")
 		require.Equal(r, f32(float32(u)), ir.FoldConvert(ir.Float32Type, ir.Uint64Type, u))

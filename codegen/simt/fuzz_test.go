@@ -3,6 +3,7 @@ package simt_test
 import (
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -426,6 +427,9 @@ func tryGo(g golang, e ir.Expr) (b ir.Bits, failure any) {
 }
 
 func TestExpressionsAreGos(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("floats that do not fit an integer are converted as on amd64, and Go does that otherwise here")
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		for range 20 {
 			checkExpression(r)

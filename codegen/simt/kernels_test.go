@@ -129,8 +129,8 @@ func Numbers(x []int, a []int32, b []uint16, c []uint64, f []float32, g []float6
 		b[i] = uint16(v)*uint16(v) + ^uint16(v)>>3 | uint16(bits.Reverse8(uint8(v)))
 		c[i] = uint64(v)*0x9e3779b97f4a7c15 + bits.RotateLeft64(uint64(v), v) + uint64(math.Float32bits(float32(v)))
 		h := float32(v) * 0.1
-		f[i] = h*h - h/3 + float32(math.Floor(float64(h))) + kernel.FMA(h, h, -h)
-		g[i] = math.Sqrt(math.Abs(float64(v))) + float64(h)*1e-3 + math.Max(float64(h), min(3, g[i])) + math.Hypot(float64(h), 2)
+		f[i] = float32(h*h) - h/3 + float32(math.Floor(float64(h))) + kernel.FMA(h, h, -h)
+		g[i] = math.Sqrt(math.Abs(float64(v))) + float64(float64(h)*1e-3) + math.Max(float64(h), min(3, g[i])) + math.Hypot(float64(h), 2)
 	}
 }
 
