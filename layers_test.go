@@ -155,6 +155,8 @@ var layers = map[string][]string{
 	"task/internal/admission": {"internal/goid", "internal/spin"},
 	// Registered memory by address and number, its growth and its end.
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
+	// Kernels apart from any runtime: source, parameters, variants.
+	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices", "internal/printer"},
 	// Ready tasks that any worker may run at once.
 	"task/internal/simple": {"task/internal/admission", "devices/smp", "internal/spin", "trace/clock"},
 	// A recorded graph of steps, run by several workers.
@@ -164,7 +166,7 @@ var layers = map[string][]string{
 	// Operators of reductions.
 	"task/internal/operator": {"task/internal/values", "codegen/ir", "deps"},
 	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator", "task/internal/admission", "task/internal/virtual",
-		"task/internal/simple", "task/internal/replay", "task/internal/memory", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+		"task/internal/simple", "task/internal/replay", "task/internal/memory", "task/internal/kernels", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
 		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"hash/fnv"
 	"math/bits"
 	"sync/atomic"
 
@@ -40,14 +39,7 @@ func (rt *Runtime) agreementOf(r *record, p sched.PlaceID) *agreement {
 	if !rt.learned.on || r.kernel == nil || r.item.Allowed&^rt.topology.alike[p] == 0 {
 		return nil
 	}
-	return &rt.agreed[(r.kernel.hash+uint64(bits.Len64(uint64(r.work))))%agreements]
-}
-
-// hashOf returns the FNV-1a hash of s.
-func hashOf(s string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(s))
-	return h.Sum64()
+	return &rt.agreed[(r.kernel.Hash+uint64(bits.Len64(uint64(r.work))))%agreements]
 }
 
 // reconsider asks the policy again whether tasks like r, which has finished at p, are to be

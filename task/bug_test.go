@@ -25,10 +25,10 @@ func TestBugWhileDescribing_CloseReturns(t *testing.T) {
 		return k
 	}
 	describing := kernel()
-	describing.given[0].first = 99
+	describing.description.Given[0].First = 99
 	compiling := kernel()
-	compiling.ir = nil
-	compiling.contract = nil
+	compiling.description.IR = nil
+	compiling.description.Contract = nil
 	for name, k := range map[string]*Kernel{"describing": describing, "compiling": compiling} {
 		for _, devices := range []string{"smp:2", "smp:1,sim:1(exec=simt)", "sim:1(exec=simt)"} {
 			t.Run(name+" on "+devices, func(t *testing.T) {

@@ -91,7 +91,7 @@ func (s *Scope) openUnlocked(k *Kernel, g *Group) (*record, error) {
 	r := rt.recordShards.take(s)
 	r.kind = kernelBody
 	r.traits.Set(life.Simple, false)
-	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
+	r.kernel, r.pos, r.label = k.description, k.description.Pos, k.description.IR.Task.Label
 	if g != nil {
 		r.group = g
 		if g.scope == s {

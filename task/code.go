@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp/choose"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -44,7 +45,7 @@ func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
 	all := make([]chan error, len(kernels))
 	for i, k := range kernels {
 		all[i] = make(chan error, 1)
-		rt.cleaning.Go(func() { all[i] <- rt.prepareKernel(k) })
+		rt.cleaning.Go(func() { all[i] <- rt.prepareKernel(k.description) })
 	}
 	var failed error
 	for _, done := range all {
@@ -59,11 +60,11 @@ func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
 }
 
 // prepareKernel makes all variants of k and waits for them.
-func (rt *Runtime) prepareKernel(k *Kernel) (err error) {
-	defer catchBug(k.name, &err)
+func (rt *Runtime) prepareKernel(k *kernels.Kernel) (err error) {
+	defer catchBug(k.Name, &err)
 	v := rt.variantsOf(k)
 	if v.places == 0 {
-		return &NoDeviceError{Kernel: k.name, Pos: k.pos, Reasons: v.reasons}
+		return &NoDeviceError{Kernel: k.Name, Pos: k.Pos, Reasons: v.reasons}
 	}
 	if on := rt.topology.onHost(k, v); on != nil {
 		rt.vectors.of(on).wait()
@@ -72,7 +73,7 @@ func (rt *Runtime) prepareKernel(k *Kernel) (err error) {
 }
 
 // onHost returns the version of k that CPU workers run, nil where they run none.
-func (top *topology) onHost(k *Kernel, v *variants) *Kernel {
+func (top *topology) onHost(k *kernels.Kernel, v *variants) *kernels.Kernel {
 	switch {
 	case top.host < 0 || !v.places.Has(top.host):
 		return nil
@@ -85,7 +86,7 @@ func (top *topology) onHost(k *Kernel, v *variants) *Kernel {
 // awaitCode waits for the vector code of r's kernel where the Go function must not run instead. It
 // is called before the body begins.
 func (rt *Runtime) awaitCode(r *record) {
-	if k := r.running(rt.topology.host); k.ir != nil {
+	if k := r.running(rt.topology.host); k.IR != nil {
 		if c := rt.vectors.of(k); c.vector.Load() == nil && rt.needsCode(r, c) {
 			c.wait()
 		}
@@ -99,7 +100,7 @@ func (k *kernelVariants) needsCode(r *record, c *kernelCode) bool {
 		return true
 	case r.item.Limit > 0: // a trial: its time is to be that of the code
 		return true
-	case c.kernel.device.Split != nil: // the code continues with the rest of the loop
+	case c.kernel.Device.Split != nil: // the code continues with the rest of the loop
 		return false
 	}
 	return sizeOfArgs(&r.args) > goBytes
@@ -147,7 +148,7 @@ func (rt *Runtime) callKernel(r *record) {
 		_ = rt.callCode(r, x, v, args, rt.share)
 	case c.table.Expected(size, work) < shareAbove:
 		r.trace.Variant = goVariant
-		callGo(&version.device, &r.args)
+		callGo(&version.Device, &r.args)
 	default:
 		rt.callGoShared(r, version)
 	}
@@ -198,7 +199,7 @@ func (rt *Runtime) callMeasured(r *record, c *kernelCode, x *vectorVariant, args
 func (rt *Runtime) callMeanwhile(r *record, c *kernelCode) {
 	r.trace.Variant = goVariant
 	rt.pool.states[r.worker].untypical = true
-	k, a := &c.kernel.device, &r.args
+	k, a := &c.kernel.Device, &r.args
 	trips := int64(0)
 	if k.Split != nil && !rt.pageGuard.on {
 		trips = k.Trips(a)
@@ -237,11 +238,11 @@ func (c *kernelCode) runRest(r *record, trips, lo, hi int64) bool {
 }
 
 // callWithout runs a kernel that has no vector code.
-func (rt *Runtime) callWithout(r *record, k *Kernel, x *vectorVariant) {
+func (rt *Runtime) callWithout(r *record, k *kernels.Kernel, x *vectorVariant) {
 	if x.broke != nil {
 		panic(x.broke)
 	}
-	if len(k.variables) == 0 {
+	if len(k.Variables) == 0 {
 		rt.callGoShared(r, k)
 		return
 	}
@@ -252,9 +253,9 @@ func (rt *Runtime) callWithout(r *record, k *Kernel, x *vectorVariant) {
 
 // callGoShared runs the Go function of a kernel; its parallel loop is shared with idle workers
 // where it can be cut and is long enough.
-func (rt *Runtime) callGoShared(r *record, version *Kernel) {
+func (rt *Runtime) callGoShared(r *record, version *kernels.Kernel) {
 	r.trace.Variant = goVariant
-	k, a := &version.device, &r.args
+	k, a := &version.Device, &r.args
 	if k.Split == nil || rt.pool.workers.Len() == 1 || rt.pageGuard.on {
 		callGo(k, a)
 		return
@@ -310,7 +311,7 @@ func callSplit(k *devices.Kernel, a *devices.Args, lo, hi int64) {
 // observeCode tells that the vector code of a kernel was compiled.
 func (ob *observers) observeCode(c *kernelCode, began, ended time.Duration) {
 	if ob.watched() {
-		ob.observeAny(probe.Point{Kind: probe.Compile, Device: ob.topology.places[ob.topology.host].Name, Kernel: c.kernel.name, Begin: began, Time: ended})
+		ob.observeAny(probe.Point{Kind: probe.Compile, Device: ob.topology.places[ob.topology.host].Name, Kernel: c.kernel.Name, Begin: began, Time: ended})
 	}
 }
 

@@ -130,13 +130,13 @@ func TestCompile_IsNoPartOfABody(t *testing.T) {
 
 // held puts off the compiling of k's vector code until the returned function is called.
 func held(rt *Runtime, k *Kernel) (compile func()) {
-	c := &kernelCode{kernel: k, made: make(chan struct{}), always: rt.vectors.alwaysVector(k)}
+	c := &kernelCode{kernel: k.description, made: make(chan struct{}), always: rt.vectors.alwaysVector(k.description)}
 	rt.vectors.mu.Lock()
 	defer rt.vectors.mu.Unlock()
 	if why := rt.vectors.cannot(); why != nil {
 		panic(why)
 	}
-	rt.vectors.known.Store(k, c)
+	rt.vectors.known.Store(k.description, c)
 	var once sync.Once
 	return func() { once.Do(func() { rt.vectors.compile(c) }) }
 }
@@ -249,10 +249,10 @@ func TestCompile_PanicsOfTheCompilerAreErrorsOfTasks(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:1", AwaitCode: true})
 	require.NoError(t, err)
 	k := countUpKernel(t, KernelSpec{Go: func(a *Args) {}})
-	c := &kernelCode{kernel: k, made: make(chan struct{})}
+	c := &kernelCode{kernel: k.description, made: make(chan struct{})}
 	c.vector.Store(&vectorVariant{broke: "gompss: bug: cpu: no such register"})
 	close(c.made)
-	rt.vectors.known.Store(k, c)
+	rt.vectors.known.Store(k.description, c)
 	_, err = k.Submit(rt, make([]int64, 4))
 	require.NoError(t, err)
 	require.ErrorContains(t, rt.Wait(context.Background()), "no such register")
@@ -266,8 +266,8 @@ func TestPrepare_CompilesForAllDevices(t *testing.T) {
 	rt := opened(t, Options{Devices: "smp:1,sim:1(exec=simt)", Observer: &seen})
 	a, b := slowToCompile(t, 40, true), slowToCompile(t, 3, false)
 	require.NoError(t, rt.Prepare(context.Background(), a, b))
-	require.NotNil(t, rt.vectors.of(a).vector.Load())
-	require.NotNil(t, rt.vectors.of(b).vector.Load())
+	require.NotNil(t, rt.vectors.of(a.description).vector.Load())
+	require.NotNil(t, rt.vectors.of(b.description).vector.Load())
 	on := map[string]int{}
 	for _, p := range seen.all(probe.Compile) {
 		on[p.Device]++
@@ -309,7 +309,7 @@ func countUp(x []int64) {
 
 // decide lets the table of k know that launches of x take so long with each variant.
 func decide(rt *Runtime, k *Kernel, n int, vector, goFunction time.Duration) {
-	c := rt.vectors.of(k)
+	c := rt.vectors.of(k.description)
 	c.wait()
 	s := choose.SizeOf(int64(n), int64(8*n))
 	for range 8 {
@@ -363,7 +363,7 @@ func TestChoice_NeverChangesBits(t *testing.T) {
 	rt, lanes := opened(t, Options{Devices: "smp:2"}), opened(t, Options{Devices: "smp:1", Vector: widest(t)})
 	k := slowToCompile(t, 2, false)
 	for _, faster := range []choose.Variant{choose.Vector, choose.Scalar} {
-		c := rt.vectors.of(k)
+		c := rt.vectors.of(k.description)
 		require.NotNil(t, c.wait().scalar)
 		n := 40 << (4 * faster)
 		x := make([]float64, n)
@@ -488,10 +488,10 @@ func BenchmarkCallKernel(b *testing.B) {
 				k := MustKernel(KernelSpec{Name: "countUp", Go: func(a *Args) { addRange(a, 0, 16) }, Files: []SourceFile{{Name: "count.go", Text: countUpSource}}})
 				require.NoError(b, rt.Prepare(context.Background(), k))
 				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
-				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k}}}
+				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k.description}}}
 				buffer, _, err := rt.buffers.Locate(values.MemoryOf(x), &rt.root.memory)
 				require.NoError(b, err)
-				r.args.List = []devices.Arg{{Type: k.ir.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
+				r.args.List = []devices.Arg{{Type: k.description.IR.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
 				for b.Loop() {
 					rt.callKernel(r)
 				}

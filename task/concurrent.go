@@ -56,7 +56,7 @@ func shareElement(a, b *record) bool {
 // alone reports whether r, on the host, must not run beside tasks with concurrent accesses to the
 // same elements.
 func (r *record) alone() bool {
-	return r.kind == kernelBody && r.rt.topology.host >= 0 && r.running(r.rt.topology.host).atomics
+	return r.kind == kernelBody && r.rt.topology.host >= 0 && r.running(r.rt.topology.host).Atomics
 }
 
 // buildIndex fills regions from held.

@@ -348,7 +348,7 @@ func (rt *Runtime) describeLaunch(r *record) {
 		r.set.Launched = kernelEnqueued
 	}
 	r.holds.Take(life.HeldData)
-	r.launch = devices.Launch{Kernel: &r.running(p).device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
+	r.launch = devices.Launch{Kernel: &r.running(p).Device, Args: &r.args, Label: r.name(), Accesses: r.set.Accesses}
 }
 
 // startWait makes the accesses of a wait valid on the host, combines a reduction where there are no

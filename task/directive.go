@@ -3,7 +3,6 @@ package task
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
@@ -15,35 +14,24 @@ import (
 
 // This file evaluates what the directives of a kernel say, for the arguments of one task.
 
-// A submitScratch is what a task is described with, of no use afterwards.
-type submitScratch struct {
-	env     values.Arguments
-	proof   codegen.Proof
-	regions codegen.Regions
-	boxes   [][]codegen.Box // of the regions
-	printed uint64          // the number of a task that prints
-}
-
-var scratchPool = sync.Pool{New: func() any { return new(submitScratch) }}
-
 // evaluate fills in the accesses of r: those of the task directive, and what the target directive
 // copies besides. It refuses arguments with which the kernel would touch something else.
 func (rt *Runtime) evaluate(r *record) error {
-	k, draft := r.kernel.ir, r.scratch
-	draft.env.Params, draft.env.List = k.Params, r.args.List
+	k, draft := r.kernel.IR, r.scratch
+	draft.Env.Params, draft.Env.List = k.Params, r.args.List
 	t := &k.Target
-	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.boxes) {
-		draft.boxes = draft.boxes[:n]
+	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.Boxes) {
+		draft.Boxes = draft.Boxes[:n]
 	} else {
-		draft.boxes = make([][]codegen.Box, n)
+		draft.Boxes = make([][]codegen.Box, n)
 	}
-	draft.regions.Reset()
+	draft.Regions.Reset()
 	if err := r.overlaps(); err != nil {
 		return err
 	}
-	draft.proof.Load(k, r.kernel.contract, &draft.env)
+	draft.Proof.Load(k, r.kernel.Contract, &draft.Env)
 	if k.Task.Inferred { // the access says more than the region that was made of it
-		if err := draft.proof.Lengths(); err != nil {
+		if err := draft.Proof.Lengths(); err != nil {
 			return err
 		}
 	}
@@ -79,18 +67,18 @@ func (rt *Runtime) evaluate(r *record) error {
 		}
 	}
 	if !k.Task.Inferred {
-		if err := draft.proof.Lengths(); err != nil {
+		if err := draft.Proof.Lengths(); err != nil {
 			return err
 		}
 	}
-	return draft.proof.Inside(draft.boxes)
+	return draft.Proof.Inside(draft.Boxes)
 }
 
 // evaluateReductions adds the reductions of r to its accesses, behind the others, which have been
 // merged.
 func (rt *Runtime) evaluateReductions(r *record) error {
-	for i := range r.kernel.ir.Task.Accesses {
-		c := &r.kernel.ir.Task.Accesses[i]
+	for i := range r.kernel.IR.Task.Accesses {
+		c := &r.kernel.IR.Task.Accesses[i]
 		if c.Mode != deps.Reduction {
 			continue
 		}
@@ -98,7 +86,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 		if err := r.evaluateRegion(i, &c.Region, c.Mode); err != nil {
 			return err
 		}
-		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.ir.Params, c.Region.Var)); err != nil {
+		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.IR.Params, c.Region.Var)); err != nil {
 			return err
 		}
 	}
@@ -107,19 +95,19 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
 func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error {
-	a := r.scratch.env.Of(region.Var)
+	a := r.scratch.Env.Of(region.Var)
 	if a == nil {
-		r.rt.bug("kernel %s: region %s is not of a parameter", r.kernel.name, region.Text)
+		r.rt.bug("kernel %s: region %s is not of a parameter", r.kernel.Name, region.Text)
 	}
 	length := a.Len
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := r.scratch.regions.Eval(region, length, &r.scratch.env)
+	boxes, err := r.scratch.Regions.Eval(region, length, &r.scratch.Env)
 	if err != nil {
 		return err
 	}
-	r.scratch.boxes[n] = boxes
+	r.scratch.Boxes[n] = boxes
 	for i := range boxes {
 		at, err := values.RegionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
@@ -137,7 +125,7 @@ func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error 
 // evaluateClauses evaluates priority, resources and if. wait says that the submitter has to wait
 // for the task.
 func (d *detail) evaluateClauses() (wait bool, err error) {
-	k := d.kernel.ir
+	k := d.kernel.IR
 	if k.Task.Priority != nil {
 		n, err := d.integer("priority", k.Task.Priority)
 		if err != nil {
@@ -157,7 +145,7 @@ func (d *detail) evaluateClauses() (wait bool, err error) {
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &d.scratch.env)
+	bits, err := ir.Eval(k.Task.If, &d.scratch.Env)
 	if err != nil {
 		return false, fmt.Errorf("if clause: %w", err)
 	}
@@ -165,7 +153,7 @@ func (d *detail) evaluateClauses() (wait bool, err error) {
 }
 
 func (d *detail) integer(clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &d.scratch.env)
+	bits, err := ir.Eval(e, &d.scratch.Env)
 	if err != nil {
 		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}

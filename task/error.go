@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/values"
 )
 
 // Sentinels for errors.Is.
@@ -116,7 +117,7 @@ func (e *FailedError) Error() string {
 	var b strings.Builder
 	for i, f := range e.Failed {
 		if i == listed {
-			fmt.Fprintf(&b, "\nand %d more %s", len(e.Failed)-listed, plural(len(e.Failed)-listed, "failure", "failures"))
+			fmt.Fprintf(&b, "\nand %d more %s", len(e.Failed)-listed, values.Plural(len(e.Failed)-listed, "failure", "failures"))
 			break
 		}
 		if i > 0 {
@@ -135,19 +136,9 @@ func (e *FailedError) Error() string {
 
 // skipped returns the text about the tasks that did not run, with the cause.
 func (e *FailedError) skipped() string {
-	return fmt.Sprintf("%s that %s on %s %s skipped", count(e.Skipped, "task"), plural(e.Skipped, "depends", "depend"),
-		plural(len(e.Failed), "it", "them"), plural(e.Skipped, "was", "were"))
+	return fmt.Sprintf("%s that %s on %s %s skipped", values.Count(e.Skipped, "task"), values.Plural(e.Skipped, "depends", "depend"),
+		values.Plural(len(e.Failed), "it", "them"), values.Plural(e.Skipped, "was", "were"))
 }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// count returns n and the noun, with an s where they are many.
-func count(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun, noun+"s")) }
 
 // Unwrap returns the failures.
 func (e *FailedError) Unwrap() []error {

@@ -30,7 +30,7 @@ func TokensOf(it *KernelIteration) []int {
 
 // StepsOf returns what each step comes after.
 func StepsOf(it *KernelIteration) (after [][]int) {
-	for _, s := range it.kernel.device.Steps {
+	for _, s := range it.kernel.Device.Steps {
 		after = append(after, s.After)
 	}
 	return after
@@ -57,7 +57,7 @@ func GroupBuffers(g *Group) int {
 }
 
 // NDRangeOf is the shape that the clauses of k give to a launch.
-func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.ndrange(a) }
+func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.description.NDRange(a) }
 
 // PrintTo has rt write what kernels print to out and errs.
 func PrintTo(rt *Runtime, out, errs io.Writer) {

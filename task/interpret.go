@@ -5,11 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/codegen/simt"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/internal/printer"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -46,11 +45,11 @@ func (e *VariableError) Unwrap() error { return e.Why }
 
 // withVariables calls f, which runs the Go function of k, unless package variables are not what
 // they were at submission. It returns a *VariableError where they have changed meanwhile.
-func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error) error {
-	if len(k.variables) == 0 || k.prints() && k.device.Program == nil {
+func (rt *Runtime) withVariables(r *record, k *kernels.Kernel, why error, f func() error) error {
+	if len(k.Variables) == 0 || k.Prints() && k.Device.Program == nil {
 		return f()
 	}
-	if k.prints() {
+	if k.Prints() {
 		return rt.pool.runInterpreter(r, k)
 	}
 	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
@@ -60,35 +59,17 @@ func (rt *Runtime) withVariables(r *record, k *Kernel, why error, f func() error
 		return err
 	}
 	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
-		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.Name, Why: why, Running: true}
+		return &VariableError{Kernel: k.Name, Pos: k.Pos, Variable: v.Name, Why: why, Running: true}
 	}
 	return nil
 }
 
 // interpret runs the device program of k, whose variable v has changed since the submission of r.
-func (wp *workerPool) interpret(r *record, k *Kernel, v *values.Global) error {
-	if k.device.Program == nil {
-		return &VariableError{Kernel: k.name, Pos: k.pos, Variable: v.Name, Why: k.device.Refused}
+func (wp *workerPool) interpret(r *record, k *kernels.Kernel, v *values.Global) error {
+	if k.Device.Program == nil {
+		return &VariableError{Kernel: k.Name, Pos: k.Pos, Variable: v.Name, Why: k.Device.Refused}
 	}
 	return wp.runInterpreter(r, k)
-}
-
-// printingKernel returns the kernel that prints in place of loop if the environment enables
-// printing. One with versions does not print: its versions take the same arguments.
-func printingKernel(loop *ir.Kernel, s KernelSpec) (*ir.Kernel, error) {
-	size, err := printer.Size()
-	if err != nil {
-		return nil, fmt.Errorf("task: kernel %s: %w", s.Name, err)
-	}
-	if size == 0 || loop.Printing == nil || loop.Target.Implements != "" || len(s.Versions) > 0 {
-		return loop, nil
-	}
-	return loop.Printing, nil
-}
-
-// prints reports whether k is a kernel with records of what it prints.
-func (k *Kernel) prints() bool {
-	return len(k.variables) > 0 && k.variables[len(k.variables)-1].Name == printing.Task
 }
 
 // printArgument returns the arguments that hold what a task prints. Those of a task of a body are
@@ -96,16 +77,16 @@ func (k *Kernel) prints() bool {
 func printArgument(t *memory.Table, r *record, v *values.Global) (a devices.Arg, where values.Range) {
 	a.Type = v.Of.Type
 	if r.scope.program() {
-		words, task := r.rt.printer.Bind(r.kernel.ir)
+		words, task := r.rt.printer.Bind(r.kernel.IR)
 		where = values.MemoryAt(values.Pointer(&words), a.Type)
-		r.scratch.printed = task
+		r.scratch.Printed = task
 	}
 	return a, where
 }
 
 // runInterpreter runs the device program of k.
-func (wp *workerPool) runInterpreter(r *record, k *Kernel) error {
-	code, err := simt.New(k.device.Program)
+func (wp *workerPool) runInterpreter(r *record, k *kernels.Kernel) error {
+	code, err := simt.New(k.Device.Program)
 	if err != nil {
 		return err
 	}

@@ -254,7 +254,7 @@ func (it *Iteration) userOf(b *memory.Buffer) string {
 		accesses, label := s.accesses, s.label
 		if d := s.requested; d != nil {
 			if accesses = d.accesses; label == "" && d.kernel != nil {
-				label = d.kernel.name
+				label = d.kernel.Name
 			}
 		}
 		if slices.ContainsFunc(accesses, func(a deps.Access) bool { return a.Region.Buffer == b.ID }) {

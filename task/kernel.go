@@ -1,21 +1,19 @@
 package task
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
@@ -27,6 +25,20 @@ type Args = devices.Args
 
 // A SourceFile is a file of Go source, by its name in errors.
 type SourceFile = codegen.File
+
+// newKernel returns the kernel that s describes.
+func newKernel(s KernelSpec) (*Kernel, error) {
+	of := kernels.Spec{Name: s.Name, TypeArgs: s.TypeArgs, Files: s.Files, Sources: s.Sources, Lines: s.Lines, Go: s.Go, Split: s.Split, Trips: s.Trips,
+		Natives: s.Natives, Variables: s.Variables, Constants: s.Constants}
+	for _, v := range s.Versions {
+		of.Versions = append(of.Versions, v.description)
+	}
+	k, err := kernels.New(&of)
+	if err != nil {
+		return nil, err
+	}
+	return &Kernel{description: k, call: "Kernel.Submit of " + s.Name}, nil
+}
 
 // A KernelSpec describes a kernel by its source and its Go function, as generated code does.
 type KernelSpec struct {
@@ -60,46 +72,10 @@ type KernelSpec struct {
 	Constants []Constant
 }
 
-// A Constant says whether a constant of another package has the value that a kernel was made with.
-type Constant struct {
-	Name string
-	Same bool
-}
-
 // A Kernel is a function that tasks run on any device. It belongs to no runtime.
 type Kernel struct {
-	name      string
-	call      string // what a mistake in a submission names
-	hash      uint64 // of name and position
-	pos       ir.Pos
-	device    devices.Kernel
-	ir        *ir.Kernel
-	contract  *codegen.Contract
-	overlaps  *codegen.Overlaps // nil where arguments may overlap
-	params    []param           // of the loop IR
-	given     []given           // the arguments of a submission
-	warnings  []codegen.Diagnostic
-	versions  []*Kernel        // others for the same task
-	variables []*values.Global // of the package: arguments behind those for params
-	reduces   bool             // a task of it has reductions
-	atomics   bool             // it has some, which neither its Go function nor its vector code makes
-}
-
-// A param holds the known facts about a parameter before there is an argument.
-type param struct {
-	name string
-	typ  *ir.Type
-	nils bool // a pointer that the kernel compares with nil
-	of   int  // the argument that it is, or is a leaf of
-}
-
-// A given holds the known facts about an argument of a submission: it is the parameter first, or
-// its leaves are the parameters from there.
-type given struct {
-	typ    *ir.Type
-	want   reflect.Type // nil where fits must look
-	first  int
-	leaves []ir.Leaf // of a struct that is split
+	description *kernels.Kernel
+	call        string // what a mistake in a submission names
 }
 
 // NewKernel returns the kernel of a Go function: fn, which must be top level and not generic, with
@@ -126,7 +102,7 @@ func NewKernel(fn any, files ...SourceFile) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.matches(v.Type()); err != nil {
+	if err := k.description.Matches(v.Type()); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -141,7 +117,7 @@ var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 func MustKernel(s KernelSpec) *Kernel {
 	k, err := newKernel(s)
 	if err != nil {
-		if stale := (*staleError)(nil); errors.As(err, &stale) {
+		if stale := (*kernels.StaleError)(nil); errors.As(err, &stale) {
 			exit(stale.Error())
 		}
 		if text := err.Error(); strings.HasPrefix(text, "task: ") {
@@ -158,236 +134,17 @@ var exit = func(text string) {
 	os.Exit(1)
 }
 
-func newKernel(s KernelSpec) (*Kernel, error) {
-	if s.Go == nil {
-		return nil, fmt.Errorf("task: kernel %s: no Go function", s.Name)
-	}
-	pkg, err := codegen.LoadKernel(s.Name, s.Files...)
-	if s.Sources != "" && pkg != nil && s.Sources != pkg.Hash(s.Name) {
-		return nil, &staleError{spec: s}
-	}
-	if i := slices.IndexFunc(s.Constants, func(c Constant) bool { return !c.Same }); i >= 0 {
-		return nil, &staleError{s, s.Constants[i].Name}
-	}
-	if err != nil {
-		return nil, err
-	}
-	var loop *ir.Kernel
-	if len(s.TypeArgs) > 0 {
-		loop, err = pkg.Instance(s.Name, s.TypeArgs...)
-	} else {
-		loop, err = pkg.Kernel(s.Name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("task: %w", err)
-	}
-	loop, err = printingKernel(loop, s)
-	if err != nil {
-		return nil, err
-	}
-	k := &Kernel{name: s.Name, call: "Kernel.Submit of " + s.Name, hash: hashOf(s.Name + loop.At.String()), pos: loop.At, ir: loop, contract: codegen.NewContract(loop), overlaps: codegen.NewOverlaps(loop), warnings: pkg.Warnings()}
-	k.device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Hidden: len(loop.Globals)}
-	if s.Lines != "" {
-		now := pkg.CodeLines(s.Name)
-		k.device.MovedLine = func(function string, line int) int {
-			if !strings.HasSuffix(function, "."+codegen.RangeName(s.Name)) {
-				return line
-			}
-			return cmp.Or(codegen.MovedLine(s.Lines, now, line), k.pos.Line)
-		}
-	}
-	k.keepOrder()
-	if k.device.Refused = k.nativeOnly(); k.device.Refused == nil {
-		k.lower()
-	}
-	k.atomics = hasAtomics(loop)
-	k.reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
-	k.takeParams()
-	if err := k.takeNatives(s.Natives); err != nil {
-		return nil, err
-	}
-	if err := k.takeVariables(s.Variables); err != nil {
-		return nil, err
-	}
-	for _, v := range s.Versions {
-		if err := k.AddVersion(v); err != nil {
-			return nil, err
-		}
-	}
-	return k, nil
-}
-
-// takeParams notes the parameters of the kernel and the arguments that it is submitted with.
-func (k *Kernel) takeParams() {
-	for _, p := range k.ir.GoParams() {
-		g := given{typ: p.Type, want: values.GoType(p.Type), first: p.First}
-		if ir.IsSplit(p.Type) {
-			g.leaves = ir.Leaves(p.Type)
-		}
-		for _, v := range k.ir.Params[p.First : p.First+p.Count] {
-			k.params = append(k.params, param{v.Name, v.Type, values.ComparedWithNil(k.ir, v), len(k.given)})
-		}
-		k.given = append(k.given, g)
-	}
-}
-
-// keepOrder takes care that Split cuts a descriptive loop only where its iterations are
-// independent: not at all, or where the arguments show it.
-func (k *Kernel) keepOrder() {
-	conds, why := codegen.Independent(k.ir)
-	if why != "" {
-		k.device.Split, k.device.Trips = nil, nil
-	}
-	trips := k.device.Trips
-	if trips == nil || len(conds) == 0 {
-		return
-	}
-	k.device.Trips = func(a *Args) int64 {
-		env := &values.Arguments{Params: k.ir.Params, List: a.List}
-		for _, c := range conds {
-			if bits, err := ir.Eval(c, env); err != nil || bits == 0 {
-				return 1 // the Go function runs all of it
-			}
-		}
-		return trips(a)
-	}
-}
-
-// A staleError means that the source which the kernel of a wrapper reaches in its files is not the
-// source that its Go functions were made from.
-type staleError struct {
-	spec     KernelSpec
-	constant string // of another package, which has another value now; "" where something else has changed
-}
-
-func (e *staleError) Error() string {
-	generated, file := "its wrapper", "./..."
-	if len(e.spec.Files) > 0 {
-		file = e.spec.Files[0].Name
-		generated = codegen.GeneratedName(file)
-	}
-	why := "the kernel, or what it uses, has changed"
-	if e.constant != "" {
-		why = "constant " + e.constant + ", which it uses, has another value now"
-	}
-	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s %s", e.spec.Name, generated, why, codegen.GenerateCommand, file)
-}
-
-// hasAtomics reports whether k, or a function that it calls, has an atomic directive.
-func hasAtomics(k *ir.Kernel) bool {
-	found := false
-	visit := func(s ir.Stmt) bool { _, ok := s.(*ir.Atomic); found = found || ok; return !found }
-	ir.WalkStmts(k.Body, visit)
-	for _, f := range k.Funcs {
-		ir.WalkStmts(f.Body, visit)
-	}
-	return found
-}
-
-// lower makes the accelerator variant. Where there is none, the kernel knows why.
-func (k *Kernel) lower() {
-	k.device.Portable = portable(k.ir)
-	lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{})
-	if err != nil {
-		k.device.Refused = err
-		return
-	}
-	k.device.Program = lowered.Program
-	k.unchecked()
-	if codegen.OrderShows(k.ir) == "" {
-		k.device.Candidates = sync.OnceValue(k.candidates)
-	}
-}
-
-// mostCandidates is how many ways to lower a kernel are tried, the compiler's first choice
-// included.
-const mostCandidates = 4
-
-// candidates lowers k in other ways that leave the same bits.
-func (k *Kernel) candidates() (out []devices.Candidate) {
-	list, err := codegen.Variants(k.ir, k.contract.Unchecked(k.ir), codegen.LowerOptions{}, mostCandidates)
-	if err != nil {
-		panic(fmt.Sprintf("gompss: bug: kernel %s: other candidates: %v", k.name, err))
-	}
-	for _, c := range list {
-		out = append(out, devices.Candidate{Name: c.Choice.String(), Program: c.Program, Unchecked: c.Unchecked})
-	}
-	return out
-}
-
-// teamForms are the options of the forms of devices.Kernel.Portable.
-var teamForms = map[devices.TeamForm]codegen.LowerOptions{
-	devices.AnyTeams:      {Target: "opencl", NoShuffles: true},
-	devices.WholeTeams:    {Target: "opencl", NoShuffles: true, TeamUnit: 32},
-	devices.SubgroupTeams: {Target: "opencl", TeamUnit: 32},
-}
-
-// portable returns what lowers k for devices without all operations of warps, once for each form.
-func portable(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
-	forms := map[devices.TeamForm]func() (*ir.Program, error){}
-	for form, opt := range teamForms {
-		forms[form] = sync.OnceValues(func() (*ir.Program, error) {
-			lowered, err := codegen.Lower(k, opt)
-			if err != nil {
-				return nil, err
-			}
-			return lowered.Program, nil
-		})
-	}
-	return func(form devices.TeamForm) (*ir.Program, error) { return forms[form]() }
-}
-
-// unchecked makes the variant of accelerators without the checks that the host makes at each
-// launch.
-func (k *Kernel) unchecked() {
-	free := k.contract.Unchecked(k.ir)
-	if free == nil {
-		return
-	}
-	lowered, err := codegen.Lower(free, codegen.LowerOptions{})
-	if err != nil {
-		panic(fmt.Sprintf("gompss: bug: kernel %s without checks: %v", k.name, err))
-	}
-	k.device.Unchecked, k.device.Proves = lowered.Program, k.proves
-	k.device.PortableUnchecked = portable(free)
-}
-
-// proves reports whether a launch with these arguments needs no check that the host makes.
-func (k *Kernel) proves(args []devices.Arg) bool {
-	d := scratchPool.Get().(*submitScratch)
-	d.env.Params, d.env.List = k.ir.Params, args
-	d.proof.Load(k.ir, k.contract, &d.env)
-	ok := d.proof.Proves()
-	d.env.List = nil
-	scratchPool.Put(d)
-	return ok
-}
-
 // Name returns the name of the kernel.
-func (k *Kernel) Name() string { return k.name }
+func (k *Kernel) Name() string { return k.description.Name }
 
 // Warnings returns the compiler's warnings about the kernel's package.
-func (k *Kernel) Warnings() []codegen.Diagnostic { return k.warnings }
+func (k *Kernel) Warnings() []codegen.Diagnostic { return k.description.Warnings }
 
 // Refused returns why the kernel has no variant for accelerators, nil when it has.
-func (k *Kernel) Refused() error { return k.device.Refused }
+func (k *Kernel) Refused() error { return k.description.Device.Refused }
 
 // IR returns the kernel's loop IR, which must not be changed.
-func (k *Kernel) IR() *ir.Kernel { return k.ir }
-
-// matches checks the Go function against its declared source.
-func (k *Kernel) matches(t reflect.Type) error {
-	if t.NumIn() != len(k.given) || t.NumOut() != 0 || t.IsVariadic() {
-		return fmt.Errorf("task: kernel %s: the function is %s, the source has %s and no results", k.name, t, count(len(k.given), "parameter"))
-	}
-	for i, p := range k.ir.GoParams() {
-		if !values.Fits(t.In(i), p.Type) {
-			return fmt.Errorf("task: kernel %s: parameter %s: the function has %s, the source %s", k.name, p.Name, t.In(i), values.TypeText(p.Type))
-		}
-		k.given[i].want = t.In(i)
-	}
-	return nil
-}
+func (k *Kernel) IR() *ir.Kernel { return k.description.IR }
 
 // functionName returns the name of a top-level function.
 func functionName(v reflect.Value) string {
@@ -443,17 +200,17 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if s.records != nil {
 		return Task{}, s.records.kernelStep(k, g, args, options)
 	}
-	if err := k.checkArgs(args); err != nil {
+	if err := k.description.CheckArgs(args); err != nil {
 		return Task{}, err
 	}
-	if s.program() && s.rt.topology.accelerators && !k.reduces && s.rt.world == nil {
+	if s.program() && s.rt.topology.accelerators && !k.description.Reduces && s.rt.world == nil {
 		return k.submitUnlocked(s, g, args, options)
 	}
 	r, err := s.begin(g, kernelBody)
 	if err != nil {
 		return Task{}, err
 	}
-	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
+	r.kernel, r.pos, r.label = k.description, k.description.Pos, k.description.IR.Task.Label
 	s.rt.callers.Enter()
 	defer s.rt.callers.Leave()
 	wait, err := s.describe(r, args, options)
@@ -506,7 +263,7 @@ func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option
 // describe is describeKernel, for a task of the program without the lock of submission, which is
 // had again afterwards: several goroutines describe their tasks at once. Requires: submitting held.
 func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, err error) {
-	if !s.program() || r.kernel.reduces {
+	if !s.program() || r.kernel.Reduces {
 		return s.rt.describeKernel(r, args, options)
 	}
 	s.submitting.Unlock()
@@ -520,39 +277,13 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 	return wait, err
 }
 
-func (k *Kernel) checkArgs(args []any) error {
-	if len(args) != len(k.given) {
-		return &ArgumentError{Kernel: k.name, Pos: k.pos, What: fmt.Sprintf("%s, want %d", count(len(args), "argument"), len(k.given))}
-	}
-	for i, x := range args {
-		g := &k.given[i]
-		t := reflect.TypeOf(x)
-		if t == nil || t != g.want && (g.want != nil || !values.Fits(t, g.typ)) {
-			return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.ir.GoParams()[i].Name, Index: i, What: fmt.Sprintf("is %s, want %s", typeName(t), values.TypeText(g.typ))}
-		}
-	}
-	return k.checkVariables()
-}
-
-func typeName(t reflect.Type) string {
-	if t == nil {
-		return "nil"
-	}
-	return t.String()
-}
-
-// badArg returns an error about parameter i.
-func (k *Kernel) badArg(i int, what string) error {
-	return &ArgumentError{Kernel: k.name, Pos: k.pos, Param: k.params[i].name, Index: k.params[i].of, What: what}
-}
-
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
 // clause is false: the submitter does not continue before the task has finished.
 func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
-	defer catchBug(r.kernel.name, &err)
+	defer catchBug(r.kernel.Name, &err)
 	r.merged = r.scope.memory.Merged.Load()
-	r.scratch = scratchPool.Get().(*submitScratch)
-	defer func() { scratchPool.Put(r.scratch); r.scratch = nil }()
+	r.scratch = kernels.ScratchPool.Get().(*kernels.Scratch)
+	defer func() { kernels.ScratchPool.Put(r.scratch); r.scratch = nil }()
 	if err := bindArguments(&rt.buffers, r, args); err != nil {
 		return false, err
 	}
@@ -579,8 +310,8 @@ func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait
 // refused says which kernel, and which task of it where that has a label, could not be submitted,
 // and why.
 func (r *record) refused(why error) error {
-	where := fmt.Sprintf("kernel %s", r.kernel.name)
-	if r.label != "" && r.label != r.kernel.name {
+	where := fmt.Sprintf("kernel %s", r.kernel.Name)
+	if r.label != "" && r.label != r.kernel.Name {
 		where = r.label + ": " + where
 	}
 	if r.pos.File != "" {
@@ -605,17 +336,17 @@ func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 func bindArguments(t *memory.Table, r *record, args []any) error {
 	k := r.kernel
 	for i, x := range args {
-		g := &k.given[i]
-		if g.leaves == nil {
-			a, where := values.Argument(x, g.typ)
-			if err := bindOne(t, r, g.first, a, where); err != nil {
+		g := &k.Given[i]
+		if g.Leaves == nil {
+			a, where := values.Argument(x, g.Type)
+			if err := bindOne(t, r, g.First, a, where); err != nil {
 				return err
 			}
 			continue
 		}
-		for n, at := range values.LeavesAt(x, g.leaves) {
-			a, where := values.ArgumentAt(at, g.leaves[n].Type)
-			if err := bindOne(t, r, g.first+n, a, where); err != nil {
+		for n, at := range values.LeavesAt(x, g.Leaves) {
+			a, where := values.ArgumentAt(at, g.Leaves[n].Type)
+			if err := bindOne(t, r, g.First+n, a, where); err != nil {
 				return err
 			}
 		}
@@ -626,13 +357,13 @@ func bindArguments(t *memory.Table, r *record, args []any) error {
 // bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
 // i.
 func bindOne(t *memory.Table, r *record, i int, a devices.Arg, where values.Range) error {
-	p := &r.kernel.params[i]
-	if p.typ.Kind == ir.Pointer && where.Base == nil && !p.nils {
-		return r.kernel.badArg(i, "is a nil pointer")
+	p := &r.kernel.Params[i]
+	if p.Type.Kind == ir.Pointer && where.Base == nil && !p.Nils {
+		return r.kernel.BadArg(i, "is a nil pointer")
 	}
-	if values.IsMemory(p.typ) {
+	if values.IsMemory(p.Type) {
 		if err := bindMemory(t, r, &a, where); err != nil {
-			return r.kernel.badArg(i, err.Error())
+			return r.kernel.BadArg(i, err.Error())
 		}
 	}
 	r.args.List = append(r.args.List, a)

@@ -6,11 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
-	"github.com/gompss/gompss/task/internal/values"
 )
 
 // A LoopOption says how a loop is cut into tasks, or something about all of them.
@@ -144,7 +141,7 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 	if k == nil {
 		return nil, misuse("Kernel.Taskloop", errNilKernel)
 	}
-	s, _, err := submitterOf("Kernel.Taskloop of "+k.name, at)
+	s, _, err := submitterOf("Kernel.Taskloop of "+k.description.Name, at)
 	if err != nil {
 		return nil, err
 	}
@@ -152,16 +149,16 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 	if err := all.set(options); err != nil {
 		return nil, err
 	}
-	l := k.ir.Task.Loop
+	l := k.description.IR.Task.Loop
 	if l == nil {
-		return nil, fmt.Errorf("task: kernel %s (%s:%d): it has no clause taskloop: write //omp:task taskloop(lo:hi)", k.name, k.pos.File, k.pos.Line)
+		return nil, fmt.Errorf("task: kernel %s (%s:%d): it has no clause taskloop: write //omp:task taskloop(lo:hi)", k.description.Name, k.description.Pos.File, k.description.Pos.Line)
 	}
-	if err := k.checkArgs(args); err != nil {
+	if err := k.description.CheckArgs(args); err != nil {
 		return nil, err
 	}
-	loAt, hiAt := k.params[l.Lo].of, k.params[l.Hi].of
+	loAt, hiAt := k.description.Params[l.Lo].Of, k.description.Params[l.Hi].Of
 	lo, hi := args[loAt].(int), args[hiAt].(int)
-	grain, err := k.grainsize(args)
+	grain, err := k.description.Grainsize(args)
 	if err != nil {
 		return nil, err
 	}
@@ -178,29 +175,6 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 		tasks = append(tasks, t)
 	}
 	return tasks, nil
-}
-
-// grainsize returns the least number of iterations of a task for args, 1 without a clause.
-func (k *Kernel) grainsize(args []any) (int, error) {
-	e := k.ir.Task.Loop.Grain
-	if e == nil {
-		return 1, nil
-	}
-	list := make([]devices.Arg, len(k.ir.Params))
-	for i, x := range args {
-		if g := &k.given[i]; g.leaves == nil {
-			list[g.first], _ = values.Argument(x, g.typ)
-		} else {
-			for n, leaf := range values.LeavesAt(x, g.leaves) {
-				list[g.first+n], _ = values.ArgumentAt(leaf, g.leaves[n].Type)
-			}
-		}
-	}
-	bits, err := ir.Eval(e, &values.Arguments{Params: k.ir.Params, List: list})
-	if err != nil {
-		return 0, fmt.Errorf("task: kernel %s (%s:%d): grainsize clause: %w", k.name, k.pos.File, k.pos.Line, err)
-	}
-	return max(1, int(int64(bits))), nil
 }
 
 // kernelParts returns how many tasks n iterations of a kernel become; grain is that of its clause.

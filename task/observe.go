@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/trace/clock"
@@ -370,9 +371,9 @@ func (ob *observers) observeRelease(r *record, id deps.TaskID) {
 }
 
 // observeCompile tells that the variant of a kernel was asked for at a device, since began.
-func (ob *observers) observeCompile(k *Kernel, d devices.Device, began time.Duration, err error) {
-	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.name, Begin: began, Time: ob.now(), Err: err}
-	p.Hit = machine.FromCache(ob.topology.machine, d, &k.device)
+func (ob *observers) observeCompile(k *kernels.Kernel, d devices.Device, began time.Duration, err error) {
+	p := probe.Point{Kind: probe.Compile, Device: d.Properties().Name, Kernel: k.Name, Begin: began, Time: ob.now(), Err: err}
+	p.Hit = machine.FromCache(ob.topology.machine, d, &k.Device)
 	ob.observeAny(p)
 }
 
@@ -386,21 +387,21 @@ func (rt *Runtime) observePhase(label string, began time.Duration, k memory.Know
 // observeKernel tells what was decided for a kernel and why, or why it cannot run on accelerators.
 // Finding that out takes milliseconds, which no task waits for; Close does. onCPU says that CPU
 // workers may run it.
-func (rt *Runtime) observeKernel(k *Kernel, onCPU bool) {
-	if rt.observers.recorder == nil || k.ir == nil {
+func (rt *Runtime) observeKernel(k *kernels.Kernel, onCPU bool) {
+	if rt.observers.recorder == nil || k.IR == nil {
 		return
 	}
 	rt.cleaning.Go(func() {
 		text := ""
-		if lowered, err := codegen.Lower(k.ir, codegen.LowerOptions{}); err != nil {
+		if lowered, err := codegen.Lower(k.IR, codegen.LowerOptions{}); err != nil {
 			text = err.Error()
 		} else {
 			text = lowered.Explain()
 		}
 		if onCPU {
-			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.CPUCode(k) + "\n"
+			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.vectors.describe(k) + "\n"
 		}
-		rt.observers.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.name, Label: text, Time: rt.observers.now()})
+		rt.observers.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.Name, Label: text, Time: rt.observers.now()})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -16,24 +17,24 @@ func (r *record) overlaps() error {
 	if err := r.overlapsIn(r.kernel); err != nil {
 		return err
 	}
-	for _, v := range r.kernel.versions {
+	for _, v := range r.kernel.Versions {
 		if err := r.overlapsIn(v); err != nil {
-			return fmt.Errorf("version %s: %w", v.name, err)
+			return fmt.Errorf("version %s: %w", v.Name, err)
 		}
 	}
 	return nil
 }
 
-func (r *record) overlapsIn(k *Kernel) error {
-	if k.overlaps == nil {
+func (r *record) overlapsIn(k *kernels.Kernel) error {
+	if k.Overlaps == nil {
 		return nil
 	}
-	for n, pair := range k.overlaps.Pairs {
+	for n, pair := range k.Overlaps.Pairs {
 		a, b := &r.args.List[pair[0]], &r.args.List[pair[1]]
 		if a.Buffer != b.Buffer || a.Nil || b.Nil {
 			continue
 		}
-		x, y := k.ir.Params[pair[0]], k.ir.Params[pair[1]]
+		x, y := k.IR.Params[pair[0]], k.IR.Params[pair[1]]
 		if values.EndOf(a, x) <= b.Offset || values.EndOf(b, y) <= a.Offset {
 			continue
 		}
@@ -45,7 +46,7 @@ func (r *record) overlapsIn(k *Kernel) error {
 }
 
 // overlapOf looks at one pair of arguments that overlap.
-func (r *record) overlapOf(k *Kernel, n int, a, b *devices.Arg) error {
-	env := &values.Arguments{Params: k.ir.Params, List: r.args.List}
-	return k.overlaps.Check(k.ir, env, &r.scratch.proof, n, int64(b.Offset)-int64(a.Offset))
+func (r *record) overlapOf(k *kernels.Kernel, n int, a, b *devices.Arg) error {
+	env := &values.Arguments{Params: k.IR.Params, List: r.args.List}
+	return k.Overlaps.Check(k.IR, env, &r.scratch.Proof, n, int64(b.Offset)-int64(a.Offset))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 )
 
@@ -46,15 +47,15 @@ type variants struct {
 	places  sched.PlaceSet
 	reasons []error // by place; nil where there is a variant
 	// versions are the kernels that run instead, by place; nil where that is the kernel itself
-	versions []*Kernel
+	versions []*kernels.Kernel
 }
 
 // variantsOf asks the devices, once for each kernel.
-func (rt *Runtime) variantsOf(k *Kernel) *variants {
+func (rt *Runtime) variantsOf(k *kernels.Kernel) *variants {
 	if v, ok := rt.variants.Load(k); ok {
 		return v.(*variants)
 	}
-	v := &variants{reasons: make([]error, len(rt.topology.places)), versions: make([]*Kernel, len(rt.topology.places))}
+	v := &variants{reasons: make([]error, len(rt.topology.places)), versions: make([]*kernels.Kernel, len(rt.topology.places))}
 	for p, d := range rt.topology.machine.Devices() {
 		if v.versions[p] = rt.versionAt(k, p, d); v.versions[p] != nil {
 			v.places = v.places.With(sched.PlaceID(p))
@@ -79,8 +80,8 @@ func (rt *Runtime) variantsOf(k *Kernel) *variants {
 
 // versionAt returns the first other version of k that names the kind of a place and can run there,
 // nil if there is none.
-func (rt *Runtime) versionAt(k *Kernel, p int, d devices.Device) *Kernel {
-	for _, v := range k.versions {
+func (rt *Runtime) versionAt(k *kernels.Kernel, p int, d devices.Device) *kernels.Kernel {
+	for _, v := range k.Versions {
 		if rt.variantAt(v, p, d) == nil {
 			return v
 		}
@@ -88,27 +89,17 @@ func (rt *Runtime) versionAt(k *Kernel, p int, d devices.Device) *Kernel {
 	return nil
 }
 
-func (rt *Runtime) variantAt(k *Kernel, p int, d devices.Device) error {
+func (rt *Runtime) variantAt(k *kernels.Kernel, p int, d devices.Device) error {
 	place := rt.topology.places[p]
-	if !k.named(place.Kind) {
-		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.ir.Target.Kinds, ", "))
+	if !k.Named(place.Kind) {
+		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.IR.Target.Kinds, ", "))
 	}
 	began := rt.observers.now()
-	err := machine.Prepare(rt.topology.machine, d, &k.device)
+	err := machine.Prepare(rt.topology.machine, d, &k.Device)
 	if rt.observers.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function exists already; vector code reports itself
 		rt.observers.observeCompile(k, d, began, err)
 	}
 	return err
-}
-
-// named reports whether the device clause of k allows a kind.
-func (k *Kernel) named(kind devices.Kind) bool {
-	for _, word := range k.ir.Target.Kinds {
-		if word == string(kind) || word == string(devices.Acc) && kind != devices.SMP {
-			return true
-		}
-	}
-	return len(k.ir.Target.Kinds) == 0
 }
 
 // placeKernel finds where r may run.
@@ -131,15 +122,15 @@ func (rt *Runtime) placeKernel(r *record) error {
 	if r.traits.Set(life.Simple, rt.ready.isSimple(r)); r.traits.Is(life.Simple) {
 		return nil
 	}
-	r.item.Name, r.item.Version = r.name(), r.kernel.name
+	r.item.Name, r.item.Version = r.name(), r.kernel.Name
 	if err := rt.ready.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
-		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.name, r.pos.File, r.pos.Line, err)
+		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.Name, r.pos.File, r.pos.Line, err)
 	}
 	return nil
 }
 
 func (top *topology) noDevice(r *record, v *variants, misfits []error) error {
-	e := &NoDeviceError{Kernel: r.kernel.name, Pos: r.pos}
+	e := &NoDeviceError{Kernel: r.kernel.Name, Pos: r.pos}
 	for p := range top.places {
 		switch {
 		case v.reasons[p] != nil:
@@ -180,7 +171,7 @@ func (d *detail) nameLargest(err error) error {
 	}
 	for i, a := range d.args.List {
 		if a.Buffer == space.Largest.Buffer && a.Cap > 0 {
-			space.Name = d.kernel.ir.Params[i].Name
+			space.Name = d.kernel.IR.Params[i].Name
 		}
 	}
 	return err
@@ -212,7 +203,7 @@ func seenBefore(accesses []deps.Access, b deps.BufferID) bool {
 // capacities end at different places: the capacities say which of the two begins later, and so from
 // which end to copy.
 func (d *detail) checkCapacities() error {
-	if !d.kernel.ir.Copies {
+	if !d.kernel.IR.Copies {
 		return nil
 	}
 	for i := range d.args.List {

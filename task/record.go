@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/state"
@@ -66,9 +67,9 @@ type detail struct {
 	launching
 	replaying
 
-	trace           probe.Task      // what the recorder gets in the end
-	lastPredecessor lastPredecessor // what it followed, for the recorder
-	scratch         *submitScratch  // while it is being described
+	trace           probe.Task       // what the recorder gets in the end
+	lastPredecessor lastPredecessor  // what it followed, for the recorder
+	scratch         *kernels.Scratch // while it is being described
 }
 
 // A membership is where a task belongs.
@@ -111,7 +112,7 @@ type clauses struct {
 
 // The bodies of a task are what it runs, where that is not record.body.
 type bodies struct {
-	kernel  *Kernel
+	kernel  *kernels.Kernel
 	bodyCtx func(context.Context) error
 	nested  func(*Scope) error
 }
@@ -203,7 +204,7 @@ func (d *detail) name() string {
 	case d.label != "":
 		return d.label
 	case d.kernel != nil:
-		return d.kernel.name
+		return d.kernel.Name
 	}
 	return unlabelled
 }
@@ -212,7 +213,7 @@ func (d *detail) kernelName() string {
 	if d.kernel == nil {
 		return ""
 	}
-	return d.kernel.name
+	return d.kernel.Name
 }
 
 // data returns the accesses that are brought to where the task runs.
@@ -226,7 +227,7 @@ func (r *record) data() []deps.Access {
 // fail makes cause the error of the task.
 func (r *record) fail(device string, cause error) {
 	if _, skipped := cause.(*SkippedError); r.kernel != nil && !skipped {
-		r.kernel.device.Locate(cause, r.args.List)
+		r.kernel.Device.Locate(cause, r.args.List)
 	}
 	r.err = &Error{Task: r.life.ID(), Label: r.errorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.position(), Cause: cause, group: r.member}
 }

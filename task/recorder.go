@@ -157,7 +157,7 @@ func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option)
 		}
 		own[i] = x
 	}
-	d, err := r.rt.describeStep(k, own, options)
+	d, err := r.rt.describeStep(k.description, own, options)
 	if err != nil {
 		return r.stepError(err)
 	}
@@ -501,7 +501,7 @@ func (it *Iteration) linkSteps(edges [][2]int32) {
 		if s.preds == 0 {
 			it.roots = append(it.roots, int32(i))
 		}
-		if s.template != nil && (s.template.takesArgs() || s.template.kernel != nil && len(s.template.kernel.variables) > 0) {
+		if s.template != nil && (s.template.takesArgs() || s.template.kernel != nil && len(s.template.kernel.Variables) > 0) {
 			it.dynamic = append(it.dynamic, int32(i))
 		}
 	}

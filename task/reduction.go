@@ -432,8 +432,8 @@ func (rt *Runtime) reductionOfClause(r *record, first int, c *ir.Access, param i
 	for i := first; i < len(r.accesses); i++ {
 		rt.addReduction(r, i, param, rt.buffers.ByID(r.accesses[i].Region.Buffer), op)
 	}
-	for i := range r.kernel.ir.Task.Accesses {
-		if o := &r.kernel.ir.Task.Accesses[i]; o != c && o.Region.Var == c.Region.Var && o.Mode != deps.Reduction {
+	for i := range r.kernel.IR.Task.Accesses {
+		if o := &r.kernel.IR.Task.Accesses[i]; o != c && o.Region.Var == c.Region.Var && o.Mode != deps.Reduction {
 			return fmt.Errorf("reduction(%s): the same parameter has %s(%s): a private copy has no other elements", c.Region.Text, o.Mode, o.Region.Text)
 		}
 	}

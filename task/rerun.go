@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 )
@@ -59,7 +60,7 @@ type taskTemplate struct {
 
 // A stepBody is a kernel, or a Go function in one of two forms.
 type stepBody struct {
-	kernel *Kernel
+	kernel *kernels.Kernel
 	body   func() error
 	nested func(*Scope) error
 }
@@ -75,7 +76,7 @@ type kernelArg interface {
 }
 
 // describeStep makes a step of a kernel and arguments.
-func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*taskTemplate, error) {
+func (rt *Runtime) describeStep(k *kernels.Kernel, given []any, options []Option) (*taskTemplate, error) {
 	d := &taskTemplate{stepBody: stepBody{kernel: k}, given: given, options: options}
 	args := slices.Clone(given)
 	for i, x := range args {
@@ -83,14 +84,14 @@ func (rt *Runtime) describeStep(k *Kernel, given []any, options []Option) (*task
 			args[i] = a.value()
 		}
 	}
-	if err := k.checkArgs(args); err != nil {
+	if err := k.CheckArgs(args); err != nil {
 		return nil, err
 	}
 	r, err := rt.root.begin(nil, kernelBody)
 	if err != nil {
 		return nil, err
 	}
-	r.kernel, r.pos, r.label = k, k.pos, k.ir.Task.Label
+	r.kernel, r.pos, r.label = k, k.Pos, k.IR.Task.Label
 	wait, err := rt.describeKernel(r, args, options)
 	if err != nil {
 		_, err = rt.root.abort(r, err)
@@ -319,7 +320,7 @@ func (rt *Runtime) prepareStep(r *record) error {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
-		r.item.Version = r.kernel.name
+		r.item.Version = r.kernel.Name
 	}
 	return rt.ready.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
 }

@@ -322,9 +322,9 @@ func (s *Scope) uncovered(r *record, a *deps.Access) error {
 // memoryOf says what a buffer is for r: which argument of its kernel, or how long it is and where.
 func memoryOf(rt *Runtime, r *record, id deps.BufferID) string {
 	if r.kernel != nil {
-		for i, v := range r.kernel.ir.Params {
+		for i, v := range r.kernel.IR.Params {
 			if i < len(r.args.List) && r.args.List[i].InMemory() && r.args.List[i].Buffer == id {
-				return fmt.Sprintf("argument %s of %s", v.Name, r.kernel.name)
+				return fmt.Sprintf("argument %s of %s", v.Name, r.kernel.Name)
 			}
 		}
 	}

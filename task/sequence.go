@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 )
@@ -21,7 +22,7 @@ import (
 // It belongs to one runtime. Its methods may be called from any goroutine.
 type KernelIteration struct {
 	rt           *Runtime
-	kernel       *Kernel
+	kernel       *kernels.Kernel
 	args         []devices.Arg // of all steps
 	reads        []reading     // of package variables
 	accesses     []deps.Access
@@ -36,7 +37,7 @@ type KernelIteration struct {
 
 // A reading is a step whose kernel reads package variables, with what they held.
 type reading struct {
-	kernel *Kernel
+	kernel *kernels.Kernel
 	args   []devices.Arg
 }
 
@@ -90,10 +91,10 @@ func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error
 	if rt.topology.host >= 0 {
 		places = places.Without(rt.topology.host)
 	}
-	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &Kernel{name: label,
-		device: devices.Kernel{Name: label}, ir: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
+	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &kernels.Kernel{Name: label,
+		Device: devices.Kernel{Name: label}, IR: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
 	r.graph.Edges = func(succ deps.TaskID, preds []deps.TaskID) {
-		s := &r.it.kernel.device.Steps[succ-1]
+		s := &r.it.kernel.Device.Steps[succ-1]
 		for _, p := range preds {
 			s.After = append(s.After, int(p)-1)
 		}
@@ -101,7 +102,7 @@ func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error
 	if err := build(r); err != nil {
 		return nil, err
 	}
-	if r.err == nil && len(r.it.kernel.device.Steps) == 0 {
+	if r.err == nil && len(r.it.kernel.Device.Steps) == 0 {
 		r.err = fmt.Errorf("task: record %s: no steps", label)
 	}
 	if r.err != nil {
@@ -114,13 +115,13 @@ func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error
 // Submit records a step: see Kernel.Submit.
 func (r *KernelRecorder) Submit(k *Kernel, args ...any) error {
 	if r.err == nil {
-		r.err = r.add(k, args)
+		r.err = r.add(k.description, args)
 	}
 	return r.err
 }
 
-func (r *KernelRecorder) add(k *Kernel, args []any) error {
-	if err := k.checkArgs(args); err != nil {
+func (r *KernelRecorder) add(k *kernels.Kernel, args []any) error {
+	if err := k.CheckArgs(args); err != nil {
 		return err
 	}
 	s, g := r.rt.root.submitter()
@@ -128,7 +129,7 @@ func (r *KernelRecorder) add(k *Kernel, args []any) error {
 	if err != nil {
 		return err
 	}
-	one.kernel, one.pos, one.label = k, k.pos, k.ir.Task.Label
+	one.kernel, one.pos, one.label = k, k.Pos, k.IR.Task.Label
 	wait, err := r.rt.describeKernel(one, args, nil)
 	if err == nil {
 		err = r.take(one, wait || one.traits.Is(life.Undeferred))
@@ -153,9 +154,9 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 	it.hold.AddArgs(&r.rt.buffers, one.args.List)
 	it.buffers = buffers
 	list := slices.Clone(one.args.List)
-	it.kernel.device.Steps = append(it.kernel.device.Steps, devices.Step{Kernel: &one.kernel.device, Args: list})
+	it.kernel.Device.Steps = append(it.kernel.Device.Steps, devices.Step{Kernel: &one.kernel.Device, Args: list})
 	it.args = append(it.args, list...)
-	if len(one.kernel.variables) > 0 {
+	if len(one.kernel.Variables) > 0 {
 		it.reads = append(it.reads, reading{one.kernel, list})
 	}
 	it.work += one.work
@@ -196,7 +197,7 @@ func (r *KernelRecorder) needs(one *record) (some bool) {
 
 // order finds what the latest step comes after.
 func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
-	steps := r.it.kernel.device.Steps
+	steps := r.it.kernel.Device.Steps
 	at := len(steps) - 1
 	r.graph.Submit(&deps.Node{}, accesses) // finds the edges
 	after := func(i int) {
@@ -216,9 +217,9 @@ func (r *KernelRecorder) order(accesses []deps.Access, holds, undeferred bool) {
 
 func (r *KernelRecorder) finish() {
 	it := r.it
-	steps := it.kernel.device.Steps
-	it.kernel.pos, it.kernel.device.Pos = ir.Pos{}, steps[0].Kernel.Pos
-	it.kernel.device.Go = func(a *devices.Args) {
+	steps := it.kernel.Device.Steps
+	it.kernel.Pos, it.kernel.Device.Pos = ir.Pos{}, steps[0].Kernel.Pos
+	it.kernel.Device.Go = func(a *devices.Args) {
 		for i := range steps {
 			steps[i].Kernel.Go(&devices.Args{List: steps[i].Args, At: a.At})
 		}
@@ -228,7 +229,7 @@ func (r *KernelRecorder) finish() {
 }
 
 // Len returns the number of steps.
-func (it *KernelIteration) Len() int { return len(it.kernel.device.Steps) }
+func (it *KernelIteration) Len() int { return len(it.kernel.Device.Steps) }
 
 // Replay submits the sequence as one task.
 //
@@ -238,7 +239,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
 		if v := variableChanged(&rt.buffers, x.kernel, x.args); v != nil {
-			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.name)}
+			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.Name)}
 		}
 	}
 	s, g := rt.root.submitter()
@@ -249,7 +250,7 @@ func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	if err := goneIn(it.buffers); err != nil { // from here on a caller that frees one waits for r
 		return s.abort(r, err)
 	}
-	r.kernel, r.pos = it.kernel, it.kernel.device.Pos
+	r.kernel, r.pos = it.kernel, it.kernel.Device.Pos
 	r.args.List = append(r.args.List, it.args...)
 	r.accesses = append(r.accesses, it.accesses...)
 	r.work = it.work

@@ -127,7 +127,7 @@ func (t *trialRun) vectorLoop(l *vec.Loop) error {
 // that took too long.
 func (rt *Runtime) tryKernel(r *record, t *trialRun) error {
 	version := r.running(rt.topology.host)
-	k := &version.device
+	k := &version.Device
 	r.args.At = rt.hostAt
 	c := rt.vectors.of(version)
 	x := c.wait()

@@ -3,13 +3,12 @@ package task
 import (
 	"bytes"
 	"fmt"
-	"reflect"
-	"slices"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -29,45 +28,12 @@ import (
 //
 // Errors: k reads no variable of that name; pointer does not point at one of its type.
 func (k *Kernel) BindVariable(name string, pointer any) error {
-	i := slices.IndexFunc(k.variables, func(v *values.Global) bool { return v.Name == name })
-	if i < 0 {
-		return fmt.Errorf("task: kernel %s: package variable %s: the kernel does not read it", k.name, name)
-	}
-	v, p := k.variables[i], reflect.ValueOf(pointer)
-	if p.Kind() != reflect.Pointer || p.IsNil() || !values.Fits(p.Type().Elem(), v.Of.Type) {
-		return fmt.Errorf("task: kernel %s: package variable %s: %T is no pointer to a %s", k.name, name, pointer, values.TypeText(v.Of.Type))
-	}
-	v.At = p.UnsafePointer()
-	return nil
-}
-
-// takeVariables notes the variables that k reads.
-func (k *Kernel) takeVariables(known []Variable) error {
-	for _, g := range k.ir.Globals {
-		k.variables = append(k.variables, &values.Global{Name: g.Var.Name, Of: g, Nils: values.ComparedWithNil(k.ir, g.Var)})
-	}
-	for _, x := range known {
-		if err := k.BindVariable(x.Name, x.Pointer); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkVariables returns an error where it is not known where a variable is.
-func (k *Kernel) checkVariables() error {
-	for _, v := range k.variables {
-		if v.At == nil && !v.Printed() {
-			return fmt.Errorf("task: kernel %s (%s:%d): package variable %s: reflection does not find it by its name: call BindVariable(%q, &%s), or the wrapper that gompss gen writes",
-				k.name, k.pos.File, k.pos.Line, v.Name, v.Name, v.Name)
-		}
-	}
-	return nil
+	return k.description.BindVariable(name, pointer)
 }
 
 // bindVariables adds the values of the variables to the arguments of r.
 func bindVariables(t *memory.Table, r *record) error {
-	for _, v := range r.kernel.variables { // a pointer may point into one of these, and the first use is to be of the whole
+	for _, v := range r.kernel.Variables { // a pointer may point into one of these, and the first use is to be of the whole
 		if v.Of.Var.Type.Kind != ir.Slice || v.Printed() {
 			continue
 		}
@@ -77,7 +43,7 @@ func bindVariables(t *memory.Table, r *record) error {
 			}
 		}
 	}
-	for _, v := range r.kernel.variables {
+	for _, v := range r.kernel.Variables {
 		a, where := argumentOf(t, r, v)
 		if values.IsMemory(a.Type) {
 			if a.Type.Kind == ir.Pointer && where.Base == nil && !v.Nils {
@@ -100,7 +66,7 @@ func argumentOf(t *memory.Table, r *record, v *values.Global) (devices.Arg, valu
 	case printing.Buffer:
 		return printArgument(t, r, v)
 	case printing.Task:
-		return devices.Arg{Type: v.Of.Type, Bits: r.scratch.printed}, values.Range{}
+		return devices.Arg{Type: v.Of.Type, Bits: r.scratch.Printed}, values.Range{}
 	}
 	return v.Argument()
 }
@@ -110,14 +76,14 @@ func argumentOf(t *memory.Table, r *record, v *values.Global) (devices.Arg, valu
 func checkApart(t *memory.Table, r *record, v *values.Global) error {
 	lo := uintptr(v.At)
 	hi := lo + uintptr(v.Of.Type.Size)
-	for i := range r.kernel.params {
+	for i := range r.kernel.Params {
 		a := &r.args.List[i]
 		if !a.InMemory() {
 			continue
 		}
 		from := t.ByID(a.Buffer).Lo() + uintptr(a.Offset)
 		if from < hi && lo < from+uintptr(deps.Bytes(max(a.Len, 1))*a.Type.Elem.Size) {
-			return r.kernel.badArg(i, "is memory of package variable "+v.Name+", which the kernel reads by its name too: pass it as another argument")
+			return r.kernel.BadArg(i, "is memory of package variable "+v.Name+", which the kernel reads by its name too: pass it as another argument")
 		}
 	}
 	return nil
@@ -125,9 +91,9 @@ func checkApart(t *memory.Table, r *record, v *values.Global) error {
 
 // variableChanged returns a variable of k whose value is not the one in args any more, nil where
 // there is none.
-func variableChanged(t *memory.Table, k *Kernel, args []devices.Arg) *values.Global {
-	for i, v := range k.variables {
-		was := &args[len(k.params)+i]
+func variableChanged(t *memory.Table, k *kernels.Kernel, args []devices.Arg) *values.Global {
+	for i, v := range k.Variables {
+		was := &args[len(k.Params)+i]
 		a, where := v.Argument()
 		same := a.Bits == was.Bits && bytes.Equal(a.Blob, was.Blob)
 		if values.IsMemory(a.Type) {
@@ -142,11 +108,4 @@ func variableChanged(t *memory.Table, k *Kernel, args []devices.Arg) *values.Glo
 		}
 	}
 	return nil
-}
-
-// readsAlike reports whether v reads the package variables that k reads, in the same way.
-func (k *Kernel) readsAlike(v *Kernel) bool {
-	return slices.EqualFunc(k.variables, v.variables, func(a, b *values.Global) bool {
-		return a.Name == b.Name && a.Of.Shared == b.Of.Shared && a.At == b.At
-	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/printer"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
@@ -50,12 +51,12 @@ type vectors struct {
 	arena  *vec.Arena
 	closed bool
 	making sync.WaitGroup
-	known  sync.Map // *Kernel -> *kernelCode; read without mu
+	known  sync.Map // *description -> *kernelCode; read without mu
 }
 
 // A kernelCode is what CPU workers have to run one kernel.
 type kernelCode struct {
-	kernel *Kernel
+	kernel *kernels.Kernel
 	always string        // why vector code runs wherever there is some, "" where the Go function may
 	scalar bool          // scalar code gives the bits of vector code
 	made   chan struct{} // closed when vector exists
@@ -96,7 +97,7 @@ func (rt *Runtime) setVectors(o *Options) {
 }
 
 // of returns the code of a kernel, which is compiled from its first use on.
-func (v *vectors) of(k *Kernel) *kernelCode {
+func (v *vectors) of(k *kernels.Kernel) *kernelCode {
 	if c, ok := v.known.Load(k); ok {
 		return c.(*kernelCode)
 	}
@@ -106,12 +107,12 @@ func (v *vectors) of(k *Kernel) *kernelCode {
 		return c.(*kernelCode)
 	}
 	c := &kernelCode{kernel: k, made: make(chan struct{}), always: v.alwaysVector(k)}
-	c.scalar = c.always != "" && !v.pinned && vec.DiffersByLanes(k.ir) == ""
+	c.scalar = c.always != "" && !v.pinned && vec.DiffersByLanes(k.IR) == ""
 	v.known.Store(k, c)
 	if why := v.cannot(); why != nil {
 		c.vector.Store(&vectorVariant{refused: why})
 		close(c.made)
-	} else if k.prints() {
+	} else if k.Prints() {
 		c.vector.Store(&vectorVariant{refused: errPrints})
 		close(c.made)
 	} else {
@@ -138,18 +139,18 @@ func (v *vectors) cannot() error {
 
 // alwaysVector returns why tasks of k run as vector code wherever there is some, "" where they may
 // run as the Go function.
-func (v *vectors) alwaysVector(k *Kernel) string {
+func (v *vectors) alwaysVector(k *kernels.Kernel) string {
 	switch {
 	case v.pinned:
 		return "the program asks for it (Options.Vector or " + VectorVariable + ")"
-	case k.ir.Printing != nil:
+	case k.IR.Printing != nil:
 		return "the kernel prints, which the Go function does without " + printer.Variable
-	case len(k.variables) > 0:
+	case len(k.Variables) > 0:
 		return "the kernel reads package variables, of which it has the values at submission; the Go function reads the variables themselves"
 	}
-	why := vec.Differs(k.ir)
+	why := vec.Differs(k.IR)
 	if why != "" { // scans run in their order
-		why = vec.Differs(codegen.ForCPU(k.ir))
+		why = vec.Differs(codegen.ForCPU(k.IR))
 	}
 	return why
 }
@@ -169,7 +170,7 @@ func (v *vectors) compile(c *kernelCode) {
 		}
 		close(c.made)
 	}()
-	k := codegen.ForCPU(c.kernel.ir)
+	k := codegen.ForCPU(c.kernel.IR)
 	if x.runner, x.refused = vec.NewKernelRunner(v.arena, k, v.options); x.refused != nil {
 		return
 	}
@@ -182,7 +183,7 @@ func (v *vectors) compile(c *kernelCode) {
 		x.scalar = v.scalarRunner(k)
 		x.chooses = x.scalar != nil
 	default: // several workers make atomic updates in an order that depends on time in any case
-		x.chooses = !v.pinned && len(c.kernel.variables) == 0 && x.runner.Program().Code.Scalar() && vec.DiffersAlone(k) == ""
+		x.chooses = !v.pinned && len(c.kernel.Variables) == 0 && x.runner.Program().Code.Scalar() && vec.DiffersAlone(k) == ""
 	}
 }
 
@@ -222,7 +223,7 @@ func (v *vectors) choices() (out []VariantChoice) {
 	v.known.Range(func(_, x any) bool {
 		c := x.(*kernelCode)
 		for _, made := range c.table.Choices() {
-			out = append(out, VariantChoice{Kernel: c.kernel.name, Launches: made.Size.String(), Variant: made.Variant.String(), Other: made.Loser.String(),
+			out = append(out, VariantChoice{Kernel: c.kernel.Name, Launches: made.Size.String(), Variant: made.Variant.String(), Other: made.Loser.String(),
 				VectorTime: made.Times[0], OtherTime: made.Times[1]})
 		}
 		return true
@@ -239,13 +240,16 @@ func (c *kernelCode) wait() *vectorVariant {
 
 // Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil
 // when it has vector code there. It waits until the code is compiled.
-func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k).wait().refused }
+func (rt *Runtime) Vectorised(k *Kernel) error { return rt.vectors.of(k.description).wait().refused }
 
 // CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16
 // lanes", or "Go function" and why, and what was chosen for which launches where both were
 // measured. It waits until the code is compiled.
-func (rt *Runtime) CPUCode(k *Kernel) string {
-	c := rt.vectors.of(k)
+func (rt *Runtime) CPUCode(k *Kernel) string { return rt.vectors.describe(k.description) }
+
+// describe says in words what runs a kernel on CPU workers.
+func (v *vectors) describe(k *kernels.Kernel) string {
+	c := v.of(k)
 	x := c.wait()
 	switch {
 	case x.broke != nil:
@@ -253,7 +257,7 @@ func (rt *Runtime) CPUCode(k *Kernel) string {
 	case x.refused != nil:
 		return fmt.Sprintf("Go function (%v)", x.refused)
 	}
-	text := fmt.Sprintf("%s code, %d lanes", rt.vectors.options.Name(), x.runner.Program().Code.Lanes)
+	text := fmt.Sprintf("%s code, %d lanes", v.options.Name(), x.runner.Program().Code.Lanes)
 	switch {
 	case x.scalar != nil:
 		text += ", or scalar code where that is faster, never the Go function: " + c.always
@@ -282,8 +286,8 @@ func runLoop(l *vec.Loop, lo, hi int64) {
 }
 
 // vectorArgs appends the arguments of r as vector code takes them.
-func (r *record) vectorArgs(k *Kernel, args []vec.Value) []vec.Value {
-	for i, p := range k.ir.Params {
+func (r *record) vectorArgs(k *kernels.Kernel, args []vec.Value) []vec.Value {
+	for i, p := range k.IR.Params {
 		a := &r.args.List[i]
 		v := vec.Value{Bits: a.Bits}
 		switch p.Type.Kind {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -68,7 +69,7 @@ func (s *Scope) waitOn(call string, ctx context.Context, accesses []Option) erro
 	if s.awaitUntil(t, ctx) {
 		return s.rt.log.forgetError(t)
 	}
-	return s.rt.withStatus(fmt.Errorf("task: wait on %s: %w", count(len(accesses), "access"), context.Cause(ctx)), 0)
+	return s.rt.withStatus(fmt.Errorf("task: wait on %s: %w", values.Count(len(accesses), "access"), context.Cause(ctx)), 0)
 }
 
 // awaitUntil waits until t has finished or ctx, which may be nil, is done, and reports whether t

@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
@@ -126,3 +127,6 @@ type ElementError = memory.ElementError
 
 // OverlapError means that memory reaches out of the buffer that it begins in, or into another.
 type OverlapError = memory.OverlapError
+
+// A Constant says whether a constant of another package has the value that a kernel was made with.
+type Constant = kernels.Constant

@@ -209,7 +209,7 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 		r.fail("smp", failed.err)
 		return
 	case r.kernel != nil:
-		r.fail("smp", r.kernel.device.Panicked(value, stack))
+		r.fail("smp", r.kernel.Device.Panicked(value, stack))
 		return
 	}
 	r.fail("smp", devices.Panicked(value, stack))

@@ -273,3 +273,14 @@ func RegionOf(a *devices.Arg, elem *ir.Type, b *codegen.Box) (deps.Region, error
 	}
 	return deps.Box(a.Buffer, first, b.Shape, b.Lo, b.Hi)
 }
+
+// Plural returns one where n is 1, else many.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// count returns n and the noun, with an s where they are many.
+func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, Plural(n, noun, noun+"s")) }

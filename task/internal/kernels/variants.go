@@ -1,0 +1,192 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/values"
+)
+
+// lower makes the accelerator variant. Where there is none, the kernel knows why.
+func (k *Kernel) lower() {
+	k.Device.Portable = portable(k.IR)
+	lowered, err := codegen.Lower(k.IR, codegen.LowerOptions{})
+	if err != nil {
+		k.Device.Refused = err
+		return
+	}
+	k.Device.Program = lowered.Program
+	k.unchecked()
+	if codegen.OrderShows(k.IR) == "" {
+		k.Device.Candidates = sync.OnceValue(k.candidates)
+	}
+}
+
+// mostCandidates is how many ways to lower a kernel are tried, the compiler's first choice
+// included.
+const mostCandidates = 4
+
+// candidates lowers k in other ways that leave the same bits.
+func (k *Kernel) candidates() (out []devices.Candidate) {
+	list, err := codegen.Variants(k.IR, k.Contract.Unchecked(k.IR), codegen.LowerOptions{}, mostCandidates)
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: kernel %s: other candidates: %v", k.Name, err))
+	}
+	for _, c := range list {
+		out = append(out, devices.Candidate{Name: c.Choice.String(), Program: c.Program, Unchecked: c.Unchecked})
+	}
+	return out
+}
+
+// portable returns what lowers k for devices without all operations of warps, once for each form.
+func portable(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
+	forms := map[devices.TeamForm]func() (*ir.Program, error){}
+	for form, opt := range teamForms {
+		forms[form] = sync.OnceValues(func() (*ir.Program, error) {
+			lowered, err := codegen.Lower(k, opt)
+			if err != nil {
+				return nil, err
+			}
+			return lowered.Program, nil
+		})
+	}
+	return func(form devices.TeamForm) (*ir.Program, error) { return forms[form]() }
+}
+
+// unchecked makes the variant of accelerators without the checks that the host makes at each
+// launch.
+func (k *Kernel) unchecked() {
+	free := k.Contract.Unchecked(k.IR)
+	if free == nil {
+		return
+	}
+	lowered, err := codegen.Lower(free, codegen.LowerOptions{})
+	if err != nil {
+		panic(fmt.Sprintf("gompss: bug: kernel %s without checks: %v", k.Name, err))
+	}
+	k.Device.Unchecked, k.Device.Proves = lowered.Program, k.proves
+	k.Device.PortableUnchecked = portable(free)
+}
+
+// proves reports whether a launch with these arguments needs no check that the host makes.
+func (k *Kernel) proves(args []devices.Arg) bool {
+	d := ScratchPool.Get().(*Scratch)
+	d.Env.Params, d.Env.List = k.IR.Params, args
+	d.Proof.Load(k.IR, k.Contract, &d.Env)
+	ok := d.Proof.Proves()
+	d.Env.List = nil
+	ScratchPool.Put(d)
+	return ok
+}
+
+// Named reports whether the device clause of k allows a kind.
+func (k *Kernel) Named(kind devices.Kind) bool {
+	for _, word := range k.IR.Target.Kinds {
+		if word == string(kind) || word == string(devices.Acc) && kind != devices.SMP {
+			return true
+		}
+	}
+	return len(k.IR.Target.Kinds) == 0
+}
+
+// AddVersion makes v another version of k.
+func (k *Kernel) AddVersion(v *Kernel) error {
+	if of := v.IR.Target.Implements; of != k.Name {
+		return fmt.Errorf("task: kernel %s (%s:%d): its target directive says implements(%s), not %s", v.Name, v.Pos.File, v.Pos.Line, of, k.Name)
+	}
+	if len(v.Params) != len(k.Params) {
+		return fmt.Errorf("task: kernel %s (%s:%d): implements %s, which has %d parameters, with %d", v.Name, v.Pos.File, v.Pos.Line, k.Name, len(k.Params), len(v.Params))
+	}
+	for i := range k.Params {
+		if a, b := values.TypeText(k.Params[i].Type), values.TypeText(v.Params[i].Type); a != b {
+			return fmt.Errorf("task: kernel %s (%s:%d): parameter %s is %s, and %s in %s, which it implements", v.Name, v.Pos.File, v.Pos.Line, v.Params[i].name, b, a, k.Name)
+		}
+	}
+	if !k.readsAlike(v) {
+		return fmt.Errorf("task: kernel %s (%s:%d): it reads other package variables than %s, which it implements, or reads them in another way: pass them as parameters",
+			v.Name, v.Pos.File, v.Pos.Line, k.Name)
+	}
+	k.Versions = append(k.Versions, v)
+	return nil
+}
+
+// AddNative makes n a variant of k.
+func (k *Kernel) AddNative(n devices.Native) error {
+	switch {
+	case n.Kind == "" || n.Source == "" && n.Binary == nil:
+		return k.nativeError("a native variant needs a kind, and a text or a binary")
+	case slices.ContainsFunc(k.Device.Natives, func(m devices.Native) bool { return m.Kind == n.Kind }):
+		return k.nativeError(fmt.Sprintf("it has a native variant for %s already", n.Kind))
+	case n.Shape == nil && k.IR.Target.Native == nil:
+		return k.nativeError("a native variant needs a Shape, or clause ndrange of the kernel")
+	}
+	if n.Shape == nil {
+		n.Shape = k.NDRange
+	}
+	k.Device.Natives = append(k.Device.Natives, n)
+	return nil
+}
+
+func (k *Kernel) nativeError(why string) error {
+	return fmt.Errorf("task: kernel %s (%s:%d): %s", k.Name, k.Pos.File, k.Pos.Line, why)
+}
+
+// ndrange returns the shape that the clauses ndrange and shmem give to a launch. An extent that
+// cannot be computed, such as a division by zero, is 0, which the device refuses.
+func (k *Kernel) NDRange(a *devices.Args) devices.NDRange {
+	env := &values.Arguments{Params: k.IR.Params, List: a.List}
+	value := func(e ir.Expr) int64 {
+		if e == nil {
+			return 0
+		}
+		bits, err := ir.Eval(e, env)
+		if err != nil {
+			return 0
+		}
+		return int64(bits)
+	}
+	var shape devices.NDRange
+	clause := k.IR.Target.Native
+	for i, e := range clause.Items {
+		shape.Items[i] = value(e)
+	}
+	for i, e := range clause.Team {
+		shape.Team[i] = value(e)
+	}
+	shape.Shared = deps.Bytes(value(clause.Shared))
+	return shape
+}
+
+// nativeOnly returns why the Go function of k is not compiled, nil where it is.
+func (k *Kernel) nativeOnly() error {
+	if n := k.IR.Target.Native; n != nil {
+		return fmt.Errorf("its text for %s is %s", n.Kind, n.File)
+	}
+	return nil
+}
+
+// takeNatives adds the native variants of a spec.
+func (k *Kernel) takeNatives(list []devices.Native) error {
+	for _, n := range list {
+		if n.Shape == nil && k.IR.Target.Native == nil { // the device refuses it at submission
+			k.Device.Natives = append(k.Device.Natives, n)
+			continue
+		}
+		if err := k.AddNative(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// teamForms are the options of the forms of devices.Kernel.Portable.
+var teamForms = map[devices.TeamForm]codegen.LowerOptions{
+	devices.AnyTeams:      {Target: "opencl", NoShuffles: true},
+	devices.WholeTeams:    {Target: "opencl", NoShuffles: true, TeamUnit: 32},
+	devices.SubgroupTeams: {Target: "opencl", TeamUnit: 32},
+}
