@@ -157,6 +157,13 @@ var layers = map[string][]string{
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
 	// Kernels apart from any runtime: source, parameters, variants.
 	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices", "internal/printer"},
+	// Kernels on CPU workers: vector code, Go functions, and the choice between them.
+	"task/internal/cpucode": {"task/internal/kernels", "task/internal/memory", "task/internal/values", "codegen", "codegen/cpu", "codegen/ir", "codegen/simt",
+		"deps", "devices", "devices/smp", "devices/smp/choose", "internal/printer", "internal/spin", "trace/clock"},
+	// Run times that a policy has learned, and its answers.
+	"task/internal/learn": {"deps", "sched"},
+	// The graph of a run in the language of Graphviz.
+	"task/internal/dot": {"deps", "internal/spin", "trace/probe"},
 	// Ready tasks that any worker may run at once.
 	"task/internal/simple": {"task/internal/admission", "devices/smp", "internal/spin", "trace/clock"},
 	// A recorded graph of steps, run by several workers.
@@ -166,8 +173,9 @@ var layers = map[string][]string{
 	// Operators of reductions.
 	"task/internal/operator": {"task/internal/values", "codegen/ir", "deps"},
 	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator", "task/internal/admission", "task/internal/virtual",
-		"task/internal/simple", "task/internal/replay", "task/internal/memory", "task/internal/kernels", "internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "codegen/simt", "devices", "devices/smp", "devices/smp/choose", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
+		"task/internal/simple", "task/internal/replay", "task/internal/memory", "task/internal/kernels", "task/internal/cpucode", "task/internal/learn", "task/internal/dot",
+		"internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
+		"codegen/opencl", "devices", "devices/smp", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},
 	// Ranks, owners, transports.

@@ -112,10 +112,11 @@ func Panicked(value any, stack []byte) *PanicError {
 	return &PanicError{Value: value, Stack: stack, At: raised(stack)}
 }
 
-// runtimeOf and workersOf begin the names of functions of the runtime's, and of those that call
-// bodies in the end.
+// runtimeOf and engineOf begin the names of functions of the runtime's, and workersOf those of what
+// calls bodies in the end.
 const (
 	runtimeOf = "github.com/gompss/gompss/task."
+	engineOf  = "github.com/gompss/gompss/task/internal/"
 	workersOf = "github.com/gompss/gompss/devices/smp."
 )
 
@@ -140,7 +141,7 @@ func raised(stack []byte) (at ir.Pos) {
 		case state == above && !strings.HasPrefix(name, "panic("):
 		case strings.HasPrefix(name, "panic("), strings.HasPrefix(name, "runtime."):
 			state = passed
-		case strings.HasPrefix(name, runtimeOf):
+		case strings.HasPrefix(name, runtimeOf), strings.HasPrefix(name, engineOf):
 			state = ours
 		case strings.HasPrefix(name, workersOf), strings.HasPrefix(name, "created by "):
 			return at

@@ -18,6 +18,7 @@ import (
 	_ "github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
+	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -86,7 +87,7 @@ func opened(t *testing.T, o Options) *Runtime {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, rt.Close()) })
 	if environment.RaceDetector && o.Vector == VectorAuto {
-		rt.vectors.off = nil // these tests are of vector code
+		rt.exec.Vectors.Off = nil // these tests are of vector code
 	}
 	return rt
 }
@@ -121,7 +122,7 @@ func TestCompile_IsNoPartOfABody(t *testing.T) {
 			if !exact {
 				require.GreaterOrEqual(t, began[0].Time, compiled[0].Time, "vector code alone gives these bits: the task has waited for it")
 			}
-			for _, l := range rt.learned.times.List() {
+			for _, l := range rt.ready.learned.Learned.List() {
 				require.Less(t, l.Most, phase, "what is learned has no compiling in it")
 			}
 		})
@@ -130,15 +131,15 @@ func TestCompile_IsNoPartOfABody(t *testing.T) {
 
 // held puts off the compiling of k's vector code until the returned function is called.
 func held(rt *Runtime, k *Kernel) (compile func()) {
-	c := &kernelCode{kernel: k.description, made: make(chan struct{}), always: rt.vectors.alwaysVector(k.description)}
-	rt.vectors.mu.Lock()
-	defer rt.vectors.mu.Unlock()
-	if why := rt.vectors.cannot(); why != nil {
+	c := &cpucode.Code{Kernel: k.description, Made: make(chan struct{}), Always: rt.exec.Vectors.AlwaysVector(k.description)}
+	rt.exec.Vectors.Mu.Lock()
+	defer rt.exec.Vectors.Mu.Unlock()
+	if why := rt.exec.Vectors.Cannot(); why != nil {
 		panic(why)
 	}
-	rt.vectors.known.Store(k.description, c)
+	rt.exec.Vectors.Known.Store(k.description, c)
 	var once sync.Once
-	return func() { once.Do(func() { rt.vectors.compile(c) }) }
+	return func() { once.Do(func() { rt.exec.Vectors.Compile(c) }) }
 }
 
 func countUpKernel(t *testing.T, spec KernelSpec) *Kernel {
@@ -249,10 +250,10 @@ func TestCompile_PanicsOfTheCompilerAreErrorsOfTasks(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:1", AwaitCode: true})
 	require.NoError(t, err)
 	k := countUpKernel(t, KernelSpec{Go: func(a *Args) {}})
-	c := &kernelCode{kernel: k.description, made: make(chan struct{})}
-	c.vector.Store(&vectorVariant{broke: "gompss: bug: cpu: no such register"})
-	close(c.made)
-	rt.vectors.known.Store(k.description, c)
+	c := &cpucode.Code{Kernel: k.description, Made: make(chan struct{})}
+	c.Vector.Store(&cpucode.Variant{Broke: "gompss: bug: cpu: no such register"})
+	close(c.Made)
+	rt.exec.Vectors.Known.Store(k.description, c)
 	_, err = k.Submit(rt, make([]int64, 4))
 	require.NoError(t, err)
 	require.ErrorContains(t, rt.Wait(context.Background()), "no such register")
@@ -266,8 +267,8 @@ func TestPrepare_CompilesForAllDevices(t *testing.T) {
 	rt := opened(t, Options{Devices: "smp:1,sim:1(exec=simt)", Observer: &seen})
 	a, b := slowToCompile(t, 40, true), slowToCompile(t, 3, false)
 	require.NoError(t, rt.Prepare(context.Background(), a, b))
-	require.NotNil(t, rt.vectors.of(a.description).vector.Load())
-	require.NotNil(t, rt.vectors.of(b.description).vector.Load())
+	require.NotNil(t, rt.exec.Vectors.Of(a.description).Vector.Load())
+	require.NotNil(t, rt.exec.Vectors.Of(b.description).Vector.Load())
 	on := map[string]int{}
 	for _, p := range seen.all(probe.Compile) {
 		on[p.Device]++
@@ -309,12 +310,12 @@ func countUp(x []int64) {
 
 // decide lets the table of k know that launches of x take so long with each variant.
 func decide(rt *Runtime, k *Kernel, n int, vector, goFunction time.Duration) {
-	c := rt.vectors.of(k.description)
-	c.wait()
+	c := rt.exec.Vectors.Of(k.description)
+	c.Wait()
 	s := choose.SizeOf(int64(n), int64(8*n))
 	for range 8 {
-		c.table.Measured(s, choose.Vector, int64(n), vector)
-		c.table.Measured(s, choose.Go, int64(n), goFunction)
+		c.Table.Measured(s, choose.Vector, int64(n), vector)
+		c.Table.Measured(s, choose.Go, int64(n), goFunction)
 	}
 }
 
@@ -338,8 +339,8 @@ func TestChoice_RunsTheFasterVariant(t *testing.T) {
 	require.Equal(t, int64(20*9), small[9])
 	require.Equal(t, int64(20*999), large[999])
 	require.Equal(t, []VariantChoice{
-		{"countUp", "8 to 15 iterations on 64 to 127 bytes", "Go function", "vector code", 30, 3},
-		{"countUp", "512 to 1023 iterations on 4096 to 8191 bytes", "vector code", "Go function", 0.3, 3},
+		{Kernel: "countUp", Launches: "8 to 15 iterations on 64 to 127 bytes", Variant: "Go function", Other: "vector code", VectorTime: 30, OtherTime: 3},
+		{Kernel: "countUp", Launches: "512 to 1023 iterations on 4096 to 8191 bytes", Variant: "vector code", Other: "Go function", VectorTime: 0.3, OtherTime: 3},
 	}, rt.Stats().Choices)
 	require.Contains(t, rt.CPUCode(k), "or the Go function where that is faster; Go function for 8 to 15 iterations on 64 to 127 bytes: 3 ns for each against 30 ns of the vector code;")
 }
@@ -363,8 +364,8 @@ func TestChoice_NeverChangesBits(t *testing.T) {
 	rt, lanes := opened(t, Options{Devices: "smp:2"}), opened(t, Options{Devices: "smp:1", Vector: widest(t)})
 	k := slowToCompile(t, 2, false)
 	for _, faster := range []choose.Variant{choose.Vector, choose.Scalar} {
-		c := rt.vectors.of(k.description)
-		require.NotNil(t, c.wait().scalar)
+		c := rt.exec.Vectors.Of(k.description)
+		require.NotNil(t, c.Wait().Scalar)
 		n := 40 << (4 * faster)
 		x := make([]float64, n)
 		y := make([]float64, n)
@@ -374,8 +375,8 @@ func TestChoice_NeverChangesBits(t *testing.T) {
 		}
 		for range 8 {
 			size := choose.SizeOf(int64(n), int64(8*n))
-			c.table.Measured(size, choose.Vector, int64(n), 300*time.Duration(1+faster))
-			c.table.Measured(size, choose.Scalar, int64(n), 300*time.Duration(2-faster/2))
+			c.Table.Measured(size, choose.Vector, int64(n), 300*time.Duration(1+faster))
+			c.Table.Measured(size, choose.Scalar, int64(n), 300*time.Duration(2-faster/2))
 		}
 		for range 50 {
 			submitted(t, rt, k, x)
@@ -470,7 +471,7 @@ func TestRaceDetector_SeesKernels(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, rt.Vectorised(k) == nil, "%q", choice)
 		if environment.RaceDetector && choice == VectorAuto {
-			require.ErrorIs(t, rt.Vectorised(k), errRaceDetector)
+			require.ErrorIs(t, rt.Vectorised(k), cpucode.ErrRaceDetector)
 		}
 		require.NoError(t, rt.Close())
 	}
@@ -493,7 +494,7 @@ func BenchmarkCallKernel(b *testing.B) {
 				require.NoError(b, err)
 				r.args.List = []devices.Arg{{Type: k.description.IR.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
 				for b.Loop() {
-					rt.callKernel(r)
+					rt.exec.Call(rt.launchOf(r))
 				}
 			})
 		}
@@ -527,10 +528,10 @@ func binUp(x []int32, bins []int64, sum []float64) {
 func TestCheck_LockedAtomicsOfTwoWorkers(t *testing.T) {
 	t.Setenv(CheckVariable, "1")
 	rt := opened(t, Options{Devices: "smp:2", AwaitCode: true})
-	rt.vectors.options.Locked, rt.vectors.options.Workers = true, 2
+	rt.exec.Vectors.Options.Locked, rt.exec.Vectors.Options.Workers = true, 2
 	var shared atomic.Int64
-	share := rt.share
-	rt.share = func(l *vec.Loop) error {
+	share := rt.exec.Share
+	rt.exec.Share = func(l *vec.Loop) error {
 		shared.Add(1)
 		return share(l)
 	}

@@ -102,8 +102,8 @@ func (rt *Runtime) makeReady(s, by *record, over, ready *recordList) {
 
 // queue puts s, which nothing keeps back, among the ready tasks.
 func (rt *Runtime) queue(s, by *record, over, ready *recordList) {
-	if !s.kind.waits() && s.context().Err() != nil {
-		s.fail("", context.Cause(s.context()))
+	if !s.kind.waits() && s.Context().Err() != nil {
+		s.fail("", context.Cause(s.Context()))
 		over.push(s)
 		return
 	}
@@ -191,8 +191,8 @@ func (rt *Runtime) retireUnscheduled(r *record) {
 // Requires: mu held.
 func (rt *Runtime) removeScheduled(r *record) int {
 	p := r.item.Place()
-	if rt.learned.on && p != rt.topology.host && r.item.Took == 0 {
-		r.item.Took = rt.timeOf(r, p)
+	if rt.ready.learned.On && p != rt.topology.host && r.item.Took == 0 {
+		r.item.Took = rt.backlogs[p].timeOf(r, &rt.observers)
 	}
 	rt.ready.sched.Done(&r.item)
 	rt.ready.counts.end(p)
@@ -275,7 +275,7 @@ func (rt *Runtime) takeAccelerators(starts *recordList) {
 			if rt.inFlightNotEager(id) < rt.topology.depth[p] {
 				if it := rt.ready.sched.Pop(id); it != nil {
 					r := rt.ready.granted(it)
-					rt.placedOn(r, id)
+					rt.ready.placedOn(r, id)
 					starts.push(r)
 					took = true
 					continue
@@ -339,7 +339,7 @@ func (rt *Runtime) launchOn(r *record) {
 // describeLaunch says what is to be launched for r, and with what.
 func (rt *Runtime) describeLaunch(r *record) {
 	p := r.item.Place()
-	if rt.learned.on {
+	if rt.ready.learned.On {
 		r.began = rt.observers.now()
 	}
 	r.setUp(rt.topology.spaces[p])

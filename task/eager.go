@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/learn"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/state"
 )
@@ -73,10 +74,10 @@ func (b *deviceBacklog) remove(r *record) { b.tasks.Add(-1); b.bytes.Add(-int64(
 
 // hasEagerCapacity reports whether one more task that touches work bytes may be eager at p. a is
 // the answer of the policy, nil for none.
-func (rt *Runtime) hasEagerCapacity(work deps.Bytes, p sched.PlaceID, a *agreement) bool {
+func (rt *Runtime) hasEagerCapacity(work deps.Bytes, p sched.PlaceID, a *learn.Agreement) bool {
 	b := &rt.backlogs[p]
 	n := int(b.tasks.Load())
-	return n < rt.topology.depth[p] || n < maxEager && (a == nil || a.known.Load()) && deps.Bytes(b.bytes.Load())+work <= rt.topology.memory[p]/eagerMemoryPart
+	return n < rt.topology.depth[p] || n < maxEager && (a == nil || a.Known()) && deps.Bytes(b.bytes.Load())+work <= rt.topology.memory[p]/eagerMemoryPart
 }
 
 // inFlightNotEager is the number of tasks in flight at p that are not eager. Requires: mu held.
@@ -94,8 +95,8 @@ type eagerEntry struct {
 	r         *record
 	id        deps.TaskID
 	work      deps.Bytes
-	tokens    bool       // it needs some
-	agreement *agreement // nil where the policy has nothing to say
+	tokens    bool             // it needs some
+	agreement *learn.Agreement // nil where the policy has nothing to say
 }
 
 // An eagerQueue holds the tasks that wait for eager launch at one place, in order.
@@ -156,15 +157,15 @@ func kernelEnqueued(ws *machine.WorkingSet) {
 // claimEagerly grants r to p, where its predecessors run, or puts it into the eager queue of p, or
 // does nothing. It reports whether the caller has to start r. r cannot be ready before it returns.
 func (rt *Runtime) claimEagerly(r *record, p sched.PlaceID) (start bool) {
-	if r.kind != kernelBody || r.traits.Is(life.Relaxed) || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.context().Err() != nil {
+	if r.kind != kernelBody || r.traits.Is(life.Relaxed) || r.retries > 0 || !r.item.Allowed.Has(p) || r.poison.Load() != nil || r.Context().Err() != nil {
 		return false
 	}
 	var here deps.Bytes
 	if rt.topology.accelerated > 1 {
 		here = rt.topology.estimateTransfers(r, p)
 	}
-	agreed := rt.agreementOf(r, p)
-	if agreed != nil && agreed.disagrees.Load() {
+	agreed := rt.ready.agreementOf(r, p)
+	if agreed != nil && agreed.Disagrees() {
 		return false
 	}
 	r.eagerPlace = p
@@ -184,7 +185,7 @@ func (rt *Runtime) claimEagerly(r *record, p sched.PlaceID) (start bool) {
 
 // tryGrantEager grants r to p and reports true, unless the eager queue is not empty, there is no
 // capacity, or tokens are lacking.
-func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, a *agreement) bool {
+func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, a *learn.Agreement) bool {
 	if len(r.settings.tokens) == 0 {
 		if !rt.reserveEager(r, p, a) {
 			return false
@@ -203,7 +204,7 @@ func (rt *Runtime) tryGrantEager(r *record, p sched.PlaceID, a *agreement) bool 
 }
 
 // reserveEager counts r as eager at p, unless the eager queue is not empty or there is no capacity.
-func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, a *agreement) bool {
+func (rt *Runtime) reserveEager(r *record, p sched.PlaceID, a *learn.Agreement) bool {
 	b := &rt.backlogs[p]
 	spin.LockLong(&b.mu)
 	defer b.mu.Unlock()
@@ -266,7 +267,7 @@ func (rt *Runtime) shouldSteal(r *record, p, q sched.PlaceID, extra deps.Bytes) 
 }
 
 // enqueueEager puts r into the eager queue of p.
-func (e *eagerLaunch) enqueueEager(r *record, p sched.PlaceID, a *agreement) {
+func (e *eagerLaunch) enqueueEager(r *record, p sched.PlaceID, a *learn.Agreement) {
 	b := &e.backlogs[p]
 	spin.LockLong(&b.mu)
 	r.life.Enter(state.Offer)
@@ -300,7 +301,7 @@ func (rt *Runtime) nextEager(p sched.PlaceID, held bool) (r *record, tokens bool
 		f := l.list[l.head]
 		if f.r.life.Word.Load() == life.LifeOf(f.id, state.Offered) {
 			switch { // or, if it becomes ready meanwhile, next time
-			case f.agreement != nil && f.agreement.disagrees.Load(): // it becomes ready in the ordinary way
+			case f.agreement != nil && f.agreement.Disagrees(): // it becomes ready in the ordinary way
 				l.pop()
 				b.queued.Add(-1)
 				f.r.life.Move(f.id, state.Offered, state.Withdraw)
@@ -353,7 +354,7 @@ func (rt *Runtime) finishTask(r *record) {
 		rt.observers.observeEagerStart(r, via == nil)
 	}
 	if via == nil && err == nil {
-		rt.reconsider(r, p)
+		rt.ready.reconsider(r, p)
 	}
 	switch {
 	case via != nil:
@@ -447,8 +448,8 @@ func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 	if r.kind != kernelBody || p == rt.topology.host || r.err != nil || len(r.settings.tokens) > 0 {
 		return false
 	}
-	if rt.learned.on {
-		r.item.Took = rt.timeOf(r, p)
+	if rt.ready.learned.On {
+		r.item.Took = rt.backlogs[p].timeOf(r, &rt.observers)
 	}
 	if !rt.ready.sched.DoneUnlocked(&r.item) {
 		return false
@@ -467,4 +468,75 @@ func (rt *Runtime) finishOutsideScheduler(r *record) bool {
 		rt.startEager(p)
 	}
 	return true
+}
+
+// timeOf returns how long the kernel of r ran on its accelerator, which it shared with those
+// launched before.
+func (b *deviceBacklog) timeOf(r *record, ob *observers) time.Duration {
+	spin.LockLong(&b.mu)
+	defer b.mu.Unlock()
+	now := ob.now()
+	began := max(r.began, b.freeAt)
+	r.item.Beside = r.began < b.freeAt
+	b.freeAt = max(now, b.freeAt)
+	switch {
+	case r.err != nil || r.kind != kernelBody:
+		return 0
+	case r.set.Space != devices.Host && r.set.Lasted > 0:
+		r.item.Beside = false
+		return r.set.Lasted
+	case r.set.Space != devices.Host && r.set.Ended > r.set.Began:
+		began, now = r.set.Began, r.set.Ended
+		if before := b.endedAt; before < now {
+			r.item.Beside = began < before
+			began, b.endedAt = max(began, before), now
+		}
+	}
+	return max(1, now-began)
+}
+
+// What follows is how a launch before the predecessors are finished stays a decision of the policy:
+// such a launch passes over the queues of the policy, and a chain of tasks would otherwise stay for
+// ever where its first task went.
+//
+// The policy is asked when tasks of a kernel and size class have finished: at each until it knows
+// how long they run, and then at every agreeInterval-th, since a question takes the lock of the
+// scheduler. Once the policy disagrees, tasks of that kernel and size go through its queues, until
+// it gives one of them to an accelerator. Until it knows how long they run where they are, no more
+// of them are launched early than the device keeps in flight anyway. Kernels that have one kind of
+// device are not concerned.
+
+// agreementOf returns the entry of the kernel of r and the size of what r touches; nil where r may
+// run on the kind of p alone, or the policy learns nothing.
+func (hq *readyQueues) agreementOf(r *record, p sched.PlaceID) *learn.Agreement {
+	if !hq.learned.On || r.kernel == nil || r.item.Allowed&^hq.topology.alike[p] == 0 {
+		return nil
+	}
+	return hq.agreed.Of(r.kernel.Hash, r.work)
+}
+
+// reconsider asks the policy again whether tasks like r, which has finished at p, are to be
+// launched there early.
+func (hq *readyQueues) reconsider(r *record, p sched.PlaceID) {
+	a := hq.agreementOf(r, p)
+	if a == nil {
+		return
+	}
+	if !a.Due() {
+		return
+	}
+	hq.topology.estimate(r)
+	spin.LockLong(&hq.mu)
+	agrees, known := hq.sched.Agrees(&r.item, p)
+	hq.mu.Unlock()
+	a.Set(agrees, known)
+}
+
+// placedOn asks the policy again after a disagreement, where it gives r to accelerator p
+// nevertheless: a trial is no change of mind. Requires: mu held.
+func (hq *readyQueues) placedOn(r *record, p sched.PlaceID) {
+	if a := hq.agreementOf(r, p); a != nil && a.Disagrees() {
+		agrees, known := hq.sched.Agrees(&r.item, p)
+		a.Set(agrees, known)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/learn"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/virtual"
 )
@@ -170,7 +171,8 @@ type readyQueues struct {
 	virtual  *virtual.Turns   // nil where no device has a virtual time
 	fastPath bool             // plain tasks go past the scheduler
 	counts   counts
-	_        spin.Line
+	experience
+	_ spin.Line
 
 	mu           spin.Mutex
 	handedOffLen int32
@@ -185,4 +187,11 @@ type readyQueues struct {
 	waiting    atomic.Int32
 	waitingLow atomic.Int32 // these
 	_          spin.Line
+}
+
+// An experience holds the times that the policy has learned, and its answers.
+type experience struct {
+	learned learn.Times
+	_       spin.Line
+	agreed  learn.AgreementTable // on launches before the predecessors finish
 }

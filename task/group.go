@@ -166,4 +166,4 @@ func (l *lifecycle) contextOf(g *Group) context.Context {
 	return g.ctx
 }
 
-func (r *detail) context() context.Context { return r.rt.contextOf(r.group) }
+func (r *detail) Context() context.Context { return r.rt.contextOf(r.group) }

@@ -7,12 +7,14 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -385,4 +387,82 @@ func bindMemory(t *memory.Table, r *record, a *devices.Arg, m values.Range) erro
 	a.Buffer, a.Offset = b.ID, deps.Bytes(first)*b.Elem
 	a.Cap = min(m.Cap, b.Len-first) // no kernel reaches out of the buffer
 	return nil
+}
+
+// AddVersion makes v, whose target directive says implements(k), another version of k: a task of k
+// runs v on the kinds of devices that v names. Of several versions for one kind the one added first
+// runs, and k itself only where none does. What the task accesses is what k says. It is to be
+// called before tasks of k are submitted.
+//
+// Errors: v says nothing of k, or its parameters are others.
+func (k *Kernel) AddVersion(v *Kernel) error { return k.description.AddVersion(v.description) }
+
+// running returns the version of the kernel of r that runs at a place.
+func (r *record) running(p sched.PlaceID) *kernels.Kernel {
+	if len(r.kernel.Versions) > 0 {
+		if v := r.rt.variantsOf(r.kernel).versions[p]; v != nil {
+			return v
+		}
+	}
+	return r.kernel
+}
+
+// AddNative makes n a variant of k: the tasks of k run it on devices of its kind. Without a Shape
+// the clause ndrange of k gives one. It is to be called before tasks of k are submitted.
+//
+// Errors: k has a variant for that kind already, or nothing gives a shape.
+func (k *Kernel) AddNative(n Native) error { return k.description.AddNative(n) }
+
+// Instances are the kernels of one generic function, one for each list of type arguments, made at
+// its first use. The zero value is ready; it may be used by several goroutines.
+type Instances struct {
+	made sync.Map // instanceKey -> *instance
+}
+
+// maxTypeArgs bounds the type arguments of a kernel.
+const maxTypeArgs = 8
+
+type instanceKey [maxTypeArgs]reflect.Type
+
+type instance struct {
+	once   sync.Once
+	kernel *Kernel
+	err    error
+}
+
+// Kernel returns the kernel for the given type arguments; spec describes it, but for TypeArgs.
+//
+// Errors: types that the constraints or the dialect do not allow, or that the kernel's package
+// cannot name.
+func (g *Instances) Kernel(spec func() KernelSpec, types ...reflect.Type) (*Kernel, error) {
+	if len(types) > maxTypeArgs {
+		return nil, fmt.Errorf("task: kernel %s: %d type arguments, and %d is the limit", spec().Name, len(types), maxTypeArgs)
+	}
+	var key instanceKey
+	copy(key[:], types)
+	x, ok := g.made.Load(key)
+	if !ok {
+		x, _ = g.made.LoadOrStore(key, &instance{})
+	}
+	i := x.(*instance)
+	i.once.Do(func() {
+		s := spec()
+		for _, t := range types {
+			if devices.HoldsAddress(t) {
+				i.err = fmt.Errorf("task: kernel %s: type argument %s: it is or holds slices or pointers, which are arguments of their own: write it in the type of the parameter, as []T is", s.Name, t)
+				return
+			}
+			s.TypeArgs = append(s.TypeArgs, typeArgument(t))
+		}
+		i.kernel, i.err = newKernel(s)
+	})
+	return i.kernel, i.err
+}
+
+// typeArgument returns t as the package of the kernel writes it.
+func typeArgument(t reflect.Type) string {
+	if t.Name() != "" {
+		return t.Name()
+	}
+	return t.String()
 }

@@ -36,8 +36,12 @@ func (e *misuseError) Unwrap() error { return e.why }
 // that the program has called.
 func misuse(call string, why error) error { return &misuseError{call, callerPos(), why} }
 
-// ownPackage is how runtime.Frame.Function begins for this package.
-var ownPackage = reflect.TypeFor[Runtime]().PkgPath() + "."
+// ownPackage and ownInternal are how runtime.Frame.Function begins for this package and for those
+// below it.
+var (
+	ownPackage  = reflect.TypeFor[Runtime]().PkgPath() + "."
+	ownInternal = reflect.TypeFor[Runtime]().PkgPath() + "/internal/"
+)
 
 // callerPos returns the line of the program that has called this package, and not that of a
 // generated wrapper.
@@ -46,7 +50,7 @@ func callerPos() ir.Pos {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		ours := strings.HasPrefix(f.Function, ownPackage) && !strings.HasSuffix(f.File, "_test.go") || strings.HasSuffix(f.File, "_gompss.go")
+		ours := (strings.HasPrefix(f.Function, ownPackage) || strings.HasPrefix(f.Function, ownInternal)) && !strings.HasSuffix(f.File, "_test.go") || strings.HasSuffix(f.File, "_gompss.go")
 		switch {
 		case f.File == "":
 			return ir.Pos{}

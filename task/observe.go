@@ -1,9 +1,13 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"runtime/pprof"
+	"runtime/trace"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gompss/gompss/codegen"
@@ -399,7 +403,7 @@ func (rt *Runtime) observeKernel(k *kernels.Kernel, onCPU bool) {
 			text = lowered.Explain()
 		}
 		if onCPU {
-			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.vectors.describe(k) + "\n"
+			text = strings.TrimRight(text, "\n") + "\n" + probe.CPUCode + rt.exec.Vectors.Describe(k) + "\n"
 		}
 		rt.observers.recorder.Observe(probe.Point{Kind: probe.Explain, Kernel: k.Name, Label: text, Time: rt.observers.now()})
 	})
@@ -411,17 +415,17 @@ const reportInterval = 250 * time.Millisecond
 // observeLearned tells what the policy has learned, but for the end not more often than people can
 // read.
 func (rt *Runtime) observeLearned(end bool) {
-	if rt.observers.recorder == nil || !rt.learned.on {
+	if rt.observers.recorder == nil || !rt.ready.learned.On {
 		return
 	}
 	rt.ready.mu.Lock()
 	now := rt.observers.now()
-	if !end && now < rt.learned.nextReport {
+	if !end && now < rt.ready.learned.NextReport {
 		rt.ready.unlock()
 		return
 	}
-	rt.learned.nextReport = now + reportInterval
-	list := rt.learned.times.List()
+	rt.ready.learned.NextReport = now + reportInterval
+	list := rt.ready.learned.Learned.List()
 	rt.ready.unlock()
 	for i := range list {
 		l := &list[i]
@@ -517,4 +521,40 @@ func (ob *observers) reportUnusual(o probe.Recorder, r *record, b *probe.Brief) 
 	b.Start = 0 // what was packed counts
 	b.Over()
 	o.Ended(&t)
+}
+
+// A profile is the labels under which the bodies of tasks run on CPU workers, made once for each
+// name.
+//
+// "go tool pprof -tagfocus task=Forces" then shows what belongs to one kernel. While Go's execution
+// tracer is on, each body is a region of its own too.
+type profile struct {
+	on     bool
+	labels sync.Map // string to context.Context
+}
+
+// of returns the context that has the labels of r.
+func (p *profile) of(r *record) context.Context {
+	name := r.kernelName()
+	if name == "" {
+		name = r.name()
+	}
+	if ctx, ok := p.labels.Load(name); ok {
+		return ctx.(context.Context)
+	}
+	ctx := pprof.WithLabels(context.Background(), pprof.Labels("task", name, "device", "smp"))
+	p.labels.Store(name, ctx)
+	return ctx
+}
+
+// callProfiled is callTimed under labels.
+func (rt *Runtime) callProfiled(r *record) error {
+	ctx := rt.observers.profile.of(r)
+	pprof.SetGoroutineLabels(ctx)
+	defer pprof.SetGoroutineLabels(context.Background())
+	if trace.IsEnabled() {
+		name, _ := pprof.Label(ctx, "task")
+		defer trace.StartRegion(ctx, name).End()
+	}
+	return rt.callTimed(r)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -185,7 +186,7 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.requested.dynamic() && variableChanged(&it.rt.buffers, s.requested.kernel, s.requested.args) == nil {
+		if !s.requested.dynamic() && cpucode.VariableChanged(&it.rt.buffers, s.requested.kernel, s.requested.args) == nil {
 			continue
 		}
 		d, err := it.rt.describeStep(s.requested.kernel, s.requested.given, s.requested.options)

@@ -60,7 +60,7 @@ func (rt *Runtime) runRetrying(r *record) {
 		if r.err != nil {
 			r.err.Cause = r.retried(r.err.Cause)
 		}
-		if r.err == nil || r.retries == 0 || r.context().Err() != nil || isViolation(r.err) || !rt.leaveScope(r) {
+		if r.err == nil || r.retries == 0 || r.Context().Err() != nil || isViolation(r.err) || !rt.leaveScope(r) {
 			return
 		}
 		r.retries--
@@ -148,7 +148,7 @@ func (rt *Runtime) keepInputs(r *record) bool {
 // retryOnAccelerator reports whether r, which failed on an accelerator, is ready again: elsewhere,
 // if it may run elsewhere.
 func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) bool {
-	if r.retries == 0 || r.context().Err() != nil || errors.Is(err, devices.ErrLost) {
+	if r.retries == 0 || r.Context().Err() != nil || errors.Is(err, devices.ErrLost) {
 		return false
 	}
 	list := r.inputs()
@@ -169,7 +169,7 @@ func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) boo
 
 // retryFetch reports whether r, whose data could not be brought to the host, is ready again.
 func (rt *Runtime) retryFetch(r *record) bool {
-	if r.retries == 0 || r.context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
+	if r.retries == 0 || r.Context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
 		return false
 	}
 	rt.unhold(r, r.err)

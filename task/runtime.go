@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/deps"
@@ -19,6 +18,7 @@ import (
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/admission"
+	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/virtual"
 	"github.com/gompss/gompss/trace/clock"
@@ -115,7 +115,6 @@ type Runtime struct {
 	checks
 	ready readyQueues
 	eagerLaunch
-	experience
 
 	// Until here all is written rarely, and read by all for every task. The fields below are kept
 	// on cache lines of their own, by writer.
@@ -133,10 +132,8 @@ type Runtime struct {
 
 // A kernelVariants is the variants of kernels.
 type kernelVariants struct {
-	share    func(*vec.Loop) error // shareVector, made once; nil where one worker is all there is
-	vectors  *vectors
-	hostAt   func(deps.BufferID) unsafe.Pointer
-	variants sync.Map // *Kernel to *variants
+	exec     cpucode.Executor // on CPU workers
+	variants sync.Map         // *Kernel to *variants
 }
 
 // A worlds is the other ranks.
@@ -168,12 +165,6 @@ type eagerLaunch struct {
 	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
 	eagerQueues      []eagerQueue                   // by place: tasks to launch eagerly there; nil where that is off
 	backlogs         []deviceBacklog                // by place: tasks launched eagerly there
-}
-
-// An experience holds the times that the policy has learned.
-type experience struct {
-	learned learned
-	agreed  [agreements]agreement
 }
 
 // A mainScope is the scope of the program, on cache lines of its own.
@@ -246,10 +237,13 @@ func New(o Options) (*Runtime, error) {
 	if err := rt.observe(&o); err != nil {
 		return nil, err
 	}
-	if rt.vectors, err = newVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
+	if rt.exec.Vectors, err = cpucode.NewVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.observers.session.Close())
 	}
-	rt.setVectors(&o)
+	rt.exec.Vectors.Set(o.AwaitCode, rt.observers.now, rt.observers.observeCode)
+	if environment.RaceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
+		rt.exec.Vectors.Off = cpucode.ErrRaceDetector
+	}
 	if rt.topology.machine, err = machine.Open(spec, o.Machine); err != nil {
 		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.observers.session.Close())
 	}
@@ -277,7 +271,6 @@ func New(o Options) (*Runtime, error) {
 
 func (rt *Runtime) start(o Options, reads bool) error {
 	workers := rt.topology.findPlaces()
-	rt.vectors.options.Workers = max(1, workers)
 	if reads && !rt.topology.accelerators {
 		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
 	}
@@ -285,19 +278,19 @@ func (rt *Runtime) start(o Options, reads bool) error {
 	rt.openVirtual()
 	rt.ready.setFastPath(o.Policy)
 	var err error
-	if err = rt.learned.load(o.Learned); err != nil {
+	if err = rt.ready.learned.Load(o.Learned); err != nil {
 		return err
 	}
-	rt.ready.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.learned.times, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
+	rt.ready.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.ready.learned.Learned, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
 	if err != nil {
 		return err
 	}
-	rt.learned.on = rt.ready.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
-	if err = rt.learned.check(); err != nil {
+	rt.ready.learned.On = rt.ready.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
+	if err = rt.ready.learned.Check(); err != nil {
 		return err
 	}
 	rt.ready.counts = newCounts(rt.topology.places)
-	rt.hostAt = rt.topology.machine.HostAt
+	rt.exec.Open(workers, rt.observers.clock, &rt.buffers, rt.topology.machine.HostAt, rt.observeChosen, rt.pageGuard.on)
 	rt.describe(o.World)
 	rt.enableEager()
 	rt.buffers.Add = rt.topology.addBuffer
@@ -309,9 +302,6 @@ func (rt *Runtime) start(o Options, reads bool) error {
 		rt.pool.states = make([]workerState, workers)
 		rt.pool.simple.Open(workers, &rt.window, rt.observers.clock, fetchRecords)
 		rt.makeBriefs()
-		if workers > 1 {
-			rt.share = rt.pool.shareVector
-		}
 		if err = rt.startWorkers(); err != nil {
 			rt.unhook()
 			rt.cancel(err)
@@ -378,4 +368,79 @@ func (rt *Runtime) dropBuffer(b *memory.Buffer) error {
 func (rt *Runtime) Machine() *machine.Machine {
 	rt.mustBeUsable("Runtime.Machine")
 	return rt.topology.machine
+}
+
+// Close waits for all tasks, makes all data valid on the host, ends the workers and gives
+// everything back: slices of Alloc must not be used any more. It returns what Wait would, and a
+// *LeakError if the runtime has lost sight of something. Calls after the first return nil, also
+// while that one waits. A task body must not call it: there it is ErrInsideTask, and nothing is
+// closed.
+//
+// From its beginning on the runtime takes no more tasks of the program: what goroutines submit to
+// it is ErrClosed. Running bodies continue to submit, to it and to their Scope, and Close waits for
+// what they submit. That is the bodies alone, and not goroutines that they started.
+func (rt *Runtime) Close() error {
+	if !rt.usable() {
+		return rt.unusable("Runtime.Close")
+	}
+	if !rt.closed.Load() && rt.window.Live() > 0 && insideBody() {
+		return misuse("Runtime.Close", errInBody)
+	}
+	if rt.closed.Swap(true) {
+		return nil
+	}
+	began := rt.observers.now()
+	err := rt.finish()
+	if rt.world != nil {
+		err = rt.world.Close(err)
+	}
+	rt.samples.stop()
+	openRuntimes.remove(rt)
+	rt.callers.Wait()
+	rt.sweeps.EndSweeps()
+	rt.unhook()
+	rt.cancel(nil)
+	rt.observers.session.ShowStatus(nil)
+	if rt.pool.workers != nil {
+		rt.pool.workers.Close()
+	}
+	rt.pool.simple.Close()
+	rt.virtual.EndJobs()
+	rt.cleaning.Wait()
+	rt.checkNone()
+	err = errors.Join(err, rt.leak())
+	known := rt.buffers.Sum()
+	for _, b := range rt.buffers.TakeFreed() {
+		err = errors.Join(err, rt.buffers.Free(b))
+	}
+	for _, b := range rt.buffers.Close(ErrClosed) {
+		rt.buffers.Remove(b)
+		err = errors.Join(err, rt.buffers.Free(b))
+	}
+	err = errors.Join(err, rt.topology.leakOfMemory(), rt.ready.learned.Save(), rt.log.leaks, rt.exec.Vectors.Close(), rt.topology.machine.Close())
+	rt.virtual.Close()
+	if rt.observers.watched() {
+		rt.observePhase(probe.PhaseClose, began, known)
+	}
+	return errors.Join(err, rt.broke.err(), rt.observers.session.Close())
+}
+
+// finish waits until nothing is in flight whose body could submit more, and takes nothing from
+// there on, of the bodies of other runtimes either.
+func (rt *Runtime) finish() error {
+	for !rt.finished.Load() {
+		rt.root.endReductions()
+		if err := rt.window.Wait(0, nil); err != nil {
+			return err
+		}
+		rt.root.submitting.Lock()
+		rt.finished.Store(rt.window.Live() == 0 && len(rt.root.reductions) == 0)
+		rt.root.submitting.Unlock()
+	}
+	return rt.Wait(context.Background(), ReadOnly())
+}
+
+// refuses reports whether the caller may submit nothing any more.
+func (l *lifecycle) refuses() bool {
+	return l.closed.Load() && (l.finished.Load() || !insideBody())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -238,7 +239,7 @@ func (it *KernelIteration) Len() int { return len(it.kernel.Device.Steps) }
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
-		if v := variableChanged(&rt.buffers, x.kernel, x.args); v != nil {
+		if v := cpucode.VariableChanged(&rt.buffers, x.kernel, x.args); v != nil {
 			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.Name)}
 		}
 	}

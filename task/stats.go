@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/learn"
 )
 
 // Stats holds the counts and times of a runtime so far.
@@ -93,23 +94,12 @@ type KernelTime struct {
 }
 
 // kernelTimes returns the learned times. Requires: readyQueues.mu held.
-func (l *learned) kernelTimes() []KernelTime {
+func kernelTimes(l *learn.Times) []KernelTime {
 	var list []KernelTime
-	for _, t := range l.times.List() {
+	for _, t := range l.Learned.List() {
 		list = append(list, KernelTime{Kernel: t.Version, Kind: t.Kind, Size: t.Size, Runs: t.Samples, Mean: t.Middle, Least: t.Least, Most: t.Most})
 	}
 	return list
-}
-
-// A VariantChoice is which variant of a kernel runs launches of a size on CPU workers, and why.
-type VariantChoice struct {
-	Kernel   string
-	Launches string // "64 to 127 iterations on 512 to 1023 bytes"
-	Variant  string // "vector code", "Go function" or "scalar code"
-	Other    string // what it was compared with: another one of these
-	// VectorTime and OtherTime are the least nanoseconds that an iteration took as vector code, and
-	// otherwise, or a byte where iterations are not counted.
-	VectorTime, OtherTime float64
 }
 
 // counts are written by all goroutines that start and end tasks.
@@ -175,12 +165,12 @@ func (rt *Runtime) Stats() Stats {
 	rt.log.failing.Lock()
 	s.Failed, s.Skipped = rt.log.broken, rt.log.skipped
 	rt.log.failing.Unlock()
-	s.Choices = rt.vectors.choices()
+	s.Choices = rt.exec.Vectors.Choices()
 	s.Absent = rt.topology.machine.Absent()
 	s.Submitted = rt.window.Entered.Load() - rt.waits.Load()
 	rt.ready.mu.Lock()
 	defer rt.ready.mu.Unlock()
-	s.Kernels = rt.learned.kernelTimes()
+	s.Kernels = kernelTimes(&rt.ready.learned)
 	for p, place := range rt.topology.places {
 		s.ByDevice[place.Name] = rt.ready.counts.ran[p].n.Load()
 	}

@@ -1,14 +1,12 @@
 package task
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -89,23 +87,14 @@ func checkApart(t *memory.Table, r *record, v *values.Global) error {
 	return nil
 }
 
-// variableChanged returns a variable of k whose value is not the one in args any more, nil where
-// there is none.
-func variableChanged(t *memory.Table, k *kernels.Kernel, args []devices.Arg) *values.Global {
-	for i, v := range k.Variables {
-		was := &args[len(k.Params)+i]
-		a, where := v.Argument()
-		same := a.Bits == was.Bits && bytes.Equal(a.Blob, was.Blob)
-		if values.IsMemory(a.Type) {
-			same = was.Nil == (where.Base == nil) && was.Len == where.Len
-			if same && where.Len > 0 {
-				b, first, err := t.Find(where)
-				same = err == nil && b != nil && b.ID == was.Buffer && deps.Bytes(first)*b.Elem == was.Offset
-			}
-		}
-		if !same {
-			return v
-		}
+// printArgument returns the arguments that hold what a task prints. Those of a task of a body are
+// empty: what it accesses is part of what the task around it does.
+func printArgument(t *memory.Table, r *record, v *values.Global) (a devices.Arg, where values.Range) {
+	a.Type = v.Of.Type
+	if r.scope.program() {
+		words, task := r.rt.printer.Bind(r.kernel.IR)
+		where = values.MemoryAt(values.Pointer(&words), a.Type)
+		r.scratch.Printed = task
 	}
-	return nil
+	return a, where
 }

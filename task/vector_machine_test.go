@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/task/internal/cpucode"
 )
 
 func countUp(x []int64) {
@@ -52,10 +53,10 @@ func countUp(x []int64) {
 	} {
 		rt, err := New(Options{Devices: "smp:2"})
 		require.NoError(t, err)
-		v, err := newVectors(c.choice, c.p)
+		v, err := cpucode.NewVectors(c.choice, c.p)
 		require.NoError(t, err)
-		v.memory = c.m
-		rt.vectors = v
+		v.Memory = c.m
+		rt.exec.Vectors = v
 		require.Contains(t, rt.CPUCode(k), c.says)
 		x := make([]int64, 1001)
 		for range 2 {

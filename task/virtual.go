@@ -95,5 +95,6 @@ func (rt *Runtime) startWorkers() (err error) {
 		rt.pool.workers, err = rt.topology.cpus.Start(cpu{rt})
 	}
 	rt.pool.simple.Start(rt.pool.workers)
+	rt.exec.Start(rt.pool.workers)
 	return err
 }

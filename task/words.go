@@ -8,6 +8,8 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/dot"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
@@ -130,3 +132,17 @@ type OverlapError = memory.OverlapError
 
 // A Constant says whether a constant of another package has the value that a kernel was made with.
 type Constant = kernels.Constant
+
+// A VariantChoice is which variant of a kernel runs launches of a size on CPU workers, and why.
+type VariantChoice = cpucode.VariantChoice
+
+// A VariableError is the error of a task whose kernel ran as its Go function while the program
+// changed a package variable that the function reads: what the task has written is undefined.
+type VariableError = cpucode.VariableError
+
+// A Graph is an observer (Options.Observer) that keeps which task waited for which, to write it in
+// the language of Graphviz. It keeps every task of the run: it is for programs under inspection.
+type Graph = dot.Graph
+
+// NewGraph returns a Graph without tasks.
+func NewGraph() *Graph { return dot.NewGraph() }

@@ -7,12 +7,12 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/cpucode"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/replay"
 	"github.com/gompss/gompss/task/internal/simple"
@@ -28,11 +28,7 @@ type cpu struct{ rt *Runtime }
 type workerState struct {
 	next     *record
 	magazine *magazine // of records that it has ended
-	launcher vec.Launcher
-	// untypical says that what the worker ran last was no run that tells how long the kernel takes:
-	// another variant than usual.
-	untypical bool
-	_         spin.Line
+	_        spin.Line
 }
 
 // Take finds a task for a worker.
@@ -81,8 +77,8 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 	case r.err != nil && rt.retryFetch(r):
 		return rt.schedule(nil, nil, worker), worker
 	case r.err != nil:
-	case r.context().Err() != nil:
-		r.fail("smp", context.Cause(r.context()))
+	case r.Context().Err() != nil:
+		r.fail("smp", context.Cause(r.Context()))
 	case r.retries > 0 || r.tries > 0:
 		ran = true
 		rt.runRetrying(r)
@@ -91,7 +87,7 @@ func (rt *Runtime) runOnHost(r *record, worker int) (*record, int) {
 		rt.runOnce(r)
 	}
 	switch {
-	case r.outcome == errStopped:
+	case r.outcome == cpucode.ErrStopped:
 		r.outcome = nil
 		return rt.requeueTrial(r, worker), worker
 	case r.inner != nil:
@@ -159,7 +155,7 @@ func (rt *Runtime) runOnce(r *record) {
 // the task.
 func (rt *Runtime) runBody(r *record) {
 	if r.kind == kernelBody {
-		rt.awaitCode(r)
+		rt.exec.Await(r.running(rt.topology.host), &r.args, r.item.Limit > 0)
 	}
 	if rt.observers.watched() {
 		rt.observers.observeStart(r)
@@ -180,8 +176,8 @@ func (rt *Runtime) runBody(r *record) {
 		err = rt.callTimed(r)
 	}
 	ended = true
-	if err == errStopped {
-		r.outcome = errStopped
+	if err == cpucode.ErrStopped {
+		r.outcome = cpucode.ErrStopped
 	} else if err != nil {
 		r.fail("smp", err)
 	}
@@ -203,10 +199,10 @@ func (rt *Runtime) bodyBroke(r *record, value any) {
 		r.fail("smp", err)
 		return
 	}
-	var failed *checkFailed
+	var failed *cpucode.CheckFailed
 	switch err, _ := value.(error); {
 	case errors.As(err, &failed):
-		r.fail("smp", failed.err)
+		r.fail("smp", failed.Err)
 		return
 	case r.kernel != nil:
 		r.fail("smp", r.kernel.Device.Panicked(value, stack))
@@ -231,7 +227,7 @@ func (rt *Runtime) dieWith(r *record) {
 
 // callTimed calls the body of r and measures its time if the policy learns.
 func (rt *Runtime) callTimed(r *record) error {
-	if !rt.learned.on || r.kind != kernelBody {
+	if !rt.ready.learned.On || r.kind != kernelBody {
 		return rt.callBody(r)
 	}
 	if v := rt.virtual; v != nil {
@@ -241,15 +237,15 @@ func (rt *Runtime) callTimed(r *record) error {
 	}
 	began := rt.observers.now()
 	if t := rt.trialOf(r); t != nil {
-		if err := rt.tryKernel(r, t); err != nil {
-			r.item.Took = max(1, t.estimated)
+		if err := rt.exec.Try(rt.launchOf(r), t); err != nil {
+			r.item.Took = max(1, t.Estimated)
 			return err
 		}
 		r.item.Took = max(1, rt.observers.now()-began)
 		return nil
 	}
 	err := rt.callBody(r)
-	if err == nil && !rt.pool.states[r.worker].untypical {
+	if err == nil && rt.exec.Typical(int(r.worker)) {
 		r.item.Took = max(1, rt.observers.now()-began)
 	}
 	return err
@@ -264,10 +260,10 @@ func (rt *Runtime) callBody(r *record) error {
 		r.uses[0].group.combine()
 		return nil
 	case r.kind == kernelBody:
-		rt.callKernel(r)
+		rt.exec.Call(rt.launchOf(r))
 		return nil
 	case r.bodyCtx != nil:
-		return r.bodyCtx(r.context())
+		return r.bodyCtx(r.Context())
 	case r.nested != nil:
 		if r.inner == nil { // else it is checked
 			r.inner = newScope(r)

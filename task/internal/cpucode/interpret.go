@@ -1,6 +1,7 @@
-package task
+package cpucode
 
 import (
+	"bytes"
 	"fmt"
 	"unsafe"
 
@@ -45,54 +46,42 @@ func (e *VariableError) Unwrap() error { return e.Why }
 
 // withVariables calls f, which runs the Go function of k, unless package variables are not what
 // they were at submission. It returns a *VariableError where they have changed meanwhile.
-func (rt *Runtime) withVariables(r *record, k *kernels.Kernel, why error, f func() error) error {
+func (ex *Executor) withVariables(r *Launch, k *kernels.Kernel, why error, f func() error) error {
 	if len(k.Variables) == 0 || k.Prints() && k.Device.Program == nil {
 		return f()
 	}
 	if k.Prints() {
-		return rt.pool.runInterpreter(r, k)
+		return ex.runInterpreter(r, k)
 	}
-	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
-		return rt.pool.interpret(r, k, v)
+	if v := VariableChanged(ex.table, k, r.args.List); v != nil {
+		return ex.interpret(r, k, v)
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	if v := variableChanged(&rt.buffers, k, r.args.List); v != nil {
+	if v := VariableChanged(ex.table, k, r.args.List); v != nil {
 		return &VariableError{Kernel: k.Name, Pos: k.Pos, Variable: v.Name, Why: why, Running: true}
 	}
 	return nil
 }
 
 // interpret runs the device program of k, whose variable v has changed since the submission of r.
-func (wp *workerPool) interpret(r *record, k *kernels.Kernel, v *values.Global) error {
+func (ex *Executor) interpret(r *Launch, k *kernels.Kernel, v *values.Global) error {
 	if k.Device.Program == nil {
 		return &VariableError{Kernel: k.Name, Pos: k.Pos, Variable: v.Name, Why: k.Device.Refused}
 	}
-	return wp.runInterpreter(r, k)
-}
-
-// printArgument returns the arguments that hold what a task prints. Those of a task of a body are
-// empty: what it accesses is part of what the task around it does.
-func printArgument(t *memory.Table, r *record, v *values.Global) (a devices.Arg, where values.Range) {
-	a.Type = v.Of.Type
-	if r.scope.program() {
-		words, task := r.rt.printer.Bind(r.kernel.IR)
-		where = values.MemoryAt(values.Pointer(&words), a.Type)
-		r.scratch.Printed = task
-	}
-	return a, where
+	return ex.runInterpreter(r, k)
 }
 
 // runInterpreter runs the device program of k.
-func (wp *workerPool) runInterpreter(r *record, k *kernels.Kernel) error {
+func (ex *Executor) runInterpreter(r *Launch, k *kernels.Kernel) error {
 	code, err := simt.New(k.Device.Program)
 	if err != nil {
 		return err
 	}
-	r.trace.Variant = interpreterVariant
-	wp.states[r.worker].untypical = true
-	_, err = code.Run(interpreterArgs(&r.args), simt.Config{Context: r.context()})
+	*r.variant = interpreterVariant
+	ex.states[r.worker].untypical = true
+	_, err = code.Run(interpreterArgs(r.args), simt.Config{Context: r.of.Context()})
 	return err
 }
 
@@ -129,4 +118,25 @@ func interpreterArgs(a *devices.Args) []simt.Arg {
 		out[i].Memory, out[i].Offset, out[i].Len, out[i].Cap = memory, int64(arg.Offset-s[0]), arg.Len, arg.Cap
 	}
 	return out
+}
+
+// VariableChanged returns a variable of k whose value is not the one in args any more, nil where
+// there is none.
+func VariableChanged(t *memory.Table, k *kernels.Kernel, args []devices.Arg) *values.Global {
+	for i, v := range k.Variables {
+		was := &args[len(k.Params)+i]
+		a, where := v.Argument()
+		same := a.Bits == was.Bits && bytes.Equal(a.Blob, was.Blob)
+		if values.IsMemory(a.Type) {
+			same = was.Nil == (where.Base == nil) && was.Len == where.Len
+			if same && where.Len > 0 {
+				b, first, err := t.Find(where)
+				same = err == nil && b != nil && b.ID == was.Buffer && deps.Bytes(first)*b.Elem == was.Offset
+			}
+		}
+		if !same {
+			return v
+		}
+	}
+	return nil
 }

@@ -1,4 +1,5 @@
-package task
+// Package dot writes the graph of a run in the language of Graphviz.
+package dot
 
 import (
 	"bufio"
