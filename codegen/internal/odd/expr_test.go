@@ -32,6 +32,7 @@ type gen struct {
 	vars    []*variable
 	frames  []frame
 	funcs   []*function
+	orphans []*orphan
 	at      []string // indices that the iteration owns, or any where nothing is parallel
 	own     string   // another form of the only index in at
 	results []*typ   // of the function that is written; nil in a kernel

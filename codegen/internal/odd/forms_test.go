@@ -2,6 +2,7 @@ package odd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -294,6 +295,9 @@ func (g *gen) row() {
 	g.at = at
 	defer func() { g.at = saved }()
 	count := g.pick("3", "8", "w", "n+w", "int(ix["+g.pick("0", "3", "n")+"])", "int(ix[3]&7)")
+	if strings.Contains(count, "ix") && !slices.ContainsFunc(g.vars, func(v *variable) bool { return v.name == "ix" }) {
+		count = "5" // in a helper
+	}
 	g.level++
 	j := g.local("j", count, v.name)
 	g.level--

@@ -93,6 +93,65 @@ func (g *gen) function() {
 	g.funcs = append(g.funcs, f)
 }
 
+// An orphan is a helper whose loops have directives: the team that calls it shares their iterations.
+type orphan struct {
+	name string
+	elem *typ
+}
+
+// orphan writes a helper of a row, which it may leave early.
+func (g *gen) orphan() {
+	o := &orphan{name: g.global("o"), elem: g.intType()}
+	saved := *g
+	g.vars, g.reds, g.frames, g.atomics, g.results, g.level = nil, nil, nil, nil, nil, 1
+	for _, v := range []*variable{{name: "n", t: typeInt}, {name: "w", t: typeInt}, {name: "k", t: o.elem}} {
+		g.declare(v)
+	}
+	g.line("func %s(n, w int, row []%s, k %s) %s {", o.name, o.elem.name, o.elem.name, o.elem.name)
+	g.depth++
+	g.level++
+	for range 1 + g.IntN(3) {
+		if g.chance(40) {
+			g.at, g.budget = []string{"0"}, 2
+			g.line("if %s {", g.cond(typeBool, 2))
+			g.line("\treturn %s(%s)", o.elem.name, g.expr(o.elem, 1))
+			g.line("}")
+		}
+		outer := g.vars
+		g.declare(&variable{name: "row", t: sliceOf(o.elem), set: true, owned: true})
+		kind := g.pick("parallel for", "parallel for", "parallel for simd", "parallel for schedule(static, 1)")
+		g.line("//omp:%s", kind)
+		g.line("%s", g.pick("for c := range w {", "for c := 0; c < w; c++ {", "for c := w - 1; c >= 0; c-- {", "for c := range row {", "for c := 1; c < w; c += 2 {"))
+		g.parallelBody([]string{"c"}, []*variable{{name: "c", t: typeInt}})
+		g.line("}")
+		g.vars = outer
+	}
+	g.at = []string{"0"}
+	g.line("return %s(%s)", o.elem.name, g.expr(o.elem, 1))
+	g.depth--
+	g.line("}")
+	g.line("")
+	text, next, r := g.b.String(), g.next, g.Rand
+	*g = saved
+	g.b.Reset()
+	g.b.WriteString(text)
+	g.next, g.Rand = next, r
+	g.orphans = append(g.orphans, o)
+}
+
+// callOrphan gives a helper the row of the team, if there is one of its type.
+func (g *gen) callOrphan() {
+	g.at = []string{"r*w"}
+	for _, o := range g.orphans {
+		for _, v := range g.vars {
+			if v.owned && v.set && v.t.kind == slice && v.t.elem.name == o.elem.name && v.at == "" {
+				g.line("%[1]s[r*w] %[2]s %[3]s(n, w, %[1]s[r*w:r*w+w], %[4]s)", v.name, g.pick("=", "+=", "^="), o.name, g.expr(o.elem, 1))
+				return
+			}
+		}
+	}
+}
+
 // method gives a named type or struct a method, and a struct one that changes it.
 func (g *gen) method(t *typ) {
 	write := func(head string, self *typ, change bool) {

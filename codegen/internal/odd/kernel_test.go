@@ -31,6 +31,9 @@ func makeProgram(seed uint64) string {
 	for range g.IntN(4) {
 		g.function()
 	}
+	for range g.IntN(3) {
+		g.orphan()
+	}
 	g.kernel()
 	return g.b.String()
 }
@@ -59,6 +62,9 @@ func (g *gen) kernel() {
 	}
 	for range 1 + g.IntN(3) {
 		add("out", "inout", sliceOf(g.anyType(2)))
+	}
+	for _, o := range g.orphans {
+		add("out", "inout", sliceOf(o.elem))
 	}
 	params = append(params, parameter{"ix", "in", sliceOf(typeI32), false}, parameter{"acc", "inout", sliceOf(typeI64), false})
 	if g.chance(40) {
@@ -129,7 +135,11 @@ func (g *gen) section(params []parameter) {
 	g.line("{")
 	g.depth++
 	g.level++
-	switch n := g.IntN(26); {
+	n := g.IntN(26)
+	if len(g.orphans) > 0 && g.chance(40) {
+		n = 11 // a team, which calls them
+	}
+	switch {
 	case n >= 24:
 		g.enter(params, false)
 		g.dist()
@@ -478,7 +488,9 @@ func (g *gen) team() {
 		for range g.IntN(3) {
 			g.stmt()
 		}
-		g.inner()
+		if g.inner(); g.chance(60) {
+			g.callOrphan()
+		}
 	}
 	g.frames = g.frames[:len(g.frames)-1]
 	g.level -= 2

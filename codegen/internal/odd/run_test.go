@@ -262,7 +262,7 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 			list = append(list, deviceArg(name, r.of(got, name)))
 		}
 		err = faults(func() error {
-			_, err := x.device.Run(list, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 100_000_000})
+			_, err := x.device.Run(list, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 2_000_000_000})
 			return err
 		})
 	} else {
