@@ -181,3 +181,14 @@ func TestPrivateValues_ThatAreLost(t *testing.T) {
 		require.Contains(t, text, c.want, c.body)
 	}
 }
+
+// TestReductions_OfElementsThatMayBeOne: the message told to write what was written (issue 16 11).
+func TestReductions_OfElementsThatMayBeOne(t *testing.T) {
+	load := func(clauses string) error {
+		_, err := Load(File{Name: "k.go", Text: "package k\n\n//omp:target device(acc, smp)\n//omp:task in(x) inout(y)\nfunc K(n, k int, x, y []int) {\n//omp:teams distribute parallel for " +
+			clauses + "\nfor i := 0; i < n; i++ {\ny[k] += x[i]\ny[k+1] = max(y[k+1], x[i])\n}\n}\n"})
+		return err
+	}
+	require.EqualError(t, load("reduction(+: y[k]) reduction(max: y[k+1])"), "k.go:6:71: reduction(max) of y[k + 1]: it may be the same element as y[k], "+
+		"which the clause at k.go:6:50 combines; reduce a variable, and assign it to the element behind the construct")
+}

@@ -18,6 +18,9 @@ func (c *Check) reductions(list []ir.Stmt) {
 		if f, ok := s.(*ir.For); ok && d.Scan != nil {
 			c.diags = append(c.diags, analysis.ScanFaults(f)...)
 		}
+		if c.oneElement(d) {
+			return true
+		}
 		for _, r := range d.Reductions {
 			check := &reductionCheck{Check: c, ReductionUse: analysis.ReductionUse{Reduction: r, Var: query.PlaceVar(r.Place)}}
 			if r.Index != nil {
@@ -40,6 +43,21 @@ func (c *Check) reductions(list []ir.Stmt) {
 		}
 		return true
 	})
+}
+
+// oneElement reports places of the reductions of d that are written apart and may be one element.
+func (c *Check) oneElement(d *ir.Directive) (found bool) {
+	for i, r := range d.Reductions {
+		for _, other := range d.Reductions[:i] {
+			if v := query.PlaceVar(r.Place); v != nil && v == query.PlaceVar(other.Place) && !query.Same(r.Place, other.Place) && !query.Disjoint(r.Place, other.Place) {
+				c.fail(r.At, "reduction("+r.Op.String()+") of "+query.Source(r.Place), "it may be the same element as "+query.Source(other.Place)+", which the clause at "+
+					other.At.String()+" combines", "reduce a variable, and assign it to the element behind the construct")
+				found = true
+				break
+			}
+		}
+	}
+	return found
 }
 
 // again finds work-sharing loops that combine, over the threads, what each of the same threads has
