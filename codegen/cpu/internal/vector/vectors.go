@@ -1,6 +1,8 @@
 package vector
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -132,13 +134,9 @@ func temporary(e ir.Expr) bool {
 	return false
 }
 
+// Touches reports whether a register of dst is one of x or y, which need not be as many.
 func Touches(dst, x []vcode.Reg, y []vcode.Arg) bool {
-	for u := range dst {
-		for v := range x {
-			if dst[u] == x[v] || y[v].Kind == vcode.ArgReg && y[v].Reg == dst[u] {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(dst, func(r vcode.Reg) bool {
+		return slices.Contains(x, r) || slices.ContainsFunc(y, func(a vcode.Arg) bool { return a.Kind == vcode.ArgReg && a.Reg == r })
+	})
 }
