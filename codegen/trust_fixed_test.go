@@ -1,12 +1,15 @@
 package codegen_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/simt"
 )
 
 // TestBlank_TakesFunctions: a function that is assigned to _ does nothing in Go, and was refused
@@ -57,5 +60,30 @@ func K(n int, in4 []float32, in5 []int32, out []s, last *int) {
 		o.Single = cpu.SingleNever
 		_, err = cpu.Compile(codegen.ForCPU(k), o)
 		require.NoError(t, err)
+	}
+}
+
+// TestLanes_CombineOnce: where the lanes of a group share an inner loop, each of them took part in a reduction of the outer one that stands in
+// front of it (issue 16 f).
+func TestLanes_CombineOnce(t *testing.T) {
+	for _, sum := range []string{
+		"var red struct { a int32; b uint }\nred.b = k3\n%sred.b = red.b + 3%sacc[1] = int64(red.b)",
+		"red := k3\n%sred += 3%sacc[1] = int64(red)",
+	} {
+		place := "red"
+		if strings.Contains(sum, "red.b") {
+			place = "red.b"
+		}
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task in(q) inout(acc, y)\nfunc K(n int, k3 uint, q, acc, y []int64) {\n" + fmt.Sprintf(sum,
+			"//omp:parallel for reduction(+: "+place+")\nfor i := range n {\nown := int64(i)\n", "\nfor _, j := range q[0:3] {\n_ = j\nown--\n}\ny[i] = own\n}\n") + "\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, text)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		for _, s := range []struct{ teams, threads int }{{1, 1}, {3, 64}, {2, 32}, {0, 0}} {
+			acc, y := make([]int64, 8), make([]int64, 15)
+			require.NoError(t, runDevice(simulated(t, k, text), []any{15, uint(1), make([]int64, 8), acc, y}, simt.Config{Teams: s.teams, Threads: s.threads}))
+			require.Equal(t, []int64{46, 11}, []int64{acc[1], y[14]}, text)
+		}
 	}
 }

@@ -128,7 +128,8 @@ func (t *Sharer) cutForLanes(body []ir.Stmt) *laned {
 		case *ir.Decl:
 			continue
 		case *ir.Assign:
-			if query.IsRef(s.Place) && !t.IsShared(s.Place.(*ir.Ref).Var) {
+			// what lives longer, as the copy of a reduction, would be changed by every lane
+			if query.IsRef(s.Place) && !t.IsShared(s.Place.(*ir.Ref).Var) && ir.Declared(body[:i]).Has(s.Place.(*ir.Ref).Var) {
 				continue
 			}
 			return nil
