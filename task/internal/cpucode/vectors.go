@@ -248,7 +248,7 @@ func (v *vectors) Describe(k *kernels.Kernel) string {
 	case x.Scalar != nil:
 		text += ", or scalar code where that is faster, never the Go function: " + c.Always
 	case !x.chooses:
-		return text + ", always: " + c.Always
+		return text + ", never the Go function: " + c.Always
 	default:
 		text += ", or the Go function where that is faster"
 	}
