@@ -163,7 +163,7 @@ func (p *patient) opened(kind devices.Kind, m *machine.Machine) (out []finding) 
 	for _, d := range m.Devices() {
 		of := d.Properties()
 		text := of.Description
-		if of.Memory > 0 {
+		if of.Memory > 0 && !strings.Contains(text, of.Memory.String()) { // it may say how much of it is used
 			text += fmt.Sprintf(", %v", of.Memory)
 		}
 		out = append(out, finding{of.Name, fine, fmt.Sprintf("%s, %v", text, devices.LinkOf(d)), ""})
