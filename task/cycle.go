@@ -141,7 +141,7 @@ func (rt *Runtime) scheduleAll(done *record, ready *recordList, worker int) *rec
 	}
 	var next *record
 	if worker != smp.None {
-		if next = rt.takeHost(after); next != nil && (next.holds.Has(life.HeldData) || next.life.State().Wants()) {
+		if next = rt.ready.takeHost(after); next != nil && (next.holds.Has(life.HeldData) || next.life.State().Wants()) {
 			wake += min(rt.ready.sched.Len(), 1) // there is room for another fetch
 		} else if next != nil {
 			wake--
@@ -226,25 +226,25 @@ func (hq *readyQueues) pushReady(ready, orphans, waits *recordList) (n int, firs
 
 // takeHost returns what a CPU worker should run that has just made after ready, if it has: first
 // those whose data have arrived. Requires: mu held.
-func (rt *Runtime) takeHost(after *sched.Item) *record {
-	if !rt.ready.hostHasRoom() {
+func (hq *readyQueues) takeHost(after *sched.Item) *record {
+	if !hq.hostHasRoom() {
 		return nil
 	}
-	if r := rt.ready.takeHandedOff(); r != nil {
+	if r := hq.takeHandedOff(); r != nil {
 		return r
 	}
-	if r := rt.ready.arrived.pop(); r != nil {
-		rt.ready.fetching--
+	if r := hq.arrived.pop(); r != nil {
+		hq.fetching--
 		return r
 	}
-	if rt.ready.fetching >= rt.topology.depth[rt.topology.host] {
+	if hq.fetching >= hq.topology.depth[hq.topology.host] {
 		return nil // enough is on its way
 	}
-	it := rt.ready.sched.PopAfter(rt.topology.host, after)
+	it := hq.sched.PopAfter(hq.topology.host, after)
 	if it == nil {
 		return nil
 	}
-	return rt.ready.granted(it)
+	return hq.granted(it)
 }
 
 // granted counts an item that was popped. Requires: mu held.

@@ -98,7 +98,7 @@ func (rt *Runtime) evaluateReductions(r *record) error {
 func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error {
 	a := r.scratch.Env.Of(region.Var)
 	if a == nil {
-		r.rt.bug("kernel %s: region %s is not of a parameter", r.kernel.Name, region.Text)
+		bug("kernel %s: region %s is not of a parameter", r.kernel.Name, region.Text)
 	}
 	length := a.Len
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {

@@ -234,7 +234,7 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 	if k.Label == "" {
 		k.Label = unlabelled
 	}
-	rt.place(v, locked)
+	rt.observers.place(v, locked)
 	switch {
 	case v.r.node.Pending() > 0 && !v.state.Early():
 		k.State, k.Waits = "blocked", "tasks before it"
@@ -246,8 +246,8 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 		}
 	case queued:
 		k.State, k.Waits = "ready", "a CPU worker"
-	case locked && !v.copy.traits.Is(life.Simple) && rt.itemQueued(v):
-		k.State, k.Waits = "ready", rt.wantsPlace(v)
+	case locked && !v.copy.traits.Is(life.Simple) && rt.observers.itemQueued(v):
+		k.State, k.Waits = "ready", rt.ready.wantsPlace(v)
 	case v.state.Wants():
 		k.State, k.Waits = "waiting", "a CPU worker, to go on"
 	case locked && !v.copy.traits.Is(life.Simple) && v.at < 0 && v.copy.traits.Is(life.Relaxed):
@@ -265,28 +265,28 @@ func (rt *Runtime) report(v *sighting, queued, locked bool) probe.InFlight {
 // place finds where the scheduler has put the task.
 //
 //go:norace
-func (rt *Runtime) place(v *sighting, locked bool) {
-	if locked && !v.copy.traits.Is(life.Simple) && v.d != rt.observers.none && v.d.item.InFlight() {
+func (ob *observers) place(v *sighting, locked bool) {
+	if locked && !v.copy.traits.Is(life.Simple) && v.d != ob.none && v.d.item.InFlight() {
 		v.at = v.d.item.Place()
 	}
 }
 
 //go:norace
-func (rt *Runtime) itemQueued(v *sighting) bool {
-	return v.d != rt.observers.none && v.d.item.Queued()
+func (ob *observers) itemQueued(v *sighting) bool {
+	return v.d != ob.none && v.d.item.Queued()
 }
 
 // wantsPlace says what a task in the scheduler waits for. Requires: mu held.
 //
 //go:norace
-func (rt *Runtime) wantsPlace(v *sighting) string {
+func (hq *readyQueues) wantsPlace(v *sighting) string {
 	var names []string
 	it := &v.d.item
-	for p := range rt.topology.places {
+	for p := range hq.topology.places {
 		if id := sched.PlaceID(p); it.Allowed.Has(id) {
-			name := rt.topology.places[p].Name
-			if need, free := rt.ready.sched.Need(it, id), rt.ready.sched.Free(id); need > free {
-				name = fmt.Sprintf("%d tokens of %s, of which %d are free", need, rt.topology.places[p].Kind, free)
+			name := hq.topology.places[p].Name
+			if need, free := hq.sched.Need(it, id), hq.sched.Free(id); need > free {
+				name = fmt.Sprintf("%d tokens of %s, of which %d are free", need, hq.topology.places[p].Kind, free)
 			}
 			names = append(names, name)
 		}

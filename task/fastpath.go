@@ -98,7 +98,7 @@ func (rt *Runtime) nextSimple(worker int, next *record) *record {
 // takeScheduled returns a task of the scheduler for a worker.
 func (rt *Runtime) takeScheduled() *record {
 	rt.ready.mu.Lock()
-	r := rt.takeHost(nil)
+	r := rt.ready.takeHost(nil)
 	rt.ready.unlock()
 	if r != nil && !r.holds.Has(life.HeldData) && !r.life.State().Wants() && rt.observers.watched() {
 		rt.observeChoice(r)

@@ -100,7 +100,7 @@ func (s *Scope) takeRecord() *record {
 			r.link = nil      // fetches the line that the worker wrote, all of them at once,
 			r.node.ID = 0     // and this one,
 			if r.scope != s { // and this one
-				rt.bug("a record of another scope is in the stock")
+				bug("a record of another scope is in the stock")
 			}
 		}
 	}

@@ -232,7 +232,7 @@ func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
 	for _, p := range parts {
 		delete(scope.graph.poisoned, p.ID)
 		if err := scope.graph.domain.Forget(p.ID); err != nil {
-			rt.bug("a buffer has grown whose parts are used: %v", err)
+			bug("a buffer has grown whose parts are used: %v", err)
 		}
 	}
 	scope.submitting.Unlock()

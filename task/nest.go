@@ -295,7 +295,7 @@ func (rt *Runtime) wantWorker(s *Scope) {
 		rt.ready.handedOff.push(r)
 		rt.ready.handedOffLen++
 	} else if r.life.Enter(state.Claim); !rt.ready.sched.Push(&r.item) {
-		rt.bug("%s: the CPU workers are out of service", r.name())
+		bug("%s: the CPU workers are out of service", r.name())
 	} else if r.item.Priority < 0 {
 		rt.ready.lowItems++
 	}

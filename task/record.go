@@ -164,7 +164,7 @@ func (rt *Runtime) checkNone() {
 	n := rt.observers.none
 	if n.item.Owner != nil || n.inner != nil || n.group != nil || n.label != "" || n.kernel != nil || len(n.accesses) > 0 || len(n.uses) > 0 ||
 		n.set.Owner != nil || len(n.settings.tokens) > 0 {
-		rt.bug("the detail of tasks without one was written to")
+		bug("the detail of tasks without one was written to")
 	}
 }
 

@@ -192,7 +192,7 @@ func (s *Scope) submitCombination(g *reduction, ready *recordList) {
 	c.item.Name = c.label
 	if c.traits.Set(life.Simple, rt.ready.isSimple(c)); !c.traits.Is(life.Simple) && !rt.topology.combinesUnscheduled() {
 		if err := rt.ready.sched.Prepare(&c.item, rt.topology.hostOnly(), nil); err != nil {
-			rt.bug("combination of %s: %v", g.op.Name, err)
+			bug("combination of %s: %v", g.op.Name, err)
 		}
 	}
 	s.commitLocked(c, ready)

@@ -262,7 +262,7 @@ func (w *graphReplay) submit(s *Scope, i int32) error {
 		r.traits.Set(life.Relaxed, hasConcurrent(r))
 		r.item.Allowed = w.it.rt.topology.hostOnly()
 	}
-	if err := w.it.rt.prepareStep(r); err != nil {
+	if err := w.it.rt.ready.prepareStep(r); err != nil {
 		_, err = s.abort(r, err)
 		return err
 	}
@@ -316,14 +316,14 @@ func (d *taskTemplate) fill(r *record) {
 	r.settings.tokens = append(r.settings.tokens, d.tokens...)
 }
 
-func (rt *Runtime) prepareStep(r *record) error {
-	if r.traits.Set(life.Simple, rt.ready.isSimple(r)); r.traits.Is(life.Simple) || r.kind == combineBody && rt.topology.combinesUnscheduled() {
+func (hq *readyQueues) prepareStep(r *record) error {
+	if r.traits.Set(life.Simple, hq.isSimple(r)); r.traits.Is(life.Simple) || r.kind == combineBody && hq.topology.combinesUnscheduled() {
 		return nil
 	}
 	if r.item.Name = r.name(); r.kernel != nil {
 		r.item.Version = r.kernel.Name
 	}
-	return rt.ready.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
+	return hq.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
 }
 
 // addStep is graphAdd for a step of an iteration: its predecessors are known.

@@ -22,7 +22,7 @@ func (rt *Runtime) openVirtual() {
 	}
 	rt.virtual = virtual.Open(line, outside, virtual.Engine{
 		Ended: func() bool { return rt.ctx.Err() != nil }, Stop: rt.stop, Background: rt.cleaning.Go,
-		Offers: rt.offersWork, Begin: func() { rt.pool.workers.Begin() }, InBody: insideBody,
+		Offers: rt.ready.offersWork, Begin: func() { rt.pool.workers.Begin() }, InBody: insideBody,
 	})
 	rt.ready.virtual, rt.background.virtual, rt.window.Turns = rt.virtual, rt.virtual, rt.virtual
 	rt.topology.machine.SetWait(func(over func() bool) { rt.virtual.Wait(over, nil) })
@@ -56,13 +56,13 @@ func (r *record) virtualCost(v *virtual.Turns) time.Duration {
 }
 
 // offersWork reports whether a CPU worker would find something now.
-func (rt *Runtime) offersWork() bool {
-	if rt.pool.workers == nil {
+func (hq *readyQueues) offersWork() bool {
+	if hq.pool.workers == nil {
 		return false
 	}
-	rt.ready.mu.Lock()
-	defer rt.ready.mu.Unlock()
-	return rt.ready.offersHost()
+	hq.mu.Lock()
+	defer hq.mu.Unlock()
+	return hq.offersHost()
 }
 
 // offersHost is offersWork. Requires: mu held.

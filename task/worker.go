@@ -274,7 +274,7 @@ func (rt *Runtime) callBody(r *record) error {
 	return r.body()
 }
 
-func (rt *Runtime) bug(format string, args ...any) {
+func bug(format string, args ...any) {
 	panic("gompss: bug: task: " + fmt.Sprintf(format, args...))
 }
 
