@@ -59,6 +59,8 @@ var refusals = []refusal{
 
 	// section 3
 	{"the submission is an error, unless `overlap(ok)`", "arguments y and x overlap", "../task/overlap_test.go"},
+	{"Within one argument, a conflict that depends on a parameter", "argument x: iteration i = 3 writes x[3]", "../task/overlap_test.go"},
+	{"where it suspects one it warns", "may name the same", "scatter_test.go"},
 	{"on the lines right above the function or statement that it governs", "nothing that it could govern starts on the line below", ""},
 	{"on the lines right above the function or statement that it governs", "it stands behind code", ""},
 	{"Unknown names and clauses are errors", "there is no such directive", ""},
