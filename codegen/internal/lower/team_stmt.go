@@ -110,8 +110,7 @@ func fills(f *ir.For, v *ir.Var) bool {
 
 // clear zeroes a team array, each thread its part.
 func (t *team) clear(d *ir.Decl) []ir.Stmt {
-	var w analysis.Touch
-	w.Writes.AddVar(d.Var)
+	w := t.Effects.Stmts([]ir.Stmt{d})
 	out := t.sync(w, false, d.At)
 	k := t.Local("k", ir.IntType, d.At)
 	elem := d.Var.Type.Elem

@@ -442,6 +442,28 @@ func K_9000024(n int, w int, out2 []int32, ix []int32) {
 	out2[0] += int32(last)
 }
 
+// The threads of a team clear an array, one of them copies in it: no barrier stood in between.
+
+//omp:target device(acc, smp)
+func K_9000040(n int, w int, out2 []int32) {
+	//omp:teams distribute
+	for r := 0; r < n; r++ {
+		if w == 0 {
+			continue
+		}
+		var tm [8]int32
+		//omp:parallel
+		{
+			//omp:masked
+			{
+				copy(tm[4:], tm[3:])
+			}
+			kernel.Barrier()
+		}
+		out2[r*w] = tm[5]
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -874,4 +896,26 @@ func K_9000024(n int, w int, out2 []int32, ix []int32) {
 	out2[0] += int32(last)
 }
 `, K_9000024, []any{}},
+	{9000040, `// The threads of a team clear an array, one of them copies in it: no barrier stood in between.
+
+//omp:target device(acc, smp)
+func K_9000040(n int, w int, out2 []int32) {
+	//omp:teams distribute
+	for r := 0; r < n; r++ {
+		if w == 0 {
+			continue
+		}
+		var tm [8]int32
+		//omp:parallel
+		{
+			//omp:masked
+			{
+				copy(tm[4:], tm[3:])
+			}
+			kernel.Barrier()
+		}
+		out2[r*w] = tm[5]
+	}
+}
+`, K_9000040, []any{}},
 }
