@@ -384,10 +384,10 @@ func TestGrowth_ThatIsNotPossible(t *testing.T) {
 	require.ErrorAs(t, rt.Wait(context.Background()), &overlap)
 }
 
-// Numbers of tasks and buffers are the same in every run, however the tasks are timed.
 // addressInText is where a slice of the program lies, which differs between runs.
 var addressInText = regexp.MustCompile(` at 0x[0-9a-f]+`)
 
+// Numbers of tasks and buffers are the same in every run, however the tasks are timed.
 func TestGrowth_NumbersAreDeterministic(t *testing.T) {
 	var first string
 	for run := range 10 {
