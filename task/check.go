@@ -366,7 +366,8 @@ func (v *accessMonitor) end() {
 	<-w.token
 }
 
-// beginMonitor begins a vigil if it is the turn of the body of r, else the body is loose: nil.
+// beginMonitor begins an access monitor if it is the turn of the body of r, else the body is loose:
+// nil.
 func (rt *Runtime) beginMonitor(r *record) *accessMonitor {
 	waitForParents(r)
 	if !rt.checker.takeToken() {
@@ -411,8 +412,8 @@ func (rt *Runtime) checkBody(r *record) {
 	}
 }
 
-// attachMonitor returns where the vigil of the body of r is kept: in its scope, whose waits end it.
-// Without one the body is loose.
+// attachMonitor returns where the monitor of the body of r is kept: in its scope, whose waits end
+// it. Without one the body is loose.
 func (c *checks) attachMonitor(r *record, v *accessMonitor) *Scope {
 	s := &Scope{}
 	if r.nested != nil {

@@ -17,8 +17,8 @@ import (
 // one task of the runtime: its accesses are those of all its steps together, so that it is ordered
 // with other tasks as the steps would be, and among the steps the recorded order holds. Nothing is
 // analysed for a step. Where all steps are functions without a Scope, with accesses and labels
-// only, and the machine has no accelerator, they do not become tasks at all (replay.go); else they
-// are children of that task, on any devices (rerun.go).
+// only, and the machine has no accelerator, they do not become tasks at all (package replay); else
+// they are children of that task, on any devices (rerun.go).
 //
 // Many replays may be in flight, of one iteration and of several: those of one run one after the
 // other, each with the values that Args had when it was asked for.

@@ -23,8 +23,9 @@ import (
 	"github.com/gompss/gompss/trace/session"
 )
 
-// This file reports to the observers of a runtime. rt.observer wants points, rt.recorder
-// whole tasks; each is nil when there is none, and then a point costs one comparison.
+// This file reports to the observers of a runtime. observers.observer wants points,
+// observers.recorder whole tasks; each is nil when there is none, and then a point costs one
+// comparison.
 //
 // With a recorder a task costs three looks at the clock: at its submission, its start and its end.
 // A successor is ready when the runtime has observed the end of its last predecessor, and a CPU

@@ -50,7 +50,7 @@ type record struct {
 }
 
 // A detail is the part of a record that plain Go tasks of the program with nothing but accesses do
-// without: all of those have that of Runtime.none, which is for reading only. A writer of a field
+// without: all of those have that of observers.none, which is for reading only. A writer of a field
 // of a record that may be one of them calls need before.
 type detail struct {
 	rt   *Runtime

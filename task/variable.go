@@ -16,8 +16,8 @@ import (
 // Their values are those at submission, or of a replay, on every device: the contract of the launch
 // is proved for them, accelerators and vector code are given them. The Go function reads the
 // variables themselves, so that it only runs where there is no vector code and they are what they
-// were (interpret.go). What goes by value is copied when it has changed, and an unchanged copy is
-// used again: a submission allocates nothing then. Large arrays and structs are buffers in their
+// were (package cpucode). What goes by value is copied when it has changed, and an unchanged copy
+// is used again: a submission allocates nothing then. Large arrays and structs are buffers in their
 // own place, which tasks read as they do a slice that is an argument.
 
 // BindVariable tells k, made by NewKernel, where a package variable is that it reads: reflection

@@ -20,7 +20,7 @@ const goBytes deps.Bytes = 64 << 10
 
 // An Executor runs kernels on CPU workers.
 type Executor struct {
-	Vectors *vectors
+	Vectors *Vectors
 	workers *smp.Workers
 	clock   *clock.Clock
 	table   *memory.Table

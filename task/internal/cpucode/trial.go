@@ -36,10 +36,10 @@ type Trial struct {
 // A span is iterations [lo, hi).
 type span struct{ lo, hi int64 }
 
-// ErrStopped means that a tryout was stopped, and its task is to run again.
+// ErrStopped means that a trial was stopped, and its task is to run again.
 var ErrStopped = errors.New("gompss: the trial took too long")
 
-// earlyPart is the part of the time after which a tryout is stopped that will need more than
+// earlyPart is the part of the time after which a trial is stopped that will need more than
 // abandonFactor times that; until earlyLeast workers may be on their way.
 const (
 	earlyPart     = 4
@@ -48,7 +48,7 @@ const (
 )
 
 // expired reports whether the time is up, or is known to be too short: by the iterations that have
-// begun, as if they were over.
+// begun, as if they had finished.
 func (t *Trial) expired() bool {
 	spent := t.ex.clock.Now() - t.began
 	if spent < max(earlyLeast, t.limit/earlyPart) {

@@ -35,9 +35,9 @@ const (
 // ErrRaceDetector is why kernels run as Go functions in a program built with -race.
 var ErrRaceDetector = errors.New("the race detector sees what Go code does, and nothing of vector code: " + Environment + "=avx2 or avx512 takes that")
 
-// vectors makes and keeps the vectorised variants of a runtime's kernels. They are compiled beside
-// the tasks: see code.go.
-type vectors struct {
+// Vectors makes and keeps the vectorised variants of a runtime's kernels. They are compiled beside
+// the tasks.
+type Vectors struct {
 	Off     error // why there are none
 	pinned  bool  // the program wants vector code wherever there is some
 	await   bool  // tasks wait for it
@@ -72,27 +72,27 @@ type Variant struct {
 	Broke   any // what the compiler panicked with
 }
 
-func NewVectors(choice string, p vec.Processor) (*vectors, error) {
+func NewVectors(choice string, p vec.Processor) (*Vectors, error) {
 	o, err := p.Choose(choice)
 	switch choice {
 	case Auto, Off:
-		return &vectors{Options: o, Off: err}, nil
+		return &Vectors{Options: o, Off: err}, nil
 	case AVX2:
-		return &vectors{Options: o, Off: err, pinned: true}, nil
+		return &Vectors{Options: o, Off: err, pinned: true}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &vectors{Options: o, pinned: true}, nil
+	return &Vectors{Options: o, pinned: true}, nil
 }
 
 // Set sets whether tasks wait for code, the clock, and what is called for compiled code.
-func (v *vectors) Set(await bool, now func() time.Duration, made func(*kernels.Kernel, time.Duration, time.Duration)) {
+func (v *Vectors) Set(await bool, now func() time.Duration, made func(*kernels.Kernel, time.Duration, time.Duration)) {
 	v.await, v.now, v.made = await, now, made
 }
 
 // Of returns the code of a kernel, which is compiled from its first use on.
-func (v *vectors) Of(k *kernels.Kernel) *Code {
+func (v *Vectors) Of(k *kernels.Kernel) *Code {
 	if c, ok := v.Known.Load(k); ok {
 		return c.(*Code)
 	}
@@ -120,7 +120,7 @@ func (v *vectors) Of(k *kernels.Kernel) *Code {
 var errPrints = errors.New("it prints: the interpreter runs it on CPU workers")
 
 // Cannot returns why there is no vector code at all. Requires: mu held.
-func (v *vectors) Cannot() error {
+func (v *Vectors) Cannot() error {
 	switch {
 	case v.Off != nil:
 		return v.Off
@@ -134,7 +134,7 @@ func (v *vectors) Cannot() error {
 
 // AlwaysVector returns why tasks of k run as vector code wherever there is some, "" where they may
 // run as the Go function.
-func (v *vectors) AlwaysVector(k *kernels.Kernel) string {
+func (v *Vectors) AlwaysVector(k *kernels.Kernel) string {
 	switch {
 	case v.pinned:
 		return "the program asks for it (Options.Vector or " + Environment + ")"
@@ -152,7 +152,7 @@ func (v *vectors) AlwaysVector(k *kernels.Kernel) string {
 
 // Compile makes the vector code of a kernel. A panic of the compiler is one of the tasks that would
 // run the code.
-func (v *vectors) Compile(c *Code) {
+func (v *Vectors) Compile(c *Code) {
 	began := v.time()
 	x := &Variant{}
 	defer func() {
@@ -183,7 +183,7 @@ func (v *vectors) Compile(c *Code) {
 }
 
 // scalarRunner compiles k for one iteration after the other; nil where there is no room for that.
-func (v *vectors) scalarRunner(k *ir.Kernel) *vec.Runner {
+func (v *Vectors) scalarRunner(k *ir.Kernel) *vec.Runner {
 	o := v.Options
 	o.Single = vec.SingleAlways
 	r, err := vec.NewKernelRunner(v.arena, k, o)
@@ -194,7 +194,7 @@ func (v *vectors) scalarRunner(k *ir.Kernel) *vec.Runner {
 	return r
 }
 
-func (v *vectors) time() time.Duration {
+func (v *Vectors) time() time.Duration {
 	if v.now == nil {
 		return 0
 	}
@@ -202,7 +202,7 @@ func (v *vectors) time() time.Duration {
 }
 
 // Close waits for what is being compiled and gives the memory back.
-func (v *vectors) Close() error {
+func (v *Vectors) Close() error {
 	v.Mu.Lock()
 	v.closed = true
 	v.Mu.Unlock()
@@ -214,7 +214,7 @@ func (v *vectors) Close() error {
 }
 
 // Choices returns what was chosen for all kernels, by their names.
-func (v *vectors) Choices() (out []VariantChoice) {
+func (v *Vectors) Choices() (out []VariantChoice) {
 	v.Known.Range(func(_, x any) bool {
 		c := x.(*Code)
 		for _, made := range c.Table.Choices() {
@@ -234,7 +234,7 @@ func (c *Code) Wait() *Variant {
 }
 
 // Describe says in words what runs a kernel on CPU workers.
-func (v *vectors) Describe(k *kernels.Kernel) string {
+func (v *Vectors) Describe(k *kernels.Kernel) string {
 	c := v.Of(k)
 	x := c.Wait()
 	switch {
