@@ -28,6 +28,7 @@ func TestCandidates_EveryOneEqualsGo(t *testing.T) {
 		for _, c := range corpus {
 			t.Run(name(c.kernel), func(t *testing.T) {
 				t.Parallel()
+				c.exclusive(t)
 				k, err := p.Kernel(name(c.kernel))
 				require.NoError(t, err)
 				for _, kernel := range []*ir.Kernel{k, codegen.NewContract(k).Unchecked(k)} {

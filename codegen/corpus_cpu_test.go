@@ -167,6 +167,7 @@ func TestCorpusOnTheCPU(t *testing.T) {
 
 func (c corpusCase) onCPU(t *testing.T, k *ir.Kernel, r *cpu.Runner, code *cpu.Code) {
 	t.Helper()
+	c.exclusive(t)
 	rng := rand.New(rand.NewPCG(1, uint64(len(k.Name))<<32|uint64(k.At.Line))) // sizes of its own for every kernel
 	if reassociates(k) {
 		c.tolerance = max(c.tolerance, 1e-12)

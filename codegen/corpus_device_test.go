@@ -81,6 +81,7 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 			if why := notOnOpenCL[name(c.kernel)]; why != "" && d.Properties().Kind == "opencl" {
 				t.Skip(why)
 			}
+			c.exclusive(t)
 			first := ""
 			for _, opt := range []codegen.LowerOptions{d.lowering(), {NoShuffles: true, TeamUnit: 32}, {NoShuffles: true, KeepChecks: true}} {
 				k := &devices.Kernel{Name: name(c.kernel), Program: lowerKernel(t, p, name(c.kernel), opt).Program}

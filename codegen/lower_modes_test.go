@@ -269,7 +269,6 @@ func inMode(k *ir.Kernel, mode ir.TeamMode) (*ir.Kernel, bool) {
 // Every kernel of the corpus that has teams gives in each mode that can run it what Go gives; where mode(spmd) cannot, it says
 // that a value would have to be broadcast.
 func TestCorpusInEveryMode(t *testing.T) {
-	t.Parallel()
 	p := loadCorpus(t)
 	var ran, refused [ir.ModeWarpSpecialized + 1]int
 	for _, c := range corpus {

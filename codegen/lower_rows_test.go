@@ -117,7 +117,7 @@ func TestVersion_Quotients(t *testing.T) {
 	}
 	// What may be negative is cut towards zero: no bound.
 	l, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(n int, x []float32) {\n"+
-		"//omp:teams distribute parallel for\nfor i := -5; i < n; i++ {\nx[i/3+1] = 0\n}\n}", codegen.LowerOptions{})
+		"//omp:teams distribute parallel for\nfor i := -5; i < n; i++ {\n//omp:atomic write\nx[i/3+1] = 0\n}\n}", codegen.LowerOptions{})
 	require.NoError(t, err)
 	require.NotContains(t, decisions(l), "a version without index checks")
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -79,6 +80,18 @@ func (c corpusCase) makeArgs(n int) []any {
 		out = append(out, c.variables()...)
 	}
 	return out
+}
+
+// variablesLock is held while a case runs whose kernel reads package variables: makeArgs sets them.
+var variablesLock sync.Mutex
+
+// exclusive lets no other case of a test that runs side by side with t set package variables.
+func (c corpusCase) exclusive(t *testing.T) {
+	t.Helper()
+	if c.variables != nil {
+		variablesLock.Lock()
+		t.Cleanup(variablesLock.Unlock)
+	}
 }
 
 // runGo calls the kernel as the Go function that it is, or its oracle.

@@ -246,7 +246,6 @@ func simulated(t rapid.TB, k *ir.Kernel, text string) *simt.Program {
 // TestUnchecked_CorpusIsTheSame runs the kernels of the corpus without the checks that the host makes, for the launches that it proves: what they
 // do and how they fail is the same (issue 16 14).
 func TestUnchecked_CorpusIsTheSame(t *testing.T) {
-	t.Parallel()
 	p := loadCorpus(t)
 	proved, refused := 0, 0
 	for _, c := range corpus {

@@ -96,6 +96,9 @@ func (c *Check) lostCopies(s ir.Stmt, d *ir.Directive, behind [][]ir.Stmt) {
 // readsCopy reports a read, at a place, of a private copy of v that has no value there, or may have
 // none.
 func (c *Check) readsCopy(at ir.Pos, v *ir.Var, clause string, d *ir.Directive, in analysis.AssignedState) {
+	if clause == "lastprivate" && d.Parts&ir.Loop != 0 {
+		return // such a loop runs in order where its iterations depend on each other
+	}
 	what, why := clause+"("+v.Name+")", "its copies have no value at "+d.At.String()+", and it is read "
 	if in == analysis.Unassigned {
 		c.fail(at, what, why+"before anything assigns to it", "assign to it first, or write firstprivate("+v.Name+")")
