@@ -254,7 +254,7 @@ func (x *shortRows) rowOf(ix *ir.Index, loops []*ir.For) *shortRow {
 	if c, isConst := coef.Const(); !ok || !isConst || c != 1 {
 		return nil
 	}
-	if coef, ok = form.Coef(x.f.Var); !ok {
+	if _, ok = form.Coef(x.f.Var); !ok {
 		return nil
 	}
 	elem := x.canonical(ix, along)
