@@ -44,13 +44,13 @@ func fromFloat[F float32 | float64](to *Type, f F) Bits {
 	case Int32:
 		return Bits(cutInt32(x))
 	case Int64:
-		return Bits(cutInt64(x))
+		return Bits(CutInt64(x))
 	case Uint8:
 		return Bits(uint8(cutInt32(x)))
 	case Uint16:
 		return Bits(uint16(cutInt32(x)))
 	case Uint32:
-		return Bits(uint32(cutInt64(x)))
+		return Bits(uint32(CutInt64(x)))
 	case Uint64:
 		return cutUint64(x)
 	}
@@ -64,7 +64,8 @@ func cutInt32(x float64) int32 {
 	return int32(x)
 }
 
-func cutInt64(x float64) int64 {
+// CutInt64 converts x to an int64; what does not fit gives the least one, on every host.
+func CutInt64(x float64) int64 {
 	if !(x >= -1<<63 && x < 1<<63) {
 		return math.MinInt64
 	}
@@ -73,7 +74,7 @@ func cutInt64(x float64) int64 {
 
 func cutUint64(x float64) uint64 {
 	if x >= 1<<63 {
-		return uint64(cutInt64(x-1<<63)) | 1<<63
+		return uint64(CutInt64(x-1<<63)) | 1<<63
 	}
-	return uint64(cutInt64(x))
+	return uint64(CutInt64(x))
 }

@@ -166,9 +166,9 @@ func (m *machine) run(t *thread) status {
 		case opF64ToF32:
 			regs[in.a] = b32(float32(f64(regs[in.b])))
 		case opF32ToS64:
-			regs[in.a] = uint64(int64(f32(regs[in.b])))
+			regs[in.a] = uint64(ir.CutInt64(float64(f32(regs[in.b]))))
 		case opF64ToS64:
-			regs[in.a] = uint64(int64(f64(regs[in.b])))
+			regs[in.a] = uint64(ir.CutInt64(f64(regs[in.b])))
 		case opJump:
 			pc = int(in.imm)
 		case opJumpIf:

@@ -1,6 +1,7 @@
 package simt_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -247,4 +248,18 @@ func TestAtomicKinds(t *testing.T) {
 		}
 	})
 	require.Equal(t, []int64{-7, -7, 20, 20, 9, 9, 2, 2}, got)
+}
+
+// A float that fits no int64 becomes the least one on every host, as device code makes it.
+func TestConversion_FloatsThatDoNotFit(t *testing.T) {
+	got := results(t, 4, func(b *builder, out *ir.Var) []ir.Stmt {
+		var list []ir.Stmt
+		for i, x := range []float64{1e30, -1e30, math.NaN()} {
+			v := b.local("v", ir.Float64Type)
+			list = append(list, b.decl(v, b.konst(ir.Float64Type, math.Float64bits(x))), b.put(out, i, b.conv(ir.IntType, b.ref(v))))
+		}
+		w := b.local("w", ir.Float32Type)
+		return append(list, b.decl(w, b.f32(1e30)), b.put(out, 3, b.conv(ir.IntType, b.ref(w))))
+	})
+	require.Equal(t, []int64{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}, got)
 }
