@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -39,7 +40,11 @@ func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string)
 	if why := s.head(); why != "" {
 		return nil, why
 	}
-	if hidden := s.hidden("int", "int64", "len", s.loop.Var.Type.String()); hidden != "" {
+	used := []string{"int", "int64", "len"}
+	if t := s.loop.Var.Type.String(); types.Universe.Lookup(t) != nil {
+		used = append(used, t)
+	}
+	if hidden := s.hidden(used...); hidden != "" {
 		return nil, "its own " + hidden + " hides a name that the code of a piece needs"
 	}
 	for _, n := range s.before {
