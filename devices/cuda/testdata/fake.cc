@@ -2,6 +2,7 @@
 // compiled by the C++ compiler and run one thread after the other (so none with barriers or shuffles). It has the
 // calls that package cuda makes, and functions for tests to make them fail. For the tests alone.
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -310,10 +311,22 @@ Result cuModuleLoadData(void** m, const char* image)
 	memcpy(&n, image, 8);
 	char path[] = "/tmp/fakeXXXXXX";
 	const int f = mkstemp(path);
-	if (f < 0 || write(f, image + 8, n) != (ssize_t)n)
+	if (f < 0) {
+		perror("fake: cuModuleLoadData: mkstemp");
 		return 200;
+	}
+	for (u64 done = 0; done < n;) {
+		const ssize_t part = write(f, image + 8 + done, n - done);
+		if (part < 0 && errno != EINTR) {
+			perror("fake: cuModuleLoadData: write");
+			return 200;
+		}
+		done += part > 0 ? part : 0;
+	}
 	close(f);
 	*m = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!*m)
+		fprintf(stderr, "fake: cuModuleLoadData: %s\n", dlerror());
 	unlink(path);
 	if (!*m)
 		return 200;
