@@ -224,13 +224,25 @@ func (r *Run) take(d *deque) int32 {
 			continue
 		}
 		if d.stealHalf(o) {
-			return d.pop()
+			i := d.pop()
+			r.announce(d)
+			return i
 		}
 		if d.stealRoots(o) {
+			r.announce(d)
 			return r.take(d)
 		}
 	}
 	return -1
+}
+
+// announce wakes a worker for what has come to d: while it was on its way there, a worker that
+// looked for steps saw none and may have gone to sleep, and the next step of d may wait for them.
+func (r *Run) announce(d *deque) {
+	if d.nonEmpty() {
+		r.wakeOwner()
+		r.workers.Wake(1)
+	}
 }
 
 // refillRoots puts some of the steps that wait for nothing on d: fewer as they become scarce.
@@ -242,7 +254,11 @@ func (r *Run) refillRoots(d *deque) bool {
 		}
 		hi := min(n, lo+max(1, min(64, (n-lo)/int64(2*len(r.deques)))))
 		if r.roots.CompareAndSwap(lo, hi) {
+			spin.Perturb()
 			d.roots.Store(packRoots(lo, hi)) // no worker takes from an empty deque
+			if hi-lo > 1 {
+				r.announce(d)
+			}
 			return true
 		}
 	}
