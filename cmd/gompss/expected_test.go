@@ -48,7 +48,7 @@ func TestExplain_SaysWhatIsExpected(t *testing.T) {
 	require.Regexp(t, `GPU: expected on .*; no other form is tried: \S*k.go:\d+:\d+: the order of a sum of floats would differ`, out.String())
 }
 
-// A scan was told to have the directive that it has.
+// The reason why a scan has no vector code does not ask for the directive that stands above it.
 func TestExplain_ScansRunInOrderOnCPUs(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "k.go")
 	require.NoError(t, os.WriteFile(name, []byte(`package k

@@ -215,7 +215,7 @@ func TestBadArguments(t *testing.T) {
 	require.ErrorIs(t, err, simt.ErrArgument)
 }
 
-// TestRaceReport_NamesElements: a race was told of as a byte of a numbered buffer, once for each instruction of a line.
+// A report of races names the parameter and the element, and each pair of lines once.
 func TestRaceReport_NamesElements(t *testing.T) {
 	p, err := codegen.Load(codegen.File{Name: "k.go", Text: "package k\n\n//omp:target\n//omp:task in(y) inout(x, s)\nfunc K(d int, x, y, s []int32) {\n" +
 		"\t//omp:teams distribute parallel for\n\tfor i := 0; i < len(x)-d; i++ {\n\t\tx[i] = x[i+d]\n\t\ts[y[i]]++\n\t}\n}\n"})

@@ -61,7 +61,7 @@ func (f *faultyDriver) count(what string, by int) {
 
 func (f *faultyDriver) around(which fn, args []uintptr, call func() uintptr) uintptr {
 	if what := released[which]; what != "" {
-		f.count(what, -1) // also where it fails: nobody tries again
+		f.count(what, -1) // the call is not repeated, also where it fails
 	}
 	making := created[which]
 	if f.fails(which) {

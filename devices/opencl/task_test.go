@@ -201,7 +201,7 @@ func TestTimeLimit_EndsTheDevice(t *testing.T) {
 	o.TimeLimit = 50 * time.Millisecond
 	list := devicesOf(t, o)
 	spin := &devices.Kernel{Name: "Spin", Natives: []devices.Native{{Kind: opencl.Kind, Entry: "spin",
-		// A loop over a variable of the thread that nobody reads is left out by NVIDIA's compiler.
+		// The loop changes memory, so that no compiler may remove it.
 		Source: "kernel void spin(void) { local volatile ulong out; ulong x = 3; for (int i = 0; i < 100000000; i++) x = x * x + (x >> 7); out = x; }",
 		Shape: func(*devices.Args) devices.NDRange {
 			return devices.NDRange{Items: [3]int64{1}, Team: [3]int64{1}}

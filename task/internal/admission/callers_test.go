@@ -35,7 +35,7 @@ func TestContention_GoroutinesThatAlternate(t *testing.T) {
 	require.False(t, c.Contended(), "one after the other")
 }
 
-// Who waits for those who have come in does so for all, in whatever room they are.
+// A wait for the callers that have entered covers all of them, in whatever room they are.
 func TestGuestsAreWaitedFor(t *testing.T) {
 	var g ActiveCallers
 	const many = 100
