@@ -175,7 +175,7 @@ func variantRule(k *ir.Kernel, code *cpu.Code) string {
 		}
 		return "that code always runs, as the Go function may give other bits: " + why
 	}
-	return "or the Go function, until that code is compiled and where it is measured to be faster: both give the same bits"
+	return "or the Go function, until that code is compiled and where it is measured to be faster: both give the same bits if no two iterations conflict"
 }
 
 // unfused says that the Go function rounds what contract fuses elsewhere, "" where that is nothing.
