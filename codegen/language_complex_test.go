@@ -127,7 +127,7 @@ func LangComplexSums(z []complex128, w []complex64, dot *complex128, norms *sign
 		for j := range 4 {
 			row += w[i] * complex(0, float32(j))
 		}
-		last += row
+		last = row + last
 	}
 	norms.at[0] = last
 }

@@ -197,7 +197,11 @@ func (c *reductionCheck) misuse(v *ir.Var, at ir.Pos) {
 	}
 	c.said = line
 	op := c.Reduction.Op.String()
-	name := query.Source(c.Reduction.Place)
+	place := c.Reduction.Place
+	if m, ok := place.(*ir.Member); ok && m.X.Type().Complex {
+		place = m.X // of which the compiler sums the parts
+	}
+	name := query.Source(place)
 	instead := name + " = " + op + "(" + name + ", e)"
 	switch c.Reduction.Op {
 	case ir.Add, ir.Mul, ir.And, ir.Or, ir.Xor:

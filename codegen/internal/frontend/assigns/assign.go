@@ -258,10 +258,17 @@ func (b *Assigner) store(place, value ir.Expr, at ir.Pos) {
 // taken from it that does not depend on the real part.
 func (b *Assigner) growsByPart(place, im ir.Expr) bool {
 	sum, ok := im.(*ir.Binary)
-	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub || !query.Same(sum.X, &ir.Member{X: place, Field: 1}) {
+	if !ok || sum.Op != ir.Add && sum.Op != ir.Sub {
 		return false
 	}
-	switch y := sum.Y.(type) {
+	own, other := sum.X, sum.Y
+	if sum.Op == ir.Add && query.Same(other, &ir.Member{X: place, Field: 1}) {
+		own, other = other, own
+	}
+	if !query.Same(own, &ir.Member{X: place, Field: 1}) {
+		return false
+	}
+	switch y := other.(type) {
 	case *ir.Const:
 		return true
 	case *ir.Ref:
