@@ -2,8 +2,7 @@ package x86
 
 import "fmt"
 
-// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask; from firstVirtual
-// on it is one of those that the register allocator replaces.
+// A Reg is a machine register: 0 to 15 general, 16 to 47 vector, 48 to 55 mask.
 type Reg uint16
 
 // The first register of each class, and none.
@@ -21,8 +20,6 @@ const (
 	K0    Reg = 48
 	NoReg Reg = 0xFFFF
 	RIP   Reg = 56 // as the base of a Mem: an address relative to the end of the instruction
-
-	FirstVirtual Reg = 64
 )
 
 // V returns vector register i, 0 to 31.
@@ -37,9 +34,6 @@ func R(i int) Reg { return Reg(i) }
 func (r Reg) isGeneral() bool { return r < V0 }
 func (r Reg) isVector() bool  { return r >= V0 && r < K0 }
 func (r Reg) isMask() bool    { return r >= K0 && r < K0+8 }
-
-// IsVirtual reports whether r still has to be given a register.
-func (r Reg) IsVirtual() bool { return r >= FirstVirtual && r != NoReg }
 
 // num is the register's number within its class.
 func (r Reg) num() uint8 {
@@ -61,8 +55,6 @@ func (r Reg) Name(w Width) string {
 		return "none"
 	case r == RIP:
 		return "IP"
-	case r.IsVirtual():
-		return fmt.Sprintf("v%d", r-FirstVirtual)
 	case r.isGeneral():
 		return generalNames[r]
 	case r.isVector():
@@ -93,19 +85,8 @@ type Mem struct {
 	Broadcast   bool
 }
 
-// Plus returns m displaced by that many bytes.
-func (m Mem) Plus(bytes int64) Mem {
-	m.Disp += int32(bytes)
-	return m
-}
-
 // At is the address base + disp.
 func At(base Reg, disp int32) Mem { return Mem{Base: base, Index: NoReg, Scale: 1, Disp: disp} }
-
-// Indexed is the address base + index*scale + disp.
-func Indexed(base, index Reg, scale uint8, disp int32) Mem {
-	return Mem{Base: base, Index: index, Scale: scale, Disp: disp}
-}
 
 func (m Mem) text(w Width) string {
 	s := ""

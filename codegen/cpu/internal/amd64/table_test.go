@@ -23,8 +23,8 @@ func TestForms_EveryOperationHasOneOfItsOwn(t *testing.T) {
 
 // Registers, widths and kinds of operands have the numbers that translate relies on.
 func TestTranslate_KeepsNumbers(t *testing.T) {
-	require.Equal(t, [...]x86.Reg{x86.AX, x86.CX, x86.DX, x86.DI, x86.V0, x86.K0, x86.RIP, x86.FirstVirtual, x86.NoReg},
-		[...]x86.Reg{x86.Reg(vcode.Acc), x86.Reg(vcode.Count), x86.Reg(vcode.High), x86.Reg(vcode.Block), x86.Reg(vcode.V0), x86.Reg(vcode.K0), x86.Reg(vcode.PoolBase), x86.Reg(vcode.FirstVirtual), x86.Reg(vcode.NoReg)})
+	require.Equal(t, [...]x86.Reg{x86.AX, x86.CX, x86.DX, x86.DI, x86.V0, x86.K0, x86.RIP, x86.NoReg},
+		[...]x86.Reg{x86.Reg(vcode.Acc), x86.Reg(vcode.Count), x86.Reg(vcode.High), x86.Reg(vcode.Block), x86.Reg(vcode.V0), x86.Reg(vcode.K0), x86.Reg(vcode.PoolBase), x86.Reg(vcode.NoReg)})
 	require.Equal(t, [...]x86.ArgKind{x86.ArgReg, x86.ArgMem, x86.ArgImm}, [...]x86.ArgKind{x86.ArgKind(vcode.ArgReg), x86.ArgKind(vcode.ArgMem), x86.ArgKind(vcode.ArgImm)})
 	require.Equal(t, x86.W512, x86.Width(vcode.W512))
 	in := vcode.I(vcode.VAddF32, vcode.W512, vcode.RegArg(vcode.V(1)), vcode.RegArg(vcode.V(2)), vcode.MemArg(vcode.Indexed(vcode.Block, vcode.R(3), 4, 8))).Masked(vcode.K(2), true)
