@@ -117,7 +117,7 @@ type Arg struct {
 	Imm  int64
 }
 
-// RegArg, MemArg and ImmArg make operands.
+// RegArg makes a register operand.
 func RegArg(r Reg) Arg { return Arg{Kind: ArgReg, Reg: r} }
 
 // MemArg makes a memory operand.

@@ -29,7 +29,8 @@ func (s Series) expPoly(r vcode.Reg) vcode.Reg {
 	return q
 }
 
-// Two words of ln 2; the first is short, so that its product with an exponent is exact.
+// Ln2 returns the two words of ln 2; the first is short, so that its product with an exponent is
+// exact.
 func (s Series) Ln2() (high, low float64) {
 	if s.Type.Size == 4 {
 		return 0.693359375, -2.12194440e-4
@@ -139,7 +140,7 @@ func (s Series) logSpecials(out, x vcode.Reg) vcode.Reg {
 	return out
 }
 
-// Tanh: a rational below 0.625, else 1 - 2/(e^2x + 1).
+// Tanh is a rational below 0.625, else 1 - 2/(e^2x + 1).
 func (s Series) Tanh(x vcode.Reg) vcode.Reg {
 	sign := s.And(x, s.At(math.Copysign(0, -1)))
 	a := s.Xor(x, vcode.RegArg(sign))
@@ -160,7 +161,7 @@ func (s Series) Tanh(x vcode.Reg) vcode.Reg {
 	return s.Or(out, vcode.RegArg(sign))
 }
 
-// Erf: a rational of x*x near 0, one of |x|-1 around 1, and 1 - exp(-x*x)*(a rational of 1/(x*x))
+// Erf is a rational of x*x near 0, one of |x|-1 around 1, and 1 - exp(-x*x)*(a rational of 1/(x*x))
 // beyond.
 func (s Series) Erf(x vcode.Reg) vcode.Reg {
 	sign := s.And(x, s.At(math.Copysign(0, -1)))

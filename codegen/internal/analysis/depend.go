@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// An access is one read or write of memory in a loop: element form of the slice or array root.
+// An AccessForm is one read or write of memory in a loop: element form of the slice or array root.
 type AccessForm struct {
 	root  *ir.Var
 	Form  Affine

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// A piece is a part of the text of a directive and the place in the comment where it starts.
+// A Piece is a part of the text of a directive and the place in the comment where it starts.
 type Piece struct {
 	Text string
 	At   token.Pos
@@ -115,14 +115,14 @@ func (p Piece) Closing() int {
 	return -1
 }
 
-// A clause is a name with its argument text, as written.
+// A Clause is a name with its argument text, as written.
 type Clause struct {
 	Name    Piece
 	Args    Piece // what stands between the parentheses
 	hasArgs bool
 }
 
-// A line is one //omp: comment: the words of its constructs, then clauses; shape and let have
+// A Line is one //omp: comment: the words of its constructs, then clauses; shape and let have
 // free text instead.
 type Line struct {
 	at      token.Pos // of the comment
@@ -133,7 +133,7 @@ type Line struct {
 
 func (l *Line) name() string { return l.words[0].Text }
 
-// A directive is what the //omp: lines right above one function or statement say, as written.
+// A Directive is what the //omp: lines right above one function or statement say, as written.
 type Directive struct {
 	At    token.Pos
 	Lines []*Line

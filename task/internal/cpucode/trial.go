@@ -17,7 +17,7 @@ import (
 // ready ones as if it had not begun: what it has written counts for nothing, since accelerators
 // have the values from before, or it only writes.
 
-// A trialRun is a run of a kernel on CPU workers that may be stopped.
+// A Trial is a run of a kernel on CPU workers that may be stopped.
 type Trial struct {
 	ex         *Executor
 	abort      func() bool // gives up what was written, and reports whether that may be
@@ -119,8 +119,8 @@ func (ex *Executor) NewTrial(limit time.Duration, abort func() bool) *Trial {
 	return &Trial{ex: ex, abort: abort, began: ex.clock.Now(), limit: limit}
 }
 
-// tryKernel is call for a kernel that is tried, whose code exists. It returns errStopped when
-// that took too long.
+// Try runs a kernel that is tried, and whose code exists. It returns errStopped when that took too
+// long.
 func (ex *Executor) Try(r *Launch, t *Trial) error {
 	version := r.kernel
 	k := &version.Device

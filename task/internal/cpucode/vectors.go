@@ -53,7 +53,7 @@ type Vectors struct {
 	Known  sync.Map // *description -> *kernelCode; read without mu
 }
 
-// A kernelCode is what CPU workers have to run one kernel.
+// A Code is what CPU workers have to run one kernel.
 type Code struct {
 	Kernel *kernels.Kernel
 	Always string        // why vector code runs wherever there is some, "" where the Go function may
@@ -63,7 +63,7 @@ type Code struct {
 	Table  choose.Table // of the variants that were faster
 }
 
-// A vectorVariant is the vector code of one kernel, or the reason why it has none.
+// A Variant is the vector code of one kernel, or the reason why it has none.
 type Variant struct {
 	runner  *vec.Runner // nil where refused
 	Scalar  *vec.Runner // what vector code is compared with, nil where that is the Go function

@@ -28,7 +28,7 @@ func hashOf(s string) uint64 {
 	return h.Sum64()
 }
 
-// A submitScratch is what a task is described with, of no use afterwards.
+// A Scratch is what a task is described with, of no use afterwards.
 type Scratch struct {
 	Env     values.Arguments
 	Proof   codegen.Proof
@@ -63,7 +63,7 @@ type Constant struct {
 	Same bool
 }
 
-// A description is a kernel without the verbs of a runtime: its source and all that is made of it.
+// A Kernel is a kernel without the verbs of a runtime: its source and all that is made of it.
 type Kernel struct {
 	Name      string
 	Hash      uint64 // of name and position
@@ -96,7 +96,7 @@ type Spec struct {
 	Constants      []Constant
 }
 
-// newDescription makes the kernel that s describes.
+// New makes the kernel that s describes.
 func New(s *Spec) (*Kernel, error) {
 	if s.Go == nil {
 		return nil, fmt.Errorf("task: kernel %s: no Go function", s.Name)

@@ -136,7 +136,7 @@ func (k *Kernel) nativeError(why string) error {
 	return fmt.Errorf("task: kernel %s (%s:%d): %s", k.Name, k.Pos.File, k.Pos.Line, why)
 }
 
-// ndrange returns the shape that the clauses ndrange and shmem give to a launch. An extent that
+// NDRange returns the shape that the clauses ndrange and shmem give to a launch. An extent that
 // cannot be computed, such as a division by zero, is 0, which the device refuses.
 func (k *Kernel) NDRange(a *devices.Args) devices.NDRange {
 	env := &values.Arguments{Params: k.IR.Params, List: a.List}

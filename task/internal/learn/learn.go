@@ -17,7 +17,7 @@ import (
 	"github.com/gompss/gompss/sched"
 )
 
-// learned passes run times of kernels to policies that learn. Without such a policy no clock is
+// Times passes run times of kernels to policies that learn. Without such a policy no clock is
 // read.
 type Times struct {
 	On         bool

@@ -22,7 +22,7 @@ const stateBits = 8
 
 func LifeOf(id deps.TaskID, s state.State) uint64 { return uint64(id)<<stateBits | uint64(s) }
 
-// id returns the number of the task, 0 for none.
+// ID returns the number of the task, 0 for none.
 func (l *Life) ID() deps.TaskID { return deps.TaskID(l.Word.Load() >> stateBits) }
 
 func (l *Life) State() state.State { return state.State(l.Word.Load() & (1<<stateBits - 1)) }

@@ -64,7 +64,7 @@ func (b *Buffer) measure() {
 	}
 }
 
-// text says which slice or variable of the program it is.
+// String says which slice or variable of the program it is.
 func (b *Buffer) String() string {
 	return fmt.Sprintf("%d elements of %d bytes at %#x", b.Len, b.Elem, b.Lo())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/task/internal/values"
 )
 
-// buffers finds the buffer of an address. Reading takes no lock: the table is replaced, not
+// A Table finds the buffer of an address. Reading takes no lock: the table is replaced, not
 // changed.
 type Table struct {
 	table atomic.Pointer[bufferTable]

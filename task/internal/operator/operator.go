@@ -173,7 +173,7 @@ func Elements[T any](base unsafe.Pointer, lo, hi int64) []T {
 	return unsafe.Slice((*T)(unsafe.Add(base, lo*int64(unsafe.Sizeof(zero)))), hi-lo)
 }
 
-// kernelReducer returns the operator that a reduction clause of a kernel names.
+// OfKernel returns the operator that a reduction clause of a kernel names.
 func OfKernel(op ir.Op, t *ir.Type) (*Reducer, error) {
 	var r *Reducer
 	switch t.Kind {

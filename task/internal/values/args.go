@@ -282,5 +282,5 @@ func Plural(n int, one, many string) string {
 	return many
 }
 
-// count returns n and the noun, with an s where they are many.
+// Count returns n and the noun, with an s where they are many.
 func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, Plural(n, noun, noun+"s")) }

@@ -38,7 +38,7 @@ type Variable struct {
 	Pointer any // to the variable
 }
 
-// A variable is a package variable of a kernel.
+// A Global is a package variable of a kernel.
 type Global struct {
 	Name string
 	Of   ir.Global

@@ -56,13 +56,13 @@ func (g *Exits) PausePoint() {
 	})
 }
 
-// mostBetween bounds the instructions between two pause points of a loop without loops inside. One
+// MostBetween bounds the instructions between two pause points of a loop without loops inside. One
 // takes a cycle or so, where each comes to memory beyond the caches or to a number without a normal
 // form some 50 to 100 ns: 16384 of these are a millisecond or two. With many fewer, the jump out of
 // the loop, which the processor does not foresee, would take more than a hundredth of the time.
 const MostBetween = 1 << 14
 
-// missing is the weight of an access that may miss all caches: it may touch a page for the first
+// Missing is the weight of an access that may miss all caches: it may touch a page for the first
 // time, too.
 const Missing = 4
 

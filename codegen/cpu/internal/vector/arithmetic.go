@@ -219,7 +219,7 @@ var IntOps = map[ir.Op]opPair{ir.Add: {vcode.VAddI32, vcode.VAddI64}, ir.Sub: {v
 
 func (p opPair) Of(t *ir.Type) vcode.Op { return Pick(t, p.Single, p.double) }
 
-// fusedOps are the forms of x*y + z that add to their destination: with z or -z, of x*y or -(x*y).
+// FusedOps are the forms of x*y + z that add to their destination: with z or -z, of x*y or -(x*y).
 var FusedOps = [2][2]opPair{{{vcode.VFusedAddF32, vcode.VFusedAddF64}, {vcode.VFusedReverseSubF32, vcode.VFusedReverseSubF64}},
 	{{vcode.VFusedSubF32, vcode.VFusedSubF64}, {vcode.VFusedNegSubF32, vcode.VFusedNegSubF64}}}
 

@@ -16,7 +16,7 @@ import (
 var partOf = map[string]ir.Parts{"teams": ir.Teams, "distribute": ir.Distribute, "parallel": ir.Parallel,
 	"for": ir.Workshare, "simd": ir.Simd, "loop": ir.Loop, "single": ir.Single, "masked": ir.Masked}
 
-// Directive returns the IR of directive d on the statement at scopeAt, where the names in its
+// ReadStatement returns the IR of directive d on the statement at scopeAt, where the names in its
 // clauses are looked up. Errors are reported; a clause that has one is left out.
 func ReadStatement(b *exprs.Builder, d *syntax.Directive, scopeAt token.Pos) *ir.Directive {
 	r := &statementReader{ClauseReader: ClauseReader{b: b, scope: scopeAt}, seen: map[*ir.Var]string{}, parts: map[*ir.Var][]ir.Expr{}}

@@ -57,7 +57,7 @@ func (in *Function) OfParameters(bodies map[int]*Function) map[int]*Function {
 	return out
 }
 
-// An exit is a statement that jumps can leave or continue: a loop or a switch; or a construct,
+// An Exit is a statement that jumps can leave or continue: a loop or a switch; or a construct,
 // which none may leave.
 type Exit struct {
 	Name     string    // the user's label

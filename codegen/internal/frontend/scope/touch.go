@@ -57,7 +57,7 @@ func (u *Unit) ReadsTaken(e ir.Expr) bool {
 	return false
 }
 
-// A dest is where a value goes: a new variable, a place, or nowhere.
+// A Dest is where a value goes: a new variable, a place, or nowhere.
 type Dest struct {
 	Object types.Object // of a new variable
 	Place  ir.Expr

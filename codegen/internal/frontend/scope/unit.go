@@ -15,7 +15,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A unit is one kernel under construction.
+// A Unit is one kernel under construction.
 type Unit struct {
 	Program *source.Program
 	Kernel  *ir.Kernel
@@ -53,7 +53,7 @@ type Body struct {
 	Collapsed string // the text of its directive
 }
 
-// A frame gives the objects of one function body their meaning. The body of a function literal is
+// A Frame gives the objects of one function body their meaning. The body of a function literal is
 // built once for every call of it, each time with a frame of its own inside of that of the function
 // around.
 type Frame struct {

@@ -54,7 +54,7 @@ func isWhole(info *types.Info, e ast.Expr) bool {
 	return false
 }
 
-// A fate is the set of uses of a variable after its declaration, anywhere in the source.
+// A Fate is the set of uses of a variable after its declaration, anywhere in the source.
 type Fate struct {
 	Assigned bool // it or a part of it
 	Taken    bool // its address, or a slice of it
