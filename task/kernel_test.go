@@ -27,12 +27,12 @@ func kernelOf(t testing.TB, fn any) *task.Kernel {
 	return k
 }
 
-// onEach runs a test on the CPU alone, on accelerators alone and on both.
 // kernelWith returns the kernel of a function of kernels_test.go that runs another Go function.
 func kernelWith(name string, run func(a *task.Args)) *task.Kernel {
 	return task.MustKernel(task.KernelSpec{Name: name, Files: []task.SourceFile{kernelFile}, Go: run})
 }
 
+// onEach runs a test on the CPU alone, on accelerators alone and on both.
 func onEach(t *testing.T, test func(t *testing.T, spec string)) {
 	for _, spec := range []string{"smp:2", "sim:2(exec=cpu)", "smp:2,sim:2(exec=cpu)", "sim:2(exec=simt)", "smp:1,sim:1(exec=simt,races=on)"} {
 		t.Run(spec, func(t *testing.T) { test(t, spec) })

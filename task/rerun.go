@@ -69,7 +69,7 @@ type stepBody struct {
 // templateTraits are the traits that a template keeps.
 const templateTraits = life.Traits(life.OrderOnly | life.Relaxed | life.Undeferred | life.Final)
 
-// A kernelArgrg is an Arg of any type, as an argument of a kernel.
+// A kernelArg is an Arg of any type, as an argument of a kernel.
 type kernelArg interface {
 	anyArg
 	value() any

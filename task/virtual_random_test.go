@@ -43,7 +43,7 @@ func virtualSpec(rng *rand.Rand, little string) string {
 	return pick(sim+","+smp, smp+","+sim)
 }
 
-// A virtualRun is what was seen of a program.
+// A virtualRunSeen is what was seen of a program.
 type virtualRunSeen struct {
 	diary []string
 	stats string

@@ -71,7 +71,7 @@ func (t *Trial) run(lo, hi int64, body func(lo, hi int64)) {
 	t.done.Add(hi - lo)
 }
 
-// loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns errStopped
+// loop runs iterations [lo, hi) of a parallel loop, shared with idle workers. It returns ErrStopped
 // if they were not all run and what was written does not count.
 func (t *Trial) loop(lo, hi, grain int64, body func(lo, hi int64)) error {
 	if t.cannotStop {
@@ -119,7 +119,7 @@ func (ex *Executor) NewTrial(limit time.Duration, abort func() bool) *Trial {
 	return &Trial{ex: ex, abort: abort, began: ex.clock.Now(), limit: limit}
 }
 
-// Try runs a kernel that is tried, and whose code exists. It returns errStopped when that took too
+// Try runs a kernel that is tried, and whose code exists. It returns ErrStopped when that took too
 // long.
 func (ex *Executor) Try(r *Launch, t *Trial) error {
 	version := r.kernel

@@ -295,7 +295,7 @@ func vectorArgs(k *kernels.Kernel, of *devices.Args, args []vec.Value) []vec.Val
 }
 
 // callCode runs the vector code or the scalar code of a kernel, its parallel loops by share. The
-// error is errStopped; others are panics.
+// error is ErrStopped; others are panics.
 func (ex *Executor) callCode(r *Launch, x *Variant, v choose.Variant, args []vec.Value, share func(*vec.Loop) error) error {
 	runner := x.runner
 	*r.variant = ex.Vectors.Options.Name()

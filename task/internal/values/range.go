@@ -73,7 +73,7 @@ func CheckNoPointers(t reflect.Type) error {
 	return fmt.Errorf("type %s holds Go pointers", t)
 }
 
-// HoldsPointers is checkNoPointers in a nanosecond, for every access: the second word of a Go type
+// HoldsPointers is CheckNoPointers in a nanosecond, for every access: the second word of a Go type
 // descriptor is the number of leading bytes that may hold pointers. TestHoldsPointers compares the
 // two; the type lives as long as the program.
 func HoldsPointers[T any]() bool {

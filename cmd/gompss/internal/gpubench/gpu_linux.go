@@ -248,7 +248,7 @@ type reference struct {
 	exact       bool          // compiled to give the bits that Go gives
 }
 
-// kernelOf returns a reference as a kernel.
+// referenceKernel returns a reference as a kernel.
 func (b *bench) referenceKernel(r reference) *devices.Kernel {
 	return b.nativeKernel(r, referenceSource)
 }
