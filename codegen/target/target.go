@@ -139,6 +139,7 @@ type Points struct {
 type ShortRows struct {
 	Team  int        // threads
 	Teams int        // on a multiprocessor: bounds the registers
+	Pad   int        // elements behind those of a team: what is loaded together is on different banks
 	Bytes deps.Bytes // of team memory, which bounds the elements of a row
 	Rows  int        // slices of which an iteration may have rows
 	Loads int        // of a thread that are written out

@@ -351,9 +351,8 @@ func (x *shortRows) mostAtOnce() int {
 	return n
 }
 
-// pitch is the number of cells between the elements of a row: those of all iterations of a team,
-// and what keeps neighbours that are loaded together on different banks.
-func (x *shortRows) pitch() int64 { return int64(x.tuning().Team*x.width) + 4 }
+// pitch is the number of cells between the elements of a row.
+func (x *shortRows) pitch() int64 { return int64(x.tuning().Team*x.width + x.tuning().Pad) }
 
 // mostColumns is how many elements a row may have: as many as fit the tiles.
 func (x *shortRows) mostColumns() int64 {
