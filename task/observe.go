@@ -127,8 +127,8 @@ func (ob *observers) observeSubmit(r *record, id deps.TaskID) {
 				b.Submit, r.scope.brief = ob.soon(), b
 				return
 			}
+			r.needWithAccesses()
 		}
-		r.need()
 		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
 	}
 }

@@ -211,6 +211,36 @@ func TestRecordedTasksAllocateNothing(t *testing.T) {
 	require.NoError(t, rec.Close())
 }
 
+// Tasks beyond those that a recorder has room for keep their order: a task of old holds the place
+// of those behind it.
+func TestRecordedTasks_ThatFindNoRoomKeepTheirOrder(t *testing.T) {
+	const n = 300_000
+	rec := record.New(record.Options{})
+	rt, err := task.New(task.Options{Devices: "smp:3", Observer: rec})
+	require.NoError(t, err)
+	gate := make(chan struct{})
+	_, err = rt.Go(func() error { <-gate; return nil })
+	require.NoError(t, err)
+	x, strayed := make([]int64, 1), 0
+	require.NoError(t, task.Register(rt, x))
+	for i := range int64(n) {
+		_, err := rt.Go(func() error {
+			if x[0] != i {
+				strayed++
+			}
+			x[0]++
+			return nil
+		}, task.InOut(x))
+		require.NoError(t, err)
+	}
+	close(gate)
+	require.NoError(t, rt.Wait(context.Background()))
+	require.Zero(t, strayed)
+	require.EqualValues(t, n, x[0])
+	require.NoError(t, rt.Close())
+	require.NoError(t, rec.Close())
+}
+
 // What plain tasks touch and wait for is told whatever becomes of them: few accesses lie in their briefs, many do not fit.
 func TestTheAccessesOfPlainTasks(t *testing.T) {
 	x := make([]float64, 64)
