@@ -179,7 +179,7 @@ var layers = map[string][]string{
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},
 	// Ranks, owners, transports.
-	"dist": {"task", "deps", "trace/probe", "dist/mpi", "internal/hostmem"},
+	"dist": {"task", "deps", "trace/probe", "dist/mpi", "internal/goid", "internal/hostmem"},
 	// The MPI library of the machine; usable on its own.
 	"dist/mpi": {},
 	// Launchers for tests.

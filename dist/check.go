@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/task"
 )
 
@@ -23,20 +24,42 @@ const (
 type logEntry struct {
 	hash   uint64 // of it and all before it
 	name   string
+	block  task.BlockAccess // the first access of a blockEntry
+	lo, hi int64            // its elements, once the log has it
+	other  *deps.Access     // of another one, whose Buffer is the number of that
 	rank   int32
-	access deps.Access // the first; empty where there is none
-	number int32       // of its buffer
+	kind   entryKind
 }
+
+// An entryKind says where a logEntry has the first access of its submission.
+type entryKind uint8
+
+const (
+	noAccess entryKind = iota
+	blockEntry
+	otherEntry
+)
 
 // A submissionLog is what a rank has submitted.
 type submissionLog struct {
+	recent recentSubmissions
+
 	mu       sync.Mutex
 	sequence uint64
 	hash     uint64
-	lastName string // of the latest submission, and its hash
-	lastHash uint64
 	entries  []logEntry // of submission n at n % logged
 	marks    []uint64   // the hash at each multiple of interval
+}
+
+// recentSubmissions are the latest submissions, which the log does not have yet. They belong to the
+// submitting goroutine: it adds one without a lock, and all of them to the log with one.
+type recentSubmissions struct {
+	submitter uintptr // the goroutine, as goid.Of tells it apart
+	hash      uint64  // after the latest
+	lastName  string  // of the latest, and its hash
+	lastHash  uint64
+	count     int
+	list      [64]logEntry // divides interval
 }
 
 // mix joins a word to a hash.
@@ -59,96 +82,125 @@ func mixText(h uint64, s string) uint64 {
 
 // noteBuffer adds a distributed buffer and its owners to the hash.
 func (l *submissionLog) noteBuffer(name string, n, elem int, owners []int32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := mix(mix(mixText(l.hash, name), uint64(n)), uint64(elem))
+	h := mix(mix(mixText(l.recent.hash, name), uint64(n)), uint64(elem))
 	for _, rank := range owners {
 		h = mix(h, uint64(rank))
 	}
-	l.hash = h
+	l.recent.hash = h
 }
 
-// mixStart and mixAccess are the parts of the hash of a submission: its name and rank, and the
-// interval [lo, hi) of each access.
-func (l *submissionLog) mixStart(name string, rank int32) uint64 {
-	if name != l.lastName {
-		l.lastName, l.lastHash = name, mixText(0, name)
+// nameHash returns the hash of a submission's name and rank. That of its accesses is added to it.
+func (r *recentSubmissions) nameHash(name string, rank int32) uint64 {
+	if name != r.lastName {
+		r.lastName, r.lastHash = name, mixText(0, name)
 	}
-	return mix(l.hash, l.lastHash+uint64(uint32(rank)))
+	return r.lastHash + uint64(uint32(rank))
 }
 
-func mixInterval(h uint64, mode deps.Mode, number int32, lo, hi int64) uint64 {
-	return mix(h, uint64(lo)*0xff51afd7ed558ccd+uint64(hi)*0xc4ceb9fe1a85ec53+uint64(mode)<<56+uint64(number)<<32)
+// intervalHash returns the hash of elements [lo, hi) of a buffer, which has a number from 1 on.
+func intervalHash(number int32, lo, hi int64) uint64 {
+	high, low := bits.Mul64(uint64(lo)^0xff51afd7ed558ccd, uint64(hi)^0xc4ceb9fe1a85ec53^uint64(number)<<40)
+	return high ^ low
 }
 
-// noteSkipped is note for a task whose accesses are intervals. Requires: w.mu held.
-func (w *World) noteSkipped(name string, rank int32, spans []task.Span) {
-	h := w.log.mixStart(name, rank)
-	for i := range spans {
-		s := &spans[i]
-		h = mixInterval(h, s.Mode, w.directory.byID[s.Buffer], s.Lo, s.Hi)
+// joinAccess joins the hash of a region that is accessed in a mode to those before it.
+func joinAccess(h uint64, mode deps.Mode, region uint64) uint64 {
+	return bits.RotateLeft64(h, 23) + region*(2*uint64(mode)+1)
+}
+
+// add adds a submission whose hash is h, and returns its entry, of which the caller writes the
+// first access.
+func (r *recentSubmissions) add(name string, rank int32, h uint64) *logEntry {
+	r.hash = mix(r.hash, h)
+	e := &r.list[r.count&(len(r.list)-1)]
+	r.count++
+	e.hash, e.rank, e.name = r.hash, rank, name
+	return e
+}
+
+// lock begins a submission, or what stands between two: it locks mu, and flushes. The goroutine
+// that calls it is the submitting one from now on; another one may have been before, where the
+// program has ordered the two.
+func (w *World) lock() {
+	w.mu.Lock()
+	w.flush()
+	w.log.recent.submitter = goid.Of()
+}
+
+// flush adds the recent submissions to the log, and reports to rank 0 at intervals. Requires: mu
+// held, by the submitting goroutine.
+func (w *World) flush() {
+	w.counted.Tasks = w.directory.sequence
+	if w.log.recent.count == 0 {
+		return
 	}
-	e, due := w.log.next(h)
-	e.name, e.rank, e.access.Region.N = name, rank, 0
-	if len(spans) > 0 {
-		s := &spans[0]
-		e.access.SetInterval(s.Buffer, s.Lo, s.Hi, s.Mode)
-		e.number = w.directory.byID[s.Buffer] - 1
-	}
-	sequence := w.log.sequence
-	w.log.mu.Unlock()
-	if due && w.size > 1 {
-		w.control.report(sequence, h)
+	if sequence, hash, due := w.log.flush(&w.directory); due && w.size > 1 {
+		w.control.report(sequence, hash)
 	}
 }
 
-// next takes the entry of the next submission, with its hash. It leaves mu locked.
-func (l *submissionLog) next(h uint64) (e *logEntry, due bool) {
+// flush adds the recent submissions. Where a multiple of interval is among them it is due, to be
+// reported.
+func (l *submissionLog) flush(d *directory) (sequence, hash uint64, due bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.entries == nil {
 		l.entries = make([]logEntry, logged)
 	}
-	l.sequence++
-	l.hash = h
-	e = &l.entries[l.sequence%logged]
-	e.hash = h
-	due = l.sequence%interval == 0
-	if due {
-		l.marks = append(l.marks, h)
+	for i := range l.recent.list[:l.recent.count] {
+		e := &l.recent.list[i]
+		l.sequence++
+		to := &l.entries[l.sequence%logged]
+		other := to.other
+		*to = *e
+		e.other = other // its memory
+		if to.kind == blockEntry {
+			to.lo, to.hi = d.elements(to.block.Block())
+		}
+		if l.sequence%interval == 0 {
+			l.marks = append(l.marks, e.hash)
+			sequence, hash, due = l.sequence, e.hash, true
+		}
 	}
-	return e, due
+	l.hash, l.recent.count = l.recent.hash, 0
+	return sequence, hash, due
 }
 
-// note adds a submission to the log, and reports to rank 0 at intervals. Requires: w.mu held.
+// regionHash returns the hash of a region of a buffer, which has a number from 1 on.
+func regionHash(r *deps.Region, number int32) uint64 {
+	if lo, hi := r.Bounds(); r.Contiguous() {
+		return intervalHash(number, lo, hi)
+	}
+	h := mix(uint64(number), uint64(r.Offset))
+	for k := range r.N {
+		h = mix(mix(h, uint64(r.Dims[k].Count)), uint64(r.Dims[k].Stride))
+	}
+	return h
+}
+
+// note adds a submission to the log. Requires: mu held.
 func (w *World) note(name string, rank int32, accesses []deps.Access) {
-	l := &w.log
-	h := l.mixStart(name, rank)
+	r := &w.log.recent
+	if r.count == len(r.list) {
+		w.flush()
+	}
+	h := uint64(0)
 	for i := range accesses {
-		r := &accesses[i].Region
-		if r.N == 0 {
-			continue
-		}
-		number := w.directory.byID[r.Buffer]
-		if lo, hi := r.Bounds(); r.Contiguous() {
-			h = mixInterval(h, accesses[i].Mode, number, lo, hi)
-			continue
-		}
-		h = mix(h, uint64(accesses[i].Mode)<<32|uint64(number))
-		h = mix(h, uint64(r.Offset))
-		for k := range r.N {
-			h = mix(mix(h, uint64(r.Dims[k].Count)), uint64(r.Dims[k].Stride))
+		if a := &accesses[i]; a.Region.N > 0 {
+			h = joinAccess(h, a.Mode, regionHash(&a.Region, w.directory.byID[a.Region.Buffer]))
 		}
 	}
-	e, due := l.next(h)
-	e.name, e.rank, e.access.Region.N = name, rank, 0
-	if len(accesses) > 0 {
-		e.access, e.number = accesses[0], w.directory.byID[accesses[0].Region.Buffer]-1
+	e := r.add(name, rank, r.nameHash(name, rank)+h)
+	e.kind = noAccess
+	if len(accesses) > 0 && accesses[0].Region.N > 0 {
+		e.kind = otherEntry
+		if e.other == nil {
+			e.other = new(deps.Access)
+		}
+		*e.other = accesses[0]
+		e.other.Region.Buffer = deps.BufferID(w.directory.byID[accesses[0].Region.Buffer] - 1)
 	}
-	sequence := l.sequence
-	l.mu.Unlock()
-	if due && w.size > 1 {
-		w.control.report(sequence, h)
-	}
+	w.flush()
 }
 
 // at returns the hash after a submission; known is false where it is not kept, or not there yet.
@@ -181,17 +233,17 @@ func (l *submissionLog) now() (sequence, hash uint64) {
 // text describes a submission.
 func (e *logEntry) text(sequence uint64) string {
 	s := fmt.Sprintf("%s #%d", e.name, sequence)
-	if e.access.Region.N > 0 {
-		r := e.access.Region
-		r.Buffer = deps.BufferID(e.number)
-		s += fmt.Sprintf(" (%s %v)", e.access.Mode, r)
+	switch e.kind {
+	case blockEntry:
+		s += fmt.Sprintf(" (%s %v)", e.block.Mode(), deps.Interval(deps.BufferID(e.block.Block()>>32), e.lo, e.hi))
+	case otherEntry:
+		s += fmt.Sprintf(" (%s %v)", e.other.Mode, e.other.Region)
 	}
 	return fmt.Sprintf("%s on rank %d", s, e.rank)
 }
 
 // pack writes what the log keeps as a message: sequence, hash and text of each submission.
-func (w *World) pack(message []byte) []byte {
-	l := &w.log
+func (l *submissionLog) pack(message []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := uint64(1)

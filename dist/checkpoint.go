@@ -101,7 +101,7 @@ func (w *World) bringHome(ctx context.Context, s Saved) error {
 }
 
 func (w *World) readHome(region deps.Region) error {
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	b := w.directory.of(&region)
 	if b == nil {
@@ -192,7 +192,7 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 
 // noteRestore counts a call of Restore as a submission: one that finds no file is another one.
 func noteRestore(w *World, absent bool) {
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	name := "Restore"
 	if absent {
@@ -238,7 +238,7 @@ func (w *World) used(s Saved) bool {
 	if err != nil {
 		return true
 	}
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	b := w.directory.of(&region)
 	if b == nil {

@@ -28,7 +28,7 @@ func Gather[T any](ctx context.Context, rt *task.Runtime, root int, x []T) error
 	if err != nil {
 		return fmt.Errorf("dist: gather: %w", err)
 	}
-	w.mu.Lock()
+	w.lock()
 	err = w.read("Gather", int32(root), []deps.Access{{Region: region, Mode: deps.In}})
 	w.mu.Unlock()
 	if err != nil || w.rank != root {
@@ -66,7 +66,7 @@ func Scatter[T any](rt *task.Runtime, root int, x []T) error {
 	if err != nil {
 		return fmt.Errorf("dist: scatter: %w", err)
 	}
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	if err := w.failure(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func partsOf(w *World, n int, access task.Option) ([]ownedRange, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	b := w.directory.of(&region)
 	if b == nil {

@@ -173,7 +173,7 @@ func (c *control) compareLogs(rank int) {
 	c.asked = true
 	c.mu.Unlock()
 	if !asked {
-		c.w.transport.Control(rank, c.w.pack([]byte{logMessage}), nil)
+		c.w.transport.Control(rank, c.w.log.pack([]byte{logMessage}), nil)
 	}
 }
 
@@ -470,7 +470,7 @@ func (w *World) beat() {
 			}
 		}
 		if pause := time.Since(last); pause < w.options.Silence/2 {
-			w.listen()
+			c.listen()
 		} else { // this rank was stopped itself: it gives the others time to be heard
 			c.mu.Lock()
 			for r := range c.heard {
@@ -483,11 +483,11 @@ func (w *World) beat() {
 }
 
 // listen fails the job if a rank is silent for too long.
-func (w *World) listen() {
+func (c *control) listen() {
+	w := c.w
 	if w.options.Silence < 0 {
 		return
 	}
-	c := &w.control
 	c.mu.Lock()
 	silent := -1
 	for r, heard := range c.heard {

@@ -38,22 +38,67 @@ type step struct {
 
 // A cell is a part of a block whose elements have the same version everywhere.
 type cell struct {
-	region deps.Region
-	writer int32   // has the current version
-	ranks  []int32 // that have received it, in this order; of a reduction, that have a partial result
+	writer int32    // has the current version
+	latest int32    // of ranks
+	split  bool     // of buffer.first: the block has several cells, in buffer.cells
+	mine   bool     // this rank has the current version
+	ranks  []int32  // that have received it, or have a partial result, in this order
+	set    []uint64 // the same as bits, nil while they are few
 	op     deps.ReductionID
 	// version identifies it in a simulation.
 	version int32
+	owner   int32  // of buffer.first: of the block
+	hash    uint64 // of buffer.first: of the block, see intervalHash
+	region  deps.Region
 }
+
+// listed is the number of ranks up to which a cell looks through the list of those that have
+// received it.
+const listed = 8
 
 // holds reports whether rank has the current version.
 func (c *cell) holds(rank int32) bool {
-	return c.writer == rank || slices.Contains(c.ranks, rank)
+	if c.writer == rank || c.latest == rank && len(c.ranks) > 0 {
+		return true
+	}
+	if c.set != nil {
+		return c.set[rank>>6]>>(rank&63)&1 != 0
+	}
+	return slices.Contains(c.ranks, rank)
+}
+
+// received adds a rank that does not hold c to those that do.
+func (d *directory) received(c *cell, rank int32) {
+	switch {
+	case c.ranks == nil:
+		c.ranks = make([]int32, 0, listed)
+	case len(c.ranks) == listed && c.set == nil:
+		c.set = make([]uint64, (d.ranks+63)/64)
+		for _, r := range c.ranks {
+			c.set[r>>6] |= 1 << (r & 63)
+		}
+	}
+	c.ranks, c.latest = append(c.ranks, rank), rank
+	if c.set != nil {
+		c.set[rank>>6] |= 1 << (rank & 63)
+	}
+	c.mine = c.mine || rank == d.me
 }
 
 // written makes rank the only one that has the current version.
-func (c *cell) written(rank int32) {
-	c.writer, c.ranks, c.op = rank, c.ranks[:0], 0
+func (d *directory) written(c *cell, rank int32) {
+	c.forget()
+	c.writer, c.op, c.mine = rank, 0, rank == d.me
+}
+
+// forget empties the list of ranks.
+func (c *cell) forget() {
+	if c.set != nil {
+		for _, r := range c.ranks {
+			c.set[r>>6] = 0
+		}
+	}
+	c.ranks = c.ranks[:0]
 }
 
 // A buffer is memory with a layout. Its number is the order of Distribute, the same on all ranks;
@@ -88,7 +133,9 @@ type directory struct {
 func (d *directory) add(id deps.BufferID, l layout) int {
 	b := &buffer{layout: l, id: id, cells: make([][]cell, len(l.owners)), first: make([]cell, len(l.owners))}
 	for k := range b.cells {
-		b.first[k] = cell{region: l.region(id, int64(k)), writer: l.owners[k]}
+		c := &b.first[k]
+		*c = cell{region: l.region(id, int64(k)), writer: l.owners[k], owner: l.owners[k], mine: l.owners[k] == d.me}
+		c.hash = regionHash(&c.region, int32(len(d.buffers)+1))
 		b.cells[k] = b.first[k : k+1 : k+1]
 	}
 	for int(id) >= len(d.byID) {
@@ -195,7 +242,7 @@ func (d *directory) write(rank int32, a *deps.Access) {
 			cells := b.cells[k]
 			for n := range cells {
 				if c := &cells[n]; c.region == a.Region || c.region.Overlaps(a.Region) {
-					c.written(rank)
+					d.written(c, rank)
 					if d.watch != nil {
 						d.watch.written(c, rank)
 					}
@@ -227,11 +274,12 @@ func (d *directory) cut(b *buffer, k int64, r *deps.Region) {
 		inside := c.region.Intersect(*r)
 		for _, p := range slices.Concat(inside, c.region.Subtract(*r)) {
 			part := *c
-			part.region, part.ranks = p, slices.Clone(c.ranks)
+			part.region, part.ranks, part.set, part.split = p, slices.Clone(c.ranks), slices.Clone(c.set), false
 			d.split = append(d.split, part)
 		}
 	}
 	b.cells[k] = slices.Clone(d.split)
+	b.first[k].split = true
 }
 
 // join makes one cell of block k where all have been written by one rank and no rank has received
@@ -250,12 +298,14 @@ func (d *directory) join(b *buffer, k int64, rank int32) {
 	if len(cells) <= keptCells {
 		return
 	}
-	b.cells[k] = b.first[k : k+1 : k+1]
 	last := int32(0)
 	for n := range cells {
 		last = max(last, cells[n].version)
 	}
-	b.first[k] = cell{region: b.layout.region(b.id, k), writer: rank, ranks: b.first[k].ranks[:0], version: last}
+	b.cells[k] = b.first[k : k+1 : k+1]
+	c := &b.first[k]
+	c.split, c.version = false, last
+	d.written(c, rank)
 }
 
 // keptCells is how many cells of one version a block keeps.
@@ -271,7 +321,7 @@ func (d *directory) bring(b *buffer, c *cell, rank int32) {
 		return
 	}
 	d.message(b, c, d.source(c), rank, stepRecv)
-	c.ranks = append(c.ranks, rank)
+	d.received(c, rank)
 }
 
 // source returns the rank that sends c to the next one that receives it: its parent in a tree in
@@ -307,12 +357,13 @@ func (d *directory) message(b *buffer, c *cell, from, to int32, recv stepKind) {
 func (d *directory) reduce(b *buffer, c *cell, rank int32, op deps.ReductionID) {
 	if c.op != op {
 		d.combine(b, c)
-		c.op, c.ranks, d.reducing = op, c.ranks[:0], true
+		c.forget()
+		c.op, d.reducing = op, true
 	}
 	if c.holds(rank) {
 		return
 	}
-	c.ranks = append(c.ranks, rank)
+	d.received(c, rank)
 	if rank == d.me {
 		d.steps = append(d.steps, step{kind: stepFill, region: c.region, op: op, buffer: d.byID[b.id] - 1})
 	}
@@ -332,7 +383,7 @@ func (d *directory) combine(b *buffer, c *cell) {
 	for k := len(c.ranks); k > 0; k-- {
 		d.message(b, c, at(k), at((k-1)/2), stepFold)
 	}
-	c.written(c.writer)
+	d.written(c, c.writer)
 }
 
 // complete is a submission that combines all partial results.

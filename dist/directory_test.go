@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task"
 )
 
 // For random submissions the sends that each rank derives are the receives that the other side
@@ -75,5 +76,68 @@ func TestDirectory_ManyReadersFormATree(t *testing.T) {
 	}
 	for rank, n := range sends {
 		require.LessOrEqual(t, n, 3, "rank %d", rank)
+	}
+}
+
+// A skipped task leaves the directory as a submitted one does that has no steps here, with the same
+// hash: for random accesses to whole blocks of three buffers, with many ranks and few.
+func TestDirectory_SkipIsSubmitWithoutSteps(t *testing.T) {
+	skipped := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		ranks := int32(2 + r.IntN(4+int(seed%60)))
+		var fast, slow directory
+		for _, d := range []*directory{&fast, &slow} {
+			d.me, d.ranks = int32(seed)%ranks, ranks
+			for id := range deps.BufferID(3) {
+				l, err := Cyclic(5).make(48, int(ranks)) // the last block is shorter
+				require.NoError(t, err)
+				d.add(id*2, l)
+			}
+		}
+		for range 200 {
+			n := r.IntN(task.SkipBlocks + 1)
+			var blocks [task.SkipBlocks]task.BlockAccess
+			var accesses []deps.Access
+			hash := uint64(0)
+			for i := range n {
+				k, id, mode := int64(r.IntN(10)), deps.BufferID(2*r.IntN(3)), []deps.Mode{deps.In, deps.In, deps.Out, deps.InOut}[r.IntN(4)]
+				a := deps.Access{Region: deps.Interval(id, 5*k, min(48, 5*k+5)), Mode: mode}
+				number, ok := fast.block(id, 5*k, min(48, 5*k+5))
+				require.True(t, ok)
+				accesses, blocks[i] = append(accesses, a), task.BlockAccess(number<<8|uint64(mode))
+				hash = joinAccess(hash, mode, regionHash(&a.Region, int32(id/2+1)))
+			}
+			want, err := slow.place(accesses)
+			require.NoError(t, err)
+			slow.submit(want, accesses)
+			rank, got, ok := fast.skip(&blocks, n)
+			if !ok {
+				fast.submit(want, accesses)
+				continue
+			}
+			skipped++
+			require.Empty(t, slow.steps, "seed %d: %v", seed, accesses)
+			require.Equal(t, want, rank)
+			require.Equal(t, hash, got)
+		}
+		require.Equal(t, slow.sequence, fast.sequence)
+		require.Equal(t, slow.messages, fast.messages)
+		for i, b := range slow.buffers {
+			for k := range b.first {
+				require.Equal(t, b.first[k].writer, fast.buffers[i].first[k].writer, "seed %d", seed)
+				require.Equal(t, append([]int32{}, b.first[k].ranks...), append([]int32{}, fast.buffers[i].first[k].ranks...), "seed %d", seed)
+				require.Equal(t, b.first[k].mine, fast.buffers[i].first[k].holds(fast.me), "seed %d", seed)
+			}
+		}
+	}
+	require.Greater(t, skipped, 10000)
+	var d directory
+	l, err := BlockCyclic2D(8, 2, 2, 2, 2).make(64, 4)
+	require.NoError(t, err)
+	d.add(0, l)
+	for _, bounds := range [][2]int64{{0, 2}, {0, 8}, {0, 64}} {
+		_, ok := d.block(0, bounds[0], bounds[1])
+		require.False(t, ok, "a matrix has no blocks that are intervals")
 	}
 }

@@ -88,6 +88,26 @@ func TestFakeRank_SkippingAllocatesNothing(t *testing.T) {
 	require.Zero(t, n)
 }
 
+// Goroutines that the program orders submit in turn, and each counts the tasks of those before.
+func TestFakeRank_GoroutinesSubmitInTurn(t *testing.T) {
+	rt, w, tile := fakeRank(t, 8, 64)
+	defer rt.Close()
+	for turn := range 10 {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 30 {
+				rt.Go(func() error { return nil }, task.In(tile(1, 2)), task.InOut(tile(3, 3)))
+			}
+			require.Equal(t, uint64(30*(turn+1)), w.Stats().Tasks)
+		}()
+		<-done
+	}
+	require.LessOrEqual(t, w.Stats().Tasks, uint64(300))
+	require.NoError(t, rt.Wait(context.Background()))
+	require.Greater(t, w.Stats().Tasks, uint64(299)) // and what Wait adds
+}
+
 func BenchmarkSkip(b *testing.B) {
 	rt, _, tile := fakeRank(b, 8, 64)
 	defer rt.Close()

@@ -58,7 +58,7 @@ func (w *World) Simulate() (Simulation, error) {
 	if w.simulation == nil {
 		return Simulation{}, errors.New("dist: simulate: the world is not one of Simulated")
 	}
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	return w.simulation.run(), nil
 }

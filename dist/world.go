@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/goid"
 	"github.com/gompss/gompss/task"
 )
 
@@ -80,10 +81,13 @@ type Stats struct {
 	Messages uint64 // sent and received by this rank
 }
 
-// Stats returns the counts so far.
+// Stats returns the counts so far: of a goroutine that does not submit, up to the latest 64 tasks.
 func (w *World) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.log.recent.submitter == goid.Of() {
+		w.flush()
+	}
 	return w.counted
 }
 
@@ -133,7 +137,7 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 	if len(x) == 0 {
 		return nil
 	}
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	l, err := d.make(int64(len(x)), w.size)
 	if err != nil {
@@ -154,7 +158,7 @@ func Distribute[T any](rt *task.Runtime, x []T, d Distribution) error {
 
 // Submit chooses the rank of a task and submits the messages of this rank that come before it.
 func (w *World) Submit(t *task.Submission) (here bool, err error) {
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	if err := w.failure(); err != nil {
 		return false, err
@@ -188,7 +192,7 @@ func (w *World) Submit(t *task.Submission) (here bool, err error) {
 
 // Complete combines all partial results of reductions.
 func (w *World) Complete() error {
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	if w.failure() != nil || w.simulation != nil {
 		return nil // Wait returns the failure; or the reductions of a simulation stay open
@@ -200,7 +204,7 @@ func (w *World) Complete() error {
 
 // Share has all ranks receive the current version of what accesses name.
 func (w *World) Share(accesses []deps.Access) error {
-	w.mu.Lock()
+	w.lock()
 	defer w.mu.Unlock()
 	for rank := range int32(w.size) {
 		if err := w.read("WaitOn", rank, accesses); err != nil {
@@ -229,7 +233,6 @@ func (w *World) read(name string, rank int32, accesses []deps.Access) error {
 // post submits the steps of this rank as tasks, with the priority of the task that they are for.
 // Requires: mu held.
 func (w *World) post(priority int) error {
-	w.counted.Tasks = w.directory.sequence
 	w.counted.Messages += uint64(len(w.directory.steps))
 	if w.fake {
 		return nil
@@ -342,7 +345,7 @@ func (w *World) Wait(ctx context.Context, local error) error {
 
 // meet waits until all ranks have called it as often.
 func (w *World) meet(ctx context.Context) error {
-	w.mu.Lock()
+	w.lock()
 	w.waits++
 	n := w.waits
 	sequence, hash := w.log.now()
@@ -386,7 +389,7 @@ func (w *World) end() error {
 	if err := w.failure(); w.fake || err != nil {
 		return err
 	}
-	w.mu.Lock()
+	w.lock()
 	w.note("Close", 0, nil)
 	w.mu.Unlock()
 	return w.meet(context.Background())

@@ -138,8 +138,9 @@ type kernelVariants struct {
 
 // A worlds is the other ranks.
 type worlds struct {
-	world   World   // nil where this is the only rank
-	skipper Skipper // world, where it is one
+	world       World        // nil where this is the only rank
+	skipper     Skipper      // world, where it is one
+	knownBlocks *knownBlocks // nil where skipper is
 }
 
 // A lifecycle holds the state of closing a runtime.
@@ -256,7 +257,10 @@ func New(o Options) (*Runtime, error) {
 	}
 	if o.World != nil {
 		rt.world = o.World
-		rt.skipper, _ = o.World.(Skipper)
+		if _, ranks := rankOf(o.World); ranks > 1 {
+			rt.skipper, _ = o.World.(Skipper)
+			rt.knownBlocks = new(knownBlocks)
+		}
 		if err := rt.world.Attach(&LocalTasks{rt}); err != nil {
 			rt.world = nil
 			return nil, errors.Join(fmt.Errorf("task: new: %w", err), rt.Close())

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/operator"
 	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
@@ -51,26 +52,65 @@ type Submission struct {
 	Reducers []Reducer // of the accesses that are reductions
 }
 
-// A Skipper is a World that can say of a task with few simple accesses that it is none of this
-// rank's business, at the cost of some additions. It counts the task then; where it reports false,
-// Submit is called.
+// A Skipper is a World that can say of a task whose accesses are whole blocks that it is none of
+// this rank's business, at the cost of some additions.
 type Skipper interface {
-	Skip(name string, n int, spans [SkipSpans]Span) bool
+	// Block returns the number of the block that is elements [lo, hi) of a buffer, and false where
+	// that is no block. The number is that as long as there is the buffer.
+	Block(b deps.BufferID, lo, hi int64) (number uint64, ok bool)
+	// Skip counts a task with n accesses to blocks, and reports whether it is another rank's alone.
+	// Where it reports false, nothing has changed, and Submit is called.
+	Skip(name string, n int, a, b, c BlockAccess) bool
 }
 
-// SkipSpans is the most accesses of a task that Skip is called for.
-const SkipSpans = 3
+// SkipBlocks is the most accesses of a task that Skip is called for.
+const SkipBlocks = 3
 
-// A Span is an access to elements [Lo, Hi) of a buffer.
-type Span struct {
-	Buffer deps.BufferID
-	Mode   deps.Mode
-	Lo, Hi int64
+// A BlockAccess is the number of a block and the mode of an access to it: In, Out or InOut.
+type BlockAccess uint64
+
+func (a BlockAccess) Block() uint64   { return uint64(a) >> 8 }
+func (a BlockAccess) Mode() deps.Mode { return deps.Mode(a) }
+
+// knownBlocks are blocks that were found, by where they begin. They belong to the submitting
+// goroutine.
+type knownBlocks [1 << knownBits]knownBlock
+
+const knownBits = 10
+
+// A knownBlock is memory that is a block, and the number of that.
+type knownBlock struct {
+	at     values.Pointer
+	n      int64
+	elem   deps.Bytes
+	number uint64
+	buffer *memory.Buffer
+}
+
+// find returns the block that is the memory of an access.
+func (k *knownBlocks) find(rt *Runtime, o *Option) (number uint64, ok bool) {
+	const mix = 0x9e3779b97f4a7c15
+	e := &k[uint64(uintptr(o.at)>>6)*mix>>(64-knownBits)]
+	elem := deps.Bytes(o.kind &^ pointerBit >> 16)
+	if e.at == o.at && e.n == o.n && e.elem == elem && e.buffer.InUse() {
+		return e.number, o.n > 0
+	}
+	if o.n == 0 {
+		return 0, false
+	}
+	b, first, err := rt.buffers.Find(values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: elem})
+	if b == nil || err != nil {
+		return 0, false
+	}
+	if number, ok = rt.skipper.Block(b.ID, first, first+o.n); ok {
+		*e = knownBlock{o.at, o.n, elem, number, b}
+	}
+	return number, ok
 }
 
 // skips reports whether a task with these options is another rank's alone.
 func (rt *Runtime) skips(options []Option) bool {
-	var spans [SkipSpans]Span
+	var blocks [SkipBlocks]BlockAccess
 	n, name := 0, unlabelled
 	if rt.closed.Load() {
 		return false
@@ -81,18 +121,17 @@ func (rt *Runtime) skips(options []Option) bool {
 			name = o.text()
 			continue
 		}
-		m := values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: deps.Bytes(o.kind &^ pointerBit >> 16)}
-		if o.what() != accessOption || o.mode() > deps.InOut || m.Len == 0 || n == SkipSpans {
+		if o.what() != accessOption || o.mode() > deps.InOut || n == SkipBlocks {
 			return false
 		}
-		b, first, err := rt.buffers.Find(m)
-		if b == nil || err != nil {
+		number, ok := rt.knownBlocks.find(rt, o)
+		if !ok {
 			return false
 		}
-		spans[n] = Span{b.ID, o.mode(), first, first + m.Len}
+		blocks[n] = BlockAccess(number<<8 | uint64(o.mode()))
 		n++
 	}
-	return rt.skipper.Skip(name, n, spans)
+	return rt.skipper.Skip(name, n, blocks[0], blocks[1], blocks[2])
 }
 
 // A Reducer is the operator of a reduction of a Submission.

@@ -39,6 +39,10 @@ type Buffer struct {
 	bufferHold
 }
 
+// InUse reports whether tasks may be described with b: it is neither forgotten nor part of another
+// buffer.
+func (b *Buffer) InUse() bool { return b.Use.Load() == inUse }
+
 // A bufferGrowth is the growth of a buffer: grown is the buffer that this one has become a part of,
 // nil for one of its own; moved says that its merge was submitted, and that new tasks use grown;
 // parts are those that have become parts of this one, as long as they are used. See grow.go.
