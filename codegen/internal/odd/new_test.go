@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOddPrograms_New builds this test with twelve programs, the same ones in every run, and runs
-// it. GOMPSS_RANDOM_SEED=N makes those from seed N on.
+// TestOddPrograms_New builds this test with twelve programs of each kind, the same ones in every
+// run, and runs it. GOMPSS_RANDOM_SEED=N makes those from seed N on.
 func TestOddPrograms_New(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it builds a test")
@@ -31,7 +31,7 @@ func TestOddPrograms_New(t *testing.T) {
 	}
 	var seeds []uint64
 	for i := range 12 {
-		seeds = append(seeds, first+uint64(i))
+		seeds = append(seeds, first+uint64(i), firstSerial+first+uint64(i))
 	}
 	path := filepath.Join(dir, "programs.go")
 	require.NoError(t, os.WriteFile(path, []byte(programsFile(seeds)), 0o600))

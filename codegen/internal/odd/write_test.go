@@ -15,6 +15,9 @@ var (
 	writeTo    = flag.String("oddto", "", "write programs to this file")
 	writeCount = flag.Int("oddprograms", 100, "how many programs TestWritePrograms writes")
 	writeFirst = flag.Uint64("oddfirst", 1, "seed of the first")
+	// Serial programs are those of serial_test.go.
+	serialCount = flag.Int("serialprograms", 0, "how many serial programs TestWritePrograms writes")
+	serialFirst = flag.Uint64("serialfirst", 1, "seed of the first, from 2^40 on")
 )
 
 // A program is a kernel as text and as the function that Go's compiler made of it.
@@ -39,6 +42,9 @@ func TestWritePrograms(t *testing.T) {
 	var seeds []uint64
 	for i := range *writeCount {
 		seeds = append(seeds, *writeFirst+uint64(i))
+	}
+	for i := range *serialCount {
+		seeds = append(seeds, firstSerial+*serialFirst+uint64(i))
 	}
 	require.NoError(t, os.WriteFile(*writeTo, []byte(programsFile(seeds)), 0o644))
 }
