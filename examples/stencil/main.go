@@ -1,6 +1,6 @@
-// Command stencil spreads heat over a square plate: each task computes the next state of some rows
-// from the state of those and of the rows beside them. On several ranks these two rows are all that
-// travels.
+// Command stencil spreads heat over a square plate, over CPU workers and accelerators: each task
+// computes the next state of some rows from the state of those and of the rows beside them. On
+// several ranks these two rows are all that travels.
 package main
 
 import (
@@ -33,7 +33,7 @@ func run(f demo.Flags) int {
 		demo.Fail(err)
 	}
 	elapsed := time.Since(start)
-	r := demo.Result{Example: "stencil", N: f.N, Devices: f.Devices, Check: "off"}
+	r := demo.Result{Example: "stencil", N: f.N, Devices: f.Devices, Check: "off", CPUCode: rt.CPUCode(rowsKernel)}
 	r.Count(rt, elapsed)
 	r.Gflops = 4 * float64(f.N) * float64(f.N) * float64(f.Rounds) / elapsed.Seconds() / 1e9
 	if f.Check {
@@ -91,30 +91,11 @@ func bring(rt *task.Runtime, plates [2][]float64, f demo.Flags) error {
 func submitStep(rt *task.Runtime, from, to []float64, n, block int) error {
 	cuts := demo.Blocks(n, block)
 	for i := range len(cuts) - 1 {
-		lo, hi := cuts[i], cuts[i+1]
-		above, below := max(0, lo-1), min(n, hi+1)
-		_, err := rt.Go(func() error { rows(from, to, n, lo, hi); return nil },
-			task.In(from[above*n:below*n]), task.Out(to[lo*n:hi*n]), task.Label("Rows"))
-		if err != nil {
+		if _, err := SubmitRows(rt, cuts[i], cuts[i+1], n, from, to); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// rows computes rows lo to hi; the edges of the plate keep their heat.
-func rows(from, to []float64, n, lo, hi int) {
-	for i := lo; i < hi; i++ {
-		if i == 0 || i == n-1 {
-			copy(to[i*n:(i+1)*n], from[i*n:(i+1)*n])
-			continue
-		}
-		up, here, down, out := from[(i-1)*n:i*n], from[i*n:(i+1)*n], from[(i+1)*n:(i+2)*n], to[i*n:(i+1)*n]
-		out[0], out[n-1] = here[0], here[n-1]
-		for j := 1; j < n-1; j++ {
-			out[j] = 0.25 * (up[j] + down[j] + here[j-1] + here[j+1])
-		}
-	}
 }
 
 // difference is 0 when every element is, bit for bit, that of the plain sequential run.
@@ -125,7 +106,7 @@ func difference(x []float64, f demo.Flags) float64 {
 		fill(plates[i], f.N)
 	}
 	for step := range f.Rounds {
-		rows(plates[step%2], plates[1-step%2], f.N, 0, f.N)
+		Rows(0, f.N, f.N, plates[step%2], plates[1-step%2])
 	}
 	worst := 0.0
 	for i, want := range plates[f.Rounds%2] {
