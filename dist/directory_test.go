@@ -11,8 +11,10 @@ import (
 )
 
 // For random submissions the sends that each rank derives are the receives that the other side
-// derives, with the same region and key.
+// derives, with the same region and key. Some messages are in pieces.
 func TestDirectory_BothSidesDeriveTheSameMessages(t *testing.T) {
+	defer func(n int64) { pieceBytes = n }(pieceBytes)
+	pieceBytes = 30
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		ranks := 1 + r.IntN(7)
@@ -22,7 +24,7 @@ func TestDirectory_BothSidesDeriveTheSameMessages(t *testing.T) {
 			all[me].me, all[me].ranks = int32(me), int32(ranks)
 			l, err := Cyclic(1+int(seed%9)).make(n, ranks)
 			require.NoError(t, err)
-			all[me].add(4, l)
+			all[me].buffers[all[me].add(4, l)].elem = 8
 		}
 		for range 40 {
 			lo := r.Int64N(n)
@@ -140,4 +142,38 @@ func TestDirectory_SkipIsSubmitWithoutSteps(t *testing.T) {
 		_, ok := d.block(0, bounds[0], bounds[1])
 		require.False(t, ok, "a matrix has no blocks that are intervals")
 	}
+}
+
+// A large message is in pieces, which are its elements in order. A rank that forwards it forwards
+// each of them.
+func TestDirectory_LargeMessagesAreInPieces(t *testing.T) {
+	const ranks = 12
+	n := 3*pieceBytes/8 + 5
+	sent, received := make([][]deps.Region, ranks), make([][]deps.Region, ranks)
+	for me := range int32(ranks) {
+		d := directory{me: me, ranks: ranks}
+		l, err := On(5).make(n, ranks)
+		require.NoError(t, err)
+		d.buffers[d.add(0, l)].elem = 8
+		for reader := range int32(ranks) {
+			d.submit(reader, []deps.Access{{Region: deps.Interval(0, 0, n), Mode: deps.In}})
+			for _, s := range d.steps {
+				if s.kind == stepSend {
+					sent[me] = append(sent[me], s.region)
+				} else {
+					received[me] = append(received[me], s.region)
+				}
+			}
+		}
+	}
+	piece := pieceBytes / 8
+	want := []deps.Region{deps.Interval(0, 0, piece), deps.Interval(0, piece, 2*piece), deps.Interval(0, 2*piece, 3*piece), deps.Interval(0, 3*piece, n)}
+	forwards := 0
+	for me := range ranks {
+		if me != 5 {
+			require.Equal(t, want, received[me])
+			forwards += len(sent[me])
+		}
+	}
+	require.Greater(t, forwards, 0)
 }

@@ -83,6 +83,24 @@ func TestWorld_RandomProgramsAreSequential(t *testing.T) {
 	}
 }
 
+// The programs give the same bytes where every message of more than two elements is in pieces.
+func TestWorld_RandomProgramsInPieces(t *testing.T) {
+	defer dist.SetPieces(16)()
+	for ranks := 2; ranks < 5; ranks++ {
+		errs := inProcess(t, ranks, 7, func(rt *task.Runtime, rank int) error {
+			for seed := range uint64(40) {
+				p := newProgram(seed, ranks, 40)
+				sum, err := p.run(context.Background(), rt, rank)
+				if want := p.sequential(); err != nil || sum != want {
+					return fmt.Errorf("seed %d, rank %d of %d: %x, sequential %x: %w", seed, rank, ranks, sum, want, err)
+				}
+			}
+			return nil
+		})
+		require.NoError(t, errors.Join(errs...))
+	}
+}
+
 // A buffer may be larger than the memory of the machine: each rank backs what its tasks touch.
 func TestWorld_BuffersAreBackedWhereTouched(t *testing.T) {
 	if policy, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || strings.TrimSpace(string(policy)) == "2" {
