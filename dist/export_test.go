@@ -6,3 +6,6 @@ func SetPieces(bytes int64) (reset func()) {
 	pieceBytes = bytes
 	return func() { pieceBytes = old }
 }
+
+// TransportOf returns the transport of a world.
+func TransportOf(w *World) Transport { return w.transport }

@@ -68,6 +68,8 @@ type flight struct {
 	requests []mpi.Request
 	done     func(error)
 	err      error
+	// Bytes that a receive expects, and that have come; 0 of a send.
+	want, got int
 }
 
 // A tagPool has the tags of messages from one rank.
@@ -219,15 +221,18 @@ func (t *mpiTransport) test(c *mpi.Comm, list *[]*flight, some *bool) {
 	for _, f := range *list {
 		active := false
 		for i := range f.requests {
-			if done, _, err := c.Test(&f.requests[i]); !done {
+			if done, s, err := c.Test(&f.requests[i]); !done {
 				active = true
-			} else if err != nil {
+			} else if f.got += s.Bytes; err != nil {
 				f.err = err
 			}
 		}
 		if active {
 			kept = append(kept, f)
 			continue
+		}
+		if f.err == nil && f.want > 0 && f.got != f.want {
+			f.err = fmt.Errorf("a message of %d bytes for a receive of %d", f.got, f.want)
 		}
 		ended = append(ended, f)
 	}
@@ -390,7 +395,7 @@ func (t *mpiTransport) Recv(from int, key Key, data []byte, done func(error)) {
 
 // recvData posts the receive of a large message and tells the sender its tag.
 func (t *mpiTransport) recvData(from, tag int, key Key, data []byte, done func(error)) {
-	f := &flight{done: func(err error) {
+	f := &flight{want: len(data), done: func(err error) {
 		t.tags[from].put(tag)
 		done(err)
 	}}
