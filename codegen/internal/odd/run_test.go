@@ -215,6 +215,30 @@ func withSlices(v reflect.Value, f func(reflect.Value) reflect.Value) reflect.Va
 	return v
 }
 
+// refused reports whether a program holds what DIALECT.md says that a kernel may not.
+func (r *runner) refused(err error) bool {
+	if list := (codegen.ErrorList)(nil); errors.As(err, &list) {
+		for _, what := range []string{"captured variable ", "slice with a capacity"} {
+			if strings.HasPrefix(list[0].What, what) {
+				r.count["refused: "+what]++
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begin makes the arguments of a round, which share memory at times.
+func (r *runner) begin(p program, rng *rand.Rand, round int) []reflect.Value {
+	args := arguments(p, r.names, rng, round)
+	r.overlaps = nil
+	if p.seed >= firstSerial && round%2 == 1 && !strings.Contains(p.text, "parallel for") {
+		r.overlaps = someOverlaps(args, rng)
+		r.overlap(args)
+	}
+	return args
+}
+
 // check runs one program on several arguments.
 func (r *runner) check(p program, rounds int, seed uint64) error {
 	defer r.limit(p)()
@@ -224,8 +248,7 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 	}
 	defer arena.Close()
 	targets, err := r.targets(p, arena)
-	if list := (codegen.ErrorList)(nil); errors.As(err, &list) && (strings.HasPrefix(list[0].What, "captured variable ") || strings.HasPrefix(list[0].What, "slice with a capacity")) {
-		r.count["refused: "+list[0].What]++ // DIALECT.md, section 2: a program may hold it, a kernel may not
+	if r.refused(err) {
 		return nil
 	}
 	if err != nil {
@@ -234,12 +257,7 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 	rng := rand.New(rand.NewPCG(p.seed, seed))
 	r.names = append(names(p.text), globalNames(p.text)...)
 	for round := range rounds {
-		begin := arguments(p, r.names, rng, round)
-		r.overlaps = nil
-		if p.seed >= firstSerial && round%2 == 1 && !strings.Contains(p.text, "parallel for") {
-			r.overlaps = someOverlaps(begin, rng)
-			r.overlap(begin)
-		}
+		begin := r.begin(p, rng, round)
 		want := r.goRun(p, begin)
 		r.count["launches"]++
 		if want.panicked != "" {
@@ -260,7 +278,7 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 
 // limit ends the process where a program takes for ever.
 func (r *runner) limit(p program) func() {
-	w := time.AfterFunc(3*time.Minute, func() {
+	w := time.AfterFunc(10*time.Minute, func() {
 		fmt.Printf("odd programs: seed %d does not end\n%s\n", p.seed, p.text)
 		os.Exit(3)
 	})
