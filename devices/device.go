@@ -45,7 +45,9 @@ type Properties struct {
 	Workers     int        // tasks that run at once: CPU workers, or 1 for an accelerator
 	// ClockError bounds how far the times of its events (Timed) may be from the host's clock.
 	ClockError time.Duration
-	Depth      int // tasks worth having in flight, so that transfers overlap with kernels
+	// Bandwidth is the peak of its memory in bytes a second, 0 where that is not known.
+	Bandwidth deps.Bytes
+	Depth     int // tasks worth having in flight, so that transfers overlap with kernels
 }
 
 // A Device is an opened device. Methods may be called from any goroutine. One that panics takes the

@@ -118,6 +118,7 @@ func (rt *Runtime) status(most int, first deps.TaskID) *probe.Status {
 	if rt.window.Limit < 1<<62 {
 		s.Window = rt.window.Limit
 	}
+	rt.samples.estimate(s, rt.observers.now())
 	seen, flying, blocked := rt.sight(most, first)
 	s.Blocked = int64(blocked)
 	s.Waiting = max(0, int64(flying)-s.Blocked-s.Ready-s.Running)
@@ -355,8 +356,11 @@ type samples struct {
 	timer   *time.Timer
 	closed  bool
 	ended   int64 // when last looked
-	changed time.Duration
-	list    []sample // by time
+	// expected is what Expect was told, and when and behind how many tasks.
+	expected, before int64
+	since            time.Duration
+	changed          time.Duration
+	list             []sample // by time
 }
 
 type sample struct {
@@ -417,6 +421,35 @@ func (p *samples) take(rt *Runtime) {
 			p.list = p.list[:n/2]
 		}
 		p.list = append(p.list, sample{now, entered})
+	}
+}
+
+// Expect says that the program is going to submit so many more tasks, those of tasks included:
+// Status, Progress and the live page then say what part of them has ended, and how long the rest
+// will take at the rate so far. A later call counts from there; 0 ends the estimate. It is for
+// people, and nothing else depends on it.
+func Expect(rt *Runtime, tasks int64) {
+	rt.mustBeUsable("Expect")
+	live, entered, now := rt.window.ObservedLive(), rt.window.Entered.Load()-rt.waits.Load(), rt.observers.now()
+	p := &rt.samples
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.expected = 0; tasks > 0 {
+		p.before, p.expected, p.since = entered-live, tasks+live, now
+	}
+}
+
+// estimate adds to s what was expected. The count of a new Expect begins with the tasks that had
+// ended before it.
+func (p *samples) estimate(s *probe.Status, now time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.expected == 0 {
+		return
+	}
+	s.Expected = p.before + p.expected
+	if done := s.Done - p.before; done > 0 && s.Done < s.Expected {
+		s.Left = time.Duration(float64(now-p.since) / float64(done) * float64(s.Expected-s.Done))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"runtime/trace"
 	"strings"
@@ -91,14 +92,15 @@ func (rt *Runtime) describe(w World) {
 	if rt.observers.recorder == nil {
 		return
 	}
-	m := &probe.Machine{Policy: rt.ready.sched.PolicyName(), Opened: rt.observers.clock.Opened()}
+	m := &probe.Machine{Policy: rt.ready.sched.PolicyName(), Opened: rt.observers.clock.Opened(), Program: filepath.Base(os.Args[0]), PID: os.Getpid()}
+	m.Host, _ = os.Hostname() // a machine without a name has none on the page
 	if rank, ranks := rankOf(w); ranks > 1 {
 		m.Rank, m.Ranks = rank, ranks
 	}
 	for p, d := range rt.topology.machine.Devices() {
 		of := d.Properties()
 		m.Places = append(m.Places, probe.Place{Rank: m.Rank, Name: of.Name, Kind: string(of.Kind), Description: of.Description, Workers: of.Workers,
-			Memory: of.Memory, Tokens: rt.ready.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, ClockError: of.ClockError})
+			Memory: of.Memory, Tokens: rt.ready.sched.Limit(sched.PlaceID(p)), Host: of.Kind == devices.SMP, Bandwidth: of.Bandwidth, ClockError: of.ClockError})
 	}
 	for _, a := range rt.topology.machine.Absent() {
 		m.Absent = append(m.Absent, fmt.Sprintf("%s: %v", a.Device, a.Why))
@@ -127,10 +129,28 @@ func (ob *observers) observeSubmit(r *record, id deps.TaskID) {
 				b.Submit, r.scope.brief = ob.soon(), b
 				return
 			}
-			r.needWithAccesses()
+			found := r.scope.declared // r has no accesses of its own yet
+			r.need()
+			r.accesses = append(r.accesses[:0], found...)
 		}
-		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1}
+		r.trace = probe.Task{ID: id, Parent: r.scope.id(), Submit: ob.soon(), Kernel: r.kernelName(), Label: r.label, Place: -1, Traffic: probe.Traffic{Bytes: traffic(r)}}
 	}
+}
+
+// traffic returns the bytes that the accesses of r, a kernel, name, those that are read and written
+// twice; 0 for other tasks. Requires: the submitting of its home held.
+func traffic(r *record) (n deps.Bytes) {
+	if r.kernel == nil {
+		return 0
+	}
+	for i := range r.accesses {
+		a := &r.accesses[i]
+		size := deps.Bytes(a.Region.Len()) * r.rt.buffers.ByID(a.Region.Buffer).Elem
+		if n += size; a.Mode >= deps.InOut {
+			n += size
+		}
+	}
+	return n
 }
 
 // observeEdges makes the graph of s report edges.

@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -43,4 +44,51 @@ func TestProgress_YieldsUntilNothingIsInFlight(t *testing.T) {
 	require.Equal(t, 2, n, "at once, and when the context ends")
 	close(stuck)
 	require.NoError(t, rt.Wait(context.Background()))
+}
+
+// What a program expects is what Status measures by: tasks that ended before do not count.
+func TestExpect_SaysWhatIsLeft(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:1"})
+	for range 5 {
+		_, err := rt.Go(nothing)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait(context.Background()))
+	require.Zero(t, rt.Status(0).Expected)
+	task.Expect(rt, 10)
+	require.EqualValues(t, 15, rt.Status(0).Expected)
+	require.Zero(t, rt.Status(0).Left, "no task has ended since")
+	for range 2 {
+		_, err := rt.Go(nothing)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait(context.Background()))
+	s := rt.Status(0)
+	require.EqualValues(t, 7, s.Done)
+	require.Positive(t, s.Left)
+	require.Contains(t, s.String(), "; 47 % of 15, about ")
+	for range 8 {
+		_, err := rt.Go(nothing)
+		require.NoError(t, err)
+	}
+	require.NoError(t, rt.Wait(context.Background()))
+	require.Zero(t, rt.Status(0).Left)
+	task.Expect(rt, 0)
+	require.Zero(t, rt.Status(0).Expected)
+}
+
+// A traced kernel has the bytes that its accesses name, and the trace the name of the program.
+func TestTrace_BytesOfKernels(t *testing.T) {
+	r := traced(t, task.Options{Devices: "smp:1"}, func(rt *task.Runtime) {
+		_, err := kernelOf(t, Fill).Submit(rt, 0, 64, uint32(7), make([]uint32, 100))
+		require.NoError(t, err)
+		_, err = rt.Go(nothing, task.Out(make([]int64, 10)))
+		require.NoError(t, err)
+		require.NoError(t, rt.Wait(context.Background()))
+	})
+	require.NotZero(t, r.Find(1).Bytes)
+	require.Zero(t, r.Find(1).Bytes%256, "64 elements of 4 bytes, once or twice")
+	require.Zero(t, r.Find(2).Bytes, "no kernel")
+	require.Equal(t, os.Getpid(), r.Machine.PID)
+	require.NotEmpty(t, r.Machine.Program)
 }

@@ -153,14 +153,6 @@ func (r *record) need() *detail {
 	return r.detail
 }
 
-// needWithAccesses gives r, which has none, a detail of its own, with the accesses that were found
-// for it. Requires: the submitting of its home held.
-func (r *record) needWithAccesses() {
-	found := r.scope.declared
-	r.need()
-	r.accesses = append(r.accesses[:0], found...)
-}
-
 // detail gives r, which has accesses neither here nor there, a detail of its own.
 func (rt *Runtime) detail(r *record) {
 	r.detail = rt.freeDetails.get(rt)

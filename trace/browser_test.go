@@ -123,7 +123,7 @@ func TestCopiesOnTheTimeline(t *testing.T) {
 		In, Before, After string
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.eval(look)), &at))
-	require.Contains(t, []string{"213,94,0,255", "226,102,31,255"}, at.In, "the colour of copies, light or dark")
+	require.Contains(t, []string{"181,84,138,255", "208,106,166,255"}, at.In, "the colour of copies, light or dark")
 	require.Equal(t, []string{"0,0,0,0", "0,0,0,0"}, []string{at.Before, at.After}, "nothing is drawn where nothing was copied")
 	require.Equal(t, "true", b.eval(`document.querySelector('.tip').hidden`))
 	b.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y})

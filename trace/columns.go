@@ -17,7 +17,7 @@ import (
 //
 //	uint32 tasks, edges
 //	float64 start; float32 running, submit, ready, choice, release (distances from start, ns);
-//	uint32 id, last; uint16 lane, sort, variant;
+//	uint32 id, last; uint16 lane, sort, variant, label;
 //	uint8 flags (1 ran, 2 failed, 4 skipped, 8 short of tokens); float32 missing
 //	uint32 first predecessor (tasks + 1 of them), uint32 predecessors (indices)
 //	uint32 copies, 0; of each, in order of their beginning: float64 begin; float32 taking;
@@ -52,6 +52,7 @@ func columns(r *run.Run, names *names) []byte {
 	each(func(i int) { c.u16(lane[i]) })
 	each(func(i int) { c.u16(names.sorts.of(run.Sort(&t[i]))) })
 	each(func(i int) { c.u16(names.variants.of(t[i].Variant)) })
+	each(func(i int) { c.u16(names.labels.of(run.Name(&t[i]))) })
 	each(func(i int) {
 		flags := byte(0)
 		for k, is := range []bool{run.Ran(&t[i]), t[i].Err != "" && !t[i].Skipped, t[i].Skipped, t[i].Short} {
@@ -116,6 +117,7 @@ func (c *columnWriter) pad() {
 // columns fit the states of other snapshots too.
 type names struct {
 	sorts, variants numbering
+	labels          numbering      // of tasks: that, or what counts as one
 	copies          numbering      // lanes of copies
 	streams         map[string]int // of lanes, the most so far
 }
@@ -126,6 +128,7 @@ func (n *names) meet(r *run.Run) {
 		t := &r.Tasks[i]
 		n.sorts.of(run.Sort(t))
 		n.variants.of(t.Variant)
+		n.labels.of(run.Name(t))
 	}
 	n.copiesOf(r)
 }

@@ -14,14 +14,14 @@ import (
 
 // A state is what a page shows besides the tasks themselves. Times are nanoseconds.
 type state struct {
-	Version  int64 // goes up with every snapshot
-	Live     bool  // the run continues
-	Title    string
-	Summary  *run.Summary
-	Lanes    []laneState
-	Sorts    []string // of tasks, by number
-	Variants []string
-	Copies   []string // lanes of copies, by number
+	Version int64 // goes up with every snapshot
+	Live    bool  // the run continues
+	Title   string
+	Program program
+	Now     *probe.Status // of a run that continues: its counts, and its oldest tasks
+	Summary *run.Summary
+	Lanes   []laneState
+	nameLists
 	Series   series
 	Failures []failure
 	Compiled []compiled
@@ -29,17 +29,40 @@ type state struct {
 	Explain  []run.Explanation
 	Learned  []run.LearnedTime
 	Phases   []run.Phase // the longest
-	From, To time.Duration
-	Shown    int // tasks in the columns
-	Links    int // of the critical path: Summary has the first
+	span
+	Shown int // tasks in the columns
+	Links int // of the critical path: Summary has the first
 }
 
-// shownTasks is how many tasks in flight a page lists of a run that is stalled.
-const shownTasks = 10
+// A span is the time that a run takes.
+type span struct{ From, To time.Duration }
+
+// nameLists are names by number: of kinds of tasks, variants, lanes of copies, and of the labels of
+// tasks.
+type nameLists struct{ Sorts, Variants, Copies, Names []string }
+
+// A program is what ran, where and when.
+type program struct {
+	Name, Host string
+	PID        int
+	Opened     time.Time
+	Ranks      int
+}
+
+// shownTasks is how many tasks in flight a page lists among the notes of a run that is stalled, and
+// listedTasks how many in its table.
+const (
+	shownTasks  = 10
+	listedTasks = 30
+)
 
 // show adds what is in flight. Where the run is stalled, that is the verdict, and the oldest tasks
 // are notes.
 func (s *state) show(now *probe.Status) {
+	s.Now = &probe.Status{}
+	*s.Now = *now
+	s.Now.Tasks = now.Tasks[:min(len(now.Tasks), listedTasks)]
+	s.Now.More = now.More + int64(len(now.Tasks)-len(s.Now.Tasks))
 	counts := fmt.Sprintf("now %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", now.Submitted, now.Blocked, now.Ready, now.Running, now.Waiting, now.Done)
 	if now.Verdict == "" {
 		s.Summary.Notes = append([]string{counts}, s.Summary.Notes...)
@@ -91,13 +114,13 @@ const mostListed = 200
 
 // stateOf works out the state of a finished run.
 func stateOf(r *run.Run, title string, names *names) *state {
-	s := &state{Title: title, Summary: r.Summary(), Shown: len(r.Tasks)}
+	m := &r.Machine
+	s := &state{Title: title, Summary: r.Summary(), Shown: len(r.Tasks), Program: program{m.Program, m.Host, m.PID, m.Opened, m.Ranks}}
 	s.Links = len(s.Summary.Path)
 	s.Summary.Path = s.Summary.Path[:min(s.Links, mostListed)]
 	s.Summary.Chain.Tasks = s.Summary.Chain.Tasks[:min(len(s.Summary.Chain.Tasks), mostListed)]
 	names.meet(r)
-	s.Sorts, s.Variants = names.sorts.names, names.variants.names
-	s.Copies = names.copies.names
+	s.nameLists = nameLists{names.sorts.names, names.variants.names, names.copies.names, names.labels.names}
 	s.From, s.To = r.Bounds()
 	s.Lanes, _ = names.lanesOf(r)
 	s.Series = seriesOf(r, s.From, s.To)

@@ -136,8 +136,9 @@ const depthOfStream = 4
 // Properties describes the device.
 func (d *Device) Properties() devices.Properties {
 	return devices.Properties{
-		Name: d.gpu.name,
-		Kind: Kind,
+		Name:      d.gpu.name,
+		Kind:      Kind,
+		Bandwidth: d.gpu.chip.bandwidth,
 		Description: fmt.Sprintf("%s, %s, %d SMs, %v in granules of %v, driver %s", d.gpu.model, d.gpu.chip.arch(), d.gpu.chip.sms,
 			d.mirrors.limit, d.options.Granule, driver.Release(d.gpu.driver.Version)),
 		Memory:  d.mirrors.limit,

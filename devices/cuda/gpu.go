@@ -37,6 +37,7 @@ type chip struct {
 	sms          int // multiprocessors
 	warp         int
 	maxPitch     deps.Bytes // of a 2-D copy
+	bandwidth    deps.Bytes // of its memory, a second; 0 where the driver does not say
 }
 
 // arch names the architecture for NVRTC.
@@ -44,14 +45,16 @@ func (c chip) arch() string { return fmt.Sprintf("sm_%d%d", c.major, c.minor) }
 
 // Attributes of a device, by their numbers in cuda.h.
 const (
-	attributeWarp      = 10
-	attributeMaxPitch  = 11
-	attributeSMs       = 16
-	attributeMajor     = 75
-	attributeMinor     = 76
-	attributeVirtual   = 102 // virtual memory management
-	attributeMemPools  = 115
-	attributeUnifiedVA = 41
+	attributeWarp        = 10
+	attributeMaxPitch    = 11
+	attributeSMs         = 16
+	attributeMemoryClock = 36 // in kHz
+	attributeBusWidth    = 37 // in bits
+	attributeMajor       = 75
+	attributeMinor       = 76
+	attributeVirtual     = 102 // virtual memory management
+	attributeMemPools    = 115
+	attributeUnifiedVA   = 41
 )
 
 // identify reads what the device is.
@@ -81,11 +84,28 @@ func (g *gpu) identify() error {
 		*a.to = int(b.Int32(0))
 	}
 	g.chip.maxPitch = deps.Bytes(pitch)
+	g.chip.bandwidth = g.bandwidth(b)
 	if virtual == 0 || pools == 0 || unified == 0 {
 		return fmt.Errorf("%s: virtual memory management %d, memory pools %d, unified addresses %d: all are needed",
 			g.model, virtual, pools, unified)
 	}
 	return nil
+}
+
+// bandwidth returns the peak of the memory in bytes a second: two transfers a clock over the width
+// of the bus. A driver that does not know one of the two has none.
+func (g *gpu) bandwidth(b *driver.Block) deps.Bytes {
+	var kilohertz, bits int32
+	for _, a := range []struct {
+		to     *int32
+		number uintptr
+	}{{&kilohertz, attributeMemoryClock}, {&bits, attributeBusWidth}} {
+		if g.driver.Do(driver.CuDeviceGetAttribute, b.At(0), a.number, uintptr(g.ordinal)) != nil {
+			return 0 // it is shown on a page, and nothing depends on it
+		}
+		*a.to = int32(b.Int32(0))
+	}
+	return 2 * 1000 * deps.Bytes(kilohertz) * deps.Bytes(bits) / 8
 }
 
 // textOf is b up to the first 0.

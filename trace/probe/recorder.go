@@ -26,17 +26,25 @@ type Task struct {
 	End    time.Duration // on the device
 	// Release is when the runtime observed the end; its successors are ready from then on.
 	Release time.Duration
-	Missing deps.Bytes // what had to be copied to the place when it was chosen, as far as that was asked
-	Kernel  string     // "" for a Go function
-	Label   string     // "" when it is the kernel's name
-	Variant string     // what ran: "AVX-512", "go", "sim", "cuda"
-	Err     string     // why it failed or was skipped
-	Place   int16      // index in Machine.Places; -1 for a task that got none
-	Worker  int16      // of a CPU worker
-	Tokens  int32      // that it held
+	Traffic
+	Kernel  string // "" for a Go function
+	Label   string // "" when it is the kernel's name
+	Variant string // what ran: "AVX-512", "go", "sim", "cuda"
+	Err     string // why it failed or was skipped
+	Place   int16  // index in Machine.Places; -1 for a task that got none
+	Worker  int16  // of a CPU worker
+	Tokens  int32  // that it held
 	// Short says that it lacked tokens at least once between Ready and Choice.
 	Short   bool
 	Skipped bool // a predecessor failed, so it did not run
+}
+
+// Traffic is the bytes of a task.
+type Traffic struct {
+	Missing deps.Bytes // what had to be copied to the place when it was chosen, as far as that was asked
+	// Bytes is what the accesses of a kernel name, those that are read and written twice; 0 of other
+	// tasks.
+	Bytes deps.Bytes
 }
 
 // A Candidate is a place that a task may run at, as the policy saw it when the task became ready.
@@ -89,6 +97,11 @@ type Machine struct {
 	Absent []string `json:",omitempty"` // optional devices that are not there, and why
 	// Opened is the moment that all times count from.
 	Opened time.Time
+	// Program is the name of the executable file, Host that of the machine; they and PID are empty in
+	// files of older programs.
+	Program string `json:",omitempty"`
+	Host    string `json:",omitempty"`
+	PID     int    `json:",omitempty"`
 	// Ranks is the number of ranks that the program has, 0 where it is one process, and Rank which of
 	// them this is: -1 for all of them.
 	Rank  int `json:",omitempty"`
@@ -104,6 +117,8 @@ type Place struct {
 	Memory      deps.Bytes // 0 for host memory
 	Tokens      int        // of its kind
 	Host        bool       // its memory is the Go program's
+	// Bandwidth is the peak of its memory in bytes a second, 0 where that is not known.
+	Bandwidth deps.Bytes `json:",omitempty"`
 	// ClockError bounds how far the times of its work may be from the host's clock.
 	ClockError time.Duration
 	Rank       int `json:",omitempty"` // that it belongs to

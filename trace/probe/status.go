@@ -17,6 +17,10 @@ type Status struct {
 	Blocked, Ready, Running int64 // the tasks in flight
 	Waiting                 int64 // and those that have started and cannot continue
 	Window                  int64 // how many may be in flight; a submission waits where there are as many
+	// Expected is how many tasks the program has said that it will submit, 0 where it has said
+	// nothing; Left is how long the rest will take at the rate so far, 0 where that is not known.
+	Expected int64
+	Left     time.Duration
 	// Idle is the least possible time since the last end of a task.
 	Idle time.Duration
 	// Verdict says what the run is stalled for, "" where tasks have ended lately, or none is in
@@ -90,6 +94,12 @@ func (s *Status) String() string {
 
 func (s *Status) counts() string {
 	text := fmt.Sprintf("tasks: %d submitted, %d blocked, %d ready, %d running, %d waiting, %d done", s.Submitted, s.Blocked, s.Ready, s.Running, s.Waiting, s.Done)
+	if s.Expected > 0 {
+		text += fmt.Sprintf("; %.0f %% of %d", 100*float64(s.Done)/float64(s.Expected), s.Expected)
+		if s.Left > 0 {
+			text += ", about " + Ago(s.Left) + " left"
+		}
+	}
 	if s.Window > 0 && s.Submitted-s.Done >= s.Window {
 		text += fmt.Sprintf("; the window of %d tasks is full", s.Window)
 	}

@@ -25,9 +25,11 @@ import (
 // table at its front; so a block can be read without those before it. Kinds that a reader does not
 // know are skipped and counted. A change that an older reader would misread raises Version.
 const (
-	magic   = "GOMPSSTR"
-	mark    = "\xf5GTB"
-	Version = 3 // 1 had no explanations and learned times, 2 no packed tasks; both are read as before
+	magic = "GOMPSSTR"
+	mark  = "\xf5GTB"
+	// Version 1 had no explanations and learned times, 2 no packed tasks, 3 no bytes of kernels; all
+	// are read as before.
+	Version = 4
 
 	machineBlock = 1
 	batchBlock   = 2
@@ -177,7 +179,10 @@ func (e *encoder) task(t, before *probe.Task) {
 	e.i(int64(t.Place))
 	e.i(int64(t.Worker))
 	e.i(int64(t.Tokens))
-	e.body = append(e.body, e.flag(t.Short, 1)|e.flag(t.Skipped, 2))
+	e.body = append(e.body, e.flag(t.Short, 1)|e.flag(t.Skipped, 2)|e.flag(t.Bytes != 0, 4))
+	if t.Bytes != 0 {
+		e.i(int64(t.Bytes))
+	}
 }
 
 func (e *encoder) detail(d *Detail, before deps.TaskID) {
@@ -339,6 +344,9 @@ func (d *decoder) task(t *probe.Task) {
 	n.Place, n.Worker, n.Tokens = int16(d.i()), int16(d.i()), int32(d.i())
 	flags := d.byte()
 	n.Short, n.Skipped = flags&1 != 0, flags&2 != 0
+	if flags&4 != 0 {
+		n.Bytes = deps.Bytes(d.i())
+	}
 	*t = n
 }
 

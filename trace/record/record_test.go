@@ -56,7 +56,7 @@ func randomBatch(r *rand.Rand) *Batch {
 	b := &Batch{Dropped: r.Uint64N(10), Packed: randomPacked(r)}
 	for range r.IntN(20) {
 		b.Tasks = append(b.Tasks, probe.Task{ID: deps.TaskID(r.Uint64N(1000)), Last: deps.TaskID(r.Uint64N(100)), Submit: at(), Ready: at(), Choice: at(),
-			Launch: at(), Start: at(), End: at(), Release: at(), Missing: deps.Bytes(r.Int64N(1e9)), Kernel: word(), Label: word(), Variant: word(), Err: word(),
+			Launch: at(), Start: at(), End: at(), Release: at(), Traffic: probe.Traffic{Missing: deps.Bytes(r.Int64N(1e9)), Bytes: deps.Bytes(r.Int64N(3) * 1e9)}, Kernel: word(), Label: word(), Variant: word(), Err: word(),
 			Place: int16(r.IntN(5) - 1), Worker: int16(r.IntN(9)), Tokens: int32(r.IntN(100)), Short: r.IntN(2) == 0, Skipped: r.IntN(2) == 0})
 	}
 	for range r.IntN(20) {

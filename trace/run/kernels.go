@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gompss/gompss/deps"
@@ -59,4 +60,33 @@ func (r *Run) LearnedTimes() []LearnedTime {
 		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Size, b.Size))
 	})
 	return out
+}
+
+// mostStrategies bounds what strategy says of a kernel: the rest is in its explanation.
+const mostStrategies = 4
+
+// strategy returns how the loops of a kernel are mapped to a kind of place, in the words of its
+// explanation: for CPU workers what code runs, for others what stands behind each loop.
+func strategy(texts []Explanation, kernel, kind string) string {
+	i := slices.IndexFunc(texts, func(e Explanation) bool { return e.Kernel == kernel })
+	if i < 0 {
+		return ""
+	}
+	var out []string
+	for line := range strings.Lines(texts[i].Text) {
+		line = strings.TrimSpace(line)
+		if code, ok := strings.CutPrefix(line, probe.CPUCode); ok && kind == "smp" {
+			return code
+		}
+		subject, decision, ok := strings.Cut(line, " -> ")
+		if !ok || kind == "smp" || !strings.Contains(subject, ": loop ") && !strings.Contains(subject, ": reduction") && !strings.Contains(subject, ": atomics ") {
+			continue
+		}
+		decision, _, _ = strings.Cut(decision, ": ")
+		if strings.HasPrefix(decision, "a version without") || slices.Contains(out, decision) {
+			continue
+		}
+		out = append(out, decision)
+	}
+	return strings.Join(out[:min(len(out), mostStrategies)], "; ")
 }

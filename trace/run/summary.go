@@ -116,6 +116,21 @@ type KernelUse struct {
 	Count               int64
 	Total               time.Duration
 	Least, Middle, Most time.Duration
+	Strategy            string     // how its loops are mapped there, as far as that was explained
+	Bytes               deps.Bytes // that the accesses of the tasks with a record name
+	Timed               time.Duration
+	// Peak is the bandwidth of the memory of the fastest place in bytes a second, 0 where that is not
+	// known.
+	Peak deps.Bytes
+}
+
+// Rate returns the bytes a second of the tasks whose accesses say how many they are: the traffic of
+// the memory is no less where nothing stays in caches. It is 0 where none says that.
+func (k *KernelUse) Rate() float64 {
+	if k.Timed <= 0 {
+		return 0
+	}
+	return float64(k.Bytes) / k.Timed.Seconds()
 }
 
 // Mean returns the mean running time.
@@ -351,6 +366,8 @@ func (c counter) sumKernels() []KernelUse {
 	type list struct {
 		key
 		times []time.Duration
+		bytes deps.Bytes
+		timed time.Duration // of the tasks with bytes
 	}
 	var lists []list
 	at, last := map[key]int{}, -1
@@ -369,20 +386,37 @@ func (c counter) sumKernels() []KernelUse {
 			last = j
 		}
 		lists[last].times = append(lists[last].times, t.End-t.Start)
+		if t.Bytes > 0 {
+			lists[last].bytes += t.Bytes
+			lists[last].timed += t.End - t.Start
+		}
 	}
-	byKind := map[[3]string][]time.Duration{}
+	type total struct {
+		KernelUse
+		times []time.Duration
+	}
+	byKind := map[[3]string]*total{}
 	for _, l := range lists {
-		k := [3]string{l.sort, l.variant, c.run.Machine.Places[l.place].Kind}
-		byKind[k] = append(byKind[k], l.times...)
+		place := &c.run.Machine.Places[l.place]
+		k := [3]string{l.sort, l.variant, place.Kind}
+		u := byKind[k]
+		if u == nil {
+			u = &total{KernelUse: KernelUse{Sort: k[0], Variant: k[1], Kind: k[2]}}
+			byKind[k] = u
+		}
+		u.times = append(u.times, l.times...)
+		u.Bytes, u.Timed, u.Peak = u.Bytes+l.bytes, u.Timed+l.timed, max(u.Peak, place.Bandwidth)
 	}
 	var out []KernelUse
-	for k, times := range byKind {
-		slices.Sort(times)
-		u := KernelUse{Sort: k[0], Variant: k[1], Kind: k[2], Count: int64(len(times)), Least: times[0], Middle: times[len(times)/2], Most: times[len(times)-1]}
-		for _, d := range times {
+	texts := c.run.Explanations()
+	for _, u := range byKind {
+		slices.Sort(u.times)
+		u.Count, u.Least, u.Middle, u.Most = int64(len(u.times)), u.times[0], u.times[len(u.times)/2], u.times[len(u.times)-1]
+		for _, d := range u.times {
 			u.Total += d
 		}
-		out = append(out, u)
+		u.Strategy = strategy(texts, u.Sort, u.Kind)
+		out = append(out, u.KernelUse)
 	}
 	out = c.addLostTasks(out)
 	slices.SortFunc(out, func(a, b KernelUse) int {

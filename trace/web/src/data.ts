@@ -1,7 +1,7 @@
 // What the server sends, as trace/state.go and trace/columns.go write it. Times are nanoseconds.
 
 export interface PlaceUse { Name: string; Kind: string; Description: string; Lanes: number; Tasks: number; Busy: number; Transfer: number; Overhead: number; Idle: number; Memory: number; Peak: number; Evictions: number; Evicted: number; ClockError: number }
-export interface KernelUse { Sort: string; Variant: string; Kind: string; Count: number; Total: number; Least: number; Middle: number; Most: number }
+export interface KernelUse { Sort: string; Variant: string; Kind: string; Count: number; Total: number; Least: number; Middle: number; Most: number; Strategy: string; Bytes: number; Timed: number; Peak: number }
 export interface LinkUse { From: string; To: string; Copies: number; Failed: number; Bytes: number; Recorded: number; Time: number }
 export interface PathLink { Sort: string; Count: number; Time: number }
 export interface Chain { Tasks: number[] | null; Run: number; Fetch: number; Queue: number; Tokens: number; Submit: number; Tell: number }
@@ -12,8 +12,10 @@ export interface Summary {
   Verdict: { Bound: string; Sentence: string; Evidence: string }
 }
 export interface Series { At: number[] | null; Tasks: number[]; Ready: number[]; Moved: number[]; Busy: Record<string, number[]>; Memory: Record<string, number[]>; Tokens: Record<string, number[]> }
+export interface InFlight { ID: number; Label: string; At: string; State: string; Waits: string; Since: number }
+export interface Now { Submitted: number; Done: number; Blocked: number; Ready: number; Running: number; Waiting: number; Window: number; Expected: number; Left: number; Verdict: string; Tasks: InFlight[] | null; More: number }
 export interface State {
-  Version: number; Live: boolean; Title: string; Summary: Summary; Lanes: { Name: string; Place: number; Rank?: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Copies: string[] | null; Series: Series
+  Version: number; Live: boolean; Title: string; Program: { Name: string; Host: string; PID: number; Opened: string; Ranks: number }; Now: Now | null; Names: string[] | null; Summary: Summary; Lanes: { Name: string; Place: number; Rank?: number }[] | null; Sorts: string[] | null; Variants: string[] | null; Copies: string[] | null; Series: Series
   Failures: { Task: number; Name: string; Place: string; Skipped: boolean; Text: string; At: number }[] | null
   Compiled: { Device: string; Kernel: string; Time: number; Hit: boolean; Refused: string }[] | null
   Evicted: { Device: string; At: number; Bytes: number }[] | null
@@ -32,7 +34,7 @@ export interface Task {
 export class Columns {
   n: number
   start: Float64Array; run: Float32Array; submit: Float32Array; ready: Float32Array; choice: Float32Array; release: Float32Array
-  id: Uint32Array; last: Uint32Array; lane: Uint16Array; sort: Uint16Array; variant: Uint16Array; flags: Uint8Array; missing: Float32Array
+  id: Uint32Array; last: Uint32Array; lane: Uint16Array; sort: Uint16Array; variant: Uint16Array; name: Uint16Array; flags: Uint8Array; missing: Float32Array
   first: Uint32Array; preds: Uint32Array
   lanes: Uint32Array[] // tasks of each lane, by start
   copyStart: Float64Array; copyRun: Float32Array; copyBytes: Float64Array; copyTask: Uint32Array; copyLane: Uint16Array; copyFailed: Uint8Array
@@ -51,7 +53,7 @@ export class Columns {
     this.start = take(Float64Array)
     this.run = take(Float32Array); this.submit = take(Float32Array); this.ready = take(Float32Array); this.choice = take(Float32Array); this.release = take(Float32Array)
     this.id = take(Uint32Array); this.last = take(Uint32Array)
-    this.lane = take(Uint16Array); this.sort = take(Uint16Array); this.variant = take(Uint16Array)
+    this.lane = take(Uint16Array); this.sort = take(Uint16Array); this.variant = take(Uint16Array); this.name = take(Uint16Array)
     this.flags = take(Uint8Array)
     this.missing = take(Float32Array)
     this.first = take(Uint32Array, n + 1)
@@ -150,12 +152,13 @@ class Live implements Source {
 // ---- words and colours
 
 export function time(ns: number): string {
-  const a = Math.abs(ns)
-  if (a >= 1e9) return (ns / 1e9).toPrecision(3) + ' s'
-  if (a >= 1e6) return (ns / 1e6).toPrecision(3) + ' ms'
-  if (a >= 1e3) return (ns / 1e3).toPrecision(3) + ' µs'
-  return Math.round(ns) + ' ns'
+  const a = Math.abs(ns), [unit, name] = a >= 0.9995e9 ? [1e9, 's'] : a >= 0.9995e6 ? [1e6, 'ms'] : a >= 999.5 ? [1e3, 'µs'] : [1, 'ns']
+  return (unit === 1 ? String(Math.round(ns)) : digits(ns / unit)) + ' ' + name
 }
+// digits writes a number with three digits, and all of those before the point.
+function digits(v: number): string { const a = Math.abs(v); return v.toFixed(a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2) }
+// short is time without zeros at its end, for the steps of an axis.
+export function short(ns: number): string { const [v, unit] = time(ns).split(' '); return (v.includes('.') ? v.replace(/\.?0+$/, '') : v) + ' ' + unit }
 export function size(b: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
   let i = 0
@@ -165,8 +168,8 @@ export function size(b: number): string {
 export function count(n: number): string { return n.toLocaleString('en') }
 export function share(part: number, all: number): string { return all > 0 ? ((100 * part) / all).toFixed(1) + ' %' : '-' }
 
-// Okabe and Ito's colours, which stay apart for all kinds of colour vision; sorts beyond them differ in lightness too.
-const palette = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0], [153, 153, 51], [136, 34, 85]]
+// Okabe and Ito's colours but for the red one, which failures have; they stay apart for all kinds of colour vision; sorts beyond them differ in lightness too.
+const palette = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [51, 34, 136], [153, 153, 51], [102, 204, 153]]
 function rgb(sort: number): number[] {
   const round = Math.floor(sort / palette.length) % 3, towards = round === 1 ? 0 : 255
   return palette[sort % palette.length].map((c) => (round === 0 ? c : Math.round(c * 0.65 + towards * 0.35)))

@@ -2,10 +2,12 @@ import { render } from 'preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { Columns, PlaceUse, Source, State, Task, colour, count, share, size, source, stroke, time } from './data'
+import { Columns, PlaceUse, Source, State, Task, colour, count, share, short, size, source, stroke, time } from './data'
+import { Filter, FilterBar, Range, Sums, everything, matches } from './filter'
+import { KernelGraph, LastTasks, lastTasks } from './graph'
 import { Timeline } from './timeline'
 
-interface Props { s: State; c: Columns | null; src: Source; picked: number; pick: (i: number) => void }
+interface Props { s: State; c: Columns | null; src: Source; picked: number; pick: (i: number) => void; filter: Filter; setFilter: (f: Filter) => void }
 
 function Bar({ p }: { p: PlaceUse }) {
   const all = p.Busy + p.Transfer + p.Overhead + p.Idle || 1
@@ -43,9 +45,9 @@ function Chart({ title, at, lines, unit, top }: { title: string; at: number[] | 
     const css = getComputedStyle(document.documentElement), ink = css.getPropertyValue('--dim')
     const grid = { stroke: css.getPropertyValue('--line'), width: 1 }
     const plot = new uPlot({
-      width: Math.max(320, el.clientWidth), height: 170, cursor: { y: false }, scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), top ?? (hi || 1)] } },
-      axes: [{ stroke: ink, grid, values: (_, v) => v.map((x) => +x.toPrecision(6) + ' s') }, { stroke: ink, grid, size: 70, values: (_, v) => v.map((x) => (unit === 'B' ? size(x) : +x.toPrecision(4) + unit)) }],
-      series: [{ label: 's', value: (_, x) => (x == null ? '-' : x.toFixed(4)) }, ...names.map((label, i) => ({ label, stroke: stroke(i, dark), width: 1.5, dash: i % 3 === 1 ? [6, 3] : i % 3 === 2 ? [2, 3] : undefined, value: (_: uPlot, x: number | null) => (x == null ? '-' : unit === 'B' ? size(x) : x.toPrecision(3) + unit) }))],
+      width: Math.max(280, el.clientWidth), height: 170, cursor: { y: false }, scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), top ?? (hi || 1)] } },
+      axes: [{ stroke: ink, grid, values: (_, v) => v.map((x) => short(x * 1e9)) }, { stroke: ink, grid, size: 70, values: (_, v) => v.map((x) => (unit === 'B' ? size(x) : +x.toPrecision(4) + unit)) }],
+      series: [{ label: 'time', value: (_, x) => (x == null ? '-' : time(x * 1e9)) }, ...names.map((label, i) => ({ label, stroke: stroke(i, dark), width: 1.5, dash: i % 3 === 1 ? [6, 3] : i % 3 === 2 ? [2, 3] : undefined, value: (_: uPlot, x: number | null) => (x == null ? '-' : unit === 'B' ? size(x) : x.toPrecision(3) + unit) }))],
     }, [at, ...names.map((n) => lines[n])], el)
     return () => plot.destroy()
   }, [at, names.join(), dark])
@@ -53,6 +55,17 @@ function Chart({ title, at, lines, unit, top }: { title: string; at: number[] | 
 }
 
 function scaled(lines: Record<string, number[]>, f: number): Record<string, number[]> { return Object.fromEntries(Object.entries(lines).map(([k, v]) => [k, v.map((x) => x * f)])) }
+
+function InFlightTable({ s }: { s: State }) {
+  const n = s.Now!, part = n.Expected > 0 ? Math.min(1, n.Done / n.Expected) : 0
+  return <section aria-label="in flight">
+    <h2>in flight</h2>
+    {n.Expected > 0 && <p class="progress"><progress max={1} value={part} aria-label="tasks that have ended" /> {(100 * part).toFixed(1)} % of {count(n.Expected)} tasks{n.Left > 0 ? `, about ${time(n.Left)} left` : ''}</p>}
+    <p>{([['submitted', n.Submitted], ['blocked', n.Blocked], ['ready', n.Ready], ['running', n.Running], ['waiting', n.Waiting], ['done', n.Done]] as const).map(([name, v]) => <span class="key">{count(v)} {name}</span>)}{n.Window > 0 && n.Submitted - n.Done >= n.Window ? ` the window of ${count(n.Window)} tasks is full` : ''}</p>
+    {(n.Tasks ?? []).length > 0 && <Table head={['task', 'label', 'line', 'state', 'waits for, or runs on', 'since#']} rows={n.Tasks!.map((t) => [t.ID, t.Label, t.At || '-', t.State, t.Waits || '-', t.Since > 0 ? time(t.Since) : '-'])} />}
+    {n.More > 0 && <p class="dim">and {count(n.More)} more</p>}
+  </section>
+}
 
 function Overview({ s }: Props) {
   const u = s.Summary, S = s.Series, elapsed = u.Elapsed || 1
@@ -69,6 +82,7 @@ function Overview({ s }: Props) {
       const all = elapsed * p.Lanes
       return [<span title={p.Description}>{p.Name}</span>, <Bar p={p} />, p.Lanes, count(p.Tasks), share(p.Busy, all), share(p.Transfer, all), share(p.Overhead, all), share(p.Idle, all)]
     })} />
+    {s.Now && <InFlightTable s={s} />}
     {(s.Phases ?? []).length > 0 && <details><summary>what the program and the runtime did besides tasks: {(s.Phases ?? []).length} of the longest</summary>
       <Table head={['', 'from#', 'took#', '']} rows={(s.Phases ?? []).map((p) => [p.Name, time(p.From), time(p.To - p.From), p.Err])} /></details>}
     <Chart title="tasks a second" at={S.At} lines={{ tasks: S.Tasks ?? [] }} unit="" />
@@ -104,10 +118,17 @@ function TaskPanel({ c, s, src, picked, pick }: Props & { c: Columns }) {
 }
 
 function TimelinePage(p: Props) {
-  if (!p.c) return <p class="dim">loading ...</p>
+  const { c, s, filter, picked, pick } = p, [range, setRange] = useState<Range | null>(null)
+  if (!c) return <p class="dim">loading ...</p>
+  const marks = matches(c, s, filter)
+  const next = (d: number) => { // the next task that is let through, from the picked one on, around the end
+    for (let i = 1; marks && i <= c.n; i++) { const k = (((picked < 0 ? (d > 0 ? -1 : 0) : picked) + d * i) % c.n + c.n) % c.n; if (marks[k]) return pick(k) }
+  }
   return <>
-    <p class="dim">showing {count(p.c.n)} of {count(p.s.Summary.Tasks)} tasks, dropped {count(p.s.Summary.Dropped)}</p>
-    <div class="split"><Timeline c={p.c} s={p.s} picked={p.picked} pick={p.pick} /><TaskPanel {...p} c={p.c} /></div>
+    <p class="dim">showing {count(c.n)} of {count(s.Summary.Tasks)} tasks, dropped {count(s.Summary.Dropped)}</p>
+    <FilterBar s={s} c={c} filter={filter} set={p.setFilter} next={next} />
+    <div class="split"><div><Timeline c={c} s={s} picked={picked} pick={pick} marks={marks} range={range} setRange={setRange} />
+      {(range || marks) && <Sums c={c} s={s} marks={marks} range={range} clear={() => setRange(null)} />}</div><TaskPanel {...p} c={c} /></div>
   </>
 }
 
@@ -137,9 +158,15 @@ function Neighbourhood({ c, s, picked, pick }: Props & { c: Columns }) {
 }
 
 function GraphPage(p: Props) {
-  const { s, c, picked, pick } = p, u = s.Summary
-  const [id, setId] = useState('')
+  const { s, c, picked, pick, filter, setFilter } = p, u = s.Summary
+  const [id, setId] = useState(''), [n, setN] = useState(60)
+  const last = c ? lastTasks(c, matches(c, s, filter), n) : []
   return <>
+    <FilterBar s={s} c={c} filter={filter} set={setFilter} />
+    <h2>by kernel</h2>
+    {c ? <KernelGraph c={c} s={s} chosen={filter.sort} choose={(sort) => setFilter({ ...filter, sort })} /> : <p class="dim">loading ...</p>}
+    <h2>the last <select aria-label="number of tasks" value={n} onChange={(e) => setN(+(e.target as HTMLSelectElement).value)}>{[30, 60, 120, 240].map((k) => <option value={k}>{k}</option>)}</select> tasks</h2>
+    {c && c.n > 0 && <LastTasks c={c} s={s} list={last} picked={picked} pick={pick} />}
     <h2>critical path: {time(u.Critical)}, {share(u.Critical, u.Elapsed)} of the elapsed time</h2>
     <Table head={['tasks', 'number#', 'time#', 'of the path#']} rows={(u.Path ?? []).slice(0, 100).map((l) => [l.Sort, '× ' + l.Count, time(l.Time), share(l.Time, u.Critical)])} />
     {s.Links > 100 && <p>and {count(s.Links - 100)} more</p>}
@@ -161,11 +188,11 @@ function Transfers({ s }: Props) {
     <h2>links</h2>
     <Table head={['from', 'to', 'copies#', 'failed#', 'bytes#', 'under way#', 'rate#']} rows={links.map((l) => [l.From, l.To, count(l.Copies), l.Failed, size(l.Bytes), time(l.Time), l.Time ? (l.Recorded / l.Time).toPrecision(3) + ' GB/s' : '-'])} />
     <h2>topology</h2>
-    <svg width="440" height="340" role="img" aria-label="links between memories, thicker with more bytes">
+    <div class="scroll"><svg width="440" height="340" role="img" aria-label="links between memories, thicker with more bytes">
       {links.map((l) => { const a = where[names.indexOf(l.From)], b = where[names.indexOf(l.To)]; if (!a || !b) return null; const dx = b[0] - a[0], dy = b[1] - a[1], n = Math.hypot(dx, dy) || 1, ox = (-dy / n) * 6, oy = (dx / n) * 6
         return <line x1={a[0] + ox} y1={a[1] + oy} x2={b[0] + ox} y2={b[1] + oy} stroke="var(--transfer)" stroke-width={1 + (9 * l.Bytes) / most}><title>{l.From} to {l.To}: {size(l.Bytes)}{l.Time ? ` at ${(l.Recorded / l.Time).toPrecision(3)} GB/s` : ''}</title></line> })}
       {names.map((n, i) => <g><circle cx={where[i][0]} cy={where[i][1]} r="26" fill="var(--panel)" stroke="var(--fg)" /><text x={where[i][0]} y={where[i][1] + 4} text-anchor="middle">{n}</text></g>)}
-    </svg>
+    </svg></div>
     <Chart title="moved, all links" at={s.Series.At} lines={{ 'GB/s': s.Series.Moved ?? [] }} unit="" />
   </>
 }
@@ -191,9 +218,16 @@ function Tokens({ s }: Props) {
   </>
 }
 
-function Kernels({ s }: Props) {
+function Kernels({ s, filter, setFilter }: Props) {
+  const text = filter.text.trim().toLowerCase(), sort = (s.Sorts ?? [])[filter.sort], kind = (s.Summary.Places ?? [])[filter.place]?.Kind
+  const list = (s.Summary.Kernels ?? []).filter((k) => (!text || k.Sort.toLowerCase().includes(text)) && (!sort || k.Sort === sort) && (!kind || k.Kind === kind))
   return <>
-    <Table head={['task', 'variant', 'kind', 'count#', 'total#', 'mean#', 'median#', 'least#', 'most#']} rows={(s.Summary.Kernels ?? []).map((k) => [k.Sort, k.Variant || '-', k.Kind, count(k.Count), time(k.Total), time(k.Total / k.Count), time(k.Middle), time(k.Least), time(k.Most)])} />
+    <FilterBar s={s} c={null} filter={filter} set={setFilter} />
+    <Table head={['task', 'variant', 'kind', 'count#', 'total#', 'mean#', 'median#', 'least#', 'most#', 'GB/s#', 'of peak#', 'strategy']} rows={list.map((k) => {
+      const rate = k.Timed > 0 ? k.Bytes / k.Timed : 0 // bytes a nanosecond
+      return [k.Sort, k.Variant || '-', k.Kind, count(k.Count), time(k.Total), time(k.Total / k.Count), time(k.Middle), time(k.Least), time(k.Most), rate > 0 ? rate.toFixed(rate < 10 ? 2 : 0) : '-', rate > 0 && k.Peak > 0 ? share(rate * 1e9, k.Peak) : '-', <span class="strategy">{k.Strategy || '-'}</span>]
+    })} />
+    <p class="dim">GB/s are of the bytes that the accesses name, those that are read and written twice: less than the memory moved where a kernel reads something again, more where caches hold it. The peak is that of the device's memory, where its driver says it.</p>
     <h2>learned times</h2>
     {(s.Learned ?? []).length > 0 ? <Table head={['kernel', 'kind', 'bytes worked on#', 'expected#', 'least#', 'most#', 'runs#']} rows={(s.Learned ?? []).map((l) => [l.Kernel, l.Kind, l.Size ? size(l.Size) + ' to ' + size(2 * l.Size) : 'not counted', time(l.Middle), time(l.Least), time(l.Most), count(l.Samples)])} />
       : <p class="dim">Policy {s.Summary.Policy} has told of no times that it learned.</p>}
@@ -224,7 +258,7 @@ function App({ src }: { src: Source }) {
   const [connection, setConnection] = useState('connecting')
   const [c, setColumns] = useState<Columns | null>(null)
   const [pickedId, setPicked] = useState(0)
-  const [page, setPage] = useState(location.hash.slice(1))
+  const [page, setPage] = useState(location.hash.slice(1)), [filter, setFilter] = useState<Filter>(everything)
   useEffect(() => {
     src.watch((next, how) => { setState(next); setConnection(how) })
     const go = () => setPage(location.hash.slice(1))
@@ -245,13 +279,15 @@ function App({ src }: { src: Source }) {
   if (!s) return <main><p>{connection} ...</p></main>
   const current = pages.find(([id]) => id === page) ?? pages[0], Page = current[2]
   const picked = c && pickedId ? c.index(pickedId) : -1
-  const u = s.Summary
+  const u = s.Summary, of = s.Program, n = s.Now, lacks = u.Dropped > 0 || u.Gone > 0 || u.EdgesGone > 0 || u.Damage
   return <>
-    <header><h1>gompss {s.Title}</h1><span role="status">{connection}{s.Live && !u.Tasks ? ': nothing has run yet' : ''}</span>
-      {(u.Dropped > 0 || u.Gone > 0 || u.EdgesGone > 0 || u.Damage) && <span class="warn">showing {count(s.Shown)} of {count(u.Tasks)} tasks; dropped {count(u.Dropped)}{u.EdgesGone ? `; ${count(u.EdgesGone)} edges are not kept` : ''}{u.Damage ? '; ' + u.Damage : ''}</span>}
+    <div class="top"><header><h1>gompss {s.Title}</h1><span role="status">{connection}{s.Live && !u.Tasks ? ': nothing has run yet' : ''}</span>
+      {of?.Name && <span class="dim program">{of.Name} on {of.Host || 'this machine'}, pid {of.PID}, since {new Date(of.Opened).toLocaleString()}</span>}
+      {s.Live && n && n.Expected > 0 && <span class="progress"><progress max={1} value={Math.min(1, n.Done / n.Expected)} aria-label="progress" /> {((100 * n.Done) / n.Expected).toFixed(0)} %{n.Left > 0 ? `, ${time(n.Left)} left` : ''}</span>}
+      {lacks && <span class={u.Dropped > 0 || u.Damage ? 'warn' : 'dim'}>showing {count(s.Shown)} of {count(u.Tasks)} tasks; dropped {count(u.Dropped)}{u.EdgesGone ? `; ${count(u.EdgesGone)} edges are not kept` : ''}{u.Damage ? '; ' + u.Damage : ''}</span>}
       {(u.Places ?? []).some((p) => p.ClockError > 0) && <span class="dim">device clocks to within {time(Math.max(...u.Places!.map((p) => p.ClockError)))}</span>}</header>
-    <nav aria-label="pages">{pages.map(([id, name]) => <a href={'#' + id} aria-current={id === current[0] ? 'page' : undefined}>{name}</a>)}</nav>
-    <main id={current[0]}><Page s={s} c={c} src={src} picked={picked} pick={(i) => setPicked(c && i >= 0 ? c.id[i] : 0)} /></main>
+    <nav aria-label="pages">{pages.map(([id, name]) => <a href={'#' + id} aria-current={id === current[0] ? 'page' : undefined}>{name}</a>)}</nav></div>
+    <main id={current[0]}><Page s={s} c={c} src={src} picked={picked} pick={(i) => setPicked(c && i >= 0 ? c.id[i] : 0)} filter={filter} setFilter={setFilter} /></main>
   </>
 }
 

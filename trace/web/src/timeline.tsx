@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Columns, State, colour, count, inkOn, pixel, size, time } from './data'
+import { Range } from './filter'
 
-const rowHeight = 22, axis = 22, label = 130
+const rowHeight = 22, axis = 22
+// label is the width of the names of lanes: less on a narrow page.
+let label = 130
 
 // The part of the run that is shown, in nanoseconds.
 export interface View { from: number; to: number }
@@ -55,20 +58,22 @@ function moment(t: number, step: number): string {
 const strip = document.createElement('canvas')
 
 // draw paints the lanes. Its cost is that of the pixels, not of the tasks: what is narrower than a pixel is painted once, by search.
-export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: State, v: View, top: number, rows: number, picked: number, style: CSSStyleDeclaration): void {
+export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: State, v: View, top: number, rows: number, picked: number, style: CSSStyleDeclaration, marks: Uint8Array | null, range: Range | null): void {
+  label = width < 600 ? 72 : 130
   const ink = style.getPropertyValue('--fg'), dim = style.getPropertyValue('--dim'), line = style.getPropertyValue('--line')
   g.clearRect(0, 0, width, axis + rows * rowHeight)
   g.font = '11px system-ui'
   g.textBaseline = 'middle'
   const scale = (width - label) / (v.to - v.from), onePixel = 1 / scale
   g.fillStyle = dim
-  const stepRaw = (v.to - v.from) / 8, mag = 10 ** Math.floor(Math.log10(stepRaw)), step = mag * (stepRaw / mag > 5 ? 10 : stepRaw / mag > 2 ? 5 : 2)
+  const stepRaw = (v.to - v.from) / Math.max(2, Math.min(8, (width - label) / 90)), mag = 10 ** Math.floor(Math.log10(stepRaw)), step = mag * (stepRaw / mag > 5 ? 10 : stepRaw / mag > 2 ? 5 : 2)
   for (let t = Math.ceil(v.from / step) * step; t < v.to; t += step) {
     const x = label + (t - v.from) * scale
     g.fillRect(x, axis - 5, 1, 5)
     g.fillText(moment(t, step), x + 3, axis / 2)
   }
-  const transfer = style.getPropertyValue('--transfer'), copyPaint = inPixels(transfer)
+  const transfer = style.getPropertyValue('--transfer'), copyPaint = inPixels(transfer), faint = inPixels(style.getPropertyValue('--idle'))
+  const seen = (k: number, copies: boolean) => copies || !marks || marks[k] === 1
   const wide = Math.max(1, Math.ceil(width - label)), paint = new Uint32Array((s.Sorts ?? []).length).map((_, i) => pixel(i))
   strip.width = wide
   strip.height = 1
@@ -82,9 +87,9 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
       const k = list[i], from = Math.max(of.start[k], v.from)
       if (from >= v.to) break
       const x0 = (from - v.from) * scale, x1 = (Math.min(of.start[k] + of.run[k], v.to) - v.from) * scale, w = x1 - x0, at = Math.min(wide - 1, Math.floor(x0))
-      row.fill(copies ? copyPaint : paint[c.sort[k]], at, Math.max(at + 1, Math.floor(x1) - (w > 4 ? 1 : 0)))
+      row.fill(copies ? copyPaint : seen(k, false) ? paint[c.sort[k]] : faint, at, Math.max(at + 1, Math.floor(x1) - (w > 4 ? 1 : 0)))
       if (copies ? c.copyFailed[k] : c.flags[k] & 2) failed.push([x0, Math.max(2, w)])
-      if (w > 40) names.push([k, x0, w])
+      if (w > 40 && seen(k, copies)) names.push([k, x0, w])
       i = w < 1 ? next(of, i + 1, from + onePixel) : i + 1
     }
     image.putImageData(data, 0, 0)
@@ -106,6 +111,17 @@ export function draw(g: CanvasRenderingContext2D, width: number, c: Columns, s: 
     }
   }
   messages(g, c, s, v, top, rows, scale, style)
+  if (range) { // what lies outside of it is covered
+    const x0 = Math.max(label, label + (range.from - v.from) * scale), x1 = Math.min(width, label + (range.to - v.from) * scale)
+    g.globalAlpha = 0.55
+    g.fillStyle = style.getPropertyValue('--bg')
+    g.fillRect(label, axis, Math.max(0, x0 - label), rows * rowHeight)
+    g.fillRect(Math.max(label, x1), axis, Math.max(0, width - x1), rows * rowHeight)
+    g.globalAlpha = 1
+    g.fillStyle = style.getPropertyValue('--accent')
+    if (x0 > label) g.fillRect(x0, 0, 2, axis + rows * rowHeight)
+    if (x1 > label && x1 < width) g.fillRect(x1, 0, 2, axis + rows * rowHeight)
+  }
   if (picked >= 0) mark(g, c, v, top, rows, picked, scale, style)
 }
 
@@ -179,8 +195,8 @@ function mark(g: CanvasRenderingContext2D, c: Columns, v: View, top: number, row
   g.restore()
 }
 
-export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i: number) => void }) {
-  const { c, s, picked, pick } = props
+export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i: number) => void; marks: Uint8Array | null; range: Range | null; setRange: (r: Range | null) => void }) {
+  const { c, s, picked, pick, marks, range, setRange } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState<View>({ from: s.From, to: s.To })
   const [follow, setFollow] = useState(true)
@@ -188,7 +204,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
   const [width, setWidth] = useState(0)
   const [colours, setColours] = useState(0)
   const [said, setSaid] = useState('')
-  const tip = useRef<HTMLDivElement>(null), drag = useRef(-1), copyAt = useRef(-1)
+  const tip = useRef<HTMLDivElement>(null), drag = useRef(-1), marking = useRef(false), own = useRef(0), copyAt = useRef(-1)
   const v = follow ? { from: s.From, to: Math.max(s.To, s.From + 1) } : view
   const total = rowCount(c), rows = Math.min(total, 40)
   useEffect(() => { copyAt.current = -1 }, [c])
@@ -206,7 +222,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
     const g = el.getContext('2d')!
     g.setTransform(dpr, 0, 0, dpr, 0, 0)
     const began = performance.now()
-    draw(g, width, c, s, v, top, rows, picked, getComputedStyle(document.documentElement))
+    draw(g, width, c, s, v, top, rows, picked, getComputedStyle(document.documentElement), marks, range)
     el.dataset.drawn = (performance.now() - began).toFixed(2)
   })
   const zoom = (factor: number, at = 0.5) => {
@@ -221,6 +237,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
     const from = Math.max(s.From, Math.min(v.from + part * w, s.To - w))
     setView({ from, to: from + w })
   }
+  const between = (a: number, b: number): Range => { const w = v.to - v.from, t = (x: number) => v.from + at(x) * w; return { from: t(Math.min(a, b)), to: t(Math.max(a, b)) } }
   const at = (x: number) => Math.max(0, Math.min(1, (x - label) / (width - label)))
   // hit returns what is at a place of the canvas: the number of a task or a copy, -1 for nothing.
   const hit = (x: number, y: number): { k: number; copy: boolean } => {
@@ -240,6 +257,7 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
   }
   const take = (k: number, copy: boolean) => {
     setSaid(copy ? say(k, copy) : '')
+    own.current = k < 0 ? 0 : copy ? c.copyTask[k] : c.id[k]
     if (!copy) pick(k)
     else if (k >= 0 && c.copyTask[k]) pick(c.index(c.copyTask[k]))
   }
@@ -266,32 +284,36 @@ export function Timeline(props: { c: Columns; s: State; picked: number; pick: (i
     take(k, false)
     into(c.start[k], c.run[k])
   }
+  // A task that was picked elsewhere comes into view.
+  useEffect(() => { if (picked >= 0 && c.id[picked] !== own.current && c.lane[picked] < c.lanes.length) into(c.start[picked], c.run[picked]) }, [picked >= 0 ? c.id[picked] : 0])
   const step = (d: number) => {
     const lane = picked >= 0 ? c.lanes[c.lane[picked]] : (c.lanes.slice(top).find((l) => l.length) ?? c.lanes.find((l) => l.length))
     if (!lane || !lane.length) return
     if (picked < 0) return show(lane[Math.min(first({ name: '', copies: false, list: lane, start: c.start, run: c.run }, v.from), lane.length - 1)])
-    const i = lane.indexOf(picked) + d
+    let i = lane.indexOf(picked) + d
+    while (marks && i >= 0 && i < lane.length && !marks[lane[i]]) i += d
     if (i >= 0 && i < lane.length) show(lane[i])
   }
   const keys = (e: KeyboardEvent) => {
-    const act: Record<string, () => void> = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => setTop(Math.max(0, top - 1)), ArrowDown: () => setTop(Math.min(Math.max(0, total - rows), top + 1)), '0': () => setFollow(true), n: () => step(1), p: () => step(-1), c: () => stepCopy(1), x: () => stepCopy(-1), l: () => picked >= 0 && show(c.index(c.last[picked])) }
-    if (act[e.key]) { act[e.key](); e.preventDefault() }
+    const act: Record<string, () => void> = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), w: () => zoom(0.5), s: () => zoom(2), a: () => move(-0.2), d: () => move(0.2), r: () => setRange({ ...v }), Escape: () => setRange(null), Home: () => move(-Infinity), End: () => move(Infinity), ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), ArrowUp: () => setTop(Math.max(0, top - 1)), ArrowDown: () => setTop(Math.min(Math.max(0, total - rows), top + 1)), '0': () => setFollow(true), n: () => step(1), p: () => step(-1), c: () => stepCopy(1), x: () => stepCopy(-1), l: () => picked >= 0 && show(c.index(c.last[picked])) }
+    if (act[e.key] && !e.ctrlKey && !e.metaKey && !e.altKey) { act[e.key](); e.preventDefault() }
   }
   return (
     <div data-colours={colours}>
       <p>
-        <button onClick={() => zoom(0.5)}>zoom in</button> <button onClick={() => zoom(2)}>zoom out</button> <button onClick={() => setFollow(true)}>all</button>{' '}
-        <span class="dim">keys: + - arrows, 0 all, n and p next and previous task, l last predecessor, c and x next and previous copy. Shown: {time(v.to - v.from)} from {time(v.from)}</span>
+        <button onClick={() => zoom(0.5)}>zoom in</button> <button onClick={() => zoom(2)}>zoom out</button> <button onClick={() => setFollow(true)}>all</button> <button onClick={() => setRange(range ? null : { ...v })}>{range ? 'no range' : 'sums of this part'}</button>{' '}
+        <span class="dim">keys: + - or w s zoom, arrows or a d move, Home and End, 0 all, r takes this part as a range, Escape ends it, n and p next and previous task, l last predecessor, c and x next and previous copy. Drag moves; drag with shift selects a range. Shown: {time(v.to - v.from)} from {time(v.from)}</span>
       </p>
       <div class="under"><canvas ref={canvas} tabIndex={0} role="img" aria-label="timeline of all lanes, and of the copies over each link" data-rows={total} style={{ height: axis + rows * rowHeight + 'px' }} onKeyDown={keys}
         onWheel={(e) => { e.preventDefault(); zoom(e.deltaY > 0 ? 1.25 : 0.8, at(e.offsetX)) }}
-        onPointerDown={(e) => { drag.current = e.offsetX }}
-        onPointerMove={(e) => hover(e.offsetX, e.offsetY)}
+        onPointerDown={(e) => { drag.current = e.offsetX; marking.current = e.shiftKey; canvas.current!.setPointerCapture(e.pointerId) }}
+        onPointerMove={(e) => { if (drag.current >= 0 && marking.current) setRange(between(drag.current, e.offsetX)); else hover(e.offsetX, e.offsetY) }}
         onPointerLeave={() => { tip.current!.hidden = true }}
         onPointerUp={(e) => {
           const from = drag.current, h = hit(e.offsetX, e.offsetY)
           drag.current = -1
-          if (from >= 0 && Math.abs(e.offsetX - from) > 4) move((from - e.offsetX) / (width - label))
+          if (marking.current) { marking.current = false; setRange(Math.abs(e.offsetX - from) > 4 ? between(from, e.offsetX) : null) }
+          else if (from >= 0 && Math.abs(e.offsetX - from) > 4) move((from - e.offsetX) / (width - label))
           else take(h.k, h.copy)
         }} /><div ref={tip} class="tip" hidden /></div>
       <p class="said" role="status">{said}</p>
