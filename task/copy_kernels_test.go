@@ -30,3 +30,15 @@ func reducePlaces(x, w []int, r *running) {
 		w[1] += x[i]
 	}
 }
+
+//omp:target device(acc, smp)
+//omp:task in(x) reduction(+: *c) reduction(max: h)
+func reduceArrays(x []int64, c *[4]int64, h [][2]int32) {
+	//omp:teams distribute parallel for reduction(+: *c)
+	for i := range x {
+		c[x[i]&3] += x[i]
+	}
+	for i := range x {
+		h[x[i]&1][i&1] = max(h[x[i]&1][i&1], int32(x[i]%1000))
+	}
+}

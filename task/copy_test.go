@@ -80,3 +80,29 @@ func TestReduction_PlacesOnEveryKind(t *testing.T) {
 		}
 	}
 }
+
+// TestReduction_ArraysByTasks: tasks reduce into what a pointer to an array is to, and into a slice of arrays, element by
+// element (issue 16, 11).
+func TestReduction_ArraysByTasks(t *testing.T) {
+	k, err := task.NewKernel(reduceArrays, task.SourceFile{Name: "copy_kernels_test.go", Text: copyKernels})
+	require.NoError(t, err)
+	for _, spec := range append(placeSpecs, "smp:2,sim:2", "sim:2(exec=simt)") {
+		rt, err := task.New(task.Options{Devices: spec})
+		require.NoError(t, err)
+		c, h := [4]int64{1, 2, 3, 4}, [][2]int32{{5, -6}, {7, 990}, {1, 1}}
+		wantC, wantH := c, slices.Clone(h)
+		for part := range 12 {
+			x := make([]int64, 50+part)
+			for i := range x {
+				x[i] = int64((part*77 + i*31) % 4001)
+			}
+			reduceArrays(x, &wantC, wantH)
+			_, err = k.Submit(rt, x, &c, h)
+			require.NoError(t, err)
+		}
+		require.NoError(t, rt.Wait(context.Background()))
+		require.NoError(t, rt.Close())
+		require.Equal(t, wantC, c, spec)
+		require.Equal(t, wantH, h, spec)
+	}
+}

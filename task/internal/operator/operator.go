@@ -134,10 +134,39 @@ type Reducer struct {
 	Name string
 	Key  any
 	elem deps.Bytes
-	Fill func(base unsafe.Pointer, r deps.Region)     // with the neutral element
-	Fold func(dst, src unsafe.Pointer, r deps.Region) // dst = combine(dst, src)
+	fill func(base unsafe.Pointer, lo, hi int64)     // elements [lo, hi)
+	fold func(dst, src unsafe.Pointer, lo, hi int64) // the same
 
 	Wrong error
+}
+
+// Fill sets the elements of a region to the neutral element.
+func (r *Reducer) Fill(base unsafe.Pointer, region deps.Region) {
+	for lo, hi := range region.Runs() {
+		r.fill(base, lo, hi)
+	}
+}
+
+// Fold combines the elements of a region of dst with those of src.
+func (r *Reducer) Fold(dst, src unsafe.Pointer, region deps.Region) {
+	for lo, hi := range region.Runs() {
+		r.fold(dst, src, lo, hi)
+	}
+}
+
+// An arrayKey names an operator on arrays, which combines them element by element.
+type arrayKey struct {
+	of  any
+	len int64
+}
+
+// array returns the operator for arrays of n elements.
+func (r *Reducer) array(n int64) *Reducer {
+	return &Reducer{
+		Name: r.Name, Key: arrayKey{r.Key, n}, elem: r.elem * deps.Bytes(n), Wrong: r.Wrong,
+		fill: func(base unsafe.Pointer, lo, hi int64) { r.fill(base, lo*n, hi*n) },
+		fold: func(dst, src unsafe.Pointer, lo, hi int64) { r.fold(dst, src, lo*n, hi*n) },
+	}
 }
 
 var errNoOperator = errors.New("operator: nil, or made without NewOperator")
@@ -149,19 +178,16 @@ func ReducerOf[T any](op *Operator[T]) *Reducer {
 	}
 	return &Reducer{
 		Wrong: op.wrong, Name: op.name, Key: op.key, elem: deps.Bytes(unsafe.Sizeof(op.neutral)),
-		Fill: func(base unsafe.Pointer, r deps.Region) {
-			for lo, hi := range r.Runs() {
-				for i := range Elements[T](base, lo, hi) {
-					Elements[T](base, lo, hi)[i] = op.neutral
-				}
+		fill: func(base unsafe.Pointer, lo, hi int64) {
+			x := Elements[T](base, lo, hi)
+			for i := range x {
+				x[i] = op.neutral
 			}
 		},
-		Fold: func(dst, src unsafe.Pointer, r deps.Region) {
-			for lo, hi := range r.Runs() {
-				x, y := Elements[T](dst, lo, hi), Elements[T](src, lo, hi)
-				for i := range x {
-					x[i] = op.combine(x[i], y[i])
-				}
+		fold: func(dst, src unsafe.Pointer, lo, hi int64) {
+			x, y := Elements[T](dst, lo, hi), Elements[T](src, lo, hi)
+			for i := range x {
+				x[i] = op.combine(x[i], y[i])
 			}
 		},
 	}
@@ -197,6 +223,12 @@ func OfKernel(op ir.Op, t *ir.Type) (*Reducer, error) {
 		r = numberReducer[float32](op)
 	case ir.Float64:
 		r = numberReducer[float64](op)
+	case ir.Array: // element by element
+		of, err := OfKernel(op, t.Elem)
+		if err != nil {
+			return nil, err
+		}
+		return of.array(t.Len), nil
 	}
 	if r == nil {
 		return nil, fmt.Errorf("reduction with operator %v of elements of type %s: the operators of tasks are + * min max, and of integers & | ^", op, values.TypeText(t))

@@ -3,7 +3,6 @@
 package clauses
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 	"path"
@@ -364,12 +363,12 @@ func (r *kernelReader) taskReduction(what string, args syntax.Piece) {
 			r.vague(p)
 			continue
 		}
-		if why := query.Reducible(op, region.Var.Type.Elem); why != "" {
-			instead := "use another operator"
-			if elem := region.Var.Type.Elem; elem.Kind == ir.Array && query.Reducible(op, elem.Elem) == "" {
-				instead = fmt.Sprintf("declare the parameter %s []%v, and pass all of the array as a slice", region.Var.Name, elem.Elem)
-			}
-			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(), instead)
+		elem := region.Var.Type.Elem
+		for elem.Kind == ir.Array { // combined element by element
+			elem = elem.Elem
+		}
+		if why := query.Reducible(op, elem); why != "" {
+			r.fail(p, what, why+" for "+op.String()+", and "+region.Var.Name+" has elements of type "+region.Var.Type.Elem.String(), "use another operator")
 			r.vague(p)
 			continue
 		}
