@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // A frame is the memory of one call that C reads and writes: arguments, results and a status.
 // Frames are on the heap and reused: a call allocates nothing, and no goroutine stack, which may
 // move, is given to C.
 type frame struct {
+	fn     uintptr // the first three are what trampoline knows
 	args   [8]uintptr
+	result uintptr
 	out    [2]uint64
 	status [5]uint64
 }
@@ -34,11 +34,24 @@ func (f *frame) field(at int) int {
 	return int(int32(f.status[at/8] >> (at % 8 * 8)))
 }
 
-// call calls a function of the library with the first n arguments of the frame, and returns its
-// result code.
-func (l *library) call(fn function, f *frame, n int) int32 {
-	r, _, _ := purego.SyscallN(l.fns[fn], f.args[:n]...)
-	return int32(r)
+// trampoline calls the function of a frame with its arguments: those that the function does not
+// have are not read. trampolineAt is its address, for C.
+func trampoline()
+
+var trampolineAt uintptr
+
+// cgocall calls fn, of C's calling convention, with arg on a stack of C. It is what purego, which
+// starts the runtime for that, calls, too: without the 32 arguments that purego copies twice.
+//
+//go:linkname cgocall runtime.cgocall
+func cgocall(fn uintptr, arg unsafe.Pointer) int32
+
+// call calls a function of the library with the arguments of the frame, and returns its result
+// code.
+func (l *library) call(fn function, f *frame) int32 {
+	f.fn = l.fns[fn]
+	cgocall(trampolineAt, unsafe.Pointer(f))
+	return int32(f.result)
 }
 
 // address returns where data begin.
@@ -71,12 +84,12 @@ func (l *library) check(fn function, code int32) error {
 	defer frames.Put(f)
 	e := &Error{Call: names[fn], Code: int(code), Class: -1}
 	f.args[0], f.args[1] = uintptr(code), f.at(0)
-	if l.call(fErrorClass, f, 2) == 0 {
+	if l.call(fErrorClass, f) == 0 {
 		e.Class = int(f.int32(0))
 	}
 	text := make([]byte, 8192)
 	f.args[0], f.args[1], f.args[2] = uintptr(code), address(text), f.at(0)
-	if l.call(fErrorString, f, 3) == 0 {
+	if l.call(fErrorString, f) == 0 {
 		e.Text = textOf(text)
 	}
 	return e
@@ -88,7 +101,7 @@ func (l *library) version() string {
 	defer frames.Put(f)
 	text := make([]byte, 8193)
 	f.args[0], f.args[1] = address(text), f.at(0)
-	if l.call(fLibraryVersion, f, 2) != 0 {
+	if l.call(fLibraryVersion, f) != 0 {
 		return ""
 	}
 	return textOf(text)

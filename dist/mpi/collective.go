@@ -42,7 +42,7 @@ func (c *Comm) Barrier() error {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
 	f.args[0] = c.handle
-	return c.m.check(fBarrier, c.m.call(fBarrier, f, 1))
+	return c.m.check(fBarrier, c.m.call(fBarrier, f))
 }
 
 // Bcast copies the data of rank root to all others.
@@ -52,7 +52,7 @@ func (c *Comm) Bcast(data []byte, root int) error {
 		return err
 	}
 	defer frames.Put(f)
-	return c.m.check(fBcast, c.m.call(fBcast, f, 5))
+	return c.m.check(fBcast, c.m.call(fBcast, f))
 }
 
 // Reduce joins in of all ranks, element by element, into out of rank root; out of the others may be
@@ -65,7 +65,7 @@ func Reduce[T Number](c *Comm, in, out []T, op Op, root int) error {
 	defer frames.Put(f)
 	f.args[0], f.args[1], f.args[2] = address(bytesOf(in)), address(bytesOf(out)), uintptr(len(in))
 	f.args[3], f.args[4], f.args[5], f.args[6] = c.m.value[typeOf[T]()], c.m.value[opSum+handle(op)], uintptr(root), c.handle
-	return c.m.check(fReduce, c.m.call(fReduce, f, 7))
+	return c.m.check(fReduce, c.m.call(fReduce, f))
 }
 
 // Allreduce joins in of all ranks, element by element, into out of all ranks.
@@ -77,7 +77,7 @@ func Allreduce[T Number](c *Comm, in, out []T, op Op) error {
 	defer frames.Put(f)
 	f.args[0], f.args[1], f.args[2] = address(bytesOf(in)), address(bytesOf(out)), uintptr(len(in))
 	f.args[3], f.args[4], f.args[5] = c.m.value[typeOf[T]()], c.m.value[opSum+handle(op)], c.handle
-	return c.m.check(fAllreduce, c.m.call(fAllreduce, f, 6))
+	return c.m.check(fAllreduce, c.m.call(fAllreduce, f))
 }
 
 // Gather puts in of all ranks, of the same length, one after the other into out of rank root; out
@@ -92,7 +92,7 @@ func (c *Comm) Gather(in, out []byte, root int) error {
 	}
 	defer frames.Put(f)
 	f.args[3], f.args[4], f.args[5], f.args[6], f.args[7] = address(out), uintptr(len(in)), c.m.value[typeByte], uintptr(root), c.handle
-	return c.m.check(fGather, c.m.call(fGather, f, 8))
+	return c.m.check(fGather, c.m.call(fGather, f))
 }
 
 // Allgather puts in of all ranks, of the same length, one after the other into out of all ranks.
@@ -106,5 +106,5 @@ func (c *Comm) Allgather(in, out []byte) error {
 	}
 	defer frames.Put(f)
 	f.args[3], f.args[4], f.args[5], f.args[6] = address(out), uintptr(len(in)), c.m.value[typeByte], c.handle
-	return c.m.check(fAllgather, c.m.call(fAllgather, f, 7))
+	return c.m.check(fAllgather, c.m.call(fAllgather, f))
 }

@@ -45,11 +45,11 @@ func (c *Comm) measure() error {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
 	f.args[0], f.args[1] = c.handle, f.at(0)
-	if err := c.m.check(fCommRank, c.m.call(fCommRank, f, 2)); err != nil {
+	if err := c.m.check(fCommRank, c.m.call(fCommRank, f)); err != nil {
 		return err
 	}
 	c.rank = int(f.int32(0))
-	if err := c.m.check(fCommSize, c.m.call(fCommSize, f, 2)); err != nil {
+	if err := c.m.check(fCommSize, c.m.call(fCommSize, f)); err != nil {
 		return err
 	}
 	c.size = int(f.int32(0))
@@ -67,7 +67,7 @@ func (c *Comm) Dup() (*Comm, error) {
 	defer frames.Put(f)
 	f.out[0] = 0
 	f.args[0], f.args[1] = c.handle, f.at(0)
-	if err := c.m.check(fCommDup, c.m.call(fCommDup, f, 2)); err != nil {
+	if err := c.m.check(fCommDup, c.m.call(fCommDup, f)); err != nil {
 		return nil, err
 	}
 	d := &Comm{m: c.m, handle: uintptr(f.out[0]), rank: c.rank, size: c.size}
@@ -80,7 +80,7 @@ func (c *Comm) returnErrors() error {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
 	f.args[0], f.args[1] = c.handle, c.m.value[errorsReturn]
-	return c.m.check(fSetErrhandler, c.m.call(fSetErrhandler, f, 2))
+	return c.m.check(fSetErrhandler, c.m.call(fSetErrhandler, f))
 }
 
 // Free gives a communicator of Dup back. All ranks call it.
@@ -89,7 +89,7 @@ func (c *Comm) Free() error {
 	defer frames.Put(f)
 	f.out[0] = uint64(c.handle)
 	f.args[0] = f.at(0)
-	return c.m.check(fCommFree, c.m.call(fCommFree, f, 1))
+	return c.m.check(fCommFree, c.m.call(fCommFree, f))
 }
 
 // source and tag translate what matches all.
@@ -125,7 +125,7 @@ func (c *Comm) Send(data []byte, to, tag int) error {
 		return err
 	}
 	defer frames.Put(f)
-	return c.m.check(fSend, c.m.call(fSend, f, 6))
+	return c.m.check(fSend, c.m.call(fSend, f))
 }
 
 // Recv receives a message of at most len(data) bytes. The goroutine's thread is busy until it is
@@ -137,7 +137,7 @@ func (c *Comm) Recv(data []byte, from, tag int) (Status, error) {
 	}
 	defer frames.Put(f)
 	f.args[6] = f.statusAt()
-	if err := c.m.check(fRecv, c.m.call(fRecv, f, 7)); err != nil {
+	if err := c.m.check(fRecv, c.m.call(fRecv, f)); err != nil {
 		return Status{}, err
 	}
 	return c.m.status(f)
@@ -165,7 +165,7 @@ func (c *Comm) start(call function, f *frame, data []byte, r *Request) error {
 	defer frames.Put(f)
 	f.out[0] = 0 // MPICH writes the low half
 	f.args[6] = f.at(0)
-	if err := c.m.check(call, c.m.call(call, f, 7)); err != nil {
+	if err := c.m.check(call, c.m.call(call, f)); err != nil {
 		return err
 	}
 	*r = Request{handle: f.out[0], data: data, active: true}
@@ -181,7 +181,7 @@ func (c *Comm) Test(r *Request) (done bool, s Status, err error) {
 	defer frames.Put(f)
 	f.out[0], f.out[1] = r.handle, 0
 	f.args[0], f.args[1], f.args[2] = f.at(0), f.at(1), f.statusAt()
-	err = c.m.check(fTest, c.m.call(fTest, f, 3))
+	err = c.m.check(fTest, c.m.call(fTest, f))
 	if err == nil && f.int32(1) == 0 {
 		return false, s, nil
 	}
@@ -201,7 +201,7 @@ func (c *Comm) Wait(r *Request) (s Status, err error) {
 	defer frames.Put(f)
 	f.out[0] = r.handle
 	f.args[0], f.args[1] = f.at(0), f.statusAt()
-	err = c.m.check(fWait, c.m.call(fWait, f, 2))
+	err = c.m.check(fWait, c.m.call(fWait, f))
 	*r = Request{}
 	if err == nil {
 		s, err = c.m.status(f)
@@ -215,7 +215,7 @@ func (c *Comm) Iprobe(from, tag int) (s Status, come bool, err error) {
 	defer frames.Put(f)
 	f.out[0] = 0
 	f.args[0], f.args[1], f.args[2], f.args[3], f.args[4] = c.source(from), c.tag(tag), c.handle, f.at(0), f.statusAt()
-	if err = c.m.check(fIprobe, c.m.call(fIprobe, f, 5)); err != nil || f.int32(0) == 0 {
+	if err = c.m.check(fIprobe, c.m.call(fIprobe, f)); err != nil || f.int32(0) == 0 {
 		return s, false, err
 	}
 	s, err = c.m.status(f)
@@ -231,7 +231,7 @@ func (m *Process) status(f *frame) (Status, error) {
 	}
 	f.args[0], f.args[1], f.args[2] = f.statusAt(), m.value[typeByte], f.at(0)
 	f.out[0] = 0
-	err := m.check(fGetCount, m.call(fGetCount, f, 3))
+	err := m.check(fGetCount, m.call(fGetCount, f))
 	s.Bytes = int(f.int32(0))
 	return s, err
 }

@@ -55,7 +55,7 @@ func Init(want ThreadLevel) (*Process, error) {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
 	f.args[0], f.args[1], f.args[2], f.args[3] = 0, 0, uintptr(l.levels[want]), f.at(0)
-	code := l.call(fInitThread, f, 4)
+	code := l.call(fInitThread, f)
 	given := f.int32(0)
 	m := &Process{library: l}
 	m.stolen, err = repair()
@@ -131,7 +131,7 @@ func (m *Process) Finalize() error {
 	}
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
-	return m.check(fFinalize, m.call(fFinalize, f, 0))
+	return m.check(fFinalize, m.call(fFinalize, f))
 }
 
 // Abort ends the processes of all ranks. It does not return where the library ends this one, too.
@@ -139,7 +139,7 @@ func (m *Process) Abort(code int) error {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
 	f.args[0], f.args[1] = m.world.handle, uintptr(code)
-	return m.check(fAbort, m.call(fAbort, f, 2))
+	return m.check(fAbort, m.call(fAbort, f))
 }
 
 // Exit leaves the process through the C library's exit, which runs what the MPI library has
