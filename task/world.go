@@ -117,8 +117,11 @@ func (rt *Runtime) skips(options []Option) bool {
 	}
 	for i := range options {
 		o := &options[i]
-		if o.what() == labelOption {
+		switch o.what() {
+		case labelOption:
 			name = o.text()
+			continue
+		case priorityOption, costOption: // of a task that runs elsewhere
 			continue
 		}
 		if o.what() != accessOption || o.mode() > deps.InOut || n == SkipBlocks {

@@ -96,22 +96,24 @@ func (m matrix) factor(rt *task.Runtime) error {
 	return rt.Wait(context.Background())
 }
 
-// column submits the tasks that finish column k and update what is right of it.
+// column submits the tasks that finish column k and update what is right of it. A task has the
+// priority of the longest chain of tasks that waits for it, in columns: the tiles that the next
+// columns begin with go first.
 func (m matrix) column(rt *task.Runtime, k int) error {
 	d := m.tile(k, k)
-	if _, err := rt.Go(func() error { return potrf(d, m.b) }, task.InOut(d), task.Label("Potrf")); err != nil {
+	if _, err := rt.Go(func() error { return potrf(d, m.b) }, task.InOut(d), task.Label("Potrf"), task.Priority(3*(m.nt-k))); err != nil {
 		return err
 	}
 	for i := k + 1; i < m.nt; i++ {
 		x := m.tile(i, k)
-		if _, err := rt.Go(func() error { trsm(d, x, m.b); return nil }, task.In(d), task.InOut(x), task.Label("Trsm")); err != nil {
+		if _, err := rt.Go(func() error { trsm(d, x, m.b); return nil }, task.In(d), task.InOut(x), task.Label("Trsm"), task.Priority(3*(m.nt-k)-1)); err != nil {
 			return err
 		}
 	}
 	for i := k + 1; i < m.nt; i++ {
 		for j := k + 1; j <= i; j++ {
 			x, y, z := m.tile(i, k), m.tile(j, k), m.tile(i, j)
-			if _, err := rt.Go(func() error { gemm(x, y, z, m.b); return nil }, task.InOut(z), task.In(x), task.In(y), task.Label("Gemm")); err != nil {
+			if _, err := rt.Go(func() error { gemm(x, y, z, m.b); return nil }, task.InOut(z), task.In(x), task.In(y), task.Label("Gemm"), task.Priority(3*(m.nt-j)-2)); err != nil {
 				return err
 			}
 		}
