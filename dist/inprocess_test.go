@@ -142,6 +142,61 @@ func (n notingTransport) Send(to int, key dist.Key, priority int, data []byte, d
 	n.Transport.Send(to, key, priority, data, done)
 }
 
+// A message is sent before other tasks that are ready run, whatever their priority.
+func TestWorld_MessagesGoFirst(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	var priorities []int
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		for range priorities {
+			order = append(order, "send")
+		}
+		order, priorities = append(order, what), nil
+	}
+	errs := make([]error, 2)
+	var all sync.WaitGroup
+	for rank, tr := range dist.InProcess(2, 0) {
+		all.Go(func() {
+			errs[rank] = func() error {
+				w, err := dist.NewWorld(notingTransport{tr, &mu, &priorities}, dist.Options{})
+				if err != nil {
+					return err
+				}
+				rt, err := task.New(task.Options{World: w, Devices: "smp:1"})
+				if err != nil {
+					return err
+				}
+				x, err := vector(rt, 8, dist.On(0))
+				submitted := make(chan struct{})
+				body := func(k int) func() error {
+					return func() error {
+						if k == 0 {
+							<-submitted // all others are ready
+						}
+						note(fmt.Sprint(k))
+						return nil
+					}
+				}
+				for k := range 7 {
+					if err == nil {
+						_, err = rt.Go(body(k), task.InOut(x[k:k+1]), task.Priority(100))
+					}
+				}
+				if err == nil {
+					_, err = rt.Go(func() error { return nil }, task.In(x[7:]), task.OnRank(1))
+				}
+				close(submitted)
+				return errors.Join(err, rt.Close())
+			}()
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.Contains(t, order[:2], "send", "%v", order) // the goroutine that waits runs tasks, too
+}
+
 // A message has the priority of the task that it is for.
 func TestWorld_MessagesHaveThePriorityOfTheirTask(t *testing.T) {
 	var mu sync.Mutex

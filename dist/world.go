@@ -245,6 +245,10 @@ func (w *World) post(priority int) error {
 	return nil
 }
 
+// firstOfAll is the priority that steps have on this rank beyond that of the task that they are
+// for: they take a worker for microseconds, and other ranks wait for what they send.
+const firstOfAll = 1 << 40
+
 // modes are those in which the steps access their region.
 var modes = [...]deps.Mode{stepSend: deps.In, stepRecv: deps.Out, stepFold: deps.InOut, stepFill: deps.Out}
 
@@ -258,7 +262,7 @@ func (w *World) postStep(s step, priority int) error {
 			return nil
 		})
 	}
-	return w.local.Go(s.kind.String(), access, priority, func(scope *task.Scope) error {
+	return w.local.Go(s.kind.String(), access, priority+firstOfAll, func(scope *task.Scope) error {
 		e, err := scope.Event()
 		if err != nil {
 			return err
