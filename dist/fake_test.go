@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/dist"
+	"github.com/gompss/gompss/lib"
 	"github.com/gompss/gompss/task"
 )
 
@@ -116,5 +117,19 @@ func BenchmarkSkip(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rt.Go(body, task.In(x), task.In(y), task.InOut(z))
+	}
+}
+
+// BenchmarkSkipKernel skips a kernel by its wrapper.
+func BenchmarkSkipKernel(b *testing.B) {
+	rt, _, tile := fakeRank(b, 8, 64)
+	defer rt.Close()
+	sum, err := task.Alloc[float64](rt, 1)
+	require.NoError(b, err)
+	require.NoError(b, dist.Distribute(rt, sum, dist.On(66)))
+	x := tile(1, 2)
+	b.ReportAllocs()
+	for b.Loop() {
+		lib.SubmitSum(rt, x, &sum[0])
 	}
 }
