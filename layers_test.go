@@ -172,10 +172,15 @@ var layers = map[string][]string{
 	"task/internal/virtual": {"deps", "devices", "devices/smp"},
 	// Operators of reductions.
 	"task/internal/operator": {"task/internal/values", "codegen/ir", "deps"},
-	"task": {"task/internal/state", "task/internal/life", "task/internal/values", "task/internal/operator", "task/internal/admission", "task/internal/virtual",
-		"task/internal/simple", "task/internal/replay", "task/internal/memory", "task/internal/kernels", "task/internal/cpucode", "task/internal/learn", "task/internal/dot",
-		"internal/hostmem", "internal/goid", "internal/quit", "codegen/kernel", "deps", "trace/probe", "codegen/ir", "codegen", "codegen/cpu", "codegen/cuda",
-		"codegen/opencl", "devices", "devices/smp", "internal/machine", "sched", "trace/clock", "trace/session", "internal/environment", "internal/printer", "internal/spin", "codegen/ir/printing"},
+	// Tasks in flight: their records, graph, queues, workers and launches.
+	"task/internal/engine": {"task/internal/admission", "task/internal/cpucode", "task/internal/kernels", "task/internal/learn", "task/internal/life", "task/internal/memory",
+		"task/internal/operator", "task/internal/replay", "task/internal/simple", "task/internal/state", "task/internal/values", "task/internal/virtual",
+		"codegen", "codegen/ir", "deps", "devices", "devices/smp", "internal/goid", "internal/hostmem", "internal/machine", "internal/printer",
+		"internal/spin", "sched", "trace/clock", "trace/probe", "trace/session"},
+	"task": {"task/internal/admission", "task/internal/cpucode", "task/internal/dot", "task/internal/engine", "task/internal/kernels", "task/internal/learn",
+		"task/internal/life", "task/internal/memory", "task/internal/operator", "task/internal/replay", "task/internal/state", "task/internal/values",
+		"task/internal/virtual", "codegen", "codegen/cpu", "codegen/ir", "codegen/ir/printing", "deps", "devices", "devices/smp", "internal/environment",
+		"internal/hostmem", "internal/machine", "internal/quit", "internal/spin", "sched", "trace/clock", "trace/probe", "trace/session"},
 	// Kernels for whole arrays, as tasks.
 	"lib": {"task", "devices"},
 	// Ranks, owners, transports.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/hostmem"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -30,8 +31,8 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 	if n < 0 || size > 0 && n > (1<<62)/size {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: not a size", n, t)
 	}
-	if rt.refuses() {
-		return nil, ErrClosed
+	if rt.core.Refuses() {
+		return nil, engine.ErrClosed
 	}
 	if n == 0 || size == 0 {
 		return make([]T, n), nil
@@ -41,7 +42,7 @@ func Alloc[T any](rt *Runtime, n int) ([]T, error) {
 		return nil, fmt.Errorf("task: alloc: %d elements of %s: %w", n, t, err)
 	}
 	x := values.SliceOfPages[T](pages, n)
-	if _, err := rt.buffers.Register(values.MemoryOf(x), pages, &rt.root.memory, false); err != nil {
+	if _, err := rt.core.Buffers.Register(values.MemoryOf(x), pages, &rt.core.Root.Memory, false); err != nil {
 		return nil, fmt.Errorf("task: alloc: %w", errors.Join(err, hostmem.Unmap(pages)))
 	}
 	return x, nil
@@ -53,7 +54,7 @@ func Free[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Free")
 	}
-	return rt.drop("free", values.MemoryOf(x), true)
+	return dropMemory(&rt.core, "free", values.MemoryOf(x), true)
 }
 
 // Register makes an ordinary slice, up to its capacity, a buffer: it stays where it is and is kept
@@ -68,15 +69,15 @@ func Register[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Register")
 	}
-	if rt.refuses() {
-		return ErrClosed
+	if rt.core.Refuses() {
+		return engine.ErrClosed
 	}
 	if cap(x) == 0 {
 		return nil
 	}
-	rt.callers.Enter()
-	defer rt.callers.Leave()
-	b, _, err := rt.buffers.Locate(values.MemoryOf(x[:cap(x)]), &rt.root.memory)
+	rt.core.Callers.Enter()
+	defer rt.core.Callers.Leave()
+	b, _, err := rt.core.Buffers.Locate(values.MemoryOf(x[:cap(x)]), &rt.core.Root.Memory)
 	if err != nil {
 		return fmt.Errorf("task: register: %w", err)
 	}
@@ -89,19 +90,19 @@ func Unregister[T any](rt *Runtime, x []T) error {
 	if !rt.usable() {
 		return rt.unusable("Unregister")
 	}
-	return rt.drop("unregister", values.MemoryOf(x), false)
+	return dropMemory(&rt.core, "unregister", values.MemoryOf(x), false)
 }
 
-// drop forgets the buffer that begins where m does.
-func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
+// dropMemory forgets the buffer that begins where m does.
+func dropMemory(rt *engine.Runtime, what string, m values.Range, ours bool) error {
 	if m.Cap == 0 {
 		return nil
 	}
-	if rt.window.Live() > 0 && insideBody() {
-		return misuse(what, errInBody)
+	if rt.Window.Live() > 0 && engine.InsideBody() {
+		return misuse(what, engine.ErrInBody)
 	}
 	m.Len = 1
-	b, first, err := rt.buffers.Find(m)
+	b, first, err := rt.Buffers.Find(m)
 	switch {
 	case err != nil:
 	case b == nil || first != 0:
@@ -115,15 +116,15 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	defer runtime.KeepAlive(m.Base)
-	if err := rt.beginDrop(b); err != nil {
+	if err := beginDrop(rt, b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	defer rt.callers.Leave()
-	if err := rt.takeOut(b); err != nil {
+	defer rt.Callers.Leave()
+	if err := takeOut(rt, b); err != nil {
 		b.Dropping.Store(false)
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
-	if err := rt.buffers.Free(b); err != nil {
+	if err := rt.Buffers.Free(b); err != nil {
 		return fmt.Errorf("task: %s: %w", what, err)
 	}
 	return nil
@@ -133,16 +134,16 @@ func (rt *Runtime) drop(what string, m values.Range, ours bool) error {
 // describing.leave is called.
 //
 // Errors: ErrClosed; another caller has begun.
-func (rt *Runtime) beginDrop(b *memory.Buffer) error {
-	rt.root.submitting.Lock()
-	defer rt.root.submitting.Unlock()
-	if rt.closed.Load() {
-		return ErrClosed
+func beginDrop(rt *engine.Runtime, b *memory.Buffer) error {
+	rt.Root.Submitting.Lock()
+	defer rt.Root.Submitting.Unlock()
+	if rt.Closed.Load() {
+		return engine.ErrClosed
 	}
 	if b.Dropping.Swap(true) {
 		return errDropped
 	}
-	rt.callers.Enter()
+	rt.Callers.Enter()
 	return nil
 }
 
@@ -157,32 +158,32 @@ const takeOutTries = 8
 // buffer.
 //
 // Errors: Close was quicker; others submit tasks that use it again and again.
-func (rt *Runtime) takeOut(b *memory.Buffer) (err error) {
+func takeOut(rt *engine.Runtime, b *memory.Buffer) (err error) {
 	for range takeOutTries {
 		// What failed before is no reason to keep the memory: the wait is for the order, and the
 		// data are given up.
-		t, failed := rt.root.submitWait([]Option{accessTo(deps.InOut, b.Memory())})
+		t, failed := submitWait(&rt.Root, []Option{accessTo(deps.InOut, b.Memory())})
 		if failed != nil {
 			return failed
 		}
-		rt.root.awaitTask(t, nil)
-		rt.log.forgetError(t)
-		if err = rt.takeOutIdle(b); !errors.Is(err, deps.ErrBusy) {
+		rt.Root.AwaitTask(t.h, nil)
+		rt.Log.ForgetError(t.h)
+		if err = takeOutIdle(rt, b); !errors.Is(err, deps.ErrBusy) {
 			return err
 		}
 	}
 	return fmt.Errorf("other goroutines submit tasks that use it: %w", err)
 }
 
-func (rt *Runtime) takeOutIdle(b *memory.Buffer) error {
-	rt.root.submitting.Lock()
-	defer rt.root.submitting.Unlock()
-	if d := rt.root.graph.domain; d != nil && b.Owner.Program() && !b.Gone.Load() {
+func takeOutIdle(rt *engine.Runtime, b *memory.Buffer) error {
+	rt.Root.Submitting.Lock()
+	defer rt.Root.Submitting.Unlock()
+	if d := rt.Root.Graph.Domain; d != nil && b.Owner.Program() && !b.Gone.Load() {
 		if err := d.Forget(b.ID); err != nil {
 			return err
 		}
 	}
-	if !rt.buffers.Remove(b) {
+	if !rt.Buffers.Remove(b) {
 		return errDropped
 	}
 	return nil

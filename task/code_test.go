@@ -1,5 +1,3 @@
-//go:build linux && amd64
-
 package task
 
 import (
@@ -11,16 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/devices"
-	_ "github.com/gompss/gompss/devices/sim"
 	"github.com/gompss/gompss/devices/smp/choose"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
+	"github.com/stretchr/testify/require"
 )
 
 func slowSum(x []float64) {
@@ -87,7 +84,7 @@ func opened(t *testing.T, o Options) *Runtime {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, rt.Close()) })
 	if environment.RaceDetector && o.Vector == VectorAuto {
-		rt.exec.Vectors.Off = nil // these tests are of vector code
+		rt.core.Exec.Vectors.Off = nil // these tests are of vector code
 	}
 	return rt
 }
@@ -122,7 +119,7 @@ func TestCompile_IsNoPartOfABody(t *testing.T) {
 			if !exact {
 				require.GreaterOrEqual(t, began[0].Time, compiled[0].Time, "vector code alone gives these bits: the task has waited for it")
 			}
-			for _, l := range rt.ready.learned.Learned.List() {
+			for _, l := range rt.core.Ready.Learned.Learned.List() {
 				require.Less(t, l.Most, phase, "what is learned has no compiling in it")
 			}
 		})
@@ -131,15 +128,15 @@ func TestCompile_IsNoPartOfABody(t *testing.T) {
 
 // held puts off the compiling of k's vector code until the returned function is called.
 func held(rt *Runtime, k *Kernel) (compile func()) {
-	c := &cpucode.Code{Kernel: k.description, Made: make(chan struct{}), Always: rt.exec.Vectors.AlwaysVector(k.description)}
-	rt.exec.Vectors.Mu.Lock()
-	defer rt.exec.Vectors.Mu.Unlock()
-	if why := rt.exec.Vectors.Cannot(); why != nil {
+	c := &cpucode.Code{Kernel: k.description, Made: make(chan struct{}), Always: rt.core.Exec.Vectors.AlwaysVector(k.description)}
+	rt.core.Exec.Vectors.Mu.Lock()
+	defer rt.core.Exec.Vectors.Mu.Unlock()
+	if why := rt.core.Exec.Vectors.Cannot(); why != nil {
 		panic(why)
 	}
-	rt.exec.Vectors.Known.Store(k.description, c)
+	rt.core.Exec.Vectors.Known.Store(k.description, c)
 	var once sync.Once
-	return func() { once.Do(func() { rt.exec.Vectors.Compile(c) }) }
+	return func() { once.Do(func() { rt.core.Exec.Vectors.Compile(c) }) }
 }
 
 func countUpKernel(t *testing.T, spec KernelSpec) *Kernel {
@@ -253,7 +250,7 @@ func TestCompile_PanicsOfTheCompilerAreErrorsOfTasks(t *testing.T) {
 	c := &cpucode.Code{Kernel: k.description, Made: make(chan struct{})}
 	c.Vector.Store(&cpucode.Variant{Broke: "gompss: bug: cpu: no such register"})
 	close(c.Made)
-	rt.exec.Vectors.Known.Store(k.description, c)
+	rt.core.Exec.Vectors.Known.Store(k.description, c)
 	_, err = k.Submit(rt, make([]int64, 4))
 	require.NoError(t, err)
 	require.ErrorContains(t, rt.Wait(context.Background()), "no such register")
@@ -267,8 +264,8 @@ func TestPrepare_CompilesForAllDevices(t *testing.T) {
 	rt := opened(t, Options{Devices: "smp:1,sim:1(exec=simt)", Observer: &seen})
 	a, b := slowToCompile(t, 40, true), slowToCompile(t, 3, false)
 	require.NoError(t, rt.Prepare(context.Background(), a, b))
-	require.NotNil(t, rt.exec.Vectors.Of(a.description).Vector.Load())
-	require.NotNil(t, rt.exec.Vectors.Of(b.description).Vector.Load())
+	require.NotNil(t, rt.core.Exec.Vectors.Of(a.description).Vector.Load())
+	require.NotNil(t, rt.core.Exec.Vectors.Of(b.description).Vector.Load())
 	on := map[string]int{}
 	for _, p := range seen.all(probe.Compile) {
 		on[p.Device]++
@@ -292,7 +289,7 @@ func countUp(x []int64) {
 }
 `})
 	require.NoError(t, err)
-	var none *NoDeviceError
+	var none *engine.NoDeviceError
 	require.ErrorAs(t, rt.Prepare(context.Background(), k), &none)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -305,12 +302,12 @@ func countUp(x []int64) {
 	closed, err := New(Options{Devices: "smp:1"})
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
-	require.ErrorIs(t, closed.Prepare(context.Background(), k), ErrClosed)
+	require.ErrorIs(t, closed.Prepare(context.Background(), k), engine.ErrClosed)
 }
 
 // decide lets the table of k know that launches of x take so long with each variant.
 func decide(rt *Runtime, k *Kernel, n int, vector, goFunction time.Duration) {
-	c := rt.exec.Vectors.Of(k.description)
+	c := rt.core.Exec.Vectors.Of(k.description)
 	c.Wait()
 	s := choose.SizeOf(int64(n), int64(8*n))
 	for range 8 {
@@ -364,7 +361,7 @@ func TestChoice_NeverChangesBits(t *testing.T) {
 	rt, lanes := opened(t, Options{Devices: "smp:2"}), opened(t, Options{Devices: "smp:1", Vector: widest(t)})
 	k := slowToCompile(t, 2, false)
 	for _, faster := range []choose.Variant{choose.Vector, choose.Scalar} {
-		c := rt.exec.Vectors.Of(k.description)
+		c := rt.core.Exec.Vectors.Of(k.description)
 		require.NotNil(t, c.Wait().Scalar)
 		n := 40 << (4 * faster)
 		x := make([]float64, n)
@@ -489,12 +486,12 @@ func BenchmarkCallKernel(b *testing.B) {
 				k := MustKernel(KernelSpec{Name: "countUp", Go: func(a *Args) { addRange(a, 0, 16) }, Files: []SourceFile{{Name: "count.go", Text: countUpSource}}})
 				require.NoError(b, rt.Prepare(context.Background(), k))
 				decide(rt, k, 16, 300*time.Duration(1+faster), 300*time.Duration(2-faster))
-				r := &record{detail: &detail{rt: rt, bodies: bodies{kernel: k.description}}}
-				buffer, _, err := rt.buffers.Locate(values.MemoryOf(x), &rt.root.memory)
+				r := &engine.Record{Detail: &engine.Detail{RT: &rt.core, Bodies: engine.Bodies{Kernel: k.description}}}
+				buffer, _, err := rt.core.Buffers.Locate(values.MemoryOf(x), &rt.core.Root.Memory)
 				require.NoError(b, err)
-				r.args.List = []devices.Arg{{Type: k.description.IR.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
+				r.Args.List = []devices.Arg{{Type: k.description.IR.Params[0].Type, Buffer: buffer.ID, Len: 16, Cap: 16}}
 				for b.Loop() {
-					rt.exec.Call(rt.launchOf(r))
+					rt.core.Exec.Call(engine.CPU{RT: &rt.core}.LaunchOf(r))
 				}
 			})
 		}
@@ -528,10 +525,10 @@ func binUp(x []int32, bins []int64, sum []float64) {
 func TestCheck_LockedAtomicsOfTwoWorkers(t *testing.T) {
 	t.Setenv(CheckVariable, "1")
 	rt := opened(t, Options{Devices: "smp:2", AwaitCode: true})
-	rt.exec.Vectors.Options.Locked, rt.exec.Vectors.Options.Workers = true, 2
+	rt.core.Exec.Vectors.Options.Locked, rt.core.Exec.Vectors.Options.Workers = true, 2
 	var shared atomic.Int64
-	share := rt.exec.Share
-	rt.exec.Share = func(l *vec.Loop) error {
+	share := rt.core.Exec.Share
+	rt.core.Exec.Share = func(l *vec.Loop) error {
 		shared.Add(1)
 		return share(l)
 	}
@@ -572,7 +569,7 @@ func TestCheck_LockedAtomicsOfTwoWorkers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stray.Submit(rt, x, y, sum)
 	require.NoError(t, err)
-	var v *ViolationError
+	var v *engine.ViolationError
 	require.ErrorAs(t, rt.Wait(context.Background()), &v)
 	require.Contains(t, v.Error(), "of b1[4000:5000] changed while binUp ran, which has not declared it")
 }

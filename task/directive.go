@@ -8,18 +8,20 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/operator"
 	"github.com/gompss/gompss/task/internal/values"
 )
 
 // This file evaluates what the directives of a kernel say, for the arguments of one task.
 
-// evaluate fills in the accesses of r: those of the task directive, and what the target directive
-// copies besides. It refuses arguments with which the kernel would touch something else.
-func (rt *Runtime) evaluate(r *record) error {
-	k, draft := r.kernel.IR, r.scratch
-	draft.Env.Params, draft.Env.List = k.Params, r.args.List
+// evaluateClauses fills in the accesses of r: those of the task directive, and what the target
+// directive copies besides. It refuses arguments with which the kernel would touch something else.
+func evaluateClauses(rt *engine.Runtime, r *engine.Record) error {
+	k, draft := r.Kernel.IR, r.Scratch
+	draft.Env.Params, draft.Env.List = k.Params, r.Args.List
 	t := &k.Target
 	if n := len(k.Task.Accesses) + len(t.CopyIn) + len(t.CopyOut) + len(t.CopyInOut); n <= cap(draft.Boxes) {
 		draft.Boxes = draft.Boxes[:n]
@@ -27,10 +29,10 @@ func (rt *Runtime) evaluate(r *record) error {
 		draft.Boxes = make([][]codegen.Box, n)
 	}
 	draft.Regions.Reset()
-	if err := r.overlaps(); err != nil {
+	if err := overlapsBuffer(r); err != nil {
 		return err
 	}
-	draft.Proof.Load(k, r.kernel.Contract, &draft.Env)
+	draft.Proof.Load(k, r.Kernel.Contract, &draft.Env)
 	if k.Task.Inferred { // the access says more than the region that was made of it
 		if err := draft.Proof.Lengths(); err != nil {
 			return err
@@ -41,29 +43,29 @@ func (rt *Runtime) evaluate(r *record) error {
 		a := &k.Task.Accesses[i]
 		if a.Mode == deps.Reduction {
 			reductions = true
-		} else if err := r.evaluateRegion(i, &a.Region, a.Mode); err != nil {
+		} else if err := evaluateRegion(r, i, &a.Region, a.Mode); err != nil {
 			return err
 		}
 	}
-	next, written := len(k.Task.Accesses), len(r.accesses)
+	next, written := len(k.Task.Accesses), len(r.Accesses)
 	for _, c := range []struct {
 		regions []ir.Region
 		mode    deps.Mode
 	}{{t.CopyIn, deps.In}, {t.CopyOut, deps.Out}, {t.CopyInOut, deps.InOut}} {
 		for i := range c.regions {
-			if err := r.evaluateRegion(next, &c.regions[i], c.mode); err != nil {
+			if err := evaluateRegion(r, next, &c.regions[i], c.mode); err != nil {
 				return err
 			}
 			next++
 		}
 	}
-	if r.traits.Set(life.OrderOnly, t.NoCopyDeps); t.NoCopyDeps {
-		r.copyAccesses = append(r.copyAccesses[:0], r.accesses[written:]...)
-		r.copyAccesses = deps.Merge(r.copyAccesses)
+	if r.Traits.Set(life.OrderOnly, t.NoCopyDeps); t.NoCopyDeps {
+		r.CopyAccesses = append(r.CopyAccesses[:0], r.Accesses[written:]...)
+		r.CopyAccesses = deps.Merge(r.CopyAccesses)
 	}
-	r.accesses = deps.Merge(r.accesses)
+	r.Accesses = deps.Merge(r.Accesses)
 	if reductions {
-		if err := rt.evaluateReductions(r); err != nil {
+		if err := evaluateReductions(rt, r); err != nil {
 			return err
 		}
 	}
@@ -77,111 +79,111 @@ func (rt *Runtime) evaluate(r *record) error {
 
 // evaluateReductions adds the reductions of r to its accesses, behind the others, which have been
 // merged.
-func (rt *Runtime) evaluateReductions(r *record) error {
-	for i := range r.kernel.IR.Task.Accesses {
-		c := &r.kernel.IR.Task.Accesses[i]
+func evaluateReductions(rt *engine.Runtime, r *engine.Record) error {
+	for i := range r.Kernel.IR.Task.Accesses {
+		c := &r.Kernel.IR.Task.Accesses[i]
 		if c.Mode != deps.Reduction {
 			continue
 		}
-		first := len(r.accesses)
-		if err := r.evaluateRegion(i, &c.Region, c.Mode); err != nil {
+		first := len(r.Accesses)
+		if err := evaluateRegion(r, i, &c.Region, c.Mode); err != nil {
 			return err
 		}
-		if err := rt.reductionOfClause(r, first, c, slices.Index(r.kernel.IR.Params, c.Region.Var)); err != nil {
+		if err := reductionOfClause(rt, r, first, c, slices.Index(r.Kernel.IR.Params, c.Region.Var)); err != nil {
 			return err
 		}
 	}
-	return r.checkReductions()
+	return r.CheckReductions()
 }
 
 // evaluateRegion adds one region, number n of codegen.Accesses, to the accesses of r.
-func (r *record) evaluateRegion(n int, region *ir.Region, mode deps.Mode) error {
-	a := r.scratch.Env.Of(region.Var)
+func evaluateRegion(r *engine.Record, n int, region *ir.Region, mode deps.Mode) error {
+	a := r.Scratch.Env.Of(region.Var)
 	if a == nil {
-		bug("kernel %s: region %s is not of a parameter", r.kernel.Name, region.Text)
+		engine.Bug("kernel %s: region %s is not of a parameter", r.Kernel.Name, region.Text)
 	}
 	length := a.Len
 	if region.Var.Type.Kind == ir.Pointer && !a.Nil {
 		length = 1
 	}
-	boxes, err := r.scratch.Regions.Eval(region, length, &r.scratch.Env)
+	boxes, err := r.Scratch.Regions.Eval(region, length, &r.Scratch.Env)
 	if err != nil {
 		return err
 	}
-	r.scratch.Boxes[n] = boxes
+	r.Scratch.Boxes[n] = boxes
 	for i := range boxes {
 		at, err := values.RegionOf(a, region.Var.Type.Elem, &boxes[i])
 		if err != nil {
 			return fmt.Errorf("%v: region %s: %w", region.At, region.Text, err)
 		}
-		r.accesses = append(r.accesses, deps.Access{Region: at, Mode: mode})
+		r.Accesses = append(r.Accesses, deps.Access{Region: at, Mode: mode})
 		if mode >= deps.Concurrent {
-			r.traits.Set(life.Relaxed, true)
+			r.Traits.Set(life.Relaxed, true)
 		}
-		r.work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
+		r.Work += deps.Bytes(at.Len()) * region.Var.Type.Elem.Size
 	}
 	return nil
 }
 
-// evaluateClauses evaluates priority, resources and if. wait says that the submitter has to wait
-// for the task.
-func (d *detail) evaluateClauses() (wait bool, err error) {
-	k := d.kernel.IR
+// evaluateTaskClauses evaluates priority, resources and if. wait says that the submitter has to
+// wait for the task.
+func evaluateTaskClauses(d *engine.Detail) (wait bool, err error) {
+	k := d.Kernel.IR
 	if k.Task.Priority != nil {
-		n, err := d.integer("priority", k.Task.Priority)
+		n, err := integerOf(d, "priority", k.Task.Priority)
 		if err != nil {
 			return false, err
 		}
-		d.item.Priority = int(n)
+		d.Item.Priority = int(n)
 	}
 	for _, t := range k.Target.Resources {
-		n, err := d.integer("resources", t.Tokens)
+		n, err := integerOf(d, "resources", t.Tokens)
 		if err != nil {
 			return false, err
 		}
-		if err := d.settings.setTokens(devices.Kind(t.Kind), int(n)); err != nil {
+		if err := setTokens(&d.Settings, devices.Kind(t.Kind), int(n)); err != nil {
 			return false, err
 		}
 	}
 	if k.Task.If == nil {
 		return false, nil
 	}
-	bits, err := ir.Eval(k.Task.If, &d.scratch.Env)
+	bits, err := ir.Eval(k.Task.If, &d.Scratch.Env)
 	if err != nil {
 		return false, fmt.Errorf("if clause: %w", err)
 	}
 	return bits == 0, nil
 }
 
-func (d *detail) integer(clause string, e ir.Expr) (int64, error) {
-	bits, err := ir.Eval(e, &d.scratch.Env)
+func integerOf(d *engine.Detail, clause string, e ir.Expr) (int64, error) {
+	bits, err := ir.Eval(e, &d.Scratch.Env)
 	if err != nil {
 		return 0, fmt.Errorf("%s clause: %w", clause, err)
 	}
 	return int64(bits), nil
 }
 
-// overlaps refuses arguments of r that overlap where iterations of a loop that is declared parallel
-// would conflict, for its kernel and all versions of it. Cost: a comparison of
-// buffers for each pair of parameters that a loop touches together, where they do not overlap.
-func (r *record) overlaps() error {
-	if err := r.overlapsIn(r.kernel); err != nil {
+// overlapsBuffer refuses arguments of r that overlap where iterations of a loop that is declared
+// parallel would conflict, for its kernel and all versions of it. Cost: a comparison of buffers for
+// each pair of parameters that a loop touches together, where they do not overlap.
+func overlapsBuffer(r *engine.Record) error {
+	if err := overlapsIn(r, r.Kernel); err != nil {
 		return err
 	}
-	for _, v := range r.kernel.Versions {
-		if err := r.overlapsIn(v); err != nil {
+	for _, v := range r.Kernel.Versions {
+		if err := overlapsIn(r, v); err != nil {
 			return fmt.Errorf("version %s: %w", v.Name, err)
 		}
 	}
 	return nil
 }
 
-func (r *record) overlapsIn(k *kernels.Kernel) error {
+func overlapsIn(r *engine.Record, k *kernels.Kernel) error {
 	if k.Overlaps == nil {
 		return nil
 	}
 	for n, pair := range k.Overlaps.Pairs {
-		a, b := &r.args.List[pair[0]], &r.args.List[pair[1]]
+		a, b := &r.Args.List[pair[0]], &r.Args.List[pair[1]]
 		if a.Buffer != b.Buffer || a.Nil || b.Nil {
 			continue
 		}
@@ -189,7 +191,7 @@ func (r *record) overlapsIn(k *kernels.Kernel) error {
 		if values.EndOf(a, x) <= b.Offset || values.EndOf(b, y) <= a.Offset {
 			continue
 		}
-		if err := r.overlapOf(k, n, a, b); err != nil {
+		if err := overlapOf(r, k, n, a, b); err != nil {
 			return err
 		}
 	}
@@ -197,7 +199,24 @@ func (r *record) overlapsIn(k *kernels.Kernel) error {
 }
 
 // overlapOf looks at one pair of arguments that overlap.
-func (r *record) overlapOf(k *kernels.Kernel, n int, a, b *devices.Arg) error {
-	env := &values.Arguments{Params: k.IR.Params, List: r.args.List}
-	return k.Overlaps.Check(k.IR, env, &r.scratch.Proof, n, int64(b.Offset)-int64(a.Offset))
+func overlapOf(r *engine.Record, k *kernels.Kernel, n int, a, b *devices.Arg) error {
+	env := &values.Arguments{Params: k.IR.Params, List: r.Args.List}
+	return k.Overlaps.Check(k.IR, env, &r.Scratch.Proof, n, int64(b.Offset)-int64(a.Offset))
+}
+
+// reductionOfClause notes the reduction clause that the latest n accesses of r are from.
+func reductionOfClause(rt *engine.Runtime, r *engine.Record, first int, c *ir.Access, param int) error {
+	op, err := operator.OfKernel(c.Op, c.Region.Var.Type.Elem)
+	if err != nil {
+		return err
+	}
+	for i := first; i < len(r.Accesses); i++ {
+		rt.AddReduction(r, i, param, rt.Buffers.ByID(r.Accesses[i].Region.Buffer), op)
+	}
+	for i := range r.Kernel.IR.Task.Accesses {
+		if o := &r.Kernel.IR.Task.Accesses[i]; o != c && o.Region.Var == c.Region.Var && o.Mode != deps.Reduction {
+			return fmt.Errorf("reduction(%s): the same parameter has %s(%s): a private copy has no other elements", c.Region.Text, o.Mode, o.Region.Text)
+		}
+	}
+	return nil
 }

@@ -1,64 +1,62 @@
 package task
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 
-	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/task/internal/values"
+	"github.com/gompss/gompss/task/internal/engine"
 )
 
 // Sentinels for errors.Is.
 var (
 	// ErrSkipped means that a task did not run because a task that it depends on failed.
-	ErrSkipped = errors.New("skipped")
+	ErrSkipped = engine.ErrSkipped
 	// ErrClosed means that the runtime is closed.
-	ErrClosed = errors.New("task: runtime is closed")
+	ErrClosed = engine.ErrClosed
+	// ErrFinished is the error of a call on a finished object: a Group that was waited for, the Scope
+	// of a body that has returned, the Recorder of a complete iteration.
+	ErrFinished = engine.ErrFinished
+	// ErrForgotten is the cause of a failure so long ago, with so many since, that of its error only
+	// the fact is known.
+	ErrForgotten = engine.ErrForgotten
+	// ErrInsideTask means that what waits for tasks was called by the body of a task, which it
+	// may wait for, and which keeps a worker: Wait, WaitOn and Close of a Runtime, submission
+	// to it with If(false), Task.Wait and Future.Get with a context that is no Scope's, Wait of
+	// a Group of the program, Replay, Free and Unregister. A body that waits with the Scope of
+	// another task, as that of a child may do with the one of its parent, or for its own task,
+	// gets the same error. In a body, Scope.Wait and Scope.WaitOn wait for the tasks of its
+	// own; to wait for those of another runtime there, call Wait on another goroutine.
+	ErrInsideTask = engine.ErrInsideTask
 )
 
-// An Error is the failure of one task. Cause is what its body returned, a *PanicError, a
-// *SkippedError, the context's error or a failure of a device.
-type Error struct {
-	Task   deps.TaskID
-	Label  string // as given; the kernel's or the function's name where none was
-	Kernel string // "" for a plain Go task
-	Device string // where it ran or was to run; "" if that was not decided
-	Pos    ir.Pos // of the kernel, or of the Go function that is the body; zero where that is a method value
-	Cause  error
-
-	group *Group // that the task was in
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "task: %s", e.Label)
-	if e.Kernel != "" && e.Kernel != e.Label {
-		fmt.Fprintf(&b, ": kernel %s", e.Kernel)
-	}
-	if e.Pos.File != "" {
-		fmt.Fprintf(&b, " (%s:%d)", e.Pos.File, e.Pos.Line)
-	}
-	if e.Device != "" {
-		fmt.Fprintf(&b, " on %s", e.Device)
-	}
-	fmt.Fprintf(&b, ": %v", e.inner())
-	return b.String()
-}
-
-// inner returns the cause without the part that the text already contains: a launch on the device.
-func (e *Error) inner() error {
-	if d, ok := e.Cause.(*devices.DeviceError); ok && d.Device == e.Device && d.Pos == e.Pos && d.What == "launch "+e.Kernel {
-		return d.Err
-	}
-	return e.Cause
-}
-
-func (e *Error) Unwrap() error { return e.Cause }
+// Failures of tasks, and errors of submissions, with fields; for errors.As.
+type (
+	// An Error is the failure of one task: its number, label, kernel, device and line. Cause is what
+	// its body returned, a *PanicError, a *SkippedError, the context's error or a failure of a
+	// device.
+	Error = engine.Error
+	// A SkippedError names the failure that kept a task from running: the label of the predecessor,
+	// which failed or was itself skipped, and the failure at the start of the chain. It is ErrSkipped
+	// for errors.Is, and unwraps to the failure.
+	SkippedError = engine.SkippedError
+	// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order in
+	// which they failed, and how many were skipped because of them.
+	FailedError = engine.FailedError
+	// A RetriedError is the last failure of a task that was run again, and how often it ran.
+	RetriedError = engine.RetriedError
+	// A ViolationError means that memory changed under a task which did not say that it would.
+	ViolationError = engine.ViolationError
+	// UncoveredError reports that a child accesses memory that its parent does not.
+	UncoveredError = engine.UncoveredError
+	// NoDeviceError means that no device of the machine can run a kernel. It has the reason of each
+	// device.
+	NoDeviceError = engine.NoDeviceError
+	// A LeakError says what a runtime still held when Close had waited for its tasks: our own
+	// mistake, and no failure of a task.
+	LeakError = engine.LeakError
+)
 
 // A PanicError is a panic in the body of a task, or in a kernel on any device.
 type PanicError = devices.PanicError
@@ -70,83 +68,6 @@ func catchBug(what string, err *error) {
 	if broke := recover(); broke != nil {
 		*err = fmt.Errorf("gompss: bug: %s cannot be described: panic: %v\n\n%s", what, broke, debug.Stack())
 	}
-}
-
-// A SkippedError names the failure that kept a task from running. It is ErrSkipped for errors.Is,
-// and unwraps to the failure.
-type SkippedError struct {
-	// Via is the label of the predecessor, which failed or was itself skipped; of a Go task without
-	// a label it has the line.
-	Via   string
-	First *Error // the failure at the start of the chain
-
-	direct bool // First is the error of the predecessor
-}
-
-func (e *SkippedError) Error() string {
-	if e.direct {
-		return fmt.Sprintf("skipped: predecessor failed: %v", e.First)
-	}
-	return fmt.Sprintf("skipped: predecessor %s was skipped: %v", e.Via, e.First)
-}
-
-// Is reports whether target is ErrSkipped.
-func (e *SkippedError) Is(target error) bool { return target == ErrSkipped }
-
-func (e *SkippedError) Unwrap() error { return e.First }
-
-// first returns the failure at the start of the chain that e is in.
-func (e *Error) first() *Error {
-	if s, ok := e.Cause.(*SkippedError); ok {
-		return s.First
-	}
-	return e
-}
-
-// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order in
-// which they failed, and how many were skipped because of them.
-type FailedError struct {
-	Failed  []*Error
-	Skipped int
-}
-
-// listed is the number of failures that the text of a FailedError spells out.
-const listed = 8
-
-func (e *FailedError) Error() string {
-	var b strings.Builder
-	for i, f := range e.Failed {
-		if i == listed {
-			fmt.Fprintf(&b, "\nand %d more %s", len(e.Failed)-listed, values.Plural(len(e.Failed)-listed, "failure", "failures"))
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(f.Error())
-	}
-	switch {
-	case e.Skipped > 0 && len(e.Failed) > 0:
-		b.WriteString("\n" + e.skipped())
-	case e.Skipped > 0:
-		fmt.Fprintf(&b, "task: %d tasks were skipped because of failures that were told before", e.Skipped)
-	}
-	return b.String()
-}
-
-// skipped returns the text about the tasks that did not run, with the cause.
-func (e *FailedError) skipped() string {
-	return fmt.Sprintf("%s that %s on %s %s skipped", values.Count(e.Skipped, "task"), values.Plural(e.Skipped, "depends", "depend"),
-		values.Plural(len(e.Failed), "it", "them"), values.Plural(e.Skipped, "was", "were"))
-}
-
-// Unwrap returns the failures.
-func (e *FailedError) Unwrap() []error {
-	out := make([]error, len(e.Failed))
-	for i, f := range e.Failed {
-		out[i] = f
-	}
-	return out
 }
 
 // A FirstError keeps the first error of many submissions, so that a program checks once, where it

@@ -17,8 +17,8 @@ func OnExit(t testing.TB, f func(text string)) {
 
 // TokensOf returns what the sequence holds, by place: none at the CPU workers.
 func TokensOf(it *KernelIteration) []int {
-	out := make([]int, len(it.rt.topology.places))
-	for p, place := range it.rt.topology.places {
+	out := make([]int, len(it.rt.Topology.Places))
+	for p, place := range it.rt.Topology.Places {
 		for _, t := range it.tokens {
 			if t.Kind == place.Kind {
 				out[p] = t.Count
@@ -38,22 +38,22 @@ func StepsOf(it *KernelIteration) (after [][]int) {
 
 // Sweep makes a sweep for buffers that nobody uses, and waits for it.
 func Sweep(rt *Runtime) {
-	rt.sweeps.WantSweep()
-	for rt.sweeps.Running() {
+	rt.core.Sweeps.WantSweep()
+	for rt.core.Sweeps.Running() {
 		runtime.Gosched()
 	}
 }
 
 // BufferIDs is how many numbers of buffers there have been.
 func BufferIDs(rt *Runtime) int {
-	return rt.buffers.Numbers()
+	return rt.core.Buffers.Numbers()
 }
 
 // GroupBuffers is of how many buffers g keeps what its tasks wrote.
 func GroupBuffers(g *Group) int {
-	g.scope.submitting.Lock()
-	defer g.scope.submitting.Unlock()
-	return len(g.wrote)
+	g.core.Scope.Submitting.Lock()
+	defer g.core.Scope.Submitting.Unlock()
+	return len(g.core.Wrote)
 }
 
 // NDRangeOf is the shape that the clauses of k give to a launch.
@@ -61,7 +61,7 @@ func NDRangeOf(k *Kernel, a *Args) devices.NDRange { return k.description.NDRang
 
 // PrintTo has rt write what kernels print to out and errs.
 func PrintTo(rt *Runtime, out, errs io.Writer) {
-	rt.printer.Out, rt.printer.Err = out, errs
+	rt.core.Printer.Out, rt.core.Printer.Err = out, errs
 }
 
 // LimitedChecks says what the checks of a runtime do not find.

@@ -19,9 +19,9 @@ func TestForgottenBuffersAreNotKept(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, rt.Wait(context.Background()))
-		require.Positive(t, rt.buffers.CountRecent(), n)
+		require.Positive(t, rt.core.Buffers.CountRecent(), n)
 		require.NoError(t, Unregister(rt, x))
-		require.Zero(t, rt.buffers.CountRecent(), n)
+		require.Zero(t, rt.core.Buffers.CountRecent(), n)
 	}
 	require.NoError(t, rt.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,7 +84,7 @@ func TestCloseWhileOthersFree(t *testing.T) {
 			require.False(t, errs[2*i] == nil && errs[2*i+1] == nil, "freed twice")
 		}
 		for _, err := range errs {
-			if err != nil && !errors.Is(err, ErrClosed) {
+			if err != nil && !errors.Is(err, engine.ErrClosed) {
 				require.Regexp(t, "done already|not the beginning of a buffer", err.Error())
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/gompss/gompss/task/internal/engine"
 )
 
 // A Future is the value that a task returns when it has finished.
@@ -28,13 +30,13 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 	f := &Future[T]{}
 	options = append(options[:len(options):len(options)], originOf(body))
 	run := func() (err error) { f.value, err = body(); return err }
-	if s.records != nil {
-		err := s.records.goStep(run, nil, g, options, true)
-		f.it, f.step = s.records.it, s.records.latest()
+	if rec := recorderOf(s); rec != nil {
+		err := rec.goStep(run, nil, g, options, true)
+		f.it, f.step = rec.it, rec.latest()
 		return f, err
 	}
 	t, err := goTask(s, g, run, options)
-	f.Task, f.other = t, t.record == nil && s.rt.world != nil
+	f.Task, f.other = t, t.h.Record == nil && s.RT.World != nil
 	return f, err
 }
 
@@ -50,13 +52,13 @@ func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...
 	f := &Future[T]{}
 	options = append(options[:len(options):len(options)], originOf(body))
 	run := func(s *Scope) (err error) { f.value, err = body(s); return err }
-	if s.records != nil {
-		err := s.records.goStep(nil, run, g, options, true)
-		f.it, f.step = s.records.it, s.records.latest()
+	if rec := recorderOf(s); rec != nil {
+		err := rec.goStep(nil, run, g, options, true)
+		f.it, f.step = rec.it, rec.latest()
 		return f, err
 	}
 	t, err := goScope(s, g, run, options)
-	f.Task, f.other = t, t.record == nil && s.rt.world != nil
+	f.Task, f.other = t, t.h.Record == nil && s.RT.World != nil
 	return f, err
 }
 
@@ -97,14 +99,14 @@ var ErrNotReplayed = errors.New("task: value: its iteration was not replayed yet
 // taskOf returns the task to wait for, for what step i does: in a step of the same replay the task
 // of that step, else the replay.
 func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
-	for s := scopeOf(ctx); s != nil && !s.program(); s = s.owner.scope {
-		if s.owner.graphReplay == &it.graph {
+	for s := scopeOf(ctx); s != nil && !s.Program(); s = s.Owner.Scope {
+		if s.Owner.Steps == &it.graph.steps {
 			return it.graph.tasks[i], nil
 		}
 	}
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	if it.last.record == nil {
+	if it.last.h.Record == nil {
 		return Task{}, ErrNotReplayed
 	}
 	return it.last, nil
@@ -113,7 +115,7 @@ func (it *Iteration) taskOf(ctx context.Context, i int) (Task, error) {
 // An Event keeps a task unfinished after its body has returned, until code outside the task says
 // that it has happened.
 type Event struct {
-	scope     *Scope
+	scope     *engine.Scope
 	fulfilled atomic.Bool
 }
 
@@ -127,19 +129,19 @@ func (s *Scope) Event() (*Event, error) {
 	if !s.usable() {
 		return nil, misuse("Scope.Event", s.unusable())
 	}
-	if s.program() {
+	if s.core.Program() {
 		return nil, errors.New("task: event: of no task")
 	}
-	if err := s.lockSubmission(context.Background()); err != nil {
+	if err := s.core.LockSubmission(context.Background()); err != nil {
 		return nil, err
 	}
-	s.pending.Add(holder)
-	s.submitted.Store(true)
-	s.submitting.Unlock()
-	if s.rt.check { // the goroutine that fulfills it may access what the task may
-		s.rt.beginUnguarded()
+	s.core.Pending.Add(engine.Holder)
+	s.core.Submitted.Store(true)
+	s.core.Submitting.Unlock()
+	if s.core.RT.Check { // the goroutine that fulfills it may access what the task may
+		s.core.RT.BeginUnguarded()
 	}
-	return &Event{scope: s}, nil
+	return &Event{scope: &s.core}, nil
 }
 
 // Fulfill completes the event; with an error the task fails. It may be called from any goroutine,
@@ -153,15 +155,15 @@ func (e *Event) Fulfill(err error) error {
 	}
 	s := e.scope
 	if err != nil {
-		s.rt.log.failing.Lock()
-		s.outside = errors.Join(s.outside, fmt.Errorf("event: %w", err))
-		s.rt.log.failing.Unlock()
+		s.RT.Log.Failing.Lock()
+		s.Outside = errors.Join(s.Outside, fmt.Errorf("event: %w", err))
+		s.RT.Log.Failing.Unlock()
 	}
-	if s.rt.check {
-		s.rt.endUnguarded()
+	if s.RT.Check {
+		s.RT.EndUnguarded()
 	}
-	s.rt.complete(s.childFinished(holder))
-	if v := s.rt.virtual; v != nil {
+	s.RT.Complete(s.ChildFinished(engine.Holder))
+	if v := s.RT.Virtual; v != nil {
 		v.Poke()
 	}
 	return nil

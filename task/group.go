@@ -4,45 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
-)
-
-// ErrFinished is the error of a call on a finished object: a Group that was waited for, the Scope
-// of a body that has returned, the Recorder of a complete iteration.
-var ErrFinished = errors.New("finished already")
-
-// What has ended, each ErrFinished.
-var (
-	errGroupFinished    = fmt.Errorf("task: the group has been waited for: %w", ErrFinished)
-	errScopeFinished    = fmt.Errorf("task: the body of this scope has returned: %w", ErrFinished)
-	errRecorderFinished = fmt.Errorf("task: record: the iteration is complete: %w", ErrFinished)
 )
 
 // A Group is a set of tasks that are waited for and cancelled together. It adds no order: its tasks
 // have the predecessors that they would have without it. What the tasks of a group submit is
 // cancelled with it too.
-type Group struct {
-	rt       *Runtime
-	scope    *Scope
-	outer    *Group // of the same scope
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	live     atomic.Int64
-	failures FailedError // guarded by Runtime.failing
-	index    int32       // of a group of an iteration, from 1
-	// wrote is what tasks of the group were submitted to write, where accelerators may have it;
-	// guarded by the submitting of home.
-	wrote      map[*memory.Buffer]*deps.Set
-	wroteLimit int // of wrote: then it is looked at for buffers that are gone
-	mu         spin.Mutex
-	changed    *sync.Cond
-}
+type Group struct{ core engine.Group }
 
 // NewGroup returns a group of tasks that are submitted to at: a Runtime, the Scope of a task, or
 // another Group, which then waits for these tasks too and ends them when it is cancelled. Wait must
@@ -56,26 +31,28 @@ func NewGroup(at Submitter) *Group {
 	if err != nil {
 		panic(err)
 	}
-	g := &Group{rt: s.rt, scope: s}
-	if outer != nil && outer.scope == s {
-		g.outer = outer
+	public := &Group{}
+	g := &public.core
+	g.RT, g.Scope = s.RT, s
+	if outer != nil && outer.Scope == s {
+		g.Outer = outer
 	}
-	g.changed = sync.NewCond(&g.mu)
-	g.ctx, g.cancel = context.WithCancelCause(s.rt.contextOf(outer))
-	if s.records != nil {
-		s.records.addGroup(g)
+	g.Changed = sync.NewCond(&g.Mu)
+	g.Ctx, g.Cancel = context.WithCancelCause(s.RT.ContextOf(outer))
+	if rec := recorderOf(s); rec != nil {
+		rec.addGroup(g)
 	}
-	return g
+	return public
 }
 
-func (g *Group) submitter() (*Scope, *Group) { return g.scope, g }
+func (g *Group) submitter() (*engine.Scope, *engine.Group) { return g.core.Scope, &g.core }
 
 // Go submits a task of the group that runs body: see Runtime.Go.
 func (g *Group) Go(body func() error, options ...Option) (Task, error) {
 	if !g.usable() {
 		return Task{}, misuse("Group.Go", g.unusable())
 	}
-	return goTask(g.scope, g, body, options)
+	return goTask(g.core.Scope, &g.core, body, options)
 }
 
 // GoScope submits a task of the group that may have children: see Runtime.GoScope.
@@ -83,87 +60,233 @@ func (g *Group) GoScope(body func(*Scope) error, options ...Option) (Task, error
 	if !g.usable() {
 		return Task{}, misuse("Group.GoScope", g.unusable())
 	}
-	return goScope(g.scope, g, body, options)
+	return goScope(g.core.Scope, &g.core, body, options)
 }
 
 // Context returns the context of the group's tasks.
 func (g *Group) Context() context.Context {
-	g.mu.Lock() // that of an iteration changes
-	defer g.mu.Unlock()
-	return g.ctx
+	g.core.Mu.Lock() // that of an iteration changes
+	defer g.core.Mu.Unlock()
+	return g.core.Ctx
 }
 
 // Cancel ends the group: tasks that have not started fail with cause, or context.Canceled when that
 // is nil, and so do their successors; those that run see it by their context. Tasks outside
 // continue.
-func (g *Group) Cancel(cause error) {
-	g.mu.Lock()
-	cancel := g.cancel
-	g.mu.Unlock()
+func (g *Group) Cancel(cause error) { cancelGroup(&g.core, cause) }
+
+func cancelGroup(g *engine.Group, cause error) {
+	g.Mu.Lock()
+	cancel := g.Cancel
+	g.Mu.Unlock()
 	cancel(cause)
 }
 
-// sleep waits until no task of the group is in flight.
-func (g *Group) sleep(ctx context.Context) error {
-	if ctx != nil {
-		defer context.AfterFunc(ctx, func() {
-			g.mu.Lock()
-			g.changed.Broadcast()
-			g.mu.Unlock()
-		})()
+// What follows is Group.Wait: the tasks of the group finish, their reductions are combined, and
+// what they wrote comes back to the host.
+
+// Wait waits until the tasks of the group have finished, combines what they reduced, makes what
+// they wrote valid on the host, and ends the group. It returns a *FailedError for the tasks that
+// failed, which no other Wait returns then; what depends on what they access may be submitted
+// again. In the body of a task the worker runs other tasks meanwhile.
+//
+// The program may then read and write these data, until it submits a task that uses them; with
+// ReadOnly it may only read, and devices keep their copies; with KeepOnDevice the data stay where
+// they are. What an unfinished task outside of the group accesses too stays that task's: it is not
+// waited for, what it writes is not brought back, and what it reads may only be read. A reduction
+// into which tasks outside of the group reduce too is combined when those have finished that were
+// submitted before.
+//
+// Errors: also that of ctx, and then the tasks and the group continue; ErrInsideTask for a group of
+// the program in a body, and for one of another task's Scope, in which the caller may be itself;
+// data that were lost with a device (devices.LostError).
+func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
+	if !g.usable() {
+		return misuse("Group.Wait", g.unusable())
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for g.live.Load() > 0 {
-		if ctx != nil && ctx.Err() != nil {
-			return fmt.Errorf("task: group: wait: %w", context.Cause(ctx))
+	o, err := waitOptions("Group.Wait", ctx, options)
+	if err != nil {
+		return err
+	}
+	if rec := recorderOf(g.core.Scope); rec != nil {
+		if rec.scope != g.core.Scope {
+			return engine.ErrRecorderFinished
 		}
-		g.changed.Wait()
+		return rec.wait(&g.core)
+	}
+	if g.core.Scope.Program() && unfinished(&g.core) && engine.InsideBody() {
+		return misuse("Group.Wait", engine.ErrInBody)
+	}
+	if err := wrongScopeIn(g.core.Scope, "Group.Wait"); err != nil {
+		return err
+	}
+	for {
+		g.core.RT.Awaits()
+		if err := waitTasks(&g.core, o.ctx); err != nil {
+			return withStatus(g.core.RT, err, 0)
+		}
+		back, ended, err := bringBack(&g.core, o)
+		if err == nil && !awaitUntil(g.core.Scope, back, o.ctx) {
+			return withStatus(g.core.RT, fmt.Errorf("task: group: wait: %w", context.Cause(o.ctx)), 0)
+		}
+		if err == nil && back.h.Record != nil {
+			err = g.core.RT.Log.ForgetError(back.h)
+		}
+		if ended && endGroup(&g.core) {
+			return errors.Join(g.core.RT.Log.TakeGroup(&g.core), err)
+		}
+	}
+}
+
+// waitTasks waits until no task of the group is in flight, and no reduction of it is open. Error:
+// the context's.
+func waitTasks(g *engine.Group, ctx context.Context) (err error) {
+	for unfinished(g) {
+		endGroupReductions(g)
+		wait := func() { err = g.Sleep(ctx) }
+		over := func() bool { return g.Live.Load() == 0 || ctx != nil && ctx.Err() != nil }
+		if g.Scope.Program() || g.Live.Load() == 0 {
+			g.RT.Virtual.Await(over, ctx)
+			wait()
+		} else {
+			g.Scope.Block(over, wait)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// without removes the failures that g has reported.
-func (e *FailedError) without(told *FailedError, g *Group) {
-	e.Failed = slices.DeleteFunc(e.Failed, func(f *Error) bool { return f.group.within(g) })
-	e.Skipped = max(0, e.Skipped-told.Skipped)
+// unfinished reports whether a task of the group is in flight, or a reduction of it is open.
+func unfinished(g *engine.Group) bool {
+	g.Scope.Submitting.Lock()
+	defer g.Scope.Submitting.Unlock()
+	return !g.Finished()
 }
 
-// within reports whether g is o or inside it.
-func (g *Group) within(o *Group) bool {
-	for ; g != nil; g = g.outer {
-		if g == o {
-			return true
+// endGroup ends the group, so that it takes no more tasks, unless one was submitted meanwhile. What
+// depends on its failures may be submitted again.
+func endGroup(g *engine.Group) bool {
+	g.Scope.Submitting.Lock()
+	defer g.Scope.Submitting.Unlock()
+	if !g.Finished() {
+		return false
+	}
+	g.Cancel(engine.ErrGroupFinished)
+	for _, of := range g.Scope.Graph.Poisoned {
+		for t := range of {
+			if t.Group.Within(g) {
+				delete(of, t)
+			}
 		}
 	}
-	return false
+	return true
 }
 
-// enter counts a task in.
-func (g *Group) enter() {
-	for ; g != nil; g = g.outer {
-		g.live.Add(1)
+// endGroupReductions submits the combinations of the open reductions that tasks of the group take
+// part in.
+func endGroupReductions(g *engine.Group) {
+	var ready engine.RecordList
+	s := g.Scope
+	s.Submitting.Lock()
+	kept := s.Reductions[:0]
+	for _, o := range s.Reductions {
+		if o.Concerns(g) {
+			s.SubmitCombination(o, &ready)
+		} else {
+			kept = append(kept, o)
+		}
 	}
+	clear(s.Reductions[len(kept):])
+	s.Reductions = kept
+	s.Submitting.Unlock()
+	s.RT.StartAll(&ready)
 }
 
-// leave counts a task out.
-func (g *Group) leave() {
-	spin.Perturb()
-	for ; g != nil; g = g.outer {
-		if g.live.Add(-1) == 0 {
-			g.mu.Lock()
-			g.changed.Broadcast()
-			g.mu.Unlock()
+// followGroupGrowth makes what g wrote in buffers that have become parts of others what it wrote of
+// those. Requires: submitting held.
+func followGroupGrowth(g *engine.Group) {
+	for b, of := range g.Wrote {
+		if !b.MovedIn(&g.Scope.Memory) {
+			continue
+		}
+		delete(g.Wrote, b)
+		to, _ := b.Target()
+		for _, r := range of.Regions() {
+			g.SetOf(to).Add(b.MovedRegion(r))
 		}
 	}
 }
 
-// contextOf returns the context of the tasks of a group, or of those in none.
-func (l *lifecycle) contextOf(g *Group) context.Context {
-	if g == nil {
-		return l.ctx
+// bringBack submits the task that makes what the group wrote valid on the host: the zero Task where
+// there is nothing to do. It reports false when tasks of the group were submitted meanwhile.
+func bringBack(g *engine.Group, o WaitOption) (back Task, ended bool, err error) {
+	s := g.Scope
+	if !g.RT.Topology.Accelerators || o.keep {
+		return Task{}, true, nil
 	}
-	return g.ctx
+	r, err := s.Begin(nil, engine.WaitBody)
+	if err != nil {
+		return Task{}, true, fmt.Errorf("task: group: wait: what its tasks wrote does not come back: %w", err)
+	}
+	ended = g.Finished()
+	if ended {
+		r.Accesses = ownData(g, o.read, r.Accesses)
+	}
+	if len(r.Accesses) == 0 {
+		_, err = s.Abort(r, nil)
+		return Task{}, ended, err
+	}
+	r.Label = "wait of a group"
+	r.Traits.Set(life.IgnoresFailures, true)
+	return Task{s.Commit(r)}, ended, nil
 }
 
-func (r *detail) Context() context.Context { return r.rt.contextOf(r.group) }
+// ownData appends accesses to what the group wrote, but for what unfinished tasks write: in mode In
+// where others read, or where the program only reads. Requires: submitting held, and no task of the
+// group in flight.
+func ownData(g *engine.Group, read bool, to []deps.Access) []deps.Access {
+	followGroupGrowth(g)
+	byNumber := func(a, b *memory.Buffer) int { return int(a.ID) - int(b.ID) }
+	for _, b := range slices.SortedFunc(maps.Keys(g.Wrote), byNumber) {
+		if b.Gone.Load() && b.Grown.Load() == nil {
+			continue // it was given back
+		}
+		if b.Grown.Load() == nil && !g.RT.Buffers.Claim(b) {
+			continue // its data are undefined
+		}
+		var taken, shared, rest deps.Set
+		for _, r := range g.Wrote[b].Regions() {
+			if d := g.Scope.Graph.Domain; d != nil {
+				d.InFlight(&r, g.Scope.IsWait, &taken, &shared)
+			}
+			rest.Add(r)
+		}
+		for _, r := range taken.Regions() {
+			rest.Remove(r)
+		}
+		for _, r := range rest.Regions() {
+			to = splitAccess(r, &shared, read, to)
+		}
+	}
+	return to
+}
+
+// splitAccess appends accesses to r: in mode In to what is in shared, or to all of it with read,
+// and InOut to the rest.
+func splitAccess(r deps.Region, shared *deps.Set, read bool, to []deps.Access) []deps.Access {
+	if read {
+		return append(to, deps.Access{Region: r, Mode: deps.In})
+	}
+	var own deps.Set
+	own.Add(r)
+	for _, p := range shared.Intersect(r, nil) {
+		own.Remove(p)
+		to = append(to, deps.Access{Region: p, Mode: deps.In})
+	}
+	for _, p := range own.Regions() {
+		to = append(to, deps.Access{Region: p, Mode: deps.InOut})
+	}
+	return to
+}

@@ -8,10 +8,78 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/replay"
 	"github.com/gompss/gompss/task/internal/values"
 )
+
+// errGrown means that a buffer that an iteration uses has grown.
+var errGrown = errors.New("gompss: a buffer of an iteration has grown")
+
+// followGrowth makes the steps use the buffers that theirs have become parts of. No replay may be
+// in flight then, so it waits for them.
+func (it *Iteration) followGrowth() error {
+	root := &it.rt.Root
+	if !slices.ContainsFunc(it.buffers, func(b *memory.Buffer) bool { return b.Grown.Load() != nil }) {
+		return nil
+	}
+	if err := it.waitIdle(); err != nil {
+		return err
+	}
+	endReductions(root) // and merges what has grown
+	it.recording.followGrowth(&it.rt.Buffers)
+	return nil
+}
+
+// followGrowth makes the steps use the buffers that theirs have become parts of.
+func (l *recording) followGrowth(t *memory.Table) {
+	parts := map[deps.BufferID]*memory.Buffer{} // the table may not have them any more
+	var kept []*memory.Buffer
+	for _, b := range l.buffers {
+		to, _ := b.Target()
+		if to != b {
+			parts[b.ID] = b
+			l.hold.Add(t, to)
+		}
+		if !slices.Contains(kept, to) {
+			kept = append(kept, to)
+		}
+	}
+	l.buffers = kept
+	move := func(list []deps.Access) {
+		for i := range list {
+			if b := parts[list[i].Region.Buffer]; b != nil {
+				list[i].Region = b.MovedRegion(list[i].Region)
+			}
+		}
+	}
+	move(l.accesses)
+	for i := range l.steps {
+		s := &l.steps[i]
+		move(s.accesses)
+		for _, d := range []*taskTemplate{s.template, s.requested} {
+			if d == nil {
+				continue
+			}
+			move(d.accesses)
+			move(d.copyAccesses)
+			for k := range d.args {
+				if a := &d.args[k]; a.InMemory() {
+					parts[a.Buffer].MoveArg(a)
+				}
+			}
+			for k := range d.uses {
+				u := &d.uses[k]
+				u.Buffer, _ = u.Buffer.Target()
+				u.Group.FollowGrowth()
+			}
+		}
+	}
+	for _, g := range l.reductions {
+		g.FollowGrowth()
+	}
+}
 
 // An Iteration is a recorded graph of tasks, kernels and Go functions. Replay runs all of them as
 // one task of the runtime: its accesses are those of all its steps together, so that it is ordered
@@ -26,7 +94,7 @@ import (
 // An Iteration belongs to one runtime; its methods may be called from any goroutine, but not from
 // the body of a task.
 type Iteration struct {
-	rt       *Runtime
+	rt       *engine.Runtime
 	mu       spin.Mutex // one call at a time
 	last     Task
 	broken   error      // why the steps cannot run as they are
@@ -55,8 +123,8 @@ type recording struct {
 	buffers    []*memory.Buffer // of the accesses
 	hold       *memory.Hold     // of them
 	args       []anyArg
-	groups     []*Group
-	reductions []*reduction
+	groups     []*engine.Group
+	reductions []*engine.Reduction
 }
 
 // A step is one task of an iteration.
@@ -65,7 +133,7 @@ type step struct {
 	nested      func(*Scope) error // in place of body
 	template    *taskTemplate      // in place of both
 	requested   *taskTemplate      // does, for the latest replay that was asked for; guarded by Iteration.mu
-	combines    *reduction         // in place of all: the step was not asked for, it ends a reduction
+	combines    *engine.Reduction  // in place of all: the step was not asked for, it ends a reduction
 	accesses    []deps.Access
 	preds       int32
 	firstPred   int32 // its predecessors are preds[firstPred:lastPred]
@@ -99,11 +167,11 @@ func (rt *Runtime) Record(build func(*Recorder) error) (*Iteration, error) {
 	if !rt.usable() {
 		return nil, rt.unusable("Runtime.Record")
 	}
-	if rt.world != nil {
+	if rt.core.World != nil {
 		return nil, errNoReplay
 	}
-	it := &Iteration{rt: rt}
-	r := &Recorder{rt: rt, it: it}
+	it := &Iteration{rt: &rt.core}
+	r := &Recorder{rt: &rt.core, it: it}
 	if err := r.collect(build); err != nil {
 		return nil, err
 	}
@@ -171,7 +239,9 @@ func (it *Iteration) Replay() (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.Replay", errNilHandle)
 	}
-	return it.ReplayIn(it.rt)
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.replay(nil)
 }
 
 // ReplayIn is Replay for a Group of the program, which then waits for the iteration and cancels it,
@@ -184,7 +254,7 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	if s != &it.rt.root {
+	if s != &it.rt.Root {
 		return Task{}, fmt.Errorf("task: replay: %w: want the runtime that has recorded it, or a group of it", ErrNotRecordable)
 	}
 	it.mu.Lock()
@@ -192,7 +262,7 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	return it.replay(g)
 }
 
-func (it *Iteration) replay(g *Group) (Task, error) {
+func (it *Iteration) replay(g *engine.Group) (Task, error) {
 	if !it.ordered {
 		if err := it.waitIdle(); err != nil {
 			return Task{}, err
@@ -212,7 +282,7 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 		a.save(t.index)
 	}
 	if err := it.rebind(); err != nil {
-		t.release()
+		t.Release()
 		return Task{}, err
 	}
 	t.group = g
@@ -220,7 +290,7 @@ func (it *Iteration) replay(g *Group) (Task, error) {
 	for _, i := range it.dynamic {
 		t.templates = append(t.templates, it.steps[i].requested)
 	}
-	task, err := it.rt.submitIteration(t)
+	task, err := submitIteration(it.rt, t)
 	if errors.Is(err, errGrown) { // since it was looked at
 		return it.replay(g)
 	}
@@ -236,8 +306,8 @@ func (it *Iteration) freed() error {
 	for _, b := range it.buffers {
 		switch {
 		case !b.Gone.Load() && !b.Dropping.Load():
-		case it.rt.refuses():
-			return ErrClosed
+		case it.rt.Refuses():
+			return engine.ErrClosed
 		case b.Grown.Load() != nil:
 			return errGrown
 		default:
@@ -292,7 +362,7 @@ func goneIn(buffers []*memory.Buffer) error {
 //
 // Errors: ErrInsideTask.
 func (it *Iteration) waitIdle() error {
-	if it.last.record == nil {
+	if it.last.h.Record == nil {
 		return nil
 	}
 	if err := it.last.Wait(context.Background()); errors.As(err, new(*misuseError)) { // others are of the replay
@@ -311,39 +381,37 @@ func (e *ChangedError) Error() string {
 }
 
 // submitIteration submits an iteration as one task. The turn is given back with its record.
-func (rt *Runtime) submitIteration(t *replayRun) (Task, error) {
-	kind := goBody
+func submitIteration(rt *engine.Runtime, t *replayRun) (Task, error) {
+	kind := engine.GoBody
 	if t.it.tasks {
-		kind = replayBody
+		kind = engine.ReplayBody
 	}
-	r, err := rt.root.begin(t.group, kind)
+	r, err := rt.Root.Begin(t.group, kind)
 	if err != nil {
-		t.release()
+		t.Release()
 		return Task{}, err
 	}
-	r.need().replayRun = t
+	r.Need().Replay = t
 	t.task = r
-	if r.label = "iteration"; t.it.tasks {
-		r.graphReplay = &t.it.graph
-	} else {
-		r.body = t.body
+	if r.Label = "iteration"; !t.it.tasks {
+		r.Body = t.body
 	}
 	if err := t.it.freed(); err != nil { // checked again since Replay: from here on a caller that frees it waits for r
-		return rt.root.abort(r, err)
+		return handle(rt.Root.Abort(r, err))
 	}
-	r.accesses = append(r.accesses, t.it.accesses...)
-	if err := rt.describeGo(r, nil); err != nil {
-		return rt.root.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
+	r.Accesses = append(r.Accesses, t.it.accesses...)
+	if err := describeGo(rt, r, nil); err != nil {
+		return handle(rt.Root.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err)))
 	}
-	return rt.root.commit(r), nil
+	return Task{rt.Root.Commit(r)}, nil
 }
 
 // A stepFailures keeps the errors of the steps of a replay. It implements replay.Failures.
 type stepFailures struct {
 	it         *Iteration
 	failing    spin.Mutex
-	skipCauses map[int32]*Error // steps that are to be skipped, and because of which failure
-	failed     FailedError
+	skipCauses map[int32]*engine.Error // steps that are to be skipped, and because of which failure
+	failed     engine.FailedError
 }
 
 // Skipped implements replay.Failures.
@@ -351,7 +419,7 @@ func (f *stepFailures) Skipped(i int32) error {
 	f.failing.Lock()
 	defer f.failing.Unlock()
 	if via := f.skipCauses[i]; via != nil {
-		return &SkippedError{Via: via.Label, First: via.first()}
+		return &engine.SkippedError{Via: via.Label, First: engine.FirstOf(via)}
 	}
 	return nil
 }
@@ -359,10 +427,10 @@ func (f *stepFailures) Skipped(i int32) error {
 // Fail implements replay.Failures.
 func (f *stepFailures) Fail(i int32, cause error) {
 	s := &f.it.steps[i]
-	e := &Error{Task: deps.TaskID(i) + 1, Label: s.label, Device: "smp", Pos: s.position(), Cause: cause}
+	e := &engine.Error{Task: deps.TaskID(i) + 1, Label: s.label, Device: "smp", Pos: s.position(), Cause: cause}
 	f.failing.Lock()
 	defer f.failing.Unlock()
-	if errors.Is(cause, ErrSkipped) {
+	if errors.Is(cause, engine.ErrSkipped) {
 		f.failed.Skipped++
 	} else {
 		f.failed.Failed = append(f.failed.Failed, e)
@@ -378,19 +446,19 @@ func (f *stepFailures) Fail(i int32, cause error) {
 func (f *stepFailures) take() error {
 	clear(f.skipCauses)
 	failed := f.failed
-	f.failed = FailedError{}
+	f.failed = engine.FailedError{}
 	return &failed
 }
 
 // runSteps runs the steps of it on the worker of owner, the task of the replay, and on idle ones.
-func (it *Iteration) runSteps(owner *record) (err error) {
+func (it *Iteration) runSteps(owner *engine.Record) (err error) {
 	broken := true
 	defer func() { // also when a step ended the goroutine
 		if broken {
 			err = it.failures.take()
 		}
 	}()
-	broken = it.run.All(func(over func() bool, f func()) { it.rt.aside(owner, over, f) })
+	broken = it.run.All(func(over func() bool, f func()) { aside(it.rt, owner, over, f) })
 	return nil
 }
 
@@ -401,6 +469,6 @@ func (it *Iteration) prepareRun() {
 		s := &it.steps[i]
 		g.Steps[i] = replay.Step{Body: s.body, Preds: s.preds, First: s.first, Last: s.last}
 	}
-	it.failures = stepFailures{it: it, skipCauses: map[int32]*Error{}}
-	it.run.Prepare(g, it.rt.pool.workers, &it.failures)
+	it.failures = stepFailures{it: it, skipCauses: map[int32]*engine.Error{}}
+	it.run.Prepare(g, it.rt.Pool.Workers, &it.failures)
 }

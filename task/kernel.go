@@ -11,10 +11,11 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/printing"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/spin"
-	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -199,79 +200,80 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if err != nil {
 		return Task{}, err
 	}
-	if s.records != nil {
-		return Task{}, s.records.kernelStep(k, g, args, options)
+	if rec := recorderOf(s); rec != nil {
+		return Task{}, rec.kernelStep(k, g, args, options)
 	}
 	if err := k.description.CheckArgs(args); err != nil {
 		return Task{}, err
 	}
-	if s.program() && s.rt.topology.accelerators && !k.description.Reduces && s.rt.world == nil {
+	if s.Program() && s.RT.Topology.Accelerators && !k.description.Reduces && s.RT.World == nil {
 		return k.submitUnlocked(s, g, args, options)
 	}
-	r, err := s.begin(g, kernelBody)
+	r, err := s.Begin(g, engine.KernelBody)
 	if err != nil {
 		return Task{}, err
 	}
-	r.kernel, r.pos, r.label = k.description, k.description.Pos, k.description.IR.Task.Label
-	s.rt.callers.Enter()
-	defer s.rt.callers.Leave()
-	wait, err := s.describe(r, args, options)
+	r.Kernel, r.Pos, r.Label = k.description, k.description.Pos, k.description.IR.Task.Label
+	s.RT.Callers.Enter()
+	defer s.RT.Callers.Leave()
+	wait, err := describeCall(s, r, args, options)
 	if err != nil {
-		return s.abort(r, err)
+		return handle(s.Abort(r, err))
 	}
 	if wait {
-		r.traits.Set(life.Undeferred, true)
+		r.Traits.Set(life.Undeferred, true)
 	}
-	if err := r.blocksWorker(); err != nil {
-		return s.abort(r, r.refused(err))
+	if err := blocksWorker(r); err != nil {
+		return handle(s.Abort(r, refusedKernel(r, err)))
 	}
-	if s.rt.world != nil && s.program() {
-		if here, err := s.placeInWorld(r); !here {
-			return s.abort(r, err)
+	if s.RT.World != nil && s.Program() {
+		if here, err := placeInWorld(s, r); !here {
+			return handle(s.Abort(r, err))
 		}
 	}
-	t := s.commit(r)
+	t := s.Commit(r)
 	if wait {
-		return t, t.Err()
+		return Task{t}, t.Err()
 	}
-	return t, nil
+	return Task{t}, nil
 }
 
 // submitUnlocked is submit for a task that several goroutines may describe at once, and that needs
 // the lock of submission only once.
-func (k *Kernel) submitUnlocked(s *Scope, g *Group, args []any, options []Option) (Task, error) {
-	s.rt.virtual.Spend()
-	r, err := s.openUnlocked(k, g)
+func (k *Kernel) submitUnlocked(s *engine.Scope, g *engine.Group, args []any, options []Option) (Task, error) {
+	s.RT.Virtual.Spend()
+	r, err := s.OpenUnlocked(k.description, g)
 	if err != nil {
 		return Task{}, err
 	}
-	wait, err := s.rt.describeKernel(r, args, options)
+	wait, err := describeKernel(s.RT, r, args, options)
 	if err != nil {
-		return s.abortUnlocked(r, err)
+		return handle(s.AbortUnlocked(r, err))
 	}
 	if wait {
-		r.traits.Set(life.Undeferred, true)
+		r.Traits.Set(life.Undeferred, true)
 	}
-	if err := r.blocksWorker(); err != nil {
-		return s.abortUnlocked(r, r.refused(err))
+	if err := blocksWorker(r); err != nil {
+		return handle(s.AbortUnlocked(r, refusedKernel(r, err)))
 	}
-	t, err := s.commitUnlocked(r)
+	t, err := s.CommitUnlocked(r)
 	if wait && err == nil {
 		err = t.Err()
 	}
-	return t, err
+	return Task{t}, err
 }
 
-// describe is describeKernel, for a task of the program without the lock of submission, which is
-// had again afterwards: several goroutines describe their tasks at once. Requires: submitting held.
-func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, err error) {
-	if !s.program() || r.kernel.Reduces {
-		return s.rt.describeKernel(r, args, options)
+// describeCall is describeKernel, for a task of the program without the lock of submission, which
+// is had again afterwards: several goroutines describe their tasks at once. Requires: submitting
+// held.
+func describeCall(s *engine.Scope, r *engine.Record, args []any, options []Option) (wait bool, err error) {
+	if !s.Program() || r.Kernel.Reduces {
+		return describeKernel(s.RT, r, args, options)
 	}
-	s.submitting.Unlock()
-	wait, err = s.rt.describeKernel(r, args, options)
-	if again := s.lockSubmission(s.rt.contextOf(r.group)); again != nil {
-		spin.Lock(&s.submitting) // for a caller that gives up
+	s.Submitting.Unlock()
+	wait, err = describeKernel(s.RT, r, args, options)
+	if again := s.LockSubmission(s.RT.ContextOf(r.Group)); again != nil {
+		spin.Lock(&s.Submitting) // for a caller that gives up
 		if err == nil {
 			err = again
 		}
@@ -281,53 +283,53 @@ func (s *Scope) describe(r *record, args []any, options []Option) (wait bool, er
 
 // describeKernel fills r from the arguments and the directives of its kernel. wait says that its if
 // clause is false: the submitter does not continue before the task has finished.
-func (rt *Runtime) describeKernel(r *record, args []any, options []Option) (wait bool, err error) {
-	defer catchBug(r.kernel.Name, &err)
-	r.merged = r.scope.memory.Merged.Load()
-	r.scratch = kernels.ScratchPool.Get().(*kernels.Scratch)
-	defer func() { kernels.ScratchPool.Put(r.scratch); r.scratch = nil }()
-	if err := bindArguments(&rt.buffers, r, args); err != nil {
+func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []Option) (wait bool, err error) {
+	defer catchBug(r.Kernel.Name, &err)
+	r.Merged = r.Scope.Memory.Merged.Load()
+	r.Scratch = kernels.ScratchPool.Get().(*kernels.Scratch)
+	defer func() { kernels.ScratchPool.Put(r.Scratch); r.Scratch = nil }()
+	if err := bindArguments(&rt.Buffers, r, args); err != nil {
 		return false, err
 	}
-	if err := errors.Join(bindVariables(&rt.buffers, r), r.checkCapacities()); err != nil {
-		return false, r.refused(err)
+	if err := errors.Join(bindVariables(&rt.Buffers, r), checkCapacities(r.Detail)); err != nil {
+		return false, refusedKernel(r, err)
 	}
-	if err := rt.evaluate(r); err != nil {
-		return false, r.refused(err)
+	if err := evaluateClauses(rt, r); err != nil {
+		return false, refusedKernel(r, err)
 	}
-	wait, err = r.evaluateClauses()
+	wait, err = evaluateTaskClauses(r.Detail)
 	if err != nil {
-		return false, r.refused(err)
+		return false, refusedKernel(r, err)
 	}
-	if err := r.scope.covers(r); err != nil {
-		return false, r.refused(err)
+	if err := coverError(r.Scope, r); err != nil {
+		return false, refusedKernel(r, err)
 	}
-	if err := errors.Join(rt.kernelOptions(r, options), r.checkRetry(nil)); err != nil {
-		return false, r.refused(err)
+	if err := errors.Join(kernelOptions(rt, r, options), checkRetry(r, nil)); err != nil {
+		return false, refusedKernel(r, err)
 	}
-	r.keepUnordered()
-	return wait, rt.placeKernel(r)
+	r.KeepUnordered()
+	return wait, placeKernel(rt, r)
 }
 
-// refused says which kernel, and which task of it where that has a label, could not be submitted,
-// and why.
-func (r *record) refused(why error) error {
-	where := fmt.Sprintf("kernel %s", r.kernel.Name)
-	if r.label != "" && r.label != r.kernel.Name {
-		where = r.label + ": " + where
+// refusedKernel says which kernel, and which task of it where that has a label, could not be
+// submitted, and why.
+func refusedKernel(r *engine.Record, why error) error {
+	where := fmt.Sprintf("kernel %s", r.Kernel.Name)
+	if r.Label != "" && r.Label != r.Kernel.Name {
+		where = r.Label + ": " + where
 	}
-	if r.pos.File != "" {
-		where += fmt.Sprintf(" (%s:%d)", r.pos.File, r.pos.Line)
+	if r.Pos.File != "" {
+		where += fmt.Sprintf(" (%s:%d)", r.Pos.File, r.Pos.Line)
 	}
 	return fmt.Errorf("task: %s: %w", where, why)
 }
 
-func (rt *Runtime) kernelOptions(r *record, options []Option) error {
+func kernelOptions(rt *engine.Runtime, r *engine.Record, options []Option) error {
 	for i := range options {
 		if options[i].isAccess() {
 			return errors.New("options: the accesses of a kernel are those of its task directive")
 		}
-		if err := rt.applyOne(r, &options[i]); err != nil {
+		if err := applyOption(rt, r, &options[i]); err != nil {
 			return err
 		}
 	}
@@ -335,8 +337,8 @@ func (rt *Runtime) kernelOptions(r *record, options []Option) error {
 }
 
 // bindArguments makes the arguments of r; slices and pointers become buffers with offsets.
-func bindArguments(t *memory.Table, r *record, args []any) error {
-	k := r.kernel
+func bindArguments(t *memory.Table, r *engine.Record, args []any) error {
+	k := r.Kernel
 	for i, x := range args {
 		g := &k.Given[i]
 		if g.Leaves == nil {
@@ -358,29 +360,29 @@ func bindArguments(t *memory.Table, r *record, args []any) error {
 
 // bindOne takes a, in the memory where if it is a slice or pointer, as the argument for parameter
 // i.
-func bindOne(t *memory.Table, r *record, i int, a devices.Arg, where values.Range) error {
-	p := &r.kernel.Params[i]
+func bindOne(t *memory.Table, r *engine.Record, i int, a devices.Arg, where values.Range) error {
+	p := &r.Kernel.Params[i]
 	if p.Type.Kind == ir.Pointer && where.Base == nil && !p.Nils {
-		return r.kernel.BadArg(i, "is a nil pointer")
+		return r.Kernel.BadArg(i, "is a nil pointer")
 	}
 	if values.IsMemory(p.Type) {
 		if err := bindMemory(t, r, &a, where); err != nil {
-			return r.kernel.BadArg(i, err.Error())
+			return r.Kernel.BadArg(i, err.Error())
 		}
 	}
-	r.args.List = append(r.args.List, a)
+	r.Args.List = append(r.Args.List, a)
 	return nil
 }
 
 // bindMemory fills in where the memory of a is. An empty slice needs no buffer.
-func bindMemory(t *memory.Table, r *record, a *devices.Arg, m values.Range) error {
+func bindMemory(t *memory.Table, r *engine.Record, a *devices.Arg, m values.Range) error {
 	a.Nil = m.Base == nil
 	a.Len, a.Cap = m.Len, m.Cap
 	if m.Len == 0 {
 		a.Cap = 0
 		return nil
 	}
-	b, first, err := t.Locate(m, &r.scope.memory)
+	b, first, err := t.Locate(m, &r.Scope.Memory)
 	if err != nil {
 		return err
 	}
@@ -396,16 +398,6 @@ func bindMemory(t *memory.Table, r *record, a *devices.Arg, m values.Range) erro
 //
 // Errors: v says nothing of k, or its parameters are others.
 func (k *Kernel) AddVersion(v *Kernel) error { return k.description.AddVersion(v.description) }
-
-// running returns the version of the kernel of r that runs at a place.
-func (r *record) running(p sched.PlaceID) *kernels.Kernel {
-	if len(r.kernel.Versions) > 0 {
-		if v := r.rt.variantsOf(r.kernel).versions[p]; v != nil {
-			return v
-		}
-	}
-	return r.kernel
-}
 
 // AddNative makes n a variant of k: the tasks of k run it on devices of its kind. Without a Shape
 // the clause ndrange of k gives one. It is to be called before tasks of k are submitted.
@@ -465,4 +457,92 @@ func typeArgument(t reflect.Type) string {
 		return t.Name()
 	}
 	return t.String()
+}
+
+// What follows gives kernels the package variables that they read.
+//
+// Their values are those at submission, or of a replay, on every device: the contract of the launch
+// is proved for them, accelerators and vector code are given them. The Go function reads the
+// variables themselves, so that it only runs where there is no vector code and they are what they
+// were (package cpucode). What goes by value is copied when it has changed, and an unchanged copy
+// is used again: a submission allocates nothing then. Large arrays and structs are buffers in their
+// own place, which tasks read as they do a slice that is an argument.
+
+// BindVariable tells k, made by NewKernel, where a package variable is that it reads: reflection
+// finds functions alone. The wrappers that gompss gen writes do that themselves. It is to be called
+// before tasks of k are submitted.
+//
+// Errors: k reads no variable of that name; pointer does not point at one of its type.
+func (k *Kernel) BindVariable(name string, pointer any) error {
+	return k.description.BindVariable(name, pointer)
+}
+
+// bindVariables adds the values of the variables to the arguments of r.
+func bindVariables(t *memory.Table, r *engine.Record) error {
+	for _, v := range r.Kernel.Variables { // a pointer may point into one of these, and the first use is to be of the whole
+		if v.Of.Var.Type.Kind != ir.Slice || v.Printed() {
+			continue
+		}
+		if _, where := v.Argument(); where.Len > 0 {
+			if _, _, err := t.Locate(where, &r.Scope.Memory); err != nil {
+				return fmt.Errorf("package variable %s: %w", v.Name, err)
+			}
+		}
+	}
+	for _, v := range r.Kernel.Variables {
+		a, where := argumentOf(t, r, v)
+		if values.IsMemory(a.Type) {
+			if a.Type.Kind == ir.Pointer && where.Base == nil && !v.Nils {
+				return fmt.Errorf("package variable %s is a nil pointer", v.Name)
+			}
+			if err := bindMemory(t, r, &a, where); err != nil {
+				return fmt.Errorf("package variable %s: %w", v.Name, err)
+			}
+		} else if err := checkApart(t, r, v); err != nil && !v.Printed() {
+			return err
+		}
+		r.Args.List = append(r.Args.List, a)
+	}
+	return nil
+}
+
+// argumentOf is argument for a task r.
+func argumentOf(t *memory.Table, r *engine.Record, v *values.Global) (devices.Arg, values.Range) {
+	switch v.Name {
+	case printing.Buffer:
+		return printArgument(t, r, v)
+	case printing.Task:
+		return devices.Arg{Type: v.Of.Type, Bits: r.Scratch.Printed}, values.Range{}
+	}
+	return v.Argument()
+}
+
+// checkApart returns an error where an argument of r is memory of v, which the kernel would read as
+// it was before.
+func checkApart(t *memory.Table, r *engine.Record, v *values.Global) error {
+	lo := uintptr(v.At)
+	hi := lo + uintptr(v.Of.Type.Size)
+	for i := range r.Kernel.Params {
+		a := &r.Args.List[i]
+		if !a.InMemory() {
+			continue
+		}
+		from := t.ByID(a.Buffer).Lo() + uintptr(a.Offset)
+		if from < hi && lo < from+uintptr(deps.Bytes(max(a.Len, 1))*a.Type.Elem.Size) {
+			return r.Kernel.BadArg(i, "is memory of package variable "+v.Name+", which the kernel reads by its name too: pass it as another argument")
+		}
+	}
+	return nil
+}
+
+// printArgument returns the arguments that hold what a task prints. Those of a task of a body are
+// empty: what it accesses is part of what the task around it does.
+func printArgument(t *memory.Table, r *engine.Record, v *values.Global) (a devices.Arg, where values.Range) {
+	a.Type = v.Of.Type
+	if r.Scope.Program() {
+		words, task := r.RT.Printer.Bind(r.Kernel.IR)
+		where = values.MemoryAt(values.Pointer(&words), a.Type)
+		r.Scratch.Printed = task
+	}
+	return a, where
 }

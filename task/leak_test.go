@@ -3,59 +3,59 @@ package task
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/stretchr/testify/require"
 )
 
 // TestLeaksAreFound loses one thing after the other and looks whether Close would say so.
 func TestLeaksAreFound(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:2"})
 	require.NoError(t, err)
-	rt.pool.workers.Close() // as in Close
-	require.NoError(t, rt.leak())
+	rt.core.Pool.Workers.Close() // as in Close
+	require.NoError(t, leakOf(&rt.core))
 	var item sched.Item
-	require.NoError(t, rt.ready.sched.Prepare(&item, rt.topology.hostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
+	require.NoError(t, rt.core.Ready.Sched.Prepare(&item, rt.core.Topology.HostOnly(), []sched.Tokens{{Kind: "smp", Count: 40}}))
 	var node deps.Node
 	for what, lose := range map[string]func() (found func()){
-		"records: 1":             func() func() { r := rt.root.takeRecord(); return func() { rt.root.putRecord(r, -1) } },
-		"details of records: 1":  func() func() { d := rt.freeDetails.get(rt); return func() { rt.freeDetails.put(d) } },
-		"tasks in the window: 1": func() func() { rt.window.Enter(); return func() { rt.window.Leave(-1) } },
+		"records: 1":             func() func() { r := rt.core.Root.TakeRecord(); return func() { rt.core.Root.PutRecord(r, -1) } },
+		"details of records: 1":  func() func() { d := rt.core.FreeDetails.Get(&rt.core); return func() { rt.core.FreeDetails.Put(d) } },
+		"tasks in the window: 1": func() func() { rt.core.Window.Enter(); return func() { rt.core.Window.Leave(-1) } },
 		"tokens of smp: 40": func() func() {
-			rt.ready.sched.Push(&item)
-			rt.ready.sched.Pop(rt.topology.host)
-			return func() { rt.ready.sched.Done(&item) }
+			rt.core.Ready.Sched.Push(&item)
+			rt.core.Ready.Sched.Pop(rt.core.Topology.Host)
+			return func() { rt.core.Ready.Sched.Done(&item) }
 		},
 		"tasks with concurrent accesses": func() func() {
-			rt.ready.concurrent.held = []*record{nil}
-			return func() { rt.ready.concurrent.held = nil }
+			rt.core.Ready.Concurrent.Held = []*engine.Record{nil}
+			return func() { rt.core.Ready.Concurrent.Held = nil }
 		},
 		"tasks counted on smp: 1": func() func() {
-			rt.ready.counts.grant(rt.topology.host)
-			return func() { rt.ready.counts.end(rt.topology.host) }
+			rt.core.Ready.Counts.Grant(rt.core.Topology.Host)
+			return func() { rt.core.Ready.Counts.End(rt.core.Topology.Host) }
 		},
 		"regions of tasks in the graph: 1": func() func() { return loseNode(rt, &node) },
 		"commutative regions of tasks: 1":  func() func() { return loseRegion(rt) },
 	} {
 		found := lose()
-		require.ErrorContains(t, rt.leak(), what)
+		require.ErrorContains(t, leakOf(&rt.core), what)
 		found()
-		require.NoError(t, rt.leak(), what)
+		require.NoError(t, leakOf(&rt.core), what)
 	}
 	require.NoError(t, rt.Close())
 }
 
 func loseNode(rt *Runtime, n *deps.Node) func() {
-	rt.root.graph.domain = rt.getDomain(&rt.root)
-	rt.root.graph.domain.Submit(n, []deps.Access{{Region: deps.Interval(0, 0, 4), Mode: deps.Out}})
-	return func() { rt.root.graph.domain.Complete(n, func(*deps.Node, bool) {}) }
+	rt.core.Root.Graph.Domain = rt.core.GetDomain(&rt.core.Root)
+	rt.core.Root.Graph.Domain.Submit(n, []deps.Access{{Region: deps.Interval(0, 0, 4), Mode: deps.Out}})
+	return func() { rt.core.Root.Graph.Domain.Complete(n, func(*deps.Node, bool) {}) }
 }
 
 func loseRegion(rt *Runtime) func() {
 	var d deps.Domain
 	n := &deps.Node{}
 	d.Submit(n, []deps.Access{{Region: deps.Interval(0, 0, 4), Mode: deps.Commutative}})
-	rt.root.exclusion.TryAcquire(n)
-	return func() { rt.root.exclusion.Release(n, nil) }
+	rt.core.Root.Exclusion.TryAcquire(n)
+	return func() { rt.core.Root.Exclusion.Release(n, nil) }
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/engine"
 )
 
 // A LoopOption says how a loop is cut into tasks, or something about all of them.
@@ -54,7 +55,7 @@ func Taskloop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, o
 		return nil, errNoBody
 	}
 	all.every = append(all.every, originOf(body))
-	n := all.parts(hi-lo, s.rt)
+	n := all.parts(hi-lo, s.RT)
 	tasks := make([]Task, 0, n)
 	for i := range n {
 		from, to := cut(lo, hi, i, n), cut(lo, hi, i+1, n)
@@ -101,7 +102,7 @@ func (l *loopOptions) set(options []LoopOption) error {
 }
 
 // parts returns how many tasks n iterations become.
-func (l *loopOptions) parts(n int, rt *Runtime) int {
+func (l *loopOptions) parts(n int, rt *engine.Runtime) int {
 	switch {
 	case n <= 0:
 		return 0
@@ -110,7 +111,7 @@ func (l *loopOptions) parts(n int, rt *Runtime) int {
 	case l.tasks > 0:
 		return min(n, l.tasks)
 	}
-	return min(n, tasksPerWorker*max(1, rt.pool.workerCount()))
+	return min(n, tasksPerWorker*max(1, rt.Pool.WorkerCount()))
 }
 
 func (l *loopOptions) of(lo, hi int) []Option {
@@ -119,13 +120,6 @@ func (l *loopOptions) of(lo, hi int) []Option {
 		out = append(out, l.each(lo, hi)...)
 	}
 	return out
-}
-
-func (wp *workerPool) workerCount() int {
-	if wp.workers == nil {
-		return 0
-	}
-	return wp.workers.Len()
 }
 
 // Taskloop submits tasks that run k with args, each for a part of the iterations between the
@@ -162,7 +156,7 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 	if err != nil {
 		return nil, err
 	}
-	n := all.kernelParts(hi-lo, grain, s.rt)
+	n := all.kernelParts(hi-lo, grain, s.RT)
 	tasks := make([]Task, 0, n)
 	for i := range n {
 		part := slices.Clone(args)
@@ -178,14 +172,14 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 }
 
 // kernelParts returns how many tasks n iterations of a kernel become; grain is that of its clause.
-func (l *loopOptions) kernelParts(n, grain int, rt *Runtime) int {
+func (l *loopOptions) kernelParts(n, grain int, rt *engine.Runtime) int {
 	if l.grain > 0 || l.tasks > 0 {
 		return l.parts(n, rt)
 	}
 	if n <= 0 {
 		return 0
 	}
-	places := rt.pool.workerCount() + rt.topology.accelerated
+	places := rt.Pool.WorkerCount() + rt.Topology.Accelerated
 	return max(1, min(n/grain, tasksPerWorker*max(1, places)))
 }
 
@@ -205,21 +199,21 @@ func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, o
 		return Task{}, fmt.Errorf("task: wide: grain %d: want 1 or more", grain)
 	}
 	options = append(options[:len(options):len(options)], originOf(body))
-	w := &parallelFor{rt: s.rt, body: body}
-	run := func(r *record) error { return w.run(r, int64(lo), int64(hi), int64(grain)) }
-	if s.records != nil { // its step needs a task
+	w := &parallelFor{rt: s.RT, body: body}
+	run := func(r *engine.Record) error { return w.run(r, int64(lo), int64(hi), int64(grain)) }
+	if rec := recorderOf(s); rec != nil { // its step needs a task
 		if reduces(options) {
-			return Task{}, s.records.stepError(errNoScope)
+			return Task{}, rec.stepError(errNoScope)
 		}
-		return Task{}, s.records.goStep(nil, func(s *Scope) error { return run(s.owner) }, g, options, false)
+		return Task{}, rec.goStep(nil, func(s *Scope) error { return run(s.core.Owner) }, g, options, false)
 	}
-	r, err := s.begin(g, goBody)
+	r, err := s.Begin(g, engine.GoBody)
 	if err != nil {
 		return Task{}, err
 	}
-	r.need()
-	r.body = func() error { return run(r) }
-	return s.submitGo(r, options)
+	r.Need()
+	r.Body = func() error { return run(r) }
+	return submitGo(s, r, options)
 }
 
 // reduces reports whether one of options is an access that reduces.
@@ -231,21 +225,21 @@ func reduces(options []Option) bool {
 
 // A parallelFor is the loop of a task that several workers run.
 type parallelFor struct {
-	rt     *Runtime
+	rt     *engine.Runtime
 	body   func(lo, hi int) error
 	failed atomic.Bool
 	mu     spin.Mutex
 	errs   []error
 }
 
-func (w *parallelFor) run(r *record, lo, hi, grain int64) error {
+func (w *parallelFor) run(r *engine.Record, lo, hi, grain int64) error {
 	w.errs = nil // of an earlier run
 	w.failed.Store(false)
-	if w.rt.pageGuard.on { // on this goroutine alone, whose faults are looked for
+	if w.rt.PageGuard.On { // on this goroutine alone, whose faults are looked for
 		w.chunk(lo, hi)
 		return errors.Join(w.errs...)
 	}
-	w.rt.pool.workers.ShareAside(lo, hi, grain, w.chunk, func(over func() bool, f func()) { w.rt.aside(r, over, f) })
+	w.rt.Pool.Workers.ShareAside(lo, hi, grain, w.chunk, func(over func() bool, f func()) { aside(w.rt, r, over, f) })
 	return errors.Join(w.errs...)
 }
 

@@ -10,9 +10,45 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/life"
 )
 
-// This file makes the errors of calls that a program must not make: each names the call and its
+// blocksWorker returns ErrInsideTask when r, which is about to be submitted, is waited for where
+// the body of a task submits it to the runtime, or to the scope of another task: that would keep a
+// worker.
+func blocksWorker(r *engine.Record) error {
+	switch {
+	case !r.Traits.Is(life.Undeferred):
+		return nil
+	case r.Scope.Program() && engine.InsideBody():
+		return misuse("If(false)", engine.ErrInBody)
+	}
+	return wrongScopeIn(r.Scope, "If(false)")
+}
+
+// wrongScopeIn is misplaced for a call of the program, which its error names.
+func wrongScopeIn(s *engine.Scope, call string) error {
+	if err := s.WrongScope(); err != nil {
+		return misuse(call, err)
+	}
+	return nil
+}
+
+// refusesWait returns an error when the caller must not wait with s for t.
+func refusesWait(s *engine.Scope, call string, t Task) error {
+	if err := wrongScopeIn(s, call); err != nil {
+		return err
+	}
+	for o := s; !o.Program(); o = o.Owner.Scope {
+		if o.Owner == t.h.Record && o.Owner.TaskID() == t.h.ID {
+			return misuse(call, engine.InsideError(fmt.Sprintf("for task %d: in its own body, or in that of a task inside it: it would wait for itself", t.h.ID)))
+		}
+	}
+	return nil
+}
+
+// What follows makes the errors of calls that a program must not make: each names the call and its
 // line.
 
 // A misuseError is a call that the program must not make.
@@ -75,7 +111,7 @@ var (
 )
 
 // usable reports whether New has returned rt.
-func (rt *Runtime) usable() bool { return rt != nil && rt.topology.machine != nil }
+func (rt *Runtime) usable() bool { return rt != nil && rt.core.Topology.Machine != nil }
 
 // unusable returns why nothing can be done with rt, nil when New has returned it.
 func (rt *Runtime) unusable(call string) error {
@@ -96,7 +132,7 @@ func (rt *Runtime) mustBeUsable(call string) {
 }
 
 // submitterOf returns the scope and the group that at submits to.
-func submitterOf(call string, at Submitter) (*Scope, *Group, error) {
+func submitterOf(call string, at Submitter) (*engine.Scope, *engine.Group, error) {
 	var why error
 	switch at := at.(type) {
 	case nil:
@@ -105,14 +141,14 @@ func submitterOf(call string, at Submitter) (*Scope, *Group, error) {
 		if err := at.unusable(call); err != nil {
 			return nil, nil, err
 		}
-		return &at.root, nil, nil
+		return &at.core.Root, nil, nil
 	case *Scope:
 		if why = at.unusable(); why == nil {
-			return at, at.group, nil
+			return &at.core, at.core.Group, nil
 		}
 	case *Group:
 		if why = at.unusable(); why == nil {
-			return at.scope, at, nil
+			return at.core.Scope, &at.core, nil
 		}
 	case *Recorder:
 		if at != nil && at.rt != nil {
@@ -124,7 +160,7 @@ func submitterOf(call string, at Submitter) (*Scope, *Group, error) {
 	return nil, nil, misuse(call, why)
 }
 
-func (s *Scope) usable() bool { return s != nil && s.rt != nil }
+func (s *Scope) usable() bool { return s != nil && s.core.RT != nil }
 
 func (s *Scope) unusable() error {
 	switch {
@@ -136,7 +172,7 @@ func (s *Scope) unusable() error {
 	return errZeroScope
 }
 
-func (g *Group) usable() bool { return g != nil && g.scope != nil }
+func (g *Group) usable() bool { return g != nil && g.core.Scope != nil }
 
 func (g *Group) unusable() error {
 	switch {

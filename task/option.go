@@ -7,7 +7,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/operator"
 	"github.com/gompss/gompss/task/internal/values"
 )
@@ -33,7 +33,8 @@ func accessKind(mode deps.Mode, elem deps.Bytes) optionKind {
 }
 
 func (o *Option) what() optionKind { return o.kind & 0xff }
-func (o *Option) mode() deps.Mode  { return deps.Mode(o.kind >> 8) }
+
+func (o *Option) mode() deps.Mode { return deps.Mode(o.kind >> 8) }
 
 // A special is an access that needs more than an Option has room for.
 type special struct {
@@ -232,11 +233,11 @@ func Resources(kind devices.Kind, tokens int) Option {
 // runs in its order, and where the body of a task submits it and nothing else is to come first, at
 // once on the same goroutine. The error is the task's. A body submits such tasks to its Scope: at
 // the Runtime they are ErrInsideTask there.
-func If(condition bool) Option { return Option{kind: ifOption, n: bit(condition)} }
+func If(condition bool) Option { return Option{kind: ifOption, n: engine.Bit(condition)} }
 
 // Final with true does so for all tasks that the task submits, and those that they submit: for the
 // depth from which on tasks are too small to be spread.
-func Final(condition bool) Option { return Option{kind: finalOption, n: bit(condition)} }
+func Final(condition bool) Option { return Option{kind: finalOption, n: engine.Bit(condition)} }
 
 // Untied permits the task to continue on another worker after a wait. Every task may do so; the
 // option exists for ported programs.
@@ -258,20 +259,6 @@ func NoCopyDeps() Option { return Option{kind: orderOnlyOption} }
 // accelerators). Without it, their hostspeed and the memory that the task accesses determine the
 // time; without hostspeed the task takes none. In real time it has no effect.
 func HostCost(cost time.Duration) Option { return Option{kind: costOption, n: int64(cost)} }
-
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// settings holds the places and tokens that the options of one task name.
-type settings struct {
-	places sched.PlaceSet
-	placed bool
-	tokens []sched.Tokens
-}
 
 // memory returns what an access is to.
 func (o *Option) memory() values.Range {

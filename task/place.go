@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,155 +11,54 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
-	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
+	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 )
 
-// NoDeviceError means that no device of the machine can run a kernel. It has the reason of each
-// device.
-type NoDeviceError struct {
-	Kernel  string
-	Pos     ir.Pos
-	Reasons []error // one for each device
-}
-
-func (e *NoDeviceError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "task: kernel %s", e.Kernel)
-	if e.Pos.File != "" {
-		fmt.Fprintf(&b, " (%s:%d)", e.Pos.File, e.Pos.Line)
-	}
-	b.WriteString(": no device can run it")
-	for i, r := range e.Reasons {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
-		}
-		fmt.Fprintf(&b, "%s%v", sep, r)
-	}
-	return b.String()
-}
-
-// Unwrap returns the reasons.
-func (e *NoDeviceError) Unwrap() []error { return e.Reasons }
-
-// A variants says at which places of a runtime a kernel has a variant.
-type variants struct {
-	places  sched.PlaceSet
-	reasons []error // by place; nil where there is a variant
-	// versions are the kernels that run instead, by place; nil where that is the kernel itself
-	versions []*kernels.Kernel
-}
-
-// variantsOf asks the devices, once for each kernel.
-func (rt *Runtime) variantsOf(k *kernels.Kernel) *variants {
-	if v, ok := rt.variants.Load(k); ok {
-		return v.(*variants)
-	}
-	v := &variants{reasons: make([]error, len(rt.topology.places)), versions: make([]*kernels.Kernel, len(rt.topology.places))}
-	for p, d := range rt.topology.machine.Devices() {
-		if v.versions[p] = rt.versionAt(k, p, d); v.versions[p] != nil {
-			v.places = v.places.With(sched.PlaceID(p))
-			continue
-		}
-		if err := rt.variantAt(k, p, d); err != nil {
-			v.reasons[p] = err
-			continue
-		}
-		v.places = v.places.With(sched.PlaceID(p))
-	}
-	on := rt.topology.onHost(k, v)
-	if on != nil {
-		rt.exec.Vectors.Of(on) // is compiled from now on, beside what is done
-	}
-	if rt.observers.watched() {
-		rt.observeKernel(k, on != nil)
-	}
-	rt.variants.Store(k, v)
-	return v
-}
-
-// versionAt returns the first other version of k that names the kind of a place and can run there,
-// nil if there is none.
-func (rt *Runtime) versionAt(k *kernels.Kernel, p int, d devices.Device) *kernels.Kernel {
-	for _, v := range k.Versions {
-		if rt.variantAt(v, p, d) == nil {
-			return v
-		}
-	}
-	return nil
-}
-
-func (rt *Runtime) variantAt(k *kernels.Kernel, p int, d devices.Device) error {
-	place := rt.topology.places[p]
-	if !k.Named(place.Kind) {
-		return fmt.Errorf("%s: the device clause says %s", place.Name, strings.Join(k.IR.Target.Kinds, ", "))
-	}
-	began := rt.observers.now()
-	err := machine.Prepare(rt.topology.machine, d, &k.Device)
-	if rt.observers.watched() && (sched.PlaceID(p) != rt.topology.host || err != nil) { // the Go function exists already; vector code reports itself
-		rt.observers.observeCompile(k, d, began, err)
-	}
-	return err
-}
-
 // placeKernel finds where r may run.
-func (rt *Runtime) placeKernel(r *record) error {
-	v := rt.variantsOf(r.kernel)
-	allowed := v.places
-	if r.settings.placed {
-		allowed &= r.settings.places
+func placeKernel(rt *engine.Runtime, r *engine.Record) error {
+	v := rt.VariantsOf(r.Kernel)
+	allowed := v.Places
+	if r.Settings.Placed {
+		allowed &= r.Settings.Places
 	}
-	if r.traits.Is(life.HostOnly) && rt.topology.host >= 0 {
-		allowed &= rt.topology.hostOnly()
+	if r.Traits.Is(life.HostOnly) && rt.Topology.Host >= 0 {
+		allowed &= rt.Topology.HostOnly()
 	}
 	if allowed == 0 {
-		return rt.topology.noDevice(r, v, nil)
+		return rt.Topology.NoDevice(r, v, nil)
 	}
-	allowed, misfits := rt.dropMisfits(r, allowed)
+	allowed, misfits := dropMisfits(rt, r, allowed)
 	if allowed == 0 {
-		return rt.topology.noDevice(r, v, misfits)
+		return rt.Topology.NoDevice(r, v, misfits)
 	}
-	if r.traits.Set(life.Simple, rt.ready.isSimple(r)); r.traits.Is(life.Simple) {
+	if r.Traits.Set(life.Simple, rt.Ready.IsSimple(r)); r.Traits.Is(life.Simple) {
 		return nil
 	}
-	r.item.Name, r.item.Version = r.name(), r.kernel.Name
-	if err := rt.ready.sched.Prepare(&r.item, allowed, r.settings.tokens); err != nil {
-		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.kernel.Name, r.pos.File, r.pos.Line, err)
+	r.Item.Name, r.Item.Version = r.Name(), r.Kernel.Name
+	if err := rt.Ready.Sched.Prepare(&r.Item, allowed, r.Settings.Tokens); err != nil {
+		return fmt.Errorf("task: kernel %s (%s:%d): %w", r.Kernel.Name, r.Pos.File, r.Pos.Line, err)
 	}
 	return nil
-}
-
-func (top *topology) noDevice(r *record, v *variants, misfits []error) error {
-	e := &NoDeviceError{Kernel: r.kernel.Name, Pos: r.pos}
-	for p := range top.places {
-		switch {
-		case v.reasons[p] != nil:
-			e.Reasons = append(e.Reasons, v.reasons[p])
-		case r.settings.placed && !r.settings.places.Has(sched.PlaceID(p)):
-			e.Reasons = append(e.Reasons, fmt.Errorf("%s: the task's On says %s", top.places[p].Name, top.placeNames(r.settings.places)))
-		}
-	}
-	e.Reasons = append(e.Reasons, misfits...)
-	return e
 }
 
 // dropMisfits takes out the accelerators whose memory is too small for the working set of r, ever.
-func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSet, []error) {
-	if !rt.topology.accelerators {
+func dropMisfits(rt *engine.Runtime, r *engine.Record, allowed sched.PlaceSet) (sched.PlaceSet, []error) {
+	if !rt.Topology.Accelerators {
 		return allowed, nil
 	}
-	most := rt.largestSet(r)
+	most := largestSet(rt, r)
 	var misfits []error
-	for p, d := range rt.topology.machine.Devices() {
+	for p, d := range rt.Topology.Machine.Devices() {
 		id := sched.PlaceID(p)
-		if id == rt.topology.host || !allowed.Has(id) || most <= rt.topology.memory[p] {
+		if id == rt.Topology.Host || !allowed.Has(id) || most <= rt.Topology.Memory[p] {
 			continue
 		}
-		if err := rt.topology.machine.CheckFits(r.data(), d); err != nil {
-			misfits = append(misfits, r.nameLargest(err))
+		if err := rt.Topology.Machine.CheckFits(r.Data(), d); err != nil {
+			misfits = append(misfits, nameLargest(r.Detail, err))
 			allowed = allowed.Without(id)
 		}
 	}
@@ -166,14 +66,14 @@ func (rt *Runtime) dropMisfits(r *record, allowed sched.PlaceSet) (sched.PlaceSe
 }
 
 // nameLargest says in the error of a working set that never fits which parameter needs most.
-func (d *detail) nameLargest(err error) error {
+func nameLargest(d *engine.Detail, err error) error {
 	var space *devices.NoSpaceError
 	if !errors.As(err, &space) {
 		return err
 	}
-	for i, a := range d.args.List {
+	for i, a := range d.Args.List {
 		if a.Buffer == space.Largest.Buffer && a.Cap > 0 {
-			space.Name = d.kernel.IR.Params[i].Name
+			space.Name = d.Kernel.IR.Params[i].Name
 		}
 	}
 	return err
@@ -181,13 +81,13 @@ func (d *detail) nameLargest(err error) error {
 
 // largestSet returns a bound of the device memory that r needs: its buffers as a whole. Where that
 // fits, no caller needs to count granules.
-func (rt *Runtime) largestSet(r *record) deps.Bytes {
+func largestSet(rt *engine.Runtime, r *engine.Record) deps.Bytes {
 	var sum deps.Bytes
-	for i, a := range r.data() {
-		if seenBefore(r.data()[:i], a.Region.Buffer) {
+	for i, a := range r.Data() {
+		if seenBefore(r.Data()[:i], a.Region.Buffer) {
 			continue
 		}
-		sum += rt.buffers.SizeOf(a.Region.Buffer) + rt.topology.granule
+		sum += rt.Buffers.SizeOf(a.Region.Buffer) + rt.Topology.Granule
 	}
 	return sum
 }
@@ -204,13 +104,13 @@ func seenBefore(accesses []deps.Access, b deps.BufferID) bool {
 // checkCapacities returns an error where a kernel with copy gets slices that overlap and whose
 // capacities end at different places: the capacities say which of the two begins later, and so from
 // which end to copy.
-func (d *detail) checkCapacities() error {
-	if !d.kernel.IR.Copies {
+func checkCapacities(d *engine.Detail) error {
+	if !d.Kernel.IR.Copies {
 		return nil
 	}
-	for i := range d.args.List {
+	for i := range d.Args.List {
 		for j := range i {
-			a, b := &d.args.List[i], &d.args.List[j]
+			a, b := &d.Args.List[i], &d.Args.List[j]
 			if overlap(a, b) && capacityEnd(a) != capacityEnd(b) {
 				return fmt.Errorf("arguments %d and %d overlap, the kernel copies between slices, and a capacity ends inside of their memory: pass x[lo:hi] without a capacity of its own", j+1, i+1)
 			}
@@ -269,3 +169,78 @@ func (o *Options) checkKinds() error {
 	}
 	return nil
 }
+
+// VectorVariable is the environment variable that Options.Vector is taken from where it is "".
+const VectorVariable = cpucode.Environment
+
+// The values of Options.Vector.
+const (
+	// VectorAuto is the widest vectors of this machine, or the Go function or scalar code where
+	// that is faster and gives the same bits.
+	VectorAuto   = cpucode.Auto
+	VectorOff    = cpucode.Off    // always the Go function
+	VectorAVX2   = cpucode.AVX2   // 256 bits; kernels that have such code always run it
+	VectorAVX512 = cpucode.AVX512 // 512 bits; kernels that have such code always run it
+	VectorNEON   = cpucode.NEON   // 128 bits, on arm64; kernels that have such code always run it
+)
+
+// Prepare makes the variants of kernels for all devices that may run them, before a task does: code
+// for CPU workers and accelerators is compiled, or taken from a cache. What tasks do is the same
+// without it, but the first ones may wait for code, or run as Go functions meanwhile.
+//
+// Errors: a *NoDeviceError for each kernel that no device of the runtime can run; the cause of ctx,
+// whose end does not stop what is being compiled; ErrClosed.
+func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
+	if ctx == nil {
+		return errors.New("task: prepare: nil context: want context.Background()")
+	}
+	if rt.core.Refuses() {
+		return engine.ErrClosed
+	}
+	all := make([]chan error, len(kernels))
+	for i, k := range kernels {
+		all[i] = make(chan error, 1)
+		rt.core.Cleaning.Go(func() { all[i] <- prepareKernel(&rt.core, k.description) })
+	}
+	var failed error
+	for _, done := range all {
+		select {
+		case err := <-done:
+			failed = errors.Join(failed, err)
+		case <-ctx.Done():
+			return errors.Join(failed, fmt.Errorf("task: prepare: %w", context.Cause(ctx)))
+		}
+	}
+	return failed
+}
+
+// prepareKernel makes all variants of k and waits for them.
+func prepareKernel(rt *engine.Runtime, k *kernels.Kernel) (err error) {
+	defer catchBug(k.Name, &err)
+	v := rt.VariantsOf(k)
+	if v.Places == 0 {
+		return &engine.NoDeviceError{Kernel: k.Name, Pos: k.Pos, Reasons: v.Reasons}
+	}
+	if on := rt.Topology.OnHost(k, v); on != nil {
+		rt.Exec.Vectors.Of(on).Wait()
+	}
+	return nil
+}
+
+// observeChosen tells that the faster variant of a kernel is known for launches of a size.
+func observeChosen(rt *engine.Runtime, k *kernels.Kernel) {
+	if rt.Observers.Recorder != nil {
+		rt.ObserveKernel(k, true)
+	}
+}
+
+// Vectorised returns why the kernel runs as a Go function on the CPU workers of this runtime, nil
+// when it has vector code there. It waits until the code is compiled.
+func (rt *Runtime) Vectorised(k *Kernel) error {
+	return rt.core.Exec.Vectors.Of(k.description).Wait().Refused
+}
+
+// CPUCode says in words what runs a kernel on the CPU workers of this runtime: "AVX-512 code, 16
+// lanes", or "Go function" and why, and what was chosen for which launches where both were
+// measured. It waits until the code is compiled.
+func (rt *Runtime) CPUCode(k *Kernel) string { return rt.core.Exec.Vectors.Describe(k.description) }

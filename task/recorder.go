@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 )
@@ -14,22 +15,28 @@ import (
 // kernel, or a function that was generated for one, submits to it as to a Runtime, and so do
 // Taskloop, ParallelFor, GoValue and the tasks of a Group; the Task that they return is no task.
 type Recorder struct {
-	rt       *Runtime
+	rt       *engine.Runtime
 	it       *Iteration
-	scope    *Scope     // that stands for it
-	old      *Iteration // what is compared with, nil from the first difference on
-	at       int        // steps so far that were as in old
-	args     []anyArg   // that were made
-	used     []anyArg   // others that steps have
-	groups   []*Group
+	scope    *engine.Scope // that stands for it
+	old      *Iteration    // what is compared with, nil from the first difference on
+	at       int           // steps so far that were as in old
+	args     []anyArg      // that were made
+	used     []anyArg      // others that steps have
+	groups   []*engine.Group
 	fresh    recording // where nothing is compared
 	edges    [][2]int32
 	graph    *deps.Domain
-	open     []*reduction // that more steps may join
-	merged   int64        // Scope.merged of the program, as of the latest step
-	after    int32        // 1 + the step that all later ones come after; 0 where there is none
+	open     []*engine.Reduction // that more steps may join
+	merged   int64               // Scope.merged of the program, as of the latest step
+	after    int32               // 1 + the step that all later ones come after; 0 where there is none
 	finished bool
 	err      error
+}
+
+// recorderOf returns the recorder of what is submitted to s, nil where that is not recorded.
+func recorderOf(s *engine.Scope) *Recorder {
+	r, _ := s.Recorder.(*Recorder)
+	return r
 }
 
 func (r *Recorder) collect(build func(*Recorder) error) error {
@@ -60,9 +67,9 @@ func (r *Recorder) GoScope(body func(*Scope) error, options ...Option) error {
 	return r.goStep(nil, body, nil, options, false)
 }
 
-func (r *Recorder) submitter() (*Scope, *Group) {
+func (r *Recorder) submitter() (*engine.Scope, *engine.Group) {
 	if r.scope == nil {
-		r.scope = &Scope{rt: r.rt, records: r}
+		r.scope = &engine.Scope{RT: r.rt, Recorder: r}
 	}
 	return r.scope, nil
 }
@@ -83,22 +90,22 @@ func (r *Recorder) stepError(err error) error {
 // check returns why no step can be added.
 func (r *Recorder) check() error {
 	if r.finished {
-		return errRecorderFinished
+		return engine.ErrRecorderFinished
 	}
 	return r.err
 }
 
 // goStep records a task that runs body, or nested with a scope. With value the program uses the
 // handle of the task.
-func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *Group, options []Option, value bool) error {
+func (r *Recorder) goStep(body func() error, nested func(*Scope) error, g *engine.Group, options []Option, value bool) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.rt.topology.host < 0 {
+	if r.rt.Topology.Host < 0 {
 		return r.stepError(errors.New("a go task needs CPU workers"))
 	}
 	if g != nil || value || !needsNoTask(options) {
-		d, err := r.rt.describeGoStep(body, nested, options)
+		d, err := describeGoStep(r.rt, body, nested, options)
 		if err != nil {
 			return r.stepError(err)
 		}
@@ -146,7 +153,7 @@ func needsNoTask(options []Option) bool {
 }
 
 // kernelStep records a task that runs a kernel.
-func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option) error {
+func (r *Recorder) kernelStep(k *Kernel, g *engine.Group, args []any, options []Option) error {
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -157,7 +164,7 @@ func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option)
 		}
 		own[i] = x
 	}
-	d, err := r.rt.describeStep(k.description, own, options)
+	d, err := describeStep(r.rt, k.description, own, options)
 	if err != nil {
 		return r.stepError(err)
 	}
@@ -165,9 +172,9 @@ func (r *Recorder) kernelStep(k *Kernel, g *Group, args []any, options []Option)
 }
 
 // take records a task that was described.
-func (r *Recorder) take(d *taskTemplate, g *Group) error {
+func (r *Recorder) take(d *taskTemplate, g *engine.Group) error {
 	if g != nil {
-		d.group = g.index
+		d.group = g.Index
 	}
 	if r.old != nil {
 		if s := r.expected(); s != nil && s.template != nil && s.template.same(d) {
@@ -211,13 +218,13 @@ func (r *Recorder) record(body func() error, nested func(*Scope) error, options 
 
 // add appends a step and finds its predecessors.
 func (r *Recorder) add(body func() error, nested func(*Scope) error, options []Option) error {
-	r.fresh.tasks = r.fresh.tasks || nested != nil || r.rt.wantsTasks()
-	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: unlabelled}
+	r.fresh.tasks = r.fresh.tasks || nested != nil || wantsTasks(r.rt)
+	s := step{body: body, nested: nested, uses: int32(len(r.fresh.uses)), label: engine.Unlabelled}
 	var accesses []deps.Access
-	var ready recordList
-	defer r.rt.startAll(&ready)
-	r.rt.root.submitting.Lock()
-	defer r.rt.root.submitting.Unlock()
+	var ready engine.RecordList
+	defer r.rt.StartAll(&ready)
+	r.rt.Root.Submitting.Lock()
+	defer r.rt.Root.Submitting.Unlock()
 	for i := range options {
 		o := &options[i]
 		switch o.what() {
@@ -228,7 +235,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 		case ifOption:
 			s.undeferred = s.undeferred || o.n == 0
 		case accessOption, specialOption:
-			a, err := r.rt.accessOf(o)
+			a, err := accessOf(r.rt, o)
 			if err != nil {
 				return err
 			}
@@ -236,8 +243,8 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 			accesses = append(accesses, a)
 		}
 	}
-	if r.rt.root.submitMerges(&ready) {
-		r.rt.root.followGrowth(accesses)
+	if r.rt.Root.SubmitMerges(&ready) {
+		r.rt.Root.FollowGrowth(accesses)
 	}
 	serializeCommutative(accesses)
 	s.usesEnd = int32(len(r.fresh.uses))
@@ -246,7 +253,7 @@ func (r *Recorder) add(body func() error, nested func(*Scope) error, options []O
 
 // wantsTasks reports whether steps that are functions alone become tasks too: for data that move,
 // and to be looked at one by one.
-func (rt *Runtime) wantsTasks() bool { return rt.topology.accelerators || rt.check }
+func wantsTasks(rt *engine.Runtime) bool { return rt.Topology.Accelerators || rt.Check }
 
 // serializeCommutative gives commutative accesses the recorded order, which is one of those
 // allowed.
@@ -274,12 +281,12 @@ func (r *Recorder) addStep(s step, accesses []deps.Access) error {
 	if r.fresh.hold == nil {
 		r.fresh.hold = memory.NewHold()
 	}
-	buffers, err := keepBuffers(&r.rt.buffers, r.fresh.buffers, r.fresh.hold, accesses)
+	buffers, err := keepBuffers(&r.rt.Buffers, r.fresh.buffers, r.fresh.hold, accesses)
 	if err != nil {
 		return err
 	}
 	r.fresh.buffers = buffers
-	r.closeReductions(func(g *reduction) bool { return g.meets(accesses) })
+	r.closeReductions(func(g *engine.Reduction) bool { return g.Meets(accesses) })
 	if s.template != nil {
 		r.joinReductions(s.template)
 	}
@@ -318,14 +325,14 @@ func (r *Recorder) noteEdges(succ deps.TaskID, preds []deps.TaskID) {
 // followGrowth makes the steps so far use the buffers that theirs have become parts of, if some
 // have.
 func (r *Recorder) followGrowth() {
-	now := r.rt.root.memory.Merged.Load()
+	now := r.rt.Root.Memory.Merged.Load()
 	if now == r.merged {
 		return
 	}
 	r.merged = now
-	r.fresh.followGrowth(&r.rt.buffers)
+	r.fresh.followGrowth(&r.rt.Buffers)
 	for _, g := range r.open {
-		g.followGrowth()
+		g.FollowGrowth()
 	}
 	if r.graph != nil {
 		r.graph = &deps.Domain{Edges: r.noteEdges}
@@ -343,7 +350,7 @@ func (r *Recorder) edge(since int, pred, succ int32) {
 }
 
 // closeReductions appends the steps that combine the open reductions that end says.
-func (r *Recorder) closeReductions(end func(*reduction) bool) {
+func (r *Recorder) closeReductions(end func(*engine.Reduction) bool) {
 	kept := r.open[:0]
 	for _, g := range r.open {
 		if !end(g) {
@@ -351,12 +358,12 @@ func (r *Recorder) closeReductions(end func(*reduction) bool) {
 			continue
 		}
 		var accesses []deps.Access
-		for _, p := range g.regions.Regions() {
+		for _, p := range g.Regions.Regions() {
 			accesses = append(accesses, deps.Access{Region: p, Mode: deps.InOut})
 		}
 		at := int32(len(r.fresh.uses))
 		r.fresh.reductions = append(r.fresh.reductions, g)
-		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.op.Name}, accesses, len(r.edges))
+		r.append(step{combines: g, uses: at, usesEnd: at, label: "combine " + g.Op.Name}, accesses, len(r.edges))
 	}
 	clear(r.open[len(kept):])
 	r.open = kept
@@ -367,48 +374,48 @@ func (r *Recorder) joinReductions(d *taskTemplate) {
 	for i := range d.uses {
 		u := &d.uses[i]
 		// What an earlier recording made of it is gone.
-		g := &reduction{op: u.group.op, id: u.group.id, buffer: u.buffer}
-		g.regions.Add(d.accesses[u.access].Region)
+		g := &engine.Reduction{Op: u.Group.Op, ID: u.Group.ID, Buffer: u.Buffer}
+		g.Regions.Add(d.accesses[u.Access].Region)
 		kept := r.open[:0]
 		for _, o := range r.open {
-			if o.buffer == g.buffer && o.id == g.id && o.regions.Overlaps(d.accesses[u.access].Region) {
-				r.rt.joinGroups(g, o)
+			if o.Buffer == g.Buffer && o.ID == g.ID && o.Regions.Overlaps(d.accesses[u.Access].Region) {
+				r.rt.JoinGroups(g, o)
 			} else {
 				kept = append(kept, o)
 			}
 		}
 		clear(r.open[len(kept):])
-		r.open, u.group = append(kept, g), g
+		r.open, u.Group = append(kept, g), g
 	}
 }
 
 // addGroup makes g, in which nothing is yet, one of the groups of the iteration.
-func (r *Recorder) addGroup(g *Group) {
+func (r *Recorder) addGroup(g *engine.Group) {
 	r.groups = append(r.groups, g)
-	g.index = int32(len(r.groups))
-	if r.old != nil && (int(g.index) > len(r.old.groups) || r.old.groups[g.index-1].outer.place() != g.outer.place()) {
+	g.Index = int32(len(r.groups))
+	if r.old != nil && (int(g.Index) > len(r.old.groups) || indexOf(r.old.groups[g.Index-1].Outer) != indexOf(g.Outer)) {
 		r.restart()
 	}
 }
 
-// place returns the index of a group of an iteration, 0 for none.
-func (g *Group) place() int32 {
+// indexOf returns the index of a group of an iteration, 0 for none.
+func indexOf(g *engine.Group) int32 {
 	if g == nil {
 		return 0
 	}
-	return g.index
+	return g.Index
 }
 
 // wait records that all that comes later comes after the tasks of g.
-func (r *Recorder) wait(g *Group) error {
+func (r *Recorder) wait(g *engine.Group) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if r.rt.topology.host < 0 {
+	if r.rt.Topology.Host < 0 {
 		return r.stepError(errors.New("the wait of a group needs CPU workers"))
 	}
 	if r.old != nil {
-		if s := r.expected(); s != nil && s.waits == g.index {
+		if s := r.expected(); s != nil && s.waits == g.Index {
 			r.at++
 			return nil
 		}
@@ -418,16 +425,16 @@ func (r *Recorder) wait(g *Group) error {
 	return nil
 }
 
-func (r *Recorder) addWait(g *Group) {
-	r.fresh.tasks = r.fresh.tasks || r.rt.wantsTasks()
+func (r *Recorder) addWait(g *engine.Group) {
+	r.fresh.tasks = r.fresh.tasks || wantsTasks(r.rt)
 	at := int32(len(r.fresh.uses))
 	since := len(r.edges)
 	for i := range r.fresh.steps {
-		if s := &r.fresh.steps[i]; s.group > 0 && r.groups[s.group-1].within(g) {
+		if s := &r.fresh.steps[i]; s.group > 0 && r.groups[s.group-1].Within(g) {
 			r.edge(since, int32(i), int32(len(r.fresh.steps)))
 		}
 	}
-	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.index, undeferred: true}, nil, since)
+	r.append(step{body: func() error { return nil }, uses: at, usesEnd: at, label: "wait", waits: g.Index, undeferred: true}, nil, since)
 }
 
 // keepBuffers adds the buffers of a step to those of its recording. It is called while the step is
@@ -450,18 +457,18 @@ func keepBuffers(t *memory.Table, buffers []*memory.Buffer, h *memory.Hold, acce
 }
 
 // accessOf returns the access that an option says.
-func (rt *Runtime) accessOf(o *Option) (deps.Access, error) {
-	r := record{scope: &rt.root, detail: &detail{rt: rt}}
-	if err := addAccess(&rt.buffers, &r, o); err != nil || len(r.accesses) == 0 {
+func accessOf(rt *engine.Runtime, o *Option) (deps.Access, error) {
+	r := engine.Record{Scope: &rt.Root, Detail: &engine.Detail{RT: rt}}
+	if err := addAccess(&rt.Buffers, &r, o); err != nil || len(r.Accesses) == 0 {
 		return deps.Access{Mode: o.mode()}, err
 	}
-	return r.accesses[0], nil
+	return r.Accesses[0], nil
 }
 
 // finish makes it the iteration that was collected.
 func (r *Recorder) finish(it *Iteration) {
 	r.followGrowth()
-	r.closeReductions(func(*reduction) bool { return true })
+	r.closeReductions(func(*engine.Reduction) bool { return true })
 	args := r.finalArgs()
 	it.recording = r.fresh
 	it.args = args
@@ -473,7 +480,7 @@ func (r *Recorder) finish(it *Iteration) {
 	}
 	if it.tasks {
 		n := len(it.steps)
-		it.graph = graphReplay{it: it, refs: make([]deps.Ref, n), errs: make([]*Error, n), tasks: make([]Task, n)}
+		it.graph = graphReplay{it: it, steps: engine.StepGraph{Before: it.before, Refs: make([]deps.Ref, n), Errs: make([]*engine.Error, n)}, tasks: make([]Task, n)}
 	} else {
 		it.prepareRun()
 	}

@@ -30,7 +30,7 @@ func TestRegisteringIsNoSquare(t *testing.T) {
 	}), uint64(4096), "bytes a slice")
 	require.EqualValues(t, n, rt.Stats().Buffers)
 	for i := range n {
-		b, at, err := rt.buffers.Find(values.MemoryOf(x[8*i+2 : 8*i+5]))
+		b, at, err := rt.core.Buffers.Find(values.MemoryOf(x[8*i+2 : 8*i+5]))
 		require.NoError(t, err)
 		require.EqualValues(t, 2, at)
 		require.Equal(t, values.MemoryOf(x[8*i:]).Base, b.Host.At())

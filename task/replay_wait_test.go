@@ -55,7 +55,7 @@ func TestIterationsRunBesideEachOtherOnOneWorker(t *testing.T) {
 // helps reports whether the caller is a worker that helps with what another one has begun.
 func helps() bool {
 	stack := string(debug.Stack())
-	return !strings.Contains(stack, "task.(*Runtime).runBody(")
+	return !strings.Contains(stack, "engine.CPU.runBody(")
 }
 
 // A step that waits for a task keeps the one worker that runs it: whoever replays the other steps, and waits for this one, runs the task.

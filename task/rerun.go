@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -28,9 +29,7 @@ type graphReplay struct {
 	it     *Iteration
 	tasks  []Task          // the steps that were submitted
 	within context.Context // of the groups
-	refs   []deps.Ref      // the steps that were submitted, by number
-	errs   []*Error        // of those that failed or were skipped; guarded by the submitting of the scope of the replay
-	preds  []deps.Ref      // of the step that is being submitted
+	steps  engine.StepGraph
 }
 
 // A taskTemplate is a task with its arguments and clauses, as it is when it has been described and
@@ -52,8 +51,8 @@ type taskTemplate struct {
 	tokens       []sched.Tokens
 	priority     int
 	retries      int
-	cost         hostCost
-	uses         []reductionUse
+	cost         engine.HostCost
+	uses         []engine.ReductionUse
 	group        int32
 	traits       life.Traits // of templateTraits
 	stale        bool        // the arguments that it has now could not be had
@@ -77,7 +76,7 @@ type kernelArg interface {
 }
 
 // describeStep makes a step of a kernel and arguments.
-func (rt *Runtime) describeStep(k *kernels.Kernel, given []any, options []Option) (*taskTemplate, error) {
+func describeStep(rt *engine.Runtime, k *kernels.Kernel, given []any, options []Option) (*taskTemplate, error) {
 	d := &taskTemplate{stepBody: stepBody{kernel: k}, given: given, options: options}
 	args := slices.Clone(given)
 	for i, x := range args {
@@ -88,67 +87,68 @@ func (rt *Runtime) describeStep(k *kernels.Kernel, given []any, options []Option
 	if err := k.CheckArgs(args); err != nil {
 		return nil, err
 	}
-	r, err := rt.root.begin(nil, kernelBody)
+	r, err := rt.Root.Begin(nil, engine.KernelBody)
 	if err != nil {
 		return nil, err
 	}
-	r.kernel, r.pos, r.label = k, k.Pos, k.IR.Task.Label
-	wait, err := rt.describeKernel(r, args, options)
+	r.Kernel, r.Pos, r.Label = k, k.Pos, k.IR.Task.Label
+	wait, err := describeKernel(rt, r, args, options)
 	if err != nil {
-		_, err = rt.root.abort(r, err)
+		_, err = rt.Root.Abort(r, err)
 		return d, err
 	}
 	return d, d.takeGrown(r, wait)
 }
 
 // describeGoStep makes a step of a Go function.
-func (rt *Runtime) describeGoStep(body func() error, nested func(*Scope) error, options []Option) (*taskTemplate, error) {
+func describeGoStep(rt *engine.Runtime, body func() error, nested func(*Scope) error, options []Option) (*taskTemplate, error) {
 	d := &taskTemplate{stepBody: stepBody{body: body, nested: nested}}
-	r, err := rt.root.begin(nil, goBody)
+	r, err := rt.Root.Begin(nil, engine.GoBody)
 	if err != nil {
 		return nil, err
 	}
-	r.need()
-	r.body, r.nested, r.label = body, nested, unlabelled
-	if err = rt.describeGo(r, options); err == nil {
+	r.Need()
+	r.Body, r.Label = body, engine.Unlabelled
+	setNested(r, nested)
+	if err = describeGo(rt, r, options); err == nil {
 		return d, d.takeGrown(r, false)
 	}
-	_, err = rt.root.abort(r, err)
+	_, err = rt.Root.Abort(r, err)
 	return d, err
 }
 
 // takeGrown is take for a record of the program that was only described: it is given back. Buffers
 // that have grown by that are merged.
-func (d *taskTemplate) takeGrown(r *record, wait bool) error {
-	var ready recordList
-	s, rt := r.scope, r.rt
-	if s.memory.Grew() {
-		s.catchUp(r, &ready)
+func (d *taskTemplate) takeGrown(r *engine.Record, wait bool) error {
+	var ready engine.RecordList
+	s, rt := r.Scope, r.RT
+	if s.Memory.Grew() {
+		s.CatchUp(r, &ready)
 	}
 	d.take(r, wait)
-	_, err := s.abort(r, nil)
-	rt.startAll(&ready)
+	_, err := s.Abort(r, nil)
+	rt.StartAll(&ready)
 	return err
 }
 
-func (d *taskTemplate) take(r *record, wait bool) {
-	d.traits, d.uses = r.traits&templateTraits, slices.Clone(r.uses)
+func (d *taskTemplate) take(r *engine.Record, wait bool) {
+	d.traits, d.uses = r.Traits&templateTraits, slices.Clone(r.Uses)
 	if wait {
 		d.traits.Set(life.Undeferred, true)
 	}
-	d.label, d.pos, d.origin, d.args = r.label, r.pos, r.origin, slices.Clone(r.args.List)
-	d.accesses, d.copyAccesses = slices.Clone(r.accesses), slices.Clone(r.copyAccesses)
-	d.work, d.priority, d.retries, d.cost = r.work, r.item.Priority, r.retries, r.cost
-	if d.places = r.item.Allowed; r.traits.Is(life.Simple) {
-		d.places = r.rt.topology.hostOnly()
+	d.label, d.pos, d.origin, d.args = r.Label, r.Pos, r.Origin, slices.Clone(r.Args.List)
+	d.accesses, d.copyAccesses = slices.Clone(r.Accesses), slices.Clone(r.CopyAccesses)
+	d.work, d.priority, d.retries, d.cost = r.Work, r.Item.Priority, r.Retries, r.Cost
+	if d.places = r.Item.Allowed; r.Traits.Is(life.Simple) {
+		d.places = r.RT.Topology.HostOnly()
 	}
-	d.tokens = slices.Clone(r.settings.tokens)
+	d.tokens = slices.Clone(r.Settings.Tokens)
 	serializeCommutative(d.accesses)
 	d.hold = memory.NewHold()
-	d.hold.AddArgs(&r.rt.buffers, d.args)
+	d.hold.AddArgs(&r.RT.Buffers, d.args)
 	for i := range d.accesses {
 		if a := &d.accesses[i]; !a.Region.Empty() {
-			d.hold.Add(&r.rt.buffers, r.rt.buffers.ByID(a.Region.Buffer))
+			d.hold.Add(&r.RT.Buffers, r.RT.Buffers.ByID(a.Region.Buffer))
 		}
 	}
 }
@@ -157,13 +157,13 @@ func (d *taskTemplate) take(r *record, wait bool) {
 func (d *taskTemplate) same(o *taskTemplate) bool {
 	return d.kernel == o.kernel && (d.nested == nil) == (o.nested == nil) && d.places == o.places && d.group == o.group && d.traits == o.traits && d.priority == o.priority && d.retries == o.retries && d.cost == o.cost &&
 		slices.Equal(d.accesses, o.accesses) && slices.Equal(d.copyAccesses, o.copyAccesses) && slices.Equal(d.tokens, o.tokens) &&
-		slices.EqualFunc(d.uses, o.uses, func(a, b reductionUse) bool { return a.access == b.access && a.param == b.param })
+		slices.EqualFunc(d.uses, o.uses, func(a, b engine.ReductionUse) bool { return a.Access == b.Access && a.Param == b.Param })
 }
 
 // shareReductions makes d, which is the same as o, take part in the reductions that o does.
 func (d *taskTemplate) shareReductions(o *taskTemplate) {
 	for i := range d.uses {
-		d.uses[i].group = o.uses[i].group
+		d.uses[i].Group = o.uses[i].Group
 	}
 }
 
@@ -186,10 +186,10 @@ func (it *Iteration) rebind() error {
 	var failed error
 	for _, i := range it.dynamic {
 		s := &it.steps[i]
-		if !s.requested.dynamic() && cpucode.VariableChanged(&it.rt.buffers, s.requested.kernel, s.requested.args) == nil {
+		if !s.requested.dynamic() && cpucode.VariableChanged(&it.rt.Buffers, s.requested.kernel, s.requested.args) == nil {
 			continue
 		}
-		d, err := it.rt.describeStep(s.requested.kernel, s.requested.given, s.requested.options)
+		d, err := describeStep(it.rt, s.requested.kernel, s.requested.given, s.requested.options)
 		if s.requested.stale = err != nil; err != nil {
 			failed = fmt.Errorf("task: replay: step %d: %w", i, err)
 			continue
@@ -218,139 +218,109 @@ func (it *Iteration) rebind() error {
 	return nil
 }
 
-// submitSteps submits the steps of the iteration that r is, whose predecessors have finished.
-func (rt *Runtime) submitSteps(r *record) {
-	s := newScope(r)
-	s.worker = smp.None
-	s.pauses.Add(1) // it has no body
-	r.inner = s
-	w := r.graphReplay
-	r.replayRun.begin()
-	clear(w.errs)
+// Start implements replayTask.
+func (t *replayRun) Start(r *engine.Record) {
+	s, rt := engine.NewScope(r), r.RT
+	s.Worker = smp.None
+	s.Pauses.Add(1) // it has no body
+	r.Inner = s
+	w := &t.it.graph
+	t.begin()
+	clear(w.steps.Errs)
 	for i := range w.it.steps {
 		if err := w.submit(s, int32(i)); err != nil {
-			r.fail("", err)
+			r.Fail("", err)
 			break
 		}
 	}
-	s.end()
-	if s.childFinished(holder) != nil {
-		rt.complete(r)
+	s.End()
+	if s.ChildFinished(engine.Holder) != nil {
+		rt.Complete(r)
 	}
 }
 
 // submit submits one step.
-func (w *graphReplay) submit(s *Scope, i int32) error {
+func (w *graphReplay) submit(s *engine.Scope, i int32) error {
 	step := &w.it.steps[i]
-	r, err := s.begin(s.group, step.kind())
+	r, err := s.Begin(s.Group, step.kind())
 	if err != nil {
 		return err
 	}
-	r.need()
-	r.graphReplay, r.step = w, i
+	r.Need()
+	r.Steps, r.Step = &w.steps, i
 	if step.group > 0 {
-		r.group = w.it.groups[step.group-1]
+		r.Group = w.it.groups[step.group-1]
 	}
 	switch {
 	case step.template != nil:
 		step.template.fill(r)
 	case step.combines != nil:
-		step.combines.fill(r, step)
+		fillCombination(step.combines, r, step)
 	default:
-		r.body, r.nested, r.label, r.origin = step.body, step.nested, step.label, step.origin
-		r.accesses = append(r.accesses, step.accesses...)
-		r.traits.Set(life.Relaxed, hasConcurrent(r))
-		r.item.Allowed = w.it.rt.topology.hostOnly()
+		r.Body, r.Label, r.Origin = step.body, step.label, step.origin
+		setNested(r, step.nested)
+		r.Accesses = append(r.Accesses, step.accesses...)
+		r.Traits.Set(life.Relaxed, engine.HasConcurrent(r))
+		r.Item.Allowed = w.it.rt.Topology.HostOnly()
 	}
-	if err := w.it.rt.ready.prepareStep(r); err != nil {
-		_, err = s.abort(r, err)
+	if err := w.it.rt.Ready.PrepareStep(r); err != nil {
+		_, err = s.Abort(r, err)
 		return err
 	}
-	w.tasks[i] = s.commit(r)
+	w.tasks[i] = Task{s.Commit(r)}
 	return nil
 }
 
-func (s *step) kind() bodyKind {
+func (s *step) kind() engine.BodyKind {
 	switch {
 	case s.combines != nil:
-		return combineBody
+		return engine.CombineBody
 	case s.template != nil && s.template.kernel != nil:
-		return kernelBody
+		return engine.KernelBody
 	}
-	return goBody
+	return engine.GoBody
 }
 
-// fill makes r the task that combines the copies of g.
-func (g *reduction) fill(r *record, s *step) {
-	r.label = s.label
+// fillCombination makes r the task that combines the copies of g.
+func fillCombination(g *engine.Reduction, r *engine.Record, s *step) {
+	r.Label = s.label
 	for _, a := range s.accesses {
-		r.accesses = append(r.accesses, a)
-		r.work += deps.Bytes(a.Region.Len()) * g.buffer.Elem
+		r.Accesses = append(r.Accesses, a)
+		r.Work += deps.Bytes(a.Region.Len()) * g.Buffer.Elem
 	}
-	r.uses = append(r.uses, reductionUse{group: g})
-	if !r.rt.topology.combinesUnscheduled() {
-		r.item.Allowed = r.rt.topology.hostOnly()
+	r.Uses = append(r.Uses, engine.ReductionUse{Group: g})
+	if !r.RT.Topology.CombinesUnscheduled() {
+		r.Item.Allowed = r.RT.Topology.HostOnly()
 	}
 }
 
-// dropCopies gives up the private copies of reductions whose combination was not submitted.
-func (rt *Runtime) dropCopies(w *graphReplay) {
-	for _, g := range w.it.reductions {
-		if len(g.copies) > 0 {
-			rt.dropPrivates(g)
+// Close implements replayTask. It gives up the private copies of reductions whose combination was
+// not submitted.
+func (t *replayRun) Close() {
+	for _, g := range t.it.reductions {
+		if len(g.Copies) > 0 {
+			t.it.rt.DropPrivates(g)
 		}
 	}
+	t.end()
 }
 
-func (d *taskTemplate) fill(r *record) {
-	r.kernel, r.pos, r.origin, r.label, r.body, r.nested = d.kernel, d.pos, d.origin, d.label, d.body, d.nested
+func (d *taskTemplate) fill(r *engine.Record) {
+	r.Kernel, r.Pos, r.Origin, r.Label, r.Body = d.kernel, d.pos, d.origin, d.label, d.body
+	setNested(r, d.nested)
 	for _, u := range d.uses {
-		u.group = u.group.root()
-		r.uses = append(r.uses, u)
+		u.Group = u.Group.Root()
+		r.Uses = append(r.Uses, u)
 	}
-	r.args.List = append(r.args.List, d.args...)
-	r.accesses, r.copyAccesses = append(r.accesses, d.accesses...), append(r.copyAccesses, d.copyAccesses...)
-	r.traits |= d.traits &^ life.Traits(life.Undeferred)
-	r.work, r.retries, r.cost = d.work, d.retries, d.cost
-	r.item.Priority, r.item.Allowed = d.priority, d.places
-	r.settings.tokens = append(r.settings.tokens, d.tokens...)
-}
-
-func (hq *readyQueues) prepareStep(r *record) error {
-	if r.traits.Set(life.Simple, hq.isSimple(r)); r.traits.Is(life.Simple) || r.kind == combineBody && hq.topology.combinesUnscheduled() {
-		return nil
-	}
-	if r.item.Name = r.name(); r.kernel != nil {
-		r.item.Version = r.kernel.Name
-	}
-	return hq.sched.Prepare(&r.item, r.item.Allowed, r.settings.tokens)
-}
-
-// addStep is graphAdd for a step of an iteration: its predecessors are known.
-func (rt *Runtime) addStep(r *record) (ready, start bool) {
-	w, d, scope := r.graphReplay, r.scope.graph.domain, r.scope
-	w.refs[r.step] = r.node.Ref()
-	w.preds = w.preds[:0]
-	for _, p := range w.it.before(r.step) {
-		w.preds = append(w.preds, w.refs[p])
-		if e := w.errs[p]; e != nil {
-			r.poison.CompareAndSwap(nil, e)
-		}
-	}
-	if rt.observers.recorder == nil || r.kind.waits() {
-		return rt.settle(r, d, d.EnterAfter(&r.node, w.preds))
-	}
-	id := r.taskID() // unless it is ready, r may be over and gone from here on
-	scope.unreported, scope.pendingAccesses = true, *r.declared()
-	ready, start = rt.settle(r, d, d.EnterAfter(&r.node, w.preds))
-	rt.observers.observeAccesses(scope, id, nil)
-	return ready, start
+	r.Args.List = append(r.Args.List, d.args...)
+	r.Accesses, r.CopyAccesses = append(r.Accesses, d.accesses...), append(r.CopyAccesses, d.copyAccesses...)
+	r.Traits |= d.traits &^ life.Traits(life.Undeferred)
+	r.Work, r.Retries, r.Cost = d.work, d.retries, d.cost
+	r.Item.Priority, r.Item.Allowed = d.priority, d.places
+	r.Settings.Tokens = append(r.Settings.Tokens, d.tokens...)
 }
 
 // before returns the predecessors of a step.
 func (it *Iteration) before(i int32) []int32 {
 	return it.preds[it.steps[i].firstPred:it.steps[i].lastPred]
 }
-
-// isStep reports whether r is a step of an iteration that is replayed by this file.
-func (r *record) isStep() bool { return r.graphReplay != nil && r.kind != replayBody }

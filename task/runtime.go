@@ -6,24 +6,96 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/machine"
-	"github.com/gompss/gompss/internal/printer"
-	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/admission"
 	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/engine"
+	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/virtual"
 	"github.com/gompss/gompss/trace/clock"
 	"github.com/gompss/gompss/trace/probe"
 )
+
+// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it
+// on, "0" and "off" do not, and "reads" also Options.CheckReads.
+const CheckVariable = "GOMPSS_CHECK"
+
+// wantedChecks returns what CheckVariable asks for.
+func wantedChecks() (check, reads bool, err error) {
+	switch text := os.Getenv(CheckVariable); text {
+	case "", "0", "off":
+		return false, false, nil
+	case "1", "on":
+		return true, false, nil
+	case "reads":
+		return true, true, nil
+	default:
+		return false, false, fmt.Errorf("task: new: %s=%s: want 0, off, 1, on or reads", CheckVariable, text)
+	}
+}
+
+// limitedChecks says what the checks of a runtime do not find beside accelerators, "" where that is
+// nothing.
+func limitedChecks(on, reads, accelerators bool) string {
+	switch {
+	case !on || !accelerators:
+		return ""
+	case reads:
+		return "gompss: " + CheckVariable + "=reads finds neither reads nor writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
+	}
+	return "gompss: " + CheckVariable + " finds no writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
+}
+
+var warnedOfChecks sync.Once
+
+// enableEager makes the graphs report tasks that can be launched eagerly.
+func enableEager(rt *engine.Runtime) {
+	rt.Backlogs = make([]engine.DeviceBacklog, len(rt.Topology.Places))
+	if !rt.Topology.Accelerators {
+		return
+	}
+	rt.EagerQueues = make([]engine.EagerQueue, len(rt.Topology.Places))
+	rt.OnEagerCandidate = func(n *deps.Node, stream int) {
+		if r := n.Owner.(*engine.Record); rt.ClaimEagerly(r, sched.PlaceID(stream-1)) {
+			rt.StartOn(r)
+		}
+	}
+	rt.Root.Graph.Domain = rt.GetDomain(&rt.Root) // several look at it from the first submission on
+	for p, d := range rt.Topology.Machine.Devices() {
+		if a := machine.Attentive(rt.Topology.Machine, d); a != nil {
+			id := sched.PlaceID(p)
+			rt.Backlogs[p].Launcher = a
+			a.Attend(func() bool { return launchQueued(rt, id) }, rt.Contention.Contended)
+		}
+	}
+}
+
+// launchQueued starts tasks of the eager queue of p while there is capacity, and reports whether it
+// started one.
+func launchQueued(rt *engine.Runtime, p sched.PlaceID) bool {
+	b := &rt.Backlogs[p]
+	if !b.Recheck.Load() || int(b.Tasks.Load()) >= engine.MaxEager {
+		return false
+	}
+	b.Recheck.Store(false) // a task that finishes sets it again
+	return rt.StartEager(p)
+}
+
+// checkNone panics when a field was written of a record that had no detail of its own.
+func checkNone(rt *engine.Runtime) {
+	n := rt.Observers.None
+	if n.Item.Owner != nil || n.Inner != nil || n.Group != nil || n.Label != "" || n.Kernel != nil || len(n.Accesses) > 0 || len(n.Uses) > 0 ||
+		n.Set.Owner != nil || len(n.Settings.Tokens) > 0 {
+		engine.Bug("the detail of tasks without one was written to")
+	}
+}
 
 // DevicesVariable is the environment variable that names the devices of a runtime whose Options do
 // not.
@@ -102,109 +174,7 @@ type Options struct {
 }
 
 // A Runtime runs tasks. Its methods may be called from any goroutine.
-type Runtime struct {
-	topology topology
-	pool     workerPool
-	virtual  *virtual.Turns // nil where no device has a virtual time
-	kernelVariants
-	observers observers
-	worlds
-	buffers memory.Table
-	printer printer.Printer // of what kernels print
-	lifecycle
-	checks
-	ready readyQueues
-	eagerLaunch
-
-	// Until here all is written rarely, and read by all for every task. The fields below are kept
-	// on cache lines of their own, by writer.
-	_ spin.Line
-
-	mainScope
-	recordPools
-	background
-	reductionPool
-
-	window admission.Window
-
-	log failureLog
-}
-
-// A kernelVariants is the variants of kernels.
-type kernelVariants struct {
-	exec     cpucode.Executor // on CPU workers
-	variants sync.Map         // *Kernel to *variants
-}
-
-// A worlds is the other ranks.
-type worlds struct {
-	world       World        // nil where this is the only rank
-	skipper     Skipper      // world, where it is one
-	knownBlocks *knownBlocks // nil where skipper is
-}
-
-// A lifecycle holds the state of closing a runtime.
-type lifecycle struct {
-	ctx    context.Context // of task bodies; no task starts when it is done
-	cancel context.CancelCauseFunc
-	unhook func() bool
-
-	closed   atomic.Bool
-	finished atomic.Bool // and no body runs any more: see refuses
-	broke    brokenCode  // policies and observers of the program
-}
-
-// A checks holds the state of GOMPSS_CHECK.
-type checks struct {
-	check     bool // Options.Check
-	checker   accessChecker
-	pageGuard pageGuard
-}
-
-// An eagerLaunch holds the queues of tasks that are launched before their predecessors finish.
-type eagerLaunch struct {
-	onEagerCandidate func(n *deps.Node, stream int) // of graphs, when tasks may follow
-	eagerQueues      []eagerQueue                   // by place: tasks to launch eagerly there; nil where that is off
-	backlogs         []deviceBacklog                // by place: tasks launched eagerly there
-}
-
-// A mainScope is the scope of the program, on cache lines of its own.
-type mainScope struct {
-	root     Scope // of the tasks of the program
-	magazine *magazine
-	waits    atomic.Int64 // among them
-	_        spin.Line
-}
-
-// A recordPools is the free records.
-type recordPools struct {
-	depot        recordDepot
-	_            spin.Line
-	freeNested   recordFreeList
-	freeDetails  detailFreeList
-	recordShards shardedFreeList
-	madeRecords  recordRegistry
-	domains      sync.Pool
-}
-
-// A background is the work of the runtime beside the tasks.
-type background struct {
-	cleaning sync.WaitGroup
-	virtual  *virtual.Turns // nil where no device has a virtual time
-	// callers are the goroutines that use the runtime and are in no window yet.
-	callers    admission.ActiveCallers
-	contention admission.Contention
-	sweeps     memory.Sweeps
-	samples    samples
-}
-
-// A reductionPool is the operators of reductions, and private copies that are free.
-type reductionPool struct {
-	reducing  spin.Mutex // innermost
-	operators map[any]deps.ReductionID
-	spares    map[deps.Bytes][]*privateCopy // by size
-	_         spin.Line
-}
+type Runtime struct{ core engine.Runtime }
 
 // New opens the devices and starts the workers.
 //
@@ -219,159 +189,123 @@ func New(o Options) (*Runtime, error) {
 	if err := o.checkKinds(); err != nil {
 		return nil, fmt.Errorf("task: new: %w", err)
 	}
-	rt := &Runtime{observers: observers{clock: clock.New()}, topology: topology{host: -1}, reductionPool: reductionPool{operators: map[any]deps.ReductionID{}, spares: map[deps.Bytes][]*privateCopy{}}}
-	rt.root.rt = rt
-	rt.root.memory.Init(&rt.root, nil)
-	rt.observers.topology = &rt.topology
-	rt.ready.topology, rt.ready.pool = &rt.topology, &rt.pool
+	public := &Runtime{}
+	rt := &public.core
+	rt.Init(engine.Bridge{NewScope: newScope, CallNested: callNested})
+	rt.Observers.Clock, rt.Topology.Host = clock.New(), -1
 	check, reads, err := wantedChecks()
 	if err != nil {
 		return nil, err
 	}
 	reads = reads || o.CheckReads
-	rt.check = o.Check || reads || check
+	rt.Check = o.Check || reads || check
 	if reads {
 		o.Vector = VectorOff // faults are looked for in Go code
 	}
-	rt.checker.token = make(chan struct{}, 1)
-	rt.observers.none = &detail{rt: rt}
-	if err := rt.observe(&o); err != nil {
+	if err := openObservers(rt, &o); err != nil {
 		return nil, err
 	}
-	if rt.exec.Vectors, err = cpucode.NewVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.observers.session.Close())
+	if rt.Exec.Vectors, err = cpucode.NewVectors(orVariable(o.Vector, VectorVariable), vec.Processor{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("task: new: %w", fromVariable(err, o.Vector, VectorVariable)), rt.Observers.Session.Close())
 	}
-	rt.exec.Vectors.Set(o.AwaitCode, rt.observers.now, rt.observers.observeCode)
+	rt.Exec.Vectors.Set(o.AwaitCode, rt.Observers.Now, rt.Observers.ObserveCode)
 	if environment.RaceDetector && orVariable(o.Vector, VectorVariable) == VectorAuto {
-		rt.exec.Vectors.Off = cpucode.ErrRaceDetector
+		rt.Exec.Vectors.Off = cpucode.ErrRaceDetector
 	}
-	if rt.topology.machine, err = machine.Open(spec, o.Machine); err != nil {
-		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.observers.session.Close())
+	if rt.Topology.Machine, err = machine.Open(spec, o.Machine); err != nil {
+		return nil, errors.Join(fmt.Errorf("task: %w", fromVariable(err, o.Devices, DevicesVariable)), rt.Observers.Session.Close())
 	}
 	openRuntimes.add(rt)
-	if err := rt.start(o, reads); err != nil {
+	if err := startRuntime(rt, o, reads); err != nil {
 		openRuntimes.remove(rt)
-		err = errors.Join(fmt.Errorf("task: %w", err), rt.topology.machine.Close(), rt.observers.session.Close())
-		rt.virtual.Close()
+		err = errors.Join(fmt.Errorf("task: %w", err), rt.Topology.Machine.Close(), rt.Observers.Session.Close())
+		rt.Virtual.Close()
 		return nil, err
 	}
 	if o.World != nil {
-		rt.world = o.World
+		rt.World = o.World
 		if _, ranks := rankOf(o.World); ranks > 1 {
-			rt.skipper, _ = o.World.(Skipper)
-			rt.knownBlocks = new(knownBlocks)
+			if s, ok := o.World.(Skipper); ok {
+				rt.Skipper = &skipper{of: s}
+			}
 		}
-		if err := rt.world.Attach(&LocalTasks{rt}); err != nil {
-			rt.world = nil
-			return nil, errors.Join(fmt.Errorf("task: new: %w", err), rt.Close())
+		if err := o.World.Attach(&LocalTasks{rt}); err != nil {
+			rt.World = nil
+			return nil, errors.Join(fmt.Errorf("task: new: %w", err), public.Close())
 		}
 	}
-	if text := limitedChecks(rt.check, reads, rt.topology.accelerators); text != "" {
+	if text := limitedChecks(rt.Check, reads, rt.Topology.Accelerators); text != "" {
 		warnedOfChecks.Do(func() { fmt.Fprintln(os.Stderr, text) })
 	}
-	rt.observers.session.ShowStatus(func() *probe.Status { return rt.status(dumpTasks, 0) })
-	return rt, nil
+	rt.Observers.Session.ShowStatus(func() *probe.Status { return statusOf(rt, engine.DumpTasks, 0) })
+	return public, nil
 }
 
-func (rt *Runtime) start(o Options, reads bool) error {
-	workers := rt.topology.findPlaces()
-	if reads && !rt.topology.accelerators {
-		rt.pageGuard.on, rt.pageGuard.used = true, map[deps.BufferID]*deps.Set{}
+func startRuntime(rt *engine.Runtime, o Options, reads bool) error {
+	workers := rt.Topology.FindPlaces()
+	if reads && !rt.Topology.Accelerators {
+		rt.PageGuard.On, rt.PageGuard.Used = true, map[deps.BufferID]*deps.Set{}
 	}
-	rt.window.Open(o.Window, workers)
-	rt.openVirtual()
-	rt.ready.setFastPath(o.Policy)
+	rt.Window.Open(o.Window, workers)
+	openVirtual(rt)
+	rt.Ready.SetFastPath(o.Policy)
 	var err error
-	if err = rt.ready.learned.Load(o.Learned); err != nil {
+	if err = rt.Ready.Learned.Load(o.Learned); err != nil {
 		return err
 	}
-	rt.ready.sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.topology.places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.ready.learned.Learned, Watched: rt.observers.recorder != nil, Broke: rt.policyBroke})
+	rt.Ready.Sched, err = sched.New(sched.Options{Policy: o.Policy, Places: rt.Topology.Places, Tokens: o.Tokens, Seed: o.Seed, Times: rt.Ready.Learned.Learned, Watched: rt.Observers.Recorder != nil, Broke: rt.PolicyBroke})
 	if err != nil {
 		return err
 	}
-	rt.ready.learned.On = rt.ready.sched.Learns() && (len(rt.topology.places) > 1 || o.Learned != "")
-	if err = rt.ready.learned.Check(); err != nil {
+	rt.Ready.Learned.On = rt.Ready.Sched.Learns() && (len(rt.Topology.Places) > 1 || o.Learned != "")
+	if err = rt.Ready.Learned.Check(); err != nil {
 		return err
 	}
-	rt.ready.counts = newCounts(rt.topology.places)
-	rt.exec.Open(workers, rt.observers.clock, &rt.buffers, rt.topology.machine.HostAt, rt.observeChosen, rt.pageGuard.on)
-	rt.describe(o.World)
-	rt.enableEager()
-	rt.buffers.Add = rt.topology.addBuffer
-	rt.buffers.Drop = rt.dropBuffer
-	rt.buffers.DropPart = func(b *memory.Buffer) error { return rt.topology.machine.DropBuffer(b.ID) }
-	rt.sweeps.Open(&rt.buffers, memory.Program{Submitting: &rt.root.submitting, Describing: rt.callers.WaitForCurrent, Uses: rt.root.usesBuffer, Leaked: rt.log.noteLeak})
-	rt.watch(o.Context) // before there are workers: they may be what ends the context
+	rt.Ready.Counts = newCounts(rt.Topology.Places)
+	rt.Exec.Open(workers, rt.Observers.Clock, &rt.Buffers, rt.Topology.Machine.HostAt, func(k *kernels.Kernel) { observeChosen(rt, k) }, rt.PageGuard.On)
+	describeRun(rt, o.World)
+	enableEager(rt)
+	rt.Buffers.Add = rt.Topology.AddBuffer
+	rt.Buffers.Drop = func(b *memory.Buffer) error { return dropBuffer(rt, b) }
+	rt.Buffers.DropPart = func(b *memory.Buffer) error { return rt.Topology.Machine.DropBuffer(b.ID) }
+	rt.Sweeps.Open(&rt.Buffers, memory.Program{Submitting: &rt.Root.Submitting, Describing: rt.Callers.WaitForCurrent, Uses: rt.Root.UsesBuffer, Leaked: rt.Log.NoteLeak})
+	watchContext(rt, o.Context) // before there are workers: they may be what ends the context
 	if workers > 0 {
-		rt.pool.states = make([]workerState, workers)
-		rt.pool.simple.Open(workers, &rt.window, rt.observers.clock, fetchRecords)
-		rt.makeBriefs()
-		if err = rt.startWorkers(); err != nil {
-			rt.unhook()
-			rt.cancel(err)
+		rt.Pool.States = make([]engine.WorkerState, workers)
+		rt.Pool.Simple.Open(workers, &rt.Window, rt.Observers.Clock, fetchRecords)
+		makeBriefs(rt)
+		if err = startWorkers(rt); err != nil {
+			rt.Unhook()
+			rt.Cancel(err)
 			return err
 		}
 	}
 	return nil
 }
 
-// watch ties the context of the tasks to that of the user.
-func (rt *Runtime) watch(parent context.Context) {
+// watchContext ties the context of the tasks to that of the user.
+func watchContext(rt *engine.Runtime, parent context.Context) {
 	if parent == nil {
 		parent = context.Background()
 	}
-	rt.ctx, rt.cancel = context.WithCancelCause(parent)
-	rt.window.Ctx = rt.ctx
-	ended := rt.stop
-	if rt.virtual != nil {
-		ended = rt.virtual.Poke
+	rt.Ctx, rt.Cancel = context.WithCancelCause(parent)
+	rt.Window.Ctx = rt.Ctx
+	ended := func() { stopTasks(rt) }
+	if rt.Virtual != nil {
+		ended = rt.Virtual.Poke
 	}
-	rt.unhook = context.AfterFunc(rt.ctx, ended) // not the parent, whose children end in any order: this context has its cause then
+	rt.Unhook = context.AfterFunc(rt.Ctx, ended) // not the parent, whose children end in any order: this context has its cause then
 }
 
-// policyBroke ends the runtime: tasks that have not started fail with err, as where its context has
-// ended. Requires: mu held.
-func (l *lifecycle) policyBroke(err error) {
-	l.broke.add(err)
-	l.cancel(err)
-}
-
-// brokenCode is the panic value of program code that the engine calls: Close returns it.
-type brokenCode struct{ errs atomic.Pointer[error] }
-
-func (b *brokenCode) add(err error) {
-	for {
-		before, all := b.errs.Load(), err
-		if before != nil {
-			all = errors.Join(*before, err)
-		}
-		if b.errs.CompareAndSwap(before, &all) {
-			return
-		}
-	}
-}
-
-func (b *brokenCode) err() error {
-	if errs := b.errs.Load(); errs != nil {
-		return fmt.Errorf("task: close: %w", *errs)
-	}
-	return nil
-}
-
-// now is read after all that was done before, soon perhaps some ten nanoseconds early: it suits the
-// end of something, and costs less.
-func (ob *observers) now() time.Duration  { return ob.clock.Now() }
-func (ob *observers) soon() time.Duration { return ob.clock.Early() }
-
-func (rt *Runtime) dropBuffer(b *memory.Buffer) error {
-	rt.pageGuard.drop(b)
-	return errors.Join(b.Owner.Of.(*Scope).forget(b.ID), rt.topology.machine.DropBuffer(b.ID))
+func dropBuffer(rt *engine.Runtime, b *memory.Buffer) error {
+	rt.PageGuard.Drop(b)
+	return errors.Join(b.Owner.Of.(*engine.Scope).Forget(b.ID), rt.Topology.Machine.DropBuffer(b.ID))
 }
 
 // Machine returns the devices of the runtime.
 func (rt *Runtime) Machine() *machine.Machine {
 	rt.mustBeUsable("Runtime.Machine")
-	return rt.topology.machine
+	return rt.core.Topology.Machine
 }
 
 // Close waits for all tasks, makes all data valid on the host, ends the workers and gives
@@ -387,64 +321,93 @@ func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")
 	}
-	if !rt.closed.Load() && rt.window.Live() > 0 && insideBody() {
-		return misuse("Runtime.Close", errInBody)
+	if !rt.core.Closed.Load() && rt.core.Window.Live() > 0 && engine.InsideBody() {
+		return misuse("Runtime.Close", engine.ErrInBody)
 	}
-	if rt.closed.Swap(true) {
+	if rt.core.Closed.Swap(true) {
 		return nil
 	}
-	began := rt.observers.now()
-	err := rt.finish()
-	if rt.world != nil {
-		err = rt.world.Close(err)
+	began := rt.core.Observers.Now()
+	err := finishTasks(&rt.core)
+	if rt.core.World != nil {
+		err = rt.World().Close(err)
 	}
-	rt.samples.stop()
-	openRuntimes.remove(rt)
-	rt.callers.Wait()
-	rt.sweeps.EndSweeps()
-	rt.unhook()
-	rt.cancel(nil)
-	rt.observers.session.ShowStatus(nil)
-	if rt.pool.workers != nil {
-		rt.pool.workers.Close()
+	rt.core.Samples.Stop()
+	openRuntimes.remove(&rt.core)
+	rt.core.Callers.Wait()
+	rt.core.Sweeps.EndSweeps()
+	rt.core.Unhook()
+	rt.core.Cancel(nil)
+	rt.core.Observers.Session.ShowStatus(nil)
+	if rt.core.Pool.Workers != nil {
+		rt.core.Pool.Workers.Close()
 	}
-	rt.pool.simple.Close()
-	rt.virtual.EndJobs()
-	rt.cleaning.Wait()
-	rt.checkNone()
-	err = errors.Join(err, rt.leak())
-	known := rt.buffers.Sum()
-	for _, b := range rt.buffers.TakeFreed() {
-		err = errors.Join(err, rt.buffers.Free(b))
+	rt.core.Pool.Simple.Close()
+	rt.core.Virtual.EndJobs()
+	rt.core.Cleaning.Wait()
+	checkNone(&rt.core)
+	err = errors.Join(err, leakOf(&rt.core))
+	known := rt.core.Buffers.Sum()
+	for _, b := range rt.core.Buffers.TakeFreed() {
+		err = errors.Join(err, rt.core.Buffers.Free(b))
 	}
-	for _, b := range rt.buffers.Close(ErrClosed) {
-		rt.buffers.Remove(b)
-		err = errors.Join(err, rt.buffers.Free(b))
+	for _, b := range rt.core.Buffers.Close(engine.ErrClosed) {
+		rt.core.Buffers.Remove(b)
+		err = errors.Join(err, rt.core.Buffers.Free(b))
 	}
-	err = errors.Join(err, rt.topology.leakOfMemory(), rt.ready.learned.Save(), rt.log.leaks, rt.exec.Vectors.Close(), rt.topology.machine.Close())
-	rt.virtual.Close()
-	if rt.observers.watched() {
-		rt.observePhase(probe.PhaseClose, began, known)
+	err = errors.Join(err, rt.core.Topology.LeakOfMemory(), rt.core.Ready.Learned.Save(), rt.core.Log.Leaks, rt.core.Exec.Vectors.Close(), rt.core.Topology.Machine.Close())
+	rt.core.Virtual.Close()
+	if rt.core.Observers.Watched() {
+		observePhase(&rt.core, probe.PhaseClose, began, known)
 	}
-	return errors.Join(err, rt.broke.err(), rt.observers.session.Close())
+	return errors.Join(err, rt.core.Broke.Err(), rt.core.Observers.Session.Close())
 }
 
-// finish waits until nothing is in flight whose body could submit more, and takes nothing from
+// finishTasks waits until nothing is in flight whose body could submit more, and takes nothing from
 // there on, of the bodies of other runtimes either.
-func (rt *Runtime) finish() error {
-	for !rt.finished.Load() {
-		rt.root.endReductions()
-		if err := rt.window.Wait(0, nil); err != nil {
+func finishTasks(rt *engine.Runtime) error {
+	for !rt.Finished.Load() {
+		endReductions(&rt.Root)
+		if err := rt.Window.Wait(0, nil); err != nil {
 			return err
 		}
-		rt.root.submitting.Lock()
-		rt.finished.Store(rt.window.Live() == 0 && len(rt.root.reductions) == 0)
-		rt.root.submitting.Unlock()
+		rt.Root.Submitting.Lock()
+		rt.Finished.Store(rt.Window.Live() == 0 && len(rt.Root.Reductions) == 0)
+		rt.Root.Submitting.Unlock()
 	}
-	return rt.Wait(context.Background(), ReadOnly())
+	return waitAll(rt, context.Background(), ReadOnly())
 }
 
-// refuses reports whether the caller may submit nothing any more.
-func (l *lifecycle) refuses() bool {
-	return l.closed.Load() && (l.finished.Load() || !insideBody())
+// What follows connects a runtime with the turns of a virtual time.
+
+// openVirtual makes the devices of rt wait for their turns, if they have a virtual time.
+func openVirtual(rt *engine.Runtime) {
+	line := rt.Topology.Machine.Timeline()
+	if line == nil {
+		return
+	}
+	outside := false
+	for _, d := range rt.Topology.Machine.Accelerators() {
+		s, ok := d.(devices.Simulated)
+		outside = outside || !ok || s.Timeline() == nil
+	}
+	rt.Virtual = virtual.Open(line, outside, virtual.Engine{
+		Ended: func() bool { return rt.Ctx.Err() != nil }, Stop: func() { stopTasks(rt) }, Background: rt.Cleaning.Go,
+		Offers: rt.Ready.OffersWork, Begin: func() { rt.Pool.Workers.Begin() }, InBody: engine.InsideBody,
+	})
+	rt.Ready.Virtual, rt.Background.Virtual, rt.Window.Turns = rt.Virtual, rt.Virtual, rt.Virtual
+	rt.Topology.Machine.SetWait(func(over func() bool) { rt.Virtual.Wait(over, nil) })
+	rt.Sweeps.Disable() // when the collector frees memory is not to be seen: it is kept
+}
+
+// startWorkers starts the CPU workers and returns how many there are.
+func startWorkers(rt *engine.Runtime) (err error) {
+	if rt.Virtual != nil {
+		rt.Pool.Workers, err = rt.Topology.Cpus.Start(engine.CPUInTurns{CPU: engine.CPU{RT: rt}})
+	} else {
+		rt.Pool.Workers, err = rt.Topology.Cpus.Start(engine.CPU{RT: rt})
+	}
+	rt.Pool.Simple.Start(rt.Pool.Workers)
+	rt.Exec.Start(rt.Pool.Workers)
+	return err
 }

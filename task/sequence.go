@@ -10,6 +10,7 @@ import (
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/cpucode"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -22,7 +23,7 @@ import (
 //
 // It belongs to one runtime. Its methods may be called from any goroutine.
 type KernelIteration struct {
-	rt           *Runtime
+	rt           *engine.Runtime
 	kernel       *kernels.Kernel
 	args         []devices.Arg // of all steps
 	reads        []reading     // of package variables
@@ -44,7 +45,7 @@ type reading struct {
 
 // A KernelRecorder takes the steps of a KernelIteration. Nothing runs while it does.
 type KernelRecorder struct {
-	rt    *Runtime
+	rt    *engine.Runtime
 	it    *KernelIteration
 	graph deps.Domain
 	after int // 1 + the step that all later ones come after; 0 where there is none
@@ -74,9 +75,9 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 		return nil, errNoBuild
 	}
 	for range recordTries {
-		before := rt.root.memory.Growths.Load()
-		it, err := rt.recordKernels(label, build)
-		if err != nil || rt.root.memory.Growths.Load() == before {
+		before := rt.core.Root.Memory.Growths.Load()
+		it, err := recordKernels(&rt.core, label, build)
+		if err != nil || rt.core.Root.Memory.Growths.Load() == before {
 			return it, err
 		}
 	}
@@ -87,10 +88,10 @@ func (rt *Runtime) RecordKernels(label string, build func(*KernelRecorder) error
 // what was recorded before has the addresses of parts.
 const recordTries = 3
 
-func (rt *Runtime) recordKernels(label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
-	places := rt.topology.all
-	if rt.topology.host >= 0 {
-		places = places.Without(rt.topology.host)
+func recordKernels(rt *engine.Runtime, label string, build func(*KernelRecorder) error) (*KernelIteration, error) {
+	places := rt.Topology.All
+	if rt.Topology.Host >= 0 {
+		places = places.Without(rt.Topology.Host)
 	}
 	r := &KernelRecorder{rt: rt, it: &KernelIteration{rt: rt, places: places, kernel: &kernels.Kernel{Name: label,
 		Device: devices.Kernel{Name: label}, IR: &ir.Kernel{Name: label, Target: ir.Target{Kinds: []string{string(devices.Acc)}}}}}}
@@ -125,48 +126,48 @@ func (r *KernelRecorder) add(k *kernels.Kernel, args []any) error {
 	if err := k.CheckArgs(args); err != nil {
 		return err
 	}
-	s, g := r.rt.root.submitter()
-	one, err := s.begin(g, kernelBody)
+	s := &r.rt.Root
+	one, err := s.Begin(nil, engine.KernelBody)
 	if err != nil {
 		return err
 	}
-	one.kernel, one.pos, one.label = k, k.Pos, k.IR.Task.Label
-	wait, err := r.rt.describeKernel(one, args, nil)
+	one.Kernel, one.Pos, one.Label = k, k.Pos, k.IR.Task.Label
+	wait, err := describeKernel(r.rt, one, args, nil)
 	if err == nil {
-		err = r.take(one, wait || one.traits.Is(life.Undeferred))
+		err = r.take(one, wait || one.Traits.Is(life.Undeferred))
 	}
-	_, err = s.abort(one, err) // it was only described
+	_, err = s.Abort(one, err) // it was only described
 	return err
 }
 
 // take makes a step of a task that was described. With now all later steps come after it.
-func (r *KernelRecorder) take(one *record, undeferred bool) error {
+func (r *KernelRecorder) take(one *engine.Record, undeferred bool) error {
 	it := r.it
-	if it.places &= one.item.Allowed; it.places == 0 {
-		return fmt.Errorf("task: record: %w", one.refused(errNoPlaceForAll))
+	if it.places &= one.Item.Allowed; it.places == 0 {
+		return fmt.Errorf("task: record: %w", refusedKernel(one, errNoPlaceForAll))
 	}
 	if it.hold == nil {
 		it.hold = memory.NewHold()
 	}
-	buffers, err := keepBuffers(&r.rt.buffers, it.buffers, it.hold, one.accesses)
+	buffers, err := keepBuffers(&r.rt.Buffers, it.buffers, it.hold, one.Accesses)
 	if err != nil {
-		return fmt.Errorf("task: record: %w", one.refused(err))
+		return fmt.Errorf("task: record: %w", refusedKernel(one, err))
 	}
-	it.hold.AddArgs(&r.rt.buffers, one.args.List)
+	it.hold.AddArgs(&r.rt.Buffers, one.Args.List)
 	it.buffers = buffers
-	list := slices.Clone(one.args.List)
-	it.kernel.Device.Steps = append(it.kernel.Device.Steps, devices.Step{Kernel: &one.kernel.Device, Args: list})
+	list := slices.Clone(one.Args.List)
+	it.kernel.Device.Steps = append(it.kernel.Device.Steps, devices.Step{Kernel: &one.Kernel.Device, Args: list})
 	it.args = append(it.args, list...)
-	if len(one.kernel.Variables) > 0 {
-		it.reads = append(it.reads, reading{one.kernel, list})
+	if len(one.Kernel.Variables) > 0 {
+		it.reads = append(it.reads, reading{one.Kernel, list})
 	}
-	it.work += one.work
-	accesses := slices.Clone(one.accesses)
+	it.work += one.Work
+	accesses := slices.Clone(one.Accesses)
 	serializeCommutative(accesses)
 	serializeReductions(accesses)
 	it.accesses = append(it.accesses, accesses...)
-	if it.copyAccesses = append(it.copyAccesses, accesses...); one.traits.Is(life.OrderOnly) {
-		it.orderOnly, it.copyAccesses = true, append(it.copyAccesses[:len(it.copyAccesses)-len(accesses)], one.copyAccesses...)
+	if it.copyAccesses = append(it.copyAccesses, accesses...); one.Traits.Is(life.OrderOnly) {
+		it.orderOnly, it.copyAccesses = true, append(it.copyAccesses[:len(it.copyAccesses)-len(accesses)], one.CopyAccesses...)
 	}
 	r.order(accesses, r.needs(one), undeferred)
 	return nil
@@ -175,13 +176,13 @@ func (r *KernelRecorder) take(one *record, undeferred bool) error {
 var errNoPlaceForAll = errors.New("no accelerator can run it and the steps before it")
 
 // needs counts the tokens of a step in, and reports whether there are some.
-func (r *KernelRecorder) needs(one *record) (some bool) {
+func (r *KernelRecorder) needs(one *engine.Record) (some bool) {
 	it := r.it
-	for p, place := range r.rt.topology.places {
-		if place.Kind == devices.SMP || !one.item.Allowed.Has(sched.PlaceID(p)) {
+	for p, place := range r.rt.Topology.Places {
+		if place.Kind == devices.SMP || !one.Item.Allowed.Has(sched.PlaceID(p)) {
 			continue
 		}
-		n := r.rt.ready.sched.Need(&one.item, sched.PlaceID(p))
+		n := r.rt.Ready.Sched.Need(&one.Item, sched.PlaceID(p))
 		i := slices.IndexFunc(it.tokens, func(t sched.Tokens) bool { return t.Kind == place.Kind })
 		switch {
 		case n == 0:
@@ -239,36 +240,36 @@ func (it *KernelIteration) Len() int { return len(it.kernel.Device.Steps) }
 func (it *KernelIteration) Replay(options ...Option) (Task, error) {
 	rt := it.rt
 	for _, x := range it.reads {
-		if v := cpucode.VariableChanged(&rt.buffers, x.kernel, x.args); v != nil {
+		if v := cpucode.VariableChanged(&rt.Buffers, x.kernel, x.args); v != nil {
 			return Task{}, &ChangedError{What: fmt.Sprintf("package variable %s, which kernel %s reads, has changed", v.Name, x.kernel.Name)}
 		}
 	}
-	s, g := rt.root.submitter()
-	r, err := s.begin(g, kernelBody)
+	s := &rt.Root
+	r, err := s.Begin(nil, engine.KernelBody)
 	if err != nil {
 		return Task{}, err
 	}
 	if err := goneIn(it.buffers); err != nil { // from here on a caller that frees one waits for r
-		return s.abort(r, err)
+		return handle(s.Abort(r, err))
 	}
-	r.kernel, r.pos = it.kernel, it.kernel.Device.Pos
-	r.args.List = append(r.args.List, it.args...)
-	r.accesses = append(r.accesses, it.accesses...)
-	r.work = it.work
-	if r.traits.Set(life.OrderOnly, it.orderOnly); it.orderOnly {
-		r.copyAccesses = append(r.copyAccesses, it.copyAccesses...)
+	r.Kernel, r.Pos = it.kernel, it.kernel.Device.Pos
+	r.Args.List = append(r.Args.List, it.args...)
+	r.Accesses = append(r.Accesses, it.accesses...)
+	r.Work = it.work
+	if r.Traits.Set(life.OrderOnly, it.orderOnly); it.orderOnly {
+		r.CopyAccesses = append(r.CopyAccesses, it.copyAccesses...)
 	}
-	r.settings.tokens = append(r.settings.tokens, it.tokens...)
-	if err := rt.kernelOptions(r, options); err != nil {
-		return s.abort(r, r.refused(err))
+	r.Settings.Tokens = append(r.Settings.Tokens, it.tokens...)
+	if err := kernelOptions(rt, r, options); err != nil {
+		return handle(s.Abort(r, refusedKernel(r, err)))
 	}
-	if !r.settings.placed {
-		r.settings.placed, r.settings.places = true, it.places
+	if !r.Settings.Placed {
+		r.Settings.Placed, r.Settings.Places = true, it.places
 	} else {
-		r.settings.places &= it.places
+		r.Settings.Places &= it.places
 	}
-	if err := errors.Join(rt.placeKernel(r), r.blocksWorker()); err != nil {
-		return s.abort(r, err)
+	if err := errors.Join(placeKernel(rt, r), blocksWorker(r)); err != nil {
+		return handle(s.Abort(r, err))
 	}
-	return s.commit(r), nil
+	return Task{s.Commit(r)}, nil
 }

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gompss/gompss/task/internal/simple"
+	"github.com/stretchr/testify/require"
 )
 
 func streamRuntime(t *testing.T, workers int) *Runtime {
@@ -24,7 +23,7 @@ func streamRuntime(t *testing.T, workers int) *Runtime {
 // streaming returns a runtime of n workers in a stream of short tasks.
 func streaming(t *testing.T, n int) *Runtime {
 	rt := streamRuntime(t, n)
-	for began := time.Now(); !rt.pool.simple.Streaming(); {
+	for began := time.Now(); !rt.core.Pool.Simple.Streaming(); {
 		for range 4 * simple.MaxShare {
 			_, err := rt.Go(func() error { return nil })
 			require.NoError(t, err)
@@ -119,5 +118,5 @@ func TestStream_ChildrenRunBesideTheirParent(t *testing.T) {
 func TestStream_EndsWithItsTasks(t *testing.T) {
 	rt := streaming(t, simple.StreamWorkers)
 	require.NoError(t, rt.Wait(context.Background()))
-	require.Eventually(t, func() bool { return !rt.pool.simple.Streaming() && !rt.pool.simple.Watched() }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !rt.core.Pool.Simple.Streaming() && !rt.core.Pool.Simple.Watched() }, 20*time.Second, time.Millisecond)
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/engine"
 )
 
 // This file is what makes one replay of an iteration another than the next: the values of Args. A
@@ -146,9 +147,9 @@ type replayRun struct {
 	it        *Iteration
 	index     int
 	templates []*taskTemplate // of the steps that are dynamic
-	group     *Group
+	group     *engine.Group
 	body      func() error // of the task, where the steps are none
-	task      *record
+	task      *engine.Record
 	next      *replayRun // in the free list
 }
 
@@ -171,7 +172,8 @@ func (it *Iteration) takeRun() *replayRun {
 	return t
 }
 
-func (t *replayRun) release() {
+// Release implements replayTask.
+func (t *replayRun) Release() {
 	t.it.runsMu.Lock()
 	defer t.it.runsMu.Unlock()
 	t.next, t.it.freeRuns = t.it.freeRuns, t
@@ -186,7 +188,7 @@ func (t *replayRun) begin() {
 	for k, i := range it.dynamic {
 		it.steps[i].template = t.templates[k]
 	}
-	it.run.Context = it.rt.contextOf(t.group)
+	it.run.Context = it.rt.ContextOf(t.group)
 	it.renewGroups(it.run.Context)
 }
 
@@ -201,7 +203,7 @@ func (t *replayRun) end() {
 func (it *Iteration) renewGroups(ctx context.Context) {
 	fresh := it.graph.within == ctx
 	for _, g := range it.groups {
-		fresh = fresh && g.ctx.Err() == nil
+		fresh = fresh && g.Ctx.Err() == nil
 	}
 	if fresh {
 		return
@@ -209,12 +211,12 @@ func (it *Iteration) renewGroups(ctx context.Context) {
 	it.graph.within = ctx
 	for _, g := range it.groups { // the outer ones are first
 		outer := ctx
-		if g.outer != nil {
-			outer = g.outer.ctx
+		if g.Outer != nil {
+			outer = g.Outer.Ctx
 		}
-		g.Cancel(nil)
-		g.mu.Lock()
-		g.ctx, g.cancel = context.WithCancelCause(outer)
-		g.mu.Unlock()
+		cancelGroup(g, nil)
+		g.Mu.Lock()
+		g.Ctx, g.Cancel = context.WithCancelCause(outer)
+		g.Mu.Unlock()
 	}
 }

@@ -5,6 +5,8 @@ package task
 import (
 	"os"
 	"testing"
+
+	"github.com/gompss/gompss/task/internal/engine"
 )
 
 // What nobody watches takes a task at most a nanosecond.
@@ -13,10 +15,10 @@ func TestUnwatchedTasksPayLittle(t *testing.T) {
 	if os.Getenv("GOMPSS_SOAK") != "" {
 		bound = 1
 	}
-	rt := &Runtime{}
+	rt := &engine.Runtime{}
 	var extra float64
 	for range 20 { // until nobody has disturbed it
-		if extra = leastOf(rt.asks) - leastOf(rt.asksNothing); extra <= bound {
+		if extra = leastOf(func() int { return asks(rt) }) - leastOf(func() int { return asksNothing(rt) }); extra <= bound {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,28 +15,28 @@ const guards = 6
 var between [guards]int
 
 //go:noinline
-func (rt *Runtime) asks() (n int) {
-	if rt.observers.watched() {
+func asks(rt *engine.Runtime) (n int) {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[0]++
-	if rt.observers.watched() {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[1]++
-	if rt.observers.watched() {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[2]++
-	if rt.observers.watched() {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[3]++
-	if rt.observers.watched() {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[4]++
-	if rt.observers.watched() {
+	if rt.Observers.Watched() {
 		n++
 	}
 	between[5]++
@@ -43,7 +44,7 @@ func (rt *Runtime) asks() (n int) {
 }
 
 //go:noinline
-func (rt *Runtime) asksNothing() (n int) {
+func asksNothing(rt *engine.Runtime) (n int) {
 	between[0]++
 	between[1]++
 	between[2]++
@@ -69,23 +70,23 @@ func leastOf(f func() int) float64 {
 
 // BenchmarkUnwatched is what a task pays for being observable when nobody observes.
 func BenchmarkUnwatched(b *testing.B) {
-	rt := &Runtime{}
-	nothing, asks := time.Hour.Seconds(), time.Hour.Seconds()
+	rt := &engine.Runtime{}
+	nothing, asking := time.Hour.Seconds(), time.Hour.Seconds()
 	for range b.N {
-		nothing, asks = min(nothing, leastOf(rt.asksNothing)), min(asks, leastOf(rt.asks))
+		nothing, asking = min(nothing, leastOf(func() int { return asksNothing(rt) })), min(asking, leastOf(func() int { return asks(rt) }))
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(max(0, asks-nothing), "ns/task")
+	b.ReportMetric(max(0, asking-nothing), "ns/task")
 }
 
 // A runtime without observers, recorder and profile has nobody who watches.
 func TestNobodyWatches(t *testing.T) {
 	rt, err := New(Options{Devices: "smp:1", Trace: "off"})
 	require.NoError(t, err)
-	require.False(t, rt.observers.watched())
-	require.Equal(t, 0, rt.asks())
-	rt.observers.hasObserver = true
-	require.Equal(t, guards, rt.asks())
-	rt.observers.hasObserver = false
+	require.False(t, rt.core.Observers.Watched())
+	require.Equal(t, 0, asks(&rt.core))
+	rt.core.Observers.HasObserver = true
+	require.Equal(t, guards, asks(&rt.core))
+	rt.core.Observers.HasObserver = false
 	require.NoError(t, rt.Close())
 }

@@ -56,7 +56,7 @@ func countUp(x []int64) {
 		v, err := cpucode.NewVectors(c.choice, c.p)
 		require.NoError(t, err)
 		v.Memory = c.m
-		rt.exec.Vectors = v
+		rt.core.Exec.Vectors = v
 		require.Contains(t, rt.CPUCode(k), c.says)
 		x := make([]int64, 1001)
 		for range 2 {

@@ -147,7 +147,7 @@ func (r *Recorder) copyStep(old *Iteration, s *step) error {
 	}
 	at := int32(len(r.fresh.uses))
 	r.fresh.uses = append(r.fresh.uses, old.uses[s.uses:s.usesEnd]...)
-	r.fresh.tasks = r.fresh.tasks || s.nested != nil || r.rt.wantsTasks()
+	r.fresh.tasks = r.fresh.tasks || s.nested != nil || wantsTasks(r.rt)
 	return r.addStep(step{body: s.body, nested: s.nested, uses: at, usesEnd: int32(len(r.fresh.uses)), label: s.label, origin: s.origin, undeferred: s.undeferred}, s.accesses)
 }
 

@@ -8,68 +8,35 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
 // A Task names a submitted task. It stays valid when the task has finished, and may be copied; the
 // zero Task has finished.
-type Task struct {
-	rt     *Runtime
-	record *record
-	id     deps.TaskID
-}
+type Task struct{ h engine.Task }
 
-// closedDone is the Done of tasks that have finished.
-var closedDone = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+// handle makes what a submission of the engine returns that of this package.
+func handle(t engine.Task, err error) (Task, error) { return Task{t}, err }
 
 // ID returns the place of the task in the order of submission, from 1.
-func (t Task) ID() deps.TaskID { return t.id }
+func (t Task) ID() deps.TaskID { return t.h.ID }
 
 // Done returns a channel that is closed when the task has finished: it ran, failed or was skipped.
 //
 // In a virtual time the caller waits for the channel at once: time advances until the task has
 // finished.
 func (t Task) Done() <-chan struct{} {
-	if t.rt != nil && t.rt.virtual != nil && !t.isOver() && !insideBody() {
-		t.rt.virtual.Watch(t.isOver)
+	if t.h.RT != nil && t.h.RT.Virtual != nil && !t.h.IsOver() && !engine.InsideBody() {
+		t.h.RT.Virtual.Watch(t.h.IsOver)
 	}
-	return t.done()
-}
-
-// isOver reports whether the task has finished.
-func (t Task) isOver() bool { return t.record == nil || t.record.taskID() != t.id }
-
-// done is Done for waits of the runtime.
-func (t Task) done() <-chan struct{} {
-	r := t.record
-	if r == nil || r.taskID() != t.id {
-		return closedDone
-	}
-	done := r.done.Load()
-	if done == nil {
-		fresh := make(chan struct{})
-		if r.done.CompareAndSwap(nil, &fresh) {
-			done = &fresh
-		} else if done = r.done.Load(); done == nil {
-			return closedDone // it ended between the two looks
-		}
-	}
-	// The record may have gone to another task meanwhile, which then closes a channel without
-	// receivers.
-	if r.taskID() != t.id {
-		return closedDone
-	}
-	return *done
+	return t.h.Done()
 }
 
 // Err returns the error of a task that has finished: nil, or an *Error. It is nil before.
-func (t Task) Err() error {
-	if t.record == nil || t.record.taskID() == t.id {
-		return nil
-	}
-	return t.rt.log.failureOf(t.id)
-}
+func (t Task) Err() error { return t.h.Err() }
 
 // Wait waits until the task is done or ctx ends, and returns the task's error, or that of ctx. It
 // does not make data valid on the host: see Runtime.WaitOn.
@@ -83,11 +50,11 @@ func (t Task) Wait(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-t.done():
-		return t.Err()
+	case <-t.h.Done():
+		return t.h.Err()
 	default:
 	}
-	t.rt.awaits()
+	t.h.RT.Awaits()
 	return t.waitContext("Task.Wait", ctx)
 }
 
@@ -96,72 +63,29 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 	over := false
 	wait := func() {
 		select {
-		case <-t.done():
+		case <-t.h.Done():
 			over = true
 		case <-ctx.Done():
 		}
 	}
 	switch s := scopeOf(ctx); {
-	case t.record == nil || t.record.taskID() != t.id:
+	case t.h.Record == nil || t.h.Record.TaskID() != t.h.ID:
 		wait()
-	case s != nil && s.body.Load() != bodyFinished:
-		if err := s.refuses(call, t); err != nil {
+	case s != nil && s.Body.Load() != engine.BodyFinished:
+		if err := refusesWait(s, call, t); err != nil {
 			return err
 		}
-		s.block(func() bool { return t.isOver() || ctx.Err() != nil }, wait)
-	case insideBody():
-		return misuse(call, errInBody)
+		s.Block(func() bool { return t.h.IsOver() || ctx.Err() != nil }, wait)
+	case engine.InsideBody():
+		return misuse(call, engine.ErrInBody)
 	default:
 		t.awaitTurn(ctx)
 		wait()
 	}
 	if !over {
-		return t.rt.withStatus(fmt.Errorf("task: wait for task %d: %w", t.id, context.Cause(ctx)), t.id)
+		return withStatus(t.h.RT, fmt.Errorf("task: wait for task %d: %w", t.h.ID, context.Cause(ctx)), t.h.ID)
 	}
-	return t.Err()
-}
-
-// noteFailure keeps the error of r for Task.Err and waits.
-func (rt *Runtime) noteFailure(r *record) {
-	if rt.observers.watched() {
-		rt.observers.observeFailure(r)
-	}
-	if rt.world != nil && r.kind != waitBody && !isSkip(r.err) {
-		rt.world.Failed(r.err)
-	}
-	rt.log.failing.Lock()
-	defer rt.log.failing.Unlock()
-	rt.log.failures.add(r.taskID(), r.err)
-	switch skipped := isSkip(r.err); {
-	case r.kind == waitBody: // the wait reports it
-		return
-	case skipped:
-		rt.log.skipped++
-	default:
-		rt.log.broken++
-	}
-	r.scope.failures.note(r.err)
-	for g := r.member; g != nil; g = g.outer {
-		g.failures.note(r.err)
-	}
-	for _, o := range r.others() {
-		o.failures.note(r.err)
-	}
-}
-
-// note adds a failure to those that will be told.
-func (e *FailedError) note(failure *Error) {
-	if isSkip(failure) {
-		e.Skipped++
-	} else {
-		e.Failed = append(e.Failed, failure)
-	}
-}
-
-// isSkip reports whether the task of e did not run because of another task.
-func isSkip(e *Error) bool {
-	_, skipped := e.Cause.(*SkippedError)
-	return skipped
+	return t.h.Err()
 }
 
 // Wait waits until all tasks have finished and all data are valid on the host, and returns a
@@ -183,44 +107,50 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	if rt.window.Live() > 0 && insideBody() {
-		return misuse("Runtime.Wait", errInBody)
+	if rt.core.Window.Live() > 0 && engine.InsideBody() {
+		return misuse("Runtime.Wait", engine.ErrInBody)
 	}
-	if rt.observers.watched() {
-		defer rt.observePhase(probe.PhaseWait, rt.observers.now(), rt.buffers.Sum())
+	return waitAll(&rt.core, ctx, o)
+}
+
+// waitAll is Runtime.Wait for a caller that may wait.
+func waitAll(rt *engine.Runtime, ctx context.Context, o WaitOption) error {
+	if rt.Observers.Watched() {
+		defer observePhase(rt, probe.PhaseWait, rt.Observers.Now(), rt.Buffers.Sum())
 	}
-	if rt.world == nil {
-		return rt.waitHere(o)
+	if rt.World == nil {
+		return waitHere(rt, o)
 	}
-	err = rt.world.Complete()
-	return rt.world.Wait(ctx, errors.Join(err, rt.waitHere(o)))
+	world := rt.World.(World)
+	err := world.Complete()
+	return world.Wait(ctx, errors.Join(err, waitHere(rt, o)))
 }
 
 // waitHere is Wait for the tasks of this rank.
-func (rt *Runtime) waitHere(o WaitOption) error {
+func waitHere(rt *engine.Runtime, o WaitOption) error {
 	for {
-		rt.root.endReductions()
-		rt.awaits()
-		if err := rt.window.Wait(0, o.ctx); err != nil {
-			return rt.withStatus(err, 0)
+		endReductions(&rt.Root)
+		rt.Awaits()
+		if err := rt.Window.Wait(0, o.ctx); err != nil {
+			return withStatus(rt, err, 0)
 		}
-		rt.virtual.EndJobs() // which may need the lock
-		rt.root.submitting.Lock()
-		if rt.window.Live() != 0 || len(rt.root.reductions) > 0 {
-			rt.root.submitting.Unlock()
+		rt.Virtual.EndJobs() // which may need the lock
+		rt.Root.Submitting.Lock()
+		if rt.Window.Live() != 0 || len(rt.Root.Reductions) > 0 {
+			rt.Root.Submitting.Unlock()
 			continue
 		}
 		var err error
 		if !o.keep {
-			err = rt.flush(o.read)
+			err = flushData(rt, o.read)
 		}
 		if !o.keep && !o.read {
-			rt.printer.Flush()
+			rt.Printer.Flush()
 		}
-		clear(rt.root.graph.poisoned)
-		rt.pageGuard.forget()
-		rt.root.submitting.Unlock()
-		return errors.Join(rt.log.takeFailures(&rt.root.failures), err)
+		clear(rt.Root.Graph.Poisoned)
+		rt.PageGuard.Forget()
+		rt.Root.Submitting.Unlock()
+		return errors.Join(rt.Log.TakeFailures(&rt.Root.Failures), err)
 	}
 }
 
@@ -255,14 +185,14 @@ func waitOptions(call string, ctx context.Context, options []WaitOption) (all Wa
 	return all, nil
 }
 
-// flush makes all data valid on the host, and nowhere else if the program does not only read them.
-// Requires: submitting held and no task in flight.
-func (rt *Runtime) flush(read bool) error {
-	if !rt.topology.accelerators {
+// flushData makes all data valid on the host, and nowhere else if the program does not only read
+// them. Requires: submitting held and no task in flight.
+func flushData(rt *engine.Runtime, read bool) error {
+	if !rt.Topology.Accelerators {
 		return nil
 	}
 	var all []deps.Access
-	for _, b := range rt.buffers.List() {
+	for _, b := range rt.Buffers.List() {
 		if b.Copied || b.Use.Load() == memory.Released && b.Host.At() == nil {
 			continue // its data are undefined
 		}
@@ -274,12 +204,12 @@ func (rt *Runtime) flush(read bool) error {
 	// In the order in which the program used them: addresses differ from run to run.
 	slices.SortFunc(all, func(a, b deps.Access) int { return cmp.Compare(a.Region.Buffer, b.Region.Buffer) })
 	done := make(chan error, 1)
-	bring := rt.topology.machine.Claim
+	bring := rt.Topology.Machine.Claim
 	if read {
-		bring = rt.topology.machine.Fetch
+		bring = rt.Topology.Machine.Fetch
 	}
 	bring(all, func(err error) { done <- err })
-	rt.virtual.Await(func() bool { return len(done) > 0 }, nil)
+	rt.Virtual.Await(func() bool { return len(done) > 0 }, nil)
 	if err := <-done; err != nil {
 		return fmt.Errorf("task: wait: %w", err)
 	}
@@ -287,74 +217,224 @@ func (rt *Runtime) flush(read bool) error {
 }
 
 // submitWait submits an empty task that waits for its accesses.
-func (s *Scope) submitWait(accesses []Option) (Task, error) {
-	r, err := s.begin(nil, waitBody)
+func submitWait(s *engine.Scope, accesses []Option) (Task, error) {
+	r, err := s.Begin(nil, engine.WaitBody)
 	if err != nil {
 		return Task{}, err
 	}
-	return s.submitGo(r, accesses)
+	return submitGo(s, r, accesses)
 }
 
-// awaitTask waits for a task on behalf of the body of s, or until enough is closed.
-func (s *Scope) awaitTask(t Task, enough <-chan struct{}) {
-	done := t.done()
-	wait := func() {
-		select {
-		case <-done:
-		case <-enough:
-		}
-	}
-	select {
-	case <-done:
-	default:
-		over := func() bool {
-			select {
-			case <-enough:
-				return true
-			default:
-				return t.isOver()
-			}
-		}
-		if s.program() {
-			s.rt.virtual.Await(over, nil)
-			wait()
-		} else {
-			s.block(over, wait)
-		}
-	}
-}
-
-// stop fails the tasks that wait for a device; those that are not ready yet fail when they would
-// be.
-func (rt *Runtime) stop() {
-	rt.window.Wake()
-	cause := context.Cause(rt.ctx)
-	rt.ready.mu.Lock()
-	items := rt.ready.sched.Drain()
-	rt.ready.lowItems = 0
-	rt.ready.unlock()
+// stopTasks fails the tasks that wait for a device; those that are not ready yet fail when they
+// would be.
+func stopTasks(rt *engine.Runtime) {
+	rt.Window.Wake()
+	cause := context.Cause(rt.Ctx)
+	rt.Ready.Mu.Lock()
+	items := rt.Ready.Sched.Drain()
+	rt.Ready.LowItems = 0
+	rt.Ready.Unlock()
 	for _, it := range items {
-		r := it.Owner.(*record)
-		if r.life.State().Wants() { // its body has begun, and must end
-			rt.ready.mu.Lock()
-			rt.ready.sched.Push(it)
+		r := it.Owner.(*engine.Record)
+		if r.Life.State().Wants() { // its body has begun, and must end
+			rt.Ready.Mu.Lock()
+			rt.Ready.Sched.Push(it)
 			if it.Priority < 0 {
-				rt.ready.lowItems++
+				rt.Ready.LowItems++
 			}
-			rt.ready.unlock()
-			if rt.pool.workers != nil {
-				rt.pool.workers.Wake(1) // the worker that was woken for it may have found nothing
+			rt.Ready.Unlock()
+			if rt.Pool.Workers != nil {
+				rt.Pool.Workers.Wake(1) // the worker that was woken for it may have found nothing
 			}
 			continue
 		}
-		r.fail("", cause)
-		rt.retireUnscheduled(r)
+		r.Fail("", cause)
+		rt.RetireUnscheduled(r)
 	}
 }
 
 // awaitTurn waits until t has finished, or ctx is done, where there is a virtual time.
 func (t Task) awaitTurn(ctx context.Context) {
-	if t.record != nil && t.rt.virtual != nil {
-		t.rt.virtual.Await(t.isOver, ctx)
+	if t.h.Record != nil && t.h.RT.Virtual != nil {
+		t.h.RT.Virtual.Await(t.h.IsOver, ctx)
 	}
+}
+
+// What follows is WaitOn: the wait for the tasks that use some memory.
+
+// WaitOn waits until the tasks submitted so far that the accesses depend on have finished, and the
+// data of the accesses are valid on the host: what In names may then be read, and what InOut names
+// be written, until another task is submitted that uses it.
+//
+// Errors: the context's, and then the data are not to be touched; an *Error when a task it waits
+// for failed; ErrInsideTask in the body of a task, which has Scope.WaitOn; ErrUnused for memory of
+// which no task has used an element, which would be a wait for nothing.
+func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
+	const call = "Runtime.WaitOn"
+	if !rt.usable() {
+		return rt.unusable(call)
+	}
+	if rt.core.Window.Live() > 0 && engine.InsideBody() {
+		return misuse(call, engine.ErrInBody)
+	}
+	if rt.core.Observers.Watched() {
+		defer observePhase(&rt.core, probe.PhaseWait, rt.core.Observers.Now(), rt.core.Buffers.Sum())
+	}
+	if rt.core.World != nil {
+		if err := shareInWorld(&rt.core, accesses); err != nil {
+			return err
+		}
+	}
+	return waitOn(&rt.core.Root, call, ctx, accesses)
+}
+
+// WaitOn is Runtime.WaitOn for the children of a task and what it accesses. Errors: also those of
+// Scope.Wait.
+func (s *Scope) WaitOn(ctx context.Context, accesses ...Option) error {
+	if !s.usable() {
+		return misuse("Scope.WaitOn", s.unusable())
+	}
+	return waitOn(&s.core, "Scope.WaitOn", ctx, accesses)
+}
+
+func waitOn(s *engine.Scope, call string, ctx context.Context, accesses []Option) error {
+	if err := checkContext(call, ctx); err != nil {
+		return err
+	}
+	if err := wrongScopeIn(s, call); err != nil {
+		return err
+	}
+	if err := checkWaitOptions(accesses); err != nil {
+		return misuse(call, err)
+	}
+	t, err := submitWaitOn(s, accesses)
+	switch {
+	case errors.Is(err, ErrUnused):
+		return misuse(call, err)
+	case err != nil:
+		return err
+	}
+	s.RT.Awaits()
+	if awaitUntil(s, t, ctx) {
+		return s.RT.Log.ForgetError(t.h)
+	}
+	return withStatus(s.RT, fmt.Errorf("task: wait on %s: %w", values.Count(len(accesses), "access"), context.Cause(ctx)), 0)
+}
+
+// awaitUntil waits until t has finished or ctx, which may be nil, is done, and reports whether t
+// has finished. The worker of a body is lent meanwhile.
+func awaitUntil(s *engine.Scope, t Task, ctx context.Context) (over bool) {
+	var ended <-chan struct{}
+	if ctx != nil {
+		ended = ctx.Done()
+	}
+	wait := func() {
+		select {
+		case <-t.h.Done():
+			over = true
+		case <-ended:
+		}
+	}
+	if s.Program() || t.h.IsOver() {
+		t.awaitTurn(ctx)
+		wait()
+	} else {
+		s.Block(func() bool { return t.h.IsOver() || ctx != nil && ctx.Err() != nil }, wait)
+	}
+	return over
+}
+
+var (
+	errNoAccess   = errors.New("an option that is no access: it takes In, Out, InOut and the like, and NoCopyDeps")
+	errNoAccesses = errors.New("no access is given, so that there is nothing to wait for: Wait waits for all tasks")
+)
+
+// checkWaitOptions checks the options of WaitOn.
+func checkWaitOptions(accesses []Option) error {
+	given := false
+	for i := range accesses {
+		o := &accesses[i]
+		if !o.isAccess() && o.what() != orderOnlyOption {
+			return errNoAccess
+		}
+		given = given || o.isAccess()
+	}
+	if !given {
+		return errNoAccesses
+	}
+	return nil
+}
+
+// ErrUnused is the error of WaitOn for memory that no task has used, or that the runtime has
+// forgotten: by Unregister, Free, or with the task in whose Scope it was used first.
+var ErrUnused = errors.New("no task has used this memory")
+
+// An unusedError is ErrUnused with the access that it is about.
+type unusedError struct {
+	number int // of the access, from 1
+	mode   deps.Mode
+	text   string // the memory
+	known  bool   // other elements of its buffer were used, or it was registered
+}
+
+func (e *unusedError) Error() string {
+	why := "it is in no buffer: check the slice; memory that was first used in the Scope of a task is forgotten with that task"
+	if e.known {
+		why = "it is in a buffer of which tasks have used other elements, or none: check the slice and its bounds"
+	}
+	return fmt.Sprintf("access %d (%s of %s): %v, so that there is nothing to wait for: %s", e.number, e.mode, e.text, ErrUnused, why)
+}
+
+func (e *unusedError) Unwrap() error { return ErrUnused }
+
+// submitWaitOn submits an empty task that waits for its accesses, each of memory that tasks have
+// used.
+func submitWaitOn(s *engine.Scope, accesses []Option) (Task, error) {
+	r, err := s.Begin(nil, engine.WaitBody)
+	if err != nil {
+		return Task{}, err
+	}
+	for i := range accesses {
+		if o := &accesses[i]; o.isAccess() {
+			if err := usedBefore(s, i+1, o); err != nil {
+				return handle(s.Abort(r, err))
+			}
+		}
+	}
+	return submitGo(s, r, accesses)
+}
+
+// usedBefore returns an error when no task of s has accessed an element of o, access number n of a
+// wait, nor declares it for s. Requires: submitting held.
+func usedBefore(s *engine.Scope, n int, o *Option) error {
+	m := o.memory()
+	if m.Len == 0 || o.box() != nil && o.box().empty() {
+		return nil // no elements, which everybody is done with
+	}
+	b, first, err := s.RT.Buffers.Find(m)
+	switch {
+	case err != nil:
+		return nil // submitGo says what is wrong
+	case b == nil:
+		return &unusedError{n, o.mode(), m.String(), false}
+	}
+	if b, first, err = s.Memory.View(&s.RT.Buffers, m, b, first); err != nil {
+		return nil
+	}
+	region := b.Span(first, first+m.Len)
+	if box := o.box(); box != nil && box.err == nil {
+		if region, err = deps.Box(b.ID, first, box.shape, box.lo, box.hi); err != nil {
+			return nil
+		}
+	}
+	d := s.Graph.Domain
+	if d != nil && d.Known(&region) || !s.Program() && declaresRegion(s, &region) {
+		return nil
+	}
+	return &unusedError{n, o.mode(), m.String(), true}
+}
+
+// declaresRegion reports whether the task of s accesses an element of r.
+func declaresRegion(s *engine.Scope, r *deps.Region) bool {
+	return slices.ContainsFunc(s.Owner.Accesses, func(a deps.Access) bool { return a.Region.Overlaps(*r) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/operator"
@@ -87,10 +88,16 @@ type knownBlock struct {
 	buffer *memory.Buffer
 }
 
+// A skipper asks a World which tasks are of other ranks alone.
+type skipper struct {
+	of    Skipper
+	known knownBlocks
+}
+
 // find returns the block that is the memory of an access.
-func (k *knownBlocks) find(rt *Runtime, o *Option) (number uint64, ok bool) {
+func (k *skipper) find(rt *engine.Runtime, o *Option) (number uint64, ok bool) {
 	const mix = 0x9e3779b97f4a7c15
-	e := &k[uint64(uintptr(o.at)>>6)*mix>>(64-knownBits)]
+	e := &k.known[uint64(uintptr(o.at)>>6)*mix>>(64-knownBits)]
 	elem := deps.Bytes(o.kind &^ pointerBit >> 16)
 	if e.at == o.at && e.n == o.n && e.elem == elem && e.buffer.InUse() {
 		return e.number, o.n > 0
@@ -98,21 +105,21 @@ func (k *knownBlocks) find(rt *Runtime, o *Option) (number uint64, ok bool) {
 	if o.n == 0 {
 		return 0, false
 	}
-	b, first, err := rt.buffers.Find(values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: elem})
+	b, first, err := rt.Buffers.Find(values.Range{Base: o.at, Len: o.n, Cap: o.more, Elem: elem})
 	if b == nil || err != nil {
 		return 0, false
 	}
-	if number, ok = rt.skipper.Block(b.ID, first, first+o.n); ok {
+	if number, ok = k.of.Block(b.ID, first, first+o.n); ok {
 		*e = knownBlock{o.at, o.n, elem, number, b}
 	}
 	return number, ok
 }
 
 // skips reports whether a task with these options is another rank's alone.
-func (rt *Runtime) skips(options []Option) bool {
+func (k *skipper) skips(rt *engine.Runtime, options []Option) bool {
 	var blocks [SkipBlocks]BlockAccess
-	n, name := 0, unlabelled
-	if rt.closed.Load() {
+	n, name := 0, engine.Unlabelled
+	if rt.Closed.Load() {
 		return false
 	}
 	for i := range options {
@@ -127,14 +134,14 @@ func (rt *Runtime) skips(options []Option) bool {
 		if o.what() != accessOption || o.mode() > deps.InOut || n == SkipBlocks {
 			return false
 		}
-		number, ok := rt.knownBlocks.find(rt, o)
+		number, ok := k.find(rt, o)
 		if !ok {
 			return false
 		}
 		blocks[n] = BlockAccess(number<<8 | uint64(o.mode()))
 		n++
 	}
-	return rt.skipper.Skip(name, n, blocks[0], blocks[1], blocks[2])
+	return k.of.Skip(name, n, blocks[0], blocks[1], blocks[2])
 }
 
 // A Reducer is the operator of a reduction of a Submission.
@@ -153,28 +160,28 @@ func (o *Reducer) Fold(dst, src []byte, r deps.Region) {
 
 // LocalTasks submits tasks that are of one rank alone, as those that send and receive. They are
 // ordered with those of the program.
-type LocalTasks struct{ rt *Runtime }
+type LocalTasks struct{ rt *engine.Runtime }
 
 // Go submits a task with accesses whose body has a Scope.
 func (l *LocalTasks) Go(label string, accesses []deps.Access, priority int, body func(*Scope) error) error {
-	s := &l.rt.root
-	r, err := s.begin(nil, goBody)
+	s := &l.rt.Root
+	r, err := s.Begin(nil, engine.GoBody)
 	if err != nil {
 		return err
 	}
-	r.need().nested, r.label, r.item.Priority = body, label, priority
+	r.Need().Nested, r.Label, r.Item.Priority = body, label, priority
 	for i := range accesses {
-		r.accesses = append(r.accesses, accesses[i])
+		r.Accesses = append(r.Accesses, accesses[i])
 		if accesses[i].Mode >= deps.Concurrent {
-			r.traits.Set(life.Relaxed, true)
+			r.Traits.Set(life.Relaxed, true)
 		}
-		r.work += deps.Bytes(accesses[i].Region.Len()) * l.rt.buffers.ByID(accesses[i].Region.Buffer).Elem
+		r.Work += deps.Bytes(accesses[i].Region.Len()) * l.rt.Buffers.ByID(accesses[i].Region.Buffer).Elem
 	}
-	if err := l.rt.describeGo(r, nil); err != nil {
-		_, err = s.abort(r, fmt.Errorf("task: %s: %w", r.title(), err))
+	if err := describeGo(l.rt, r, nil); err != nil {
+		_, err = s.Abort(r, fmt.Errorf("task: %s: %w", r.Title(), err))
 		return err
 	}
-	s.commit(r)
+	s.Commit(r)
 	return nil
 }
 
@@ -193,7 +200,7 @@ func (l *LocalTasks) Memory(access Option) (Memory, error) {
 	if !access.isAccess() || access.box() != nil || m.Len == 0 {
 		return Memory{}, errors.New("no slice with elements")
 	}
-	b, first, err := l.rt.buffers.Locate(m, &l.rt.root.memory)
+	b, first, err := l.rt.Buffers.Locate(m, &l.rt.Root.Memory)
 	if err != nil {
 		return Memory{}, err
 	}
@@ -201,24 +208,27 @@ func (l *LocalTasks) Memory(access Option) (Memory, error) {
 		return Memory{}, fmt.Errorf("elements %d to %d of a buffer of %d: the slice must be all of its memory", first, first+m.Len, b.Len)
 	}
 	b.Kept.Store(true)
-	return Memory{b.ID, bytesAt(b, 0, b.Len), int(b.Elem)}, nil
+	return Memory{b.ID, engine.BytesAt(b, 0, b.Len), int(b.Elem)}, nil
 }
 
 // Region returns the region of an access.
 func (l *LocalTasks) Region(access Option) (deps.Region, error) {
-	r := &record{detail: &detail{rt: l.rt}, scope: &l.rt.root, kind: kernelBody}
-	if err := addAccess(&l.rt.buffers, r, &access); err != nil || len(r.accesses) == 0 {
+	r := &engine.Record{Detail: &engine.Detail{RT: l.rt}, Scope: &l.rt.Root, Kind: engine.KernelBody}
+	if err := addAccess(&l.rt.Buffers, r, &access); err != nil || len(r.Accesses) == 0 {
 		return deps.Region{}, err
 	}
-	return r.accesses[0].Region, nil
+	return r.Accesses[0].Region, nil
 }
 
 // Observed reports whether observers of the runtime want what Observe gives them: messages, and the
 // clocks of ranks. Now is the time of their points, and TaskOf the task whose body has a Scope.
-func (l *LocalTasks) Observed() bool              { return l.rt.observers.recorder != nil }
-func (l *LocalTasks) Observe(p probe.Point)       { l.rt.observers.recorder.Observe(p) }
-func (l *LocalTasks) Now() time.Duration          { return l.rt.observers.now() }
-func (l *LocalTasks) TaskOf(s *Scope) deps.TaskID { return s.id() }
+func (l *LocalTasks) Observed() bool { return l.rt.Observers.Recorder != nil }
+
+func (l *LocalTasks) Observe(p probe.Point) { l.rt.Observers.Recorder.Observe(p) }
+
+func (l *LocalTasks) Now() time.Duration { return l.rt.Observers.Now() }
+
+func (l *LocalTasks) TaskOf(s *Scope) deps.TaskID { return s.core.ID() }
 
 // rankOf returns the rank of a world, and how many there are: 0 where it does not say.
 func rankOf(w World) (rank, ranks int) {
@@ -232,17 +242,18 @@ func rankOf(w World) (rank, ranks int) {
 }
 
 // Cancel ends the runtime: tasks that have not started fail with cause.
-func (l *LocalTasks) Cancel(cause error) { l.rt.cancel(cause) }
+func (l *LocalTasks) Cancel(cause error) { l.rt.Cancel(cause) }
 
 // WaitOn waits for accesses on this rank alone.
 func (l *LocalTasks) WaitOn(ctx context.Context, accesses ...Option) error {
-	return l.rt.root.waitOn("Runtime.WaitOn", ctx, accesses)
+	return waitOn(&l.rt.Root, "Runtime.WaitOn", ctx, accesses)
 }
 
 // World returns the world of the runtime, nil where it has none.
 func (rt *Runtime) World() World {
 	rt.mustBeUsable("Runtime.World")
-	return rt.world
+	w, _ := rt.core.World.(World)
+	return w
 }
 
 // OnRank has the task run on a rank of the runtime's World, in place of the one that owns what it
@@ -252,30 +263,30 @@ func OnRank(rank int) Option { return Option{kind: rankOption, n: int64(rank)} }
 // placeInWorld asks the world of the runtime where r runs. It reports false where that is another
 // rank, or err is not nil: then r is to be given back. Requires: submitting held, which is given up
 // meanwhile: the world may submit tasks that come before r.
-func (s *Scope) placeInWorld(r *record) (here bool, err error) {
-	if r.kind.waits() {
+func placeInWorld(s *engine.Scope, r *engine.Record) (here bool, err error) {
+	if r.Kind.Waits() {
 		return true, nil
 	}
-	t := Submission{Name: r.name(), Origin: r.origin, Rank: int(r.rank) - 1, Priority: r.item.Priority, Accesses: r.accesses}
-	for i := range r.uses {
-		t.Reducers = append(t.Reducers, Reducer{r.uses[i].access, r.uses[i].group.op})
+	t := Submission{Name: r.Name(), Origin: r.Origin, Rank: int(r.Rank) - 1, Priority: r.Item.Priority, Accesses: r.Accesses}
+	for i := range r.Uses {
+		t.Reducers = append(t.Reducers, Reducer{r.Uses[i].Access, r.Uses[i].Group.Op})
 	}
-	s.submitting.Unlock()
-	here, err = s.rt.world.Submit(&t)
-	if again := s.lockSubmission(s.rt.contextOf(r.group)); again != nil {
-		spin.Lock(&s.submitting) // for a caller that gives up
+	s.Submitting.Unlock()
+	here, err = s.RT.World.(World).Submit(&t)
+	if again := s.LockSubmission(s.RT.ContextOf(r.Group)); again != nil {
+		spin.Lock(&s.Submitting) // for a caller that gives up
 		if err == nil {
 			err = again
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("task: %s: %w", r.title(), err)
+		return false, fmt.Errorf("task: %s: %w", r.Title(), err)
 	}
 	return here, nil
 }
 
 // shareInWorld brings what accesses name to all ranks.
-func (rt *Runtime) shareInWorld(accesses []Option) error {
+func shareInWorld(rt *engine.Runtime, accesses []Option) error {
 	var list []deps.Access
 	for i := range accesses {
 		if !accesses[i].isAccess() {
@@ -289,7 +300,7 @@ func (rt *Runtime) shareInWorld(accesses []Option) error {
 			list = append(list, deps.Access{Region: region, Mode: deps.In})
 		}
 	}
-	return rt.world.Share(list)
+	return rt.World.(World).Share(list)
 }
 
 // errOtherRank means that a value was computed on another rank.

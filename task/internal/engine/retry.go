@@ -1,9 +1,8 @@
-package task
+package engine
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
@@ -11,36 +10,6 @@ import (
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
 )
-
-// This file is how a task that failed runs again. It may when no other task can observe that it has
-// run before: what it only writes is written again, and what it also reads is put back. No other
-// task can have seen what it wrote, as its successors wait.
-
-// errNoRetry is the reason why a task cannot be run again.
-var errNoRetry = errors.New("retry: what a concurrent access has written cannot be put back: other tasks write it too")
-
-// checkRetry refuses a task that may run again although it could be seen that it has run. options
-// are those with its accesses, if it is no kernel.
-func (r *record) checkRetry(options []Option) error {
-	if r.retries == 0 {
-		return nil
-	}
-	if slices.ContainsFunc(r.accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent }) {
-		return errNoRetry
-	}
-	return canRestore(options)
-}
-
-// canRestore returns an error when a task that may run again reads and writes elements that hold Go
-// pointers: what is kept of those would not keep alive what they point at, nor that as it was.
-func canRestore(options []Option) error {
-	for i := range options {
-		if o := &options[i]; o.isAccess() && o.kind&pointerBit != 0 {
-			return fmt.Errorf("retry: %s: its elements hold Go pointers, and cannot be put back", o.mode())
-		}
-	}
-	return nil
-}
 
 // errNotAgain is the reason why a kernel that failed on an accelerator was not run again although
 // the program asked for it.
@@ -53,19 +22,19 @@ type saved struct {
 }
 
 // runRetrying is runBody for a task that may run again.
-func (rt *Runtime) runRetrying(r *record) {
-	before := rt.save(r)
+func (w CPU) runRetrying(r *Record) {
+	before := w.save(r)
 	for ; ; r.tries++ {
-		rt.runOnce(r)
+		w.runOnce(r)
 		if r.err != nil {
 			r.err.Cause = r.retried(r.err.Cause)
 		}
-		if r.err == nil || r.retries == 0 || r.Context().Err() != nil || isViolation(r.err) || !rt.leaveScope(r) {
+		if r.err == nil || r.Retries == 0 || r.Context().Err() != nil || isViolation(r.err) || !w.leaveScope(r) {
 			return
 		}
-		r.retries--
+		r.Retries--
 		observeAgain(r, r.err)
-		rt.unchecked(func() { restoreAll(&rt.buffers, before) })
+		w.RT.unchecked(func() { restoreAll(&w.RT.Buffers, before) })
 		r.err = nil
 	}
 }
@@ -80,30 +49,31 @@ func isViolation(e *Error) bool {
 // leaveScope ends the scope of a run that failed, and reports whether nothing was submitted there.
 // The next run is on the worker that this one has now: a goroutine that has waited may have another
 // than before.
-func (rt *Runtime) leaveScope(r *record) bool {
-	if r.inner == nil {
+func (w CPU) leaveScope(r *Record) bool {
+	if r.Inner == nil {
 		return true
 	}
-	worker := r.inner.end()
-	if r.inner.submitted.Load() {
+	worker := r.Inner.End()
+	if r.Inner.Submitted.Load() {
 		return false
 	}
 	r.worker = int32(worker)
-	rt.closeScope(r)
-	r.inner = nil
+	w.RT.closeScope(r)
+	r.Inner = nil
 	return true
 }
 
 // save keeps what the task may change although it reads it. It is not the task's turn yet: what is
 // closed for the body whose turn it is may be just that.
-func (rt *Runtime) save(r *record) (before []saved) {
-	rt.pageGuard.beginUnguarded()
-	defer rt.pageGuard.endUnguarded()
-	for _, a := range r.accesses {
+func (w CPU) save(r *Record) (before []saved) {
+	rt := w.RT
+	rt.PageGuard.beginUnguarded()
+	defer rt.PageGuard.endUnguarded()
+	for _, a := range r.Accesses {
 		if !a.Mode.Reads() || !a.Mode.Writes() {
 			continue
 		}
-		b := rt.buffers.ByID(a.Region.Buffer)
+		b := rt.Buffers.ByID(a.Region.Buffer)
 		before = append(before, saved{a.Region, copyOut(b, a.Region)})
 	}
 	return before
@@ -116,8 +86,8 @@ func restoreAll(t *memory.Table, before []saved) {
 }
 
 // inputs returns what r reads and writes: what it must find as it was before to run again.
-func (r *record) inputs() (list []deps.Access) {
-	for _, a := range r.data() {
+func (r *Record) inputs() (list []deps.Access) {
+	for _, a := range r.Data() {
 		if a.Mode.Writes() && a.Mode.Reads() && !a.Region.Empty() {
 			list = append(list, a)
 		}
@@ -129,66 +99,67 @@ func (r *record) inputs() (list []deps.Access) {
 // too, and launches it then. The host is what it runs again from: a kernel writes where it runs,
 // and no other task may access what it writes until it has finished. It reports false when there is
 // nothing to keep.
-func (rt *Runtime) keepInputs(r *record) bool {
+func (e *eagerLaunch) keepInputs(r *Record) bool {
 	list := r.inputs()
 	if len(list) == 0 {
 		return false
 	}
-	rt.topology.machine.Fetch(list, func(err error) {
+	e.rt.Topology.Machine.Fetch(list, func(err error) {
 		if err != nil {
 			r.outcome = err
-			rt.finishTask(r)
+			e.finishTask(r)
 			return
 		}
-		rt.launchOn(r)
+		e.launchOn(r)
 	})
 	return true
 }
 
 // retryOnAccelerator reports whether r, which failed on an accelerator, is ready again: elsewhere,
 // if it may run elsewhere.
-func (rt *Runtime) retryOnAccelerator(r *record, p sched.PlaceID, err error) bool {
-	if r.retries == 0 || r.Context().Err() != nil || errors.Is(err, devices.ErrLost) {
+func (e *eagerLaunch) retryOnAccelerator(r *Record, p sched.PlaceID, err error) bool {
+	rt := e.rt
+	if r.Retries == 0 || r.Context().Err() != nil || errors.Is(err, devices.ErrLost) {
 		return false
 	}
 	list := r.inputs()
-	started := r.holds.Has(life.HeldData) // else it has failed while its inputs were kept
+	started := r.Holds.Has(life.HeldData) // else it has failed while its inputs were kept
 	rt.unhold(r, err)
-	if started && rt.topology.machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
+	if started && rt.Topology.Machine.MissingBytes(list, devices.Host) > 0 { // only what was lost with another device since
 		r.outcome = fmt.Errorf("%w; %w", err, errNotAgain)
 		return false
 	}
-	r.retries--
+	r.Retries--
 	r.tries++
-	if rest := r.item.Allowed.Without(p); rest != 0 {
-		r.item.Allowed = rest
+	if rest := r.Item.Allowed.Without(p); rest != 0 {
+		r.Item.Allowed = rest
 	}
 	rt.requeue(r)
 	return true
 }
 
 // retryFetch reports whether r, whose data could not be brought to the host, is ready again.
-func (rt *Runtime) retryFetch(r *record) bool {
-	if r.retries == 0 || r.Context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
+func (w CPU) retryFetch(r *Record) bool {
+	if r.Retries == 0 || r.Context().Err() != nil || errors.Is(r.err, devices.ErrLost) {
 		return false
 	}
-	rt.unhold(r, r.err)
-	r.retries--
+	w.RT.unhold(r, r.err)
+	r.Retries--
 	r.tries++
 	r.err = nil
-	rt.requeue(r)
+	w.RT.requeue(r)
 	return true
 }
 
 // unhold gives back what r, which failed, held of the machine.
-func (rt *Runtime) unhold(r *record, err error) {
-	if r.holds.Has(life.HeldData) {
-		rt.topology.machine.ReleaseSet(&r.set, err)
-		r.holds.Drop(life.HeldData)
+func (rt *Runtime) unhold(r *Record, err error) {
+	if r.Holds.Has(life.HeldData) {
+		rt.Topology.Machine.ReleaseSet(&r.Set, err)
+		r.Holds.Drop(life.HeldData)
 	}
-	if r.holds.Has(life.HeldPrivates) {
+	if r.Holds.Has(life.HeldPrivates) {
 		rt.returnPrivates(r)
-		r.holds.Drop(life.HeldPrivates)
+		r.Holds.Drop(life.HeldPrivates)
 	}
 }
 

@@ -1,4 +1,4 @@
-package task
+package engine
 
 import (
 	"errors"
@@ -23,9 +23,9 @@ import (
 
 // A pageGuard is what bodies that are looked at in this way have in common.
 type pageGuard struct {
-	on        bool
+	On        bool
 	mu        spin.Mutex
-	used      map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
+	Used      map[deps.BufferID]*deps.Set // what tasks of the program use since it waited for it
 	unguarded int                         // goroutines that access memory beside the body with the token
 	closed    []closedPages               // those that were closed last
 	active    bool                        // and are
@@ -39,22 +39,22 @@ type closedPages struct {
 }
 
 // use records the memory that r, which the program is about to submit, accesses or waits for.
-func (f *pageGuard) use(r *record) {
-	if !f.on || !r.scope.program() {
+func (f *pageGuard) use(r *Record) {
+	if !f.On || !r.Scope.Program() {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, a := range *r.declared() {
+	for _, a := range *r.Declared() {
 		if a.Region.Empty() {
 			continue
 		}
-		set := f.used[a.Region.Buffer]
+		set := f.Used[a.Region.Buffer]
 		if set == nil {
 			set = &deps.Set{}
-			f.used[a.Region.Buffer] = set
+			f.Used[a.Region.Buffer] = set
 		}
-		if r.kind.waits() {
+		if r.Kind.Waits() {
 			set.Remove(a.Region)
 		} else {
 			set.Add(a.Region)
@@ -62,32 +62,32 @@ func (f *pageGuard) use(r *record) {
 	}
 }
 
-// forget is called when the program may touch what it likes again.
-func (f *pageGuard) forget() {
-	if !f.on {
+// Forget is called when the program may touch what it likes again.
+func (f *pageGuard) Forget() {
+	if !f.On {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.openLocked()
-	clear(f.used)
+	clear(f.Used)
 }
 
-// drop is called before the memory of b is given back.
-func (f *pageGuard) drop(b *memory.Buffer) {
-	if !f.on {
+// Drop is called before the memory of b is given back.
+func (f *pageGuard) Drop(b *memory.Buffer) {
+	if !f.On {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.openLocked()
 	f.closed = nil
-	delete(f.used, b.ID)
+	delete(f.Used, b.ID)
 }
 
 // beginUnguarded records that a goroutine is about to access memory beside the body with the token.
 func (f *pageGuard) beginUnguarded() {
-	if !f.on {
+	if !f.On {
 		return
 	}
 	f.mu.Lock()
@@ -97,7 +97,7 @@ func (f *pageGuard) beginUnguarded() {
 }
 
 func (f *pageGuard) endUnguarded() {
-	if !f.on {
+	if !f.On {
 		return
 	}
 	f.mu.Lock()
@@ -106,9 +106,9 @@ func (f *pageGuard) endUnguarded() {
 }
 
 // closePages closes what the body of r, whose turn it is, must not touch.
-func (rt *Runtime) closePages(r *record) {
-	f := &rt.pageGuard
-	if !f.on {
+func (rt *Runtime) closePages(r *Record) {
+	f := &rt.PageGuard
+	if !f.On {
 		return
 	}
 	declared := r.toCheck()
@@ -118,8 +118,8 @@ func (rt *Runtime) closePages(r *record) {
 		return
 	}
 	f.closed, f.active = f.closed[:0], true
-	for id, used := range f.used {
-		table := rt.buffers.Load()
+	for id, used := range f.Used {
+		table := rt.Buffers.Load()
 		b := table.Get(id)
 		if b == nil || b.Pages == nil {
 			continue
@@ -179,19 +179,19 @@ func (f *pageGuard) openLocked() {
 
 // guardViolation returns what a fault says that the body of r has touched, nil if that is not of
 // the fence.
-func (cc *checks) guardViolation(r *record, value any) error {
+func (cc *checks) guardViolation(r *Record, value any) error {
 	err, _ := value.(error)
 	var fault interface{ Addr() uintptr }
-	if !cc.pageGuard.on || !errors.As(err, &fault) {
+	if !cc.PageGuard.On || !errors.As(err, &fault) {
 		return nil
 	}
-	f := &cc.pageGuard
+	f := &cc.PageGuard
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.closed {
 		at := fault.Addr() - c.b.Lo()
 		if at >= uintptr(c.first) && at < uintptr(c.first+len(c.pages)) {
-			return &ViolationError{Label: r.title(), Region: c.b.Whole(), Index: int64(at) / int64(c.b.Elem), Stray: true, Touched: true, Buffer: c.b.String()}
+			return &ViolationError{Label: r.Title(), Region: c.b.Whole(), Index: int64(at) / int64(c.b.Elem), Stray: true, Touched: true, Buffer: c.b.String()}
 		}
 	}
 	return nil

@@ -1,12 +1,10 @@
-package task
+package engine
 
 import (
 	"fmt"
 	"hash/maphash"
-	"os"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -14,38 +12,6 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/task/internal/memory"
 )
-
-// CheckVariable is the environment variable that Options.Check is taken from: "1" and "on" turn it
-// on, "0" and "off" do not, and "reads" also Options.CheckReads.
-const CheckVariable = "GOMPSS_CHECK"
-
-// wantedChecks returns what CheckVariable asks for.
-func wantedChecks() (check, reads bool, err error) {
-	switch text := os.Getenv(CheckVariable); text {
-	case "", "0", "off":
-		return false, false, nil
-	case "1", "on":
-		return true, false, nil
-	case "reads":
-		return true, true, nil
-	default:
-		return false, false, fmt.Errorf("task: new: %s=%s: want 0, off, 1, on or reads", CheckVariable, text)
-	}
-}
-
-// limitedChecks says what the checks of a runtime do not find beside accelerators, "" where that is
-// nothing.
-func limitedChecks(on, reads, accelerators bool) string {
-	switch {
-	case !on || !accelerators:
-		return ""
-	case reads:
-		return "gompss: " + CheckVariable + "=reads finds neither reads nor writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
-	}
-	return "gompss: " + CheckVariable + " finds no writes without any declaration while there are accelerators: run it on smp alone, as with GOMPSS_DEVICES=smp:2"
-}
-
-var warnedOfChecks sync.Once
 
 // This file verifies that the bodies of Go tasks, and kernels on CPU workers, touch only what they
 // declare, as far as sums over memory can tell. What a task declares as read must be the same after
@@ -107,7 +73,7 @@ type guardedRegion struct {
 
 // An accessChecker is what bodies that are checked have in common.
 type accessChecker struct {
-	token     chan struct{} // its holder is the only body that runs alone
+	Token     chan struct{} // its holder is the only body that runs alone
 	unguarded atomic.Int64  // bodies that run without having it, each twice
 }
 
@@ -118,7 +84,7 @@ const tokenTimeout = 200 * time.Millisecond
 // takeToken waits for the turn of a body, and reports whether it came.
 func (w *accessChecker) takeToken() bool {
 	select {
-	case w.token <- struct{}{}:
+	case w.Token <- struct{}{}:
 		return true
 	case <-time.After(tokenTimeout):
 		return false
@@ -137,55 +103,55 @@ func (w *accessChecker) quiet(before int64) bool {
 	return before&(1<<32-1) == 0 && w.unguarded.Load() == before
 }
 
-// beginUnguarded records that a goroutine without the token begins to access memory; endUnguarded
+// BeginUnguarded records that a goroutine without the token begins to access memory; endUnguarded
 // records the end.
-func (c *checks) beginUnguarded() {
-	c.checker.unguarded.Add(unguardedBegin)
-	c.pageGuard.beginUnguarded()
+func (c *checks) BeginUnguarded() {
+	c.Checker.unguarded.Add(unguardedBegin)
+	c.PageGuard.beginUnguarded()
 }
 
-func (c *checks) endUnguarded() {
-	c.checker.unguarded.Add(unguardedEnd)
-	c.pageGuard.endUnguarded()
+func (c *checks) EndUnguarded() {
+	c.Checker.unguarded.Add(unguardedEnd)
+	c.PageGuard.endUnguarded()
 }
 
 // unchecked calls f, which writes what tasks work on.
 func (c *checks) unchecked(f func()) {
-	if !c.check {
+	if !c.Check {
 		f()
 		return
 	}
-	c.beginUnguarded()
-	defer c.endUnguarded()
+	c.BeginUnguarded()
+	defer c.EndUnguarded()
 	f()
 }
 
-// pauseCheck is called before the body of s waits, resumes afterwards: it touches nothing
+// PauseCheck is called before the body of s waits, resumes afterwards: it touches nothing
 // meanwhile. The first time it gives its turn back.
-func (s *Scope) pauseCheck() {
-	if s.rt.check && !s.program() {
+func (s *Scope) PauseCheck() {
+	if s.RT.Check && !s.Program() {
 		if v := s.monitor.Swap(nil); v != nil {
 			v.end()
 		} else {
-			s.rt.endUnguarded()
+			s.RT.EndUnguarded()
 		}
-		s.pauses.Add(1) // last: a waiter for it does not overlap the body
+		s.Pauses.Add(1) // last: a waiter for it does not overlap the body
 	}
 }
 
-func (s *Scope) resumeCheck() {
-	if s.rt.check && !s.program() {
-		s.pauses.Add(-1)
-		s.rt.beginUnguarded()
+func (s *Scope) ResumeCheck() {
+	if s.RT.Check && !s.Program() {
+		s.Pauses.Add(-1)
+		s.RT.BeginUnguarded()
 	}
 }
 
 // waitForParents waits until the bodies whose child r is wait too, as with one worker they would:
 // else r is beside them. Not for ever, as they may talk to it by a channel.
-func waitForParents(r *record) {
+func waitForParents(r *Record) {
 	began := time.Now()
-	for s := r.scope; !s.program(); s = s.owner.scope {
-		for s.pauses.Load() == 0 && time.Since(began) < tokenTimeout {
+	for s := r.Scope; !s.Program(); s = s.Owner.Scope {
+		for s.Pauses.Load() == 0 && time.Since(began) < tokenTimeout {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
@@ -196,22 +162,23 @@ var checkSeed = maphash.MakeSeed()
 
 // snapshotBody copies what the body of r must leave as it is; with strays also what it has not
 // declared.
-func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegion) {
+func (w CPU) snapshotBody(r *Record, undeclared bool) (list []guardedRegion) {
+	rt := w.RT
 	rests := map[deps.BufferID]*deps.Set{} // of the buffers of r, what it does not write
 	accesses := r.toCheck()
 	for _, a := range accesses {
 		if rests[a.Region.Buffer] == nil {
 			rests[a.Region.Buffer] = &deps.Set{}
-			rests[a.Region.Buffer].Add(rt.buffers.ByID(a.Region.Buffer).Whole())
+			rests[a.Region.Buffer].Add(rt.Buffers.ByID(a.Region.Buffer).Whole())
 		}
 	}
 	for _, a := range accesses {
-		if rt.topology.mayWrite(a.Mode) {
+		if rt.Topology.mayWrite(a.Mode) {
 			rests[a.Region.Buffer].Remove(a.Region)
 		}
 	}
 	for _, a := range accesses {
-		if rt.topology.mayWrite(a.Mode) {
+		if rt.Topology.mayWrite(a.Mode) {
 			continue
 		}
 		rest := rests[a.Region.Buffer]
@@ -228,12 +195,12 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 		}
 	}
 	for i := range list {
-		list[i].b = rt.buffers.ByID(list[i].region.Buffer)
+		list[i].b = rt.Buffers.ByID(list[i].region.Buffer)
 		list[i].before = copyOut(list[i].b, list[i].region)
 		list[i].sum = maphash.Bytes(checkSeed, list[i].before)
 	}
 	if undeclared {
-		list = snapshotOthers(&rt.buffers, rests, list)
+		list = snapshotOthers(&rt.Buffers, rests, list)
 	}
 	return list
 }
@@ -241,17 +208,17 @@ func (rt *Runtime) snapshotBody(r *record, undeclared bool) (list []guardedRegio
 // mayWrite reports whether the body of a task may write what it accesses in a mode. What it reduces
 // into is its private copy; beside accelerators the host may get the elements themselves from one
 // of them meanwhile.
-func (top *topology) mayWrite(m deps.Mode) bool {
-	return m.Writes() && (m != deps.Reduction || top.accelerators)
+func (top *Topology) mayWrite(m deps.Mode) bool {
+	return m.Writes() && (m != deps.Reduction || top.Accelerators)
 }
 
 // toCheck returns the accesses of r that are not empty.
-func (r *record) toCheck() (list []deps.Access) {
+func (r *Record) toCheck() (list []deps.Access) {
 	if r.isStep() { // its node has none
-		list = append(list, r.accesses...)
+		list = append(list, r.Accesses...)
 	} else {
-		for i := range r.node.Accesses() {
-			list = append(list, r.node.Access(i))
+		for i := range r.Node.Accesses() {
+			list = append(list, r.Node.Access(i))
 		}
 	}
 	return slices.DeleteFunc(list, func(a deps.Access) bool { return a.Region.Empty() })
@@ -298,7 +265,7 @@ func sumOf(b *memory.Buffer) (sum uint64, ok bool) {
 // findViolation returns what the body of r has changed of what it must leave as it is, nil for
 // nothing. What it has not declared counts only if alone reports, after the checksum, that no other
 // goroutine accessed memory meanwhile.
-func findViolation(t *memory.Table, r *record, list []guardedRegion, alone func() bool) error {
+func findViolation(t *memory.Table, r *Record, list []guardedRegion, alone func() bool) error {
 	for i := range list {
 		w := &list[i]
 		table := t.Load()
@@ -306,7 +273,7 @@ func findViolation(t *memory.Table, r *record, list []guardedRegion, alone func(
 		if b != w.b || w.undeclared && !alone() { // it was freed, and the number may be another one's; or others write there
 			continue
 		}
-		e := &ViolationError{Label: r.title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.String()}
+		e := &ViolationError{Label: r.Title(), Region: w.region, Mode: w.mode, Stray: w.undeclared, Index: -1, Buffer: b.String()}
 		if w.before == nil {
 			if sum, ok := sumOf(b); ok && sum != w.sum && alone() {
 				return e
@@ -342,7 +309,7 @@ func elementAt(r deps.Region, n int64) int64 {
 // it.
 type accessMonitor struct {
 	rt         *Runtime
-	r          *record
+	r          *Record
 	unguarded  int64 // accessChecker.unguarded when it began
 	undeclared []guardedRegion
 	violation  error // it, once the turn has finished
@@ -360,45 +327,47 @@ func (v *accessMonitor) takeUndeclared(list []guardedRegion) []guardedRegion {
 
 // end gives the turn back, and says in against what the body has done until now.
 func (v *accessMonitor) end() {
-	w := &v.rt.checker
-	v.violation = findViolation(&v.rt.buffers, v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
+	w := &v.rt.Checker
+	v.violation = findViolation(&v.rt.Buffers, v.r, v.undeclared, func() bool { return w.quiet(v.unguarded) })
 	v.undeclared = nil
-	<-w.token
+	<-w.Token
 }
 
 // beginMonitor begins an access monitor if it is the turn of the body of r, else the body is loose:
 // nil.
-func (rt *Runtime) beginMonitor(r *record) *accessMonitor {
+func (w CPU) beginMonitor(r *Record) *accessMonitor {
+	rt := w.RT
 	waitForParents(r)
-	if !rt.checker.takeToken() {
+	if !rt.Checker.takeToken() {
 		return nil
 	}
-	return &accessMonitor{rt: rt, r: r, unguarded: rt.checker.unguarded.Load()}
+	return &accessMonitor{rt: rt, r: r, unguarded: rt.Checker.unguarded.Load()}
 }
 
 // checkBody is runBody with a look at what has changed under the body.
-func (rt *Runtime) checkBody(r *record) {
-	v := rt.beginMonitor(r)
+func (w CPU) checkBody(r *Record) {
+	rt := w.RT
+	v := w.beginMonitor(r)
 	s, judged := rt.attachMonitor(r, v), false
 	defer func() { // also when the body ends the goroutine
 		switch {
 		case judged:
 		case s.monitor.Swap(nil) != nil:
-			<-rt.checker.token
+			<-rt.Checker.Token
 		default:
-			rt.endUnguarded()
+			rt.EndUnguarded()
 		}
 	}()
-	list := rt.snapshotBody(r, v != nil && !rt.topology.accelerators)
+	list := w.snapshotBody(r, v != nil && !rt.Topology.Accelerators)
 	if v != nil {
 		list = v.takeUndeclared(list)
 	}
-	if v != nil && rt.pageGuard.on && r.nested == nil {
+	if v != nil && rt.PageGuard.On && r.Nested == nil {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 		rt.closePages(r)
 	}
-	rt.runBody(r)
-	err := findViolation(&rt.buffers, r, list, nil)
+	w.runBody(r)
+	err := findViolation(&rt.Buffers, r, list, nil)
 	if err == nil && v != nil {
 		if s.monitor.Swap(nil) != nil {
 			judged = true
@@ -407,21 +376,21 @@ func (rt *Runtime) checkBody(r *record) {
 		err = v.violation
 	}
 	if err != nil && r.err == nil {
-		r.fail("smp", err)
+		r.Fail("smp", err)
 		r.outcome = nil // a trial that has damaged what others use has finished: what it wrote there is not put back
 	}
 }
 
 // attachMonitor returns where the monitor of the body of r is kept: in its scope, whose waits end
 // it. Without one the body is loose.
-func (c *checks) attachMonitor(r *record, v *accessMonitor) *Scope {
+func (c *checks) attachMonitor(r *Record, v *accessMonitor) *Scope {
 	s := &Scope{}
-	if r.nested != nil {
-		r.inner = newScope(r)
-		s = r.inner
+	if r.Nested != nil {
+		r.Inner = NewScope(r)
+		s = r.Inner
 	}
 	if v == nil {
-		c.beginUnguarded()
+		c.BeginUnguarded()
 	} else {
 		s.monitor.Store(v)
 	}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/spin"
+	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/memory"
+)
+
+// This file submits what the growth of buffers needs of tasks: see growth.go of package memory.
+
+// CatchUp submits the merges that are due before r, and lets r use the larger buffers. Requires:
+// submitting held.
+func (s *Scope) CatchUp(r *Record, ready *RecordList) {
+	if s.SubmitMerges(ready) || r.Kind == KernelBody && r.Merged != s.Memory.Merged.Load() {
+		r.followGrowth()
+	}
+}
+
+// SubmitMerges submits the merges of the buffers of s that have grown, and reports whether there
+// were any. Requires: submitting held.
+func (s *Scope) SubmitMerges(ready *RecordList) bool {
+	list := s.RT.Buffers.TakeUnmerged(&s.Memory)
+	for _, b := range list {
+		s.submitMerge(b, ready)
+	}
+	return len(list) > 0
+}
+
+// submitMerge submits the merge of b. Requires: submitting held.
+func (s *Scope) submitMerge(b *memory.Buffer, ready *RecordList) {
+	spin.Perturb()
+	c := s.TakeRecord()
+	if c.Detail == s.RT.Observers.None {
+		s.RT.detail(c)
+	}
+	c.Kind, c.Traits, c.Group, c.Label, c.mergeTarget = mergeBody, life.Traits(life.IgnoresFailures), s.Group, "grow buffer", b
+	for _, p := range *b.Parts.Load() {
+		at := int64((p.Lo() - b.Lo()) / uintptr(b.Elem))
+		c.Accesses = append(c.Accesses, deps.Access{Region: p.Whole(), Mode: deps.InOut}, deps.Access{Region: b.Span(at, at+p.Len), Mode: deps.InOut})
+	}
+	for _, p := range *b.Parts.Load() {
+		p.Moved.Store(true)
+		s.Graph.movePoison(p)
+	}
+	for _, g := range s.Reductions { // more tasks may join them; their combinations come after the merge
+		if g.Buffer.MovedIn(&s.Memory) {
+			g.FollowGrowth()
+		}
+	}
+	s.commitLocked(c, ready)
+}
+
+// movePoison makes the taints of p those of the buffer that it has become a part of.
+func (g *graph) movePoison(p *memory.Buffer) {
+	of := g.Poisoned[p.ID]
+	delete(g.Poisoned, p.ID)
+	for t, e := range of {
+		t.region = p.MovedRegion(t.region)
+		g.addPoison(t, e)
+	}
+}
+
+// FollowGrowth makes accesses of a new task of s those to the buffers that theirs have become parts
+// of. Requires: submitting held since they were found.
+func (s *Scope) FollowGrowth(accesses []deps.Access) {
+	for i := range accesses {
+		accesses[i].Region = s.RT.Buffers.RegionNow(&s.Memory, accesses[i].Region)
+	}
+}
+
+// followGrowth makes r, which is being submitted, use the buffers that those of its accesses and
+// arguments have become parts of.
+func (r *Record) followGrowth() {
+	t := &r.RT.Buffers
+	r.Scope.FollowGrowth(*r.Declared())
+	if r.Detail == r.RT.Observers.None {
+		return
+	}
+	r.Scope.FollowGrowth(r.CopyAccesses)
+	for i := range r.Uses {
+		if u := &r.Uses[i]; u.Buffer.MovedIn(&r.Scope.Memory) {
+			u.Buffer, _ = u.Buffer.Target()
+			u.Group.Buffer = u.Buffer
+		}
+	}
+	for i := range r.Args.List {
+		if a := &r.Args.List[i]; a.InMemory() {
+			if b := t.OfID(a.Buffer); b != nil && b.MovedIn(&r.Scope.Memory) {
+				b.MoveArg(a)
+			}
+		}
+	}
+}
+
+// FollowGrowth makes g one of the buffer that its buffer has become a part of. Tasks of g in flight
+// keep the buffer and the copies that they have. Requires: submitting held, or no task of g is in
+// flight.
+func (g *Reduction) FollowGrowth() {
+	g = g.Root()
+	from := g.Buffer
+	to, _ := from.Target()
+	if to == from {
+		return
+	}
+	g.Buffer = to
+	var moved deps.Set
+	for _, r := range g.Regions.Regions() {
+		moved.Add(from.MovedRegion(r))
+	}
+	g.Regions = moved
+}
+
+// A poisonedInput is a taint of a task that a merge has waited for.
+type poisonedInput struct {
+	poisonedAccess
+	err *Error
+}
+
+// addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed.
+// Requires: submitting held.
+func (r *Record) addPoisonedInput(failed *Record, cause *Error) {
+	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
+}
+
+// releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has
+// failed itself: of its successors only those are not to run that would have waited for these
+// tasks.
+func (g *graph) releaseMerge(r *Record, free *RecordList, led **Record) {
+	r.Scope.Submitting.Lock()
+	defer r.Scope.Submitting.Unlock()
+	if r.err != nil {
+		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.Whole(), deps.InOut, 0, nil}, r.err})
+		g.addFailed(r)
+	}
+	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
+		s := n.Owner.(*Record)
+		for i := range s.Node.Accesses() {
+			a := s.nodeAccess(i)
+			region := r.RT.Buffers.RegionNow(&r.Scope.Memory, a.Region)
+			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were noted, or since s was submitted
+				if t.orders(&a) && r.RT.Buffers.RegionNow(&r.Scope.Memory, t.region).Overlaps(region) {
+					s.poison.CompareAndSwap(nil, t.err)
+				}
+			}
+			if s.Kind == mergeBody { // the buffer has grown again
+				s.poisonedInputs = append(s.poisonedInputs, r.poisonedInputs...)
+			}
+		}
+		if last {
+			s.releaseSuccessor(free, led)
+		}
+	})
+}
+
+// endMerge forgets the parts of b: the tasks that used them, and the merge, have finished. Kernels
+// that are being described may name them still, until they are committed.
+func (rt *Runtime) endMerge(scope *Scope, b *memory.Buffer) {
+	parts := *b.Parts.Load()
+	scope.Submitting.Lock()
+	b.Parts.Store(nil)
+	for _, p := range parts {
+		delete(scope.Graph.Poisoned, p.ID)
+		if err := scope.Graph.Domain.Forget(p.ID); err != nil {
+			Bug("a buffer has grown whose parts are used: %v", err)
+		}
+	}
+	scope.Submitting.Unlock()
+	rt.Background.run(func() { // it waits for copies, which this goroutine may be the one to enqueue
+		rt.Virtual.Await(rt.Callers.None, nil) // active calls may need turns to end
+		rt.Callers.WaitForCurrent()
+		for _, p := range parts {
+			rt.Log.NoteLeak(rt.Buffers.FreePart(p))
+		}
+	})
+}
