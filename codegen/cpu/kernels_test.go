@@ -273,6 +273,18 @@ func MinMax(a, b, c []float64) {
 }
 
 //omp:target device(smp)
+func Extremes(a, b, c, d []float64, x, y, u, v []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < len(a); i++ {
+		c[i], d[i] = min(a[i], b[i]), max(a[i], b[i])
+	}
+	//omp:teams distribute parallel for
+	for i := 0; i < len(x); i++ {
+		u[i], v[i] = min(x[i], y[i]), max(x[i], y[i])
+	}
+}
+
+//omp:target device(smp)
 func MatMul(n int, a, b, c []float32) {
 	//omp:teams distribute parallel for collapse(2)
 	for i := 0; i < n; i++ {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -57,6 +58,14 @@ func special64(r *rand.Rand, n int) []float64 {
 		if r.IntN(4) == 0 {
 			x[i] = odd[r.IntN(len(odd))]
 		}
+	}
+	return x
+}
+
+func special32(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i, v := range special64(r, n) {
+		x[i] = float32(v)
 	}
 	return x
 }
@@ -142,6 +151,9 @@ var trials = map[string]trial{
 		return []any{p, floats32(r, n)}
 	}, 0},
 	"MinMax": {MinMax, func(r *rand.Rand, n int) []any { return []any{special64(r, n), special64(r, n), floats64(r, n)} }, 0},
+	"Extremes": {Extremes, func(r *rand.Rand, n int) []any {
+		return []any{special64(r, n), special64(r, n), floats64(r, n), floats64(r, n), special32(r, n), special32(r, n), floats32(r, n), floats32(r, n)}
+	}, 0},
 	"MatMul": {MatMul, func(r *rand.Rand, n int) []any {
 		n = n % 40
 		return []any{n, floats32(r, n*n), floats32(r, n*n), floats32(r, n*n)}
@@ -285,6 +297,7 @@ func values(args []any) []cpu.Value {
 
 func same(t *testing.T, name string, want, got any, bound float64) {
 	t.Helper()
+	exact := bound == 0
 	bound = max(bound, fusedError)
 	if bound == 0 && !hasNaN(want) {
 		require.Equal(t, want, got, name)
@@ -296,7 +309,7 @@ func same(t *testing.T, name string, want, got any, bound float64) {
 	}
 	for i := range w.Len() {
 		x, y := number(w.Index(i)), number(g.Index(i))
-		if x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= bound*math.Max(1, math.Abs(x)) {
+		if x == y && (!exact || math.Signbit(x) == math.Signbit(y)) || math.IsNaN(x) && math.IsNaN(y) || x != y && math.Abs(x-y) <= bound*math.Max(1, math.Abs(x)) {
 			continue
 		}
 		require.Fail(t, fmt.Sprintf("%s[%d]: want %v, got %v", name, i, x, y))
@@ -304,12 +317,11 @@ func same(t *testing.T, name string, want, got any, bound float64) {
 }
 
 func hasNaN(x any) bool {
-	if f, ok := x.([]float64); ok {
-		for _, v := range f {
-			if math.IsNaN(v) {
-				return true
-			}
-		}
+	switch f := x.(type) {
+	case []float64:
+		return slices.ContainsFunc(f, math.IsNaN)
+	case []float32:
+		return slices.ContainsFunc(f, func(v float32) bool { return v != v })
 	}
 	return false
 }

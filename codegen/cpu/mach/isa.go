@@ -18,5 +18,8 @@ func (s ISA) Compares() bool { return s == ARM64 }
 // InverseRoots tells whether there is VInverseSqrtF32.
 func (s ISA) InverseRoots() bool { return s == ARM64 }
 
+// Extremes tells whether there are VLeastF32 and its like.
+func (s ISA) Extremes() bool { return s == ARM64 }
+
 // Short tells whether vectors have 16 bytes.
 func (s ISA) Short() bool { return s == AMD64Short || s == ARM64 }

@@ -43,6 +43,10 @@ const (
 	VRecipSqrtF64
 	VRoughRecipSqrtF32 // 8 to 12 bits
 	VInverseSqrtF32    // 1/sqrt(x) to 20 bits, with all special cases: where ISA.InverseRoots
+	VLeastF32          // min and max with all special cases: where ISA.Extremes
+	VLeastF64
+	VGreatestF32
+	VGreatestF64
 	VRoundScaleF32
 	VRoundScaleF64
 	VRoundF32

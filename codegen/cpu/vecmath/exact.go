@@ -44,12 +44,12 @@ func (s Series) Excess(x, y vcode.Reg) vcode.Reg {
 	return r
 }
 
-// Hypot is the larger one times the root of 1 and the square of the quotient, as Go has it. The
-// instructions return their second operand where one is a NaN: called in both orders, one of them
-// keeps it.
+// Hypot is the larger one times the root of 1 and the square of the quotient, as Go has it. Where
+// the instructions return their second operand if one is a NaN, one of them keeps it, as they are
+// called in both orders.
 func (s Series) Hypot(x, y vcode.Reg) vcode.Reg {
 	x, y = s.magnitude(x), s.magnitude(y)
-	most, least := s.Two(vcode.VMaxF32, vcode.VMaxF64, x, vcode.RegArg(y)), s.Two(vcode.VMinF32, vcode.VMinF64, y, vcode.RegArg(x))
+	most, least := s.greatest(x, y), s.least(y, x)
 	q := s.Div(least, vcode.RegArg(most))
 	square := s.Add(s.Mul(q, vcode.RegArg(q)), s.At(1))
 	root := s.NewVector()

@@ -25,8 +25,18 @@ type Emitter interface {
 type Features struct {
 	AVX512   bool // else AVX2 and FMA
 	FastMath bool // shorter polynomials, where the bounds of fastmath allow them
-	LongMul  bool // products of 64-bit lanes, which AVX-512 has anyway
+	Extra    Operations
 }
+
+// Operations are sets of those that not every instruction set has.
+type Operations uint8
+
+// The operations.
+const (
+	LongProducts Operations = 1 << iota // of 64-bit lanes, which AVX-512 has anyway
+	Extremes                            // VLeastF32 and its like
+	SumsInPlace                         // a fused operation overwrites what it adds to, no factor
+)
 
 // Basic is arithmetic on one vector of numbers of a type. Results are fresh registers unless a
 // method says that it overwrites.
@@ -154,10 +164,26 @@ func (s Basic) Xor(x vcode.Reg, y vcode.Arg) vcode.Reg {
 	return s.Two(vcode.VXorF32, vcode.VXorF64, x, y)
 }
 
-// clamp brings x into [lo, hi]; a NaN stays: the instructions return their second source then.
+// least is the smaller one of x and y, of which not both are 0; where one is a NaN it is y, or
+// the NaN.
+func (s Basic) least(x, y vcode.Reg) vcode.Reg {
+	if s.Extra&Extremes != 0 {
+		return s.Two(vcode.VLeastF32, vcode.VLeastF64, x, vcode.RegArg(y))
+	}
+	return s.Two(vcode.VMinF32, vcode.VMinF64, x, vcode.RegArg(y))
+}
+
+// greatest is the larger one, as least is the smaller.
+func (s Basic) greatest(x, y vcode.Reg) vcode.Reg {
+	if s.Extra&Extremes != 0 {
+		return s.Two(vcode.VGreatestF32, vcode.VGreatestF64, x, vcode.RegArg(y))
+	}
+	return s.Two(vcode.VMaxF32, vcode.VMaxF64, x, vcode.RegArg(y))
+}
+
+// clamp brings x into [lo, hi], neither of which is 0; a NaN stays.
 func (s Basic) clamp(x vcode.Reg, lo, hi float64) vcode.Reg {
-	a := s.Two(vcode.VMinF32, vcode.VMinF64, s.Const(hi), vcode.RegArg(x))
-	return s.Two(vcode.VMaxF32, vcode.VMaxF64, s.Const(lo), vcode.RegArg(a))
+	return s.greatest(s.Const(lo), s.least(s.Const(hi), x))
 }
 
 // FMA overwrites p with p*x + c.
@@ -186,6 +212,13 @@ func (s Basic) Copy(x vcode.Reg) vcode.Reg {
 func (s Basic) Polynomial(x vcode.Reg, c ...float64) vcode.Reg {
 	p := s.Const(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
+		if s.Extra&SumsInPlace != 0 {
+			sum := s.NewVector()
+			s.Op(vcode.VLoadF32, s.Width, vcode.RegArg(sum), s.At(c[i]))
+			s.AddProduct(sum, p, vcode.RegArg(x))
+			p = sum
+			continue
+		}
 		s.FMA(p, x, s.At(c[i]))
 	}
 	return p

@@ -67,7 +67,7 @@ func (s Integers) Extended(x, sign vcode.Reg) vcode.Reg {
 // MulLong sets d to the low half of a product of 64-bit lanes, from products of 32-bit halves where
 // there is no operation for it.
 func (s Integers) MulLong(d, x, y vcode.Reg) {
-	if s.LongMul {
+	if s.Extra&LongProducts != 0 {
 		s.Op(vcode.VMulI64, s.Width, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
 		return
 	}

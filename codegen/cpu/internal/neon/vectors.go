@@ -15,6 +15,7 @@ type laneForm struct {
 var threeOps = map[vcode.Op]laneForm{
 	vcode.VAddF32: {arm64.VFADD, arm64.S4}, vcode.VAddF64: {arm64.VFADD, arm64.D2}, vcode.VSubF32: {arm64.VFSUB, arm64.S4}, vcode.VSubF64: {arm64.VFSUB, arm64.D2},
 	vcode.VMulF32: {arm64.VFMUL, arm64.S4}, vcode.VMulF64: {arm64.VFMUL, arm64.D2}, vcode.VDivF32: {arm64.VFDIV, arm64.S4}, vcode.VDivF64: {arm64.VFDIV, arm64.D2},
+	vcode.VLeastF32: {arm64.VFMIN, arm64.S4}, vcode.VLeastF64: {arm64.VFMIN, arm64.D2}, vcode.VGreatestF32: {arm64.VFMAX, arm64.S4}, vcode.VGreatestF64: {arm64.VFMAX, arm64.D2},
 	vcode.VAndF32: {arm64.VAND, arm64.B16}, vcode.VAndF64: {arm64.VAND, arm64.B16}, vcode.VAnd: {arm64.VAND, arm64.B16},
 	vcode.VOrF32: {arm64.VORR, arm64.B16}, vcode.VOrF64: {arm64.VORR, arm64.B16}, vcode.VOr: {arm64.VORR, arm64.B16},
 	vcode.VXorF32: {arm64.VEOR, arm64.B16}, vcode.VXorF64: {arm64.VEOR, arm64.B16}, vcode.VXor: {arm64.VEOR, arm64.B16},

@@ -133,10 +133,18 @@ func (g *Arithmetic) MinMax(d, x, y vcode.Reg, least bool, t *ir.Type, w vcode.W
 	g.Op(op, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
 }
 
-// floatMinMax: the instruction returns its second operand when the two are equal or one is a NaN.
-// Both orders are combined: equal bits or signs by or (min) and and (max), and a NaN of either wins
-// by adding the two.
+// floatMinMax is one operation where there is one for it. Else the instruction returns its second
+// operand when the two are equal or one is a NaN, and both orders are combined: equal bits or signs
+// by or (min) and and (max), and a NaN of either wins by adding the two.
 func (g *Arithmetic) floatMinMax(d, x, y vcode.Reg, least bool, t *ir.Type, w vcode.Width) {
+	if g.ISA.Extremes() {
+		op := Pick(t, vcode.VGreatestF32, vcode.VGreatestF64)
+		if least {
+			op = Pick(t, vcode.VLeastF32, vcode.VLeastF64)
+		}
+		g.Op(op, w, vcode.RegArg(d), vcode.RegArg(x), vcode.RegArg(y))
+		return
+	}
 	a, b, s := g.NewVector(), g.NewVector(), g.NewVector()
 	op, merge := Pick(t, vcode.VMaxF32, vcode.VMaxF64), vcode.VAndF32
 	if least {

@@ -55,7 +55,14 @@ func (g *Registers) AllOnes(w vcode.Width) vcode.Reg {
 
 // SeriesOf is that for vectors of width w.
 func (g *Registers) SeriesOf(t *ir.Type, w vcode.Width) vecmath.Series {
-	return vecmath.New(g, vecmath.Features{AVX512: g.AVX512, FastMath: g.Kernel.Target.FastMath, LongMul: g.ISA == mach.ARM64}, t, w)
+	extra := vecmath.Operations(0)
+	if g.ISA == mach.ARM64 {
+		extra |= vecmath.LongProducts | vecmath.SumsInPlace
+	}
+	if g.ISA.Extremes() {
+		extra |= vecmath.Extremes
+	}
+	return vecmath.New(g, vecmath.Features{AVX512: g.AVX512, FastMath: g.Kernel.Target.FastMath, Extra: extra}, t, w)
 }
 
 // PoolOnce puts n copies of a constant into the pool, and does so once.
