@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -83,7 +84,11 @@ func TestCache_EntriesAreOneUsersAndOneSources(t *testing.T) {
 	absent("it is no file, and reading it does not wait")
 	if os.Geteuid() == 0 {
 		fresh()
-		require.NoError(t, os.Chown(name, 12345, -1))
+		err := os.Chown(name, 12345, -1)
+		if errors.Is(err, syscall.EINVAL) {
+			t.Skip("there is no other user here: a user namespace of one")
+		}
+		require.NoError(t, err)
 		absent("it is another user's")
 	}
 }
