@@ -3,6 +3,7 @@
 package ranktest
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,11 +47,22 @@ func Find(family string) Launcher {
 
 func found(command string, args, env []string) Launcher {
 	l := Launcher{Command: append([]string{command}, args...), Env: env}
-	if _, err := exec.LookPath(command); err != nil {
+	path, err := exec.LookPath(command)
+	if err != nil {
 		l.Missing = fmt.Sprintf("no %s: .ci/run installs it where it can: %v", filepath.Base(command), err)
+		return l
+	}
+	if f, err := elf.Open(path); err == nil {
+		defer f.Close()
+		if own := machines[runtime.GOARCH]; f.Machine != own {
+			l.Missing = fmt.Sprintf("%s and its library are for %v, not for %v", filepath.Base(command), f.Machine, own)
+		}
 	}
 	return l
 }
+
+// machines are the processors of ELF files by GOARCH: under an emulator, programs of another start.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
 // wheel returns the folder of an unpacked wheel of this tree.
 func wheel(name string) string {
