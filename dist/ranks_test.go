@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -216,16 +217,22 @@ func eachWay(t *testing.T, test func(t *testing.T, way string)) {
 	}
 }
 
+var processPrograms = flag.Int("rankprograms", 40, "random programs that 4 processes run, the first of those of -programs")
+
 // The random programs give the same bytes as processes, by sockets and by MPI.
 func TestRanks_RandomProgramsAreSequential(t *testing.T) {
-	n := 40
+	n := *processPrograms
 	if testing.Short() {
 		n = 10
 	}
+	const together = 500
 	eachWay(t, func(t *testing.T, way string) {
-		out, err := launch(t, way, 4, fmt.Sprintf("random:1,%d", n))
-		require.NoError(t, err, out)
-		require.Equal(t, 4, strings.Count(out, fmt.Sprintf("of 4 has run %d programs", n)), out)
+		for first := 1; first <= n; first += together {
+			some := min(together, n-first+1)
+			out, err := launch(t, way, 4, fmt.Sprintf("random:%d,%d", first, some))
+			require.NoError(t, err, out)
+			require.Equal(t, 4, strings.Count(out, fmt.Sprintf("of 4 has run %d programs", some)), out)
+		}
 	})
 }
 
