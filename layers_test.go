@@ -156,7 +156,7 @@ var layers = map[string][]string{
 	// Registered memory by address and number, its growth and its end.
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
 	// Kernels apart from any runtime: source, parameters, variants.
-	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices", "internal/printer"},
+	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices", "internal/printer", "internal/source"},
 	// Kernels on CPU workers: vector code, Go functions, and the choice between them.
 	"task/internal/cpucode": {"task/internal/kernels", "task/internal/memory", "task/internal/values", "codegen", "codegen/cpu", "codegen/ir", "codegen/simt",
 		"deps", "devices", "devices/smp", "devices/smp/choose", "internal/printer", "internal/spin", "trace/clock"},

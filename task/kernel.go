@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -30,9 +31,12 @@ type Args = devices.Args
 type SourceFile = codegen.File
 
 // newKernel returns the kernel that s describes.
-func newKernel(s KernelSpec) (*Kernel, error) {
+func newKernel(s KernelSpec) (*Kernel, error) { return newKernelIn(s, "") }
+
+// newKernelIn is newKernel for a wrapper in a generated file.
+func newKernelIn(s KernelSpec, generated string) (*Kernel, error) {
 	of := kernels.Spec{Name: s.Name, TypeArgs: s.TypeArgs, Files: s.Files, Sources: s.Sources, Lines: s.Lines, Go: s.Go, Split: s.Split, Trips: s.Trips,
-		Natives: s.Natives, Variables: s.Variables, Constants: s.Constants}
+		Natives: s.Natives, Variables: s.Variables, Constants: s.Constants, Generated: generated}
 	for _, v := range s.Versions {
 		of.Versions = append(of.Versions, v.description)
 	}
@@ -54,8 +58,10 @@ type KernelSpec struct {
 	Files []SourceFile
 	// Sources is the codegen.Package.Hash of the kernel that Go, Split and Trips were made from, ""
 	// where it is unknown: they hold copies of its code, so that Files with another hash, which
-	// accelerators and vector code would run, are refused. Lines are its CodeLines then: where the
-	// function stands elsewhere now, a panic in Split names the line that its code is on in Files.
+	// accelerators and vector code would run, are refused. MustKernel, called from a file that is
+	// where it was built, compares the other packages of the module there, too. Lines are its
+	// CodeLines then: where the function stands elsewhere now, a panic in Split names the line that
+	// its code is on in Files.
 	Sources, Lines string
 	// Go runs the function on the CPU.
 	Go func(a *Args)
@@ -118,7 +124,8 @@ var literalName = regexp.MustCompile(`\.func\d+(\.|$)`)
 // a generator that has checked it. Where the source has changed since, which the author has to mend
 // and no stack explains, it ends the program with one line on standard error.
 func MustKernel(s KernelSpec) *Kernel {
-	k, err := newKernel(s)
+	_, generated, _, _ := runtime.Caller(1)
+	k, err := newKernelIn(s, generated)
 	if err != nil {
 		if stale := (*kernels.StaleError)(nil); errors.As(err, &stale) {
 			exit(stale.Error())

@@ -45,19 +45,28 @@ func modulePath(text string) string {
 	return ""
 }
 
-// Files returns the files of the package of an import path; none where it is not of the module or
-// cannot be read, which the go command says more of.
-func (m Module) Files(importPath string) []codegen.File {
+// Folder returns the folder of the package of an import path; "" where it is not of the module.
+func (m Module) Folder(importPath string) string {
 	below, ok := strings.CutPrefix(importPath+"/", m.path+"/")
 	if m.path == "" || !ok {
-		return nil
+		return ""
 	}
 	dir := m.root
 	for part := range strings.SplitSeq(path.Clean(below), "/") {
 		dir = filepath.Join(dir, part)
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && dir != m.root {
-			return nil // of a module of its own
+			return "" // of a module of its own
 		}
+	}
+	return dir
+}
+
+// Files returns the files of the package of an import path; none where it is not of the module or
+// cannot be read, which the go command says more of.
+func (m Module) Files(importPath string) []codegen.File {
+	dir := m.Folder(importPath)
+	if dir == "" {
+		return nil
 	}
 	found, err := ReadFolder(m.build, dir)
 	if err != nil {

@@ -94,6 +94,7 @@ type Spec struct {
 	Versions       []*Kernel
 	Variables      []values.Variable
 	Constants      []Constant
+	Generated      string // the file of the wrapper, "" without
 }
 
 // New makes the kernel that s describes.
@@ -106,7 +107,10 @@ func New(s *Spec) (*Kernel, error) {
 		return nil, &StaleError{spec: s}
 	}
 	if i := slices.IndexFunc(s.Constants, func(c Constant) bool { return !c.Same }); i >= 0 {
-		return nil, &StaleError{s, s.Constants[i].Name}
+		return nil, &StaleError{s, "constant " + s.Constants[i].Name + ", which it uses, has another value now"}
+	}
+	if path := s.changedElsewhere(); path != "" {
+		return nil, &StaleError{s, "what it uses of package " + path + " has changed"}
 	}
 	if err != nil {
 		return nil, err
@@ -181,8 +185,8 @@ func (k *Kernel) keepOrder() {
 // A StaleError means that the source which the kernel of a wrapper reaches in its files is not the
 // source that its Go functions were made from.
 type StaleError struct {
-	spec     *Spec
-	constant string // of another package, which has another value now; "" where something else has changed
+	spec *Spec
+	why  string // "" where something in the kernel's own package has changed
 }
 
 func (e *StaleError) Error() string {
@@ -191,10 +195,7 @@ func (e *StaleError) Error() string {
 		file = e.spec.Files[0].Name
 		generated = codegen.GeneratedName(file)
 	}
-	why := "the kernel, or what it uses, has changed"
-	if e.constant != "" {
-		why = "constant " + e.constant + ", which it uses, has another value now"
-	}
+	why := cmp.Or(e.why, "the kernel, or what it uses, has changed")
 	return fmt.Sprintf("task: kernel %s: %s is stale: %s: run %s %s", e.spec.Name, generated, why, codegen.GenerateCommand, file)
 }
 
