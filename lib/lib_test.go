@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -14,9 +15,14 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// onDevices runs f on CPU workers, on simulated accelerators and on both.
+// onDevices runs f on CPU workers, on simulated accelerators, on both, and on the device that
+// GOMPSS_TEST_DEVICE names.
 func onDevices(t *testing.T, f func(t *testing.T, rt *task.Runtime)) {
-	for _, devices := range []string{"smp:2", "sim:2(exec=simt)", "smp:1,sim:1"} {
+	list := []string{"smp:2", "sim:2(exec=simt)", "smp:1,sim:1"}
+	if device := os.Getenv("GOMPSS_TEST_DEVICE"); device != "" {
+		list = append(list, device)
+	}
+	for _, devices := range list {
 		t.Run(devices, func(t *testing.T) {
 			rt, err := task.New(task.Options{Devices: devices})
 			require.NoError(t, err)
