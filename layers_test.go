@@ -18,7 +18,7 @@ const module = "github.com/gompss/gompss"
 // layers is the import table: which of our packages a package may import.
 // A new edge is a design decision. Packages that are not listed here may not exist.
 var layers = map[string][]string{
-	"codegen/kernel": {}, "codegen/kernel/random": {}, "codegen/kernel/ordered": {}, "codegen/kernel/dense": {},
+	"codegen/kernel": {}, "codegen/kernel/random": {}, "codegen/kernel/ordered": {}, "codegen/kernel/dense": {}, "codegen/kernel/cmplx": {},
 	// The environment variables that this module reads.
 	"internal/environment": {},
 	// The Go files of folders and modules, for commands and analyzers.

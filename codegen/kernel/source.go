@@ -9,12 +9,13 @@ var SourceNames = []string{"constraint.go", "doc.go", "fma.go", "math.go", "thre
 // toolchain.
 //
 //go:embed constraint.go doc.go fma.go math.go thread.go
-//go:embed random/random.go ordered/ordered.go dense/dense.go
+//go:embed random/random.go ordered/ordered.go dense/dense.go cmplx/cmplx.go
 var Source embed.FS
 
 // Packages has the files, in Source, of the packages below this one, by the name of the package.
 // Their functions are ordinary Go: the compiler compiles them with the kernels that call them.
 var Packages = map[string][]string{
+	"cmplx":   {"cmplx/cmplx.go"},
 	"dense":   {"dense/dense.go"},
 	"ordered": {"ordered/ordered.go"},
 	"random":  {"random/random.go"},

@@ -113,9 +113,13 @@ func embedded(name string) string {
 }
 
 // LibraryFiles returns the files of a package below codegen/kernel, which is compiled as if the
-// program had it; none for any other import path.
+// program had it, and for math/cmplx those of the package that stands for it there; none for any
+// other import path.
 func LibraryFiles(importPath string) (out []syntax.File) {
 	name, ok := strings.CutPrefix(importPath, KernelPath+"/")
+	if importPath == "math/cmplx" {
+		name, ok = "cmplx", true
+	}
 	if !ok {
 		return nil
 	}

@@ -77,7 +77,7 @@ func decodeAtomic(f atomicForm, list []ir.Stmt, at ir.Pos) (decl *ir.Decl, a *ir
 			where = list[0].Pos()
 		}
 		if slices.ContainsFunc(list, ofComplex) {
-			return nil, nil, where, "a complex number has two parts, and one operation on both is not indivisible"
+			return nil, nil, where, "a complex number has two parts, and one operation on both is not indivisible: use reduction(+: s) for a sum, else update two floats, its parts, with an atomic each"
 		}
 		return nil, nil, where, "this is not one of its forms"
 	}
