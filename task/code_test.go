@@ -337,7 +337,7 @@ func TestChoice_RunsTheFasterVariant(t *testing.T) {
 	require.Equal(t, int64(20*999), large[999])
 	require.Equal(t, []VariantChoice{
 		{Kernel: "countUp", Launches: "8 to 15 iterations on 64 to 127 bytes", Variant: "Go function", Other: "vector code", VectorTime: 30, OtherTime: 3},
-		{Kernel: "countUp", Launches: "512 to 1023 iterations on 4096 to 8191 bytes", Variant: "vector code", Other: "Go function", VectorTime: 0.3, OtherTime: 3},
+		{Kernel: "countUp", Launches: "512 to 1023 iterations on 4 to 8 KiB", Variant: "vector code", Other: "Go function", VectorTime: 0.3, OtherTime: 3},
 	}, rt.Stats().Choices)
 	require.Contains(t, rt.CPUCode(k), "or the Go function where that is faster; Go function for 8 to 15 iterations on 64 to 127 bytes: 3 ns for each against 30 ns of the vector code;")
 }

@@ -399,7 +399,7 @@ func (s Stats) String() string {
 		fmt.Fprintf(&b, "%s on %s, from %v: %v (%v to %v), %d runs\n", k.Kernel, k.Kind, k.Size, k.Mean, k.Least, k.Most, k.Runs)
 	}
 	for _, a := range s.Absent {
-		fmt.Fprintf(&b, "absent: %s: %v\n", a.Device, a.Why)
+		fmt.Fprintf(&b, "absent: %s: %s\n", a.Device, strings.TrimPrefix(a.Why.Error(), a.Device+": "))
 	}
 	return b.String()
 }

@@ -90,9 +90,18 @@ func SizeOf(trips, bytes int64) Size {
 func (s Size) String() string {
 	trips, bytes := uint(s-1)>>7, uint(s-1)&127
 	if trips == 0 {
-		return upTo(bytes, "byte")
+		return upToBytes(bytes)
 	}
-	return upTo(trips, "iteration") + " on " + upTo(bytes, "byte")
+	return upTo(trips, "iteration") + " on " + upToBytes(bytes)
+}
+
+// upToBytes says how many bytes are below 2^n and not below half of that.
+func upToBytes(n uint) string {
+	if n <= 10 {
+		return upTo(n, "byte")
+	}
+	least := uint64(1) << ((n - 1) % 10)
+	return fmt.Sprintf("%d to %d %ciB", least, 2*least, "KMGTPE"[(n-1)/10-1])
 }
 
 // upTo says how many things are below 2^n and not below half of that.

@@ -216,6 +216,9 @@ func TestTable_FailedTrials(t *testing.T) {
 func TestSize_Text(t *testing.T) {
 	require.Equal(t, "64 to 127 iterations on 512 to 1023 bytes", SizeOf(100, 800).String())
 	require.Equal(t, "512 to 1023 bytes", SizeOf(0, 800).String())
+	require.Equal(t, "1 to 2 KiB", SizeOf(0, 1024).String())
+	require.Equal(t, "512 to 1024 KiB", SizeOf(0, 1<<20-1).String())
+	require.Equal(t, "2 to 4 MiB", SizeOf(0, 5<<19).String())
 	require.Equal(t, "1 iteration on 0 bytes", SizeOf(1, 0).String())
 	require.NotEqual(t, SizeOf(0, 1<<62), SizeOf(1, 0))
 }

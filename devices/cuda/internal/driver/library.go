@@ -120,7 +120,7 @@ type LibraryError struct {
 
 func (e *LibraryError) Error() string {
 	if e.Path == "" {
-		return fmt.Sprintf("cuda: %s: not found: %v (set %s to name the file)", e.Library, e.Err, e.Env)
+		return fmt.Sprintf("cuda: %s: not found: %v (set %s to name the file)", e.Library, strings.TrimPrefix(e.Err.Error(), e.Library+": "), e.Env)
 	}
 	return fmt.Sprintf("cuda: %s: %v", e.Path, e.Err)
 }
