@@ -14,13 +14,14 @@ type Program struct {
 }
 
 // A Scratchpad is a piece of global memory that exists during one run of a Program: Count elements
-// of Var.Type, zeroed before the first launch. Var is in Scratch space; a Ref of it is a value of
-// type []T (Var.Type is the slice type). Count is evaluated on the host and may ask Query NumTeams
-// of launch number Launch.
+// of Var.Type, zeroed before the first launch unless Unset says that each element is written before
+// it is read. Var is in Scratch space; a Ref of it is a value of type []T (Var.Type is the slice
+// type). Count is evaluated on the host and may ask Query NumTeams of launch number Launch.
 type Scratchpad struct {
 	Var    *Var
 	Count  Expr
 	Launch int
+	Unset  bool
 }
 
 // A Launch is one grid. Every statement of Body is executed by every thread of every team, as in

@@ -30,7 +30,7 @@ func (p *Program) String() string {
 	t.line("program %s(%s)%s", p.Name, t.params(p.Params), suffix(p.FastMath, " fastmath"))
 	for i := range p.Scratch {
 		s := &p.Scratch[i]
-		t.line("scratch %s %s count %s of launch %d", t.declare(s.Var), s.Var.Type, t.expr(s.Count, 0), s.Launch)
+		t.line("scratch %s %s count %s of launch %d%s", t.declare(s.Var), s.Var.Type, t.expr(s.Count, 0), s.Launch, suffix(s.Unset, " unset"))
 	}
 	for _, f := range p.Funcs {
 		t.b.WriteByte('\n')

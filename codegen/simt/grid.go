@@ -100,6 +100,10 @@ func (m *machine) teamsOf(l *ir.Launch, env ir.Env, threads int64) (int64, error
 // clamp brings n between 1 and most.
 func clamp(n, most int64) int64 { return max(1, min(n, most)) }
 
+// unset is what each byte of memory holds that the host does not zero: a number that is far outside
+// of every slice.
+const unset = 0xa5
+
 // scratch allocates the program's scratch memory.
 func (m *machine) scratch(env ir.Values) error {
 	for _, s := range m.program.Scratch {
@@ -111,7 +115,13 @@ func (m *machine) scratch(env ir.Values) error {
 		if err != nil {
 			return fmt.Errorf("simt: %s: scratch memory %s: %w", m.program.Name, s.Var.Name, err)
 		}
-		id := m.segment("scratch memory "+s.Var.Name, make([]byte, n*size))
+		memory := make([]byte, n*size)
+		if s.Unset {
+			for i := range memory {
+				memory[i] = unset
+			}
+		}
+		id := m.segment("scratch memory "+s.Var.Name, memory)
 		m.pads = append(m.pads, pointer(int64(id), 0))
 		m.padLens = append(m.padLens, n)
 	}

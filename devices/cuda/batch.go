@@ -101,14 +101,14 @@ func (u *submitter) complete(op *operation) error {
 	if r.packed != nil {
 		return nil
 	}
-	if op.stream.ring.full(r.scratch) { // what is pending has memory that is about to be zeroed
+	if op.stream.ring.full(r.scratch.Total()) { // what is pending has memory that is about to be zeroed
 		u.flush(op.stream)
 	}
-	at, _, err := op.stream.takeScratch(r.scratch)
+	p, err := op.stream.takeScratch(r.scratch)
 	if err != nil {
 		return err
 	}
-	r.binding.Place(uint64(at))
+	r.binding.Place(uint64(p.zeroed), uint64(p.unset))
 	return r.packAhead(op.part.params[:])
 }
 

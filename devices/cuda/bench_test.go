@@ -144,7 +144,7 @@ func (b *bench) ours(repeat int, k *devices.Kernel, args ...devices.Arg) float64
 	b.t.Helper()
 	r, err := b.d.newRun(&devices.Launch{Kernel: k, Args: &devices.Args{List: args}})
 	require.NoError(b.t, err)
-	b.t.Logf("%s: index32 %t, grids %v, scratch %v, checks %t", k.Name, r.version.index32, r.grids, r.scratch, r.faults)
+	b.t.Logf("%s: index32 %t, grids %v, scratch %v, checks %t", k.Name, r.version.index32, r.grids, r.scratch.Total(), r.faults)
 	op := &operation{event: &event{device: b.d}}
 	seconds := b.measure(repeat, func(stream uintptr) error {
 		op.stream = b.d.streams.kernels[0]

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
@@ -20,7 +19,7 @@ import (
 // launched as a whole.
 //
 // What steps need of their own belongs to the graph: a fault record for each step whose checks can
-// fail, and scratch memory, which is zeroed before each run. So such a sequence has one run at a
+// fail, and scratch memory, whose part that has to be zero is zeroed before each run. So such a sequence has one run at a
 // time as a graph; one that comes meanwhile is enqueued step by step on one stream, which keeps its
 // order.
 type graph struct {
@@ -30,7 +29,7 @@ type graph struct {
 	graph, exec uintptr
 	slots       []*slot // by step; nil where no check can fail
 	scratch     uintptr // of all steps
-	size        deps.Bytes
+	room        launch.Room
 	busy        bool // a run that uses slots or scratch is under way
 
 	// What all steps launch, once it was decided: their arguments stay as they are, and mirrors
@@ -96,7 +95,7 @@ func (g *graph) choose(d *Device) (r *sequenceRun, alone bool, err error) {
 			return nil, false, err
 		}
 		r.steps[i] = one
-		r.own = r.own || one.faults || one.scratch > 0
+		r.own = r.own || one.faults || one.scratch.Total() > 0
 		alone = alone || one.faults
 	}
 	return r, alone, nil
@@ -126,8 +125,8 @@ func (r *sequenceRun) start(op *operation) error {
 			op.event.checks = append(op.event.checks, check{slot: s, version: r.steps[i].(*run).version, kept: true})
 		}
 	}
-	if g.size > 0 {
-		if err := r.device.gpu.driver.Do(driver.CuMemsetD8Async, g.scratch, 0, uintptr(g.size), op.stream.cu); err != nil {
+	if g.room.Zeroed > 0 {
+		if err := r.device.gpu.driver.Do(driver.CuMemsetD8Async, g.scratch, 0, uintptr(g.room.Zeroed), op.stream.cu); err != nil {
 			return err
 		}
 	}
@@ -153,22 +152,22 @@ func (r *sequenceRun) provide(s *stream) error {
 	d, g := r.device, r.graph
 	g.slots = make([]*slot, len(r.steps))
 	for _, one := range r.steps {
-		if one, ok := one.(*run); ok && one.scratch > 0 {
-			g.size = launch.AlignUp(g.size, launch.ScratchAlign) + one.scratch
+		if one, ok := one.(*run); ok { // its parts are of whole alignments
+			g.room.Zeroed, g.room.Unset = g.room.Zeroed+one.scratch.Zeroed, g.room.Unset+one.scratch.Unset
 		}
 	}
-	if g.size > 0 {
+	if g.room.Total() > 0 {
 		b := driver.NewBlock()
 		defer b.Free()
-		if err := d.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(g.size), s.cu); err != nil {
-			return fmt.Errorf("scratch memory of %v: %w", g.size, err)
+		if err := d.gpu.driver.Do(driver.CuMemAllocAsync, b.At(0), uintptr(g.room.Total()), s.cu); err != nil {
+			return fmt.Errorf("scratch memory of %v: %w", g.room.Total(), err)
 		}
 		g.scratch = uintptr(b.Words[0])
 		if err := d.gpu.driver.Do(driver.CuStreamSynchronize, s.cu); err != nil { // from here on every stream may use it
 			return err
 		}
 	}
-	at := deps.Bytes(0)
+	zeroed, unset := uint64(g.scratch), uint64(g.scratch)+uint64(g.room.Zeroed)
 	for i, one := range r.steps {
 		one, ok := one.(*run)
 		if !ok {
@@ -180,11 +179,8 @@ func (r *sequenceRun) provide(s *stream) error {
 				return err
 			}
 		}
-		if one.scratch > 0 {
-			at = launch.AlignUp(at, launch.ScratchAlign)
-			one.binding.Place(uint64(g.scratch) + uint64(at))
-			at += one.scratch
-		}
+		one.binding.Place(zeroed, unset)
+		zeroed, unset = zeroed+uint64(one.scratch.Zeroed), unset+uint64(one.scratch.Unset)
 	}
 	return nil
 }
@@ -326,7 +322,7 @@ func (g *graph) free(d *Device) error {
 	if g.scratch != 0 {
 		errs = append(errs, d.gpu.driver.Do(driver.CuMemFreeAsync, g.scratch, d.streams.kernels[0].cu))
 	}
-	g.exec, g.graph, g.slots, g.scratch, g.size = 0, 0, nil, 0, 0
+	g.exec, g.graph, g.slots, g.scratch, g.room = 0, 0, nil, 0, launch.Room{}
 	return errors.Join(errs...)
 }
 

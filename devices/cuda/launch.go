@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/cuda"
-	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 	"github.com/gompss/gompss/devices/cuda/internal/launch"
@@ -154,8 +153,8 @@ func (d *Device) choose(l *devices.Launch, o *launching, next chooser) error {
 		return l.Kernel.Checked(err)
 	}
 	o.event.alone, o.work, o.event.sample = r.faults, r, sample
-	r.lone = sample == nil && !r.faults && r.scratch <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
-	if r.lone && r.scratch == 0 {
+	r.lone = sample == nil && !r.faults && r.scratch.Total() <= ringPart && len(r.version.entries) == 1 && !r.version.source.Entries[0].Launch.Meets
+	if r.lone && r.scratch.Total() == 0 {
 		return r.packAhead(o.params[:])
 	}
 	return nil
@@ -168,7 +167,7 @@ type run struct {
 	binding launch.Binding
 	grids   []launch.Grid
 	pads    []launch.Scratchpad // room for those of the binding
-	scratch deps.Bytes
+	scratch launch.Room
 	faults  bool
 	waits   bool     // of versions that can wait for what they are behind
 	resize  int      // of the teams, by a power of two
@@ -295,15 +294,15 @@ func (r *run) start(op *operation) (failed error) {
 		op.event.checks = append(op.event.checks, check{slot: s, version: r.version})
 		fault = s.address
 	}
-	if r.scratch > 0 && r.packed == nil {
-		at, own, err := op.stream.takeScratch(r.scratch)
+	if r.scratch.Total() > 0 && r.packed == nil {
+		p, err := op.stream.takeScratch(r.scratch)
 		if err != nil {
 			return err
 		}
-		r.binding.Place(uint64(at))
-		if own != 0 {
+		r.binding.Place(uint64(p.zeroed), uint64(p.unset))
+		if p.owned() {
 			defer func() {
-				if freed := d.gpu.driver.Do(driver.CuMemFreeAsync, own, stream); failed == nil {
+				if freed := p.free(op.stream); failed == nil {
 					failed = freed
 				}
 			}()

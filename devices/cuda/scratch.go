@@ -30,34 +30,70 @@ const (
 // full reports whether n bytes begin another lap.
 func (r *ring) full(n deps.Bytes) bool { return r.base != 0 && r.used+n > ringSize }
 
-// takeScratch returns n bytes that are zero for what comes next on s, and what has to be freed
-// behind that; 0 for nothing. Requires: Device.enqueueing held, the context is current.
-func (s *stream) takeScratch(n deps.Bytes) (at, own uintptr, err error) {
-	if n > ringPart {
-		own, err = s.allocScratch(n)
-		return own, own, err
+// Pieces are the scratch memory of one launch. What is its own is freed behind it.
+type pieces struct {
+	zeroed, unset uintptr
+	own           [2]uintptr
+}
+
+func (p *pieces) owned() bool { return p.own != [2]uintptr{} }
+
+// free frees what the launch has of its own, in the order of s. Requires: as for takeScratch.
+func (p *pieces) free(s *stream) (err error) {
+	for _, at := range p.own {
+		if at != 0 {
+			err = errors.Join(err, s.device.gpu.driver.Do(driver.CuMemFreeAsync, at, s.cu))
+		}
 	}
-	r := &s.ring
+	return err
+}
+
+// takeScratch returns memory for what comes next on s. A part of up to ringPart is a piece of the
+// ring, whether it must be zero or not. Requires: Device.enqueueing held, the context is current.
+func (s *stream) takeScratch(n launch.Room) (p pieces, err error) {
+	if p.zeroed, err = s.takePart(n.Zeroed, true, &p.own[0]); err != nil {
+		return pieces{}, err
+	}
+	if p.unset, err = s.takePart(n.Unset, false, &p.own[1]); err != nil {
+		return pieces{}, errors.Join(err, p.free(s))
+	}
+	return p, nil
+}
+
+// takePart returns n bytes, and sets own where they have to be freed.
+func (s *stream) takePart(n deps.Bytes, zeroed bool, own *uintptr) (at uintptr, err error) {
+	switch {
+	case n == 0:
+		return 0, nil
+	case n <= ringPart:
+		return s.ring.take(s, n)
+	}
+	*own, err = s.allocScratch(n, zeroed)
+	return *own, err
+}
+
+// take returns the next n bytes.
+func (r *ring) take(s *stream, n deps.Bytes) (at uintptr, err error) {
 	switch {
 	case r.base == 0:
-		base, err := s.allocScratch(ringSize)
+		base, err := s.allocScratch(ringSize, true)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		r.base, r.used = base, 0
 	case r.full(n):
 		if err := s.device.gpu.driver.Do(driver.CuMemsetD8Async, r.base, 0, uintptr(ringSize), s.cu); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		r.used = 0
 	}
 	at = r.base + uintptr(r.used)
 	r.used = launch.AlignUp(r.used+n, launch.ScratchAlign)
-	return at, 0, nil
+	return at, nil
 }
 
-// allocScratch allocates and zeroes memory in the order of s.
-func (s *stream) allocScratch(n deps.Bytes) (uintptr, error) {
+// allocScratch allocates memory in the order of s, and zeroes it there if it has to be.
+func (s *stream) allocScratch(n deps.Bytes, zeroed bool) (uintptr, error) {
 	b := driver.NewBlock()
 	defer b.Free()
 	d := s.device.gpu.driver
@@ -65,6 +101,9 @@ func (s *stream) allocScratch(n deps.Bytes) (uintptr, error) {
 		return 0, fmt.Errorf("scratch memory of %v: %w", n, err)
 	}
 	base := uintptr(b.Words[0])
+	if !zeroed {
+		return base, nil
+	}
 	if err := d.Do(driver.CuMemsetD8Async, base, 0, uintptr(n), s.cu); err != nil {
 		return 0, errors.Join(err, d.Do(driver.CuMemFreeAsync, base, s.cu))
 	}

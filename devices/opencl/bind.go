@@ -106,10 +106,19 @@ func (b *binding) idle(l *ir.Launch) bool {
 const scratchAlign deps.Bytes = 256
 
 // sizeScratch computes the sizes of the scratchpads, whose launches have the given shapes, and
-// returns their sum.
-func (b *binding) sizeScratch(p *ir.Program, grids []grid) (deps.Bytes, error) {
-	var sum deps.Bytes
+// returns the end of those that begin as zero, which come first, and of all.
+func (b *binding) sizeScratch(p *ir.Program, grids []grid) (zeroed, all deps.Bytes, err error) {
+	if zeroed, err = b.sizeSome(p, grids, false, 0); err == nil {
+		all, err = b.sizeSome(p, grids, true, zeroed)
+	}
+	return zeroed, all, err
+}
+
+func (b *binding) sizeSome(p *ir.Program, grids []grid, unset bool, sum deps.Bytes) (deps.Bytes, error) {
 	for i := range p.Scratch {
+		if p.Scratch[i].Unset != unset {
+			continue
+		}
 		s := &p.Scratch[i]
 		b.teams = grids[s.Launch].teams
 		n, err := ir.EvalInt(s.Count, b)

@@ -23,6 +23,7 @@ type run struct {
 	version *version
 	binding binding
 	grids   []grid
+	zeroed  deps.Bytes // of the scratch memory, its beginning
 	scratch deps.Bytes
 	slot    *faultSlot // nil where no check is made
 	args    *devices.Args
@@ -137,7 +138,7 @@ func (r *run) start(c *commands) error {
 		r.grids = append(r.grids, g)
 	}
 	var err error
-	if r.scratch, err = r.binding.sizeScratch(r.version.program, r.grids); err != nil {
+	if r.zeroed, r.scratch, err = r.binding.sizeScratch(r.version.program, r.grids); err != nil {
 		return err
 	}
 	var pads uintptr
@@ -145,7 +146,9 @@ func (r *run) start(c *commands) error {
 		if pads, err = d.scratch.take(d, r.scratch); err != nil {
 			return err
 		}
-		c.add(func(count, list, event uintptr) error { return d.clear(pads, r.scratch, count, list, event) })
+	}
+	if r.zeroed > 0 {
+		c.add(func(count, list, event uintptr) error { return d.clear(pads, r.zeroed, count, list, event) })
 	}
 	if r.version.mayFail() {
 		if r.slot, err = d.faults.get(d); err != nil {

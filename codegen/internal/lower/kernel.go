@@ -447,12 +447,13 @@ func (l *lowering) keepInScratch(v *ir.Var) {
 		return
 	}
 	elem, count := v.Type, build.Int(1, v.At)
-	if room := l.rooms[v]; room != nil {
+	room := l.rooms[v] // of contexts, which are stored before they are read
+	if room != nil {
 		elem, count = v.Type.Elem, room
 	}
 	pad := l.Variable(v.Name, ir.SliceOf(elem), ir.Scratch, v.At)
 	l.Scratch[v] = pad
-	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: count})
+	l.program.Scratch = append(l.program.Scratch, ir.Scratchpad{Var: pad, Count: count, Unset: room != nil})
 	l.Decide(v.At, "variable "+v.Name, "device memory", "it lives across launches", "")
 }
 

@@ -22,7 +22,8 @@ type Binding struct {
 type Scratchpad struct {
 	of      *ir.Var
 	Count   int64
-	offset  deps.Bytes // in the launch's piece of scratch memory
+	unset   bool       // it may hold anything
+	offset  deps.Bytes // in the launch's piece of scratch memory of its kind
 	address uint64
 }
 
@@ -106,10 +107,18 @@ func (b *Binding) Query(q ir.QueryKind) (int64, bool) {
 // ScratchAlign is the alignment of scratchpads, that of what a driver allocates.
 const ScratchAlign deps.Bytes = 256
 
+// A Room is how much scratch memory a launch takes: the part that is zero when it begins, and the
+// part that may hold anything.
+type Room struct {
+	Zeroed, Unset deps.Bytes
+}
+
+// Total is the size of both parts.
+func (r Room) Total() deps.Bytes { return r.Zeroed + r.Unset }
+
 // SizeScratch computes the sizes of the scratchpads, whose launches have the given shapes, and
-// returns their sum.
-func (b *Binding) SizeScratch(p *ir.Program, grids []Grid) (deps.Bytes, error) {
-	var sum deps.Bytes
+// returns their sums.
+func (b *Binding) SizeScratch(p *ir.Program, grids []Grid) (sum Room, err error) {
 	for i := range p.Scratch {
 		s := &p.Scratch[i]
 		b.teams = grids[s.Launch].Teams
@@ -120,17 +129,26 @@ func (b *Binding) SizeScratch(p *ir.Program, grids []Grid) (deps.Bytes, error) {
 			err = fmt.Errorf("%d elements", n)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("scratch memory %s: %w", s.Var.Name, err)
+			return Room{}, fmt.Errorf("scratch memory %s: %w", s.Var.Name, err)
 		}
-		b.Scratch = append(b.Scratch, Scratchpad{of: s.Var, Count: n, offset: sum})
-		sum = AlignUp(sum+deps.Bytes(n)*elem, ScratchAlign)
+		part := &sum.Zeroed
+		if s.Unset {
+			part = &sum.Unset
+		}
+		b.Scratch = append(b.Scratch, Scratchpad{of: s.Var, Count: n, unset: s.Unset, offset: *part})
+		*part = AlignUp(*part+deps.Bytes(n)*elem, ScratchAlign)
 	}
 	return sum, nil
 }
 
-// Place gives the scratchpads their addresses.
-func (b *Binding) Place(base uint64) {
+// Place gives the scratchpads their addresses, in memory that is zero and in memory that may hold
+// anything.
+func (b *Binding) Place(zeroed, unset uint64) {
 	for i := range b.Scratch {
+		base := zeroed
+		if b.Scratch[i].unset {
+			base = unset
+		}
 		b.Scratch[i].address = base + uint64(b.Scratch[i].offset)
 	}
 }

@@ -33,8 +33,8 @@ func TestPacking(t *testing.T) {
 		require.True(t, Fits32(src, b))
 		size, err := b.SizeScratch(prog, []Grid{{7, 128}})
 		require.NoError(t, err)
-		require.EqualValues(t, 256, size)
-		b.Place(1 << 40)
+		require.Equal(t, Room{Zeroed: 256}, size)
+		b.Place(1<<40, 0)
 		e := &src.Entries[0]
 		out := make([]byte, e.ArgsSize)
 		require.NoError(t, b.Pack(e, out, at, 77))
