@@ -46,13 +46,14 @@ type Options struct {
 type Suite string
 
 const (
-	NoSuite     Suite = ""       // the rows instead
-	WholeSuite  Suite = "all"    // all parts but NestedLoops
-	NestedLoops Suite = "nested" // nested loops on graphs
+	NoSuite     Suite = ""          // the rows instead
+	WholeSuite  Suite = "all"       // all parts but NestedLoops and Overheads
+	NestedLoops Suite = "nested"    // nested loops on graphs
+	Overheads   Suite = "overheads" // what the constructs in a team cost
 )
 
 // SuiteParts are the parts of the suite.
-var SuiteParts = []Suite{"kernels", "fields", "others", NestedLoops}
+var SuiteParts = []Suite{"kernels", "fields", "others", NestedLoops, Overheads}
 
 // wants reports whether a row is requested.
 func (o *Options) wants(name string) bool {

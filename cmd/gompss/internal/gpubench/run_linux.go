@@ -15,6 +15,8 @@ func Run(o Options) error {
 	case NoSuite:
 	case NestedLoops:
 		return runNested(o)
+	case Overheads:
+		return runOverheads(o)
 	default:
 		return runSuite(o)
 	}

@@ -1,0 +1,171 @@
+package gpubench
+
+import (
+	_ "embed"
+
+	"github.com/gompss/gompss/codegen/kernel"
+)
+
+// Kernels whose time is that of a construct, turns times in a row in each team of a league, with as
+// little work in it as keeps it there. The suite compiles them once for each mode.
+
+//go:embed overheads_kernels.go
+var overheadsSource string
+
+// EachParallel has two parallel regions a turn, each with its loop.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachParallel(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		var a, b [256]int32
+		for r := 0; r < turns; r++ {
+			//omp:parallel for
+			for i := 0; i < 256; i++ {
+				b[i] = a[(i+1)&255] + 1
+			}
+			//omp:parallel for
+			for i := 0; i < 256; i++ {
+				a[i] = b[(i+3)&255] ^ int32(r)
+			}
+		}
+		out[t] = a[0]
+	}
+}
+
+// EachFor has two loops of one parallel region a turn.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachFor(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		var a, b [256]int32
+		//omp:parallel
+		{
+			for r := 0; r < turns; r++ {
+				//omp:for
+				for i := 0; i < 256; i++ {
+					b[i] = a[(i+1)&255] + 1
+				}
+				//omp:for
+				for i := 0; i < 256; i++ {
+					a[i] = b[(i+3)&255] ^ int32(r)
+				}
+			}
+		}
+		out[t] = a[0]
+	}
+}
+
+// EachBarrier has two barriers a turn behind loops that do not wait.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachBarrier(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		var a, b [256]int32
+		//omp:parallel
+		{
+			for r := 0; r < turns; r++ {
+				//omp:for nowait
+				for i := 0; i < 256; i++ {
+					b[i] = a[(i+1)&255] + 1
+				}
+				kernel.Barrier()
+				//omp:for nowait
+				for i := 0; i < 256; i++ {
+					a[i] = b[(i+3)&255] ^ int32(r)
+				}
+				kernel.Barrier()
+			}
+		}
+		out[t] = a[0]
+	}
+}
+
+// EachSingle has a block of one thread and a loop that reads what it wrote a turn.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachSingle(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		var a [256]int32
+		s := int32(1)
+		//omp:parallel
+		{
+			for r := 0; r < turns; r++ {
+				//omp:single
+				{
+					s = s*5 + int32(r)
+				}
+				//omp:for
+				for i := 0; i < 256; i++ {
+					a[i] ^= s
+				}
+			}
+		}
+		out[t] = a[0]
+	}
+}
+
+// EachReduction has a parallel region with a sum a turn.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachReduction(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		all := int32(t)
+		for r := 0; r < turns; r++ {
+			sum := int32(0)
+			//omp:parallel for reduction(+: sum)
+			for i := 0; i < 256; i++ {
+				sum += int32(i) ^ all
+			}
+			all = all*3 + sum
+		}
+		out[t] = all
+	}
+}
+
+// EachCritical has a parallel region a turn in which every iteration adds to one variable of the
+// team, atomically.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachCritical(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		all := int32(t)
+		for r := 0; r < turns; r++ {
+			sum := int32(0)
+			//omp:parallel for
+			for i := 0; i < 256; i++ {
+				//omp:atomic
+				sum += int32(i) ^ all
+			}
+			all = all*3 + sum
+		}
+		out[t] = all
+	}
+}
+
+// EachStart is the start of a league with one parallel region in each team.
+//
+//omp:target device(acc, smp)
+//omp:task inout(out)
+func EachStart(turns int, out []int32) {
+	//omp:teams distribute thread_limit(256) mode(auto)
+	for t := 0; t < len(out); t++ {
+		var a [256]int32
+		//omp:parallel for
+		for i := 0; i < 256; i++ {
+			a[i] = int32(i * turns)
+		}
+		out[t] = a[t&255] + int32(t)
+	}
+}
