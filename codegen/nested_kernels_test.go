@@ -310,3 +310,35 @@ func PlainSkips(start, col, on []int32, p, next []float64, seen []int32) {
 		seen[v]++
 	}
 }
+
+// PlainSifted has a condition around its nested loop, an iteration on either side of it, and a
+// context of several types with a slice in it.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, on, weight) inout(near, left, visited)
+func PlainSifted(scale float32, start, col, on []int32, weight []float32, near []float32, left []int64, visited []int32) {
+	count := int32(0)
+	//omp:teams distribute parallel for reduction(+: count)
+	for v := 0; v < len(start)-1; v++ {
+		lo, hi := start[v], start[v+1]
+		cols := col[lo:hi]
+		odd, by, small := v%2 == 1, scale*weight[v], uint8(v)
+		if on[v] > 1 {
+			sum := float32(0)
+			//omp:simd reduction(+: sum)
+			for k := range cols {
+				sum += by * weight[cols[k]]
+			}
+			if odd {
+				sum += float32(small)
+			}
+			near[v] = sum
+			count++
+		} else {
+			near[v] = -by
+			count += 2
+		}
+		left[v] += int64(small) + int64(v)
+	}
+	visited[0] += count
+}

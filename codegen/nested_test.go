@@ -32,6 +32,9 @@ func nestedText(how string) string {
 	return strings.ReplaceAll(nestedKernelsSource, "nested(auto)", "nested("+how+")")
 }
 
+// shortRows is the number of rows of which all are so short that few lanes share one.
+const shortRows = 90
+
 // powerLaw makes rows of which most are short, some have more elements than a warp has lanes, and a
 // few more than a team has.
 func powerLaw(r *rand.Rand, n int) (start, col []int32) {
@@ -39,6 +42,7 @@ func powerLaw(r *rand.Rand, n int) (start, col []int32) {
 	for i := range n {
 		length := r.IntN(12) * r.IntN(2)
 		switch {
+		case n == shortRows || n == shortRows/4:
 		case r.IntN(8) == 0:
 			length = 28 + r.IntN(9)
 		case r.IntN(16) == 0:
@@ -129,6 +133,41 @@ var plainCases = []corpusCase{
 		start, col := powerLaw(r, n)
 		return []any{ints[int32](r, n/2, max(n, 1)), start, col, ints[int32](r, n, 50), ints[int32](r, n, 50)}
 	}},
+	{kernel: PlainSifted, tolerance: 1e-3, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{float32(0.5), start, col, ints[int32](r, n, 4), floats[float32](r, n), make([]float32, n), ints[int64](r, n, 9), make([]int32, 1)}
+	}},
+}
+
+// Iterations of several blocks come to the groups of lanes that share what a condition lets pass,
+// in one order of sums.
+func TestNested_Sifted(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedKernelsSource})
+	require.NoError(t, err)
+	cases := map[string]corpusCase{}
+	for _, c := range append(append([]corpusCase{}, nestedCases...), plainCases...) {
+		cases[name(c.kernel)] = c
+	}
+	for _, kernel := range []string{"NestedBFS", "NestedPageRank", "PlainLevel", "PlainSkips", "PlainSifted"} {
+		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
+			c := cases[kernel]
+			l := lowerKernel(t, p, kernel, codegen.LowerOptions{})
+			require.Contains(t, l.Explain(), "a thread each tests whether it goes on")
+			program, err := simt.New(l.Program)
+			require.NoError(t, err)
+			for _, n := range []int{31, shortRows, 255, 257, 700} {
+				want := c.makeArgs(n)
+				c.runGo(want)
+				for k, cfg := range []simt.Config{{Teams: 2, Threads: 64}, {Teams: 5, Threads: 256}} {
+					cfg.Seed, cfg.Races, cfg.Steps = uint64(k), true, 200_000_000
+					got := c.makeArgs(n)
+					require.NoError(t, runDevice(program, got, cfg), "size %d\n%s", n, l.Program)
+					require.Empty(t, c.differ(want, got), "size %d\n%s", n, l.Program)
+				}
+			}
+		})
+	}
 }
 
 func plainRows(n int, r *rand.Rand) []any {
@@ -175,7 +214,7 @@ func TestNested_OverlapRunsInOrder(t *testing.T) {
 func (c corpusCase) compareNested(t *testing.T, l *codegen.Lowering, odd bool) {
 	program, err := simt.New(l.Program)
 	require.NoError(t, err)
-	for _, n := range []int{0, 3, 150} {
+	for _, n := range []int{0, 3, shortRows, 150} {
 		want := c.makeArgs(n)
 		c.runGo(want)
 		for k, s := range shapes {
@@ -197,7 +236,7 @@ func TestNested_SumsHaveOneOrder(t *testing.T) {
 		if c.tolerance < 1e-9 && c.tolerance > 0 {
 			t.Run(name(c.kernel), func(t *testing.T) {
 				t.Parallel()
-				var first []any
+				first := map[int][]any{}
 				for _, how := range nestedHow {
 					if how == "inline" {
 						continue
@@ -211,12 +250,14 @@ func TestNested_SumsHaveOneOrder(t *testing.T) {
 							if s.threads%32 != 0 {
 								continue
 							}
-							got := c.makeArgs(150)
-							require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k)}))
-							if first == nil {
-								first = got
+							for _, n := range []int{shortRows, 150} {
+								got := c.makeArgs(n)
+								require.NoError(t, runDevice(program, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(k)}))
+								if first[n] == nil {
+									first[n] = got
+								}
+								require.Equal(t, bitsOf(first[n]), bitsOf(got), "%s, %d teams of %d threads, without warps %v", how, s.teams, s.threads, opt.NoShuffles)
 							}
-							require.Equal(t, bitsOf(first), bitsOf(got), "%s, %d teams of %d threads, without warps %v", how, s.teams, s.threads, opt.NoShuffles)
 						}
 					}
 				}

@@ -130,6 +130,7 @@ const (
 type Nested struct {
 	Kind  NestedKind
 	Boost bool
+	Lanes uint8 // of a group, with NestedGroups; 0 leaves it to the strategy
 }
 
 // A Reduction combines the private copies of Place with Op when the construct ends. Place is a Ref,

@@ -15,9 +15,10 @@ type Label struct {
 // Decl declares Var; a nil Init means the zero value, but for variables in Team space, which start
 // undefined.
 type Decl struct {
-	Var  *Var
-	Init Expr
-	At   Pos
+	Var   *Var
+	Init  Expr
+	Unset bool // of an array: each element is written before it is read, so none need be zero
+	At    Pos
 }
 
 // Assign is Place = Value. Values may be scalars, arrays, structs, slices and pointers.

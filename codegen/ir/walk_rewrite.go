@@ -149,7 +149,7 @@ func (r *Rewrite) CopyStmt(s Stmt) []Stmt {
 func (r *Rewrite) plain(s Stmt) Stmt {
 	switch s := s.(type) {
 	case *Decl:
-		return &Decl{Var: r.variable(s.Var), Init: r.CopyExpr(s.Init), At: s.At}
+		return &Decl{Var: r.variable(s.Var), Init: r.CopyExpr(s.Init), Unset: s.Unset, At: s.At}
 	case *Assign:
 		return &Assign{Place: r.CopyExpr(s.Place), Value: r.CopyExpr(s.Value), At: s.At}
 	case *Call:

@@ -228,62 +228,113 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 	int64 val_len, double* x, int64 x_len, double* w, int64 w_len, double* y, int64 y_len, bool* branch,
 	int64* deferred, int64* iContext, gompss_fault* fault)
 {
+	__shared__ int active;
+	__shared__ int64 iContext_2[256];
 	if (!branch[0]) {
-		if (start_len <= y_len + 1) {
-			int64 end = start_len - 1;
-			int64 stride = max(((int64)gridDim.x * blockDim.x) >> 3, (int64)1);
-			int64 lane = threadIdx.x & 7;
-			for (int64 base = ((int64)blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
-				int64 i = base + (threadIdx.x >> 3);
-				bool active = i < end;
-				bool cond = active && (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) && apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len));
-				bool inside = active && cond;
-				bool leaves = inside && max((int64)start[i + 1] - start[i], (int64)0) >= 1024;
-				if (leaves && lane == 0) {
-					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-					iContext[context] = i;
-				}
-				active = active && !leaves;
-				inside = inside && !leaves;
-				__syncwarp();
-				if (inside) {
-					int64 from = start[i];
-					int64 to = start[i + 1];
-					int64 k = from + lane;
-					for (int64 k_2 = k; k_2 < to; k_2 += 8) {
-						w[check_index(k_2, w_len, 21, fault)] = val[check_index(k_2, val_len, 22, fault)] * x[check_index(col[check_index(k_2, col_len, 23, fault)], x_len, 24, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k_2, col_len, 25, fault)]);
+		int64 end = (max(start_len - 1, (int64)0) + 255) / 256;
+		for (int64 block = blockIdx.x; block < end; block += gridDim.x) {
+			__syncthreads();
+			if (threadIdx.x == 0) {
+				active = 0;
+			}
+			int64 blocks = (max(start_len - 1, (int64)0) + 255) / 256;
+			__syncthreads();
+			if (32 * block + 224 * blocks + 33 <= start_len && 32 * block + 224 * blocks + 32 <= y_len) {
+				for (int64 j = threadIdx.x; j < 256; j += blockDim.x) {
+					int64 number = (j / 32 * blocks + block) * 32 + (j & 31);
+					if (number < max(start_len - 1, (int64)0)) {
+						int64 i = number;
+						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
+							apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) &&
+							apart(y, y_len, x, x_len)) {
+							int context = atomicAdd(&active, 1);
+							iContext_2[context] = i;
+							continue;
+						} else {
+							for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
+								w[check_index(k, w_len, 21, fault)] = val[check_index(k, val_len, 22, fault)] * x[check_index(col[check_index(k, col_len, 23, fault)], x_len, 24, fault)];
+								atomicAdd(&y[i], (double)col[check_index(k, col_len, 25, fault)]);
+							}
+						}
 					}
 				}
-				bool outside = active && !cond;
-				if (outside && lane == 0) {
-					{
-						for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-							w[check_index(k, w_len, 26, fault)] = val[check_index(k, val_len, 27, fault)] * x[check_index(col[check_index(k, col_len, 28, fault)], x_len, 29, fault)];
-							atomicAdd(&y[i], (double)col[check_index(k, col_len, 30, fault)]);
+			} else {
+				for (int64 j = threadIdx.x; j < 256; j += blockDim.x) {
+					int64 number = (j / 32 * blocks + block) * 32 + (j & 31);
+					if (number < max(start_len - 1, (int64)0)) {
+						int64 i = number;
+						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
+							apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) &&
+							apart(y, y_len, x, x_len)) {
+							int context = atomicAdd(&active, 1);
+							iContext_2[context] = i;
+							continue;
+						} else {
+							#pragma unroll 1
+							for (int k = start[check_index(i, start_len, 26, fault)], k_end = start[check_index(i + 1, start_len, 27, fault)]; k < k_end; k++) {
+								w[check_index(k, w_len, 28, fault)] = val[check_index(k, val_len, 29, fault)] * x[check_index(col[check_index(k, col_len, 30, fault)], x_len, 31, fault)];
+								atomicAdd(&y[check_index(i, y_len, 32, fault)], (double)col[check_index(k, col_len, 33, fault)]);
+							}
 						}
 					}
 				}
 			}
-		} else {
-			for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < start_len - 1; i += (int64)gridDim.x * blockDim.x) {
-				if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) && apart(w, w_len, y, y_len) &&
-					apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len)) {
-					if (max((int64)start[i + 1] - start[i], (int64)0) >= 1024) {
-						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-						iContext[context] = i;
-						continue;
+			if (min(min(w_len, val_len), col_len) < max(start_len - 1, (int64)0) * 6) {
+				__syncthreads();
+				int64 end_2 = active;
+				int64 stride = max((int)(blockDim.x >> 2), 1);
+				int64 lane = threadIdx.x & 3;
+				for (int64 base = 0; base < end_2; base += stride) {
+					int64 context = base + (threadIdx.x >> 2);
+					bool active_2 = context < end_2;
+					int64 i = 0;
+					if (active_2) {
+						i = iContext_2[context];
 					}
-					#pragma unroll 1
-					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 31, fault)] = val[check_index(k, val_len, 32, fault)] * x[check_index(col[check_index(k, col_len, 33, fault)], x_len, 34, fault)];
-						atomicAdd(&y[check_index(i, y_len, 35, fault)], (double)col[check_index(k, col_len, 36, fault)]);
+					bool leaves = active_2 && max((int64)start[check_index((int64)((uint64)i + 1), start_len, 34, fault)] - start[check_index(i, start_len, 35, fault)], (int64)0) >= 1024;
+					if (leaves && lane == 0) {
+						int64 context_2 = atomicAdd((uint64*)&deferred[0], 1ull);
+						iContext[context_2] = i;
 					}
-				} else {
-					#pragma unroll 1
-					for (int k = start[i], k_end = start[i + 1]; k < k_end; k++) {
-						w[check_index(k, w_len, 37, fault)] = val[check_index(k, val_len, 38, fault)] * x[check_index(col[check_index(k, col_len, 39, fault)], x_len, 40, fault)];
-						atomicAdd(&y[check_index(i, y_len, 41, fault)], (double)col[check_index(k, col_len, 42, fault)]);
+					active_2 = active_2 && !leaves;
+					__syncwarp();
+					if (active_2) {
+						int64 from = start[check_index(i, start_len, 36, fault)];
+						int64 to = start[check_index((int64)((uint64)i + 1), start_len, 37, fault)];
+						int64 k = from + lane;
+						for (int64 k_2 = k; k_2 < to; k_2 += 4) {
+							w[check_index(k_2, w_len, 38, fault)] = val[check_index(k_2, val_len, 39, fault)] * x[check_index(col[check_index(k_2, col_len, 40, fault)], x_len, 41, fault)];
+							atomicAdd(&y[check_index(i, y_len, 42, fault)], (double)col[check_index(k_2, col_len, 43, fault)]);
+						}
+					}
+				}
+			} else {
+				__syncthreads();
+				int64 end_2 = active;
+				int64 stride = max((int)(blockDim.x >> 3), 1);
+				int64 lane = threadIdx.x & 7;
+				for (int64 base = 0; base < end_2; base += stride) {
+					int64 context = base + (threadIdx.x >> 3);
+					bool active_2 = context < end_2;
+					int64 i = 0;
+					if (active_2) {
+						i = iContext_2[context];
+					}
+					bool leaves = active_2 && max((int64)start[check_index((int64)((uint64)i + 1), start_len, 44, fault)] - start[check_index(i, start_len, 45, fault)], (int64)0) >= 1024;
+					if (leaves && lane == 0) {
+						int64 context_2 = atomicAdd((uint64*)&deferred[0], 1ull);
+						iContext[context_2] = i;
+					}
+					active_2 = active_2 && !leaves;
+					__syncwarp();
+					if (active_2) {
+						int64 from = start[check_index(i, start_len, 46, fault)];
+						int64 to = start[check_index((int64)((uint64)i + 1), start_len, 47, fault)];
+						int64 k = from + lane;
+						for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+							w[check_index(k_2, w_len, 48, fault)] = val[check_index(k_2, val_len, 49, fault)] * x[check_index(col[check_index(k_2, col_len, 50, fault)], x_len, 51, fault)];
+							atomicAdd(&y[check_index(i, y_len, 52, fault)], (double)col[check_index(k_2, col_len, 53, fault)]);
+						}
 					}
 				}
 			}
@@ -302,22 +353,22 @@ RowsCollapsed_4(const int* __restrict__ start, int64 start_len, const int* __res
 			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 i = iContext[context];
 				if (0 <= i && (int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
-					int64 start_2 = start[check_index(i, start_len, 43, fault)];
-					int64 end_2 = start[check_index(i + 1, start_len, 44, fault)];
+					int64 start_2 = start[check_index(i, start_len, 54, fault)];
+					int64 end_2 = start[check_index(i + 1, start_len, 55, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 45, fault)] = val[check_index(k, val_len, 46, fault)] * x[check_index(col[check_index(k, col_len, 47, fault)], x_len, 48, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k, col_len, 49, fault)]);
+						w[check_index(k, w_len, 56, fault)] = val[check_index(k, val_len, 57, fault)] * x[check_index(col[check_index(k, col_len, 58, fault)], x_len, 59, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k, col_len, 60, fault)]);
 					}
 				} else {
-					int64 start_2 = start[check_index(i, start_len, 50, fault)];
-					int64 end_2 = start[check_index((int64)((uint64)i + 1), start_len, 51, fault)];
+					int64 start_2 = start[check_index(i, start_len, 61, fault)];
+					int64 end_2 = start[check_index((int64)((uint64)i + 1), start_len, 62, fault)];
 					int64 count = max(end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 52, fault)] = val[check_index(k, val_len, 53, fault)] * x[check_index(col[check_index(k, col_len, 54, fault)], x_len, 55, fault)];
-						atomicAdd(&y[check_index(i, y_len, 56, fault)], (double)col[check_index(k, col_len, 57, fault)]);
+						w[check_index(k, w_len, 63, fault)] = val[check_index(k, val_len, 64, fault)] * x[check_index(col[check_index(k, col_len, 65, fault)], x_len, 66, fault)];
+						atomicAdd(&y[check_index(i, y_len, 67, fault)], (double)col[check_index(k, col_len, 68, fault)]);
 					}
 				}
 			}

@@ -50,51 +50,121 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 {
 	if (apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len)) {
 		if (start_len <= y_len + 1) {
-			int64 end = start_len - 1;
-			int64 stride = max(((int64)gridDim.x * blockDim.x) >> 3, (int64)1);
-			int64 lane = threadIdx.x & 7;
-			for (int64 base = ((int64)blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
-				int64 r = base + (threadIdx.x >> 3);
-				bool active = r < end;
-				double s = 0.0;
-				bool leaves = active && max((int64)start[r + 1] - start[r], (int64)0) >= 1024;
-				if (leaves && lane == 0) {
-					int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
-					rContext[context] = r;
-				}
-				active = active && !leaves;
-				int64 from = active ? start[r] : 0;
-				int64 to = active ? start[r + 1] : 0;
-				int64 k = from + lane;
-				double sPart = 0.0;
-				{
-					bool bad = k < to && !(0 <= k && to <= val_len && to <= col_len && 0 < x_len);
-					if (!bad) {
-						for (int64 k_2 = k; k_2 < to; k_2 += 8) {
-							int64 at = col[k_2];
-							bool fits = 0 <= at && at < x_len;
-							double value = x[fits ? at : 0];
-							bad = bad || !fits;
-							sPart += val[k_2] * value;
-						}
+			if (min(val_len, col_len) < max(start_len - 1, (int64)0) * 6) {
+				int64 end = start_len - 1;
+				int64 stride = max(((int64)gridDim.x * blockDim.x) >> 2, (int64)1);
+				int64 lane = threadIdx.x & 3;
+				for (int64 base = ((int64)blockIdx.x * blockDim.x) >> 2; base < end; base += stride) {
+					int64 r = base + (threadIdx.x >> 2);
+					bool active = r < end;
+					double s = 0.0;
+					bool leaves = active && max((int64)start[r + 1] - start[r], (int64)0) >= 1024;
+					if (leaves && lane == 0) {
+						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+						rContext[context] = r;
 					}
-					if (bad) {
-						#pragma unroll 1
-						for (int64 k_2 = k; k_2 < to; k_2 += 8) {
-							sPart += val[check_index(k_2, val_len, 1, fault)] * x[check_index(col[check_index(k_2, col_len, 2, fault)], x_len, 3, fault)];
-						}
-					}
-				}
-				double other = __shfl_xor_sync(0xffffffff, sPart, 4);
-				sPart += other;
-				double other_2 = __shfl_xor_sync(0xffffffff, sPart, 2);
-				sPart += other_2;
-				double other_3 = __shfl_xor_sync(0xffffffff, sPart, 1);
-				sPart += other_3;
-				s += sPart;
-				if (active && lane == 0) {
+					active = active && !leaves;
+					int64 from = active ? start[r] : 0;
+					int64 to = active ? start[r + 1] : 0;
+					int64 k = from + lane;
+					double sPart = 0.0;
 					{
-						y[r] = s;
+						bool bad = k < to && !(0 <= k && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+								int64 at = col[k_2];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k_2] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+								sPart += val[check_index(k_2, val_len, 1, fault)] * x[check_index(col[check_index(k_2, col_len, 2, fault)], x_len, 3, fault)];
+							}
+						}
+					}
+					int64 k_2 = from + lane + 4;
+					double sPart_2 = 0.0;
+					{
+						bool bad = k_2 < to && !(0 <= k_2 && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k_3 = k_2; k_3 < to; k_3 += 8) {
+								int64 at = col[k_3];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart_2 += val[k_3] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k_3 = k_2; k_3 < to; k_3 += 8) {
+								sPart_2 += val[check_index(k_3, val_len, 4, fault)] * x[check_index(col[check_index(k_3, col_len, 5, fault)], x_len, 6, fault)];
+							}
+						}
+					}
+					sPart += sPart_2;
+					double other = __shfl_xor_sync(0xffffffff, sPart, 2);
+					sPart += other;
+					double other_2 = __shfl_xor_sync(0xffffffff, sPart, 1);
+					sPart += other_2;
+					s += sPart;
+					if (active && lane == 0) {
+						{
+							y[r] = s;
+						}
+					}
+				}
+			} else {
+				int64 end = start_len - 1;
+				int64 stride = max(((int64)gridDim.x * blockDim.x) >> 3, (int64)1);
+				int64 lane = threadIdx.x & 7;
+				for (int64 base = ((int64)blockIdx.x * blockDim.x) >> 3; base < end; base += stride) {
+					int64 r = base + (threadIdx.x >> 3);
+					bool active = r < end;
+					double s = 0.0;
+					bool leaves = active && max((int64)start[r + 1] - start[r], (int64)0) >= 1024;
+					if (leaves && lane == 0) {
+						int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+						rContext[context] = r;
+					}
+					active = active && !leaves;
+					int64 from = active ? start[r] : 0;
+					int64 to = active ? start[r + 1] : 0;
+					int64 k = from + lane;
+					double sPart = 0.0;
+					{
+						bool bad = k < to && !(0 <= k && to <= val_len && to <= col_len && 0 < x_len);
+						if (!bad) {
+							for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+								int64 at = col[k_2];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k_2] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (int64 k_2 = k; k_2 < to; k_2 += 8) {
+								sPart += val[check_index(k_2, val_len, 7, fault)] * x[check_index(col[check_index(k_2, col_len, 8, fault)], x_len, 9, fault)];
+							}
+						}
+					}
+					double other = __shfl_xor_sync(0xffffffff, sPart, 4);
+					sPart += other;
+					double other_2 = __shfl_xor_sync(0xffffffff, sPart, 2);
+					sPart += other_2;
+					double other_3 = __shfl_xor_sync(0xffffffff, sPart, 1);
+					sPart += other_3;
+					s += sPart;
+					if (active && lane == 0) {
+						{
+							y[r] = s;
+						}
 					}
 				}
 			}
@@ -119,7 +189,7 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 							int64 lane = block + (((((turn >> 0) & 1) << 4) | (((turn >> 1) & 1) << 3) | (((turn >> 2) & 1) << 2) | (((turn >> 3) & 1) << 1) | (((turn >> 4) & 1) << 0)) >> (step == 8 ? 2 : 0));
 							double sPart = 0.0;
 							for (int64 k = from + lane; k < to; k += step) {
-								sPart += val[check_index(k, val_len, 4, fault)] * x[check_index(col[check_index(k, col_len, 5, fault)], x_len, 6, fault)];
+								sPart += val[check_index(k, val_len, 10, fault)] * x[check_index(col[check_index(k, col_len, 11, fault)], x_len, 12, fault)];
 							}
 							int64 level = 0;
 							int64 left = turn;
@@ -134,7 +204,7 @@ SpMVLoop(const int* __restrict__ start, int64 start_len, const int* __restrict__
 					}
 					s += sTotal;
 				}
-				y[check_index(r, y_len, 7, fault)] = s;
+				y[check_index(r, y_len, 13, fault)] = s;
 			}
 		}
 	}
@@ -153,8 +223,8 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 				int64 r = rContext[context];
 				double s = 0.0;
 				{
-					int64 from = start[check_index(r, start_len, 8, fault)];
-					int64 to = start[check_index((int64)((uint64)r + 1), start_len, 9, fault)];
+					int64 from = start[check_index(r, start_len, 14, fault)];
+					int64 to = start[check_index((int64)((uint64)r + 1), start_len, 15, fault)];
 					__syncthreads();
 					if (0 <= from && to <= val_len && to <= col_len) {
 						for (int64 lane = threadIdx.x; lane < 1024; lane += blockDim.x) {
@@ -174,7 +244,7 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 								if (bad) {
 									#pragma unroll 1
 									for (int64 k = from_2; k < to; k += 1024) {
-										s_2 += val[k] * x[check_index(col[k], x_len, 10, fault)];
+										s_2 += val[k] * x[check_index(col[k], x_len, 16, fault)];
 									}
 								}
 							}
@@ -185,7 +255,7 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 							double s_2 = 0.0;
 							#pragma unroll 1
 							for (int64 k = from + lane; k < to; k += 1024) {
-								s_2 += val[check_index(k, val_len, 11, fault)] * x[check_index(col[check_index(k, col_len, 12, fault)], x_len, 13, fault)];
+								s_2 += val[check_index(k, val_len, 17, fault)] * x[check_index(col[check_index(k, col_len, 18, fault)], x_len, 19, fault)];
 							}
 							sPart[lane] = s_2;
 						}
@@ -206,7 +276,7 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 					s += sTotal;
 				}
 				if (threadIdx.x == 0) {
-					y[check_index(r, y_len, 14, fault)] = s;
+					y[check_index(r, y_len, 20, fault)] = s;
 				}
 			}
 		}
@@ -226,7 +296,7 @@ SpMVLoop_3(const int* __restrict__ start, int64 start_len, const int* __restrict
 			{
 				int64 end = start[r + 1];
 				for (int64 k = (int64)start[r] + threadIdx.x; k < end; k += blockDim.x) {
-					s_2 += val[check_index(k, val_len, 15, fault)] * x[check_index(col[check_index(k, col_len, 16, fault)], x_len, 17, fault)];
+					s_2 += val[check_index(k, val_len, 21, fault)] * x[check_index(col[check_index(k, col_len, 22, fault)], x_len, 23, fault)];
 				}
 			}
 			for (int64 d = 16; d > 0; d /= 2) {
@@ -243,7 +313,7 @@ SpMVLoop_3(const int* __restrict__ start, int64 start_len, const int* __restrict
 			}
 			s += s_2;
 			if (threadIdx.x == 0) {
-				y[check_index(r, y_len, 18, fault)] = s;
+				y[check_index(r, y_len, 24, fault)] = s;
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (t *team) declared(s ir.Stmt, rest []ir.Stmt, out *[]ir.Stmt) ir.Stmt {
 		return s
 	}
 	switch {
-	case t.Shared[d.Var] && d.Init == nil && filled(d.Var, rest):
+	case t.Shared[d.Var] && d.Init == nil && (d.Unset || filled(d.Var, rest)):
 		return nil
 	case t.Shared[d.Var] && d.Init == nil && d.Var.Type.Kind == ir.Array:
 		*out = append(*out, t.called(nil, t.clear(d), d.At)...)

@@ -480,7 +480,7 @@ func (r *teamRowSum) inOrder() []ir.Stmt {
 
 // inTeamMemory places the contexts in the memory of the team: one for each iteration of a block.
 func (x *deferral) inTeamMemory() {
-	x.count = x.Local("deferred", ir.IntType, x.g.At)
+	x.count = x.Local("deferred", ir.Int32Type, x.g.At)
 	x.room, x.sure = build.Int(forms.LanesThreads, x.g.At), true
 	for _, v := range x.captured {
 		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, forms.LanesThreads), v.At))
@@ -500,12 +500,12 @@ func inBlocks(l *mapping.Work, f *ir.For, waiting []*deferral) ir.Stmt {
 	i := build.Convert(f.Var.Type, build.Binary(ir.Add, lo, build.Binary(ir.Mul, number, step, at), at), at)
 	var body, behind []ir.Stmt
 	for _, x := range waiting {
-		body = append(body, build.Decl(x.count, build.Int(0, at), at))
+		body = append(body, build.Decl(x.count, build.Zero(x.count.Type, at), at))
 		for _, c := range x.memory {
-			body = append(body, build.Decl(c, nil, at))
+			body = append(body, &ir.Decl{Var: c, Unset: true, At: at})
 		}
 		c := l.Local("context", ir.IntType, at)
-		run := &ir.For{Label: f.Label, Var: c, Lo: build.Int(0, at), Hi: build.Ref(x.count, at), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: at}
+		run := &ir.For{Label: f.Label, Var: c, Lo: build.Int(0, at), Hi: build.ToInt(build.Ref(x.count, at)), Step: build.Int(1, at), Rel: ir.Lt, Body: x.later(c), At: at}
 		behind = append(behind, l.CopyOf([]ir.Stmt{run}, &l.Kernel.NumVars)...)
 	}
 	left := build.Binary(ir.Sub, total, first, at)

@@ -83,6 +83,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 		return []ir.Stmt{f}
 	}
 	first := *f
+	s := d.sieveOf(f)
 	var before, behind []ir.Stmt
 	var ofTeam []*deferral
 	for {
@@ -112,6 +113,11 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 	}
 	if len(ofTeam) > 0 {
 		return append(before, append([]ir.Stmt{inBlocks(d.Work, &first, ofTeam)}, behind...)...)
+	}
+	if s != nil {
+		if sifted := s.apply(&first); sifted != nil {
+			return append(append(before, sifted), behind...)
+		}
 	}
 	return append(append(before, &first), behind...)
 }
@@ -374,17 +380,25 @@ func (x *deferral) trips() ir.Expr {
 // fits.
 func (x *deferral) store() []ir.Stmt {
 	at := x.g.At
-	mine := x.Local("context", ir.IntType, at)
+	take, mine := number(x.Work, x.count, at)
 	var store []ir.Stmt
 	for i, v := range x.captured {
-		store = append(store, build.Assign(build.Index(build.Ref(x.memory[i], at), build.Ref(mine, at), at), build.Ref(v, at), at))
+		store = append(store, build.Assign(build.Index(build.Ref(x.memory[i], at), mine(), at), build.Ref(v, at), at))
 	}
 	store = append(store, &ir.Continue{Label: x.f.Label, At: at})
 	if !x.sure {
-		store = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, build.Ref(mine, at), x.room, at), Then: store, At: at}}
+		store = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, mine(), x.room, at), Then: store, At: at}}
 	}
-	return append([]ir.Stmt{build.Decl(mine, nil, at),
-		&ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Ref(x.count, at), Value: build.Int(1, at), Old: build.Ref(mine, at), At: at}}, store...)
+	return append(take, store...)
+}
+
+// number takes the next number of a context from count, and returns the statements and the number.
+// GPUs add to 32 bits of team memory in one instruction, and to 64 in a loop.
+func number(l *mapping.Work, count *ir.Var, at ir.Pos) (take []ir.Stmt, mine func() ir.Expr) {
+	v := l.Local("context", count.Type, at)
+	one := &ir.Const{T: count.Type, Bits: 1, At: at}
+	take = []ir.Stmt{build.Decl(v, nil, at), &ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: build.Ref(count, at), Value: one, Old: build.Ref(v, at), At: at}}
+	return take, func() ir.Expr { return build.ToInt(build.Ref(v, at)) }
 }
 
 // inPlace is the nested loop of an iteration that does not defer it.

@@ -20,10 +20,6 @@ import (
 // 5.5.2; Merrill, Garland and Grimshaw, Scalable GPU Graph Traversal, 2012, section 5; differs: no
 // kernel is started for a bundle.
 
-// fewEach is the average trip count below which four lanes share a short loop, and not
-// forms.ShortLanes: half of those would be idle.
-const fewEach = 6
-
 // A bundler lowers one loop whose iterations have nested loops.
 type bundler struct {
 	*Sharer
@@ -310,13 +306,12 @@ func (x *bundler) countThreads() {
 // lanes share one; nil where the launch does not determine that.
 func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	at := x.f.At
-	total := forms.IndexedBy(x.nests[0].loop, x.body)
-	if total == nil {
+	test := forms.FewEach(x.f, x.nests[0].loop, x.body)
+	if test == nil {
 		return nil, out
 	}
-	rows := build.Binary(ir.Mul, build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step), build.Int(fewEach, at), at)
 	few := x.Local("few", ir.BoolType, at)
-	return few, append(out, build.Decl(few, build.Compare(ir.Lt, total, rows, at), at))
+	return few, append(out, build.Decl(few, test, at))
 }
 
 // turn runs an iteration of each lane: the part up to its nested loop, the nested loops of all

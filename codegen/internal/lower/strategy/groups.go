@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -13,15 +14,15 @@ import (
 // Each iteration of a grouped loop belongs to a group of lanes: all lanes of the group run its
 // computations and share the nested loops; one lane runs the statements that change memory.
 
-// groupShift is the logarithm of the number of lanes of a group.
-const groupShift = 3
-
 // A grouper lowers one loop whose iterations belong to groups of lanes.
 type grouper struct {
 	*Sharer
 	f            *ir.For
 	at           ir.Pos
 	label        *ir.Label  // the target of continue in an iteration
+	grid         bool       // the teams of the league share the loop
+	lanes        int64      // of a group: at most forms.ShortLanes, a power of two
+	few          ir.Expr    // where it holds, half as many lanes do
 	own          *ir.VarSet // variables of an iteration, which all lanes have
 	out          []ir.Stmt  // of a turn
 	active, lane *ir.Var
@@ -32,7 +33,8 @@ type grouper struct {
 // nested loops do not need that.
 func groups(t *Sharer, n Sharing) []ir.Stmt {
 	f, body := n.Sp.Loops[0], forms.Flat(n.Body)
-	if !asksGroups(t, body) {
+	asked := groupedIn(t, body)
+	if asked == nil {
 		return nil
 	}
 	if step, _ := query.Int64(f.Step); t.Slow || t.Leads() || !n.Sp.Direct() || step != 1 || f.Rel != ir.Lt || n.P.Only != nil || !t.Shuffles() {
@@ -43,20 +45,48 @@ func groups(t *Sharer, n Sharing) []ir.Stmt {
 	default:
 		return nil
 	}
-	x := &grouper{Sharer: t, f: f, at: f.At, label: n.Sp.Label, own: ir.Declared(body), lane: t.Local("lane", ir.IntType, f.At)}
-	x.active = t.Local("active", ir.BoolType, f.At)
-	first := x.active
-	if n.D.Schedule.Chunk != nil || !x.list(body) {
+	if n.D.Schedule.Chunk != nil {
 		return nil
 	}
-	return x.run(n.P, first)
+	by := func(lanes int64) *grouper {
+		return &grouper{Sharer: t, f: f, at: f.At, label: n.Sp.Label, grid: n.Grid, own: ir.Declared(body), lanes: lanes}
+	}
+	x := by(forms.ShortLanes)
+	if lanes := int64(t.Simds[asked].Nested.Lanes); lanes > 0 {
+		x.lanes = lanes
+	} else if x.grid && !x.Single {
+		x.few = forms.FewEach(f, asked, body)
+	}
+	out, ok := x.run(n.P, body)
+	if !ok {
+		return nil
+	}
+	x.explain()
+	if x.few == nil {
+		return out
+	}
+	fewer, _ := by(x.lanes/2).run(n.P, body)
+	return []ir.Stmt{&ir.If{Cond: x.few, Then: t.CopyOf(fewer, &t.Kernel.NumVars), Else: out, At: f.At}}
 }
 
-func asksGroups(t *Sharer, body []ir.Stmt) bool {
-	found := false
+func (x *grouper) explain() {
+	where := "lanes of a warp share each iteration"
+	if x.few != nil {
+		where += ", half as many where the loops in it are short on average"
+	}
+	x.Decide(x.at, "loop "+x.f.Var.Name, where, "memory decides the length of the loops in it", "nested(inline)")
+}
+
+func asksGroups(t *Sharer, body []ir.Stmt) bool { return groupedIn(t, body) != nil }
+
+// groupedIn returns the first loop in body that groups of lanes share, nil where there is none.
+func groupedIn(t *Sharer, body []ir.Stmt) *ir.For {
+	var found *ir.For
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
-		found = found || sharedByGroup(t, s)
-		return !found
+		if found == nil && sharedByGroup(t, s) {
+			found = s.(*ir.For)
+		}
+		return found == nil
 	})
 	return found
 }
@@ -67,18 +97,27 @@ func sharedByGroup(t *Sharer, s ir.Stmt) bool {
 	return ok && t.Simds[f] != nil && t.Simds[f].Nested.Kind == ir.NestedGroups
 }
 
-// run is the loop in which each group takes one iteration per turn.
-func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
+// run is the loop in which each group takes one iteration per turn, body; not ok where groups
+// cannot run it.
+func (x *grouper) run(p spaces.Portion, body []ir.Stmt) (out []ir.Stmt, ok bool) {
 	at := x.at
+	x.lane, x.active = x.Local("lane", ir.IntType, at), x.Local("active", ir.BoolType, at)
+	active := x.active
+	if !x.list(body) {
+		return nil, false
+	}
 	x.Launch.Warps = true
 	if !x.Single {
 		x.LimitThreads(build.Int(forms.LanesThreads, at))
 		x.Launch.Abreast = forms.LanesAbreast
-		x.count()
+		if x.grid {
+			x.count()
+		}
 	}
-	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(groupShift, at), at) }
+	per := func(e ir.Expr) ir.Expr { return shifted(ir.Shr, e, build.Int(x.shift(), at), at) }
 	hi, out := x.Temp("end", x.f.Hi, nil)
 	me := build.Query(ir.ThreadNum, at)
+	lane := &ir.Binary{Op: ir.And, X: me, Y: build.Int(x.lanes-1, at), T: ir.IntType, At: at}
 	first := ir.Expr(build.Int(0, at))
 	if b, ok := p.First.(*ir.Binary); ok {
 		first = per(b.X) // teams are whole warps
@@ -87,13 +126,14 @@ func (x *grouper) run(p spaces.Portion, active *ir.Var) []ir.Stmt {
 	base := x.Local("base", ir.IntType, at)
 	turn := []ir.Stmt{build.Decl(x.f.Var, build.Binary(ir.Add, build.Ref(base, at), per(me), at), at),
 		build.Decl(active, build.Compare(ir.Lt, build.Ref(x.f.Var, at), hi, at), at)}
-	out = append(out, build.Decl(x.lane, &ir.Binary{Op: ir.And, X: me, Y: build.Int(forms.ShortLanes-1, at), T: ir.IntType, At: at}, at),
-		build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at))
+	out = append(out, build.Decl(x.lane, lane, at), build.Decl(base, build.Binary(ir.Add, x.f.Lo, first, at), at))
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next}, Body: append(turn, x.out...), At: at}
-	x.Decide(at, "loop "+x.f.Var.Name, "lanes of a warp share each iteration", "memory decides the length of the loops in it", "nested(inline)")
-	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}
+	return []ir.Stmt{&ir.Block{Body: append(out, loop), At: at}}, true
 }
+
+// shift is the logarithm of the number of lanes.
+func (x *grouper) shift() int64 { return int64(bits.TrailingZeros64(uint64(x.lanes))) }
 
 // count tells the host that each iteration takes the lanes of a group.
 func (x *grouper) count() {
@@ -102,7 +142,13 @@ func (x *grouper) count() {
 		return
 	}
 	if n := x.OnHost(build.Trips(x.f, x.f.Lo, x.f.Hi, x.f.Step)); n != nil {
-		x.Trips.Laned = shifted(ir.Shl, n, build.Int(groupShift, x.at), x.at)
+		by := ir.Expr(build.Int(x.shift(), x.at))
+		if x.few != nil {
+			if few := x.OnHost(x.few); few != nil {
+				by = build.Choose(few, build.Int(x.shift()-1, x.at), by, x.at)
+			}
+		}
+		x.Trips.Laned = shifted(ir.Shl, n, by, x.at)
 		x.Trips.Grid[k] = x.Trips.Laned
 	}
 }
@@ -232,14 +278,14 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 }
 
 // nest lets the lanes of each group share nested loop g, of fewer than forms.TeamRow iterations:
-// they act as the virtual lanes of a sum.
+// they act as the virtual lanes of a sum, each as one or several.
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
-	s := &sharedNest{bundler: &bundler{Sharer: x.Sharer, f: x.f}, k: &bundledNest{loop: g, d: x.Simds[g]}, lanes: forms.ShortLanes, at: at, lane: x.lane}
+	s := &sharedNest{bundler: &bundler{Sharer: x.Sharer, f: x.f}, k: &bundledNest{loop: g, d: x.Simds[g]}, lanes: x.lanes, at: at, lane: x.lane}
 	x.meet([]ir.Stmt{g})
 	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
-		s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
+		s.part(s.begin(from, 0), to, build.Int(x.lanes, at), map[*ir.Var]*ir.Var{})
 		x.out = append(x.out, &ir.If{Cond: build.Ref(x.active, at), Then: s.out, At: at})
 		return
 	}
@@ -247,8 +293,12 @@ func (x *grouper) nest(g *ir.For) {
 		return build.Choose(build.Ref(x.active, at), build.ToInt(e), build.Int(0, at), at)
 	}
 	from, to := s.local("from", none(g.Lo)), s.local("to", none(g.Hi))
-	parts := s.part(s.begin(from, 0), to, build.Int(forms.ShortLanes, at), map[*ir.Var]*ir.Var{})
-	s.halves(parts, forms.ShortLanes)
+	virtual := x.lanes
+	if forms.AddsFloats(s.k.d.Reductions) {
+		virtual = forms.ShortLanes
+	}
+	parts := s.virtualParts(from, to, virtual)
+	s.halves(parts, x.lanes)
 	x.out = append(x.out, s.out...)
 	for i, r := range s.k.d.Reductions {
 		v := r.Place.(*ir.Ref).Var
@@ -258,4 +308,21 @@ func (x *grouper) nest(g *ir.For) {
 		}
 		x.out = append(x.out, add)
 	}
+}
+
+// virtualParts adds up the elements of so many virtual lanes, and combines those of one lane in
+// halves.
+func (s *sharedNest) virtualParts(from, to *ir.Var, virtual int64) []*ir.Var {
+	var each [][]*ir.Var
+	for ahead := int64(0); ahead < virtual; ahead += s.lanes {
+		each = append(each, s.part(s.begin(from, ahead), to, build.Int(virtual, s.at), map[*ir.Var]*ir.Var{}))
+	}
+	for half := len(each) / 2; half > 0; half /= 2 {
+		for j := range half {
+			for i, p := range each[j] {
+				s.combine(i, p, build.Ref(each[j+half][i], s.at))
+			}
+		}
+	}
+	return each[0]
 }

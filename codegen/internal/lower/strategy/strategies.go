@@ -58,7 +58,7 @@ const AsItIs = "dist_schedule(static, 32)"
 
 // strategies are tried in this order: what saves most memory traffic, where it fits, comes first.
 var strategies = []strategy{
-	{"groups", ofLeague, groups},
+	{"groups", 0, groups},
 	{"bundles", 0, bundles},
 	{"tables", ofLeague | noSums, tables},
 	{"tiles", 0, func(t *Sharer, n Sharing) []ir.Stmt { return t.tiles(n.Sp, n.P, n.Body) }},
