@@ -342,3 +342,21 @@ func PlainSifted(scale float32, start, col, on []int32, weight []float32, near [
 	}
 	visited[0] += count
 }
+
+// PlainOther has two nested loops over rows of different lengths.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, x) inout(y)
+func PlainOther(start, col []int32, x, y []int64) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		s, last := int64(0), len(start)-2-v
+		for e := start[v]; e < start[v+1]; e++ {
+			s += x[col[e]]
+		}
+		for e := start[last]; e < start[last+1]; e++ {
+			s -= 2 * x[col[e]]
+		}
+		y[v] = s
+	}
+}

@@ -133,6 +133,10 @@ var plainCases = []corpusCase{
 		start, col := powerLaw(r, n)
 		return []any{ints[int32](r, n/2, max(n, 1)), start, col, ints[int32](r, n, 50), ints[int32](r, n, 50)}
 	}},
+	{kernel: PlainOther, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int64](r, n, 9), make([]int64, n)}
+	}},
 	{kernel: PlainSifted, tolerance: 1e-3, args: func(n int, r *rand.Rand) []any {
 		start, col := powerLaw(r, n)
 		return []any{float32(0.5), start, col, ints[int32](r, n, 4), floats[float32](r, n), make([]float32, n), ints[int64](r, n, 9), make([]int32, 1)}
@@ -153,7 +157,7 @@ func TestNested_Sifted(t *testing.T) {
 			t.Parallel()
 			c := cases[kernel]
 			l := lowerKernel(t, p, kernel, codegen.LowerOptions{})
-			require.Contains(t, l.Explain(), "a thread each tests whether it goes on")
+			require.Contains(t, l.Explain(), "a thread each tests whether it continues")
 			program, err := simt.New(l.Program)
 			require.NoError(t, err)
 			for _, n := range []int{31, shortRows, 255, 257, 700} {
@@ -188,6 +192,16 @@ func TestNested_PlainForms(t *testing.T) {
 			c.compareNested(t, l, false)
 			c.compareNested(t, lowerKernel(t, p, name(c.kernel), codegen.LowerOptions{NoShuffles: true, KeepChecks: true}), true)
 		})
+	}
+}
+
+// A second loop over the same row has no contexts of its own: no iteration with a long row gets to
+// it.
+func TestNested_SecondLoopOfARow(t *testing.T) {
+	p, err := codegen.Load(codegen.File{Name: "nested_kernels_test.go", Text: nestedText("none")})
+	require.NoError(t, err)
+	for kernel, launches := range map[string]int{"PlainSkips": 2, "NestedColour": 2, "PlainOther": 3} {
+		require.Len(t, lowerKernel(t, p, kernel, codegen.LowerOptions{}).Program.Launches, launches, kernel)
 	}
 }
 

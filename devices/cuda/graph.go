@@ -19,9 +19,9 @@ import (
 // launched as a whole.
 //
 // What steps need of their own belongs to the graph: a fault record for each step whose checks can
-// fail, and scratch memory, whose part that has to be zero is zeroed before each run. So such a sequence has one run at a
-// time as a graph; one that comes meanwhile is enqueued step by step on one stream, which keeps its
-// order.
+// fail, and scratch memory, whose part that has to be zero is zeroed before each run. So such a
+// sequence has one run at a time as a graph; one that comes meanwhile is enqueued step by step on
+// one stream, which keeps its order.
 type graph struct {
 	steps []devices.Step
 

@@ -86,6 +86,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 	s := d.sieveOf(f)
 	var before, behind []ir.Stmt
 	var ofTeam []*deferral
+	var deferred []*ir.For // no iteration with a long one continues
 	for {
 		x := &deferral{deferrals: d, f: &first}
 		if !x.find(first.Body, nil) {
@@ -104,7 +105,17 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 			first.Body = x.replaced([]ir.Stmt{x.inPlace(ir.NestedLanes)})
 			continue
 		}
+		if short := func(e *ir.For) bool { return asLongAs(f.Body, e, x.g) }; kind == ir.NestedAuto && slices.ContainsFunc(deferred, short) {
+			if kind = ir.NestedLanes; x.forGroups() {
+				kind = ir.NestedGroups
+			}
+			first.Body = x.replaced([]ir.Stmt{x.inPlace(kind)})
+			continue
+		}
 		count, own, loop := x.split()
+		if kind == ir.NestedAuto && x.sure {
+			deferred = append(deferred, x.g)
+		}
 		first.Body = own
 		if x.ofTeam {
 			ofTeam = append(ofTeam, x)

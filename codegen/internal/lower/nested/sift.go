@@ -9,12 +9,12 @@ import (
 	"github.com/gompss/gompss/codegen/ir/build"
 )
 
-// Where a condition decides whether an iteration comes to its nested loops, most iterations may not:
-// those of a breadth-first search are the nodes of one level. Such a loop is sifted: a thread for
-// each of a block of iterations runs what stands in front of the condition and tests it, and stores
-// the context of an iteration that goes on in team memory; then groups of lanes of the team take
-// these. A team takes runs of siftedRun iterations from all over the loop, because iterations with
-// long nested loops tend to be neighbours.
+// Where a condition decides whether an iteration comes to its nested loops, most iterations may end
+// there: a level of a breadth-first search has few of the nodes. Such a loop is sifted. A thread
+// for each of a block of iterations runs what stands in front of the condition and tests it, and
+// stores the context of an iteration that continues in team memory; then groups of lanes of the
+// team take these. A team takes runs of siftedRun iterations from all over the loop, because
+// iterations with long nested loops tend to be neighbours.
 //
 // Source: Merrill, Garland and Grimshaw, Scalable GPU Graph Traversal, 2012, section 6: the
 // contraction of a frontier; differs: the list is that of one team, and is not written to device
@@ -97,7 +97,7 @@ func (s *sieve) apply(f *ir.For) ir.Stmt {
 		branch := list[s.at].(*ir.If)
 		ahead = slices.Concat(list[:s.at], []ir.Stmt{&ir.If{Cond: branch.Cond, Then: s.store(), Else: branch.Else, At: branch.At}}, list[s.at+1:])
 	}
-	s.Decide(at, "loop "+f.Var.Name, "blocks of iterations: a thread each tests whether it goes on, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
+	s.Decide(at, "loop "+f.Var.Name, "blocks of iterations: a thread each tests whether it continues, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
 	return s.inRuns(f, ahead, s.later(f, rest))
 }
 
