@@ -360,3 +360,60 @@ func PlainOther(start, col []int32, x, y []int64) {
 		y[v] = s
 	}
 }
+
+// PlainChanged takes nodes from a set as it relaxes their edges: it writes in front of the nested
+// loop, in a branch of a branch.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, weight, dist) inout(changed, next, far)
+func PlainChanged(start, col, weight, dist []int32, changed []uint8, next []int32, far []int64) {
+	//omp:teams distribute parallel for
+	for v := 0; v < len(start)-1; v++ {
+		if changed[v] != 0 {
+			changed[v] = 0
+			mine := dist[v]
+			if mine > 2 {
+				far[v] += 2
+				for e := start[v]; e < start[v+1]; e++ {
+					//omp:atomic
+					next[col[e]] = min(next[col[e]], mine+weight[e])
+				}
+				far[v] *= 3
+			} else {
+				far[v]--
+			}
+			changed[v] += uint8(mine & 1)
+		}
+	}
+}
+
+// PlainFree colours the nodes that no neighbour keeps from it, which loops over neighbours find by
+// setting a variable.
+//
+//omp:target device(acc, smp)
+//omp:task in(start, col, priority) inout(colour, next, left)
+func PlainFree(round int32, start, col, priority, colour, next []int32, left []int64) {
+	count := int64(0)
+	//omp:teams distribute parallel for reduction(+: count)
+	for v := 0; v < len(start)-1; v++ {
+		if colour[v] != 0 {
+			continue
+		}
+		free, last := true, uint8(3)
+		for e := start[v]; e < start[v+1]; e++ {
+			u := col[e]
+			if colour[u] == 0 && priority[u] > priority[v] {
+				free = false
+			}
+			if priority[u] == 4 {
+				last = 7
+			}
+		}
+		if free {
+			next[v] = round + int32(last)
+		} else {
+			count++
+		}
+	}
+	left[0] = count
+}

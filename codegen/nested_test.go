@@ -133,6 +133,14 @@ var plainCases = []corpusCase{
 		start, col := powerLaw(r, n)
 		return []any{ints[int32](r, n/2, max(n, 1)), start, col, ints[int32](r, n, 50), ints[int32](r, n, 50)}
 	}},
+	{kernel: PlainChanged, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{start, col, ints[int32](r, len(col), 50), ints[int32](r, n, 9), ints[uint8](r, n, 2), ints[int32](r, n, 90), ints[int64](r, n, 9)}
+	}},
+	{kernel: PlainFree, args: func(n int, r *rand.Rand) []any {
+		start, col := powerLaw(r, n)
+		return []any{int32(5), start, col, ints[int32](r, n, 9), ints[int32](r, n, 3), make([]int32, n), make([]int64, 1)}
+	}},
 	{kernel: PlainOther, args: func(n int, r *rand.Rand) []any {
 		start, col := powerLaw(r, n)
 		return []any{start, col, ints[int64](r, n, 9), make([]int64, n)}
@@ -152,7 +160,7 @@ func TestNested_Sifted(t *testing.T) {
 	for _, c := range append(append([]corpusCase{}, nestedCases...), plainCases...) {
 		cases[name(c.kernel)] = c
 	}
-	for _, kernel := range []string{"NestedBFS", "NestedPageRank", "PlainLevel", "PlainSkips", "PlainSifted"} {
+	for _, kernel := range []string{"NestedBFS", "NestedPageRank", "PlainLevel", "PlainSkips", "PlainSifted", "PlainChanged", "PlainFree"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			c := cases[kernel]

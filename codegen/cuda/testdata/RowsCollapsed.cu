@@ -229,6 +229,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 	int64* deferred, int64* iContext, gompss_fault* fault)
 {
 	__shared__ int active;
+	__shared__ int fromContext[256];
+	__shared__ int toContext[256];
 	__shared__ int64 iContext_2[256];
 	if (!branch[0]) {
 		int end = (max(start_len - 1, 0) + 255) / 256;
@@ -247,7 +249,16 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
 							apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) &&
 							apart(y, y_len, x, x_len)) {
+							if (max((int64)start[i + 1] - start[i], (int64)0) >= 1024) {
+								int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+								iContext[context] = i;
+								continue;
+							}
+							int from = start[i];
+							int to = start[i + 1];
 							int context = atomicAdd(&active, 1);
+							fromContext[context] = from;
+							toContext[context] = to;
 							iContext_2[context] = i;
 							continue;
 						} else {
@@ -266,14 +277,23 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
 							apart(w, w_len, y, y_len) && apart(y, y_len, val, val_len) &&
 							apart(y, y_len, x, x_len)) {
+							if (max((int64)start[check_index(i + 1, start_len, 26, fault)] - start[check_index(i, start_len, 27, fault)], (int64)0) >= 1024) {
+								int64 context = atomicAdd((uint64*)&deferred[0], 1ull);
+								iContext[context] = i;
+								continue;
+							}
+							int from = start[check_index(i, start_len, 28, fault)];
+							int to = start[check_index(i + 1, start_len, 29, fault)];
 							int context = atomicAdd(&active, 1);
+							fromContext[context] = from;
+							toContext[context] = to;
 							iContext_2[context] = i;
 							continue;
 						} else {
 							#pragma unroll 1
-							for (int k = start[check_index(i, start_len, 26, fault)], k_end = start[check_index(i + 1, start_len, 27, fault)]; k < k_end; k++) {
-								w[check_index(k, w_len, 28, fault)] = val[check_index(k, val_len, 29, fault)] * x[check_index(col[check_index(k, col_len, 30, fault)], x_len, 31, fault)];
-								atomicAdd(&y[check_index(i, y_len, 32, fault)], (double)col[check_index(k, col_len, 33, fault)]);
+							for (int k = start[check_index(i, start_len, 30, fault)], k_end = start[check_index(i + 1, start_len, 31, fault)]; k < k_end; k++) {
+								w[check_index(k, w_len, 32, fault)] = val[check_index(k, val_len, 33, fault)] * x[check_index(col[check_index(k, col_len, 34, fault)], x_len, 35, fault)];
+								atomicAdd(&y[check_index(i, y_len, 36, fault)], (double)col[check_index(k, col_len, 37, fault)]);
 							}
 						}
 					}
@@ -287,22 +307,24 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 				for (int64 base = 0; base < end_2; base += stride) {
 					int64 context = base + (threadIdx.x >> 2);
 					bool active_2 = context < end_2;
+					int from = 0;
+					if (active_2) {
+						from = fromContext[context];
+					}
+					int to = 0;
+					if (active_2) {
+						to = toContext[context];
+					}
 					int64 i = 0;
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					bool leaves = active_2 && max((int64)start[check_index((int64)((uint64)i + 1), start_len, 34, fault)] - start[check_index(i, start_len, 35, fault)], (int64)0) >= 1024;
-					if (leaves && lane == 0) {
-						int64 context_2 = atomicAdd((uint64*)&deferred[0], 1ull);
-						iContext[context_2] = i;
-					}
-					active_2 = active_2 && !leaves;
 					__syncwarp();
 					if (active_2) {
-						int from = start[check_index(i, start_len, 36, fault)];
-						int to = start[check_index((int64)((uint64)i + 1), start_len, 37, fault)];
-						int64 k = (int64)from + lane;
-						for (int64 k_2 = k; k_2 < to; k_2 += 4) {
+						int from_2 = from;
+						int to_2 = to;
+						int64 k = (int64)from_2 + lane;
+						for (int64 k_2 = k; k_2 < to_2; k_2 += 4) {
 							w[check_index(k_2, w_len, 38, fault)] = val[check_index(k_2, val_len, 39, fault)] * x[check_index(col[check_index(k_2, col_len, 40, fault)], x_len, 41, fault)];
 							atomicAdd(&y[check_index(i, y_len, 42, fault)], (double)col[check_index(k_2, col_len, 43, fault)]);
 						}
@@ -316,24 +338,26 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 				for (int64 base = 0; base < end_2; base += stride) {
 					int64 context = base + (threadIdx.x >> 3);
 					bool active_2 = context < end_2;
+					int from = 0;
+					if (active_2) {
+						from = fromContext[context];
+					}
+					int to = 0;
+					if (active_2) {
+						to = toContext[context];
+					}
 					int64 i = 0;
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					bool leaves = active_2 && max((int64)start[check_index((int64)((uint64)i + 1), start_len, 44, fault)] - start[check_index(i, start_len, 45, fault)], (int64)0) >= 1024;
-					if (leaves && lane == 0) {
-						int64 context_2 = atomicAdd((uint64*)&deferred[0], 1ull);
-						iContext[context_2] = i;
-					}
-					active_2 = active_2 && !leaves;
 					__syncwarp();
 					if (active_2) {
-						int from = start[check_index(i, start_len, 46, fault)];
-						int to = start[check_index((int64)((uint64)i + 1), start_len, 47, fault)];
-						int64 k = (int64)from + lane;
-						for (int64 k_2 = k; k_2 < to; k_2 += 8) {
-							w[check_index(k_2, w_len, 48, fault)] = val[check_index(k_2, val_len, 49, fault)] * x[check_index(col[check_index(k_2, col_len, 50, fault)], x_len, 51, fault)];
-							atomicAdd(&y[check_index(i, y_len, 52, fault)], (double)col[check_index(k_2, col_len, 53, fault)]);
+						int from_2 = from;
+						int to_2 = to;
+						int64 k = (int64)from_2 + lane;
+						for (int64 k_2 = k; k_2 < to_2; k_2 += 8) {
+							w[check_index(k_2, w_len, 44, fault)] = val[check_index(k_2, val_len, 45, fault)] * x[check_index(col[check_index(k_2, col_len, 46, fault)], x_len, 47, fault)];
+							atomicAdd(&y[check_index(i, y_len, 48, fault)], (double)col[check_index(k_2, col_len, 49, fault)]);
 						}
 					}
 				}
@@ -353,22 +377,22 @@ RowsCollapsed_4(const int* __restrict__ start, int start_len, const int* __restr
 			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 i = iContext[context];
 				if (0 <= i && (int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
-					int start_2 = start[check_index(i, start_len, 54, fault)];
-					int end_2 = start[check_index(i + 1, start_len, 55, fault)];
+					int start_2 = start[check_index(i, start_len, 50, fault)];
+					int end_2 = start[check_index(i + 1, start_len, 51, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 56, fault)] = val[check_index(k, val_len, 57, fault)] * x[check_index(col[check_index(k, col_len, 58, fault)], x_len, 59, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k, col_len, 60, fault)]);
+						w[check_index(k, w_len, 52, fault)] = val[check_index(k, val_len, 53, fault)] * x[check_index(col[check_index(k, col_len, 54, fault)], x_len, 55, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k, col_len, 56, fault)]);
 					}
 				} else {
-					int start_2 = start[check_index(i, start_len, 61, fault)];
-					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 62, fault)];
+					int start_2 = start[check_index(i, start_len, 57, fault)];
+					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 58, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 63, fault)] = val[check_index(k, val_len, 64, fault)] * x[check_index(col[check_index(k, col_len, 65, fault)], x_len, 66, fault)];
-						atomicAdd(&y[check_index(i, y_len, 67, fault)], (double)col[check_index(k, col_len, 68, fault)]);
+						w[check_index(k, w_len, 59, fault)] = val[check_index(k, val_len, 60, fault)] * x[check_index(col[check_index(k, col_len, 61, fault)], x_len, 62, fault)];
+						atomicAdd(&y[check_index(i, y_len, 63, fault)], (double)col[check_index(k, col_len, 64, fault)]);
 					}
 				}
 			}

@@ -1,6 +1,8 @@
 package nested
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/mapping"
@@ -98,7 +100,11 @@ func (c *nestedChooser) bounded(s *ir.Decl) []ir.Stmt {
 // nested returns nested loop g of f with its strategy: where only slices that do not overlap let
 // its iterations run in any order, behind a test, and as it is.
 func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
-	d, conds := c.strategy(f, g)
+	plain := flagged{loop: g}
+	if g.Directive == nil {
+		plain = c.flagsOf(f, g)
+	}
+	d, conds := c.strategy(f, plain.loop)
 	if g.Directive != nil && g.Directive.Nested.Boost {
 		c.Decide(g.At, "loop "+g.Var.Name, "no more than without boost", "no lane waits while another has a longer loop: lanes share them", "")
 	}
@@ -106,14 +112,16 @@ func (c *nestedChooser) nested(f, g *ir.For) ir.Stmt {
 		c.chosen = c.chosen || g.Directive != nil && g.Directive.Nested.Kind > ir.NestedInline
 		return g
 	}
-	return c.where(g, d, conds, g)
+	return c.where(plain, d, conds, g)
 }
 
-// where returns g under directive d where conds hold, else s.
-func (c *nestedChooser) where(g *ir.For, d *ir.Directive, conds []ir.Expr, s ir.Stmt) ir.Stmt {
+// where returns the loop of p under directive d where conds hold, else s.
+func (c *nestedChooser) where(p flagged, d *ir.Directive, conds []ir.Expr, s ir.Stmt) ir.Stmt {
 	c.chosen = true
+	g := p.loop
 	own := *g
 	own.Directive = d
+	list := slices.Concat(p.before, []ir.Stmt{&own}, p.after)
 	var test ir.Expr
 	for _, e := range conds {
 		if test == nil {
@@ -122,10 +130,13 @@ func (c *nestedChooser) where(g *ir.For, d *ir.Directive, conds []ir.Expr, s ir.
 			test = build.Compare(ir.LAnd, test, e, g.At)
 		}
 	}
-	if test == nil {
+	switch {
+	case test == nil && len(list) == 1:
 		return &own
+	case test == nil:
+		return &ir.Block{Body: list, At: g.At}
 	}
-	return &ir.If{Cond: test, Then: []ir.Stmt{&own}, Else: c.CopyOf([]ir.Stmt{s}, &c.Kernel.NumVars), At: g.At}
+	return &ir.If{Cond: test, Then: list, Else: c.CopyOf([]ir.Stmt{s}, &c.Kernel.NumVars), At: g.At}
 }
 
 // strategy returns the directive of nested loop g of f, and what must hold for it; nil leaves the
@@ -199,6 +210,8 @@ func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
 	if f.Directive.Parts&ir.Distribute == 0 || !c.gains(f, g) {
 		return b
 	}
+	plain := c.flagsOf(f, g)
+	g = plain.loop
 	reading := *g
 	reading.Body = append([]ir.Stmt{build.Decl(c.Local("bound", g.Var.Type, g.At), g.Hi, g.At)}, g.Body...)
 	sums, conds, ok := c.inAnyOrder(&reading)
@@ -206,7 +219,7 @@ func (c *nestedChooser) row(f, g *ir.For, b *ir.Block) ir.Stmt {
 		return b
 	}
 	d := &ir.Directive{Text: "loop " + g.Var.Name, At: g.At, Sharing: ir.Sharing{Reductions: sums}, Parts: ir.Parallel | ir.Workshare, Nested: ir.Nested{Kind: ir.NestedAuto}}
-	return c.where(g, d, conds, b)
+	return c.where(plain, d, conds, b)
 }
 
 // inAnyOrder reports whether the iterations of plain loop g may run in any order, with what they

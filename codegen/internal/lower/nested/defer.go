@@ -88,7 +88,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 	var ofTeam []*deferral
 	var deferred []*ir.For // no iteration with a long one continues
 	for {
-		x := &deferral{deferrals: d, f: &first}
+		x := &deferral{deferrals: d, f: &first, sifted: s != nil}
 		if !x.find(first.Body, nil) {
 			break
 		}
@@ -141,6 +141,7 @@ type deferral struct {
 	captured []*ir.Var
 	again    []ir.Stmt // slices and values that are made again of what is captured
 	ofTeam   bool      // the team that met g runs it
+	sifted   bool      // threads run iterations up to their nested loops
 	count    *ir.Var   // of contexts
 	room     ir.Expr   // number of contexts that there is memory for
 	sure     bool      // which is one for each iteration
@@ -456,10 +457,19 @@ func groupDirective(d *ir.Directive, kind ir.NestedKind) *ir.Directive {
 	return &own
 }
 
-// forGroups reports whether each iteration of f can belong to a group of lanes: all lanes run its
-// computations and share the nested loops, and one lane runs the statements that change memory.
+// forGroups reports whether each iteration of f, or what a sieve leaves of it, can belong to a group
+// of lanes: all lanes run its computations and share the nested loops, and one lane runs the
+// statements that change memory.
 func (x *deferral) forGroups() bool {
-	return len(ir.AddressTaken(x.f.Body).List()) == 0 && x.inGroups(x.f.Body, ir.Declared(x.f.Body))
+	if len(ir.AddressTaken(x.f.Body).List()) > 0 {
+		return false
+	}
+	own := ir.Declared(x.f.Body)
+	if x.sifted {
+		_, rest := split(x.f.Body, nil)
+		return x.inGroups(rest, own)
+	}
+	return x.inGroups(x.f.Body, own)
 }
 
 func (x *deferral) inGroups(list []ir.Stmt, own *ir.VarSet) bool {

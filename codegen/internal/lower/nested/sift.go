@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // Where a condition decides whether an iteration comes to its nested loops, most iterations may end
@@ -28,12 +29,10 @@ const siftedRun = forms.LeastWarp
 // multiprocessor share its team memory.
 const siftedMost = 8
 
-// A sieve is the place in an iteration of f up to which its own thread runs it.
+// A sieve runs the iterations of f: each up to its nested loops by its own thread, the rest by lanes.
 type sieve struct {
 	*mapping.Work
-	f        *ir.For
-	at       int  // the number of statements in front of it
-	inBranch bool // it is in a branch of the next one
+	f *ir.For
 
 	captured []*ir.Var
 	again    []ir.Stmt // slices that are made again of what is captured
@@ -41,8 +40,8 @@ type sieve struct {
 	memory   []*ir.Var // of the contexts, by captured
 }
 
-// sieveOf finds the condition in front of the nested loops of f; nil where there is none, or where
-// the loop cannot be dealt in blocks.
+// sieveOf returns the sieve for f where a condition stands in front of its nested loops and the loop
+// can be dealt in blocks; else nil.
 func (d *deferrals) sieveOf(f *ir.For) *sieve {
 	dir := f.Directive
 	if dir.Parts&ir.Distribute == 0 || dir.Parts&ir.Parallel == 0 || dir.Collapse > 1 || dir.Schedule.Chunk != nil || len(dir.DistArrays) > 0 || len(dir.Lastprivate) > 0 || d.loops > 0 {
@@ -53,38 +52,62 @@ func (d *deferrals) sieveOf(f *ir.For) *sieve {
 	default:
 		return nil
 	}
-	list := forms.Flat(f.Body)
-	i := slices.IndexFunc(list, containsNested)
-	if i < 0 {
+	if !conditional(f.Body, f.Label) {
 		return nil
 	}
-	s := &sieve{Work: d.Work, f: f, at: i}
-	if branch, ok := list[i].(*ir.If); ok {
-		s.inBranch = true
-		nestedIn := func(list []ir.Stmt) bool { return slices.ContainsFunc(list, containsNested) }
-		if nestedIn(branch.Else) || nestedIn(list[i+1:]) {
-			return nil
-		}
-		return s
+	return &sieve{Work: d.Work, f: f}
+}
+
+// branchTo returns the first statement of list with a nested loop in it, as a branch where all of
+// them are on one side of it; i is less than 0 where there is none.
+func branchTo(list []ir.Stmt) (i int, branch *ir.If) {
+	nestedIn := func(list []ir.Stmt) bool { return slices.ContainsFunc(list, containsNested) }
+	i = slices.IndexFunc(list, containsNested)
+	if i < 0 {
+		return i, nil
 	}
-	for s.at--; s.at >= 0; s.at-- {
-		if c, ok := list[s.at].(*ir.If); ok && forms.LeavesOnly(c, nil) && c.Then[len(c.Then)-1].(*ir.Continue).Label == f.Label {
-			s.at++
-			return s
-		}
+	if branch, ok := list[i].(*ir.If); ok && !nestedIn(branch.Else) && !nestedIn(list[i+1:]) {
+		return i, branch
 	}
-	return nil
+	return i, nil
+}
+
+// conditional reports whether a condition decides whether an iteration, whose label is given, comes
+// to the nested loops of list.
+func conditional(list []ir.Stmt, label *ir.Label) bool {
+	list = forms.Flat(list)
+	i, branch := branchTo(list)
+	if i < 0 || branch != nil {
+		return i >= 0
+	}
+	return slices.ContainsFunc(list[:i], func(s ir.Stmt) bool {
+		c, ok := s.(*ir.If)
+		return ok && forms.LeavesOnly(c, nil) && c.Then[len(c.Then)-1].(*ir.Continue).Label == label
+	})
+}
+
+// split divides list in front of its first nested loop: ahead is what stands there, with store in
+// the place of the rest.
+func split(list, store []ir.Stmt) (ahead, rest []ir.Stmt) {
+	list = forms.Flat(list)
+	i, branch := branchTo(list)
+	if branch == nil {
+		return slices.Concat(list[:max(i, 0)], store), list[max(i, 0):]
+	}
+	ahead, rest = split(branch.Then, store)
+	ahead = slices.Concat(list[:i], []ir.Stmt{&ir.If{Cond: branch.Cond, Then: ahead, Else: branch.Else, At: branch.At}}, list[i+1:])
+	return ahead, slices.Concat(rest, list[i+1:])
 }
 
 // apply returns f as the teams run it, whose nested loops have been deferred or left to groups of
 // lanes; nil where contexts do not fit.
 func (s *sieve) apply(f *ir.For) ir.Stmt {
-	list := forms.Flat(f.Body)
-	rest := list[s.at:]
-	if s.inBranch {
-		rest = slices.Concat(list[s.at].(*ir.If).Then, list[s.at+1:])
+	_, rest := split(f.Body, nil)
+	if !groupsAlone(rest) {
+		return nil
 	}
-	if !groupsAlone(rest) || !s.capture(f, rest) {
+	bounds, rest := s.withBounds(rest)
+	if !s.capture(f, bounds, rest) {
 		return nil
 	}
 	at := f.At
@@ -92,13 +115,29 @@ func (s *sieve) apply(f *ir.For) ir.Stmt {
 	for _, v := range s.captured {
 		s.memory = append(s.memory, s.Local(v.Name+"Context", ir.ArrayOf(v.Type, forms.LanesThreads), v.At))
 	}
-	ahead := slices.Concat(list[:s.at], s.store())
-	if s.inBranch {
-		branch := list[s.at].(*ir.If)
-		ahead = slices.Concat(list[:s.at], []ir.Stmt{&ir.If{Cond: branch.Cond, Then: s.store(), Else: branch.Else, At: branch.At}}, list[s.at+1:])
-	}
+	ahead, _ := split(f.Body, slices.Concat(bounds, s.store()))
 	s.Decide(at, "loop "+f.Var.Name, "blocks of iterations: a thread each tests whether it continues, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
 	return s.inRuns(f, ahead, s.later(f, rest))
+}
+
+// withBounds gives the bounds of the nested loop that rest begins with variables of their own, which
+// the thread of the iteration computes.
+func (s *sieve) withBounds(rest []ir.Stmt) (bounds, own []ir.Stmt) {
+	g, ok := rest[0].(*ir.For)
+	if !ok {
+		return nil, rest
+	}
+	c := *g
+	bound := func(name string, e ir.Expr) ir.Expr {
+		if query.LoadFree(e) {
+			return e
+		}
+		v := s.Local(name, e.Type(), e.Pos())
+		bounds = append(bounds, build.Decl(v, e, e.Pos()))
+		return build.Ref(v, e.Pos())
+	}
+	c.Lo, c.Hi = bound("from", g.Lo), bound("to", g.Hi)
+	return bounds, append([]ir.Stmt{&c}, rest[1:]...)
 }
 
 // groupsAlone reports whether all nested loops of list are those of groups of lanes.
@@ -113,10 +152,10 @@ func groupsAlone(list []ir.Stmt) bool {
 	return groups
 }
 
-// capture collects what rest needs of the iteration in front of it, and reports whether a context
-// can have it.
-func (s *sieve) capture(f *ir.For, rest []ir.Stmt) bool {
-	inner := ir.Declared(f.Body)
+// capture collects what rest needs of the iteration in front of it, and of bounds, and reports
+// whether a context can have it.
+func (s *sieve) capture(f *ir.For, bounds, rest []ir.Stmt) bool {
+	inner := ir.Declared(slices.Concat(f.Body, bounds))
 	inner.Add(f.Var)
 	for _, v := range slices.Concat(f.Directive.Private, f.Directive.Firstprivate) {
 		inner.Add(v)
