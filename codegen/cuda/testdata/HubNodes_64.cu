@@ -115,8 +115,15 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 					int64 to_2 = go_shuffle(to, src);
 					to_2 = on ? to_2 : from_2;
 					int64 k = (uint64)from_2 + lane;
-					for (int64 e = k; e < to_2; e = (uint64)e + 4) {
-						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 1, fault)], depth_len, 2, fault)], (int)((unsigned)level + 1));
+					if (0 <= k && to_2 <= edges_len && k < 36028797018963968ll && to_2 < 36028797018963968ll &&
+						-36028797018963968ll < to_2) {
+						for (int64 e = k; e < to_2; e = (uint64)e + 4) {
+							atomicMin(&depth[check_index(edges[e], depth_len, 1, fault)], (int)((unsigned)level + 1));
+						}
+					} else {
+						for (int64 e = k; e < to_2; e = (uint64)e + 4) {
+							atomicMin(&depth[check_index(edges[check_index(e, edges_len, 2, fault)], depth_len, 3, fault)], (int)((unsigned)level + 1));
+						}
 					}
 				}
 			} else {
@@ -144,8 +151,15 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 					int64 to_2 = go_shuffle(to, src);
 					to_2 = on ? to_2 : from_2;
 					int64 k = (uint64)from_2 + lane;
-					for (int64 e = k; e < to_2; e = (uint64)e + 8) {
-						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 3, fault)], depth_len, 4, fault)], (int)((unsigned)level + 1));
+					if (0 <= k && to_2 <= edges_len && k < 36028797018963968ll && to_2 < 36028797018963968ll &&
+						-36028797018963968ll < to_2) {
+						for (int64 e = k; e < to_2; e = (uint64)e + 8) {
+							atomicMin(&depth[check_index(edges[e], depth_len, 4, fault)], (int)((unsigned)level + 1));
+						}
+					} else {
+						for (int64 e = k; e < to_2; e = (uint64)e + 8) {
+							atomicMin(&depth[check_index(edges[check_index(e, edges_len, 5, fault)], depth_len, 6, fault)], (int)((unsigned)level + 1));
+						}
 					}
 				}
 			}
@@ -174,8 +188,15 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 					int64 to_2 = go_shuffle(to, src);
 					to_2 = on ? to_2 : from_2;
 					int64 k = (uint64)from_2 + lane;
-					for (int64 e = k; e < to_2; e = (uint64)e + 32) {
-						atomicMin(&depth[check_index(edges[check_index(e, edges_len, 5, fault)], depth_len, 6, fault)], (int)((unsigned)level + 1));
+					if (0 <= k && to_2 <= edges_len && k < 36028797018963968ll && to_2 < 36028797018963968ll &&
+						-36028797018963968ll < to_2) {
+						for (int64 e = k; e < to_2; e = (uint64)e + 32) {
+							atomicMin(&depth[check_index(edges[e], depth_len, 7, fault)], (int)((unsigned)level + 1));
+						}
+					} else {
+						for (int64 e = k; e < to_2; e = (uint64)e + 32) {
+							atomicMin(&depth[check_index(edges[check_index(e, edges_len, 8, fault)], depth_len, 9, fault)], (int)((unsigned)level + 1));
+						}
 					}
 				}
 			}
@@ -205,12 +226,12 @@ HubNodes(int level, int* start, int64 start_len, int* edges, int64 edges_len, in
 				}
 				#pragma unroll 1
 				for (int e = start[v], e_end = start[v + 1]; e < e_end; e++) {
-					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 7, fault)], depth_len, 8, fault)], (int)((unsigned)level + 1));
+					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 10, fault)], depth_len, 11, fault)], (int)((unsigned)level + 1));
 				}
 				if (mine == 0) {
 					continue;
 				}
-				degree[check_index(v, degree_len, 9, fault)] = mine;
+				degree[check_index(v, degree_len, 12, fault)] = mine;
 				nodes_2 = (unsigned)nodes_2 + 1;
 			}
 		}
@@ -273,12 +294,12 @@ HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, 
 			int mine = mineContext[context];
 			int64 v = vContext[context];
 			{
-				int64 start_2 = start[check_index(v, start_len, 10, fault)];
-				int64 end_2 = start[check_index((int64)((uint64)v + 1), start_len, 11, fault)];
+				int64 start_2 = start[check_index(v, start_len, 13, fault)];
+				int64 end_2 = start[check_index((int64)((uint64)v + 1), start_len, 14, fault)];
 				int64 count = max(end_2 - start_2, (int64)0);
 				for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 					int e = (int)(start_2 + it);
-					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 12, fault)], depth_len, 13, fault)], (int)((unsigned)level + 1));
+					atomicMin(&depth[check_index(edges[check_index(e, edges_len, 15, fault)], depth_len, 16, fault)], (int)((unsigned)level + 1));
 				}
 			}
 			if (mine == 0) {
@@ -286,7 +307,7 @@ HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, 
 			}
 			__syncthreads();
 			if (threadIdx.x == 0) {
-				degree[check_index(v, degree_len, 14, fault)] = mine;
+				degree[check_index(v, degree_len, 17, fault)] = mine;
 			}
 			nodes_2 = (unsigned)nodes_2 + 1;
 		}
@@ -322,7 +343,7 @@ HubNodes_2(int level, int* start, int64 start_len, int* edges, int64 edges_len, 
 			nodes[0] = (unsigned)nodes[0] + nodes_3;
 		}
 		if (threadIdx.x == 0) {
-			total[check_index(0, total_len, 15, fault)] = (unsigned)total[check_index(0, total_len, 16, fault)] + nodes[0];
+			total[check_index(0, total_len, 18, fault)] = (unsigned)total[check_index(0, total_len, 19, fault)] + nodes[0];
 		}
 	}
 }

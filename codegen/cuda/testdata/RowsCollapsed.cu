@@ -241,9 +241,9 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 			}
 			int blocks = (max(start_len - 1, 0) + 255) / 256;
 			__syncthreads();
-			if (32 * block + 224 * blocks + 33 <= start_len && 32 * block + 224 * blocks + 32 <= y_len) {
+			if (1 <= blocks && 256 * blocks + 1 <= start_len && 256 * blocks <= y_len) {
 				for (int j = threadIdx.x; j < 256; j += blockDim.x) {
-					int number = (j / 32 * blocks + block) * 32 + (j & 31);
+					int number = (j / 32 * blocks + (block + j / 32 * 40503) % blocks) * 32 + (j & 31);
 					if (number < max(start_len - 1, 0)) {
 						int i = number;
 						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
@@ -271,7 +271,7 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 				}
 			} else {
 				for (int j = threadIdx.x; j < 256; j += blockDim.x) {
-					int number = (j / 32 * blocks + block) * 32 + (j & 31);
+					int number = (j / 32 * blocks + (block + j / 32 * 40503) % blocks) * 32 + (j & 31);
 					if (number < max(start_len - 1, 0)) {
 						int i = number;
 						if (apart(w, w_len, val, val_len) && apart(w, w_len, x, x_len) &&
@@ -324,9 +324,18 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						int from_2 = from;
 						int to_2 = to;
 						int64 k = (int64)from_2 + lane;
-						for (int64 k_2 = k; k_2 < to_2; k_2 += 4) {
-							w[check_index(k_2, w_len, 38, fault)] = val[check_index(k_2, val_len, 39, fault)] * x[check_index(col[check_index(k_2, col_len, 40, fault)], x_len, 41, fault)];
-							atomicAdd(&y[check_index(i, y_len, 42, fault)], (double)col[check_index(k_2, col_len, 43, fault)]);
+						if (0 <= k && to_2 <= w_len && to_2 <= val_len && to_2 <= col_len && 0 <= i &&
+							(int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
+							for (int64 k_2 = k; k_2 < to_2; k_2 += 4) {
+								w[k_2] = val[k_2] * x[check_index(col[k_2], x_len, 38, fault)];
+								double value = (double)col[k_2];
+								atomicAdd(&y[i], value);
+							}
+						} else {
+							for (int64 k_2 = k; k_2 < to_2; k_2 += 4) {
+								w[check_index(k_2, w_len, 39, fault)] = val[check_index(k_2, val_len, 40, fault)] * x[check_index(col[check_index(k_2, col_len, 41, fault)], x_len, 42, fault)];
+								atomicAdd(&y[check_index(i, y_len, 43, fault)], (double)col[check_index(k_2, col_len, 44, fault)]);
+							}
 						}
 					}
 				}
@@ -355,9 +364,18 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 						int from_2 = from;
 						int to_2 = to;
 						int64 k = (int64)from_2 + lane;
-						for (int64 k_2 = k; k_2 < to_2; k_2 += 8) {
-							w[check_index(k_2, w_len, 44, fault)] = val[check_index(k_2, val_len, 45, fault)] * x[check_index(col[check_index(k_2, col_len, 46, fault)], x_len, 47, fault)];
-							atomicAdd(&y[check_index(i, y_len, 48, fault)], (double)col[check_index(k_2, col_len, 49, fault)]);
+						if (0 <= k && to_2 <= w_len && to_2 <= val_len && to_2 <= col_len && 0 <= i &&
+							(int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
+							for (int64 k_2 = k; k_2 < to_2; k_2 += 8) {
+								w[k_2] = val[k_2] * x[check_index(col[k_2], x_len, 45, fault)];
+								double value = (double)col[k_2];
+								atomicAdd(&y[i], value);
+							}
+						} else {
+							for (int64 k_2 = k; k_2 < to_2; k_2 += 8) {
+								w[check_index(k_2, w_len, 46, fault)] = val[check_index(k_2, val_len, 47, fault)] * x[check_index(col[check_index(k_2, col_len, 48, fault)], x_len, 49, fault)];
+								atomicAdd(&y[check_index(i, y_len, 50, fault)], (double)col[check_index(k_2, col_len, 51, fault)]);
+							}
 						}
 					}
 				}
@@ -377,22 +395,22 @@ RowsCollapsed_4(const int* __restrict__ start, int start_len, const int* __restr
 			for (int64 context = blockIdx.x; context < end; context = (uint64)context + gridDim.x) {
 				int64 i = iContext[context];
 				if (0 <= i && (int64)((uint64)i + 1) <= y_len && i < 36028797018963968ll) {
-					int start_2 = start[check_index(i, start_len, 50, fault)];
-					int end_2 = start[check_index(i + 1, start_len, 51, fault)];
+					int start_2 = start[check_index(i, start_len, 52, fault)];
+					int end_2 = start[check_index(i + 1, start_len, 53, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 52, fault)] = val[check_index(k, val_len, 53, fault)] * x[check_index(col[check_index(k, col_len, 54, fault)], x_len, 55, fault)];
-						atomicAdd(&y[i], (double)col[check_index(k, col_len, 56, fault)]);
+						w[check_index(k, w_len, 54, fault)] = val[check_index(k, val_len, 55, fault)] * x[check_index(col[check_index(k, col_len, 56, fault)], x_len, 57, fault)];
+						atomicAdd(&y[i], (double)col[check_index(k, col_len, 58, fault)]);
 					}
 				} else {
-					int start_2 = start[check_index(i, start_len, 57, fault)];
-					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 58, fault)];
+					int start_2 = start[check_index(i, start_len, 59, fault)];
+					int end_2 = start[check_index((int64)((uint64)i + 1), start_len, 60, fault)];
 					int64 count = max((int64)end_2 - start_2, (int64)0);
 					for (int64 it = threadIdx.x; it < count; it += blockDim.x) {
 						int k = (int)(start_2 + it);
-						w[check_index(k, w_len, 59, fault)] = val[check_index(k, val_len, 60, fault)] * x[check_index(col[check_index(k, col_len, 61, fault)], x_len, 62, fault)];
-						atomicAdd(&y[check_index(i, y_len, 63, fault)], (double)col[check_index(k, col_len, 64, fault)]);
+						w[check_index(k, w_len, 61, fault)] = val[check_index(k, val_len, 62, fault)] * x[check_index(col[check_index(k, col_len, 63, fault)], x_len, 64, fault)];
+						atomicAdd(&y[check_index(i, y_len, 65, fault)], (double)col[check_index(k, col_len, 66, fault)]);
 					}
 				}
 			}

@@ -25,6 +25,11 @@ import (
 // together.
 const siftedRun = forms.LeastWarp
 
+// siftedTurn is by how many runs each slab of the loop is turned against the one in front of it: a
+// number without a pattern of bits. Rows of recursive graphs are long where their numbers have few
+// one bits, as all those may have that are powers of two apart.
+const siftedTurn = 40503
+
 // siftedMost is the number of variables that a context in team memory has at most: eight teams of a
 // multiprocessor share its team memory.
 const siftedMost = 8
@@ -251,8 +256,9 @@ func (s *sieve) inRuns(f *ir.For, ahead []ir.Stmt, later *ir.For) ir.Stmt {
 	total := build.Trips(f, lo, build.ToInt(f.Hi), step)
 	size, run := build.Int(forms.LanesThreads, at), build.Int(siftedRun, at)
 	count := forms.CeilQuotient(total, size, at)
-	runs := build.Binary(ir.Add, binary(ir.Mul, binary(ir.Div, ref(j), run), ref(blocks)), ref(b), at)
-	first := binary(ir.Mul, runs, run)
+	slab := func() ir.Expr { return binary(ir.Div, ref(j), run) } // of as many runs as there are blocks
+	turned := binary(ir.Rem, build.Binary(ir.Add, ref(b), binary(ir.Mul, slab(), build.Int(siftedTurn, at)), at), ref(blocks))
+	first := binary(ir.Mul, build.Binary(ir.Add, binary(ir.Mul, slab(), ref(blocks)), turned, at), run)
 	i := build.Convert(f.Var.Type, build.Binary(ir.Add, lo, build.Binary(ir.Mul, ref(number), step, at), at), at)
 	test := s.ofTeam(d)
 	test.Private, test.Firstprivate = d.Private, d.Firstprivate

@@ -338,6 +338,9 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
 		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
+	if x := t.Effects.Stmts(body); x.Atomics && !x.Calls {
+		return t.checkedOnce(wide)
+	}
 	if f.Var.Type.Kind != ir.Int32 {
 		return t.Trusted(wide, nil)
 	}
@@ -348,6 +351,31 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 		Body: body, At: f.At}
 	far := build.Compare(ir.Le, build.Ref(to, at), most, at)
 	return t.Trusted(wide, &quick{loop: short, fits: far})
+}
+
+// checkedOnce returns f, whose iterations update memory, in two versions: where one test shows that
+// what its variable indexes is in range, an iteration loads all that it adds before it checks where
+// to, so that loads need not wait for each other.
+func (t *Sharer) checkedOnce(f *ir.For) []ir.Stmt {
+	if t.Slow {
+		return []ir.Stmt{f}
+	}
+	test, fast := t.Version(&spaces.Space{Loops: []*ir.For{f}, Order: []int{0}, Body: f.Body, Label: f.Label, At: f.At})
+	if test == nil {
+		return []ir.Stmt{f}
+	}
+	loop := *fast.Loops[0]
+	loop.Label = fast.Label
+	loop.Body = (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		a, ok := s.(*ir.Atomic)
+		if !ok || a.Kind != ir.AtomicUpdate || query.LoadFree(a.Value) {
+			return []ir.Stmt{s}
+		}
+		c, v := *a, t.Local("value", a.Value.Type(), a.At)
+		c.Value = build.Ref(v, a.At)
+		return []ir.Stmt{build.Decl(v, a.Value, a.At), &c}
+	}}).CopyStmts(fast.Body)
+	return []ir.Stmt{&ir.If{Cond: test, Then: []ir.Stmt{&loop}, Else: []ir.Stmt{f}, At: f.At}}
 }
 
 // declaredAhead splits list into declarations without a value that is computed, and the statements
