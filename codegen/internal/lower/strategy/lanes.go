@@ -338,7 +338,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	k := t.Local(f.Var.Name, ir.IntType, at)
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
 		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
-	if x := t.Effects.Stmts(body); x.Atomics && !x.Calls {
+	if x := t.Effects.Stmts(body); (x.Atomics || !x.Writes.Empty()) && !x.Calls {
 		return t.checkedOnce(wide)
 	}
 	if f.Var.Type.Kind != ir.Int32 {
@@ -353,7 +353,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	return t.Trusted(wide, &quick{loop: short, fits: far})
 }
 
-// checkedOnce returns f, whose iterations update memory, in two versions: where one test shows that
+// checkedOnce returns f, whose iterations change memory, in two versions: where one test shows that
 // what its variable indexes is in range, an iteration loads all that it adds before it checks where
 // to, so that loads need not wait for each other.
 func (t *Sharer) checkedOnce(f *ir.For) []ir.Stmt {
