@@ -457,8 +457,8 @@ func groupDirective(d *ir.Directive, kind ir.NestedKind) *ir.Directive {
 	return &own
 }
 
-// forGroups reports whether each iteration of f, or what a sieve leaves of it, can belong to a group
-// of lanes: all lanes run its computations and share the nested loops, and one lane runs the
+// forGroups reports whether each iteration of f, or what a sieve leaves of it, can belong to a
+// group of lanes: all lanes run its computations and share the nested loops, and one lane runs the
 // statements that change memory.
 func (x *deferral) forGroups() bool {
 	if len(ir.AddressTaken(x.f.Body).List()) > 0 {

@@ -34,7 +34,8 @@ const siftedTurn = 40503
 // multiprocessor share its team memory.
 const siftedMost = 8
 
-// A sieve runs the iterations of f: each up to its nested loops by its own thread, the rest by lanes.
+// A sieve runs the iterations of f: each up to its nested loops by its own thread, the rest by
+// lanes.
 type sieve struct {
 	*mapping.Work
 	f *ir.For
@@ -45,8 +46,8 @@ type sieve struct {
 	memory   []*ir.Var // of the contexts, by captured
 }
 
-// sieveOf returns the sieve for f where a condition stands in front of its nested loops and the loop
-// can be dealt in blocks; else nil.
+// sieveOf returns the sieve for f where a condition stands in front of its nested loops and the
+// loop can be dealt in blocks; else nil.
 func (d *deferrals) sieveOf(f *ir.For) *sieve {
 	dir := f.Directive
 	if dir.Parts&ir.Distribute == 0 || dir.Parts&ir.Parallel == 0 || dir.Collapse > 1 || dir.Schedule.Chunk != nil || len(dir.DistArrays) > 0 || len(dir.Lastprivate) > 0 || d.loops > 0 {
@@ -125,8 +126,8 @@ func (s *sieve) apply(f *ir.For) ir.Stmt {
 	return s.inRuns(f, ahead, s.later(f, rest))
 }
 
-// withBounds gives the bounds of the nested loop that rest begins with variables of their own, which
-// the thread of the iteration computes.
+// withBounds gives the bounds of the nested loop that rest begins with variables of their own,
+// which the thread of the iteration computes.
 func (s *sieve) withBounds(rest []ir.Stmt) (bounds, own []ir.Stmt) {
 	g, ok := rest[0].(*ir.For)
 	if !ok {

@@ -339,7 +339,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 	wide := &ir.For{Label: f.Label, Var: k, Lo: build.Ref(from, at), Hi: build.Ref(to, at), Step: lanes, Rel: ir.Lt, At: f.At,
 		Body: forms.Widened(t.CopyOf(body, &t.Kernel.NumVars), f.Var, k)}
 	if x := t.Effects.Stmts(body); (x.Atomics || !x.Writes.Empty()) && !x.Calls {
-		return t.checkedOnce(wide)
+		return checkedOnce(t, wide)
 	}
 	if f.Var.Type.Kind != ir.Int32 {
 		return t.Trusted(wide, nil)
@@ -356,7 +356,7 @@ func (t *Sharer) laneLoop(f *ir.For, body []ir.Stmt, from, to *ir.Var, lanes ir.
 // checkedOnce returns f, whose iterations change memory, in two versions: where one test shows that
 // what its variable indexes is in range, an iteration loads all that it adds before it checks where
 // to, so that loads need not wait for each other.
-func (t *Sharer) checkedOnce(f *ir.For) []ir.Stmt {
+func checkedOnce(t *Sharer, f *ir.For) []ir.Stmt {
 	if t.Slow {
 		return []ir.Stmt{f}
 	}
