@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
@@ -136,13 +137,38 @@ func (p atomicsPrinter) addsFloat(s *ir.Atomic) bool {
 	return false
 }
 
+// floatAddText adds to a float by the instruction of NVIDIA's GPUs.
+const floatAddText = `
+// NAME adds x to *at, and returns what was there.
+T NAME(volatile global T *at, T x)
+{
+	T was;
+	asm volatile("atom.SPACE.add.BITS %0, [%1], %2;" : "=REGISTER"(was) : "l"(at), "REGISTER"(x) : "memory");
+	return was;
+}
+`
+
 // floatAdd prints an addition to a float. A difference is the sum with the negative number.
 func (p atomicsPrinter) floatAdd(s *ir.Atomic) {
-	p.newer = true
 	t, v := s.Place.Type(), s.Value
 	if s.Op == ir.Sub {
 		v = &ir.Unary{Op: ir.Neg, X: v, At: v.Pos()}
 	}
+	if p.opt.Fence == PTXFence {
+		name, text := "add_global", strings.NewReplacer("SPACE", "global")
+		if p.placeSpace(s.Place) == local {
+			name, text = "add_team", strings.NewReplacer("SPACE", "shared", "global", "local")
+		}
+		bits, register := "f32", "f"
+		if t.Kind == ir.Float64 {
+			p.needs["cl_khr_fp64"], bits, register = true, "f64", "d"
+		}
+		body := strings.NewReplacer("BITS", bits, "REGISTER", register).Replace(text.Replace(floatAddText))
+		call := p.typed(name, body, cprint.TypeOf(t))
+		p.keep(s, cprint.Value(fmt.Sprintf("%s(%s, %s)", call, p.pointerTo(s.Place, p.typeName(t)), p.asGo(p.number(v), t).Text), cprint.PrecPostfix, cprint.TypeOf(t)))
+		return
+	}
+	p.newer = true
 	text := fmt.Sprintf("atomic_fetch_add_explicit(%s, %s, memory_order_relaxed, memory_scope_device)",
 		p.pointerTo(s.Place, "atomic_"+p.typeName(t)), p.asGo(p.number(v), t).Text)
 	p.keep(s, cprint.Value(text, cprint.PrecPostfix, cprint.TypeOf(t)))

@@ -14,7 +14,7 @@ type instance struct {
 	name      string
 	results   []space
 	structure string // of several results, or of one that is a slice
-	fails     bool   // it takes the fault record and a flag that says that a check failed
+	fails     bool   // it takes the fault record and, but where threads exit, a flag that says that a check failed
 }
 
 // instanceOf returns the function that a call needs, which it prints the first time.
@@ -52,12 +52,15 @@ func (p callsPrinter) function(in *instance, spaces []space) {
 		params = append(params, p.declaration(v, name))
 	}
 	p.kernels().prepare(f.Body)
-	in.fails = p.checked
+	in.fails = checksIn(f.Body)
 	in.results = p.resultSpaces(f)
 	kind := p.resultType(in)
 	p.stmts(f.Body)
 	if in.fails {
-		params = append(params, "global "+p.piece("gompss_fault", faultText)+" *fault", "bool *failed")
+		params = append(params, "global "+p.checks().record()+" *fault")
+		if !p.opt.Exits() {
+			params = append(params, "bool *failed")
+		}
 	}
 	fmt.Fprintf(&p.functions, "\n%s %s(%s)\n{\n%s}\n", kind, in.name, cprint.WrapLines(params, 100), p.Out.String())
 }
@@ -145,10 +148,13 @@ func (p callsPrinter) call(s *ir.Call) {
 	}
 	if in.fails {
 		p.fault = true
-		if p.fn != nil {
-			args = append(args, "fault", "failed")
-		} else {
-			args = append(args, "fault", "&failed")
+		args = append(args, "fault")
+		switch {
+		case p.opt.Exits():
+		case p.fn != nil:
+			args = append(args, "failed")
+		default:
+			args = append(args, "&failed")
 		}
 	}
 	text := in.name + "(" + strings.Join(args, ", ") + ")"
@@ -183,7 +189,7 @@ func (p callsPrinter) spread(s *ir.Call, in *instance, text string) {
 
 // endIfFailed ends the thread where a check of the function has failed.
 func (p callsPrinter) endIfFailed(s *ir.Call, in *instance) {
-	if !in.fails {
+	if !in.fails || p.opt.Exits() {
 		return
 	}
 	if p.fn != nil {

@@ -118,6 +118,22 @@ func newTexts(t *testing.T) map[string]*opencl.Source {
 	return out
 }
 
+// nvidiaTexts prints the corpus as for NVIDIA's driver.
+func nvidiaTexts(t *testing.T) map[string]*opencl.Source {
+	t.Helper()
+	out := map[string]*opencl.Source{}
+	for _, c := range corpus(t, nvidia.lower) {
+		src, err := opencl.Print(c.prog, nvidia.print)
+		if why := refused[c.name]; why != "" {
+			require.ErrorContains(t, err, why)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		out[c.name] = src
+	}
+	return out
+}
+
 // newestClang finds the compiler, of the versions that have names of their own the newest.
 func newestClang(t *testing.T) string {
 	t.Helper()
@@ -150,7 +166,7 @@ func written(t *testing.T, texts map[string]*opencl.Source) (files []string) {
 func TestPrint_ClangTakesTheCorpus(t *testing.T) {
 	clang := newestClang(t)
 	object := filepath.Join(t.TempDir(), "out")
-	plain, newer := written(t, texts(t)), written(t, newTexts(t))
+	plain, newer, nvidia := written(t, texts(t)), written(t, newTexts(t)), written(t, nvidiaTexts(t))
 	for _, target := range []struct {
 		name, std, args string
 		files           []string
@@ -161,6 +177,7 @@ func TestPrint_ClangTakesTheCorpus(t *testing.T) {
 		{"gfx90a", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm", plain},
 		{"gfx942", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -emit-llvm", plain},
 		{"gfx1100", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -emit-llvm", plain},
+		{"PTX", "CL1.2", "-target nvptx64-nvidia-cuda -Xclang -target-cpu -Xclang sm_90 -Xclang -cl-ext=+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics -Dasm=__asm__ -emit-llvm", nvidia},
 	} {
 		t.Run(target.name, func(t *testing.T) {
 			if testing.Short() && strings.Contains(target.args, "syntax-only") {

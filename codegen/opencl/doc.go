@@ -7,7 +7,7 @@
 //
 // A team meets at barriers that all of its threads must reach, so a failed check beside barriers
 // does not return: it jumps to the next place where the team meets, and there all threads leave
-// together (meet.go).
+// together (meet.go). Where the compiler takes instructions of NVIDIA's GPUs, the thread exits.
 //
 // Package devices/opencl compiles and runs the text.
 package opencl

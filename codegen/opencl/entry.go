@@ -35,6 +35,7 @@ func (p kernelsPrinter) start(fn *instance, list []ir.Stmt) (restore func()) {
 // prepare analyses the body of a function whose parameters have their spaces.
 func (p kernelsPrinter) prepare(list []ir.Stmt) {
 	p.survey(list)
+	p.checked = p.checked && !p.opt.Exits()
 	p.findSpaces(list)
 	changed := ir.Assigned(list)
 	for _, v := range p.taken.List() {
@@ -148,7 +149,7 @@ func (p kernelsPrinter) layout(e *Entry) []string {
 		}
 	}
 	if e.Fault = p.fault; p.fault {
-		add(Fault, nil, 8, "global "+p.piece("gompss_fault", faultText)+" *fault")
+		add(Fault, nil, 8, "global "+p.checks().record()+" *fault")
 	}
 	return out
 }

@@ -30,7 +30,7 @@ var (
 	plain     = form{".cl", codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}, opencl.Options{Fence: opencl.HostFence, RoundedDivide: true}}
 	subgroups = form{"_subgroups.cl", codegen.LowerOptions{Target: "opencl", TeamUnit: 32}, opencl.Options{Fence: opencl.C11Fence, Language: "CL3.0",
 		Subgroups: opencl.KhronosSubgroups, Atomics: opencl.GlobalFloat32 | opencl.GlobalFloat64 | opencl.TeamFloat32 | opencl.TeamFloat64}}
-	nvidia = form{"_nvidia.cl", plain.lower, opencl.Options{Fence: opencl.PTXFence, RoundedDivide: true}}
+	nvidia = form{"_nvidia.cl", subgroups.lower, opencl.Options{Fence: opencl.PTXFence, RoundedDivide: true, Subgroups: opencl.PTXSubgroups, Atomics: subgroups.print.Atomics}}
 )
 
 // goldens are the kernels with golden files: of each part of the dialect one that is short.
@@ -38,9 +38,9 @@ var goldens = map[string][]form{
 	"Add": {plain}, "AllAny": {plain}, "ArgMin": {plain}, "ArrayReduce": {plain}, "BitReduce": {plain}, "Bounded": {plain}, "Capture": {plain},
 	"Compact": {plain}, "DivMods": {plain}, "DistributeReduce": {plain}, "Dot": {plain}, "DynamicChunks": {plain}, "Forces": {plain, nvidia},
 	"FuseMatMul": {plain}, "HeatStep": {plain}, "Histogram": {plain}, "KMeans": {plain}, "LastInTeam": {plain}, "Mandelbrot": {plain},
-	"MatMulTiled": {plain}, "MonteCarloPi": {plain}, "Orphan": {plain}, "OwnBins": {plain}, "PrefixSums": {plain}, "ScanBlocks": {plain},
-	"SingleMasked": {plain}, "SpMV": {plain}, "TeamsReduce": {plain}, "ToneMap": {plain}, "Transpose": {plain},
-	"FuseAtomic": {plain, subgroups}, "FuseDot": {subgroups}, "RowSums": {subgroups},
+	"MatMulTiled": {plain}, "MonteCarloPi": {plain}, "Orphan": {plain, nvidia}, "OwnBins": {plain}, "PrefixSums": {plain}, "ScanBlocks": {plain},
+	"SingleMasked": {plain}, "SpMV": {plain, nvidia}, "TeamsReduce": {plain}, "ToneMap": {plain}, "Transpose": {plain},
+	"FuseAtomic": {plain, subgroups, nvidia}, "FuseDot": {subgroups}, "RowSums": {subgroups},
 }
 
 // source prints a kernel. Where threads of a subgroup exchange values, that is the form without
@@ -55,6 +55,13 @@ func (f form) source(t *testing.T, k *ir.Kernel) *opencl.Source {
 }
 
 func (f form) program(k *ir.Kernel) (*ir.Program, error) {
+	if f.print.Exits() {
+		low, err := codegen.Lower(k, f.lower)
+		if err != nil {
+			return nil, err
+		}
+		return low.Program, nil
+	}
 	if f.lower.Subgroups() {
 		if free := codegen.NewContract(k).Unchecked(k); free != nil {
 			k = free

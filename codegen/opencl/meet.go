@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
@@ -106,12 +107,26 @@ func (p *meetings) runsOnce(s *ir.If) bool { return p.meetsInList(s.Then) || p.m
 // check prints what ends the thread where cond holds: the access behind it is not made.
 func (p checksPrinter) check(at ir.Pos, cond string, kind ir.CheckKind, what string, unsigned bool, index, length string) {
 	p.fault = true
-	p.piece("gompss_fault", faultText)
+	p.record()
 	p.sites = append(p.sites, Site{Pos: at, Kind: kind, What: what, Unsigned: unsigned})
+	if p.opt.Exits() {
+		p.Printf(at, "if (%s)", cond)
+		p.Printf(at, "\tgompss_fail(fault, %d, %s, %s);", len(p.sites), index, length)
+		return
+	}
 	p.Printf(at, "if (%s) {", cond)
 	p.Printf(at, "\tgompss_fail(fault, %d, %s, %s);", len(p.sites), index, length)
 	p.end(at)
 	p.Printf(at, "}")
+}
+
+// record returns the type of the fault record, and notes the function that fills it.
+func (p checksPrinter) record() string {
+	exit := ""
+	if p.opt.Exits() {
+		exit = "\tasm volatile(\"exit;\" ::: \"memory\");\n"
+	}
+	return p.piece("gompss_fault", strings.Replace(faultText, "EXIT", exit, 1))
 }
 
 // end prints how a thread that has failed ends.
@@ -161,8 +176,7 @@ func (p checksPrinter) printMeeting(at ir.Pos) {
 func (p checksPrinter) barrier(s *ir.Barrier) {
 	switch {
 	case s.Scope == ir.WarpBarrier:
-		p.values().subgroup(s.At)
-		p.Printf(s.At, "sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+		p.values().warpBarrier(s.At)
 		return
 	case s.Scope != ir.TeamBarrier:
 		p.fail(s.At, "a barrier of a part of a team: not supported by opencl")

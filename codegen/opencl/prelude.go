@@ -51,7 +51,7 @@ void gompss_fail(global gompss_fault *fault, uint site, long index, long length)
 		fault->index = index;
 		fault->length = length;
 	}
-}
+EXIT}
 `
 
 const atText = `

@@ -34,10 +34,12 @@ const (
 	NoSubgroups      Subgroups = iota // there are none: programs with warp operations are refused
 	KhronosSubgroups                  // cl_khr_subgroup_shuffle
 	IntelSubgroups                    // cl_intel_subgroups
+	PTXSubgroups                      // the instruction of NVIDIA's compiler, whose subgroups are warps
 )
 
-// FloatAtomics are the floats that a device adds to atomically: cl_ext_float_atomics. Others are
-// added to by compare-and-swap.
+// FloatAtomics are the floats that a device adds to atomically: by cl_ext_float_atomics, or, where
+// its fence is PTXFence, by the instruction of NVIDIA's compiler. Others are added to by
+// compare-and-swap.
 type FloatAtomics uint8
 
 // The floats, in device memory and in that of a team.
@@ -62,6 +64,10 @@ type Options struct {
 	// option of that name; else they are done in float64 and rounded, which gives the same bits.
 	RoundedDivide bool
 }
+
+// Exits reports whether a thread that fails a check ends by an instruction, as on CUDA, and not
+// where its team meets: the others do without it, at barriers and where they exchange values.
+func (o *Options) Exits() bool { return o.Fence == PTXFence }
 
 // Source is a printed program.
 type Source struct {
@@ -125,14 +131,15 @@ func Print(p *ir.Program, opt Options) (*Source, error) {
 		return nil, err
 	}
 	for i := range src.Entries {
-		if e := &src.Entries[i]; e.Fault && e.warps {
+		if e := &src.Entries[i]; e.Fault && e.warps && !opt.Exits() {
 			return nil, fmt.Errorf("opencl: kernel %s: %s: operations of a subgroup beside a check that may fail: not supported by opencl", p.Name, e.Launch.At)
 		}
 	}
 	return src, nil
 }
 
-// printAll is Print, also for programs whose threads exchange values beside checks that may fail.
+// printAll is Print, also for programs whose threads exchange values beside checks that may fail,
+// where one that fails is missed.
 func printAll(p *ir.Program, opt Options) (*Source, error) {
 	first := newPrinter(p, opt, nil)
 	first.kernels().program()

@@ -23,13 +23,49 @@ T NAME(T x, long from)
 }
 `
 
+// shuffleWordText and shuffleWordsText exchange 32 and 64 bits by the instruction of NVIDIA's GPUs.
+// All threads of the warp that have not ended take part, so that the compiler must neither copy nor
+// move it.
+const (
+	shuffleWordText = `
+// NAME returns x of another lane of the warp.
+T NAME(T x, uint from)
+{
+	uint y;
+	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(as_uint(x)), "r"(from));
+	return as_T(y);
+}
+`
+	shuffleWordsText = `
+// NAME returns x of another lane of the warp.
+T NAME(T x, uint from)
+{
+	uint2 y;
+	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y.x) : "r"(as_uint2(x).x), "r"(from));
+	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y.y) : "r"(as_uint2(x).y), "r"(from));
+	return as_T(y);
+}
+`
+)
+
+// warpBarrier prints what the threads of a subgroup wait for each other by.
+func (p valuesPrinter) warpBarrier(at ir.Pos) {
+	p.subgroup(at)
+	if p.opt.Subgroups == PTXSubgroups {
+		p.Printf(at, `asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");`)
+		return
+	}
+	p.Printf(at, "sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+}
+
 // subgroup notes that the text has an operation of subgroups.
 func (p valuesPrinter) subgroup(at ir.Pos) {
 	if p.opt.Subgroups == NoSubgroups {
 		p.fail(at, "operations of warps: not supported by opencl: the device has no subgroups of %d threads", warp)
 		return
 	}
-	p.warps, p.newer = true, true
+	p.warps = true
+	p.newer = p.newer || p.opt.Subgroups != PTXSubgroups // which needs no more than OpenCL C 1.2
 }
 
 // warpQuery prints a question about warps.
@@ -54,8 +90,15 @@ func (p valuesPrinter) shuffle(e *ir.Shuffle) cprint.Val {
 		x = dialect.Cast(x, wide)
 	}
 	by, call := p.number(e.By), "sub_group_shuffle"
-	if p.opt.Subgroups == IntelSubgroups {
+	switch p.opt.Subgroups {
+	case IntelSubgroups:
 		call = "intel_sub_group_shuffle"
+	case PTXSubgroups:
+		text := shuffleWordText
+		if wide.Bits() == 64 {
+			text = shuffleWordsText
+		}
+		call = p.typed("warp_shuffle", strings.ReplaceAll(text, "as_T", "as_"+dialect.Name(wide)), wide)
 	}
 	lanes := by.Text
 	switch e.Kind {
@@ -80,7 +123,7 @@ func (p valuesPrinter) shuffle(e *ir.Shuffle) cprint.Val {
 
 // size prints the attribute of a kernel that has operations of subgroups.
 func (p kernelsPrinter) size() string {
-	if !p.warps {
+	if !p.warps || p.opt.Subgroups == PTXSubgroups {
 		return ""
 	}
 	return fmt.Sprintf("__attribute__((intel_reqd_sub_group_size(%d)))\n", warp)

@@ -88,7 +88,7 @@ func (d *Device) program(k *devices.Kernel) (*program, error) {
 	d.mu.Unlock()
 	p.once.Do(func() {
 		if p.native == nil {
-			p.err = d.kernelError(k, p.lower(d.options.teamForm(&d.info)))
+			p.err = d.kernelError(k, p.lower(d.options.TeamForm(&d.info)))
 		}
 	})
 	return p, p.err
@@ -103,9 +103,10 @@ func (d *Device) kernelError(k *devices.Kernel, err error) error {
 }
 
 // lower takes the device IR of the kernel, and finds the form of it without checks. A thread that
-// fails would be missed where those of its subgroup exchange values: such code has no checks.
+// fails would be missed where those of its subgroup exchange values, but on devices where it can
+// exit: such code has no checks.
 func (p *program) lower(form devices.TeamForm) (err error) {
-	k, subgroups := p.kernel, form == devices.SubgroupTeams
+	k, subgroups := p.kernel, form == devices.SubgroupTeams && !p.printing.Exits()
 	if subgroups {
 		form = devices.WholeTeams
 	}
@@ -145,7 +146,7 @@ func (p *program) free(form devices.TeamForm) (err error) {
 			return err
 		}
 		p.proves = k.Proves
-	case form == devices.SubgroupTeams:
+	case form == devices.SubgroupTeams && !p.printing.Exits():
 		if free, err = k.Portable(form); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (p *program) free(form devices.TeamForm) (err error) {
 	if len(guards) > 0 {
 		free, p.guards = proved, guards
 	}
-	if p.proves != nil || p.guards != nil || form == devices.SubgroupTeams {
+	if p.proves != nil || p.guards != nil || form == devices.SubgroupTeams && !p.printing.Exits() {
 		p.proved = &version{program: free}
 	}
 	return nil

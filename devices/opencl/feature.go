@@ -18,6 +18,14 @@ type Features struct {
 	Atomics       opencl.FloatAtomics
 }
 
+// shuffleSync is the least major compute capability whose warps exchange values after some of their
+// threads have ended.
+// Source: NVIDIA, Parallel Thread Execution ISA 8.5, sections on shfl.sync and on Volta.
+const shuffleSync = 7
+
+// hasPTX reports whether the device's compiler takes instructions of NVIDIA's GPUs in a text.
+func (i *Info) hasPTX() bool { return i.has("cl_nv_device_attribute_query") }
+
 // Properties of what OpenCL 1.2 does not have.
 const (
 	deviceFences        = 0x1064 // OpenCL 3.0
@@ -36,9 +44,13 @@ func (i *Info) fences(number func(what uintptr) uint64) bool {
 
 // subgroupsOf returns how threads of a subgroup exchange values. Only devices that take the size of
 // their subgroups from the text are sure to have 32 threads in each: AMD's have 64 or 32, and no
-// extension for the exchange.
-func (i *Info) subgroupsOf(d *driver) opencl.Subgroups {
+// extension for the exchange. NVIDIA's compiler knows no subgroups, but takes the instruction by
+// which the threads of its warps exchange values.
+func (i *Info) subgroupsOf(d *driver, number func(what uintptr) uint64) opencl.Subgroups {
 	const size = 32
+	if i.hasPTX() && number(deviceWarp) == size && number(deviceMajor) >= shuffleSync {
+		return opencl.PTXSubgroups
+	}
 	if !i.has("cl_intel_required_subgroup_size") {
 		return opencl.NoSubgroups
 	}
@@ -60,6 +72,9 @@ func (i *Info) subgroupsOf(d *driver) opencl.Subgroups {
 
 // atomicsOf returns the floats to which the device adds atomically.
 func (i *Info) atomicsOf(number func(what uintptr) uint64) (a opencl.FloatAtomics) {
+	if i.Fence == opencl.PTXFence {
+		return opencl.GlobalFloat32 | opencl.GlobalFloat64 | opencl.TeamFloat32 | opencl.TeamFloat64
+	}
 	if !i.has("cl_ext_float_atomics") || !strings.HasPrefix(i.Language, "OpenCL C 3") {
 		return 0
 	}

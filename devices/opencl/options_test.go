@@ -50,7 +50,7 @@ func TestOptions_Teams(t *testing.T) {
 		{with, "", devices.SubgroupTeams}, {without, "", devices.WholeTeams}, {without, "subgroups", devices.WholeTeams},
 		{with, "whole", devices.WholeTeams}, {with, "any", devices.AnyTeams}, {Info{Type: "cpu"}, "", devices.AnyTeams},
 	} {
-		require.Equal(t, c.want, (&Options{Teams: c.teams}).teamForm(&c.info), "%v %q", c.info.Subgroups, c.teams)
+		require.Equal(t, c.want, (&Options{Teams: c.teams}).TeamForm(&c.info), "%v %q", c.info.Subgroups, c.teams)
 	}
 }
 

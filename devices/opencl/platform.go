@@ -136,6 +136,7 @@ const (
 	deviceLanguage    = 0x103D
 	deviceMajor       = 0x4000 // of the compute capability: cl_nv_device_attribute_query
 	deviceMinor       = 0x4001
+	deviceWarp        = 0x4003
 	roundedDivideSqrt = 1 << 7
 )
 
@@ -143,7 +144,7 @@ const (
 // target of NVIDIA's compute capability, else by the target that code is generated for.
 func (i *Info) residentOf(number func(what uintptr) uint64) int {
 	t := target.Default()
-	if i.has("cl_nv_device_attribute_query") {
+	if i.hasPTX() {
 		if named := target.ByName(fmt.Sprintf("sm_%d%d", number(deviceMajor), number(deviceMinor))); named != nil {
 			t = named
 		}
@@ -151,9 +152,9 @@ func (i *Info) residentOf(number func(what uintptr) uint64) int {
 	return t.Team.Warps * t.Team.Warp
 }
 
-// teamForm returns what kernels are made for. A CPU runs the threads of a team one after the other:
+// TeamForm returns what kernels are made for. A CPU runs the threads of a team one after the other:
 // there the forms that share loads among threads cost more than they save.
-func (o *Options) teamForm(i *Info) devices.TeamForm {
+func (o *Options) TeamForm(i *Info) devices.TeamForm {
 	teams := o.Teams
 	if teams == "" && i.Type == "cpu" {
 		teams = teamsAny
@@ -215,14 +216,14 @@ func (d *driver) info(platform, id uintptr) (Info, error) {
 	default:
 		i.Type = "accelerator"
 	}
-	i.Subgroups, i.Atomics = i.subgroupsOf(d), i.atomicsOf(number)
 	switch {
 	case i.Fence != opencl.NoFence:
 	case strings.HasPrefix(i.Language, "OpenCL C 2") || i.fences(number):
 		i.Fence = opencl.C11Fence
-	case strings.Contains(strings.ToLower(i.Vendor), "nvidia"):
+	case i.hasPTX():
 		i.Fence = opencl.PTXFence
 	}
+	i.Subgroups, i.Atomics = i.subgroupsOf(d, number), i.atomicsOf(number)
 	return i, errors.Join(errs...)
 }
 

@@ -25,6 +25,7 @@ void gompss_fail(global gompss_fault *fault, uint site, long index, long length)
 		fault->index = index;
 		fault->length = length;
 	}
+	asm volatile("exit;" ::: "memory");
 }
 
 typedef struct {
@@ -40,11 +41,6 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 	local Array4_float tile0[64] __attribute__((aligned(16)));
 	local Array4_float tile1[64] __attribute__((aligned(16)));
 	local Array4_float tile2[64] __attribute__((aligned(16)));
-	volatile local int failed_at;
-	int passed = 0;
-	if (get_local_id(0) == 0)
-		failed_at = 2147483647;
-	barrier(CLK_LOCAL_MEM_FENCE);
 	px = AT(float, px, px_at);
 	py = AT(float, py, py_at);
 	pz = AT(float, pz, pz_at);
@@ -56,7 +52,7 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 		long end = hi;
 		long stride = get_num_groups(0) * get_local_size(0);
 		long base = lo + get_group_id(0) * get_local_size(0);
-		while (base < end) {
+		for (; base < end; base = (ulong)base + stride) {
 			const bool chosen_2 = (long)(base + get_local_size(0)) <= end;
 			for (int once_2 = chosen_2; once_2 > 0; once_2--) {
 				long i = base + get_local_id(0);
@@ -68,7 +64,7 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 				float own_3 = pz[i];
 				long to = px_len;
 				long j0 = 0;
-				while (j0 < to) {
+				for (; j0 < to; j0 = (ulong)j0 + 256) {
 					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 					long n = min((long)((ulong)to - j0), (long)256);
 					{
@@ -110,7 +106,6 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 							fz += dz * inv3;
 						}
 					}
-					j0 = (ulong)j0 + 256;
 				}
 				float value = vx[i] + dt * fx;
 				vx[i] = value;
@@ -121,7 +116,7 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 			}
 			for (int once_2 = !chosen_2; once_2 > 0; once_2--) {
 				long part = base;
-				while (part < min((long)(base + get_local_size(0)), end)) {
+				for (; part < min((long)(base + get_local_size(0)), end); part = part + get_local_size(0)) {
 					long i = part + get_local_id(0);
 					bool active = i < end;
 					float fx = 0.0f;
@@ -129,7 +124,7 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 					float fz = 0.0f;
 					long to = px_len;
 					long j0 = 0;
-					while (j0 < to) {
+					for (; j0 < to; j0 = (ulong)j0 + 256) {
 						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 						long n = min((long)((ulong)to - j0), (long)256);
 						{
@@ -173,17 +168,14 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 								}
 							}
 						}
-						j0 = (ulong)j0 + 256;
 					}
 					if (active) {
 						vx[i] += dt * fx;
 						vy[i] += dt * fy;
 						vz[i] += dt * fz;
 					}
-					part = part + get_local_size(0);
 				}
 			}
-			base = (ulong)base + stride;
 		}
 	}
 	for (int once = !chosen; once > 0; once--) {
@@ -196,33 +188,18 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 			float fz = 0.0f;
 			#pragma unroll 1
 			for (long j = 0; j < px_len; j++) {
-				if ((ulong)i >= (ulong)px_len) {
+				if ((ulong)i >= (ulong)px_len)
 					gompss_fail(fault, 1, i, px_len);
-					atomic_min(&failed_at, passed);
-					goto meet;
-				}
 				float dx = px[j] - px[i];
-				if ((ulong)j >= (ulong)py_len) {
+				if ((ulong)j >= (ulong)py_len)
 					gompss_fail(fault, 2, j, py_len);
-					atomic_min(&failed_at, passed);
-					goto meet;
-				}
-				if ((ulong)i >= (ulong)py_len) {
+				if ((ulong)i >= (ulong)py_len)
 					gompss_fail(fault, 3, i, py_len);
-					atomic_min(&failed_at, passed);
-					goto meet;
-				}
 				float dy = py[j] - py[i];
-				if ((ulong)j >= (ulong)pz_len) {
+				if ((ulong)j >= (ulong)pz_len)
 					gompss_fail(fault, 4, j, pz_len);
-					atomic_min(&failed_at, passed);
-					goto meet;
-				}
-				if ((ulong)i >= (ulong)pz_len) {
+				if ((ulong)i >= (ulong)pz_len)
 					gompss_fail(fault, 5, i, pz_len);
-					atomic_min(&failed_at, passed);
-					goto meet;
-				}
 				float dz = pz[j] - pz[i];
 				float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
 				float inv3 = inv * inv * inv;
@@ -230,40 +207,21 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 				fy += dy * inv3;
 				fz += dz * inv3;
 			}
-			if ((ulong)i >= (ulong)vx_len) {
+			if ((ulong)i >= (ulong)vx_len)
 				gompss_fail(fault, 6, i, vx_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vx_len) {
+			if ((ulong)i >= (ulong)vx_len)
 				gompss_fail(fault, 7, i, vx_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
 			vx[i] = vx[i] + dt * fx;
-			if ((ulong)i >= (ulong)vy_len) {
+			if ((ulong)i >= (ulong)vy_len)
 				gompss_fail(fault, 8, i, vy_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vy_len) {
+			if ((ulong)i >= (ulong)vy_len)
 				gompss_fail(fault, 9, i, vy_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
 			vy[i] = vy[i] + dt * fy;
-			if ((ulong)i >= (ulong)vz_len) {
+			if ((ulong)i >= (ulong)vz_len)
 				gompss_fail(fault, 10, i, vz_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vz_len) {
+			if ((ulong)i >= (ulong)vz_len)
 				gompss_fail(fault, 11, i, vz_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
 			vz[i] = vz[i] + dt * fz;
 		}
 	}
-	meet:;
 }

@@ -73,8 +73,13 @@ func pluginsOf(platform string) [2]plugin {
 	}, codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}}}
 	wanted := opencl.Options{Platform: platform}
 	list, err := opencl.Devices()
-	if first := slices.IndexFunc(list, wanted.Wants); err == nil && first >= 0 && list[first].Type == "cpu" {
-		out[0], out[1].opt = plugin{name: onHost, open: openHost}, codegen.LowerOptions{Target: "opencl", NoShuffles: true}
+	if first := slices.IndexFunc(list, wanted.Wants); err == nil && first >= 0 {
+		switch i := &list[first]; {
+		case i.Type == "cpu":
+			out[0], out[1].opt = plugin{name: onHost, open: openHost}, codegen.LowerOptions{Target: "opencl", NoShuffles: true}
+		case wanted.TeamForm(i) == devices.SubgroupTeams:
+			out[1].opt = codegen.LowerOptions{Target: "opencl", TeamUnit: 32}
+		}
 	}
 	return out
 }
