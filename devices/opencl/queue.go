@@ -38,7 +38,11 @@ type queue struct {
 	cl     uintptr
 	done   sync.WaitGroup
 	stuck  atomic.Bool // something on it never ends
+	latest int64       // the operation that was enqueued last; only the goroutine that enqueues looks at it
 	behind int         // commands since the last flush; only the goroutine that enqueues looks at it
+	// flushed is the number of the last operation that the driver has to begin: nothing of another
+	// queue may wait for a later one.
+	flushed atomic.Int64
 
 	mu        sync.Mutex
 	wake      sync.Cond
@@ -128,6 +132,7 @@ func (q *queue) enqueue(op *operation) {
 		err = q.device.alive()
 	}
 	var cl uintptr
+	q.latest = op.event.number
 	if err == nil {
 		op.since = time.Now()
 		cl, err = op.start(waits)
@@ -163,8 +168,19 @@ const mostBehind = 16
 // flush has the driver begin what is enqueued. Only the goroutine that enqueues calls it.
 func (q *queue) flush() {
 	q.behind = 0
+	q.flushTo(q.latest)
+}
+
+// flushTo has the driver begin all up to operation number n, which is enqueued.
+//
+// Source: The OpenCL Specification 3.0, section 5.15: a command may wait for an event of another
+// queue when that queue was flushed.
+func (q *queue) flushTo(n int64) {
 	if err := q.device.driver.do(clFlush, q.cl); err != nil {
 		q.device.lose("flush", err)
+		return
+	}
+	for before := q.flushed.Load(); before < n && !q.flushed.CompareAndSwap(before, n); before = q.flushed.Load() {
 	}
 }
 
@@ -210,6 +226,9 @@ func (q *queue) waitsOf(after []devices.Event) ([]uintptr, error) {
 		}
 		if cl != 0 {
 			waits = append(waits, cl)
+			if own.queue.flushed.Load() < own.number {
+				own.queue.flushTo(own.number)
+			}
 		}
 	}
 	return waits, nil
