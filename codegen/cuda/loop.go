@@ -94,7 +94,7 @@ func (p loopsPrinter) while(s *ir.While) {
 // counted prints a loop with the declaration of its variable in the head.
 func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	t := p.jumps.Enter(s.Label, true, true, s.Body)
-	lo := p.valueFor(d.Init, d.Var)
+	lo := p.start(d.Init, d.Var, s.Body)
 	p.Push()
 	head := p.declaration(d.Var, p.Declare(d.Var)) + " = " + lo
 	p.Printf(s.At, "for (%s; %s; %s) {", head, p.condition(s.Cond, d.Var), p.assign(counting(s)))
@@ -102,6 +102,47 @@ func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	p.Pop()
 	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
+}
+
+// start prints the first value of v, the variable of a loop with that body. A constant distance from
+// the number of the thread is hidden from the compiler where v has 32 bits and there is a loop in the
+// body: NVRTC 13.0 makes the address of x[v] in that loop from the one of x[i*m+v], and counts the
+// distance twice.
+func (p loopsPrinter) start(e ir.Expr, v *ir.Var, body []ir.Stmt) string {
+	text := p.valueFor(e, v)
+	sum, ok := e.(*ir.Binary)
+	if !ok || !p.narrow[v] || sum.Op != ir.Add && sum.Op != ir.Sub || !isConst(sum.X) && !isConst(sum.Y) || !asksForThread(e) || !holdsLoop(body) {
+		return text
+	}
+	return p.use("gompss_hidden") + "(" + text + ")"
+}
+
+func isConst(e ir.Expr) bool {
+	_, ok := e.(*ir.Const)
+	return ok
+}
+
+// asksForThread reports whether e depends on the number of the thread, or of the team.
+func asksForThread(e ir.Expr) bool {
+	found := false
+	ir.WalkExpr(e, func(x ir.Expr) bool {
+		_, query := x.(*ir.Query)
+		found = found || query
+		return !found
+	})
+	return found
+}
+
+func holdsLoop(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // postText prints the statements after each iteration for the head of the loop, where they are
@@ -121,7 +162,7 @@ func (p loopsPrinter) postText(list []ir.Stmt) (text string, fits bool) {
 // forLoop prints a counted loop. Bounds that cost something are evaluated once, in its head.
 func (p loopsPrinter) forLoop(s *ir.For) {
 	t := p.jumps.Enter(s.Label, true, true, s.Body)
-	lo := p.valueFor(s.Lo, s.Var)
+	lo := p.start(s.Lo, s.Var, s.Body)
 	p.Push()
 	name := p.Declare(s.Var)
 	head := p.declaration(s.Var, name) + " = " + lo

@@ -43,6 +43,14 @@ template <class T, int N> struct Array {
 	T v[N];
 };
 `},
+	{"gompss_hidden", nil, `
+// gompss_hidden returns x, of which the compiler then knows nothing.
+__device__ __forceinline__ int gompss_hidden(int x)
+{
+	asm("" : "+r"(x));
+	return x;
+}
+`},
 	{"gompss_early", nil, `
 // gompss_early waits for the kernels that this one is behind, and lets those behind it be set up meanwhile.
 __device__ __forceinline__ void gompss_early()
