@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gompss/gompss/codegen"
+	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -205,5 +206,16 @@ func TestLeagueBoundedByAnArray(t *testing.T) {
 		x := []int64{1, 2, 3, 4, 5}
 		require.NoError(t, runDevice(program, []any{x, [4]int64{0, 2, 10, 0}}, simt.Config{Teams: s.teams, Threads: s.threads, Races: true}))
 		require.Equal(t, []int64{11, 12, 13, 14, 15}, x)
+	}
+}
+
+// TestStartIsHidden: NVRTC 13.0 read x[j+1] in the place of x[j] in a loop of 32-bit text whose j begins at 1 behind the
+// number of the thread (TestCorpusOnADevice/PartsCounts, on an H100).
+func TestStartIsHidden(t *testing.T) {
+	l := lowerKernel(t, loadCorpus(t), "PartsCounts", codegen.LowerOptions{NoShuffles: true, KeepChecks: true})
+	for narrow, want := range map[bool]string{true: "int j = gompss_hidden(1 + (", false: "int64 j = 1 + ("} {
+		source, err := cuda.Print(l.Program, cuda.Options{Index32: narrow})
+		require.NoError(t, err)
+		require.Contains(t, source.Text, want)
 	}
 }

@@ -187,3 +187,34 @@ func TestRows_Kept(t *testing.T) {
 		require.NotContains(t, decisions(l), "kept in team memory", what)
 	}
 }
+
+// Places that memory decides are checked by one branch; what is out of range fails where it is
+// written first, and what was stored before stays.
+func TestTogether_FailsAsWritten(t *testing.T) {
+	l, err := lowerText(t, "//omp:target device(acc)\n//omp:task in(p, q, x) inout(y, z)\nfunc K(p, q []int32, x, y, z []int32) {\n"+
+		"//omp:teams distribute parallel for\nfor i := range p {\ns := x[p[i]] + 1\nz[i] = s\nif s > 0 {\ns += x[q[i]]\n}\ny[q[i]] = s + x[p[i]+1]\n}\n}", codegen.LowerOptions{})
+	require.NoError(t, err)
+	require.Contains(t, decisions(l), "checked by one branch")
+	program, err := simt.New(l.Program)
+	require.NoError(t, err)
+	run := func(p, q int32) ([]int32, []int32, error) {
+		y, z := make([]int32, 4), make([]int32, 4)
+		err := runDevice(program, []any{[]int32{p}, []int32{q}, []int32{7, -5, 3}, y, z}, simt.Config{Teams: 1, Threads: 32, Races: true})
+		return y, z, err
+	}
+	y, z, err := run(0, 1)
+	require.NoError(t, err)
+	require.Equal(t, [][]int32{{0, 8 - 5 - 5, 0, 0}, {8, 0, 0, 0}}, [][]int32{y, z})
+	y, z, err = run(1, 3)
+	require.NoError(t, err, "the third slice has no element 3, and is not asked for it")
+	require.Equal(t, [][]int32{{0, 0, 0, -1}, {-4, 0, 0, 0}}, [][]int32{y, z})
+	for _, c := range []struct {
+		p, q  int32
+		index string
+		first int32 // of z
+	}{{3, 0, "index 3", 0}, {-1, 0, "index -1", 0}, {0, 3, "index 3", 8}, {1, 4, "index 4", -4}, {2, 0, "index 3", 4}} {
+		_, z, err := run(c.p, c.q)
+		require.ErrorContains(t, err, c.index, "%d %d", c.p, c.q)
+		require.Equal(t, c.first, z[0], "%d %d", c.p, c.q)
+	}
+}

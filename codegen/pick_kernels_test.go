@@ -112,6 +112,25 @@ func tied(r *rand.Rand, n int) []float32 {
 	return out
 }
 
+// GatherBetween takes values between four elements that memory decides, and stores by a permutation.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, u, v, p) inout(y)
+func GatherBetween(n, m int, x, u, v []float32, p []int32, y []float32) {
+	//omp:teams distribute parallel for
+	for i := range u {
+		if u[i] >= 0 && v[i] >= 0 && u[i] < float32(n-1) && v[i] < float32(m-1) {
+			a, b := int(u[i]), int(v[i])
+			s, t := u[i]-float32(a), v[i]-float32(b)
+			top := x[a*m+b]*(1-t) + x[a*m+b+1]*t
+			low := x[(a+1)*m+b]*(1-t) + x[(a+1)*m+b+1]*t
+			y[p[i]] = top*(1-s) + low*s
+		} else {
+			y[p[i]] = x[p[i]%int32(n)] - x[i%m]
+		}
+	}
+}
+
 func init() {
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 1 + r.IntN(300) }
 	corpus = append(corpus, []corpusCase{
@@ -139,6 +158,18 @@ func init() {
 		{kernel: RowCombines, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)
 			return []any{h, w, ints[uint32](r, h*w, 50), make([]uint32, h)}
+		}},
+		{kernel: GatherBetween, args: func(n int, r *rand.Rand) []any {
+			h, w := 2+r.IntN(9), 2+r.IntN(9)
+			p := make([]int32, n)
+			for i, k := range r.Perm(n) {
+				p[i] = int32(k)
+			}
+			u, v := floats[float32](r, n), floats[float32](r, n)
+			for i := range u {
+				u[i], v[i] = (u[i]+0.1)*float32(h), (v[i]+0.1)*float32(w)
+			}
+			return []any{h, w, floats[float32](r, h*w), u, v, p, make([]float32, n)}
 		}},
 	}...)
 }

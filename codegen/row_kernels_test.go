@@ -528,6 +528,90 @@ func PointsNumbered(n, m int, x, row, y []float32) {
 	}
 }
 
+// PartsDots are products of few long rows with one vector.
+//
+//omp:target device(acc, smp) contract
+//omp:task in(a, x, from) inout(y)
+func PartsDots(n, m int, a, x, from, y []float64) {
+	//omp:teams distribute parallel for
+	for i := 0; i < n; i++ {
+		s := from[i]
+		scale := 1 + from[i]
+		//omp:simd reduction(+: s)
+		for j := 0; j < m; j++ {
+			s += a[i*m+j] * x[j] * scale
+		}
+		y[i] = s / scale
+	}
+}
+
+// PartsLags are sums over one signal, each with another distance.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(r)
+func PartsLags(n, m int, x, r []int32) {
+	//omp:teams distribute parallel for
+	for k := 1; k <= m; k++ {
+		s := r[k-1]
+		for i := 2; i < n-m; i++ {
+			s += x[i] * x[i+k]
+		}
+		r[k-1] = s
+	}
+}
+
+// PartsExtremes finds the most and the least of few long rows, and what all have in common.
+//
+//omp:target device(acc, smp)
+//omp:task in(x, z) inout(most, least, common)
+func PartsExtremes(n, m int, x []float32, z []int64, most, least []float32, common []int64) {
+	//omp:loop
+	for i := 0; i < n; i++ {
+		high, low, bits := float32(-2), x[i*m], int64(-1)
+		for j := 1; j < m; j++ {
+			high = max(high, x[i*m+j])
+			low = min(low, x[i*m+j])
+			bits &= z[i*m+j]
+		}
+		most[i], least[i], common[i] = high, low, bits
+	}
+}
+
+// PartsColumns adds up few long columns.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(mean, variance)
+func PartsColumns(n, m int, x, mean, variance []float64) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		var s, q float64
+		//omp:simd reduction(+: s, q)
+		for i := 0; i < n; i++ {
+			s += x[i*m+j]
+			q += x[i*m+j] * x[i*m+j]
+		}
+		mean[j] = s / float64(n)
+		variance[j] = q/float64(n) - s/float64(n)*(s/float64(n))
+	}
+}
+
+// PartsCounts counts in few long columns, but in the first.
+//
+//omp:target device(acc, smp)
+//omp:task in(x) inout(count)
+func PartsCounts(n, m int, x []float32, count []int32) {
+	//omp:teams distribute parallel for
+	for j := 1; j < m; j++ {
+		c := count[j]
+		for i := 1; i < n; i++ {
+			if x[i*m+j] > x[j] {
+				c++
+			}
+		}
+		count[j] = c
+	}
+}
+
 func init() {
 	// Rows that fill tiles and rows that do not; blocks of rows, too.
 	sides := func(n int, r *rand.Rand) (int, int) { return side(n)/2 + r.IntN(40), 30 + r.IntN(280) }
@@ -662,6 +746,26 @@ func init() {
 		{kernel: RowsApart, args: func(n int, r *rand.Rand) []any {
 			h, w := sides(n, r)
 			return []any{h, w, floats[float32](r, h*w), floats[float32](r, h*w)}
+		}},
+		{kernel: PartsDots, tolerance: 1e-10, args: func(n int, r *rand.Rand) []any {
+			h, w := r.IntN(7), 27*n
+			return []any{h, w, floats[float64](r, h*w), floats[float64](r, w), floats[float64](r, h), make([]float64, h)}
+		}},
+		{kernel: PartsLags, args: func(n int, r *rand.Rand) []any {
+			m := r.IntN(12)
+			return []any{27 * n, m, ints[int32](r, 27*n+m, 1000), ints[int32](r, m, 1000)}
+		}},
+		{kernel: PartsExtremes, args: func(n int, r *rand.Rand) []any {
+			h, w := r.IntN(4), 1+27*n
+			return []any{h, w, floats[float32](r, h*w), ints[int64](r, h*w, 1<<40), make([]float32, h), make([]float32, h), make([]int64, h)}
+		}},
+		{kernel: PartsColumns, tolerance: 1e-10, args: func(n int, r *rand.Rand) []any {
+			h, w := 1+5*n, r.IntN(7)
+			return []any{h, w, floats[float64](r, h*w), make([]float64, w), make([]float64, w)}
+		}},
+		{kernel: PartsCounts, args: func(n int, r *rand.Rand) []any {
+			h, w := 5*n, r.IntN(40)
+			return []any{h, w, floats[float32](r, h*w+w), ints[int32](r, w, 9)}
 		}},
 	}...)
 }

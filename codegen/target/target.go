@@ -90,11 +90,21 @@ type Tuning struct {
 	WalkTeams        int        // on a multiprocessor where every thread walks along a row; Checksums, Automaton
 	KeptRow          int64      // elements of a row from which it is kept over several loops; RowSoftmax, RootMeanRows
 	LookupTable      deps.Bytes // most of a table that such walks look into, in team memory; Checksums
+	Lanes            Lanes
 	Rows             Rows
 	Blocks           Blocks
 	Slabs            Slabs
 	Points           Points
 	ShortRows        ShortRows
+}
+
+// Lanes say how many lanes of a warp share an iteration: the numbers of inner iterations from which
+// these are 32, 16, 8, 4 and 2. Where the lengths of the inner loops differ, these are averages, and
+// a lane has few turns: SpMV, rows of 12 on average (155 to 174 GFLOP/s on an H200 with 8 lanes,
+// 104 with 32). Where all are alike, a lane loads for several turns at once: Fingerprints, Classes.
+type Lanes struct {
+	Average, Even [5]int64
+	Unknown       int64 // the logarithm of the number of lanes where nothing tells the length
 }
 
 // Rows bound loops whose teams read rows by tiles; RowDotInOrder, TriangleStatic, RootMeanRows.
@@ -106,6 +116,7 @@ type Rows struct {
 	Unroll    int        // iterations of a walk that are written out
 	Few       int        // columns for this part of the threads that run at once are few
 	KeptLoads int        // elements that a thread loads at once of rows that are kept
+	KeptTurns int        // times Unroll are written out where few lanes walk along rows that are kept
 }
 
 // Blocks choose how many rows and columns a thread takes; Conv7, Heat3D, Wave, Life.

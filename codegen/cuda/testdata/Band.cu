@@ -60,7 +60,11 @@ Band(int n, int width, float* x, int x_len, float* y, int y_len, gompss_divisor 
 				int jTurn = it - (unsigned)rows * count_2;
 				int64 j = (int64)max(i - width, 0) + jTurn;
 				if (j < min(i + width, n)) {
-					y[check_index((int64)i * n + j, y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+					if ((uint64)((int64)i * n + j) < (uint64)y_len && (uint64)j < (uint64)x_len) {
+						y[(int64)i * n + j] += x[i] * x[j];
+					} else {
+						y[check_index((int64)i * n + j, y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+					}
 				}
 			}
 		} else {

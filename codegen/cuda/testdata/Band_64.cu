@@ -52,7 +52,11 @@ Band(int64 n, int64 width, float* x, int64 x_len, float* y, int64 y_len, gompss_
 				int64 jTurn = it - (uint64)rows * count_2;
 				int64 j = (uint64)max((int64)((uint64)i - width), (int64)0) + jTurn;
 				if (j < min((int64)((uint64)i + width), n)) {
-					y[check_index((int64)((uint64)i * n + j), y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+					if ((uint64)(int64)((uint64)i * n + j) < (uint64)y_len && (uint64)j < (uint64)x_len) {
+						y[(uint64)i * n + j] += x[i] * x[j];
+					} else {
+						y[check_index((int64)((uint64)i * n + j), y_len, 1, fault)] += x[i] * x[check_index(j, x_len, 2, fault)];
+					}
 				}
 			}
 		} else {

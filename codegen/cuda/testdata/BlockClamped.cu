@@ -62,7 +62,16 @@ BlockClamped(int n, int m, int l, float* x, int x_len, float* y, int y_len, gomp
 			int64 d = min(j + 2, (int64)(m - 1));
 			int e = min(max(k - 1, 0), l - 1);
 			int f = max(min(k + 1, l - 1), 0);
-			y[(uint64)((int64)i * m + j) * l + k] = x[check_index((int64)((uint64)((int64)a * m + j) * l + k), x_len, 1, fault)] + x[check_index((int64)((uint64)((int64)b * m + j) * l + k), x_len, 2, fault)] + x[check_index((int64)((uint64)((int64)i * m + c) * l + k), x_len, 3, fault)] + x[check_index((int64)((uint64)((int64)i * m + d) * l + k), x_len, 4, fault)] + x[check_index((int64)((uint64)((int64)i * m + j) * l + e), x_len, 5, fault)] - 5.0f * x[check_index((int64)((uint64)((int64)i * m + j) * l + f), x_len, 6, fault)];
+			if ((uint64)(int64)((uint64)((int64)a * m + j) * l + k) < (uint64)x_len &&
+				(uint64)(int64)((uint64)((int64)b * m + j) * l + k) < (uint64)x_len &&
+				(uint64)(int64)((uint64)((int64)i * m + c) * l + k) < (uint64)x_len &&
+				(uint64)(int64)((uint64)((int64)i * m + d) * l + k) < (uint64)x_len &&
+				(uint64)(int64)((uint64)((int64)i * m + j) * l + e) < (uint64)x_len &&
+				(uint64)(int64)((uint64)((int64)i * m + j) * l + f) < (uint64)x_len) {
+				y[(uint64)((int64)i * m + j) * l + k] = x[(uint64)((int64)a * m + j) * l + k] + x[(uint64)((int64)b * m + j) * l + k] + x[((unsigned)i * m + c) * l + k] + x[(uint64)((int64)i * m + d) * l + k] + x[(uint64)((int64)i * m + j) * l + e] - 5.0f * x[(uint64)((int64)i * m + j) * l + f];
+			} else {
+				y[(uint64)((int64)i * m + j) * l + k] = x[check_index((int64)((uint64)((int64)a * m + j) * l + k), x_len, 1, fault)] + x[check_index((int64)((uint64)((int64)b * m + j) * l + k), x_len, 2, fault)] + x[check_index((int64)((uint64)((int64)i * m + c) * l + k), x_len, 3, fault)] + x[check_index((int64)((uint64)((int64)i * m + d) * l + k), x_len, 4, fault)] + x[check_index((int64)((uint64)((int64)i * m + j) * l + e), x_len, 5, fault)] - 5.0f * x[check_index((int64)((uint64)((int64)i * m + j) * l + f), x_len, 6, fault)];
+			}
 		}
 	} else {
 		int end = n;

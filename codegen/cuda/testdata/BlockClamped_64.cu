@@ -53,7 +53,16 @@ BlockClamped(int64 n, int64 m, int64 l, float* x, int64 x_len, float* y, int64 y
 			int64 d = min((int64)((uint64)j + 2), m - 1);
 			int64 e = min(max((int64)((uint64)k - 1), (int64)0), l - 1);
 			int64 f = max(min((int64)((uint64)k + 1), l - 1), (int64)0);
-			y[((uint64)i * m + j) * l + k] = x[check_index((int64)(((uint64)a * m + j) * l + k), x_len, 1, fault)] + x[check_index((int64)(((uint64)(b * m) + j) * l + k), x_len, 2, fault)] + x[check_index((int64)(((uint64)i * m + c) * l + k), x_len, 3, fault)] + x[check_index((int64)(((uint64)i * m + d) * l + k), x_len, 4, fault)] + x[check_index((int64)(((uint64)i * m + j) * l + e), x_len, 5, fault)] - 5.0f * x[check_index((int64)(((uint64)i * m + j) * l + f), x_len, 6, fault)];
+			if ((uint64)(int64)(((uint64)a * m + j) * l + k) < (uint64)x_len &&
+				(uint64)(int64)(((uint64)(b * m) + j) * l + k) < (uint64)x_len &&
+				(uint64)(int64)(((uint64)i * m + c) * l + k) < (uint64)x_len &&
+				(uint64)(int64)(((uint64)i * m + d) * l + k) < (uint64)x_len &&
+				(uint64)(int64)(((uint64)i * m + j) * l + e) < (uint64)x_len &&
+				(uint64)(int64)(((uint64)i * m + j) * l + f) < (uint64)x_len) {
+				y[((uint64)i * m + j) * l + k] = x[((uint64)a * m + j) * l + k] + x[((uint64)(b * m) + j) * l + k] + x[((uint64)i * m + c) * l + k] + x[((uint64)i * m + d) * l + k] + x[((uint64)i * m + j) * l + e] - 5.0f * x[((uint64)i * m + j) * l + f];
+			} else {
+				y[((uint64)i * m + j) * l + k] = x[check_index((int64)(((uint64)a * m + j) * l + k), x_len, 1, fault)] + x[check_index((int64)(((uint64)(b * m) + j) * l + k), x_len, 2, fault)] + x[check_index((int64)(((uint64)i * m + c) * l + k), x_len, 3, fault)] + x[check_index((int64)(((uint64)i * m + d) * l + k), x_len, 4, fault)] + x[check_index((int64)(((uint64)i * m + j) * l + e), x_len, 5, fault)] - 5.0f * x[check_index((int64)(((uint64)i * m + j) * l + f), x_len, 6, fault)];
+			}
 		}
 	} else {
 		int64 end = n;

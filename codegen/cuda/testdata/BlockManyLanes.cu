@@ -50,7 +50,7 @@ BlockManyLanes(int n, int m, int l, double* a, int a_len, double* x, int x_len, 
 		int64 total = (int64)(count * 3) * count_2;
 		bool small = total <= 4294967295ll;
 		int64 end_3 = (int64)(max(n, 0) * 3) * max(m, 0);
-		int shift = max(l, 0) >= 40 ? 5 : max(l, 0) >= 20 ? 4 : max(l, 0) >= 8 ? 3 : max(l, 0) >= 4 ? 2 : max(l, 0) >= 2 ? 1 : 0;
+		int shift = max(l, 0) >= 256 ? 5 : max(l, 0) >= 128 ? 4 : max(l, 0) >= 8 ? 3 : max(l, 0) >= 4 ? 2 : max(l, 0) >= 2 ? 1 : 0;
 		if (shift == 3) {
 			int lanes = 8;
 			int lane = threadIdx.x & 7;

@@ -51,7 +51,7 @@ BlockManyLanes(int64 n, int64 m, int64 l, double* a, int64 a_len, double* x, int
 		int64 total = count * 3 * count_2;
 		bool small = total <= 4294967295ll;
 		int64 end_3 = max(n, (int64)0) * 3 * max(m, (int64)0);
-		int64 shift = max(l, (int64)0) >= 40 ? 5 : max(l, (int64)0) >= 20 ? 4 : max(l, (int64)0) >= 8 ? 3 : max(l, (int64)0) >= 4 ? 2 : max(l, (int64)0) >= 2 ? 1 : 0;
+		int64 shift = max(l, (int64)0) >= 256 ? 5 : max(l, (int64)0) >= 128 ? 4 : max(l, (int64)0) >= 8 ? 3 : max(l, (int64)0) >= 4 ? 2 : max(l, (int64)0) >= 2 ? 1 : 0;
 		if (shift == 3) {
 			int64 lanes = 8;
 			int64 lane = threadIdx.x & 7;

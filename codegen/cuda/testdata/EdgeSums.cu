@@ -10,6 +10,13 @@ template <class T, class U> __device__ __forceinline__ bool apart(const T* x, in
 	return (uint64)(x + n) <= (uint64)y || (uint64)(y + m) <= (uint64)x;
 }
 
+// gompss_hidden returns x, of which the compiler then knows nothing.
+__device__ __forceinline__ int gompss_hidden(int x)
+{
+	asm("" : "+r"(x));
+	return x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -44,7 +51,7 @@ EdgeSums(const int64* __restrict__ start, int start_len, const int64* __restrict
 		int falls_2 = (-2147483647 - 1);
 		{
 			int end = start_len - 1;
-			for (int base = 2 + blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
+			for (int base = gompss_hidden(2 + blockIdx.x * blockDim.x * 4); base < end; base += gridDim.x * blockDim.x * 4) {
 				if ((int)(base + blockDim.x * 4) <= end) {
 					int r = base + threadIdx.x;
 					int r_2 = base + (blockDim.x + threadIdx.x);

@@ -55,7 +55,27 @@ FFTStage(int64 half, Complex* w, int64 w_len, Complex* x, int64 x_len, Complex* 
 		int64 q = k % check_divisor(half, 2, fault);
 		Complex s = {};
 		Complex d = {};
-		{
+		if ((uint64)k < (uint64)x_len && (uint64)(k + n / 2) < (uint64)x_len &&
+			(uint64)(int64)((uint64)(2 * p) * half + q) < (uint64)y_len &&
+			(uint64)(int64)((uint64)p * half) < (uint64)w_len &&
+			(uint64)(int64)((uint64)(2 * p) * half + q + half) < (uint64)y_len) {
+			Complex a = x[k];
+			Complex b = x[k + n / 2];
+			Complex s_2 = {};
+			Complex d_2 = {};
+			s_2 = Complex{a.Re + b.Re, a.Im + b.Im};
+			d_2 = Complex{a.Re - b.Re, a.Im - b.Im};
+			Complex s_3 = s_2;
+			Complex d_3 = d_2;
+			s = s_3;
+			d = d_3;
+			y[(uint64)(2 * p) * half + q] = s;
+			Complex timesResult = {};
+			Complex a_2 = d;
+			Complex b_2 = w[(uint64)p * half];
+			timesResult = Complex{a_2.Re * b_2.Re - a_2.Im * b_2.Im, a_2.Re * b_2.Im + a_2.Im * b_2.Re};
+			y[(uint64)(2 * p) * half + q + half] = timesResult;
+		} else {
 			Complex a = x[check_index(k, x_len, 3, fault)];
 			Complex b = x[check_index(k + n / 2, x_len, 4, fault)];
 			Complex s_2 = {};
@@ -66,14 +86,12 @@ FFTStage(int64 half, Complex* w, int64 w_len, Complex* x, int64 x_len, Complex* 
 			Complex d_3 = d_2;
 			s = s_3;
 			d = d_3;
+			y[check_index((int64)((uint64)(2 * p) * half + q), y_len, 5, fault)] = s;
+			Complex timesResult = {};
+			Complex a_2 = d;
+			Complex b_2 = w[check_index((int64)((uint64)p * half), w_len, 6, fault)];
+			timesResult = Complex{a_2.Re * b_2.Re - a_2.Im * b_2.Im, a_2.Re * b_2.Im + a_2.Im * b_2.Re};
+			y[check_index((int64)((uint64)(2 * p) * half + q + half), y_len, 7, fault)] = timesResult;
 		}
-		y[check_index((int64)((uint64)(2 * p) * half + q), y_len, 5, fault)] = s;
-		Complex timesResult = {};
-		{
-			Complex a = d;
-			Complex b = w[check_index((int64)((uint64)p * half), w_len, 6, fault)];
-			timesResult = Complex{a.Re * b.Re - a.Im * b.Im, a.Re * b.Im + a.Im * b.Re};
-		}
-		y[check_index((int64)((uint64)(2 * p) * half + q + half), y_len, 7, fault)] = timesResult;
 	}
 }

@@ -41,80 +41,252 @@ __device__ __forceinline__ float rsqrt_normal(float x)
 	return y;
 }
 
+extern "C" __global__ void __launch_bounds__(256)
+NBodyForces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len, float* pz, int64 pz_len, float* fxParts,
+	float* fyParts, float* fzParts, gompss_fault* fault)
+{
+	__shared__ float slots[32];
+	__shared__ float slots_2[32];
+	__shared__ float slots_3[32];
+	if (max((int64)((uint64)hi - lo), (int64)0) <= 512 &&
+		min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
+		int64 end = (uint64)max((int64)((uint64)hi - lo), (int64)0) * min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+		for (int64 piece = blockIdx.x; piece < end; piece = (uint64)piece + gridDim.x) {
+			int64 parts = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+			int64 part = piece / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1);
+			int64 rest = piece - (uint64)part * max(max((int64)((uint64)hi - lo), (int64)0), (int64)1);
+			int64 long_2 = (max(px_len, (int64)0) + parts - 1) / parts;
+			int64 from = min((int64)((uint64)part * long_2), px_len);
+			int64 to = min((int64)((uint64)from + long_2), px_len);
+			int64 number = rest;
+			int64 i = (uint64)lo + number;
+			float fx = 0.0f;
+			float fy = 0.0f;
+			float fz = 0.0f;
+			__syncthreads();
+			float fx_2 = 0.0f;
+			float fy_2 = 0.0f;
+			float fz_2 = 0.0f;
+			if (0 <= from && to <= px_len && 0 <= i && (int64)((uint64)i + 1) <= px_len && to <= py_len &&
+				(int64)((uint64)i + 1) <= py_len && to <= pz_len && (int64)((uint64)i + 1) <= pz_len &&
+				-36028797018963968ll < to && i < 36028797018963968ll) {
+				int64 end_2 = to;
+				for (int64 base = from; base < end_2; base += (int64)blockDim.x * 8) {
+					if (base + (int64)blockDim.x * 8 <= end_2) {
+						int64 j = base + threadIdx.x;
+						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
+						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
+						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
+						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
+						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
+						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
+						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
+						float dx = px[j] - px[i];
+						float dx_2 = px[j_2] - px[i];
+						float dx_3 = px[j_3] - px[i];
+						float dx_4 = px[j_4] - px[i];
+						float dx_5 = px[j_5] - px[i];
+						float dx_6 = px[j_6] - px[i];
+						float dx_7 = px[j_7] - px[i];
+						float dx_8 = px[j_8] - px[i];
+						float dy = py[j] - py[i];
+						float dy_2 = py[j_2] - py[i];
+						float dy_3 = py[j_3] - py[i];
+						float dy_4 = py[j_4] - py[i];
+						float dy_5 = py[j_5] - py[i];
+						float dy_6 = py[j_6] - py[i];
+						float dy_7 = py[j_7] - py[i];
+						float dy_8 = py[j_8] - py[i];
+						float dz = pz[j] - pz[i];
+						float dz_2 = pz[j_2] - pz[i];
+						float dz_3 = pz[j_3] - pz[i];
+						float dz_4 = pz[j_4] - pz[i];
+						float dz_5 = pz[j_5] - pz[i];
+						float dz_6 = pz[j_6] - pz[i];
+						float dz_7 = pz[j_7] - pz[i];
+						float dz_8 = pz[j_8] - pz[i];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+						float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 1e-09f);
+						float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 1e-09f);
+						float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 1e-09f);
+						float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 1e-09f);
+						float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 1e-09f);
+						float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 1e-09f);
+						float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 1e-09f);
+						float inv3 = inv * inv * inv;
+						float inv3_2 = inv_2 * inv_2 * inv_2;
+						float inv3_3 = inv_3 * inv_3 * inv_3;
+						float inv3_4 = inv_4 * inv_4 * inv_4;
+						float inv3_5 = inv_5 * inv_5 * inv_5;
+						float inv3_6 = inv_6 * inv_6 * inv_6;
+						float inv3_7 = inv_7 * inv_7 * inv_7;
+						float inv3_8 = inv_8 * inv_8 * inv_8;
+						fx_2 += dx * inv3;
+						fx_2 += dx_2 * inv3_2;
+						fx_2 += dx_3 * inv3_3;
+						fx_2 += dx_4 * inv3_4;
+						fx_2 += dx_5 * inv3_5;
+						fx_2 += dx_6 * inv3_6;
+						fx_2 += dx_7 * inv3_7;
+						fx_2 += dx_8 * inv3_8;
+						fy_2 += dy * inv3;
+						fy_2 += dy_2 * inv3_2;
+						fy_2 += dy_3 * inv3_3;
+						fy_2 += dy_4 * inv3_4;
+						fy_2 += dy_5 * inv3_5;
+						fy_2 += dy_6 * inv3_6;
+						fy_2 += dy_7 * inv3_7;
+						fy_2 += dy_8 * inv3_8;
+						fz_2 += dz * inv3;
+						fz_2 += dz_2 * inv3_2;
+						fz_2 += dz_3 * inv3_3;
+						fz_2 += dz_4 * inv3_4;
+						fz_2 += dz_5 * inv3_5;
+						fz_2 += dz_6 * inv3_6;
+						fz_2 += dz_7 * inv3_7;
+						fz_2 += dz_8 * inv3_8;
+					} else {
+						for (int64 j = base + threadIdx.x; j < to; j += blockDim.x) {
+							float dx = px[j] - px[i];
+							float dy = py[j] - py[i];
+							float dz = pz[j] - pz[i];
+							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+							float inv3 = inv * inv * inv;
+							fx_2 += dx * inv3;
+							fy_2 += dy * inv3;
+							fz_2 += dz * inv3;
+						}
+					}
+				}
+			} else {
+				for (int64 j = from + threadIdx.x; j < to; j += blockDim.x) {
+					float dx = px[check_index(j, px_len, 1, fault)] - px[check_index(i, px_len, 2, fault)];
+					float dy = py[check_index(j, py_len, 3, fault)] - py[check_index(i, py_len, 4, fault)];
+					float dz = pz[check_index(j, pz_len, 5, fault)] - pz[check_index(i, pz_len, 6, fault)];
+					float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+					float inv3 = inv * inv * inv;
+					fx_2 += dx * inv3;
+					fy_2 += dy * inv3;
+					fz_2 += dz * inv3;
+				}
+			}
+			for (int64 d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, fx_2, d);
+				fx_2 += other;
+				float other_2 = __shfl_down_sync(0xffffffff, fy_2, d);
+				fy_2 += other_2;
+				float other_3 = __shfl_down_sync(0xffffffff, fz_2, d);
+				fz_2 += other_3;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = fx_2;
+				slots_2[threadIdx.x / 32] = fy_2;
+				slots_3[threadIdx.x / 32] = fz_2;
+			}
+			__syncthreads();
+			fx_2 = slots[0];
+			fy_2 = slots_2[0];
+			fz_2 = slots_3[0];
+			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				fx_2 += slots[w];
+				fy_2 += slots_2[w];
+				fz_2 += slots_3[w];
+			}
+			fx += fx_2;
+			fy += fy_2;
+			fz += fz_2;
+			if (threadIdx.x == 0) {
+				fxParts[(uint64)number * parts + part] = fx;
+				fyParts[(uint64)number * parts + part] = fy;
+				fzParts[(uint64)number * parts + part] = fz;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+NBodyForces_2(int64 lo, int64 hi, float dt, int64 px_len, float* vx, int64 vx_len, float* vy, int64 vy_len, float* vz,
+	int64 vz_len, float* fxParts, float* fyParts, float* fzParts, gompss_fault* fault)
+{
+	__shared__ float slots[32];
+	__shared__ float slots_2[32];
+	__shared__ float slots_3[32];
+	if (max((int64)((uint64)hi - lo), (int64)0) <= 512 &&
+		min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2) {
+		int64 end = max((int64)((uint64)hi - lo), (int64)0);
+		for (int64 number = blockIdx.x; number < end; number = (uint64)number + gridDim.x) {
+			int64 parts = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+			int64 i = (uint64)lo + number;
+			float fx = 0.0f;
+			float fy = 0.0f;
+			float fz = 0.0f;
+			__syncthreads();
+			float fx_2 = 0.0f;
+			float fy_2 = 0.0f;
+			float fz_2 = 0.0f;
+			{
+				int64 end_2 = min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096);
+				for (int64 part = threadIdx.x; part < end_2; part += blockDim.x) {
+					fx_2 += fxParts[(uint64)number * parts + part];
+					fy_2 += fyParts[(uint64)number * parts + part];
+					fz_2 += fzParts[(uint64)number * parts + part];
+				}
+			}
+			for (int64 d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, fx_2, d);
+				fx_2 += other;
+				float other_2 = __shfl_down_sync(0xffffffff, fy_2, d);
+				fy_2 += other_2;
+				float other_3 = __shfl_down_sync(0xffffffff, fz_2, d);
+				fz_2 += other_3;
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = fx_2;
+				slots_2[threadIdx.x / 32] = fy_2;
+				slots_3[threadIdx.x / 32] = fz_2;
+			}
+			__syncthreads();
+			fx_2 = slots[0];
+			fy_2 = slots_2[0];
+			fz_2 = slots_3[0];
+			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				fx_2 += slots[w];
+				fy_2 += slots_2[w];
+				fz_2 += slots_3[w];
+			}
+			fx += fx_2;
+			fy += fy_2;
+			fz += fz_2;
+			if (threadIdx.x == 0) {
+				vx[check_index(i, vx_len, 7, fault)] += dt * fx;
+				vy[check_index(i, vy_len, 8, fault)] += dt * fy;
+				vz[check_index(i, vz_len, 9, fault)] += dt * fz;
+			}
+		}
+	}
+}
+
 extern "C" __global__ void
-NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_len, float* pz, int64 pz_len,
+NBodyForces_3(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_len, float* pz, int64 pz_len,
 	float* vx, int64 vx_len, float* vy, int64 vy_len, float* vz, int64 vz_len, gompss_fault* fault)
 {
 	__shared__ __align__(16) Array<float, 4> tile0[64];
 	__shared__ __align__(16) Array<float, 4> tile1[64];
 	__shared__ __align__(16) Array<float, 4> tile2[64];
-	if (0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len &&
-		hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968ll && hi < 36028797018963968ll &&
-		-36028797018963968ll < hi) {
-		int64 end = hi;
-		for (int64 base = lo + (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
-			if (base + blockDim.x <= end) {
-				int64 i = base + threadIdx.x;
-				float fx = 0.0f;
-				float fy = 0.0f;
-				float fz = 0.0f;
-				float own = px[i];
-				float own_2 = py[i];
-				float own_3 = pz[i];
-				int64 to = px_len;
-				for (int64 j0 = 0; j0 < to; j0 += 256) {
-					__syncthreads();
-					int64 n = min(to - j0, (int64)256);
-					for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
-						tile0[k / 4].v[k % 4] = px[j0 + k];
-						tile1[k / 4].v[k % 4] = py[j0 + k];
-						tile2[k / 4].v[k % 4] = pz[j0 + k];
-					}
-					__syncthreads();
-					if (n == 256) {
-						#pragma unroll 8
-						for (int64 g = 0; g < 64; g++) {
-							Array<float, 4> tile0Group = tile0[g];
-							Array<float, 4> tile1Group = tile1[g];
-							Array<float, 4> tile2Group = tile2[g];
-							#pragma unroll 4
-							for (int64 k = 0; k < 4; k++) {
-								float dx = tile0Group.v[k] - own;
-								float dy = tile1Group.v[k] - own_2;
-								float dz = tile2Group.v[k] - own_3;
-								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
-								float inv3 = inv * inv * inv;
-								fx += dx * inv3;
-								fy += dy * inv3;
-								fz += dz * inv3;
-							}
-						}
-					} else {
-						for (int64 k = 0; k < n; k++) {
-							float dx = tile0[k / 4].v[k % 4] - own;
-							float dy = tile1[k / 4].v[k % 4] - own_2;
-							float dz = tile2[k / 4].v[k % 4] - own_3;
-							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
-							float inv3 = inv * inv * inv;
-							fx += dx * inv3;
-							fy += dy * inv3;
-							fz += dz * inv3;
-						}
-					}
-				}
-				float value = vx[i] + dt * fx;
-				vx[i] = value;
-				float value_2 = vy[i] + dt * fy;
-				vy[i] = value_2;
-				float value_3 = vz[i] + dt * fz;
-				vz[i] = value_3;
-			} else {
-				for (int64 part = base; part < min(base + blockDim.x, end); part += blockDim.x) {
-					int64 i = part + threadIdx.x;
-					bool active = i < end;
+	if (!(max((int64)((uint64)hi - lo), (int64)0) <= 512 && min(1024 / max(max((int64)((uint64)hi - lo), (int64)0), (int64)1), max(px_len, (int64)0) / 4096) >= 2)) {
+		if (0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len &&
+			hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968ll &&
+			hi < 36028797018963968ll && -36028797018963968ll < hi) {
+			int64 end = hi;
+			for (int64 base = lo + (int64)blockIdx.x * blockDim.x; base < end; base += (int64)gridDim.x * blockDim.x) {
+				if (base + blockDim.x <= end) {
+					int64 i = base + threadIdx.x;
 					float fx = 0.0f;
 					float fy = 0.0f;
 					float fz = 0.0f;
+					float own = px[i];
+					float own_2 = py[i];
+					float own_3 = pz[i];
 					int64 to = px_len;
 					for (int64 j0 = 0; j0 < to; j0 += 256) {
 						__syncthreads();
@@ -125,30 +297,17 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 							tile2[k / 4].v[k % 4] = pz[j0 + k];
 						}
 						__syncthreads();
-						if (active) {
-							if (n == 256) {
-								#pragma unroll 8
-								for (int64 g = 0; g < 64; g++) {
-									Array<float, 4> tile0Group = tile0[g];
-									Array<float, 4> tile1Group = tile1[g];
-									Array<float, 4> tile2Group = tile2[g];
-									#pragma unroll 4
-									for (int64 k = 0; k < 4; k++) {
-										float dx = tile0Group.v[k] - px[i];
-										float dy = tile1Group.v[k] - py[i];
-										float dz = tile2Group.v[k] - pz[i];
-										float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
-										float inv3 = inv * inv * inv;
-										fx += dx * inv3;
-										fy += dy * inv3;
-										fz += dz * inv3;
-									}
-								}
-							} else {
-								for (int64 k = 0; k < n; k++) {
-									float dx = tile0[k / 4].v[k % 4] - px[i];
-									float dy = tile1[k / 4].v[k % 4] - py[i];
-									float dz = tile2[k / 4].v[k % 4] - pz[i];
+						if (n == 256) {
+							#pragma unroll 8
+							for (int64 g = 0; g < 64; g++) {
+								Array<float, 4> tile0Group = tile0[g];
+								Array<float, 4> tile1Group = tile1[g];
+								Array<float, 4> tile2Group = tile2[g];
+								#pragma unroll 4
+								for (int64 k = 0; k < 4; k++) {
+									float dx = tile0Group.v[k] - own;
+									float dy = tile1Group.v[k] - own_2;
+									float dz = tile2Group.v[k] - own_3;
 									float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
 									float inv3 = inv * inv * inv;
 									fx += dx * inv3;
@@ -156,36 +315,104 @@ NBodyForces(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, in
 									fz += dz * inv3;
 								}
 							}
+						} else {
+							for (int64 k = 0; k < n; k++) {
+								float dx = tile0[k / 4].v[k % 4] - own;
+								float dy = tile1[k / 4].v[k % 4] - own_2;
+								float dz = tile2[k / 4].v[k % 4] - own_3;
+								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+								float inv3 = inv * inv * inv;
+								fx += dx * inv3;
+								fy += dy * inv3;
+								fz += dz * inv3;
+							}
 						}
 					}
-					if (active) {
-						vx[i] += dt * fx;
-						vy[i] += dt * fy;
-						vz[i] += dt * fz;
+					float value = vx[i] + dt * fx;
+					vx[i] = value;
+					float value_2 = vy[i] + dt * fy;
+					vy[i] = value_2;
+					float value_3 = vz[i] + dt * fz;
+					vz[i] = value_3;
+				} else {
+					for (int64 part = base; part < min(base + blockDim.x, end); part += blockDim.x) {
+						int64 i = part + threadIdx.x;
+						bool active = i < end;
+						float fx = 0.0f;
+						float fy = 0.0f;
+						float fz = 0.0f;
+						int64 to = px_len;
+						for (int64 j0 = 0; j0 < to; j0 += 256) {
+							__syncthreads();
+							int64 n = min(to - j0, (int64)256);
+							for (int64 k = threadIdx.x; k < n; k += blockDim.x) {
+								tile0[k / 4].v[k % 4] = px[j0 + k];
+								tile1[k / 4].v[k % 4] = py[j0 + k];
+								tile2[k / 4].v[k % 4] = pz[j0 + k];
+							}
+							__syncthreads();
+							if (active) {
+								if (n == 256) {
+									#pragma unroll 8
+									for (int64 g = 0; g < 64; g++) {
+										Array<float, 4> tile0Group = tile0[g];
+										Array<float, 4> tile1Group = tile1[g];
+										Array<float, 4> tile2Group = tile2[g];
+										#pragma unroll 4
+										for (int64 k = 0; k < 4; k++) {
+											float dx = tile0Group.v[k] - px[i];
+											float dy = tile1Group.v[k] - py[i];
+											float dz = tile2Group.v[k] - pz[i];
+											float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+											float inv3 = inv * inv * inv;
+											fx += dx * inv3;
+											fy += dy * inv3;
+											fz += dz * inv3;
+										}
+									}
+								} else {
+									for (int64 k = 0; k < n; k++) {
+										float dx = tile0[k / 4].v[k % 4] - px[i];
+										float dy = tile1[k / 4].v[k % 4] - py[i];
+										float dz = tile2[k / 4].v[k % 4] - pz[i];
+										float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+										float inv3 = inv * inv * inv;
+										fx += dx * inv3;
+										fy += dy * inv3;
+										fz += dz * inv3;
+									}
+								}
+							}
+						}
+						if (active) {
+							vx[i] += dt * fx;
+							vy[i] += dt * fy;
+							vz[i] += dt * fz;
+						}
 					}
 				}
 			}
-		}
-	} else {
-		int64 end = hi;
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			float fx = 0.0f;
-			float fy = 0.0f;
-			float fz = 0.0f;
-			#pragma unroll 1
-			for (int64 j = 0; j < px_len; j++) {
-				float dx = px[j] - px[check_index(i, px_len, 1, fault)];
-				float dy = py[check_index(j, py_len, 2, fault)] - py[check_index(i, py_len, 3, fault)];
-				float dz = pz[check_index(j, pz_len, 4, fault)] - pz[check_index(i, pz_len, 5, fault)];
-				float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
-				float inv3 = inv * inv * inv;
-				fx += dx * inv3;
-				fy += dy * inv3;
-				fz += dz * inv3;
+		} else {
+			int64 end = hi;
+			for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				#pragma unroll 1
+				for (int64 j = 0; j < px_len; j++) {
+					float dx = px[j] - px[check_index(i, px_len, 10, fault)];
+					float dy = py[check_index(j, py_len, 11, fault)] - py[check_index(i, py_len, 12, fault)];
+					float dz = pz[check_index(j, pz_len, 13, fault)] - pz[check_index(i, pz_len, 14, fault)];
+					float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+					float inv3 = inv * inv * inv;
+					fx += dx * inv3;
+					fy += dy * inv3;
+					fz += dz * inv3;
+				}
+				vx[check_index(i, vx_len, 15, fault)] += dt * fx;
+				vy[check_index(i, vy_len, 16, fault)] += dt * fy;
+				vz[check_index(i, vz_len, 17, fault)] += dt * fz;
 			}
-			vx[check_index(i, vx_len, 6, fault)] += dt * fx;
-			vy[check_index(i, vy_len, 7, fault)] += dt * fy;
-			vz[check_index(i, vz_len, 8, fault)] += dt * fz;
 		}
 	}
 }

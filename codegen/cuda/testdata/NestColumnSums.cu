@@ -28,6 +28,15 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 	return i;
 }
 
+// A gompss_divisor divides by a number d that the host knows: x / d is x * multiplier >> (31 + shift).
+struct gompss_divisor {
+	unsigned multiplier, shift;
+};
+
+// div_by is x / y, neither negative, x below 2^31.
+__device__ __forceinline__ unsigned div_by(unsigned x, gompss_divisor y) { return __umulhi(2u * x, y.multiplier) >> y.shift; }
+__device__ __forceinline__ int div_by(int x, gompss_divisor y) { return (int)div_by((unsigned)x, y); }
+
 // go_max is the greater of x and y, NaN if either is, +0 above -0.
 __device__ __forceinline__ float go_max(float x, float y)
 {
@@ -41,75 +50,179 @@ __device__ __forceinline__ float go_max(float x, float y)
 }
 __device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
 
-extern "C" __global__ void __launch_bounds__(512)
-NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_fault* fault)
+extern "C" __global__ void
+NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* sParts, float* mostParts, gompss_divisor by,
+	gompss_divisor by_2, gompss_fault* fault)
 {
-	__shared__ __align__(16) float columnParts[64][32];
-	__shared__ __align__(16) float columnParts_2[64][32];
-	if (m <= y_len && 0 <= m && (int64)n * m <= a_len && n <= x_len && m < 134217728 && n < 134217728 &&
-		-134217728 < n) {
-		bool long_2 = max(n, 0) >= 128;
-		int end = m;
-		int shift = max(m, 0) < 8448 ? 3 : 5;
-		int lanes = 1 << shift;
-		if (long_2) {
-			int level = threadIdx.x >> shift;
-			int lane = threadIdx.x & (lanes - 1);
-			for (int base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
-				int j = base + lane;
-				bool active = j < end;
+	if (max(m, 0) <= 1024 && min(div_by(131072, by), max(n, 0) / 256) >= 2) {
+		if (0 <= m && (int64)n * m <= a_len && n <= x_len && m < 134217728 && n < 134217728 && -134217728 < n) {
+			int end = min(div_by(131072, by), max(n, 0) / 256);
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = div_by((unsigned)it, by_2);
+				int part = rows;
+				int j = it - (unsigned)rows * count_2;
+				int parts = min(div_by(131072, by), max(n, 0) / 256);
+				int number = j;
 				float s = 0.0f;
-				float most = 0.0f;
-				if (active) {
-					s = y[j];
-					most = 0.0f;
-				}
-				for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
-					float sPart = 0.0f;
-					float mostPart = __int_as_float(0xff800000);
-					if (active) {
-						#pragma unroll 16
-						for (int64 i = part; i < n; i += 64) {
-							sPart += a[(uint64)i * m + j] * x[i];
-							mostPart = go_max(mostPart, a[(uint64)i * m + j]);
-						}
-					}
-					columnParts[part][lane] = sPart;
-					columnParts_2[part][lane] = mostPart;
-				}
-				__syncthreads();
-				if (active && level == 0) {
-					#pragma unroll 16
-					for (int part = 0; part < 64; part++) {
-						s += columnParts[part][lane];
-						most = go_max(most, columnParts_2[part][lane]);
-					}
-					y[j] = s * most;
-				}
-				__syncthreads();
-			}
-		} else {
-			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
-				float s = y[j];
-				float most = 0.0f;
-				#pragma unroll 16
-				for (int i = 0; i < n; i++) {
+				float most = __int_as_float(0xff800000);
+				#pragma unroll 8
+				for (int64 i = max(min((int64)part * ((max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256)), (int64)n), (int64)0), i_end = min((int64)part * ((max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256)) + (max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256), (int64)n); i < i_end; i++) {
 					s += a[i * m + j] * x[i];
 					most = go_max(most, a[i * m + j]);
 				}
-				y[j] = s * most;
+				sParts[number * parts + part] = s;
+				mostParts[number * parts + part] = most;
+			}
+		} else {
+			int end = min(div_by(131072, by), max(n, 0) / 256);
+			int count = max(end, 0);
+			int end_2 = m;
+			int count_2 = max(end_2, 0);
+			int total = count * count_2;
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int rows = div_by((unsigned)it, by_2);
+				int part = rows;
+				int j = it - (unsigned)rows * count_2;
+				int parts = min(div_by(131072, by), max(n, 0) / 256);
+				int number = j;
+				float s = 0.0f;
+				float most = __int_as_float(0xff800000);
+				#pragma unroll 1
+				for (int64 i = max(min((int64)part * ((max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256)), (int64)n), (int64)0), i_end = min((int64)part * ((max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256)) + (max(n, 0) + min(div_by(131072, by), max(n, 0) / 256) - 1) / min(div_by(131072, by), max(n, 0) / 256), (int64)n); i < i_end; i++) {
+					s += a[check_index(i * m + j, a_len, 1, fault)] * x[check_index(i, x_len, 2, fault)];
+					most = go_max(most, a[check_index(i * m + j, a_len, 3, fault)]);
+				}
+				sParts[number * parts + part] = s;
+				mostParts[number * parts + part] = most;
 			}
 		}
-	} else {
-		for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
-			float s = y[check_index(j, y_len, 1, fault)];
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostParts, gompss_divisor by, gompss_fault* fault)
+{
+	__shared__ float slots[32];
+	__shared__ float slots_2[32];
+	if (max(m, 0) <= 1024 && min(div_by(131072, by), max(n, 0) / 256) >= 2) {
+		int end = max(m, 0);
+		for (int number = blockIdx.x; number < end; number += gridDim.x) {
+			int parts = min(div_by(131072, by), max(n, 0) / 256);
+			int j = number;
+			float s = y[check_index(j, y_len, 4, fault)];
 			float most = 0.0f;
-			#pragma unroll 1
-			for (int i = 0; i < n; i++) {
-				s += a[check_index((int64)i * m + j, a_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
-				most = go_max(most, a[check_index((int64)i * m + j, a_len, 4, fault)]);
+			__syncthreads();
+			float s_2 = 0.0f;
+			float most_2 = __int_as_float(0xff800000);
+			{
+				int end_2 = min(div_by(131072, by), max(n, 0) / 256);
+				for (int part = threadIdx.x; part < end_2; part += blockDim.x) {
+					s_2 += sParts[number * parts + part];
+					most_2 = go_max(most_2, mostParts[number * parts + part]);
+				}
 			}
-			y[check_index(j, y_len, 5, fault)] = s * most;
+			for (int d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, s_2, d);
+				s_2 += other;
+				float other_2 = __shfl_down_sync(0xffffffff, most_2, d);
+				most_2 = go_max(most_2, other_2);
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = s_2;
+				slots_2[threadIdx.x / 32] = most_2;
+			}
+			__syncthreads();
+			s_2 = slots[0];
+			most_2 = slots_2[0];
+			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				s_2 += slots[w];
+				most_2 = go_max(most_2, slots_2[w]);
+			}
+			s += s_2;
+			most = go_max(most, most_2);
+			if (threadIdx.x == 0) {
+				y[check_index(j, y_len, 5, fault)] = s * most;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+NestColumnSums_3(int n, int m, float* a, int a_len, float* x, int x_len, float* y, int y_len, gompss_divisor by,
+	gompss_fault* fault)
+{
+	__shared__ __align__(16) float columnParts[64][32];
+	__shared__ __align__(16) float columnParts_2[64][32];
+	if (!(max(m, 0) <= 1024 && min(div_by(131072, by), max(n, 0) / 256) >= 2)) {
+		if (m <= y_len && 0 <= m && (int64)n * m <= a_len && n <= x_len && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			bool long_2 = max(n, 0) >= 128;
+			int end = m;
+			int shift = max(m, 0) < 8448 ? 3 : 5;
+			int lanes = 1 << shift;
+			if (long_2) {
+				int level = threadIdx.x >> shift;
+				int lane = threadIdx.x & (lanes - 1);
+				for (int base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
+					int j = base + lane;
+					bool active = j < end;
+					float s = 0.0f;
+					float most = 0.0f;
+					if (active) {
+						s = y[j];
+						most = 0.0f;
+					}
+					for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
+						float sPart = 0.0f;
+						float mostPart = __int_as_float(0xff800000);
+						if (active) {
+							#pragma unroll 16
+							for (int64 i = part; i < n; i += 64) {
+								sPart += a[(uint64)i * m + j] * x[i];
+								mostPart = go_max(mostPart, a[(uint64)i * m + j]);
+							}
+						}
+						columnParts[part][lane] = sPart;
+						columnParts_2[part][lane] = mostPart;
+					}
+					__syncthreads();
+					if (active && level == 0) {
+						#pragma unroll 16
+						for (int part = 0; part < 64; part++) {
+							s += columnParts[part][lane];
+							most = go_max(most, columnParts_2[part][lane]);
+						}
+						y[j] = s * most;
+					}
+					__syncthreads();
+				}
+			} else {
+				for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
+					float s = y[j];
+					float most = 0.0f;
+					#pragma unroll 16
+					for (int i = 0; i < n; i++) {
+						s += a[i * m + j] * x[i];
+						most = go_max(most, a[i * m + j]);
+					}
+					y[j] = s * most;
+				}
+			}
+		} else {
+			for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < m; j += gridDim.x * blockDim.x) {
+				float s = y[check_index(j, y_len, 6, fault)];
+				float most = 0.0f;
+				#pragma unroll 1
+				for (int i = 0; i < n; i++) {
+					s += a[check_index((int64)i * m + j, a_len, 7, fault)] * x[check_index(i, x_len, 8, fault)];
+					most = go_max(most, a[check_index((int64)i * m + j, a_len, 9, fault)]);
+				}
+				y[check_index(j, y_len, 10, fault)] = s * most;
+			}
 		}
 	}
 }

@@ -41,77 +41,183 @@ __device__ __forceinline__ float go_max(float x, float y)
 }
 __device__ __forceinline__ double go_max(double x, double y) { return x != x || y != y ? x + y : fmax(x, y); }
 
+extern "C" __global__ void
+NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, float* sParts, float* mostParts,
+	gompss_fault* fault)
+{
+	if (max(m, (int64)0) <= 1024 && min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) >= 2) {
+		if (0 <= m && (int64)((uint64)n * m) <= a_len && n <= x_len && m < 134217728 && n < 134217728 &&
+			-134217728 < n) {
+			int64 end = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it += (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 part = rows;
+				int64 j = it - (uint64)rows * count_2;
+				int64 parts = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+				int64 number = j;
+				float s = 0.0f;
+				float most = __int_as_float(0xff800000);
+				#pragma unroll 8
+				for (int64 i = max(min((int64)((uint64)part * ((max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256))), n), (int64)0), i_end = min((int64)((uint64)part * ((max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256)) + (max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256)), n); i < i_end; i++) {
+					s += a[(uint64)(i * m) + j] * x[i];
+					most = go_max(most, a[(uint64)(i * m) + j]);
+				}
+				sParts[(uint64)number * parts + part] = s;
+				mostParts[(uint64)number * parts + part] = most;
+			}
+		} else {
+			int64 end = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+			int64 count = max(end, (int64)0);
+			int64 end_2 = m;
+			int64 count_2 = max(end_2, (int64)0);
+			int64 total = (uint64)count * count_2;
+			bool small = total <= 4294967295ll;
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 rows = small ? (unsigned)it / (unsigned)count_2 : it / count_2;
+				int64 part = rows;
+				int64 j = it - (uint64)rows * count_2;
+				int64 parts = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+				int64 number = j;
+				float s = 0.0f;
+				float most = __int_as_float(0xff800000);
+				#pragma unroll 1
+				for (int64 i = max(min((int64)((uint64)part * ((int64)((uint64)max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256))), n), (int64)0), i_end = min((int64)((uint64)part * ((int64)((uint64)max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256)) + (int64)((uint64)max(n, (int64)0) + min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) - 1) / min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256)), n); i < i_end; i++) {
+					s += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * x[check_index(i, x_len, 2, fault)];
+					most = go_max(most, a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)]);
+				}
+				sParts[(uint64)number * parts + part] = s;
+				mostParts[(uint64)number * parts + part] = most;
+			}
+		}
+	}
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+NestColumnSums_2(int64 n, int64 m, float* y, int64 y_len, float* sParts, float* mostParts, gompss_fault* fault)
+{
+	__shared__ float slots[32];
+	__shared__ float slots_2[32];
+	if (max(m, (int64)0) <= 1024 && min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) >= 2) {
+		int64 end = max(m, (int64)0);
+		for (int64 number = blockIdx.x; number < end; number = (uint64)number + gridDim.x) {
+			int64 parts = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+			int64 j = number;
+			float s = y[check_index(j, y_len, 4, fault)];
+			float most = 0.0f;
+			__syncthreads();
+			float s_2 = 0.0f;
+			float most_2 = __int_as_float(0xff800000);
+			{
+				int64 end_2 = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
+				for (int64 part = threadIdx.x; part < end_2; part += blockDim.x) {
+					s_2 += sParts[(uint64)number * parts + part];
+					most_2 = go_max(most_2, mostParts[(uint64)number * parts + part]);
+				}
+			}
+			for (int64 d = 16; d > 0; d /= 2) {
+				float other = __shfl_down_sync(0xffffffff, s_2, d);
+				s_2 += other;
+				float other_2 = __shfl_down_sync(0xffffffff, most_2, d);
+				most_2 = go_max(most_2, other_2);
+			}
+			if (threadIdx.x % 32 == 0) {
+				slots[threadIdx.x / 32] = s_2;
+				slots_2[threadIdx.x / 32] = most_2;
+			}
+			__syncthreads();
+			s_2 = slots[0];
+			most_2 = slots_2[0];
+			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
+				s_2 += slots[w];
+				most_2 = go_max(most_2, slots_2[w]);
+			}
+			s += s_2;
+			most = go_max(most, most_2);
+			if (threadIdx.x == 0) {
+				y[check_index(j, y_len, 5, fault)] = s * most;
+			}
+		}
+	}
+}
+
 extern "C" __global__ void __launch_bounds__(512)
-NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
+NestColumnSums_3(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, float* y, int64 y_len, gompss_fault* fault)
 {
 	__shared__ __align__(16) float columnParts[64][32];
 	__shared__ __align__(16) float columnParts_2[64][32];
-	if (m <= y_len && 0 <= m && (int64)((uint64)n * m) <= a_len && n <= x_len && m < 134217728 &&
-		n < 134217728 && -134217728 < n) {
-		bool long_2 = max(n, (int64)0) >= 128;
-		int64 end = m;
-		int64 shift = max(m, (int64)0) < 8448 ? 3 : 5;
-		int64 lanes = (int64)1 << shift;
-		if (long_2) {
-			int64 level = threadIdx.x >> shift;
-			int64 lane = threadIdx.x & (lanes - 1);
-			for (int64 base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
-				int64 j = base + lane;
-				bool active = j < end;
-				float s = 0.0f;
-				float most = 0.0f;
-				if (active) {
-					s = y[j];
-					most = 0.0f;
-				}
-				for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
-					float sPart = 0.0f;
-					float mostPart = __int_as_float(0xff800000);
+	if (!(max(m, (int64)0) <= 1024 && min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) >= 2)) {
+		if (m <= y_len && 0 <= m && (int64)((uint64)n * m) <= a_len && n <= x_len && m < 134217728 &&
+			n < 134217728 && -134217728 < n) {
+			bool long_2 = max(n, (int64)0) >= 128;
+			int64 end = m;
+			int64 shift = max(m, (int64)0) < 8448 ? 3 : 5;
+			int64 lanes = (int64)1 << shift;
+			if (long_2) {
+				int64 level = threadIdx.x >> shift;
+				int64 lane = threadIdx.x & (lanes - 1);
+				for (int64 base = blockIdx.x * lanes; base < end; base += gridDim.x * lanes) {
+					int64 j = base + lane;
+					bool active = j < end;
+					float s = 0.0f;
+					float most = 0.0f;
 					if (active) {
-						#pragma unroll 16
-						for (int64 i = part; i < n; i += 64) {
-							sPart += a[(uint64)i * m + j] * x[i];
-							mostPart = go_max(mostPart, a[(uint64)i * m + j]);
-						}
+						s = y[j];
+						most = 0.0f;
 					}
-					columnParts[part][lane] = sPart;
-					columnParts_2[part][lane] = mostPart;
+					for (int64 part = level; part < 64; part = (uint64)part + (blockDim.x >> shift)) {
+						float sPart = 0.0f;
+						float mostPart = __int_as_float(0xff800000);
+						if (active) {
+							#pragma unroll 16
+							for (int64 i = part; i < n; i += 64) {
+								sPart += a[(uint64)i * m + j] * x[i];
+								mostPart = go_max(mostPart, a[(uint64)i * m + j]);
+							}
+						}
+						columnParts[part][lane] = sPart;
+						columnParts_2[part][lane] = mostPart;
+					}
+					__syncthreads();
+					if (active && level == 0) {
+						#pragma unroll 16
+						for (int64 part = 0; part < 64; part++) {
+							s += columnParts[part][lane];
+							most = go_max(most, columnParts_2[part][lane]);
+						}
+						y[j] = s * most;
+					}
+					__syncthreads();
 				}
-				__syncthreads();
-				if (active && level == 0) {
+			} else {
+				int64 end_2 = m;
+				for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
+					float s = y[j];
+					float most = 0.0f;
 					#pragma unroll 16
-					for (int64 part = 0; part < 64; part++) {
-						s += columnParts[part][lane];
-						most = go_max(most, columnParts_2[part][lane]);
+					for (int64 i = 0; i < n; i++) {
+						s += a[i * m + j] * x[i];
+						most = go_max(most, a[i * m + j]);
 					}
 					y[j] = s * most;
 				}
-				__syncthreads();
 			}
 		} else {
-			int64 end_2 = m;
-			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end_2; j += (int64)gridDim.x * blockDim.x) {
-				float s = y[j];
+			int64 end = m;
+			for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
+				float s = y[check_index(j, y_len, 6, fault)];
 				float most = 0.0f;
-				#pragma unroll 16
+				#pragma unroll 1
 				for (int64 i = 0; i < n; i++) {
-					s += a[i * m + j] * x[i];
-					most = go_max(most, a[i * m + j]);
+					s += a[check_index((int64)((uint64)i * m + j), a_len, 7, fault)] * x[check_index(i, x_len, 8, fault)];
+					most = go_max(most, a[check_index((int64)((uint64)i * m + j), a_len, 9, fault)]);
 				}
-				y[j] = s * most;
+				y[check_index(j, y_len, 10, fault)] = s * most;
 			}
-		}
-	} else {
-		int64 end = m;
-		for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < end; j = (uint64)j + (int64)gridDim.x * blockDim.x) {
-			float s = y[check_index(j, y_len, 1, fault)];
-			float most = 0.0f;
-			#pragma unroll 1
-			for (int64 i = 0; i < n; i++) {
-				s += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * x[check_index(i, x_len, 3, fault)];
-				most = go_max(most, a[check_index((int64)((uint64)i * m + j), a_len, 4, fault)]);
-			}
-			y[check_index(j, y_len, 5, fault)] = s * most;
 		}
 	}
 }

@@ -49,9 +49,9 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 				int64 at_2 = 0;
 				int64 at_3 = 0;
 				int64 at_4 = 0;
-				int64 mid = max(c, (int64)0) / 4 * 4;
+				int64 mid = max(c, (int64)0) / 8 * 8;
 				#pragma unroll 1
-				for (int64 k = 0; k < mid; k += 4) {
+				for (int64 k = 0; k < mid; k += 8) {
 					int64 k_2 = k;
 					int64 k_3 = k;
 					int64 k_4 = k;
@@ -68,6 +68,22 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 					int64 k_15 = k + 3;
 					int64 k_16 = k + 3;
 					int64 k_17 = k + 3;
+					int64 k_18 = k + 4;
+					int64 k_19 = k + 4;
+					int64 k_20 = k + 4;
+					int64 k_21 = k + 4;
+					int64 k_22 = k + 5;
+					int64 k_23 = k + 5;
+					int64 k_24 = k + 5;
+					int64 k_25 = k + 5;
+					int64 k_26 = k + 6;
+					int64 k_27 = k + 6;
+					int64 k_28 = k + 6;
+					int64 k_29 = k + 6;
+					int64 k_30 = k + 7;
+					int64 k_31 = k + 7;
+					int64 k_32 = k + 7;
+					int64 k_33 = k + 7;
 					float s = 0.0f;
 					float s_2 = 0.0f;
 					float s_3 = 0.0f;
@@ -84,6 +100,22 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 					float s_14 = 0.0f;
 					float s_15 = 0.0f;
 					float s_16 = 0.0f;
+					float s_17 = 0.0f;
+					float s_18 = 0.0f;
+					float s_19 = 0.0f;
+					float s_20 = 0.0f;
+					float s_21 = 0.0f;
+					float s_22 = 0.0f;
+					float s_23 = 0.0f;
+					float s_24 = 0.0f;
+					float s_25 = 0.0f;
+					float s_26 = 0.0f;
+					float s_27 = 0.0f;
+					float s_28 = 0.0f;
+					float s_29 = 0.0f;
+					float s_30 = 0.0f;
+					float s_31 = 0.0f;
+					float s_32 = 0.0f;
 					#pragma unroll 4
 					for (int64 j = 0; j < d; j++) {
 						float e = x[j * n + i] - centre[k_2 * d + j];
@@ -102,6 +134,22 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 						float e_14 = x[j * n + i_2] - centre[k_15 * d + j];
 						float e_15 = x[j * n + i_3] - centre[k_16 * d + j];
 						float e_16 = x[j * n + i_4] - centre[k_17 * d + j];
+						float e_17 = x[j * n + i] - centre[k_18 * d + j];
+						float e_18 = x[j * n + i_2] - centre[k_19 * d + j];
+						float e_19 = x[j * n + i_3] - centre[k_20 * d + j];
+						float e_20 = x[j * n + i_4] - centre[k_21 * d + j];
+						float e_21 = x[j * n + i] - centre[k_22 * d + j];
+						float e_22 = x[j * n + i_2] - centre[k_23 * d + j];
+						float e_23 = x[j * n + i_3] - centre[k_24 * d + j];
+						float e_24 = x[j * n + i_4] - centre[k_25 * d + j];
+						float e_25 = x[j * n + i] - centre[k_26 * d + j];
+						float e_26 = x[j * n + i_2] - centre[k_27 * d + j];
+						float e_27 = x[j * n + i_3] - centre[k_28 * d + j];
+						float e_28 = x[j * n + i_4] - centre[k_29 * d + j];
+						float e_29 = x[j * n + i] - centre[k_30 * d + j];
+						float e_30 = x[j * n + i_2] - centre[k_31 * d + j];
+						float e_31 = x[j * n + i_3] - centre[k_32 * d + j];
+						float e_32 = x[j * n + i_4] - centre[k_33 * d + j];
 						s += e * e;
 						s_2 += e_2 * e_2;
 						s_3 += e_3 * e_3;
@@ -118,6 +166,22 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 						s_14 += e_14 * e_14;
 						s_15 += e_15 * e_15;
 						s_16 += e_16 * e_16;
+						s_17 += e_17 * e_17;
+						s_18 += e_18 * e_18;
+						s_19 += e_19 * e_19;
+						s_20 += e_20 * e_20;
+						s_21 += e_21 * e_21;
+						s_22 += e_22 * e_22;
+						s_23 += e_23 * e_23;
+						s_24 += e_24 * e_24;
+						s_25 += e_25 * e_25;
+						s_26 += e_26 * e_26;
+						s_27 += e_27 * e_27;
+						s_28 += e_28 * e_28;
+						s_29 += e_29 * e_29;
+						s_30 += e_30 * e_30;
+						s_31 += e_31 * e_31;
+						s_32 += e_32 * e_32;
 					}
 					if (s < best) {
 						best = s;
@@ -182,6 +246,70 @@ NestNearest(int64 n, int64 d, int64 c, const float* __restrict__ x, int64 x_len,
 					if (s_16 < best_4) {
 						best_4 = s_16;
 						at_4 = k_17;
+					}
+					if (s_17 < best) {
+						best = s_17;
+						at = k_18;
+					}
+					if (s_18 < best_2) {
+						best_2 = s_18;
+						at_2 = k_19;
+					}
+					if (s_19 < best_3) {
+						best_3 = s_19;
+						at_3 = k_20;
+					}
+					if (s_20 < best_4) {
+						best_4 = s_20;
+						at_4 = k_21;
+					}
+					if (s_21 < best) {
+						best = s_21;
+						at = k_22;
+					}
+					if (s_22 < best_2) {
+						best_2 = s_22;
+						at_2 = k_23;
+					}
+					if (s_23 < best_3) {
+						best_3 = s_23;
+						at_3 = k_24;
+					}
+					if (s_24 < best_4) {
+						best_4 = s_24;
+						at_4 = k_25;
+					}
+					if (s_25 < best) {
+						best = s_25;
+						at = k_26;
+					}
+					if (s_26 < best_2) {
+						best_2 = s_26;
+						at_2 = k_27;
+					}
+					if (s_27 < best_3) {
+						best_3 = s_27;
+						at_3 = k_28;
+					}
+					if (s_28 < best_4) {
+						best_4 = s_28;
+						at_4 = k_29;
+					}
+					if (s_29 < best) {
+						best = s_29;
+						at = k_30;
+					}
+					if (s_30 < best_2) {
+						best_2 = s_30;
+						at_2 = k_31;
+					}
+					if (s_31 < best_3) {
+						best_3 = s_31;
+						at_3 = k_32;
+					}
+					if (s_32 < best_4) {
+						best_4 = s_32;
+						at_4 = k_33;
 					}
 				}
 				#pragma unroll 1

@@ -4,6 +4,13 @@
 typedef long long int64;
 typedef unsigned long long uint64;
 
+// gompss_hidden returns x, of which the compiler then knows nothing.
+__device__ __forceinline__ int gompss_hidden(int x)
+{
+	asm("" : "+r"(x));
+	return x;
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 struct gompss_fault {
 	unsigned site;
@@ -61,7 +68,7 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, unsigned* meet, 
 			{
 				if (a_len <= b_len + 1) {
 					int end = a_len - 1;
-					for (int base = 1 + blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+					for (int base = gompss_hidden(1 + blockIdx.x * blockDim.x * 2); base < end; base += gridDim.x * blockDim.x * 2) {
 						if ((int)(base + blockDim.x * 2) <= end) {
 							int i = base + threadIdx.x;
 							int i_2 = base + (blockDim.x + threadIdx.x);
@@ -85,7 +92,7 @@ TimeLoop(double* a, int a_len, double* b, int b_len, int steps, unsigned* meet, 
 				return;
 			if (a_len <= b_len + 1) {
 				int end = a_len - 1;
-				for (int base = 1 + blockIdx.x * blockDim.x * 2; base < end; base += gridDim.x * blockDim.x * 2) {
+				for (int base = gompss_hidden(1 + blockIdx.x * blockDim.x * 2); base < end; base += gridDim.x * blockDim.x * 2) {
 					if ((int)(base + blockDim.x * 2) <= end) {
 						int i = base + threadIdx.x;
 						int i_2 = base + (blockDim.x + threadIdx.x);

@@ -94,7 +94,7 @@ var passes = []pass{
 // longRows gives long rows teams where warps can add up.
 func longRows(l *lowering) {
 	if team := l.opt.GPU().Team; !l.opt.NoShuffles {
-		l.RowsToTeams(int64(team.Multiprocessors * team.Warps / 2))
+		l.RowsToTeams(int64(team.Multiprocessors*team.Warps/2), l.rooms)
 	}
 }
 

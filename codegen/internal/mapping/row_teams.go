@@ -21,23 +21,57 @@ const (
 )
 
 // RowsToTeams finds such loops among those of the league; few is the largest number of rows for
-// which a warp each does not fill the device.
-func (l *Work) RowsToTeams(few int64) { l.rowsToTeamsIn(l.Kernel.Body, few) }
+// which a warp each does not fill the device. rooms gets how much memory there has to be of arrays
+// that live across launches.
+func (l *Work) RowsToTeams(few int64, rooms map[*ir.Var]ir.Expr) {
+	x := &rowsToTeams{Work: l, few: few, rooms: rooms}
+	x.list(l.Kernel.Body)
+	l.Kernel.Body = append(x.memory, l.Kernel.Body...)
+}
 
-func (l *Work) rowsToTeamsIn(list []ir.Stmt, few int64) {
+// A rowsToTeams is one run of RowsToTeams.
+type rowsToTeams struct {
+	*Work
+	few    int64
+	rooms  map[*ir.Var]ir.Expr
+	memory []ir.Stmt // declarations of what lives across launches
+}
+
+func (l *rowsToTeams) list(list []ir.Stmt) {
 	for k, s := range list {
 		switch s := s.(type) {
 		case *ir.If:
-			l.rowsToTeamsIn(s.Then, few)
-			l.rowsToTeamsIn(s.Else, few)
+			l.list(s.Then)
+			l.list(s.Else)
 		case *ir.Block:
-			l.rowsToTeamsIn(s.Body, few)
+			l.list(s.Body)
 		case *ir.For:
-			if x := l.rowTeam(s); x != nil {
-				list[k] = x.versions(few)
-			}
+			list[k] = l.inParts(s, l.teams(s))
 		}
 	}
+}
+
+// teams returns f, or a choice between it and a loop of teams.
+func (l *rowsToTeams) teams(f *ir.For) ir.Stmt {
+	if x := l.rowTeam(f); x != nil {
+		return x.versions(l.few)
+	}
+	return f
+}
+
+// inParts returns else, which runs f, or a choice between it and loops over parts of the sums of f.
+func (l *rowsToTeams) inParts(f *ir.For, other ir.Stmt) ir.Stmt {
+	if !plainLeague(f) {
+		return other
+	}
+	x := l.partSums(f, query.Flatten(f.Body))
+	if x == nil || !x.upTo() || !x.fits() {
+		return other
+	}
+	test := x.test()
+	memory, loops := x.inParts(test, l.rooms)
+	l.memory = append(l.memory, memory...)
+	return &ir.If{Cond: test, Then: loops, Else: []ir.Stmt{other}, At: f.At}
 }
 
 // A rowTeam is a loop over rows and the loops along them.
@@ -51,13 +85,19 @@ type rowTeam struct {
 	conds []ir.Expr
 }
 
-// rowTeam returns f as a loop over rows, nil where it is none.
-func (l *Work) rowTeam(f *ir.For) *rowTeam {
+// plainLeague reports whether the threads of all teams share f, and its clauses say nothing else of
+// how.
+func plainLeague(f *ir.For) bool {
 	d := f.Directive
 	const league = ir.Teams | ir.Distribute | ir.Parallel | ir.Workshare
-	if d == nil || d.Parts != league || d.Collapse > 1 || !WholeSchedule(d) || d.Schedule.Kind != ir.ScheduleNone || d.Scan != nil ||
-		len(d.Reductions)+len(d.Lastprivate)+len(d.Firstprivate)+len(d.Private) > 0 || d.NumThreads != nil || d.NumTeams != nil || d.ThreadLimit != nil || d.If != nil ||
-		!risesByOne(f) || query.AsksForPlace(f.Body) {
+	return d != nil && d.Parts == league && d.Collapse <= 1 && WholeSchedule(d) && d.Schedule.Kind == ir.ScheduleNone && d.Scan == nil &&
+		len(d.Reductions)+len(d.Lastprivate)+len(d.Firstprivate)+len(d.Private) == 0 && d.NumThreads == nil && d.NumTeams == nil && d.ThreadLimit == nil && d.If == nil &&
+		!query.AsksForPlace(f.Body)
+}
+
+// rowTeam returns f as a loop over rows, nil where it is none.
+func (l *Work) rowTeam(f *ir.For) *rowTeam {
+	if !plainLeague(f) || !risesByOne(f) {
 		return nil
 	}
 	x := &rowTeam{Work: l, f: f, body: query.Flatten(f.Body), along: map[*ir.For]bool{}}

@@ -147,6 +147,12 @@ var otherCases = []suiteCase{
 	{forms: []any{FloodCrests}, hand: "floodcrests", size: [2]int{1 << 14, 70}, args: func(n int) []any {
 		return []any{8760, n, small(random32(1, n*8760)), make([]int32, n)}
 	}, out: 3, shape: func(n int) ([3]int64, [3]int64) { return [3]int64{up(n, 32), 16}, [3]int64{32, 16} }},
+	{forms: []any{SignalPowers}, hand: "signalpowers", size: [2]int{1 << 22, 1 << 14}, args: func(n int) []any {
+		return []any{16, n, random32(1, 16*n), make([]float32, 16)}
+	}, out: 3, shape: func(int) ([3]int64, [3]int64) { return [3]int64{64 * 256, 16}, [3]int64{256, 1} }, tolerance: 1e-3},
+	{forms: []any{FeatureMoments}, hand: "featuremoments", size: [2]int{1 << 23, 1 << 14}, args: func(n int) []any {
+		return []any{n, 8, times32(random32(1, 8*n), 1, 0.5), make([]float32, 8), make([]float32, 8)}
+	}, out: 3, shape: func(int) ([3]int64, [3]int64) { return [3]int64{132 * 8 * 256}, [3]int64{256} }, tolerance: 1e-3},
 	{forms: []any{BandProduct}, hand: "bandproduct", size: [2]int{1 << 20, 300}, args: func(n int) []any {
 		return []any{n, 64, random32(1, n*129), random32(2, n), make([]float32, n)}
 	}, out: 4, shape: lanesOf(32), tolerance: 1e-4},

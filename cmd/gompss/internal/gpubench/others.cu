@@ -367,3 +367,54 @@ extern "C" __global__ void __launch_bounds__(256) fingerprints(I n, I words, con
 	if (i < n && lane == 0)
 		common[i] = both;
 }
+
+// 64 teams a signal, 16 bytes a load.
+extern "C" __global__ void __launch_bounds__(256) signalpowers(I signals, I n, const float4* __restrict__ x, float* power)
+{
+	__shared__ float t[8];
+	const float4* row = &x[(I)blockIdx.y * (n / 4)];
+	float s = 0;
+#pragma unroll 4
+	for (I k = (I)blockIdx.x * 256 + threadIdx.x; k < n / 4; k += (I)gridDim.x * 256) {
+		float4 v = row[k];
+		s += v.x * v.x + v.y * v.y + v.z * v.z + v.w * v.w;
+	}
+	for (int d = 16; d > 0; d /= 2)
+		s += __shfl_xor_sync(0xffffffff, s, d);
+	if (threadIdx.x % 32 == 0)
+		t[threadIdx.x / 32] = s;
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		for (int w = 1; w < 8; w++)
+			s += t[w];
+		atomicAdd(&power[blockIdx.y], s / n);
+	}
+}
+
+// 8 features a row: a thread has the same four of every row that it reads.
+extern "C" __global__ void __launch_bounds__(256) featuremoments(I n, I m, const float4* __restrict__ x, float* mean, float* square)
+{
+	__shared__ float4 t[256], u[256];
+	float4 s = make_float4(0, 0, 0, 0), q = s;
+	int me = threadIdx.x;
+#pragma unroll 4
+	for (I k = (I)blockIdx.x * 256 + me; k < n * 2; k += (I)gridDim.x * 256) {
+		float4 v = x[k];
+		s.x += v.x, s.y += v.y, s.z += v.z, s.w += v.w;
+		q.x += v.x * v.x, q.y += v.y * v.y, q.z += v.z * v.z, q.w += v.w * v.w;
+	}
+	t[me] = s, u[me] = q;
+	__syncthreads();
+	for (int d = 128; d > 1; d /= 2) {
+		if (me < d) {
+			float4 a = t[me + d], b = u[me + d];
+			t[me].x += a.x, t[me].y += a.y, t[me].z += a.z, t[me].w += a.w;
+			u[me].x += b.x, u[me].y += b.y, u[me].z += b.z, u[me].w += b.w;
+		}
+		__syncthreads();
+	}
+	if (me < 8) {
+		atomicAdd(&mean[me], ((float*)&t[me / 4])[me % 4] / n);
+		atomicAdd(&square[me], ((float*)&u[me / 4])[me % 4] / n);
+	}
+}

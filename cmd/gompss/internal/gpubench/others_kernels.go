@@ -330,3 +330,32 @@ func Fingerprints(n, words int, print, query, common []uint32) {
 		common[i] = both
 	}
 }
+
+//omp:target device(acc, smp) contract
+//omp:task in(x) inout(power)
+func SignalPowers(signals, n int, x, power []float32) {
+	//omp:teams distribute parallel for
+	for i := 0; i < signals; i++ {
+		var s float32
+		//omp:simd reduction(+: s)
+		for t := 0; t < n; t++ {
+			s += x[i*n+t] * x[i*n+t]
+		}
+		power[i] = s / float32(n)
+	}
+}
+
+//omp:target device(acc, smp) contract
+//omp:task in(x) inout(mean, square)
+func FeatureMoments(n, m int, x, mean, square []float32) {
+	//omp:teams distribute parallel for
+	for j := 0; j < m; j++ {
+		var s, q float32
+		//omp:simd reduction(+: s, q)
+		for i := 0; i < n; i++ {
+			s += x[i*m+j]
+			q += x[i*m+j] * x[i*m+j]
+		}
+		mean[j], square[j] = s/float32(n), q/float32(n)
+	}
+}

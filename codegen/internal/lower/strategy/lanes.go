@@ -21,14 +21,6 @@ import (
 // kernels written by hand, rows of 1 to 128 elements, 12 on average: 125 GFLOP/s with a thread a
 // row, 161 with 4 lanes, 174 with 8, 156 with 16, 104 with 32.
 
-// laneSteps are the average numbers of inner iterations from which an iteration gets 32, 16, 8, 4
-// and 2 lanes, no more than the smallest warp has.
-var laneSteps = []int64{40, 20, 8, 4, 2}
-
-// lanesUnknown is the logarithm of the number of lanes where nothing tells the length of the inner
-// loop.
-const lanesUnknown = 3
-
 // A laned is an iteration cut in front of and behind the loop that its lanes share.
 type laned struct {
 	before, after []ir.Stmt
@@ -62,11 +54,11 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		t.Launch.Abreast = forms.LanesAbreast
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
-	total, rows := t.sharedBy(f, cut)
+	number := t.laneNumber(f, cut)
 	if t.Trips.Laned == nil {
-		t.countLanes(f, total, rows)
+		t.countLanes(f, number)
 	}
-	shift, out := t.Temp("shift", lanesFor(total, rows, at), out)
+	shift, out := t.Temp("shift", number.shift(at), out)
 	var inner []ir.Stmt
 	lanes, inner := t.Temp("lanes", shifted(ir.Shl, build.Int(1, at), shift, at), inner)
 	per := func(x ir.Expr) ir.Expr { return shifted(ir.Shr, x, shift, at) }
@@ -231,6 +223,25 @@ func (t *Sharer) gainsByLanes(f *ir.For, c *laned) bool {
 	return mine > 0 && mine > m.Stride1(c.loop.Body, f.Var)
 }
 
+// A laneNumber is what the number of lanes of an iteration follows from: of the inner loop, so many
+// iterations in so many runs, and the average numbers of them from which there are 32, 16, 8, 4 and
+// 2 lanes, no more than the smallest warp has.
+type laneNumber struct {
+	total, rows ir.Expr // nil where nothing tells
+	steps       []int64
+	unknown     int64 // the logarithm of the number of lanes then
+}
+
+func (t *Sharer) laneNumber(f *ir.For, c *laned) laneNumber {
+	u := t.Device().Tuning.Lanes
+	n := laneNumber{steps: u.Average[:], unknown: u.Unknown}
+	n.total, n.rows = t.sharedBy(f, c)
+	if one, ok := query.Int64(forms.OrZero(n.rows)); ok && one == 1 {
+		n.steps = u.Even[:]
+	}
+	return n
+}
+
 // sharedBy returns how long the inner loop is, and for how many iterations of f together: its
 // trips, or what all its runs together go through, the shortest of the slices that its variable
 // indexes; nil where nothing tells.
@@ -249,16 +260,15 @@ func (t *Sharer) sharedBy(f *ir.For, c *laned) (total, rows ir.Expr) {
 	return forms.IndexedBy(g, nil), build.Trips(f, f.Lo, f.Hi, f.Step)
 }
 
-// lanesFor chooses the logarithm of the number of lanes by laneSteps for iterations of total / rows
-// on average.
-func lanesFor(total, rows ir.Expr, at ir.Pos) ir.Expr {
-	if total == nil {
-		return build.Int(lanesUnknown, at)
+// shift chooses the logarithm of the number of lanes.
+func (n laneNumber) shift(at ir.Pos) ir.Expr {
+	if n.total == nil {
+		return build.Int(n.unknown, at)
 	}
 	out := ir.Expr(build.Int(0, at))
-	for i := len(laneSteps) - 1; i >= 0; i-- {
-		enough := build.Compare(ir.Ge, total, build.Binary(ir.Mul, rows, build.Int(laneSteps[i], at), at), at)
-		out = build.Choose(enough, build.Int(int64(len(laneSteps)-i), at), out, at)
+	for i := len(n.steps) - 1; i >= 0; i-- {
+		enough := build.Compare(ir.Ge, n.total, build.Binary(ir.Mul, n.rows, build.Int(n.steps[i], at), at), at)
+		out = build.Choose(enough, build.Int(int64(len(n.steps)-i), at), out, at)
 	}
 	return out
 }
@@ -271,20 +281,20 @@ func shifted(op ir.Op, x, by ir.Expr, at ir.Pos) ir.Expr {
 // each of them would go through several iterations one after the other. What the number follows
 // from is looked up piece by piece, as all of it is a large expression. Source: measured on an
 // H200, rows of 12 elements on average: 162 GFLOP/s with a thread a row in the launch, 172 with 8.
-func (t *Sharer) countLanes(f *ir.For, total, rows ir.Expr) {
+func (t *Sharer) countLanes(f *ir.For, n laneNumber) {
 	k := len(t.Trips.Grid) - 1
 	if k < 0 || t.Trips.Unknown {
 		return
 	}
 	count := t.OnHost(build.Trips(f, f.Lo, f.Hi, f.Step))
-	if total != nil {
-		total, rows = t.OnHost(total), t.OnHost(rows)
-		if total == nil || rows == nil {
+	if n.total != nil {
+		n.total, n.rows = t.OnHost(n.total), t.OnHost(n.rows)
+		if n.total == nil || n.rows == nil {
 			return
 		}
 	}
 	if count != nil {
-		t.Trips.Laned = shifted(ir.Shl, count, lanesFor(total, rows, f.At), f.At)
+		t.Trips.Laned = shifted(ir.Shl, count, n.shift(f.At), f.At)
 		t.Trips.Grid[k] = t.Trips.Laned
 	}
 }

@@ -229,11 +229,54 @@ func (k *keptRows) eachRow(body func(r, i *ir.Var) []ir.Stmt) ir.Stmt {
 	return &ir.For{Label: &ir.Label{}, Var: r, Lo: build.Int(0, at), Hi: build.Binary(ir.Sub, k.stop, build.Ref(k.base, at), at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: 1, Body: list, At: at}
 }
 
-// eachColumn shares the columns among the threads.
-func (k *keptRows) eachColumn(unroll int, body func(c *ir.Var) []ir.Stmt) ir.Stmt {
+// eachColumn shares the columns among the threads, each of which takes as many of them at once where
+// there are so many: compilers do not write out turns of which the number of threads is the step, and
+// a load then waits for the store in front of it.
+func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stmt {
 	at := k.f.At
-	c := k.Local("c", ir.IntType, at)
-	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Query(ir.NumThreads, at), Rel: ir.Lt, Unroll: unroll, Body: body(c), At: at}
+	c, threads := k.Local("c", ir.IntType, at), build.Query(ir.NumThreads, at)
+	one := &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: threads, Rel: ir.Lt, Unroll: atOnce, Body: body(c), At: at}
+	if atOnce < 2 || !onlyValues(query.Flatten(one.Body)) {
+		return one
+	}
+	first := k.Local("first", ir.IntType, at)
+	ahead := func(u int) ir.Expr {
+		if u == 0 {
+			return build.Ref(first, at)
+		}
+		return build.Binary(ir.Add, build.Ref(first, at), build.Binary(ir.Mul, threads, build.Int(int64(u), at), at), at)
+	}
+	var whole []ir.Stmt
+	copies := make([][]ir.Stmt, atOnce)
+	for u := range copies {
+		own := k.Local("c", ir.IntType, at)
+		whole = append(whole, build.Decl(own, ahead(u), at))
+		copies[u] = k.CopyOf(query.Flatten(body(own)), &k.Kernel.NumVars)
+	}
+	whole = append(whole, k.interleaved(copies)...)
+	one.Lo, one.Unroll = build.Ref(first, at), 1
+	turn := &ir.If{Cond: build.Compare(ir.Lt, ahead(atOnce-1), k.count, at), Then: whole, Else: []ir.Stmt{one}, At: at}
+	return &ir.For{Label: &ir.Label{}, Var: first, Lo: build.Query(ir.ThreadNum, at), Hi: k.count, Step: build.Binary(ir.Mul, threads, build.Int(int64(atOnce), at), at), Rel: ir.Lt,
+		Unroll: 1, Body: []ir.Stmt{turn}, At: at}
+}
+
+// onlyValues reports whether list does nothing but compute scalars and store them.
+func onlyValues(list []ir.Stmt) bool {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if !s.Var.Type.IsScalar() {
+				return false
+			}
+		case *ir.Assign:
+			if !s.Value.Type().IsScalar() {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // columnOf is the value of the variable of the loops in column c.
@@ -336,7 +379,7 @@ func (k *keptRows) computed(l *rowLoop) ir.Stmt {
 func (k *keptRows) walk(l *rowLoop) ir.Stmt {
 	at := l.loop.At
 	c := k.Local("c", ir.IntType, at)
-	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: k.count, Step: build.Int(1, at), Rel: ir.Lt, Unroll: k.walkUnroll(l.loop.Body),
+	return &ir.For{Label: &ir.Label{}, Var: c, Lo: build.Int(0, at), Hi: k.count, Step: build.Int(1, at), Rel: ir.Lt, Unroll: k.walkUnroll(l.loop.Body) * k.Device().Tuning.Rows.KeptTurns,
 		Body: k.inCell(l, l.loop.Body, build.Ref(k.f.Var, at), build.Ref(k.lane, at), c), At: at}
 }
 

@@ -1,6 +1,8 @@
 package strategy
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
@@ -211,4 +213,188 @@ func (u *truster) guardedLoad(x *ir.Index, i, fits *ir.Var) ir.Expr {
 	}
 	u.need(build.Compare(ir.Lt, build.Int(0, at), &ir.Len{X: x.X, At: at}, at)) // then there is an element to be loaded in its stead
 	return build.Index(x.X, build.Choose(build.Ref(fits, at), build.Ref(i, at), build.Int(0, at), at), at)
+}
+
+// Statements that access several places that memory decides, as an interpolation does, check them
+// by one branch: where all are in range the statements run without checks, else as they are
+// written, up to the access that is wrong.
+
+const (
+	leastTogether = 2  // checks that are worth a branch of their own
+	mostTogether  = 48 // statements that are written twice
+)
+
+// checksTogether returns list, the body of an iteration, with such statements in two versions.
+func (t *Sharer) checksTogether(list []ir.Stmt) []ir.Stmt {
+	if t.Opt.KeepChecks || t.Slow || leaves(list) {
+		return list
+	}
+	if out, found := t.together(query.Flatten(list)); found {
+		return out
+	}
+	return list
+}
+
+func (t *Sharer) together(list []ir.Stmt) (out []ir.Stmt, found bool) {
+	for _, s := range list {
+		switch x := s.(type) {
+		case *ir.If:
+			then, inThen := t.together(query.Flatten(x.Then))
+			other, inElse := t.together(query.Flatten(x.Else))
+			if inThen || inElse {
+				s, found = &ir.If{Cond: x.Cond, Then: then, Else: other, At: x.At}, true
+			}
+		case *ir.Decl, *ir.Assign:
+			if both := t.inTwoVersions(list[len(out):]); both != nil {
+				return append(out, both), true
+			}
+		}
+		out = append(out, s)
+	}
+	return out, found
+}
+
+// leaves reports whether a jump is in list, whose blocks then have labels that count.
+func leaves(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.Break, *ir.Continue, *ir.Return:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// inTwoVersions returns list with and without the checks that its first statement begins, nil where
+// that gains nothing.
+func (t *Sharer) inTwoVersions(list []ir.Stmt) ir.Stmt {
+	begins := false
+	for _, e := range query.DirectExprs(list[0]) {
+		begins = begins || query.Checks(e)
+	}
+	size := 0
+	ir.WalkStmts(list, func(ir.Stmt) bool { size++; return true })
+	if !begins || size > mostTogether || len(ir.AddressTaken(list).List()) > 0 {
+		return nil
+	}
+	c := &together{list: list, values: map[*ir.Var]ir.Expr{}, changed: ir.Assigned(list)}
+	c.collect()
+	if len(c.conds) < leastTogether || c.left {
+		return nil // what is checked anyway has its branch
+	}
+	at := list[0].Pos()
+	test := c.conds[0]
+	for _, more := range c.conds[1:] {
+		test = build.Compare(ir.LAnd, test, more, at)
+	}
+	for _, ix := range c.cleared {
+		ix.Checked = false
+	}
+	fast := t.CopyOf(list, &t.Kernel.NumVars)
+	for _, ix := range c.cleared {
+		ix.Checked = true
+	}
+	t.Decide(at, "accesses", "checked by one branch", "memory decides which elements they are: where all are in range the statements run without checks", "")
+	return &ir.If{Cond: test, Then: fast, Else: t.CopyOf(list, &t.Kernel.NumVars), At: at}
+}
+
+// A together collects checks that can be made in front of a list of statements.
+type together struct {
+	list    []ir.Stmt
+	values  map[*ir.Var]ir.Expr // of variables that the list declares, over what it does not change
+	changed *ir.VarSet
+	stored  bool // a statement before has written memory
+	conds   []ir.Expr
+	cleared []*ir.Index
+	left    bool // a check stays that is made in any case
+}
+
+func (c *together) collect() {
+	for _, s := range c.list {
+		switch s := s.(type) {
+		case *ir.Decl:
+			if s.Init == nil {
+				continue
+			}
+			c.expr(s.Init)
+			if v := c.value(s.Init); v != nil && s.Var.Type.IsScalar() && !c.changed.Has(s.Var) {
+				c.values[s.Var] = v
+			}
+		case *ir.Assign:
+			c.expr(s.Value)
+			if !query.IsRef(s.Place) {
+				c.expr(s.Place)
+				c.stored = true
+			}
+		case *ir.If:
+			c.expr(s.Cond)
+			c.stored = true // perhaps
+		default:
+			c.left = true
+		}
+	}
+}
+
+// value returns e over what the list does not change, nil where that cannot be told in front of it.
+func (c *together) value(e ir.Expr) ir.Expr {
+	e = ir.Subst(e, c.values)
+	if query.Checks(e) || c.stored && !query.LoadFree(e) {
+		return nil
+	}
+	own := ir.Declared(c.list)
+	for _, v := range ir.ExprVars(e).List() {
+		if own.Has(v) || c.changed.Has(v) {
+			return nil
+		}
+	}
+	return e
+}
+
+// expr collects the checks that e makes in any case.
+func (c *together) expr(e ir.Expr) {
+	switch x := e.(type) {
+	case *ir.Binary:
+		c.expr(x.X)
+		if x.Op != ir.LAnd && x.Op != ir.LOr {
+			c.expr(x.Y)
+		}
+		c.left = c.left || x.Checked
+		return
+	case *ir.Select:
+		c.expr(x.Cond)
+		return
+	case *ir.Index:
+		if x.Checked {
+			c.left = !c.check(x) || c.left
+			c.expr(x.I)
+			return
+		}
+	case *ir.Deref:
+		c.left = c.left || x.Checked
+	case *ir.Reslice:
+		c.left = c.left || x.Checked
+	}
+	ir.Operands(e, c.expr)
+}
+
+// check reports whether the check of ix is one of those in front.
+func (c *together) check(ix *ir.Index) bool {
+	r, ok := ix.X.(*ir.Ref)
+	if !ok || r.Var.Type.Kind != ir.Slice || ir.Declared(c.list).Has(r.Var) || c.changed.Has(r.Var) {
+		return false
+	}
+	of, i := r.Var, c.value(ix.I)
+	if i == nil {
+		return false
+	}
+	at := ix.At
+	word := func(e ir.Expr) ir.Expr { return build.Convert(ir.Uint64Type, e, at) }
+	cond := build.Compare(ir.Lt, word(i), word(&ir.Len{X: build.Ref(of, at), At: at}), at)
+	c.cleared = append(c.cleared, ix)
+	if !slices.ContainsFunc(c.conds, func(have ir.Expr) bool { return query.Same(have, cond) }) {
+		c.conds = append(c.conds, cond)
+	}
+	return true
 }
