@@ -104,10 +104,10 @@ func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	p.exit(t)
 }
 
-// start prints the first value of v, the variable of a loop with that body. A constant distance from
-// the number of the thread is hidden from the compiler where v has 32 bits and there is a loop in the
-// body: NVRTC 13.0 makes the address of x[v] in that loop from the one of x[i*m+v], and counts the
-// distance twice.
+// start prints the first value of v, the variable of a loop with that body. A constant distance
+// from the number of the thread is hidden from the compiler where v has 32 bits and there is a
+// loop in the body: NVRTC 13.0 makes the address of x[v] in that loop from the one of x[i*m+v],
+// and counts the distance twice.
 func (p loopsPrinter) start(e ir.Expr, v *ir.Var, body []ir.Stmt) string {
 	text := p.valueFor(e, v)
 	sum, ok := e.(*ir.Binary)

@@ -98,10 +98,11 @@ type Tuning struct {
 	ShortRows        ShortRows
 }
 
-// Lanes say how many lanes of a warp share an iteration: the numbers of inner iterations from which
-// these are 32, 16, 8, 4 and 2. Where the lengths of the inner loops differ, these are averages, and
-// a lane has few turns: SpMV, rows of 12 on average (155 to 174 GFLOP/s on an H200 with 8 lanes,
-// 104 with 32). Where all are alike, a lane loads for several turns at once: Fingerprints, Classes.
+// Lanes say how many lanes of a warp share an iteration: the numbers of inner iterations from
+// which these are 32, 16, 8, 4 and 2. Where the lengths of the inner loops differ, these are
+// averages, and a lane has few turns: SpMV, rows of 12 on average (155 to 174 GFLOP/s on an H200
+// with 8 lanes, 104 with 32). Where all are alike, a lane loads for several turns at once:
+// Fingerprints, Classes.
 type Lanes struct {
 	Average, Even [5]int64
 	Unknown       int64 // the logarithm of the number of lanes where nothing tells the length

@@ -141,8 +141,8 @@ func (x *partSums) upTo() bool {
 	return true
 }
 
-// fits reports whether neighbours in the inner loop are neighbours in memory, or those of f are, and
-// whether the two loops are known before the first of them begins.
+// fits reports whether neighbours in the inner loop are neighbours in memory, or those of f are,
+// and whether the two loops are known before the first of them begins.
 func (x *partSums) fits() bool {
 	f, g := x.f, x.g
 	if query.LeavesLoop(g) || len(ir.AddressTaken(append(slices.Clone(x.before), append([]ir.Stmt{g}, x.after...)...)).List()) > 0 {

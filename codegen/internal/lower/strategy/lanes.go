@@ -54,7 +54,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 		t.Launch.Abreast = forms.LanesAbreast
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
-	number := t.laneNumber(f, cut)
+	number := laneNumberOf(t, f, cut)
 	if t.Trips.Laned == nil {
 		t.countLanes(f, number)
 	}
@@ -232,7 +232,8 @@ type laneNumber struct {
 	unknown     int64 // the logarithm of the number of lanes then
 }
 
-func (t *Sharer) laneNumber(f *ir.For, c *laned) laneNumber {
+// laneNumberOf is that of the iterations of f.
+func laneNumberOf(t *Sharer, f *ir.For, c *laned) laneNumber {
 	u := t.Device().Tuning.Lanes
 	n := laneNumber{steps: u.Average[:], unknown: u.Unknown}
 	n.total, n.rows = t.sharedBy(f, c)

@@ -229,9 +229,9 @@ func (k *keptRows) eachRow(body func(r, i *ir.Var) []ir.Stmt) ir.Stmt {
 	return &ir.For{Label: &ir.Label{}, Var: r, Lo: build.Int(0, at), Hi: build.Binary(ir.Sub, k.stop, build.Ref(k.base, at), at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: 1, Body: list, At: at}
 }
 
-// eachColumn shares the columns among the threads, each of which takes as many of them at once where
-// there are so many: compilers do not write out turns of which the number of threads is the step, and
-// a load then waits for the store in front of it.
+// eachColumn shares the columns among the threads, each of which takes as many of them at once
+// where there are so many: compilers do not write out turns of which the number of threads is the
+// step, and a load then waits for the store in front of it.
 func (k *keptRows) eachColumn(atOnce int, body func(c *ir.Var) []ir.Stmt) ir.Stmt {
 	at := k.f.At
 	c, threads := k.Local("c", ir.IntType, at), build.Query(ir.NumThreads, at)

@@ -100,7 +100,7 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	if out := first(t, n, 0, trust); out != nil {
 		return out
 	}
-	return t.Walk(n.Sp, n.P, t.TrustedIn(t.checksTogether(n.Body)), nil)
+	return t.Walk(n.Sp, n.P, t.TrustedIn(checksTogether(t, n.Body)), nil)
 }
 
 // first returns the loop over n by the first strategy that fits of those with all of only, nil

@@ -225,27 +225,28 @@ const (
 )
 
 // checksTogether returns list, the body of an iteration, with such statements in two versions.
-func (t *Sharer) checksTogether(list []ir.Stmt) []ir.Stmt {
+func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
 	if t.Opt.KeepChecks || t.Slow || leaves(list) {
 		return list
 	}
-	if out, found := t.together(query.Flatten(list)); found {
+	if out, found := inVersions(t, query.Flatten(list)); found {
 		return out
 	}
 	return list
 }
 
-func (t *Sharer) together(list []ir.Stmt) (out []ir.Stmt, found bool) {
+// inVersions returns list with and without checks where that gains something.
+func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
 	for _, s := range list {
 		switch x := s.(type) {
 		case *ir.If:
-			then, inThen := t.together(query.Flatten(x.Then))
-			other, inElse := t.together(query.Flatten(x.Else))
+			then, inThen := inVersions(t, query.Flatten(x.Then))
+			other, inElse := inVersions(t, query.Flatten(x.Else))
 			if inThen || inElse {
 				s, found = &ir.If{Cond: x.Cond, Then: then, Else: other, At: x.At}, true
 			}
 		case *ir.Decl, *ir.Assign:
-			if both := t.inTwoVersions(list[len(out):]); both != nil {
+			if both := inTwoVersions(t, list[len(out):]); both != nil {
 				return append(out, both), true
 			}
 		}
@@ -269,7 +270,7 @@ func leaves(list []ir.Stmt) bool {
 
 // inTwoVersions returns list with and without the checks that its first statement begins, nil where
 // that gains nothing.
-func (t *Sharer) inTwoVersions(list []ir.Stmt) ir.Stmt {
+func inTwoVersions(t *Sharer, list []ir.Stmt) ir.Stmt {
 	begins := false
 	for _, e := range query.DirectExprs(list[0]) {
 		begins = begins || query.Checks(e)
