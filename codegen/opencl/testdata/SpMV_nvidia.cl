@@ -47,62 +47,156 @@ kernel void SpMV(global int *start, long start_at, long start_len, global int *c
 	deferred = AT(long, deferred, deferred_at);
 	rContext = AT(long, rContext, rContext_at);
 	if (start_len <= y_len + 1) {
-		long end = start_len - 1;
-		long stride = max((long)(get_num_groups(0) * get_local_size(0)) >> 3, (long)1);
-		long lane = (long)get_local_id(0) & 7;
-		long base = (long)(get_group_id(0) * get_local_size(0)) >> 3;
-		for (; base < end; base = (ulong)base + stride) {
-			long r = (ulong)base + ((long)get_local_id(0) >> 3);
-			bool active = r < end;
-			double s = 0.0;
-			bool leaves = active && max((long)start[(ulong)r + 1] - start[r], (long)0) >= 1024;
-			if (leaves && lane == 0) {
-				long context = 0;
-				context = atom_add((volatile global long *)&deferred[0], 1);
-				rContext[context] = r;
-			}
-			active = active && !leaves;
-			long from = active ? (long)start[r] : 0;
-			long to = active ? (long)start[(ulong)r + 1] : 0;
-			long k = (ulong)from + lane;
-			double sPart = 0.0;
+		if (min(val_len, col_len) < (long)((ulong)max(start_len - 1, (long)0) * 6)) {
 			{
-				bool bad = k < to && !(to <= 2147483583 && (0 <= k && to <= val_len) && to <= col_len && 0 < x_len);
-				if (!bad) {
-					const int k_end = (int)min(to, (long)2147483583);
-					const int k_step = 8;
-					for (int k_2 = (int)k; k_2 < k_end; k_2 = (uint)k_2 + k_step) {
-						long at = col[k_2];
-						bool fits = 0 <= at && at < x_len;
-						double value = x[fits ? at : 0];
-						bad = bad || !fits;
-						sPart += val[k_2] * value;
+				long end = start_len - 1;
+				long stride = max((long)(get_num_groups(0) * get_local_size(0)) >> 2, (long)1);
+				long lane = (long)get_local_id(0) & 3;
+				long base = (long)(get_group_id(0) * get_local_size(0)) >> 2;
+				for (; base < end; base = (ulong)base + stride) {
+					long r = (ulong)base + ((long)get_local_id(0) >> 2);
+					bool active = r < end;
+					double s = 0.0;
+					bool leaves = active && max((long)start[(ulong)r + 1] - start[r], (long)0) >= 1024;
+					if (leaves && lane == 0) {
+						long context = 0;
+						context = atom_add((volatile global long *)&deferred[0], 1);
+						rContext[context] = r;
 					}
-				}
-				if (bad) {
-					#pragma unroll 1
-					for (long k_2 = k; k_2 < to; k_2 = (ulong)k_2 + 8) {
-						if ((ulong)k_2 >= (ulong)val_len)
-							gompss_fail(fault, 1, k_2, val_len);
-						if ((ulong)k_2 >= (ulong)col_len)
-							gompss_fail(fault, 2, k_2, col_len);
-						const int index = col[k_2];
-						if ((ulong)index >= (ulong)x_len)
-							gompss_fail(fault, 3, index, x_len);
-						sPart += val[k_2] * x[index];
+					active = active && !leaves;
+					long from = active ? (long)start[r] : 0;
+					long to = active ? (long)start[(ulong)r + 1] : 0;
+					long k = (ulong)from + lane;
+					double sPart = 0.0;
+					{
+						bool bad = k < to && !(to <= 2147483583 && (0 <= k && to <= val_len) && to <= col_len && 0 < x_len);
+						if (!bad) {
+							const int k_end = (int)min(to, (long)2147483583);
+							const int k_step = 8;
+							for (int k_2 = (int)k; k_2 < k_end; k_2 = (uint)k_2 + k_step) {
+								long at = col[k_2];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k_2] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (long k_2 = k; k_2 < to; k_2 = (ulong)k_2 + 8) {
+								if ((ulong)k_2 >= (ulong)val_len)
+									gompss_fail(fault, 1, k_2, val_len);
+								if ((ulong)k_2 >= (ulong)col_len)
+									gompss_fail(fault, 2, k_2, col_len);
+								const int index = col[k_2];
+								if ((ulong)index >= (ulong)x_len)
+									gompss_fail(fault, 3, index, x_len);
+								sPart += val[k_2] * x[index];
+							}
+						}
+					}
+					long k_2 = (ulong)from + lane + 4;
+					double sPart_2 = 0.0;
+					{
+						bool bad = k_2 < to && !(to <= 2147483583 && (0 <= k_2 && to <= val_len) && to <= col_len && 0 < x_len);
+						if (!bad) {
+							const int k_end = (int)min(to, (long)2147483583);
+							const int k_step = 8;
+							for (int k_3 = (int)k_2; k_3 < k_end; k_3 = (uint)k_3 + k_step) {
+								long at = col[k_3];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart_2 += val[k_3] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (long k_3 = k_2; k_3 < to; k_3 = (ulong)k_3 + 8) {
+								if ((ulong)k_3 >= (ulong)val_len)
+									gompss_fail(fault, 4, k_3, val_len);
+								if ((ulong)k_3 >= (ulong)col_len)
+									gompss_fail(fault, 5, k_3, col_len);
+								const int index = col[k_3];
+								if ((ulong)index >= (ulong)x_len)
+									gompss_fail(fault, 6, index, x_len);
+								sPart_2 += val[k_3] * x[index];
+							}
+						}
+					}
+					sPart += sPart_2;
+					double other = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 2));
+					sPart += other;
+					double other_2 = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 1));
+					sPart += other_2;
+					s += sPart;
+					if (active && lane == 0) {
+						{
+							y[r] = s;
+						}
 					}
 				}
 			}
-			double other = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 4));
-			sPart += other;
-			double other_2 = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 2));
-			sPart += other_2;
-			double other_3 = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 1));
-			sPart += other_3;
-			s += sPart;
-			if (active && lane == 0) {
-				{
-					y[r] = s;
+		} else {
+			{
+				long end = start_len - 1;
+				long stride = max((long)(get_num_groups(0) * get_local_size(0)) >> 3, (long)1);
+				long lane = (long)get_local_id(0) & 7;
+				long base = (long)(get_group_id(0) * get_local_size(0)) >> 3;
+				for (; base < end; base = (ulong)base + stride) {
+					long r = (ulong)base + ((long)get_local_id(0) >> 3);
+					bool active = r < end;
+					double s = 0.0;
+					bool leaves = active && max((long)start[(ulong)r + 1] - start[r], (long)0) >= 1024;
+					if (leaves && lane == 0) {
+						long context = 0;
+						context = atom_add((volatile global long *)&deferred[0], 1);
+						rContext[context] = r;
+					}
+					active = active && !leaves;
+					long from = active ? (long)start[r] : 0;
+					long to = active ? (long)start[(ulong)r + 1] : 0;
+					long k = (ulong)from + lane;
+					double sPart = 0.0;
+					{
+						bool bad = k < to && !(to <= 2147483583 && (0 <= k && to <= val_len) && to <= col_len && 0 < x_len);
+						if (!bad) {
+							const int k_end = (int)min(to, (long)2147483583);
+							const int k_step = 8;
+							for (int k_2 = (int)k; k_2 < k_end; k_2 = (uint)k_2 + k_step) {
+								long at = col[k_2];
+								bool fits = 0 <= at && at < x_len;
+								double value = x[fits ? at : 0];
+								bad = bad || !fits;
+								sPart += val[k_2] * value;
+							}
+						}
+						if (bad) {
+							#pragma unroll 1
+							for (long k_2 = k; k_2 < to; k_2 = (ulong)k_2 + 8) {
+								if ((ulong)k_2 >= (ulong)val_len)
+									gompss_fail(fault, 7, k_2, val_len);
+								if ((ulong)k_2 >= (ulong)col_len)
+									gompss_fail(fault, 8, k_2, col_len);
+								const int index = col[k_2];
+								if ((ulong)index >= (ulong)x_len)
+									gompss_fail(fault, 9, index, x_len);
+								sPart += val[k_2] * x[index];
+							}
+						}
+					}
+					double other = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 4));
+					sPart += other;
+					double other_2 = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 2));
+					sPart += other_2;
+					double other_3 = warp_shuffle_double(sPart, (uint)(get_local_id(0) % 32 ^ 1));
+					sPart += other_3;
+					s += sPart;
+					if (active && lane == 0) {
+						{
+							y[r] = s;
+						}
+					}
 				}
 			}
 		}
@@ -134,12 +228,12 @@ kernel void SpMV(global int *start, long start_at, long start_len, global int *c
 						long k = (ulong)from + lane;
 						for (; k < to; k = (ulong)k + step) {
 							if ((ulong)k >= (ulong)val_len)
-								gompss_fail(fault, 4, k, val_len);
+								gompss_fail(fault, 10, k, val_len);
 							if ((ulong)k >= (ulong)col_len)
-								gompss_fail(fault, 5, k, col_len);
+								gompss_fail(fault, 11, k, col_len);
 							const int index = col[k];
 							if ((ulong)index >= (ulong)x_len)
-								gompss_fail(fault, 6, index, x_len);
+								gompss_fail(fault, 12, index, x_len);
 							sPart += val[k] * x[index];
 						}
 						long level = 0;
@@ -156,7 +250,7 @@ kernel void SpMV(global int *start, long start_at, long start_len, global int *c
 				s += sTotal;
 			}
 			if ((ulong)r >= (ulong)y_len)
-				gompss_fail(fault, 7, r, y_len);
+				gompss_fail(fault, 13, r, y_len);
 			y[r] = s;
 		}
 	}
@@ -185,11 +279,11 @@ kernel void SpMV_2(global int *start, long start_at, long start_len, global int 
 				double s = 0.0;
 				{
 					if ((ulong)r >= (ulong)start_len)
-						gompss_fail(fault, 8, r, start_len);
+						gompss_fail(fault, 14, r, start_len);
 					long from = start[r];
 					const long index = (long)((ulong)r + 1);
 					if ((ulong)index >= (ulong)start_len)
-						gompss_fail(fault, 9, index, start_len);
+						gompss_fail(fault, 15, index, start_len);
 					long to = start[index];
 					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 					if (0 <= from && to <= val_len && to <= col_len && from < 36028797018963968l && to < 36028797018963968l && -36028797018963968l < to) {
@@ -214,7 +308,7 @@ kernel void SpMV_2(global int *start, long start_at, long start_len, global int 
 									for (long k = from_2; k < to; k += 1024) {
 										const int index_2 = col[k];
 										if ((ulong)index_2 >= (ulong)x_len)
-											gompss_fail(fault, 10, index_2, x_len);
+											gompss_fail(fault, 16, index_2, x_len);
 										s_2 += val[k] * x[index_2];
 									}
 								}
@@ -229,12 +323,12 @@ kernel void SpMV_2(global int *start, long start_at, long start_len, global int 
 							#pragma unroll 1
 							for (long k = (ulong)from + lane; k < to; k += 1024) {
 								if ((ulong)k >= (ulong)val_len)
-									gompss_fail(fault, 11, k, val_len);
+									gompss_fail(fault, 17, k, val_len);
 								if ((ulong)k >= (ulong)col_len)
-									gompss_fail(fault, 12, k, col_len);
+									gompss_fail(fault, 18, k, col_len);
 								const int index_2 = col[k];
 								if ((ulong)index_2 >= (ulong)x_len)
-									gompss_fail(fault, 13, index_2, x_len);
+									gompss_fail(fault, 19, index_2, x_len);
 								s_2 += val[k] * x[index_2];
 							}
 							sPart[lane] = s_2;
@@ -262,7 +356,7 @@ kernel void SpMV_2(global int *start, long start_at, long start_len, global int 
 				}
 				if ((long)get_local_id(0) == 0) {
 					if ((ulong)r >= (ulong)y_len)
-						gompss_fail(fault, 14, r, y_len);
+						gompss_fail(fault, 20, r, y_len);
 					y[r] = s;
 				}
 			}
