@@ -5,6 +5,13 @@
 // AT is the address of the T that stands at so many bytes of p.
 #define AT(T, p, at) ((global T *)((global char *)(p) + (at)))
 
+// go_div_long is x / y, also for the least x and y = -1. No divisor traps, whatever the compiler does ahead of a check.
+long go_div_long(long x, long y)
+{
+	const long d = y == 0 || y == -1 ? 1 : y;
+	return y == -1 ? (long)(0 - (ulong)x) : x / d;
+}
+
 // rsqrt_normal is 1 / sqrt(x) within 2^-22 for an x that is no subnormal number.
 float rsqrt_normal(float x)
 {
@@ -28,12 +35,312 @@ void gompss_fail(global gompss_fault *fault, uint site, long index, long length)
 	asm volatile("exit;" ::: "memory");
 }
 
+// warp_shuffle_float returns x of another lane of the warp.
+float warp_shuffle_float(float x, uint from)
+{
+	uint y;
+	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(as_uint(x)), "r"(from));
+	return as_float(y);
+}
+
+// go_shuffle_float returns x of another lane of the subgroup, the thread's own where from is no lane.
+float go_shuffle_float(float x, long from)
+{
+	return warp_shuffle_float(x, (uint)(from >= 0 && from < 32 ? from : (long)(get_local_id(0) % 32)));
+}
+
 typedef struct {
 	float v[4];
 } Array4_float;
 typedef char Array4_float_has_16_bytes[sizeof(Array4_float) == 16 ? 1 : -1];
 
-kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, long px_len, global float *py, long py_at,
+kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, global float *py, long py_at,
+	long py_len, global float *pz, long pz_at, long pz_len, global float *fxParts, long fxParts_at,
+	global float *fyParts, long fyParts_at, global float *fzParts, long fzParts_at,
+	global gompss_fault *fault)
+{
+	local float slots[32];
+	local float slots_2[32];
+	local float slots_3[32];
+	px = AT(float, px, px_at);
+	py = AT(float, py, py_at);
+	pz = AT(float, pz, pz_at);
+	fxParts = AT(float, fxParts, fxParts_at);
+	fyParts = AT(float, fyParts, fyParts_at);
+	fzParts = AT(float, fzParts, fzParts_at);
+	for (int once = max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
+		{
+			long end = (ulong)max((long)((ulong)hi - lo), (long)0) * min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+			long stride = get_num_groups(0);
+			long piece = get_group_id(0);
+			for (; piece < end; piece = (ulong)piece + stride) {
+				long parts = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+				long part = go_div_long(piece, max(max((long)((ulong)hi - lo), (long)0), (long)1));
+				long rest = piece - (ulong)part * max(max((long)((ulong)hi - lo), (long)0), (long)1);
+				long long_2 = go_div_long((long)((ulong)max(px_len, (long)0) + parts - 1), parts);
+				long from = min((long)((ulong)part * long_2), px_len);
+				long to = min((long)((ulong)from + long_2), px_len);
+				long number = rest;
+				long i = (ulong)lo + number;
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+				float fx_2 = 0.0f;
+				float fy_2 = 0.0f;
+				float fz_2 = 0.0f;
+				if (0 <= from && to <= px_len && 0 <= i && (long)((ulong)i + 1) <= px_len && to <= py_len && (long)((ulong)i + 1) <= py_len && to <= pz_len && (long)((ulong)i + 1) <= pz_len && from < 36028797018963968l && to < 36028797018963968l && -36028797018963968l < to && i < 36028797018963968l) {
+					long end_2 = to;
+					long stride_2 = get_local_size(0) * 8;
+					long base = from;
+					for (; base < end_2; base = (ulong)base + stride_2) {
+						if ((long)(base + get_local_size(0) * 8) <= end_2) {
+							long j = base + get_local_id(0);
+							long j_2 = base + (get_local_size(0) + get_local_id(0));
+							long j_3 = base + (get_local_size(0) * 2 + get_local_id(0));
+							long j_4 = base + (get_local_size(0) * 3 + get_local_id(0));
+							long j_5 = base + (get_local_size(0) * 4 + get_local_id(0));
+							long j_6 = base + (get_local_size(0) * 5 + get_local_id(0));
+							long j_7 = base + (get_local_size(0) * 6 + get_local_id(0));
+							long j_8 = base + (get_local_size(0) * 7 + get_local_id(0));
+							float dx = px[j] - px[i];
+							float dx_2 = px[j_2] - px[i];
+							float dx_3 = px[j_3] - px[i];
+							float dx_4 = px[j_4] - px[i];
+							float dx_5 = px[j_5] - px[i];
+							float dx_6 = px[j_6] - px[i];
+							float dx_7 = px[j_7] - px[i];
+							float dx_8 = px[j_8] - px[i];
+							float dy = py[j] - py[i];
+							float dy_2 = py[j_2] - py[i];
+							float dy_3 = py[j_3] - py[i];
+							float dy_4 = py[j_4] - py[i];
+							float dy_5 = py[j_5] - py[i];
+							float dy_6 = py[j_6] - py[i];
+							float dy_7 = py[j_7] - py[i];
+							float dy_8 = py[j_8] - py[i];
+							float dz = pz[j] - pz[i];
+							float dz_2 = pz[j_2] - pz[i];
+							float dz_3 = pz[j_3] - pz[i];
+							float dz_4 = pz[j_4] - pz[i];
+							float dz_5 = pz[j_5] - pz[i];
+							float dz_6 = pz[j_6] - pz[i];
+							float dz_7 = pz[j_7] - pz[i];
+							float dz_8 = pz[j_8] - pz[i];
+							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+							float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 0.001f);
+							float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 0.001f);
+							float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 0.001f);
+							float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 0.001f);
+							float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 0.001f);
+							float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 0.001f);
+							float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 0.001f);
+							float inv3 = inv * inv * inv;
+							float inv3_2 = inv_2 * inv_2 * inv_2;
+							float inv3_3 = inv_3 * inv_3 * inv_3;
+							float inv3_4 = inv_4 * inv_4 * inv_4;
+							float inv3_5 = inv_5 * inv_5 * inv_5;
+							float inv3_6 = inv_6 * inv_6 * inv_6;
+							float inv3_7 = inv_7 * inv_7 * inv_7;
+							float inv3_8 = inv_8 * inv_8 * inv_8;
+							fx_2 += dx * inv3;
+							fx_2 += dx_2 * inv3_2;
+							fx_2 += dx_3 * inv3_3;
+							fx_2 += dx_4 * inv3_4;
+							fx_2 += dx_5 * inv3_5;
+							fx_2 += dx_6 * inv3_6;
+							fx_2 += dx_7 * inv3_7;
+							fx_2 += dx_8 * inv3_8;
+							fy_2 += dy * inv3;
+							fy_2 += dy_2 * inv3_2;
+							fy_2 += dy_3 * inv3_3;
+							fy_2 += dy_4 * inv3_4;
+							fy_2 += dy_5 * inv3_5;
+							fy_2 += dy_6 * inv3_6;
+							fy_2 += dy_7 * inv3_7;
+							fy_2 += dy_8 * inv3_8;
+							fz_2 += dz * inv3;
+							fz_2 += dz_2 * inv3_2;
+							fz_2 += dz_3 * inv3_3;
+							fz_2 += dz_4 * inv3_4;
+							fz_2 += dz_5 * inv3_5;
+							fz_2 += dz_6 * inv3_6;
+							fz_2 += dz_7 * inv3_7;
+							fz_2 += dz_8 * inv3_8;
+						} else {
+							long end_3 = to;
+							long stride_3 = get_local_size(0);
+							long j = base + get_local_id(0);
+							for (; j < end_3; j = (ulong)j + stride_3) {
+								float dx = px[j] - px[i];
+								float dy = py[j] - py[i];
+								float dz = pz[j] - pz[i];
+								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+								float inv3 = inv * inv * inv;
+								fx_2 += dx * inv3;
+								fy_2 += dy * inv3;
+								fz_2 += dz * inv3;
+							}
+						}
+					}
+				} else {
+					long end_2 = to;
+					long stride_2 = get_local_size(0);
+					long j = from + get_local_id(0);
+					for (; j < end_2; j = (ulong)j + stride_2) {
+						if ((ulong)j >= (ulong)px_len)
+							gompss_fail(fault, 1, j, px_len);
+						if ((ulong)i >= (ulong)px_len)
+							gompss_fail(fault, 2, i, px_len);
+						float dx = px[j] - px[i];
+						if ((ulong)j >= (ulong)py_len)
+							gompss_fail(fault, 3, j, py_len);
+						if ((ulong)i >= (ulong)py_len)
+							gompss_fail(fault, 4, i, py_len);
+						float dy = py[j] - py[i];
+						if ((ulong)j >= (ulong)pz_len)
+							gompss_fail(fault, 5, j, pz_len);
+						if ((ulong)i >= (ulong)pz_len)
+							gompss_fail(fault, 6, i, pz_len);
+						float dz = pz[j] - pz[i];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+						float inv3 = inv * inv * inv;
+						fx_2 += dx * inv3;
+						fy_2 += dy * inv3;
+						fz_2 += dz * inv3;
+					}
+				}
+				{
+					long d = 32 / 2;
+					for (; d > 0; d = d / 2) {
+						float other = go_shuffle_float(fx_2, get_local_id(0) % 32 + d);
+						fx_2 += other;
+						float other_2 = go_shuffle_float(fy_2, get_local_id(0) % 32 + d);
+						fy_2 += other_2;
+						float other_3 = go_shuffle_float(fz_2, get_local_id(0) % 32 + d);
+						fz_2 += other_3;
+					}
+				}
+				if ((long)(get_local_id(0) % 32) == 0) {
+					slots[(long)get_local_id(0) / 32] = fx_2;
+					slots_2[(long)get_local_id(0) / 32] = fy_2;
+					slots_3[(long)get_local_id(0) / 32] = fz_2;
+				}
+				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+				fx_2 = slots[0];
+				fy_2 = slots_2[0];
+				fz_2 = slots_3[0];
+				const long w_end = (long)get_local_size(0) / 32;
+				for (long w = 1; w < w_end; w++) {
+					fx_2 += slots[w];
+					fy_2 += slots_2[w];
+					fz_2 += slots_3[w];
+				}
+				fx += fx_2;
+				fy += fy_2;
+				fz += fz_2;
+				if ((long)get_local_id(0) == 0) {
+					fxParts[(ulong)number * parts + part] = fx;
+					fyParts[(ulong)number * parts + part] = fy;
+					fzParts[(ulong)number * parts + part] = fz;
+				}
+			}
+		}
+	}
+}
+
+kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, long px_len, global float *vx, long vx_at,
+	long vx_len, global float *vy, long vy_at, long vy_len, global float *vz, long vz_at,
+	long vz_len, global float *fxParts, long fxParts_at, global float *fyParts, long fyParts_at,
+	global float *fzParts, long fzParts_at, global gompss_fault *fault)
+{
+	local float slots[32];
+	local float slots_2[32];
+	local float slots_3[32];
+	px = AT(float, px, px_at);
+	vx = AT(float, vx, vx_at);
+	vy = AT(float, vy, vy_at);
+	vz = AT(float, vz, vz_at);
+	fxParts = AT(float, fxParts, fxParts_at);
+	fyParts = AT(float, fyParts, fyParts_at);
+	fzParts = AT(float, fzParts, fzParts_at);
+	for (int once = max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2; once > 0; once--) {
+		{
+			long end = max((long)((ulong)hi - lo), (long)0);
+			long stride = get_num_groups(0);
+			long number = get_group_id(0);
+			for (; number < end; number = (ulong)number + stride) {
+				long parts = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+				long i = (ulong)lo + number;
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+				float fx_2 = 0.0f;
+				float fy_2 = 0.0f;
+				float fz_2 = 0.0f;
+				{
+					long end_2 = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
+					long stride_2 = get_local_size(0);
+					long part = get_local_id(0);
+					for (; part < end_2; part = (ulong)part + stride_2) {
+						fx_2 += fxParts[(ulong)number * parts + part];
+						fy_2 += fyParts[(ulong)number * parts + part];
+						fz_2 += fzParts[(ulong)number * parts + part];
+					}
+				}
+				{
+					long d = 32 / 2;
+					for (; d > 0; d = d / 2) {
+						float other = go_shuffle_float(fx_2, get_local_id(0) % 32 + d);
+						fx_2 += other;
+						float other_2 = go_shuffle_float(fy_2, get_local_id(0) % 32 + d);
+						fy_2 += other_2;
+						float other_3 = go_shuffle_float(fz_2, get_local_id(0) % 32 + d);
+						fz_2 += other_3;
+					}
+				}
+				if ((long)(get_local_id(0) % 32) == 0) {
+					slots[(long)get_local_id(0) / 32] = fx_2;
+					slots_2[(long)get_local_id(0) / 32] = fy_2;
+					slots_3[(long)get_local_id(0) / 32] = fz_2;
+				}
+				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+				fx_2 = slots[0];
+				fy_2 = slots_2[0];
+				fz_2 = slots_3[0];
+				const long w_end = (long)get_local_size(0) / 32;
+				for (long w = 1; w < w_end; w++) {
+					fx_2 += slots[w];
+					fy_2 += slots_2[w];
+					fz_2 += slots_3[w];
+				}
+				fx += fx_2;
+				fy += fy_2;
+				fz += fz_2;
+				if ((long)get_local_id(0) == 0) {
+					if ((ulong)i >= (ulong)vx_len)
+						gompss_fail(fault, 7, i, vx_len);
+					if ((ulong)i >= (ulong)vx_len)
+						gompss_fail(fault, 8, i, vx_len);
+					vx[i] = vx[i] + dt * fx;
+					if ((ulong)i >= (ulong)vy_len)
+						gompss_fail(fault, 9, i, vy_len);
+					if ((ulong)i >= (ulong)vy_len)
+						gompss_fail(fault, 10, i, vy_len);
+					vy[i] = vy[i] + dt * fy;
+					if ((ulong)i >= (ulong)vz_len)
+						gompss_fail(fault, 11, i, vz_len);
+					if ((ulong)i >= (ulong)vz_len)
+						gompss_fail(fault, 12, i, vz_len);
+					vz[i] = vz[i] + dt * fz;
+				}
+			}
+		}
+	}
+}
+
+kernel void Forces_3(long lo, long hi, float dt, global float *px, long px_at, long px_len, global float *py, long py_at,
 	long py_len, global float *pz, long pz_at, long pz_len, global float *vx, long vx_at,
 	long vx_len, global float *vy, long vy_at, long vy_len, global float *vz, long vz_at,
 	long vz_len, global gompss_fault *fault)
@@ -47,81 +354,22 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 	vx = AT(float, vx, vx_at);
 	vy = AT(float, vy, vy_at);
 	vz = AT(float, vz, vz_at);
-	const bool chosen = 0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len && hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968l && hi < 36028797018963968l && -36028797018963968l < hi;
-	for (int once = chosen; once > 0; once--) {
-		long end = hi;
-		long stride = get_num_groups(0) * get_local_size(0);
-		long base = lo + get_group_id(0) * get_local_size(0);
-		for (; base < end; base = (ulong)base + stride) {
-			const bool chosen_2 = (long)(base + get_local_size(0)) <= end;
-			for (int once_2 = chosen_2; once_2 > 0; once_2--) {
-				long i = base + get_local_id(0);
-				float fx = 0.0f;
-				float fy = 0.0f;
-				float fz = 0.0f;
-				float own = px[i];
-				float own_2 = py[i];
-				float own_3 = pz[i];
-				long to = px_len;
-				long j0 = 0;
-				for (; j0 < to; j0 = (ulong)j0 + 256) {
-					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-					long n = min((long)((ulong)to - j0), (long)256);
-					{
-						long k = get_local_id(0);
-						for (; k < n; k = k + get_local_size(0)) {
-							tile0[k / 4].v[k % 4] = px[(ulong)j0 + k];
-							tile1[k / 4].v[k % 4] = py[(ulong)j0 + k];
-							tile2[k / 4].v[k % 4] = pz[(ulong)j0 + k];
-						}
-					}
-					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-					if (n == 256) {
-						#pragma unroll 8
-						for (long g = 0; g < 64; g++) {
-							Array4_float tile0Group = tile0[g];
-							Array4_float tile1Group = tile1[g];
-							Array4_float tile2Group = tile2[g];
-							#pragma unroll 4
-							for (long k = 0; k < 4; k++) {
-								float dx = tile0Group.v[k] - own;
-								float dy = tile1Group.v[k] - own_2;
-								float dz = tile2Group.v[k] - own_3;
-								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-								float inv3 = inv * inv * inv;
-								fx += dx * inv3;
-								fy += dy * inv3;
-								fz += dz * inv3;
-							}
-						}
-					} else {
-						for (long k = 0; k < n; k++) {
-							float dx = tile0[k / 4].v[k % 4] - own;
-							float dy = tile1[k / 4].v[k % 4] - own_2;
-							float dz = tile2[k / 4].v[k % 4] - own_3;
-							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-							float inv3 = inv * inv * inv;
-							fx += dx * inv3;
-							fy += dy * inv3;
-							fz += dz * inv3;
-						}
-					}
-				}
-				float value = vx[i] + dt * fx;
-				vx[i] = value;
-				float value_2 = vy[i] + dt * fy;
-				vy[i] = value_2;
-				float value_3 = vz[i] + dt * fz;
-				vz[i] = value_3;
-			}
-			for (int once_2 = !chosen_2; once_2 > 0; once_2--) {
-				long part = base;
-				for (; part < min((long)(base + get_local_size(0)), end); part = part + get_local_size(0)) {
-					long i = part + get_local_id(0);
-					bool active = i < end;
+	for (int once = !(max((long)((ulong)hi - lo), (long)0) <= 512 && min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096) >= 2); once > 0; once--) {
+		const bool chosen = 0 <= lo && hi <= px_len && px_len <= py_len && hi <= py_len && px_len <= pz_len && hi <= pz_len && hi <= vx_len && hi <= vy_len && hi <= vz_len && lo < 36028797018963968l && hi < 36028797018963968l && -36028797018963968l < hi;
+		for (int once_2 = chosen; once_2 > 0; once_2--) {
+			long end = hi;
+			long stride = get_num_groups(0) * get_local_size(0);
+			long base = lo + get_group_id(0) * get_local_size(0);
+			for (; base < end; base = (ulong)base + stride) {
+				const bool chosen_2 = (long)(base + get_local_size(0)) <= end;
+				for (int once_3 = chosen_2; once_3 > 0; once_3--) {
+					long i = base + get_local_id(0);
 					float fx = 0.0f;
 					float fy = 0.0f;
 					float fz = 0.0f;
+					float own = px[i];
+					float own_2 = py[i];
+					float own_3 = pz[i];
 					long to = px_len;
 					long j0 = 0;
 					for (; j0 < to; j0 = (ulong)j0 + 256) {
@@ -136,30 +384,17 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 							}
 						}
 						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						if (active) {
-							if (n == 256) {
-								#pragma unroll 8
-								for (long g = 0; g < 64; g++) {
-									Array4_float tile0Group = tile0[g];
-									Array4_float tile1Group = tile1[g];
-									Array4_float tile2Group = tile2[g];
-									#pragma unroll 4
-									for (long k = 0; k < 4; k++) {
-										float dx = tile0Group.v[k] - px[i];
-										float dy = tile1Group.v[k] - py[i];
-										float dz = tile2Group.v[k] - pz[i];
-										float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-										float inv3 = inv * inv * inv;
-										fx += dx * inv3;
-										fy += dy * inv3;
-										fz += dz * inv3;
-									}
-								}
-							} else {
-								for (long k = 0; k < n; k++) {
-									float dx = tile0[k / 4].v[k % 4] - px[i];
-									float dy = tile1[k / 4].v[k % 4] - py[i];
-									float dz = tile2[k / 4].v[k % 4] - pz[i];
+						if (n == 256) {
+							#pragma unroll 8
+							for (long g = 0; g < 64; g++) {
+								Array4_float tile0Group = tile0[g];
+								Array4_float tile1Group = tile1[g];
+								Array4_float tile2Group = tile2[g];
+								#pragma unroll 4
+								for (long k = 0; k < 4; k++) {
+									float dx = tile0Group.v[k] - own;
+									float dy = tile1Group.v[k] - own_2;
+									float dz = tile2Group.v[k] - own_3;
 									float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
 									float inv3 = inv * inv * inv;
 									fx += dx * inv3;
@@ -167,61 +402,135 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 									fz += dz * inv3;
 								}
 							}
+						} else {
+							for (long k = 0; k < n; k++) {
+								float dx = tile0[k / 4].v[k % 4] - own;
+								float dy = tile1[k / 4].v[k % 4] - own_2;
+								float dz = tile2[k / 4].v[k % 4] - own_3;
+								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+								float inv3 = inv * inv * inv;
+								fx += dx * inv3;
+								fy += dy * inv3;
+								fz += dz * inv3;
+							}
 						}
 					}
-					if (active) {
-						vx[i] += dt * fx;
-						vy[i] += dt * fy;
-						vz[i] += dt * fz;
+					float value = vx[i] + dt * fx;
+					vx[i] = value;
+					float value_2 = vy[i] + dt * fy;
+					vy[i] = value_2;
+					float value_3 = vz[i] + dt * fz;
+					vz[i] = value_3;
+				}
+				for (int once_3 = !chosen_2; once_3 > 0; once_3--) {
+					long part = base;
+					for (; part < min((long)(base + get_local_size(0)), end); part = part + get_local_size(0)) {
+						long i = part + get_local_id(0);
+						bool active = i < end;
+						float fx = 0.0f;
+						float fy = 0.0f;
+						float fz = 0.0f;
+						long to = px_len;
+						long j0 = 0;
+						for (; j0 < to; j0 = (ulong)j0 + 256) {
+							barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+							long n = min((long)((ulong)to - j0), (long)256);
+							{
+								long k = get_local_id(0);
+								for (; k < n; k = k + get_local_size(0)) {
+									tile0[k / 4].v[k % 4] = px[(ulong)j0 + k];
+									tile1[k / 4].v[k % 4] = py[(ulong)j0 + k];
+									tile2[k / 4].v[k % 4] = pz[(ulong)j0 + k];
+								}
+							}
+							barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+							if (active) {
+								if (n == 256) {
+									#pragma unroll 8
+									for (long g = 0; g < 64; g++) {
+										Array4_float tile0Group = tile0[g];
+										Array4_float tile1Group = tile1[g];
+										Array4_float tile2Group = tile2[g];
+										#pragma unroll 4
+										for (long k = 0; k < 4; k++) {
+											float dx = tile0Group.v[k] - px[i];
+											float dy = tile1Group.v[k] - py[i];
+											float dz = tile2Group.v[k] - pz[i];
+											float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+											float inv3 = inv * inv * inv;
+											fx += dx * inv3;
+											fy += dy * inv3;
+											fz += dz * inv3;
+										}
+									}
+								} else {
+									for (long k = 0; k < n; k++) {
+										float dx = tile0[k / 4].v[k % 4] - px[i];
+										float dy = tile1[k / 4].v[k % 4] - py[i];
+										float dz = tile2[k / 4].v[k % 4] - pz[i];
+										float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+										float inv3 = inv * inv * inv;
+										fx += dx * inv3;
+										fy += dy * inv3;
+										fz += dz * inv3;
+									}
+								}
+							}
+						}
+						if (active) {
+							vx[i] += dt * fx;
+							vy[i] += dt * fy;
+							vz[i] += dt * fz;
+						}
 					}
 				}
 			}
 		}
-	}
-	for (int once = !chosen; once > 0; once--) {
-		long end = hi;
-		long stride = get_num_groups(0) * get_local_size(0);
-		long i = lo + (get_group_id(0) * get_local_size(0) + get_local_id(0));
-		for (; i < end; i = (ulong)i + stride) {
-			float fx = 0.0f;
-			float fy = 0.0f;
-			float fz = 0.0f;
-			#pragma unroll 1
-			for (long j = 0; j < px_len; j++) {
-				if ((ulong)i >= (ulong)px_len)
-					gompss_fail(fault, 1, i, px_len);
-				float dx = px[j] - px[i];
-				if ((ulong)j >= (ulong)py_len)
-					gompss_fail(fault, 2, j, py_len);
-				if ((ulong)i >= (ulong)py_len)
-					gompss_fail(fault, 3, i, py_len);
-				float dy = py[j] - py[i];
-				if ((ulong)j >= (ulong)pz_len)
-					gompss_fail(fault, 4, j, pz_len);
-				if ((ulong)i >= (ulong)pz_len)
-					gompss_fail(fault, 5, i, pz_len);
-				float dz = pz[j] - pz[i];
-				float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-				float inv3 = inv * inv * inv;
-				fx += dx * inv3;
-				fy += dy * inv3;
-				fz += dz * inv3;
+		for (int once_2 = !chosen; once_2 > 0; once_2--) {
+			long end = hi;
+			long stride = get_num_groups(0) * get_local_size(0);
+			long i = lo + (get_group_id(0) * get_local_size(0) + get_local_id(0));
+			for (; i < end; i = (ulong)i + stride) {
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				#pragma unroll 1
+				for (long j = 0; j < px_len; j++) {
+					if ((ulong)i >= (ulong)px_len)
+						gompss_fail(fault, 13, i, px_len);
+					float dx = px[j] - px[i];
+					if ((ulong)j >= (ulong)py_len)
+						gompss_fail(fault, 14, j, py_len);
+					if ((ulong)i >= (ulong)py_len)
+						gompss_fail(fault, 15, i, py_len);
+					float dy = py[j] - py[i];
+					if ((ulong)j >= (ulong)pz_len)
+						gompss_fail(fault, 16, j, pz_len);
+					if ((ulong)i >= (ulong)pz_len)
+						gompss_fail(fault, 17, i, pz_len);
+					float dz = pz[j] - pz[i];
+					float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+					float inv3 = inv * inv * inv;
+					fx += dx * inv3;
+					fy += dy * inv3;
+					fz += dz * inv3;
+				}
+				if ((ulong)i >= (ulong)vx_len)
+					gompss_fail(fault, 18, i, vx_len);
+				if ((ulong)i >= (ulong)vx_len)
+					gompss_fail(fault, 19, i, vx_len);
+				vx[i] = vx[i] + dt * fx;
+				if ((ulong)i >= (ulong)vy_len)
+					gompss_fail(fault, 20, i, vy_len);
+				if ((ulong)i >= (ulong)vy_len)
+					gompss_fail(fault, 21, i, vy_len);
+				vy[i] = vy[i] + dt * fy;
+				if ((ulong)i >= (ulong)vz_len)
+					gompss_fail(fault, 22, i, vz_len);
+				if ((ulong)i >= (ulong)vz_len)
+					gompss_fail(fault, 23, i, vz_len);
+				vz[i] = vz[i] + dt * fz;
 			}
-			if ((ulong)i >= (ulong)vx_len)
-				gompss_fail(fault, 6, i, vx_len);
-			if ((ulong)i >= (ulong)vx_len)
-				gompss_fail(fault, 7, i, vx_len);
-			vx[i] = vx[i] + dt * fx;
-			if ((ulong)i >= (ulong)vy_len)
-				gompss_fail(fault, 8, i, vy_len);
-			if ((ulong)i >= (ulong)vy_len)
-				gompss_fail(fault, 9, i, vy_len);
-			vy[i] = vy[i] + dt * fy;
-			if ((ulong)i >= (ulong)vz_len)
-				gompss_fail(fault, 10, i, vz_len);
-			if ((ulong)i >= (ulong)vz_len)
-				gompss_fail(fault, 11, i, vz_len);
-			vz[i] = vz[i] + dt * fz;
 		}
 	}
 }
