@@ -15,8 +15,8 @@ import (
 	"github.com/gompss/gompss/devices/devicetest"
 )
 
-// What waits for an event of another queue is enqueued when that queue was flushed behind it: on
-// NVIDIA's driver a kernel began before the copies that it waited for.
+// What waits for an event of another queue is enqueued when that queue was flushed behind it, as
+// OpenCL wants it.
 func TestQueue_FlushesWhatOthersWaitFor(t *testing.T) {
 	d := openAny(t, Options{})
 	var mu sync.Mutex
