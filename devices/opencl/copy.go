@@ -45,7 +45,9 @@ func (d *Device) copy(t devices.Transfer, waits []uintptr) (cl uintptr, host *pi
 	if err != nil {
 		return 0, nil, err
 	}
-	host = m.pin(d)
+	if host, err = m.pin(d); err != nil {
+		return 0, nil, err
+	}
 	c := commands{device: d, queue: d.toDevice, waits: waits}
 	if t.To == devices.Host {
 		c.queue = d.toHost

@@ -28,6 +28,7 @@ type faultyDriver struct {
 	n     int // calls of it until the one that fails; 0: none fails
 	code  int32
 	live  map[string]int
+	kept  map[uintptr]bool // objects whose release has failed, and which are counted as released
 
 	devices int // that the story runs on
 }
@@ -53,6 +54,22 @@ func (f *faultyDriver) fails(which fn) bool {
 	return f.n == 0
 }
 
+// keep notes an object that is not released.
+func (f *faultyDriver) keep(object uintptr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept[object] = true
+}
+
+// again reports whether the release of an object has failed before, and forgets that.
+func (f *faultyDriver) again(object uintptr) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := f.kept[object]
+	delete(f.kept, object)
+	return kept
+}
+
 func (f *faultyDriver) count(what string, by int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,11 +77,14 @@ func (f *faultyDriver) count(what string, by int) {
 }
 
 func (f *faultyDriver) around(which fn, args []uintptr, call func() uintptr) uintptr {
-	if what := released[which]; what != "" {
-		f.count(what, -1) // the call is not repeated, also where it fails
+	if what := released[which]; what != "" && !f.again(args[0]) {
+		f.count(what, -1) // the call is not repeated, also where it fails, but for memory that is pinned
 	}
 	making := created[which]
 	if f.fails(which) {
+		if released[which] != "" {
+			f.keep(args[0])
+		}
 		if making == "" {
 			return uintptr(uint32(f.code))
 		}
@@ -114,7 +134,7 @@ func newFaults(t *testing.T) *faultyDriver {
 	if err != nil {
 		t.Skipf("no OpenCL: %v", err)
 	}
-	f := &faultyDriver{live: map[string]int{}}
+	f := &faultyDriver{live: map[string]int{}, kept: map[uintptr]bool{}}
 	drv.around = f.around
 	t.Cleanup(func() { drv.around = nil })
 	return f

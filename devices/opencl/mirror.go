@@ -25,6 +25,7 @@ type mirror struct {
 	pinned *pinned // nil where the host memory is not
 
 	pinOnce sync.Once // by the first copy
+	pinErr  error     // written by pinOnce
 }
 
 // A mirrorTable is the mirrors of one device.

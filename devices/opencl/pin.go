@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -30,7 +31,8 @@ type pins struct {
 }
 
 // A pinned is the memory of one buffer, locked for one device. It is released when the mirror and
-// the copies in flight have given it back.
+// the copies in flight have given it back. Where the driver fails to release it, the memory stays
+// locked and in the list, and the release is tried again before a copy of what is there then.
 type pinned struct {
 	device *Device
 	buffer devices.Buffer
@@ -43,12 +45,16 @@ type pinned struct {
 
 // pin locks the memory of m, once, before its first copy. A driver that refuses copies in its own
 // way.
-func (m *mirror) pin(d *Device) *pinned {
+//
+// Errors: the memory is locked as that of a buffer before, and the driver does not release it.
+func (m *mirror) pin(d *Device) (*pinned, error) {
 	m.pinOnce.Do(func() {
 		page := uintptr(os.Getpagesize())
 		lo := m.buffer.Host.Address() &^ (page - 1)
 		hi := (m.buffer.Host.Address() + uintptr(m.buffer.Size) + page - 1) &^ (page - 1)
-		d.driver.pins.releaseFreed(lo, hi)
+		if m.pinErr = d.driver.pins.releaseFreed(lo, hi); m.pinErr != nil {
+			return
+		}
 		if m.buffer.Size < pinSize || d.options.NoPin {
 			return
 		}
@@ -68,7 +74,7 @@ func (m *mirror) pin(d *Device) *pinned {
 	if m.pinned != nil {
 		m.pinned.use()
 	}
-	return m.pinned
+	return m.pinned, m.pinErr
 }
 
 // use counts a copy.
@@ -85,19 +91,42 @@ func (p *pinned) give() error {
 	}
 	p.mu.Lock()
 	p.users--
-	last, object := p.users == 0, p.object
-	if last {
-		p.object = 0
-	}
+	last := p.users == 0
 	p.mu.Unlock()
 	if !last {
 		return nil
 	}
-	p.device.driver.pins.remove(p)
+	err := p.release()
+	if err == nil {
+		p.device.driver.pins.remove(p)
+	}
+	return err
+}
+
+// release unlocks the memory, once.
+func (p *pinned) release() error {
+	p.mu.Lock()
+	object := p.object
+	p.object = 0
+	p.mu.Unlock()
 	if object == 0 {
 		return nil
 	}
-	return p.device.driver.do(clReleaseMemObject, object)
+	err := p.device.driver.do(clReleaseMemObject, object)
+	if err != nil {
+		p.mu.Lock()
+		p.object = object
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// unused reports whether no buffer needs the memory as it is locked: the collector has freed it, or
+// its release has failed.
+func (p *pinned) unused() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.users == 0 || p.buffer.Host.At() == nil
 }
 
 func (s *pins) add(p *pinned) {
@@ -117,26 +146,36 @@ func (s *pins) remove(p *pinned) {
 	s.mu.Unlock()
 }
 
-// releaseFreed unlocks what is in [lo, hi) and the collector has freed. No copy is in flight there:
-// it would have kept the memory.
-func (s *pins) releaseFreed(lo, hi uintptr) {
+// releaseFreed unlocks what is in [lo, hi) and no buffer needs. No copy is in flight there: it
+// would have kept the memory.
+//
+// Errors: memory that the driver keeps locked, where a copy could reach pages that are no longer
+// those of the program.
+func (s *pins) releaseFreed(lo, hi uintptr) error {
 	s.mu.Lock()
 	var freed []*pinned
 	for _, p := range s.list {
-		if p.lo < hi && lo < p.hi && p.buffer.Host.At() == nil {
+		if p.lo < hi && lo < p.hi && p.unused() {
 			freed = append(freed, p)
 		}
 	}
 	s.mu.Unlock()
+	var errs []error
 	for _, p := range freed {
-		p.mu.Lock()
-		object := p.object
-		p.object = 0
-		p.mu.Unlock()
-		if object != 0 {
-			_ = p.device.driver.do(clReleaseMemObject, object) // a failure shows at the next command of the device
+		err := p.release()
+		if p.given() && err == nil {
+			s.remove(p)
 		}
+		errs = append(errs, err)
 	}
+	return errors.Join(errs...)
+}
+
+// given reports whether the mirror and all copies have given the memory back.
+func (p *pinned) given() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.users == 0
 }
 
 // unpin gives back what the mirror has.

@@ -104,9 +104,41 @@ func TestPin_FreedMemoryIsUnlocked(t *testing.T) {
 		runtime.Gosched()
 	}
 	require.Len(t, freed, 1)
-	d.driver.pins.releaseFreed(m.pinned.hi, m.pinned.hi+1)
+	require.NoError(t, d.driver.pins.releaseFreed(m.pinned.hi, m.pinned.hi+1))
 	require.NotZero(t, m.pinned.object, "it lies elsewhere")
-	d.driver.pins.releaseFreed(m.pinned.lo, m.pinned.lo+1)
+	require.NoError(t, d.driver.pins.releaseFreed(m.pinned.lo, m.pinned.lo+1))
 	require.Zero(t, m.pinned.object)
 	require.NoError(t, d.Release(1))
+}
+
+// Memory that the driver did not release is still locked. A buffer that lies there later has it
+// released first, or its copies fail: they would reach the pages that were there before.
+func TestPin_AFailedReleaseIsTriedAgain(t *testing.T) {
+	f := newFaults(t)
+	d := pinDevice(t, Options{})
+	before := d.driver.pins.count()
+	x := make([]byte, pinSize)
+	b := hold(t, d, 1, x)
+	move(t, d, b, true)
+	m, err := d.mirrors.get(1)
+	require.NoError(t, err)
+	locked := m.pinned
+	require.Eventually(t, func() bool { locked.mu.Lock(); defer locked.mu.Unlock(); return locked.users == 1 }, time.Minute, time.Millisecond)
+	f.arm(clReleaseMemObject, 1, -36)
+	require.ErrorContains(t, m.unpin(), "clReleaseMemObject")
+	require.NotZero(t, locked.object)
+	require.Equal(t, before+1, d.driver.pins.count())
+	require.NoError(t, d.Release(1))
+
+	b = hold(t, d, 2, x)
+	f.arm(clReleaseMemObject, 1, -36)
+	transfer := devices.Transfer{Region: deps.Interval(2, 0, int64(b.Size)), Elem: 1, To: d.space}
+	require.ErrorContains(t, await(d.Copy(transfer, nil)), "clReleaseMemObject")
+	require.NoError(t, d.Release(2))
+
+	b = hold(t, d, 3, x)
+	move(t, d, b, true)
+	require.Zero(t, locked.object)
+	require.NoError(t, d.Release(3))
+	require.Eventually(t, func() bool { return d.driver.pins.count() == before }, time.Minute, time.Millisecond)
 }
