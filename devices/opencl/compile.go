@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -294,11 +296,32 @@ func (d *Device) fromSource(name string, v *version, text string, options []stri
 		return err
 	}
 	const log = 0x1183
-	text, failed := d.driver.text(clGetProgramBuildInfo, cl, d.info.id, log)
+	said, failed := d.driver.text(clGetProgramBuildInfo, cl, d.info.id, log)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	return &CompileError{Kernel: name, Device: d.info.Name, Log: text}
+	return &CompileError{Kernel: name, Device: d.info.Name, Log: atGoLines(said, text)}
+}
+
+var (
+	textLine      = regexp.MustCompile(`<kernel>:(\d+)`)
+	lineDirective = regexp.MustCompile(`^\s*#line (\d+) "(.*)"$`)
+)
+
+// atGoLines replaces the lines of a text that a compiler's log names by those of the Go source that
+// the #line directives of the text give. NVIDIA's compiler counts lines and does not follow them.
+func atGoLines(log, text string) string {
+	lines := strings.Split(text, "\n")
+	return textLine.ReplaceAllStringFunc(log, func(place string) string {
+		at, _ := strconv.Atoi(textLine.FindStringSubmatch(place)[1])
+		for i := min(at, len(lines)) - 1; i >= 0; i-- {
+			if m := lineDirective.FindStringSubmatch(lines[i]); m != nil {
+				first, _ := strconv.Atoi(m[1])
+				return fmt.Sprintf("%s:%d", m[2], first+at-i-2)
+			}
+		}
+		return place
+	})
 }
 
 // keep keeps what a call of the driver used alive until here.

@@ -70,6 +70,13 @@ func TestCompileError_NamesTheGoLine(t *testing.T) {
 	require.Contains(t, refused.Log, "k.go:9")
 }
 
+// A log that counts the lines of the text, as NVIDIA's does, names those of the Go source too.
+func TestAtGoLines(t *testing.T) {
+	text := "kernel void k()\n{\n#line 7 \"k.go\"\n\ta;\n\tb;\n#line 12 \"k.go\"\n\tc;\n}\n"
+	log := "<kernel>:1:8: note\n<kernel>:4:2: error: a\n<kernel>:5:2: error: b\n<kernel>:7:2: error: c\n"
+	require.Equal(t, "<kernel>:1:8: note\nk.go:7:2: error: a\nk.go:8:2: error: b\nk.go:12:2: error: c\n", atGoLines(log, text))
+}
+
 func TestLibrary_ErrorNamesTheVariable(t *testing.T) {
 	_, err := openDriver("libNoSuchOpenCL.so")
 	var missing *LibraryError
