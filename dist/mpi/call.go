@@ -36,6 +36,8 @@ func (f *frame) field(at int) int {
 
 // trampoline calls the function of a frame with its arguments: those that the function does not
 // have are not read. trampolineAt is its address, for C.
+//
+//lint:ignore U1000 assembly takes its address
 func trampoline()
 
 var trampolineAt uintptr
