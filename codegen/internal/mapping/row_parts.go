@@ -98,9 +98,10 @@ func (x *partSums) plain() bool {
 	return query.OnlyPlain(x.after)
 }
 
-// addsUp reports whether the loop does nothing but add up.
+// addsUp reports whether the loop does nothing but add up: a store to memory could be read by
+// another part.
 func (x *partSums) addsUp() bool {
-	if !query.OnlyPlain(query.Flatten(x.g.Body)) {
+	if !query.OnlyPlain(query.Flatten(x.g.Body)) || storesToMemory(x.g.Body) {
 		return false
 	}
 	sums := map[*ir.Var]bool{}
@@ -123,6 +124,17 @@ func (x *partSums) addsUp() bool {
 		}
 	}
 	return true
+}
+
+// storesToMemory reports whether a statement assigns to anything but a whole variable.
+func storesToMemory(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		a, is := s.(*ir.Assign)
+		found = found || is && !query.IsRef(a.Place)
+		return !found
+	})
+	return found
 }
 
 // upTo makes the two loops such as end in front of a bound, where they rise by one.
@@ -217,6 +229,16 @@ func (x *partSums) test() ir.Expr {
 		out = build.Compare(ir.LAnd, c, out, at)
 	}
 	return out
+}
+
+// never reports whether the inner loop is known to be too short for two parts.
+func (x *partSums) never() bool {
+	least := cutRows.least
+	if x.columns {
+		least = cutColumns.least
+	}
+	n, known := ir.ConstInt(trips(x.g))
+	return known && n < 2*least
 }
 
 // groups is how many groups of iterations there are that a team takes together.

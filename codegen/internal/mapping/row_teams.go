@@ -65,7 +65,7 @@ func (l *rowsToTeams) inParts(f *ir.For, other ir.Stmt) ir.Stmt {
 		return other
 	}
 	x := l.partSums(f, query.Flatten(f.Body))
-	if x == nil || !x.upTo() || !x.fits() {
+	if x == nil || !x.upTo() || !x.fits() || x.never() {
 		return other
 	}
 	test := x.test()
