@@ -279,3 +279,27 @@ func TestWaitOn_FailureReachesTasksBehindTheWait(t *testing.T) {
 	require.ErrorIs(t, rt.Wait(context.Background()), errSubmitted)
 	require.False(t, ran)
 }
+
+// TestWaitOn_FailureReachesNoOtherTasks: of the tasks behind a wait, those run that do not touch what the failed task has accessed.
+func TestWaitOn_FailureReachesNoOtherTasks(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	x := make([]int, 9)
+	require.NoError(t, task.Register(rt, x))
+	gate := make(chan struct{})
+	_, err := rt.Go(func() error { <-gate; return errSubmitted }, task.InOut(x[0:5]))
+	require.NoError(t, err)
+	waited := make(chan error)
+	go func() { waited <- rt.WaitOn(context.Background(), task.InOut(x[3:9])) }()
+	for rt.Stats().InFlight < 2 {
+		runtime.Gosched()
+	}
+	var ran [3]bool
+	for i, part := range [][]int{x[6:9], x[5:6], x[4:6]} {
+		_, err = rt.Go(func() error { ran[i] = true; return nil }, task.In(part))
+		require.NoError(t, err)
+	}
+	close(gate)
+	require.ErrorIs(t, <-waited, errSubmitted)
+	require.ErrorIs(t, rt.Wait(context.Background()), errSubmitted)
+	require.Equal(t, [3]bool{true, true, false}, ran)
+}

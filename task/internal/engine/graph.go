@@ -84,6 +84,26 @@ func (r *Record) eachPoisonedAccess(f func(poisonedAccess)) {
 	}
 }
 
+// remembers reports whether accesses of the task that failed with cause are among the failed ones
+// of the buffers of r: until a wait of the program, or of its group, has reported it.
+func (g *graph) remembers(r *Record, cause *Error) (found bool) {
+	r.eachPoisonedAccess(func(t poisonedAccess) {
+		for _, e := range g.Poisoned[t.region.Buffer] {
+			found = found || e == cause
+		}
+	})
+	return found
+}
+
+// poisonMet is poisonOf for a task that was submitted before.
+func (g *graph) poisonMet(r *Record) *Error {
+	var accesses []deps.Access
+	r.eachPoisonedAccess(func(t poisonedAccess) {
+		accesses = append(accesses, deps.Access{Region: t.region, Mode: t.mode, Op: t.op})
+	})
+	return g.poisonOf(accesses)
+}
+
 func (g *graph) addPoison(t poisonedAccess, e *Error) {
 	of := g.Poisoned[t.region.Buffer]
 	if of == nil {
@@ -230,8 +250,10 @@ func (g *graph) fail(r *Record, free *RecordList, led **Record) {
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
 	cause := r.err
+	remembered := false // for a wait: the accesses of the tasks that failed say which successors they reach
 	if r.Kind == WaitBody {
 		cause = r.poison.Load()
+		remembered = g.remembers(r, cause)
 	} else {
 		g.addFailed(r)
 	}
@@ -240,7 +262,13 @@ func (g *graph) fail(r *Record, free *RecordList, led **Record) {
 	}
 	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
 		s := n.Owner.(*Record)
-		s.poison.CompareAndSwap(nil, cause)
+		poison := cause
+		if remembered && s.Kind != mergeBody {
+			poison = g.poisonMet(s)
+		}
+		if poison != nil {
+			s.poison.CompareAndSwap(nil, poison)
+		}
 		if s.Kind == mergeBody {
 			s.addPoisonedInput(r, cause)
 		}
