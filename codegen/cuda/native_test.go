@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,5 +90,62 @@ func TestNVRTCTakesLib(t *testing.T) {
 	}
 	for _, r := range compile(t, []string{"sm_90"}, sources).Results {
 		require.True(t, r.OK, r.Log)
+	}
+}
+
+const oddHeader = `package k
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/gompss/gompss/codegen/kernel"
+)
+
+var _, _, _ = kernel.ThreadNum, bits.Len, math.Pi
+
+`
+
+// steppedPointer counts what a pointer leads to, and not the pointer, where it may be nil and where
+// it is not.
+const steppedPointer = `//omp:target device(acc, smp)
+//omp:task inout(*c, x)
+func K_1(n int, c *float64, x []uint32) {
+	//omp:teams distribute parallel for
+	for i := range x {
+		v := x[i]
+		p := &v
+		if n > 3 {
+			p = nil
+		}
+		(*p)++
+		x[i] = v
+	}
+	(*c)--
+}
+`
+
+// What the random programs of codegen/internal/odd have found once is what NVRTC accepts, in both
+// versions of the text.
+func TestNVRTCTakesWhatWasFound(t *testing.T) {
+	text, err := os.ReadFile("../internal/odd/testdata/found.txt")
+	require.NoError(t, err)
+	var sources []nvrtcSource
+	for _, found := range append(strings.Split(string(text), "\n====\n"), steppedPointer) {
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: oddHeader + found})
+		require.NoError(t, err, found)
+		for _, k := range p.Kernels() {
+			lowered, err := codegen.Lower(k, codegen.LowerOptions{})
+			require.NoError(t, err)
+			for _, narrow := range []bool{true, false} {
+				src, err := cuda.Print(lowered.Program, cuda.Options{Index32: narrow, Lines: true})
+				require.NoError(t, err)
+				require.NotRegexp(t, `[^(]\*check_pointer\([^;=]*\)(\+\+|--);`, src.Text)
+				sources = append(sources, source(k.Name, src))
+			}
+		}
+	}
+	for _, r := range compile(t, []string{"sm_90"}, sources).Results {
+		require.True(t, r.OK, "%s: %s", r.Name, r.Log)
 	}
 }

@@ -29,8 +29,10 @@ func readOnly(list []ir.Stmt, params []*ir.Var, funcs []*ir.Func) map[*ir.Var]bo
 			return true
 		})
 		ir.WalkExprs(body, func(e ir.Expr) bool {
-			if a, ok := e.(*ir.AddrOf); ok {
-				for _, v := range ir.ExprVars(a).List() {
+			cut, ok := e.(*ir.Reslice)
+			ofArray := ok && cut.X.Type().Kind == ir.Array // a slice of an array has its address
+			if _, ok := e.(*ir.AddrOf); ok || ofArray {
+				for _, v := range ir.ExprVars(e).List() {
 					whole[v] = true
 				}
 			}

@@ -149,13 +149,14 @@ func (p *printer) compound(place ir.Expr, b *ir.Binary) (string, bool) {
 	if b.Checked || !p.isPlain(b) {
 		return "", false
 	}
-	text, y, op := p.expr(place).Text, b.Y, cprint.Ops[b.Op].Text
+	at, y, op := p.expr(place), b.Y, cprint.Ops[b.Op].Text
+	text := at.Text
 	if c, ok := y.(*ir.Const); ok && b.Op == ir.Add && b.T.IsInteger() {
 		switch n := int64(c.Bits); {
 		case n == 1:
-			return text + "++", true
+			return at.At(cprint.PrecPostfix) + "++", true
 		case n == -1 && b.T.IsSigned():
-			return text + "--", true
+			return at.At(cprint.PrecPostfix) + "--", true
 		case n < 0 && b.T.IsSigned():
 			return fmt.Sprintf("%s -= %d", text, -n), true
 		}

@@ -119,7 +119,7 @@ func (p *printer) assignment(s *ir.Assign, place cprint.Val) string {
 		return place.Text + " = " + p.expr(s.Value).Text
 	}
 	if n, isConst := ir.ConstInt(b.Y); isConst && n == 1 && b.Op == ir.Add {
-		return place.Text + "++"
+		return place.At(cprint.PrecPostfix) + "++"
 	}
 	y := p.expr(b.Y)
 	if b.T.IsInteger() {
