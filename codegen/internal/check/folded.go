@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/diag"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -38,7 +39,11 @@ func (c *Check) folded(k *ir.Kernel, l *ir.For, reaches []analysis.Reach, inside
 		if slices.ContainsFunc(w.Conds, func(cond ir.Expr) bool { return choosesIterations(withValues(cond, defs), l.Var) }) {
 			continue
 		}
-		f := folding{loop: l, index: withValues(ix.I, defs), inner: w.Loops, inside: inside}
+		index, ok := fromBase(ix, w.Base, l.Body)
+		if !ok {
+			continue
+		}
+		f := folding{loop: l, index: withValues(index, defs), inner: w.Loops, inside: inside}
 		first, distance, exact := f.find()
 		if distance == 0 || withinSafelen(l, distance) {
 			continue
@@ -75,6 +80,38 @@ func elementOf(e ir.Expr) (*ir.Index, bool) {
 	}
 	ix, ok := e.(*ir.Index)
 	return ix, ok && query.RefVar(ix.X) != nil
+}
+
+// fromBase returns the index of an element counted from the begin of base, where ix is of base or
+// of a view that list makes of it once, like own := base[i*4 : i*4+4].
+func fromBase(ix *ir.Index, base *ir.Var, list []ir.Stmt) (index ir.Expr, ok bool) {
+	index = ix.I
+	for view := query.RefVar(ix.X); view != base; {
+		var cut *ir.Reslice
+		made := 0
+		ir.WalkStmts(list, func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Decl:
+				if s.Var == view {
+					cut, _ = s.Init.(*ir.Reslice)
+					made++
+				}
+			case *ir.Assign:
+				if query.RefVar(s.Place) == view {
+					made = 2
+				}
+			}
+			return true
+		})
+		if made != 1 || cut == nil || query.RefVar(cut.X) == nil {
+			return nil, false
+		}
+		if cut.Lo != nil {
+			index = build.Binary(ir.Add, build.Convert(ir.IntType, index, ix.At), build.Convert(ir.IntType, build.Copy(cut.Lo), ix.At), ix.At)
+		}
+		view = query.RefVar(cut.X)
+	}
+	return index, true
 }
 
 // valuesIn returns the values of the variables that list declares and never changes.
