@@ -346,12 +346,13 @@ func benchTasks(b *bench) {
 // TestBenchKernelsCompile makes sure that the kernels of the measurements have a device program,
 // also without a GPU.
 func TestBenchKernelsCompile(t *testing.T) {
-	for _, name := range []string{"Triad", "Forces", "ForcesFast", "Empty"} {
+	// With fastmath the sums of few bodies are cut into parts, which are two launches more.
+	for name, entries := range map[string]int{"Triad": 1, "Forces": 1, "ForcesFast": 3, "Empty": 1} {
 		k := benchKernel(t, name)
 		require.NotNil(t, k.Program, name)
 		src, err := cuda.Print(k.Program, cuda.Options{Index32: true})
 		require.NoError(t, err)
-		require.Len(t, src.Entries, 1)
+		require.Len(t, src.Entries, entries, name)
 		t.Log(name, ir.ExprString(k.Program.Launches[0].Trip), "checks:", src.Entries[0].Fault)
 	}
 }
