@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // maxUnrolled is how many iterations of a constant loop are written out where it indexes a local
@@ -336,14 +337,39 @@ func (a *aggregates) declare(leaves []*ir.Var, s *ir.Decl) []ir.Stmt {
 	return out
 }
 
+// once returns place with the indices that read memory in variables, and the declarations of these:
+// the store of one scalar could change where the next one is found.
+func (a *aggregates) once(place ir.Expr) (ir.Expr, []ir.Stmt) {
+	switch x := place.(type) {
+	case *ir.Member:
+		own := *x
+		var decls []ir.Stmt
+		own.X, decls = a.once(x.X)
+		return &own, decls
+	case *ir.Index:
+		own := *x
+		var decls []ir.Stmt
+		own.X, decls = a.once(x.X)
+		if query.ReadsMemory(x.I) != nil {
+			at := a.local("at", x.I.Type(), x.At)
+			decls = append(decls, &ir.Decl{Var: at, Init: a.expr(x.I), At: x.At})
+			own.I = &ir.Ref{Var: at, At: x.At}
+		}
+		return &own, decls
+	}
+	return place, nil
+}
+
 // assign copies scalar by scalar, all being read before the first is written.
 func (a *aggregates) assign(s *ir.Assign) []ir.Stmt {
-	if leafCount(s.Place.Type()) > mostCopied && !isComposite(s.Value) {
-		return a.copyParts(s.Place, s.Value, s.Place.Type(), s.At)
+	place, first := a.once(s.Place)
+	if leafCount(place.Type()) > mostCopied && !isComposite(s.Value) {
+		value, more := a.once(s.Value)
+		return append(append(first, more...), a.copyParts(place, value, place.Type(), s.At)...)
 	}
-	var first, then []ir.Stmt
-	places := a.parts(s.Place)
-	drop := a.dropped(a.leavesOf(s.Place), s.Value)
+	var then []ir.Stmt
+	places := a.parts(place)
+	drop := a.dropped(a.leavesOf(place), s.Value)
 	for i, v := range a.parts(s.Value) {
 		if drop != nil && drop[i] {
 			continue

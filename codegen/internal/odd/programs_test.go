@@ -464,6 +464,27 @@ func K_9000040(n int, w int, out2 []int32) {
 	}
 }
 
+// The store of one field changes the element by which the next field is found: the index is worked out once.
+
+type rec_9000041 struct {
+	a int16
+	b uint16
+}
+
+//omp:target device(acc, smp)
+func K_9000041(n int, w int, p0 []rec_9000041, q0 [][20]int32, s1 []int16) {
+	for i := n - 1; i >= 0; i-- {
+		z := p0[i^1]
+		z.b += 7
+		p0[p0[i].a&7] = z
+		q0[q0[i][3]&3] = q0[q0[i][5]&3]
+	}
+	//omp:teams distribute parallel for simd
+	for i := w - 1; i >= 0; i-- {
+		s1[i] = int16(i)
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -918,4 +939,25 @@ func K_9000040(n int, w int, out2 []int32) {
 	}
 }
 `, K_9000040, []any{}},
+	{9000041, `// The store of one field changes the element by which the next field is found: the index is worked out once.
+
+type rec_9000041 struct {
+	a int16
+	b uint16
+}
+
+//omp:target device(acc, smp)
+func K_9000041(n int, w int, p0 []rec_9000041, q0 [][20]int32, s1 []int16) {
+	for i := n - 1; i >= 0; i-- {
+		z := p0[i^1]
+		z.b += 7
+		p0[p0[i].a&7] = z
+		q0[q0[i][3]&3] = q0[q0[i][5]&3]
+	}
+	//omp:teams distribute parallel for simd
+	for i := w - 1; i >= 0; i-- {
+		s1[i] = int16(i)
+	}
+}
+`, K_9000041, []any{}},
 }
