@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gompss/gompss/codegen/ir"
-	"github.com/gompss/gompss/codegen/ir/query"
 )
 
 // maxUnrolled is how many iterations of a constant loop are written out where it indexes a local
@@ -350,7 +349,7 @@ func (a *aggregates) once(place ir.Expr) (ir.Expr, []ir.Stmt) {
 		own := *x
 		var decls []ir.Stmt
 		own.X, decls = a.once(x.X)
-		if query.ReadsMemory(x.I) != nil {
+		if readsMemory(x.I) {
 			at := a.local("at", x.I.Type(), x.At)
 			decls = append(decls, &ir.Decl{Var: at, Init: a.expr(x.I), At: x.At})
 			own.I = &ir.Ref{Var: at, At: x.At}
