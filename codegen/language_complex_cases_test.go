@@ -58,7 +58,11 @@ func init() {
 			return []any{z, make([]signal, n)}
 		}},
 		corpusCase{kernel: LangComplexDivide, args: func(n int, r *rand.Rand) []any {
-			return []any{specialComplexes(r, n), specialComplexes(r, n), make([]complex128, n), make([]complex128, n), make([]complex64, n)}
+			values := specialComplexes
+			if fusedError > 0 { // a fused difference of infinite products is infinite, and not NaN
+				values = complexes
+			}
+			return []any{values(r, n), values(r, n), make([]complex128, n), make([]complex128, n), make([]complex64, n)}
 		}},
 		corpusCase{kernel: LangComplexSums, args: func(n int, r *rand.Rand) []any {
 			z, w := make([]complex128, n), make([]complex64, n)
