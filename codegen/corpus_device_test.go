@@ -1,8 +1,6 @@
 package codegen_test
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -17,6 +15,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // the plug-ins
+	"github.com/gompss/gompss/devices/devicetest"
 	"github.com/gompss/gompss/internal/machine"
 )
 
@@ -148,8 +147,8 @@ func (d *corpusDevice) lowering() codegen.LowerOptions {
 }
 
 // run makes buffers of the slices and pointers among args, runs k on them and brings them back.
-func (d *corpusDevice) run(k *devices.Kernel, args []any) (err error) {
-	list := &devices.Args{}
+func (d *corpusDevice) run(k *devices.Kernel, args []any) error {
+	var list []devices.Arg
 	var buffers []devices.Buffer
 	for i, a := range args {
 		arg, memory := corpusArg(k.Program.Params[i].Type, a)
@@ -158,42 +157,9 @@ func (d *corpusDevice) run(k *devices.Kernel, args []any) (err error) {
 			d.next++
 			buffers = append(buffers, memory)
 		}
-		list.List = append(list.List, arg)
+		list = append(list, arg)
 	}
-	here := devices.SpaceID{Device: 1}
-	var after []devices.Event
-	for _, b := range buffers {
-		if err := d.Reserve(b); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, d.Release(b.ID)) }()
-		if b.Size == 0 {
-			continue
-		}
-		if err := d.Map(b.ID, 0, b.Size); err != nil {
-			return err
-		}
-		after = append(after, d.Copy(wholeOf(b, devices.Host, here), nil))
-	}
-	after = []devices.Event{d.Launch(&devices.Launch{Kernel: k, Args: list, Label: k.Name}, after)}
-	for _, b := range buffers {
-		if b.Size == 0 {
-			continue
-		}
-		after = append(after, d.Copy(wholeOf(b, here, devices.Host), after[:1]))
-	}
-	for _, e := range after {
-		done := make(chan error, 1)
-		e.Then(func(err error) { done <- err })
-		if err := <-done; err != nil {
-			return fmt.Errorf("%s: %w", k.Name, err)
-		}
-	}
-	return nil
-}
-
-func wholeOf(b devices.Buffer, from, to devices.SpaceID) devices.Transfer {
-	return devices.Transfer{Region: deps.Interval(b.ID, 0, int64(b.Size)), Elem: 1, From: from, To: to}
+	return devicetest.Launch(d.Accelerator, k, list, buffers)
 }
 
 // corpusArg makes the argument of a Go value, and the memory that it points at.

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/devicetest"
 	"github.com/gompss/gompss/internal/machine"
 )
 
@@ -73,7 +74,7 @@ func (d *corpusDevice) time(t *testing.T, k *devices.Kernel, args []any) time.Du
 			require.NoError(t, d.Reserve(memory))
 			defer func(id deps.BufferID) { require.NoError(t, d.Release(id)) }(memory.ID)
 			require.NoError(t, d.Map(memory.ID, 0, memory.Size))
-			after = append(after, d.Copy(wholeOf(memory, devices.Host, devices.SpaceID{Device: 1}), nil))
+			after = append(after, d.Copy(devicetest.Whole(memory, devices.Host, devices.SpaceID{Device: 1}), nil))
 		}
 		list.List = append(list.List, arg)
 	}

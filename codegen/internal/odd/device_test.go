@@ -3,7 +3,6 @@
 package odd
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // the plug-ins
+	"github.com/gompss/gompss/devices/devicetest"
 	"github.com/gompss/gompss/internal/machine"
 )
 
@@ -65,7 +65,7 @@ func (a *accelerator) kernels(r *runner, p program) (out []*devices.Kernel, err 
 }
 
 // launch runs a kernel on arguments in the order of the program's parameters.
-func (a *accelerator) launch(r *runner, k *devices.Kernel, args []reflect.Value) (err error) {
+func (a *accelerator) launch(r *runner, k *devices.Kernel, args []reflect.Value) error {
 	list := make([]devices.Arg, len(k.Program.Params))
 	var buffers []devices.Buffer
 	at := map[string]int{}
@@ -86,42 +86,7 @@ func (a *accelerator) launch(r *runner, k *devices.Kernel, args []reflect.Value)
 			list[second].Buffer, list[second].Offset = list[first].Buffer, deps.Bytes(o.at)*deps.Bytes(args[o.first].Type().Elem().Size())
 		}
 	}
-	here := devices.SpaceID{Device: 1}
-	whole := func(b devices.Buffer, from, to devices.SpaceID) devices.Transfer {
-		return devices.Transfer{Region: deps.Interval(b.ID, 0, int64(b.Size)), Elem: 1, From: from, To: to}
-	}
-	used := map[deps.BufferID]bool{}
-	for _, x := range list {
-		used[x.Buffer] = true
-	}
-	var after []devices.Event
-	for _, b := range buffers {
-		if err := a.Reserve(b); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, a.Release(b.ID)) }()
-		if b.Size == 0 {
-			continue
-		}
-		if err := a.Map(b.ID, 0, b.Size); err != nil {
-			return err
-		}
-		after = append(after, a.Copy(whole(b, devices.Host, here), nil))
-	}
-	after = []devices.Event{a.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{List: list}, Label: k.Name}, after)}
-	for _, b := range buffers {
-		if b.Size > 0 && used[b.ID] {
-			after = append(after, a.Copy(whole(b, here, devices.Host), after[:1]))
-		}
-	}
-	for _, e := range after {
-		done := make(chan error, 1)
-		e.Then(func(err error) { done <- err })
-		if err := <-done; err != nil {
-			return err
-		}
-	}
-	return nil
+	return devicetest.Launch(a.Accelerator, k, list, buffers)
 }
 
 // argument makes the argument of a Go value, and the memory that it points at.
