@@ -226,7 +226,7 @@ const (
 
 // checksTogether returns list, the body of an iteration, with such statements in two versions.
 func checksTogether(t *Sharer, list []ir.Stmt) []ir.Stmt {
-	if t.Opt.KeepChecks || t.Slow || leaves(list) {
+	if t.Opt.KeepChecks || t.Slow || analysis.Jumps(list) {
 		return list
 	}
 	if out, found := inVersions(t, query.Flatten(list)); found {
@@ -253,19 +253,6 @@ func inVersions(t *Sharer, list []ir.Stmt) (out []ir.Stmt, found bool) {
 		out = append(out, s)
 	}
 	return out, found
-}
-
-// leaves reports whether a jump is in list, whose blocks then have labels that count.
-func leaves(list []ir.Stmt) bool {
-	found := false
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.Break, *ir.Continue, *ir.Return:
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 // inTwoVersions returns list with and without the checks that its first statement begins, nil where
