@@ -47,9 +47,9 @@ func (c *overhead) name() string {
 	return full[strings.LastIndex(full, ".")+1:]
 }
 
-// leagues are numbers of teams: one, one and eight for each multiprocessor of an H100, and far more
-// than run at once.
-var leagues = []int{1, 132, 8 * 132, 64 * 132, 512 * 132}
+// leagues are numbers of teams for each multiprocessor of the device: as many as run at once, and
+// far more. A league of one team comes first.
+var leagues = []int{1, 8, 64, 512}
 
 // An overheadBench times the constructs in each mode.
 type overheadBench struct {
@@ -170,7 +170,11 @@ func (b *overheadBench) starts() error {
 	}
 	b.heading("start of a league, us")
 	c := overhead{construct: "start", kernel: EachStart}
-	for _, teams := range leagues {
+	sizes := []int{1}
+	for _, each := range leagues {
+		sizes = append(sizes, each*b.gpus[0].Multiprocessors())
+	}
+	for _, teams := range sizes {
 		out, err := put(b.bench, make([]int32, teams))
 		if err != nil {
 			return err
