@@ -67,7 +67,7 @@ var layers = map[string][]string{
 	"codegen/internal/lower/unroll":  {"codegen/internal/analysis", "codegen/internal/integers", "codegen/internal/mapping", "codegen/ir"},
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
-	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
+	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
 	"codegen/internal/lower": {"codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
 		"codegen/internal/lower/forms", "codegen/ir", "codegen/ir/verify", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag",
 		"codegen/internal/analysis", "codegen/internal/mapping"},

@@ -106,6 +106,7 @@ type Tuning struct {
 type Lanes struct {
 	Average, Even [5]int64
 	Unknown       int64 // the logarithm of the number of lanes where nothing tells the length
+	Halved        int64 // the average below which half as many lanes share a nested loop; RowProducts
 }
 
 // Rows bound loops whose teams read rows by tiles; RowDotInOrder, TriangleStatic, RootMeanRows.

@@ -80,7 +80,7 @@ var passes = []pass{
 	{"shape nests", (*lowering).ShapeNests, checkKernelIR},
 	{"map loops", (*lowering).MapLoops, checkKernelIR},
 	{"give long rows teams", longRows, checkKernelIR},
-	{"defer nested loops", func(l *lowering) { nested.Defer(l.Work, l.rooms) }, checkKernelIR},
+	{"defer nested loops", func(l *lowering) { nested.Defer(l.Work, l.rooms, l.opt.GPU()) }, checkKernelIR},
 	{"prove bounds", onKernel(analysis.ProveBounds), checkKernelIR},
 	{"split into launches", (*lowering).split, checkNothing},
 	{"lower launches", (*lowering).lowerSegments, checkNothing},

@@ -252,18 +252,14 @@ func IndexedBy(g *ir.For, body []ir.Stmt) ir.Expr {
 	return least
 }
 
-// fewEach is the average trip count below which half of ShortLanes lanes share a short loop: the
-// others would be idle.
-const fewEach = 6
-
-// FewEach is the test whether the runs of nested loop g of f, whose iteration is body, are so short
-// on average that half of ShortLanes lanes share one; nil where the launch does not determine that.
-func FewEach(f, g *ir.For, body []ir.Stmt) ir.Expr {
+// FewEach is the test whether the runs of nested loop g of f, whose iteration is body, have fewer
+// than average iterations on average; nil where the launch does not determine that.
+func FewEach(f, g *ir.For, body []ir.Stmt, average int64) ir.Expr {
 	total := IndexedBy(g, body)
 	if total == nil {
 		return nil
 	}
-	rows := build.Binary(ir.Mul, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(fewEach, f.At), f.At)
+	rows := build.Binary(ir.Mul, build.Trips(f, f.Lo, f.Hi, f.Step), build.Int(average, f.At), f.At)
 	return build.Compare(ir.Lt, total, rows, f.At)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // roomUnknown is the number of iterations of one loop that the loop after it can defer where their
@@ -30,9 +31,9 @@ const roomUnknown = 1 << 16
 // Source: Ozen, Compiler and Runtime Based Parallelization & Optimization for GPUs, 2017, sections
 // 5.4.3, 5.5.1 and 5.5.3; differs: a context that does not fit runs in place, and no kernel is
 // started for a bundle of a team.
-func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr) {
+func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr, gpu *target.Target) {
 	chooseNested(l)
-	d := &deferrals{Work: l, rooms: rooms}
+	d := &deferrals{Work: l, rooms: rooms, gpu: gpu}
 	body := d.list(l.Kernel.Body)
 	l.Kernel.Body = append(d.contexts, body...)
 }
@@ -40,6 +41,7 @@ func Defer(l *mapping.Work, rooms map[*ir.Var]ir.Expr) {
 // deferrals are the nested loops of a kernel that are deferred.
 type deferrals struct {
 	*mapping.Work
+	gpu      *target.Target
 	rooms    map[*ir.Var]ir.Expr // of the memory for contexts: how much there is
 	contexts []ir.Stmt           // declarations of the memory for contexts
 	loops    int                 // sequential ones around the statement

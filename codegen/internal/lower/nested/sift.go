@@ -8,6 +8,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // Where a condition decides whether an iteration comes to its nested loops, most iterations may end
@@ -30,15 +31,20 @@ const siftedRun = forms.LeastWarp
 // one bits, as all those may have that are powers of two apart.
 const siftedTurn = 40503
 
-// siftedMost is the number of variables that a context in team memory has at most: eight teams of a
-// multiprocessor share its team memory.
-const siftedMost = 8
+// siftedMost is the number of variables that a context in team memory has at most: the teams that a
+// multiprocessor runs at once leave half of its L1 to the rows.
+func siftedMost(gpu *target.Target) int {
+	const variable = 8 // bytes, at most
+	resident := gpu.Team.Warps * gpu.Team.Warp / forms.LanesThreads
+	return int(gpu.Memory.L1/2) / (resident * forms.LanesThreads * variable)
+}
 
 // A sieve runs the iterations of f: each up to its nested loops by its own thread, the rest by
 // lanes.
 type sieve struct {
 	*mapping.Work
-	f *ir.For
+	gpu *target.Target
+	f   *ir.For
 
 	captured []*ir.Var
 	again    []ir.Stmt // slices that are made again of what is captured
@@ -61,7 +67,7 @@ func (d *deferrals) sieveOf(f *ir.For) *sieve {
 	if !conditional(f.Body, f.Label) {
 		return nil
 	}
-	return &sieve{Work: d.Work, f: f}
+	return &sieve{Work: d.Work, gpu: d.gpu, f: f}
 }
 
 // branchTo returns the first statement of list with a nested loop in it, as a branch where all of
@@ -183,7 +189,7 @@ func (s *sieve) capture(f *ir.For, bounds, rest []ir.Stmt) bool {
 			s.captured = append(s.captured, v)
 		}
 	}
-	return len(s.captured) <= siftedMost
+	return len(s.captured) <= siftedMost(s.gpu)
 }
 
 // store stores the context of an iteration, for which there is room.
@@ -233,7 +239,7 @@ func (s *sieve) byLength(later, f *ir.For) []ir.Stmt {
 		}
 		return g == nil
 	})
-	few := forms.FewEach(f, g, f.Body)
+	few := forms.FewEach(f, g, f.Body, s.gpu.Tuning.Lanes.Halved)
 	if few == nil {
 		return run(forms.ShortLanes)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
-	"github.com/gompss/gompss/codegen/target"
 )
 
 // The lanes of a warp share the nested loops of their iterations: each lane runs an iteration up to
@@ -295,7 +294,7 @@ func (x *bundler) countThreads() {
 	if count == nil {
 		return
 	}
-	g := target.Default().Team
+	g := x.Device().Team
 	resident := build.Int(int64(g.Multiprocessors*g.Warps*g.Warp), at)
 	most := build.IntMath(ir.IMin, shifted(ir.Shl, count, build.Int(5, at), at), resident)
 	x.Trips.Laned = build.IntMath(ir.IMax, count, most)
@@ -306,7 +305,7 @@ func (x *bundler) countThreads() {
 // lanes share one; nil where the launch does not determine that.
 func (x *bundler) fewLanes(out []ir.Stmt) (*ir.Var, []ir.Stmt) {
 	at := x.f.At
-	test := forms.FewEach(x.f, x.nests[0].loop, x.body)
+	test := forms.FewEach(x.f, x.nests[0].loop, x.body, x.Device().Tuning.Lanes.Halved)
 	if test == nil {
 		return nil, out
 	}

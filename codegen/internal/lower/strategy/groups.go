@@ -55,7 +55,7 @@ func groups(t *Sharer, n Sharing) []ir.Stmt {
 	if lanes := int64(t.Simds[asked].Nested.Lanes); lanes > 0 {
 		x.lanes = lanes
 	} else if x.grid && !x.Single {
-		x.few = forms.FewEach(f, asked, body)
+		x.few = forms.FewEach(f, asked, body, t.Device().Tuning.Lanes.Halved)
 	}
 	out, ok := x.run(n.P, body)
 	if !ok {
