@@ -33,28 +33,35 @@ var (
 
 // Failures of tasks, and errors of submissions, with fields; for errors.As.
 type (
-	// An Error is the failure of one task: its number, label, kernel, device and line. Cause is what
-	// its body returned, a *PanicError, a *SkippedError, the context's error or a failure of a
-	// device.
+	// An Error is the failure of one task. Its fields are Task, the number; Label, as given, else the
+	// name of the kernel or the function; Kernel, "" for a Go task; Device, where it ran, "" if that
+	// was not decided; Pos, the line of the kernel or the function; and Cause: what the body
+	// returned, a *PanicError, a *SkippedError, the context's error or a failure of a device.
 	Error = engine.Error
-	// A SkippedError names the failure that kept a task from running: the label of the predecessor,
-	// which failed or was itself skipped, and the failure at the start of the chain. It is ErrSkipped
-	// for errors.Is, and unwraps to the failure.
+	// A SkippedError names the failure that kept a task from running: Via is the label of the
+	// predecessor, which failed or was itself skipped, and First the *Error at the start of the
+	// chain. It is ErrSkipped for errors.Is, and unwraps to First.
 	SkippedError = engine.SkippedError
-	// A FailedError is the error of Wait: the tasks that failed since the last Wait, in the order in
-	// which they failed, and how many were skipped because of them.
+	// A FailedError is the error of Wait: Failed has the *Error of each task that failed since the
+	// last Wait, in the order in which they failed, and Skipped counts those that did not run because
+	// of them.
 	FailedError = engine.FailedError
-	// A RetriedError is the last failure of a task that was run again, and how often it ran.
+	// A RetriedError is the failure of a task that was run again: Last, and how many Times it ran.
 	RetriedError = engine.RetriedError
-	// A ViolationError means that memory changed under a task which did not say that it would.
+	// A ViolationError means that memory changed under a task which did not say that it would. Its
+	// fields are Label, of the task; Region and Mode, as declared; Index, of the first element that
+	// changed; Stray, where the region is not in the accesses; Touched, where Options.CheckReads has
+	// seen it; and Buffer, what the region is of.
 	ViolationError = engine.ViolationError
-	// UncoveredError reports that a child accesses memory that its parent does not.
+	// An UncoveredError means that a child accesses memory that its parent does not: Mode and Region
+	// are those of the child, Parent is the label, and Have the mode of the parent's access that
+	// overlaps, where there is Some.
 	UncoveredError = engine.UncoveredError
-	// NoDeviceError means that no device of the machine can run a kernel. It has the reason of each
-	// device.
+	// A NoDeviceError means that no device of the machine can run a kernel, which Kernel and Pos name.
+	// Reasons has one error for each device.
 	NoDeviceError = engine.NoDeviceError
-	// A LeakError says what a runtime still held when Close had waited for its tasks: our own
-	// mistake, and no failure of a task.
+	// A LeakError says what a runtime still Held when Close had waited for its tasks: a mistake of
+	// this library, and no failure of a task.
 	LeakError = engine.LeakError
 )
 
