@@ -83,30 +83,30 @@ const (
 )
 
 // pathCost estimates what the longest path through list costs, without the parallel regions.
-func (t *team) pathCost(list []ir.Stmt) int64 {
+func (ld *leader) pathCost(list []ir.Stmt) int64 {
 	var n int64
 	for _, s := range list {
-		if !t.regions[s] {
-			n += t.stmtCost(s)
+		if !ld.regions[s] {
+			n += ld.stmtCost(s)
 		}
 	}
 	return n
 }
 
-func (t *team) stmtCost(s ir.Stmt) int64 {
+func (ld *leader) stmtCost(s ir.Stmt) int64 {
 	switch s := s.(type) {
 	case *ir.Barrier:
 		return barrierCost
 	case *ir.Construct: // a region that a leader calls
 		return 2*barrierCost + callCost
 	case *ir.If:
-		return 1 + max(t.pathCost(s.Then), t.pathCost(s.Else))
+		return 1 + max(ld.pathCost(s.Then), ld.pathCost(s.Else))
 	case *ir.Block:
-		return t.pathCost(s.Body)
+		return ld.pathCost(s.Body)
 	case *ir.While:
-		return loopTurns * (1 + t.pathCost(s.Pre) + t.pathCost(s.Body) + t.pathCost(s.Post))
+		return loopTurns * (1 + ld.pathCost(s.Pre) + ld.pathCost(s.Body) + ld.pathCost(s.Post))
 	case *ir.For:
-		return loopTurns * (1 + t.pathCost(s.Body))
+		return loopTurns * (1 + ld.pathCost(s.Body))
 	}
 	return 1
 }

@@ -14,12 +14,12 @@ import (
 // all threads meet. Source: 002_2ceddb4435226d55; differs: no barrier between two sequential
 // states, and the state is read before the region that it names, behind a barrier, so that no
 // thread sees the one after it.
-func (t *team) controlLoop(list []ir.Stmt, at ir.Pos) []ir.Stmt {
+func (ld *leader) controlLoop(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	f := &flow{at: at, jumps: map[*ir.Label]jumpStates{}}
 	entry := f.list(list, finished)
 	f.number()
-	state := t.Local("state", ir.IntType, at)
-	c := t.newCall(len(f.regions), at)
+	state := ld.Local("state", ir.IntType, at)
+	c := ld.newCall(len(f.regions), at)
 	hoisted := f.hoist()
 
 	var sequential, regions [][]ir.Stmt
@@ -37,11 +37,11 @@ func (t *team) controlLoop(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	}
 	lead = append(lead, c.ask(build.Ref(state, at), at))
 	loop := &ir.While{Label: &ir.Label{}, At: at}
-	k := t.Local("region", ir.IntType, at)
+	k := ld.Local("region", ir.IntType, at)
 	loop.Body = append([]ir.Stmt{c.next(at), &ir.If{Cond: first, Then: lead, At: at}, build.Barrier(at)}, c.answer(k, loop.Label, at)...)
 	loop.Body = append(append(loop.Body, choice(k, 1, regions, at)...), build.Barrier(at))
 
-	t.Decide(at, "code of the team", "a control loop", "mode(control_loop) says so: thread 0 runs "+
+	ld.Decide(at, "code of the team", "a control loop", "mode(control_loop) says so: thread 0 runs "+
 		strconv.Itoa(len(f.seqs))+" sequential states, the team "+strconv.Itoa(len(f.regions))+" parallel ones", "mode(auto)")
 	out := append(hoisted, build.Decl(state, f.target(entry), at), build.Decl(c.turn, build.Int(0, at), at),
 		&ir.If{Cond: first, Then: []ir.Stmt{c.reset(at)}, At: at})

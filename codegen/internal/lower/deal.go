@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
 	"github.com/gompss/gompss/codegen/ir"
@@ -12,11 +11,11 @@ import (
 // dealt returns the portion in which the chunks of dist_schedule(static, chunk) go to the teams and
 // those of schedule(static, chunk), of what is a team's then, to its threads. p is what the
 // directive means without a chunk.
-func (t *team) dealt(d *ir.Directive, grid bool, p spaces.Portion, count, total ir.Expr, at ir.Pos) (spaces.Portion, []ir.Stmt) {
+func (sc *schedules) dealt(d *ir.Directive, grid bool, p spaces.Portion, count, total ir.Expr, at ir.Pos) (spaces.Portion, []ir.Stmt) {
 	var out []ir.Stmt
 	chunk := func(e ir.Expr) ir.Expr {
 		var c ir.Expr
-		c, out = t.Temp("chunk", t.chunkWithin(e, total, at), out)
+		c, out = sc.Temp("chunk", chunkWithin(e, total, at), out)
 		return c
 	}
 	me := build.Query(ir.ThreadNum, at)
@@ -36,7 +35,7 @@ func (t *team) dealt(d *ir.Directive, grid bool, p spaces.Portion, count, total 
 
 // chunkWithin is a chunk of at least one iteration and at most all: its products with numbers of
 // threads then fit.
-func (t *team) chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
+func chunkWithin(e, total ir.Expr, at ir.Pos) ir.Expr {
 	if c, ok := query.Int64(e); ok && c < 1<<20 {
 		return build.Int(max(c, 1), at)
 	}
@@ -102,45 +101,28 @@ func cannotFail(e ir.Expr) bool {
 	return false
 }
 
-// settleChunks returns d with chunks that each thread has computed before another writes what they
-// read. x is what the loop touches.
-func (t *team) settleChunks(d *ir.Directive, x analysis.Touch, at ir.Pos) (*ir.Directive, settled) {
-	c := *d
-	var s settled
-	for _, e := range []*ir.Expr{&c.Schedule.Chunk, &c.DistSchedule.Chunk} {
-		if *e == nil {
-			continue
-		}
-		*e = forms.MasterOf(*e)
-		if v := t.settleValue(x, "chunk", *e, &s, at); v != nil {
-			*e = build.Ref(v, at)
-		}
-	}
-	return &c, s
-}
-
 // walkDealt is walk for iterations dealt out in chunks.
-func (t *team) walkDealt(sp *spaces.Space, d *ir.Directive, grid bool, p spaces.Portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
+func (sc *schedules) walkDealt(sp *spaces.Space, d *ir.Directive, grid bool, p spaces.Portion, count ir.Expr, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.At
-	c, out := t.Counted(sp)
-	p, chunks := t.dealt(d, grid, p, count, c.Total, at)
+	c, out := sc.Counted(sp)
+	p, chunks := sc.dealt(d, grid, p, count, c.Total, at)
 	out = append(out, chunks...)
 	lo, hi := ir.Expr(build.Int(0, at)), c.Total
 	inner := &out
 	for _, k := range p.Deals {
-		base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
+		base, end := sc.Local("base", ir.IntType, at), sc.Local("stop", ir.IntType, at)
 		var stride ir.Expr
 		start := build.Binary(ir.Add, lo, build.Binary(ir.Mul, k.First, k.Chunk, at), at)
-		stride, *inner = t.Temp("stride", build.Binary(ir.Mul, k.Stride, k.Chunk, at), *inner)
+		stride, *inner = sc.Temp("stride", build.Binary(ir.Mul, k.Stride, k.Chunk, at), *inner)
 		least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, build.Ref(base, at), k.Chunk, at), hi}, T: ir.IntType, At: at}
 		loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), At: at, Body: []ir.Stmt{build.Decl(end, least, at)},
 			Post: []ir.Stmt{build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)}}
 		*inner = append(*inner, build.Decl(base, start, at), loop)
 		lo, hi, inner = build.Ref(base, at), build.Ref(end, at), &loop.Body
 	}
-	it := t.Local("it", ir.IntType, at)
+	it := sc.Local("it", ir.IntType, at)
 	*inner = append(*inner, build.Decl(it, build.Binary(ir.Add, lo, p.First, at), at),
-		t.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), hi, at), p.Stride, body, last))
+		sc.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), hi, at), p.Stride, body, last))
 	if p.Only != nil {
 		return []ir.Stmt{&ir.If{Cond: p.Only, Then: out, At: at}}
 	}
@@ -148,7 +130,7 @@ func (t *team) walkDealt(sp *spaces.Space, d *ir.Directive, grid bool, p spaces.
 }
 
 // noteDealt says how many teams and threads chunks are for, where the host can tell.
-func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
+func (t *teamLaunch) noteDealt(sp *spaces.Space, d *ir.Directive) {
 	at := sp.At
 	total := sp.Count()
 	chunks := func(of, chunk ir.Expr) ir.Expr {
@@ -156,12 +138,12 @@ func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
 	}
 	threads := total
 	if c := d.DistSchedule.Chunk; c != nil {
-		size := t.chunkWithin(forms.MasterOf(c), total, at)
+		size := chunkWithin(forms.MasterOf(c), total, at)
 		t.noteCount(chunks(total, size), &t.Trips.Team)
 		threads = size
 	}
 	if dealsChunks(d) {
-		threads = chunks(threads, t.chunkWithin(d.Schedule.Chunk, total, at))
+		threads = chunks(threads, chunkWithin(d.Schedule.Chunk, total, at))
 	}
 	switch {
 	case d.DistSchedule.Chunk == nil:
@@ -172,7 +154,7 @@ func (t *team) noteDealt(sp *spaces.Space, d *ir.Directive) {
 }
 
 // explainDealt says what the chunks of d are for.
-func (t *team) explainDealt(sp *spaces.Space, d *ir.Directive, grid bool) {
+func (t *teamLaunch) explainDealt(sp *spaces.Space, d *ir.Directive, grid bool) {
 	name := "loop " + sp.Loops[0].Var.Name
 	if c := d.DistSchedule.Chunk; grid && c != nil {
 		t.Decide(sp.At, name, "chunks of "+ir.ExprString(c)+" iterations to the teams in turn",

@@ -15,78 +15,89 @@ type shareOut struct {
 	last       []ir.Stmt // stores of lastprivate copies
 }
 
+// leagueLoops prepares the loops that the teams of a league share out, and holds what the teams
+// combine at the end.
+type leagueLoops struct {
+	*teamLaunch
+	*placement
+	shareOuts map[*ir.For]shareOut
+	ends      []*reductions // of shareOuts: what each team holds a part of until it ends
+	postponed []*reductions // of loops that may run again
+	inner     int           // ifs and loops around what is exposed
+}
+
 // expose declares what each team has of its own in a loop that the teams share out - copies of
 // firstprivate and lastprivate variables, parts of reductions - in front of the loop, where
 // variables of the team are looked for.
-func (t *team) expose(list []ir.Stmt) []ir.Stmt {
+func (g *leagueLoops) expose(list []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	for _, s := range list {
-		out = append(out, t.exposeIn(s)...)
+		out = append(out, g.exposeIn(s)...)
 	}
 	return out
 }
 
-func (t *team) exposeIn(s ir.Stmt) []ir.Stmt {
+func (g *leagueLoops) exposeIn(s ir.Stmt) []ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:
-		defer t.deeper()()
-		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: t.expose(s.Then), Else: t.expose(s.Else), At: s.At}}
+		defer g.deeper()()
+		return []ir.Stmt{&ir.If{Cond: s.Cond, Then: g.expose(s.Then), Else: g.expose(s.Else), At: s.At}}
 	case *ir.Block:
-		return []ir.Stmt{&ir.Block{Label: s.Label, Body: t.expose(s.Body), At: s.At}}
+		return []ir.Stmt{&ir.Block{Label: s.Label, Body: g.expose(s.Body), At: s.At}}
 	case *ir.While:
-		defer t.deeper()()
+		defer g.deeper()()
 		c := *s
-		c.Body = t.expose(s.Body)
+		c.Body = g.expose(s.Body)
 		return []ir.Stmt{&c}
 	case *ir.For:
-		return t.exposeLoop(s)
+		return g.exposeLoop(s)
 	case *ir.Construct:
 		if s.Directive.Parts&ir.Parallel == 0 {
-			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: t.expose(s.Body), At: s.At}}
+			return []ir.Stmt{&ir.Construct{Directive: s.Directive, Body: g.expose(s.Body), At: s.At}}
 		}
 	}
 	return []ir.Stmt{s}
 }
 
-func (t *team) exposeLoop(s *ir.For) []ir.Stmt {
+func (g *leagueLoops) exposeLoop(s *ir.For) []ir.Stmt {
 	c := *s
 	if s.Directive == nil {
-		defer t.deeper()()
-		c.Body = t.expose(s.Body)
+		defer g.deeper()()
+		c.Body = g.expose(s.Body)
 		return []ir.Stmt{&c}
 	}
 	d := *s.Directive
 	d.Parts &^= ir.Teams
 	c.Directive = &d
-	if forms.ForThreads(&c) && d.Parts&ir.Distribute != 0 && t.inner > 0 && !t.Single && len(d.Reductions) > 0 {
-		t.deferShared(&c, &d)
+	if forms.ForThreads(&c) && d.Parts&ir.Distribute != 0 && g.inner > 0 && !g.Single && len(d.Reductions) > 0 {
+		g.deferShared(&c, &d)
 	}
 	if forms.ForThreads(&c) || d.Parts&ir.Distribute == 0 {
 		return []ir.Stmt{&c}
 	}
-	t.Trips.Reread = max(t.Trips.Reread, analysis.RereadBytes(s.Body, s.Var))
-	firsts, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
-	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
+	g.Trips.Reread = max(g.Trips.Reread, analysis.RereadBytes(s.Body, s.Var))
+	firsts, body := g.lowering.ownCopies(d.Firstprivate, s.Body)
+	lasts, last, body := g.LastCopies(d.Lastprivate, body, s.At)
 	red, own := &reductions{}, d.Reductions
-	if t.inner > 0 && !t.Single {
+	if g.inner > 0 && !g.Single {
 		var others []ir.Reduction
-		own, others = t.ownFirst(d.Reductions)
-		t.postpone(t.lowering.startReductions(others, &body, s.At))
+		own, others = g.ownFirst(d.Reductions)
+		g.postpone(g.lowering.startReductions(others, &body, s.At))
 	}
-	red = t.lowering.startReductions(own, &body, s.At)
+	red = g.lowering.startReductions(own, &body, s.At)
 	d.Firstprivate, d.Lastprivate, d.Reductions = nil, nil, nil
-	c.Body = t.expose(body)
+	c.Body = g.expose(body)
 	red.league = true
-	t.shareOuts[&c] = shareOut{reductions: red, last: last}
-	t.ends = append(t.ends, red)
+	g.shareOuts[&c] = shareOut{reductions: red, last: last}
+	g.ends = append(g.ends, red)
 	return append(append(append(firsts, lasts...), red.decls...), &c)
 }
 
 // ownFirst tells the reductions into variables of a team's own, for which it waits for no other,
 // from the rest.
-func (t *team) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
+func (g *leagueLoops) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
 	for _, r := range list {
-		if v := ir.RootVar(r.Place); v != nil && t.mine.Has(v) {
+		if v := ir.RootVar(r.Place); v != nil && g.mine.Has(v) {
 			own = append(own, r)
 		} else {
 			others = append(others, r)
@@ -96,27 +107,27 @@ func (t *team) ownFirst(list []ir.Reduction) (own, others []ir.Reduction) {
 }
 
 // deeper notes that what is exposed next may run more than once, or not at all.
-func (t *team) deeper() (undo func()) {
-	t.inner++
-	return func() { t.inner-- }
+func (g *leagueLoops) deeper() (undo func()) {
+	g.inner++
+	return func() { g.inner-- }
 }
 
 // postpone lets the parts that each team holds of r grow through all runs of its loop: the league
 // combines them once, when the team ends, for no team can wait for the others before.
-func (t *team) postpone(r *reductions) {
+func (g *leagueLoops) postpone(r *reductions) {
 	if len(r.items) == 0 {
 		return
 	}
 	r.league = true
-	t.postponed = append(t.postponed, r)
-	t.Decide(r.items[0].At, "reduction", "over the league, when the teams end", "its loop is under an if or in a loop of the teams", "")
+	g.postponed = append(g.postponed, r)
+	g.Decide(r.items[0].At, "reduction", "over the league, when the teams end", "its loop is under an if or in a loop of the teams", "")
 }
 
 // deferShared makes the threads of a loop of the whole league reduce into their team's part of a
 // postponed reduction.
-func (t *team) deferShared(c *ir.For, d *ir.Directive) {
-	own, list := t.ownFirst(d.Reductions)
-	red := t.lowering.startReductions(list, &c.Body, c.At)
+func (g *leagueLoops) deferShared(c *ir.For, d *ir.Directive) {
+	own, list := g.ownFirst(d.Reductions)
+	red := g.lowering.startReductions(list, &c.Body, c.At)
 	d.Reductions = own
 	if len(red.items) != len(list) {
 		return // one was refused
@@ -128,14 +139,14 @@ func (t *team) deferShared(c *ir.For, d *ir.Directive) {
 		}
 		d.Reductions = append(d.Reductions, r)
 	}
-	t.postpone(red)
+	g.postpone(red)
 }
 
 // withPostponed declares the parts of postponed reductions in front of list.
-func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
+func (g *leagueLoops) withPostponed(list []ir.Stmt) []ir.Stmt {
 	var front []ir.Stmt
 	first := map[*ir.Var]item{}
-	for _, r := range t.postponed {
+	for _, r := range g.postponed {
 		front = append(front, r.decls...)
 		for _, it := range r.items {
 			v := ir.RootVar(it.Place)
@@ -144,13 +155,13 @@ func (t *team) withPostponed(list []ir.Stmt) []ir.Stmt {
 			}
 			what := "reduction(" + it.Op.String() + ": " + v.Name + ")"
 			if before, ok := first[v]; ok && before.Op != it.Op {
-				t.Refuse(it.At, what, "it is combined by "+before.Op.String()+" too, at "+before.At.String()+
+				g.Refuse(it.At, what, "it is combined by "+before.Op.String()+" too, at "+before.At.String()+
 					", under an if or in a loop of the teams: the order of the two is lost where the teams' parts meet, when they end",
 					"end the teams between the two loops")
 			}
 			first[v] = it
 			if at, used := usedBesides(list, v, it.Op); used {
-				t.Refuse(it.At, what, "the loop is under an if or in a loop of the teams, so that the teams' parts meet when they end, and "+
+				g.Refuse(it.At, what, "the loop is under an if or in a loop of the teams, so that the teams' parts meet when they end, and "+
 					at.String()+" uses "+v.Name+" before: no team can wait for the others", "end the teams before it is used")
 			}
 		}
@@ -223,97 +234,58 @@ func (t *team) distribute(s *ir.For) []ir.Stmt {
 // overLeague combines what the teams hold. Each team leaves its part in scratch memory and takes a
 // ticket; the team with the last ticket finds all parts there and combines them in the order of the
 // teams, so that the result depends on the shape of the grid alone.
-func (t *team) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	if t.depth > 0 {
+func (c *combiner) overLeague(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if c.depth > 0 {
 		panic("gompss: bug: a reduction over the league is not postponed")
 	}
-	t.Decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order: the same bits for the same launch shape", "")
-	out := t.reads(at, t.copies(r, at)...)
-	last := t.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
+	c.Decide(at, "reduction", "over the league", "the team that finishes last combines the teams' parts in their order: the same bits for the same launch shape", "")
+	out := c.reads(at, copiesOf(r, at)...)
+	last := c.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
 	var w analysis.Touch
 	w.Writes.AddVar(last)
-	if t.open.beyondTeam() {
+	if c.open.beyondTeam() {
 		out = append(out, barrier(at)...) // what any thread touched comes before the ticket, and so before what follows it
 	} else {
-		out = append(out, t.sync(w, true, at)...)
+		out = append(out, c.sync(w, true, at)...)
 	}
-	store := t.storeParts(r, at)
-	store = append(store, t.ticket(last, at)...)
+	store := c.storeParts(r, at)
+	store = append(store, c.ticket(last, at)...)
 	out = append(out, &ir.If{Cond: forms.Thread0(at), Then: store, At: at})
-	t.open.solo.Add(w)
+	c.open.solo.Add(w)
 	out = append(out, barrier(at)...)
-	t.open.all.Reads.AddVar(last)
-	before := t.open.clone()
-	finish := t.combineParts(r, at, barrier)
-	t.open.add(before)
-	t.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
-	return append(out, t.last)
-}
-
-// haveAtomics reports whether every result of r is one that teams can add to by an atomic.
-func (t *team) haveAtomics(r *reductions) bool {
-	for _, it := range r.items {
-		v := ir.RootVar(it.Place)
-		first := v != nil && t.lowering.initial[v] != nil // the place has no value yet: the first team brings it
-		switch {
-		case it.n > 0 || it.idx != nil || v != nil && t.own.Has(v):
-			return false
-		case it.acc.Type.Size < 4 || it.acc.Type.IsFloat() && it.Op != ir.Add:
-			return false
-		}
-		switch it.Op {
-		case ir.Add, ir.Or, ir.Xor:
-		case ir.Min, ir.Max, ir.And:
-			if first {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	c.open.all.Reads.AddVar(last)
+	before := c.open.clone()
+	finish := c.combineParts(r, at, barrier)
+	c.open.add(before)
+	c.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
+	return append(out, c.last)
 }
 
 // byAtomics lets thread 0 add the part of the team to the results. Scratch memory begins as zero,
 // to which the first team adds what the variable held.
-func (t *team) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
-	out := t.reads(at, t.copies(r, at)...)
+func (c *combiner) byAtomics(r *reductions, at ir.Pos) []ir.Stmt {
+	out := c.reads(at, copiesOf(r, at)...)
 	var add []ir.Stmt
 	order := "whole numbers come out the same in any order"
 	for _, it := range r.items {
 		var part ir.Expr = build.Ref(it.acc, at)
-		if x, ok := it.Place.(*ir.Ref); ok && t.lowering.initial[x.Var] != nil {
+		if x, ok := it.Place.(*ir.Ref); ok && c.lowering.initial[x.Var] != nil {
 			first := build.Compare(ir.Eq, build.Query(ir.TeamNum, at), build.Int(0, at), at)
-			part = build.Choose(first, build.Combine(it.Op, t.lowering.initial[x.Var], part, at), part, at)
+			part = build.Choose(first, build.Combine(it.Op, c.lowering.initial[x.Var], part, at), part, at)
 		}
 		if it.acc.Type.IsFloat() {
 			order = "in any order, so the last bits may differ from run to run"
 		}
 		add = append(add, &ir.Atomic{Kind: ir.AtomicUpdate, Op: it.Op, Place: forms.MasterOf(it.Place), Value: part, At: at})
 	}
-	t.Decide(at, "reduction", "over the league by atomics", order, "")
-	x := t.Effects.Stmts(add)
-	out = append(out, t.sync(x, true, at)...)
-	t.open.solo.Add(x)
+	c.Decide(at, "reduction", "over the league by atomics", order, "")
+	x := c.Effects.Stmts(add)
+	out = append(out, c.sync(x, true, at)...)
+	c.open.solo.Add(x)
 	return append(out, &ir.If{Cond: forms.Thread0(at), Then: add, At: at})
 }
 
-// beyondTeam reports whether threads other than thread 0 touched memory that other teams see.
-func (o open) beyondTeam() bool {
-	for _, m := range []analysis.Memory{o.all.Reads, o.all.Writes} {
-		if m.Kinds != 0 {
-			return true
-		}
-		for v := range m.Vars {
-			if v.Space != ir.Team {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (t *team) copies(r *reductions, at ir.Pos) []ir.Expr {
+func copiesOf(r *reductions, at ir.Pos) []ir.Expr {
 	var out []ir.Expr
 	for _, it := range r.items {
 		out = append(out, build.Ref(it.acc, at))
@@ -322,9 +294,9 @@ func (t *team) copies(r *reductions, at ir.Pos) []ir.Expr {
 }
 
 // ticket counts the teams that are done; last says that this one is the last of them.
-func (t *team) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
-	counter := t.pad("ticket", ir.Uint32Type, build.Int(1, at), at)
-	old := t.Local("ticket", ir.Uint32Type, at)
+func (c *combiner) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
+	counter := c.pad("ticket", ir.Uint32Type, build.Int(1, at), at)
+	old := c.Local("ticket", ir.Uint32Type, at)
 	one := &ir.Const{T: ir.Uint32Type, Bits: 1, At: at}
 	teams := build.Convert(ir.Uint32Type, build.Query(ir.NumTeams, at), at)
 	return []ir.Stmt{
@@ -335,13 +307,6 @@ func (t *team) ticket(last *ir.Var, at ir.Pos) []ir.Stmt {
 	}
 }
 
-// pad adds scratch memory of count elements, evaluated for this launch.
-func (t *team) pad(name string, elem *ir.Type, count ir.Expr, at ir.Pos) *ir.Var {
-	v := t.Variable(name, ir.SliceOf(elem), ir.Scratch, ir.Pos{})
-	t.lowering.program.Scratch = append(t.lowering.program.Scratch, ir.Scratchpad{Var: v, Count: count, Launch: t.number})
-	return v
-}
-
 // A part is where the teams leave one reduced value: of each array element, n of them for each
 // team.
 type part struct {
@@ -350,7 +315,7 @@ type part struct {
 	n    int64
 }
 
-func (t *team) newPart(name string, elem *ir.Type, n int64, at ir.Pos) part {
+func (t *teamLaunch) newPart(name string, elem *ir.Type, n int64, at ir.Pos) part {
 	count := build.Binary(ir.Mul, build.Query(ir.NumTeams, at), build.Int(n, at), at)
 	return part{pad: t.pad(name, storable(elem), count, at), elem: elem, n: n}
 }
@@ -380,7 +345,7 @@ func (p part) store(team, e, value ir.Expr, at ir.Pos) ir.Stmt {
 
 // load reads into a new variable of the pad's type and returns the value in the type of the
 // reduction.
-func (p part) load(t *team, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
+func (p part) load(t *teamLaunch, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 	v := t.Local("other", storable(p.elem), at)
 	out := []ir.Stmt{build.Decl(v, nil, at), &ir.Atomic{Kind: ir.AtomicRead, Place: p.place(team, e, at), Old: build.Ref(v, at), At: at}}
 	if p.elem.Kind == ir.Bool {
@@ -390,24 +355,24 @@ func (p part) load(t *team, team, e ir.Expr, at ir.Pos) ([]ir.Stmt, ir.Expr) {
 }
 
 // storeParts leaves the copies of thread 0 in new scratch memory.
-func (t *team) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
+func (c *combiner) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for i := range r.items {
 		it := &r.items[i]
 		name := it.acc.Name + "Parts"
 		me := build.Query(ir.TeamNum, at)
 		if it.n > 0 {
-			it.part = t.newPart(name, scalarOf(it.acc.Type), it.n, at)
-			e := t.Local("e", ir.IntType, at)
+			it.part = c.newPart(name, scalarOf(it.acc.Type), it.n, at)
+			e := c.Local("e", ir.IntType, at)
 			k := build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at)
 			body := []ir.Stmt{it.part.store(me, k, scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at), at)}
-			out = append(out, t.elements(*it, e, body, at))
+			out = append(out, elements(*it, e, body, at))
 			continue
 		}
-		it.part = t.newPart(name, it.acc.Type, 1, at)
+		it.part = c.newPart(name, it.acc.Type, 1, at)
 		out = append(out, it.part.store(me, build.Int(0, at), build.Ref(it.acc, at), at))
 		if it.idx != nil {
-			it.idxPart = t.newPart(name, it.idx.Type, 1, at)
+			it.idxPart = c.newPart(name, it.idx.Type, 1, at)
 			out = append(out, it.idxPart.store(me, build.Int(0, at), build.Ref(it.idx, at), at))
 		}
 	}
@@ -415,7 +380,7 @@ func (t *team) storeParts(r *reductions, at ir.Pos) []ir.Stmt {
 }
 
 // combineParts is what the last team does: its threads share the parts out, then combine.
-func (t *team) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+func (c *combiner) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
 	var whole []item
 	for _, it := range r.items {
@@ -423,58 +388,58 @@ func (t *team) combineParts(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.
 			continue
 		}
 		total := it
-		total.acc = t.Local(it.acc.Name, it.acc.Type, at)
+		total.acc = c.Local(it.acc.Name, it.acc.Type, at)
 		out = append(out, build.Decl(total.acc, build.Identity(it.Op, it.acc.Type, at), at))
 		if it.idx != nil {
-			total.idx = t.Local(it.idx.Name, it.idx.Type, at)
+			total.idx = c.Local(it.idx.Name, it.idx.Type, at)
 			out = append(out, build.Decl(total.idx, build.Identity(ir.Min, it.idx.Type, at), at))
 		}
 		whole = append(whole, total)
 	}
 	if len(whole) > 0 {
-		out = append(out, t.gather(whole, at)...)
-		out = append(out, t.overTeam(whole, at, barrier)...)
-		out = append(out, t.apply(whole, at)...)
+		out = append(out, c.gather(whole, at)...)
+		out = append(out, c.overTeam(whole, at, barrier)...)
+		out = append(out, c.apply(whole, at)...)
 		if len(whole) < len(r.items) {
 			out = append(out, barrier(at)...) // elements take the same slots
 		}
 	}
 	for i, it := range r.items {
 		if it.n > 0 {
-			out = append(out, t.gatherElements(it, i, at, barrier)...)
+			out = append(out, c.gatherElements(it, i, at, barrier)...)
 		}
 	}
 	return out
 }
 
 // gather folds every NumThreads-th part into the copies of a thread.
-func (t *team) gather(items []item, at ir.Pos) []ir.Stmt {
-	k := t.Local("k", ir.IntType, at)
+func (c *combiner) gather(items []item, at ir.Pos) []ir.Stmt {
+	k := c.Local("k", ir.IntType, at)
 	var body []ir.Stmt
 	for _, it := range items {
-		load, value := it.part.load(t, build.Ref(k, at), build.Int(0, at), at)
+		load, value := it.part.load(c.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
 		body = append(body, load...)
 		var idx ir.Expr
 		if it.idx != nil {
-			load, idx = it.idxPart.load(t, build.Ref(k, at), build.Int(0, at), at)
+			load, idx = it.idxPart.load(c.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
 			body = append(body, load...)
 		}
 		body = append(body, fold(scalar{op: it.Op, acc: it.acc, idx: it.idx}, value, idx, at)...)
 	}
-	return t.Stride(k, build.Query(ir.NumTeams, at), body, at)
+	return c.Stride(k, build.Query(ir.NumTeams, at), body, at)
 }
 
-func (t *team) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	e, k := t.Local("e", ir.IntType, at), t.Local("k", ir.IntType, at)
-	x := t.Local("x", it.part.elem, at)
-	load, value := it.part.load(t, build.Ref(k, at), build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at), at)
+func (c *combiner) gatherElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e, k := c.Local("e", ir.IntType, at), c.Local("k", ir.IntType, at)
+	x := c.Local("x", it.part.elem, at)
+	load, value := it.part.load(c.teamLaunch, build.Ref(k, at), build.Binary(ir.Sub, build.Ref(e, at), build.Int(it.lo, at), at), at)
 	s := scalar{op: it.Op, acc: x, n: n}
 	body := []ir.Stmt{build.Decl(x, build.Identity(it.Op, x.Type, at), at)}
-	body = append(body, t.Stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
-	body = append(body, t.combineTeam([]scalar{s}, at, barrier)...)
+	body = append(body, c.Stride(k, build.Query(ir.NumTeams, at), append(load, fold(s, value, nil, at)...), at)...)
+	body = append(body, c.combineTeam([]scalar{s}, at, barrier)...)
 	place := scalarAt(forms.MasterOf(it.Place), build.Ref(e, at), at)
 	update := []ir.Stmt{build.Assign(place, build.Combine(it.Op, place, build.Ref(x, at), at), at)}
 	body = append(body, &ir.If{Cond: forms.Thread0(at), Then: update, At: at})
 	body = append(body, barrier(at)...)
-	return []ir.Stmt{t.elements(it, e, body, at)}
+	return []ir.Stmt{elements(it, e, body, at)}
 }

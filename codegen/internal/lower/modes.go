@@ -19,63 +19,12 @@ import (
 // Lowering makes a list of the leader's code, in which each region is a construct (called), and
 // gives that to controlLoop or specialise.
 
-// settleMode decides how the code of the team runs where the directive leaves that open, or asks
-// for what is not there.
-func (t *team) settleMode(list []ir.Stmt, d *ir.Directive) {
-	if d == nil || !t.Leads() {
-		return
-	}
-	name := t.Mode.String()
-	if onlyRegions(list) {
-		t.Decide(d.At, "mode("+name+")", "needs nothing", "no code of the team is outside its parallel loops", "")
-		t.Mode = ir.ModeAuto
-		t.limitAll(list)
-		return
-	}
-	if opt := &t.lowering.opt; t.Mode == ir.ModeWarpSpecialized && (opt.Subgroups() || !t.Shuffles()) {
-		why := opt.Target + " has no warps that wait apart"
-		if !opt.NoShuffles && !opt.Subgroups() {
-			why = "a team of at most " + ir.ExprString(t.Launch.MaxThreads) + " threads may have less than two warps"
-		}
-		t.lowering.Note(d.At, "mode(warp_specialized)", "acts as mode(control_loop): "+why, "")
-		t.Mode = ir.ModeControlLoop
-	}
-}
-
-func onlyRegions(list []ir.Stmt) bool {
-	for _, s := range list {
-		if _, ok := s.(*ir.Decl); !ok && !forms.ForThreads(s) {
-			return false
-		}
-	}
-	return true
-}
-
-// placeLed shares what regions use of the leader's variables, and the team's part of reductions
-// over the league, which all threads combine.
-func (t *team) placeLed(list []ir.Stmt, ends ...*reductions) {
-	const why = "the leader of the team sets it and the parallel regions use it"
-	var find func([]ir.Stmt)
-	find = func(list []ir.Stmt) {
-		for _, s := range list {
-			if !forms.ForThreads(s) {
-				ir.Lists(s, find)
-				continue
-			}
-			for _, v := range ir.Free([]ir.Stmt{s}).List() {
-				t.share(v, why)
-			}
-		}
-	}
-	find(list)
-	for _, r := range ends {
-		for _, it := range r.items {
-			t.share(it.acc, why)
-			if it.idx != nil {
-				t.share(it.idx, why)
-			}
-		}
-	}
+// leader makes the code of the team that one thread leads.
+type leader struct {
+	*teamLaunch
+	sent    []*ir.Var        // what thread 0 broadcasts
+	guards  int              // how often thread 0 runs something alone
+	regions map[ir.Stmt]bool // statements of parallel regions
 }
 
 // led lowers code of the leader.
@@ -101,10 +50,10 @@ func (t *team) ledLoop(s *ir.For) []ir.Stmt {
 // called makes a parallel region of list, which begins after the barrier that it needs: where the
 // team has a leader, one that the leader calls. What is in it costs the same in all modes, and is
 // not counted.
-func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	if !t.Leads() || len(list) == 0 {
+func (ld *leader) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	if !ld.Leads() || len(list) == 0 {
 		for _, s := range list {
-			t.regions[s] = true
+			ld.regions[s] = true
 		}
 		return append(barrier, list...)
 	}
@@ -112,12 +61,12 @@ func (t *team) called(barrier, list []ir.Stmt, at ir.Pos) []ir.Stmt {
 }
 
 // lead puts the leader's code, with its regions, into the form of the mode.
-func (t *team) lead(list []ir.Stmt, at ir.Pos) []ir.Stmt {
+func (ld *leader) lead(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	list = existing().CopyStmts(list)
-	if t.Mode == ir.ModeWarpSpecialized {
-		return t.specialise(list, at)
+	if ld.Mode == ir.ModeWarpSpecialized {
+		return ld.specialise(list, at)
 	}
-	return t.controlLoop(list, at)
+	return ld.controlLoop(list, at)
 }
 
 // existing makes assignments of the declarations of what is in team memory, and exists already.
@@ -147,7 +96,7 @@ type call struct {
 	step int64
 }
 
-func (t *team) newCall(regions int, at ir.Pos) call {
+func (t *teamLaunch) newCall(regions int, at ir.Pos) call {
 	return call{box: t.Slot(crews.Slot{What: "work"}, ir.IntType, "work", at), turn: t.Local("turn", ir.IntType, at),
 		step: int64(regions) + 1}
 }
@@ -221,10 +170,10 @@ const (
 // specialise gives the leader's code to the first lane of the last warp; the other warps wait for
 // the regions that it calls, and it waits while they run.
 // Source: 000_b59ec0d825952dbe, section V.
-func (t *team) specialise(list []ir.Stmt, at ir.Pos) []ir.Stmt {
-	t.Launch.Warps, t.Launch.ExtraWarps = true, 1
-	workers := t.Local("workers", ir.IntType, at)
-	c := t.newCall(countRegions(list), at)
+func (ld *leader) specialise(list []ir.Stmt, at ir.Pos) []ir.Stmt {
+	ld.Launch.Warps, ld.Launch.ExtraWarps = true, 1
+	workers := ld.Local("workers", ir.IntType, at)
+	c := ld.newCall(countRegions(list), at)
 	join := func() ir.Stmt {
 		return &ir.Barrier{Scope: ir.NamedBarrier, ID: joinBarrier, Count: build.Query(ir.NumThreads, at), At: at}
 	}
@@ -241,11 +190,11 @@ func (t *team) specialise(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 	leader = append(leader, c.next(at), c.ask(build.Int(0, at), at), join())
 
 	loop := &ir.While{Label: &ir.Label{}, At: at}
-	k := t.Local("region", ir.IntType, at)
-	wait := call{box: c.box, turn: t.Local("turn", ir.IntType, at), step: c.step}
+	k := ld.Local("region", ir.IntType, at)
+	wait := call{box: c.box, turn: ld.Local("turn", ir.IntType, at), step: c.step}
 	loop.Body = append(append([]ir.Stmt{wait.next(at), join()}, wait.answer(k, loop.Label, at)...), choice(k, 1, regions, at)...)
 	loop.Body = append(loop.Body, join())
-	t.Decide(at, "code of the team", "a warp of its own", "mode(warp_specialized) says so: its first lane leads, the "+
+	ld.Decide(at, "code of the team", "a warp of its own", "mode(warp_specialized) says so: its first lane leads, the "+
 		"other warps wait for the "+strconv.Itoa(len(regions))+" parallel regions that it calls", "mode(auto)")
 	leads := build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Ref(workers, at), at)
 	idle := build.Compare(ir.Gt, build.Query(ir.ThreadNum, at), build.Ref(workers, at), at)

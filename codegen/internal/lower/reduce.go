@@ -240,19 +240,28 @@ type scalar struct {
 	n        int // tells the slots of one construct apart
 }
 
-func (t *team) accSlot(s scalar, at ir.Pos) *ir.Var {
-	return t.Slot(crews.Slot{What: "reduce", Kind: s.acc.Type.Kind, N: s.n}, t.slotType(s.acc.Type), "slots", at)
+// combiner combines the parts of reductions over the threads of a team and over the teams.
+type combiner struct {
+	*teamLaunch
+	*placement
+	*barriers
+	*leader
+	last *ir.If // what the last team does after the latest reduction over the league
 }
 
-func (t *team) idxSlot(s scalar, at ir.Pos) *ir.Var {
-	return t.Slot(crews.Slot{What: "reduce index", Kind: s.idx.Type.Kind, N: s.n}, t.slotType(s.idx.Type), "slots", at)
+func (c *combiner) accSlot(s scalar, at ir.Pos) *ir.Var {
+	return c.Slot(crews.Slot{What: "reduce", Kind: s.acc.Type.Kind, N: s.n}, c.slotType(s.acc.Type), "slots", at)
 }
 
-func (t *team) slotType(elem *ir.Type) *ir.Type {
-	if t.Shuffles() {
+func (c *combiner) idxSlot(s scalar, at ir.Pos) *ir.Var {
+	return c.Slot(crews.Slot{What: "reduce index", Kind: s.idx.Type.Kind, N: s.n}, c.slotType(s.idx.Type), "slots", at)
+}
+
+func (c *combiner) slotType(elem *ir.Type) *ir.Type {
+	if c.Shuffles() {
 		return ir.ArrayOf(elem, maxWarps)
 	}
-	if n, ok := query.Int64(forms.OrZero(t.Launch.MaxThreads)); ok && n > 0 && n < maxTeam {
+	if n, ok := query.Int64(forms.OrZero(c.Launch.MaxThreads)); ok && n > 0 && n < maxTeam {
 		return ir.ArrayOf(elem, (n+31)/32*32) // a team that must be whole warps may have more than asked for
 	}
 	return ir.ArrayOf(elem, maxTeam)
@@ -260,9 +269,9 @@ func (t *team) slotType(elem *ir.Type) *ir.Type {
 
 // slotsOf returns the team memory that finishing r uses, so that it can be free when the construct
 // begins.
-func (t *team) slotsOf(r *reductions) []*ir.Var {
+func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 	var out []*ir.Var
-	if t.seg.whole != nil {
+	if c.seg.whole != nil {
 		return nil // its own barriers keep uses of the slots apart
 	}
 	for i, it := range r.items {
@@ -270,24 +279,24 @@ func (t *team) slotsOf(r *reductions) []*ir.Var {
 		if it.n > 0 {
 			s.acc = &ir.Var{Type: scalarOf(it.acc.Type)}
 		}
-		out = append(out, t.accSlot(s, it.At))
+		out = append(out, c.accSlot(s, it.At))
 		if it.idx != nil {
-			out = append(out, t.idxSlot(s, it.At))
+			out = append(out, c.idxSlot(s, it.At))
 		}
 	}
 	return out
 }
 
 // allSlots is slotsOf for a parallel body and the worksharing loops in it.
-func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
-	out := t.slotsOf(r)
+func (c *combiner) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
+	out := c.slotsOf(r)
 	ir.WalkStmts(s.Body, func(st ir.Stmt) bool {
 		f, ok := st.(*ir.For)
 		if !ok || f.Directive == nil || f.Directive.Parts&ir.Workshare == 0 {
 			return true
 		}
 		var body []ir.Stmt
-		out = append(out, t.slotsOf(t.lowering.startReductions(f.Directive.Reductions, &body, f.At))...)
+		out = append(out, c.slotsOf(c.lowering.startReductions(f.Directive.Reductions, &body, f.At))...)
 		return true
 	})
 	return out
@@ -295,42 +304,42 @@ func (t *team) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
 
 // finishReductions combines the copies and applies them to their places once. barrier makes a
 // barrier.
-func (t *team) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if len(r.items) == 0 {
 		return nil
 	}
-	if own, others := t.mixed(r); len(own) > 0 {
+	if own, others := c.mixed(r); len(own) > 0 {
 		x, y := *r, *r
 		x.items, y.items, x.league = own, others, false
-		out := t.finishReductions(&x, at, barrier)
-		return append(append(out, barrier(at)...), t.finishReductions(&y, at, barrier)...) // they use the same slots
+		out := c.finishReductions(&x, at, barrier)
+		return append(append(out, barrier(at)...), c.finishReductions(&y, at, barrier)...) // they use the same slots
 	}
 	var out []ir.Stmt
 	if r.perThread {
-		out = append(out, t.overTeam(r.items, at, barrier)...)
-		t.Decide(at, "reduction", "over the team", how(t.Shuffles()), "")
+		out = append(out, c.overTeam(r.items, at, barrier)...)
+		c.Decide(at, "reduction", "over the team", how(c.Shuffles()), "")
 	}
-	if r.league && !t.Single && !t.ofTeam(r) {
-		if t.lowering.opt.AtomicReductions && t.haveAtomics(r) {
-			out = append(out, t.byAtomics(r, at)...)
+	if r.league && !c.Single && !c.ofTeam(r) {
+		if c.lowering.opt.AtomicReductions && c.haveAtomics(r) {
+			out = append(out, c.byAtomics(r, at)...)
 		} else {
-			out = append(out, t.overLeague(r, at, barrier)...)
+			out = append(out, c.overLeague(r, at, barrier)...)
 		}
 		if !r.perThread {
-			out = t.called(nil, out, at)
+			out = c.called(nil, out, at)
 		}
 		return out
 	}
-	if t.Leads() && !r.perThread {
-		return append(out, t.updates(r.items, at)...)
+	if c.Leads() && !r.perThread {
+		return append(out, c.updates(r.items, at)...)
 	}
-	before := t.open.clone()
-	apply := t.apply(r.items, at)
+	before := c.open.clone()
+	apply := c.apply(r.items, at)
 	if !r.perThread { // no barrier of the combination came before
-		x := t.Effects.Stmts(apply)
-		t.open = before
-		out = append(out, t.sync(x, true, at)...)
-		t.open.solo.Add(x)
+		x := c.Effects.Stmts(apply)
+		c.open = before
+		out = append(out, c.sync(x, true, at)...)
+		c.open.solo.Add(x)
 	}
 	return append(out, apply...)
 }
@@ -342,38 +351,10 @@ func how(shuffles bool) string {
 	return "a tree in team memory: teams need not be whole warps"
 }
 
-// mixed tells items of the team's own from those of the league, where r has both; else it returns
-// none.
-func (t *team) mixed(r *reductions) (own, others []item) {
-	if !r.league || t.Single || t.ofTeam(r) {
-		return nil, nil
-	}
-	for _, it := range r.items {
-		if v := ir.RootVar(it.Place); v != nil && t.own.Has(v) {
-			own = append(own, it)
-		} else {
-			others = append(others, it)
-		}
-	}
-	return own, others
-}
-
-// ofTeam reports whether the places belong to the team, so that nothing is combined over the
-// league.
-func (t *team) ofTeam(r *reductions) bool {
-	for _, it := range r.items {
-		v := ir.RootVar(it.Place)
-		if v == nil || !t.own.Has(v) {
-			return false
-		}
-	}
-	return true
-}
-
 // overTeam leaves the combination of all threads' copies in the copy of every thread.
-func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	if w := t.seg.whole; w != nil {
-		return w.reduce(t, items, at, barrier)
+func (c *combiner) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if w := c.seg.whole; w != nil {
+		return w.reduce(c, items, at, barrier)
 	}
 	var scalars []scalar
 	var out []ir.Stmt
@@ -383,29 +364,29 @@ func (t *team) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt)
 		}
 	}
 	if len(scalars) > 0 {
-		out = t.combineTeam(scalars, at, barrier)
+		out = c.combineTeam(scalars, at, barrier)
 	}
 	for i, it := range items {
 		if it.n > 0 {
-			out = append(out, t.overElements(it, i, at, barrier)...)
+			out = append(out, c.overElements(it, i, at, barrier)...)
 		}
 	}
 	return out
 }
 
 // overElements combines an array copy element by element.
-func (t *team) overElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	e := t.Local("e", ir.IntType, at)
-	x := t.Local("x", scalarOf(it.acc.Type), at)
+func (c *combiner) overElements(it item, n int, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	e := c.Local("e", ir.IntType, at)
+	x := c.Local("x", scalarOf(it.acc.Type), at)
 	place := func() ir.Expr { return scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at) }
 	body := []ir.Stmt{build.Decl(x, place(), at)}
-	body = append(body, t.combineTeam([]scalar{{op: it.Op, acc: x, n: n}}, at, barrier)...)
+	body = append(body, c.combineTeam([]scalar{{op: it.Op, acc: x, n: n}}, at, barrier)...)
 	body = append(body, build.Assign(place(), build.Ref(x, at), at))
 	body = append(body, barrier(at)...)
-	return []ir.Stmt{t.elements(it, e, body, at)}
+	return []ir.Stmt{elements(it, e, body, at)}
 }
 
-func (t *team) elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
+func elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
 	return &ir.For{Label: &ir.Label{}, Var: e, Lo: build.Int(it.lo, at), Hi: build.Int(it.lo+it.n, at), Step: build.Int(1, at),
 		Rel: ir.Lt, Body: body, At: at}
 }
@@ -413,26 +394,26 @@ func (t *team) elements(it item, e *ir.Var, body []ir.Stmt, at ir.Pos) ir.Stmt {
 // combineTeam leaves in acc of every thread what all of them held, combined in the order of the
 // threads. Source: 001_ab8d859d95f513d8, section 3.6.3; differs: every thread reads the warps'
 // results, so one barrier is enough.
-func (t *team) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
-	if !t.Shuffles() {
-		return t.tree(list, at, barrier)
+func (c *combiner) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if !c.Shuffles() {
+		return c.tree(list, at, barrier)
 	}
-	t.Launch.Warps = true
-	out := t.overWarp(list, at)
+	c.Launch.Warps = true
+	out := c.overWarp(list, at)
 	warp := build.Binary(ir.Div, build.Query(ir.ThreadNum, at), build.Query(ir.WarpSize, at), at)
 	var store []ir.Stmt
 	for _, s := range list {
-		store = append(store, t.toSlot(s, warp, at)...)
+		store = append(store, c.toSlot(s, warp, at)...)
 	}
 	lead := build.Compare(ir.Eq, build.Query(ir.Lane, at), build.Int(0, at), at)
 	out = append(out, &ir.If{Cond: lead, Then: store, At: at})
 	out = append(out, barrier(at)...)
-	w := t.Local("w", ir.IntType, at)
+	w := c.Local("w", ir.IntType, at)
 	var read, more []ir.Stmt
 	for _, s := range list {
-		read = append(read, t.fromSlot(s, build.Int(0, at), at)...)
-		more = append(more, t.foldSlot(s, build.Ref(w, at), at)...)
-		t.readSlot(s, at)
+		read = append(read, c.fromSlot(s, build.Int(0, at), at)...)
+		more = append(more, c.foldSlot(s, build.Ref(w, at), at)...)
+		c.readSlot(s, at)
 	}
 	warps := build.Binary(ir.Div, build.Query(ir.NumThreads, at), build.Query(ir.WarpSize, at), at)
 	loop := &ir.For{Label: &ir.Label{}, Var: w, Lo: build.Int(1, at), Hi: warps, Step: build.Int(1, at), Rel: ir.Lt, Body: more,
@@ -441,23 +422,23 @@ func (t *team) combineTeam(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.S
 }
 
 // readSlot remembers that all threads read the slots after the last barrier.
-func (t *team) readSlot(s scalar, at ir.Pos) {
-	t.open.all.Reads.AddVar(t.accSlot(s, at))
+func (c *combiner) readSlot(s scalar, at ir.Pos) {
+	c.open.all.Reads.AddVar(c.accSlot(s, at))
 	if s.idx != nil {
-		t.open.all.Reads.AddVar(t.idxSlot(s, at))
+		c.open.all.Reads.AddVar(c.idxSlot(s, at))
 	}
 }
 
 // overWarp leaves the combination of a warp in its lane 0.
-func (t *team) overWarp(list []scalar, at ir.Pos) []ir.Stmt {
-	d := t.Local("d", ir.IntType, at)
+func (c *combiner) overWarp(list []scalar, at ir.Pos) []ir.Stmt {
+	d := c.Local("d", ir.IntType, at)
 	var body []ir.Stmt
 	for _, s := range list {
-		other := t.Local("other", s.acc.Type, at)
+		other := c.Local("other", s.acc.Type, at)
 		body = append(body, build.Decl(other, &ir.Shuffle{Kind: ir.ShuffleDown, X: build.Ref(s.acc, at), By: build.Ref(d, at), At: at}, at))
 		var otherIdx *ir.Var
 		if s.idx != nil {
-			otherIdx = t.Local("otherIndex", s.idx.Type, at)
+			otherIdx = c.Local("otherIndex", s.idx.Type, at)
 			body = append(body, build.Decl(otherIdx, &ir.Shuffle{Kind: ir.ShuffleDown, X: build.Ref(s.idx, at), By: build.Ref(d, at), At: at}, at))
 		}
 		body = append(body, fold(s, build.Ref(other, at), refOr(otherIdx, at), at)...)
@@ -476,17 +457,17 @@ func refOr(v *ir.Var, at ir.Pos) ir.Expr {
 }
 
 // tree combines in team memory, for teams of any number of threads.
-func (t *team) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+func (c *combiner) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	me := build.Query(ir.ThreadNum, at)
 	var out, fold, read []ir.Stmt
-	d := t.Local("d", ir.IntType, at)
+	d := c.Local("d", ir.IntType, at)
 	mate := build.Binary(ir.Add, me, build.Ref(d, at), at)
 	for _, s := range list {
-		out = append(out, t.toSlot(s, me, at)...)
-		fold = append(fold, t.fromSlot(s, me, at)...)
-		fold = append(fold, t.foldSlot(s, mate, at)...)
-		fold = append(fold, t.toSlot(s, me, at)...)
-		read = append(read, t.fromSlot(s, build.Int(0, at), at)...)
+		out = append(out, c.toSlot(s, me, at)...)
+		fold = append(fold, c.fromSlot(s, me, at)...)
+		fold = append(fold, c.foldSlot(s, mate, at)...)
+		fold = append(fold, c.toSlot(s, me, at)...)
+		read = append(read, c.fromSlot(s, build.Int(0, at), at)...)
 	}
 	out = append(out, barrier(at)...)
 	twice := build.Binary(ir.Mul, build.Ref(d, at), build.Int(2, at), at)
@@ -498,33 +479,33 @@ func (t *team) tree(list []scalar, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []
 		Post: []ir.Stmt{build.Assign(build.Ref(d, at), twice, at)}, At: at}
 	out = append(out, build.Decl(d, build.Int(1, at), at), loop)
 	for _, s := range list {
-		t.readSlot(s, at)
+		c.readSlot(s, at)
 	}
 	return append(out, read...)
 }
 
-func (t *team) toSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
-	out := []ir.Stmt{build.Assign(build.Index(build.Ref(t.accSlot(s, at), at), i, at), build.Ref(s.acc, at), at)}
+func (c *combiner) toSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{build.Assign(build.Index(build.Ref(c.accSlot(s, at), at), i, at), build.Ref(s.acc, at), at)}
 	if s.idx != nil {
-		out = append(out, build.Assign(build.Index(build.Ref(t.idxSlot(s, at), at), i, at), build.Ref(s.idx, at), at))
+		out = append(out, build.Assign(build.Index(build.Ref(c.idxSlot(s, at), at), i, at), build.Ref(s.idx, at), at))
 	}
 	return out
 }
 
-func (t *team) fromSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
-	out := []ir.Stmt{build.Assign(build.Ref(s.acc, at), build.Index(build.Ref(t.accSlot(s, at), at), i, at), at)}
+func (c *combiner) fromSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+	out := []ir.Stmt{build.Assign(build.Ref(s.acc, at), build.Index(build.Ref(c.accSlot(s, at), at), i, at), at)}
 	if s.idx != nil {
-		out = append(out, build.Assign(build.Ref(s.idx, at), build.Index(build.Ref(t.idxSlot(s, at), at), i, at), at))
+		out = append(out, build.Assign(build.Ref(s.idx, at), build.Index(build.Ref(c.idxSlot(s, at), at), i, at), at))
 	}
 	return out
 }
 
-func (t *team) foldSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
+func (c *combiner) foldSlot(s scalar, i ir.Expr, at ir.Pos) []ir.Stmt {
 	var other ir.Expr
 	if s.idx != nil {
-		other = build.Index(build.Ref(t.idxSlot(s, at), at), i, at)
+		other = build.Index(build.Ref(c.idxSlot(s, at), at), i, at)
 	}
-	return fold(s, build.Index(build.Ref(t.accSlot(s, at), at), i, at), other, at)
+	return fold(s, build.Index(build.Ref(c.accSlot(s, at), at), i, at), other, at)
 }
 
 // fold combines another value into s.
@@ -547,34 +528,34 @@ func beats(op ir.Op) ir.Op {
 
 // apply combines the results, which all threads hold, into their places: each thread into its copy
 // of a replicated variable, thread 0 into memory.
-func (t *team) apply(items []item, at ir.Pos) []ir.Stmt {
+func (c *combiner) apply(items []item, at ir.Pos) []ir.Stmt {
 	var all, one []ir.Stmt
 	for _, it := range items {
-		if v := ir.RootVar(it.Place); v != nil && !t.IsShared(v) {
-			all = append(all, t.update(it, at)...)
+		if v := ir.RootVar(it.Place); v != nil && !c.IsShared(v) {
+			all = append(all, c.update(it, at)...)
 			continue
 		}
-		one = append(one, t.update(it, at)...)
+		one = append(one, c.update(it, at)...)
 	}
 	if len(one) > 0 {
-		t.open.solo.Add(t.Effects.Stmts(one))
+		c.open.solo.Add(c.Effects.Stmts(one))
 		all = append(all, &ir.If{Cond: build.Compare(ir.Eq, build.Query(ir.ThreadNum, at), build.Int(0, at), at), Then: one, At: at})
 	}
 	return all
 }
 
 // updates applies results in one thread.
-func (t *team) updates(items []item, at ir.Pos) []ir.Stmt {
+func (c *combiner) updates(items []item, at ir.Pos) []ir.Stmt {
 	var out []ir.Stmt
 	for _, it := range items {
-		out = append(out, t.update(it, at)...)
+		out = append(out, c.update(it, at)...)
 	}
 	return out
 }
 
 // update applies one result. On a tie a location from before the construct stays, as it does in Go.
-func (t *team) update(it item, at ir.Pos) []ir.Stmt {
-	place, before := forms.MasterOf(it.Place), t.before(it.Place)
+func (c *combiner) update(it item, at ir.Pos) []ir.Stmt {
+	place, before := forms.MasterOf(it.Place), c.before(it.Place)
 	switch {
 	case it.idx != nil:
 		index := forms.MasterOf(it.Index)
@@ -584,25 +565,17 @@ func (t *team) update(it item, at ir.Pos) []ir.Stmt {
 		if !query.Same(place, before) {
 			choice.Else = append(choice.Else, build.Assign(place, before, at))
 		}
-		if was := t.before(it.Index); !query.Same(index, was) {
+		if was := c.before(it.Index); !query.Same(index, was) {
 			choice.Else = append(choice.Else, build.Assign(index, was, at))
 		}
 		return out
 	case it.n > 0:
-		e := t.Local("e", ir.IntType, at)
+		e := c.Local("e", ir.IntType, at)
 		elem := scalarAt(place, build.Ref(e, at), at)
 		value := build.Combine(it.Op, elem, scalarAt(build.Ref(it.acc, at), build.Ref(e, at), at), at)
-		return []ir.Stmt{t.elements(it, e, []ir.Stmt{build.Assign(elem, value, at)}, at)}
+		return []ir.Stmt{elements(it, e, []ir.Stmt{build.Assign(elem, value, at)}, at)}
 	}
 	return []ir.Stmt{build.Assign(place, build.Combine(it.Op, before, build.Ref(it.acc, at), at), at)}
-}
-
-// before returns what a place holds before the reduction.
-func (t *team) before(place ir.Expr) ir.Expr {
-	if r, ok := place.(*ir.Ref); ok && t.lowering.initial[r.Var] != nil {
-		return t.lowering.initial[r.Var]
-	}
-	return forms.MasterOf(place)
 }
 
 // sums are the parts that a thread has.

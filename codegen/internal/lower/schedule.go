@@ -54,7 +54,7 @@ func dealsUnseen(k *ir.Kernel, d *ir.Directive) bool {
 // memory where a thread an iteration would not, nil where none fits. It is worth more than any way
 // to deal out iterations, and the device deals its teams out as multiprocessors become free, which
 // is what the schedules that even out are for.
-func regroup(t *team, n strategy.Sharing) []ir.Stmt {
+func regroup(t *teamLaunch, n strategy.Sharing) []ir.Stmt {
 	kind := n.D.Schedule.Kind
 	own := *n.D
 	own.Schedule = ir.Schedule{}
@@ -69,7 +69,7 @@ func regroup(t *team, n strategy.Sharing) []ir.Stmt {
 }
 
 // explainGrid says which grid a schedule asks for by name.
-func (t *team) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped bool) {
+func (t *teamLaunch) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped bool) {
 	if regrouped && k != ir.ScheduleCyclic {
 		return
 	}
@@ -82,48 +82,56 @@ func (t *team) explainGrid(sp *spaces.Space, k ir.ScheduleKind, regrouped bool) 
 	}
 }
 
+// schedules makes the loops whose iterations are dealt out in chunks.
+type schedules struct {
+	*teamLaunch
+	*barriers
+	counters map[*ir.Var]counter // of the loops, by their variable
+	front    []ir.Stmt           // declarations that the launch begins with
+}
+
 // chunks returns the loop in which a team takes a chunk of the iterations of sp at a time, which
 // its threads share out side by side, until none is left. With schedule(dynamic) the first chunk of
 // each team is its own without asking. Source: Ozen, Compiler and Runtime Based Parallelization &
 // Optimization for GPUs, 2017, section 6; differs: nothing resets the counter, it is new and zero
 // in each run.
-func (t *team) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body, last []ir.Stmt) []ir.Stmt {
+func (sc *schedules) chunks(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body, last []ir.Stmt) []ir.Stmt {
 	at := sp.At
-	t.Decide(at, "loop "+sp.Loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
+	sc.Decide(at, "loop "+sp.Loops[0].Var.Name, "chunks from a counter", "schedule("+d.Schedule.Kind.String()+") says so",
 		"schedule(static)")
-	c, out := t.Counted(sp)
+	c, out := sc.Counted(sp)
 	var cut chunking
 	if d.Schedule.Kind == ir.ScheduleGuided {
-		cut, out = t.shrinkingChunks(p, t.chunkOfTeam(d, p, c.Total, at), c.Total, at, out)
+		cut, out = sc.shrinkingChunks(p, sc.chunkOfTeam(d, p, c.Total, at), c.Total, at, out)
 	} else {
 		var size ir.Expr
-		size, out = t.Temp("chunk", t.chunkOf(d, p, sp, c.Total, at), out)
-		cut, out = t.equalChunks(p, size, c.Total, at, out)
+		size, out = sc.Temp("chunk", sc.chunkOf(d, p, sp, c.Total, at), out)
+		cut, out = sc.equalChunks(p, size, c.Total, at, out)
 	}
-	box := t.Slot(crews.Slot{What: "next"}, ir.IntType, "next", at)
-	n := t.counterOf(sp, at)
+	box := sc.Slot(crews.Slot{What: "next"}, ir.IntType, "next", at)
+	n := sc.counterOf(sp, at)
 	if n.round != nil {
 		out = append(out, build.Assign(build.Ref(n.round, at), build.Binary(ir.Add, build.Ref(n.round, at), build.Int(1, at), at), at))
 	}
-	next := t.Local("mine", ir.IntType, at)
+	next := sc.Local("mine", ir.IntType, at)
 	taken := build.Int(0, at) // chunks that no team asks for
 	var begin []ir.Stmt
 	if d.Schedule.Kind == ir.ScheduleDynamic {
 		begin = []ir.Stmt{build.Decl(next, build.Query(ir.TeamNum, at), at)}
 		taken = build.Query(ir.NumTeams, at)
 	} else {
-		begin = append([]ir.Stmt{build.Decl(next, nil, at)}, t.take(n, cut.count, box, next, taken, at)...)
+		begin = append([]ir.Stmt{build.Decl(next, nil, at)}, sc.take(n, cut.count, box, next, taken, at)...)
 	}
-	it := t.Local("it", ir.IntType, at)
-	base, end := t.Local("base", ir.IntType, at), t.Local("stop", ir.IntType, at)
+	it := sc.Local("it", ir.IntType, at)
+	base, end := sc.Local("base", ir.IntType, at), sc.Local("stop", ir.IntType, at)
 	stride, run := cut.bounds(build.Ref(next, at), base, end)
 	run = append(run, build.Decl(it, build.Binary(ir.Add, build.Ref(base, at), p.First, at), at),
-		t.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), build.Ref(end, at), at), stride, body, last))
+		sc.Iterate(sp, c, it, build.Compare(ir.Lt, build.Ref(it, at), build.Ref(end, at), at), stride, body, last))
 	if p.Only != nil {
 		run = []ir.Stmt{&ir.If{Cond: p.Only, Then: run, At: at}}
 	}
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(next, at), cut.count, at), Body: run,
-		Post: t.take(n, cut.count, box, next, taken, at), At: at}
+		Post: sc.take(n, cut.count, box, next, taken, at), At: at}
 	out = append(append(out, begin...), loop)
 	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
@@ -137,8 +145,8 @@ type chunking struct {
 }
 
 // equalChunks cuts total iterations into chunks of one size.
-func (t *team) equalChunks(p spaces.Portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
-	count, out := t.Temp("chunks", forms.CeilQuotient(total, size, at), out)
+func (sc *schedules) equalChunks(p spaces.Portion, size, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+	count, out := sc.Temp("chunks", forms.CeilQuotient(total, size, at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
 		return p.Stride, []ir.Stmt{build.Decl(base, build.Binary(ir.Mul, chunk, size, at), at),
 			build.Decl(end, atMostInt(build.Binary(ir.Add, build.Ref(base, at), size, at), total, at), at)}
@@ -157,21 +165,21 @@ func atMostInt(x, most ir.Expr, at ir.Pos) ir.Expr {
 // batch take turns in it, so that what they touch at a time lies together. Source: Hummel,
 // Schonberg and Flynn, Factoring: a method for scheduling parallel loops, 1992; differs: chunks of
 // a batch interleave.
-func (t *team) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
+func (sc *schedules) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at ir.Pos, out []ir.Stmt) (chunking, []ir.Stmt) {
 	teams := build.Query(ir.NumTeams, at)
 	shr := func(x, n ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Shr, X: x, Y: n, T: ir.IntType, At: at} }
 	div := func(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: ir.Div, X: x, Y: y, T: ir.IntType, At: at} }
 	one := build.Int(1, at)
-	least, out = t.Temp("least", least, out)
-	batches := t.Local("batches", ir.IntType, at)
+	least, out = sc.Temp("least", least, out)
+	batches := sc.Local("batches", ir.IntType, at)
 	halved := build.Binary(ir.Add, build.Ref(batches, at), one, at)
 	out = append(out, build.Decl(batches, build.Int(0, at), at), &ir.While{Label: &ir.Label{}, At: at,
 		Cond: build.Compare(ir.Gt, div(shr(total, halved), teams), least, at),
 		Body: []ir.Stmt{build.Assign(build.Ref(batches, at), halved, at)}})
 	before := build.Binary(ir.Mul, build.Ref(batches, at), teams, at) // chunks of the batches
-	count, out := t.Temp("chunks", build.Binary(ir.Add, before, forms.CeilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
+	count, out := sc.Temp("chunks", build.Binary(ir.Add, before, forms.CeilQuotient(shr(total, build.Ref(batches, at)), least, at), at), out)
 	bounds := func(chunk ir.Expr, base, end *ir.Var) (ir.Expr, []ir.Stmt) {
-		batch, lo, size, stride := t.Local("batch", ir.IntType, at), t.Local("lo", ir.IntType, at), t.Local("size", ir.IntType, at), t.Local("stride", ir.IntType, at)
+		batch, lo, size, stride := sc.Local("batch", ir.IntType, at), sc.Local("lo", ir.IntType, at), sc.Local("size", ir.IntType, at), sc.Local("stride", ir.IntType, at)
 		b := build.Ref(batch, at)
 		inBatch := build.Compare(ir.Lt, b, build.Ref(batches, at), at)
 		left := func(batch ir.Expr) ir.Expr { return build.Binary(ir.Sub, total, shr(total, batch), at) }
@@ -189,11 +197,11 @@ func (t *team) shrinkingChunks(p spaces.Portion, least, total ir.Expr, at ir.Pos
 }
 
 // chunkOfTeam is the clause's chunk as a team takes it: whole turns of its threads.
-func (t *team) chunkOfTeam(d *ir.Directive, p spaces.Portion, total ir.Expr, at ir.Pos) ir.Expr {
+func (sc *schedules) chunkOfTeam(d *ir.Directive, p spaces.Portion, total ir.Expr, at ir.Pos) ir.Expr {
 	if d.Schedule.Chunk == nil {
 		return p.Stride
 	}
-	turns := forms.CeilQuotient(t.chunkWithin(forms.MasterOf(d.Schedule.Chunk), total, at), p.Stride, at)
+	turns := forms.CeilQuotient(chunkWithin(forms.MasterOf(d.Schedule.Chunk), total, at), p.Stride, at)
 	return build.Binary(ir.Mul, turns, p.Stride, at)
 }
 
@@ -206,7 +214,7 @@ const chunkTurns, chunkShare = 8, 4
 // chunkOf is what a team takes at once: the chunk of the clause, in whole turns of its threads, or
 // a few turns. Where all iterations cost the same, a chunk of the clause below that is as good as
 // several at once.
-func (t *team) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space, total ir.Expr, at ir.Pos) ir.Expr {
+func (sc *schedules) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space, total ir.Expr, at ir.Pos) ir.Expr {
 	mul := func(x, y ir.Expr) ir.Expr { return build.Binary(ir.Mul, x, y, at) }
 	limit := func(fn ir.MathFn, x, y ir.Expr) ir.Expr {
 		return &ir.Math{Fn: fn, Args: []ir.Expr{x, y}, T: ir.IntType, At: at}
@@ -214,7 +222,7 @@ func (t *team) chunkOf(d *ir.Directive, p spaces.Portion, sp *spaces.Space, tota
 	each := mul(mul(build.Query(ir.NumTeams, at), p.Stride), build.Int(chunkShare, at))
 	turns := &ir.Binary{Op: ir.Div, X: total, Y: each, T: ir.IntType, At: at}
 	few := mul(p.Stride, limit(ir.IMin, limit(ir.IMax, turns, build.Int(1, at)), build.Int(chunkTurns, at)))
-	size := t.chunkOfTeam(d, p, total, at)
+	size := sc.chunkOfTeam(d, p, total, at)
 	switch {
 	case d.Schedule.Chunk == nil:
 		return few
@@ -249,33 +257,33 @@ type counter struct {
 const roundBits = 42
 
 // counterOf returns the counter of a loop, the same one each time that the loop is lowered.
-func (t *team) counterOf(sp *spaces.Space, at ir.Pos) counter {
+func (sc *schedules) counterOf(sp *spaces.Space, at ir.Pos) counter {
 	v := sp.Loops[0].Var
-	n, ok := t.counters[v]
+	n, ok := sc.counters[v]
 	if !ok {
-		n.pad = t.pad("counter", ir.Int64Type, build.Int(1, at), at)
-		if t.depth > 0 || t.Leads() { // a thread that leads may call a region again and again
-			n.round = t.Local("round", ir.IntType, at)
-			t.front = append(t.front, build.Decl(n.round, nil, at))
+		n.pad = sc.pad("counter", ir.Int64Type, build.Int(1, at), at)
+		if sc.depth > 0 || sc.Leads() { // a thread that leads may call a region again and again
+			n.round = sc.Local("round", ir.IntType, at)
+			sc.front = append(sc.front, build.Decl(n.round, nil, at))
 		}
-		t.counters[v] = n
+		sc.counters[v] = n
 	}
 	return n
 }
 
 // take gives the team the number of its next chunk; the first ones are not the counter's. The
 // second barrier keeps thread 0 from taking another before all have read this.
-func (t *team) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, at ir.Pos) []ir.Stmt {
-	old := t.Local("taken", ir.IntType, at)
+func (sc *schedules) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, at ir.Pos) []ir.Stmt {
+	old := sc.Local("taken", ir.IntType, at)
 	place := build.Index(build.Ref(n.pad, at), build.Int(0, at), at)
 	ask := []ir.Stmt{build.Decl(old, nil, at)}
 	if n.round == nil {
 		ask = append(ask, &ir.Atomic{Kind: ir.AtomicCapture, Op: ir.Add, Place: place, Value: build.Int(1, at), Old: build.Ref(old, at), At: at})
 	} else {
-		ask = append(ask, t.takeInRound(n, place, old, count, at)...)
+		ask = append(ask, sc.takeInRound(n, place, old, count, at)...)
 	}
 	ask = append(ask, build.Assign(build.Ref(box, at), build.Binary(ir.Add, first, build.Ref(old, at), at), at))
-	t.open = open{}
+	sc.open = open{}
 	return []ir.Stmt{build.Barrier(at), &ir.If{Cond: forms.Thread0(at), Then: ask, At: at}, build.Barrier(at),
 		build.Assign(build.Ref(next, at), build.Ref(box, at), at)}
 }
@@ -283,8 +291,8 @@ func (t *team) take(n counter, count ir.Expr, box, next *ir.Var, first ir.Expr, 
 // takeInRound leaves in taken how many chunks of this round were taken before, and takes one. A
 // counter of an earlier round begins again: a team in the next round has seen the end of it. One of
 // a later round says that this one is done.
-func (t *team) takeInRound(n counter, place ir.Expr, taken *ir.Var, count ir.Expr, at ir.Pos) []ir.Stmt {
-	was, seen, of := t.Local("was", ir.IntType, at), t.Local("seen", ir.IntType, at), t.Local("of", ir.IntType, at)
+func (sc *schedules) takeInRound(n counter, place ir.Expr, taken *ir.Var, count ir.Expr, at ir.Pos) []ir.Stmt {
+	was, seen, of := sc.Local("was", ir.IntType, at), sc.Local("seen", ir.IntType, at), sc.Local("of", ir.IntType, at)
 	shift := func(op ir.Op, x ir.Expr) ir.Expr {
 		return &ir.Binary{Op: op, X: x, Y: build.Int(roundBits, at), T: ir.IntType, At: at}
 	}

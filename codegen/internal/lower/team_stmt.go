@@ -3,7 +3,6 @@ package lower
 import (
 	"slices"
 
-	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
 	"github.com/gompss/gompss/codegen/ir"
@@ -108,65 +107,6 @@ func fills(f *ir.For, v *ir.Var) bool {
 	return false
 }
 
-// clear zeroes a team array, each thread its part.
-func (t *team) clear(d *ir.Decl) []ir.Stmt {
-	w := t.Effects.Stmts([]ir.Stmt{d})
-	out := t.sync(w, false, d.At)
-	k := t.Local("k", ir.IntType, d.At)
-	elem := d.Var.Type.Elem
-	body := clearElem(t, build.Index(build.Ref(d.Var, d.At), build.Ref(k, d.At), d.At), elem, d.At)
-	t.open.all.Add(w)
-	return append(out, t.Stride(k, build.Int(d.Var.Type.Len, d.At), body, d.At)...)
-}
-
-func clearElem(t *team, place ir.Expr, elem *ir.Type, at ir.Pos) []ir.Stmt {
-	if elem.Kind != ir.Array {
-		return []ir.Stmt{build.Assign(place, build.Zero(elem, at), at)}
-	}
-	j := t.Local("j", ir.IntType, at)
-	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: j, Lo: build.Int(0, at), Hi: build.Int(elem.Len, at),
-		Step: build.Int(1, at), Rel: ir.Lt, Body: clearElem(t, build.Index(place, build.Ref(j, at), at), elem.Elem, at), At: at}}
-}
-
-// forOne reports whether thread 0 must run s for the team.
-func (t *team) forOne(s ir.Stmt) bool {
-	if forms.IsParallel(s) || query.JumpsOut(s) {
-		return false
-	}
-	if _, ok := s.(*ir.Decl); ok {
-		return false
-	}
-	x := t.Effects.Stmts([]ir.Stmt{s})
-	if !x.Writes.Empty() || x.Atomics || x.Calls {
-		return true
-	}
-	return t.Mode == ir.ModeBroadcast && t.sendable(s)
-}
-
-// sendable reports whether what s assigns can be broadcast.
-func (t *team) sendable(s ir.Stmt) bool {
-	out := t.results([]ir.Stmt{s})
-	for _, v := range out {
-		if query.HasAddress(v.Type) {
-			return false
-		}
-	}
-	return len(out) > 0
-}
-
-// results returns the replicated variables that list assigns and does not declare, and that all
-// threads need.
-func (t *team) results(list []ir.Stmt) []*ir.Var {
-	declared := ir.Declared(list)
-	var out []*ir.Var
-	for _, v := range ir.Assigned(list).List() {
-		if !declared.Has(v) && !t.IsShared(v) && t.needed[v] {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // alone lets thread 0 run list and gives the other threads the values that it computed.
 func (t *team) alone(list []ir.Stmt) []ir.Stmt {
 	if len(list) == 0 {
@@ -216,31 +156,6 @@ func (t *team) receive(send []*ir.Var, copies []ir.Stmt, at ir.Pos) []ir.Stmt {
 // asMaster makes the code of one thread.
 func asMaster() *ir.Rewrite { return &ir.Rewrite{Expr: forms.MasterExpr, Stmt: undirect} }
 
-// sync returns the barrier that x needs before it, if any. solo: only thread 0 is about to do x.
-func (t *team) sync(x analysis.Touch, solo bool, at ir.Pos) []ir.Stmt {
-	if t.Leads() {
-		return nil // barriers stand before and after each region
-	}
-	if t.open.all.Conflicts(x) || !solo && t.open.solo.Conflicts(x) {
-		return t.barrier(at)
-	}
-	return nil
-}
-
-func (t *team) barrier(at ir.Pos) []ir.Stmt {
-	t.open = open{}
-	return []ir.Stmt{build.Barrier(at)}
-}
-
-// reads orders what all threads are about to read alike.
-func (t *team) reads(at ir.Pos, exprs ...ir.Expr) []ir.Stmt {
-	var x analysis.Touch
-	t.Effects.Exprs(&x, exprs...)
-	out := t.sync(x, false, at)
-	t.open.all.Add(x)
-	return out
-}
-
 // stmt lowers a statement that all threads run: alike, or as the code around parallel constructs,
 // or as one of these.
 func (t *team) stmt(s ir.Stmt) []ir.Stmt {
@@ -273,13 +188,6 @@ func (t *team) stmt(s ir.Stmt) []ir.Stmt {
 		return nil // the team's code is one thread's: it does not wait
 	}
 	panic("gompss: bug: no lowering of this statement of a team")
-}
-
-func (t *team) jump(l *ir.Label) *jump {
-	if t.jumps[l] == nil {
-		t.jumps[l] = &jump{}
-	}
-	return t.jumps[l]
 }
 
 // condition returns what all threads test: the condition itself, or what thread 0 found.
@@ -335,64 +243,6 @@ func (t *team) while(s *ir.While) []ir.Stmt {
 	return []ir.Stmt{out}
 }
 
-// repeat lowers the body of a loop until what is open at its end is in what was assumed open at its
-// start. The iterations of a distribute loop touch nothing of each other but the memory of the
-// team.
-func (t *team) repeat(label *ir.Label, distribute bool, body func()) {
-	t.depth++
-	defer func() { t.depth-- }()
-	if t.Leads() {
-		body()
-		return
-	}
-	head := t.open.clone()
-	for rounds := 0; ; rounds++ {
-		if rounds > 100 {
-			panic("gompss: bug: the barriers of a loop do not settle")
-		}
-		t.open = head.clone()
-		delete(t.jumps, label)
-		body()
-		back := t.open.clone()
-		if distribute {
-			back = back.teamOnly(pointedAt(t))
-		}
-		if back.within(head) {
-			break
-		}
-		head.add(back)
-	}
-	t.open.add(head)
-	if label != nil {
-		t.open.add(t.jump(label).breaks)
-		delete(t.jumps, label)
-	}
-}
-
-// pointedAt returns the kinds of the scalars in team memory that pointers may reach.
-func pointedAt(t *team) (kinds uint32) {
-	for v := range t.Shared {
-		if v.Space == ir.Team && !t.Effects.Exact[v] {
-			kinds |= analysis.KindsOf(v.Type)
-		}
-	}
-	return kinds
-}
-
-// teamOnly leaves out what other teams see too. Of memory behind pointers it keeps the kinds that
-// team memory has there.
-func (o open) teamOnly(pointedAt uint32) open {
-	for _, m := range []*analysis.Memory{&o.solo.Reads, &o.solo.Writes, &o.all.Reads, &o.all.Writes} {
-		m.Kinds &= pointedAt
-		for v := range m.Vars {
-			if v.Space != ir.Team {
-				delete(m.Vars, v)
-			}
-		}
-	}
-	return o
-}
-
 // loop lowers a loop of the team: one that its threads share out, one that the teams share out, or
 // a plain one.
 func (t *team) loop(s *ir.For) []ir.Stmt {
@@ -432,54 +282,4 @@ func (t *team) construct(s *ir.Construct) []ir.Stmt {
 		return []ir.Stmt{&ir.Block{Body: t.list(s.Body), At: s.At}}
 	}
 	panic("gompss: bug: no lowering of the directive " + d.Text)
-}
-
-// findNeeded collects the variables of the team that code reads which all threads run: what thread
-// 0 computes alone is sent to the others where it is one of these, and nowhere else.
-// Source: 003_299c3d2fb599beff, section 6.2.
-func (t *team) findNeeded(list []ir.Stmt) {
-	for _, s := range list {
-		switch {
-		case forms.ForThreads(s):
-			t.needAll(ir.Free([]ir.Stmt{s}))
-		case t.byOne(s):
-		case !forms.IsParallel(s) && !query.JumpsOut(s):
-			t.needAll(ir.Used([]ir.Stmt{s}))
-		default:
-			if _, ok := s.(*ir.If); !ok || t.Mode != ir.ModeBroadcast {
-				ir.StmtExprs(s, func(e ir.Expr) { t.needAll(ir.ExprVars(e)) })
-			}
-			ir.Lists(s, t.findNeeded)
-		}
-	}
-}
-
-func (t *team) needAll(vars *ir.VarSet) {
-	for _, v := range vars.List() {
-		t.needed[v] = true
-	}
-}
-
-// byOne reports whether thread 0 alone computes all that s assigns.
-func (t *team) byOne(s ir.Stmt) bool {
-	d, ok := s.(*ir.Decl)
-	if !ok {
-		return t.forOne(s)
-	}
-	return t.Shared[d.Var] || d.Init == nil || t.Mode == ir.ModeBroadcast && !query.HasAddress(d.Var.Type)
-}
-
-// needEnds marks the parts of reductions that all threads apply, each to its copy of a variable.
-func (t *team) needEnds(ends ...*reductions) {
-	for _, r := range ends {
-		for _, it := range r.items {
-			if v := ir.RootVar(it.Place); v == nil || t.IsShared(v) {
-				continue
-			}
-			t.needed[it.acc] = true
-			if it.idx != nil {
-				t.needed[it.idx] = true
-			}
-		}
-	}
 }

@@ -63,7 +63,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
 		p, body := t.portion(grid, count, only, s.At), th.list(sp.Body)
 		if grid && len(last) == 0 && dealsUnseen(t.Kernel, d) {
-			if out := regroup(t, strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid}); out != nil {
+			if out := regroup(t.teamLaunch, strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid}); out != nil {
 				regrouped = true
 				return out
 			}
@@ -93,7 +93,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 }
 
 // versions lowers sp with the checks of its indices, and where it pays without.
-func (t *team) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
+func (t *teamLaunch) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) []ir.Stmt {
 	test, fast := t.Version(sp)
 	if test == nil {
 		return lower(sp)
@@ -107,7 +107,7 @@ func (t *team) versions(sp *spaces.Space, lower func(*spaces.Space) []ir.Stmt) [
 	return []ir.Stmt{&ir.If{Cond: test, Then: then, Else: forms.Unwrapped(lower(sp)), At: sp.At}}
 }
 
-func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
+func (t *teamLaunch) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 	name := sp.Loops[0].Var.Name
 	if k := d.Schedule.Kind; fromCounter(k) && !(grid && asksCounter(d)) {
 		t.Decide(sp.At, "loop "+name, "schedule(auto)", "schedule("+k.String()+") has no meaning here: the threads of one team run in step",
@@ -127,43 +127,6 @@ func (t *team) noteShare(sp *spaces.Space, d *ir.Directive, grid bool) {
 	t.note(sp, &t.Trips.Threads)
 	t.Decide(sp.At, "loop "+name, "threads of one team", forms.Because(d),
 		"teams distribute parallel for spreads it over all teams")
-}
-
-// portion deals iterations out one by one, so that neighbouring threads touch neighbouring memory.
-func (t *team) portion(grid bool, count, only ir.Expr, at ir.Pos) spaces.Portion {
-	p := spaces.Portion{First: build.Query(ir.ThreadNum, at), Stride: count, Only: only}
-	if grid && (!t.Single || t.seg.whole != nil) {
-		p.First = build.Binary(ir.Add, build.Binary(ir.Mul, build.Query(ir.TeamNum, at), count, at), p.First, at)
-		p.Stride = build.Binary(ir.Mul, build.Query(ir.NumTeams, at), count, at)
-	}
-	return p
-}
-
-// participants returns how many threads a parallel construct has, and the test that a thread is one
-// of them (nil: all).
-func (t *team) participants(d *ir.Directive, s ir.Stmt) (count, only ir.Expr) {
-	at := s.Pos()
-	count = build.Query(ir.NumThreads, at)
-	if n := d.NumThreads; n != nil {
-		if host := t.seg.onHost(n); host != nil && t.isRoot(s) {
-			t.LimitThreads(build.ToInt(host))
-		} else {
-			count = forms.AtMost(count, forms.MasterOf(n), at)
-			only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
-		}
-	}
-	if d.If != nil {
-		count = build.Choose(forms.MasterOf(d.If), count, build.Int(1, at), at)
-		only = build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
-	}
-	return count, only
-}
-
-// isRoot reports whether s is what the whole launch is for, so that its bounds may be those of the
-// launch.
-func (t *team) isRoot(s ir.Stmt) bool {
-	return !t.seg.oneTeam && ir.DirectiveOf(t.seg.list[0]) != nil && ir.DirectiveOf(t.seg.list[0]).Text == ir.DirectiveOf(s).Text &&
-		t.seg.list[0].Pos() == s.Pos()
 }
 
 // parallel lowers a parallel body.
@@ -218,31 +181,23 @@ func inScope(list []ir.Stmt, own bool, at ir.Pos) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: list, At: at}}
 }
 
-// region returns how many threads run a parallel body and the test for them.
-func (t *team) region(s *ir.Construct) (count, only ir.Expr) {
-	d, at := s.Directive, s.At
-	count = build.Query(ir.NumThreads, at)
-	if d.NumThreads == nil {
-		return count, nil
-	}
-	host := t.seg.onHost(d.NumThreads)
-	if host != nil && t.Mode != ir.ModeWarpSpecialized && (t.isRoot(s) || meets(s)) {
-		t.LimitThreads(build.ToInt(host))
-		t.Decide(at, "parallel", "bounds the threads of the launch", "its threads meet at barriers, where all must come", "")
-		return count, nil
-	}
-	count = forms.AtMost(count, forms.MasterOf(d.NumThreads), at)
-	return count, build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
+// regionForms is what became of parallel regions and their loops.
+type regionForms struct {
+	*teamLaunch
+	*placement
+	serials map[*ir.Construct][]ir.Stmt // what one thread runs of a parallel body
+	crews   map[*ir.Directive]bool      // parallel directives that apart prepared
+	eithers map[*ir.Construct]*ir.If    // what apart made of a parallel body
 }
 
 // isApart reports whether the threads of s meet among themselves while others of the team do not
 // take part.
-func (t *team) isApart(s *ir.Construct) bool {
+func (rf *regionForms) isApart(s *ir.Construct) bool {
 	d := s.Directive
-	if d.NumThreads == nil || !meetsInside(s) || t.crews[d] {
+	if d.NumThreads == nil || !meetsInside(s) || rf.crews[d] {
 		return false
 	}
-	return t.Mode == ir.ModeWarpSpecialized || t.seg.onHost(d.NumThreads) == nil
+	return rf.Mode == ir.ModeWarpSpecialized || rf.seg.onHost(d.NumThreads) == nil
 }
 
 // apart lowers a parallel body for the first threads of the team, which meet at a barrier of their
@@ -269,55 +224,6 @@ func (t *team) apart(s *ir.Construct) []ir.Stmt {
 		return t.list(either.Then)
 	}
 	return t.branch(either)
-}
-
-// crew returns the threads of a body that apart prepared: their number and the test for them.
-func (t *team) crew(s *ir.Construct) (count, only ir.Expr) {
-	at := s.At
-	t.Launch.Warps = true
-	least := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Query(ir.NumThreads, at), build.ToInt(forms.MasterOf(s.Directive.NumThreads))},
-		T: ir.IntType, At: at}
-	warps := build.Binary(ir.Div, least, build.Query(ir.WarpSize, at), at)
-	count = build.Binary(ir.Mul, warps, build.Query(ir.WarpSize, at), at)
-	return count, build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), count, at)
-}
-
-// settled is what computes the number of threads of a construct once: ahead of the barrier in front
-// of it, or inside.
-type settled struct{ ahead, inside []ir.Stmt }
-
-// settle has every thread compute the number of threads of a construct, and the test for them,
-// before one of them writes what these read; with once also where nothing writes it. x is what the
-// construct touches.
-func (t *team) settle(x analysis.Touch, once bool, count, only ir.Expr, at ir.Pos) (s settled, n, test ir.Expr) {
-	v := t.settleValue(x, "active", count, &s, at)
-	if v == nil && once {
-		v = t.Local("active", ir.IntType, at)
-		s.inside = []ir.Stmt{build.Decl(v, count, at)}
-	}
-	if v == nil {
-		return s, count, only
-	}
-	return s, build.Ref(v, at), build.Compare(ir.Lt, build.Query(ir.ThreadNum, at), build.Ref(v, at), at)
-}
-
-// settleValue has every thread compute e before one of them writes what it reads; nil where nothing
-// does.
-func (t *team) settleValue(x analysis.Touch, name string, e ir.Expr, s *settled, at ir.Pos) *ir.Var {
-	var c analysis.Touch
-	t.Effects.Exprs(&c, e)
-	if !c.Reads.Meets(x.Writes) {
-		return nil
-	}
-	v := t.Local(name, e.Type(), at)
-	known := []ir.Stmt{build.Decl(v, e, at)}
-	if t.Leads() {
-		s.inside = append(append(s.inside, known...), t.barrier(at)...)
-	} else {
-		s.ahead = append(append(s.ahead, t.sync(c, false, at)...), known...)
-		t.open.all.Add(c)
-	}
-	return v
 }
 
 // meets reports whether the threads that run s wait for each other, in it or at its end.
@@ -350,15 +256,15 @@ func (t *team) parallelIf(s *ir.Construct) []ir.Stmt {
 }
 
 // serial returns a copy of the body of s as one thread runs it, the same one each time.
-func (t *team) serial(s *ir.Construct) []ir.Stmt {
-	if t.serials[s] == nil {
-		t.serials[s] = t.newSerial(s)
+func (rf *regionForms) serial(s *ir.Construct) []ir.Stmt {
+	if rf.serials[s] == nil {
+		rf.serials[s] = rf.newSerial(s)
 	}
-	return t.serials[s]
+	return rf.serials[s]
 }
 
-func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
-	decls, body := t.lowering.ownCopies(s.Directive.Firstprivate, t.CopyOf(s.Body, &t.Kernel.NumVars))
+func (rf *regionForms) newSerial(s *ir.Construct) []ir.Stmt {
+	decls, body := rf.lowering.ownCopies(s.Directive.Firstprivate, rf.CopyOf(s.Body, &rf.Kernel.NumVars))
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		switch s := s.(type) {
 		case *ir.Barrier:
@@ -368,24 +274,24 @@ func (t *team) newSerial(s *ir.Construct) []ir.Stmt {
 				break
 			}
 			var decls []ir.Stmt
-			decls, s.Body = t.lowering.ownCopies(forms.FirstOnly(s.Directive), s.Body)
+			decls, s.Body = rf.lowering.ownCopies(forms.FirstOnly(s.Directive), s.Body)
 			s.Directive = nil
 			return forms.Scoped(decls, []ir.Stmt{s}, s.At)
 		case *ir.Construct:
-			decls, body := t.lowering.ownCopies(s.Directive.Firstprivate, s.Body)
+			decls, body := rf.lowering.ownCopies(s.Directive.Firstprivate, s.Body)
 			return []ir.Stmt{&ir.Block{Body: append(decls, body...), At: s.At}}
 		}
 		return []ir.Stmt{s}
 	}}
 	inner := r.CopyStmts(body)
 	for _, v := range ir.Declared(inner).List() {
-		t.own.Add(v)
+		rf.own.Add(v)
 	}
 	out := []ir.Stmt{&ir.Block{Body: append(decls, inner...), At: s.At}}
 	for _, v := range ir.AddressTaken(out).List() { // the part of an array in a clause of what is gone takes none
-		t.share(v, "its address is taken")
+		rf.share(v, "its address is taken")
 	}
-	t.findNeeded(out)
+	rf.findNeeded(out)
 	return out
 }
 

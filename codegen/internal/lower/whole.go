@@ -104,21 +104,21 @@ func asksThread(f *ir.Func) bool {
 }
 
 // begin prepares the launch of a segment that all teams run.
-func (w *wholeGrid) begin(t *team, at ir.Pos) {
+func (w *wholeGrid) begin(t *teamLaunch, at ir.Pos) {
 	t.Launch.Meets, t.Launch.MaxTeams = true, nil
 	w.words = t.pad("meet", ir.Uint32Type, build.Int(2, at), at)
 	w.local = &ir.Label{}
 }
 
 // share keeps a variable of the one large team in device memory.
-func (w *wholeGrid) share(t *team, v *ir.Var, why string) {
+func (w *wholeGrid) share(t *teamLaunch, v *ir.Var, why string) {
 	t.Scratch[v] = t.pad(v.Name, v.Type, build.Int(1, v.At), v.At)
 	t.Shared[v] = true
 	t.Decide(v.At, "variable "+v.Name, "device memory", why, "declare it inside the parallel construct to make it private")
 }
 
 // box returns device memory by which thread 0 of team 0 gives all others a value.
-func (w *wholeGrid) box(t *team, s crews.Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
+func (w *wholeGrid) box(t *teamLaunch, s crews.Slot, typ *ir.Type, name string, at ir.Pos) *ir.Var {
 	v := t.Variable(name, typ, ir.Local, at)
 	v.At = ir.Pos{}
 	t.Slots[s] = v
@@ -136,7 +136,7 @@ func (w *wholeGrid) own(list []ir.Stmt, at ir.Pos) []ir.Stmt {
 // reduce leaves in every thread of the grid what all of them held: each team combines first, and
 // behind a grid barrier each team combines the teams' parts, in their order. Parts of two
 // reductions in turn lie apart, so that no barrier is needed behind.
-func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+func (w *wholeGrid) reduce(t *combiner, items []item, at ir.Pos, barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	if w.turn == nil {
 		w.turn = t.Local("turn", ir.IntType, at)
 	}
@@ -156,14 +156,14 @@ func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos
 		it.part = t.newPart(name, it.acc.Type, 2, at)
 		store = append(store, it.part.store(me, turn, build.Ref(it.acc, at), at))
 		again = append(again, build.Assign(build.Ref(it.acc, at), build.Identity(it.Op, it.acc.Type, at), at))
-		load, value := it.part.load(t, build.Ref(k, at), turn, at)
+		load, value := it.part.load(t.teamLaunch, build.Ref(k, at), turn, at)
 		gather = append(gather, load...)
 		var idx ir.Expr
 		if it.idx != nil {
 			it.idxPart = t.newPart(name, it.idx.Type, 2, at)
 			store = append(store, it.idxPart.store(me, turn, build.Ref(it.idx, at), at))
 			again = append(again, build.Assign(build.Ref(it.idx, at), build.Identity(ir.Min, it.idx.Type, at), at))
-			load, idx = it.idxPart.load(t, build.Ref(k, at), turn, at)
+			load, idx = it.idxPart.load(t.teamLaunch, build.Ref(k, at), turn, at)
 			gather = append(gather, load...)
 		}
 		gather = append(gather, fold(scalars[i], value, idx, at)...)
@@ -181,7 +181,7 @@ func (w *wholeGrid) reduce(t *team, items []item, at ir.Pos, barrier func(ir.Pos
 }
 
 // finish makes body, code of one team, code of all.
-func (w *wholeGrid) finish(t *team, body []ir.Stmt, at ir.Pos) []ir.Stmt {
+func (w *wholeGrid) finish(t *teamLaunch, body []ir.Stmt, at ir.Pos) []ir.Stmt {
 	g := t.Launch
 	g.Trip, g.TeamTrip, g.Width, g.Resident, g.Threads, g.Abreast = nil, nil, 0, false, 0, 0
 	if w.turn == nil {
