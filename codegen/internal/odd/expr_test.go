@@ -43,6 +43,8 @@ type gen struct {
 	written []*reduction // of the clauses just written
 	private []*variable  // of them: the body sets these first
 	nests   bool         // a parallel loop may stand here
+	scratch *parameter   // the array of scratchNames, until a loop has it
+	twins   bool         // arrays that are written may be one memory
 }
 
 func (g *gen) line(format string, args ...any) {

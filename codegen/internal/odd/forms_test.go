@@ -208,11 +208,36 @@ func (g *gen) region() {
 	after()
 }
 
+// scratchNames begin the names of an array whose parts have no value in front of a loop, behind it,
+// or both.
+var scratchNames = []string{"scra", "scrb", "fin"}
+
+func isScratch(name string) bool {
+	return strings.HasPrefix(name, "scr") || strings.HasPrefix(name, "fin")
+}
+
+// targetClauses are clauses of target that change what a program means.
+func (g *gen) targetClauses() string {
+	return g.pick("", "", "", "", "", "", " contract", " overlap(ok)", " contract overlap(ok)")
+}
+
 // dist is a distributed loop whose iterations own parts of an array.
 func (g *gen) dist() {
 	g.at, g.budget = []string{"0"}, 3
 	clauses, after := g.clauses()
 	part := g.pick("1", "2", "3", "4", "w")
+	scratch := g.scratch
+	g.scratch = nil // behind the loop its values are undefined
+	if scratch != nil {
+		clause := "dist_private"
+		switch {
+		case strings.HasPrefix(scratch.name, "scrb"):
+			clause = "dist_firstprivate"
+		case strings.HasPrefix(scratch.name, "fin"):
+			clause = "dist_lastprivate"
+		}
+		clauses += fmt.Sprintf(" %s([%s]%s)", clause, part, scratch.name)
+	}
 	for _, v := range g.vars {
 		if v.owned && !strings.Contains(v.name, ".") && g.chance(60) {
 			clauses += fmt.Sprintf(" dist_firstlastprivate([%s]%s)", part, v.name)
@@ -221,7 +246,22 @@ func (g *gen) dist() {
 	flat := g.chance(40) && part != "w"
 	g.line("//omp:teams distribute%s%s", map[bool]string{true: " parallel for", false: ""}[flat], clauses)
 	g.line("for r := 0; r < min(n, n*w); r++ {")
+	begin := func() {
+		if scratch == nil {
+			return
+		}
+		if !strings.HasPrefix(scratch.name, "scrb") {
+			g.line("\tfor q := range %s {", part)
+			g.at, g.budget = []string{"r*" + part}, 2
+			g.line("\t\t%s[r*%s+q] = %s", scratch.name, part, g.expr(scratch.t.elem, 1))
+			g.line("\t}")
+		}
+		g.declare(&variable{name: scratch.name, t: scratch.t, set: true, owned: true})
+	}
 	if flat {
+		outer := g.vars
+		begin()
+		defer func() { g.vars = outer }()
 		g.parallelBody([]string{"r*" + part}, []*variable{{name: "r", t: typeInt}})
 		g.line("}")
 		after()
@@ -235,6 +275,7 @@ func (g *gen) dist() {
 	g.depth--
 	g.at = []string{"r*" + part}
 	g.fresh()
+	begin()
 	g.depth++
 	for range 1 + g.IntN(3) {
 		g.at, g.budget = []string{"r*" + part}, 4

@@ -73,6 +73,15 @@ func (g *gen) kernel() {
 	if g.chance(40) {
 		params = append(params, parameter{"sums", "inout", sliceOf(typeI64), false}, parameter{"sums32", "inout", sliceOf(whole[7]), false}, parameter{"tickets", "inout", sliceOf(typeI64), false})
 	}
+	clauses := g.targetClauses()
+	if g.twins = strings.Contains(clauses, "overlap"); g.twins {
+		t := sliceOf(g.anyType(2))
+		add("out", "inout", t)
+		add("out", "inout", t)
+	} else if g.chance(30) {
+		add(g.pick(scratchNames...), "inout", sliceOf(g.scalarType()))
+		g.scratch = &params[len(params)-1]
+	}
 	params = g.dress(params)
 	var list, in, out []string
 	for _, p := range params {
@@ -92,7 +101,7 @@ func (g *gen) kernel() {
 	if strings.HasPrefix(params[len(params)-1].name, "rec.") {
 		list = append(list, "rec rec_"+g.id)
 	}
-	g.line("//omp:target device(acc, smp)")
+	g.line("//omp:target device(acc, smp)%s", clauses)
 	if g.chance(70) {
 		g.line("//omp:task in(%s) inout(%s)", quoted(in), quoted(out))
 	}
@@ -125,6 +134,7 @@ func (g *gen) enter(params []parameter, sequential bool) {
 			if sequential {
 				g.declare(&variable{name: "acc", t: p.t, set: true, least: 8})
 			}
+		case isScratch(p.name): // dist alone uses it
 		case strings.HasPrefix(p.name, "out") || strings.HasPrefix(p.name, "rec.Out"):
 			g.declare(&variable{name: p.name, t: p.t, set: true, owned: true})
 		default:
@@ -139,7 +149,13 @@ func (g *gen) section(params []parameter) {
 	g.depth++
 	g.level++
 	n := g.IntN(26)
-	if len(g.orphans) > 0 && g.chance(40) {
+	switch {
+	case g.scratch != nil && g.chance(50):
+		n = 24
+	case g.twins: // parts that lie on chip twice are two memories
+		n = g.IntN(24)
+	}
+	if n < 24 && len(g.orphans) > 0 && g.chance(40) {
 		n = 11 // a team, which calls them
 	}
 	switch {

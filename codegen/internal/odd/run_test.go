@@ -73,6 +73,9 @@ type runner struct {
 	names []string // of the parameters of the program at hand
 	// overlaps are parameters of the launch at hand that share memory.
 	overlaps []overlap
+	// fused is what a program with contract is compared with: the interpreter, as Go rounds
+	// products.
+	fused *target
 }
 
 // An overlap makes argument second the elements of argument first from at on.
@@ -236,6 +239,11 @@ func (r *runner) begin(p program, rng *rand.Rand, round int) []reflect.Value {
 		r.overlaps = someOverlaps(args, rng)
 		r.overlap(args)
 	}
+	if round%2 == 1 && strings.Contains(p.text, "overlap(ok)") {
+		r.overlaps = r.twins(args)
+		r.overlap(args)
+		r.count["launches with overlap(ok)"]++
+	}
 	return args
 }
 
@@ -254,11 +262,14 @@ func (r *runner) check(p program, rounds int, seed uint64) error {
 	if err != nil {
 		return err
 	}
+	if !r.oracle(p) {
+		return nil
+	}
 	rng := rand.New(rand.NewPCG(p.seed, seed))
 	r.names = append(names(p.text), globalNames(p.text)...)
 	for round := range rounds {
 		begin := r.begin(p, rng, round)
-		want := r.goRun(p, begin)
+		want := r.want(p, begin)
 		r.count["launches"]++
 		if want.panicked != "" {
 			r.count["launches that panic"]++
@@ -300,17 +311,7 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 	var err error
 	if x.device != nil {
 		s := grids[rng.IntN(len(grids))]
-		var list []simt.Arg
-		for _, name := range x.params {
-			list = append(list, deviceArg(name, r.of(got, name)))
-		}
-		for _, o := range r.overlaps {
-			r.share(list, x.params, got, o)
-		}
-		err = faults(func() error {
-			_, err := x.device.Run(list, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 2_000_000_000})
-			return err
-		})
+		err = r.interpret(x, got, simt.Config{Teams: s.teams, Threads: s.threads, Seed: rng.Uint64(), Races: true, Steps: 2_000_000_000})
 	} else {
 		for i, v := range got {
 			got[i] = withSlices(v, func(v reflect.Value) reflect.Value {
@@ -338,12 +339,80 @@ func (r *runner) launch(x target, rng *rand.Rand, begin []reflect.Value, want ru
 	case err != nil:
 		return nil
 	}
+	return r.compare(want.args, got)
+}
+
+// compare says where arguments differ that have a value behind the launch.
+func (r *runner) compare(want, got []reflect.Value) error {
 	for i := range got {
-		if d := differ(r.names[i], want.args[i], got[i]); d != "" {
+		if strings.HasPrefix(r.names[i], "scr") {
+			continue
+		}
+		if d := differ(r.names[i], want[i], got[i]); d != "" {
 			return errors.New(d)
 		}
 	}
 	return nil
+}
+
+// interpret runs device code on arguments.
+func (r *runner) interpret(x target, args []reflect.Value, c simt.Config) error {
+	var list []simt.Arg
+	for _, name := range x.params {
+		list = append(list, deviceArg(name, r.of(args, name)))
+	}
+	for _, o := range r.overlaps {
+		r.share(list, x.params, args, o)
+	}
+	return faults(func() error {
+		_, err := x.device.Run(list, c)
+		return err
+	})
+}
+
+// oracle prepares what a program is compared with, false where there is nothing.
+func (r *runner) oracle(p program) bool {
+	r.fused = nil
+	if !contracted(p) {
+		return true
+	}
+	k, err := load(p)
+	if err != nil {
+		return false
+	}
+	l, err := codegen.Lower(k, codegen.LowerOptions{})
+	if err != nil {
+		r.count["no oracle of contract: "+reason(err)]++
+		return false
+	}
+	device, err := simt.New(l.Program)
+	if err != nil {
+		return false
+	}
+	r.fused = &target{device: device}
+	for _, v := range k.Params {
+		r.fused.params = append(r.fused.params, v.Name)
+	}
+	r.count["programs with contract"]++
+	return true
+}
+
+func contracted(p program) bool {
+	return strings.Contains(p.text, "//omp:target device(acc, smp) contract")
+}
+
+// want is what a launch is to do: what Go's function does, or under contract, which every target
+// means alike and Go does not, one thread of the interpreter.
+func (r *runner) want(p program, begin []reflect.Value) (out run) {
+	if r.fused == nil {
+		return r.goRun(p, begin)
+	}
+	out.args = copied(begin)
+	r.overlap(out.args)
+	if err := r.interpret(*r.fused, out.args, simt.Config{Teams: 1, Threads: 1, Steps: 2_000_000_000}); err != nil {
+		out.panicked = err.Error()
+	}
+	return out
 }
 
 func shared(l *cpu.Loop, rng *rand.Rand) error {
@@ -411,6 +480,19 @@ func someOverlaps(args []reflect.Value, rng *rand.Rand) (out []overlap) {
 		}
 	}
 	return out
+}
+
+// twins makes the last written array and one before it of its type the same memory: an iteration
+// touches its own elements of each alone.
+func (r *runner) twins(args []reflect.Value) (out []overlap) {
+	for second := len(args) - 1; second >= 0; second-- {
+		for first := range second {
+			if strings.HasPrefix(r.names[first], "out") && strings.HasPrefix(r.names[second], "out") && args[first].Type() == args[second].Type() {
+				return []overlap{{first, second, 0}}
+			}
+		}
+	}
+	return nil
 }
 
 // raw is the memory of a copy of v.

@@ -178,7 +178,7 @@ func (s *serial) kernel() {
 		s.vars = append(s.vars, place{"(*one)", t, true, 0, false, ""})
 	}
 	list = append(list, "ix []int32", "res []float64")
-	s.line("//omp:target device(acc, smp)")
+	s.line("//omp:target device(acc, smp)%s", s.pick("", "", "", "", "", "", "", " contract"))
 	s.line("func K_%s(%s) {", s.id, strings.Join(list, ", "))
 	s.depth++
 	outer := len(s.vars)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,17 @@ func TestPrograms_AreWhatTheGeneratorMakes(t *testing.T) {
 	for _, p := range foundPrograms() {
 		require.Equal(t, p.text, text[p.seed], "go test ./codegen/internal/odd -run WritePrograms -oddto programs_test.go")
 	}
+}
+
+// TestPrograms_HaveEveryClause looks for each clause that changes what a program means in two
+// thousand programs.
+func TestPrograms_HaveEveryClause(t *testing.T) {
+	rest := []string{" contract\n", " overlap(ok)\n", " contract overlap(ok)\n", " dist_private([", " dist_firstprivate([", " dist_lastprivate([", " dist_firstlastprivate(["}
+	for seed := uint64(1); seed <= 2000 && len(rest) > 0; seed++ {
+		text := makeProgram(seed)
+		rest = slices.DeleteFunc(rest, func(clause string) bool { return strings.Contains(text, clause) })
+	}
+	require.Empty(t, rest)
 }
 
 func foundPrograms() (out []program) {
