@@ -87,3 +87,33 @@ func TestLanes_CombineOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestContract_KeepsScans: under contract the second phase of a scan was no block of its own, and lowering panicked (issue 16 f).
+func TestContract_KeepsScans(t *testing.T) {
+	for _, when := range []string{"inclusive", "exclusive"} {
+		first, second := "s += x[i]*2 + 1", "y[i] = s"
+		if when == "exclusive" {
+			first, second = second, first
+		}
+		text := "package k\n\n//omp:target device(acc, smp) contract\n//omp:task in(x) out(y)\nfunc K(x, y []float64) {\ns := 0.0\n" +
+			"//omp:teams distribute parallel for reduction(inscan, +: s)\nfor i := range x {\n" + first + "\n//omp:scan " + when + "(s)\n{\n" + second + "\n}\n}\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, text)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		require.NotEmpty(t, k.Fused)
+		x, y, want := make([]float64, 40), make([]float64, 40), make([]float64, 40)
+		sum := 0.0
+		for i := range x {
+			x[i] = float64(i)
+			if when == "exclusive" {
+				want[i] = sum
+			}
+			if sum += 2*x[i] + 1; when == "inclusive" {
+				want[i] = sum
+			}
+		}
+		require.NoError(t, runDevice(simulated(t, k, text), []any{x, y}, simt.Config{Teams: 3, Threads: 32, Races: true}))
+		require.Equal(t, want, y)
+	}
+}

@@ -47,8 +47,25 @@ func Sums(k *ir.Kernel) {
 
 // plainCalls returns list with the bodies of functions that return at their end alone in place of
 // their calls, and without blocks that are no target of a jump.
+//
+// The second phase of a scan stays a block: it has a label until its loop is copied.
 func plainCalls(in *mapping.Inliner, list []ir.Stmt) []ir.Stmt {
+	phase := func(s ir.Stmt) *ir.Block {
+		if f, ok := s.(*ir.For); ok && f.Directive != nil && f.Directive.Scan != nil {
+			return f.Body[len(f.Body)-1].(*ir.Block)
+		}
+		return nil
+	}
+	mark := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if b := phase(s); b != nil {
+			b.Label = &ir.Label{}
+		}
+		return []ir.Stmt{s}
+	}}
 	r := &ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if b := phase(s); b != nil {
+			b.Label = nil
+		}
 		switch s := s.(type) {
 		case *ir.Call:
 			if returnsAtEnd(s.Fn) {
@@ -61,7 +78,7 @@ func plainCalls(in *mapping.Inliner, list []ir.Stmt) []ir.Stmt {
 		}
 		return []ir.Stmt{s}
 	}}
-	return r.CopyStmts(list)
+	return r.CopyStmts(mark.CopyStmts(list))
 }
 
 func returnsAtEnd(f *ir.Func) bool {
