@@ -117,3 +117,25 @@ func TestContract_KeepsScans(t *testing.T) {
 		require.Equal(t, want, y)
 	}
 }
+
+// TestLanes_WriteWhatTheyRead: the lane that ended an iteration wrote an element that the others read in front of their loop, with no barrier
+// between (issue 16 f, seed 70001560 of TestRandomNests).
+func TestLanes_WriteWhatTheyRead(t *testing.T) {
+	for _, body := range []string{
+		"b[i+3] += 3*a[i*n+j] + int64(j)",
+		"c[i] = max(c[i], a[i*n+j])",
+	} {
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task inout(a, b, c)\nfunc K(n int, a, b, c []int64) {\n//omp:loop\nfor i := range n {\n" +
+			"//omp:loop\nfor j := 2; j < n-1; j++ {\n" + body + "\n}\n}\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, text)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		for _, n := range []int{5, 7, 20, 60} {
+			for seed := range uint64(4) {
+				a, b, c := make([]int64, n*n), make([]int64, n+3), make([]int64, n)
+				require.NoError(t, runDevice(simulated(t, k, text), []any{n, a, b, c}, simt.Config{Teams: 3, Threads: 64, Seed: seed, Races: true}), "%s, n=%d", body, n)
+			}
+		}
+	}
+}
