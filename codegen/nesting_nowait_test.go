@@ -48,6 +48,7 @@ func TestNowait_ConflictsAreFound(t *testing.T) {
 		{"next iteration, same numbers", "for k := 0; k < n; k++ {\n//omp:for nowait\nfor i := 0; i < n; i++ { x[i] = y[i] + k }\n//omp:for nowait\nfor i := 0; i < n; i++ { y[i] = x[i] }\n}", right},
 		{"next iteration of itself", "for k := 0; k < n; k++ {\n//omp:for nowait\nfor i := 0; i < n; i++ { x[i+k] = 3 }\n}", warned},
 		{"in a branch", "if n > 3 {\n" + first + "}\n//omp:for\nfor i := 0; i < n; i++ { y[i] = x[i+1] }", warned},
+		{"before a branch", first + "if n > 3 {\n//omp:for\nfor i := 0; i < n; i++ { y[i] = x[i+1] }\n}", warned},
 		{"atomic", "//omp:for nowait\nfor i := 0; i < n; i++ {\n//omp:atomic\nx[0]++\n}\n//omp:for\nfor i := 0; i < n; i++ {\n//omp:atomic\nx[0]++\n}", right},
 		{"own", "var t int\n//omp:for nowait\nfor i := 0; i < n; i++ { t += y[i] }\nz[kernel.ThreadNum()] = t", right},
 		{"reads", "//omp:for nowait\nfor i := 0; i < n; i++ { x[i] = y[i] }\n//omp:for\nfor i := 0; i < n; i++ { z[i] = y[i+1] }", right},

@@ -245,6 +245,55 @@ func K(n int, x, y []int64) {
 		}
 	}
 }`},
+	{"a branch behind nowait", 3, `func K(n int, x, y []int64) {
+	//omp:parallel num_threads(16)
+	{
+		//omp:for nowait
+		for i := 0; i < n; i++ {
+			y[i+1] = 7
+		}
+		if n > 5 {
+			//omp:single
+			{
+				y[150] = x[4]
+			}
+		}
+	}
+}`},
+	{"a loop behind nowait", 3, `func K(n int, x, y []int64) {
+	//omp:parallel num_threads(16)
+	{
+		//omp:for nowait
+		for i := 0; i < n; i++ {
+			y[i+1] = 7
+		}
+		for {
+			//omp:for
+			for i := 0; i < n; i++ {
+				y[150+i] = x[4]
+			}
+			if n > 5 {
+				break
+			}
+		}
+	}
+}`},
+	{"a branch with a barrier behind nowait", 0, `func K(n int, x, y []int64) {
+	//omp:parallel num_threads(16)
+	{
+		//omp:for nowait
+		for i := 0; i < n; i++ {
+			y[i+1] = 7
+		}
+		if n > 5 {
+			kernel.Barrier()
+			//omp:single
+			{
+				y[150] = x[4]
+			}
+		}
+	}
+}`},
 	{"through a pointer", 3, `func put(p *int64, v int64) { *p = v }
 
 func K(n int, x, y []int64) {

@@ -14,6 +14,22 @@ type FollowUp struct {
 	Again []ir.Stmt // the sequential loops whose next iteration it is in
 }
 
+// Holds reports whether f is a statement that is wanted, or has one inside with no barrier in front
+// of it there: in a branch, or in a loop that no directive governs.
+func (f FollowUp) Holds(wanted func(ir.Stmt) bool) bool {
+	if wanted(f.Stmt) {
+		return true
+	}
+	found := false
+	if ir.DirectiveOf(f.Stmt) == nil {
+		ir.Lists(f.Stmt, func(list []ir.Stmt) {
+			inner, _ := upToBarrier(list)
+			found = found || slices.ContainsFunc(inner, func(g FollowUp) bool { return g.Holds(wanted) })
+		})
+	}
+	return found
+}
+
 // WithoutBarrier returns what threads come to from each construct with nowait in k without a
 // barrier in between.
 func WithoutBarrier(k *ir.Kernel) map[ir.Stmt][]FollowUp {

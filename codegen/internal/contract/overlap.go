@@ -229,9 +229,10 @@ func (o *Overlaps) addNowait(k *ir.Kernel, behind map[ir.Stmt][]analysis.FollowU
 
 // follows reports whether r is in one of list.
 func follows(list []analysis.FollowUp, r *analysis.Reach) bool {
-	return slices.ContainsFunc(list, func(f analysis.FollowUp) bool {
-		return slices.Contains(r.In, f.Stmt) || slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return ir.Stmt(l.For) == f.Stmt })
-	})
+	around := func(s ir.Stmt) bool {
+		return slices.Contains(r.In, s) || slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return ir.Stmt(l.For) == s })
+	}
+	return slices.ContainsFunc(list, func(f analysis.FollowUp) bool { return f.Holds(around) })
 }
 
 // Check looks at pair number n, whose second argument begins gap bytes behind the first in the same
