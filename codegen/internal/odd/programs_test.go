@@ -485,6 +485,27 @@ func K_9000041(n int, w int, p0 []rec_9000041, q0 [][20]int32, s1 []int16) {
 	}
 }
 
+//omp:target device(acc, smp) contract
+//omp:task in(in4, ix) inout(out5, acc)
+func K_70001029(n int, w int, in4 []float32, out5 []float32, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red22 := bool(false)
+	//omp:teams distribute parallel for simd reduction(inscan, ||: red22)
+	for i := uint16(0); i != uint16(n*w); i++ {
+		out5[int(i)] = in4[int(i)]*float32(w) + in4[int(i)+1]
+		if red22 {
+			out5[int(i)]++
+		}
+		//omp:scan exclusive(red22)
+		red22 = red22 || in4[int(i)] > 3
+	}
+	if red22 {
+		acc[0] ^= 5
+	}
+}
+
 var programs = []program{
 	{9000001, `// An address out of range that nothing uses: Go panics, vector code did not.
 
@@ -960,4 +981,25 @@ func K_9000041(n int, w int, p0 []rec_9000041, q0 [][20]int32, s1 []int16) {
 	}
 }
 `, K_9000041, []any{}},
+	{70001029, `//omp:target device(acc, smp) contract
+//omp:task in(in4, ix) inout(out5, acc)
+func K_70001029(n int, w int, in4 []float32, out5 []float32, ix []int32, acc []int64) {
+	if len(ix) < n*w || n < 0 || w < 0 {
+		return
+	}
+	red22 := bool(false)
+	//omp:teams distribute parallel for simd reduction(inscan, ||: red22)
+	for i := uint16(0); i != uint16(n*w); i++ {
+		out5[int(i)] = in4[int(i)]*float32(w) + in4[int(i)+1]
+		if red22 {
+			out5[int(i)]++
+		}
+		//omp:scan exclusive(red22)
+		red22 = red22 || in4[int(i)] > 3
+	}
+	if red22 {
+		acc[0] ^= 5
+	}
+}
+`, K_70001029, []any{}},
 }
