@@ -101,3 +101,27 @@ func benchmarkForces(b *testing.B, races bool) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps), "ns/step")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/n, "ns/interaction")
 }
+
+// BenchmarkAccesses adds arrays of elements of 4 and 8 bytes: the loads and stores of the interpreter.
+func BenchmarkAccesses(b *testing.B) {
+	for _, elem := range []*ir.Type{ir.Int32Type, ir.Float64Type} {
+		b.Run(elem.String(), func(b *testing.B) { benchmarkAccesses(b, elem) })
+	}
+}
+
+func benchmarkAccesses(b *testing.B, elem *ir.Type) {
+	const n = 1 << 16
+	k := newBuilder("Add")
+	x, y := k.param("x", ir.SliceOf(elem)), k.param("y", ir.SliceOf(elem))
+	i := k.local("i", ir.IntType)
+	length := &ir.Len{X: k.ref(x), At: k.at}
+	k.l.Trip = length
+	k.body(k.spread(i, length, k.set(k.elem(x, k.ref(i)), k.bin(ir.Add, k.elem(x, k.ref(i)), k.elem(y, k.ref(i)))))...)
+	p := k.compile(b)
+	_, ax := ints("x", make([]int64, n)...)
+	_, ay := ints("y", make([]int64, n)...)
+	for b.Loop() {
+		_, err := p.Run([]simt.Arg{ax, ay}, simt.Config{Teams: 1, Threads: 1})
+		require.NoError(b, err)
+	}
+}
