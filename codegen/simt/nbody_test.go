@@ -102,7 +102,8 @@ func benchmarkForces(b *testing.B, races bool) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/n, "ns/interaction")
 }
 
-// BenchmarkAccesses adds arrays of elements of 4 and 8 bytes: the loads and stores of the interpreter.
+// BenchmarkAccesses adds arrays of elements of 4 and 8 bytes by the loads and stores of the
+// interpreter.
 func BenchmarkAccesses(b *testing.B) {
 	for _, elem := range []*ir.Type{ir.Int32Type, ir.Float64Type} {
 		b.Run(elem.String(), func(b *testing.B) { benchmarkAccesses(b, elem) })

@@ -96,6 +96,11 @@ type Tuning struct {
 	Slabs            Slabs
 	Points           Points
 	ShortRows        ShortRows
+	Columns          Columns
+	Records          Records
+	Squares          Squares
+	Tables           Tables
+	Jam              Jam
 }
 
 // Lanes say how many lanes of a warp share an iteration: the numbers of inner iterations from
@@ -107,6 +112,50 @@ type Lanes struct {
 	Average, Even [5]int64
 	Unknown       int64 // the logarithm of the number of lanes where nothing tells the length
 	Halved        int64 // the average below which half as many lanes share a nested loop; RowProducts
+	// Threads is most of a team, Abreast the teams of so many on a multiprocessor at once. Such
+	// loops wait for memory, so that all warps of a multiprocessor are needed, and a kernel of a few
+	// more registers than these leave has a quarter fewer; SpMV.
+	Threads, Abreast int
+}
+
+// Columns bound sums of columns whose rows the threads of a team share; ColumnDot,
+// ColumnMoments.
+type Columns struct {
+	Team  int // threads
+	Few   int // the logarithm of the columns of a team where these are few: a sector of memory
+	Teams int // of all columns that a multiprocessor should have, else they are few
+}
+
+// Records bound loops whose iterations own a few consecutive elements; SmallFactors, Inverses.
+type Records struct {
+	Team       int   // threads
+	Staged     int64 // elements from which on a record passes through team memory
+	Longest    int64 // elements
+	Statements int   // of an iteration that is written out
+}
+
+// Squares bound loops that touch one slice along rows and another along columns; Transposed.
+type Squares struct {
+	Team int // threads
+}
+
+// Tables bound loops with atomic updates of tables in team memory; the histogram
+// row of gompss bench gpu.
+type Tables struct {
+	Team   int   // threads
+	Copies int64 // of a table at most: one for each lane
+	Width  int   // iterations of a thread at once: loads are on their way while others count
+}
+
+// Jam says how many iterations a thread takes at once that wait for memory alone. Copying float64
+// reaches 3835 GB/s on an H200 with one element a thread and 4278 with two, float32 2536 and 3894;
+// a sum of float64 3960 with one, 4510 with two and 4600 with four: the STREAM
+// rows of gompss bench gpu. Rows: Wave.
+type Jam struct {
+	Bytes, SumBytes             deps.Bytes // that a thread loads at once of a slice; in a loop that stores nothing
+	Operations                  int        // of a body that is taken to wait for memory
+	Rows                        int        // of float64 below each other that a thread takes: one loads what the next needs
+	PointOperations, PointWords int        // a body of more operations, or 32-bit words of variables, gains nothing by Rows
 }
 
 // Rows bound loops whose teams read rows by tiles; RowDotInOrder, TriangleStatic, RootMeanRows.

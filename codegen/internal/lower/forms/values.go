@@ -26,16 +26,6 @@ const (
 	TeamLanes  = 1024
 )
 
-// Teams of at most LanesThreads threads, LanesAbreast of them on a multiprocessor at once: what
-// lanes are for waits for memory, so that all warps of a multiprocessor are needed, and a kernel of
-// a few more registers than these leave has a quarter fewer. A launch of one team has as many
-// threads as a team can have: measured on an H200, Potrf of a tile of 512, 7.9 ms with 256 threads
-// and 3.7 with 1024.
-const (
-	LanesThreads = 256
-	LanesAbreast = 8
-)
-
 // TeamLimit is the team memory that every device has without being asked for more.
 const TeamLimit = 48 << 10
 

@@ -494,20 +494,21 @@ func (r *teamRowSum) inOrder() []ir.Stmt {
 // inTeamMemory places the contexts in the memory of the team: one for each iteration of a block.
 func (x *deferral) inTeamMemory() {
 	x.count = x.Local("deferred", ir.Int32Type, x.g.At)
-	x.room, x.sure = build.Int(forms.LanesThreads, x.g.At), true
+	threads := int64(x.gpu.Tuning.Lanes.Threads)
+	x.room, x.sure = build.Int(threads, x.g.At), true
 	for _, v := range x.captured {
-		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, forms.LanesThreads), v.At))
+		x.memory = append(x.memory, x.Local(v.Name+"Context", ir.ArrayOf(v.Type, threads), v.At))
 	}
 }
 
 // inBlocks is the loop of the teams over blocks of iterations of f: the threads run those of a
 // block, and then the team the nested loops that wait.
-func inBlocks(l *mapping.Work, f *ir.For, waiting []*deferral) ir.Stmt {
+func inBlocks(l *mapping.Work, f *ir.For, waiting []*deferral, threads int) ir.Stmt {
 	at, d := f.At, f.Directive
 	b, j := l.Local("block", ir.IntType, at), l.Local("j", ir.IntType, at)
 	lo, step := build.ToInt(f.Lo), build.ToInt(f.Step)
 	total := build.Trips(f, lo, build.ToInt(f.Hi), step)
-	size := build.Int(forms.LanesThreads, at)
+	size := build.Int(int64(threads), at)
 	first := build.Binary(ir.Mul, build.Ref(b, at), size, at)
 	number := build.Binary(ir.Add, first, build.Ref(j, at), at)
 	i := build.Convert(f.Var.Type, build.Binary(ir.Add, lo, build.Binary(ir.Mul, number, step, at), at), at)

@@ -125,7 +125,7 @@ func (d *deferrals) loop(f *ir.For) []ir.Stmt {
 		before, behind = append(before, count...), append(behind, loop...)
 	}
 	if len(ofTeam) > 0 {
-		return append(before, append([]ir.Stmt{inBlocks(d.Work, &first, ofTeam)}, behind...)...)
+		return append(before, append([]ir.Stmt{inBlocks(d.Work, &first, ofTeam, d.gpu.Tuning.Lanes.Threads)}, behind...)...)
 	}
 	if s != nil {
 		if sifted := s.apply(&first); sifted != nil {

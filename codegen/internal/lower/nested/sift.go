@@ -35,8 +35,9 @@ const siftedTurn = 40503
 // multiprocessor runs at once leave half of its L1 to the rows.
 func siftedMost(gpu *target.Target) int {
 	const variable = 8 // bytes, at most
-	resident := gpu.Team.Warps * gpu.Team.Warp / forms.LanesThreads
-	return int(gpu.Memory.L1/2) / (resident * forms.LanesThreads * variable)
+	threads := gpu.Tuning.Lanes.Threads
+	resident := gpu.Team.Warps * gpu.Team.Warp / threads
+	return int(gpu.Memory.L1/2) / (resident * threads * variable)
 }
 
 // A sieve runs the iterations of f: each up to its nested loops by its own thread, the rest by
@@ -125,7 +126,7 @@ func (s *sieve) apply(f *ir.For) ir.Stmt {
 	at := f.At
 	s.count = s.Local("active", ir.Int32Type, at)
 	for _, v := range s.captured {
-		s.memory = append(s.memory, s.Local(v.Name+"Context", ir.ArrayOf(v.Type, forms.LanesThreads), v.At))
+		s.memory = append(s.memory, s.Local(v.Name+"Context", ir.ArrayOf(v.Type, int64(s.gpu.Tuning.Lanes.Threads)), v.At))
 	}
 	ahead, _ := split(f.Body, slices.Concat(bounds, s.store()))
 	s.Decide(at, "loop "+f.Var.Name, "blocks of iterations: a thread each tests whether it continues, and lanes of the team share those that do", "a condition decides whether an iteration comes to its nested loops", "nested(inline)")
@@ -261,7 +262,7 @@ func (s *sieve) inRuns(f *ir.For, ahead []ir.Stmt, later *ir.For) ir.Stmt {
 	binary := func(op ir.Op, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, T: ir.IntType, At: at} }
 	lo, step := build.ToInt(f.Lo), build.ToInt(f.Step)
 	total := build.Trips(f, lo, build.ToInt(f.Hi), step)
-	size, run := build.Int(forms.LanesThreads, at), build.Int(siftedRun, at)
+	size, run := build.Int(int64(s.gpu.Tuning.Lanes.Threads), at), build.Int(siftedRun, at)
 	count := forms.CeilQuotient(total, size, at)
 	slab := func() ir.Expr { return binary(ir.Div, ref(j), run) } // of as many runs as there are blocks
 	turned := binary(ir.Rem, build.Binary(ir.Add, ref(b), binary(ir.Mul, slab(), build.Int(siftedTurn, at)), at), ref(blocks))

@@ -226,8 +226,7 @@ func (x *bundler) run(p spaces.Portion, body []ir.Stmt) []ir.Stmt {
 	f, at := x.f, x.f.At
 	x.Launch.Warps = true
 	if x.grid && !x.Single {
-		x.LimitThreads(build.Int(forms.LanesThreads, at))
-		x.Launch.Abreast = forms.LanesAbreast
+		useLaneTeams(x.Sharer, at)
 		x.countThreads()
 	}
 	lo, out := x.Temp("begin", f.Lo, nil)

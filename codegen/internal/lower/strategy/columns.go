@@ -23,18 +23,17 @@ import (
 // length of the column alone: a team of fewer threads goes through the parts one after the other.
 // A team has the columns of a warp, or, where these make too few teams, those of a part of it.
 
+// How a column is cut shows in the bits of its sums: it is the same on every device.
 const (
 	columnParts = 64
 	columnLeast = 2 * columnParts // rows from which a column is cut
-	columnTeam  = 512
-	columnFew   = 3 // logarithm of the columns of a team where these are few: a sector of memory
-	columnTeams = 2 // teams of all columns that a multiprocessor should have, else they are few
 )
 
 // columnShift is the logarithm of the columns of a team, of that many columns in all.
 func columnShift(t *Sharer, columns ir.Expr, at ir.Pos) ir.Expr {
-	most := int64(t.Device().Team.Multiprocessors * columnTeams * blockLanes)
-	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(columnFew, at), build.Int(5, at), at)
+	gpu := t.Device()
+	most := int64(gpu.Team.Multiprocessors * gpu.Tuning.Columns.Teams * blockLanes)
+	return build.Choose(build.Compare(ir.Lt, columns, build.Int(most, at), at), build.Int(int64(gpu.Tuning.Columns.Few), at), build.Int(5, at), at)
 }
 
 // columnSums returns the loop over sp in which the warps of a team share each iteration, nil where
@@ -50,8 +49,7 @@ func (t *Sharer) columnSums(sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	}
 	at, g := f.At, cut.loop
 	t.Launch.Warps = true
-	t.LimitThreads(build.Int(columnTeam, at))
-	t.Launch.Threads = columnTeam
+	useTeams(t, t.Device().Tuning.Columns.Team, at)
 	count := build.Trips(f, f.Lo, f.Hi, f.Step)
 	shift := columnShift(t, count, at)
 	below := build.Binary(ir.Sub, shifted(ir.Shl, build.Int(1, at), shift, at), build.Int(1, at), at)

@@ -25,9 +25,8 @@ import (
 // the loops being parallel; within an iteration every load comes before every store as it is.
 
 const (
-	squareSide    = 32 // iterations, as many as a warp has lanes
-	squareThreads = 256
-	squareFar     = 8 // elements apart that are not neighbours any more
+	squareSide = 32 // iterations, as many as a warp has lanes
+	squareFar  = 8  // elements apart that are not neighbours any more
 )
 
 // A square is what the loop over squares is made from.
@@ -73,8 +72,7 @@ func (t *Sharer) squares(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 		}
 	}
 	t.Launch.Warps = true
-	t.LimitThreads(build.Int(squareThreads, at))
-	t.Launch.Threads = squareThreads
+	useTeams(t, t.Device().Tuning.Squares.Team, at)
 	t.Trips.Whole = t.OnHost(q.teams())
 	t.Decide(at, "loop "+q.row.Var.Name, "squares of "+strconv.Itoa(squareSide)+" by "+strconv.Itoa(squareSide)+" through team memory",
 		"neighbouring threads touch elements far apart of "+joined(names)+", neighbours of which lie across loop "+q.row.Var.Name, "schedule(onetoone)")
@@ -248,15 +246,16 @@ func (t *Sharer) overSquares(q *square, p spaces.Portion, at ir.Pos) []ir.Stmt {
 	turn = append(turn, build.Decl(line, &ir.Math{Fn: ir.IMin, Args: []ir.Expr{div(inPlane, across), down}, T: ir.IntType, At: at}, at),
 		build.Decl(i0, between(add(lo, build.Binary(ir.Mul, build.Ref(line, at), side, at)), lo, hi), at),
 		build.Decl(j0, between(add(left, build.Binary(ir.Mul, column, side, at)), left, right), at))
-	whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(squareThreads, at), at),
+	whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(int64(t.Device().Tuning.Squares.Team), at), at),
 		build.Compare(ir.LAnd, build.Compare(ir.Le, add(build.Ref(i0, at), side), hi, at), build.Compare(ir.Le, add(build.Ref(j0, at), side), right, at), at), at)
 	turn = append(turn, &ir.If{Cond: whole, Then: t.inSquare(q, i0, j0, nil, nil, at), Else: t.inSquare(q, i0, j0, hi, right, at), At: at})
 	return turns(t, out, turn, k, total, first, stride, at)
 }
 
 // inSquare runs the square at i0 and j0: where bottom and right are given, what there is of it,
-// else all of it by a team of squareThreads.
+// else all of it by a team of Tuning.Squares.
 func (t *Sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at ir.Pos) []ir.Stmt {
+	threads := int64(t.Device().Tuning.Squares.Team)
 	me, lanes := build.Query(ir.ThreadNum, at), build.Int(squareSide, at)
 	lane, level := t.Local("lane", ir.IntType, at), t.Local("level", ir.IntType, at)
 	out := []ir.Stmt{build.Decl(level, &ir.Binary{Op: ir.Div, X: me, Y: lanes, T: ir.IntType, At: at}, at),
@@ -277,10 +276,10 @@ func (t *Sharer) inSquare(q *square, i0, j0 *ir.Var, bottom, right ir.Expr, at i
 			return t.CopyOf([]ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(line, build.Ref(level, at), at), loop}, At: at}}, &t.Kernel.NumVars)[0]
 		}
 		turn := t.Local("turn", ir.IntType, at)
-		from := build.Binary(ir.Add, build.Ref(level, at), build.Binary(ir.Mul, build.Ref(turn, at), build.Int(squareThreads/squareSide, at), at), at)
+		from := build.Binary(ir.Add, build.Ref(level, at), build.Binary(ir.Mul, build.Ref(turn, at), build.Int(threads/squareSide, at), at), at)
 		body = append(append([]ir.Stmt{build.Decl(line, from, at)}, body...), do...)
-		const turns = squareSide * squareSide / squareThreads
-		f := &ir.For{Label: &ir.Label{}, Var: turn, Lo: build.Int(0, at), Hi: build.Int(turns, at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: turns, Body: body, At: at}
+		turns := squareSide * squareSide / threads
+		f := &ir.For{Label: &ir.Label{}, Var: turn, Lo: build.Int(0, at), Hi: build.Int(turns, at), Step: build.Int(1, at), Rel: ir.Lt, Unroll: int(turns), Body: body, At: at}
 		return t.CopyOf([]ir.Stmt{f}, &t.Kernel.NumVars)[0]
 	}
 	inLane := func(ir.Expr) ir.Expr { return build.Ref(lane, at) }

@@ -108,8 +108,7 @@ func (x *grouper) run(p spaces.Portion, body []ir.Stmt) (out []ir.Stmt, ok bool)
 	}
 	x.Launch.Warps = true
 	if !x.Single {
-		x.LimitThreads(build.Int(forms.LanesThreads, at))
-		x.Launch.Abreast = forms.LanesAbreast
+		useLaneTeams(x.Sharer, at)
 		if x.grid {
 			x.count()
 		}

@@ -17,16 +17,7 @@ import (
 // A short loop over memory waits for memory alone: with one element a thread too few bytes are on
 // their way. Its threads take several iterations at once, as far apart as the team is wide, and
 // load for all before they store for any, which a compiler could not do: it does not know that the
-// iterations are independent. Source: measured on an H200 with kernels written by hand: copying
-// float64 reaches 3835 GB/s with one element a thread and 4278 with two, float32 2536 and 3894.
-
-const (
-	jamBytes = 16 // that a thread should load at once of each slice
-	// the same of a loop that stores nothing: float64 reaches 3960 GB/s with 8 bytes, 4510 with 16,
-	// 4600 with 32
-	reduceBytes = 32
-	jamOps      = 24 // operations of a body that is taken to wait for memory
-)
+// iterations are independent. Their number follows from target.Jam.
 
 // jam returns the loop over sp whose threads take several iterations at once, nil where that gains
 // nothing. The parts of sums are private to a thread, which adds to them in the order of its
@@ -102,8 +93,8 @@ func isQuery(e ir.Expr, what ir.QueryKind) bool {
 }
 
 // jamWidth returns how many iterations of a body a thread should take at once: as many as fill
-// jamBytes with the largest elements that it touches. It is 1 for a body that is more than a few
-// loads and stores next to each other, or sums of what it loads.
+// Tuning.Jam.Bytes with the largest elements that it touches. It is 1 for a body that is more than
+// a few loads and stores next to each other, or sums of what it loads.
 func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 	var largest ir.Bytes
 	ops, fine := 0, true
@@ -151,13 +142,14 @@ func (t *Sharer) jamWidth(f *ir.For, body []ir.Stmt, sums []Sum) int {
 	for _, v := range ir.Assigned(body).List() {
 		fine = fine && (ir.Declared(body).Has(v) || parts[v])
 	}
-	if !fine || defs.Why != "" || len(defs.List) == 0 || ops > jamOps {
+	jam := t.Device().Tuning.Jam
+	if !fine || defs.Why != "" || len(defs.List) == 0 || ops > jam.Operations {
 		return 1
 	}
 	if len(parts) > 0 {
-		return int(min(reduceBytes/largest, 8))
+		return int(min(jam.SumBytes/largest, 8))
 	}
-	return int(min(jamBytes/largest, 4))
+	return int(min(jam.Bytes/largest, 4))
 }
 
 // assignsOnly reports whether list does nothing but assign variables.
@@ -208,10 +200,6 @@ func (t *Sharer) interleaved(copies [][]ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// rowsAbreast is how many neighbouring rows of float64 a thread takes at once: what one of them
-// loads for the next is then in its registers, or at least in the cache of its multiprocessor.
-const rowsAbreast = 4
-
 // jamRows is jam for a space of several loops: a thread takes an element of several rows, one below
 // the other, which also divides the cost of finding out which they are. Only accesses that are
 // neighbours from thread to thread pay for it.
@@ -225,7 +213,7 @@ func (t *Sharer) jamRows(sp *spaces.Space, d *ir.Directive, p spaces.Portion, bo
 // which row and column an iteration has takes divisions, and what depends on the column alone is
 // the same for all rows.
 func rowsOfPoint(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt) []ir.Stmt {
-	own := ir.Declared(query.Flatten(body))
+	own, jam := ir.Declared(query.Flatten(body)), t.Device().Tuning.Jam
 	return severalRows(t, sp, d, p, body, "rows of a column in a thread", "which row and column they are takes divisions, once for all of them", func(_ *ir.For, body []ir.Stmt) bool {
 		ops, fine := 0, !forms.LeavesIteration(body, sp.Label) && query.OnlyPlain(body) && len(ir.AddressTaken(body).List()) == 0
 		for _, v := range ir.Assigned(body).List() {
@@ -237,21 +225,15 @@ func rowsOfPoint(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 			case *ir.Binary, *ir.Index:
 				ops++
 			case *ir.Math:
-				ops += unroll.MathCost(e.Fn, pointOps/4)
+				ops += unroll.MathCost(e.Fn, jam.PointOperations/4)
 			case *ir.Query, *ir.Deref, *ir.Reslice, *ir.Composite:
 				fine = false
 			}
 			return true
 		})
-		return fine && ops <= pointOps && wordsIn(body) <= pointWords
+		return fine && ops <= jam.PointOperations && wordsIn(body) <= jam.PointWords
 	})
 }
-
-// A body of more operations, or more 32-bit words of variables, gains nothing by rowsOfPoint.
-const (
-	pointOps   = 96
-	pointWords = 16
-)
 
 // severalRows is jamRows where fits says that it gains something, for that reason.
 func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion, body []ir.Stmt, what, why string, fits func(column *ir.For, body []ir.Stmt) bool) []ir.Stmt {
@@ -270,7 +252,7 @@ func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	if t.Slow || !ok || step != 1 || row.Rel != ir.Lt && row.Rel != ir.Le || row.Var.Type.Kind != ir.Int64 || !fits(column, body) {
 		return nil
 	}
-	at := sp.At
+	at, abreast := sp.At, int64(t.Device().Tuning.Jam.Rows)
 	first, out := t.Temp("first", row.Lo, nil)
 	end := row.Hi
 	if row.Rel == ir.Le {
@@ -278,15 +260,15 @@ func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 	}
 	block := &ir.For{Label: &ir.Label{}, Var: t.Local("block", ir.IntType, at), Lo: build.Int(0, at), Step: build.Int(1, at), Rel: ir.Lt, At: at}
 	rows := build.Trips(row, build.ToInt(row.Lo), build.ToInt(row.Hi), build.ToInt(row.Step))
-	block.Hi = &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, rows, build.Int(rowsAbreast-1, at), at), Y: build.Int(rowsAbreast, at),
+	block.Hi = &ir.Binary{Op: ir.Div, X: build.Binary(ir.Add, rows, build.Int(abreast-1, at), at), Y: build.Int(abreast, at),
 		T: ir.IntType, At: at}
 	blocks := *sp
 	blocks.Loops = append([]*ir.For{}, sp.Loops...)
 	blocks.Loops[sp.Order[n-2]] = block
 	blocks.Label = &ir.Label{}
 	top := t.Local("top", ir.IntType, at)
-	offset := build.Binary(ir.Mul, build.Ref(block.Var, at), build.Int(rowsAbreast, at), at)
-	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(top, at), build.Int(rowsAbreast, at), at), end, at)
+	offset := build.Binary(ir.Mul, build.Ref(block.Var, at), build.Int(abreast, at), at)
+	whole := build.Compare(ir.Le, build.Binary(ir.Add, build.Ref(top, at), build.Int(abreast, at), at), end, at)
 	one := t.CopyOf([]ir.Stmt{&ir.For{Label: spaces.LabelOr(sp.Label), Var: row.Var, Lo: build.Ref(top, at), Hi: end, Step: build.Int(1, at),
 		Rel: ir.Lt, Body: body, At: at}}, &t.Kernel.NumVars)
 	// The minimum changes nothing, and tells back ends how large the index can be.
@@ -298,15 +280,15 @@ func severalRows(t *Sharer, sp *spaces.Space, d *ir.Directive, p spaces.Portion,
 			t.Trips.Grid[k] = host
 		}
 	}
-	t.Decide(at, "loop "+row.Var.Name, strconv.Itoa(rowsAbreast)+" "+what,
+	t.Decide(at, "loop "+row.Var.Name, strconv.FormatInt(abreast, 10)+" "+what,
 		why, "schedule(onetoone)")
 	return append(out, t.Walk(&blocks, p, turn, nil)...)
 }
 
-// belowEachOther runs rowsAbreast iterations of body from top on, as abreast does.
+// belowEachOther runs Tuning.Jam.Rows iterations of body from top on, as abreast does.
 func (t *Sharer) belowEachOther(row *ir.For, top *ir.Var, body []ir.Stmt) []ir.Stmt {
 	var out []ir.Stmt
-	copies := make([][]ir.Stmt, rowsAbreast)
+	copies := make([][]ir.Stmt, t.Device().Tuning.Jam.Rows)
 	for u := range copies {
 		i := t.Local(row.Var.Name, row.Var.Type, row.At)
 		out = append(out, build.Decl(i, build.Binary(ir.Add, build.Ref(top, row.At), build.Int(int64(u), row.At), row.At), row.At))

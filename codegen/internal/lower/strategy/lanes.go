@@ -50,8 +50,7 @@ func (t *Sharer) lanes(sp *spaces.Space, d *ir.Directive, p spaces.Portion, body
 	at := f.At
 	t.Launch.Warps = true
 	if !t.Single { // which is alone on its multiprocessor, and takes all threads that it can have
-		t.LimitThreads(build.Int(forms.LanesThreads, f.At))
-		t.Launch.Abreast = forms.LanesAbreast
+		useLaneTeams(t, f.At)
 	}
 	hi, out := t.Temp("end", f.Hi, nil)
 	number := laneNumberOf(t, f, cut)

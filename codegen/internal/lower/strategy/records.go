@@ -12,6 +12,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // An iteration that owns a record of a slice - a few consecutive elements, such as a small matrix
@@ -23,13 +24,6 @@ import (
 // The elements of a record belong to one iteration, as the loop is parallel and each iteration
 // accesses all of its record. The launch tests that other accessed memory does not overlap.
 
-const (
-	recordThreads    = 64   // of a team
-	recordStaged     = 8    // elements from which on a record passes through team memory
-	recordLongest    = 96   // elements
-	recordStatements = 1200 // of an iteration that is written out
-)
-
 // A recorded is a loop whose iterations own records.
 type recorded struct {
 	*Sharer
@@ -39,6 +33,11 @@ type recorded struct {
 	conds   []ir.Expr
 	bytes   ir.Bytes // of team memory
 }
+
+func (x *recorded) tuning() target.Records { return x.Device().Tuning.Records }
+
+// team is the number of threads of a team.
+func (x *recorded) team() int64 { return int64(x.tuning().Team) }
 
 // A record is the part of a slice that an iteration owns.
 type record struct {
@@ -59,7 +58,7 @@ func records(t *Sharer, n Sharing) []ir.Stmt {
 		return nil
 	}
 	x := &recorded{Sharer: t, f: f}
-	left := recordStatements
+	left := t.Device().Tuning.Records.Statements
 	body, fine := x.written(propagated(query.Flatten(n.Body)), &left)
 	if !fine || !plainRow(body) {
 		return nil
@@ -100,7 +99,7 @@ func (x *recorded) written(list []ir.Stmt, left *int) ([]ir.Stmt, bool) {
 		g := *f
 		g.Lo, g.Hi, g.Step = folded(f.Lo), folded(f.Hi), folded(f.Step)
 		n, known := analysis.ConstTrips(&g)
-		if !known || query.LeavesLoop(f) || forms.LeavesIteration(f.Body, f.Label) || n > recordLongest {
+		if !known || query.LeavesLoop(f) || forms.LeavesIteration(f.Body, f.Label) || n > x.tuning().Longest {
 			return nil, false
 		}
 		lo, _ := query.Int64(g.Lo)
@@ -159,7 +158,7 @@ func (x *recorded) find() bool {
 		return false
 	}
 	for v, n := range sizes {
-		if n >= 2 && n <= recordLongest {
+		if n >= 2 && n <= x.tuning().Longest {
 			x.records = append(x.records, &record{slice: v, size: n})
 		}
 	}
@@ -239,7 +238,7 @@ func (x *recorded) whole(r *record) bool {
 			return false
 		}
 	}
-	return r.size >= recordStaged || 2*r.uses > 3*r.size
+	return r.size >= x.tuning().Staged || 2*r.uses > 3*r.size
 }
 
 // apartFrom adds the tests that written memory overlaps no other accessed memory.
@@ -323,21 +322,21 @@ func (r *record) apart() int64 { return r.size | 1 }
 func (x *recorded) stage() bool {
 	var bytes ir.Bytes
 	for _, r := range x.records {
-		if r.size >= recordStaged {
-			bytes += ir.Bytes(recordThreads*r.apart()) * ir.Bytes(r.slice.Type.Elem.Size)
+		if r.size >= x.tuning().Staged {
+			bytes += ir.Bytes(x.team()*r.apart()) * ir.Bytes(r.slice.Type.Elem.Size)
 		}
 	}
 	if bytes == 0 || bytes > x.Device().Memory.StaticShared {
 		return false
 	}
 	for n, r := range x.records {
-		if r.size >= recordStaged {
+		if r.size >= x.tuning().Staged {
 			elem := r.slice.Type.Elem
-			r.tile = x.Slot(crews.Slot{What: "record", Kind: elem.Kind, N: n + 100*int(r.size)}, ir.ArrayOf(elem, recordThreads*r.apart()), r.slice.Name+"Tile", x.f.At)
+			r.tile = x.Slot(crews.Slot{What: "record", Kind: elem.Kind, N: n + 100*int(r.size)}, ir.ArrayOf(elem, x.team()*r.apart()), r.slice.Name+"Tile", x.f.At)
 		}
 	}
-	x.LimitThreads(build.Int(recordThreads, x.f.At))
-	x.Launch.Threads, x.bytes = recordThreads, bytes
+	useTeams(x.Sharer, x.tuning().Team, x.f.At)
+	x.bytes = bytes
 	return true
 }
 
@@ -346,7 +345,7 @@ func (x *recorded) stage() bool {
 // bandwidth asks for.
 func (x *recorded) inFlight(r *record) int {
 	gpu := x.Device()
-	threads := gpu.ResidentWarps(recordThreads, int(r.size)+gpu.Tuning.AddressRegisters, x.bytes) * gpu.Team.Warp
+	threads := gpu.ResidentWarps(gpu.Tuning.Records.Team, int(r.size)+gpu.Tuning.AddressRegisters, x.bytes) * gpu.Team.Warp
 	least := max(int64(gpu.Memory.InFlight/(ir.Bytes(max(threads, 1))*r.slice.Type.Elem.Size)), 1)
 	for n := least; n < 2*least; n++ { // a number that leaves no rest is better
 		if r.size%n == 0 {
@@ -401,11 +400,11 @@ func (x *recorded) moved(base, n *ir.Var, back bool) []ir.Stmt {
 		next := build.Assign(build.Ref(e, at), build.Binary(ir.Add, build.Ref(e, at), build.Query(ir.NumThreads, at), at), at)
 		some := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(e, at), build.Binary(ir.Mul, build.Ref(n, at), size, at), at),
 			Post: []ir.Stmt{next}, Body: []ir.Stmt{move(e)}, At: at}
-		mine := build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(u, at), build.Int(recordThreads, at), at), me, at)
+		mine := build.Binary(ir.Add, build.Binary(ir.Mul, build.Ref(u, at), build.Int(x.team(), at), at), me, at)
 		all := &ir.For{Label: &ir.Label{}, Var: u, Lo: build.Int(0, at), Hi: size, Step: build.Int(1, at), Rel: ir.Lt, Unroll: x.inFlight(r),
 			Body: []ir.Stmt{build.Decl(own, mine, at), move(own)}, At: at}
-		whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Ref(n, at), build.Int(recordThreads, at), at),
-			build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(recordThreads, at), at), at)
+		whole := build.Compare(ir.LAnd, build.Compare(ir.Eq, build.Ref(n, at), build.Int(x.team(), at), at),
+			build.Compare(ir.Eq, build.Query(ir.NumThreads, at), build.Int(x.team(), at), at), at)
 		out = append(out, &ir.If{Cond: whole, Then: []ir.Stmt{all}, Else: []ir.Stmt{build.Decl(e, me, at), some}, At: at})
 	}
 	return out

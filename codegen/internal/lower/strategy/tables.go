@@ -22,12 +22,6 @@ import (
 // Source: Gomez-Luna et al., An optimized approach to histogram computation on GPU, Machine Vision
 // and Applications 24 (2013): copies side by side, so that lanes meet on no bank.
 
-const (
-	tableThreads = 256
-	tableCopies  = 32 // at most: one for each lane
-	tableWidth   = 4  // iterations of a thread at once: loads are on their way while others count
-)
-
 // A tabled is a loop with atomic updates of tables.
 type tabled struct {
 	*Sharer
@@ -59,8 +53,7 @@ func tables(t *Sharer, n Sharing) []ir.Stmt {
 	}
 	at := sp.At
 	x.place(at)
-	t.LimitThreads(build.Int(tableThreads, at))
-	t.Launch.Threads = tableThreads
+	useTeams(t, t.Device().Tuning.Tables.Team, at)
 	t.Trips.Resident = true
 	var names []string
 	for _, b := range x.tables {
@@ -169,7 +162,7 @@ func (x *tabled) apart(others *ir.VarSet) bool {
 // multiprocessor.
 func (x *tabled) place(at ir.Pos) {
 	gpu := x.Device()
-	teams := ir.Bytes(max(gpu.Team.Warps*gpu.Team.Warp/tableThreads, 1))
+	teams := ir.Bytes(max(gpu.Team.Warps*gpu.Team.Warp/gpu.Tuning.Tables.Team, 1))
 	bytes := min(gpu.Memory.Shared/teams-1<<10, gpu.Memory.StaticShared) / ir.Bytes(len(x.tables))
 	for i, b := range x.tables {
 		b.room = int64(bytes) / int64(b.elem.Size)
@@ -211,7 +204,7 @@ func (x *tabled) counting(sp *spaces.Space, p spaces.Portion) []ir.Stmt {
 	f := sp.Loops[0]
 	step, _ := query.Int64(f.Step)
 	if sp.Direct() && step == 1 && f.Rel == ir.Lt && !forms.LeavesIteration(x.body, sp.Label) {
-		out = append(out, severalAtOnce(x.Sharer, sp, p, coarse{width: tableWidth, one: body, each: loadsFirst(x.Sharer, body), merged: sideBySide})...)
+		out = append(out, severalAtOnce(x.Sharer, sp, p, coarse{width: x.Device().Tuning.Tables.Width, one: body, each: loadsFirst(x.Sharer, body), merged: sideBySide})...)
 	} else {
 		out = append(out, x.Walk(sp, p, body, nil)...)
 	}
@@ -234,10 +227,10 @@ func (x *tabled) each(name string, n ir.Expr, at ir.Pos, body func(i *ir.Var) []
 func (x *tabled) setUp(b *table, at ir.Pos) []ir.Stmt {
 	n := x.Local("copies", ir.IntType, at)
 	twice := func() ir.Expr { return build.Binary(ir.Mul, build.Ref(n, at), build.Int(2, at), at) }
-	fits := build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(n, at), build.Int(tableCopies, at), at),
+	fits := build.Compare(ir.LAnd, build.Compare(ir.Lt, build.Ref(n, at), build.Int(x.Device().Tuning.Tables.Copies, at), at),
 		build.Compare(ir.Le, build.Binary(ir.Mul, x.length(b, at), twice(), at), build.Int(b.room, at), at), at)
 	double := &ir.While{Label: &ir.Label{}, Cond: fits, Body: []ir.Stmt{build.Assign(build.Ref(n, at), twice(), at)}, At: at}
-	known := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{&ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(n, at), build.Int(tableCopies, at)}, T: ir.IntType, At: at},
+	known := &ir.Math{Fn: ir.IMax, Args: []ir.Expr{&ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Ref(n, at), build.Int(x.Device().Tuning.Tables.Copies, at)}, T: ir.IntType, At: at},
 		build.Int(1, at)}, T: ir.IntType, At: at} // changes nothing, and tells back ends how large it can be
 	all := build.Binary(ir.Mul, x.length(b, at), build.Ref(b.copies, at), at)
 	return []ir.Stmt{build.Decl(n, build.Int(1, at), at), double, build.Decl(b.copies, known, at), x.each("k", all, at, func(k *ir.Var) []ir.Stmt {
