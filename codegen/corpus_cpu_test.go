@@ -195,7 +195,7 @@ func (c corpusCase) onCPU(t *testing.T, k *ir.Kernel, r *cpu.Runner, code *cpu.C
 	}
 }
 
-// reassociates tells whether k sums floats over lanes.
+// reassociates reports whether k sums floats over lanes.
 func reassociates(k *ir.Kernel) bool {
 	found := false
 	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {

@@ -193,7 +193,7 @@ func (c *goCompiler) ifStmt(s *ast.IfStmt) func() goJump {
 	}
 }
 
-// rounds runs a loop's body until it is left; next tells whether there is a round.
+// rounds runs a loop's body until it is left; next reports whether there is a round.
 func (c *goCompiler) rounds(label string, next func() bool, body func() goJump, post func()) goJump {
 	for next() {
 		if c.steps--; c.steps < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// single tells whether a parallel loop runs one iteration after the other, and why.
+// single reports whether a parallel loop runs one iteration after the other, and why.
 func (c *compiler) single(loop *ir.For) (why string, ok bool) {
 	switch c.options.Single {
 	case SingleNever:

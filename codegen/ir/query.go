@@ -18,7 +18,7 @@ func ConstInt(e Expr) (int64, bool) {
 // IsWide tells the 64-bit integers, in which indices are computed.
 func IsWide(t *Type) bool { return t.Kind == Int64 || t.Kind == Uint64 }
 
-// LeavesLoop tells whether s holds a break or continue that leaves s.
+// LeavesLoop reports whether s holds a break or continue that leaves s.
 func LeavesLoop(s Stmt) bool {
 	inner := map[*Label]bool{}
 	found := false
@@ -65,13 +65,13 @@ func ParallelLoop(s Stmt) (*For, bool) {
 	return f, ok && RunsTogether(f)
 }
 
-// RunsTogether tells whether a directive lets the iterations of f run together.
+// RunsTogether reports whether a directive lets the iterations of f run together.
 func RunsTogether(f *For) bool {
 	d := f.Directive
 	return d != nil && d.Parts&(Parallel|Teams|Workshare|Loop|Distribute|Simd) != 0
 }
 
-// IsRef tells whether e names v.
+// IsRef reports whether e names v.
 func IsRef(e Expr, v *Var) bool {
 	r, ok := e.(*Ref)
 	return ok && r.Var == v

@@ -12,7 +12,7 @@ import (
 // one of which has failed leave. A check that fails jumps forward to the next one, since a barrier
 // must be reached by all threads.
 //
-// Which failures count at a meeting must not depend on how far others have gone on: each thread
+// Which failures count at a meeting must not depend on how far others have run: each thread
 // counts the meetings that it has passed, and a team remembers the least count at which a thread
 // failed.
 type meeting struct{ label string }

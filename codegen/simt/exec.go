@@ -41,7 +41,7 @@ func (m *machine) run(t *thread) status {
 	race := m.race
 	for {
 		if n >= limit {
-			if !m.goOn(n) {
+			if !m.mayContinue(n) {
 				return failed
 			}
 			limit = m.check

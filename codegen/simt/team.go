@@ -10,8 +10,8 @@ import (
 // checkEvery is the number of instructions between two looks at the limits of a run.
 const checkEvery = 1 << 16
 
-// goOn reports whether a run may continue after n instructions.
-func (m *machine) goOn(n int64) bool {
+// mayContinue reports whether a run may continue after n instructions.
+func (m *machine) mayContinue(n int64) bool {
 	m.count = n
 	m.check = n + checkEvery
 	if err := m.cfg.Context.Err(); err != nil {

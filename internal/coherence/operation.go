@@ -78,7 +78,7 @@ func (p *replica) supersede(op *Operation) {
 // IsCopy reports whether op is a copy and not a kernel.
 func (op *Operation) IsCopy() bool { return op.From != op.To }
 
-// Observed reports whether the directory was told that op has ended.
+// Observed reports whether the directory knows that op has completed.
 func (op *Operation) Observed() bool { return op.observed }
 
 // Ref adds a user.

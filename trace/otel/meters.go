@@ -49,7 +49,7 @@ func (m *meters) open(meter metric.Meter) error {
 	m.meter = meter
 	var errs [15]error
 	unit, says := metric.WithUnit, metric.WithDescription
-	m.tasks, errs[0] = meter.Int64Counter("gompss.tasks", unit("{task}"), says("tasks that are over"))
+	m.tasks, errs[0] = meter.Int64Counter("gompss.tasks", unit("{task}"), says("finished tasks"))
 	m.duration, errs[1] = meter.Float64Histogram("gompss.task.duration", unit("s"), says("running time of tasks"), bounds)
 	m.queued, errs[2] = meter.Float64Histogram("gompss.task.time_in_queue", unit("s"), says("from ready to the choice of a place"), bounds)
 	m.active, errs[3] = meter.Int64ObservableUpDownCounter("gompss.task.active", unit("{task}"), says("tasks in flight; those that are ready are the queue"))

@@ -63,7 +63,7 @@ func (t *InFlight) Line() string {
 	return t.Title() + " waits for " + t.Waits
 }
 
-// why says what the run is stalled for: the oldest task that is not blocked by another one.
+// why names what the run is stalled for: the oldest task that is not blocked by another one.
 func (s *Status) why() string {
 	for i := range s.Tasks {
 		if k := &s.Tasks[i]; k.By == 0 && k.State != "blocked" {
@@ -106,7 +106,7 @@ func (s *Status) counts() string {
 	return text
 }
 
-// Write prints s for people.
+// Write prints s as text.
 func (s *Status) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, s.counts())

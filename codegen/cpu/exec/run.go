@@ -138,7 +138,7 @@ func (p *Program) run(i int, l *launch, lo, hi int64) error {
 	if enter(b, p.entry+uintptr(s.Entry), lo, hi) {
 		return nil
 	}
-	return p.goOn(s, l)
+	return p.resume(s, l)
 }
 
 // enter calls the code at an address and reports whether it ran to its end.
@@ -148,8 +148,8 @@ func enter(b *image.Block, at uintptr, lo, hi int64) bool {
 	return b[image.WordStatus] == image.StatusDone
 }
 
-// goOn does what a stage asks for, and calls it again until it has run to its end.
-func (p *Program) goOn(s *image.Stage, l *launch) error {
+// resume does what a stage asks for, and calls it again until it has run to its end.
+func (p *Program) resume(s *image.Stage, l *launch) error {
 	b := l.block
 	for {
 		st := b[image.WordStatus]

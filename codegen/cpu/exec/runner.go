@@ -182,9 +182,9 @@ func (x *Launcher) Call(r *Runner, args []Value, share func(*Loop) error) error 
 	return nil
 }
 
-// short tells whether the plain kernel whose arguments are in the block takes one call, which need
-// not be timed, and readies that. What is not alone and takes more than a brief call might be worth
-// sharing.
+// short reports whether the plain kernel whose arguments are in the block takes one call, which
+// need not be timed, and readies that. What is not alone and takes more than a brief call might be
+// worth sharing.
 func (l *launch) short(r *Runner, p *Program, alone bool) bool {
 	b, trips := l.block, int64(0)
 	if p.until > 0 {
@@ -231,7 +231,7 @@ func (p *Program) ended(l *launch) error {
 // goOnWatched continues with a plain kernel that has stopped on its way.
 func (p *Program) goOnWatched(l *launch) (err error) {
 	defer watched(l, p.Code, debug.SetPanicOnFault(true), &err)
-	return p.goOn(p.Code.Stages[1], l)
+	return p.resume(p.Code.Stages[1], l)
 }
 
 // long is Call of what may take several calls of code, and of what shares loops: other kernels may

@@ -15,7 +15,7 @@ const (
 	mostCopyBytes = 16 << 20
 )
 
-// worthCopies tells whether several workers shall run a loop that takes so many picoseconds with
+// worthCopies reports whether several workers shall run a loop that takes so many picoseconds with
 // copies.
 func worthCopies(u *image.SharedUpdates, b *image.Block, expected int64) bool {
 	elements, bytes := int64(0), int64(0)

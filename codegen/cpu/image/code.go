@@ -60,8 +60,8 @@ type Code struct {
 	Scratch int64 // bytes of memory for local arrays
 	Spill   int   // bytes of the block for spilled values, where that is more than every block has
 	Traffic
-	// Plain says that there is one parallel loop without reductions that Go counts, and no code that
-	// comes back before its end for anything but an error.
+	// Plain says that there is one parallel loop without reductions that Go counts, and no code
+	// that comes back before its end for anything but an error.
 	Plain bool
 }
 
@@ -176,7 +176,7 @@ type PastStore struct {
 	Rows bool
 }
 
-// Aligned tells whether iteration lo begins at a whole vector in every slice that is written past
+// Aligned reports whether iteration lo begins at a whole vector in every slice that is written past
 // the caches, as the instruction asks.
 func (c *Code) Aligned(b *Block, lo int64) bool {
 	for _, s := range c.Past {

@@ -87,5 +87,5 @@ func (s *Site) IndexIn(b *Block, lane int) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(le[lane%2*4:])))
 }
 
-// AsksGo tells whether Go does something for the code at the site, which then continues.
+// AsksGo reports whether Go does something for the code at the site, which then continues.
 func (s Site) AsksGo() bool { return s.Kind == SiteLanes || s.Kind == SiteShare }

@@ -27,7 +27,7 @@ type Stage struct {
 	Threshold int  // nested: the word that says how many iterations are worth sharing
 }
 
-// Refused tells whether the stage, nested or with locked instructions, has no code.
+// Refused reports whether the stage, nested or with locked instructions, has no code.
 func (s *Stage) Refused() bool { return s.Entry < 0 }
 
 // mostParts bounds the parts of a loop whose reductions are combined in order.

@@ -89,7 +89,7 @@ func (x Sum) Fold(master, own *Block) {
 	}
 }
 
-// Ordered tells whether the order in which values are combined shows in the result: sums and
+// Ordered reports whether the order in which values are combined shows in the result: sums and
 // products of floats round. A minimum has one value whatever the order.
 func (x Sum) Ordered() bool { return x.Type.IsFloat() && (x.Op == ir.Add || x.Op == ir.Mul) }
 
@@ -135,7 +135,7 @@ func (x Sum) SetPair(b *Block, v [2]uint64) {
 	}
 }
 
-// better tells whether the pair in b wins over that in c: of equals the smaller index does.
+// better reports whether the pair in b wins over that in c: of equals the smaller index does.
 func (x Sum) better(b, c *Block) bool {
 	op := ir.Lt
 	if x.Op == ir.MaxLoc {

@@ -38,7 +38,7 @@ func addAll[T float32 | float64 | uint32 | uint64](to, from []byte) {
 	}
 }
 
-// Apart tells whether the updated slices of this launch lie apart from each other and from all
+// Apart reports whether the updated slices of this launch lie apart from each other and from all
 // others.
 func (u *SharedUpdates) Apart(b *Block) bool {
 	for i, x := range u.Slices {

@@ -198,7 +198,7 @@ func isCopy(s *step) bool {
 	return false
 }
 
-// cheaper tells whether spilling v costs less than spilling w; of equals the one that ends last
+// cheaper reports whether spilling v costs less than spilling w; of equals the one that ends last
 // goes.
 func (v *interval) cheaper(w *interval) bool {
 	return v.weight < w.weight || v.weight == w.weight && v.hi > w.hi
@@ -246,7 +246,7 @@ func (c *allocation) settle(byReg []*interval) {
 	c.steps = kept
 }
 
-// place replaces virtual registers that are not spilled, and tells whether others are left.
+// place replaces virtual registers that are not spilled, and reports whether others are left.
 func (s *step) place(byReg []*interval) (left bool) {
 	s.visit(func(r *vcode.Reg, _, _ bool) {
 		if !r.IsVirtual() {

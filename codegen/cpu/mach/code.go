@@ -152,7 +152,7 @@ func (c *Code) DivideUnsigned(r vcode.Reg, short bool) {
 	c.steps = append(c.steps, step{Inst: vcode.I(vcode.NoOp, vcode.W128, vcode.RegArg(r)), kind: StepUDivide, short: short, at: c.At})
 }
 
-// Divides tells whether the code uses Acc and High for divisions.
+// Divides reports whether the code uses Acc and High for divisions.
 func (c *Code) Divides() bool {
 	for i := range c.steps {
 		if k := c.steps[i].kind; k == StepDivide || k == StepUDivide {

@@ -12,14 +12,14 @@ const (
 	ARM64                 // NEON
 )
 
-// Compares tells whether VCompareI32 and its like make lanes by every predicate.
+// Compares reports whether VCompareI32 and its like make lanes by every predicate.
 func (s ISA) Compares() bool { return s == ARM64 }
 
-// InverseRoots tells whether there is VInverseSqrtF32.
+// InverseRoots reports whether there is VInverseSqrtF32.
 func (s ISA) InverseRoots() bool { return s == ARM64 }
 
-// Extremes tells whether there are VLeastF32 and its like.
+// Extremes reports whether there are VLeastF32 and its like.
 func (s ISA) Extremes() bool { return s == ARM64 }
 
-// Short tells whether vectors have 16 bytes.
+// Short reports whether vectors have 16 bytes.
 func (s ISA) Short() bool { return s == AMD64Short || s == ARM64 }

@@ -175,7 +175,7 @@ func (n *numbering) jumps(i int) {
 	n.facts[f] = true
 }
 
-// below tells whether the compare says that a value with a bound lies under a constant, and the
+// below reports whether the compare says that a value with a bound lies under a constant, and the
 // jump is for when it does not.
 func (n *numbering) below(k Cond) bool {
 	most, ok := n.most[n.compared.x[0]]
@@ -425,7 +425,7 @@ func (s *step) compares() bool {
 	return false
 }
 
-// pure tells whether the first operand becomes a function of the others, or of itself and the
+// pure reports whether the first operand becomes a function of the others, or of itself and the
 // others, and of nothing else.
 func (s *step) pure() bool {
 	return s.Mask == vcode.NoReg && !s.ClearsMask() && !s.readsFlags()
@@ -436,7 +436,7 @@ func (s *step) readsFlags() bool { return s.kind == StepInst && s.ReadsFlags() }
 // setsFlags is also true of what only may.
 func (s *step) setsFlags() bool { return s.SetsFlags() }
 
-// flagsRead tells whether the flags that step i leaves may be used.
+// flagsRead reports whether the flags that step i leaves may be used.
 func (c *cleaning) flagsRead(i int) bool {
 	for j := i + 1; j < len(c.steps); j++ {
 		switch s := &c.steps[j]; s.kind {
@@ -534,8 +534,8 @@ func (s *step) stepOver(live bitset) {
 	})
 }
 
-// useless tells whether step i does nothing that is seen: it writes a register that is not read, or
-// flags that are not.
+// useless reports whether step i does nothing that is seen: it writes a register that is not read,
+// or flags that are not.
 func (c *cleaning) useless(i int, live bitset) bool {
 	s := &c.steps[i]
 	if s.kind != StepInst {

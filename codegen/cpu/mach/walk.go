@@ -64,7 +64,7 @@ func (c *Code) Labels() int { return c.labels }
 // ResumeAt is where the block says, in bytes, where the code continues after a yield.
 func (c *Code) ResumeAt() int { return c.layout.ResumeAt }
 
-// SetsFlags tells whether a step may change the flags, and ReadsFlags whether it depends on them.
+// SetsFlags reports whether a step may change the flags, and ReadsFlags whether it depends on them.
 func (s *Step) SetsFlags() bool {
 	switch s.Kind {
 	case StepInst:
@@ -75,7 +75,7 @@ func (s *Step) SetsFlags() bool {
 	return false
 }
 
-// ReadsFlags tells whether what a step does depends on the flags.
+// ReadsFlags reports whether what a step does depends on the flags.
 func (s *Step) ReadsFlags() bool {
 	switch s.Kind {
 	case StepInst:

@@ -35,7 +35,7 @@ func (p *Result) unroll(body []ir.Stmt) []ir.Stmt {
 	return r.CopyStmts(body)
 }
 
-// indexesArray tells whether v takes part in an index of an array that is not an element of a
+// indexesArray reports whether v takes part in an index of an array that is not an element of a
 // slice.
 func indexesArray(body []ir.Stmt, v *ir.Var) bool {
 	found := false
@@ -174,7 +174,7 @@ func leafCount(t *ir.Type) int {
 	return 1
 }
 
-// variableIndex tells whether a part of v is reached by an index that is not constant.
+// variableIndex reports whether a part of v is reached by an index that is not constant.
 func variableIndex(body []ir.Stmt, v *ir.Var) bool {
 	found := false
 	ir.Inspect(body, nil, func(e ir.Expr) {

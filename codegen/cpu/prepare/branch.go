@@ -16,7 +16,7 @@ func (p *Result) liftLoops(body []ir.Stmt) []ir.Stmt {
 	return out
 }
 
-// liftable tells whether f holds a parallel loop at its top, and nothing that a scope or a jump
+// liftable reports whether f holds a parallel loop at its top, and nothing that a scope or a jump
 // ties to it.
 func liftable(f *ir.If) bool {
 	found := false
@@ -40,7 +40,7 @@ func liftable(f *ir.If) bool {
 	return found && good
 }
 
-// MayFail tells whether evaluating e where the program does not is an error.
+// MayFail reports whether evaluating e where the program does not is an error.
 func MayFail(e ir.Expr) bool {
 	fails := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {

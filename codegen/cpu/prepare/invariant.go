@@ -137,7 +137,7 @@ func (l *lifting) inElement(e ir.Expr) bool {
 	return v != nil && !v.Type.Elem.IsScalar() && l.Arrays[v] == 0
 }
 
-// same tells whether e has one value in all rounds, and holds no other field that may be lifted.
+// same reports whether e has one value in all rounds, and holds no other field that may be lifted.
 func (l *lifting) same(e ir.Expr) bool {
 	is := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {

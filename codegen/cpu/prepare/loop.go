@@ -162,7 +162,7 @@ func (p *Result) countedWhile(w *ir.While, begin map[*ir.Var]ir.Expr) (*ir.For, 
 	return &ir.For{Label: w.Label, Var: v, Lo: i, Hi: cond.Y, Step: sum.Y, Rel: ir.Lt, Body: body, At: w.At}, true
 }
 
-// asksThread tells whether a loop begins at the number of the thread.
+// asksThread reports whether a loop begins at the number of the thread.
 func asksThread(lo ir.Expr, values, begin map[*ir.Var]ir.Expr) bool {
 	if r, ok := lo.(*ir.Ref); ok && begin[r.Var] != nil {
 		lo = begin[r.Var]
@@ -170,7 +170,7 @@ func asksThread(lo ir.Expr, values, begin map[*ir.Var]ir.Expr) bool {
 	return asks(lo, ir.ThreadNum, values)
 }
 
-// asks tells whether e depends on a coordinate, through variables with these values.
+// asks reports whether e depends on a coordinate, through variables with these values.
 func asks(e ir.Expr, what ir.QueryKind, values map[*ir.Var]ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {

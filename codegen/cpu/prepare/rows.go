@@ -69,11 +69,11 @@ func elementSlices(body []ir.Stmt) []*ir.Var {
 	return set.List()
 }
 
-// sharesMemory tells whether elements of two different slices may lie in the same memory: slices of
-// one type, or of arrays in elements of the other.
+// sharesMemory reports whether elements of two different slices may lie in the same memory: slices
+// of one type, or of arrays in elements of the other.
 func sharesMemory(x, y *ir.Type) bool { return holds(x, y) || holds(y, x) }
 
-// holds tells whether y is x or the type of the elements of an array in it.
+// holds reports whether y is x or the type of the elements of an array in it.
 func holds(x, y *ir.Type) bool {
 	if ir.Same(x, y) {
 		return true
@@ -181,7 +181,7 @@ func (w *row) usedIn(list []ir.Stmt) bool {
 	return false
 }
 
-// always tells whether executing s evaluates an access to the slice in any case.
+// always reports whether executing s evaluates an access to the slice in any case.
 func (w *row) always(s ir.Stmt) bool {
 	for _, e := range evaluatedFirst(s) {
 		if ix, ok := e.(*ir.Index); ok && w.isElement(ix) {
@@ -328,7 +328,7 @@ func (w *row) moves() float64 {
 	return n
 }
 
-// setFirst tells whether the first statement that has x in it sets it, under no condition.
+// setFirst reports whether the first statement that has x in it sets it, under no condition.
 func (w *row) setFirst(x *rowField) bool {
 	uses := func(e ir.Expr) bool {
 		found := false

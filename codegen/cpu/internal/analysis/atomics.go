@@ -58,7 +58,7 @@ func Updated(s *ir.Atomic, old ir.Expr) ir.Expr {
 	return &ir.Binary{Op: s.Op, X: x, Y: y, T: t, Checked: checked, At: s.At}
 }
 
-// HasAtomics tells whether the iterations of f update what others update.
+// HasAtomics reports whether the iterations of f update what others update.
 func HasAtomics(f *ir.For) bool {
 	found := false
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {

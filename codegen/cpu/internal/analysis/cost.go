@@ -51,7 +51,7 @@ const (
 	waitSearch  = 1.7
 )
 
-// WithoutLanes tells whether a parallel loop is better run one iteration after the other than in
+// WithoutLanes reports whether a parallel loop is better run one iteration after the other than in
 // vectors of so many bytes, and why. arrays are the local arrays of the kernel.
 func WithoutLanes(loop *ir.For, arrays map[*ir.Var]int64, bytes int, avx512 bool) (why string, ok bool) {
 	d := loop.Directive
@@ -105,7 +105,7 @@ func (w *weighing) short(inner *ir.For, total weight) float64 {
 	return (perEntry + math.Ceil(roundTrips/w.count)*total.lanes) / (roundTrips * (1.2 + total.one))
 }
 
-// reads tells whether e reads memory.
+// reads reports whether e reads memory.
 func reads(e ir.Expr) (found bool) {
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		_, ok := x.(*ir.Index)

@@ -33,7 +33,7 @@ type FieldMove struct {
 	Offset int64 // bytes from the start of the element
 }
 
-// fieldMoveOf tells whether s is one.
+// fieldMoveOf reports whether s is one.
 func fieldMoveOf(s ir.Stmt) (m FieldMove, ok bool) {
 	switch s := s.(type) {
 	case *ir.Decl:

@@ -5,7 +5,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// HoldsLanes tells whether a loop in f, or f, is chosen already.
+// HoldsLanes reports whether a loop in f, or f, is chosen already.
 func HoldsLanes(lanes map[*ir.For]bool, f *ir.For) bool {
 	found := lanes[f]
 	ir.WalkStmts(f.Body, func(s ir.Stmt) bool {
@@ -187,7 +187,7 @@ func LaneBytes(f *ir.For) int {
 	return size
 }
 
-// takesEight tells whether lanes of a scalar, or of the elements of an array, which memory of the
+// takesEight reports whether lanes of a scalar, or of the elements of an array, which memory of the
 // kernel may hold as a slice, take 8 bytes.
 func takesEight(t *ir.Type) bool {
 	for t.Kind == ir.Array || t.Kind == ir.Slice {
@@ -196,8 +196,8 @@ func takesEight(t *ir.Type) bool {
 	return t.IsScalar() && t.Size == 8
 }
 
-// plainElement tells whether the place of an element in an array, itself in an element of a slice,
-// is affine or uniform.
+// plainElement reports whether the place of an element in an array, itself in an element of a
+// slice, is affine or uniform.
 func plainElement(e ir.Expr, s *Shapes) bool {
 	switch e := e.(type) {
 	case *ir.Index:

@@ -22,7 +22,7 @@ func Between(s *ir.For, lo, hi *ir.Var) *ir.For {
 	return &c
 }
 
-// ClosedInside tells whether the loops in the body of one are left at their ends alone.
+// ClosedInside reports whether the loops in the body of one are left at their ends alone.
 func ClosedInside(body []ir.Stmt) bool {
 	closed := true
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
@@ -35,7 +35,7 @@ func ClosedInside(body []ir.Stmt) bool {
 	return closed
 }
 
-// Innermost tells whether there is no loop in the body of one.
+// Innermost reports whether there is no loop in the body of one.
 func Innermost(body []ir.Stmt) bool {
 	is := true
 	ir.WalkStmts(body, func(s ir.Stmt) bool {
@@ -72,7 +72,7 @@ func FactorsOf(e ir.Expr, v *ir.Var) (x, y ir.Expr, ok bool) {
 	return nil, nil, false
 }
 
-// Loads tells whether e reads memory.
+// Loads reports whether e reads memory.
 func Loads(e ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x ir.Expr) bool {

@@ -21,8 +21,8 @@ type Shapes struct {
 // 0), are neighbours in most vectors of some launches and in none of others. The code looks, and
 // gathers or scatters out of line only where they are not.
 
-// Computed tells whether an index is arithmetic of the counter and of numbers that are the same for
-// all lanes, with an operation in it that cuts its lines into pieces.
+// Computed reports whether an index is arithmetic of the counter and of numbers that are the same
+// for all lanes, with an operation in it that cuts its lines into pieces.
 func (s *Shapes) Computed(e ir.Expr) bool {
 	pieces := false
 	var fits func(e ir.Expr, depth int) bool
@@ -159,7 +159,7 @@ func (w *ShapeWalk) list(body []ir.Stmt, split bool) {
 	}
 }
 
-// splits tells whether s holds a condition that varies.
+// splits reports whether s holds a condition that varies.
 func (w *ShapeWalk) splits(s ir.Stmt) bool {
 	found := false
 	ir.WalkStmts([]ir.Stmt{s}, func(s ir.Stmt) bool {
@@ -223,7 +223,7 @@ func (w *ShapeWalk) stmt(s ir.Stmt, split bool) {
 	}
 }
 
-// LeavesSplit tells whether lanes may leave the loop at different times.
+// LeavesSplit reports whether lanes may leave the loop at different times.
 func (w *ShapeWalk) LeavesSplit(body []ir.Stmt) bool {
 	for _, s := range body {
 		if ir.LeavesLoop(s) && w.splits(s) {

@@ -2,7 +2,7 @@ package analysis
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// Streams tells whether a parallel loop does nothing but move and combine elements.
+// Streams reports whether a parallel loop does nothing but move and combine elements.
 func Streams(f *ir.For) bool {
 	plain := true
 	ir.Inspect(f.Body, func(s ir.Stmt) {
@@ -31,7 +31,7 @@ func StreamsRows(f *ir.For) bool {
 	return ok && ir.RunsTogether(inner) && Streams(inner)
 }
 
-// ReadFrom tells whether the kernel reads elements of v.
+// ReadFrom reports whether the kernel reads elements of v.
 func ReadFrom(k *ir.Kernel, v *ir.Var) bool {
 	writes, uses := 0, 0
 	ir.Inspect(k.Body, func(s ir.Stmt) {

@@ -19,7 +19,7 @@ type Tile struct {
 	Copies      int        // vectors of every row at once
 }
 
-// Jams tells whether several rows of the statements may take turns: assignments of numbers, and
+// Jams reports whether several rows of the statements may take turns: assignments of numbers, and
 // loops that all rows go through alike.
 func (t *Tile) Jams(body []ir.Stmt, fixed func(ir.Expr) bool) bool {
 	for _, s := range body {
@@ -122,7 +122,7 @@ func (t *Tile) sharedLoads(body []ir.Stmt, f func(*ir.Index)) {
 	}
 }
 
-// shares tells whether the element is the same for all rows.
+// shares reports whether the element is the same for all rows.
 func (t *Tile) shares(ix *ir.Index) bool {
 	if ix.X.Type().Kind != ir.Slice || !ix.Type().IsScalar() || ix.Type().Kind == ir.Bool {
 		return false

@@ -21,7 +21,7 @@ type Apart struct {
 	windows bool // else lane by lane
 }
 
-// ApartOf tells whether an affine access is one that whole vectors or single lanes serve.
+// ApartOf reports whether an affine access is one that whole vectors or single lanes serve.
 func (g *Strided) ApartOf(at Target, t *ir.Type) (Apart, bool) {
 	size := int64(t.Size)
 	a := Apart{At: at, T: t, W: g.Width(t), gap: at.Stride / max(size, 1)}
@@ -178,7 +178,7 @@ func (g *Strided) loadLanesApart(a Apart, u, first, n int) vcode.Reg {
 	return d
 }
 
-// StoreApart stores v, and tells whether there is a way.
+// StoreApart stores v, and reports whether there is a way.
 func (g *Strided) StoreApart(a Apart, v []vcode.Reg) bool {
 	masked := g.Exec != nil
 	switch {

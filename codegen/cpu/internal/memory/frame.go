@@ -10,7 +10,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// LeavesMasked tells whether a loop holds a jump out of a loop around it that lanes leave at
+// LeavesMasked reports whether a loop holds a jump out of a loop around it that lanes leave at
 // different times: there it only turns lanes off, and the loop must see that.
 func (g *Addresses) LeavesMasked(s ir.Stmt) bool {
 	for _, f := range g.Loops {
@@ -21,7 +21,7 @@ func (g *Addresses) LeavesMasked(s ir.Stmt) bool {
 	return false
 }
 
-// inLoopOfLanes tells whether a loop inside that over lanes is selected.
+// inLoopOfLanes reports whether a loop inside that over lanes is selected.
 func (g *Addresses) inLoopOfLanes() bool {
 	for i := len(g.Loops) - 1; i >= 0 && g.Shapes != nil && g.Loops[i].Counter != g.Shapes.Lane; i-- {
 		if g.Loops[i].Kind != LabelledBlock {
@@ -55,7 +55,7 @@ type LoopFrame struct {
 	Counter *ir.Var
 }
 
-// Fixed tells whether nothing that the loop changes occurs in e.
+// Fixed reports whether nothing that the loop changes occurs in e.
 func (f *LoopFrame) Fixed(e ir.Expr) bool {
 	for _, v := range ir.ExprVars(e).List() {
 		if f.Changes.Has(v) {
@@ -100,7 +100,7 @@ func (g *Addresses) hoisted(a access, l analysis.Linear) (vcode.Reg, []analysis.
 	return a.root.General, rest
 }
 
-// Checks tells whether an access is to be checked where it is made.
+// Checks reports whether an access is to be checked where it is made.
 func (g *Addresses) Checks(ix *ir.Index) bool {
 	return !g.Safe[ix] && !g.always[ix] && (ix.Checked || len(analysis.LinearOf(ix.I).Withins) > 0)
 }
@@ -131,7 +131,7 @@ func (g *Addresses) MarkSafe(s *ir.For) {
 	})
 }
 
-// OnlyLane tells whether the index has no changing part but the lane variable itself.
+// OnlyLane reports whether the index has no changing part but the lane variable itself.
 func (g *Addresses) OnlyLane(l analysis.Linear, f *LoopFrame, lane *ir.Var) bool {
 	for _, t := range l.Terms {
 		if r, ok := t.Expr.(*ir.Ref); ok && r.Var == lane {

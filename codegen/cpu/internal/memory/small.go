@@ -46,7 +46,7 @@ type smallApart struct {
 	span int64 // bytes from the first that a vector has to the last
 }
 
-// smallApartOf tells whether an affine access is one.
+// smallApartOf reports whether an affine access is one.
 func (g *Strided) smallApartOf(at Target, t *ir.Type) (smallApart, bool) {
 	size, gap := int64(t.Size), max(at.Stride, -at.Stride)
 	if size >= 4 || 3*gap+size > 16 || g.Lanes < 4 {

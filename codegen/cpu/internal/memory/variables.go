@@ -53,8 +53,8 @@ type Home struct {
 	Vectors []vcode.Reg // a float, or a varying integer: one register a unrolled copy (all the same when uniform)
 	Masks   []vcode.Reg // a varying bool
 	Alike   bool        // vec is one register, the same value in every lane
-	// Per is, of an array that every lane has for itself, how many elements with one number lie side
-	// by side; 0: there is one array.
+	// Per is, of an array that every lane has for itself, how many elements with one number lie
+	// side by side; 0: there is one array.
 	Per   int64
 	Even  []evenness
 	Alone bool // where one lane runs alone: gp is the address of that lane's elements
@@ -154,7 +154,7 @@ func (g *Variables) NeedsLane(body []ir.Stmt) bool {
 	return needs
 }
 
-// ChangesMask tells whether statements assign to a variable whose own registers the masks are.
+// ChangesMask reports whether statements assign to a variable whose own registers the masks are.
 func (g *Variables) ChangesMask(list []ir.Stmt, masks []vcode.Reg) bool {
 	for _, v := range ir.Assigned(list).List() {
 		if h := g.Homes[v]; h != nil && len(h.Masks) > 0 && h.Masks[0] == masks[0] {
@@ -164,7 +164,8 @@ func (g *Variables) ChangesMask(list []ir.Stmt, masks []vcode.Reg) bool {
 	return false
 }
 
-// Known tells whether all variables of the terms have homes: those of loops further in do not yet.
+// Known reports whether all variables of the terms have homes: those of loops further in do not
+// yet.
 func (g *Variables) Known(terms []analysis.Term) bool {
 	for _, t := range terms {
 		for _, v := range ir.ExprVars(t.Expr).List() {

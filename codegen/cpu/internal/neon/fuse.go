@@ -57,7 +57,7 @@ func (e *emitter) copyAnd(d, from vcode.Reg, in *vcode.Inst) bool {
 	return false
 }
 
-// uses tells whether a register is in an operand.
+// uses reports whether a register is in an operand.
 func uses(a *vcode.Arg, r vcode.Reg) bool {
 	switch a.Kind {
 	case vcode.ArgReg:
@@ -102,7 +102,7 @@ func (e *emitter) testAnd(in *vcode.Inst, n *mach.Step) bool {
 	return true
 }
 
-// flagsLater tells whether the flags may be looked at from a step on before they are set.
+// flagsLater reports whether the flags may be looked at from a step on before they are set.
 func (e *encoder) flagsLater(at, jumps int) bool {
 	for ; at < len(e.steps); at++ {
 		s := &e.steps[at]

@@ -244,7 +244,7 @@ func (e *encoder) vector(r vcode.Reg) arm64.Reg {
 	return arm64.Reg(r - vcode.V0)
 }
 
-// flagsWanted tells whether a later step looks at the flags of the one that is encoded.
+// flagsWanted reports whether a later step looks at the flags of the one that is encoded.
 func (e *encoder) flagsWanted() bool {
 	for i := e.at + 1; i < len(e.steps); i++ {
 		s := &e.steps[i]

@@ -61,8 +61,9 @@ func (e *encoder) joins(i arm64.Inst) bool {
 	return false
 }
 
-// passes tells whether a load may come before b: b has nothing to do with its destination and does
-// not make its address. Registers of both kinds count as one, as their numbers alone are compared.
+// passes reports whether a load may come before b: b has nothing to do with its destination and
+// does not make its address. Registers of both kinds count as one, as their numbers alone are
+// compared.
 func passes(b, i arm64.Inst) bool {
 	if b.D == i.N || b.D == i.D || b.N == i.D || b.M == i.D || b.A == i.D {
 		return false

@@ -193,7 +193,7 @@ func plainValue(e ir.Expr, left *int) bool {
 	return false
 }
 
-// changing tells whether the condition depends on what the sides assign.
+// changing reports whether the condition depends on what the sides assign.
 func changing(s *ir.If) bool {
 	assigned := ir.Assigned([]ir.Stmt{s})
 	for _, v := range ir.ExprVars(s.Cond).List() {

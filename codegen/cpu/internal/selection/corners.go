@@ -32,7 +32,7 @@ func (g *preheader) tileOf(rows, lanes *ir.For) *analysis.Tile {
 	return t
 }
 
-// cornered tells whether the index is a sum of counters, products of a counter and what the nest
+// cornered reports whether the index is a sum of counters, products of a counter and what the nest
 // does not change, and what it does not change: it is extreme where all counters are.
 func (g *preheader) cornered(ix *ir.Index, counters map[*ir.Var]*ir.For, fixed func(ir.Expr) bool) bool {
 	root, ok := ix.X.(*ir.Ref)

@@ -57,8 +57,8 @@ func (g *preheader) proveRow(inner *ir.For, fail mach.Label) {
 	delete(g.Homes, inner.Var)
 }
 
-// provable tells whether the bounds of the inner loop are fixed in the outer one, and every affine
-// access is affine in both counters with nothing else that changes.
+// provable reports whether the bounds of the inner loop are fixed in the outer one, and every
+// affine access is affine in both counters with nothing else that changes.
 func (g *preheader) provable(outer, inner *ir.For) bool {
 	changes := analysis.ChangedIn(outer)
 	fixed := func(e ir.Expr) bool {

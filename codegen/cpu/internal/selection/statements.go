@@ -78,7 +78,7 @@ func (g *statements) pauseWithin(s ir.Stmt) {
 const mostStraight = 64
 
 // afterEscape turns off the lanes that have left a loop or an iteration in the statement before; it
-// tells whether there may be any.
+// reports whether there may be any.
 func (g *statements) afterEscape() (any bool) {
 	for _, f := range g.Loops {
 		if f.Varying {

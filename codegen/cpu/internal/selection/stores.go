@@ -186,14 +186,14 @@ func (g *stores) updateInPlace(m vcode.Mem, place, value ir.Expr) bool {
 	return true
 }
 
-// rowGoesPast tells whether the store that a loop over lanes inside a parallel loop aligns may
+// rowGoesPast reports whether the store that a loop over lanes inside a parallel loop aligns may
 // leave the caches alone.
 func (g *stores) rowGoesPast(ix *ir.Index, s *ir.For) bool {
 	root, ok := ix.X.(*ir.Ref)
 	return ok && g.past && g.inLoop && s != g.ParallelLanes && g.Frame.Word[root.Var] > 0 && !analysis.ReadFrom(g.Kernel, root.Var)
 }
 
-// goesPast tells whether the store of ix in the lanes loop may leave the caches alone: whole
+// goesPast reports whether the store of ix in the lanes loop may leave the caches alone: whole
 // vectors to a slice that the kernel only writes, at the number of the iteration.
 func (g *stores) goesPast(ix *ir.Index) (image.PastStore, bool) {
 	if !g.past || g.Exec != nil || ix.Type().Size < 4 {

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// CopyOf tells whether the loop only copies from one slice of the frame to another.
+// CopyOf reports whether the loop only copies from one slice of the frame to another.
 func CopyOf(s *ir.For, f Frame) (c image.CopyLoop, ok bool) {
 	step, isConst := ir.ConstStep(s)
 	lo, hasLo := ir.ConstInt(s.Lo)
@@ -59,7 +59,7 @@ func LeafOf(s *image.Stage) int64 {
 	return leaf
 }
 
-// Countable tells whether s does nothing but count the iterations of the loop behind it, which Go
+// Countable reports whether s does nothing but count the iterations of the loop behind it, which Go
 // then does.
 func Countable(s *image.Stage, f Frame) bool {
 	if s.Loop != nil || s.Next == nil || len(s.Body) > 0 {

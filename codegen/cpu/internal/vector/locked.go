@@ -30,7 +30,7 @@ func lockedOp(s *ir.Atomic) (vcode.Op, bool) {
 	return op[t.Size/8], ok
 }
 
-// HasLocked tells whether there is a locked instruction for an update.
+// HasLocked reports whether there is a locked instruction for an update.
 func HasLocked(s *ir.Atomic) bool {
 	_, ok := lockedOp(s)
 	return ok

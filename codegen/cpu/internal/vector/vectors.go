@@ -24,8 +24,8 @@ type Vectors struct {
 // lanes have the same.
 func (g *Vectors) Width(t *ir.Type) vcode.Width { return WidthOf(min(g.Lanes*Container(t), g.Bytes)) }
 
-// Fills tells whether a t in each lane fills a vector of its width: where lanes are 8 bytes of 16,
-// shorter numbers do not, and more must not be read or written in memory.
+// Fills reports whether a t in each lane fills a vector of its width: where lanes are 8 bytes of
+// 16, shorter numbers do not, and more must not be read or written in memory.
 func (g *Vectors) Fills(t *ir.Type) bool { return g.Lanes*Container(t) >= 16 }
 
 // Same returns r for every unrolled copy.
