@@ -70,8 +70,8 @@ func TestTheRecordOfEveryTask(t *testing.T) {
 	}
 	require.EqualValues(t, 67, ran)
 	var edges int
-	for i := range r.Tasks {
-		x := &r.Tasks[i]
+	for i := range r.Len() {
+		x := r.Task(i)
 		if !run.Ran(x) {
 			require.True(t, x.Skipped)
 			continue
@@ -173,7 +173,7 @@ func TestTraceOption(t *testing.T) {
 	require.NoError(t, err)
 	r, err := run.Read(bytes.NewReader(file))
 	require.NoError(t, err)
-	require.Len(t, r.Tasks, 1)
+	require.Equal(t, 1, r.Len())
 	require.True(t, r.Damage.Whole())
 
 	_, err = task.New(task.Options{Devices: "smp:1", Trace: "sumary"})
@@ -262,15 +262,15 @@ func TestTheAccessesOfPlainTasks(t *testing.T) {
 		close(gate)
 		require.Error(t, rt.Wait(context.Background()))
 	})
-	require.Len(t, r.Tasks, 4)
+	require.Equal(t, 4, r.Len())
 	require.Zero(t, r.Dropped)
 	accesses, waits := map[deps.TaskID]int{}, map[deps.TaskID][]deps.TaskID{}
-	for _, d := range r.Details {
+	for _, d := range r.Records().Details {
 		if d.What == record.Accesses {
 			accesses[d.Task]++
 		}
 	}
-	for _, task := range r.Tasks {
+	for _, task := range r.Records().Tasks {
 		waits[task.ID] = r.Predecessors(task.ID)
 	}
 	require.Equal(t, map[deps.TaskID]int{1: 1, 2: 20, 3: 2, 4: 1}, accesses)

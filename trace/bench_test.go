@@ -51,7 +51,7 @@ func TestLanesPerStream(t *testing.T) {
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}, {Name: "sim:0", Kind: "sim", Memory: 1}, {Name: "sim:1", Kind: "sim", Memory: 1}}}
 	for i := range 30 {
 		at := time.Duration(i+1) * 10
-		r.Tasks = append(r.Tasks, probe.Task{ID: deps.TaskID(i + 1), Submit: 1, Ready: 1, Choice: at, Launch: at, Start: at, End: at + 25, Release: at + 25, Place: 1 + int16(i%10/9)})
+		r.Append(probe.Task{ID: deps.TaskID(i + 1), Submit: 1, Ready: 1, Choice: at, Launch: at, Start: at, End: at + 25, Release: at + 25, Place: 1 + int16(i%10/9)})
 	}
 	r.Finish()
 	var n names
@@ -62,12 +62,15 @@ func TestLanesPerStream(t *testing.T) {
 	}
 	require.Equal(t, []string{"smp worker 0", "smp worker 1", "sim:0 stream 0", "sim:0 stream 1", "sim:0 stream 2", "sim:1"}, got)
 	over := map[uint16]time.Duration{}
-	for i := range r.Tasks {
-		require.GreaterOrEqual(t, r.Tasks[i].Start, over[of[i]])
-		over[of[i]] = r.Tasks[i].End
-		require.Equal(t, int(r.Tasks[i].Place), lanes[of[i]].Place)
+	for i := range r.Len() {
+		require.GreaterOrEqual(t, r.Task(i).Start, over[of[i]])
+		over[of[i]] = r.Task(i).End
+		require.Equal(t, int(r.Task(i).Place), lanes[of[i]].Place)
 	}
-	r.Tasks = r.Tasks[:1] // what a live page forgets changes no numbers
-	lanes, _ = n.lanesOf(r)
+	one := run.New(0) // what a live page forgets changes no numbers
+	one.Machine = r.Machine
+	one.Append(*r.Task(0))
+	one.Finish()
+	lanes, _ = n.lanesOf(one)
 	require.Len(t, lanes, len(got))
 }

@@ -25,7 +25,7 @@ import (
 //
 // lanes, sorts, variants and the lanes of copies are those of the state: names has their numbers.
 func columns(r *run.Run, names *names) []byte {
-	n := len(r.Tasks)
+	n := r.Len()
 	c := &columnWriter{out: make([]byte, 0, 64*n+1024)}
 	_, lane := names.lanesOf(r)
 	preds, first := predecessorsOf(r)
@@ -36,33 +36,32 @@ func columns(r *run.Run, names *names) []byte {
 		}
 		c.pad()
 	}
-	t := r.Tasks
-	each(func(i int) { c.f64(float64(t[i].Start)) })
+	each(func(i int) { c.f64(float64(r.SpanOf(int32(i)).From)) })
 	for _, of := range []func(i int) time.Duration{
-		func(i int) time.Duration { return t[i].End },
-		func(i int) time.Duration { return t[i].Submit },
-		func(i int) time.Duration { return t[i].Ready },
-		func(i int) time.Duration { return t[i].Choice },
-		func(i int) time.Duration { return t[i].Release },
+		func(i int) time.Duration { return r.Task(i).End },
+		func(i int) time.Duration { return r.Task(i).Submit },
+		func(i int) time.Duration { return r.Task(i).Ready },
+		func(i int) time.Duration { return r.Task(i).Choice },
+		func(i int) time.Duration { return r.Task(i).Release },
 	} {
-		each(func(i int) { c.f32(float32(of(i) - t[i].Start)) })
+		each(func(i int) { c.f32(float32(of(i) - r.SpanOf(int32(i)).From)) })
 	}
-	each(func(i int) { c.u32(uint32(t[i].ID)) })
-	each(func(i int) { c.u32(uint32(t[i].Last)) })
+	each(func(i int) { c.u32(uint32(r.Task(i).ID)) })
+	each(func(i int) { c.u32(uint32(r.Task(i).Last)) })
 	each(func(i int) { c.u16(lane[i]) })
-	each(func(i int) { c.u16(names.sorts.of(run.Sort(&t[i]))) })
-	each(func(i int) { c.u16(names.variants.of(t[i].Variant)) })
-	each(func(i int) { c.u16(names.labels.of(run.Name(&t[i]))) })
+	each(func(i int) { c.u16(names.sorts.of(run.Sort(r.Task(i)))) })
+	each(func(i int) { c.u16(names.variants.of(r.Task(i).Variant)) })
+	each(func(i int) { c.u16(names.labels.of(run.Name(r.Task(i)))) })
 	each(func(i int) {
-		flags := byte(0)
-		for k, is := range []bool{run.Ran(&t[i]), t[i].Err != "" && !t[i].Skipped, t[i].Skipped, t[i].Short} {
+		t, flags := r.Task(i), byte(0)
+		for k, is := range []bool{run.Ran(t), t.Err != "" && !t.Skipped, t.Skipped, t.Short} {
 			if is {
 				flags |= 1 << k
 			}
 		}
 		c.out = append(c.out, flags)
 	})
-	each(func(i int) { c.f32(float32(t[i].Missing)) })
+	each(func(i int) { c.f32(float32(r.Task(i).Missing)) })
 	c.u32(first...)
 	c.pad()
 	c.u32(preds...)
@@ -124,8 +123,8 @@ type names struct {
 
 // meet gives numbers to all names of a run.
 func (n *names) meet(r *run.Run) {
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		n.sorts.of(run.Sort(t))
 		n.variants.of(t.Variant)
 		n.labels.of(run.Name(t))
@@ -172,13 +171,13 @@ const mostStreams = 16
 // lanesOf returns the lanes of a page, and the number of that of each task: those of the run, but a
 // device that does several tasks at once has a lane for each of its streams.
 func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
-	of = slices.Repeat([]uint16{noLane}, len(r.Tasks))
+	of = slices.Repeat([]uint16{noLane}, r.Len())
 	for _, l := range r.TaskLanes() {
 		stream, most := []int(nil), 1
 		if l.Overlap {
 			spans := make([]run.Span, len(l.Tasks))
 			for i, t := range l.Tasks {
-				spans[i] = run.Span{From: r.Tasks[t].Start, To: r.Tasks[t].End}
+				spans[i] = r.SpanOf(t)
 			}
 			stream, most = run.Streams(spans)
 		}
@@ -240,7 +239,7 @@ func (n *names) copiesOf(r *run.Run) (list []*probe.Point, lane []uint16) {
 // predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to
 // first[i+1].
 func predecessorsOf(r *run.Run) (preds, first []uint32) {
-	first = make([]uint32, len(r.Tasks)+1)
+	first = make([]uint32, r.Len()+1)
 	at := 0
 	for _, e := range r.Edges() {
 		for ; at <= int(e.Succ); at++ {

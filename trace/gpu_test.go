@@ -38,8 +38,8 @@ func TestTimesOfAGPU(t *testing.T) {
 	require.NotZero(t, p.ClockError)
 	require.Less(t, p.ClockError, time.Millisecond)
 	var kernels, host time.Duration
-	for i := range r.Tasks {
-		x := &r.Tasks[i]
+	for i := range r.Len() {
+		x := r.Task(i)
 		require.True(t, run.Ran(x))
 		require.GreaterOrEqual(t, x.Start+p.ClockError, x.Launch, "task %d starts after it was launched", x.ID)
 		require.Greater(t, x.End, x.Start)

@@ -25,15 +25,15 @@ func oddRuns(t *testing.T) map[string]*run.Run {
 	unopened.Machine = small().Machine
 	one := run.New(0)
 	one.Machine = small().Machine
-	one.Tasks = []probe.Task{{ID: 1, Submit: 5, Ready: 6, Choice: 7, Start: 8, End: 9, Release: 10, Kernel: "K"}}
+	one.Append(probe.Task{ID: 1, Submit: 5, Ready: 6, Choice: 7, Start: 8, End: 9, Release: 10, Kernel: "K"})
 	nowhere := run.New(0)
 	nowhere.Machine = small().Machine
 	for i := range 3 {
-		nowhere.Tasks = append(nowhere.Tasks, probe.Task{ID: deps.TaskID(i + 1), Submit: 5, Release: 10, Kernel: "K", Place: -1, Err: "boom", Skipped: i > 0})
+		nowhere.Append(probe.Task{ID: deps.TaskID(i + 1), Submit: 5, Release: 10, Kernel: "K", Place: -1, Err: "boom", Skipped: i > 0})
 	}
 	at := run.New(0) // a task that takes no time
 	at.Machine = small().Machine
-	at.Tasks = []probe.Task{{ID: 7, Submit: 8, Ready: 8, Choice: 8, Start: 8, End: 8, Release: 8, Kernel: "K"}}
+	at.Append(probe.Task{ID: 7, Submit: 8, Ready: 8, Choice: 8, Start: 8, End: 8, Release: 8, Kernel: "K"})
 	for _, r := range []*run.Run{empty, unopened, one, nowhere, at} {
 		r.Finish()
 	}
@@ -42,8 +42,8 @@ func oddRuns(t *testing.T) map[string]*run.Run {
 	w := record.NewWriter(&file)
 	from := small()
 	require.NoError(t, w.Open(&from.Machine))
-	for i := range from.Tasks {
-		require.NoError(t, w.Take(&record.Batch{Tasks: from.Tasks[i : i+1]}))
+	for i := range from.Len() {
+		require.NoError(t, w.Take(&record.Batch{Tasks: []probe.Task{*from.Task(i)}}))
 	}
 	require.NoError(t, w.Close())
 	cut, err := run.Read(bytes.NewReader(file.Bytes()[:file.Len()/2]))

@@ -67,15 +67,17 @@ func small() *run.Run {
 		if i > 0 {
 			x.Last = deps.TaskID(i)
 			if i == 6 { // it was given a place before, on what was known then
-				r.Details = append(r.Details, record.Detail{Task: x.ID, What: record.Candidate, Values: [6]int64{77}}, record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Values: [6]int64{88}})
+				r.AppendDetails(record.Detail{Task: x.ID, What: record.Candidate, Values: [6]int64{77}}, record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Values: [6]int64{88}})
 			}
-			r.Details = append(r.Details, record.Detail{Task: x.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(i)}}, record.Detail{Task: x.ID, What: record.Accesses, Mode: deps.InOut, Count: 1, Values: [6]int64{3, 0, 10, 9}},
+			r.AppendDetails(record.Detail{Task: x.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(i)}}, record.Detail{Task: x.ID, What: record.Accesses, Mode: deps.InOut, Count: 1, Values: [6]int64{3, 0, 10, 9}},
 				record.Detail{Task: x.ID, What: record.Candidate, Place: 0, Values: [6]int64{0, 0, 0, 0, 0}},
 				record.Detail{Task: x.ID, What: record.Candidate, Place: 1, Count: 3, Values: [6]int64{4096, 7000, 9000, 2<<32 | 1, 30<<32 | 20}})
 		}
-		r.Tasks = append(r.Tasks, x)
+		if i == 199 {
+			x.Err = "boom <script>alert(1)</script>"
+		}
+		r.Append(x)
 	}
-	r.Tasks[199].Err = "boom <script>alert(1)</script>"
 	r.Points = append(r.Points, probe.Point{Kind: probe.Alloc, Device: "sim:0", Bytes: 8192}, probe.Point{Kind: probe.Evict, Device: "sim:0", Bytes: 4096, Begin: 5, Time: 10}, probe.Point{Kind: probe.Compile, Device: "sim:0", Kernel: "K1", Time: 1000})
 	r.Dropped = 3
 	r.Finish()
@@ -474,7 +476,7 @@ func TestAMillionTasksScroll(t *testing.T) {
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 16, Host: true}}}
 	for i := range 1_000_000 {
 		at := time.Duration(i/16)*time.Microsecond + time.Duration(i%7)*10
-		r.Tasks = append(r.Tasks, probe.Task{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Choice: at, Start: at + 1, End: at + time.Duration(300+i%600), Release: at + 950, Kernel: fmt.Sprintf("K%d", i%11), Worker: int16(i % 16)})
+		r.Append(probe.Task{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Choice: at, Start: at + 1, End: at + time.Duration(300+i%600), Release: at + 950, Kernel: fmt.Sprintf("K%d", i%11), Worker: int16(i % 16)})
 	}
 	s, err := trace.ServeRun("127.0.0.1:0", "million", r)
 	require.NoError(t, err)

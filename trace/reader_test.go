@@ -8,7 +8,6 @@ import (
 
 	"github.com/gompss/gompss/trace"
 	"github.com/gompss/gompss/trace/probe"
-	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 	"github.com/stretchr/testify/require"
 )
@@ -21,17 +20,22 @@ func (b *browser) size(width, height int) {
 
 // labelled is small with labels, bytes and a peak, of a program with a name.
 func labelled() *run.Run {
-	r := small()
+	from := small()
+	r := run.New(0)
+	r.Machine, r.Points, r.Dropped = from.Machine, from.Points, from.Dropped
 	m := &r.Machine
 	m.Program, m.Host, m.PID, m.Opened = "heat", "node7", 4711, time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	m.Places[1].Bandwidth = 1e9
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; i%50 == 7 {
+	for i := range from.Len() {
+		t := from.Task(i)
+		if i%50 == 7 {
 			t.Label = fmt.Sprintf("row %d", i)
 		}
-		if r.Tasks[i].Place == 1 {
-			r.Tasks[i].Bytes = 450_000
+		if t.Place == 1 {
+			t.Bytes = 450_000
 		}
+		r.Append(*t)
+		r.AppendDetails(from.DetailsOf(t.ID)...)
 	}
 	r.Points = append(r.Points, probe.Point{Kind: probe.Explain, Kernel: "K1", Label: "kernel K1: 1 launch\n  k.go:3:2: loop i -> threads of all teams: it says so\n  k.go:4:3: loop j -> tiles of 256 iterations in team memory: a[j] is read\n" + probe.CPUCode + "AVX2\n"})
 	r.Finish()
@@ -168,7 +172,7 @@ func TestPage_ProgressAndTasksInFlight(t *testing.T) {
 		return &probe.Status{Submitted: 260, Done: 250, Running: 1, Blocked: 9, Expected: 1000, Left: 14 * time.Millisecond, More: 8, Tasks: []probe.InFlight{
 			{ID: 251, Label: "load", At: "main.go:21", State: "running", Waits: "smp", Since: 2500 * time.Microsecond}, {ID: 252, Label: "sum", State: "blocked", Waits: "task 251", By: 251}}}
 	})
-	require.NoError(t, s.Take(&record.Batch{Tasks: from.Tasks, Details: from.Details, Points: from.Points}))
+	require.NoError(t, s.Take(from.Records()))
 	b.goTo(s.URL())
 	b.until(`document.querySelector('section[aria-label="in flight"] tbody')?.rows.length == 2`)
 	require.Equal(t, "251\tload\tmain.go:21\trunning\tsmp\t2.50 ms", b.eval(`document.querySelector('section[aria-label="in flight"] tbody tr').innerText`))

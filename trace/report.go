@@ -27,8 +27,8 @@ func Report(w io.Writer, r *run.Run) error {
 		return fmt.Errorf("trace: report: %w", err)
 	}
 	details := map[string]*taskState{}
-	for i := range r.Tasks[:min(reportTasks, len(r.Tasks))] {
-		id := r.Tasks[i].ID
+	for i := range min(reportTasks, r.Len()) {
+		id := r.Task(i).ID
 		details[fmt.Sprint(id)] = taskOf(r, id)
 	}
 	more, err := json.Marshal(details)

@@ -115,7 +115,7 @@ const mostListed = 200
 // stateOf works out the state of a finished run.
 func stateOf(r *run.Run, title string, names *names) *state {
 	m := &r.Machine
-	s := &state{Title: title, Summary: r.Summary(), Shown: len(r.Tasks), Program: program{m.Program, m.Host, m.PID, m.Opened, m.Ranks}}
+	s := &state{Title: title, Summary: r.Summary(), Shown: r.Len(), Program: program{m.Program, m.Host, m.PID, m.Opened, m.Ranks}}
 	s.Links = len(s.Summary.Path)
 	s.Summary.Path = s.Summary.Path[:min(s.Links, mostListed)]
 	s.Summary.Chain.Tasks = s.Summary.Chain.Tasks[:min(len(s.Summary.Chain.Tasks), mostListed)]
@@ -124,8 +124,8 @@ func stateOf(r *run.Run, title string, names *names) *state {
 	s.From, s.To = r.Bounds()
 	s.Lanes, _ = names.lanesOf(r)
 	s.Series = seriesOf(r, s.From, s.To)
-	for i := len(r.Tasks) - 1; i >= 0 && len(s.Failures) < mostListed; i-- {
-		if t := &r.Tasks[i]; t.Err != "" {
+	for i := r.Len() - 1; i >= 0 && len(s.Failures) < mostListed; i-- {
+		if t := r.Task(i); t.Err != "" {
 			s.Failures = append(s.Failures, failure{t.ID, run.Name(t), r.PlaceName(t.Place), t.Skipped, t.Err, t.Release})
 		}
 	}
@@ -181,8 +181,8 @@ func seriesOf(r *run.Run, from, to time.Duration) series {
 			to[i] += weight * float64(min(b, lo+width)-max(a, lo)) / float64(width)
 		}
 	}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		if !run.Ran(t) || int(t.Place) >= len(r.Machine.Places) {
 			continue
 		}

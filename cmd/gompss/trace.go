@@ -97,7 +97,7 @@ func (f *traceFlags) withRun(name string, stderr io.Writer, use func(r *runs.Run
 		fmt.Fprintf(stderr, "gompss trace: %s: %s\n", name, r.Damage)
 	}
 	if r.Gone > 0 {
-		fmt.Fprintf(stderr, "gompss trace: %s: what follows is of the last %d of %d tasks: -last 0 takes all\n", name, len(r.Tasks), int64(len(r.Tasks))+r.Gone)
+		fmt.Fprintf(stderr, "gompss trace: %s: what follows is of the last %d of %d tasks: -last 0 takes all\n", name, r.Len(), int64(r.Len())+r.Gone)
 	}
 	if r.EdgesGone > 0 {
 		fmt.Fprintf(stderr, "gompss trace: %s: %d edges are left out, for what follows is to need little memory; the critical path is that of all: -last 0 takes all\n", name, r.EdgesGone)

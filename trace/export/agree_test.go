@@ -123,15 +123,15 @@ func (v *view) end(outcome string) {
 
 func viewOfRun(r *run.Run) view {
 	v := newView()
-	for i := range r.Tasks {
-		if x := &r.Tasks[i]; run.Ran(x) {
+	for i := range r.Len() {
+		if x := r.Task(i); run.Ran(x) {
 			v.tasks[run.Name(x)]++
 			v.busy[r.PlaceName(x.Place)] += x.End - x.Start
 			if x.Tokens > 0 {
 				v.tokens[r.Machine.Places[x.Place].Kind] += time.Duration(x.Tokens) * (x.End - x.Choice)
 			}
 		}
-		switch x := &r.Tasks[i]; {
+		switch x := r.Task(i); {
 		case x.Skipped:
 			v.skipped++
 		case x.Err != "":
@@ -563,7 +563,7 @@ func TestAllExportsAgree(t *testing.T) {
 	var file bytes.Buffer
 	w := record.NewWriter(&file)
 	require.NoError(t, w.Open(&r.Machine))
-	require.NoError(t, w.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: r.Dropped}))
+	require.NoError(t, w.Take(r.Records()))
 	require.NoError(t, w.Close())
 	again, err := run.Read(&file)
 	require.NoError(t, err)
@@ -577,12 +577,12 @@ func TestDOT(t *testing.T) {
 	text := out.String()
 	require.Contains(t, text, "dropped 5")
 	edges := 0
-	for i := range r.Tasks {
-		edges += len(r.Predecessors(r.Tasks[i].ID))
+	for i := range r.Len() {
+		edges += len(r.Predecessors(r.Task(i).ID))
 	}
 	require.NotZero(t, edges)
 	require.Equal(t, edges, strings.Count(text, " -> t"), "edges to tasks of the run are all drawn")
-	require.Len(t, dotNode.FindAllString(text, -1), len(r.Tasks))
+	require.Len(t, dotNode.FindAllString(text, -1), r.Len())
 	require.Equal(t, len(r.Critical().Tasks)-1, strings.Count(text, "[color=red"))
 
 	out.Reset()
@@ -605,9 +605,9 @@ func million(n int) *run.Run {
 	for i := range n {
 		at := time.Duration(i/8) * 1000
 		id := deps.TaskID(i + 1)
-		r.Tasks = append(r.Tasks, probe.Task{ID: id, Last: deps.TaskID(max(0, i-7)), Submit: at, Ready: at, Choice: at + 10, Start: at + 10, End: at + 900, Release: at + 910, Kernel: "Twice", Worker: int16(i % 8)})
+		r.Append(probe.Task{ID: id, Last: deps.TaskID(max(0, i-7)), Submit: at, Ready: at, Choice: at + 10, Start: at + 10, End: at + 900, Release: at + 910, Kernel: "Twice", Worker: int16(i % 8)})
 		if i >= 9 {
-			r.Details = append(r.Details, record.Detail{Task: id, What: record.Waits, Count: 2, Values: [6]int64{int64(i - 8), int64(i - 7)}})
+			r.AppendDetails(record.Detail{Task: id, What: record.Waits, Count: 2, Values: [6]int64{int64(i - 8), int64(i - 7)}})
 		}
 	}
 	r.Finish()

@@ -24,7 +24,7 @@ func Chrome(w io.Writer, r *run.Run) error {
 		c.event(`{"ph":"X","cat":"phase","name":%s,"pid":0,"tid":0,"ts":%s,"dur":%s}`, quote(x.Name), micros(x.From), micros(x.To-x.From))
 	}
 	for _, i := range flows.failed {
-		t := &r.Tasks[i]
+		t := r.Task(int(i))
 		c.event(`{"ph":"i","s":"g","cat":%s,"name":%s,"pid":0,"tid":0,"ts":%s,"args":{"task":%d}}`, quote(outcome(t)), quote(t.Err), micros(t.Release), t.ID)
 	}
 	for _, l := range lanes {
@@ -80,14 +80,14 @@ func (c *chrome) lane(r *run.Run, l *run.Lane, tid *int, flows *flowSet) {
 	}
 	spans := make([]run.Span, len(l.Tasks))
 	for i, t := range l.Tasks {
-		spans[i] = run.Span{From: r.Tasks[t].Start, To: r.Tasks[t].End}
+		spans[i] = r.SpanOf(t)
 	}
 	streams, n := run.Streams(spans)
 	for s := range max(1, n) {
 		c.meta("thread_name", pid, *tid+1+s, streamName(l.Name, s, n))
 	}
 	for i, at := range l.Tasks {
-		t := &r.Tasks[at]
+		t := r.Task(int(at))
 		thread := *tid + 1 + streams[i]
 		c.event(`{"ph":"X","cat":"task","name":%s,"pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{"task":%d,"kernel":%s,"variant":%s,"last":%d}}`, quote(run.Name(t)), pid, thread,
 			micros(t.Start), micros(t.End-t.Start), t.ID, quote(t.Kernel), quote(t.Variant), t.Last)

@@ -20,8 +20,8 @@ func CSV(w io.Writer, r *run.Run) error {
 	c.Write([]string{"task", "name", "kernel", "variant", "place", "worker", "submit_ns", "ready_ns", "choice_ns", "start_ns", "end_ns", "release_ns",
 		"missing_bytes", "tokens", "short_of_tokens", "outcome", "last_predecessor", "predecessors", "error", "parent"}) // csv.Writer keeps its error
 	ns := func(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		var preds []string
 		for _, p := range r.Predecessors(t.ID) {
 			preds = append(preds, fmt.Sprint(p))

@@ -27,9 +27,9 @@ func DOT(w io.Writer, r *run.Run, o DotOptions) error {
 	}
 	out := bufio.NewWriter(w)
 	note := title(r)
-	if !o.Collapse && len(r.Tasks) > o.Most {
+	if !o.Collapse && r.Len() > o.Most {
 		o.Collapse = true
-		note += fmt.Sprintf("; %d tasks are drawn by sort, as more than %d are not legible", len(r.Tasks), o.Most)
+		note += fmt.Sprintf("; %d tasks are drawn by sort, as more than %d are not legible", r.Len(), o.Most)
 	}
 	fmt.Fprintf(out, "digraph tasks {\n\tlabel=%s;\n\tnode [shape=box, fontname=\"sans-serif\"];\n", quote(note))
 	if o.Collapse {
@@ -51,8 +51,8 @@ func dotTasks(w io.Writer, r *run.Run) {
 			critical[path[i-1]] = id
 		}
 	}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		style := ""
 		if on[t.ID] {
 			style = ", color=red, penwidth=2"
@@ -66,13 +66,13 @@ func dotTasks(w io.Writer, r *run.Run) {
 		}
 		fmt.Fprintf(w, "\tt%d [label=%s%s];\n", t.ID, quote(text), style)
 	}
-	for i := range r.Tasks {
-		for _, p := range r.Predecessors(r.Tasks[i].ID) {
+	for i := range r.Len() {
+		for _, p := range r.Predecessors(r.Task(i).ID) {
 			style := ""
-			if critical[p] == r.Tasks[i].ID {
+			if critical[p] == r.Task(i).ID {
 				style = " [color=red, penwidth=2]"
 			}
-			fmt.Fprintf(w, "\tt%d -> t%d%s;\n", p, r.Tasks[i].ID, style)
+			fmt.Fprintf(w, "\tt%d -> t%d%s;\n", p, r.Task(i).ID, style)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func dotTasks(w io.Writer, r *run.Run) {
 func dotSorts(w io.Writer, r *run.Run) {
 	type pair struct{ from, to string }
 	count, edges := map[string]int{}, map[pair]int{}
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		count[run.Sort(t)]++
 		for _, p := range r.Predecessors(t.ID) {
 			if by := r.Find(p); by != nil {

@@ -36,7 +36,7 @@ func payloadOf(tb testing.TB, r *run.Run) []byte {
 		tb.Fatal(err)
 	}
 	head := with.Len()
-	if err := w.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points}); err != nil {
+	if err := w.Take(r.Records()); err != nil {
 		tb.Fatal(err)
 	}
 	return with.Bytes()[head+13:]
@@ -46,9 +46,12 @@ func payloadOf(tb testing.TB, r *run.Run) []byte {
 // without a panic.
 func FuzzExports(f *testing.F) {
 	r := recorded(f)
-	r.Tasks, r.Points = r.Tasks[:10], r.Points[:min(10, len(r.Points))]
-	r.Details = r.Details[:20]
-	f.Add(payloadOf(f, r))
+	few, records := run.New(0), r.Records()
+	few.Machine, few.Points = r.Machine, r.Points[:min(10, len(r.Points))]
+	few.Append(records.Tasks[:10]...)
+	few.AppendDetails(records.Details[:20]...)
+	few.Finish()
+	f.Add(payloadOf(f, few))
 	f.Add(payloadOf(f, million(4)))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, payload []byte) {

@@ -159,7 +159,7 @@ func readyOf(up, down []time.Duration) []sample {
 func tokensOf(r *run.Run, holding []int32) (out []counter) {
 	held := map[string][]sample{}
 	for _, i := range holding {
-		if t := &r.Tasks[i]; int(t.Place) < len(r.Machine.Places) {
+		if t := r.Task(int(i)); int(t.Place) < len(r.Machine.Places) {
 			kind := r.Machine.Places[t.Place].Kind
 			held[kind] = append(held[kind], sample{t.Choice, float64(t.Tokens)}, sample{t.End, -float64(t.Tokens)})
 		}

@@ -85,8 +85,8 @@ func newParaver(r *run.Run) *paraver {
 	p := &paraver{run: r, lanes: r.Lanes()}
 	p.from, p.to = r.Bounds()
 	seen := map[string]bool{}
-	for i := range r.Tasks {
-		if s := run.Sort(&r.Tasks[i]); !seen[s] {
+	for i := range r.Len() {
+		if s := run.Sort(r.Task(i)); !seen[s] {
 			seen[s] = true
 			p.sorts = append(p.sorts, s)
 		}
@@ -139,7 +139,7 @@ func (p *paraver) lane(lines []prvRecord, lane int) []prvRecord {
 		lines = append(lines, prvRecord{from, 0, fmt.Sprintf("1:%d:1:1:%d:%d:%d:%d\n", lane+1, lane+1, int64(from), int64(to), prvStates[s.State].number)})
 	}
 	for k, i := range l.Tasks {
-		t := &p.run.Tasks[i]
+		t := p.run.Task(int(i))
 		begin, end := 3+2*k, 4+2*k // a task that took no time ends behind its beginning, and before that of the next one
 		sort, _ := slices.BinarySearch(p.sorts, run.Sort(t))
 		lines = append(lines,
@@ -156,8 +156,8 @@ func (p *paraver) lane(lines []prvRecord, lane int) []prvRecord {
 // and the runtime did besides tasks, as far as it is within the run.
 func (p *paraver) program(lines []prvRecord) []prvRecord {
 	last := len(p.lanes)
-	for i := range p.run.Tasks {
-		t := &p.run.Tasks[i]
+	for i := range p.run.Len() {
+		t := p.run.Task(int(i))
 		switch {
 		case t.Skipped:
 			lines = append(lines, p.event(last, t.Release, 2, prvFailure, 2))

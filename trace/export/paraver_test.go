@@ -172,7 +172,7 @@ func TestATaskThatTookNoTime(t *testing.T) {
 	r := run.New(0)
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}, {Name: "sim:0", Kind: "sim", Workers: 1, Tokens: 100}}}
 	for i, at := range [][3]time.Duration{{5, 10, 20}, {6, 20, 20}, {7, 20, 20}, {8, 20, 30}} {
-		r.Tasks = append(r.Tasks, probe.Task{ID: deps.TaskID(i + 1), Submit: 1, Ready: 2, Choice: at[0], Launch: at[0], Start: at[1], End: at[2], Release: at[2], Kernel: "K", Place: 1, Tokens: 30})
+		r.Append(probe.Task{ID: deps.TaskID(i + 1), Submit: 1, Ready: 2, Choice: at[0], Launch: at[0], Start: at[1], End: at[2], Release: at[2], Kernel: "K", Place: 1, Tokens: 30})
 	}
 	r.Finish()
 	require.Equal(t, viewOfRun(r), viewOfParaver(t, r, r.Summary()))

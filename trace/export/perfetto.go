@@ -153,7 +153,7 @@ type flowSet struct {
 
 // flowsOf returns the flows between the tasks of a run, and its lanes.
 func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
-	n := len(r.Tasks)
+	n := r.Len()
 	f := &flowSet{first: make([]int32, n+2), ends: make([]bool, n), ready: make([]time.Duration, 0, n), taken: make([]time.Duration, 0, n)}
 	by := make([]int32, n)
 	messages := run.MessagesOf(r)
@@ -195,7 +195,7 @@ func (f *flowSet) look(r *run.Run, i int, t *probe.Task, last deps.TaskID) int32
 		return -1
 	}
 	k, ok := r.Index(last)
-	if !ok || !run.Ran(&r.Tasks[k]) {
+	if !ok || !run.Ran(r.Task(k)) {
 		return -1
 	}
 	f.ends[i] = true
@@ -206,7 +206,7 @@ func (f *flowSet) look(r *run.Run, i int, t *probe.Task, last deps.TaskID) int32
 // source returns the task from which the flow to a task of an index comes.
 func (f *flowSet) source(r *run.Run, i int32) deps.TaskID {
 	if k := f.by[i]; k >= 0 {
-		return r.Tasks[k].ID
+		return r.Task(int(k)).ID
 	}
 	return 0
 }
@@ -430,7 +430,7 @@ func (p *perfetto) lane(pid int, r *run.Run, l *run.Lane, flows *flowSet) {
 }
 
 func (p *perfetto) taskSlice(r *run.Run, at int32) slice {
-	t := &r.Tasks[at]
+	t := r.Task(int(at))
 	return slice{from: t.Start, to: t.End, value: uint64(t.ID), name: p.name(run.Name(t)), task: at}
 }
 
@@ -500,7 +500,7 @@ func (p *perfetto) failures(r *run.Run, failed []int32) {
 	}
 	track := p.thread(programPID, "failures")
 	for _, i := range failed {
-		t := &r.Tasks[i]
+		t := r.Task(int(i))
 		name := p.name(outcome(t) + ": " + t.Err)
 		b, at := open(p.out, t.Release, instant, track)
 		b = annotate(number(b, eventNameID<<3, uint64(name)), annotateTask, uint64(t.ID))

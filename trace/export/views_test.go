@@ -20,7 +20,6 @@ import (
 	"github.com/gompss/gompss/trace/export"
 	"github.com/gompss/gompss/trace/otel"
 	"github.com/gompss/gompss/trace/probe"
-	"github.com/gompss/gompss/trace/record"
 	"github.com/gompss/gompss/trace/run"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
@@ -121,7 +120,7 @@ func metricsOf(t *testing.T, r *run.Run) *meter {
 	s, err := otel.New(otel.Options{MeterProvider: provider{m: m}})
 	require.NoError(t, err)
 	require.NoError(t, s.Open(&r.Machine))
-	require.NoError(t, s.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: r.Dropped}))
+	require.NoError(t, s.Take(r.Records()))
 	require.NoError(t, s.Close())
 	return m
 }

@@ -107,7 +107,7 @@ func TestADeadCollectorCostsNoTask(t *testing.T) {
 			sum += n
 		}
 		require.Equal(t, tasks, sum)
-		require.Len(t, seen.Tasks, tasks)
+		require.Equal(t, tasks, seen.Len())
 		require.Zero(t, rec.Dropped())
 		close(d.gate)
 	}

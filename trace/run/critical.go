@@ -25,7 +25,7 @@ type Path struct {
 //
 // Cost: O(tasks + edges).
 func (r *Run) Critical() Path {
-	n := len(r.Tasks)
+	n := r.Len()
 	if n == 0 {
 		return Path{}
 	}
@@ -47,7 +47,7 @@ func (r *Run) Critical() Path {
 	}
 	path := Path{Length: best[end]}
 	for i := int32(end); i >= 0; i = via[i] {
-		path.Tasks = append(path.Tasks, r.Tasks[i].ID)
+		path.Tasks = append(path.Tasks, r.tasks.id(int(i)))
 	}
 	for i, j := 0, len(path.Tasks)-1; i < j; i, j = i+1, j-1 {
 		path.Tasks[i], path.Tasks[j] = path.Tasks[j], path.Tasks[i]
@@ -71,7 +71,7 @@ func (r *Run) Collapse(p Path) []Link {
 		if !ok {
 			continue
 		}
-		t := &r.Tasks[i]
+		t := r.Task(i)
 		if n := len(out); n == 0 || out[n-1].Sort != Sort(t) {
 			out = append(out, Link{Sort: Sort(t)})
 		}
@@ -111,16 +111,16 @@ func (r *Run) Chain() Chain {
 	byRelease, short := chainFinder{r}.byRelease(), map[int16]time.Duration{}
 	messages := MessagesOf(r)
 	last, awaited := -1, false
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; Ran(t) && (last < 0 || t.End > r.Tasks[last].End) {
+	for i := range r.Len() {
+		if t := r.Task(i); Ran(t) && (last < 0 || t.End > r.Task(last).End) {
 			last = i
 		}
 	}
-	for n := len(r.Tasks); n > 0 && last >= 0; n-- {
-		t := &r.Tasks[last]
+	for n := r.Len(); n > 0 && last >= 0; n-- {
+		t := r.Task(last)
 		c.Tasks = append(c.Tasks, t.ID)
 		if i, ok := sender(r, t, messages); ok && awaited && i < last {
-			c.Tell += max(0, messages[t.ID].Begin-r.Tasks[i].End)
+			c.Tell += max(0, messages[t.ID].Begin-r.Task(i).End)
 			last, awaited = i, false
 			continue
 		}
@@ -131,14 +131,14 @@ func (r *Run) Chain() Chain {
 			c.Tokens += t.Choice - t.Ready
 			short[t.Place] += t.Choice - t.Ready
 		}
-		if i, ok := r.Index(t.Last); ok && i < last && Ran(&r.Tasks[i]) {
-			tell := t.Ready - r.Tasks[i].End
+		if i, ok := r.Index(t.Last); ok && i < last && Ran(r.Task(i)) {
+			tell := t.Ready - r.Task(i).End
 			m := messages[t.Last]
 			if awaited = m != nil; awaited {
 				way := min(tell, t.Ready-m.Begin)
 				c.Messages += max(0, way)
 				tell -= max(0, way)
-				if _, ok := sender(r, &r.Tasks[i], messages); ok {
+				if _, ok := sender(r, r.Task(i), messages); ok {
 					tell = 0 // meanwhile the chain is on the rank of the sender
 				}
 			}
@@ -146,8 +146,8 @@ func (r *Run) Chain() Chain {
 			last = i
 			continue
 		}
-		k := sort.Search(len(byRelease), func(i int) bool { return r.Tasks[byRelease[i]].Release > t.Submit })
-		for k > 0 && RankOf(r, r.Tasks[byRelease[k-1]].Place) != RankOf(r, t.Place) { // another program
+		k := sort.Search(len(byRelease), func(i int) bool { return r.Task(int(byRelease[i])).Release > t.Submit })
+		for k > 0 && RankOf(r, r.Task(int(byRelease[k-1])).Place) != RankOf(r, t.Place) { // another program
 			k--
 		}
 		awaited = false
@@ -155,7 +155,7 @@ func (r *Run) Chain() Chain {
 			c.Submit += t.Ready - from
 			break
 		}
-		before := &r.Tasks[byRelease[k-1]]
+		before := r.Task(int(byRelease[k-1]))
 		c.Submit += t.Ready - before.Release
 		c.Tell += before.Release - before.End
 		c.Late, c.Before = c.Late+1, c.Before+before.End-before.Start
@@ -173,7 +173,7 @@ func sender(r *Run, t *probe.Task, messages map[deps.TaskID]*probe.Point) (int, 
 		return 0, false
 	}
 	i, ok := r.Index(t.Last)
-	return i, ok && Ran(&r.Tasks[i])
+	return i, ok && Ran(r.Task(i))
 }
 
 // A chainFinder answers what Run.Chain and a Summary ask about all tasks of a run.
@@ -219,11 +219,11 @@ func (f chainFinder) mostOf(times map[int16]time.Duration) (kind string) {
 // byRelease returns the tasks that ran, in order of their end.
 func (f chainFinder) byRelease() []int32 {
 	var out []int32
-	for i := range f.run.Tasks {
-		if Ran(&f.run.Tasks[i]) {
+	for i := range f.run.Len() {
+		if Ran(f.run.Task(i)) {
 			out = append(out, int32(i))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(f.run.Tasks[a].Release, f.run.Tasks[b].Release) })
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(f.run.tasks.release(int(a)), f.run.tasks.release(int(b))) })
 	return out
 }

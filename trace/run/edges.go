@@ -43,9 +43,8 @@ func (r *Run) Edges() []Edge {
 	if r.edges != nil {
 		return r.edges
 	}
-	r.edges = make([]Edge, 0, len(r.Details)/2)
-	for i := range r.Details {
-		d := &r.Details[i]
+	r.edges = make([]Edge, 0, r.details.edges())
+	for d := range r.details.all() {
 		if d.What != record.Waits {
 			continue
 		}
@@ -62,11 +61,10 @@ func (r *Run) Edges() []Edge {
 	return r.edges
 }
 
-// extraWaits counts the details of edges that are not the first of their task, where those of a
-// task lie together.
+// extraWaits counts the details of edges of one task that are not the first.
 func extraWaits(list []record.Detail) (n int) {
 	for i := 1; i < len(list); i++ {
-		if list[i].What == record.Waits && list[i-1].What == record.Waits && list[i].Task == list[i-1].Task {
+		if list[i].What == record.Waits && list[i-1].What == record.Waits {
 			n++
 		}
 	}
@@ -85,34 +83,41 @@ type thinner struct{ run *Run }
 //
 // Cost: O(tasks + edges), each time that the edges have doubled.
 func (t thinner) thin() {
-	t.run.Finish()
-	best, known := make([]time.Duration, len(t.run.Tasks)), make([]bool, len(t.run.Tasks))
-	spans := t.run.spans()
-	out, at := t.run.Details[:0], 0
-	for i := range t.run.Tasks {
-		id, first := t.run.Tasks[i].ID, at
-		for at < len(t.run.Details) && t.run.Details[at].Task < id { // of tasks that are not over
-			at++
+	r := t.run
+	r.Finish()
+	best, known := make([]time.Duration, r.Len()), make([]bool, r.Len())
+	spans := r.spans()
+	out, k := details{shift: r.details.shift}, 0
+	var list, kept []record.Detail
+	for i := range r.Len() {
+		id := r.tasks.id(i)
+		for k < len(r.details.order) && r.details.taskOf(k) < id { // of tasks that are not over
+			list = r.details.appendGroup(list[:0], k)
+			out.addAll(list)
+			k++
 		}
-		out = append(out, t.run.Details[first:at]...)
-		first = at
-		for at < len(t.run.Details) && t.run.Details[at].Task == id {
-			at++
+		list = list[:0]
+		for k < len(r.details.order) && r.details.taskOf(k) == id {
+			list = r.details.appendGroup(list, k)
+			k++
 		}
 		var on int
-		on, best[i], known[i] = t.longest(t.run.Details[first:at], i, best, known)
-		best[i] += t.run.weigh(i, spans)
-		if list := t.run.Details[first:at]; known[i] && extraWaits(list) > 0 {
-			out = t.fewer(out, list, on)
+		on, best[i], known[i] = t.longest(list, i, best, known)
+		best[i] += r.weigh(i, spans)
+		if known[i] && extraWaits(list) > 0 {
+			kept = t.fewer(kept[:0], list, on)
+			out.addAll(kept)
 		} else {
-			out = append(out, list...)
+			out.addAll(list)
 		}
 	}
-	out = append(out, t.run.Details[at:]...)
-	clear(t.run.Details[len(out):])
-	t.run.Details = out
-	t.run.extra = extraWaits(out)
-	t.run.extraKept, t.run.edges, t.run.nested = t.run.extra, nil, nil
+	for ; k < len(r.details.order); k++ {
+		list = r.details.appendGroup(list[:0], k)
+		out.addAll(list)
+	}
+	out.finish(r.oldest)
+	r.details, r.derived = out, derived{}
+	r.extraKept = out.extra
 }
 
 // longest returns the predecessor of task i, by index, at the end of the longest chain, -1 for
@@ -152,7 +157,7 @@ func (t thinner) fewer(out, details []record.Detail, on int) []record.Detail {
 			continue
 		}
 		for _, p := range d.Values[:d.Count] {
-			if deps.TaskID(p) == last || on >= 0 && deps.TaskID(p) == t.run.Tasks[on].ID {
+			if deps.TaskID(p) == last || on >= 0 && deps.TaskID(p) == t.run.tasks.id(on) {
 				keep.Values[keep.Count] = p
 				keep.Count++
 			} else {

@@ -92,8 +92,8 @@ func (r *Run) TaskLanes() []Lane { return r.Deal(func(int, *probe.Task) {}) }
 func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	lanes, first := laneMaker{r}.emptyLanes()
 	over, mixed := make([]Span, len(lanes)), make([]bool, len(lanes))
-	for i := range r.Tasks {
-		t := &r.Tasks[i]
+	for i := range r.Len() {
+		t := r.Task(i)
 		also(i, t)
 		if !Ran(t) || int(t.Place) >= len(first)-1 {
 			continue
@@ -104,7 +104,7 @@ func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 		}
 		l := &lanes[at]
 		if l.Tasks == nil { // as if they were spread evenly, and a little more
-			l.Tasks = make([]int32, 0, len(r.Tasks)/len(lanes)*5/4+16)
+			l.Tasks = make([]int32, 0, r.Len()/len(lanes)*5/4+16)
 		}
 		l.Tasks = append(l.Tasks, int32(i))
 		mixed[at] = mixed[at] || t.Start < over[at].From
@@ -113,7 +113,7 @@ func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 	}
 	for i := range lanes {
 		if mixed[i] {
-			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.Tasks[a].Start, r.Tasks[b].Start) })
+			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.tasks.span(a).From, r.tasks.span(b).From) })
 			lanes[i].Overlap = laneMaker{r}.overlap(lanes[i].Tasks)
 		}
 	}
@@ -123,7 +123,7 @@ func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
 // overlap reports whether one of the tasks starts before the one before it has finished.
 func (m laneMaker) overlap(tasks []int32) bool {
 	for i := 1; i < len(tasks); i++ {
-		if m.run.Tasks[tasks[i]].Start < m.run.Tasks[tasks[i-1]].End {
+		if m.run.tasks.span(tasks[i]).From < m.run.tasks.span(tasks[i-1]).To {
 			return true
 		}
 	}
@@ -194,7 +194,7 @@ func (m laneMaker) divide(l *Lane, copies []Span, all Span) (d division) {
 	runs, waits := make([]Span, 0, len(l.Tasks)), make([]Span, 0, len(l.Tasks))
 	over := all.From
 	for _, i := range l.Tasks {
-		t := &m.run.Tasks[i]
+		t := m.run.Task(int(i))
 		runs = append(runs, Span{t.Start, t.End})
 		if from := max(over, t.Ready); from < t.Start {
 			waits = append(waits, Span{from, t.Start})

@@ -187,8 +187,8 @@ func number(parts []part, sends map[messageKey]end) {
 		sent[end{part: e.part, task: e.task}] = key
 	}
 	for i := range parts {
-		parts[i].ids = make([]deps.TaskID, len(parts[i].Tasks))
-		if len(parts[i].Tasks) > 0 {
+		parts[i].ids = make([]deps.TaskID, parts[i].Len())
+		if parts[i].Len() > 0 {
 			h.list = append(h.list, i)
 		}
 	}
@@ -204,7 +204,7 @@ func number(parts []part, sends map[messageKey]end) {
 		}
 		i := h.list[0]
 		p := &parts[i]
-		id := p.Tasks[p.next].ID
+		id := p.Run.tasks.id(p.next)
 		if key, blocked := p.blocks[id]; blocked && !given[key] {
 			if _, known := sends[key]; known {
 				heap.Pop(h)
@@ -215,7 +215,7 @@ func number(parts []part, sends map[messageKey]end) {
 		p.ids[p.next] = next
 		next++
 		p.next++
-		if p.next == len(p.Tasks) {
+		if p.next == p.Len() {
 			heap.Pop(h)
 		} else {
 			heap.Fix(h, 0)
@@ -238,7 +238,7 @@ type heads struct {
 
 func (h *heads) at(i int) time.Duration {
 	p := &h.parts[h.list[i]]
-	return p.clock.at(p.Tasks[p.next].Submit)
+	return p.clock.at(p.Task(p.next).Submit)
 }
 func (h *heads) Len() int           { return len(h.list) }
 func (h *heads) Less(i, j int) bool { return h.at(i) < h.at(j) }
@@ -268,8 +268,8 @@ func (p *part) time(t time.Duration) time.Duration {
 
 // tasks adds the tasks of p and their details to out.
 func (p *part) tasks(out *Run, parts []part, sends map[messageKey]end) {
-	for i := range p.Tasks {
-		t := p.Tasks[i]
+	for i := range p.Len() {
+		t := p.Task(i)
 		from, received := sends[p.blocks[t.ID]]
 		t.ID, t.Last, t.Parent = p.ids[i], p.id(t.Last), p.id(t.Parent)
 		for _, at := range []*time.Duration{&t.Submit, &t.Ready, &t.Choice, &t.Launch, &t.Start, &t.End, &t.Release} {
@@ -283,14 +283,14 @@ func (p *part) tasks(out *Run, parts []part, sends map[messageKey]end) {
 				if from.begin >= t.End { // the task waited for its sender, not for a task of its rank
 					t.Last = pred
 				}
-				out.Details = append(out.Details, record.Detail{Task: t.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(pred)}})
+				out.details.add(&record.Detail{Task: t.ID, What: record.Waits, Count: 1, Values: [6]int64{int64(pred)}})
 			}
 		}
-		out.Tasks = append(out.Tasks, t)
+		out.tasks.add(t)
 	}
-	for i := range p.Details {
-		if d := p.Details[i]; p.detail(&d) {
-			out.Details = append(out.Details, d)
+	for d := range p.Run.details.all() {
+		if p.detail(d) {
+			out.details.add(d)
 		}
 	}
 }
@@ -392,20 +392,32 @@ func Write(r *Run, s record.Sink) error {
 	if err := s.Open(&r.Machine); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	tasks, details, points := r.Tasks, r.Details, r.Points
-	for len(tasks)+len(details)+len(points) > 0 {
-		b := record.Batch{Dropped: r.Dropped}
-		b.Tasks, tasks = cut(tasks, batch)
-		b.Details, details = cut(details, batch)
-		b.Points, points = cut(points, batch)
-		if err := s.Take(&b); err != nil {
+	var b record.Batch
+	give := func(least int) error {
+		if b.Dropped = r.Dropped; b.Len() < least {
+			return nil
+		}
+		err := s.Take(&b)
+		b.Tasks, b.Details, b.Points = b.Tasks[:0], b.Details[:0], nil
+		return err
+	}
+	for i := range r.Len() {
+		b.Tasks = append(b.Tasks, *r.Task(i))
+		if err := give(batch); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
-	return s.Close()
-}
-
-func cut[T any](list []T, n int) (head, rest []T) {
-	n = min(n, len(list))
-	return list[:n], list[n:]
+	for d := range r.details.all() {
+		b.Details = append(b.Details, *d)
+		if err := give(batch); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	for part := range slices.Chunk(r.Points, batch) {
+		b.Points = part
+		if err := give(1); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	return errors.Join(give(1), s.Close())
 }

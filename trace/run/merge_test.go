@@ -16,10 +16,10 @@ func ofRank(rank int, first string, shift time.Duration, points ...probe.Point) 
 	r := run.New(0)
 	r.Machine = probe.Machine{Rank: rank, Ranks: 2, Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}
 	at := func(ms int) time.Duration { return time.Duration(ms)*time.Millisecond + shift }
-	r.Tasks = []probe.Task{
+	r.Append([]probe.Task{
 		{ID: 1, Label: first, Submit: at(1), Ready: at(1), Choice: at(2), Start: at(2), End: at(3), Release: at(3)},
 		{ID: 2, Label: "Work", Last: 1, Submit: at(1), Ready: at(9), Choice: at(9), Start: at(9), End: at(10), Release: at(10)},
-	}
+	}...)
 	r.Points = points
 	r.Finish()
 	return r
@@ -40,9 +40,9 @@ func TestMerge_ClocksAreAligned(t *testing.T) {
 		probe.Point{Kind: probe.Arrive, Task: 1, Other: 9, Kernel: "0", From: "rank 0", To: "rank 1", Begin: shift + ms(2), Time: shift + ms(8), Bytes: 64})
 	merged, err := run.Merge([]*run.Run{one, zero})
 	require.NoError(t, err)
-	require.Len(t, merged.Tasks, 4)
-	for i := range merged.Tasks {
-		require.LessOrEqual(t, merged.Tasks[i].Release, ms(10)+2000)
+	require.Equal(t, 4, merged.Len())
+	for i := range merged.Len() {
+		require.LessOrEqual(t, merged.Task(i).Release, ms(10)+2000)
 	}
 	messages := run.MessagesOf(merged)
 	require.Len(t, messages, 1)
@@ -68,5 +68,5 @@ func TestMerge_Refusals(t *testing.T) {
 	require.ErrorContains(t, err, "of 2 ranks")
 	alone, err := run.Merge([]*run.Run{ofRank(1, "recv", 0)})
 	require.NoError(t, err)
-	require.Len(t, alone.Tasks, 2)
+	require.Equal(t, 2, alone.Len())
 }

@@ -25,8 +25,7 @@ type child struct{ parent, task int32 }
 // children returns the tasks that bodies submitted, by parent, then in order of submission. Parents
 // are before their children.
 func (r *Run) children() (out []child) {
-	for i := range r.Details {
-		d := &r.Details[i]
+	for d := range r.details.all() {
 		if d.What != record.Inside {
 			continue
 		}
@@ -50,16 +49,16 @@ func (r *Run) spans() []time.Duration {
 	if len(children) == 0 {
 		return nil
 	}
-	spans, home := make([]time.Duration, len(r.Tasks)), make([]int32, len(r.Tasks))
+	spans, home := make([]time.Duration, r.Len()), make([]int32, r.Len())
 	for _, c := range children {
 		home[c.task] = c.parent + 1
 	}
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; Ran(t) {
+	for i := range r.Len() {
+		if t := r.Task(i); Ran(t) {
 			spans[i] = t.End - t.Start
 		}
 	}
-	best := make([]time.Duration, len(r.Tasks))
+	best := make([]time.Duration, r.Len())
 	for to := len(children); to > 0; { // the innermost first
 		from := to - 1
 		for from > 0 && children[from-1].parent == children[to-1].parent {
@@ -81,7 +80,7 @@ func (r *Run) weigh(i int, spans []time.Duration) time.Duration {
 	if spans != nil {
 		return spans[i]
 	}
-	if t := &r.Tasks[i]; Ran(t) {
+	if t := r.Task(i); Ran(t) {
 		return t.End - t.Start
 	}
 	return 0
@@ -92,14 +91,14 @@ func (r *Run) weigh(i int, spans []time.Duration) time.Duration {
 // last of them, for which it is taken to have waited. What a body does itself is the time in which
 // none of those inside runs.
 func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) time.Duration {
-	parent := &r.Tasks[inside[0].parent]
+	parent := r.Task(int(inside[0].parent))
 	if !Ran(parent) {
 		return 0
 	}
 	var ran []Span
 	last := parent.Start
 	for _, c := range inside {
-		if t := &r.Tasks[c.task]; Ran(t) {
+		if t := r.Task(int(c.task)); Ran(t) {
 			ran, last = append(ran, Span{t.Start, t.End}), max(last, t.End)
 		}
 	}
@@ -108,7 +107,7 @@ func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) ti
 	longest := time.Duration(0)
 	links := r.Edges()
 	for _, c := range inside {
-		submitted := min(max(r.Tasks[c.task].Submit, parent.Start), parent.End)
+		submitted := min(max(r.Task(int(c.task)).Submit, parent.Start), parent.End)
 		before := submitted - parent.Start - lengthUntil(busy, submitted)
 		k, _ := slices.BinarySearchFunc(links, c.task, func(e Edge, task int32) int { return cmp.Compare(e.Succ, task) })
 		for ; k < len(links) && links[k].Succ == c.task; k++ {

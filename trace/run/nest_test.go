@@ -35,9 +35,9 @@ func (x *nester) scope(t *rapid.T, parent deps.TaskID, depth int) (longest time.
 			}
 		}
 		if parent != 0 {
-			x.run.Details = append(x.run.Details, record.Detail{Task: ids[i], What: record.Inside, Count: 1, Values: [6]int64{int64(parent)}})
+			x.run.AppendDetails(record.Detail{Task: ids[i], What: record.Inside, Count: 1, Values: [6]int64{int64(parent)}})
 		}
-		x.run.Details = append(x.run.Details, waits(ids[i], preds)...)
+		x.run.AppendDetails(waits(ids[i], preds)...)
 	}
 	for i, id := range ids {
 		task := probe.Task{ID: id, Submit: submit, Ready: submit, Choice: x.at, Start: x.at}
@@ -46,7 +46,7 @@ func (x *nester) scope(t *rapid.T, parent deps.TaskID, depth int) (longest time.
 		}
 		chain[i] += x.body(t, id, depth)
 		task.End, task.Release = x.at, x.at
-		x.run.Tasks = append(x.run.Tasks, task)
+		x.run.Append(task)
 		longest = max(longest, chain[i])
 	}
 	return longest

@@ -44,15 +44,15 @@ func (n noteTaker) notes(s *Summary) (out []string) {
 // failures says how many tasks failed, and of the first where and why.
 func (n noteTaker) failures(s *Summary) []string {
 	first := -1
-	for i := range n.run.Tasks {
-		if t := &n.run.Tasks[i]; t.Err != "" && !t.Skipped && (first < 0 || t.Release < n.run.Tasks[first].Release) {
+	for i := range n.run.Len() {
+		if t := n.run.Task(i); t.Err != "" && !t.Skipped && (first < 0 || t.Release < n.run.Task(first).Release) {
 			first = i
 		}
 	}
 	if first < 0 {
 		return nil
 	}
-	t := &n.run.Tasks[first]
+	t := n.run.Task(first)
 	why, _, _ := strings.Cut(strings.TrimSpace(t.Err), "\n")
 	return []string{fmt.Sprintf("%d tasks failed, and %d were skipped because of that; the first was task %d: %s", s.Failed, s.Skipped, t.ID, strings.TrimPrefix(why, "task: "))}
 }

@@ -355,9 +355,9 @@ func TestParentsAreRecorded(t *testing.T) {
 	read, err := run.Read(&file)
 	require.NoError(t, err)
 	for _, r := range []*run.Run{r, read} {
-		require.Len(t, r.Tasks, 9)
-		for i := range r.Tasks {
-			x := &r.Tasks[i]
+		require.Equal(t, 9, r.Len())
+		for i := range r.Len() {
+			x := r.Task(i)
 			parent := ""
 			if p := r.Find(r.ParentOf(x.ID)); p != nil {
 				parent = p.Label
@@ -430,7 +430,7 @@ func TestNotesOfRealRuns(t *testing.T) {
 func TestANoteOfARefusal(t *testing.T) {
 	r := run.New(0)
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 1, Host: true}}}
-	r.Tasks = []probe.Task{{ID: 1, Start: 1, End: 2, Release: 3}}
+	r.Append(probe.Task{ID: 1, Start: 1, End: 2, Release: 3})
 	for i := range 2 {
 		r.Points = append(r.Points, probe.Point{Kind: probe.Compile, Kernel: "Sum", Device: fmt.Sprintf("cuda:%d", i), Err: errors.New("no atomics here\nfor long reasons")})
 	}

@@ -1,11 +1,9 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"sort"
@@ -16,41 +14,48 @@ import (
 	"github.com/gompss/gompss/trace/record"
 )
 
-// A Run is the records of a run.
+// A Run is the records of a run. After Finish its tasks are numbered from 0 in order of submission:
+// Len and Task.
 type Run struct {
 	Machine probe.Machine
-	Tasks   []probe.Task
-	Details []record.Detail
 	Points  []probe.Point
-	packed  []record.Packed // other tasks and their details, as they came; Finish unpacks them
-	idle    []record.Packed // memory for more of them
-	copied  bool            // a copy of the run may refer to what is packed
-	Dropped uint64          // records lost because a ring was full
-	Lost    record.Losses   // the same counted apart
+	tasks   rows
+	details details
+	packed  packs // other tasks and their details; Finish unpacks them
+	// unpacks says that what comes packed is unpacked at once, through scratch: from a file.
+	unpacks bool
+	scratch record.Batch
+	Dropped uint64        // records lost because a ring was full
+	Lost    record.Losses // the same counted apart
 	Damage  record.Damage
-	// Gone is the number of tasks that are not in Tasks because of the limit.
+	// Gone is the number of tasks that are not in the run because of the limit.
 	Gone   int64
+	hidden int64 // those of Gone that are still in tasks
 	limit  int
-	oldest deps.TaskID // tasks up to this one are to go, and may still be among those that are packed
+	oldest deps.TaskID // tasks up to this one are to go, and may still be in tasks or packed
 
-	edges  []Edge
-	nested []time.Duration // see spans
-	// Of details that say which tasks others waited for, those beyond the first of a task, now and
-	// after the last thinning.
-	extra, extraKept int
+	derived
+	// extraKept is how many details beyond the first of a task say which others it waited for after
+	// the last thinning.
+	extraKept int
 	// EdgesGone is the number of edges to kept tasks, of all tasks so far, that are not among the
 	// details: see thin.
 	EdgesGone int64
-	// spare is memory for Finish to put records in order; its records mean nothing.
-	spare struct {
-		tasks   []probe.Task
-		details []record.Detail
-		points  []probe.Point
-	}
+	spare     []probe.Point // memory for Finish to put points in order; it means nothing
+}
+
+// derived is what is found once, after Finish.
+type derived struct {
+	edges  []Edge
+	nested []time.Duration // see spans
 }
 
 // New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
-func New(limit int) *Run { return &Run{limit: limit} }
+func New(limit int) *Run {
+	r := &Run{limit: limit}
+	r.tasks.shift, r.details.shift = shiftFor(limit), shiftFor(limit)
+	return r
+}
 
 // Open implements record.Sink.
 func (r *Run) Open(m *probe.Machine) error {
@@ -60,115 +65,83 @@ func (r *Run) Open(m *probe.Machine) error {
 
 // Take implements record.Sink.
 func (r *Run) Take(b *record.Batch) error {
-	r.Tasks = append(r.Tasks, b.Tasks...)
-	r.Details = append(r.Details, b.Details...)
+	r.takeRecords(b)
 	r.Points = append(r.Points, b.Points...)
 	r.Dropped = b.Dropped
 	if b.Lost != nil {
 		r.Lost = *b.Lost
 	}
-	r.extra += extraWaits(b.Details)
 	if b.Packed.Len() > 0 {
-		r.keepPacked(&b.Packed)
+		r.takePacked(&b.Packed)
 	}
-	if r.limit > 0 && r.len() > 2*r.limit {
+	n := r.tasks.len() + r.packed.len()
+	if r.limit > 0 && n > 2*r.limit {
 		r.forget()
 	}
-	if r.limit > 0 && r.extra > 2*(r.extraKept+r.len())+r.limit/8 {
+	if r.limit > 0 && r.details.extra > 2*(r.extraKept+n)+r.limit/8 {
 		thinner{r}.thin()
 	}
 	return nil
 }
 
-// packedWords is how many words of packed tasks are kept together, or more where they come
-// together.
-const packedWords = 1 << 13
-
-func (r *Run) keepPacked(p *record.Packed) {
-	n := len(r.packed)
-	if n == 0 || !r.packed[n-1].Takes(p) {
-		r.packed = append(r.packed, r.room(p))
-		n++
+func (r *Run) takeRecords(b *record.Batch) {
+	for i := range b.Tasks {
+		r.tasks.add(&b.Tasks[i])
 	}
-	r.packed[n-1].Append(p)
+	for i := range b.Details {
+		r.details.add(&b.Details[i])
+	}
 }
 
-// room returns room for p, or more.
-func (r *Run) room(p *record.Packed) record.Packed {
-	if n := len(r.idle); n > 0 {
-		x := r.idle[n-1]
-		r.idle = r.idle[:n-1]
-		if x.Reset(p.Place()); x.Takes(p) {
-			return x
-		}
-	}
-	return record.NewPacked(max(packedWords, p.Words()), p.Place())
+// unpackOne takes the tasks and details of what is packed.
+func (r *Run) unpackOne(p *record.Packed) {
+	b := &r.scratch
+	b.Tasks, b.Details, b.Packed = b.Tasks[:0], b.Details[:0], *p
+	b.Unpack()
+	b.Packed = record.Packed{}
+	r.takeRecords(b)
 }
 
-// len returns how many tasks there are.
-func (r *Run) len() int {
-	n := len(r.Tasks)
-	for i := range r.packed {
-		n += r.packed[i].Len()
+// takePacked keeps what came packed, or unpacks it.
+func (r *Run) takePacked(p *record.Packed) {
+	if r.unpacks {
+		r.unpackOne(p)
+	} else {
+		r.packed.add(p)
 	}
-	return n
 }
 
-// unpack makes tasks and details of what is packed.
+// unpack takes the tasks and details of all that is packed.
 func (r *Run) unpack() {
-	if len(r.packed) == 0 {
-		return
+	for i := range r.packed.list {
+		r.unpackOne(&r.packed.list[i])
+		r.packed.list[i] = record.Packed{}
 	}
-	b := record.Batch{Tasks: r.Tasks, Details: r.Details}
-	for i := range r.packed {
-		b.Packed = r.packed[i]
-		b.Unpack()
-	}
-	clear(r.packed)
-	r.Tasks, r.Details, r.packed = b.Tasks, b.Details, r.packed[:0]
-	if r.oldest > 0 {
-		n := len(r.Tasks)
-		r.Tasks = slices.DeleteFunc(r.Tasks, func(t probe.Task) bool { return t.ID <= r.oldest })
-		r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= r.oldest })
-		r.Gone += int64(n - len(r.Tasks))
-	}
+	r.packed.list = r.packed.list[:0]
 }
 
 // forget drops the oldest tasks beyond the limit, and the details about them, without putting them
-// in order: ids are nearly dense.
+// in order: ids are nearly dense. Those that lie with newer ones are left for Finish to hide.
 func (r *Run) forget() {
-	newest := deps.TaskID(0)
-	for i := range r.Tasks {
-		newest = max(newest, r.Tasks[i].ID)
-	}
-	for i := range r.packed {
-		_, last := r.packed[i].IDs()
-		newest = max(newest, last)
-	}
+	newest := max(r.tasks.newest(), r.packed.newest())
 	oldest := newest - deps.TaskID(min(r.limit, int(newest)))
-	if kept := r.keep(oldest); kept < r.limit/2 { // ids are far apart
+	if kept := r.tasks.after(oldest) + r.packed.after(oldest); kept < r.limit/2 { // ids are far apart
 		r.Finish()
-		if len(r.Tasks) <= r.limit { // some of what was packed was to go already
+		if r.Len() <= r.limit { // some of what was packed was to go already
 			return
 		}
-		oldest = r.Tasks[len(r.Tasks)-r.limit].ID - 1
+		oldest = r.tasks.id(r.Len()-r.limit) - 1
 	}
 	r.oldest = max(r.oldest, oldest)
-	since := r.forgetPacked(oldest)
-	n := len(r.Tasks)
-	r.Tasks = slices.DeleteFunc(r.Tasks, func(t probe.Task) bool {
-		if t.ID > oldest {
-			since = min(since, t.Submit)
-			return false
-		}
-		return true
-	})
-	r.Gone += int64(n - len(r.Tasks))
-	r.Details = slices.DeleteFunc(r.Details, func(d record.Detail) bool { return d.Task <= oldest })
-	r.extra = extraWaits(r.Details)
-	r.extraKept = min(r.extra, r.extraKept)
+	gone, since := r.tasks.forget(r.oldest)
+	packed, begin := r.packed.forget(r.oldest)
+	r.Gone += gone + packed - r.hidden
+	r.hidden = 0
+	since = min(since, begin)
+	r.details.forget(r.oldest)
+	r.extraKept = min(r.details.extra, r.extraKept)
 	r.forgetPoints(since)
-	r.edges, r.nested = nil, nil
+	r.derived = derived{}
 }
 
 // forgetPoints drops the points before the earliest submission of a task that is kept, and the
@@ -198,58 +171,26 @@ func (r *Run) forgetPoints(since time.Duration) {
 	}
 }
 
-// forgetPacked drops what is packed and has only tasks up to the oldest, and returns the earliest
-// submission of the rest.
-func (r *Run) forgetPacked(oldest deps.TaskID) time.Duration {
-	since := time.Duration(math.MaxInt64)
-	r.packed = slices.DeleteFunc(r.packed, func(p record.Packed) bool {
-		if _, last := p.IDs(); last > oldest {
-			since = min(since, p.Since())
-			return false
-		}
-		r.Gone += int64(p.Len())
-		if !r.copied {
-			r.idle = append(r.idle, p)
-		}
-		return true
-	})
-	return since
-}
-
 // lasting reports whether points of a kind are of interest however long ago they were: there are
 // few.
 func lasting(k probe.Kind) bool { return k == probe.Compile || k == probe.Explain }
 
-// keep returns how many tasks came after the one of an id, or a few less.
-func (r *Run) keep(oldest deps.TaskID) (n int) {
-	for i := range r.packed {
-		if first, _ := r.packed[i].IDs(); first > oldest {
-			n += r.packed[i].Len()
-		}
-	}
-	for i := range r.Tasks {
-		if r.Tasks[i].ID > oldest {
-			n++
-		}
-	}
-	return n
-}
-
 // Close implements record.Sink.
 func (r *Run) Close() error {
 	r.Finish()
-	r.spare.tasks, r.spare.details, r.spare.points, r.idle = nil, nil, nil, nil
+	r.tasks.spare, r.details.spare, r.spare, r.packed.idle, r.scratch = nil, nil, nil, nil, record.Batch{}
 	return nil
 }
 
 // Finish puts the records in order. The methods below need it after the last Take.
 func (r *Run) Finish() {
 	r.unpack()
-	r.Tasks, r.spare.tasks = sorted(r.Tasks, r.spare.tasks, func(t *probe.Task) uint64 { return uint64(t.ID) })
-	r.Tasks = slices.CompactFunc(r.Tasks, func(a, b probe.Task) bool { return a.ID == b.ID }) // a damaged file may have one twice
-	r.Details, r.spare.details = sorted(r.Details, r.spare.details, func(d *record.Detail) uint64 { return uint64(d.Task) })
-	r.Points, r.spare.points = sorted(r.Points, r.spare.points, func(p *probe.Point) uint64 { return uint64(p.Begin) })
-	r.edges, r.nested = nil, nil
+	hidden := r.tasks.finish(r.oldest)
+	r.Gone += hidden - r.hidden
+	r.hidden = hidden
+	r.details.finish(r.oldest)
+	r.Points, r.spare = sorted(r.Points, r.spare, func(p *probe.Point) uint64 { return uint64(p.Begin) })
+	r.derived = derived{}
 }
 
 // Copy makes r a copy of from, in the memory that r has: what becomes of one then is nothing to the
@@ -257,74 +198,47 @@ func (r *Run) Finish() {
 func (r *Run) Copy(from *Run) {
 	mine := *r
 	*r = *from
-	r.Tasks, r.Details, r.Points = append(mine.Tasks[:0], from.Tasks...), append(mine.Details[:0], from.Details...), append(mine.Points[:0], from.Points...)
-	r.packed = append(mine.packed[:0], from.packed...) // what they point to is only added to from now on
-	r.idle, r.copied, from.copied = nil, true, true
-	r.edges, r.nested, r.spare = nil, nil, mine.spare
+	r.tasks, r.details = mine.tasks.copyOf(&from.tasks), mine.details.copyOf(&from.details)
+	r.Points = append(mine.Points[:0], from.Points...)
+	r.packed = mine.packed.copyOf(&from.packed)
+	r.derived, r.spare, r.scratch = derived{}, mine.spare, mine.scratch
 }
 
-// sorted returns list in order of a key, equals as they were, and memory for the next time: that of
-// spare, or of list where spare is used. The elements are large: each moves once.
-func sorted[T any](list, spare []T, key func(*T) uint64) (out, rest []T) {
-	lo, hi, inOrder := uint64(math.MaxUint64), uint64(0), true
-	for i := range list {
-		k := key(&list[i])
-		inOrder = inOrder && k >= hi
-		lo, hi = min(lo, k), max(hi, k)
+// Append adds tasks, as Take does.
+func (r *Run) Append(tasks ...probe.Task) { r.takeRecords(&record.Batch{Tasks: tasks}) }
+
+// AppendDetails adds details of tasks, as Take does.
+func (r *Run) AppendDetails(list ...record.Detail) { r.takeRecords(&record.Batch{Details: list}) }
+
+// Records returns a copy of all records. Requires: Finish.
+func (r *Run) Records() *record.Batch {
+	b := &record.Batch{Points: slices.Clone(r.Points), Dropped: r.Dropped}
+	for i := range r.Len() {
+		b.Tasks = append(b.Tasks, *r.Task(i))
 	}
-	if inOrder {
-		return list, spare
+	for d := range r.details.all() {
+		b.Details = append(b.Details, *d)
 	}
-	if cap(spare) < len(list) {
-		spare = make([]T, 0, cap(list))
-	}
-	out = spare[:len(list)]
-	if hi-lo < 4*uint64(len(list)) {
-		deal(out, list, key, lo, int(hi-lo)+1)
-	} else {
-		place(out, list, key)
-	}
-	return out, list
+	return b
 }
 
-// deal puts list in order of keys that are nearly dense: n of them from lo on.
-func deal[T any](out, list []T, key func(*T) uint64, lo uint64, n int) {
-	at := make([]int32, n+1)
-	for i := range list {
-		at[key(&list[i])-lo+1]++
-	}
-	for k := range n {
-		at[k+1] += at[k]
-	}
-	for i := range list {
-		to := &at[key(&list[i])-lo]
-		out[*to] = list[i]
-		*to++
-	}
-}
+// Len returns how many tasks there are. Requires: Finish.
+func (r *Run) Len() int { return len(r.tasks.order) }
 
-// place puts list in order of any keys: numbers are sorted in the place of the elements.
-func place[T any](out, list []T, key func(*T) uint64) {
-	type entry struct {
-		key uint64
-		at  int
-	}
-	order := make([]entry, len(list))
-	for i := range list {
-		order[i] = entry{key(&list[i]), i}
-	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
-	for i, e := range order {
-		out[i] = list[e.at]
-	}
+// Task returns a copy of the i-th task in order of submission. Requires: Finish.
+func (r *Run) Task(i int) *probe.Task {
+	t := r.tasks.at(i)
+	return &t
 }
 
 // Read reads a trace file.
 func Read(in io.Reader) (*Run, error) { return ReadLast(in, 0) }
 
-// ReadLast is Read into a run with a limit: see New. A task takes some 700 bytes of memory.
+// ReadLast is Read into a run with a limit: see New. A task of a Go function with three accesses
+// takes some 100 bytes of memory.
 func ReadLast(in io.Reader, limit int) (*Run, error) {
 	r := New(limit)
+	r.unpacks = true
 	damage, err := record.Read(in, r)
 	if err != nil {
 		return nil, err
@@ -350,37 +264,38 @@ func ReadFileLast(name string, limit int) (*Run, error) {
 	return r, nil
 }
 
-// Find returns the task of an id, nil when there is none.
+// SpanOf returns when the i-th task ran. Requires: Finish.
+func (r *Run) SpanOf(i int32) Span { return r.tasks.span(i) }
+
+// Find returns a copy of the task of an id, nil when there is none.
 func (r *Run) Find(id deps.TaskID) *probe.Task {
 	if i, ok := r.Index(id); ok {
-		return &r.Tasks[i]
+		return r.Task(i)
 	}
 	return nil
 }
 
-// Index returns the index in Tasks of the task of an id.
+// Index returns the number of the task of an id.
 func (r *Run) Index(id deps.TaskID) (int, bool) {
-	if len(r.Tasks) == 0 || id < r.Tasks[0].ID {
+	n := r.Len()
+	if n == 0 {
+		return 0, false
+	}
+	first := r.tasks.id(0)
+	if id < first {
 		return 0, false
 	}
 	// Ids are nearly dense: a task is at, or not far before, its distance from the first.
-	hi := int(min(uint64(id-r.Tasks[0].ID), uint64(len(r.Tasks)-1)))
-	if r.Tasks[hi].ID == id {
+	hi := int(min(uint64(id-first), uint64(n-1)))
+	if r.tasks.id(hi) == id {
 		return hi, true
 	}
-	i := sort.Search(hi, func(i int) bool { return r.Tasks[i].ID >= id })
-	return i, i < hi && r.Tasks[i].ID == id
+	i := sort.Search(hi, func(i int) bool { return r.tasks.id(i) >= id })
+	return i, i < hi && r.tasks.id(i) == id
 }
 
 // DetailsOf returns the details of a task.
-func (r *Run) DetailsOf(id deps.TaskID) []record.Detail {
-	lo := sort.Search(len(r.Details), func(i int) bool { return r.Details[i].Task >= id })
-	hi := lo
-	for hi < len(r.Details) && r.Details[hi].Task == id {
-		hi++
-	}
-	return r.Details[lo:hi]
-}
+func (r *Run) DetailsOf(id deps.TaskID) []record.Detail { return r.details.of(id) }
 
 // Ran reports whether a task ran on some place.
 func Ran(t *probe.Task) bool { return t.Place >= 0 && t.Start > 0 }
@@ -417,12 +332,13 @@ func (r *Run) PlaceName(p int16) string {
 
 // Bounds returns the first submission and the last thing that happened.
 func (r *Run) Bounds() (from, to time.Duration) {
-	if len(r.Tasks) == 0 {
+	if r.Len() == 0 {
 		return 0, 0
 	}
-	from = r.Tasks[0].Submit
-	for i := range r.Tasks {
-		from, to = min(from, r.Tasks[i].Submit), max(to, r.Tasks[i].Release)
+	from = r.Task(0).Submit
+	for i := range r.Len() {
+		t := r.Task(i)
+		from, to = min(from, t.Submit), max(to, t.Release)
 	}
 	for i := range r.Points {
 		if r.Points[i].Kind == probe.Arrive {

@@ -23,19 +23,20 @@ func plan(t *rapid.T, n int) *Run {
 	at := time.Duration(0)
 	for i := range n {
 		at += step(20)
+		r.Finish()
 		x := probe.Task{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Kernel: fmt.Sprintf("k%d", i%3)}
 		d := record.Detail{Task: x.ID, What: record.Waits}
 		for p := 1; p <= i && d.Count < 6; p++ {
-			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 && r.Tasks[p-1].Release > at {
+			if rapid.IntRange(0, 3).Draw(t, "edge") == 0 && r.Task(p-1).Release > at {
 				d.Values[d.Count] = int64(p)
 				d.Count++
-				if r.Tasks[p-1].Release >= x.Ready {
-					x.Last, x.Ready = deps.TaskID(p), r.Tasks[p-1].Release
+				if r.Task(p-1).Release >= x.Ready {
+					x.Last, x.Ready = deps.TaskID(p), r.Task(p-1).Release
 				}
 			}
 		}
 		if d.Count > 0 {
-			r.Details = append(r.Details, d)
+			r.AppendDetails(d)
 		}
 		lane := rapid.IntRange(0, 2).Draw(t, "lane")
 		x.Worker, x.Place = int16(lane%2), int16(lane/2)
@@ -47,7 +48,7 @@ func plan(t *rapid.T, n int) *Run {
 		if lane == 2 {
 			r.Points = append(r.Points, probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 100, Begin: x.Choice, Time: x.Start})
 		}
-		r.Tasks = append(r.Tasks, x)
+		r.Append(x)
 	}
 	r.Finish()
 	return r
@@ -63,16 +64,16 @@ func TestCriticalPathAgainstAllPaths(t *testing.T) {
 			x := r.Find(id)
 			sum += x.End - x.Start
 			best = max(best, sum)
-			for i := range r.Tasks {
-				for _, p := range r.Predecessors(r.Tasks[i].ID) {
+			for i := range r.Len() {
+				for _, p := range r.Predecessors(r.Task(i).ID) {
 					if p == id {
-						walk(r.Tasks[i].ID, sum)
+						walk(r.Task(i).ID, sum)
 					}
 				}
 			}
 		}
-		for i := range r.Tasks {
-			walk(r.Tasks[i].ID, 0)
+		for i := range r.Len() {
+			walk(r.Task(i).ID, 0)
 		}
 		got := r.Critical()
 		require.Equal(t, best, got.Length)
@@ -109,7 +110,7 @@ func TestWhatMustHoldOfEverySummary(t *testing.T) {
 		require.LessOrEqual(t, work/3, s.Elapsed)
 		c := s.Chain
 		last := r.Find(c.Tasks[0])
-		require.Equal(t, last.End-r.Tasks[0].Submit, c.Run+c.Fetch+c.Queue+c.Submit+c.Tell, "the chain adds up to the run")
+		require.Equal(t, last.End-r.Task(0).Submit, c.Run+c.Fetch+c.Queue+c.Submit+c.Tell, "the chain adds up to the run")
 		require.NotEmpty(t, s.Verdict.Sentence)
 		require.NotEmpty(t, s.Verdict.Evidence)
 	})
@@ -122,7 +123,8 @@ func TestAFileHasTheSameSummary(t *testing.T) {
 		var file bytes.Buffer
 		w := record.NewWriter(&file)
 		require.NoError(t, w.Open(&r.Machine))
-		require.NoError(t, w.Take(&record.Batch{Tasks: r.Tasks, Details: r.Details, Points: r.Points, Dropped: 3}))
+		records := r.Records()
+		require.NoError(t, w.Take(&record.Batch{Tasks: records.Tasks, Details: records.Details, Points: records.Points, Dropped: 3}))
 		require.NoError(t, w.Close())
 		got, err := Read(&file)
 		require.NoError(t, err)
@@ -137,12 +139,12 @@ func TestALimitKeepsTheNewestAndCountsAll(t *testing.T) {
 		at := time.Duration(i) * 10
 		require.NoError(t, r.Take(&record.Batch{Tasks: []probe.Task{{ID: deps.TaskID(i + 1), Submit: at, Ready: at, Choice: at, Start: at + 1, End: at + 5, Release: at + 6}},
 			Details: []record.Detail{{Task: deps.TaskID(i + 1), What: record.Accesses}}}))
-		require.LessOrEqual(t, len(r.Tasks), 200)
-		require.LessOrEqual(t, len(r.Details), 200)
+		require.LessOrEqual(t, r.tasks.len(), 200)
+		require.LessOrEqual(t, r.details.count, 200)
 	}
 	r.Finish()
 	require.EqualValues(t, 1000, r.Summary().Tasks)
-	require.EqualValues(t, 1000, r.Tasks[len(r.Tasks)-1].ID)
+	require.EqualValues(t, 1000, r.Task(r.Len()-1).ID)
 }
 
 // TestWhatIsLeftOfAForgottenBeginning: of the last tasks of a run it is not said that they waited
@@ -199,22 +201,23 @@ func TestPackedTasksAreKeptAsOthers(t *testing.T) {
 			if rapid.Bool().Draw(t, "look") {
 				view.Copy(r)
 				view.Finish()
-				require.EqualValues(t, len(ids), int64(len(view.Tasks))+view.Gone)
+				require.EqualValues(t, len(ids), int64(view.Len())+view.Gone)
 			}
 		}
 		r.Finish()
 		plain.Finish()
-		require.EqualValues(t, len(plain.Tasks), int64(len(r.Tasks))+r.Gone)
+		require.EqualValues(t, plain.Len(), int64(r.Len())+r.Gone)
 		if limit == 0 {
 			require.Empty(t, r.Gone)
 		}
-		from := len(plain.Tasks) - len(r.Tasks)
-		require.Equal(t, plain.Tasks[from:], r.Tasks[:len(r.Tasks):len(r.Tasks)])
-		require.GreaterOrEqual(t, len(r.Tasks), min(len(ids), limit/2))
-		for _, x := range r.Tasks {
+		from := plain.Len() - r.Len()
+		all, kept := plain.Records(), r.Records()
+		require.Equal(t, all.Tasks[from:], kept.Tasks)
+		require.GreaterOrEqual(t, r.Len(), min(len(ids), limit/2))
+		for _, x := range kept.Tasks {
 			require.Equal(t, plain.DetailsOf(x.ID), r.DetailsOf(x.ID))
 		}
-		require.Len(t, r.Details, 2*len(r.Tasks))
+		require.Len(t, kept.Details, 2*r.Len())
 	})
 }
 
@@ -225,12 +228,12 @@ func bench() *Run {
 }
 
 func (r *Run) add(x probe.Task, preds ...int64) {
-	x.ID = deps.TaskID(len(r.Tasks) + 1)
-	r.Tasks = append(r.Tasks, x)
+	x.ID = deps.TaskID(r.tasks.len() + 1)
+	r.Append(x)
 	if len(preds) > 0 {
 		d := record.Detail{Task: x.ID, What: record.Waits, Count: uint8(len(preds))}
 		copy(d.Values[:], preds)
-		r.Details = append(r.Details, d)
+		r.AppendDetails(d)
 	}
 }
 
@@ -304,6 +307,7 @@ func TestTheSummaryInWords(t *testing.T) {
 		probe.Point{Kind: probe.Compile, Device: "sim:0", Hit: true, Time: ms},
 		probe.Point{Kind: probe.Arrive, From: "host", To: "sim:0", Bytes: 1 << 20, Begin: ms, Time: 9 * ms})
 	r.Dropped = 7
+	r.Finish()
 	var out bytes.Buffer
 	require.NoError(t, r.Summary().Write(&out))
 	for _, want := range []string{"dropped 7", "skipped 1", "Forces", "host -> sim:0", "1.0 MiB", "4.0 KiB of 1.0 MiB", "1 from a cache", "90.0 %"} {
@@ -328,6 +332,7 @@ func TestSummary_CountsWhatWasDropped(t *testing.T) {
 			{Kernel: "Forces", Place: -1, Count: 4, Skipped: 4},
 		}}
 	require.NoError(t, r.Take(&record.Batch{Dropped: lost.Records(), Lost: lost}))
+	r.Finish()
 	s := r.Summary()
 	require.EqualValues(t, 13+4+3+1, s.Dropped)
 	require.EqualValues(t, 14, s.Tasks)
@@ -349,7 +354,7 @@ func TestAWorkerThatIsNone(t *testing.T) {
 	r := New(0)
 	r.Machine = probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 2, Host: true}}}
 	for i, w := range []int16{-1, -32768, 2, 32767} {
-		r.Tasks = append(r.Tasks, probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2, Release: 3, Worker: w})
+		r.Append(probe.Task{ID: deps.TaskID(i + 1), Start: 1, End: 2, Release: 3, Worker: w})
 	}
 	r.Finish()
 	require.Len(t, r.TaskLanes()[0].Tasks, 4)

@@ -180,10 +180,10 @@ type counter struct{ run *Run }
 
 func (c counter) countTasks(s *Summary) {
 	lost := c.run.Lost.Sum()
-	s.Tasks = int64(len(c.run.Tasks)) + c.run.Gone + lost.Count
+	s.Tasks = int64(c.run.Len()) + c.run.Gone + lost.Count
 	s.Failed, s.Skipped, s.Short, s.Waited = lost.Failed, lost.Skipped, lost.Short, lost.Waited
-	for i := range c.run.Tasks {
-		t := &c.run.Tasks[i]
+	for i := range c.run.Len() {
+		t := c.run.Task(i)
 		switch {
 		case t.Skipped:
 			s.Skipped++
@@ -199,8 +199,8 @@ func (c counter) countTasks(s *Summary) {
 
 func (c counter) sumTokens() (out []TokenUse) {
 	at := map[string]int{}
-	for i := range c.run.Tasks {
-		t := &c.run.Tasks[i]
+	for i := range c.run.Len() {
+		t := c.run.Task(i)
 		if t.Tokens <= 0 || !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
 			continue
 		}
@@ -257,8 +257,8 @@ func (c counter) longestWait(l *Lane, overhead []Span) (longest time.Duration, b
 			continue
 		}
 		longest, before = s.To-s.From, 0
-		if i := sort.Search(len(l.Tasks), func(i int) bool { return c.run.Tasks[l.Tasks[i]].Start >= s.To }); i < len(l.Tasks) {
-			before = c.run.Tasks[l.Tasks[i]].ID
+		if i := sort.Search(len(l.Tasks), func(i int) bool { return c.run.tasks.span(l.Tasks[i]).From >= s.To }); i < len(l.Tasks) {
+			before = c.run.tasks.id(int(l.Tasks[i]))
 		}
 	}
 	return longest, before
@@ -338,7 +338,7 @@ func (c counter) sumCompiling(s *Summary) {
 			made = append(made, Span{p.Begin, p.Time})
 		}
 	}
-	if len(made) == 0 || len(c.run.Tasks) == 0 {
+	if len(made) == 0 || c.run.Len() == 0 {
 		return
 	}
 	from, to := c.run.Bounds()
@@ -349,8 +349,8 @@ func (c counter) sumCompiling(s *Summary) {
 	if all = clip(all, Span{from, to}); len(all) == 0 {
 		return
 	}
-	for i := range c.run.Tasks {
-		if t := &c.run.Tasks[i]; Ran(t) {
+	for i := range c.run.Len() {
+		if t := c.run.Task(i); Ran(t) {
 			ran = append(ran, Span{t.Start, t.End})
 		}
 	}
@@ -371,8 +371,8 @@ func (c counter) sumKernels() []KernelUse {
 	}
 	var lists []list
 	at, last := map[key]int{}, -1
-	for i := range c.run.Tasks {
-		t := &c.run.Tasks[i]
+	for i := range c.run.Len() {
+		t := c.run.Task(i)
 		if !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
 			continue
 		}

@@ -41,7 +41,7 @@ func TestSummaryAndFileTogether(t *testing.T) {
 	require.Contains(t, out.String(), "dropped 0")
 	r, err := run.ReadFile(name)
 	require.NoError(t, err)
-	require.Len(t, r.Tasks, 1)
+	require.Equal(t, 1, r.Len())
 	require.True(t, r.Damage.Whole())
 }
 
@@ -104,7 +104,7 @@ func TestTwoRunsOfOneProgram(t *testing.T) {
 	for i, name := range []string{name, strings.Replace(name, ".", "-2.", 1), strings.Replace(name, ".", "-3.", 1)} {
 		r, err := run.ReadFile(name)
 		require.NoError(t, err)
-		require.Len(t, r.Tasks, i+1)
+		require.Equal(t, i+1, r.Len())
 	}
 	require.Contains(t, out.String(), "run 2 of this program is recorded in "+strings.Replace(name, ".", "-2.", 1))
 
