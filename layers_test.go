@@ -43,6 +43,8 @@ var layers = map[string][]string{
 	// The rules of the IR.
 	"codegen/ir/verify": {"codegen/ir"},
 	"codegen/ir/build":  {"codegen/ir", "codegen/ir/query"},
+	// Forms of device programs that are right for some launches alone.
+	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
 	// The stages of the compiler, in their order.
@@ -129,7 +131,7 @@ var layers = map[string][]string{
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
 	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
-	"devices/cuda": {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
+	"devices/cuda": {"devices", "codegen/ir", "codegen/ir/specialise", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
 		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "devices/cuda/internal/tune", "devices/cuda/internal/tuner", "internal/sighandlers"},
 	// libcuda, NVRTC and compiled programs on disk, without a device.
 	"devices/cuda/internal/driver": {"deps", "internal/sighandlers"},

@@ -17,6 +17,8 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
+	"github.com/gompss/gompss/codegen/ir/verify"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -224,7 +226,12 @@ func TestDeviceEqualsGo(t *testing.T) {
 		t.Run(name(c.kernel), func(t *testing.T) {
 			t.Parallel()
 			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true, KeepChecks: true}, {NoShuffles: true, TeamUnit: 32}, {Device: quickBarriers()}} {
-				c.compare(t, lowerKernel(t, p, name(c.kernel), opt).Program, opt.NoShuffles && opt.TeamUnit == 0)
+				lowered := lowerKernel(t, p, name(c.kernel), opt).Program
+				c.compare(t, lowered, opt.NoShuffles && opt.TeamUnit == 0)
+				if exact, ok := specialise.Teams(lowered, 32); ok && !opt.KeepChecks {
+					require.NoError(t, verify.Program(exact))
+					c.compare(t, exact, false)
+				}
 			}
 		})
 	}

@@ -47,6 +47,7 @@ type Launch struct {
 	MaxTeams   Expr
 	MaxThreads Expr
 	Threads    int // of a team that suits Body best, within the bounds; 0 leaves it to the device
+	Exact      int // Body is right for teams of so many threads alone; 0: of any number
 	Width      int // iterations of Trip that a thread of the natural grid takes; 0 is one
 	// teams of MaxThreads that a multiprocessor should run at once, whatever registers that leaves;
 	// 0 leaves it to the back end
@@ -59,4 +60,13 @@ type Launch struct {
 	Team       []*Var // variables in team memory
 	Body       []Stmt
 	At         Pos
+}
+
+// TeamSize returns the number of threads of the teams that Body is right for alone, with those of
+// its extra warps; 0 where it is right for any.
+func (l *Launch) TeamSize(warp int) int64 {
+	if l.Exact == 0 {
+		return 0
+	}
+	return int64(l.Exact + l.ExtraWarps*warp)
 }

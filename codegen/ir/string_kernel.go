@@ -56,6 +56,9 @@ func (t *text) launch(l *Launch) {
 	if l.Width > 1 {
 		head += fmt.Sprintf(" by %d", l.Width)
 	}
+	if l.Exact > 0 {
+		head += fmt.Sprintf(" threads = %d", l.Exact)
+	}
 	if l.Abreast > 0 {
 		head += fmt.Sprintf(" abreast %d", l.Abreast)
 	}

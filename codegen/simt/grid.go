@@ -51,6 +51,9 @@ func bound(e ir.Expr, env ir.Env, other int64) (int64, error) {
 }
 
 func (m *machine) threadsOf(l *ir.Launch, env ir.Env) (int64, error) {
+	if n := l.TeamSize(m.cfg.Warp); n > 0 {
+		return n, nil
+	}
 	most, err := bound(l.MaxThreads, env, maxTeam)
 	if err != nil {
 		return 0, err
