@@ -54,7 +54,12 @@ func (p valuesPrinter) folded(e ir.Expr) (cprint.Val, bool) {
 			return p.foldedBool(e)
 		}
 	case *ir.Ref:
-		return p.foldedBool(e)
+		if x.Var.Type.Kind == ir.Bool {
+			return p.foldedBool(e)
+		}
+		if p.ranges.team == 0 || x.Var.Space != ir.Local || !x.Var.Type.IsInteger() || p.inits[x.Var] == nil || cprint.HasChecks(p.inits[x.Var]) {
+			return cprint.Val{}, false
+		}
 	default:
 		return cprint.Val{}, false
 	}

@@ -95,6 +95,9 @@ func (p loopsPrinter) while(s *ir.While) {
 func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	t := p.jumps.Enter(s.Label, true, true, s.Body)
 	lo := p.start(d.Init, d.Var, s.Body)
+	if p.stepsByTeam(s) {
+		p.Printf(s.At, "#pragma unroll 1")
+	}
 	p.Push()
 	head := p.declaration(d.Var, p.Declare(d.Var)) + " = " + lo
 	p.Printf(s.At, "for (%s; %s; %s) {", head, p.condition(s.Cond, d.Var), p.assign(counting(s)))
@@ -102,6 +105,21 @@ func (p loopsPrinter) counted(s *ir.While, d *ir.Decl) {
 	p.Pop()
 	p.Printf(ir.Pos{}, "}")
 	p.exit(t)
+}
+
+// stepsByTeam reports whether a loop advances by the size of the team, where that is known, for a
+// number of turns that is not: such loops mostly have one turn, and NVRTC would write out four.
+func (p loopsPrinter) stepsByTeam(s *ir.While) bool {
+	if p.ranges.team == 0 {
+		return false
+	}
+	step, ok := counting(s).Value.(*ir.Binary)
+	cond, isBinary := s.Cond.(*ir.Binary)
+	if !ok || !isBinary {
+		return false
+	}
+	by, end := p.ranges.of(step.Y), p.ranges.of(cond.Y)
+	return by.known && by.lo == p.ranges.team && by.hi == by.lo && !(end.known && end.lo == end.hi)
 }
 
 // start prints the first value of v, the variable of a loop with that body. A constant distance

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 )
 
 // generations are those that goldens are compiled for: the oldest that CUDA 13 knows, A100, H100 and B200.
@@ -81,12 +82,24 @@ func TestNVRTCTakesEveryGolden(t *testing.T) {
 	}
 	kernels := append(append(corpus(t), modeCorpus(t)...), languageCorpus(t)...)
 	requireCompiles(t, nil, provedOf(kernels))
+	requireCompiles(t, nil, exactOf(kernels))
 	if os.Getenv("GOMPSS_NVRTC") == "all" {
 		requireCompiles(t, generations, append(hand, kernels...))
 		return
 	}
 	requireCompiles(t, generations, hand)
 	requireCompiles(t, nil, kernels)
+}
+
+// exactOf returns the forms of cases for teams of one size.
+func exactOf(cases []goldenCase) []goldenCase {
+	var out []goldenCase
+	for _, c := range cases {
+		if q, ok := specialise.Teams(c.prog, 32); ok {
+			out = append(out, goldenCase{c.name + "Exact", q})
+		}
+	}
+	return out
 }
 
 // provedOf returns cases as they are launched where the host has made their checks.

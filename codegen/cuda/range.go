@@ -69,6 +69,7 @@ type ranges struct {
 	vars    map[*ir.Var]interval
 	width   int64                // of the launch
 	warps   bool                 // its teams are of whole warps
+	team    int64                // the size of its teams, where that is known; else 0
 	inits   map[*ir.Var]ir.Expr  // values of scalar variables that never change
 	ends    map[*ir.Var]interval // loop variables: with the value that ends the loop
 	trips   map[string]*promise  // what the caller promises to be within Limit, by its text
@@ -264,9 +265,9 @@ func (r *ranges) query(q ir.QueryKind) interval {
 	}
 	switch q {
 	case ir.ThreadNum:
-		return span(0, maxTeam-1)
+		return span(0, r.mostTeam()-1)
 	case ir.NumThreads:
-		return span(r.leastTeam(), maxTeam)
+		return span(r.leastTeam(), r.mostTeam())
 	case ir.TeamNum:
 		return span(0, league-1)
 	case ir.NumTeams:
@@ -279,10 +280,21 @@ func (r *ranges) query(q ir.QueryKind) interval {
 
 // leastTeam returns how many threads each team has at least.
 func (r *ranges) leastTeam() int64 {
-	if r.warps {
+	switch {
+	case r.team > 0:
+		return r.team
+	case r.warps:
 		return warp
 	}
 	return 1
+}
+
+// mostTeam returns how many threads each team has at most.
+func (r *ranges) mostTeam() int64 {
+	if r.team > 0 {
+		return r.team
+	}
+	return maxTeam
 }
 
 func (r *ranges) convert(e *ir.Convert) interval {

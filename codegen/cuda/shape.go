@@ -158,13 +158,18 @@ func (p *facts) isIdle(d *ir.Decl) bool {
 	return d.Var.Space == ir.Local && !p.occur.Has(d.Var) && (d.Init == nil || !cprint.HasChecks(d.Init))
 }
 
-// isDecided reports whether d declares a flag whose value is known.
+// isDecided reports whether d declares a flag whose value is known, or an integer that the size of
+// the teams decides.
 func (p *facts) isDecided(d *ir.Decl) bool {
-	if d.Var.Type.Kind != ir.Bool || d.Var.Space != ir.Local || p.inits[d.Var] == nil {
+	if d.Var.Space != ir.Local || p.inits[d.Var] == nil || p.merged[d] || cprint.HasChecks(d.Init) {
 		return false
 	}
+	if d.Var.Type.IsInteger() && p.ranges.team > 0 {
+		r := p.ranges.of(d.Init)
+		return r.known && r.lo == r.hi
+	}
 	_, known := p.decided(d.Init)
-	return known
+	return d.Var.Type.Kind == ir.Bool && known
 }
 
 // loopOnly returns the loop that a body consists of, but for what is hidden; nil for every other
