@@ -42,6 +42,9 @@ type TeamLimits struct {
 	ThreadRegisters int // most of one thread
 }
 
+// Filling returns the fewest threads of a team with which a multiprocessor runs all its warps.
+func (t *TeamLimits) Filling() int64 { return int64((t.Warps + t.Teams - 1) / t.Teams * t.Warp) }
+
 // Memory is what lies between the threads and the data.
 type Memory struct {
 	Bandwidth    float64 // of device memory, bytes a second, that a copy reaches

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 	"github.com/gompss/gompss/codegen/ir/query"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // teamLaunch is the launch that a team's code is made for: its bounds on teams and threads, its
@@ -246,14 +247,36 @@ func (t *teamLaunch) finishBounds() {
 	case t.Single:
 		g.Trip = largestOf(c.Threads)
 	}
+	sizeTeams(g, t.Device(), t.Single)
+}
+
+// sizeTeams asks for a thread an iteration, or as many as the program allows, where the loops of
+// the teams have few iterations and their number is a constant: twice as many as fill a
+// multiprocessor are what devices choose by themselves.
+func sizeTeams(g *ir.Launch, device *target.Target, single bool) {
+	trips, isConst := query.Int64(forms.OrZero(g.Trip))
+	if !isConst || trips <= 0 || g.Threads > 0 || g.TeamTrip == nil && !single || g.Reread > 0 {
+		return
+	}
+	most, given := query.Int64(forms.OrZero(g.MaxThreads))
+	switch {
+	case g.MaxThreads != nil && !given:
+	case given && trips >= most:
+		g.Threads = int(most)
+	case given || trips <= 2*device.Team.Filling():
+		g.Threads = int((trips + forms.LeastWarp - 1) / forms.LeastWarp * forms.LeastWarp)
+	}
 }
 
 func largestOf(list []ir.Expr) ir.Expr {
 	var out ir.Expr
 	for _, e := range list {
+		x, isConst := query.Int64(forms.OrZero(out))
+		y, bothConst := query.Int64(e)
 		switch {
-		case out == nil || query.Same(out, e):
+		case out == nil || query.Same(out, e) || isConst && bothConst && y >= x:
 			out = e
+		case isConst && bothConst:
 		default:
 			out = &ir.Math{Fn: ir.IMax, Args: []ir.Expr{out, e}, T: ir.IntType, At: e.Pos()}
 		}
