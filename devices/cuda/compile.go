@@ -14,6 +14,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/cuda"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/specialise"
 	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
@@ -29,7 +30,7 @@ type program struct {
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
 	proved   *launch.Guarded
-	versions [8]version    // by versionOf
+	versions [16]version   // by versionOf; their program is nil where there is none
 	tuned    *tuner.Kernel // nil where nothing is tried
 	sizes    []sizing      // of tuned ones
 	// others are the candidates beside the program itself, once they are made.
@@ -68,7 +69,7 @@ func (t *moduleTable) prepareOthers(p *program, ending func() bool) (names []str
 			k.Proves = nil
 		}
 		other := newProgram(&k)
-		if t.load(other, &other.versions[versionOf(true, other.proved != nil, false)]) == nil {
+		if t.load(other, other.first(false)) == nil {
 			list = append(list, candidate{c.Name, other, 0})
 			names = append(names, c.Name)
 		}
@@ -89,7 +90,7 @@ func (t *moduleTable) tune(p *program) {
 		Name:  p.kernel.Name,
 		Quick: []string{list[0].name, list[1].name},
 		First: func() (hash, compiler string) {
-			v := &p.versions[versionOf(true, p.proved != nil, false)]
+			v := p.first(false)
 			if t.load(p, v) == nil {
 				hash = v.source.Hash
 			}
@@ -142,15 +143,23 @@ func (p *program) sizeClass(args []devices.Arg) (c tune.Class) {
 	return c
 }
 
-// versionOf is the place of a version.
-func versionOf(index32, proved, waits bool) int {
+// versionOf is the place of a version. An exact one, with teams of one size, indexes in 32 bits.
+func versionOf(index32, proved, waits, exact bool) int {
 	n := 0
-	for i, yes := range []bool{index32, proved, waits} {
+	for i, yes := range [...]bool{index32, proved, waits, exact} {
 		if yes {
 			n |= 1 << i
 		}
 	}
 	return n
+}
+
+// first returns the version that most launches take: it is compiled before any.
+func (p *program) first(waits bool) *version {
+	if v := &p.versions[versionOf(true, p.proved != nil, waits, true)]; v.program != nil {
+		return v
+	}
+	return &p.versions[versionOf(true, p.proved != nil, waits, false)]
 }
 
 // A version is one printed, compiled and loaded text.
@@ -185,7 +194,7 @@ func (d *Device) Prepare(k *devices.Kernel) error {
 	case p.native != nil:
 		err = d.modules.loadNative(k, p.native)
 	default:
-		err = d.modules.load(p, &p.versions[versionOf(true, p.proved != nil, false)])
+		err = d.modules.load(p, p.first(false))
 	}
 	if err == nil || d.gpu.alive() != nil {
 		return err
@@ -236,15 +245,34 @@ func newProgram(k *devices.Kernel) *program {
 	if k.Program != nil {
 		p.proved = launch.GuardOf(k)
 	}
-	for i := range p.versions {
-		p.versions[i].index32, p.versions[i].waits = i&1 != 0, i&4 != 0
-		p.versions[i].program = k.Program
-		if i&2 != 0 && p.proved != nil {
-			p.versions[i].program = p.proved.Program
+	for _, proved := range []bool{false, true} {
+		of := k.Program
+		if proved && p.proved != nil {
+			of = p.proved.Program
 		}
+		p.write(of, proved)
 	}
 	return p
 }
+
+// write fills in the versions of one program, nil where there is none.
+func (p *program) write(of *ir.Program, proved bool) {
+	var exact *ir.Program
+	if of != nil {
+		if form, ok := specialise.Teams(of, warp); ok {
+			exact = form
+		}
+	}
+	for _, waits := range []bool{false, true} {
+		for _, index32 := range []bool{false, true} {
+			p.versions[versionOf(index32, proved, waits, false)] = version{program: of, index32: index32, waits: waits}
+		}
+		p.versions[versionOf(true, proved, waits, true)] = version{program: exact, index32: true, waits: waits}
+	}
+}
+
+// warp is the number of threads of a warp of every GPU that the texts are for.
+const warp = 32
 
 // FromCache reports whether the code of a prepared kernel was in the cache on disk.
 func (d *Device) FromCache(k *devices.Kernel) bool {
@@ -252,7 +280,7 @@ func (d *Device) FromCache(k *devices.Kernel) bool {
 	if p.native != nil {
 		return p.native.cached
 	}
-	return p.versions[versionOf(true, p.proved != nil, false)].cached
+	return p.first(false).cached
 }
 
 // load makes a version, once.

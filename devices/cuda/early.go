@@ -56,7 +56,7 @@ func (t *moduleTable) prepareWaiting(steps []devices.Step) error {
 		if p.native != nil || p.kernel.Program == nil {
 			continue
 		}
-		if err := t.load(p, &p.versions[versionOf(true, p.proved != nil, true)]); err != nil {
+		if err := t.load(p, p.first(true)); err != nil {
 			return err
 		}
 	}

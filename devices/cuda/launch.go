@@ -206,25 +206,45 @@ func (r *run) prepare(d *Device, l *devices.Launch, p *program) error {
 		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.Args), len(r.binding.Params))
 	}
 	proved := p.proved.Holds(&r.binding)
-	v := &p.versions[versionOf(true, proved, r.waits)]
-	if err := d.modules.load(p, v); err != nil {
-		return err
-	}
-	ok := launch.Fits32(v.source, &r.binding)
-	if ok {
-		if err := r.choose(v, cuda.GridLimit); err != nil {
+	if v := &p.versions[versionOf(true, proved, r.waits, true)]; v.program != nil && launch.Exact(v.program, &r.binding, d.gpu.chip.sms, d.gpu.chip.warp) {
+		if ok, err := r.take(p, v); ok || err != nil {
 			return err
 		}
-		ok = r.scratchFits32()
 	}
-	if ok {
-		return nil
+	if ok, err := r.take(p, &p.versions[versionOf(true, proved, r.waits, false)]); ok || err != nil {
+		return err
 	}
-	v = &p.versions[versionOf(false, proved, r.waits)]
+	v := &p.versions[versionOf(false, proved, r.waits, false)]
 	if err := d.modules.load(p, v); err != nil {
 		return err
 	}
 	return r.choose(v, math.MaxInt64)
+}
+
+// take decides for version v, with indices in 32 bits, of p. It reports false where the launch does
+// not fit into them, or into teams of the size that v is written for.
+func (r *run) take(p *program, v *version) (ok bool, err error) {
+	if err := r.device.modules.load(p, v); err != nil {
+		return false, err
+	}
+	if !launch.Fits32(v.source, &r.binding) {
+		return false, nil
+	}
+	if err := r.choose(v, cuda.GridLimit); err != nil {
+		return false, err
+	}
+	return r.scratchFits32() && r.sizesFit(), nil
+}
+
+// sizesFit reports whether launches that are written for teams of one size get that size.
+func (r *run) sizesFit() bool {
+	for i := range r.version.source.Entries {
+		l := r.version.source.Entries[i].Launch
+		if n := l.TeamSize(warp); n > 0 && r.grids[i].Threads != n {
+			return false
+		}
+	}
+	return true
 }
 
 // packAhead packs the parameters of the one entry, into room if they fit there.

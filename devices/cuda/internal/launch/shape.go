@@ -224,6 +224,21 @@ func (f *Limits) resized(n, most int64) int64 {
 	return size
 }
 
+// Exact reports whether the launches of p that are written for teams of one size get that size, on
+// a chip of so many multiprocessors with such warps, whatever registers their code takes.
+func Exact(p *ir.Program, env ir.Env, multiprocessors, warp int) bool {
+	f := &Limits{Multiprocessors: multiprocessors, Warp: warp, MaxThreads: maxTeam}
+	for _, l := range p.Launches {
+		if l.Exact == 0 {
+			continue
+		}
+		if g, err := Shape(l, env, f, maxGrid); err != nil || g.Threads != l.TeamSize(warp) {
+			return false
+		}
+	}
+	return true
+}
+
 // Fits32 reports whether the version of a kernel that indexes in 32 bits may run with these
 // arguments.
 //

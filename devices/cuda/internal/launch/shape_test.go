@@ -75,3 +75,29 @@ func TestShapes(t *testing.T) {
 	_, err := Shape(&ir.Launch{Trip: &ir.Ref{Var: &ir.Var{Name: "n", Type: ir.IntType}}}, ir.Values{}, h200(), 1)
 	require.ErrorIs(t, err, ir.ErrUnknown)
 }
+
+// A form for teams of one size runs where the launch takes that size: not where few iterations are
+// spread over smaller teams.
+func TestExact_AsShapesAre(t *testing.T) {
+	n := func(v int64) ir.Expr { return &ir.Const{T: ir.IntType, Bits: uint64(v)} }
+	for _, c := range []struct {
+		name    string
+		launch  ir.Launch
+		ok      bool
+		threads int64
+	}{
+		{"many iterations", ir.Launch{Trip: n(1 << 27), Threads: 256, Exact: 256}, true, 256},
+		{"few iterations are spread", ir.Launch{Trip: n(1000), Threads: 256, Exact: 256}, false, 64},
+		{"few of each team", ir.Launch{TeamTrip: n(300), Trip: n(100), Threads: 256, Exact: 256}, false, 128},
+		{"as many as the team has", ir.Launch{TeamTrip: n(1), Trip: n(256), Threads: 256, Exact: 256}, true, 256},
+		{"a bound below", ir.Launch{Trip: n(1 << 27), Threads: 256, MaxThreads: n(128), Exact: 256}, false, 128},
+		{"a warp that leads", ir.Launch{TeamTrip: n(300), Trip: n(256), Threads: 256, Warps: true, ExtraWarps: 1, Exact: 256}, true, 288},
+		{"one team", ir.Launch{MaxTeams: n(1), Trip: n(70), Threads: 96, Exact: 96}, true, 96},
+		{"an open size", ir.Launch{Trip: n(1000), Threads: 256}, true, 64},
+	} {
+		require.Equal(t, c.ok, Exact(&ir.Program{Launches: []*ir.Launch{&c.launch}}, ir.Values{}, 132, 32), c.name)
+		g, err := Shape(&c.launch, ir.Values{}, h200(), math.MaxInt64)
+		require.NoError(t, err)
+		require.Equal(t, c.threads, g.Threads, c.name)
+	}
+}
