@@ -129,7 +129,7 @@ var layers = map[string][]string{
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
-	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/spin"},
+	"devices/smp":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/cpu", "internal/goid", "internal/spin"},
 	"devices/sim":        {"devices", "codegen/ir", "deps", "trace/probe", "codegen/simt", "internal/spin"},
 	"devices/cuda": {"devices", "codegen/ir", "codegen/ir/specialise", "deps", "trace/probe", "codegen/cuda", "codegen/target", "internal/spin",
 		"devices/cuda/internal/driver", "devices/cuda/internal/launch", "devices/cuda/internal/nvtx", "devices/cuda/internal/tune", "devices/cuda/internal/tuner", "internal/sighandlers"},

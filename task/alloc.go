@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/hostmem"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -98,7 +99,7 @@ func dropMemory(rt *engine.Runtime, what string, m values.Range, ours bool) erro
 	if m.Cap == 0 {
 		return nil
 	}
-	if rt.Window.Live() > 0 && engine.InsideBody() {
+	if rt.Window.Live() > 0 && smp.InBody() {
 		return misuse(what, engine.ErrInBody)
 	}
 	m.Len = 1

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/life"
 	"github.com/gompss/gompss/task/internal/memory"
@@ -114,7 +115,7 @@ func (g *Group) Wait(ctx context.Context, options ...WaitOption) error {
 		}
 		return rec.wait(&g.core)
 	}
-	if g.core.Scope.Program() && unfinished(&g.core) && engine.InsideBody() {
+	if g.core.Scope.Program() && unfinished(&g.core) && smp.InBody() {
 		return misuse("Group.Wait", engine.ErrInBody)
 	}
 	if err := wrongScopeIn(g.core.Scope, "Group.Wait"); err != nil {

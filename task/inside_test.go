@@ -203,3 +203,48 @@ func TestWhoMayWaitWithAScope(t *testing.T) {
 	require.ErrorIs(t, left.Wait(context.Background()), task.ErrFinished)
 	require.ErrorIs(t, left.WaitOn(t.Context()), task.ErrFinished)
 }
+
+// The body of a task is one on whichever goroutine it runs: one that its parent has started, a worker that shares a loop, or the
+// one that replays an iteration. A goroutine that a body starts is none.
+func TestInsideTask_OnEveryGoroutine(t *testing.T) {
+	rt := open(t, task.Options{Devices: "smp:2"})
+	refused := func(got *error) func() error {
+		return func() error { *got = rt.Wait(context.Background()); return nil }
+	}
+	var aside, shared, step, started error
+	_, err := rt.GoScope(func(s *task.Scope) error {
+		beside := make(chan error)
+		go func() {
+			_, err := s.Go(refused(&aside), task.If(false)) // on this goroutine, which has the worker meanwhile
+			beside <- err
+		}()
+		return <-beside
+	})
+	require.NoError(t, err)
+	_, err = task.ParallelFor(rt, 0, 64, 1, func(lo, hi int) error {
+		if lo == 0 {
+			return refused(&shared)()
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(t.Context()))
+	it, err := rt.Record(func(r *task.Recorder) error {
+		return r.Go(refused(&step))
+	})
+	require.NoError(t, err)
+	_, err = it.Replay()
+	require.NoError(t, err)
+	_, err = rt.Go(func() error {
+		beside := make(chan error)
+		go func() { _, err := rt.Go(nothing, task.If(false)); beside <- err }()
+		started = <-beside // which another worker runs
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, rt.Wait(t.Context()))
+	for what, got := range map[string]error{"a child on a goroutine of its parent": aside, "a chunk": shared, "a step": step} {
+		require.ErrorIs(t, got, task.ErrInsideTask, what)
+	}
+	require.NoError(t, started)
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/life"
 )
@@ -21,7 +22,7 @@ func blocksWorker(r *engine.Record) error {
 	switch {
 	case !r.Traits.Is(life.Undeferred):
 		return nil
-	case r.Scope.Program() && engine.InsideBody():
+	case r.Scope.Program() && smp.InBody():
 		return misuse("If(false)", engine.ErrInBody)
 	}
 	return wrongScopeIn(r.Scope, "If(false)")

@@ -10,6 +10,7 @@ import (
 	vec "github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/environment"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/sched"
@@ -321,7 +322,7 @@ func (rt *Runtime) Close() error {
 	if !rt.usable() {
 		return rt.unusable("Runtime.Close")
 	}
-	if !rt.core.Closed.Load() && rt.core.Window.Live() > 0 && engine.InsideBody() {
+	if !rt.core.Closed.Load() && rt.core.Window.Live() > 0 && smp.InBody() {
 		return misuse("Runtime.Close", engine.ErrInBody)
 	}
 	if rt.core.Closed.Swap(true) {
@@ -393,7 +394,7 @@ func openVirtual(rt *engine.Runtime) {
 	}
 	rt.Virtual = virtual.Open(line, outside, virtual.Engine{
 		Ended: func() bool { return rt.Ctx.Err() != nil }, Stop: func() { stopTasks(rt) }, Background: rt.Cleaning.Go,
-		Offers: rt.Ready.OffersWork, Begin: func() { rt.Pool.Workers.Begin() }, InBody: engine.InsideBody,
+		Offers: rt.Ready.OffersWork, Begin: func() { rt.Pool.Workers.Begin() }, InBody: smp.InBody,
 	})
 	rt.Ready.Virtual, rt.Background.Virtual, rt.Window.Turns = rt.Virtual, rt.Virtual, rt.Virtual
 	rt.Topology.Machine.SetWait(func(over func() bool) { rt.Virtual.Wait(over, nil) })

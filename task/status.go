@@ -14,6 +14,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/machine"
 	"github.com/gompss/gompss/internal/quit"
 	"github.com/gompss/gompss/sched"
@@ -193,7 +194,7 @@ func (rt *Runtime) Progress(ctx context.Context, every time.Duration) iter.Seq[*
 	return func(yield func(*Status) bool) {
 		rt.mustBeUsable("Runtime.Progress")
 		for {
-			over := rt.core.Window.Live() == 0 || ctx.Err() != nil || engine.InsideBody()
+			over := rt.core.Window.Live() == 0 || ctx.Err() != nil || smp.InBody()
 			if !yield(statusOf(&rt.core, 0, 0)) || over {
 				return
 			}

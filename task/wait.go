@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/memory"
 	"github.com/gompss/gompss/task/internal/values"
@@ -29,7 +30,7 @@ func (t Task) ID() deps.TaskID { return t.h.ID }
 // In a virtual time the caller waits for the channel at once: time advances until the task has
 // finished.
 func (t Task) Done() <-chan struct{} {
-	if t.h.RT != nil && t.h.RT.Virtual != nil && !t.h.IsOver() && !engine.InsideBody() {
+	if t.h.RT != nil && t.h.RT.Virtual != nil && !t.h.IsOver() && !smp.InBody() {
 		t.h.RT.Virtual.Watch(t.h.IsOver)
 	}
 	return t.h.Done()
@@ -76,7 +77,7 @@ func (t Task) waitContext(call string, ctx context.Context) error {
 			return err
 		}
 		s.Block(func() bool { return t.h.IsOver() || ctx.Err() != nil }, wait)
-	case engine.InsideBody():
+	case smp.InBody():
 		return misuse(call, engine.ErrInBody)
 	default:
 		t.awaitTurn(ctx)
@@ -107,7 +108,7 @@ func (rt *Runtime) Wait(ctx context.Context, options ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	if rt.core.Window.Live() > 0 && engine.InsideBody() {
+	if rt.core.Window.Live() > 0 && smp.InBody() {
 		return misuse("Runtime.Wait", engine.ErrInBody)
 	}
 	return waitAll(&rt.core, ctx, o)
@@ -274,7 +275,7 @@ func (rt *Runtime) WaitOn(ctx context.Context, accesses ...Option) error {
 	if !rt.usable() {
 		return rt.unusable(call)
 	}
-	if rt.core.Window.Live() > 0 && engine.InsideBody() {
+	if rt.core.Window.Live() > 0 && smp.InBody() {
 		return misuse(call, engine.ErrInBody)
 	}
 	if rt.core.Observers.Watched() {

@@ -235,6 +235,7 @@ func (w *Workers) rise(i int) {
 // it, not the worker.
 func (w *Workers) work(i int) {
 	over, inside, node := false, false, None
+	defer bodies.Enter()()
 	defer func() {
 		if !over && !inside { // ended from inside a chunk of a loop
 			go w.work(i)

@@ -20,9 +20,12 @@ func (s *Scope) HoldsNoTokens() bool { return len(s.Owner.Settings.Tokens) == 0 
 // goroutine of the body: the stack grows by one task for each nesting level. Requires: lending
 // held.
 func (s *Scope) RunOnStack(next *Record, more bool) {
-	worker := s.Worker
-	s.above.Store(goid.Of())
+	worker, g := s.Worker, goid.Of()
+	s.above.Store(g)
 	defer s.above.Store(0)
+	if s.Body.Load() != g { // a goroutine that the body has started
+		defer smp.StandIn()()
+	}
 	s.Worker = smp.None // while a child has it, and from then on if the child ends the goroutine (runtime.Goexit)
 	next, worker = CPU{s.RT}.runOnHost(next, worker)
 	for more && next != nil && next.Scope == s && !next.Life.State().Wants() && worker != smp.None {

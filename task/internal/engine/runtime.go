@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/gompss/gompss/devices/smp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -182,7 +183,7 @@ func (ob *Observers) soon() time.Duration { return ob.Clock.Early() }
 
 // Refuses reports whether the caller may submit nothing any more.
 func (l *lifecycle) Refuses() bool {
-	return l.Closed.Load() && (l.Finished.Load() || !InsideBody())
+	return l.Closed.Load() && (l.Finished.Load() || !smp.InBody())
 }
 
 // A ranks is the part of a World that tasks need when they end.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/task/internal/admission"
 	"github.com/gompss/gompss/task/internal/life"
@@ -145,7 +146,7 @@ func (s *Scope) LockSubmission(ctx context.Context) error {
 		case s.RT.Refuses():
 			s.Submitting.Unlock()
 			return ErrClosed
-		case s.RT.Window.HasCapacity(), InsideBody(): // a body, which should use its scope, would wait for room as a worker
+		case s.RT.Window.HasCapacity(), smp.InBody(): // a body, which should use its scope, would wait for room as a worker
 			return nil
 		}
 		s.Submitting.Unlock() // goroutines that end tasks may need it

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"errors"
-	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/devices/smp"
 	"github.com/gompss/gompss/internal/goid"
 )
 
@@ -21,30 +19,6 @@ import (
 // body, Scope.Wait and Scope.WaitOn wait for the tasks of its own; to wait for those of another
 // runtime there, call Wait on another goroutine.
 var ErrInsideTask = errors.New("task: wait or close: called in the body of a task: use its Scope, as GoScope gives it")
-
-// InsideBody reports whether the body of a task is on the stack of the caller.
-func InsideBody() bool {
-	var few [64]uintptr
-	pcs := few[:]
-	n := runtime.Callers(2, pcs)
-	for n == len(pcs) { // a body may recurse
-		pcs = make([]uintptr, 4*len(pcs))
-		n = runtime.Callers(2, pcs)
-	}
-	for _, pc := range pcs[:n] {
-		f := runtime.FuncForPC(pc - 1)
-		if f == nil {
-			continue
-		}
-		if _, name, ok := strings.Cut(f.Name(), "/gompss/task"); ok && slices.Contains(callsBodies[:], name) {
-			return true
-		}
-	}
-	return false
-}
-
-// callsBodies are what calls bodies: of tasks, of steps of a replay, of chunks of a ParallelFor.
-var callsBodies = [...]string{"/internal/engine.CPU.runBody", "/internal/replay.(*Run).call", ".(*parallelFor).chunk"}
 
 // BodyFinished is the Scope.body of a body that has returned.
 const BodyFinished = ^uintptr(0)
@@ -63,7 +37,7 @@ const (
 
 // WrongScope returns an error when the caller must not wait with s: it is in the body of another
 // task, such as a child of s, or the body of s has returned. The goroutine of the body, which
-// nearly always asks, is known at once; for others their stack says whether they run a body.
+// nearly always asks, is known at once; of others the workers know whether they run a body.
 func (s *Scope) WrongScope() error {
 	if s.Program() {
 		return nil
@@ -76,7 +50,7 @@ func (s *Scope) WrongScope() error {
 	switch {
 	case at == g && s.above.Load() != g:
 		return nil
-	case InsideBody():
+	case smp.InBody():
 		return errElsewhere
 	case at == BodyFinished:
 		return errScopeFinished
