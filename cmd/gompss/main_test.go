@@ -33,6 +33,9 @@ func TestScripts(t *testing.T) {
 			for _, name := range []string{"GOCACHE", "GOMODCACHE", "HOME"} {
 				e.Setenv(name, goEnv(name))
 			}
+			if libraries := os.Getenv("QEMU_LD_PREFIX"); libraries != "" { // of another processor, which qemu-user emulates
+				e.Setenv("QEMU_LD_PREFIX", libraries)
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) { return cond == "long" && !testing.Short(), nil },
