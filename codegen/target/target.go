@@ -263,6 +263,13 @@ func (t *Target) ResidentWarps(threads, registers int, shared deps.Bytes) int {
 	return teams * warps
 }
 
+// TeamShare returns how much team memory each of that many threads' teams has without asking where
+// all threads that run at once on a multiprocessor are in such teams; 0 where there is none.
+func (t *Target) TeamShare(threads int) deps.Bytes {
+	teams := deps.Bytes(max(t.Team.Warps*t.Team.Warp/threads, 1))
+	return max(min(t.Memory.Shared/teams-sharedOfTeam, t.Memory.StaticShared), 0)
+}
+
 // sharedOfTeam is what each team takes of team memory for itself on sm_80 and later (CUDA C++
 // Programming Guide, section 16).
 const sharedOfTeam = 1 << 10

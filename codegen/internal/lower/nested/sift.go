@@ -36,7 +36,7 @@ const siftedTurn = 40503
 func siftedMost(gpu *target.Target) int {
 	const variable = 8 // bytes, at most
 	threads := gpu.Tuning.Lanes.Threads
-	resident := gpu.Team.Warps * gpu.Team.Warp / threads
+	resident := max(gpu.Team.Warps*gpu.Team.Warp/threads, 1)
 	return int(gpu.Memory.L1/2) / (resident * threads * variable)
 }
 

@@ -52,7 +52,9 @@ func tables(t *Sharer, n Sharing) []ir.Stmt {
 		return nil
 	}
 	at := sp.At
-	x.place(at)
+	if !x.place(at) {
+		return nil
+	}
 	useTeams(t, t.Device().Tuning.Tables.Team, at)
 	t.Trips.Resident = true
 	var names []string
@@ -159,16 +161,19 @@ func (x *tabled) apart(others *ir.VarSet) bool {
 }
 
 // place gives each table its part of the team memory that still permits all warps of a
-// multiprocessor.
-func (x *tabled) place(at ir.Pos) {
-	gpu := x.Device()
-	teams := ir.Bytes(max(gpu.Team.Warps*gpu.Team.Warp/gpu.Tuning.Tables.Team, 1))
-	bytes := min(gpu.Memory.Shared/teams-1<<10, gpu.Memory.StaticShared) / ir.Bytes(len(x.tables))
+// multiprocessor. It reports whether there is any.
+func (x *tabled) place(at ir.Pos) bool {
+	bytes := x.Device().TeamShare(x.Device().Tuning.Tables.Team) / ir.Bytes(len(x.tables))
+	for _, b := range x.tables {
+		if b.room = int64(bytes) / int64(b.elem.Size); b.room == 0 {
+			return false
+		}
+	}
 	for i, b := range x.tables {
-		b.room = int64(bytes) / int64(b.elem.Size)
 		b.copies = x.Local("copies", ir.IntType, at)
 		b.tile = x.Slot(crews.Slot{What: "table", Kind: b.elem.Kind, N: i}, ir.ArrayOf(b.elem, b.room), b.slice.Name+"Tile", at)
 	}
+	return true
 }
 
 // short returns the condition that the tables fit, and that there are more iterations than
