@@ -125,7 +125,8 @@ var layers = map[string][]string{
 	"codegen/cuda":            {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
 	"codegen/opencl":          {"codegen/ir", "codegen/guard", "codegen/internal/cprint"},
 	"codegen/simt":            {"codegen/ir", "codegen/ir/verify"},
-	"devices":                 {"codegen/ir", "deps"},
+	// Numbers of a device are data, which the compiler and a plug-in exchange.
+	"devices": {"codegen/ir", "codegen/target", "deps"},
 	// Which data are where: decided in coherence, carried out by machine.
 	"internal/coherence": {"devices", "deps"},
 	"internal/machine":   {"internal/coherence", "devices", "codegen/ir", "deps", "trace/probe", "internal/spin"},
@@ -158,7 +159,7 @@ var layers = map[string][]string{
 	// Registered memory by address and number, its growth and its end.
 	"task/internal/memory": {"task/internal/values", "deps", "devices", "internal/hostmem", "internal/spin"},
 	// Kernels apart from any runtime: source, parameters, variants.
-	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "deps", "devices", "internal/printer", "internal/source"},
+	"task/internal/kernels": {"task/internal/values", "codegen", "codegen/ir", "codegen/ir/printing", "codegen/target", "deps", "devices", "internal/printer", "internal/source"},
 	// Kernels on CPU workers: vector code, Go functions, and the choice between them.
 	"task/internal/cpucode": {"task/internal/kernels", "task/internal/memory", "task/internal/values", "codegen", "codegen/cpu", "codegen/ir", "codegen/simt",
 		"deps", "devices", "devices/smp", "devices/smp/choose", "internal/printer", "internal/spin", "trace/clock"},

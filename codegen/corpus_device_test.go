@@ -12,6 +12,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	_ "github.com/gompss/gompss/devices/all" // the plug-ins
@@ -83,6 +84,7 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 			c.exclusive(t)
 			first := ""
 			for _, opt := range []codegen.LowerOptions{d.lowering(), {NoShuffles: true, TeamUnit: 32}, {NoShuffles: true, KeepChecks: true}} {
+				opt.Device = d.target()
 				k := &devices.Kernel{Name: name(c.kernel), Program: lowerKernel(t, p, name(c.kernel), opt).Program}
 				if opt.TeamUnit > 0 && (d.Properties().Kind != "opencl" || k.Program.String() == first && !subgroups) {
 					continue // the first form is the one of this device, or the same
@@ -111,16 +113,17 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 }
 
 // portableForms are those of a kernel whose arguments prove all that the host checks.
-func portableForms(t *testing.T, p *codegen.Package, kernel string) (checked, unchecked func(devices.TeamForm) (*ir.Program, error)) {
+func portableForms(t *testing.T, p *codegen.Package, kernel string) (checked, unchecked func(devices.TeamForm, *target.Target) (*ir.Program, error)) {
 	t.Helper()
 	k, err := p.Kernel(kernel)
 	require.NoError(t, err)
-	of := func(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
-		return func(form devices.TeamForm) (*ir.Program, error) {
+	of := func(k *ir.Kernel) func(devices.TeamForm, *target.Target) (*ir.Program, error) {
+		return func(form devices.TeamForm, on *target.Target) (*ir.Program, error) {
 			opt := codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32}
 			if form == devices.SubgroupTeams {
 				opt = codegen.LowerOptions{Target: "opencl", TeamUnit: 32}
 			}
+			opt.Device = on
 			l, err := codegen.Lower(k, opt)
 			if err != nil {
 				return nil, err
@@ -144,6 +147,14 @@ type corpusDevice struct {
 // lowering is the one for the device: OpenCL has no operations of warps.
 func (d *corpusDevice) lowering() codegen.LowerOptions {
 	return codegen.LowerOptions{NoShuffles: d.Properties().Kind == "opencl"}
+}
+
+// target is what the driver tells of the device, nil where code is generated without.
+func (d *corpusDevice) target() *target.Target {
+	if known, ok := d.Accelerator.(interface{ Target() *target.Target }); ok {
+		return known.Target()
+	}
+	return nil
 }
 
 // run makes buffers of the slices and pointers among args, runs k on them and brings them back.

@@ -45,7 +45,7 @@ func (d *corpusDevice) portable(text, name string, keep bool) (*devices.Kernel, 
 	if err != nil {
 		return nil, err
 	}
-	l, err := codegen.Lower(loop, codegen.LowerOptions{Target: "opencl", NoShuffles: true, KeepChecks: keep})
+	l, err := codegen.Lower(loop, codegen.LowerOptions{Target: "opencl", NoShuffles: true, KeepChecks: keep, Device: d.target()})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 )
 
@@ -178,15 +179,16 @@ type Kernel struct {
 	// Candidates makes, once, other device IR of the kernel that leaves the same bits as Program, in
 	// teams of any size; nil where only Program is right. It may take milliseconds.
 	Candidates func() []Candidate
-	// Portable makes the device IR without operations of warps, once, for devices that have none;
-	// nil where Program has none.
-	Portable func(TeamForm) (*ir.Program, error)
+	// Portable makes the device IR for a device that need not have the operations of warps, once
+	// for each form of teams and for each target, whose numbers decide between forms of loops; nil
+	// where Program has none.
+	Portable func(TeamForm, *target.Target) (*ir.Program, error)
 	// Unchecked is the device IR without the checks that Proves makes: right for arguments for
 	// which that is true. Both are nil where the host proves no check.
 	Unchecked *ir.Program
 	Proves    func(args []Arg) bool
 	// PortableUnchecked is to Unchecked what Portable is to Program; nil where that is.
-	PortableUnchecked func(TeamForm) (*ir.Program, error)
+	PortableUnchecked func(TeamForm, *target.Target) (*ir.Program, error)
 	// Natives are variants that the user has written for kinds of devices; they go before Program.
 	Natives []Native
 	// Hidden is how many of the last arguments stand for package variables that the Go function

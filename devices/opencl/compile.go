@@ -14,6 +14,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
@@ -90,7 +91,7 @@ func (d *Device) program(k *devices.Kernel) (*program, error) {
 	d.mu.Unlock()
 	p.once.Do(func() {
 		if p.native == nil {
-			p.err = d.kernelError(k, p.lower(d.options.TeamForm(&d.info)))
+			p.err = d.kernelError(k, p.lower(d.options.TeamForm(&d.info), d.info.Target))
 		}
 	})
 	return p, p.err
@@ -107,14 +108,14 @@ func (d *Device) kernelError(k *devices.Kernel, err error) error {
 // lower takes the device IR of the kernel, and finds the form of it without checks. A thread that
 // fails would be missed where those of its subgroup exchange values, but on devices where it can
 // exit: such code has no checks.
-func (p *program) lower(form devices.TeamForm) (err error) {
+func (p *program) lower(form devices.TeamForm, on *target.Target) (err error) {
 	k, subgroups := p.kernel, form == devices.SubgroupTeams && !p.printing.Exits()
 	if subgroups {
 		form = devices.WholeTeams
 	}
 	switch {
 	case k.Portable != nil:
-		p.checked.program, err = k.Portable(form)
+		p.checked.program, err = k.Portable(form, on)
 	case k.Program != nil:
 		p.checked.program = k.Program
 	case k.Refused != nil:
@@ -126,7 +127,7 @@ func (p *program) lower(form devices.TeamForm) (err error) {
 		return err
 	}
 	if subgroups && k.Portable != nil {
-		if err := p.free(devices.SubgroupTeams); err != nil {
+		if err := p.free(devices.SubgroupTeams, on); err != nil {
 			return err
 		}
 		if p.proved != nil {
@@ -135,21 +136,21 @@ func (p *program) lower(form devices.TeamForm) (err error) {
 			}
 		}
 	}
-	return p.free(form)
+	return p.free(form, on)
 }
 
 // free finds the form of the kernel without the checks that the host makes.
-func (p *program) free(form devices.TeamForm) (err error) {
+func (p *program) free(form devices.TeamForm, on *target.Target) (err error) {
 	k, free := p.kernel, p.checked.program
 	p.proved, p.proves, p.guards = nil, nil, nil
 	switch {
 	case k.PortableUnchecked != nil:
-		if free, err = k.PortableUnchecked(form); err != nil {
+		if free, err = k.PortableUnchecked(form, on); err != nil {
 			return err
 		}
 		p.proves = k.Proves
 	case form == devices.SubgroupTeams && !p.printing.Exits():
-		if free, err = k.Portable(form); err != nil {
+		if free, err = k.Portable(form, on); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/internal/sighandlers"
@@ -96,6 +97,9 @@ func (d *Device) Properties() devices.Properties {
 
 // Info returns what the driver says of the device.
 func (d *Device) Info() Info { return d.info }
+
+// Target returns the numbers that kernels are made by.
+func (d *Device) Target() *target.Target { return d.info.Target }
 
 // Reaches reports whether s is this device: others are reached through the host.
 func (d *Device) Reaches(s devices.SpaceID) bool { return s == d.space }

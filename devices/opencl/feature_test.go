@@ -13,6 +13,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 )
@@ -49,10 +50,11 @@ func portableKernel(t *testing.T, text, name string) *devices.Kernel {
 	require.NoError(t, err)
 	loop, err := pkg.Kernel(name)
 	require.NoError(t, err)
-	forms := func(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
-		return func(form devices.TeamForm) (*ir.Program, error) {
+	forms := func(k *ir.Kernel) func(devices.TeamForm, *target.Target) (*ir.Program, error) {
+		return func(form devices.TeamForm, on *target.Target) (*ir.Program, error) {
 			opt := map[devices.TeamForm]codegen.LowerOptions{devices.AnyTeams: {NoShuffles: true}, devices.WholeTeams: {NoShuffles: true, TeamUnit: 32},
 				devices.SubgroupTeams: {TeamUnit: 32}}[form]
+			opt.Device = on
 			lowered, err := codegen.Lower(k, opt)
 			if err != nil {
 				return nil, err

@@ -35,9 +35,9 @@ type Info struct {
 	Memory, Largest                         deps.Bytes
 	TeamMemory                              deps.Bytes
 	Units, Threads                          int // compute units, threads of a team
-	Resident                                int // threads that a unit runs at once
 	Arguments                               deps.Bytes
 	Extensions                              []string
+	Target                                  *target.Target // what kernels are made for
 	Features
 
 	id, platform uintptr
@@ -122,11 +122,15 @@ const (
 	deviceType        = 0x1000
 	deviceUnits       = 0x1002
 	deviceGroupSize   = 0x1004
+	deviceClock       = 0x100C // in megahertz
 	deviceBits        = 0x100D
 	deviceLargest     = 0x1010
 	deviceArguments   = 0x1017
 	deviceSingle      = 0x101B
+	deviceLine        = 0x101D
+	deviceCache       = 0x101E
 	deviceMemory      = 0x101F
+	deviceLocalType   = 0x1022
 	deviceLocal       = 0x1023
 	deviceName        = 0x102B
 	deviceVendor      = 0x102C
@@ -140,16 +144,27 @@ const (
 	roundedDivideSqrt = 1 << 7
 )
 
-// residentOf returns how many threads a unit runs at once, of which OpenCL has no query: by the
-// target of NVIDIA's compute capability, else by the target that code is generated for.
-func (i *Info) residentOf(number func(what uintptr) uint64) int {
-	t := target.Default()
+// residentOnCPU is how many threads a unit of a CPU runs at once: it takes those of one team in
+// turn, for which a large team costs less than several.
+const residentOnCPU = 256
+
+// targetOf returns the numbers that kernels are made by. OpenCL tells no number of registers, no
+// rate and no number of threads that run at once: these are those of NVIDIA's compute capability,
+// where there is one, else of the target that code is generated for.
+func (i *Info) targetOf(number func(what uintptr) uint64) *target.Target {
+	like := target.Default()
+	const asGlobal = 2 // CL_GLOBAL
+	d := target.Description{Name: i.Name, Units: i.Units, Clock: 1e6 * float64(number(deviceClock)), Threads: i.Threads, TeamMemory: i.TeamMemory,
+		Cached: number(deviceLocalType) == asGlobal, Cache: deps.Bytes(number(deviceCache)), Line: deps.Bytes(number(deviceLine))}
 	if i.hasPTX() {
-		if named := target.ByName(fmt.Sprintf("sm_%d%d", number(deviceMajor), number(deviceMinor))); named != nil {
-			t = named
+		if known := target.Nearest(int(number(deviceMajor)), int(number(deviceMinor))); known != nil {
+			like, d.UnitMemory = known, known.Memory.Shared
 		}
 	}
-	return t.Team.Warps * t.Team.Warp
+	if i.Type == "cpu" {
+		d.Resident = residentOnCPU
+	}
+	return d.Of(like)
 }
 
 // TeamForm returns what kernels are made for. A CPU runs the threads of a team one after the other:
@@ -203,7 +218,6 @@ func (d *driver) info(platform, id uintptr) (Info, error) {
 	i.Memory, i.Largest = deps.Bytes(number(deviceMemory)), deps.Bytes(number(deviceLargest))
 	i.TeamMemory, i.Arguments = deps.Bytes(number(deviceLocal)), deps.Bytes(number(deviceArguments))
 	i.Units, i.Threads = int(number(deviceUnits)), int(number(deviceGroupSize))
-	i.Resident = i.residentOf(number)
 	i.RoundedDivide = number(deviceSingle)&roundedDivideSqrt != 0
 	if bits := number(deviceBits); bits != 64 && errors.Join(errs...) == nil {
 		i.Largest = 0 // addresses are 64 bits in what is printed: such a device is refused when it is opened
@@ -223,7 +237,7 @@ func (d *driver) info(platform, id uintptr) (Info, error) {
 	case i.hasPTX():
 		i.Fence = opencl.PTXFence
 	}
-	i.Subgroups, i.Atomics = i.subgroupsOf(d, number), i.atomicsOf(number)
+	i.Subgroups, i.Atomics, i.Target = i.subgroupsOf(d, number), i.atomicsOf(number), i.targetOf(number)
 	return i, errors.Join(errs...)
 }
 

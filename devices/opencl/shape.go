@@ -28,12 +28,12 @@ type fit struct {
 // group is what teams are made of where a launch asks for whole groups of threads (Launch.Warps).
 const group = 32
 
-// fitOf returns what the device allows a kernel. Where a unit runs one team at a time, as on a CPU,
-// a large team costs less than several.
+// fitOf returns what the device allows a kernel.
 func (d *Device) fitOf(e *entry) fit {
-	f := fit{units: int64(max(d.info.Units, 1)), threads: int64(min(max(e.threads, 1), maxTeam)), usual: 128, resident: int64(d.info.Resident)}
+	team := &d.info.Target.Team
+	f := fit{units: int64(max(d.info.Units, 1)), threads: int64(min(max(e.threads, 1), maxTeam)), usual: 128, resident: int64(team.Warps * team.Warp)}
 	if d.info.Type == "cpu" {
-		f.usual, f.resident = 256, 256
+		f.usual = residentOnCPU
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/target"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
 	"github.com/gompss/gompss/task/internal/values"
@@ -43,19 +44,26 @@ func (k *Kernel) candidates() (out []devices.Candidate) {
 	return out
 }
 
-// portable returns what lowers k for devices without all operations of warps, once for each form.
-func portable(k *ir.Kernel) func(devices.TeamForm) (*ir.Program, error) {
-	forms := map[devices.TeamForm]func() (*ir.Program, error){}
-	for form, opt := range teamForms {
-		forms[form] = sync.OnceValues(func() (*ir.Program, error) {
+// portable returns what lowers k for devices without all operations of warps, once for each form
+// and target.
+func portable(k *ir.Kernel) func(devices.TeamForm, *target.Target) (*ir.Program, error) {
+	type form struct {
+		teams devices.TeamForm
+		on    target.Target
+	}
+	var forms sync.Map // form -> func() (*ir.Program, error)
+	return func(teams devices.TeamForm, on *target.Target) (*ir.Program, error) {
+		made, _ := forms.LoadOrStore(form{teams, *on}, sync.OnceValues(func() (*ir.Program, error) {
+			opt := teamForms[teams]
+			opt.Device = on
 			lowered, err := codegen.Lower(k, opt)
 			if err != nil {
 				return nil, err
 			}
 			return lowered.Program, nil
-		})
+		}))
+		return made.(func() (*ir.Program, error))()
 	}
-	return func(form devices.TeamForm) (*ir.Program, error) { return forms[form]() }
 }
 
 // unchecked makes the variant of accelerators without the checks that the host makes at each

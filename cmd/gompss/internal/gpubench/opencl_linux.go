@@ -80,6 +80,7 @@ func pluginsOf(platform string) [2]plugin {
 		case wanted.TeamForm(i) == devices.SubgroupTeams:
 			out[1].opt = codegen.LowerOptions{Target: "opencl", TeamUnit: 32}
 		}
+		out[1].opt.Device = list[first].Target
 	}
 	return out
 }
