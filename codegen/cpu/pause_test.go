@@ -181,18 +181,57 @@ func pausesOf(t *testing.T, source string, o cpu.Options) (n int) {
 	return n
 }
 
+// gathersText is kernel K, whose one loop body adds up 3 n gathers.
+func gathersText(n int) string {
+	var b strings.Builder
+	b.WriteString("package k\n\n//omp:target device(smp)\nfunc K(x, y []float64, ix []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\tv := y[i]\n")
+	for j := range n {
+		fmt.Fprintf(&b, "\t\tv += x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023]\n", j+1, j+2, j+3)
+	}
+	b.WriteString("\t\ty[i] = v\n\t}\n}\n")
+	return b.String()
+}
+
+// TestLongBody_EqualsGo runs a body of more than 1 MiB of code, which neither the conditional
+// branches of arm64 nor its loads of constants span.
+func TestLongBody_EqualsGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second to compile, and half a minute under an emulator")
+	}
+	const lines = 300
+	p, err := codegen.Load(codegen.File{Name: "k.go", Text: gathersText(lines)})
+	require.NoError(t, err)
+	k, err := p.Kernel("K")
+	require.NoError(t, err)
+	arena, err := cpu.NewArena()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	r, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), cpu.Options{Single: cpu.SingleNever})
+	require.NoError(t, err)
+	x, y, ix := make([]float64, 1024), make([]float64, 13), make([]int32, 13)
+	for i := range x {
+		x[i] = float64(i%17) / 8
+	}
+	want := make([]float64, len(y))
+	for i := range y {
+		y[i], ix[i] = float64(i), int32(i*i)
+		v := y[i]
+		for j := range lines {
+			at := func(n int) float64 { return x[int(ix[i])*(j+n)&1023] }
+			v += float64(float64(at(1)*at(2)) * at(3))
+		}
+		want[i] = v
+	}
+	require.NoError(t, r.Call(values([]any{x, y, ix}), nil))
+	require.Equal(t, want, y)
+}
+
 // TestPauses_InLongBodies has bodies without loops: the code can stop within one that could take
 // long, however long it is, and has no more such points within a short one. Issue 16, item h.
 func TestPauses_InLongBodies(t *testing.T) {
-	body := func(n int) string {
-		var b strings.Builder
-		b.WriteString("package k\n\n//omp:target device(smp)\nfunc K(x, y []float64, ix []int32) {\n\t//omp:teams distribute parallel for\n\tfor i := range y {\n\t\tv := y[i]\n")
-		for j := range n {
-			fmt.Fprintf(&b, "\t\tv += x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023] * x[(int(ix[i])*%d)&1023]\n", j+1, j+2, j+3)
-		}
-		b.WriteString("\t\ty[i] = v\n\t}\n}\n")
-		return b.String()
-	}
+	body := gathersText
 	lanes, scalars := cpu.Options{Single: cpu.SingleNever}, cpu.Options{Single: cpu.SingleAlways}
 	few := pausesOf(t, body(2), lanes)
 	require.Equal(t, few, pausesOf(t, body(20), lanes))

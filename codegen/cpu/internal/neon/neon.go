@@ -49,6 +49,8 @@ type encoder struct {
 	fixups  []fixup
 	places  []int // of labels, in words
 	pool    []byte
+	long    bool        // targets may be out of reach: see reach
+	copies  []poolCopy  // in long code
 	weights map[int]int // offsets of the constants of laneBits, by the bytes of a lane
 	flags   flagKind
 	lines   []mach.Line
@@ -82,25 +84,44 @@ type encodeError struct{ error }
 // Errors: an operation without a form on arm64, or code too long for its branches.
 func Link(c *mach.Code) (code []byte, lines []mach.Line, places []int, err error) {
 	e := &emitter{}
-	e.encoder = encoder{code: c, steps: c.Steps(), places: make([]int, c.Labels()), pool: append([]byte(nil), c.Pool()...), weights: map[int]int{}, temp: temp0, source: vcode.NoReg, labels: make([]int, c.Labels())}
+	for _, long := range []bool{false, true} {
+		if err = e.link(c, long); err != nil || 4*len(e.words)+len(e.pool) < reach {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	code, err = e.finish()
+	return code, e.lines, e.offsets(), err
+}
+
+// link encodes the steps of c, but for distances.
+func (e *emitter) link(c *mach.Code, long bool) (err error) {
+	defer caught(&err)
+	*e = emitter{}
+	e.encoder = encoder{long: long, code: c, steps: c.Steps(), places: make([]int, c.Labels()), pool: append([]byte(nil), c.Pool()...), weights: map[int]int{}, temp: temp0, source: vcode.NoReg, labels: make([]int, c.Labels())}
 	for i := range e.steps {
 		if e.steps[i].Kind == mach.StepLabel {
 			e.labels[e.steps[i].Label] = i
 		}
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			failed, ok := r.(encodeError)
-			if !ok {
-				panic(r)
-			}
-			err = failed.error
-		}
-	}()
 	for ; e.at < len(e.steps); e.at++ {
+		e.island()
 		e.step(&e.steps[e.at])
 	}
-	return e.finish(), e.lines, e.offsets(), nil
+	return nil
+}
+
+// caught makes the panic of fail an error.
+func caught(err *error) {
+	if r := recover(); r != nil {
+		failed, ok := r.(encodeError)
+		if !ok {
+			panic(r)
+		}
+		*err = failed.error
+	}
 }
 
 // offsets are the places of labels in bytes.
@@ -117,17 +138,20 @@ func (e *encoder) fail(format string, args ...any) {
 }
 
 // finish fills in the distances and appends the pool.
-func (e *encoder) finish() []byte {
+func (e *encoder) finish() (code []byte, err error) {
+	defer caught(&err)
 	base := (4*len(e.words) + 63) &^ 63
 	for _, f := range e.fixups {
-		to := base + f.pool
+		to := 0
 		if f.label >= 0 {
 			to = 4 * e.places[f.label]
+		} else {
+			to = e.constant(f.pool, 4*f.at, base)
 		}
 		f.inst.Imm = int64(to - 4*f.at)
 		e.words[f.at] = e.encode(f.inst)
 	}
-	code := make([]byte, base, base+len(e.pool))
+	code = make([]byte, base, base+len(e.pool))
 	for i := range base / 4 {
 		w := uint32(0) // no instruction
 		if i < len(e.words) {
@@ -135,7 +159,10 @@ func (e *encoder) finish() []byte {
 		}
 		binary.LittleEndian.PutUint32(code[4*i:], w)
 	}
-	return append(code, e.pool...)
+	for _, c := range e.copies {
+		copy(code[c.at:], e.pool[:c.size])
+	}
+	return append(code, e.pool...), nil
 }
 
 func (e *encoder) encode(i arm64.Inst) uint32 {
@@ -165,22 +192,31 @@ func (e *encoder) note(text string) {
 
 // far adds an instruction whose target is a label.
 func (e *encoder) far(i arm64.Inst, l mach.Label) {
-	e.fixups = append(e.fixups, fixup{at: len(e.words), inst: i, label: l})
-	if e.code.Listing {
-		e.note(fmt.Sprintf("%s -> L%d", i.Text(), l))
+	if e.long {
+		e.farther(i, l)
+		return
 	}
-	e.words = append(e.words, 0)
-	e.remember(i)
+	e.fix(fixup{inst: i, label: l})
 }
 
 // pooled adds an instruction whose target is a constant.
 func (e *encoder) pooled(i arm64.Inst, offset int) {
-	e.fixups = append(e.fixups, fixup{at: len(e.words), inst: i, label: -1, pool: offset})
+	e.fix(fixup{inst: i, label: -1, pool: offset})
+}
+
+// fix adds an instruction whose distance is filled in at the end.
+func (e *encoder) fix(f fixup) {
+	f.at = len(e.words)
+	e.fixups = append(e.fixups, f)
 	if e.code.Listing {
-		e.note(fmt.Sprintf("%s -> pool+%d", i.Text(), offset))
+		to := fmt.Sprintf("L%d", f.label)
+		if f.label < 0 {
+			to = fmt.Sprintf("pool+%d", f.pool)
+		}
+		e.note(f.inst.Text() + " -> " + to)
 	}
 	e.words = append(e.words, 0)
-	e.remember(i)
+	e.remember(f.inst)
 }
 
 // hole adds a branch forward within a step; fill lets it end here.
