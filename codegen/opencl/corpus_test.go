@@ -18,6 +18,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/opencl"
+	"github.com/gompss/gompss/codegen/target"
 )
 
 // A program is one kernel of the repository as device IR.
@@ -118,12 +119,12 @@ func newTexts(t *testing.T) map[string]*opencl.Source {
 	return out
 }
 
-// nvidiaTexts prints the corpus as for NVIDIA's driver.
-func nvidiaTexts(t *testing.T) map[string]*opencl.Source {
+// textsOf prints the corpus in one form.
+func textsOf(t *testing.T, f form) map[string]*opencl.Source {
 	t.Helper()
 	out := map[string]*opencl.Source{}
-	for _, c := range corpus(t, nvidia.lower) {
-		src, err := opencl.Print(c.prog, nvidia.print)
+	for _, c := range corpus(t, f.lower) {
+		src, err := opencl.Print(c.prog, f.print)
 		if why := refused[c.name]; why != "" {
 			require.ErrorContains(t, err, why)
 			continue
@@ -166,27 +167,31 @@ func written(t *testing.T, texts map[string]*opencl.Source) (files []string) {
 func TestPrint_ClangTakesTheCorpus(t *testing.T) {
 	clang := newestClang(t)
 	object := filepath.Join(t.TempDir(), "out")
-	plain, newer, nvidia := written(t, texts(t)), written(t, newTexts(t)), written(t, nvidiaTexts(t))
-	for _, target := range []struct {
+	plain, newer, nvidia := written(t, texts(t)), written(t, newTexts(t)), written(t, textsOf(t, nvidia))
+	// Drivers of AMD have OpenCL C 2.0, no shuffles and 64 KiB of team memory.
+	on := target.Description{Name: "gfx90a", Units: 110, Clock: 1.7e9, Threads: 256, TeamMemory: 64 << 10, Cache: 8 << 20, Line: 128}.Of(target.Default())
+	amd := written(t, textsOf(t, form{"", codegen.LowerOptions{Target: "opencl", NoShuffles: true, TeamUnit: 32, Device: on},
+		opencl.Options{Fence: opencl.C11Fence, Language: "CL2.0", RoundedDivide: true}}))
+	for _, c := range []struct {
 		name, std, args string
 		files           []string
 	}{
 		{"SPIR-V", "CL1.2", "-target spir64 -emit-llvm", plain},
 		{"SPIR-V of OpenCL 3.0", "CL3.0", "-target spir64 -fsyntax-only", plain},
 		{"SPIR-V with subgroups and atomic floats", "CL3.0", "-target spir64 -emit-llvm", newer},
-		{"gfx90a", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm", plain},
-		{"gfx942", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -emit-llvm", plain},
-		{"gfx1100", "CL1.2", "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -emit-llvm", plain},
+		{"gfx90a", "CL2.0", "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -emit-llvm", amd},
+		{"gfx942", "CL2.0", "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -emit-llvm", amd},
+		{"gfx1100", "CL2.0", "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -emit-llvm", amd},
 		{"PTX", "CL1.2", "-target nvptx64-nvidia-cuda -Xclang -target-cpu -Xclang sm_90 -Xclang -cl-ext=+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics -Dasm=__asm__ -emit-llvm", nvidia},
 	} {
-		t.Run(target.name, func(t *testing.T) {
-			if testing.Short() && strings.Contains(target.args, "syntax-only") {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && strings.Contains(c.args, "syntax-only") {
 				t.Skip("its syntax is that of 1.2")
 			}
-			if said, err := exec.Command(clang, append(strings.Fields(target.args), "-x", "cl", "-c", "-o", object, os.DevNull)...).CombinedOutput(); err != nil {
+			if said, err := exec.Command(clang, append(strings.Fields(c.args), "-x", "cl", "-c", "-o", object, os.DevNull)...).CombinedOutput(); err != nil {
 				t.Skipf("%s has no such target: %.300s", clang, said)
 			}
-			common := "-x cl -cl-std=" + target.std + " -Xclang -finclude-default-header -Werror -Wno-logical-op-parentheses -Wno-pass-failed " + target.args
+			common := "-x cl -cl-std=" + c.std + " -Xclang -finclude-default-header -Werror -Wno-logical-op-parentheses -Wno-pass-failed " + c.args
 			next := make(chan string)
 			var compilers sync.WaitGroup
 			for n := range runtime.GOMAXPROCS(0) {
@@ -201,7 +206,7 @@ func TestPrint_ClangTakesTheCorpus(t *testing.T) {
 					}
 				})
 			}
-			for _, f := range target.files {
+			for _, f := range c.files {
 				next <- f
 			}
 			close(next)
