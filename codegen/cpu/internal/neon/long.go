@@ -6,8 +6,8 @@ import (
 )
 
 // Code beyond the reach of conditional branches and of loads from the pool, 1 MiB either way, is
-// encoded again as long code: a conditional branch skips one that reaches 128 MiB, and copies of the
-// pool stand in the code, each behind a branch around it.
+// encoded again as long code: a conditional branch skips one that reaches 128 MiB, and copies of
+// the pool stand in the code, each behind a branch around it.
 const (
 	reach     = 1<<20 - 1<<12
 	poolEvery = 1 << 18 // bytes of long code
