@@ -16,8 +16,10 @@ func (p kernelsPrinter) program() {
 	for _, f := range p.prog.Funcs {
 		p.function(f)
 	}
+	behind := false
 	for i := range p.entries {
-		p.kernel(&p.entries[i])
+		p.kernel(&p.entries[i], behind)
+		behind = behind || p.entries[i].Fault
 	}
 	for name := range p.names.Innermost() {
 		p.used[name] = true
@@ -77,8 +79,9 @@ func (p kernelsPrinter) resultType(f *ir.Func, name string) string {
 }
 
 // kernel prints one launch. Where a part of the team or the whole grid meets beside checks, which
-// end threads, it is printed again with barriers that see that.
-func (p kernelsPrinter) kernel(e *Entry) {
+// end threads, it is printed again with barriers that see that. behind says that a launch before it
+// has checks.
+func (p kernelsPrinter) kernel(e *Entry, behind bool) {
 	before := p.checkpoint()
 	p.start(nil)
 	p.launch(e)
@@ -88,6 +91,9 @@ func (p kernelsPrinter) kernel(e *Entry) {
 		p.start(nil)
 		p.gates, p.ends = gates, true
 		p.launch(e)
+	}
+	if behind && cprint.MayNotEnd(e.Launch.Body) {
+		p.endBehind(e.Launch)
 	}
 	e.Fault = p.fault
 	e.Promises = p.ranges.promises()
@@ -116,6 +122,22 @@ func (p kernelsPrinter) launch(e *Entry) {
 	}
 	p.head = p.copies(l.Body)
 	p.stmts(l.Body)
+}
+
+// endBehind ends a launch where a check of one before it has failed: its data are undefined, and a
+// loop over them may never end. Where other teams of the launch may fail meanwhile, the threads of
+// a team agree; teams that wait for each other cannot.
+func (p kernelsPrinter) endBehind(l *ir.Launch) {
+	failed := "fault->site != 0"
+	switch {
+	case p.fault && l.Meets:
+		return
+	case p.fault:
+		failed = "__syncthreads_or(" + failed + ")"
+	}
+	p.use("gompss_fault")
+	p.fault = true
+	p.head = "\tif (" + failed + ")\n\t\treturn;\n" + p.head
 }
 
 // openGates declares the memory of the gates, at which threads wait where some may have ended.

@@ -13,8 +13,10 @@ func (p kernelsPrinter) program() {
 	for _, l := range p.prog.Launches { // first, so that they keep their names
 		p.entries = append(p.entries, Entry{Name: p.names.Fresh(l.Name), Launch: l})
 	}
+	behind := false
 	for i := range p.entries {
-		p.kernel(&p.entries[i])
+		p.kernel(&p.entries[i], behind)
+		behind = behind || p.entries[i].Fault
 	}
 }
 
@@ -44,8 +46,8 @@ func (p kernelsPrinter) prepare(list []ir.Stmt) {
 	p.learn(list, changed)
 }
 
-// kernel prints one launch.
-func (p kernelsPrinter) kernel(e *Entry) {
+// kernel prints one launch. behind says that a launch before it has checks.
+func (p kernelsPrinter) kernel(e *Entry, behind bool) {
 	l := e.Launch
 	defer p.start(nil, l.Body)()
 	p.arguments(ir.Used(l.Body))
@@ -68,9 +70,26 @@ func (p kernelsPrinter) kernel(e *Entry) {
 	p.place(l.At)
 	p.stmts(l.Body)
 	p.checks().closeMeetings()
+	head := ""
+	if behind && cprint.MayNotEnd(l.Body) {
+		head = p.endBehind(e)
+	}
 	params := p.layout(e)
 	e.warps = p.warps
-	fmt.Fprintf(&p.functions, "\n%skernel void %s(%s)\n{\n%s}\n", p.size(), e.Name, cprint.WrapLines(params, 100), p.Out.String())
+	fmt.Fprintf(&p.functions, "\n%skernel void %s(%s)\n{\n%s%s}\n", p.size(), e.Name, cprint.WrapLines(params, 100), head, p.Out.String())
+}
+
+// endBehind returns the text that ends a launch where a check of one before it has failed: its data
+// are undefined, and a loop over them may never end. Where other teams of the launch may fail
+// meanwhile, the threads of a team agree.
+func (p kernelsPrinter) endBehind(e *Entry) string {
+	if !p.fault {
+		p.fault = true
+		return "\tif (fault->site != 0)\n\t\treturn;\n"
+	}
+	e.TeamMemory = cprint.AlignUp(e.TeamMemory, 4) + 4
+	name := p.Fresh("stopped")
+	return fmt.Sprintf("\tlocal uint %s;\n\tif (get_local_id(0) == 0)\n\t\t%[1]s = fault->site;\n\tbarrier(CLK_LOCAL_MEM_FENCE);\n\tif (%[1]s != 0)\n\t\treturn;\n", name)
 }
 
 // teamVars are the variables in team memory, which OpenCL C declares at the top of a kernel.

@@ -178,6 +178,8 @@ extern "C" __global__ void __launch_bounds__(1)
 EdgeLoop_4(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* out, int out_len, bool* branch, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {
 		if (!branch[0]) {
 			for (int r = 0; r < start_len - 1; r++) {
@@ -196,6 +198,8 @@ extern "C" __global__ void
 EdgeLoop_5(const int* __restrict__ start, int start_len, const int* __restrict__ col, int col_len, double* val,
 	int val_len, double* x, int x_len, double* out, int out_len, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (!(apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len))) {
 		for (int r = 0; r < start_len - 1; r++) {
 			if (apart(out, out_len, val, val_len) && apart(out, out_len, x, x_len)) {

@@ -293,6 +293,8 @@ extern "C" __global__ void __launch_bounds__(1)
 EdgeSums_4(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len, bool* branch,
 	gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (apart(in, in_len, start, start_len)) {
 		if (!branch[0]) {
 			for (int r = 2; r < start_len - 1; r++) {
@@ -308,6 +310,8 @@ extern "C" __global__ void
 EdgeSums_5(int64* start, int start_len, const int* __restrict__ col, int col_len, int64* in, int in_len,
 	gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (!apart(in, in_len, start, start_len)) {
 		for (int r = 2; r < start_len - 1; r++) {
 			__syncthreads();

@@ -285,6 +285,8 @@ HubNodes_2(int level, int* start, int start_len, int* edges, int edges_len, int*
 	int degree_len, int* total, int total_len, int* nodes, int64* deferred, int* mineContext, int64* vContext,
 	int* nodesParts_2, unsigned* ticket_2, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	__shared__ bool last;
 	__shared__ int slots[32];
 	int nodes_2 = 0;

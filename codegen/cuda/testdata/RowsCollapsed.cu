@@ -228,6 +228,8 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 	int val_len, double* x, int x_len, double* w, int w_len, double* y, int y_len, bool* branch,
 	int64* deferred, int64* iContext, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	__shared__ int active;
 	__shared__ int fromContext[256];
 	__shared__ int toContext[256];
@@ -389,6 +391,8 @@ RowsCollapsed_4(const int* __restrict__ start, int start_len, const int* __restr
 	int val_len, double* x, int x_len, double* w, int w_len, double* y, int y_len, bool* branch,
 	int64* deferred, int64* iContext, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (!branch[0]) {
 		if (min(min(w_len, val_len), col_len) >= 1024) {
 			int64 end = deferred[0];

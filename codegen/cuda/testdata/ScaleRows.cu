@@ -80,6 +80,8 @@ ScaleRows(int n, int m, double* x, int x_len, double* y, int y_len, double* sums
 extern "C" __global__ void __launch_bounds__(1)
 ScaleRows_2(int n, int m, double* x, int x_len, double* y, int y_len, double* sums, int sums_len, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (!(apart(y, y_len, x, x_len) && apart(y, y_len, sums, sums_len) && apart(sums, sums_len, x, x_len))) {
 		for (int i = 0; i < n; i++) {
 			double s = 1.0;

@@ -85,6 +85,8 @@ extern "C" __global__ void __launch_bounds__(1)
 ScaleRows_2(int64 n, int64 m, double* x, int64 x_len, double* y, int64 y_len, double* sums, int64 sums_len,
 	gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	if (!(apart(y, y_len, x, x_len) && apart(y, y_len, sums, sums_len) && apart(sums, sums_len, x, x_len))) {
 		for (int64 i = 0; i < n; i++) {
 			double s = 1.0;

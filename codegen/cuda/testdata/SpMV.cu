@@ -207,6 +207,8 @@ SpMV_2(const int* __restrict__ start, int start_len, const int* __restrict__ col
 	int val_len, double* x, int x_len, double* y, int y_len, int64* deferred, int64* rContext,
 	gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	__shared__ double sPart[1024];
 	if (min(val_len, col_len) >= 1024) {
 		int64 end = deferred[0];

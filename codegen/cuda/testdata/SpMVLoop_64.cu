@@ -215,6 +215,8 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, int64* deferred, int64* rContext,
 	gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	__shared__ double sPart[1024];
 	if (apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len)) {
 		if (min(val_len, col_len) >= 1024) {
@@ -287,6 +289,8 @@ extern "C" __global__ void
 SpMVLoop_3(const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len, double* val,
 	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
+	if (__syncthreads_or(fault->site != 0))
+		return;
 	__shared__ double slots[32];
 	if (!(apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len))) {
 		for (int64 r = 0; r < start_len - 1; r++) {

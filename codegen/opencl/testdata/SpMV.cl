@@ -162,6 +162,12 @@ kernel void SpMV_2(global int *start, long start_at, long start_len, global int 
 	global double *y, long y_at, long y_len, global long *deferred, long deferred_at,
 	global long *rContext, long rContext_at, global gompss_fault *fault)
 {
+	local uint stopped;
+	if (get_local_id(0) == 0)
+		stopped = fault->site;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (stopped != 0)
+		return;
 	local double sPart[1024];
 	volatile local int failed_at;
 	int passed = 0;
