@@ -29,7 +29,11 @@ const flowSteps = 400_000
 func TestRandomFlows(t *testing.T) {
 	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	seeds := seedsOf(t, "GOMPSS_RANDOM_FLOWS", 150)
+	least := uint64(150)
+	if testing.Short() {
+		least = 30
+	}
+	seeds := seedsOf(t, "GOMPSS_RANDOM_FLOWS", least)
 	f := newFlowRunner(t)
 	defer f.close()
 	failures := 0
