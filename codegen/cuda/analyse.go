@@ -20,7 +20,7 @@ type facts struct {
 // bits wide.
 func (p *facts) analyse(list []ir.Stmt, params []*ir.Var, index32 bool, l *ir.Launch) {
 	p.index32 = index32
-	p.ranges = &ranges{index32: index32, width: int64(l.Width), warps: l.Warps, team: l.TeamSize(warp), vars: map[*ir.Var]interval{}}
+	p.ranges = &ranges{index32: index32, width: int64(l.Width), warps: l.Warps, team: l.TeamSize(Warp), vars: map[*ir.Var]interval{}}
 	p.narrow = map[*ir.Var]bool{}
 	p.shape = shape{heads: map[*ir.While]*ir.Decl{}, merged: map[*ir.Decl]bool{}, inlined: map[*ir.Var]ir.Expr{},
 		inits: map[*ir.Var]ir.Expr{}, occur: occurring(list)}

@@ -191,7 +191,7 @@ func (p kernelsPrinter) abreast(e *Entry) string {
 // maxThreads returns the constant bound of the threads of a team.
 func (p *file) maxThreads(l *ir.Launch) int {
 	if c, ok := l.MaxThreads.(*ir.Const); ok && int64(c.Bits) > 0 && int64(c.Bits) <= maxTeam {
-		return min(int(c.Bits)+l.ExtraWarps*warp, maxTeam)
+		return min(int(c.Bits)+l.ExtraWarps*Warp, maxTeam)
 	}
 	return p.opt.MaxThreads
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // warp is the number of lanes of a warp, on every GPU of NVIDIA.
-const warp = 32
+// Warp is the number of threads of a warp of every GPU that the texts are for.
+const Warp = 32
 
 // expr prints e. The result may be right modulo a power of two only: number gives the exact one.
 func (p *printer) expr(e ir.Expr) cprint.Val {
@@ -128,9 +129,9 @@ func (p valuesPrinter) query(e *ir.Query) cprint.Val {
 	case ir.NumTeams:
 		return cprint.Value("gridDim.x", cprint.PrecPostfix, cprint.U32)
 	case ir.Lane:
-		return cprint.Value(fmt.Sprintf("threadIdx.x %% %d", warp), cprint.PrecMul, cprint.U32)
+		return cprint.Value(fmt.Sprintf("threadIdx.x %% %d", Warp), cprint.PrecMul, cprint.U32)
 	}
-	return cprint.Value(strconv.Itoa(warp), cprint.PrecPostfix, cprint.I32)
+	return cprint.Value(strconv.Itoa(Warp), cprint.PrecPostfix, cprint.I32)
 }
 
 // selection prints cond ? x : y.
@@ -295,11 +296,11 @@ func (p valuesPrinter) widenTo(x cprint.Val, ct cprint.Type) cprint.Val {
 
 func (p valuesPrinter) shuffled(e *ir.Shuffle, x cprint.Val) string {
 	by := p.number(e.By)
-	if p.ranges.of(e.By).within(span(0, warp-1)) {
+	if p.ranges.of(e.By).within(span(0, Warp-1)) {
 		name := [...]string{"__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__shfl_sync"}[e.Kind]
 		return p.call(name, "0xffffffff", x.Text, by.Text)
 	}
-	lane := fmt.Sprintf("(int64)(threadIdx.x %% %d)", warp)
+	lane := fmt.Sprintf("(int64)(threadIdx.x %% %d)", Warp)
 	p.use("int64")
 	switch e.Kind {
 	case ir.ShuffleFrom:

@@ -273,9 +273,9 @@ func (r *ranges) query(q ir.QueryKind) interval {
 	case ir.NumTeams:
 		return span(1, league)
 	case ir.Lane:
-		return span(0, warp-1)
+		return span(0, Warp-1)
 	}
-	return span(warp, warp)
+	return span(Warp, Warp)
 }
 
 // leastTeam returns how many threads each team has at least.
@@ -284,7 +284,7 @@ func (r *ranges) leastTeam() int64 {
 	case r.team > 0:
 		return r.team
 	case r.warps:
-		return warp
+		return Warp
 	}
 	return 1
 }

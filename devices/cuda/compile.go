@@ -259,7 +259,7 @@ func newProgram(k *devices.Kernel) *program {
 func (p *program) write(of *ir.Program, proved bool) {
 	var exact *ir.Program
 	if of != nil {
-		if form, ok := specialise.Teams(of, warp); ok {
+		if form, ok := specialise.Teams(of, cuda.Warp); ok {
 			exact = form
 		}
 	}
@@ -270,9 +270,6 @@ func (p *program) write(of *ir.Program, proved bool) {
 		p.versions[versionOf(true, proved, waits, true)] = version{program: exact, index32: true, waits: waits}
 	}
 }
-
-// warp is the number of threads of a warp of every GPU that the texts are for.
-const warp = 32
 
 // FromCache reports whether the code of a prepared kernel was in the cache on disk.
 func (d *Device) FromCache(k *devices.Kernel) bool {

@@ -240,7 +240,7 @@ func (r *run) take(p *program, v *version) (ok bool, err error) {
 func (r *run) sizesFit() bool {
 	for i := range r.version.source.Entries {
 		l := r.version.source.Entries[i].Launch
-		if n := l.TeamSize(warp); n > 0 && r.grids[i].Threads != n {
+		if n := l.TeamSize(cuda.Warp); n > 0 && r.grids[i].Threads != n {
 			return false
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // wake-up.
 const Time = 20 * time.Microsecond
 
-// For calls found again and again for about spinTime, until it returns true. Other goroutines
+// For calls found again and again for about Time, until it returns true. Other goroutines
 // run in between.
 func For(found func() bool) bool {
 	if found() {
