@@ -19,16 +19,16 @@ func Teams(p *ir.Program, warp int) (*ir.Program, bool) {
 	c.Launches = make([]*ir.Launch, len(p.Launches))
 	for i, l := range p.Launches {
 		c.Launches[i] = l
-		if n := teamSize(l, warp); n > 0 && !l.Meets && l.Exact == 0 {
+		if n := sizeFor(l, warp); n > 0 && !l.Meets && l.Exact == 0 {
 			c.Launches[i], any = exact(l, n, warp), true
 		}
 	}
 	return &c, any
 }
 
-// teamSize returns the size of a team that suits l within its bounds, without extra warps; 0 where
+// sizeFor returns the size of a team that suits l within its bounds, without extra warps; 0 where
 // the launch leaves it open.
-func teamSize(l *ir.Launch, warp int) int {
+func sizeFor(l *ir.Launch, warp int) int {
 	n := l.Threads
 	if l.MaxThreads != nil {
 		most, isConst := query.Int64(l.MaxThreads)
