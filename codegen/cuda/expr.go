@@ -9,7 +9,6 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// warp is the number of lanes of a warp, on every GPU of NVIDIA.
 // Warp is the number of threads of a warp of every GPU that the texts are for.
 const Warp = 32
 
