@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -12,8 +13,25 @@ import (
 	"github.com/gompss/gompss/trace/run"
 )
 
-// columns returns the tasks of a run as arrays, little-endian, each at a multiple of 8 bytes, by
-// number of the task:
+// A table is the tasks of a run, to be written as columns. It changes only where the run does.
+type table struct {
+	run      *run.Run
+	edges    []run.Edge
+	lane     []uint16    // of each task
+	classes  [][3]uint16 // see names.ofClasses
+	copies   []*probe.Point
+	copyLane []uint16
+}
+
+func tableOf(r *run.Run, names *names) *table {
+	t := &table{run: r, edges: r.Edges(), classes: names.ofClasses(r)}
+	t.copies, t.copyLane = names.copiesOf(r)
+	_, t.lane = names.lanesOf(r)
+	return t
+}
+
+// write writes the tasks as arrays, little-endian, each at a multiple of 8 bytes, by number of the
+// task:
 //
 //	uint32 tasks, edges
 //	float64 start; float32 running, submit, ready, choice, release (distances from start, ns);
@@ -24,67 +42,56 @@ import (
 //	float64 bytes; uint32 task or 0; uint16 lane; uint8 failed
 //
 // lanes, sorts, variants and the lanes of copies are those of the state: names has their numbers.
-func columns(r *run.Run, names *names) []byte {
-	n := r.Len()
-	c := &columnWriter{out: make([]byte, 0, 64*n+1024)}
-	_, lane := names.lanesOf(r)
-	preds, first := predecessorsOf(r)
-	c.u32(uint32(n), uint32(len(preds)))
-	each := func(f func(i int)) {
-		for i := range n {
-			f(i)
-		}
-		c.pad()
+func (t *table) write(to io.Writer) error {
+	r, n := t.run, t.run.Len()
+	c := &columnWriter{to: to}
+	c.u32(uint32(n), uint32(len(t.edges)))
+	rows := func(f func(i int, t run.Row)) { c.column(n, func(i int) { f(i, r.Row(i)) }) }
+	rows(func(_ int, t run.Row) { c.f64(float64(t.Start())) })
+	for _, of := range []func(t run.Row) time.Duration{run.Row.End, run.Row.Submit, run.Row.Ready, run.Row.Choice, run.Row.Release} {
+		rows(func(_ int, t run.Row) { c.f32(float32(of(t) - t.Start())) })
 	}
-	each(func(i int) { c.f64(float64(r.SpanOf(int32(i)).From)) })
-	for _, of := range []func(i int) time.Duration{
-		func(i int) time.Duration { return r.Task(i).End },
-		func(i int) time.Duration { return r.Task(i).Submit },
-		func(i int) time.Duration { return r.Task(i).Ready },
-		func(i int) time.Duration { return r.Task(i).Choice },
-		func(i int) time.Duration { return r.Task(i).Release },
-	} {
-		each(func(i int) { c.f32(float32(of(i) - r.SpanOf(int32(i)).From)) })
+	rows(func(_ int, t run.Row) { c.u32(uint32(t.ID())) })
+	rows(func(_ int, t run.Row) { c.u32(uint32(t.Last())) })
+	c.column(n, func(i int) { c.u16(t.lane[i]) })
+	for k := range 3 {
+		c.column(n, func(i int) { c.u16(t.classes[r.ClassOf(i)][k]) })
 	}
-	each(func(i int) { c.u32(uint32(r.Task(i).ID)) })
-	each(func(i int) { c.u32(uint32(r.Task(i).Last)) })
-	each(func(i int) { c.u16(lane[i]) })
-	each(func(i int) { c.u16(names.sorts.of(run.Sort(r.Task(i)))) })
-	each(func(i int) { c.u16(names.variants.of(r.Task(i).Variant)) })
-	each(func(i int) { c.u16(names.labels.of(run.Name(r.Task(i)))) })
-	each(func(i int) {
-		t, flags := r.Task(i), byte(0)
-		for k, is := range []bool{run.Ran(t), t.Err != "" && !t.Skipped, t.Skipped, t.Short} {
-			if is {
-				flags |= 1 << k
-			}
+	rows(func(_ int, t run.Row) { c.out = append(c.out, flagsOf(t)) })
+	rows(func(_ int, t run.Row) { c.f32(float32(t.Missing())) })
+	at := 0
+	c.column(n+1, func(i int) { // edges are in order of their successors
+		for at < len(t.edges) && int(t.edges[at].Succ) < i {
+			at++
 		}
-		c.out = append(c.out, flags)
+		c.u32(uint32(at))
 	})
-	each(func(i int) { c.f32(float32(r.Task(i).Missing)) })
-	c.u32(first...)
-	c.pad()
-	c.u32(preds...)
-	c.pad()
-	c.copies(r, names)
-	return c.out
+	c.column(len(t.edges), func(i int) { c.u32(uint32(t.edges[i].Pred)) })
+	t.writeCopies(c)
+	c.flush()
+	return c.err
 }
 
-// copies writes the copies of a run.
-func (c *columnWriter) copies(r *run.Run, names *names) {
-	list, lane := names.copiesOf(r)
-	c.u32(uint32(len(list)), 0)
-	each := func(f func(i int, p *probe.Point)) {
-		for i, p := range list {
-			f(i, p)
+func flagsOf(t run.Row) (flags byte) {
+	class := t.Class()
+	for k, is := range [4]bool{t.Ran(), class.Err != "" && !class.Skipped, class.Skipped, class.Short} {
+		if is {
+			flags |= 1 << k
 		}
-		c.pad()
+	}
+	return flags
+}
+
+func (t *table) writeCopies(c *columnWriter) {
+	c.u32(uint32(len(t.copies)), 0)
+	each := func(f func(i int, p *probe.Point)) {
+		c.column(len(t.copies), func(i int) { f(i, t.copies[i]) })
 	}
 	each(func(_ int, p *probe.Point) { c.f64(float64(p.Begin)) })
 	each(func(_ int, p *probe.Point) { c.f32(float32(max(0, p.Time-p.Begin))) })
 	each(func(_ int, p *probe.Point) { c.f64(float64(p.Bytes)) })
 	each(func(_ int, p *probe.Point) { c.u32(uint32(p.Task)) })
-	each(func(i int, _ *probe.Point) { c.u16(lane[i]) })
+	each(func(i int, _ *probe.Point) { c.u16(t.copyLane[i]) })
 	each(func(_ int, p *probe.Point) {
 		failed := byte(0)
 		if p.Err != nil {
@@ -94,7 +101,34 @@ func (c *columnWriter) copies(r *run.Run, names *names) {
 	})
 }
 
-type columnWriter struct{ out []byte }
+// A columnWriter writes arrays. After an error it writes nothing more.
+type columnWriter struct {
+	to      io.Writer
+	out     []byte
+	flushed int // bytes
+	err     error
+}
+
+// column writes an array with what f writes for each index, and zeros behind it.
+func (c *columnWriter) column(n int, f func(i int)) {
+	const together = 1 << 13
+	for from := 0; from < n && c.err == nil; from += together {
+		for i := from; i < min(n, from+together); i++ {
+			f(i)
+		}
+		c.flush()
+	}
+	for (c.flushed+len(c.out))%8 != 0 {
+		c.out = append(c.out, 0)
+	}
+}
+
+func (c *columnWriter) flush() {
+	if c.err == nil {
+		_, c.err = c.to.Write(c.out)
+	}
+	c.flushed, c.out = c.flushed+len(c.out), c.out[:0]
+}
 
 func (c *columnWriter) u32(list ...uint32) {
 	for _, v := range list {
@@ -105,11 +139,6 @@ func (c *columnWriter) u16(v uint16)  { c.out = binary.LittleEndian.AppendUint16
 func (c *columnWriter) f32(v float32) { c.u32(math.Float32bits(v)) }
 func (c *columnWriter) f64(v float64) {
 	c.out = binary.LittleEndian.AppendUint64(c.out, math.Float64bits(v))
-}
-func (c *columnWriter) pad() {
-	for len(c.out)%8 != 0 {
-		c.out = append(c.out, 0)
-	}
 }
 
 // names are the numbers of sorts and variants, and of lanes. A name keeps its number, so that
@@ -123,13 +152,16 @@ type names struct {
 
 // meet gives numbers to all names of a run.
 func (n *names) meet(r *run.Run) {
-	for i := range r.Len() {
-		t := r.Task(i)
-		n.sorts.of(run.Sort(t))
-		n.variants.of(t.Variant)
-		n.labels.of(run.Name(t))
-	}
+	n.ofClasses(r)
 	n.copiesOf(r)
+}
+
+// ofClasses returns the numbers of the sort, the variant and the label of each class of a run.
+func (n *names) ofClasses(r *run.Run) (of [][3]uint16) {
+	for _, c := range r.Classes() {
+		of = append(of, [3]uint16{n.sorts.of(c.Sort()), n.variants.of(c.Variant), n.labels.of(c.Name())})
+	}
+	return of
 }
 
 // A numbering gives names numbers in the order of their first use; all after the most share the
@@ -177,7 +209,7 @@ func (n *names) lanesOf(r *run.Run) (lanes []laneState, of []uint16) {
 		if l.Overlap {
 			spans := make([]run.Span, len(l.Tasks))
 			for i, t := range l.Tasks {
-				spans[i] = r.SpanOf(t)
+				spans[i] = r.Row(int(t)).Span()
 			}
 			stream, most = run.Streams(spans)
 		}
@@ -234,21 +266,4 @@ func (n *names) copiesOf(r *run.Run) (list []*probe.Point, lane []uint16) {
 		lane[i] = n.copies.of(name)
 	}
 	return list, lane
-}
-
-// predecessorsOf returns the edges between tasks of the run: those of task i are from first[i] to
-// first[i+1].
-func predecessorsOf(r *run.Run) (preds, first []uint32) {
-	first = make([]uint32, r.Len()+1)
-	at := 0
-	for _, e := range r.Edges() {
-		for ; at <= int(e.Succ); at++ {
-			first[at] = uint32(len(preds))
-		}
-		preds = append(preds, uint32(e.Pred))
-	}
-	for ; at < len(first); at++ {
-		first[at] = uint32(len(preds))
-	}
-	return preds, first
 }

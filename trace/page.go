@@ -1,7 +1,9 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"sync"
 	"time"
 
@@ -41,7 +43,8 @@ type content struct {
 	view    *run.Run   // what the newest snapshot is of: a copy of run, or run itself when it has finished
 	names   names
 	made    snapshot
-	columns []byte        // of made, once requested
+	table   *table        // of made, once requested
+	columns []byte        // of table, where the run continues and view will change
 	next    time.Time     // no snapshot before that
 	spent   time.Duration // on all snapshots
 }
@@ -83,20 +86,34 @@ func (c *content) snapshot() (snapshot, error) {
 	return c.newest()
 }
 
-// tasks returns the tasks of the newest snapshot as columns, and its version.
-func (c *content) tasks() ([]byte, int64, error) {
+// tasks returns what writes the tasks of the newest snapshot as columns, and its version.
+func (c *content) tasks() (write func(w io.Writer) error, version int64, err error) {
 	c.making.Lock()
 	defer c.making.Unlock()
 	m, err := c.newest()
 	if err != nil {
 		return nil, 0, err
 	}
+	began := time.Now()
+	if c.table == nil {
+		c.table = tableOf(c.view, &c.names)
+	}
+	if m.end { // the run stays as it is: its columns, which may be many, lie nowhere
+		return c.table.write, m.version, nil
+	}
 	if c.columns == nil {
-		began := time.Now()
-		c.columns = columns(c.view, &c.names)
+		var b bytes.Buffer
+		if err := c.table.write(&b); err != nil {
+			return nil, 0, err
+		}
+		c.columns = b.Bytes()
 		c.rest(time.Since(began))
 	}
-	return c.columns, m.version, nil
+	columns := c.columns
+	return func(w io.Writer) error {
+		_, err := w.Write(columns)
+		return err
+	}, m.version, nil
 }
 
 // task returns the details of a task of the newest snapshot, nil when it is absent.
@@ -142,7 +159,7 @@ func (c *content) newest() (snapshot, error) {
 	if err != nil {
 		return c.made, err
 	}
-	c.made, c.columns = snapshot{s.Version, text, !live}, nil
+	c.made, c.table, c.columns = snapshot{s.Version, text, !live}, nil, nil
 	c.next = time.Now().Add(refresh)
 	c.rest(time.Since(began))
 	return c.made, nil

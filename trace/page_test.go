@@ -465,6 +465,64 @@ func TestPagesInABrowser(t *testing.T) {
 	b.until(`document.querySelector('[role=status]').innerText.includes('finished')`)
 }
 
+// A page of a million tasks with two accesses and two predecessors each takes little time and
+// memory to open: GOMPSS_SOAK is for the bound of the time on a machine that nothing else uses.
+func TestAMillionTasksOpen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short")
+	}
+	const n = 1_000_000
+	name := filepath.Join(t.TempDir(), "million.gtrace")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	w := record.NewWriter(f)
+	require.NoError(t, w.Open(&probe.Machine{Places: []probe.Place{{Name: "smp", Kind: "smp", Workers: 8, Host: true}}}))
+	var b record.Batch
+	for i := range n {
+		at, id := time.Duration(i/8)*time.Microsecond, deps.TaskID(i+1)
+		b.Tasks = append(b.Tasks, probe.Task{ID: id, Last: id - min(8, id), Submit: at, Ready: at, Choice: at + 10, Start: at + 10, End: at + 900, Release: at + 910, Kernel: fmt.Sprint("K", i%3), Worker: int16(i % 8)})
+		for k := range int64(2) {
+			b.Details = append(b.Details, record.Detail{Task: id, What: record.Accesses, Count: 1, Mode: deps.In, Values: [6]int64{k + 1, int64(i) * 64, 64, int64(i)*64 + 63}})
+		}
+		b.Details = append(b.Details, record.Detail{Task: id, What: record.Waits, Count: 2, Values: [6]int64{int64(i) - 8, int64(i) - 7}})
+		if i%4096 == 4095 || i == n-1 {
+			require.NoError(t, w.Take(&b))
+			b = record.Batch{}
+		}
+	}
+	require.NoError(t, w.Close())
+	size, err := os.Stat(name)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	r, err := run.ReadFile(name)
+	require.NoError(t, err)
+	s, err := trace.ServeRun("127.0.0.1:0", "million", r)
+	require.NoError(t, err)
+	defer s.Close()
+	for _, part := range []string{"api/state", "api/columns"} {
+		answer, err := http.Get(s.URL() + part)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	took := time.Since(began)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	live, all := (after.HeapAlloc-before.HeapAlloc)>>20, (after.TotalAlloc-before.TotalAlloc)>>20
+	t.Logf("%d MB open in %v, with %d MiB in use and %d MiB allocated", size.Size()/1e6, took, live, all)
+	require.LessOrEqual(t, live, uint64(160))
+	require.LessOrEqual(t, all, uint64(700))
+	bound := time.Minute // others may use the machine
+	if os.Getenv("GOMPSS_SOAK") != "" {
+		bound = 3 * time.Second
+	}
+	require.LessOrEqual(t, took, bound)
+}
+
 // A million tasks scroll at less than 16 ms a frame: the time that draw takes, by its own clock, at
 // many zooms.
 func TestAMillionTasksScroll(t *testing.T) {

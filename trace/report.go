@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,7 +23,7 @@ func Report(w io.Writer, r *run.Run) error {
 	if err != nil {
 		return fmt.Errorf("trace: report: %w", err)
 	}
-	tasks, _, err := c.tasks()
+	writeTasks, _, err := c.tasks()
 	if err != nil {
 		return fmt.Errorf("trace: report: %w", err)
 	}
@@ -39,12 +40,18 @@ func Report(w io.Writer, r *run.Run) error {
 	if err != nil {
 		return fmt.Errorf("trace: report: %w", err)
 	}
-	data := fmt.Sprintf(`<script type="application/json" id="state">%s</script>
+	before, after, _ := strings.Cut(page, "<!--content-->")
+	_, err = fmt.Fprintf(w, `%s<script type="application/json" id="state">%s</script>
 <script type="application/json" id="details">%s</script>
-<script type="text/plain" id="columns">%s</script>
-`, m.state, more, base64.StdEncoding.EncodeToString(tasks)) // json.Marshal escapes <, so that no script ends early
-	_, err = io.WriteString(w, strings.Replace(page, "<!--content-->", data, 1))
-	return err
+<script type="text/plain" id="columns">`, before, m.state, more) // json.Marshal escapes <, so that no script ends early
+	text := base64.NewEncoder(base64.StdEncoding, w)
+	if err = errors.Join(err, writeTasks(text), text.Close()); err == nil {
+		_, err = io.WriteString(w, "</script>\n"+after)
+	}
+	if err != nil {
+		return fmt.Errorf("trace: report: %w", err)
+	}
+	return nil
 }
 
 // wholePage returns index.html with its style and script in it.

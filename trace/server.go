@@ -205,23 +205,24 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	answer(w, "application/json", m.version, m.state)
+	answer(w, "application/json", m.version)
+	_, _ = w.Write(m.state) // a client that has gone needs nothing
 }
 
 // columns serves the tasks of the newest snapshot.
 func (s *Server) columns(w http.ResponseWriter, _ *http.Request) {
-	body, version, err := s.content.tasks()
+	write, version, err := s.content.tasks()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	answer(w, "application/octet-stream", version, body)
+	answer(w, "application/octet-stream", version)
+	_ = write(w) // a client that has gone needs nothing
 }
 
-func answer(w http.ResponseWriter, kind string, version int64, body []byte) {
+func answer(w http.ResponseWriter, kind string, version int64) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Version", strconv.FormatInt(version, 10))
-	_, _ = w.Write(body) // a client that has gone needs nothing
 }
 
 // task serves the details of one task.

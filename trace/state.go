@@ -125,7 +125,8 @@ func stateOf(r *run.Run, title string, names *names) *state {
 	s.Lanes, _ = names.lanesOf(r)
 	s.Series = seriesOf(r, s.From, s.To)
 	for i := r.Len() - 1; i >= 0 && len(s.Failures) < mostListed; i-- {
-		if t := r.Task(i); t.Err != "" {
+		if r.Row(i).Class().Err != "" {
+			t := r.Task(i)
 			s.Failures = append(s.Failures, failure{t.ID, run.Name(t), r.PlaceName(t.Place), t.Skipped, t.Err, t.Release})
 		}
 	}
@@ -167,13 +168,13 @@ func seriesOf(r *run.Run, from, to time.Duration) series {
 	if width <= 0 {
 		return s
 	}
-	row := func() []float64 { return make([]float64, steps) }
-	s.Tasks, s.Ready, s.Moved = row(), row(), row()
+	zeros := func() []float64 { return make([]float64, steps) }
+	s.Tasks, s.Ready, s.Moved = zeros(), zeros(), zeros()
 	for i := range steps {
 		s.At = append(s.At, (from + time.Duration(i)*width).Seconds())
 	}
 	for _, p := range r.Machine.Places {
-		s.Busy[p.Name], s.Tokens[p.Kind] = row(), row()
+		s.Busy[p.Name], s.Tokens[p.Kind] = zeros(), zeros()
 	}
 	spread := func(to []float64, a, b time.Duration, weight float64) {
 		for i := max(0, int((a-from)/width)); i < steps && from+time.Duration(i)*width < b; i++ {
@@ -181,18 +182,24 @@ func seriesOf(r *run.Run, from, to time.Duration) series {
 			to[i] += weight * float64(min(b, lo+width)-max(a, lo)) / float64(width)
 		}
 	}
+	type row struct{ busy, tokens []float64 }
+	var places []row
+	for _, p := range r.Machine.Places {
+		places = append(places, row{s.Busy[p.Name], s.Tokens[p.Kind]})
+	}
 	for i := range r.Len() {
-		t := r.Task(i)
-		if !run.Ran(t) || int(t.Place) >= len(r.Machine.Places) {
+		t := r.Row(i)
+		c := t.Class()
+		if !t.Ran() || int(c.Place) >= len(places) {
 			continue
 		}
-		p := &r.Machine.Places[t.Place]
-		spread(s.Busy[p.Name], t.Start, t.End, 1/float64(max(1, p.Workers)))
-		spread(s.Ready, t.Ready, t.Choice, 1)
-		if t.Tokens > 0 {
-			spread(s.Tokens[p.Kind], t.Choice, t.End, float64(t.Tokens))
+		p, choice, ran := &r.Machine.Places[c.Place], t.Choice(), t.Span()
+		spread(places[c.Place].busy, ran.From, ran.To, 1/float64(max(1, p.Workers)))
+		spread(s.Ready, t.Ready(), choice, 1)
+		if c.Tokens > 0 {
+			spread(places[c.Place].tokens, choice, ran.To, float64(c.Tokens))
 		}
-		s.Tasks[min(steps-1, max(0, int((t.End-from)/width)))] += 1 / width.Seconds()
+		s.Tasks[min(steps-1, max(0, int((ran.To-from)/width)))] += 1 / width.Seconds()
 	}
 	s.points(r, from, width, spread)
 	s.shorten()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -87,8 +88,13 @@ func (f *traceFlags) parse(args []string, want int) (files []string, err error) 
 	return files, nil
 }
 
+// tracesGarbage is how much memory garbage may take, in percent of what is in use: a run of a
+// million tasks takes 150 MB, and is there from the beginning to the end.
+const tracesGarbage = 25
+
 // withRun reads a file. What is missing in it goes to stderr; f gets the readable part.
 func (f *traceFlags) withRun(name string, stderr io.Writer, use func(r *runs.Run) error) error {
+	debug.SetGCPercent(tracesGarbage)
 	r, err := runs.ReadFileLast(name, f.last)
 	if err != nil {
 		return fmt.Errorf("gompss trace: %w", err)

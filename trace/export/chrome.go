@@ -80,7 +80,7 @@ func (c *chrome) lane(r *run.Run, l *run.Lane, tid *int, flows *flowSet) {
 	}
 	spans := make([]run.Span, len(l.Tasks))
 	for i, t := range l.Tasks {
-		spans[i] = r.SpanOf(t)
+		spans[i] = r.Row(int(t)).Span()
 	}
 	streams, n := run.Streams(spans)
 	for s := range max(1, n) {

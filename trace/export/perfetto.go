@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gompss/gompss/deps"
-	"github.com/gompss/gompss/trace/probe"
 	"github.com/gompss/gompss/trace/run"
 )
 
@@ -157,13 +156,14 @@ func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 	f := &flowSet{first: make([]int32, n+2), ends: make([]bool, n), ready: make([]time.Duration, 0, n), taken: make([]time.Duration, 0, n)}
 	by := make([]int32, n)
 	messages := run.MessagesOf(r)
-	lanes := r.Deal(func(i int, t *probe.Task) {
-		last := t.Last
-		if messages[t.ID] != nil {
-			last = run.SenderOf(r, t)
+	for i := range n {
+		t := r.Row(i)
+		last := t.Last()
+		if messages[t.ID()] != nil {
+			last = run.SenderOf(r, r.Task(i))
 		}
 		by[i] = f.look(r, i, t, last)
-	})
+	}
 	for i := range n + 1 {
 		f.first[i+1] += f.first[i]
 	}
@@ -175,27 +175,27 @@ func flowsOf(r *run.Run) (*flowSet, []run.Lane) {
 		}
 	}
 	f.by = by
-	return f, lanes
+	return f, r.TaskLanes()
 }
 
 // look notes what is of interest of a task, and returns the index of the task that a flow comes
 // from, -1 when there is none: the last predecessor, or the sender of a message.
-func (f *flowSet) look(r *run.Run, i int, t *probe.Task, last deps.TaskID) int32 {
-	if t.Err != "" {
+func (f *flowSet) look(r *run.Run, i int, t run.Row, last deps.TaskID) int32 {
+	if t.Class().Err != "" {
 		f.failed = append(f.failed, int32(i))
 	}
-	if !run.Ran(t) {
+	if !t.Ran() {
 		return -1
 	}
-	f.ready, f.taken = append(f.ready, t.Ready), append(f.taken, max(t.Ready, t.Choice))
-	if t.Tokens > 0 {
+	f.ready, f.taken = append(f.ready, t.Ready()), append(f.taken, max(t.Ready(), t.Choice()))
+	if t.Class().Tokens > 0 {
 		f.holding = append(f.holding, int32(i))
 	}
 	if last == 0 {
 		return -1
 	}
 	k, ok := r.Index(last)
-	if !ok || !run.Ran(r.Task(k)) {
+	if !ok || !r.Row(k).Ran() {
 		return -1
 	}
 	f.ends[i] = true
@@ -206,7 +206,7 @@ func (f *flowSet) look(r *run.Run, i int, t *probe.Task, last deps.TaskID) int32
 // source returns the task from which the flow to a task of an index comes.
 func (f *flowSet) source(r *run.Run, i int32) deps.TaskID {
 	if k := f.by[i]; k >= 0 {
-		return r.Task(int(k)).ID
+		return r.Row(int(k)).ID()
 	}
 	return 0
 }

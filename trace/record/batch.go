@@ -19,6 +19,13 @@ type Batch struct {
 	Lost    *Losses       // the same counted apart, since the start; nil where that was said before, or will be later
 }
 
+// reset empties b, which keeps its memory.
+func (b *Batch) reset() {
+	clear(b.Points) // of what they refer to
+	b.Tasks, b.Details, b.Points, b.Dropped, b.Lost = b.Tasks[:0], b.Details[:0], b.Points[:0], 0, nil
+	b.Packed.clear()
+}
+
 // Len returns how many records are in b; what is packed counts by tasks.
 func (b *Batch) Len() int { return len(b.Tasks) + b.Packed.Len() + len(b.Details) + len(b.Points) }
 

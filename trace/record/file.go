@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -122,53 +122,134 @@ func (d Damage) String() string {
 var ErrNotTrace = errors.New("not a trace file")
 
 // Read gives what is in a trace file to the sink, which it opens and does not close: what is
-// damaged or cut off is left out and told.
+// damaged or cut off is left out and reported. A goroutine of Read decodes the blocks ahead of the
+// sink.
 //
 // Errors: reading, the sink, a newer version of the format, ErrNotTrace; not damage.
 func Read(r io.Reader, s Sink) (Damage, error) {
-	f := &reader{in: bufio.NewReaderSize(r, 1<<16), sink: s, names: map[string]string{}}
+	f := &reader{in: r, names: map[string]string{}, decoded: make(chan content, decodedAhead), free: make(chan *Batch, decodedAhead+2), stop: make(chan struct{})}
 	if err := f.head(); err != nil {
 		return f.damage, err
 	}
 	f.damage.Open = true
-	for {
-		kind, payload, err := f.next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = f.take(kind, payload)
-		}
-		if err != nil {
-			return f.damage, fmt.Errorf("trace: read: %w", err)
-		}
+	var decoding sync.WaitGroup
+	decoding.Go(f.decodeAll)
+	g := &giver{sink: s}
+	err := g.giveAll(f)
+	close(f.stop)
+	decoding.Wait()
+	f.damage.Head = f.damage.Head || g.headless
+	if err == nil {
+		err = f.err
 	}
-	if !f.any {
+	switch {
+	case err != nil:
+		return f.damage, fmt.Errorf("trace: read: %w", err)
+	case !f.any:
 		return f.damage, fmt.Errorf("trace: read: %w", ErrNotTrace)
 	}
-	f.damage.Head = f.damage.Head || !f.opened
-	return f.damage, f.start(&probe.Machine{})
+	f.damage.Head = f.damage.Head || !g.opened
+	return f.damage, g.start(&probe.Machine{})
 }
 
-// A reader reads a file once.
+// decodedAhead is how many blocks wait for the sink: one would do, if all took equally long.
+const decodedAhead = 4
+
+// A content is what a block of a file has: a machine or a batch.
+type content struct {
+	machine *probe.Machine
+	batch   *Batch
+}
+
+// A giver gives what was decoded to a sink.
+type giver struct {
+	sink     Sink
+	opened   bool
+	headless bool // there was no machine with places at the front
+}
+
+// giveAll returns the first error of the sink, after which it takes nothing.
+func (g *giver) giveAll(f *reader) error {
+	for c := range f.decoded {
+		if c.machine != nil {
+			if err := g.start(c.machine); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := g.start(&probe.Machine{}); err != nil {
+			return err
+		}
+		if err := g.sink.Take(c.batch); err != nil {
+			return err
+		}
+		select {
+		case f.free <- c.batch:
+		default: // there are enough
+		}
+	}
+	return nil
+}
+
+// start opens the sink, once. A batch before any machine means that the machine is lost.
+func (g *giver) start(m *probe.Machine) error {
+	if g.opened {
+		return nil
+	}
+	g.opened, g.headless = true, len(m.Places) == 0
+	return g.sink.Open(m)
+}
+
+// A reader reads and decodes a file once.
 type reader struct {
-	in     *bufio.Reader
-	back   []byte // to be read before in
-	sink   Sink
+	in     io.Reader
+	buffer []byte // all that back may lie in
+	back   []byte // what was read from in and not taken
 	damage Damage
+	d      decoder
 	names  map[string]string
-	opened bool
 	any    bool
 	seen   Totals
+	err    error // why decodeAll ended, nil at the end of the file
+	// decoded has the blocks, in order; a batch comes back through free once the sink has taken it.
+	decoded chan content
+	free    chan *Batch
+	stop    chan struct{} // closed when nothing more is wanted
 }
 
-// fill returns the next n bytes without taking them, fewer at the end.
+// decodeAll decodes blocks until the file ends, or nothing more is wanted.
+func (f *reader) decodeAll() {
+	defer close(f.decoded)
+	for {
+		kind, payload, err := f.next()
+		if err != nil {
+			if err != io.EOF {
+				f.err = err
+			}
+			return
+		}
+		c, ok := f.decode(kind, payload)
+		if !ok {
+			continue
+		}
+		select {
+		case f.decoded <- c:
+		case <-f.stop:
+			return
+		}
+	}
+}
+
+// fill returns the next n bytes without taking them, fewer at the end. They are good until the next
+// call.
 func (f *reader) fill(n int) ([]byte, error) {
 	for len(f.back) < n {
-		chunk := make([]byte, min(1<<16, n-len(f.back)))
-		k, err := io.ReadFull(f.in, chunk)
-		f.back = append(f.back, chunk[:k]...)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if len(f.back) == cap(f.back) {
+			f.grow()
+		}
+		k, err := io.ReadAtLeast(f.in, f.back[len(f.back):cap(f.back)], 1)
+		f.back = f.back[:len(f.back)+k]
+		if err == io.EOF {
 			return f.back, nil
 		}
 		if err != nil {
@@ -176,6 +257,16 @@ func (f *reader) fill(n int) ([]byte, error) {
 		}
 	}
 	return f.back[:n], nil
+}
+
+// grow makes room behind back: at least as much as back takes, so that all moves together cost as
+// much as what is read.
+func (f *reader) grow() {
+	const least = 1 << 16
+	if cap(f.buffer) < 2*len(f.back)+least {
+		f.buffer = make([]byte, 0, 2*len(f.back)+least)
+	}
+	f.back = append(f.buffer[:0], f.back...)
 }
 
 func (f *reader) head() error {
@@ -194,7 +285,7 @@ func (f *reader) head() error {
 	return nil
 }
 
-// next finds the next block whose checksum is right.
+// next finds the next block whose checksum is right. The payload is good until the next call.
 func (f *reader) next() (kind byte, payload []byte, err error) {
 	for {
 		b, err := f.fill(blockHead)
@@ -234,78 +325,66 @@ func (f *reader) skip() {
 	f.back = f.back[n:]
 }
 
-func (f *reader) take(kind byte, payload []byte) error {
+// decode decodes a block; ok is false where it has nothing for the sink, or is damaged.
+func (f *reader) decode(kind byte, payload []byte) (c content, ok bool) {
 	f.any = true
 	switch kind {
 	case machineBlock:
 		var m probe.Machine
 		if json.Unmarshal(payload, &m) != nil {
 			f.damage.Blocks++
-			return nil
+			return c, false
 		}
-		return f.start(&m)
+		return content{machine: &m}, true
 	case batchBlock, packedBlock:
-		b, err := f.decode(kind, payload)
-		if err != nil {
+		return f.batch(kind, payload)
+	case lossesBlock: // the counts of a later block include those of an earlier one
+		var l Losses
+		if json.Unmarshal(payload, &l) != nil {
 			f.damage.Blocks++
-			return nil
+			return c, false
 		}
-		f.seen.Tasks += uint64(len(b.Tasks) + b.Packed.tasks)
-		f.seen.Details += uint64(len(b.Details))
-		f.seen.Points += uint64(len(b.Points))
-		if err := f.start(&probe.Machine{}); err != nil {
-			return err
-		}
-		return f.sink.Take(b)
-	case lossesBlock:
-		return f.losses(payload)
+		return content{batch: &Batch{Dropped: l.Records(), Lost: &l}}, true
 	case endBlock:
-		return f.end(payload)
+		f.end(payload)
+		return c, false
 	}
 	f.damage.Unknown++
-	return nil
+	return c, false
 }
 
-// losses gives the sink what was lost until then. The counts of a later block include those of an
-// earlier one.
-func (f *reader) losses(payload []byte) error {
-	var l Losses
-	if json.Unmarshal(payload, &l) != nil {
-		f.damage.Blocks++
-		return nil
+// batch decodes tasks, details and points into memory that the sink has done with.
+func (f *reader) batch(kind byte, payload []byte) (c content, ok bool) {
+	b := &Batch{}
+	select {
+	case b = <-f.free:
+		b.reset()
+	default:
 	}
-	if err := f.start(&probe.Machine{}); err != nil {
-		return err
-	}
-	return f.sink.Take(&Batch{Dropped: l.Records(), Lost: &l})
-}
-
-func (f *reader) decode(kind byte, payload []byte) (*Batch, error) {
+	var err error
 	if kind == packedBlock {
-		return decodePacked(payload)
+		err = f.d.decodePacked(b, payload)
+	} else {
+		err = f.d.decode(b, payload, f.names)
 	}
-	return decode(payload, f.names)
+	if err != nil {
+		f.damage.Blocks++
+		return c, false
+	}
+	f.seen.Tasks += uint64(len(b.Tasks) + b.Packed.tasks)
+	f.seen.Details += uint64(len(b.Details))
+	f.seen.Points += uint64(len(b.Points))
+	return content{batch: b}, true
 }
 
-// start opens the sink, once. A batch before any machine means that the machine is lost.
-func (f *reader) start(m *probe.Machine) error {
-	if f.opened {
-		return nil
-	}
-	f.opened = true
-	f.damage.Head = f.damage.Head || len(m.Places) == 0
-	return f.sink.Open(m)
-}
-
-func (f *reader) end(payload []byte) error {
+func (f *reader) end(payload []byte) {
 	var t Totals
 	if json.Unmarshal(payload, &t) != nil {
 		f.damage.Blocks++
-		return nil
+		return
 	}
 	f.damage.Open = false
 	if all, seen := t.Tasks+t.Details+t.Points, f.seen.Tasks+f.seen.Details+f.seen.Points; all > seen {
 		f.damage.Lost = all - seen
 	}
-	return nil
 }

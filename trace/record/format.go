@@ -233,7 +233,8 @@ func (e *encoder) point(p *probe.Point) {
 	}
 }
 
-// A decoder reads the payload of a batch. It never panics: after the first error everything is 0.
+// A decoder reads payloads of batches. It never panics: after the first error in one everything is
+// 0. It is used again, and keeps its memory.
 type decoder struct {
 	rest    []byte
 	strings []string
@@ -245,6 +246,11 @@ var errMalformed = errors.New("malformed batch")
 func (d *decoder) fail() { d.err, d.rest = errMalformed, nil }
 
 func (d *decoder) u() uint64 {
+	if len(d.rest) > 0 && d.rest[0] < 0x80 { // most numbers are small
+		v := d.rest[0]
+		d.rest = d.rest[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(d.rest)
 	if n <= 0 {
 		d.fail()
@@ -254,15 +260,7 @@ func (d *decoder) u() uint64 {
 	return v
 }
 
-func (d *decoder) i() int64 {
-	v, n := binary.Varint(d.rest)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
+func (d *decoder) i() int64 { return unzigzag(d.u()) }
 
 func (d *decoder) d() time.Duration { return time.Duration(d.i()) }
 
@@ -295,21 +293,20 @@ func (d *decoder) text() string {
 	return d.strings[id]
 }
 
-// decode reads a payload; known strings are shared through names.
-func decode(payload []byte, names map[string]string) (*Batch, error) {
-	d := &decoder{rest: payload}
+// decode reads a payload into an empty batch; known strings are shared through names.
+func (d *decoder) decode(b *Batch, payload []byte, names map[string]string) error {
+	d.rest, d.err, d.strings = payload, nil, d.strings[:0]
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		size := d.count()
-		s := string(d.rest[:size])
-		d.rest = d.rest[size:]
-		if known, ok := names[s]; ok {
-			s = known
-		} else {
+		s, ok := names[string(d.rest[:size])]
+		if !ok {
+			s = string(d.rest[:size])
 			names[s] = s
 		}
+		d.rest = d.rest[size:]
 		d.strings = append(d.strings, s)
 	}
-	b := &Batch{Dropped: d.u()}
+	b.Dropped = d.u()
 	var last probe.Task
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		d.task(&last)
@@ -325,7 +322,7 @@ func decode(payload []byte, names map[string]string) (*Batch, error) {
 	if d.err == nil && len(d.rest) > 0 {
 		d.err = fmt.Errorf("%w: %d bytes too many", errMalformed, len(d.rest))
 	}
-	return b, d.err
+	return d.err
 }
 
 // task reads the task that follows t over it.

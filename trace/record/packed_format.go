@@ -93,10 +93,10 @@ func putNumbers(to []byte, numbers [packedNumbers]uint64) int {
 	return at
 }
 
-// decodePacked reads a payload of packed tasks.
-func decodePacked(payload []byte) (*Batch, error) {
-	d := &decoder{rest: payload}
-	b := &Batch{Dropped: d.u()}
+// decodePacked reads a payload of packed tasks into an empty batch.
+func (d *decoder) decodePacked(b *Batch, payload []byte) error {
+	d.rest, d.err = payload, nil
+	b.Dropped = d.u()
 	n := d.count()
 	b.Packed.place = int16(d.i())
 	var before [packedHead]uint64
@@ -106,7 +106,7 @@ func decodePacked(payload []byte) (*Batch, error) {
 	if len(d.rest) > 0 {
 		d.fail()
 	}
-	return b, d.err
+	return d.err
 }
 
 // packed reads the task that follows before over it.
@@ -161,8 +161,12 @@ func (d *decoder) fixed(n int) (v uint64) {
 		d.fail()
 		return 0
 	}
-	for i := range n {
-		v |= uint64(d.rest[i]) << (8 * i)
+	if len(d.rest) >= 8 {
+		v = binary.LittleEndian.Uint64(d.rest) & (1<<(8*n) - 1)
+	} else {
+		for i := range n {
+			v |= uint64(d.rest[i]) << (8 * i)
+		}
 	}
 	d.rest = d.rest[n:]
 	return v

@@ -285,15 +285,16 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		_, err := Read(bytes.NewReader(file), &keeper{})
 		_ = err // any error will do; what must not happen is a panic or a hang
-		b, err := decode(file, map[string]string{})
-		if err == nil && len(b.Tasks) > 0 {
-			again, err := decode((&encoder{}).encode(b), map[string]string{})
-			require.NoError(t, err)
+		var d decoder
+		var b, again Batch
+		if d.decode(&b, file, map[string]string{}) == nil && len(b.Tasks) > 0 {
+			require.NoError(t, d.decode(&again, (&encoder{}).encode(&b), map[string]string{}))
 			require.Equal(t, b.Tasks, again.Tasks)
 		}
-		if b, err = decodePacked(file); err == nil {
-			again, err := decodePacked(appendPacked(nil, b))
-			require.NoError(t, err)
+		b.reset()
+		again.reset()
+		if d.decodePacked(&b, file) == nil {
+			require.NoError(t, d.decodePacked(&again, appendPacked(nil, &b)))
 			require.Equal(t, b.Packed.words, again.Packed.words)
 			b.Unpack()
 		}
@@ -525,4 +526,35 @@ func BenchmarkWritePacked(b *testing.B) {
 func ExampleDamage() {
 	fmt.Println(Damage{Open: true, Skipped: 12})
 	// Output: the end is missing: the run was not closed or the file is cut off, 12 bytes are unreadable
+}
+
+// Read ends with the error of its sink, whatever it has decoded by then, and gives it nothing more.
+func TestRead_SinkFails(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var batches []*Batch
+	for range 20 {
+		batches = append(batches, randomBatch(r))
+	}
+	file := written(t, batches...)
+	for n := range 20 {
+		s := &filling{after: n}
+		_, err := Read(bytes.NewReader(file), s)
+		require.ErrorIs(t, err, errFull, "after %d batches", n)
+		require.Equal(t, n+1, s.taken)
+	}
+}
+
+var errFull = errors.New("full")
+
+// A filling sink has an error once it was given so many batches.
+type filling struct {
+	keeper
+	after, taken int
+}
+
+func (f *filling) Take(b *Batch) error {
+	if f.taken++; f.taken > f.after {
+		return errFull
+	}
+	return f.keeper.Take(b)
 }

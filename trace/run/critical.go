@@ -1,8 +1,6 @@
 package run
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 	"time"
 
@@ -41,7 +39,7 @@ func (r *Run) Critical() Path {
 				best[i], via[i] = best[p], p
 			}
 		}
-		if best[i] += r.weigh(i, spans); best[i] > best[end] {
+		if best[i] += weigh(r, i, spans); best[i] > best[end] {
 			end = i
 		}
 	}
@@ -71,13 +69,13 @@ func (r *Run) Collapse(p Path) []Link {
 		if !ok {
 			continue
 		}
-		t := r.Task(i)
-		if n := len(out); n == 0 || out[n-1].Sort != Sort(t) {
-			out = append(out, Link{Sort: Sort(t)})
+		sort := r.Row(i).Class().Sort()
+		if n := len(out); n == 0 || out[n-1].Sort != sort {
+			out = append(out, Link{Sort: sort})
 		}
 		last := &out[len(out)-1]
 		last.Count++
-		last.Time += r.weigh(i, spans)
+		last.Time += weigh(r, i, spans)
 	}
 	return out
 }
@@ -112,7 +110,7 @@ func (r *Run) Chain() Chain {
 	messages := MessagesOf(r)
 	last, awaited := -1, false
 	for i := range r.Len() {
-		if t := r.Task(i); Ran(t) && (last < 0 || t.End > r.Task(last).End) {
+		if t := r.Row(i); t.Ran() && (last < 0 || t.End() > r.Row(last).End()) {
 			last = i
 		}
 	}
@@ -120,7 +118,7 @@ func (r *Run) Chain() Chain {
 		t := r.Task(last)
 		c.Tasks = append(c.Tasks, t.ID)
 		if i, ok := sender(r, t, messages); ok && awaited && i < last {
-			c.Tell += max(0, messages[t.ID].Begin-r.Task(i).End)
+			c.Tell += max(0, messages[t.ID].Begin-r.Row(i).End())
 			last, awaited = i, false
 			continue
 		}
@@ -131,8 +129,8 @@ func (r *Run) Chain() Chain {
 			c.Tokens += t.Choice - t.Ready
 			short[t.Place] += t.Choice - t.Ready
 		}
-		if i, ok := r.Index(t.Last); ok && i < last && Ran(r.Task(i)) {
-			tell := t.Ready - r.Task(i).End
+		if i, ok := r.Index(t.Last); ok && i < last && r.Row(i).Ran() {
+			tell := t.Ready - r.Row(i).End()
 			m := messages[t.Last]
 			if awaited = m != nil; awaited {
 				way := min(tell, t.Ready-m.Begin)
@@ -146,8 +144,8 @@ func (r *Run) Chain() Chain {
 			last = i
 			continue
 		}
-		k := sort.Search(len(byRelease), func(i int) bool { return r.Task(int(byRelease[i])).Release > t.Submit })
-		for k > 0 && RankOf(r, r.Task(int(byRelease[k-1])).Place) != RankOf(r, t.Place) { // another program
+		k := sort.Search(len(byRelease), func(i int) bool { return r.Row(int(byRelease[i])).Release() > t.Submit })
+		for k > 0 && RankOf(r, r.Row(int(byRelease[k-1])).Place()) != RankOf(r, t.Place) { // another program
 			k--
 		}
 		awaited = false
@@ -173,7 +171,7 @@ func sender(r *Run, t *probe.Task, messages map[deps.TaskID]*probe.Point) (int, 
 		return 0, false
 	}
 	i, ok := r.Index(t.Last)
-	return i, ok && Ran(r.Task(i))
+	return i, ok && r.Row(i).Ran()
 }
 
 // A chainFinder answers what Run.Chain and a Summary ask about all tasks of a run.
@@ -218,12 +216,15 @@ func (f chainFinder) mostOf(times map[int16]time.Duration) (kind string) {
 
 // byRelease returns the tasks that ran, in order of their end.
 func (f chainFinder) byRelease() []int32 {
-	var out []int32
+	ran := make([]int32, 0, f.run.Len())
 	for i := range f.run.Len() {
-		if Ran(f.run.Task(i)) {
-			out = append(out, int32(i))
+		if f.run.Row(i).Ran() {
+			ran = append(ran, int32(i))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(f.run.tasks.release(int(a)), f.run.tasks.release(int(b))) })
+	out := make([]int32, len(ran))
+	for i, at := range byTime(len(ran), func(i int) time.Duration { return f.run.Row(int(ran[i])).Release() }) {
+		out[i] = ran[at]
+	}
 	return out
 }

@@ -19,19 +19,30 @@ type details struct {
 	order  []uint32 // the groups, by task, after finish
 	spare  []uint32
 	shift  uint8
+	tally
+}
+
+// A tally is how many details there are.
+type tally struct {
 	count  int
-	extra  int // details that say which tasks others waited for, beyond the first of a group
+	extra  int // that say which tasks others waited for, beyond the first of a group
+	waits  int // predecessors that they name
+	inside int // that say whose body submitted a task
+}
+
+// add adds the numbers of another tally so many times.
+func (t *tally) add(o tally, times int) {
+	t.count, t.extra, t.waits, t.inside = t.count+times*o.count, t.extra+times*o.extra, t.waits+times*o.waits, t.inside+times*o.inside
 }
 
 // A detailBlock is groups, as they came.
 type detailBlock struct {
 	tasks  []deps.TaskID // of each group
-	begins []int         // of each group, in text
+	begins []uint32      // of each group, in text
 	text   []byte
 	kind   record.DetailKind // of the last detail
 	newest deps.TaskID
-	count  int
-	extra  int
+	tally
 }
 
 // add appends a detail.
@@ -42,19 +53,24 @@ func (l *details) add(d *record.Detail) {
 		l.blocks = append(l.blocks, l.room())
 		n++
 	}
-	b := &l.blocks[n-1]
+	b, one := &l.blocks[n-1], tally{count: 1}
 	switch {
 	case !continues:
-		b.tasks, b.begins = append(b.tasks, d.Task), append(b.begins, len(b.text))
+		b.tasks, b.begins = append(b.tasks, d.Task), append(b.begins, uint32(len(b.text)))
 		b.newest = max(b.newest, d.Task)
 	case d.What == record.Waits && b.kind == record.Waits:
-		b.extra++
-		l.extra++
+		one.extra = 1
+	}
+	switch d.What {
+	case record.Waits:
+		one.waits = int(d.Count)
+	case record.Inside:
+		one.inside = 1
 	}
 	b.kind = d.What
 	b.text = appendDetail(b.text, d)
-	b.count++
-	l.count++
+	b.tally.add(one, 1)
+	l.tally.add(one, 1)
 }
 
 func (l *details) room() (b detailBlock) {
@@ -64,7 +80,7 @@ func (l *details) room() (b detailBlock) {
 	}
 	if len(l.blocks) > 0 {
 		n := 1 << shiftOf(l.shift)
-		b.tasks, b.begins, b.text = make([]deps.TaskID, 0, n), make([]int, 0, n), make([]byte, 0, 32*n)
+		b.tasks, b.begins, b.text = make([]deps.TaskID, 0, n), make([]uint32, 0, n), make([]byte, 0, 24*n)
 	}
 	return b
 }
@@ -120,11 +136,34 @@ func detailAt(text []byte, task deps.TaskID, d *record.Detail) []byte {
 	return text
 }
 
+// waitsIn appends the predecessors that the text of a group names.
+func waitsIn(out []deps.TaskID, text []byte, task deps.TaskID) []deps.TaskID {
+	for len(text) > 0 {
+		kind, count, mask := record.DetailKind(text[0]), int(text[1]), text[3]
+		text = text[4:]
+		for text[0] >= 0x80 { // the place
+			text = text[1:]
+		}
+		text = text[1:]
+		for i := range 6 {
+			v, n := int64(0), 0
+			if mask&(1<<i) != 0 {
+				v, n = binary.Varint(text)
+				text = text[n:]
+			}
+			if kind == record.Waits && i < count {
+				out = append(out, task-deps.TaskID(v))
+			}
+		}
+	}
+	return out
+}
+
 // group returns the task and the text of the k-th group by task. Requires: finish.
 func (l *details) group(k int) (deps.TaskID, []byte) {
 	shift, n := shiftOf(l.shift), l.order[k]
 	b, i := &l.blocks[n>>shift], int(n&(1<<shift-1))
-	end := len(b.text)
+	end := uint32(len(b.text))
 	if i+1 < len(b.begins) {
 		end = b.begins[i+1]
 	}
@@ -189,7 +228,7 @@ func (l *details) forget(oldest deps.TaskID) {
 		if len(b.tasks) == 0 || b.newest > oldest {
 			return false
 		}
-		l.count, l.extra = l.count-b.count, l.extra-b.extra
+		l.tally.add(b.tally, -1)
 		return true
 	})
 	if l.shared > 0 {
@@ -201,7 +240,7 @@ func (l *details) forget(oldest deps.TaskID) {
 // size returns how many bytes the details take.
 func (l *details) size() (n int) {
 	for i := range l.blocks {
-		n += len(l.blocks[i].text) + 16*len(l.blocks[i].tasks)
+		n += len(l.blocks[i].text) + 12*len(l.blocks[i].tasks)
 	}
 	return n
 }
@@ -213,7 +252,7 @@ func (l *details) copyOf(from *details) details {
 		idle = append(idle, detailBlock{tasks: b.tasks[:0], begins: b.begins[:0], text: b.text[:0]})
 	}
 	blocks := append(l.blocks[:0], from.blocks...)
-	return details{blocks: blocks, shared: len(blocks), idle: idle, order: l.order[:0], spare: l.spare, shift: from.shift, count: from.count, extra: from.extra}
+	return details{blocks: blocks, shared: len(blocks), idle: idle, order: l.order[:0], spare: l.spare, shift: from.shift, tally: from.tally}
 }
 
 // addAll appends the details of a list.
@@ -221,14 +260,4 @@ func (l *details) addAll(list []record.Detail) {
 	for i := range list {
 		l.add(&list[i])
 	}
-}
-
-// edges returns how many predecessors the details name.
-func (l *details) edges() (n int) {
-	for d := range l.all() {
-		if d.What == record.Waits {
-			n += int(d.Count)
-		}
-	}
-	return n
 }

@@ -43,17 +43,17 @@ func (r *Run) Edges() []Edge {
 	if r.edges != nil {
 		return r.edges
 	}
-	r.edges = make([]Edge, 0, r.details.edges())
-	for d := range r.details.all() {
-		if d.What != record.Waits {
-			continue
-		}
-		succ, ok := r.Index(d.Task)
+	r.edges = make([]Edge, 0, r.details.waits)
+	var waits []deps.TaskID
+	for k := range r.details.order {
+		task, text := r.details.group(k)
+		succ, ok := r.Index(task)
 		if !ok {
 			continue
 		}
-		for _, p := range d.Values[:d.Count] {
-			if pred, ok := r.Index(deps.TaskID(p)); ok && pred < succ {
+		waits = waitsIn(waits[:0], text, task)
+		for _, p := range waits {
+			if pred, ok := r.Index(p); ok && pred < succ {
 				r.edges = append(r.edges, Edge{int32(pred), int32(succ)})
 			}
 		}
@@ -103,7 +103,7 @@ func (t thinner) thin() {
 		}
 		var on int
 		on, best[i], known[i] = t.longest(list, i, best, known)
-		best[i] += r.weigh(i, spans)
+		best[i] += weigh(r, i, spans)
 		if known[i] && extraWaits(list) > 0 {
 			kept = t.fewer(kept[:0], list, on)
 			out.addAll(kept)

@@ -84,46 +84,58 @@ func (m laneMaker) lanes(also func(l *Lane, d *division)) []Lane {
 	return lanes
 }
 
-// TaskLanes is Lanes without the states.
-func (r *Run) TaskLanes() []Lane { return r.Deal(func(int, *probe.Task) {}) }
+// TaskLanes is Lanes without the states; it deals the tasks once.
+func (r *Run) TaskLanes() []Lane {
+	if r.lanes == nil {
+		r.lanes = laneMaker{r}.deal()
+	}
+	return slices.Clone(r.lanes)
+}
 
-// Deal is TaskLanes, and calls also for every task of the run on the way: to look at all tasks is
-// much of what it costs.
-func (r *Run) Deal(also func(i int, t *probe.Task)) []Lane {
-	lanes, first := laneMaker{r}.emptyLanes()
+func (m laneMaker) deal() []Lane {
+	r := m.run
+	lanes, first := m.emptyLanes()
 	over, mixed := make([]Span, len(lanes)), make([]bool, len(lanes))
 	for i := range r.Len() {
-		t := r.Task(i)
-		also(i, t)
-		if !Ran(t) || int(t.Place) >= len(first)-1 {
+		t := r.Row(i)
+		place := int(t.Place())
+		if !t.Ran() || place >= len(first)-1 {
 			continue
 		}
-		at := first[t.Place]
-		if w := int(t.Worker); w > 0 && r.Machine.Places[t.Place].Host && at+w < first[t.Place+1] {
+		at := first[place]
+		if w := int(t.Class().Worker); w > 0 && r.Machine.Places[place].Host && at+w < first[place+1] {
 			at += w
 		}
-		l := &lanes[at]
+		l, ran := &lanes[at], t.Span()
 		if l.Tasks == nil { // as if they were spread evenly, and a little more
 			l.Tasks = make([]int32, 0, r.Len()/len(lanes)*5/4+16)
 		}
 		l.Tasks = append(l.Tasks, int32(i))
-		mixed[at] = mixed[at] || t.Start < over[at].From
-		l.Overlap = l.Overlap || t.Start < over[at].To
-		over[at] = Span{t.Start, t.End}
+		mixed[at] = mixed[at] || ran.From < over[at].From
+		l.Overlap = l.Overlap || ran.From < over[at].To
+		over[at] = ran
 	}
 	for i := range lanes {
 		if mixed[i] {
-			slices.SortFunc(lanes[i].Tasks, func(a, b int32) int { return cmp.Compare(r.tasks.span(a).From, r.tasks.span(b).From) })
-			lanes[i].Overlap = laneMaker{r}.overlap(lanes[i].Tasks)
+			m.byStart(lanes[i].Tasks)
+			lanes[i].Overlap = m.overlap(lanes[i].Tasks)
 		}
 	}
 	return lanes
 }
 
+// byStart puts tasks in order of their start.
+func (m laneMaker) byStart(tasks []int32) {
+	before := slices.Clone(tasks)
+	for i, at := range byTime(len(tasks), func(i int) time.Duration { return m.run.Row(int(before[i])).Start() }) {
+		tasks[i] = before[at]
+	}
+}
+
 // overlap reports whether one of the tasks starts before the one before it has finished.
 func (m laneMaker) overlap(tasks []int32) bool {
 	for i := 1; i < len(tasks); i++ {
-		if m.run.tasks.span(tasks[i]).From < m.run.tasks.span(tasks[i-1]).To {
+		if m.run.Row(int(tasks[i])).Start() < m.run.Row(int(tasks[i-1])).End() {
 			return true
 		}
 	}
@@ -194,12 +206,13 @@ func (m laneMaker) divide(l *Lane, copies []Span, all Span) (d division) {
 	runs, waits := make([]Span, 0, len(l.Tasks)), make([]Span, 0, len(l.Tasks))
 	over := all.From
 	for _, i := range l.Tasks {
-		t := m.run.Task(int(i))
-		runs = append(runs, Span{t.Start, t.End})
-		if from := max(over, t.Ready); from < t.Start {
-			waits = append(waits, Span{from, t.Start})
+		t := m.run.Row(int(i))
+		ran := t.Span()
+		runs = append(runs, ran)
+		if from := max(over, t.Ready()); from < ran.From {
+			waits = append(waits, Span{from, ran.From})
 		}
-		over = max(over, t.End)
+		over = max(over, ran.To)
 	}
 	busy := clip(union(runs), all)
 	moving := clip(merged(busy, copies), all)
@@ -229,7 +242,7 @@ func (l *Lane) enter(state State, spans []Span) {
 // subtract returns what of a, which is in order and apart, is not in b, which lies within a and is
 // so too.
 func subtract(a, b []Span) []Span {
-	var out []Span
+	out := make([]Span, 0, len(a)+len(b))
 	for _, s := range a {
 		for len(b) > 0 && b[0].From < s.To {
 			if s.From < b[0].From {

@@ -238,7 +238,7 @@ type heads struct {
 
 func (h *heads) at(i int) time.Duration {
 	p := &h.parts[h.list[i]]
-	return p.clock.at(p.Task(p.next).Submit)
+	return p.clock.at(p.Row(p.next).Submit())
 }
 func (h *heads) Len() int           { return len(h.list) }
 func (h *heads) Less(i, j int) bool { return h.at(i) < h.at(j) }

@@ -25,6 +25,9 @@ type child struct{ parent, task int32 }
 // children returns the tasks that bodies submitted, by parent, then in order of submission. Parents
 // are before their children.
 func (r *Run) children() (out []child) {
+	if r.details.inside == 0 {
+		return nil
+	}
 	for d := range r.details.all() {
 		if d.What != record.Inside {
 			continue
@@ -54,9 +57,7 @@ func (r *Run) spans() []time.Duration {
 		home[c.task] = c.parent + 1
 	}
 	for i := range r.Len() {
-		if t := r.Task(i); Ran(t) {
-			spans[i] = t.End - t.Start
-		}
+		spans[i] = r.Row(i).ranFor()
 	}
 	best := make([]time.Duration, r.Len())
 	for to := len(children); to > 0; { // the innermost first
@@ -76,14 +77,11 @@ func (r *Run) spans() []time.Duration {
 
 // weigh returns for how long a task runs, as the critical path counts it. spans are those of the
 // run.
-func (r *Run) weigh(i int, spans []time.Duration) time.Duration {
+func weigh(r *Run, i int, spans []time.Duration) time.Duration {
 	if spans != nil {
 		return spans[i]
 	}
-	if t := r.Task(i); Ran(t) {
-		return t.End - t.Start
-	}
-	return 0
+	return r.Row(i).ranFor()
 }
 
 // nest returns how long a task takes with those inside it when no device is short: what its body
@@ -98,8 +96,8 @@ func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) ti
 	var ran []Span
 	last := parent.Start
 	for _, c := range inside {
-		if t := r.Task(int(c.task)); Ran(t) {
-			ran, last = append(ran, Span{t.Start, t.End}), max(last, t.End)
+		if t := r.Row(int(c.task)); t.Ran() {
+			ran, last = append(ran, t.Span()), max(last, t.End())
 		}
 	}
 	busy := clip(union(ran), Span{parent.Start, parent.End})
@@ -107,7 +105,7 @@ func (r *Run) nest(inside []child, home []int32, spans, best []time.Duration) ti
 	longest := time.Duration(0)
 	links := r.Edges()
 	for _, c := range inside {
-		submitted := min(max(r.Task(int(c.task)).Submit, parent.Start), parent.End)
+		submitted := min(max(r.Row(int(c.task)).Submit(), parent.Start), parent.End)
 		before := submitted - parent.Start - lengthUntil(busy, submitted)
 		k, _ := slices.BinarySearchFunc(links, c.task, func(e Edge, task int32) int { return cmp.Compare(e.Succ, task) })
 		for ; k < len(links) && links[k].Succ == c.task; k++ {

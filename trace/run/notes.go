@@ -45,7 +45,8 @@ func (n noteTaker) notes(s *Summary) (out []string) {
 func (n noteTaker) failures(s *Summary) []string {
 	first := -1
 	for i := range n.run.Len() {
-		if t := n.run.Task(i); t.Err != "" && !t.Skipped && (first < 0 || t.Release < n.run.Task(first).Release) {
+		t := n.run.Row(i)
+		if c := t.Class(); c.Err != "" && !c.Skipped && (first < 0 || t.Release() < n.run.Row(first).Release()) {
 			first = i
 		}
 	}

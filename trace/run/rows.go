@@ -2,7 +2,9 @@ package run
 
 import (
 	"cmp"
+	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -24,7 +26,9 @@ type rows struct {
 	idle   []block // memory for more
 	order  []uint32
 	spare  []uint32
-	shift  uint8 // of the numbers; 0 is mostShift
+	shift  uint8       // of the numbers; 0 is mostShift
+	first  deps.TaskID // after finish, the id of the first task
+	dense  bool        // and whether each id is one more than the one before
 }
 
 // A block is tasks, as they came.
@@ -35,18 +39,18 @@ type block struct {
 	parent                    column[deps.TaskID]
 	missing, bytes            column[deps.Bytes]
 	what                      []uint16 // of described
-	described                 []description
-	numbers                   map[description]uint16
+	described                 []Class
+	numbers                   map[Class]uint16
 	recent                    [16]uint16 // by worker: most tasks are like the one before
 	newest                    deps.TaskID
 }
 
-// A description is what many tasks have in common.
-type description struct {
-	kernel, label, variant, err string
-	place, worker               int16
-	tokens                      int32
-	short, skipped              bool
+// A Class is what many tasks have in common.
+type Class struct {
+	Kernel, Label, Variant, Err string
+	Place, Worker               int16
+	Tokens                      int32
+	Short, Skipped              bool
 }
 
 // A column has the values of a field that is 0 in most blocks: those behind its end are.
@@ -145,9 +149,9 @@ func (b *block) add(t *probe.Task) {
 	b.newest = max(b.newest, t.ID)
 }
 
-// describe returns the number of the description of a task.
+// describe returns the number of the class of a task.
 func (b *block) describe(t *probe.Task) uint16 {
-	d := description{t.Kernel, t.Label, t.Variant, t.Err, t.Place, t.Worker, t.Tokens, t.Short, t.Skipped}
+	d := Class{t.Kernel, t.Label, t.Variant, t.Err, t.Place, t.Worker, t.Tokens, t.Short, t.Skipped}
 	recent := &b.recent[int(uint16(t.Worker))%len(b.recent)]
 	if int(*recent) < len(b.described) && b.described[*recent] == d {
 		return *recent
@@ -155,7 +159,7 @@ func (b *block) describe(t *probe.Task) uint16 {
 	n, ok := b.numbers[d]
 	if !ok {
 		if b.numbers == nil {
-			b.numbers = map[description]uint16{}
+			b.numbers = map[Class]uint16{}
 		}
 		n = uint16(len(b.described))
 		b.numbers[d], b.described = n, append(b.described, d)
@@ -164,41 +168,24 @@ func (b *block) describe(t *probe.Task) uint16 {
 	return n
 }
 
-// at returns the i-th task. Requires: finish.
-func (r *rows) at(i int) (t probe.Task) {
-	b, k := r.find(i)
-	d := &b.described[b.what[k]]
-	t.ID, t.Last, t.Parent = b.ids[k], b.lasts[k], b.parent.at(k)
-	t.Submit, t.Ready, t.Start, t.End = b.submit[k], b.ready[k], b.start[k], b.end[k]
-	t.Choice, t.Launch, t.Release = t.Start+b.choice.at(k), b.launch.at(k), t.End+b.release.at(k)
-	t.Missing, t.Bytes = b.missing.at(k), b.bytes.at(k)
-	t.Kernel, t.Label, t.Variant, t.Err = d.kernel, d.label, d.variant, d.err
-	t.Place, t.Worker, t.Tokens, t.Short, t.Skipped = d.place, d.worker, d.tokens, d.short, d.skipped
-	return t
-}
-
 // find returns where the i-th task is. Requires: finish.
 func (r *rows) find(i int) (*block, int) {
 	shift, n := shiftOf(r.shift), r.order[i]
 	return &r.blocks[n>>shift], int(n & (1<<shift - 1))
 }
 
+// row returns the i-th task where it is. Requires: finish.
+func (r *rows) row(i int) Row {
+	b, k := r.find(i)
+	return Row{b, k}
+}
+
 // id returns the id of the i-th task. Requires: finish.
 func (r *rows) id(i int) deps.TaskID {
-	b, k := r.find(i)
-	return b.ids[k]
-}
-
-// span returns when the i-th task ran. Requires: finish.
-func (r *rows) span(i int32) Span {
-	b, k := r.find(int(i))
-	return Span{b.start[k], b.end[k]}
-}
-
-// release returns when the end of the i-th task was observed. Requires: finish.
-func (r *rows) release(i int) time.Duration {
-	b, k := r.find(i)
-	return b.end[k] + b.release.at(k)
+	if r.dense {
+		return r.first + deps.TaskID(i)
+	}
+	return r.row(i).ID()
 }
 
 // finish puts the tasks in order, each once, and returns how many it hides: those up to the oldest.
@@ -220,6 +207,11 @@ func (r *rows) finish(oldest deps.TaskID) (hidden int64) {
 	}
 	r.order, r.spare = sorted(order, r.spare, func(n *uint32) uint64 { return id(*n) })
 	r.order = slices.CompactFunc(r.order, func(a, b uint32) bool { return id(a) == id(b) }) // a damaged file may have one twice
+	r.dense = false
+	if n := len(r.order); n > 0 {
+		r.first = r.row(0).ID()
+		r.dense = r.row(n-1).ID()-r.first == deps.TaskID(n-1)
+	}
 	return hidden
 }
 
@@ -243,7 +235,7 @@ func (r *rows) forget(oldest deps.TaskID) (gone int64, since time.Duration) {
 	if r.shared > 0 {
 		r.shared -= n - len(r.blocks)
 	}
-	r.order = r.order[:0]
+	r.order, r.dense = r.order[:0], false
 	return gone, since
 }
 
@@ -320,16 +312,46 @@ func deal[T any](out, list []T, key func(*T) uint64, lo uint64, n int) {
 
 // place puts list in order of any keys: numbers are sorted in the place of the elements.
 func place[T any](out, list []T, key func(*T) uint64) {
-	type entry struct {
-		key uint64
-		at  int
+	for i, at := range byKey(len(list), func(i int) uint64 { return key(&list[i]) }) {
+		out[i] = list[at]
 	}
-	order := make([]entry, len(list))
-	for i := range list {
-		order[i] = entry{key(&list[i]), i}
+}
+
+// byKey returns the numbers from 0 to n in order of their keys, equals as they were.
+func byKey(n int, key func(i int) uint64) iter.Seq2[int, int] {
+	words := make([]uint64, n)
+	lo, hi := uint64(math.MaxUint64), uint64(0)
+	for i := range words {
+		words[i] = key(i)
+		lo, hi = min(lo, words[i]), max(hi, words[i])
 	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
-	for i, e := range order {
-		out[i] = list[e.at]
+	shift := bits.Len(uint(n))
+	if n > 0 && bits.Len64(hi-lo)+shift > 64 { // key and number do not fit in a word
+		return byWideKey(words)
 	}
+	for i := range words {
+		words[i] = (words[i]-lo)<<shift | uint64(i)
+	}
+	slices.Sort(words)
+	return func(yield func(i, at int) bool) {
+		for i, w := range words {
+			if !yield(i, int(w&(1<<shift-1))) {
+				return
+			}
+		}
+	}
+}
+
+// byTime is byKey of times, which are negative in damaged files only.
+func byTime(n int, at func(i int) time.Duration) iter.Seq2[int, int] {
+	return byKey(n, func(i int) uint64 { return uint64(at(i)) ^ 1<<63 })
+}
+
+func byWideKey(keys []uint64) iter.Seq2[int, int] {
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	return slices.All(order)
 }

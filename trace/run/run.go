@@ -46,8 +46,11 @@ type Run struct {
 
 // derived is what is found once, after Finish.
 type derived struct {
-	edges  []Edge
-	nested []time.Duration // see spans
+	edges   []Edge
+	nested  []time.Duration // see spans
+	lanes   []Lane          // see TaskLanes
+	classes *classes
+	bounds  *Span
 }
 
 // New returns an empty run that keeps at least the newest limit tasks; 0 keeps all.
@@ -227,8 +230,27 @@ func (r *Run) Len() int { return len(r.tasks.order) }
 
 // Task returns a copy of the i-th task in order of submission. Requires: Finish.
 func (r *Run) Task(i int) *probe.Task {
-	t := r.tasks.at(i)
+	t := r.Row(i).task()
 	return &t
+}
+
+// Row returns the i-th task in order of submission, where it lies. Requires: Finish.
+func (r *Run) Row(i int) Row { return r.tasks.row(i) }
+
+// Classes returns what tasks have in common; ClassOf gives its indices. Two may be equal.
+func (r *Run) Classes() []*Class {
+	if r.classes == nil {
+		c := r.tasks.classes()
+		r.classes = &c
+	}
+	return r.classes.list
+}
+
+// ClassOf returns the index of the class of the i-th task. Requires: Classes.
+func (r *Run) ClassOf(i int) int {
+	shift, n := shiftOf(r.tasks.shift), r.tasks.order[i]
+	b := n >> shift
+	return r.classes.first[b] + int(r.tasks.blocks[b].what[n&(1<<shift-1)])
 }
 
 // Read reads a trace file.
@@ -264,9 +286,6 @@ func ReadFileLast(name string, limit int) (*Run, error) {
 	return r, nil
 }
 
-// SpanOf returns when the i-th task ran. Requires: Finish.
-func (r *Run) SpanOf(i int32) Span { return r.tasks.span(i) }
-
 // Find returns a copy of the task of an id, nil when there is none.
 func (r *Run) Find(id deps.TaskID) *probe.Task {
 	if i, ok := r.Index(id); ok {
@@ -281,9 +300,12 @@ func (r *Run) Index(id deps.TaskID) (int, bool) {
 	if n == 0 {
 		return 0, false
 	}
-	first := r.tasks.id(0)
+	first := r.tasks.first
 	if id < first {
 		return 0, false
+	}
+	if r.tasks.dense {
+		return int(min(id-first, deps.TaskID(n))), id-first < deps.TaskID(n)
 	}
 	// Ids are nearly dense: a task is at, or not far before, its distance from the first.
 	hi := int(min(uint64(id-first), uint64(n-1)))
@@ -330,20 +352,24 @@ func (r *Run) PlaceName(p int16) string {
 	return fmt.Sprintf("place %d", p)
 }
 
-// Bounds returns the first submission and the last thing that happened.
+// Bounds returns the first submission and the last thing that happened; it finds them once.
 func (r *Run) Bounds() (from, to time.Duration) {
 	if r.Len() == 0 {
 		return 0, 0
 	}
-	from = r.Task(0).Submit
+	if r.bounds != nil {
+		return r.bounds.From, r.bounds.To
+	}
+	from = r.Row(0).Submit()
 	for i := range r.Len() {
-		t := r.Task(i)
-		from, to = min(from, t.Submit), max(to, t.Release)
+		t := r.Row(i)
+		from, to = min(from, t.Submit()), max(to, t.Release())
 	}
 	for i := range r.Points {
 		if r.Points[i].Kind == probe.Arrive {
 			from, to = min(from, r.Points[i].Begin), max(to, r.Points[i].Time)
 		}
 	}
+	r.bounds = &Span{from, to}
 	return from, to
 }

@@ -2,7 +2,11 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -358,4 +362,27 @@ func TestAWorkerThatIsNone(t *testing.T) {
 	}
 	r.Finish()
 	require.Len(t, r.TaskLanes()[0].Tasks, 4)
+}
+
+// byKey keeps the order of equals, for keys that lie in a word with their numbers and for others.
+func TestByKey_EqualsStay(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, limit := range []uint64{1, 7, 1 << 40, math.MaxUint64} {
+		for _, n := range []int{0, 1, 2, 1000} {
+			keys := make([]uint64, n)
+			for i := range keys {
+				keys[i] = r.Uint64() % limit
+			}
+			want := make([]int, n)
+			for i := range want {
+				want[i] = i
+			}
+			slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+			got := make([]int, n)
+			for i, at := range byKey(n, func(i int) uint64 { return keys[i] }) {
+				got[i] = at
+			}
+			require.Equal(t, want, got, "%d keys below %d", n, limit)
+		}
+	}
 }

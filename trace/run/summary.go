@@ -183,16 +183,16 @@ func (c counter) countTasks(s *Summary) {
 	s.Tasks = int64(c.run.Len()) + c.run.Gone + lost.Count
 	s.Failed, s.Skipped, s.Short, s.Waited = lost.Failed, lost.Skipped, lost.Short, lost.Waited
 	for i := range c.run.Len() {
-		t := c.run.Task(i)
-		switch {
-		case t.Skipped:
+		t := c.run.Row(i)
+		switch class := t.Class(); {
+		case class.Skipped:
 			s.Skipped++
-		case t.Err != "":
+		case class.Err != "":
 			s.Failed++
 		}
-		if t.Short {
+		if t.Class().Short {
 			s.Short++
-			s.Waited += max(0, t.Choice-t.Ready)
+			s.Waited += max(0, t.Choice()-t.Ready())
 		}
 	}
 }
@@ -200,11 +200,12 @@ func (c counter) countTasks(s *Summary) {
 func (c counter) sumTokens() (out []TokenUse) {
 	at := map[string]int{}
 	for i := range c.run.Len() {
-		t := c.run.Task(i)
-		if t.Tokens <= 0 || !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
+		t := c.run.Row(i)
+		tokens := t.Class().Tokens
+		if tokens <= 0 || !t.Ran() || int(t.Place()) >= len(c.run.Machine.Places) {
 			continue
 		}
-		p := &c.run.Machine.Places[t.Place]
+		p := &c.run.Machine.Places[t.Place()]
 		k, ok := at[p.Kind]
 		if !ok {
 			k = len(out)
@@ -212,7 +213,7 @@ func (c counter) sumTokens() (out []TokenUse) {
 			out = append(out, TokenUse{Kind: p.Kind, Limit: p.Tokens})
 		}
 		out[k].Tasks++
-		out[k].Time += time.Duration(t.Tokens) * (t.End - t.Choice)
+		out[k].Time += time.Duration(tokens) * (t.End() - t.Choice())
 	}
 	slices.SortFunc(out, func(a, b TokenUse) int { return cmp.Compare(a.Kind, b.Kind) })
 	return out
@@ -257,7 +258,7 @@ func (c counter) longestWait(l *Lane, overhead []Span) (longest time.Duration, b
 			continue
 		}
 		longest, before = s.To-s.From, 0
-		if i := sort.Search(len(l.Tasks), func(i int) bool { return c.run.tasks.span(l.Tasks[i]).From >= s.To }); i < len(l.Tasks) {
+		if i := sort.Search(len(l.Tasks), func(i int) bool { return c.run.Row(int(l.Tasks[i])).Start() >= s.To }); i < len(l.Tasks) {
 			before = c.run.tasks.id(int(l.Tasks[i]))
 		}
 	}
@@ -350,8 +351,8 @@ func (c counter) sumCompiling(s *Summary) {
 		return
 	}
 	for i := range c.run.Len() {
-		if t := c.run.Task(i); Ran(t) {
-			ran = append(ran, Span{t.Start, t.End})
+		if t := c.run.Row(i); t.Ran() {
+			ran = append(ran, t.Span())
 		}
 	}
 	busy := clip(union(ran), Span{from, to})
@@ -369,26 +370,26 @@ func (c counter) sumKernels() []KernelUse {
 		bytes deps.Bytes
 		timed time.Duration // of the tasks with bytes
 	}
-	var lists []list
-	at, last := map[key]int{}, -1
+	var lists []*list
+	at, byClass := map[key]*list{}, make([]*list, len(c.run.Classes()))
 	for i := range c.run.Len() {
-		t := c.run.Task(i)
-		if !Ran(t) || int(t.Place) >= len(c.run.Machine.Places) {
+		t := c.run.Row(i)
+		if !t.Ran() || int(t.Place()) >= len(c.run.Machine.Places) {
 			continue
 		}
-		k := key{Sort(t), t.Variant, t.Place}
-		if last < 0 || lists[last].key != k { // most tasks are like the one before
-			j, ok := at[k]
-			if !ok {
-				j = len(lists)
-				at[k], lists = j, append(lists, list{key: k})
+		l := byClass[c.run.ClassOf(i)]
+		if l == nil {
+			k := key{t.Class().Sort(), t.Class().Variant, t.Place()}
+			if l = at[k]; l == nil {
+				l = &list{key: k}
+				at[k], lists = l, append(lists, l)
 			}
-			last = j
+			byClass[c.run.ClassOf(i)] = l
 		}
-		lists[last].times = append(lists[last].times, t.End-t.Start)
-		if t.Bytes > 0 {
-			lists[last].bytes += t.Bytes
-			lists[last].timed += t.End - t.Start
+		l.times = append(l.times, t.End()-t.Start())
+		if n := t.Bytes(); n > 0 {
+			l.bytes += n
+			l.timed += t.End() - t.Start()
 		}
 	}
 	type total struct {
@@ -404,7 +405,11 @@ func (c counter) sumKernels() []KernelUse {
 			u = &total{KernelUse: KernelUse{Sort: k[0], Variant: k[1], Kind: k[2]}}
 			byKind[k] = u
 		}
-		u.times = append(u.times, l.times...)
+		if u.times == nil {
+			u.times = l.times
+		} else {
+			u.times = append(u.times, l.times...)
+		}
 		u.Bytes, u.Timed, u.Peak = u.Bytes+l.bytes, u.Timed+l.timed, max(u.Peak, place.Bandwidth)
 	}
 	var out []KernelUse
