@@ -50,7 +50,8 @@ Exit codes of gompss: 0 is success; 1 an error, a stale wrapper with gen -check,
 that doctor found wrong; 2 wrong usage.
 `
 	runAbout = `Starts a program as several ranks on this machine, joined by sockets; the program calls dist.Init. On a cluster
-mpirun or srun starts it, in place of this. It leaves with the code of the rank that failed first.
+mpirun or srun starts it, in place of this. It leaves with the code of the rank that failed first. PROGRAM is a file that can be
+executed, or the sources of one, which are built as go run does: a folder with a package main, or Go files.
   -n RANKS   how many; 1 when not given
 `
 	completionAbout = `Prints a script that completes commands and flags:

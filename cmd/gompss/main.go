@@ -9,7 +9,7 @@
 //	gompss tune [files or folders]             the fastest forms of kernels that programs have found
 //	gompss trace VERB FILE                     summary, critical path, export, diff, merge, report
 //	gompss dash [-addr HOST:PORT] FILE         the page of a trace file
-//	gompss run [-n RANKS] PROGRAM [arguments]  ranks of a program on this machine, without MPI
+//	gompss run [-n RANKS] PROGRAM [arguments]  ranks of a program, or of a folder, without MPI
 //	gompss devices [SPEC]                      the devices of this machine, or those SPEC opens
 //	gompss doctor                              obstacles on this machine, and what mends each
 //	gompss version
