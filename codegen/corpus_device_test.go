@@ -2,10 +2,13 @@ package codegen_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +85,7 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 				t.Skip(why)
 			}
 			c.exclusive(t)
+			oracles := c.oracles(sizes)
 			first := ""
 			for _, opt := range []codegen.LowerOptions{d.lowering(), {NoShuffles: true, TeamUnit: 32}, {NoShuffles: true, KeepChecks: true}} {
 				opt.Device = d.target()
@@ -96,20 +100,64 @@ func runCorpus(t *testing.T, spec string, cases []corpusCase) {
 					k.Portable, k.PortableUnchecked = portableForms(t, p, name(c.kernel))
 				}
 				require.NoError(t, d.Prepare(k))
-				for _, n := range sizes {
-					want, got := c.makeArgs(n), c.makeArgs(n)
-					c.runGo(want)
-					require.NoError(t, d.run(k, got), "size %d on %s", n, spec)
+				for _, o := range oracles {
+					got := c.makeArgs(o.size)
+					require.NoError(t, d.run(k, got), "size %d on %s", o.size, spec)
 					// Sums grow with the size, and what rounding makes of their parts grows with its root.
 					c := c
-					c.tolerance *= math.Sqrt(max(1, float64(n)/333))
-					if diff := c.differ(want, got); diff != "" {
-						t.Fatalf("size %d, lowering %+v, on %s: %s", n, opt, spec, diff)
+					c.tolerance *= math.Sqrt(max(1, float64(o.size)/333))
+					if diff := c.differ(o.want, got); diff != "" {
+						t.Fatalf("size %d, lowering %+v, on %s: %s", o.size, opt, spec, diff)
 					}
 				}
 			}
 		})
 	}
+}
+
+// An oracle is what the Go function makes of the arguments of one size.
+type oracle struct {
+	size int
+	want []any
+}
+
+// longestOracle bounds the run of a Go function, as the run of the size before predicts it.
+const longestOracle = 5 * time.Second
+
+// oracles runs the Go function of a case for each size. They end where the next run would take
+// longer than longestOracle, if the time grows with the square of the size.
+func (c corpusCase) oracles(sizes []int) (out []oracle) {
+	var last time.Duration
+	for i, n := range sizes {
+		if i > 0 && sizes[i-1] > 0 {
+			growth := float64(n) / float64(sizes[i-1])
+			if time.Duration(float64(last)*growth*growth) > longestOracle {
+				break
+			}
+		}
+		o := oracle{size: n, want: c.makeArgs(n)}
+		begin := time.Now()
+		c.runGo(o.want)
+		last = time.Since(begin)
+		out = append(out, o)
+	}
+	return out
+}
+
+// TestOracles_EndWhereTheNextTakesLong runs a Go function whose time grows with the square of its size.
+func TestOracles_EndWhereTheNextTakesLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := corpusCase{
+			kernel: func(n int) { time.Sleep(time.Duration(n*n) * time.Microsecond) },
+			args:   func(n int, _ *rand.Rand) []any { return []any{n} },
+		}
+		var ran []int
+		for _, o := range slow.oracles([]int{0, 1, 100, 1000, 2000, 40000}) {
+			ran = append(ran, o.size)
+		}
+		require.Equal(t, []int{0, 1, 100, 1000, 2000}, ran)
+	})
 }
 
 // portableForms are those of a kernel whose arguments prove all that the host checks.
