@@ -1,6 +1,8 @@
 package task
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -77,49 +79,101 @@ func catchBug(what string, err *error) {
 	}
 }
 
-// A FirstError keeps the first error of many submissions, so that a program checks once, where it
-// waits:
+// A Collector is a Submitter for programs that do not look at the error of each submission: it
+// keeps the first one, and Wait returns it:
 //
-//	var first task.FirstError
+//	c := task.Collect(rt)
 //	for lo := 0; lo < len(x); lo += block {
-//		first.Of(SubmitSaxpy(rt, 2, x[lo:lo+block], y[lo:lo+block]))
+//		SubmitSaxpy(c, 2, x[lo:lo+block], y[lo:lo+block])
 //	}
-//	return errors.Join(first.Err(), rt.Wait(ctx))
+//	return c.Wait(ctx)
 //
-// The submissions behind one that failed still run: where Err is not nil, what they computed means
-// nothing. The zero value is ready. Any goroutine may call its methods; the first error is that of
-// the first call.
-type FirstError struct {
-	mu  sync.Mutex
-	err error // guarded by mu
+// Kernels, Taskloop, ParallelFor and GoValue submit to it as to a Runtime. After an error nothing
+// is submitted until Wait has returned it: later tasks might use what the one that is missing would
+// have computed. Any goroutine may call its methods.
+type Collector struct {
+	at awaited
+
+	mu  sync.Mutex // guards err
+	err error      // of the first submission that failed since the last Wait
 }
 
-// Of takes the results of a submission and returns the task, the zero Task where there is none.
-func (f *FirstError) Of(t Task, err error) Task {
-	f.keep(err)
+// awaited is a Submitter whose tasks can be waited for.
+type awaited interface {
+	Submitter
+	Go(body func() error, options ...Option) (Task, error)
+	GoScope(body func(*Scope) error, options ...Option) (Task, error)
+	Wait(ctx context.Context, options ...WaitOption) error
+}
+
+// Collect returns a Collector that submits to at: a Runtime, a Scope or a Group. It panics for
+// others; a Recorder keeps its first error itself.
+func Collect(at Submitter) *Collector {
+	if _, _, err := submitterOf("Collect", at); err != nil {
+		panic(err)
+	}
+	to, ok := at.(awaited)
+	if !ok {
+		panic(misuse("Collect", errors.New("want a Runtime, a Scope or a Group; a Recorder keeps its first error itself, a Collector has one already")))
+	}
+	return &Collector{at: to}
+}
+
+func (c *Collector) submitter() (*engine.Scope, *engine.Group) { return c.at.submitter() }
+
+// Go submits a task that runs body: see Runtime.Go. The Task of a submission that failed is that of
+// no task.
+func (c *Collector) Go(body func() error, options ...Option) Task {
+	t, _ := collected(c, "Collector.Go", func(Submitter) (Task, error) { return c.at.Go(body, options...) })
 	return t
 }
 
-// OfAll takes the results of a Taskloop and returns its tasks.
-func (f *FirstError) OfAll(tasks []Task, err error) []Task {
-	f.keep(err)
-	return tasks
+// GoScope submits a task that may have children: see Runtime.GoScope.
+func (c *Collector) GoScope(body func(*Scope) error, options ...Option) Task {
+	t, _ := collected(c, "Collector.GoScope", func(Submitter) (Task, error) { return c.at.GoScope(body, options...) })
+	return t
 }
 
-// Err returns the first error so far.
-func (f *FirstError) Err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
+// Err returns the error that Wait would return for the submissions so far.
+func (c *Collector) Err() error {
+	if c == nil {
+		return misuse("Collector.Err", errZeroCollector)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
-func (f *FirstError) keep(err error) {
-	if err == nil {
-		return
+// Wait waits for the tasks of the Runtime, the Scope or the Group, as Wait of that does, and
+// returns the error of the first submission that failed since the last Wait, joined with that of
+// the tasks. What is submitted then is submitted again.
+func (c *Collector) Wait(ctx context.Context, options ...WaitOption) error {
+	if !c.usable() {
+		return misuse("Collector.Wait", errZeroCollector)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
+	err := c.at.Wait(ctx, options...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err, c.err = errors.Join(c.err, err), nil
+	return err
+}
+
+func (c *Collector) usable() bool { return c != nil && c.at != nil }
+
+// collected submits to where c does and keeps the error, unless c has one already.
+func collected[T any](c *Collector, call string, submit func(at Submitter) (T, error)) (out T, err error) {
+	if !c.usable() {
+		return out, misuse(call, errZeroCollector)
 	}
+	if err := c.Err(); err != nil {
+		return out, err
+	}
+	if out, err = submit(c.at); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.err == nil {
+			c.err = err
+		}
+	}
+	return out, err
 }

@@ -20,6 +20,9 @@ type Future[T any] struct {
 
 // GoValue submits a task that runs body, as Runtime.Go does, and returns its value as a Future.
 func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*Future[T], error) {
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "GoValue", func(at Submitter) (*Future[T], error) { return GoValue(at, body, options...) })
+	}
 	s, g, err := submitterOf("GoValue", at)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,9 @@ func GoValue[T any](at Submitter, body func() (T, error), options ...Option) (*F
 
 // GoValueScope is GoValue for a body that submits tasks of its own, as Runtime.GoScope runs it.
 func GoValueScope[T any](at Submitter, body func(*Scope) (T, error), options ...Option) (*Future[T], error) {
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "GoValueScope", func(at Submitter) (*Future[T], error) { return GoValueScope(at, body, options...) })
+	}
 	s, g, err := submitterOf("GoValueScope", at)
 	if err != nil {
 		return nil, err

@@ -250,6 +250,9 @@ func (it *Iteration) ReplayIn(at Submitter) (Task, error) {
 	if it == nil || it.rt == nil {
 		return Task{}, misuse("Iteration.ReplayIn", errNilHandle)
 	}
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "Iteration.ReplayIn", it.ReplayIn)
+	}
 	s, g, err := submitterOf("Iteration.ReplayIn", at)
 	if err != nil {
 		return Task{}, err

@@ -203,6 +203,9 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	if k == nil {
 		return Task{}, misuse("Kernel.Submit", errNilKernel)
 	}
+	if c, ok := at.(*Collector); ok {
+		return collected(c, k.call, func(at Submitter) (Task, error) { return k.submit(at, args, options) })
+	}
 	s, g, err := submitterOf(k.call, at)
 	if err != nil {
 		return Task{}, err

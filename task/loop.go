@@ -43,7 +43,10 @@ const tasksPerWorker = 4
 // It returns the tasks in the order of their iterations. Errors: those of Go, and then the tasks
 // returned have been submitted; a grain or a number of tasks below 1, and both.
 func Taskloop(at Submitter, lo, hi int, body func(s *Scope, lo, hi int) error, options ...LoopOption) ([]Task, error) {
-	s, g, err := submitterOf("Loop", at)
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "Taskloop", func(at Submitter) ([]Task, error) { return Taskloop(at, lo, hi, body, options...) })
+	}
+	s, g, err := submitterOf("Taskloop", at)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +138,9 @@ func (k *Kernel) Taskloop(at Submitter, args []any, options ...LoopOption) ([]Ta
 	if k == nil {
 		return nil, misuse("Kernel.Taskloop", errNilKernel)
 	}
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "Kernel.Taskloop", func(at Submitter) ([]Task, error) { return k.Taskloop(at, args, options...) })
+	}
 	s, _, err := submitterOf("Kernel.Taskloop of "+k.description.Name, at)
 	if err != nil {
 		return nil, err
@@ -188,6 +194,9 @@ func (l *loopOptions) kernelParts(n, grain int, rt *engine.Runtime) int {
 // loop. Iterations that have not begun when one fails do not run; the errors and panics of those
 // that have are the task's.
 func ParallelFor(at Submitter, lo, hi, grain int, body func(lo, hi int) error, options ...Option) (Task, error) {
+	if c, ok := at.(*Collector); ok {
+		return collected(c, "ParallelFor", func(at Submitter) (Task, error) { return ParallelFor(at, lo, hi, grain, body, options...) })
+	}
 	s, g, err := submitterOf("ParallelFor", at)
 	if err != nil {
 		return Task{}, err

@@ -100,15 +100,16 @@ func callerPos() ir.Pos {
 }
 
 var (
-	errNilRuntime   = errors.New("the Runtime is nil: New returns one, unless it returns an error")
-	errZeroRuntime  = errors.New("the Runtime is a zero value: New returns one")
-	errNilSubmitter = errors.New("nil is no place to submit to: want a Runtime of New, a Scope of GoScope or a Group of NewGroup")
-	errZeroScope    = errors.New("the Scope is a zero value: GoScope gives one to the body of a task")
-	errZeroGroup    = errors.New("the Group is a zero value: NewGroup returns one")
-	errZeroRecorder = errors.New("the Recorder is nil or a zero value: Runtime.Record gives one to the function that it calls")
-	errNilKernel    = errors.New("the Kernel is nil: NewKernel and MustKernel return one")
-	errNilContext   = errors.New("the context is nil: context.Background() is one that never ends")
-	errNilHandle    = errors.New("it is called on nil: want what the submission has returned")
+	errNilRuntime    = errors.New("the Runtime is nil: New returns one, unless it returns an error")
+	errZeroRuntime   = errors.New("the Runtime is a zero value: New returns one")
+	errNilSubmitter  = errors.New("nil is no place to submit to: want a Runtime of New, a Scope of GoScope or a Group of NewGroup")
+	errZeroScope     = errors.New("the Scope is a zero value: GoScope gives one to the body of a task")
+	errZeroGroup     = errors.New("the Group is a zero value: NewGroup returns one")
+	errZeroCollector = errors.New("the Collector is nil or a zero value: Collect returns one")
+	errZeroRecorder  = errors.New("the Recorder is nil or a zero value: Runtime.Record gives one to the function that it calls")
+	errNilKernel     = errors.New("the Kernel is nil: NewKernel and MustKernel return one")
+	errNilContext    = errors.New("the context is nil: context.Background() is one that never ends")
+	errNilHandle     = errors.New("it is called on nil: want what the submission has returned")
 )
 
 // usable reports whether New has returned rt.
@@ -157,6 +158,11 @@ func submitterOf(call string, at Submitter) (*engine.Scope, *engine.Group, error
 			return s, g, nil
 		}
 		why = errZeroRecorder
+	case *Collector: // a group, or what does not keep errors, of where it submits to
+		if at.usable() {
+			return submitterOf(call, at.at)
+		}
+		why = errZeroCollector
 	}
 	return nil, nil, misuse(call, why)
 }

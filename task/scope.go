@@ -204,7 +204,8 @@ func setNested(r *engine.Record, nested func(*Scope) error) {
 }
 
 // A Submitter is where tasks are submitted: a Runtime, for tasks of the program; the Scope of a
-// task, for its children; a Group, for tasks that are waited for and cancelled together.
+// task, for its children; a Group, for tasks that are waited for and cancelled together; a
+// Collector, which keeps errors for one of these.
 type Submitter interface {
 	submitter() (*engine.Scope, *engine.Group)
 }

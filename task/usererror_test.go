@@ -147,7 +147,7 @@ func TestCallsOnNilAndZero_NameTheCall(t *testing.T) {
 		_, err = task.GoValue(rt, func() (int, error) { return 0, nil })
 		check("GoValue", err)
 		_, err = task.Taskloop(rt, 0, 4, func(*task.Scope, int, int) error { return nil })
-		check("Loop", err)
+		check("Taskloop", err)
 		_, err = task.ParallelFor(rt, 0, 4, 1, func(int, int) error { return nil })
 		check("ParallelFor", err)
 		_, err = fill.Submit(rt, 0, 4, uint32(1), x)
