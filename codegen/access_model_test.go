@@ -33,6 +33,8 @@ type use struct {
 	add   int64
 	write bool
 	guard int // index of the loop variable that must be even, -1 for none
+	// bounds are conditions that the host decides.
+	bounds []bound
 }
 
 func drawNest(t *rapid.T) *nest {
@@ -53,6 +55,10 @@ func drawNest(t *rapid.T) *nest {
 		}
 		if depth > 0 && rapid.IntRange(0, 3).Draw(t, "guarded") == 0 {
 			u.guard = rapid.IntRange(0, depth-1).Draw(t, "guard")
+		} else if depth > 0 && rapid.IntRange(0, 2).Draw(t, "bounded") == 0 {
+			for range rapid.IntRange(1, 2).Draw(t, "bounds") {
+				u.bounds = append(u.bounds, drawBound(t, depth))
+			}
 		}
 		n.uses = append(n.uses, u)
 	}
@@ -61,6 +67,37 @@ func drawNest(t *rapid.T) *nest {
 	}
 	n.build()
 	return n
+}
+
+// A bound is a condition: the variable of a loop compared with a parameter or, from number 3 on, a loop's.
+type bound struct {
+	loop, with int
+	op         ir.Op
+	add        int64
+}
+
+func drawBound(t *rapid.T, depth int) bound {
+	return bound{loop: rapid.IntRange(0, depth-1).Draw(t, "loop"), with: rapid.IntRange(0, 2+depth).Draw(t, "with"), add: rapid.Int64Range(-2, 2).Draw(t, "more"),
+		op: rapid.SampledFrom([]ir.Op{ir.Lt, ir.Le, ir.Gt, ir.Ge, ir.Eq}).Draw(t, "op")}
+}
+
+// variable is a parameter, or the variable of a loop.
+func (n *nest) variable(i int) *ir.Var {
+	if i < len(n.params) {
+		return n.params[i]
+	}
+	return n.loops[i-len(n.params)].Var
+}
+
+// happens reports whether the conditions of u hold.
+func (u *use) happens(values, vars []int64) bool {
+	for _, b := range u.bounds {
+		x, y := vars[b.loop], slices.Concat(values, vars)[b.with]+b.add
+		if !map[ir.Op]bool{ir.Lt: x < y, ir.Le: x <= y, ir.Gt: x > y, ir.Ge: x >= y, ir.Eq: x == y}[b.op] {
+			return false
+		}
+	}
+	return u.guard < 0 || vars[u.guard]&1 == 0
 }
 
 func reference(v *ir.Var) ir.Expr { return &ir.Ref{Var: v} }
@@ -105,6 +142,10 @@ func (n *nest) build() {
 			even := arithmetic(ir.And, reference(n.loops[u.guard].Var), integer(1))
 			s = &ir.If{Cond: &ir.Binary{Op: ir.Eq, X: even, Y: integer(0), T: ir.BoolType}, Then: []ir.Stmt{s}}
 		}
+		for _, b := range u.bounds {
+			cond := &ir.Binary{Op: b.op, X: reference(n.loops[b.loop].Var), Y: arithmetic(ir.Add, reference(n.variable(b.with)), integer(b.add)), T: ir.BoolType}
+			s = &ir.If{Cond: cond, Then: []ir.Stmt{s}}
+		}
 		body = append(body, s)
 	}
 	for _, l := range slices.Backward(n.loops) {
@@ -126,7 +167,7 @@ func (n *nest) loop(values, vars []int64, f func(u use, at int64)) {
 			for i, v := range vars {
 				at += u.coefs[i]*v + u.rows[i]*v*values[2]
 			}
-			if u.guard < 0 || vars[u.guard]&1 == 0 {
+			if u.happens(values, vars) {
 				f(u, at)
 			}
 		}

@@ -242,6 +242,16 @@ func (r *Reach) CopiedHere() bool {
 	return inside.Has(r.Base)
 }
 
+// Decided reports whether r happens where its facts hold, and only there.
+func (r *Reach) Decided() bool {
+	all, n := r.Is(Sure), len(r.Facts)
+	for _, c := range r.Conds {
+		said, ok := FactsIn(c, true)
+		n, all = n-said, all && ok
+	}
+	return all && n == 0
+}
+
 // Happens reports whether r is in every iteration of the loops around, and of all of an element.
 func (r *Reach) Happens() bool {
 	return r.Is(Always) && len(r.Conds) == 0 && PlainPlace(r.Expr) && len(r.Inside) == 0

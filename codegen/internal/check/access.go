@@ -172,7 +172,7 @@ func (c *AccessCheck) inside(v *ir.Var, r analysis.Reach, may []ir.Access, verb 
 func (c *AccessCheck) unproved(v *ir.Var, r analysis.Reach, verb, regions string) {
 	name, proves := query.Source(r.Expr), contract.NewBuilder(c.K).Proves(r)
 	unknown := slices.ContainsFunc(r.Loops, func(l analysis.LoopRange) bool { return !l.Known && r.Index.Has(l.Var) })
-	if unknown || proves && len(r.Loops) == 0 || !c.once(v, "unproved "+verb+name) {
+	if unknown || proves && len(r.Loops) == 0 || !c.once(v, fmt.Sprint("unproved ", verb, name, proves)) {
 		return
 	}
 	why, instead := fmt.Sprintf("the body %s %s, which cannot be proved to stay inside %s", verb, name, regions), "declare all of "+v.Name+", or make sure that it stays inside"
@@ -189,7 +189,7 @@ func (c *AccessCheck) Constant(r analysis.Reach, may []ir.Access) contract.Verdi
 	b := contract.NewBuilder(c.K)
 	b.Accesses = may
 	check := contract.Check{Reach: r, Passed: new(contract.Launches)}
-	if !r.Is(analysis.Always) || len(r.Loops) > analysis.MaxDepth || !b.Nest(&check) || !b.Linear(&check.Index, r.Index, r.Loops) || len(b.Out.Atoms) > 0 {
+	if !b.Exact(&check) || !b.Linear(&check.Index, r.Index, r.Loops) || len(b.Out.Atoms) > 0 {
 		return contract.Undecided
 	}
 	w := contract.Where{}

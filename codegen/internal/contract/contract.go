@@ -80,7 +80,7 @@ type Check struct {
 	loops  []nestLoop // outermost first
 	Index  linear
 	needs  []linear   // of a proof: what must not be negative in any iteration
-	conds  []hostCond // of a proof: what is not negative where it happens
+	conds  []hostCond // what is not negative where it happens
 	length int        // the form of the length that the index stays below; 0 where that is proved, or no matter
 	// the declared regions of which one holds the index, in the order of Accesses; nil where that is
 	// proved
@@ -163,7 +163,37 @@ func NewBuilder(k *ir.Kernel) *Builder {
 // Proves reports whether the host computes the ends of r for every launch.
 func (b *Builder) Proves(r analysis.Reach) bool {
 	c := Check{Reach: r}
-	return r.Is(analysis.Always) && len(r.Loops) <= analysis.MaxDepth && b.Nest(&c) && b.Linear(&c.Index, r.Index, r.Loops)
+	return b.Exact(&c) && b.Linear(&c.Index, r.Index, r.Loops)
+}
+
+// Exact fills in the loops around c and its conditions. It reports whether the host can tell which
+// iterations make the access.
+func (b *Builder) Exact(c *Check) bool {
+	r := &c.Reach
+	if len(r.Loops) > analysis.MaxDepth || !r.Is(analysis.Always) && (!r.Decided() || len(r.Facts) > analysis.MaxConds) || !b.Nest(c) {
+		return false
+	}
+	if r.Is(analysis.Always) {
+		return true
+	}
+	for _, f := range r.Facts {
+		h := hostCond{}
+		if !f.Form.Known() || !b.Linear(&h.form, f.Form, r.Loops) {
+			return false
+		}
+		for _, a := range []analysis.Affine{f.X, f.Y} {
+			var side linear
+			if !b.Linear(&side, a, r.Loops) {
+				return false
+			}
+			if !analysis.IsAtom(a) {
+				h.sides = append(h.sides, side)
+			}
+		}
+		h.measureDepth()
+		c.conds = append(c.conds, h)
+	}
+	return true
 }
 
 // A Builder makes the contract of a kernel from its accesses.
@@ -177,7 +207,7 @@ type Builder struct {
 
 // add adds the check of r, if it can be made and there is no such yet.
 func (b *Builder) add(r analysis.Reach) {
-	if !r.Is(analysis.Always) || !r.Index.Known() || r.Base.Space != ir.Param || r.Base.Type.Kind != ir.Slice || len(r.Loops) > analysis.MaxDepth {
+	if !r.Index.Known() || r.Base.Space != ir.Param || r.Base.Type.Kind != ir.Slice {
 		return
 	}
 	c := Check{Reach: r}
@@ -186,8 +216,8 @@ func (b *Builder) add(r analysis.Reach) {
 	if !b.k.Task.Inferred {
 		c.regions, inside = b.regions(r)
 	}
-	needLength := r.Is(analysis.Whole) && !inside && c.regions == nil && !b.proved(r, length)
-	if !needLength && c.regions == nil || !b.Nest(&c) || !b.Linear(&c.Index, r.Index, r.Loops) {
+	needLength := r.Is(analysis.Always) && r.Is(analysis.Whole) && !inside && c.regions == nil && !b.proved(r, length)
+	if !needLength && c.regions == nil || !b.Exact(&c) || !b.Linear(&c.Index, r.Index, r.Loops) {
 		return
 	}
 	if needLength {
@@ -203,7 +233,7 @@ func (b *Builder) add(r analysis.Reach) {
 
 // same reports whether d looks at the same elements for the same reason.
 func (c *Check) same(d Check) bool {
-	return c.Base == d.Base && c.Index == d.Index && slices.EqualFunc(c.loops, d.loops, sameLoop) && c.length == d.length && slices.Equal(c.regions, d.regions)
+	return c.Base == d.Base && c.Index == d.Index && c.sameNest(&d) && c.length == d.length && slices.Equal(c.regions, d.regions)
 }
 
 // proved reports whether the index of r stays in [0, length) whatever the arguments are.

@@ -60,6 +60,9 @@ const (
 // iteration that touches it.
 func (p *Proof) Stays(c *Check, w Where) Verdict {
 	p.Steps, p.loopEnds = 0, [analysis.MaxDepth]end{}
+	if len(c.conds) > 0 && !p.narrow(c) {
+		return AllInside
+	}
 	found := p.level(c, w, 0, ManySteps)
 	if found != Undecided || p.Steps < ManySteps {
 		return found
@@ -82,11 +85,44 @@ func (p *Proof) Stays(c *Check, w Where) Verdict {
 	return found
 }
 
+// narrow cuts the ends of the loops of c by its conditions, where numbers stay within 64 bits. It
+// returns false where no iteration makes the access.
+func (p *Proof) narrow(c *Check) (runs bool) {
+	holds, runs := p.measure(c)
+	if holds {
+		return runs && p.cut(c)
+	}
+	p.loopEnds = [analysis.MaxDepth]end{}
+	for i := range c.conds {
+		p.off[i] = true
+	}
+	return true
+}
+
+// happens reports whether the conditions of c hold at p.point; known is false where they may wrap.
+func (p *Proof) happens(c *Check) (yes, known bool) {
+	for i := range c.conds {
+		h := &c.conds[i]
+		n := p.At(&h.form, len(c.loops), &p.Point)
+		for j := range h.sides {
+			n.Ok = n.Ok && p.At(&h.sides[j], len(c.loops), &p.Point).Ok
+		}
+		if !n.Ok || n.N < 0 {
+			return false, n.Ok
+		}
+	}
+	return true, true
+}
+
 // level decides for the iterations in which the loops outside of number k are at p.point.
 func (p *Proof) level(c *Check, w Where, k, limit int) Verdict {
 	if k == len(c.loops) {
 		n := p.At(&c.Index, k, &p.Point)
-		switch {
+		switch yes, known := p.happens(c); {
+		case !known:
+			return Undecided
+		case !yes:
+			return AllInside
 		case !n.Ok:
 			return Undecided
 		case w.holds(n.N):
@@ -117,10 +153,10 @@ func (l *nestLoop) passes(last int64) bool {
 	return l.limited && (l.step > 0 && last > l.limit || l.step < 0 && last < l.limit)
 }
 
-// settles reports whether neither the index nor a loop inside depends on the variable of loop k:
-// one of its iterations stands for all.
+// settles reports whether neither the index, nor a condition, nor a loop inside depends on the
+// variable of loop k: one of its iterations stands for all.
 func (p *Proof) settles(c *Check, k int) bool {
-	if c.Index.coefs[k] > 0 {
+	if c.Index.coefs[k] > 0 || slices.ContainsFunc(c.conds, func(h hostCond) bool { return h.form.coefs[k] > 0 }) {
 		return false
 	}
 	for _, l := range c.loops[k+1:] {
@@ -146,7 +182,7 @@ func (p *Proof) halve(c *Check, w Where, k int, from, trips int64, limit int) Ve
 		return AllInside
 	case !known:
 		return Undecided
-	case p.idle(c, &inner):
+	case p.idle(c, &inner), p.never(c, &inner):
 		return AllInside
 	}
 	if trips == 0 {
@@ -170,6 +206,16 @@ func (p *Proof) idle(c *Check, in *stretch) bool {
 		}
 		span := p.values[l.last.base].Minus(p.values[l.first.base]).Plus(p.bound(c, in, coef, k, l.step > 0))
 		if span.Ok && span.N != 0 && span.N > 0 != (l.step > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// never reports whether a condition does not hold anywhere in a stretch.
+func (p *Proof) never(c *Check, in *stretch) bool {
+	for i := range c.conds {
+		if most := p.valueOver(c, in, &c.conds[i].form, len(c.loops), true); !p.off[i] && most.Ok && most.N < 0 {
 			return true
 		}
 	}

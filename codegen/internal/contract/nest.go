@@ -143,10 +143,8 @@ func (p *Proof) halveNeed(c *Check, need *linear, k int, from, trips int64) bool
 	if p.valueOver(c, &in, need, len(c.loops), false).AtLeast(0) {
 		return true
 	}
-	for i := range c.conds {
-		if most := p.valueOver(c, &in, &c.conds[i].form, len(c.loops), true); !p.off[i] && most.Ok && most.N < 0 {
-			return true
-		}
+	if p.never(c, &in) {
+		return true
 	}
 	if trips == 0 {
 		p.Point[k] = from

@@ -143,6 +143,9 @@ func (p *Proof) examine(c *Check, boxes [][]Box, length integers.Number) error {
 	var ends [2]integers.Number
 	bad := -1
 	for end := range ends {
+		if len(c.conds) > 0 {
+			break // the iteration at an end may not make the access
+		}
 		ends[end] = p.extreme(c, end == 1, &points[end])
 		if n := ends[end]; bad < 0 && n.Ok && !w.holds(n.N) {
 			bad = end

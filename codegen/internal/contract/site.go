@@ -466,10 +466,15 @@ func (b *siteBuilder) condition(f analysis.Fact) (h hostCond, ok bool) {
 		}
 		h.fits = append(h.fits, fit)
 	}
+	h.measureDepth()
+	return h, true
+}
+
+// measureDepth fills in depth.
+func (h *hostCond) measureDepth() {
 	for i, coef := range h.form.coefs {
 		if coef > 0 {
 			h.depth = i + 1
 		}
 	}
-	return h, true
 }

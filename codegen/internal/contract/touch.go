@@ -129,7 +129,7 @@ func isMemory(t *ir.Type) bool { return t.Kind == ir.Slice || t.Kind == ir.Point
 
 // make returns the touch of r; with detail false it omits the index.
 func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
-	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Is(analysis.Always) || r.Is(analysis.Sure) && decided(r.Conds, len(r.Facts))}
+	t := &conflictTouch{Reach: r, copied: r.CopiedHere(), exact: r.Is(analysis.Always) || r.Decided()}
 	b.touch = t
 	count := analysis.ConstAffine(1)
 	if r.Base.Type.Kind == ir.Slice {
@@ -164,16 +164,6 @@ func (b *touchBuilder) make(r analysis.Reach, detail bool) *conflictTouch {
 		}
 	}
 	return t
-}
-
-// decided reports whether n facts are all that conds say.
-func decided(conds []ir.Expr, n int) bool {
-	all := true
-	for _, c := range conds {
-		said, ok := analysis.FactsIn(c, true)
-		n, all = n-said, all && ok
-	}
-	return all && n == 0
 }
 
 // lower takes a apart into variables of the touch. fits gets what keeps arithmetic from wrapping.
