@@ -131,6 +131,67 @@ func TestTaskloop_SharesByLearnedTimes(t *testing.T) {
 	require.Less(t, host("priority", fast), int64(rounds*parts*5/6)) // a policy that learns nothing
 }
 
+// rowsSource has bounds behind, between and before structs of slices, which are several parameters
+// of the kernel each.
+const rowsSource = `package k
+
+type Rows struct {
+	First  []int32
+	Values []float32
+	Scale  float32
+}
+
+//omp:target device(acc, smp)
+//omp:task in(r.First, r.Values) out(y[lo:hi]) taskloop(lo:hi)
+func SumRows(r Rows, lo int, s Rows, hi int, y []float32) {
+	//omp:teams distribute parallel for
+	for i := lo; i < hi; i++ {
+		sum := float32(0)
+		for k := r.First[i]; k < r.First[i+1]; k++ {
+			sum += s.Scale * r.Values[k]
+		}
+		y[i] = sum
+	}
+}
+`
+
+type Rows struct {
+	First  []int32
+	Values []float32
+	Scale  float32
+}
+
+// SumRows is the Go function of the kernel of that name in rowsSource.
+func SumRows(r Rows, lo int, s Rows, hi int, y []float32) {
+	for i := lo; i < hi; i++ {
+		y[i] = 0
+		for k := r.First[i]; k < r.First[i+1]; k++ {
+			y[i] += s.Scale * r.Values[k]
+		}
+	}
+}
+
+// The bounds are those parameters, wherever structs with slices stand.
+func TestTaskloop_BoundsBesideStructs(t *testing.T) {
+	k, err := task.NewKernel(SumRows, task.SourceFile{Name: "k.go", Text: rowsSource})
+	require.NoError(t, err)
+	onEach(t, func(t *testing.T, spec string) {
+		rt := open(t, task.Options{Devices: spec})
+		r := Rows{Scale: 2}
+		for i := range 101 {
+			r.First = append(r.First, int32(2*i))
+			r.Values = append(r.Values, float32(i), float32(3*i))
+		}
+		got, want := make([]float32, 100), make([]float32, 100)
+		tasks, err := k.Taskloop(rt, []any{r, 0, r, 100, got}, task.Tasks(3))
+		require.NoError(t, err)
+		require.Len(t, tasks, 3)
+		require.NoError(t, rt.Wait(context.Background()))
+		SumRows(r, 0, r, 100, want)
+		require.Equal(t, want, got)
+	})
+}
+
 func TestTaskloop_Errors(t *testing.T) {
 	k, err := task.NewKernel(Sums, task.SourceFile{Name: "k.go", Text: nativeSource})
 	require.NoError(t, err)

@@ -24,6 +24,9 @@ func (u *Pass) SplitStructs() {
 			u.Kernel.Structs = append(u.Kernel.Structs, ir.StructParam{Name: v.Name, Type: v.Type, First: first})
 		}
 	}
+	if l := u.Kernel.Task.Loop; l != nil {
+		l.Lo, l.Hi = len(u.SplitVars(u.Kernel.Params[:l.Lo])), len(u.SplitVars(u.Kernel.Params[:l.Hi]))
+	}
 	u.Kernel.Params = u.SplitVars(u.Kernel.Params)
 }
 
