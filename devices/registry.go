@@ -118,8 +118,11 @@ func (c Config) Scan(set map[string]func(string) error) error {
 	for _, p := range c.Params {
 		f, ok := set[p.Key]
 		if !ok {
-			known := slices.Sorted(maps.Keys(set))
-			return specError(p.Column, "%s: unknown parameter %q: known are %s", c.Kind, p.Key, list(known))
+			known, hint := slices.Sorted(maps.Keys(set)), ""
+			if p.Key == "races" && c.Kind != "sim" {
+				hint = ": races are reported by the interpreter, sim(exec=simt,races=on)"
+			}
+			return specError(p.Column, "%s: unknown parameter %q: known are %s%s", c.Kind, p.Key, list(known), hint)
 		}
 		if err := f(p.Value); err != nil {
 			return specError(p.Column, "%s: %s=%s: %w", c.Kind, p.Key, p.Value, err)

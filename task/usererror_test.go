@@ -83,6 +83,7 @@ func TestWaitOn_UnusedMemoryInABody(t *testing.T) {
 	require.NoError(t, child)
 	require.ErrorIs(t, local, task.ErrUnused)
 	require.ErrorIs(t, other, task.ErrUnused)
+	require.ErrorContains(t, other, "in a body counts what its task declares and what its children use")
 }
 
 func TestNilContext_IsRefused(t *testing.T) {

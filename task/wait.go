@@ -376,12 +376,16 @@ type unusedError struct {
 	mode   deps.Mode
 	text   string // the memory
 	known  bool   // other elements of its buffer were used, or it was registered
+	inside bool   // the wait is in the body of a task
 }
 
 func (e *unusedError) Error() string {
 	why := "it is in no buffer: check the slice; memory that was first used in the Scope of a task is forgotten with that task"
 	if e.known {
 		why = "it is in a buffer of which tasks have used other elements, or none: check the slice and its bounds"
+	}
+	if e.inside {
+		why += "; in a body counts what its task declares and what its children use"
 	}
 	return fmt.Sprintf("access %d (%s of %s): %v, so that there is nothing to wait for: %s", e.number, e.mode, e.text, ErrUnused, why)
 }
@@ -417,7 +421,7 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 	case err != nil:
 		return nil // submitGo says what is wrong
 	case b == nil:
-		return &unusedError{n, o.mode(), m.String(), false}
+		return &unusedError{n, o.mode(), m.String(), false, !s.Program()}
 	}
 	if b, first, err = s.Memory.View(&s.RT.Buffers, m, b, first); err != nil {
 		return nil
@@ -432,7 +436,7 @@ func usedBefore(s *engine.Scope, n int, o *Option) error {
 	if d != nil && d.Known(&region) || !s.Program() && declaresRegion(s, &region) {
 		return nil
 	}
-	return &unusedError{n, o.mode(), m.String(), true}
+	return &unusedError{n, o.mode(), m.String(), true, !s.Program()}
 }
 
 // declaresRegion reports whether the task of s accesses an element of r.
