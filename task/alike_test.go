@@ -170,3 +170,37 @@ func mistaken(name string, bad int) []any {
 	}
 	return []any{x, y, slices.Clip(at)}
 }
+
+// A race names the places as the source writes them, where a guard of the compiler stands before
+// the access, too.
+func TestRaces_PlacesAreThoseOfTheSource(t *testing.T) {
+	k, err := task.NewKernel(Spread, task.SourceFile{Name: "k.go", Text: `package k
+
+type Graph struct{ Rows, Edges []int32 }
+
+//omp:target device(acc, smp)
+//omp:task in(g.Rows, g.Edges) inout(label)
+func Spread(g Graph, label []int32) {
+	//omp:teams distribute parallel for
+	for v := range label {
+		least := label[v]
+		for e := g.Rows[v]; e < g.Rows[v+1]; e++ {
+			least = min(least, label[g.Edges[e]])
+		}
+		if least < label[v] {
+			label[v] = least
+		}
+	}
+}
+`})
+	require.NoError(t, err)
+	rt := open(t, task.Options{Devices: "sim:1(exec=simt,races=on)"})
+	_, err = k.Submit(rt, Graph{[]int32{0, 1, 2}, []int32{1, 0}}, []int32{0, 1})
+	require.NoError(t, err)
+	require.ErrorContains(t, rt.Wait(context.Background()), "of label[g.Edges[e]] at k.go:12:")
+}
+
+type Graph struct{ Rows, Edges []int32 }
+
+// Spread is the Go function of the kernel of that name.
+func Spread(Graph, []int32) {}

@@ -21,6 +21,7 @@ import (
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/learn"
 	"github.com/gompss/gompss/task/internal/life"
+	"github.com/gompss/gompss/task/internal/values"
 	"github.com/gompss/gompss/trace/probe"
 )
 
@@ -397,7 +398,7 @@ func (s Stats) String() string {
 		fmt.Fprintf(&b, "%s, %s: %s is faster than %s\n", c.Kernel, c.Launches, c.Variant, c.Other)
 	}
 	for _, k := range s.Kernels {
-		fmt.Fprintf(&b, "%s on %s, from %v: %v (%v to %v), %d runs\n", k.Kernel, k.Kind, k.Size, k.Mean, k.Least, k.Most, k.Runs)
+		fmt.Fprintf(&b, "%s on %s, from %v: %v (%v to %v), %s\n", k.Kernel, k.Kind, k.Size, k.Mean, k.Least, k.Most, values.Count(int(k.Runs), "run"))
 	}
 	for _, a := range s.Absent {
 		fmt.Fprintf(&b, "absent: %s: %s\n", a.Device, strings.TrimPrefix(a.Why.Error(), a.Device+": "))

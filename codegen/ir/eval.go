@@ -345,7 +345,11 @@ func Source(e Expr) string {
 		switch e := e.(type) {
 		case *Ref:
 			if e.Var.Source != "" {
-				return &Ref{Var: &Var{Name: e.Var.Source, Type: e.Var.Type}, At: e.At}
+				return &Ref{Var: &Var{Name: e.Var.Source, Source: e.Var.Source, Type: e.Var.Type}, At: e.At}
+			}
+		case *Select: // Go has none: a pass chooses between what the source says and what is safe
+			if x, ok := e.X.(*Ref); ok && x.Var.Source != "" {
+				return x
 			}
 		case *Binary:
 			e.Checked = false

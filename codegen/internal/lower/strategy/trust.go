@@ -188,6 +188,7 @@ func (u *truster) load(x *ir.Index, ahead []ir.Stmt) (ir.Expr, []ir.Stmt) {
 		return x, ahead
 	}
 	i, fits, value := u.Local("at", ir.IntType, at), u.Local("fits", ir.BoolType, at), u.Local("value", x.Type(), at)
+	i.Source = ir.Source(x.I)
 	ahead = append(ahead, build.Decl(i, build.ToInt(x.I), at),
 		build.Decl(fits, build.Compare(ir.LAnd, build.Compare(ir.Le, build.Int(0, at), build.Ref(i, at), at), build.Compare(ir.Lt, build.Ref(i, at), length, at), at), at),
 		build.Decl(value, u.guardedLoad(x, i, fits), at),
