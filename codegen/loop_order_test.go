@@ -74,6 +74,9 @@ var descriptiveKernels = []struct{ name, body string }{
 	{"far apart", "//omp:loop\nfor i := 0; i < n; i++ { x[i+n] = x[i] + x[i+n] }"},
 	{"local array", "var t [4]int64\n//omp:loop\nfor i := 0; i < n; i++ {\nt[i%4] += x[i]\n}\ny[0] = t[1]"},
 	{"array of an iteration", "//omp:loop\nfor i := 0; i < n; i++ {\nvar t [4]int64\nfor j := range t { t[j] = x[i] + int64(j) }\ny[i] = t[1] + t[3]\n}"},
+	{"variable that was changed", "if n%2 == 1 { n-- }\n//omp:loop\nfor i := 0; i < n; i++ {\nfor j := 0; j < 3; j++ { x[j*n+i] += y[j] }\n}"},
+	{"stride that was changed", "m := 3\nif n > 9 { m = 2 }\n//omp:loop\nfor i := 0; i < n-1; i++ { x[i*m] ^= y[i] }"},
+	{"start that a loop changes", "k := 0\nfor k < 2 {\n//omp:loop\nfor i := k; i < n-1; i++ { x[(i+1)*k+i] += y[i*k] }\nk++\n}"},
 	{"no directive", "for i := 1; i < n; i++ { x[i] = x[i-1] + y[i] }"},
 	{"steps of time", "for k := 0; k < 3; k++ {\n//omp:loop\nfor i := 1; i < n-1; i++ { y[i] = x[i-1] + x[i+1] }\n//omp:loop\nfor i := 1; i < n-1; i++ { x[i] = y[i] }\n}"},
 }

@@ -29,7 +29,9 @@ func (m *mapper) Where(f *ir.For, conds []ir.Expr, then func(*ir.For)) ir.Stmt {
 	fast := m.CopyOf([]ir.Stmt{f}, &m.Kernel.NumVars)
 	then(fast[0].(*ir.For))
 	m.plain[f] = true
-	return &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
+	test := &ir.If{Cond: cond, Then: fast, Else: []ir.Stmt{f}, At: at}
+	m.tests[test] = true
+	return test
 }
 
 // supposedText says what conditions ask for.

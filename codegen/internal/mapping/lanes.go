@@ -26,7 +26,7 @@ func (m *mapper) LaneLoops(list []ir.Stmt) {
 			}
 		case isTest:
 			before := len(m.Known)
-			m.Known = append(m.Known, m.lasting(test.Cond)...)
+			m.Known = append(m.Known, m.holding(test)...)
 			m.LaneLoops(test.Then)
 			m.Known = m.Known[:before]
 			m.LaneLoops(test.Else)

@@ -98,7 +98,7 @@ func (m *mapper) stmt(s ir.Stmt, at Level) {
 	inner := at
 	if test, ok := s.(*ir.If); ok {
 		before := len(m.Known)
-		m.Known = append(m.Known, m.lasting(test.Cond)...)
+		m.Known = append(m.Known, m.holding(test)...)
 		m.list(test.Then, at)
 		m.Known = m.Known[:before]
 		m.list(test.Else, at)

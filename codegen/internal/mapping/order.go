@@ -33,7 +33,7 @@ func (m *mapper) OrderIn(list []ir.Stmt, at Level, own *ir.VarSet) {
 func (m *mapper) orderInside(s ir.Stmt, at Level, own *ir.VarSet) {
 	if test, ok := s.(*ir.If); ok {
 		before := len(m.Known)
-		m.Known = append(m.Known, m.lasting(test.Cond)...)
+		m.Known = append(m.Known, m.holding(test)...)
 		m.OrderIn(test.Then, at, own)
 		m.Known = m.Known[:before]
 		m.OrderIn(test.Else, at, own)
@@ -51,6 +51,22 @@ func (m *mapper) orderInside(s ir.Stmt, at Level, own *ir.VarSet) {
 		own = ir.Declared([]ir.Stmt{s})
 	}
 	ir.Lists(s, func(list []ir.Stmt) { m.OrderIn(list, at, own) })
+}
+
+// holding returns the conditions that hold as long as the first branch of test runs.
+func (m *mapper) holding(test *ir.If) []ir.Expr {
+	if m.tests[test] {
+		return conjuncts(test.Cond)
+	}
+	return m.lasting(test.Cond)
+}
+
+// conjuncts returns the conditions that cond joins by and.
+func conjuncts(cond ir.Expr) []ir.Expr {
+	if b, ok := cond.(*ir.Binary); ok && b.Op == ir.LAnd {
+		return append(conjuncts(b.X), conjuncts(b.Y)...)
+	}
+	return []ir.Expr{cond}
 }
 
 // lasting returns the parts of a condition that hold as long as the kernel runs where they hold

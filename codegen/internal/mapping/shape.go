@@ -36,7 +36,7 @@ func (sh shaper) shapeIn(list []ir.Stmt) {
 		switch s := s.(type) {
 		case *ir.If:
 			before := len(sh.mapper.Known)
-			sh.mapper.Known = append(sh.mapper.Known, sh.mapper.lasting(s.Cond)...)
+			sh.mapper.Known = append(sh.mapper.Known, sh.mapper.holding(s)...)
 			sh.shapeIn(s.Then)
 			sh.mapper.Known = sh.mapper.Known[:before]
 			sh.shapeIn(s.Else)

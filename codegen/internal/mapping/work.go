@@ -18,6 +18,7 @@ type Work struct {
 	target  string              // in errors: what the code is for
 	Scratch map[*ir.Var]*ir.Var // variables of the kernel's sequential code that live in scratch memory
 
+	tests     map[*ir.If]bool // made for a loop, which changes nothing that they look at
 	decisions []Decision
 	Notes     []diag.Diagnostic
 	Errors    diag.ErrorList
@@ -25,7 +26,7 @@ type Work struct {
 
 // NewWork returns a copy of k that passes may change, for target.
 func NewWork(k *ir.Kernel, target string) *Work {
-	w := &Work{target: target, Scratch: map[*ir.Var]*ir.Var{}}
+	w := &Work{target: target, Scratch: map[*ir.Var]*ir.Var{}, tests: map[*ir.If]bool{}}
 	own := *k
 	own.Body = w.CopyOf(k.Body, &own.NumVars)
 	w.Kernel = &own
