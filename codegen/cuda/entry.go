@@ -161,9 +161,14 @@ func (p kernelsPrinter) entry(e *Entry) {
 	p.unchanging = readOnly(e.Launch.Body, p.prog.Params, p.prog.Funcs)
 	if p.opt.Early { // loads of what never changes may be moved in front of the wait
 		p.unchanging = nil
-		p.head = "\tif (early)\n\t\t" + p.use("gompss_early") + "();\n" + p.head
 	}
 	params := p.arguments(e, ir.Used(e.Launch.Body))
+	if p.opt.Align > 0 {
+		p.head = p.aligned(e) + p.head
+	}
+	if p.opt.Early {
+		p.head = "\tif (early)\n\t\t" + p.use("gompss_early") + "();\n" + p.head
+	}
 	bounds := ""
 	if e.MaxThreads > 0 {
 		bounds = fmt.Sprintf(" __launch_bounds__(%d)", e.MaxThreads)

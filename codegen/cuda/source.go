@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/gompss/gompss/codegen/guard"
 	"github.com/gompss/gompss/codegen/internal/cprint"
 	"github.com/gompss/gompss/codegen/ir"
 )
@@ -18,6 +19,10 @@ type Options struct {
 	// they fit, provided that the launch keeps to Limit and GridLimit; the caller checks that for
 	// every launch (Argument.Narrow).
 	Index32 bool
+	// Align has neighbouring elements accessed so many bytes at once, Widest or 0, provided that
+	// slices begin at multiples of it and the lengths of rows suit; the caller checks that for every
+	// launch (Argument.Multiple).
+	Align ir.Bytes
 	// Lines writes #line directives, so that messages of NVRTC and profilers name the Go source.
 	Lines bool
 	// MaxThreads bounds the threads of a team where the launch itself has no constant bound; 0 is
@@ -92,6 +97,9 @@ type Argument struct {
 	// Narrow says of a Go integer that it is passed in 32 bits, and its value must be within Limit,
 	// both ways; of a slice that its length must be.
 	Narrow bool
+	// Multiple is, with Options.Align, what an integer or an address has to be a multiple of, a
+	// power of two; 0 is anything.
+	Multiple int64
 }
 
 // A SiteKind says what a check tests.
@@ -305,4 +313,19 @@ func prelude(used map[string]bool) string {
 		}
 	}
 	return b.String()
+}
+
+// Proved returns p as it is when guards hold: see guard.Proved.
+func Proved(p *ir.Program) (proved *ir.Program, guards []ir.Expr) {
+	return guard.Proved(p, func(q *ir.Program) ([]bool, error) {
+		source, err := Print(q, Options{})
+		if err != nil {
+			return nil, err
+		}
+		left := make([]bool, len(source.Entries))
+		for i := range left {
+			left[i] = source.Entries[i].Fault
+		}
+		return left, nil
+	})
 }

@@ -30,7 +30,7 @@ type program struct {
 	native   *native // nil without one; then the versions do not matter
 	graph    *graph  // nil but for sequences
 	proved   *launch.Guarded
-	versions [16]version   // by versionOf; their program is nil where there is none
+	versions [32]version   // by versionOf; their program is nil where there is none
 	tuned    *tuner.Kernel // nil where nothing is tried
 	sizes    []sizing      // of tuned ones
 	// others are the candidates beside the program itself, once they are made.
@@ -143,10 +143,11 @@ func (p *program) sizeClass(args []devices.Arg) (c tune.Class) {
 	return c
 }
 
-// versionOf is the place of a version. An exact one, with teams of one size, indexes in 32 bits.
-func versionOf(index32, proved, waits, exact bool) int {
+// versionOf is the place of a version. An exact one, with teams of one size, indexes in 32 bits,
+// and so does an aligned one.
+func versionOf(index32, proved, waits, exact, aligned bool) int {
 	n := 0
-	for i, yes := range [...]bool{index32, proved, waits, exact} {
+	for i, yes := range [...]bool{index32, proved, waits, exact, aligned} {
 		if yes {
 			n |= 1 << i
 		}
@@ -156,16 +157,29 @@ func versionOf(index32, proved, waits, exact bool) int {
 
 // first returns the version that most launches take: it is compiled before any.
 func (p *program) first(waits bool) *version {
-	if v := &p.versions[versionOf(true, p.proved != nil, waits, true)]; v.program != nil {
-		return v
+	versions := p.narrow(p.proved != nil, waits)
+	for _, v := range versions {
+		if v.program != nil {
+			return v
+		}
 	}
-	return &p.versions[versionOf(true, p.proved != nil, waits, false)]
+	return versions[len(versions)-1]
+}
+
+// narrow returns the versions with indices in 32 bits in the order in which a launch tries them, of
+// which those without a program are none.
+func (p *program) narrow(proved, waits bool) (out [4]*version) {
+	for i, form := range [len(out)]struct{ exact, aligned bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		out[i] = &p.versions[versionOf(true, proved, waits, form.exact, form.aligned)]
+	}
+	return out
 }
 
 // A version is one printed, compiled and loaded text.
 type version struct {
 	index32 bool
-	waits   bool // it can wait for what it is behind; see early.go
+	align   ir.Bytes // of its slices, 0: any
+	waits   bool     // it can wait for what it is behind; see early.go
 	once    sync.Once
 	err     error
 	program *ir.Program
@@ -264,10 +278,14 @@ func (p *program) write(of *ir.Program, proved bool) {
 		}
 	}
 	for _, waits := range []bool{false, true} {
-		for _, index32 := range []bool{false, true} {
-			p.versions[versionOf(index32, proved, waits, false)] = version{program: of, index32: index32, waits: waits}
+		p.versions[versionOf(false, proved, waits, false, false)] = version{program: of, waits: waits}
+		p.versions[versionOf(true, proved, waits, false, false)] = version{program: of, index32: true, waits: waits}
+		p.versions[versionOf(true, proved, waits, true, false)] = version{program: exact, index32: true, waits: waits}
+		if of != nil && cuda.Neighbours(of) {
+			const align = cuda.Widest
+			p.versions[versionOf(true, proved, waits, false, true)] = version{program: of, index32: true, align: align, waits: waits}
+			p.versions[versionOf(true, proved, waits, true, true)] = version{program: exact, index32: true, align: align, waits: waits}
 		}
-		p.versions[versionOf(true, proved, waits, true)] = version{program: exact, index32: true, waits: waits}
 	}
 }
 
@@ -294,7 +312,7 @@ func (t *moduleTable) build(k *devices.Kernel, v *version) error {
 		return errors.New("it has no device program")
 	}
 	var err error
-	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Lines: true, Early: v.waits}); err != nil {
+	if v.source, err = cuda.Print(v.program, cuda.Options{Index32: v.index32, Align: v.align, Lines: true, Early: v.waits}); err != nil {
 		return err
 	}
 	code, cached, err := t.platform.compile(k.Name, v.source.Text, v.source.Hash, t.gpu.chip.arch(), v.source.Options)

@@ -206,15 +206,15 @@ func (r *run) prepare(d *Device, l *devices.Launch, p *program) error {
 		return fmt.Errorf("%d arguments for %d parameters", len(r.binding.Args), len(r.binding.Params))
 	}
 	proved := p.proved.Holds(&r.binding)
-	if v := &p.versions[versionOf(true, proved, r.waits, true)]; v.program != nil && launch.Exact(v.program, &r.binding, d.gpu.chip.sms, d.gpu.chip.warp) {
+	for _, v := range p.narrow(proved, r.waits) {
+		if v.program == nil || !launch.Exact(v.program, &r.binding, d.gpu.chip.sms, d.gpu.chip.warp) {
+			continue
+		}
 		if ok, err := r.take(p, v); ok || err != nil {
 			return err
 		}
 	}
-	if ok, err := r.take(p, &p.versions[versionOf(true, proved, r.waits, false)]); ok || err != nil {
-		return err
-	}
-	v := &p.versions[versionOf(false, proved, r.waits, false)]
+	v := &p.versions[versionOf(false, proved, r.waits, false, false)]
 	if err := d.modules.load(p, v); err != nil {
 		return err
 	}
@@ -229,6 +229,11 @@ func (r *run) take(p *program, v *version) (ok bool, err error) {
 	}
 	if !launch.Fits32(v.source, &r.binding) {
 		return false, nil
+	}
+	if v.align > 0 {
+		if ok, err := r.binding.Aligned(v.source, r.device.mirrors.addressOf); !ok || err != nil {
+			return false, err
+		}
 	}
 	if err := r.choose(v, cuda.GridLimit); err != nil {
 		return false, err

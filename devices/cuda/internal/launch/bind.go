@@ -153,6 +153,27 @@ func (b *Binding) Place(zeroed, unset uint64) {
 	}
 }
 
+// Aligned reports whether the arguments are the multiples that src relies on; at is that of Pack.
+// Scratchpads are.
+func (b *Binding) Aligned(src *cuda.Source, at func(deps.BufferID) (uint64, error)) (bool, error) {
+	for i := range src.Entries {
+		for _, a := range src.Entries[i].Args {
+			arg := b.arg(a.Var)
+			if a.Multiple == 0 || arg == nil {
+				continue
+			}
+			x, err := arg.Bits, error(nil)
+			if a.Kind == cuda.Data {
+				x, err = AddressOf(arg, at)
+			}
+			if err != nil || x%uint64(a.Multiple) != 0 {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
 // Pack writes the arguments of an entry to out, which has Entry.ArgsSize bytes.
 //
 // at gives the address of byte 0 of a buffer's mirror, fault is that of the fault record.

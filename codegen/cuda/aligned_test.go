@@ -1,0 +1,74 @@
+package cuda_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
+)
+
+// With Align each thing that a text relies on is asked of the launch, and nothing else is: addresses
+// of slices whose elements are smaller than an access, and lengths of rows. NVRTC takes it.
+func TestAlign_WhatIsReliedOnIsAskedFor(t *testing.T) {
+	var sources []nvrtcSource
+	rows := 0
+	for i, c := range corpus(t) {
+		plain := c.print(t, cuda.Options{Index32: true})
+		src := c.print(t, cuda.Options{Index32: true, Align: cuda.Widest})
+		require.NotContains(t, plain.Text, "__builtin_assume")
+		asked := 0
+		for _, e := range src.Entries {
+			for _, a := range e.Args {
+				if a.Multiple == 0 {
+					continue
+				}
+				asked++
+				if a.Kind == cuda.Data {
+					require.EqualValues(t, cuda.Widest, a.Multiple, c.name)
+					require.Less(t, a.Var.Type.Elem.Size, cuda.Widest, c.name)
+					continue
+				}
+				rows++
+				require.Equal(t, cuda.Value, a.Kind, c.name)
+				require.True(t, a.Var.Type.IsInteger(), c.name)
+				require.Contains(t, src.Text, fmt.Sprintf("& %d) == 0);", a.Multiple-1), c.name)
+			}
+		}
+		require.Equal(t, asked, strings.Count(src.Text, "__builtin_assume"), c.name)
+		for _, e := range plain.Entries {
+			for _, a := range e.Args {
+				require.Zero(t, a.Multiple, c.name)
+			}
+		}
+		if i%4 == 1 {
+			s := source(c.name, src)
+			s.Archs = []string{[]string{"sm_90", "sm_75"}[i/4%2]}
+			sources = append(sources, s)
+		}
+	}
+	require.Greater(t, rows, 20)
+	if testing.Short() {
+		return
+	}
+	for _, r := range compile(t, nil, sources).Results {
+		require.True(t, r.OK, "%s for %s:\n%s", r.Name, r.Arch, r.Log)
+		require.Empty(t, r.Log, "%s for %s", r.Name, r.Arch)
+	}
+}
+
+// Kernels that access one element of a slice an iteration have nothing to gain.
+func TestNeighbours(t *testing.T) {
+	known := map[string]bool{"Histogram": false, "Compact": false, "AllPairs": true, "Atax": true}
+	for _, c := range corpus(t) {
+		if want, ok := known[c.name]; ok {
+			require.Equal(t, want, cuda.Neighbours(c.prog), c.name)
+			delete(known, c.name)
+		}
+	}
+	require.Empty(t, known)
+	require.False(t, cuda.Neighbours(&ir.Program{}))
+}
