@@ -44,6 +44,7 @@ var layers = map[string][]string{
 	"codegen/ir/verify": {"codegen/ir"},
 	"codegen/ir/build":  {"codegen/ir", "codegen/ir/query"},
 	// Forms of device programs that are right for some launches alone.
+	"codegen/ir/order":      {"codegen/ir"},
 	"codegen/ir/specialise": {"codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	// println in kernels: records in a buffer, and lines of them.
 	"codegen/ir/printing": {"codegen/ir", "codegen/ir/build", "deps"},
@@ -70,7 +71,7 @@ var layers = map[string][]string{
 	"codegen/internal/lower/arrays":  {"codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/dist":    {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/lower/nested":  {"codegen/internal/analysis", "codegen/internal/lower/forms", "codegen/internal/mapping", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "codegen/target"},
-	"codegen/internal/lower": {"codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
+	"codegen/internal/lower": {"codegen/ir/order", "codegen/internal/lower/spaces", "codegen/internal/lower/crews", "codegen/internal/lower/strategy", "codegen/internal/lower/prepare", "codegen/internal/lower/unroll", "codegen/internal/lower/arrays", "codegen/internal/lower/dist", "codegen/internal/lower/nested",
 		"codegen/internal/lower/forms", "codegen/ir", "codegen/ir/verify", "codegen/target", "codegen/ir/build", "codegen/ir/query", "codegen/internal/diag",
 		"codegen/internal/analysis", "codegen/internal/mapping"},
 	"codegen/internal/contract": {"codegen/ir", "codegen/ir/query", "codegen/internal/integers", "codegen/internal/analysis", "codegen/internal/mapping", "deps"},
@@ -89,7 +90,7 @@ var layers = map[string][]string{
 	"codegen/internal/frontend/clauses": {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query", "deps"},
 	"codegen/internal/frontend/assigns": {"codegen/internal/frontend/calls", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
 	"codegen/internal/frontend/stmts":   {"codegen/internal/analysis", "codegen/internal/diag", "codegen/internal/frontend/assigns", "codegen/internal/frontend/calls", "codegen/internal/frontend/clauses", "codegen/internal/frontend/exprs", "codegen/internal/frontend/scope", "codegen/internal/syntax", "codegen/ir", "codegen/ir/build", "codegen/ir/query"},
-	"codegen/internal/frontend":         {"codegen/ir/printing", "codegen/internal/analysis", "codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/clauses", "codegen/internal/frontend/fuse", "codegen/internal/frontend/passes", "codegen/internal/frontend/reach", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/stmts", "codegen/internal/frontend/typing", "codegen/internal/syntax", "codegen/ir"},
+	"codegen/internal/frontend":         {"codegen/ir/order", "codegen/ir/printing", "codegen/internal/analysis", "codegen/internal/check", "codegen/internal/diag", "codegen/internal/frontend/clauses", "codegen/internal/frontend/fuse", "codegen/internal/frontend/passes", "codegen/internal/frontend/reach", "codegen/internal/frontend/scope", "codegen/internal/frontend/source", "codegen/internal/frontend/stmts", "codegen/internal/frontend/typing", "codegen/internal/syntax", "codegen/ir"},
 	"codegen/internal/wrapper": {"codegen/ir", "codegen/ir/query", "codegen/internal/diag", "codegen/internal/lower", "codegen/internal/contract",
 		"codegen/internal/syntax", "codegen/internal/frontend", "codegen/internal/frontend/source", "codegen/internal/frontend/reach", "deps"},
 	// The facade.
@@ -103,9 +104,9 @@ var layers = map[string][]string{
 	// Functions of floats and integers in the lanes of a vector.
 	"codegen/cpu/vecmath": {"codegen/ir", "codegen/cpu/vcode"},
 	// Machine code of a kernel as a value.
-	"codegen/cpu/image": {"codegen/ir", "codegen/cpu/vcode", "codegen/cpu/mach"},
+	"codegen/cpu/image": {"codegen/ir/order", "codegen/ir", "codegen/cpu/vcode", "codegen/cpu/mach"},
 	// What runs it: executable memory, runners, sharing among workers.
-	"codegen/cpu/exec": {"codegen/ir", "codegen/cpu/vcode", "codegen/cpu/image", "codegen/cpu/mach"},
+	"codegen/cpu/exec": {"codegen/ir/order", "codegen/ir", "codegen/cpu/vcode", "codegen/cpu/image", "codegen/cpu/mach"},
 	// What selection has to know of loop IR, and its cut into stages.
 	"codegen/cpu/internal/analysis": {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/vecmath"},
 	"codegen/cpu/internal/stages":   {"codegen/ir", "codegen/cpu/prepare", "codegen/cpu/image", "codegen/cpu/internal/analysis"},
@@ -117,8 +118,8 @@ var layers = map[string][]string{
 	// Virtual code as instructions of a processor: nothing else knows one.
 	"codegen/cpu/internal/amd64":     {"codegen/cpu/mach", "codegen/cpu/vcode", "codegen/cpu/x86"},
 	"codegen/cpu/internal/neon":      {"codegen/cpu/arm64", "codegen/cpu/mach", "codegen/cpu/vcode"},
-	"codegen/cpu/internal/selection": {"codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
-	"codegen/cpu":                    {"codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/amd64", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu/internal/selection": {"codegen/ir/order", "codegen/cpu/image", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/protocol", "codegen/cpu/internal/stages", "codegen/cpu/internal/values", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
+	"codegen/cpu":                    {"codegen/ir/order", "codegen/cpu/exec", "codegen/cpu/image", "codegen/cpu/internal/amd64", "codegen/cpu/internal/analysis", "codegen/cpu/internal/memory", "codegen/cpu/internal/neon", "codegen/cpu/internal/selection", "codegen/cpu/internal/stages", "codegen/cpu/internal/vector", "codegen/cpu/mach", "codegen/cpu/prepare", "codegen/cpu/vcode", "codegen/ir"},
 	"codegen/guard":                  {"codegen/ir"},
 	// What printers of languages like C share.
 	"codegen/internal/cprint": {"codegen/ir"},

@@ -135,12 +135,14 @@ type Nested struct {
 
 // A Reduction combines the private copies of Place with Op when the construct ends. Place is a Ref,
 // a Deref of a pointer, a whole fixed array or a constant part of one. For MinLoc and MaxLoc, Index
-// is the place of the index.
+// is the place of the index. Block and Blocks say which iterations are combined together where the
+// order shows (codegen/ir/order, Cut).
 type Reduction struct {
-	Op    Op
-	Place Expr
-	Index Expr
-	At    Pos
+	Op            Op
+	Place         Expr
+	Index         Expr
+	Block, Blocks int64
+	At            Pos
 }
 
 // A DistKind says how a distributed array is moved.

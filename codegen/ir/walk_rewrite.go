@@ -211,7 +211,7 @@ func (r *Rewrite) reductions(list []Reduction) []Reduction {
 	}
 	out := make([]Reduction, len(list))
 	for i, x := range list {
-		out[i] = Reduction{Op: x.Op, Place: r.CopyExpr(x.Place), Index: r.CopyExpr(x.Index), At: x.At}
+		out[i] = Reduction{Op: x.Op, Place: r.CopyExpr(x.Place), Index: r.CopyExpr(x.Index), Block: x.Block, Blocks: x.Blocks, At: x.At}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/fuse"
 	"github.com/gompss/gompss/codegen/internal/frontend/passes"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // A finishing is a kernel under the passes of the front end.
@@ -32,6 +33,7 @@ var finishingPasses = []struct {
 	{"check accesses", (*finishing).checkAccesses},
 	{"contract sums", (*finishing).contractSums},
 	{"infer accesses", (*finishing).inferAccesses},
+	{"mark sums", func(f *finishing) { order.Mark(f.Kernel) }},
 }
 
 // checkTypes reports the first expression without a type if there are no other errors: usually the
