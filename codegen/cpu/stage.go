@@ -15,6 +15,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/prepare"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // single reports whether a parallel loop runs one iteration after the other, and why.
@@ -54,7 +55,7 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 		s.Updates = stages.UpdatesOf(s.Loop, g.Frame.Word)
 	}
 	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
-		s.Leaf = stages.LeafOf(s)
+		s.Order = image.Ordered{Cut: order.CutOf(analysis.ReductionsOf(s.Loop)[0]), Groups: g.Groups}
 	}
 	if s.Loop != nil && !s.Called() {
 		code.Streams = code.Streams || analysis.Streams(s.Loop)

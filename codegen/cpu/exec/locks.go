@@ -60,12 +60,13 @@ func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share fun
 }
 
 // onOneWorker runs iterations [from, to) of stage k on this goroutine. The block of a launch whose
-// sequential code calls the loop is in use: the loop gets another.
+// sequential code calls the loop is in use: the loop gets another. So does one whose parts
+// are kept until all are there.
 func (r *Runner) onOneWorker(p *Program, k int, l *launch, from, to int64) error {
 	if from >= to {
 		return nil
 	}
-	if !p.Code.Stages[k].Nested {
+	if s := p.Code.Stages[k]; !s.Nested && (!s.Order.Shows() || to-from <= s.Order.Group(to)) {
 		return r.calls(p, k, l, from, to)
 	}
 	return r.shareLoop(p, k, l, from, to, func(o *Loop) error { return o.Run(0, o.Trips) })

@@ -22,8 +22,8 @@ func (r *Runner) setThresholds(p *Program, b *image.Block, alone bool) {
 }
 
 func (r *Runner) threshold(p *Program, i int, alone bool) uint64 {
-	if leaf := p.Code.Stages[i].Leaf; leaf > 0 { // inline, the loop is one part
-		return uint64(leaf) + 1
+	if s := p.Code.Stages[i]; s.Order.Shows() { // inline, the loop is one group
+		return uint64(s.Order.Group(1)) + 1
 	}
 	if alone {
 		return math.MaxInt64

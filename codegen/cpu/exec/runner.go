@@ -66,9 +66,10 @@ type launch struct {
 	watched bool // faults of the goroutine were panics before the call
 	stopped bool // the goroutine was stopped in the call: its time tells nothing
 	before  [image.MaxSums]uint64
-	spill   int     // bytes of the block for spilled values
-	scratch []byte  // memory for local arrays: kept from launch to launch
-	runner  *Runner // of what runs, and of the shares of loops in its sequential code
+	group   [image.MaxSums]uint64 // the values of a loop that is one group
+	spill   int                   // bytes of the block for spilled values
+	scratch []byte                // memory for local arrays: kept from launch to launch
+	runner  *Runner               // of what runs, and of the shares of loops in its sequential code
 	share   func(*Loop) error
 }
 
@@ -318,8 +319,8 @@ func (r *Runner) loopStage(p *Program, i int, l *launch, trips int64, share func
 // shareLoop lets workers run iterations [from, trips) of stage i.
 func (r *Runner) shareLoop(p *Program, i int, l *launch, from, trips int64, share func(*Loop) error) error {
 	s, o := p.Code.Stages[i], &l.loop
-	if o.part = 1; s.Leaf > 0 {
-		o.part = s.Part(trips)
+	if o.part = 1; s.Order.Shows() {
+		o.part = s.Order.Group(trips)
 	}
 	o.end = trips
 	o.Trips, o.from, o.runner, o.program, o.number, o.stage, o.master = (trips-from+o.part-1)/o.part, from, r, p, i, s, l.block
@@ -344,8 +345,9 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 	for lo < hi {
 		end := min(hi, lo+grain(r.pace[i].Load(), s.Round))
 		switch {
-		case s.Leaf > 0:
-			end = min(hi, lo+s.Part(hi))
+		case s.Order.Shows(): // the one group that there is
+			end = hi
+			l.aimGroups(s, hi)
 		case p.Code.Options.Grain > 0:
 			end = min(hi, lo+p.Code.Options.Grain)
 		}
@@ -354,6 +356,9 @@ func (r *Runner) calls(p *Program, i int, l *launch, lo, hi int64) error {
 		}
 		if err := r.one(p, i, l, lo, end); err != nil {
 			return err
+		}
+		if s.Order.Groups {
+			l.takeGroup(s)
 		}
 		for k, x := range s.Sums {
 			x.Keep(l.block, l.before[k])
@@ -438,8 +443,8 @@ func (l *Loop) onBlock(own *launch, lo, hi int64) (err error) {
 	}
 	for lo < hi {
 		end := min(hi, lo+l.Grain())
-		if l.stage.Leaf > 0 {
-			end = min(hi, lo+l.part)
+		if l.stage.Order.Shows() {
+			end = min(hi, lo+l.aim(own.block, lo, end-lo))
 		}
 		if err := r.one(l.program, l.number, own, lo, end); err != nil {
 			return err

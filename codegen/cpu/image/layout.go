@@ -19,7 +19,9 @@ const (
 	WordLanes   = 8  // 2 times 64 bytes: vectors for Go
 	WordStop    = 24 // address of the word that holds StopAsked when the goroutine is to stop
 	WordScratch = 25 // address of memory for local arrays
-	WordParams  = 26 // the first of the parameters
+	WordBlock   = 26 // iterations of a block of ordered sums
+	WordGroups  = 27 // address of the values of groups of ordered sums
+	WordParams  = 28 // the first of the parameters
 )
 
 // What code says in WordStatus when nothing failed.

@@ -1,6 +1,9 @@
 package image
 
-import "github.com/gompss/gompss/codegen/ir"
+import (
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
+)
 
 // A Stage is a part of a kernel with an entry of its own: a parallel loop, whose iterations may be
 // cut into chunks that run anywhere, or what stands between such loops, which one goroutine runs
@@ -21,7 +24,7 @@ type Stage struct {
 	Updates *SharedUpdates // of a loop with atomics; nil: there can be no copies
 	Locked  int            // of a loop with atomics: the stage that is it again, with locked instructions; 0: there is none
 	Round   int64          // iterations of the loop that one round of vectors takes
-	Leaf    int64          // the least iterations that are reduced together, where the order of a reduction shows; else 0
+	Order   Ordered        // of the sums whose order shows
 
 	Nested    bool // a loop in sequential code, which calls it
 	Threshold int  // nested: the word that says how many iterations are worth sharing
@@ -30,15 +33,20 @@ type Stage struct {
 // Refused reports whether the stage, nested or with locked instructions, has no code.
 func (s *Stage) Refused() bool { return s.Entry < 0 }
 
-// mostParts bounds the parts of a loop whose reductions are combined in order.
-const mostParts = 256
-
-// Part is how many of so many iterations are reduced together: the trip count alone decides, so
-// that neither the workers nor the time that they take shows in the result. The parts are combined
-// in their order.
-func (s *Stage) Part(trips int64) int64 {
-	return s.Leaf * max(1, (trips+s.Leaf*mostParts-1)/(s.Leaf*mostParts))
+// An Ordered says how a loop is cut whose sums have an order that shows. The zero value is that of
+// a loop without.
+type Ordered struct {
+	order.Cut
+	// A call leaves the values of groups of iterations where WordGroups says; else those of one in
+	// the words.
+	Groups bool
 }
+
+// Shows reports whether the order of a reduction of the loop shows.
+func (o Ordered) Shows() bool { return o.Block > 0 }
+
+// Group is how many of so many iterations are a group.
+func (o Ordered) Group(trips int64) int64 { return o.Length(trips) * o.Blocks }
 
 // A Count is the number of iterations that a loop has, in terms that need no code: the difference
 // of two words of the block, or constants, over a step.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // A Sum is a reduction over a whole parallel loop. A chunk leaves its part in the variable's word;
@@ -91,7 +92,7 @@ func (x Sum) Fold(master, own *Block) {
 
 // Ordered reports whether the order in which values are combined shows in the result: sums and
 // products of floats round. A minimum has one value whatever the order.
-func (x Sum) Ordered() bool { return x.Type.IsFloat() && (x.Op == ir.Add || x.Op == ir.Mul) }
+func (x Sum) Ordered() bool { return order.Rounds(x.Op, x.Type) }
 
 // PartBytes is the number of bytes that the part of a chunk takes beside the blocks.
 func (x Sum) PartBytes() int64 {
@@ -117,6 +118,16 @@ func (x Sum) FoldPart(master *Block, from []byte) {
 		return
 	}
 	master[x.Word] = x.combine(master[x.Word], binary.LittleEndian.Uint64(from))
+}
+
+// CombineParts combines a part that was saved into another one.
+func (x Sum) CombineParts(to, from []byte) {
+	if x.Elements > 0 {
+		x.foldElements(to, from)
+		return
+	}
+	a, b := binary.LittleEndian.Uint64(to), binary.LittleEndian.Uint64(from)
+	binary.LittleEndian.PutUint64(to, x.combine(a, b))
 }
 
 // Pair is what a pair holds. Every chunk begins with what it held before the loop: among equals the

@@ -177,7 +177,7 @@ func (a *aggregates) clauses(d *ir.Directive) {
 			return
 		}
 		for _, l := range leaves {
-			out = append(out, ir.Reduction{Op: r.Op, Place: &ir.Ref{Var: l.v, At: r.At}, At: r.At})
+			out = append(out, ir.Reduction{Op: r.Op, Place: &ir.Ref{Var: l.v, At: r.At}, Block: r.Block, Blocks: r.Blocks, At: r.At})
 		}
 	}
 	d.Reductions = out

@@ -7,6 +7,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // lanesLoop is the loop whose iterations become lanes: full vectors, unrolled, without masks; then
@@ -23,15 +24,19 @@ func (g *looping) lanesLoop(s *ir.For) {
 	if g.SawLanes == 0 {
 		g.SawLanes, g.SawLoop = g.Lanes, s.At
 	}
-	if s == g.ParallelLanes {
-		g.Round = int64(g.Lanes * g.Unroll)
-	}
 	g.Shapes.Inside[s.Var] = true
 	base := g.NewGeneral()
 	g.Move(base, g.GeneralOutside(s.Lo))
 	left := g.Trips(s, base, step)
 	g.Homes[s.Var] = &memory.Home{General: base, Length: vcode.NoReg}
 	sums := g.openReductions(s)
+	ordered := orderedOf(sums)
+	if s == g.ParallelLanes {
+		g.Round = int64(g.Lanes * g.Unroll)
+		if len(ordered) > 0 {
+			g.Round = order.Lanes
+		}
+	}
 	f := &memory.LoopFrame{Label: s.Label, BreakTo: g.NewLabel(), NextTo: g.NewLabel(), Counter: s.Var, Changes: analysis.ChangedIn(s), Kind: memory.HoistingLoop}
 	g.Loops = append(g.Loops, f)
 	g.Shared = map[string]vcode.Reg{}
@@ -42,7 +47,8 @@ func (g *looping) lanesLoop(s *ir.For) {
 	tail, end := g.NewLabel(), g.NewLabel()
 	g.Test(left)
 	g.Jump(mach.CondLE, end)
-	g.checkAhead(s, f, base, left, step, end, sums)
+	cut := g.cutOf(s, ordered)
+	g.checkAhead(s, f, base, left, step, end, ordered, cut)
 	t := &tailing{end: end, again: g.NewLabel(), first: vcode.NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie
 		t.first, t.peel = g.NewGeneral(), g.NewLabel()
@@ -51,21 +57,28 @@ func (g *looping) lanesLoop(s *ir.For) {
 		}
 		g.peel(store, left, t)
 	}
-	g.mainLoop(s, f, base, left, step, tail, t.again, sums)
-	if g.ISA.Short() && g.Unroll > 1 { // whole vectors of the rest: a mask goes lane by lane
+	if len(ordered) > 0 {
+		g.cutLoop(ordered, &laneCount{f, base, left, step}, cut, func(at *laneCount, behind mach.Label) { g.orderedLoop(s, at, ordered, behind) })
+	} else {
+		g.mainLoop(s, f, base, left, step, tail, t.again, sums)
+		if g.ISA.Short() && g.Unroll > 1 { // whole vectors of the rest: a mask goes lane by lane
+			g.Place(tail)
+			unroll := g.Unroll
+			tail, g.Unroll = g.NewLabel(), 1
+			g.mainLoop(s, f, base, left, step, tail, g.NewLabel(), nil)
+			g.Unroll = unroll
+		}
 		g.Place(tail)
-		unroll := g.Unroll
-		tail, g.Unroll = g.NewLabel(), 1
-		g.mainLoop(s, f, base, left, step, tail, g.NewLabel(), nil)
-		g.Unroll = unroll
+		g.tailLoop(s, f, base, left, step, t)
 	}
 	g.pastRow = nil
-	g.Place(tail)
-	g.tailLoop(s, f, base, left, step, t, sums)
 	g.Safe = map[*ir.Index]bool{}
 	g.Place(end)
 	restore()
 	g.Loops = g.Loops[:len(g.Loops)-1]
+	if len(ordered) > 0 {
+		g.foldSums(sums)
+	}
 	g.closeReductions(sums)
 }
 
@@ -87,7 +100,7 @@ func (g *looping) fillLanes(s *ir.For) {
 
 // checkAhead makes the checks of affine accesses for all iterations before the first. Where one
 // fails, a loop that checks what the lanes that are on touch runs instead, out of line.
-func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, end mach.Label, sums []*sum) {
+func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, end mach.Label, ordered []*sum, cut cutting) {
 	slow := g.NewLabel()
 	hot := g.NewLabel()
 	if flag, ok := g.proved[s]; ok {
@@ -103,7 +116,14 @@ func (g *looping) checkAhead(s *ir.For, f *memory.LoopFrame, base, left vcode.Re
 	}
 	g.Later(slow, func() {
 		g.Safe = map[*ir.Index]bool{}
-		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: vcode.NoReg}, sums)
+		if len(ordered) > 0 {
+			g.cutLoop(ordered, &laneCount{f, base, left, step}, cut, func(at *laneCount, behind mach.Label) {
+				g.orderedTail(s, at, ordered, g.zeroTurns(), behind)
+			})
+			g.Jump(mach.Always, end)
+			return
+		}
+		g.tailLoop(s, f, base, left, step, &tailing{end: end, again: -1, first: vcode.NoReg})
 		g.Jump(mach.Always, end)
 	})
 	g.Place(hot)
@@ -208,7 +228,7 @@ func (g *looping) enterBody(s *ir.For, f *memory.LoopFrame) {
 }
 
 // tailLoop runs one vector at a time under a mask of the iterations that are left.
-func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, t *tailing, sums []*sum) {
+func (g *looping) tailLoop(s *ir.For, f *memory.LoopFrame, base, left vcode.Reg, step int64, t *tailing) {
 	end := t.end
 	unroll := g.Unroll
 	per := int64(g.Lanes * unroll)

@@ -19,6 +19,7 @@ type looping struct {
 	atomics
 	nested   []*image.Stage // by number: the stages that sequential code may call
 	Round    int64          // iterations of the parallel loop that a round takes
+	Groups   bool           // the code leaves the values of groups of ordered sums
 	SawLanes int            // of the first loop over lanes
 	SawLoop  ir.Pos
 }
@@ -323,6 +324,11 @@ func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
 	if g.StopAlways {
 		return 2
 	}
+	return max(1, protocol.MostBetween/(max(1, g.weightOfBody(body))*int64(vectors)))
+}
+
+// weightOfBody is about how many instructions the code of body has for one vector.
+func (g *looping) weightOfBody(body []ir.Stmt) int64 {
 	weight := int64(0)
 	ir.Inspect(body, func(s ir.Stmt) {
 		weight++
@@ -330,7 +336,7 @@ func (g *looping) roundsBetween(body []ir.Stmt, vectors int) int64 {
 			weight += g.atomicWeight()
 		}
 	}, func(e ir.Expr) { weight += g.weightOf(e) })
-	return max(1, protocol.MostBetween/(max(1, weight)*int64(vectors)))
+	return weight
 }
 
 // lockedWeight is about how many instructions an atomic of one lane takes as long as where other

@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/cpu/mach"
 	"github.com/gompss/gompss/codegen/cpu/vcode"
 	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
 )
 
 // reductions are those of loops over lanes, and of the parallel loop of a stage.
@@ -85,6 +86,12 @@ type sum struct {
 	t     *ir.Type
 	index *pairIndex // of minloc and maxloc
 	n     int64      // elements of an array; 0: it is none
+	// Of an ordered one: accumulators of order.Lanes lanes, of which inner has those in use, what
+	// the blocks of the group have left in them, and how many iterations a block has at least.
+	all, total []vcode.Reg
+	identity   vcode.Reg
+	block      int64
+	stored     bool // the values of groups are in memory
 }
 
 // openReductions gives every reduction variable accumulators, one vector a copy, set to the
@@ -113,9 +120,15 @@ func (g *reductions) openReductions(s *ir.For) []*sum {
 				}
 			}
 		default:
-			x.inner = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: g.NewVectors(g.Unroll)}
+			vectors := g.NewVectors(g.Unroll)
+			if order.Rounds(r.Op, x.t) {
+				vectors = g.NewVectors(order.Lanes / g.Lanes)
+				x.all, x.total = vectors, g.NewVectors(len(vectors))
+			}
+			x.inner = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: vectors}
 			identity := g.ConstVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), vector.Container(x.t))
-			for _, a := range x.inner.Vectors {
+			x.identity, x.block = identity, order.CutOf(r).Block
+			for _, a := range append(vectors[:len(vectors):len(vectors)], x.total...) {
 				g.Move(a, identity)
 			}
 		}
@@ -141,11 +154,12 @@ func (g *reductions) combine(x *sum, d, a, b vcode.Reg, w vcode.Width) {
 	}
 }
 
-// foldSums adds the accumulators of all copies into the first, as a tree.
+// foldSums adds the accumulators of all copies into the first, as a tree, but for those of ordered
+// sums.
 func (g *reductions) foldSums(sums []*sum) {
 	for _, x := range sums {
 		switch {
-		case x.n > 0:
+		case x.n > 0 || x.all != nil:
 			continue
 		case x.index != nil:
 			for u := 1; u < len(x.inner.Vectors); u++ {
@@ -178,6 +192,9 @@ func (g *reductions) closeReductions(sums []*sum) {
 			g.closePair(x)
 		case x.inner.Masks != nil:
 			g.finishBool(x)
+		case x.stored:
+		case x.all != nil:
+			g.finish(x, g.foldGroup(x))
 		default:
 			g.finish(x, g.foldLanes(x, x.inner.Vectors[0]))
 		}

@@ -34,31 +34,6 @@ func CopyOf(s *ir.For, f Frame) (c image.CopyLoop, ok bool) {
 // the caches take two thirds of that time, and half of that of the C library, so that this is for
 // slices that are not aligned there: 44, 31 and 22 GB/s on one of Zen 4.
 
-// The least and the most iterations of a loop that are reduced together: one for each lane of the
-// widest round, and what takes much longer than a call. Between them, about leafWork operations
-// are.
-const (
-	leastLeaf = 64
-	mostLeaf  = 8192
-	leafWork  = 1 << 16
-)
-
-// LeafOf is how many iterations of the loop are reduced together at least: by its text alone, so
-// that every machine cuts it alike. A loop around others has work enough for a call in a few
-// iterations.
-func LeafOf(s *image.Stage) int64 {
-	if !analysis.Innermost(s.Loop.Body) {
-		return leastLeaf
-	}
-	weight := int64(0)
-	ir.Inspect(s.Loop.Body, func(ir.Stmt) { weight++ }, func(e ir.Expr) { weight += analysis.Operations(e) })
-	leaf := int64(mostLeaf)
-	for leaf > leastLeaf && leaf*weight > leafWork {
-		leaf /= 2
-	}
-	return leaf
-}
-
 // Countable reports whether s does nothing but count the iterations of the loop behind it, which Go
 // then does.
 func Countable(s *image.Stage, f Frame) bool {

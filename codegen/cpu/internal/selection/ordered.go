@@ -1,0 +1,327 @@
+package selection
+
+import (
+	"github.com/gompss/gompss/codegen/cpu/image"
+	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
+	"github.com/gompss/gompss/codegen/cpu/internal/memory"
+	"github.com/gompss/gompss/codegen/cpu/mach"
+	"github.com/gompss/gompss/codegen/cpu/vcode"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/order"
+)
+
+// Sums and products of floats round, so that the order shows in which a loop combines them. It is
+// that of order.Lanes lanes on every machine: a loop has accumulators for all of them, in as many
+// vectors as that takes, and its rounds use them in turn.
+
+// orderedOf returns the sums whose order shows.
+func orderedOf(sums []*sum) []*sum {
+	var out []*sum
+	for _, x := range sums {
+		if x.all != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// A laneCount is how far a loop over lanes is.
+type laneCount struct {
+	frame      *memory.LoopFrame
+	base, left vcode.Reg // the counter of lane 0, and the iterations that are left
+	step       int64
+}
+
+// mostCopies bounds the statements and operations in all copies of the body that a round over all
+// accumulators has one after the other. Beyond it, the code would leave the cache of decoded
+// instructions.
+const mostCopies = 512
+
+// A cutting is what cuts a loop with ordered sums into blocks and groups, in registers: NoReg where
+// a call has one block, or where a loop in an iteration is one group.
+type cutting struct{ block, groups vcode.Reg }
+
+// cutOf prepares the cutting of s.
+func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
+	c := cutting{vcode.NoReg, vcode.NoReg}
+	switch {
+	case len(ordered) == 0:
+	case s != g.ParallelLanes:
+		c.block = g.ConstGeneral(ordered[0].block)
+	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && g.scalars(s):
+		g.Groups = true
+		c.block, c.groups = g.NewGeneral(), g.NewGeneral()
+		g.ReadWord(c.block, image.WordBlock)
+		g.ReadWord(c.groups, image.WordGroups)
+		for _, x := range ordered {
+			x.stored = true
+		}
+	}
+	return c
+}
+
+// scalars reports whether no ordered reduction of s is of an array.
+func (g *looping) scalars(s *ir.For) bool {
+	for _, r := range analysis.ReductionsOf(s) {
+		if v := ir.RootVar(r.Place); g.Arrays[v] > 0 && order.Rounds(r.Op, v.Type.Elem) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutLoop runs the iterations that are left block by block, group by group. run selects the code
+// for those of one block, and jumps to the label behind it.
+func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at *laneCount, behind mach.Label)) {
+	behind := g.NewLabel()
+	if c.block == vcode.NoReg {
+		run(all, behind)
+		g.Place(behind)
+		g.endBlock(ordered)
+		return
+	}
+	at, top, blocks := *all, g.NewLabel(), vcode.NoReg
+	if c.groups != vcode.NoReg {
+		blocks = g.NewGeneral()
+		g.SetGeneral(blocks, order.LastBlocks)
+	}
+	at.left = g.NewGeneral()
+	g.Place(top)
+	g.Move(at.left, all.left)
+	g.Compare(at.left, c.block)
+	g.MoveIf(mach.CondG, at.left, c.block)
+	g.Subtract(all.left, at.left)
+	run(&at, behind)
+	g.Place(behind)
+	g.endBlock(ordered)
+	if blocks != vcode.NoReg {
+		group := g.NewLabel()
+		g.Test(all.left)
+		g.Jump(mach.CondLE, group)
+		g.AddConst(blocks, -1)
+		g.JumpBack(mach.CondNE, top)
+		g.Place(group)
+		g.endGroup(ordered, c.groups)
+		g.SetGeneral(blocks, order.LastBlocks)
+	}
+	g.Test(all.left)
+	g.JumpBack(mach.CondG, top)
+}
+
+// endBlock combines the lanes of a block with those of the group, and clears them.
+func (g *reductions) endBlock(ordered []*sum) {
+	for _, x := range ordered {
+		for i, a := range x.all {
+			g.combine(x, x.total[i], x.total[i], a, g.Width(x.t))
+			g.Move(a, x.identity)
+		}
+	}
+}
+
+// endGroup stores the values of a group, clears the lanes and moves to the place of the next.
+func (g *reductions) endGroup(ordered []*sum, groups vcode.Reg) {
+	for i, x := range ordered {
+		g.StoreOne(vcode.At(groups, int32(8*i)), g.foldGroup(x), x.t)
+		for _, a := range x.total {
+			g.Move(a, x.identity)
+		}
+	}
+	g.AddConst(groups, int64(8*len(ordered)))
+}
+
+// orderedLoop is a block of a loop with ordered sums. A round of the main loop has a copy of the
+// body for each accumulator. Where they would be too many, and for the rest of the iterations,
+// there is one copy, and the accumulators are turned behind it.
+func (g *looping) orderedLoop(s *ir.For, at *laneCount, ordered []*sum, end mach.Label) {
+	unroll := g.Unroll
+	vectors := order.Lanes / g.Lanes
+	together := min(unroll, vectors)
+	whole := analysis.Innermost(s.Body) && g.weightOfBody(s.Body)*int64(vectors) <= mostCopies
+	if whole {
+		g.Unroll = together
+		g.fullLoop(s, at, ordered, vectors)
+		if !g.ISA.Short() {
+			g.lastRound(s, at, ordered, vectors, end)
+			g.Unroll = unroll
+			return
+		}
+	}
+	turns := g.zeroTurns()
+	if !whole || g.ISA.Short() { // there, a mask goes lane by lane
+		g.Unroll = together
+		if whole {
+			g.Unroll = 1
+		}
+		g.turningLoop(s, at, ordered, turns)
+	}
+	g.Unroll = unroll
+	g.orderedTail(s, at, ordered, turns, end)
+}
+
+// zeroTurns begins the count of the vectors that the accumulators have been turned by.
+func (g *looping) zeroTurns() vcode.Reg {
+	turns := g.NewGeneral()
+	g.SetGeneral(turns, 0)
+	return turns
+}
+
+// use lets the body add to accumulators from the one of number first on.
+func (g *looping) use(ordered []*sum, first int) {
+	for _, x := range ordered {
+		x.inner.Vectors = x.all[first : first+g.Unroll]
+	}
+}
+
+// fullLoop runs rounds over all accumulators while enough iterations are left.
+func (g *looping) fullLoop(s *ir.For, at *laneCount, ordered []*sum, vectors int) {
+	g.roundsOf(s, at, order.Lanes, vectors, func(frame *memory.LoopFrame) {
+		for first := 0; first < vectors; first += g.Unroll {
+			g.use(ordered, first)
+			frame.NextTo = g.NewLabel()
+			g.straight = 0
+			g.list(s.Body)
+			g.Place(frame.NextTo)
+			g.AddConst(at.base, at.step*int64(g.Lanes*g.Unroll))
+		}
+	})
+}
+
+// lastRound is a round of the iterations that are left, fewer than there are lanes.
+func (g *looping) lastRound(s *ir.For, at *laneCount, ordered []*sum, vectors int, end mach.Label) {
+	g.Unroll = 1
+	g.Test(at.left)
+	g.Jump(mach.CondLE, end)
+	inner := *at.frame
+	inner.BreakTo = end
+	g.enterBody(s, &inner)
+	for u := range vectors {
+		g.use(ordered, u)
+		inner.NextTo = g.NewLabel()
+		g.maskedCopy(s, at)
+		g.Place(inner.NextTo)
+		g.PausePoint()
+		g.AddConst(at.base, at.step*int64(g.Lanes))
+		g.AddConst(at.left, -int64(g.Lanes))
+		if u < vectors-1 {
+			g.Test(at.left)
+			g.Jump(mach.CondLE, end)
+		}
+	}
+	g.Loops[len(g.Loops)-1] = at.frame
+}
+
+// maskedCopy is the body for one vector under a mask of the iterations that are left.
+func (g *looping) maskedCopy(s *ir.For, at *laneCount) {
+	count := g.NewGeneral()
+	limit := g.ConstGeneral(int64(g.Lanes))
+	g.Move(count, at.left)
+	g.Compare(count, limit)
+	g.MoveIf(mach.CondG, count, limit)
+	g.Exec, g.Prefix, g.Split = []vcode.Reg{g.PrefixMask(count)}, count, false
+	g.straight = 0
+	g.list(s.Body)
+	g.Exec, g.Prefix, g.Split = nil, vcode.NoReg, false
+}
+
+// turningLoop runs rounds over the first accumulators, which it turns behind each.
+func (g *looping) turningLoop(s *ir.For, at *laneCount, ordered []*sum, turns vcode.Reg) {
+	g.use(ordered, 0)
+	g.roundsOf(s, at, int64(g.Lanes*g.Unroll), g.Unroll, func(frame *memory.LoopFrame) {
+		frame.NextTo = g.NewLabel()
+		g.straight = 0
+		g.list(s.Body)
+		g.Place(frame.NextTo)
+		g.turn(ordered, turns)
+		g.AddConst(at.base, at.step*int64(g.Lanes*g.Unroll))
+	})
+}
+
+// roundsOf runs rounds of per iterations while so many are left, in strips between which it can
+// pause. A round takes so many vectors.
+func (g *looping) roundsOf(s *ir.For, at *laneCount, per int64, vectors int, round func(*memory.LoopFrame)) {
+	end, top, strip := g.NewLabel(), g.NewLabel(), g.NewLabel()
+	g.CompareConst(at.left, per)
+	g.Jump(mach.CondL, end)
+	inner := *at.frame
+	inner.BreakTo = end
+	g.enterBody(s, &inner)
+	rounds, now := g.roundsBetween(s.Body, vectors), at.left
+	if rounds > 1 {
+		now = g.NewGeneral()
+		g.Place(strip)
+		g.openStrip(at.left, now, rounds*per)
+	}
+	g.Place(top)
+	round(&inner)
+	if rounds == 1 {
+		g.PausePoint()
+	}
+	g.AddConst(now, -per)
+	g.CompareConst(now, per)
+	g.JumpBack(mach.CondGE, top)
+	if rounds > 1 {
+		g.closeStrip(at.left, now, per, strip)
+	}
+	g.Place(end)
+	g.Loops[len(g.Loops)-1] = at.frame
+}
+
+// orderedTail runs one vector at a time under a mask of the iterations that are left, and jumps to
+// end. The accumulators are turned to where they began then.
+func (g *looping) orderedTail(s *ir.For, at *laneCount, ordered []*sum, turns vcode.Reg, end mach.Label) {
+	unroll := g.Unroll
+	g.Unroll = 1
+	g.use(ordered, 0)
+	top, rest, turned := g.NewLabel(), g.NewLabel(), g.NewLabel()
+	g.Test(at.left)
+	g.Jump(mach.CondLE, rest)
+	inner := *at.frame
+	inner.BreakTo, inner.NextTo = rest, g.NewLabel()
+	g.enterBody(s, &inner)
+	g.Place(top)
+	g.maskedCopy(s, at)
+	g.Place(inner.NextTo)
+	g.PausePoint()
+	g.turn(ordered, turns)
+	g.AddConst(at.base, at.step*int64(g.Lanes))
+	g.AddConst(at.left, -int64(g.Lanes))
+	g.Test(at.left)
+	g.Jump(mach.CondG, top)
+	g.Loops[len(g.Loops)-1] = at.frame
+	g.Place(rest)
+	g.AndConst(turns, int64(order.Lanes/g.Lanes-1))
+	g.Place(turned)
+	g.Test(turns)
+	g.Jump(mach.CondE, end)
+	g.turn(ordered, turns)
+	g.AndConst(turns, int64(order.Lanes/g.Lanes-1))
+	g.JumpBack(mach.Always, turned)
+	g.Unroll = unroll
+}
+
+// turn puts the accumulators that were in use behind all others, and counts that.
+func (g *looping) turn(ordered []*sum, turns vcode.Reg) {
+	for _, x := range ordered {
+		used := g.NewVectors(g.Unroll)
+		for u, r := range used {
+			g.Move(r, x.all[u])
+		}
+		for u := g.Unroll; u < len(x.all); u++ {
+			g.Move(x.all[u-g.Unroll], x.all[u])
+		}
+		for u, r := range used {
+			g.Move(x.all[len(x.all)-g.Unroll+u], r)
+		}
+	}
+	g.AddConst(turns, int64(g.Unroll))
+}
+
+// foldGroup adds the halves of all lanes of a group up until one is left.
+func (g *reductions) foldGroup(x *sum) vcode.Reg {
+	for n := len(x.total) / 2; n > 0; n /= 2 {
+		for i := range n {
+			g.combine(x, x.total[i], x.total[i], x.total[i+n], g.Width(x.t))
+		}
+	}
+	return g.foldLanes(x, x.total[0])
+}
