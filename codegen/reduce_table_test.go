@@ -197,7 +197,7 @@ func TestReductionsAreTheSameEachTime(t *testing.T) {
 			require.NoError(t, runDevice(program, []any{x, out}, simt.Config{Teams: 13, Threads: 96, Seed: seed + 1, Races: true}))
 			results[atomics][out[0]] = true
 		}
-		require.Contains(t, l.Explain(), map[bool]string{false: "the same bits for the same launch shape",
+		require.Contains(t, l.Explain(), map[bool]string{false: "the same bits on every device",
 			true: "the last bits may differ from run to run"}[atomics])
 	}
 	require.Len(t, results[false], 1)

@@ -31,50 +31,75 @@ template <class I> __device__ __forceinline__ I check_index(I i, int64 n, unsign
 extern "C" __global__ void
 Bicg(int64 n, int64 m, double* a, int64 a_len, double* p, int64 p_len, double* q, int64 q_len, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	for (int64 i = blockIdx.x; i < n; i = (uint64)i + gridDim.x) {
 		double sum = 0.0;
-		__syncthreads();
 		double sum_2 = 0.0;
+		int64 end = m;
+		int64 total = max(end, (int64)0);
+		double sum_3 = 0.0;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m <= p_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			int64 end = m;
-			for (int64 base = 0; base < end; base += (int64)blockDim.x * 4) {
-				if (base + (int64)blockDim.x * 4 <= end) {
-					int64 j = base + threadIdx.x;
-					int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
-					int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
-					int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
-					sum_2 += a[i * m + j] * p[j];
-					sum_2 += a[i * m + j_2] * p[j_2];
-					sum_2 += a[i * m + j_3] * p[j_3];
-					sum_2 += a[i * m + j_4] * p[j_4];
-				} else {
-					int64 end_2 = m;
-					for (int64 j = base + threadIdx.x; j < end_2; j += blockDim.x) {
-						sum_2 += a[i * m + j] * p[j];
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					sum_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), total);
+					int64 base = from;
+					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+						int64 j = (uint64)base + threadIdx.x % 32;
+						int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+						int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+						int64 j_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+						sum_2 += a[(uint64)(i * m) + j] * p[j];
+						sum_2 += a[(uint64)(i * m) + j_2] * p[j_2];
+						sum_2 += a[(uint64)(i * m) + j_3] * p[j_3];
+						sum_2 += a[(uint64)(i * m) + j_4] * p[j_4];
 					}
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+						sum_2 += a[(uint64)(i * m) + j] * p[j];
+					}
+					slots[block * 32 + threadIdx.x % 32] = sum_2;
+				}
+				__syncthreads();
+				for (int64 block = 0; block < 8; block++) {
+					sum_3 += slots[block * 32 + threadIdx.x % 32];
 				}
 			}
 		} else {
-			int64 end = m;
-			for (int64 j = threadIdx.x; j < end; j = (uint64)j + blockDim.x) {
-				sum_2 += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					sum_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), total);
+					for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+						sum_2 += a[check_index((int64)((uint64)i * m + j), a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
+					}
+					slots[block * 32 + threadIdx.x % 32] = sum_2;
+				}
+				__syncthreads();
+				for (int64 block = 0; block < 8; block++) {
+					sum_3 += slots[block * 32 + threadIdx.x % 32];
+				}
 			}
 		}
-		for (int64 d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, sum_2, d);
-			sum_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = sum_2;
-		}
-		__syncthreads();
-		sum_2 = slots[0];
-		for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			sum_2 += slots[w];
-		}
+		sum_2 = sum_3;
+		double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+		sum_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+		sum_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+		sum_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+		sum_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+		sum_2 += other_5;
 		sum += sum_2;
+		__syncthreads();
 		if (threadIdx.x == 0) {
 			q[check_index(i, q_len, 3, fault)] = sum;
 		}

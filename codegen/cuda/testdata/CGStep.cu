@@ -74,47 +74,93 @@ extern "C" __global__ void
 CGStep_2(int x_len, double* p, int p_len, double* q, int q_len, double* rho, int rho_len, double* pq, double* alpha,
 	double* old, double* pqParts, unsigned* ticket, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ double slots[256];
 	__shared__ bool last;
 	int n = x_len;
 	double pq_2 = 0.0;
+	int end = n;
+	int total = max(end, 0);
+	int block = max((total + 16777215) / 16777216, 1) * 1024;
 	if (n <= q_len && n <= p_len) {
-		int end = n;
-		for (int base = blockIdx.x * blockDim.x * 4; base < end; base += gridDim.x * blockDim.x * 4) {
-			if (base + blockDim.x * 4 <= end) {
-				int i = base + threadIdx.x;
-				int i_2 = base + (blockDim.x + threadIdx.x);
-				int i_3 = base + (blockDim.x * 2 + threadIdx.x);
-				int i_4 = base + (blockDim.x * 3 + threadIdx.x);
-				pq_2 += q[i] * p[i];
-				pq_2 += q[i_2] * p[i_2];
-				pq_2 += q[i_3] * p[i_3];
-				pq_2 += q[i_4] * p[i_4];
-			} else {
-				for (int i = base + threadIdx.x; i < n; i += blockDim.x) {
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				pq_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				int64 base = from;
+				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+					int64 i = (uint64)base + threadIdx.x % 32;
+					int64 i_2 = (uint64)base + (32 + threadIdx.x % 32);
+					int64 i_3 = (uint64)base + (64 + threadIdx.x % 32);
+					int64 i_4 = (uint64)base + (96 + threadIdx.x % 32);
+					pq_2 += q[i] * p[i];
+					pq_2 += q[i_2] * p[i_2];
+					pq_2 += q[i_3] * p[i_3];
+					pq_2 += q[i_4] * p[i_4];
+				}
+				for (int64 i = (uint64)base + threadIdx.x % 32; i < until; i += 32) {
 					pq_2 += q[i] * p[i];
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = pq_2;
+			}
+			__syncthreads();
+			pq_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				pq_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, pq_2, 16);
+			pq_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, pq_2, 8);
+			pq_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, pq_2, 4);
+			pq_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, pq_2, 2);
+			pq_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, pq_2, 1);
+			pq_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&pqParts[group] = pq_2;
 			}
 		}
 	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			pq_2 += q[check_index(i, q_len, 10, fault)] * p[check_index(i, p_len, 11, fault)];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				pq_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					pq_2 += q[check_index(i, q_len, 10, fault)] * p[check_index(i, p_len, 11, fault)];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = pq_2;
+			}
+			__syncthreads();
+			pq_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				pq_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, pq_2, 16);
+			pq_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, pq_2, 8);
+			pq_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, pq_2, 4);
+			pq_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, pq_2, 2);
+			pq_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, pq_2, 1);
+			pq_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&pqParts[group] = pq_2;
+			}
 		}
 	}
-	for (int d = 16; d > 0; d /= 2) {
-		double other = __shfl_down_sync(0xffffffff, pq_2, d);
-		pq_2 += other;
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = pq_2;
-	}
 	__syncthreads();
-	pq_2 = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		pq_2 += slots[w];
-	}
 	if (threadIdx.x == 0) {
-		*(volatile double*)&pqParts[blockIdx.x] = pq_2;
 		__threadfence();
 		unsigned ticket_3 = atomicAdd(&ticket[0], 1u);
 		__threadfence();
@@ -122,25 +168,32 @@ CGStep_2(int x_len, double* p, int p_len, double* q, int q_len, double* rho, int
 	}
 	__syncthreads();
 	if (last) {
-		double pq_3 = 0.0;
-		for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			double other = *(volatile double*)&pqParts[k];
-			pq_3 += other;
-		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, pq_3, d);
-			pq_3 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = pq_3;
+		int groups = (total + (block * 8 - 1)) / (block * 8);
+		for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			pq_2 = 0.0;
+			for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+				double other = *(volatile double*)&pqParts[group];
+				pq_2 += other;
+			}
+			slots[block_2 * 32 + threadIdx.x % 32] = pq_2;
 		}
 		__syncthreads();
-		pq_3 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			pq_3 += slots[w];
+		pq_2 = slots[threadIdx.x % 32];
+		for (int block_2 = 1; block_2 < 8; block_2++) {
+			pq_2 += slots[block_2 * 32 + threadIdx.x % 32];
 		}
+		double other = __shfl_xor_sync(0xffffffff, pq_2, 16);
+		pq_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, pq_2, 8);
+		pq_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, pq_2, 4);
+		pq_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, pq_2, 2);
+		pq_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, pq_2, 1);
+		pq_2 += other_5;
 		if (threadIdx.x == 0) {
-			pq[0] = 0.0 + pq_3;
+			pq[0] = 0.0 + pq_2;
 		}
 		if (threadIdx.x == 0) {
 			old[0] = rho[check_index(0, rho_len, 12, fault)];
@@ -154,37 +207,86 @@ CGStep_3(double* x, int x_len, double* r, int r_len, double* p, int p_len, doubl
 	int rho_len, double* next, double* alpha, double* old, double* beta, double* nextParts, unsigned* ticket_2,
 	gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ double slots[256];
 	__shared__ bool last;
 	int n = x_len;
 	double next_2 = 0.0;
+	int end = n;
+	int total = max(end, 0);
+	int block = max((total + 8388607) / 8388608, 1) * 512;
 	if (n <= p_len && n <= r_len && n <= q_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			x[i] += alpha[0] * p[i];
-			r[i] -= alpha[0] * q[i];
-			next_2 += r[i] * r[i];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				next_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					x[i] += alpha[0] * p[i];
+					r[i] -= alpha[0] * q[i];
+					next_2 += r[i] * r[i];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = next_2;
+			}
+			__syncthreads();
+			next_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				next_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, next_2, 16);
+			next_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, next_2, 8);
+			next_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, next_2, 4);
+			next_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, next_2, 2);
+			next_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, next_2, 1);
+			next_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&nextParts[group] = next_2;
+			}
 		}
 	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			x[i] += alpha[0] * p[check_index(i, p_len, 13, fault)];
-			r[check_index(i, r_len, 14, fault)] -= alpha[0] * q[check_index(i, q_len, 15, fault)];
-			next_2 += r[check_index(i, r_len, 16, fault)] * r[check_index(i, r_len, 17, fault)];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				next_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					x[i] += alpha[0] * p[check_index(i, p_len, 13, fault)];
+					r[check_index(i, r_len, 14, fault)] -= alpha[0] * q[check_index(i, q_len, 15, fault)];
+					next_2 += r[check_index(i, r_len, 16, fault)] * r[check_index(i, r_len, 17, fault)];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = next_2;
+			}
+			__syncthreads();
+			next_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				next_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, next_2, 16);
+			next_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, next_2, 8);
+			next_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, next_2, 4);
+			next_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, next_2, 2);
+			next_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, next_2, 1);
+			next_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&nextParts[group] = next_2;
+			}
 		}
 	}
-	for (int d = 16; d > 0; d /= 2) {
-		double other = __shfl_down_sync(0xffffffff, next_2, d);
-		next_2 += other;
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = next_2;
-	}
 	__syncthreads();
-	next_2 = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		next_2 += slots[w];
-	}
 	if (threadIdx.x == 0) {
-		*(volatile double*)&nextParts[blockIdx.x] = next_2;
 		__threadfence();
 		unsigned ticket_3 = atomicAdd(&ticket_2[0], 1u);
 		__threadfence();
@@ -192,25 +294,32 @@ CGStep_3(double* x, int x_len, double* r, int r_len, double* p, int p_len, doubl
 	}
 	__syncthreads();
 	if (last) {
-		double next_3 = 0.0;
-		for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			double other = *(volatile double*)&nextParts[k];
-			next_3 += other;
-		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, next_3, d);
-			next_3 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = next_3;
+		int groups = (total + (block * 8 - 1)) / (block * 8);
+		for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			next_2 = 0.0;
+			for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+				double other = *(volatile double*)&nextParts[group];
+				next_2 += other;
+			}
+			slots[block_2 * 32 + threadIdx.x % 32] = next_2;
 		}
 		__syncthreads();
-		next_3 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			next_3 += slots[w];
+		next_2 = slots[threadIdx.x % 32];
+		for (int block_2 = 1; block_2 < 8; block_2++) {
+			next_2 += slots[block_2 * 32 + threadIdx.x % 32];
 		}
+		double other = __shfl_xor_sync(0xffffffff, next_2, 16);
+		next_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, next_2, 8);
+		next_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, next_2, 4);
+		next_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, next_2, 2);
+		next_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, next_2, 1);
+		next_2 += other_5;
 		if (threadIdx.x == 0) {
-			next[0] = 0.0 + next_3;
+			next[0] = 0.0 + next_2;
 		}
 		if (threadIdx.x == 0) {
 			beta[0] = next[0] / (old[0] + 1.0);

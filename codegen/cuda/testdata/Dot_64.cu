@@ -32,46 +32,90 @@ extern "C" __global__ void
 Dot(double* x, int64 x_len, double* y, int64 y_len, double* out, int64 out_len, double* s, double* sParts,
 	unsigned* ticket, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	__shared__ bool last;
 	double s_2 = 0.0;
+	int64 end = x_len;
+	int64 total = max(end, (int64)0);
+	int64 block = max((total + 16777215) / 16777216, (int64)1) * 1024;
 	if (x_len <= y_len) {
-		int64 end = x_len;
-		for (int64 base = (int64)blockIdx.x * blockDim.x * 4; base < end; base += (int64)gridDim.x * blockDim.x * 4) {
-			if (base + (int64)blockDim.x * 4 <= end) {
-				int64 i = base + threadIdx.x;
-				int64 i_2 = base + ((int64)blockDim.x + threadIdx.x);
-				int64 i_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
-				int64 i_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
-				s_2 += x[i] * y[i];
-				s_2 += x[i_2] * y[i_2];
-				s_2 += x[i_3] * y[i_3];
-				s_2 += x[i_4] * y[i_4];
-			} else {
-				for (int64 i = base + threadIdx.x; i < x_len; i += blockDim.x) {
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), total);
+				int64 base = from;
+				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+					int64 i = (uint64)base + threadIdx.x % 32;
+					int64 i_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+					int64 i_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+					int64 i_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+					s_2 += x[i] * y[i];
+					s_2 += x[i_2] * y[i_2];
+					s_2 += x[i_3] * y[i_3];
+					s_2 += x[i_4] * y[i_4];
+				}
+				for (int64 i = (uint64)base + threadIdx.x % 32; i < until; i += 32) {
 					s_2 += x[i] * y[i];
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&sParts[group] = s_2;
 			}
 		}
 	} else {
-		for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < x_len; i += (int64)gridDim.x * blockDim.x) {
-			s_2 += x[i] * y[check_index(i, y_len, 1, fault)];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					s_2 += x[i] * y[check_index(i, y_len, 1, fault)];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&sParts[group] = s_2;
+			}
 		}
 	}
-	for (int64 d = 16; d > 0; d /= 2) {
-		double other = __shfl_down_sync(0xffffffff, s_2, d);
-		s_2 += other;
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = s_2;
-	}
 	__syncthreads();
-	s_2 = slots[0];
-	for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		s_2 += slots[w];
-	}
 	if (threadIdx.x == 0) {
-		*(volatile double*)&sParts[blockIdx.x] = s_2;
 		__threadfence();
 		unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
 		__threadfence();
@@ -79,25 +123,32 @@ Dot(double* x, int64 x_len, double* y, int64 y_len, double* out, int64 out_len, 
 	}
 	__syncthreads();
 	if (last) {
-		double s_3 = 0.0;
-		for (int64 k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			double other = *(volatile double*)&sParts[k];
-			s_3 += other;
-		}
-		for (int64 d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, s_3, d);
-			s_3 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = s_3;
+		int64 groups = (total + (block * 8 - 1)) / (block * 8);
+		for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			s_2 = 0.0;
+			for (int64 group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+				double other = *(volatile double*)&sParts[group];
+				s_2 += other;
+			}
+			slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 		}
 		__syncthreads();
-		s_3 = slots[0];
-		for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			s_3 += slots[w];
+		s_2 = slots[threadIdx.x % 32];
+		for (int64 block_2 = 1; block_2 < 8; block_2++) {
+			s_2 += slots[block_2 * 32 + threadIdx.x % 32];
 		}
+		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+		s_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+		s_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+		s_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+		s_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+		s_2 += other_5;
 		if (threadIdx.x == 0) {
-			s[0] = 0.0 + s_3;
+			s[0] = 0.0 + s_2;
 		}
 		if (threadIdx.x == 0) {
 			out[check_index(0, out_len, 2, fault)] = s[0];

@@ -32,33 +32,80 @@ extern "C" __global__ void
 GramSchmidtStep(int n, int m, int k, double* a, int a_len, double* r, int r_len, double* norm, double* normParts,
 	unsigned* ticket, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	__shared__ bool last;
 	double norm_2 = 0.0;
+	int end = n;
+	int total = max(end, 0);
+	int block = max((total + 16777215) / 16777216, 1) * 1024;
 	if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + a_len && m < 134217728 && n < 134217728 &&
 		-134217728 < n) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			norm_2 += a[i * m + k] * a[i * m + k];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				norm_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					norm_2 += a[(uint64)i * m + k] * a[(uint64)i * m + k];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = norm_2;
+			}
+			__syncthreads();
+			norm_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				norm_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, norm_2, 16);
+			norm_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, norm_2, 8);
+			norm_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, norm_2, 4);
+			norm_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, norm_2, 2);
+			norm_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, norm_2, 1);
+			norm_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&normParts[group] = norm_2;
+			}
 		}
 	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-			norm_2 += a[check_index((int64)i * m + k, a_len, 1, fault)] * a[check_index((int64)i * m + k, a_len, 2, fault)];
+		int64 group = blockIdx.x;
+		for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + gridDim.x) {
+			__syncthreads();
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				norm_2 = 0.0;
+				int64 from = (uint64)group * (block * 8) + block_2 * block;
+				int64 until = min((int64)((uint64)from + block), (int64)total);
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+					norm_2 += a[check_index((int64)((uint64)i * m + k), a_len, 1, fault)] * a[check_index((int64)((uint64)i * m + k), a_len, 2, fault)];
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = norm_2;
+			}
+			__syncthreads();
+			norm_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				norm_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, norm_2, 16);
+			norm_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, norm_2, 8);
+			norm_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, norm_2, 4);
+			norm_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, norm_2, 2);
+			norm_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, norm_2, 1);
+			norm_2 += other_5;
+			if (threadIdx.x == 0) {
+				*(volatile double*)&normParts[group] = norm_2;
+			}
 		}
 	}
-	for (int d = 16; d > 0; d /= 2) {
-		double other = __shfl_down_sync(0xffffffff, norm_2, d);
-		norm_2 += other;
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = norm_2;
-	}
 	__syncthreads();
-	norm_2 = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		norm_2 += slots[w];
-	}
 	if (threadIdx.x == 0) {
-		*(volatile double*)&normParts[blockIdx.x] = norm_2;
 		__threadfence();
 		unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
 		__threadfence();
@@ -66,25 +113,32 @@ GramSchmidtStep(int n, int m, int k, double* a, int a_len, double* r, int r_len,
 	}
 	__syncthreads();
 	if (last) {
-		double norm_3 = 0.0;
-		for (int k_2 = threadIdx.x; k_2 < gridDim.x; k_2 += blockDim.x) {
-			double other = *(volatile double*)&normParts[k_2];
-			norm_3 += other;
-		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, norm_3, d);
-			norm_3 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = norm_3;
+		int groups = (total + (block * 8 - 1)) / (block * 8);
+		for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			norm_2 = 0.0;
+			for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+				double other = *(volatile double*)&normParts[group];
+				norm_2 += other;
+			}
+			slots[block_2 * 32 + threadIdx.x % 32] = norm_2;
 		}
 		__syncthreads();
-		norm_3 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			norm_3 += slots[w];
+		norm_2 = slots[threadIdx.x % 32];
+		for (int block_2 = 1; block_2 < 8; block_2++) {
+			norm_2 += slots[block_2 * 32 + threadIdx.x % 32];
 		}
+		double other = __shfl_xor_sync(0xffffffff, norm_2, 16);
+		norm_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, norm_2, 8);
+		norm_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, norm_2, 4);
+		norm_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, norm_2, 2);
+		norm_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, norm_2, 1);
+		norm_2 += other_5;
 		if (threadIdx.x == 0) {
-			norm[0] = 0.0 + norm_3;
+			norm[0] = 0.0 + norm_2;
 		}
 		if (threadIdx.x == 0) {
 			r[check_index((int64)k * m + k, r_len, 3, fault)] = sqrt(norm[0]);
@@ -140,33 +194,66 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 extern "C" __global__ void
 GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_len, double* r, int r_len, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ double slots[256];
 	for (int j = k + 1 + blockIdx.x; j < m; j += gridDim.x) {
 		double s = 0.0;
 		double s_2 = 0.0;
+		int end = n;
+		int total = max(end, 0);
+		double s_3 = 0.0;
 		if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && 0 <= j &&
 			(int64)n * m + j + 1 <= m + a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				s_2 += q[i * m + k] * a[i * m + j];
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), (int64)total);
+					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+						s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
+					}
+					slots[block * 32 + threadIdx.x % 32] = s_2;
+				}
+				__syncthreads();
+				for (int block = 0; block < 8; block++) {
+					s_3 += slots[block * 32 + threadIdx.x % 32];
+				}
 			}
 		} else {
-			for (int i = threadIdx.x; i < n; i += blockDim.x) {
-				s_2 += q[check_index((int64)i * m + k, q_len, 7, fault)] * a[check_index((int64)i * m + j, a_len, 8, fault)];
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), (int64)total);
+					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+						s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
+					}
+					slots[block * 32 + threadIdx.x % 32] = s_2;
+				}
+				__syncthreads();
+				for (int block = 0; block < 8; block++) {
+					s_3 += slots[block * 32 + threadIdx.x % 32];
+				}
 			}
 		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, s_2, d);
-			s_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = s_2;
-		}
-		__syncthreads();
-		s_2 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			s_2 += slots[w];
-		}
+		s_2 = s_3;
+		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+		s_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+		s_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+		s_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+		s_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+		s_2 += other_5;
 		s += s_2;
+		__syncthreads();
 		if (threadIdx.x == 0) {
 			r[check_index((int64)k * m + j, r_len, 9, fault)] = s;
 		}

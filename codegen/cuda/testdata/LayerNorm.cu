@@ -62,123 +62,177 @@ extern "C" __global__ void
 LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_len, float* x, int x_len,
 	gompss_divisor by, gompss_fault* fault)
 {
-	__shared__ float slots[32];
+	__shared__ float slots[256];
 	if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
 		int end = div_signed(x_len, check_divisor(m, 1, fault), by);
 		for (int r = blockIdx.x; r < end; r += gridDim.x) {
 			float mean = 0.0f;
 			float sq = 0.0f;
-			__syncthreads();
 			float mean_2 = 0.0f;
+			int end_2 = m;
+			int total = max(end_2, 0);
+			float mean_3 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int end_2 = m;
-				for (int base = 0; base < end_2; base += blockDim.x * 8) {
-					if ((int)(base + blockDim.x * 8) <= end_2) {
-						int j = base + threadIdx.x;
-						int j_2 = base + (blockDim.x + threadIdx.x);
-						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
-						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
-						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
-						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
-						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
-						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
-						mean_2 += x[(unsigned)r * m + j];
-						mean_2 += x[(unsigned)r * m + j_2];
-						mean_2 += x[(unsigned)r * m + j_3];
-						mean_2 += x[(unsigned)r * m + j_4];
-						mean_2 += x[(unsigned)r * m + j_5];
-						mean_2 += x[(unsigned)r * m + j_6];
-						mean_2 += x[(unsigned)r * m + j_7];
-						mean_2 += x[(unsigned)r * m + j_8];
-					} else {
-						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
-							mean_2 += x[(unsigned)r * m + j];
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), (int64)total);
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+							mean_2 += x[(uint64)((int64)r * m) + j];
+							mean_2 += x[(uint64)((int64)r * m) + j_2];
+							mean_2 += x[(uint64)((int64)r * m) + j_3];
+							mean_2 += x[(uint64)((int64)r * m) + j_4];
+							mean_2 += x[(uint64)((int64)r * m) + j_5];
+							mean_2 += x[(uint64)((int64)r * m) + j_6];
+							mean_2 += x[(uint64)((int64)r * m) + j_7];
+							mean_2 += x[(uint64)((int64)r * m) + j_8];
 						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+							mean_2 += x[(uint64)((int64)r * m) + j];
+						}
+						slots[block * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					for (int block = 0; block < 8; block++) {
+						mean_3 += slots[block * 32 + threadIdx.x % 32];
 					}
 				}
 			} else {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					mean_2 += x[check_index((int64)r * m + j, x_len, 2, fault)];
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), (int64)total);
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j += 32) {
+							mean_2 += x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 2, fault)];
+						}
+						slots[block * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					for (int block = 0; block < 8; block++) {
+						mean_3 += slots[block * 32 + threadIdx.x % 32];
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, mean_2, d);
-				mean_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = mean_2;
-			}
-			__syncthreads();
-			mean_2 = slots[0];
-			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				mean_2 += slots[w];
-			}
+			mean_2 = mean_3;
+			float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+			mean_2 += other;
+			float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+			mean_2 += other_2;
+			float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+			mean_2 += other_3;
+			float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+			mean_2 += other_4;
+			float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+			mean_2 += other_5;
 			mean += mean_2;
 			mean /= (float)m;
 			__syncthreads();
 			float sq_2 = 0.0f;
+			int end_3 = m;
+			int total_2 = max(end_3, 0);
+			float sq_3 = 0.0f;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int end_2 = m;
-				for (int base = 0; base < end_2; base += blockDim.x * 8) {
-					if ((int)(base + blockDim.x * 8) <= end_2) {
-						int j = base + threadIdx.x;
-						int j_2 = base + (blockDim.x + threadIdx.x);
-						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
-						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
-						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
-						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
-						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
-						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
-						float d = x[(unsigned)r * m + j] - mean;
-						float d_2 = x[(unsigned)r * m + j_2] - mean;
-						float d_3 = x[(unsigned)r * m + j_3] - mean;
-						float d_4 = x[(unsigned)r * m + j_4] - mean;
-						float d_5 = x[(unsigned)r * m + j_5] - mean;
-						float d_6 = x[(unsigned)r * m + j_6] - mean;
-						float d_7 = x[(unsigned)r * m + j_7] - mean;
-						float d_8 = x[(unsigned)r * m + j_8] - mean;
-						sq_2 += d * d;
-						sq_2 += d_2 * d_2;
-						sq_2 += d_3 * d_3;
-						sq_2 += d_4 * d_4;
-						sq_2 += d_5 * d_5;
-						sq_2 += d_6 * d_6;
-						sq_2 += d_7 * d_7;
-						sq_2 += d_8 * d_8;
-					} else {
-						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
-							float d = x[(unsigned)r * m + j] - mean;
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), (int64)total_2);
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+							float d = x[(uint64)((int64)r * m) + j] - mean;
+							float d_2 = x[(uint64)((int64)r * m) + j_2] - mean;
+							float d_3 = x[(uint64)((int64)r * m) + j_3] - mean;
+							float d_4 = x[(uint64)((int64)r * m) + j_4] - mean;
+							float d_5 = x[(uint64)((int64)r * m) + j_5] - mean;
+							float d_6 = x[(uint64)((int64)r * m) + j_6] - mean;
+							float d_7 = x[(uint64)((int64)r * m) + j_7] - mean;
+							float d_8 = x[(uint64)((int64)r * m) + j_8] - mean;
+							sq_2 += d * d;
+							sq_2 += d_2 * d_2;
+							sq_2 += d_3 * d_3;
+							sq_2 += d_4 * d_4;
+							sq_2 += d_5 * d_5;
+							sq_2 += d_6 * d_6;
+							sq_2 += d_7 * d_7;
+							sq_2 += d_8 * d_8;
+						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+							float d = x[(uint64)((int64)r * m) + j] - mean;
 							sq_2 += d * d;
 						}
+						slots[block * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					for (int block = 0; block < 8; block++) {
+						sq_3 += slots[block * 32 + threadIdx.x % 32];
 					}
 				}
 			} else {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					float d = x[check_index((int64)r * m + j, x_len, 3, fault)] - mean;
-					sq_2 += d * d;
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), (int64)total_2);
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j += 32) {
+							float d = x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 3, fault)] - mean;
+							sq_2 += d * d;
+						}
+						slots[block * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					for (int block = 0; block < 8; block++) {
+						sq_3 += slots[block * 32 + threadIdx.x % 32];
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, sq_2, d);
-				sq_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = sq_2;
-			}
-			__syncthreads();
-			sq_2 = slots[0];
-			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				sq_2 += slots[w];
-			}
+			sq_2 = sq_3;
+			float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
+			sq_2 += other_6;
+			float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+			sq_2 += other_7;
+			float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+			sq_2 += other_8;
+			float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+			sq_2 += other_9;
+			float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+			sq_2 += other_10;
 			sq += sq_2;
 			float inv = rsqrtf(sq / (float)m + eps);
+			__syncthreads();
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
 				m < 134217728 && -134217728 < m && r < 134217728) {
-				int end_2 = m;
-				for (int base = 0; base < end_2; base += blockDim.x * 4) {
-					if ((int)(base + blockDim.x * 4) <= end_2) {
+				int end_4 = m;
+				for (int base = 0; base < end_4; base += blockDim.x * 4) {
+					if ((int)(base + blockDim.x * 4) <= end_4) {
 						int j = base + threadIdx.x;
 						int j_2 = base + (blockDim.x + threadIdx.x);
 						int j_3 = base + (blockDim.x * 2 + threadIdx.x);

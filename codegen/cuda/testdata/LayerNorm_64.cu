@@ -46,127 +46,177 @@ extern "C" __global__ void
 LayerNorm(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64 shift_len, float* x, int64 x_len,
 	gompss_fault* fault)
 {
-	__shared__ float slots[32];
+	__shared__ float slots[256];
 	if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
 		int64 end = x_len / check_divisor(m, 1, fault);
 		for (int64 r = blockIdx.x; r < end; r += gridDim.x) {
 			float mean = 0.0f;
 			float sq = 0.0f;
-			__syncthreads();
 			float mean_2 = 0.0f;
+			int64 end_2 = m;
+			int64 total = max(end_2, (int64)0);
+			float mean_3 = 0.0f;
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
-				int64 end_2 = m;
-				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 8) {
-					if (base + (int64)blockDim.x * 8 <= end_2) {
-						int64 j = base + threadIdx.x;
-						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
-						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
-						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
-						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
-						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
-						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
-						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
-						mean_2 += x[r * m + j];
-						mean_2 += x[r * m + j_2];
-						mean_2 += x[r * m + j_3];
-						mean_2 += x[r * m + j_4];
-						mean_2 += x[r * m + j_5];
-						mean_2 += x[r * m + j_6];
-						mean_2 += x[r * m + j_7];
-						mean_2 += x[r * m + j_8];
-					} else {
-						int64 end_3 = m;
-						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
-							mean_2 += x[r * m + j];
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), total);
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + ((int64)128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + ((int64)160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + ((int64)192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + ((int64)224 + threadIdx.x % 32);
+							mean_2 += x[(uint64)(r * m) + j];
+							mean_2 += x[(uint64)(r * m) + j_2];
+							mean_2 += x[(uint64)(r * m) + j_3];
+							mean_2 += x[(uint64)(r * m) + j_4];
+							mean_2 += x[(uint64)(r * m) + j_5];
+							mean_2 += x[(uint64)(r * m) + j_6];
+							mean_2 += x[(uint64)(r * m) + j_7];
+							mean_2 += x[(uint64)(r * m) + j_8];
 						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+							mean_2 += x[(uint64)(r * m) + j];
+						}
+						slots[block * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					for (int64 block = 0; block < 8; block++) {
+						mean_3 += slots[block * 32 + threadIdx.x % 32];
 					}
 				}
 			} else {
-				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
-					mean_2 += x[check_index((int64)((uint64)r * m + j), x_len, 2, fault)];
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), total);
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+							mean_2 += x[check_index((int64)((uint64)r * m + j), x_len, 2, fault)];
+						}
+						slots[block * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					for (int64 block = 0; block < 8; block++) {
+						mean_3 += slots[block * 32 + threadIdx.x % 32];
+					}
 				}
 			}
-			for (int64 d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, mean_2, d);
-				mean_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = mean_2;
-			}
-			__syncthreads();
-			mean_2 = slots[0];
-			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				mean_2 += slots[w];
-			}
+			mean_2 = mean_3;
+			float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+			mean_2 += other;
+			float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+			mean_2 += other_2;
+			float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+			mean_2 += other_3;
+			float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+			mean_2 += other_4;
+			float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+			mean_2 += other_5;
 			mean += mean_2;
 			mean /= (float)m;
 			__syncthreads();
 			float sq_2 = 0.0f;
+			int64 end_3 = m;
+			int64 total_2 = max(end_3, (int64)0);
+			float sq_3 = 0.0f;
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m < 134217728 &&
 				-134217728 < m && r < 134217728) {
-				int64 end_2 = m;
-				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 8) {
-					if (base + (int64)blockDim.x * 8 <= end_2) {
-						int64 j = base + threadIdx.x;
-						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
-						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
-						int64 j_4 = base + ((int64)blockDim.x * 3 + threadIdx.x);
-						int64 j_5 = base + ((int64)blockDim.x * 4 + threadIdx.x);
-						int64 j_6 = base + ((int64)blockDim.x * 5 + threadIdx.x);
-						int64 j_7 = base + ((int64)blockDim.x * 6 + threadIdx.x);
-						int64 j_8 = base + ((int64)blockDim.x * 7 + threadIdx.x);
-						float d = x[r * m + j] - mean;
-						float d_2 = x[r * m + j_2] - mean;
-						float d_3 = x[r * m + j_3] - mean;
-						float d_4 = x[r * m + j_4] - mean;
-						float d_5 = x[r * m + j_5] - mean;
-						float d_6 = x[r * m + j_6] - mean;
-						float d_7 = x[r * m + j_7] - mean;
-						float d_8 = x[r * m + j_8] - mean;
-						sq_2 += d * d;
-						sq_2 += d_2 * d_2;
-						sq_2 += d_3 * d_3;
-						sq_2 += d_4 * d_4;
-						sq_2 += d_5 * d_5;
-						sq_2 += d_6 * d_6;
-						sq_2 += d_7 * d_7;
-						sq_2 += d_8 * d_8;
-					} else {
-						int64 end_3 = m;
-						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
-							float d = x[r * m + j] - mean;
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), total_2);
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + ((int64)128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + ((int64)160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + ((int64)192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + ((int64)224 + threadIdx.x % 32);
+							float d = x[(uint64)(r * m) + j] - mean;
+							float d_2 = x[(uint64)(r * m) + j_2] - mean;
+							float d_3 = x[(uint64)(r * m) + j_3] - mean;
+							float d_4 = x[(uint64)(r * m) + j_4] - mean;
+							float d_5 = x[(uint64)(r * m) + j_5] - mean;
+							float d_6 = x[(uint64)(r * m) + j_6] - mean;
+							float d_7 = x[(uint64)(r * m) + j_7] - mean;
+							float d_8 = x[(uint64)(r * m) + j_8] - mean;
+							sq_2 += d * d;
+							sq_2 += d_2 * d_2;
+							sq_2 += d_3 * d_3;
+							sq_2 += d_4 * d_4;
+							sq_2 += d_5 * d_5;
+							sq_2 += d_6 * d_6;
+							sq_2 += d_7 * d_7;
+							sq_2 += d_8 * d_8;
+						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+							float d = x[(uint64)(r * m) + j] - mean;
 							sq_2 += d * d;
 						}
+						slots[block * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					for (int64 block = 0; block < 8; block++) {
+						sq_3 += slots[block * 32 + threadIdx.x % 32];
 					}
 				}
 			} else {
-				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
-					float d = x[check_index((int64)((uint64)r * m + j), x_len, 3, fault)] - mean;
-					sq_2 += d * d;
+				int64 group = 0;
+				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * 8192 + block * 1024;
+						int64 until = min((int64)((uint64)from + 1024), total_2);
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+							float d = x[check_index((int64)((uint64)r * m + j), x_len, 3, fault)] - mean;
+							sq_2 += d * d;
+						}
+						slots[block * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					for (int64 block = 0; block < 8; block++) {
+						sq_3 += slots[block * 32 + threadIdx.x % 32];
+					}
 				}
 			}
-			for (int64 d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, sq_2, d);
-				sq_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = sq_2;
-			}
-			__syncthreads();
-			sq_2 = slots[0];
-			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				sq_2 += slots[w];
-			}
+			sq_2 = sq_3;
+			float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
+			sq_2 += other_6;
+			float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+			sq_2 += other_7;
+			float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+			sq_2 += other_8;
+			float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+			sq_2 += other_9;
+			float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+			sq_2 += other_10;
 			sq += sq_2;
 			float inv = rsqrtf(sq / (float)m + eps);
+			__syncthreads();
 			if (0 <= (int64)((uint64)m * r) && (int64)((uint64)m * r + m) <= x_len && m <= gain_len &&
 				m <= shift_len && m < 134217728 && -134217728 < m && r < 134217728) {
-				int64 end_2 = m;
-				for (int64 base = 0; base < end_2; base += (int64)blockDim.x * 4) {
-					if (base + (int64)blockDim.x * 4 <= end_2) {
+				int64 end_4 = m;
+				for (int64 base = 0; base < end_4; base += (int64)blockDim.x * 4) {
+					if (base + (int64)blockDim.x * 4 <= end_4) {
 						int64 j = base + threadIdx.x;
 						int64 j_2 = base + ((int64)blockDim.x + threadIdx.x);
 						int64 j_3 = base + ((int64)blockDim.x * 2 + threadIdx.x);
@@ -180,15 +230,15 @@ LayerNorm(int64 m, float eps, float* gain, int64 gain_len, float* shift, int64 s
 						x[r * m + j_3] = value_3;
 						x[r * m + j_4] = value_4;
 					} else {
-						int64 end_3 = m;
-						for (int64 j = base + threadIdx.x; j < end_3; j += blockDim.x) {
+						int64 end_5 = m;
+						for (int64 j = base + threadIdx.x; j < end_5; j += blockDim.x) {
 							x[r * m + j] = (x[r * m + j] - mean) * inv * gain[j] + shift[j];
 						}
 					}
 				}
 			} else {
-				int64 end_2 = m;
-				for (int64 j = threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
+				int64 end_4 = m;
+				for (int64 j = threadIdx.x; j < end_4; j = (uint64)j + blockDim.x) {
 					x[check_index((int64)((uint64)r * m + j), x_len, 4, fault)] = (x[check_index((int64)((uint64)r * m + j), x_len, 5, fault)] - mean) * inv * gain[check_index(j, gain_len, 6, fault)] + shift[check_index(j, shift_len, 7, fault)];
 				}
 			}

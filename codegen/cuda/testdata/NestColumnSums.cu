@@ -106,8 +106,10 @@ NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* sP
 extern "C" __global__ void __launch_bounds__(256)
 NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostParts, gompss_divisor by, gompss_fault* fault)
 {
-	__shared__ float slots[32];
-	__shared__ float slots_2[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ float slots[256];
+	__shared__ float slots_2[256];
 	if (max(m, 0) <= 1024 && min(div_by(131072, by), max(n, 0) / 256) >= 2) {
 		int end = max(m, 0);
 		for (int number = blockIdx.x; number < end; number += gridDim.x) {
@@ -115,35 +117,60 @@ NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostPa
 			int j = number;
 			float s = y[check_index(j, y_len, 4, fault)];
 			float most = 0.0f;
-			__syncthreads();
 			float s_2 = 0.0f;
 			float most_2 = __int_as_float(0xff800000);
+			int end_2 = min(div_by(131072, by), max(n, 0) / 256);
+			int total = max(end_2, 0);
+			float s_3 = 0.0f;
+			float most_3 = __int_as_float(0xff800000);
 			{
-				int end_2 = min(div_by(131072, by), max(n, 0) / 256);
-				for (int part = threadIdx.x; part < end_2; part += blockDim.x) {
-					s_2 += sParts[number * parts + part];
-					most_2 = go_max(most_2, mostParts[number * parts + part]);
+				int64 group = 0;
+				for (; (int64)((uint64)group * 1024) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+						s_2 = 0.0f;
+						most_2 = __int_as_float(0xff800000);
+						int64 from = (uint64)group * 1024 + block * 128;
+						int64 until = min((int64)((uint64)from + 128), (int64)total);
+						for (int64 part = (uint64)from + threadIdx.x % 32; part < until; part += 32) {
+							s_2 += sParts[(int64)number * parts + part];
+							most_2 = go_max(most_2, mostParts[(int64)number * parts + part]);
+						}
+						slots[block * 32 + threadIdx.x % 32] = s_2;
+						slots_2[block * 32 + threadIdx.x % 32] = most_2;
+					}
+					__syncthreads();
+					for (int block = 0; block < 8; block++) {
+						s_3 += slots[block * 32 + threadIdx.x % 32];
+						most_3 = go_max(most_3, slots_2[block * 32 + threadIdx.x % 32]);
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, s_2, d);
-				s_2 += other;
-				float other_2 = __shfl_down_sync(0xffffffff, most_2, d);
-				most_2 = go_max(most_2, other_2);
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = s_2;
-				slots_2[threadIdx.x / 32] = most_2;
-			}
-			__syncthreads();
-			s_2 = slots[0];
-			most_2 = slots_2[0];
-			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				s_2 += slots[w];
-				most_2 = go_max(most_2, slots_2[w]);
-			}
+			s_2 = s_3;
+			most_2 = most_3;
+			float other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			float other_2 = __shfl_xor_sync(0xffffffff, most_2, 16);
+			most_2 = go_max(most_2, other_2);
+			float other_3 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_3;
+			float other_4 = __shfl_xor_sync(0xffffffff, most_2, 8);
+			most_2 = go_max(most_2, other_4);
+			float other_5 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_5;
+			float other_6 = __shfl_xor_sync(0xffffffff, most_2, 4);
+			most_2 = go_max(most_2, other_6);
+			float other_7 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_7;
+			float other_8 = __shfl_xor_sync(0xffffffff, most_2, 2);
+			most_2 = go_max(most_2, other_8);
+			float other_9 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_9;
+			float other_10 = __shfl_xor_sync(0xffffffff, most_2, 1);
+			most_2 = go_max(most_2, other_10);
 			s += s_2;
 			most = go_max(most, most_2);
+			__syncthreads();
 			if (threadIdx.x == 0) {
 				y[check_index(j, y_len, 5, fault)] = s * most;
 			}

@@ -32,50 +32,77 @@ extern "C" __global__ void
 RowSums(int n, int m, double* out, int out_len, double* q, int q_len, double* x, int x_len, double* y, int y_len,
 	double* z, int z_len, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	for (int i = blockIdx.x; i < n; i += gridDim.x) {
 		double t1 = y[check_index(i, y_len, 1, fault)];
 		double t2 = z[check_index(i, z_len, 2, fault)];
 		double sum = 0.0;
-		__syncthreads();
 		double sum_2 = 0.0;
+		int end = m;
+		int total = max(end, 0);
+		double sum_3 = 0.0;
 		if (0 <= (int64)m * i && (int64)m * i + m <= q_len && m <= x_len && m < 134217728 && -134217728 < m &&
 			i < 134217728) {
-			int end = m;
-			for (int base = 0; base < end; base += blockDim.x * 4) {
-				if ((int)(base + blockDim.x * 4) <= end) {
-					int k = base + threadIdx.x;
-					int k_2 = base + (blockDim.x + threadIdx.x);
-					int k_3 = base + (blockDim.x * 2 + threadIdx.x);
-					int k_4 = base + (blockDim.x * 3 + threadIdx.x);
-					sum_2 += q[(unsigned)i * m + k] + x[k] * (t1 + t2);
-					sum_2 += q[(unsigned)i * m + k_2] + x[k_2] * (t1 + t2);
-					sum_2 += q[(unsigned)i * m + k_3] + x[k_3] * (t1 + t2);
-					sum_2 += q[(unsigned)i * m + k_4] + x[k_4] * (t1 + t2);
-				} else {
-					for (int k = base + threadIdx.x; k < m; k += blockDim.x) {
-						sum_2 += q[(unsigned)i * m + k] + x[k] * (t1 + t2);
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					sum_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), (int64)total);
+					int64 base = from;
+					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+						int64 k = (uint64)base + threadIdx.x % 32;
+						int64 k_2 = (uint64)base + (32 + threadIdx.x % 32);
+						int64 k_3 = (uint64)base + (64 + threadIdx.x % 32);
+						int64 k_4 = (uint64)base + (96 + threadIdx.x % 32);
+						sum_2 += q[(uint64)((int64)i * m) + k] + x[k] * (t1 + t2);
+						sum_2 += q[(uint64)((int64)i * m) + k_2] + x[k_2] * (t1 + t2);
+						sum_2 += q[(uint64)((int64)i * m) + k_3] + x[k_3] * (t1 + t2);
+						sum_2 += q[(uint64)((int64)i * m) + k_4] + x[k_4] * (t1 + t2);
 					}
+					for (int64 k = (uint64)base + threadIdx.x % 32; k < until; k += 32) {
+						sum_2 += q[(uint64)((int64)i * m) + k] + x[k] * (t1 + t2);
+					}
+					slots[block * 32 + threadIdx.x % 32] = sum_2;
+				}
+				__syncthreads();
+				for (int block = 0; block < 8; block++) {
+					sum_3 += slots[block * 32 + threadIdx.x % 32];
 				}
 			}
 		} else {
-			for (int k = threadIdx.x; k < m; k += blockDim.x) {
-				sum_2 += q[check_index((int64)i * m + k, q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					sum_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = min((int64)((uint64)from + 512), (int64)total);
+					for (int64 k = (uint64)from + threadIdx.x % 32; k < until; k += 32) {
+						sum_2 += q[check_index((int64)((uint64)((int64)i * m) + k), q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
+					}
+					slots[block * 32 + threadIdx.x % 32] = sum_2;
+				}
+				__syncthreads();
+				for (int block = 0; block < 8; block++) {
+					sum_3 += slots[block * 32 + threadIdx.x % 32];
+				}
 			}
 		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, sum_2, d);
-			sum_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = sum_2;
-		}
-		__syncthreads();
-		sum_2 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			sum_2 += slots[w];
-		}
+		sum_2 = sum_3;
+		double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+		sum_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+		sum_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+		sum_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+		sum_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+		sum_2 += other_5;
 		sum += sum_2;
+		__syncthreads();
 		if (threadIdx.x == 0) {
 			out[check_index(i, out_len, 5, fault)] = sum;
 		}

@@ -32,30 +32,46 @@ extern "C" __global__ void
 SpMVTeams(const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len, double* val,
 	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	for (int64 r = blockIdx.x; r < start_len - 1; r += gridDim.x) {
 		double s = 0.0;
-		__syncthreads();
 		double s_2 = 0.0;
+		int64 start_2 = start[r];
+		int64 end = start[r + 1];
+		int64 total = max(end - start_2, (int64)0);
+		double s_3 = 0.0;
 		{
-			int64 end = start[r + 1];
-			for (int64 k = (int64)start[r] + threadIdx.x; k < end; k += blockDim.x) {
-				s_2 += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+			int64 group = 0;
+			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
+				__syncthreads();
+				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = (uint64)group * 4096 + block * 512;
+					int64 until = (uint64)start_2 + min((int64)((uint64)from + 512), total);
+					for (int64 k = (uint64)start_2 + from + threadIdx.x % 32; k < until; k = (uint64)k + 32) {
+						s_2 += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
+					}
+					slots[block * 32 + threadIdx.x % 32] = s_2;
+				}
+				__syncthreads();
+				for (int64 block = 0; block < 8; block++) {
+					s_3 += slots[block * 32 + threadIdx.x % 32];
+				}
 			}
 		}
-		for (int64 d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, s_2, d);
-			s_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = s_2;
-		}
-		__syncthreads();
-		s_2 = slots[0];
-		for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			s_2 += slots[w];
-		}
+		s_2 = s_3;
+		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+		s_2 += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+		s_2 += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+		s_2 += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+		s_2 += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+		s_2 += other_5;
 		s += s_2;
+		__syncthreads();
 		if (threadIdx.x == 0) {
 			y[check_index(r, y_len, 4, fault)] = s;
 		}

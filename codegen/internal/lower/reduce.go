@@ -9,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/internal/lower/strategy"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/order"
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
@@ -18,7 +19,9 @@ type item struct {
 	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
 	lo, n    int64   // the part of a fixed array that is reduced, in scalars; n is 0 for a scalar
 
-	part, idxPart part // where the teams leave theirs
+	part, idxPart part      // where the teams leave theirs
+	sum, sumIdx   *ir.Var   // of the blocks of a loop that are done
+	boxes         []*ir.Var // those where there are no warps: of each lane
 }
 
 // reductions are those of one construct.
@@ -27,6 +30,8 @@ type reductions struct {
 	decls     []ir.Stmt // of the copies
 	perThread bool      // each thread has a result of its own
 	league    bool      // the teams' results are to be combined
+	inBlocks  bool      // they have the order of package order
+	blocks    *blocks   // with inBlocks: the loop
 }
 
 // maxWarps is the greatest number of warps of a team that uses shuffles, maxTeam the greatest
@@ -237,7 +242,8 @@ func startValue(op ir.Op, t *ir.Type, at ir.Pos) ir.Expr {
 type scalar struct {
 	op       ir.Op
 	acc, idx *ir.Var
-	n        int // tells the slots of one construct apart
+	n        int  // tells the slots of one construct apart
+	lanes    bool // a slot for each lane of the blocks of a group
 }
 
 // combiner combines the parts of reductions over the threads of a team and over the teams.
@@ -250,10 +256,16 @@ type combiner struct {
 }
 
 func (c *combiner) accSlot(s scalar, at ir.Pos) *ir.Var {
+	if s.lanes {
+		return c.Slot(crews.Slot{What: "lanes", Kind: s.acc.Type.Kind, N: s.n}, ir.ArrayOf(s.acc.Type, order.LastLanes), "slots", at)
+	}
 	return c.Slot(crews.Slot{What: "reduce", Kind: s.acc.Type.Kind, N: s.n}, c.slotType(s.acc.Type), "slots", at)
 }
 
 func (c *combiner) idxSlot(s scalar, at ir.Pos) *ir.Var {
+	if s.lanes {
+		return c.Slot(crews.Slot{What: "lane index", Kind: s.idx.Type.Kind, N: s.n}, ir.ArrayOf(s.idx.Type, order.LastLanes), "slots", at)
+	}
 	return c.Slot(crews.Slot{What: "reduce index", Kind: s.idx.Type.Kind, N: s.n}, c.slotType(s.idx.Type), "slots", at)
 }
 
@@ -275,7 +287,7 @@ func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 		return nil // its own barriers keep uses of the slots apart
 	}
 	for i, it := range r.items {
-		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i}
+		s := scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i, lanes: r.inBlocks}
 		if it.n > 0 {
 			s.acc = &ir.Var{Type: scalarOf(it.acc.Type)}
 		}
@@ -315,7 +327,12 @@ func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Po
 		return append(append(out, barrier(at)...), c.finishReductions(&y, at, barrier)...) // they use the same slots
 	}
 	var out []ir.Stmt
-	if r.perThread {
+	switch {
+	case r.blocks != nil && r.league:
+		return r.blocks.finishLeague(barrier)
+	case r.blocks != nil:
+		out = r.blocks.finishTeam()
+	case r.perThread:
 		out = append(out, c.overTeam(r.items, at, barrier)...)
 		c.Decide(at, "reduction", "over the team", how(c.Shuffles()), "")
 	}

@@ -36,12 +36,18 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	if !ok {
 		return nil
 	}
-	t.noteShare(sp, d, grid)
 	count, only := t.participants(d, s)
+	inBlocks := t.inBlocks(sp, d, grid, only)
+	if inBlocks {
+		t.noteBlocks(sp, d, grid)
+	} else {
+		t.noteShare(sp, d, grid)
+	}
 	x := t.Effects.Stmts([]ir.Stmt{s})
 	body := sp.Body
 	firsts, body := t.lowering.ownCopies(d.Firstprivate, body)
 	red := t.lowering.startReductions(d.Reductions, &body, s.At)
+	red.inBlocks = inBlocks
 	lasts, last, body := t.LastCopies(d.Lastprivate, body, s.At)
 	for _, v := range t.slotsOf(red) {
 		x.Writes.AddVar(v)
@@ -59,9 +65,18 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	out := append(append(append(append(settle.inside, chunk.inside...), firsts...), red.decls...), lasts...)
 	sp.Body = body
 	regrouped := false
+	var sums *blocks
+	if inBlocks {
+		var decls []ir.Stmt
+		sums, decls = t.openBlocks(sp, d, red, grid)
+		out = append(out, decls...)
+	}
 	dealt := t.versions(sp, func(sp *spaces.Space) []ir.Stmt {
 		th := &threads{team: t, count: count, serial: true}
 		p, body := t.portion(grid, count, only, s.At), th.list(sp.Body)
+		if inBlocks {
+			return sums.walk(sp, body)
+		}
 		if grid && len(last) == 0 && dealsUnseen(t.Kernel, d) {
 			if out := regroup(t.teamLaunch, strategy.Sharing{Sp: sp, D: d, P: p, Body: body, Sums: red.sums(), Grid: grid}); out != nil {
 				regrouped = true
@@ -85,10 +100,10 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	}
 	out = append(out, dealt...)
 	red.perThread, red.league = true, grid
-	if grid {
+	if grid && !inBlocks {
 		t.explainGrid(sp, d.Schedule.Kind, regrouped)
 	}
-	t.Trips.Resident = t.Trips.Resident || grid && !regrouped && residentGrid(d, len(red.items) > 0)
+	t.Trips.Resident = t.Trips.Resident || grid && !inBlocks && !regrouped && residentGrid(d, len(red.items) > 0)
 	return t.called(before, append(out, t.finishReductions(red, s.At, t.barrier)...), s.At)
 }
 

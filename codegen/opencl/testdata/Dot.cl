@@ -20,11 +20,18 @@ void gompss_fail(global gompss_fault *fault, uint site, long index, long length)
 	}
 }
 
+// go_div_long is x / y, also for the least x and y = -1. No divisor traps, whatever the compiler does ahead of a check.
+long go_div_long(long x, long y)
+{
+	const long d = y == 0 || y == -1 ? 1 : y;
+	return y == -1 ? (long)(0 - (ulong)x) : x / d;
+}
+
 kernel void Dot(global double *x, long x_at, long x_len, global double *y, long y_at, long y_len, global double *out,
 	long out_at, long out_len, global double *s, long s_at, global double *sParts, long sParts_at,
 	global uint *ticket, long ticket_at, global gompss_fault *fault)
 {
-	local double slots[1024];
+	local double slots[256];
 	local uchar last;
 	volatile local int failed_at;
 	int passed = 0;
@@ -38,60 +45,171 @@ kernel void Dot(global double *x, long x_at, long x_len, global double *y, long 
 	sParts = AT(double, sParts, sParts_at);
 	ticket = AT(uint, ticket, ticket_at);
 	double s_2 = 0.0;
-	if (x_len <= y_len) {
-		long end = x_len;
-		long stride = get_num_groups(0) * get_local_size(0) * 4;
-		long base = get_group_id(0) * get_local_size(0) * 4;
-		for (; base < end; base = (ulong)base + stride) {
-			if ((long)(base + get_local_size(0) * 4) <= end) {
-				long i = base + get_local_id(0);
-				long i_2 = base + (get_local_size(0) + get_local_id(0));
-				long i_3 = base + (get_local_size(0) * 2 + get_local_id(0));
-				long i_4 = base + (get_local_size(0) * 3 + get_local_id(0));
-				s_2 += x[i] * y[i];
-				s_2 += x[i_2] * y[i_2];
-				s_2 += x[i_3] * y[i_3];
-				s_2 += x[i_4] * y[i_4];
-			} else {
-				long end_2 = x_len;
-				long stride_2 = get_local_size(0);
-				long i = base + get_local_id(0);
-				for (; i < end_2; i = (ulong)i + stride_2) {
+	long end = x_len;
+	long total = max(end, (long)0);
+	long block = (ulong)max((long)((ulong)total + 16777215) / 16777216, (long)1) * 1024;
+	const bool chosen = x_len <= y_len;
+	for (int once = chosen; once > 0; once--) {
+		long group = get_group_id(0);
+		while ((long)(group * ((ulong)block * 8)) < total) {
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place = get_local_id(0);
+			for (; place < 256; place = place + get_local_size(0)) {
+				s_2 = 0.0;
+				long from = group * ((ulong)block * 8) + (ulong)(place / 32) * block;
+				long until = min((long)((ulong)from + block), total);
+				long base = from;
+				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+					long i = (ulong)base + place % 32;
+					long i_2 = base + (32ul + place % 32);
+					long i_3 = base + ((ulong)((long)32 * 2) + place % 32);
+					long i_4 = base + ((ulong)((long)32 * 3) + place % 32);
 					s_2 += x[i] * y[i];
+					s_2 += x[i_2] * y[i_2];
+					s_2 += x[i_3] * y[i_3];
+					s_2 += x[i_4] * y[i_4];
 				}
+				{
+					long end_2 = until;
+					long i = (ulong)base + place % 32;
+					for (; i < end_2; i = (ulong)i + 32) {
+						s_2 += x[i] * y[i];
+					}
+				}
+				slots[place] = s_2;
 			}
-		}
-	} else {
-		long end = x_len;
-		long stride = get_num_groups(0) * get_local_size(0);
-		long i = get_group_id(0) * get_local_size(0) + get_local_id(0);
-		for (; i < end; i = (ulong)i + stride) {
-			if ((ulong)i >= (ulong)y_len) {
-				gompss_fail(fault, 1, i, y_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_2 = get_local_id(0);
+			for (; place_2 < 32; place_2 = place_2 + get_local_size(0)) {
+				s_2 = slots[place_2];
+				for (long block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[(ulong)(block_2 * 32) + place_2];
+				}
+				slots[place_2] = s_2;
 			}
-			s_2 += x[i] * y[i];
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_3 = get_local_id(0);
+			for (; place_3 < 16; place_3 = place_3 + get_local_size(0)) {
+				s_2 = slots[place_3];
+				s_2 += slots[(ulong)place_3 + 16];
+				slots[place_3] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_4 = get_local_id(0);
+			for (; place_4 < 8; place_4 = place_4 + get_local_size(0)) {
+				s_2 = slots[place_4];
+				s_2 += slots[(ulong)place_4 + 8];
+				slots[place_4] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_5 = get_local_id(0);
+			for (; place_5 < 4; place_5 = place_5 + get_local_size(0)) {
+				s_2 = slots[place_5];
+				s_2 += slots[(ulong)place_5 + 4];
+				slots[place_5] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_6 = get_local_id(0);
+			for (; place_6 < 2; place_6 = place_6 + get_local_size(0)) {
+				s_2 = slots[place_6];
+				s_2 += slots[(ulong)place_6 + 2];
+				slots[place_6] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_7 = get_local_id(0);
+			for (; place_7 < 1; place_7 = place_7 + get_local_size(0)) {
+				s_2 = slots[place_7];
+				s_2 += slots[(ulong)place_7 + 1];
+				slots[place_7] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			s_2 = slots[0];
+			if ((long)get_local_id(0) == 0) {
+				*(volatile global double *)&sParts[group] = s_2;
+			}
+			group = group + get_num_groups(0);
 		}
 	}
-	slots[get_local_id(0)] = s_2;
-	meet:;
+	for (int once = !chosen; once > 0; once--) {
+		long group = get_group_id(0);
+		while ((long)(group * ((ulong)block * 8)) < total) {
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place = get_local_id(0);
+			for (; place < 256; place = place + get_local_size(0)) {
+				s_2 = 0.0;
+				long from = group * ((ulong)block * 8) + (ulong)(place / 32) * block;
+				long until = min((long)((ulong)from + block), total);
+				{
+					long end_2 = until;
+					long i = (ulong)from + place % 32;
+					for (; i < end_2; i = (ulong)i + 32) {
+						if ((ulong)i >= (ulong)y_len) {
+							gompss_fail(fault, 1, i, y_len);
+							atomic_min(&failed_at, passed);
+							goto meet;
+						}
+						s_2 += x[i] * y[i];
+					}
+				}
+				slots[place] = s_2;
+			}
+			meet:;
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			if (failed_at < ++passed)
+				return;
+			long place_2 = get_local_id(0);
+			for (; place_2 < 32; place_2 = place_2 + get_local_size(0)) {
+				s_2 = slots[place_2];
+				for (long block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[(ulong)(block_2 * 32) + place_2];
+				}
+				slots[place_2] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_3 = get_local_id(0);
+			for (; place_3 < 16; place_3 = place_3 + get_local_size(0)) {
+				s_2 = slots[place_3];
+				s_2 += slots[(ulong)place_3 + 16];
+				slots[place_3] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_4 = get_local_id(0);
+			for (; place_4 < 8; place_4 = place_4 + get_local_size(0)) {
+				s_2 = slots[place_4];
+				s_2 += slots[(ulong)place_4 + 8];
+				slots[place_4] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_5 = get_local_id(0);
+			for (; place_5 < 4; place_5 = place_5 + get_local_size(0)) {
+				s_2 = slots[place_5];
+				s_2 += slots[(ulong)place_5 + 4];
+				slots[place_5] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_6 = get_local_id(0);
+			for (; place_6 < 2; place_6 = place_6 + get_local_size(0)) {
+				s_2 = slots[place_6];
+				s_2 += slots[(ulong)place_6 + 2];
+				slots[place_6] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long place_7 = get_local_id(0);
+			for (; place_7 < 1; place_7 = place_7 + get_local_size(0)) {
+				s_2 = slots[place_7];
+				s_2 += slots[(ulong)place_7 + 1];
+				slots[place_7] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			s_2 = slots[0];
+			if ((long)get_local_id(0) == 0) {
+				*(volatile global double *)&sParts[group] = s_2;
+			}
+			group = group + get_num_groups(0);
+		}
+	}
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-	if (failed_at < ++passed)
-		return;
-	long d = 1;
-	while (d < (long)get_local_size(0)) {
-		if (((long)get_local_id(0) & (long)((ulong)d * 2 - 1)) == 0 && (long)(get_local_id(0) + d) < (long)get_local_size(0)) {
-			s_2 = slots[get_local_id(0)];
-			s_2 += slots[get_local_id(0) + d];
-			slots[get_local_id(0)] = s_2;
-		}
-		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-		d = (ulong)d * 2;
-	}
-	s_2 = slots[0];
 	if ((long)get_local_id(0) == 0) {
-		*(volatile global double *)&sParts[get_group_id(0)] = s_2;
 		uint ticket_2 = 0;
 		mem_fence(CLK_GLOBAL_MEM_FENCE);
 		ticket_2 = atomic_add((volatile global uint *)&ticket[0], 1);
@@ -100,30 +218,66 @@ kernel void Dot(global double *x, long x_at, long x_len, global double *y, long 
 	}
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 	for (int once = last; once > 0; once--) {
-		double s_3 = 0.0;
-		{
-			long k = get_local_id(0);
-			for (; k < (long)get_num_groups(0); k = k + get_local_size(0)) {
+		long groups = go_div_long((long)(total + ((ulong)block * 8 - 1)), (long)((ulong)block * 8));
+		long place = get_local_id(0);
+		for (; place < 256; place = place + get_local_size(0)) {
+			s_2 = 0.0;
+			long group = (ulong)(place / 32) * 32 + place % 32;
+			for (; group < groups; group = (ulong)group + 256) {
 				double other = 0.0;
-				other = *(volatile global double *)&sParts[k];
-				s_3 += other;
+				other = *(volatile global double *)&sParts[group];
+				s_2 += other;
 			}
+			slots[place] = s_2;
 		}
-		slots[get_local_id(0)] = s_3;
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-		long d_2 = 1;
-		while (d_2 < (long)get_local_size(0)) {
-			if (((long)get_local_id(0) & (long)((ulong)d_2 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_2) < (long)get_local_size(0)) {
-				s_3 = slots[get_local_id(0)];
-				s_3 += slots[get_local_id(0) + d_2];
-				slots[get_local_id(0)] = s_3;
+		long place_2 = get_local_id(0);
+		for (; place_2 < 32; place_2 = place_2 + get_local_size(0)) {
+			s_2 = slots[place_2];
+			for (long block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[(ulong)(block_2 * 32) + place_2];
 			}
-			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-			d_2 = (ulong)d_2 * 2;
+			slots[place_2] = s_2;
 		}
-		s_3 = slots[0];
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long place_3 = get_local_id(0);
+		for (; place_3 < 16; place_3 = place_3 + get_local_size(0)) {
+			s_2 = slots[place_3];
+			s_2 += slots[(ulong)place_3 + 16];
+			slots[place_3] = s_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long place_4 = get_local_id(0);
+		for (; place_4 < 8; place_4 = place_4 + get_local_size(0)) {
+			s_2 = slots[place_4];
+			s_2 += slots[(ulong)place_4 + 8];
+			slots[place_4] = s_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long place_5 = get_local_id(0);
+		for (; place_5 < 4; place_5 = place_5 + get_local_size(0)) {
+			s_2 = slots[place_5];
+			s_2 += slots[(ulong)place_5 + 4];
+			slots[place_5] = s_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long place_6 = get_local_id(0);
+		for (; place_6 < 2; place_6 = place_6 + get_local_size(0)) {
+			s_2 = slots[place_6];
+			s_2 += slots[(ulong)place_6 + 2];
+			slots[place_6] = s_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long place_7 = get_local_id(0);
+		for (; place_7 < 1; place_7 = place_7 + get_local_size(0)) {
+			s_2 = slots[place_7];
+			s_2 += slots[(ulong)place_7 + 1];
+			slots[place_7] = s_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		s_2 = slots[0];
 		if ((long)get_local_id(0) == 0) {
-			s[0] = 0.0 + s_3;
+			s[0] = 0.0 + s_2;
 		}
 		if ((long)get_local_id(0) == 0) {
 			if ((ulong)0 >= (ulong)out_len) {

@@ -6,10 +6,11 @@
 // AT is the address of the T that stands at so many bytes of p.
 #define AT(T, p, at) ((global T *)((global char *)(p) + (at)))
 
-// go_shuffle_double returns x of another lane of the subgroup, the thread's own where from is no lane.
-double go_shuffle_double(double x, long from)
+// go_div_long is x / y, also for the least x and y = -1. No divisor traps, whatever the compiler does ahead of a check.
+long go_div_long(long x, long y)
 {
-	return sub_group_shuffle(x, (uint)(from >= 0 && from < 32 ? from : (long)(get_local_id(0) % 32)));
+	const long d = y == 0 || y == -1 ? 1 : y;
+	return y == -1 ? (long)(0 - (ulong)x) : x / d;
 }
 
 kernel void FuseDot(global double *out, long out_at, global double *s, long s_at)
@@ -24,7 +25,7 @@ kernel void FuseDot_2(global double *x, long x_at, long x_len, global double *y,
 	long out_at, global double *s, long s_at, global double *sParts, long sParts_at,
 	global uint *ticket, long ticket_at)
 {
-	local double slots[32];
+	local double slots[256];
 	local uchar last;
 	x = AT(double, x, x_at);
 	y = AT(double, y, y_at);
@@ -33,48 +34,60 @@ kernel void FuseDot_2(global double *x, long x_at, long x_len, global double *y,
 	sParts = AT(double, sParts, sParts_at);
 	ticket = AT(uint, ticket, ticket_at);
 	double s_2 = 0.0;
+	long end = x_len;
+	long total = max(end, (long)0);
+	long block = (ulong)max((long)((ulong)total + 4194303) / 4194304, (long)1) * 256;
 	{
-		long end = x_len;
-		long stride = get_num_groups(0) * get_local_size(0) * 4;
-		long base = get_group_id(0) * get_local_size(0) * 4;
-		for (; base < end; base = (ulong)base + stride) {
-			if ((long)(base + get_local_size(0) * 4) <= end) {
-				long i = base + get_local_id(0);
-				long i_2 = base + (get_local_size(0) + get_local_id(0));
-				long i_3 = base + (get_local_size(0) * 2 + get_local_id(0));
-				long i_4 = base + (get_local_size(0) * 3 + get_local_id(0));
-				s_2 = fma(x[i], y[i], s_2);
-				s_2 = fma(x[i_2], y[i_2], s_2);
-				s_2 = fma(x[i_3], y[i_3], s_2);
-				s_2 = fma(x[i_4], y[i_4], s_2);
-			} else {
-				long end_2 = x_len;
-				long stride_2 = get_local_size(0);
-				long i = base + get_local_id(0);
-				for (; i < end_2; i = (ulong)i + stride_2) {
+		long group = get_group_id(0);
+		for (; (long)(group * ((ulong)block * 8)) < total; group = group + get_num_groups(0)) {
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			long block_2 = (long)get_local_id(0) / 32;
+			for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+				s_2 = 0.0;
+				long from = group * ((ulong)block * 8) + (ulong)block_2 * block;
+				long until = min((long)((ulong)from + block), total);
+				long base = from;
+				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+					long i = base + get_local_id(0) % 32;
+					long i_2 = base + (32 + get_local_id(0) % 32);
+					long i_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
+					long i_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
 					s_2 = fma(x[i], y[i], s_2);
+					s_2 = fma(x[i_2], y[i_2], s_2);
+					s_2 = fma(x[i_3], y[i_3], s_2);
+					s_2 = fma(x[i_4], y[i_4], s_2);
 				}
+				{
+					long end_2 = until;
+					long i = base + get_local_id(0) % 32;
+					for (; i < end_2; i = (ulong)i + 32) {
+						s_2 = fma(x[i], y[i], s_2);
+					}
+				}
+				slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = s_2;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			s_2 = slots[get_local_id(0) % 32];
+			for (long block_3 = 1; block_3 < 8; block_3++) {
+				s_2 += slots[block_3 * 32 + get_local_id(0) % 32];
+			}
+			double other = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 16));
+			s_2 += other;
+			double other_2 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 8));
+			s_2 += other_2;
+			double other_3 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 4));
+			s_2 += other_3;
+			double other_4 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 2));
+			s_2 += other_4;
+			double other_5 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 1));
+			s_2 += other_5;
+			if ((long)get_local_id(0) == 0) {
+				*(volatile global double *)&sParts[group] = s_2;
 			}
 		}
 	}
-	{
-		long d = 32 / 2;
-		for (; d > 0; d = d / 2) {
-			double other = go_shuffle_double(s_2, get_local_id(0) % 32 + d);
-			s_2 += other;
-		}
-	}
-	if ((long)(get_local_id(0) % 32) == 0) {
-		slots[(long)get_local_id(0) / 32] = s_2;
-	}
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-	s_2 = slots[0];
-	const long w_end = (long)get_local_size(0) / 32;
-	for (long w = 1; w < w_end; w++) {
-		s_2 += slots[w];
-	}
 	if ((long)get_local_id(0) == 0) {
-		*(volatile global double *)&sParts[get_group_id(0)] = s_2;
 		uint ticket_2 = 0;
 		atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device);
 		ticket_2 = atomic_add((volatile global uint *)&ticket[0], 1);
@@ -83,33 +96,35 @@ kernel void FuseDot_2(global double *x, long x_at, long x_len, global double *y,
 	}
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 	for (int once = last; once > 0; once--) {
-		double s_3 = 0.0;
-		{
-			long k = get_local_id(0);
-			for (; k < (long)get_num_groups(0); k = k + get_local_size(0)) {
+		long groups = go_div_long((long)(total + ((ulong)block * 8 - 1)), (long)((ulong)block * 8));
+		long block_2 = (long)get_local_id(0) / 32;
+		for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+			s_2 = 0.0;
+			long group = (ulong)block_2 * 32 + get_local_id(0) % 32;
+			for (; group < groups; group = (ulong)group + 256) {
 				double other = 0.0;
-				other = *(volatile global double *)&sParts[k];
-				s_3 += other;
+				other = *(volatile global double *)&sParts[group];
+				s_2 += other;
 			}
-		}
-		{
-			long d = 32 / 2;
-			for (; d > 0; d = d / 2) {
-				double other = go_shuffle_double(s_3, get_local_id(0) % 32 + d);
-				s_3 += other;
-			}
-		}
-		if ((long)(get_local_id(0) % 32) == 0) {
-			slots[(long)get_local_id(0) / 32] = s_3;
+			slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = s_2;
 		}
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-		s_3 = slots[0];
-		const long w_end_2 = (long)get_local_size(0) / 32;
-		for (long w = 1; w < w_end_2; w++) {
-			s_3 += slots[w];
+		s_2 = slots[get_local_id(0) % 32];
+		for (long block_3 = 1; block_3 < 8; block_3++) {
+			s_2 += slots[block_3 * 32 + get_local_id(0) % 32];
 		}
+		double other = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 16));
+		s_2 += other;
+		double other_2 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 8));
+		s_2 += other_2;
+		double other_3 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 4));
+		s_2 += other_3;
+		double other_4 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 2));
+		s_2 += other_4;
+		double other_5 = sub_group_shuffle(s_2, (uint)(get_local_id(0) % 32 ^ 1));
+		s_2 += other_5;
 		if ((long)get_local_id(0) == 0) {
-			s[0] += s_3;
+			s[0] += s_2;
 		}
 		if ((long)get_local_id(0) == 0) {
 			out[0] = s[0];

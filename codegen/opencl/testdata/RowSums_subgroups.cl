@@ -6,17 +6,11 @@
 // AT is the address of the T that stands at so many bytes of p.
 #define AT(T, p, at) ((global T *)((global char *)(p) + (at)))
 
-// go_shuffle_double returns x of another lane of the subgroup, the thread's own where from is no lane.
-double go_shuffle_double(double x, long from)
-{
-	return sub_group_shuffle(x, (uint)(from >= 0 && from < 32 ? from : (long)(get_local_id(0) % 32)));
-}
-
 __attribute__((intel_reqd_sub_group_size(32)))
 kernel void RowSums(long n, long m, global double *out, long out_at, global double *q, long q_at, global double *x,
 	long x_at, global double *y, long y_at, global double *z, long z_at)
 {
-	local double slots[32];
+	local double slots[256];
 	out = AT(double, out, out_at);
 	q = AT(double, q, q_at);
 	x = AT(double, x, x_at);
@@ -30,49 +24,58 @@ kernel void RowSums(long n, long m, global double *out, long out_at, global doub
 			double t1 = y[i];
 			double t2 = z[i];
 			double sum = 0.0;
-			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 			double sum_2 = 0.0;
+			long end_2 = m;
+			long total = max(end_2, (long)0);
+			double sum_3 = 0.0;
 			{
-				long end_2 = m;
-				long stride_2 = get_local_size(0) * 4;
-				long base = 0;
-				for (; base < end_2; base = (ulong)base + stride_2) {
-					if ((long)(base + get_local_size(0) * 4) <= end_2) {
-						long k = base + get_local_id(0);
-						long k_2 = base + (get_local_size(0) + get_local_id(0));
-						long k_3 = base + (get_local_size(0) * 2 + get_local_id(0));
-						long k_4 = base + (get_local_size(0) * 3 + get_local_id(0));
-						sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
-						sum_2 += q[(ulong)i * m + k_2] + x[k_2] * (t1 + t2);
-						sum_2 += q[(ulong)i * m + k_3] + x[k_3] * (t1 + t2);
-						sum_2 += q[(ulong)i * m + k_4] + x[k_4] * (t1 + t2);
-					} else {
-						long end_3 = m;
-						long stride_3 = get_local_size(0);
-						long k = base + get_local_id(0);
-						for (; k < end_3; k = (ulong)k + stride_3) {
+				long group = 0;
+				for (; (long)((ulong)group * ((long)512 * 8)) < total; group = (ulong)group + 1) {
+					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+					long block = (long)get_local_id(0) / 32;
+					for (; block < 8; block = (ulong)block + (long)get_local_size(0) / 32) {
+						sum_2 = 0.0;
+						long from = (ulong)group * ((long)512 * 8) + (ulong)block * 512;
+						long until = min((long)((ulong)from + 512), total);
+						long base = from;
+						for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+							long k = base + get_local_id(0) % 32;
+							long k_2 = base + (32 + get_local_id(0) % 32);
+							long k_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
+							long k_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
 							sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
+							sum_2 += q[(ulong)i * m + k_2] + x[k_2] * (t1 + t2);
+							sum_2 += q[(ulong)i * m + k_3] + x[k_3] * (t1 + t2);
+							sum_2 += q[(ulong)i * m + k_4] + x[k_4] * (t1 + t2);
 						}
+						{
+							long end_3 = until;
+							long k = base + get_local_id(0) % 32;
+							for (; k < end_3; k = (ulong)k + 32) {
+								sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
+							}
+						}
+						slots[(ulong)block * 32 + get_local_id(0) % 32] = sum_2;
+					}
+					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+					for (long block_2 = 0; block_2 < 8; block_2++) {
+						sum_3 += slots[block_2 * 32 + get_local_id(0) % 32];
 					}
 				}
 			}
-			{
-				long d = 32 / 2;
-				for (; d > 0; d = d / 2) {
-					double other = go_shuffle_double(sum_2, get_local_id(0) % 32 + d);
-					sum_2 += other;
-				}
-			}
-			if ((long)(get_local_id(0) % 32) == 0) {
-				slots[(long)get_local_id(0) / 32] = sum_2;
-			}
-			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-			sum_2 = slots[0];
-			const long w_end = (long)get_local_size(0) / 32;
-			for (long w = 1; w < w_end; w++) {
-				sum_2 += slots[w];
-			}
+			sum_2 = sum_3;
+			double other = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 16));
+			sum_2 += other;
+			double other_2 = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 8));
+			sum_2 += other_2;
+			double other_3 = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 4));
+			sum_2 += other_3;
+			double other_4 = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 2));
+			sum_2 += other_4;
+			double other_5 = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 1));
+			sum_2 += other_5;
 			sum += sum_2;
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 			if ((long)get_local_id(0) == 0) {
 				out[i] = sum;
 			}

@@ -77,7 +77,7 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	tail := *f
 	tail.Lo = build.Ref(base, at)
 	one := &spaces.Space{Loops: []*ir.For{&tail}, Order: []int{0}, Label: sp.Label, At: at}
-	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, c), Else: forms.Unwrapped(t.Walk(one, rest, c.one, nil)), At: at}
+	turn := &ir.If{Cond: whole, Then: t.abreast(f, base, me, sharer, c), Else: forms.Unwrapped(t.Walk(one, rest, c.one, nil)), At: at}
 	next := build.Assign(build.Ref(base, at), build.Binary(ir.Add, build.Ref(base, at), stride, at), at)
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(base, at), hi, at), Post: []ir.Stmt{next},
 		Body: []ir.Stmt{turn}, At: at}
@@ -85,6 +85,33 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 		t.Trips.Width = max(t.Trips.Width, c.width)
 	}
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop), At: at}}
+}
+
+// WalkBlock returns the loop over sp, a part of the iterations of a loop, that so many lanes share
+// out, of which the thread that runs it is number lane; several iterations at once where that pays.
+func WalkBlock(t *Sharer, sp *spaces.Space, lane ir.Expr, lanes int64, body []ir.Stmt, sums []Sum) []ir.Stmt {
+	f, at := sp.Loops[0], sp.At
+	step, _ := query.Int64(f.Step)
+	width := 1
+	if flat := forms.Flat(body); sp.Direct() && step == 1 && f.Rel == ir.Lt {
+		if width = t.jamWidth(f, flat, sums); width > 1 {
+			body = flat
+		}
+	}
+	if width < 2 {
+		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, body, nil)
+	}
+	c := coarse{width: width, one: body, each: body, merged: t.interleaved}
+	base := t.Local("base", ir.IntType, at)
+	stride := build.Int(lanes*int64(width), at)
+	after := build.Binary(ir.Add, build.Ref(base, at), stride, at)
+	whole := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Le, after, f.Hi, at), Post: []ir.Stmt{build.Assign(build.Ref(base, at), after, at)},
+		Body: t.abreast(f, base, lane, build.Int(lanes, at), c), At: at}
+	tail := *f
+	tail.Lo = build.Ref(base, at)
+	one := &spaces.Space{Loops: []*ir.For{&tail}, Order: []int{0}, Label: sp.Label, At: at}
+	rest := t.Walk(one, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, body, nil)
+	return append([]ir.Stmt{build.Decl(base, f.Lo, at), whole}, rest...)
 }
 
 func isQuery(e ir.Expr, what ir.QueryKind) bool {
@@ -163,13 +190,13 @@ func assignsOnly(list []ir.Stmt) bool {
 }
 
 // abreast runs several iterations, a team apart.
-func (t *Sharer) abreast(f *ir.For, base *ir.Var, me ir.Expr, c coarse) []ir.Stmt {
+func (t *Sharer) abreast(f *ir.For, base *ir.Var, me, sharers ir.Expr, c coarse) []ir.Stmt {
 	at := f.At
 	var out []ir.Stmt
 	copies := make([][]ir.Stmt, c.width)
 	for u := range copies {
 		i := t.Local(f.Var.Name, f.Var.Type, at)
-		offset := build.Binary(ir.Mul, build.Query(ir.NumThreads, at), build.Int(int64(u), at), at)
+		offset := build.Binary(ir.Mul, sharers, build.Int(int64(u), at), at)
 		if u == 0 {
 			offset = build.Int(0, at)
 		}

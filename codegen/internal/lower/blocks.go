@@ -1,0 +1,433 @@
+package lower
+
+import (
+	"github.com/gompss/gompss/codegen/internal/analysis"
+	"github.com/gompss/gompss/codegen/internal/lower/crews"
+	"github.com/gompss/gompss/codegen/internal/lower/forms"
+	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/lower/strategy"
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/order"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// blocks is a loop whose sums have the order of package order. The warps of a team, or its threads
+// where there are no warps, run the blocks of a group at a time, and the teams of a league share
+// the groups out.
+type blocks struct {
+	*team
+	red           *reductions
+	lo, step      ir.Expr // of the loop
+	total, length ir.Expr // its iterations, and those of a block
+	grid          bool
+	at            ir.Pos
+}
+
+// inBlocks reports whether the order of the reductions of a loop shows, and has a form here that
+// the number of iterations decides.
+func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Expr) bool {
+	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || grid && t.Single || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
+		return false
+	}
+	rounds := false
+	for _, r := range d.Reductions {
+		if !r.Place.Type().IsScalar() {
+			return false
+		}
+		rounds = rounds || order.Shows(r) && order.CutOf(r).Blocks == order.LastBlocks
+	}
+	plain := true
+	ir.WalkStmts(sp.Body, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While, *ir.Call, *ir.Construct, *ir.Barrier:
+			plain = false
+		}
+		return plain
+	})
+	return rounds && plain
+}
+
+// groupsOf is how many groups a loop of so many iterations has, in blocks of length.
+func groupsOf(total, length ir.Expr, at ir.Pos) ir.Expr {
+	return roundedUp(total, build.Binary(ir.Mul, length, build.Int(order.LastBlocks, at), at), at)
+}
+
+func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
+	more := build.Binary(ir.Add, n, build.Binary(ir.Sub, by, build.Int(1, at), at), at)
+	return &ir.Binary{Op: ir.Div, X: more, Y: by, T: ir.IntType, At: at}
+}
+
+// blockLength is the length of a block in a loop of so many iterations (order.Cut).
+func blockLength(total ir.Expr, r ir.Reduction, grid bool, at ir.Pos) ir.Expr {
+	least := order.CutOf(r).Block
+	if !grid {
+		return build.Int(least, at) // the loop is one group
+	}
+	most := build.Int(least*order.LastBlocks*order.MostGroups, at)
+	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(least, at), at)
+}
+
+// noteBlocks notes what a launch is to have for the loop: a team for each group, and a warp for
+// each of its blocks.
+func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, grid bool) {
+	at, name := sp.At, sp.Loops[0].Var.Name
+	total := sp.Count()
+	length := blockLength(total, d.Reductions[0], grid, at)
+	warps := build.Binary(ir.Mul, roundedUp(total, length, at), build.Int(order.Lanes, at), at)
+	t.noteCount(&ir.Math{Fn: ir.IMin, Args: []ir.Expr{warps, build.Int(order.LastLanes, at)}, T: ir.IntType, At: at}, &t.Trips.Threads)
+	if grid {
+		t.noteCount(groupsOf(total, length, at), &t.Trips.Team)
+		t.Decide(at, "loop "+name, "blocks for the warps of all teams", forms.Because(d)+"; sums have the order of the number of iterations", "fastmath, where any order will do")
+		return
+	}
+	t.Decide(at, "loop "+name, "blocks for the warps of one team", forms.Because(d)+"; sums have the order of the number of iterations",
+		"teams distribute parallel for spreads it over all teams")
+}
+
+// openBlocks declares what the loop and what follows it need to know.
+func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, grid bool) (b *blocks, out []ir.Stmt) {
+	s, at := sp.Loops[0], sp.At
+	b = &blocks{team: t, red: red, grid: grid, at: at}
+	b.lo, out = b.Temp("start", build.ToInt(s.Lo), out)
+	b.step, out = b.Temp("step", build.ToInt(s.Step), out)
+	hi, out := b.Temp("end", build.ToInt(s.Hi), out)
+	b.total, out = b.Temp("total", build.Trips(s, b.lo, hi, b.step), out)
+	b.length, out = b.Temp("block", blockLength(b.total, d.Reductions[0], grid, at), out)
+	if grid {
+		for i := range red.items {
+			it := &red.items[i]
+			it.part = b.partsOf(it.acc)
+			if it.idx != nil {
+				it.idxPart = b.partsOf(it.idx)
+			}
+		}
+	} else {
+		out = append(out, b.openSums()...)
+	}
+	red.blocks = b
+	return b, out
+}
+
+// partsOf is where the groups of a league leave their values.
+func (b *blocks) partsOf(v *ir.Var) part {
+	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(order.MostGroups, b.at), b.at), elem: v.Type, n: 1}
+}
+
+// walk returns the loop over sp. In a league thread 0 of a team leaves the value of each group in
+// scratch memory; else each thread has combined the values of all blocks in their order.
+func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
+	at, f := b.at, sp.Loops[0]
+	group := b.Local("group", ir.IntType, at)
+	first := build.Binary(ir.Mul, build.Ref(group, at), build.Binary(ir.Mul, b.length, build.Int(order.LastBlocks, at), at), at)
+	number := func(n ir.Expr) ir.Expr {
+		return build.Convert(f.Var.Type, build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, n, b.step, at), at), at)
+	}
+	list := b.scalars(b.red.items)
+	work := append([]ir.Stmt{build.Barrier(at)}, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+		from, out := b.Temp("from", build.Binary(ir.Add, first, build.Binary(ir.Mul, block, b.length, at), at), nil)
+		until := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}
+		cut := *f
+		cut.Lo, cut.Rel = number(from), ir.Lt
+		cut.Hi, out = b.Temp("until", number(until), out)
+		if c, _ := query.Int64(f.Step); c < 0 {
+			cut.Rel = ir.Gt
+		}
+		part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
+		return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
+	})...)
+	begin, next := build.Int(0, at), build.Int(1, at)
+	if b.grid {
+		begin, next = build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at)
+		work = append(append(work, b.inGroup(list)...), b.leave(group))
+	} else {
+		work = append(work, b.addToSums()...)
+	}
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, first, b.total, at), Body: work, At: at,
+		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), next, at), at)}}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, begin, at), loop}, At: at}}
+}
+
+// scalars are the copies that a block combines into.
+func (b *blocks) scalars(items []item) []scalar {
+	var out []scalar
+	for i, it := range items {
+		out = append(out, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i, lanes: true})
+	}
+	return out
+}
+
+// leave stores the value of a group.
+func (b *blocks) leave(group *ir.Var) ir.Stmt {
+	at := b.at
+	var store []ir.Stmt
+	for _, it := range b.red.items {
+		store = append(store, it.part.store(build.Ref(group, at), build.Int(0, at), build.Ref(it.acc, at), at))
+		if it.idx != nil {
+			store = append(store, it.idxPart.store(build.Ref(group, at), build.Int(0, at), build.Ref(it.idx, at), at))
+		}
+	}
+	return &ir.If{Cond: forms.Thread0(at), Then: store, At: at}
+}
+
+// meet returns the code for the blocks of a group: one is that of a lane of a block. What the lanes
+// have is in their slots behind it, those of a block next to each other.
+func (b *blocks) meet(list []scalar, one func(block, lane ir.Expr) []ir.Stmt) []ir.Stmt {
+	at := b.at
+	clear := make([]ir.Stmt, 0, 2*len(list))
+	for _, s := range list {
+		clear = append(clear, build.Assign(build.Ref(s.acc, at), build.Identity(s.op, s.acc.Type, at), at))
+		if s.idx != nil {
+			clear = append(clear, build.Assign(build.Ref(s.idx, at), build.Identity(ir.Min, s.idx.Type, at), at))
+		}
+		b.readSlot(s, at)
+	}
+	keep := func(body []ir.Stmt, place ir.Expr) []ir.Stmt {
+		out := append(append([]ir.Stmt{}, clear...), body...)
+		for _, s := range list {
+			out = append(out, b.toSlot(s, place, at)...)
+		}
+		return out
+	}
+	if b.Shuffles() {
+		b.Launch.Warps = true
+		warps := func(q ir.QueryKind) ir.Expr {
+			return build.Binary(ir.Div, build.Query(q, at), build.Query(ir.WarpSize, at), at)
+		}
+		lane := build.Query(ir.Lane, at)
+		return append(b.each("block", warps(ir.ThreadNum), order.LastBlocks, warps(ir.NumThreads), func(block ir.Expr) []ir.Stmt {
+			return keep(one(block, lane), b.placeOf(block, lane))
+		}), build.Barrier(at))
+	}
+	part := func(op ir.Op, q ir.Expr) ir.Expr { return build.Binary(op, q, build.Int(order.Lanes, at), at) }
+	return append(b.threads(order.LastLanes, func(q ir.Expr) []ir.Stmt {
+		return keep(one(part(ir.Div, q), part(ir.Rem, q)), q)
+	}), build.Barrier(at))
+}
+
+// placeOf is the number of the slot of a lane.
+func (b *blocks) placeOf(block, lane ir.Expr) ir.Expr {
+	return build.Binary(ir.Add, build.Binary(ir.Mul, block, build.Int(order.Lanes, b.at), b.at), lane, b.at)
+}
+
+// threads is a loop in which the threads of the team share out the numbers below n.
+func (b *blocks) threads(n int64, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
+	return b.each("place", build.Query(ir.ThreadNum, b.at), n, build.Query(ir.NumThreads, b.at), body)
+}
+
+// addBlocks adds what a lane of the blocks of a group has to list, in the order of the blocks.
+func (b *blocks) addBlocks(list []scalar, lane ir.Expr, first int64) []ir.Stmt {
+	v := b.Local("block", ir.IntType, b.at)
+	var more []ir.Stmt
+	for _, s := range list {
+		more = append(more, b.foldSlot(s, b.placeOf(build.Ref(v, b.at), lane), b.at)...)
+	}
+	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: v, Lo: build.Int(first, b.at), Hi: build.Int(order.LastBlocks, b.at), Step: build.Int(1, b.at), Rel: ir.Lt, Body: more, At: b.at}}
+}
+
+// halve leaves in list of every thread what all lanes have, each in list of its own: by halves.
+func (b *blocks) halve(list []scalar) []ir.Stmt {
+	at := b.at
+	var out []ir.Stmt
+	for n := int64(order.Lanes / 2); n > 0; n /= 2 {
+		for _, s := range list {
+			swapped := func(v *ir.Var) ir.Expr {
+				if v == nil {
+					return nil
+				}
+				other := b.Local("other", v.Type, at)
+				out = append(out, build.Decl(other, &ir.Shuffle{Kind: ir.ShuffleXor, X: build.Ref(v, at), By: build.Int(n, at), At: at}, at))
+				return build.Ref(other, at)
+			}
+			value := swapped(s.acc)
+			out = append(out, fold(s, value, swapped(s.idx), at)...)
+		}
+	}
+	return out
+}
+
+// halveSlots leaves in list of every thread what the slots of the first block have, by halves.
+func (b *blocks) halveSlots(list []scalar) []ir.Stmt {
+	at := b.at
+	var out []ir.Stmt
+	for n := int64(order.Lanes / 2); n > 0; n /= 2 {
+		out = append(out, b.threads(n, func(q ir.Expr) []ir.Stmt {
+			var meet []ir.Stmt
+			for _, s := range list {
+				meet = append(meet, b.fromSlot(s, q, at)...)
+				meet = append(meet, b.foldSlot(s, build.Binary(ir.Add, q, build.Int(n, at), at), at)...)
+				meet = append(meet, b.toSlot(s, q, at)...)
+			}
+			return meet
+		})...)
+		out = append(out, build.Barrier(at))
+	}
+	for _, s := range list {
+		out = append(out, b.fromSlot(s, build.Int(0, at), at)...)
+	}
+	return out
+}
+
+// each is a loop from first up to n in steps.
+func (b *blocks) each(name string, first ir.Expr, n int64, step ir.Expr, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
+	v := b.Local(name, ir.IntType, b.at)
+	i := build.Ref(v, b.at)
+	return []ir.Stmt{build.Decl(v, first, b.at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, i, build.Int(n, b.at), b.at), Body: body(i), At: b.at,
+		Post: []ir.Stmt{build.Assign(i, build.Binary(ir.Add, i, step, b.at), b.at)}}}
+}
+
+// inGroup leaves in list of every thread the value of a group, of which the slots have the lanes.
+func (b *blocks) inGroup(list []scalar) []ir.Stmt {
+	at := b.at
+	if b.Shuffles() {
+		lane := build.Query(ir.Lane, at)
+		var out []ir.Stmt
+		for _, s := range list {
+			out = append(out, b.fromSlot(s, lane, at)...)
+		}
+		return append(append(out, b.addBlocks(list, lane, 1)...), b.halve(list)...)
+	}
+	out := b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
+		var add []ir.Stmt
+		for _, s := range list {
+			add = append(add, b.fromSlot(s, lane, at)...)
+		}
+		add = append(add, b.addBlocks(list, lane, 1)...)
+		for _, s := range list {
+			add = append(add, b.toSlot(s, lane, at)...)
+		}
+		return add
+	})
+	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
+}
+
+// sums are what the blocks of a loop that is one group have so far: of its own lane for each
+// thread, or of a few lanes where there are no warps.
+func (b *blocks) sums() []scalar {
+	var out []scalar
+	for i, it := range b.red.items {
+		out = append(out, scalar{op: it.Op, acc: it.sum, idx: it.sumIdx, n: i, lanes: true})
+	}
+	return out
+}
+
+// addToSums adds what the lanes of the latest blocks have to the sums.
+func (b *blocks) addToSums() []ir.Stmt {
+	if b.Shuffles() {
+		return b.addBlocks(b.sums(), build.Query(ir.Lane, b.at), 0)
+	}
+	list := b.scalars(b.red.items)
+	return b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
+		var load, keep []ir.Stmt
+		for i, s := range list {
+			box := b.red.items[i].boxes
+			load = append(load, build.Assign(build.Ref(s.acc, b.at), build.Index(build.Ref(box[0], b.at), lane, b.at), b.at))
+			keep = append(keep, build.Assign(build.Index(build.Ref(box[0], b.at), lane, b.at), build.Ref(s.acc, b.at), b.at))
+			if s.idx != nil {
+				load = append(load, build.Assign(build.Ref(s.idx, b.at), build.Index(build.Ref(box[1], b.at), lane, b.at), b.at))
+				keep = append(keep, build.Assign(build.Index(build.Ref(box[1], b.at), lane, b.at), build.Ref(s.idx, b.at), b.at))
+			}
+		}
+		return append(append(load, b.addBlocks(list, lane, 0)...), keep...)
+	})
+}
+
+// openSums begins the sums of a loop that is one group.
+func (b *blocks) openSums() []ir.Stmt {
+	var out, boxes []ir.Stmt
+	at := b.at
+	for i := range b.red.items {
+		it := &b.red.items[i]
+		begin := func(op ir.Op, v *ir.Var) *ir.Var {
+			start := build.Identity(op, v.Type, at)
+			if b.Shuffles() {
+				sum := b.Local(v.Name, v.Type, at)
+				out = append(out, build.Decl(sum, start, at))
+				return sum
+			}
+			box := b.Slot(crews.Slot{What: "sums of lanes", Kind: v.Type.Kind, N: 2*i + len(it.boxes)}, ir.ArrayOf(v.Type, order.Lanes), "sums", at)
+			it.boxes = append(it.boxes, box)
+			b.open.all.Writes.AddVar(box)
+			boxes = append(boxes, b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
+				return []ir.Stmt{build.Assign(build.Index(build.Ref(box, at), lane, at), start, at)}
+			})...)
+			return nil
+		}
+		it.sum = begin(it.Op, it.acc)
+		if it.idx != nil {
+			it.sumIdx = begin(ir.Min, it.idx)
+		}
+	}
+	if len(boxes) > 0 {
+		out = append(append(out, build.Barrier(at)), boxes...)
+	}
+	return out
+}
+
+// finishTeam gives the copies of every thread the value of a loop that is one group.
+func (b *blocks) finishTeam() []ir.Stmt {
+	at := b.at
+	list := b.scalars(b.red.items)
+	var out []ir.Stmt
+	if b.Shuffles() {
+		for _, it := range b.red.items {
+			out = append(out, build.Assign(build.Ref(it.acc, at), build.Ref(it.sum, at), at))
+			if it.idx != nil {
+				out = append(out, build.Assign(build.Ref(it.idx, at), build.Ref(it.sumIdx, at), at))
+			}
+		}
+		return append(out, b.halve(list)...)
+	}
+	out = append(out, build.Barrier(at))
+	out = append(out, b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
+		var move []ir.Stmt
+		for i, s := range list {
+			move = append(move, build.Assign(build.Index(build.Ref(b.accSlot(s, at), at), lane, at), build.Index(build.Ref(b.red.items[i].boxes[0], at), lane, at), at))
+			if s.idx != nil {
+				move = append(move, build.Assign(build.Index(build.Ref(b.idxSlot(s, at), at), lane, at), build.Index(build.Ref(b.red.items[i].boxes[1], at), lane, at), at))
+			}
+		}
+		return move
+	})...)
+	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
+}
+
+// finishLeague has the team that finishes last combine the values of the groups, which it finds in
+// scratch memory.
+func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	at := b.at
+	b.Decide(at, "reduction", "over the league", "the team that finishes last combines the values of groups of iterations: the same bits on every device", "")
+	last := b.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
+	out := barrier(at) // what any thread touched comes before the ticket, and so before what follows it
+	out = append(out, &ir.If{Cond: forms.Thread0(at), Then: b.ticket(last, at), At: at})
+	var w analysis.Touch
+	w.Writes.AddVar(last)
+	b.open.solo.Add(w)
+	out = append(out, barrier(at)...)
+	b.open.all.Reads.AddVar(last)
+	before := b.open.clone()
+	groups, finish := b.Temp("groups", groupsOf(b.total, b.length, at), nil)
+	list := b.scalars(b.red.items)
+	finish = append(finish, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+		k := b.Local("group", ir.IntType, at)
+		var body []ir.Stmt
+		for i, it := range b.red.items {
+			load, value := it.part.load(b.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
+			body = append(body, load...)
+			var idx ir.Expr
+			if it.idx != nil {
+				load, idx = it.idxPart.load(b.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
+				body = append(body, load...)
+			}
+			body = append(body, fold(list[i], value, idx, at)...)
+		}
+		first := build.Binary(ir.Add, build.Binary(ir.Mul, block, build.Int(order.Lanes, at), at), lane, at)
+		return []ir.Stmt{build.Decl(k, first, at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), groups, at), Body: body, At: at,
+			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.LastLanes, at), at), at)}}}
+	})...)
+	finish = append(finish, b.inGroup(list)...)
+	finish = append(finish, b.apply(b.red.items, at)...)
+	b.open.add(before)
+	b.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
+	return append(out, b.last)
+}
