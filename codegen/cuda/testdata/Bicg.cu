@@ -37,67 +37,70 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 		double sum_2 = 0.0;
 		int end = m;
 		int total = max(end, 0);
-		double sum_3 = 0.0;
+		int block = max((total + 4095) / 4096, 1) * 512;
 		if (0 <= (int64)m * i && (int64)m * i + m <= a_len && m <= p_len && m < 134217728 && -134217728 < m &&
 			i < 134217728) {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					sum_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), (int64)total);
-					int64 base = from;
-					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
-						int64 j = (uint64)base + threadIdx.x % 32;
-						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
-						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
-						int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
-						sum_2 += a[(uint64)((int64)i * m) + j] * p[j];
-						sum_2 += a[(uint64)((int64)i * m) + j_2] * p[j_2];
-						sum_2 += a[(uint64)((int64)i * m) + j_3] * p[j_3];
-						sum_2 += a[(uint64)((int64)i * m) + j_4] * p[j_4];
-					}
-					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
-						sum_2 += a[(uint64)((int64)i * m) + j] * p[j];
-					}
-					slots[block * 32 + threadIdx.x % 32] = sum_2;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				sum_2 = 0.0;
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				int64 base = from;
+				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+					int64 j = (uint64)base + threadIdx.x % 32;
+					int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+					int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+					int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+					sum_2 += a[(uint64)((int64)i * m) + j] * p[j];
+					sum_2 += a[(uint64)((int64)i * m) + j_2] * p[j_2];
+					sum_2 += a[(uint64)((int64)i * m) + j_3] * p[j_3];
+					sum_2 += a[(uint64)((int64)i * m) + j_4] * p[j_4];
 				}
-				__syncthreads();
-				for (int block = 0; block < 8; block++) {
-					sum_3 += slots[block * 32 + threadIdx.x % 32];
+				for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+					sum_2 += a[(uint64)((int64)i * m) + j] * p[j];
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
 			}
+			__syncthreads();
+			sum_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				sum_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+			sum_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+			sum_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+			sum_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+			sum_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+			sum_2 += other_5;
 		} else {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					sum_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), (int64)total);
-					for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j += 32) {
-						sum_2 += a[check_index((int64)((uint64)((int64)i * m) + j), a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
-					}
-					slots[block * 32 + threadIdx.x % 32] = sum_2;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				sum_2 = 0.0;
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+					sum_2 += a[check_index((int64)i * m + j, a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
 				}
-				__syncthreads();
-				for (int block = 0; block < 8; block++) {
-					sum_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
 			}
+			__syncthreads();
+			sum_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				sum_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+			sum_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+			sum_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+			sum_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+			sum_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+			sum_2 += other_5;
 		}
-		sum_2 = sum_3;
-		double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
-		sum_2 += other;
-		double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
-		sum_2 += other_2;
-		double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
-		sum_2 += other_3;
-		double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
-		sum_2 += other_4;
-		double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
-		sum_2 += other_5;
 		sum += sum_2;
 		__syncthreads();
 		if (threadIdx.x == 0) {

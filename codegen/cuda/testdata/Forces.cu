@@ -78,181 +78,204 @@ Forces(int lo, int hi, float* px, int px_len, float* py, int py_len, float* pz, 
 			int64 start = from;
 			int64 end_2 = to;
 			int64 total = max(end_2 - start, (int64)0);
-			float fx_3 = 0.0f;
-			float fy_3 = 0.0f;
-			float fz_3 = 0.0f;
+			int64 block = max((total + 511) / 512, (int64)1) * 64;
 			if (0 <= from && to <= px_len && 0 <= i && i + 1 <= px_len && to <= py_len && i + 1 <= py_len &&
 				to <= pz_len && i + 1 <= pz_len && -36028797018963968ll < to) {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 512) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						fx_2 = 0.0f;
-						fy_2 = 0.0f;
-						fz_2 = 0.0f;
-						int64 from_2 = (uint64)group * 512 + block * 64;
-						int64 until = (uint64)start + min((int64)((uint64)from_2 + 64), total);
-						int64 base = (uint64)start + from_2;
-						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
-							int64 j = (uint64)base + threadIdx.x % 32;
-							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
-							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
-							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
-							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
-							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
-							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
-							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
-							float dx = px[j] - px[i];
-							float dx_2 = px[j_2] - px[i];
-							float dx_3 = px[j_3] - px[i];
-							float dx_4 = px[j_4] - px[i];
-							float dx_5 = px[j_5] - px[i];
-							float dx_6 = px[j_6] - px[i];
-							float dx_7 = px[j_7] - px[i];
-							float dx_8 = px[j_8] - px[i];
-							float dy = py[j] - py[i];
-							float dy_2 = py[j_2] - py[i];
-							float dy_3 = py[j_3] - py[i];
-							float dy_4 = py[j_4] - py[i];
-							float dy_5 = py[j_5] - py[i];
-							float dy_6 = py[j_6] - py[i];
-							float dy_7 = py[j_7] - py[i];
-							float dy_8 = py[j_8] - py[i];
-							float dz = pz[j] - pz[i];
-							float dz_2 = pz[j_2] - pz[i];
-							float dz_3 = pz[j_3] - pz[i];
-							float dz_4 = pz[j_4] - pz[i];
-							float dz_5 = pz[j_5] - pz[i];
-							float dz_6 = pz[j_6] - pz[i];
-							float dz_7 = pz[j_7] - pz[i];
-							float dz_8 = pz[j_8] - pz[i];
-							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-							float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 0.001f);
-							float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 0.001f);
-							float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 0.001f);
-							float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 0.001f);
-							float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 0.001f);
-							float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 0.001f);
-							float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 0.001f);
-							float inv3 = inv * inv * inv;
-							float inv3_2 = inv_2 * inv_2 * inv_2;
-							float inv3_3 = inv_3 * inv_3 * inv_3;
-							float inv3_4 = inv_4 * inv_4 * inv_4;
-							float inv3_5 = inv_5 * inv_5 * inv_5;
-							float inv3_6 = inv_6 * inv_6 * inv_6;
-							float inv3_7 = inv_7 * inv_7 * inv_7;
-							float inv3_8 = inv_8 * inv_8 * inv_8;
-							fx_2 += dx * inv3;
-							fx_2 += dx_2 * inv3_2;
-							fx_2 += dx_3 * inv3_3;
-							fx_2 += dx_4 * inv3_4;
-							fx_2 += dx_5 * inv3_5;
-							fx_2 += dx_6 * inv3_6;
-							fx_2 += dx_7 * inv3_7;
-							fx_2 += dx_8 * inv3_8;
-							fy_2 += dy * inv3;
-							fy_2 += dy_2 * inv3_2;
-							fy_2 += dy_3 * inv3_3;
-							fy_2 += dy_4 * inv3_4;
-							fy_2 += dy_5 * inv3_5;
-							fy_2 += dy_6 * inv3_6;
-							fy_2 += dy_7 * inv3_7;
-							fy_2 += dy_8 * inv3_8;
-							fz_2 += dz * inv3;
-							fz_2 += dz_2 * inv3_2;
-							fz_2 += dz_3 * inv3_3;
-							fz_2 += dz_4 * inv3_4;
-							fz_2 += dz_5 * inv3_5;
-							fz_2 += dz_6 * inv3_6;
-							fz_2 += dz_7 * inv3_7;
-							fz_2 += dz_8 * inv3_8;
-						}
-						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
-							float dx = px[j] - px[i];
-							float dy = py[j] - py[i];
-							float dz = pz[j] - pz[i];
-							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-							float inv3 = inv * inv * inv;
-							fx_2 += dx * inv3;
-							fy_2 += dy * inv3;
-							fz_2 += dz * inv3;
-						}
-						slots[block * 32 + threadIdx.x % 32] = fx_2;
-						slots_2[block * 32 + threadIdx.x % 32] = fy_2;
-						slots_3[block * 32 + threadIdx.x % 32] = fz_2;
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					fx_2 = 0.0f;
+					fy_2 = 0.0f;
+					fz_2 = 0.0f;
+					int64 from_2 = block_2 * block;
+					int64 until = start + min(from_2 + block, total);
+					int64 base = start + from_2;
+					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+						int64 j = (uint64)base + threadIdx.x % 32;
+						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+						int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+						int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+						int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+						int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+						int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+						float dx = px[j] - px[i];
+						float dx_2 = px[j_2] - px[i];
+						float dx_3 = px[j_3] - px[i];
+						float dx_4 = px[j_4] - px[i];
+						float dx_5 = px[j_5] - px[i];
+						float dx_6 = px[j_6] - px[i];
+						float dx_7 = px[j_7] - px[i];
+						float dx_8 = px[j_8] - px[i];
+						float dy = py[j] - py[i];
+						float dy_2 = py[j_2] - py[i];
+						float dy_3 = py[j_3] - py[i];
+						float dy_4 = py[j_4] - py[i];
+						float dy_5 = py[j_5] - py[i];
+						float dy_6 = py[j_6] - py[i];
+						float dy_7 = py[j_7] - py[i];
+						float dy_8 = py[j_8] - py[i];
+						float dz = pz[j] - pz[i];
+						float dz_2 = pz[j_2] - pz[i];
+						float dz_3 = pz[j_3] - pz[i];
+						float dz_4 = pz[j_4] - pz[i];
+						float dz_5 = pz[j_5] - pz[i];
+						float dz_6 = pz[j_6] - pz[i];
+						float dz_7 = pz[j_7] - pz[i];
+						float dz_8 = pz[j_8] - pz[i];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+						float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 0.001f);
+						float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 0.001f);
+						float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 0.001f);
+						float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 0.001f);
+						float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 0.001f);
+						float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 0.001f);
+						float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 0.001f);
+						float inv3 = inv * inv * inv;
+						float inv3_2 = inv_2 * inv_2 * inv_2;
+						float inv3_3 = inv_3 * inv_3 * inv_3;
+						float inv3_4 = inv_4 * inv_4 * inv_4;
+						float inv3_5 = inv_5 * inv_5 * inv_5;
+						float inv3_6 = inv_6 * inv_6 * inv_6;
+						float inv3_7 = inv_7 * inv_7 * inv_7;
+						float inv3_8 = inv_8 * inv_8 * inv_8;
+						fx_2 += dx * inv3;
+						fx_2 += dx_2 * inv3_2;
+						fx_2 += dx_3 * inv3_3;
+						fx_2 += dx_4 * inv3_4;
+						fx_2 += dx_5 * inv3_5;
+						fx_2 += dx_6 * inv3_6;
+						fx_2 += dx_7 * inv3_7;
+						fx_2 += dx_8 * inv3_8;
+						fy_2 += dy * inv3;
+						fy_2 += dy_2 * inv3_2;
+						fy_2 += dy_3 * inv3_3;
+						fy_2 += dy_4 * inv3_4;
+						fy_2 += dy_5 * inv3_5;
+						fy_2 += dy_6 * inv3_6;
+						fy_2 += dy_7 * inv3_7;
+						fy_2 += dy_8 * inv3_8;
+						fz_2 += dz * inv3;
+						fz_2 += dz_2 * inv3_2;
+						fz_2 += dz_3 * inv3_3;
+						fz_2 += dz_4 * inv3_4;
+						fz_2 += dz_5 * inv3_5;
+						fz_2 += dz_6 * inv3_6;
+						fz_2 += dz_7 * inv3_7;
+						fz_2 += dz_8 * inv3_8;
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						fx_3 += slots[block * 32 + threadIdx.x % 32];
-						fy_3 += slots_2[block * 32 + threadIdx.x % 32];
-						fz_3 += slots_3[block * 32 + threadIdx.x % 32];
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+						float dx = px[j] - px[i];
+						float dy = py[j] - py[i];
+						float dz = pz[j] - pz[i];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+						float inv3 = inv * inv * inv;
+						fx_2 += dx * inv3;
+						fy_2 += dy * inv3;
+						fz_2 += dz * inv3;
 					}
+					slots[block_2 * 32 + threadIdx.x % 32] = fx_2;
+					slots_2[block_2 * 32 + threadIdx.x % 32] = fy_2;
+					slots_3[block_2 * 32 + threadIdx.x % 32] = fz_2;
 				}
+				__syncthreads();
+				fx_2 = slots[threadIdx.x % 32];
+				fy_2 = slots_2[threadIdx.x % 32];
+				fz_2 = slots_3[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					fx_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					fy_2 += slots_2[block_2 * 32 + threadIdx.x % 32];
+					fz_2 += slots_3[block_2 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, fx_2, 16);
+				fx_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, fy_2, 16);
+				fy_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, fz_2, 16);
+				fz_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, fx_2, 8);
+				fx_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, fy_2, 8);
+				fy_2 += other_5;
+				float other_6 = __shfl_xor_sync(0xffffffff, fz_2, 8);
+				fz_2 += other_6;
+				float other_7 = __shfl_xor_sync(0xffffffff, fx_2, 4);
+				fx_2 += other_7;
+				float other_8 = __shfl_xor_sync(0xffffffff, fy_2, 4);
+				fy_2 += other_8;
+				float other_9 = __shfl_xor_sync(0xffffffff, fz_2, 4);
+				fz_2 += other_9;
+				float other_10 = __shfl_xor_sync(0xffffffff, fx_2, 2);
+				fx_2 += other_10;
+				float other_11 = __shfl_xor_sync(0xffffffff, fy_2, 2);
+				fy_2 += other_11;
+				float other_12 = __shfl_xor_sync(0xffffffff, fz_2, 2);
+				fz_2 += other_12;
+				float other_13 = __shfl_xor_sync(0xffffffff, fx_2, 1);
+				fx_2 += other_13;
+				float other_14 = __shfl_xor_sync(0xffffffff, fy_2, 1);
+				fy_2 += other_14;
+				float other_15 = __shfl_xor_sync(0xffffffff, fz_2, 1);
+				fz_2 += other_15;
 			} else {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 512) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						fx_2 = 0.0f;
-						fy_2 = 0.0f;
-						fz_2 = 0.0f;
-						int64 from_2 = (uint64)group * 512 + block * 64;
-						int64 until = (uint64)start + min((int64)((uint64)from_2 + 64), total);
-						for (int64 j = (uint64)start + from_2 + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
-							float dx = px[check_index(j, px_len, 1, fault)] - px[check_index(i, px_len, 2, fault)];
-							float dy = py[check_index(j, py_len, 3, fault)] - py[check_index(i, py_len, 4, fault)];
-							float dz = pz[check_index(j, pz_len, 5, fault)] - pz[check_index(i, pz_len, 6, fault)];
-							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-							float inv3 = inv * inv * inv;
-							fx_2 += dx * inv3;
-							fy_2 += dy * inv3;
-							fz_2 += dz * inv3;
-						}
-						slots[block * 32 + threadIdx.x % 32] = fx_2;
-						slots_2[block * 32 + threadIdx.x % 32] = fy_2;
-						slots_3[block * 32 + threadIdx.x % 32] = fz_2;
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					fx_2 = 0.0f;
+					fy_2 = 0.0f;
+					fz_2 = 0.0f;
+					int64 from_2 = block_2 * block;
+					int64 until = start + min(from_2 + block, total);
+					for (int64 j = start + from_2 + threadIdx.x % 32; j < until; j += 32) {
+						float dx = px[check_index(j, px_len, 1, fault)] - px[check_index(i, px_len, 2, fault)];
+						float dy = py[check_index(j, py_len, 3, fault)] - py[check_index(i, py_len, 4, fault)];
+						float dz = pz[check_index(j, pz_len, 5, fault)] - pz[check_index(i, pz_len, 6, fault)];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+						float inv3 = inv * inv * inv;
+						fx_2 += dx * inv3;
+						fy_2 += dy * inv3;
+						fz_2 += dz * inv3;
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						fx_3 += slots[block * 32 + threadIdx.x % 32];
-						fy_3 += slots_2[block * 32 + threadIdx.x % 32];
-						fz_3 += slots_3[block * 32 + threadIdx.x % 32];
-					}
+					slots[block_2 * 32 + threadIdx.x % 32] = fx_2;
+					slots_2[block_2 * 32 + threadIdx.x % 32] = fy_2;
+					slots_3[block_2 * 32 + threadIdx.x % 32] = fz_2;
 				}
+				__syncthreads();
+				fx_2 = slots[threadIdx.x % 32];
+				fy_2 = slots_2[threadIdx.x % 32];
+				fz_2 = slots_3[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					fx_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					fy_2 += slots_2[block_2 * 32 + threadIdx.x % 32];
+					fz_2 += slots_3[block_2 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, fx_2, 16);
+				fx_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, fy_2, 16);
+				fy_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, fz_2, 16);
+				fz_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, fx_2, 8);
+				fx_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, fy_2, 8);
+				fy_2 += other_5;
+				float other_6 = __shfl_xor_sync(0xffffffff, fz_2, 8);
+				fz_2 += other_6;
+				float other_7 = __shfl_xor_sync(0xffffffff, fx_2, 4);
+				fx_2 += other_7;
+				float other_8 = __shfl_xor_sync(0xffffffff, fy_2, 4);
+				fy_2 += other_8;
+				float other_9 = __shfl_xor_sync(0xffffffff, fz_2, 4);
+				fz_2 += other_9;
+				float other_10 = __shfl_xor_sync(0xffffffff, fx_2, 2);
+				fx_2 += other_10;
+				float other_11 = __shfl_xor_sync(0xffffffff, fy_2, 2);
+				fy_2 += other_11;
+				float other_12 = __shfl_xor_sync(0xffffffff, fz_2, 2);
+				fz_2 += other_12;
+				float other_13 = __shfl_xor_sync(0xffffffff, fx_2, 1);
+				fx_2 += other_13;
+				float other_14 = __shfl_xor_sync(0xffffffff, fy_2, 1);
+				fy_2 += other_14;
+				float other_15 = __shfl_xor_sync(0xffffffff, fz_2, 1);
+				fz_2 += other_15;
 			}
-			fx_2 = fx_3;
-			fy_2 = fy_3;
-			fz_2 = fz_3;
-			float other = __shfl_xor_sync(0xffffffff, fx_2, 16);
-			fx_2 += other;
-			float other_2 = __shfl_xor_sync(0xffffffff, fy_2, 16);
-			fy_2 += other_2;
-			float other_3 = __shfl_xor_sync(0xffffffff, fz_2, 16);
-			fz_2 += other_3;
-			float other_4 = __shfl_xor_sync(0xffffffff, fx_2, 8);
-			fx_2 += other_4;
-			float other_5 = __shfl_xor_sync(0xffffffff, fy_2, 8);
-			fy_2 += other_5;
-			float other_6 = __shfl_xor_sync(0xffffffff, fz_2, 8);
-			fz_2 += other_6;
-			float other_7 = __shfl_xor_sync(0xffffffff, fx_2, 4);
-			fx_2 += other_7;
-			float other_8 = __shfl_xor_sync(0xffffffff, fy_2, 4);
-			fy_2 += other_8;
-			float other_9 = __shfl_xor_sync(0xffffffff, fz_2, 4);
-			fz_2 += other_9;
-			float other_10 = __shfl_xor_sync(0xffffffff, fx_2, 2);
-			fx_2 += other_10;
-			float other_11 = __shfl_xor_sync(0xffffffff, fy_2, 2);
-			fy_2 += other_11;
-			float other_12 = __shfl_xor_sync(0xffffffff, fz_2, 2);
-			fz_2 += other_12;
-			float other_13 = __shfl_xor_sync(0xffffffff, fx_2, 1);
-			fx_2 += other_13;
-			float other_14 = __shfl_xor_sync(0xffffffff, fy_2, 1);
-			fy_2 += other_14;
-			float other_15 = __shfl_xor_sync(0xffffffff, fz_2, 1);
-			fz_2 += other_15;
 			fx += fx_2;
 			fy += fy_2;
 			fz += fz_2;
@@ -269,8 +292,6 @@ extern "C" __global__ void __launch_bounds__(256)
 Forces_2(int lo, int hi, float dt, int px_len, float* vx, int vx_len, float* vy, int vy_len, float* vz, int vz_len,
 	float* fxParts, float* fyParts, float* fzParts, gompss_divisor by, gompss_fault* fault)
 {
-	if (__syncthreads_or(fault->site != 0))
-		return;
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	__shared__ float slots_3[256];
@@ -288,39 +309,31 @@ Forces_2(int lo, int hi, float dt, int px_len, float* vx, int vx_len, float* vy,
 			float fz_2 = 0.0f;
 			int end_2 = min(div_by(1024, by), max(px_len, 0) / 4096);
 			int total = max(end_2, 0);
-			float fx_3 = 0.0f;
-			float fy_3 = 0.0f;
-			float fz_3 = 0.0f;
-			{
-				int64 group = 0;
-				for (; (int64)((uint64)group * 512) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						fx_2 = 0.0f;
-						fy_2 = 0.0f;
-						fz_2 = 0.0f;
-						int64 from = (uint64)group * 512 + block * 64;
-						int64 until = min((int64)((uint64)from + 64), (int64)total);
-						for (int64 part = (uint64)from + threadIdx.x % 32; part < until; part += 32) {
-							fx_2 += fxParts[(int64)number * parts + part];
-							fy_2 += fyParts[(int64)number * parts + part];
-							fz_2 += fzParts[(int64)number * parts + part];
-						}
-						slots[block * 32 + threadIdx.x % 32] = fx_2;
-						slots_2[block * 32 + threadIdx.x % 32] = fy_2;
-						slots_3[block * 32 + threadIdx.x % 32] = fz_2;
-					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						fx_3 += slots[block * 32 + threadIdx.x % 32];
-						fy_3 += slots_2[block * 32 + threadIdx.x % 32];
-						fz_3 += slots_3[block * 32 + threadIdx.x % 32];
-					}
+			int block = max((total + 511) / 512, 1) * 64;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				fx_2 = 0.0f;
+				fy_2 = 0.0f;
+				fz_2 = 0.0f;
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				for (int part = from + threadIdx.x % 32; part < until; part += 32) {
+					fx_2 += fxParts[number * parts + part];
+					fy_2 += fyParts[number * parts + part];
+					fz_2 += fzParts[number * parts + part];
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = fx_2;
+				slots_2[block_2 * 32 + threadIdx.x % 32] = fy_2;
+				slots_3[block_2 * 32 + threadIdx.x % 32] = fz_2;
 			}
-			fx_2 = fx_3;
-			fy_2 = fy_3;
-			fz_2 = fz_3;
+			__syncthreads();
+			fx_2 = slots[threadIdx.x % 32];
+			fy_2 = slots_2[threadIdx.x % 32];
+			fz_2 = slots_3[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				fx_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				fy_2 += slots_2[block_2 * 32 + threadIdx.x % 32];
+				fz_2 += slots_3[block_2 * 32 + threadIdx.x % 32];
+			}
 			float other = __shfl_xor_sync(0xffffffff, fx_2, 16);
 			fx_2 += other;
 			float other_2 = __shfl_xor_sync(0xffffffff, fy_2, 16);

@@ -194,64 +194,65 @@ GramSchmidtStep_2(int n, int m, int k, double* a, int a_len, double* q, int q_le
 extern "C" __global__ void
 GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_len, double* r, int r_len, gompss_fault* fault)
 {
-	if (__syncthreads_or(fault->site != 0))
-		return;
 	__shared__ double slots[256];
 	for (int j = k + 1 + blockIdx.x; j < m; j += gridDim.x) {
 		double s = 0.0;
 		double s_2 = 0.0;
 		int end = n;
 		int total = max(end, 0);
-		double s_3 = 0.0;
+		int block = max((total + 4095) / 4096, 1) * 512;
 		if (0 <= m && 0 <= k && (int64)n * m + k + 1 <= m + q_len && 0 <= j &&
 			(int64)n * m + j + 1 <= m + a_len && m < 134217728 && n < 134217728 && -134217728 < n) {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					s_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), (int64)total);
-					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
-						s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
-					}
-					slots[block * 32 + threadIdx.x % 32] = s_2;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				for (int i = from + threadIdx.x % 32; i < until; i += 32) {
+					s_2 += q[i * m + k] * a[i * m + j];
 				}
-				__syncthreads();
-				for (int block = 0; block < 8; block++) {
-					s_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 		} else {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					s_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), (int64)total);
-					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
-						s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
-					}
-					slots[block * 32 + threadIdx.x % 32] = s_2;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				for (int i = from + threadIdx.x % 32; i < until; i += 32) {
+					s_2 += q[check_index((int64)i * m + k, q_len, 7, fault)] * a[check_index((int64)i * m + j, a_len, 8, fault)];
 				}
-				__syncthreads();
-				for (int block = 0; block < 8; block++) {
-					s_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 		}
-		s_2 = s_3;
-		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-		s_2 += other;
-		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-		s_2 += other_2;
-		double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-		s_2 += other_3;
-		double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-		s_2 += other_4;
-		double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-		s_2 += other_5;
 		s += s_2;
 		__syncthreads();
 		if (threadIdx.x == 0) {

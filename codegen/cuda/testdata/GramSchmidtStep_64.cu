@@ -199,8 +199,6 @@ extern "C" __global__ void
 GramSchmidtStep_3(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, int64 q_len, double* r, int64 r_len,
 	gompss_fault* fault)
 {
-	if (__syncthreads_or(fault->site != 0))
-		return;
 	__shared__ double slots[256];
 	int64 end = m;
 	for (int64 j = (uint64)k + 1 + blockIdx.x; j < end; j = (uint64)j + gridDim.x) {
@@ -208,57 +206,60 @@ GramSchmidtStep_3(int64 n, int64 m, int64 k, double* a, int64 a_len, double* q, 
 		double s_2 = 0.0;
 		int64 end_2 = n;
 		int64 total = max(end_2, (int64)0);
-		double s_3 = 0.0;
+		int64 block = max((int64)((uint64)total + 4095) / 4096, (int64)1) * 512;
 		if (0 <= m && 0 <= k && (int64)((uint64)n * m + k + 1) <= (int64)((uint64)m + q_len) && 0 <= j &&
 			(int64)((uint64)n * m + j + 1) <= (int64)((uint64)m + a_len) && m < 134217728 &&
 			k < 36028797018963968ll && n < 134217728 && -134217728 < n && j < 36028797018963968ll) {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					s_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), total);
-					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i = (uint64)i + 32) {
-						s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
-					}
-					slots[block * 32 + threadIdx.x % 32] = s_2;
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int64 from = block_2 * block;
+				int64 until = min(from + block, total);
+				for (int64 i = from + threadIdx.x % 32; i < until; i += 32) {
+					s_2 += q[(uint64)i * m + k] * a[(uint64)i * m + j];
 				}
-				__syncthreads();
-				for (int64 block = 0; block < 8; block++) {
-					s_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 		} else {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					s_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), total);
-					for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i = (uint64)i + 32) {
-						s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
-					}
-					slots[block * 32 + threadIdx.x % 32] = s_2;
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				int64 from = block_2 * block;
+				int64 until = min(from + block, total);
+				for (int64 i = from + threadIdx.x % 32; i < until; i += 32) {
+					s_2 += q[check_index((int64)((uint64)i * m + k), q_len, 7, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 8, fault)];
 				}
-				__syncthreads();
-				for (int64 block = 0; block < 8; block++) {
-					s_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 		}
-		s_2 = s_3;
-		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-		s_2 += other;
-		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-		s_2 += other_2;
-		double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-		s_2 += other_3;
-		double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-		s_2 += other_4;
-		double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-		s_2 += other_5;
 		s += s_2;
 		__syncthreads();
 		if (threadIdx.x == 0) {

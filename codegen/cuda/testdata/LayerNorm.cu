@@ -71,160 +71,166 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 			float mean_2 = 0.0f;
 			int end_2 = m;
 			int total = max(end_2, 0);
-			float mean_3 = 0.0f;
+			int block = max((total + 8191) / 8192, 1) * 1024;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						mean_2 = 0.0f;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), (int64)total);
-						int64 base = from;
-						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
-							int64 j = (uint64)base + threadIdx.x % 32;
-							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
-							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
-							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
-							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
-							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
-							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
-							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
-							mean_2 += x[(uint64)((int64)r * m) + j];
-							mean_2 += x[(uint64)((int64)r * m) + j_2];
-							mean_2 += x[(uint64)((int64)r * m) + j_3];
-							mean_2 += x[(uint64)((int64)r * m) + j_4];
-							mean_2 += x[(uint64)((int64)r * m) + j_5];
-							mean_2 += x[(uint64)((int64)r * m) + j_6];
-							mean_2 += x[(uint64)((int64)r * m) + j_7];
-							mean_2 += x[(uint64)((int64)r * m) + j_8];
-						}
-						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
-							mean_2 += x[(uint64)((int64)r * m) + j];
-						}
-						slots[block * 32 + threadIdx.x % 32] = mean_2;
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					mean_2 = 0.0f;
+					int from = block_2 * block;
+					int until = min(from + block, total);
+					int64 base = from;
+					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+						int64 j = (uint64)base + threadIdx.x % 32;
+						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+						int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+						int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+						int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+						int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+						int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+						mean_2 += x[(uint64)((int64)r * m) + j];
+						mean_2 += x[(uint64)((int64)r * m) + j_2];
+						mean_2 += x[(uint64)((int64)r * m) + j_3];
+						mean_2 += x[(uint64)((int64)r * m) + j_4];
+						mean_2 += x[(uint64)((int64)r * m) + j_5];
+						mean_2 += x[(uint64)((int64)r * m) + j_6];
+						mean_2 += x[(uint64)((int64)r * m) + j_7];
+						mean_2 += x[(uint64)((int64)r * m) + j_8];
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						mean_3 += slots[block * 32 + threadIdx.x % 32];
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+						mean_2 += x[(uint64)((int64)r * m) + j];
 					}
+					slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
 				}
+				__syncthreads();
+				mean_2 = slots[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					mean_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+				mean_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+				mean_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+				mean_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+				mean_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+				mean_2 += other_5;
 			} else {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						mean_2 = 0.0f;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), (int64)total);
-						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j += 32) {
-							mean_2 += x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 2, fault)];
-						}
-						slots[block * 32 + threadIdx.x % 32] = mean_2;
+				for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					mean_2 = 0.0f;
+					int from = block_2 * block;
+					int until = min(from + block, total);
+					for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+						mean_2 += x[check_index((int64)r * m + j, x_len, 2, fault)];
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						mean_3 += slots[block * 32 + threadIdx.x % 32];
-					}
+					slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
 				}
+				__syncthreads();
+				mean_2 = slots[threadIdx.x % 32];
+				for (int block_2 = 1; block_2 < 8; block_2++) {
+					mean_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+				mean_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+				mean_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+				mean_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+				mean_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+				mean_2 += other_5;
 			}
-			mean_2 = mean_3;
-			float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
-			mean_2 += other;
-			float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
-			mean_2 += other_2;
-			float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
-			mean_2 += other_3;
-			float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
-			mean_2 += other_4;
-			float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
-			mean_2 += other_5;
 			mean += mean_2;
 			mean /= (float)m;
 			__syncthreads();
 			float sq_2 = 0.0f;
 			int end_3 = m;
 			int total_2 = max(end_3, 0);
-			float sq_3 = 0.0f;
+			int block_2 = max((total_2 + 8191) / 8192, 1) * 1024;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						sq_2 = 0.0f;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), (int64)total_2);
-						int64 base = from;
-						for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
-							int64 j = (uint64)base + threadIdx.x % 32;
-							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
-							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
-							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
-							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
-							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
-							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
-							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
-							float d = x[(uint64)((int64)r * m) + j] - mean;
-							float d_2 = x[(uint64)((int64)r * m) + j_2] - mean;
-							float d_3 = x[(uint64)((int64)r * m) + j_3] - mean;
-							float d_4 = x[(uint64)((int64)r * m) + j_4] - mean;
-							float d_5 = x[(uint64)((int64)r * m) + j_5] - mean;
-							float d_6 = x[(uint64)((int64)r * m) + j_6] - mean;
-							float d_7 = x[(uint64)((int64)r * m) + j_7] - mean;
-							float d_8 = x[(uint64)((int64)r * m) + j_8] - mean;
-							sq_2 += d * d;
-							sq_2 += d_2 * d_2;
-							sq_2 += d_3 * d_3;
-							sq_2 += d_4 * d_4;
-							sq_2 += d_5 * d_5;
-							sq_2 += d_6 * d_6;
-							sq_2 += d_7 * d_7;
-							sq_2 += d_8 * d_8;
-						}
-						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
-							float d = x[(uint64)((int64)r * m) + j] - mean;
-							sq_2 += d * d;
-						}
-						slots[block * 32 + threadIdx.x % 32] = sq_2;
+				for (int block_3 = threadIdx.x / 32; block_3 < 8; block_3 += blockDim.x / 32) {
+					sq_2 = 0.0f;
+					int from = block_3 * block_2;
+					int until = min(from + block_2, total_2);
+					int64 base = from;
+					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+						int64 j = (uint64)base + threadIdx.x % 32;
+						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+						int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+						int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+						int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+						int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+						int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+						float d = x[(uint64)((int64)r * m) + j] - mean;
+						float d_2 = x[(uint64)((int64)r * m) + j_2] - mean;
+						float d_3 = x[(uint64)((int64)r * m) + j_3] - mean;
+						float d_4 = x[(uint64)((int64)r * m) + j_4] - mean;
+						float d_5 = x[(uint64)((int64)r * m) + j_5] - mean;
+						float d_6 = x[(uint64)((int64)r * m) + j_6] - mean;
+						float d_7 = x[(uint64)((int64)r * m) + j_7] - mean;
+						float d_8 = x[(uint64)((int64)r * m) + j_8] - mean;
+						sq_2 += d * d;
+						sq_2 += d_2 * d_2;
+						sq_2 += d_3 * d_3;
+						sq_2 += d_4 * d_4;
+						sq_2 += d_5 * d_5;
+						sq_2 += d_6 * d_6;
+						sq_2 += d_7 * d_7;
+						sq_2 += d_8 * d_8;
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						sq_3 += slots[block * 32 + threadIdx.x % 32];
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+						float d = x[(uint64)((int64)r * m) + j] - mean;
+						sq_2 += d * d;
 					}
+					slots[block_3 * 32 + threadIdx.x % 32] = sq_2;
 				}
+				__syncthreads();
+				sq_2 = slots[threadIdx.x % 32];
+				for (int block_3 = 1; block_3 < 8; block_3++) {
+					sq_2 += slots[block_3 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, sq_2, 16);
+				sq_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+				sq_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+				sq_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+				sq_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+				sq_2 += other_5;
 			} else {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total_2; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						sq_2 = 0.0f;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), (int64)total_2);
-						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j += 32) {
-							float d = x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 3, fault)] - mean;
-							sq_2 += d * d;
-						}
-						slots[block * 32 + threadIdx.x % 32] = sq_2;
+				for (int block_3 = threadIdx.x / 32; block_3 < 8; block_3 += blockDim.x / 32) {
+					sq_2 = 0.0f;
+					int from = block_3 * block_2;
+					int until = min(from + block_2, total_2);
+					for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+						float d = x[check_index((int64)r * m + j, x_len, 3, fault)] - mean;
+						sq_2 += d * d;
 					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						sq_3 += slots[block * 32 + threadIdx.x % 32];
-					}
+					slots[block_3 * 32 + threadIdx.x % 32] = sq_2;
 				}
+				__syncthreads();
+				sq_2 = slots[threadIdx.x % 32];
+				for (int block_3 = 1; block_3 < 8; block_3++) {
+					sq_2 += slots[block_3 * 32 + threadIdx.x % 32];
+				}
+				float other = __shfl_xor_sync(0xffffffff, sq_2, 16);
+				sq_2 += other;
+				float other_2 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+				sq_2 += other_2;
+				float other_3 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+				sq_2 += other_3;
+				float other_4 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+				sq_2 += other_4;
+				float other_5 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+				sq_2 += other_5;
 			}
-			sq_2 = sq_3;
-			float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
-			sq_2 += other_6;
-			float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
-			sq_2 += other_7;
-			float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
-			sq_2 += other_8;
-			float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
-			sq_2 += other_9;
-			float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
-			sq_2 += other_10;
 			sq += sq_2;
 			float inv = rsqrtf(sq / (float)m + eps);
 			__syncthreads();

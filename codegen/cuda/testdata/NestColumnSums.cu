@@ -106,8 +106,6 @@ NestColumnSums(int n, int m, float* a, int a_len, float* x, int x_len, float* sP
 extern "C" __global__ void __launch_bounds__(256)
 NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostParts, gompss_divisor by, gompss_fault* fault)
 {
-	if (__syncthreads_or(fault->site != 0))
-		return;
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	if (max(m, 0) <= 1024 && min(div_by(131072, by), max(n, 0) / 256) >= 2) {
@@ -121,33 +119,26 @@ NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostPa
 			float most_2 = __int_as_float(0xff800000);
 			int end_2 = min(div_by(131072, by), max(n, 0) / 256);
 			int total = max(end_2, 0);
-			float s_3 = 0.0f;
-			float most_3 = __int_as_float(0xff800000);
-			{
-				int64 group = 0;
-				for (; (int64)((uint64)group * 1024) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						s_2 = 0.0f;
-						most_2 = __int_as_float(0xff800000);
-						int64 from = (uint64)group * 1024 + block * 128;
-						int64 until = min((int64)((uint64)from + 128), (int64)total);
-						for (int64 part = (uint64)from + threadIdx.x % 32; part < until; part += 32) {
-							s_2 += sParts[(int64)number * parts + part];
-							most_2 = go_max(most_2, mostParts[(int64)number * parts + part]);
-						}
-						slots[block * 32 + threadIdx.x % 32] = s_2;
-						slots_2[block * 32 + threadIdx.x % 32] = most_2;
-					}
-					__syncthreads();
-					for (int block = 0; block < 8; block++) {
-						s_3 += slots[block * 32 + threadIdx.x % 32];
-						most_3 = go_max(most_3, slots_2[block * 32 + threadIdx.x % 32]);
-					}
+			int block = max((total + 1023) / 1024, 1) * 128;
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0f;
+				most_2 = __int_as_float(0xff800000);
+				int from = block_2 * block;
+				int until = min(from + block, total);
+				for (int part = from + threadIdx.x % 32; part < until; part += 32) {
+					s_2 += sParts[number * parts + part];
+					most_2 = go_max(most_2, mostParts[number * parts + part]);
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				slots_2[block_2 * 32 + threadIdx.x % 32] = most_2;
 			}
-			s_2 = s_3;
-			most_2 = most_3;
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			most_2 = slots_2[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				most_2 = go_max(most_2, slots_2[block_2 * 32 + threadIdx.x % 32]);
+			}
 			float other = __shfl_xor_sync(0xffffffff, s_2, 16);
 			s_2 += other;
 			float other_2 = __shfl_xor_sync(0xffffffff, most_2, 16);

@@ -100,8 +100,6 @@ NestColumnSums(int64 n, int64 m, float* a, int64 a_len, float* x, int64 x_len, f
 extern "C" __global__ void __launch_bounds__(256)
 NestColumnSums_2(int64 n, int64 m, float* y, int64 y_len, float* sParts, float* mostParts, gompss_fault* fault)
 {
-	if (__syncthreads_or(fault->site != 0))
-		return;
 	__shared__ float slots[256];
 	__shared__ float slots_2[256];
 	if (max(m, (int64)0) <= 1024 && min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256) >= 2) {
@@ -115,33 +113,26 @@ NestColumnSums_2(int64 n, int64 m, float* y, int64 y_len, float* sParts, float* 
 			float most_2 = __int_as_float(0xff800000);
 			int64 end_2 = min(131072 / max(max(m, (int64)0), (int64)1), max(n, (int64)0) / 256);
 			int64 total = max(end_2, (int64)0);
-			float s_3 = 0.0f;
-			float most_3 = __int_as_float(0xff800000);
-			{
-				int64 group = 0;
-				for (; (int64)((uint64)group * 1024) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						s_2 = 0.0f;
-						most_2 = __int_as_float(0xff800000);
-						int64 from = (uint64)group * 1024 + block * 128;
-						int64 until = min((int64)((uint64)from + 128), total);
-						for (int64 part = (uint64)from + threadIdx.x % 32; part < until; part += 32) {
-							s_2 += sParts[(uint64)number * parts + part];
-							most_2 = go_max(most_2, mostParts[(uint64)number * parts + part]);
-						}
-						slots[block * 32 + threadIdx.x % 32] = s_2;
-						slots_2[block * 32 + threadIdx.x % 32] = most_2;
-					}
-					__syncthreads();
-					for (int64 block = 0; block < 8; block++) {
-						s_3 += slots[block * 32 + threadIdx.x % 32];
-						most_3 = go_max(most_3, slots_2[block * 32 + threadIdx.x % 32]);
-					}
+			int64 block = max((total + 1023) / 1024, (int64)1) * 128;
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0f;
+				most_2 = __int_as_float(0xff800000);
+				int64 from = block_2 * block;
+				int64 until = min(from + block, total);
+				for (int64 part = from + threadIdx.x % 32; part < until; part += 32) {
+					s_2 += sParts[(uint64)number * parts + part];
+					most_2 = go_max(most_2, mostParts[(uint64)number * parts + part]);
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+				slots_2[block_2 * 32 + threadIdx.x % 32] = most_2;
 			}
-			s_2 = s_3;
-			most_2 = most_3;
+			__syncthreads();
+			s_2 = slots[threadIdx.x % 32];
+			most_2 = slots_2[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				most_2 = go_max(most_2, slots_2[block_2 * 32 + threadIdx.x % 32]);
+			}
 			float other = __shfl_xor_sync(0xffffffff, s_2, 16);
 			s_2 += other;
 			float other_2 = __shfl_xor_sync(0xffffffff, most_2, 16);

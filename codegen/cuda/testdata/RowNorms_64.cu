@@ -45,67 +45,70 @@ RowNorms(int64 n, int64 m, double* c, int64 c_len, double* a, int64 a_len, doubl
 			double s_2 = 0.0;
 			int64 end = m;
 			int64 total = max(end, (int64)0);
-			double s_3 = 0.0;
+			int64 block = max((int64)((uint64)total + 8191) / 8192, (int64)1) * 1024;
 			if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= a_len && m < 134217728 &&
 				-134217728 < m && i < 134217728 && -134217728 < i) {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						s_2 = 0.0;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), total);
-						int64 base = from;
-						for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
-							int64 j = (uint64)base + threadIdx.x % 32;
-							int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
-							int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
-							int64 j_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
-							s_2 += a[(uint64)(i * m) + j] * a[(uint64)(i * m) + j] * w;
-							s_2 += a[(uint64)(i * m) + j_2] * a[(uint64)(i * m) + j_2] * w;
-							s_2 += a[(uint64)(i * m) + j_3] * a[(uint64)(i * m) + j_3] * w;
-							s_2 += a[(uint64)(i * m) + j_4] * a[(uint64)(i * m) + j_4] * w;
-						}
-						for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
-							s_2 += a[(uint64)(i * m) + j] * a[(uint64)(i * m) + j] * w;
-						}
-						slots[block * 32 + threadIdx.x % 32] = s_2;
+				for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = block_2 * block;
+					int64 until = min(from + block, total);
+					int64 base = from;
+					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+						int64 j = (uint64)base + threadIdx.x % 32;
+						int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+						int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+						int64 j_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+						s_2 += a[(uint64)(i * m) + j] * a[(uint64)(i * m) + j] * w;
+						s_2 += a[(uint64)(i * m) + j_2] * a[(uint64)(i * m) + j_2] * w;
+						s_2 += a[(uint64)(i * m) + j_3] * a[(uint64)(i * m) + j_3] * w;
+						s_2 += a[(uint64)(i * m) + j_4] * a[(uint64)(i * m) + j_4] * w;
 					}
-					__syncthreads();
-					for (int64 block = 0; block < 8; block++) {
-						s_3 += slots[block * 32 + threadIdx.x % 32];
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+						s_2 += a[(uint64)(i * m) + j] * a[(uint64)(i * m) + j] * w;
 					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 				}
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int64 block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
 			} else {
-				int64 group = 0;
-				for (; (int64)((uint64)group * 8192) < total; group = (uint64)group + 1) {
-					__syncthreads();
-					for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-						s_2 = 0.0;
-						int64 from = (uint64)group * 8192 + block * 1024;
-						int64 until = min((int64)((uint64)from + 1024), total);
-						for (int64 j = (uint64)from + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
-							s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] * w;
-						}
-						slots[block * 32 + threadIdx.x % 32] = s_2;
+				for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+					s_2 = 0.0;
+					int64 from = block_2 * block;
+					int64 until = min(from + block, total);
+					for (int64 j = from + threadIdx.x % 32; j < until; j += 32) {
+						s_2 += a[check_index((int64)((uint64)i * m + j), a_len, 2, fault)] * a[check_index((int64)((uint64)i * m + j), a_len, 3, fault)] * w;
 					}
-					__syncthreads();
-					for (int64 block = 0; block < 8; block++) {
-						s_3 += slots[block * 32 + threadIdx.x % 32];
-					}
+					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 				}
+				__syncthreads();
+				s_2 = slots[threadIdx.x % 32];
+				for (int64 block_2 = 1; block_2 < 8; block_2++) {
+					s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+				}
+				double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+				s_2 += other;
+				double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+				s_2 += other_2;
+				double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+				s_2 += other_3;
+				double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+				s_2 += other_4;
+				double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+				s_2 += other_5;
 			}
-			s_2 = s_3;
-			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
-			s_2 += other;
-			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
-			s_2 += other_2;
-			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
-			s_2 += other_3;
-			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
-			s_2 += other_4;
-			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
-			s_2 += other_5;
 			s += s_2;
 			__syncthreads();
 			if (threadIdx.x == 0) {

@@ -40,67 +40,70 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 		double sum_2 = 0.0;
 		int64 end = m;
 		int64 total = max(end, (int64)0);
-		double sum_3 = 0.0;
+		int64 block = max((int64)((uint64)total + 4095) / 4096, (int64)1) * 512;
 		if (0 <= (int64)((uint64)m * i) && (int64)((uint64)m * i + m) <= q_len && m <= x_len && m < 134217728 &&
 			-134217728 < m && i < 134217728 && -134217728 < i) {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					sum_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), total);
-					int64 base = from;
-					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
-						int64 k = (uint64)base + threadIdx.x % 32;
-						int64 k_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
-						int64 k_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
-						int64 k_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
-						sum_2 += q[(uint64)(i * m) + k] + x[k] * (t1 + t2);
-						sum_2 += q[(uint64)(i * m) + k_2] + x[k_2] * (t1 + t2);
-						sum_2 += q[(uint64)(i * m) + k_3] + x[k_3] * (t1 + t2);
-						sum_2 += q[(uint64)(i * m) + k_4] + x[k_4] * (t1 + t2);
-					}
-					for (int64 k = (uint64)base + threadIdx.x % 32; k < until; k = (uint64)k + 32) {
-						sum_2 += q[(uint64)(i * m) + k] + x[k] * (t1 + t2);
-					}
-					slots[block * 32 + threadIdx.x % 32] = sum_2;
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				sum_2 = 0.0;
+				int64 from = block_2 * block;
+				int64 until = min(from + block, total);
+				int64 base = from;
+				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+					int64 k = (uint64)base + threadIdx.x % 32;
+					int64 k_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
+					int64 k_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
+					int64 k_4 = (uint64)base + ((int64)96 + threadIdx.x % 32);
+					sum_2 += q[(uint64)(i * m) + k] + x[k] * (t1 + t2);
+					sum_2 += q[(uint64)(i * m) + k_2] + x[k_2] * (t1 + t2);
+					sum_2 += q[(uint64)(i * m) + k_3] + x[k_3] * (t1 + t2);
+					sum_2 += q[(uint64)(i * m) + k_4] + x[k_4] * (t1 + t2);
 				}
-				__syncthreads();
-				for (int64 block = 0; block < 8; block++) {
-					sum_3 += slots[block * 32 + threadIdx.x % 32];
+				for (int64 k = (uint64)base + threadIdx.x % 32; k < until; k += 32) {
+					sum_2 += q[(uint64)(i * m) + k] + x[k] * (t1 + t2);
 				}
+				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
 			}
+			__syncthreads();
+			sum_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				sum_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+			sum_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+			sum_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+			sum_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+			sum_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+			sum_2 += other_5;
 		} else {
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					sum_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = min((int64)((uint64)from + 512), total);
-					for (int64 k = (uint64)from + threadIdx.x % 32; k < until; k = (uint64)k + 32) {
-						sum_2 += q[check_index((int64)((uint64)i * m + k), q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
-					}
-					slots[block * 32 + threadIdx.x % 32] = sum_2;
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				sum_2 = 0.0;
+				int64 from = block_2 * block;
+				int64 until = min(from + block, total);
+				for (int64 k = from + threadIdx.x % 32; k < until; k += 32) {
+					sum_2 += q[check_index((int64)((uint64)i * m + k), q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
 				}
-				__syncthreads();
-				for (int64 block = 0; block < 8; block++) {
-					sum_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
 			}
+			__syncthreads();
+			sum_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				sum_2 += slots[block_2 * 32 + threadIdx.x % 32];
+			}
+			double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
+			sum_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
+			sum_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
+			sum_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
+			sum_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
+			sum_2 += other_5;
 		}
-		sum_2 = sum_3;
-		double other = __shfl_xor_sync(0xffffffff, sum_2, 16);
-		sum_2 += other;
-		double other_2 = __shfl_xor_sync(0xffffffff, sum_2, 8);
-		sum_2 += other_2;
-		double other_3 = __shfl_xor_sync(0xffffffff, sum_2, 4);
-		sum_2 += other_3;
-		double other_4 = __shfl_xor_sync(0xffffffff, sum_2, 2);
-		sum_2 += other_4;
-		double other_5 = __shfl_xor_sync(0xffffffff, sum_2, 1);
-		sum_2 += other_5;
 		sum += sum_2;
 		__syncthreads();
 		if (threadIdx.x == 0) {

@@ -39,27 +39,21 @@ SpMVTeams(const int* __restrict__ start, int64 start_len, const int* __restrict_
 		int64 start_2 = start[r];
 		int64 end = start[r + 1];
 		int64 total = max(end - start_2, (int64)0);
-		double s_3 = 0.0;
-		{
-			int64 group = 0;
-			for (; (int64)((uint64)group * 4096) < total; group = (uint64)group + 1) {
-				__syncthreads();
-				for (int64 block = threadIdx.x / 32; block < 8; block += blockDim.x / 32) {
-					s_2 = 0.0;
-					int64 from = (uint64)group * 4096 + block * 512;
-					int64 until = (uint64)start_2 + min((int64)((uint64)from + 512), total);
-					for (int64 k = (uint64)start_2 + from + threadIdx.x % 32; k < until; k = (uint64)k + 32) {
-						s_2 += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
-					}
-					slots[block * 32 + threadIdx.x % 32] = s_2;
-				}
-				__syncthreads();
-				for (int64 block = 0; block < 8; block++) {
-					s_3 += slots[block * 32 + threadIdx.x % 32];
-				}
+		int64 block = max((total + 4095) / 4096, (int64)1) * 512;
+		for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			s_2 = 0.0;
+			int64 from = block_2 * block;
+			int64 until = start_2 + min(from + block, total);
+			for (int64 k = start_2 + from + threadIdx.x % 32; k < until; k += 32) {
+				s_2 += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
 			}
+			slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 		}
-		s_2 = s_3;
+		__syncthreads();
+		s_2 = slots[threadIdx.x % 32];
+		for (int64 block_2 = 1; block_2 < 8; block_2++) {
+			s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+		}
 		double other = __shfl_xor_sync(0xffffffff, s_2, 16);
 		s_2 += other;
 		double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);

@@ -61,10 +61,10 @@ func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
 // blockLength is the length of a block in a loop of so many iterations (order.Cut).
 func blockLength(total ir.Expr, r ir.Reduction, grid bool, at ir.Pos) ir.Expr {
 	least := order.CutOf(r).Block
-	if !grid {
-		return build.Int(least, at) // the loop is one group
+	most := build.Int(least*order.LastBlocks, at) // in one group
+	if grid {
+		most = build.Int(least*order.LastBlocks*order.MostGroups, at)
 	}
-	most := build.Int(least*order.LastBlocks*order.MostGroups, at)
 	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(least, at), at)
 }
 
@@ -102,8 +102,6 @@ func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, gr
 				it.idxPart = b.partsOf(it.idx)
 			}
 		}
-	} else {
-		out = append(out, b.openSums()...)
 	}
 	red.blocks = b
 	return b, out
@@ -115,37 +113,42 @@ func (b *blocks) partsOf(v *ir.Var) part {
 }
 
 // walk returns the loop over sp. In a league thread 0 of a team leaves the value of each group in
-// scratch memory; else each thread has combined the values of all blocks in their order.
+// scratch memory; else the loop is one group, whose value every thread has behind it.
 func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
-	at, f := b.at, sp.Loops[0]
+	at := b.at
+	list := b.scalars(b.red.items)
+	if !b.grid {
+		return append(b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+			return b.walkBlock(sp, body, build.Binary(ir.Mul, block, b.length, at), lane)
+		}), b.inGroup(list)...)
+	}
 	group := b.Local("group", ir.IntType, at)
 	first := build.Binary(ir.Mul, build.Ref(group, at), build.Binary(ir.Mul, b.length, build.Int(order.LastBlocks, at), at), at)
+	work := append([]ir.Stmt{build.Barrier(at)}, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+		return b.walkBlock(sp, body, build.Binary(ir.Add, first, build.Binary(ir.Mul, block, b.length, at), at), lane)
+	})...)
+	work = append(append(work, b.inGroup(list)...), b.leave(group))
+	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, first, b.total, at), Body: work, At: at,
+		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), build.Query(ir.NumTeams, at), at), at)}}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, build.Query(ir.TeamNum, at), at), loop}, At: at}}
+}
+
+// walkBlock returns the part of a lane in the block that begins with iteration first.
+func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr) []ir.Stmt {
+	at, f := b.at, sp.Loops[0]
 	number := func(n ir.Expr) ir.Expr {
 		return build.Convert(f.Var.Type, build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, n, b.step, at), at), at)
 	}
-	list := b.scalars(b.red.items)
-	work := append([]ir.Stmt{build.Barrier(at)}, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
-		from, out := b.Temp("from", build.Binary(ir.Add, first, build.Binary(ir.Mul, block, b.length, at), at), nil)
-		until := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}
-		cut := *f
-		cut.Lo, cut.Rel = number(from), ir.Lt
-		cut.Hi, out = b.Temp("until", number(until), out)
-		if c, _ := query.Int64(f.Step); c < 0 {
-			cut.Rel = ir.Gt
-		}
-		part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
-		return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
-	})...)
-	begin, next := build.Int(0, at), build.Int(1, at)
-	if b.grid {
-		begin, next = build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at)
-		work = append(append(work, b.inGroup(list)...), b.leave(group))
-	} else {
-		work = append(work, b.addToSums()...)
+	from, out := b.Temp("from", first, nil)
+	until := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}
+	cut := *f
+	cut.Lo, cut.Rel = number(from), ir.Lt
+	cut.Hi, out = b.Temp("until", number(until), out)
+	if c, _ := query.Int64(f.Step); c < 0 {
+		cut.Rel = ir.Gt
 	}
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, first, b.total, at), Body: work, At: at,
-		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), next, at), at)}}
-	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, begin, at), loop}, At: at}}
+	part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
+	return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
 }
 
 // scalars are the copies that a block combines into.
@@ -215,14 +218,14 @@ func (b *blocks) threads(n int64, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
 	return b.each("place", build.Query(ir.ThreadNum, b.at), n, build.Query(ir.NumThreads, b.at), body)
 }
 
-// addBlocks adds what a lane of the blocks of a group has to list, in the order of the blocks.
-func (b *blocks) addBlocks(list []scalar, lane ir.Expr, first int64) []ir.Stmt {
+// addBlocks adds what a lane has in the blocks behind the first to list, in their order.
+func (b *blocks) addBlocks(list []scalar, lane ir.Expr) []ir.Stmt {
 	v := b.Local("block", ir.IntType, b.at)
 	var more []ir.Stmt
 	for _, s := range list {
 		more = append(more, b.foldSlot(s, b.placeOf(build.Ref(v, b.at), lane), b.at)...)
 	}
-	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: v, Lo: build.Int(first, b.at), Hi: build.Int(order.LastBlocks, b.at), Step: build.Int(1, b.at), Rel: ir.Lt, Body: more, At: b.at}}
+	return []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: v, Lo: build.Int(1, b.at), Hi: build.Int(order.LastBlocks, b.at), Step: build.Int(1, b.at), Rel: ir.Lt, Body: more, At: b.at}}
 }
 
 // halve leaves in list of every thread what all lanes have, each in list of its own: by halves.
@@ -285,110 +288,19 @@ func (b *blocks) inGroup(list []scalar) []ir.Stmt {
 		for _, s := range list {
 			out = append(out, b.fromSlot(s, lane, at)...)
 		}
-		return append(append(out, b.addBlocks(list, lane, 1)...), b.halve(list)...)
+		return append(append(out, b.addBlocks(list, lane)...), b.halve(list)...)
 	}
 	out := b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
 		var add []ir.Stmt
 		for _, s := range list {
 			add = append(add, b.fromSlot(s, lane, at)...)
 		}
-		add = append(add, b.addBlocks(list, lane, 1)...)
+		add = append(add, b.addBlocks(list, lane)...)
 		for _, s := range list {
 			add = append(add, b.toSlot(s, lane, at)...)
 		}
 		return add
 	})
-	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
-}
-
-// sums are what the blocks of a loop that is one group have so far: of its own lane for each
-// thread, or of a few lanes where there are no warps.
-func (b *blocks) sums() []scalar {
-	var out []scalar
-	for i, it := range b.red.items {
-		out = append(out, scalar{op: it.Op, acc: it.sum, idx: it.sumIdx, n: i, lanes: true})
-	}
-	return out
-}
-
-// addToSums adds what the lanes of the latest blocks have to the sums.
-func (b *blocks) addToSums() []ir.Stmt {
-	if b.Shuffles() {
-		return b.addBlocks(b.sums(), build.Query(ir.Lane, b.at), 0)
-	}
-	list := b.scalars(b.red.items)
-	return b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
-		var load, keep []ir.Stmt
-		for i, s := range list {
-			box := b.red.items[i].boxes
-			load = append(load, build.Assign(build.Ref(s.acc, b.at), build.Index(build.Ref(box[0], b.at), lane, b.at), b.at))
-			keep = append(keep, build.Assign(build.Index(build.Ref(box[0], b.at), lane, b.at), build.Ref(s.acc, b.at), b.at))
-			if s.idx != nil {
-				load = append(load, build.Assign(build.Ref(s.idx, b.at), build.Index(build.Ref(box[1], b.at), lane, b.at), b.at))
-				keep = append(keep, build.Assign(build.Index(build.Ref(box[1], b.at), lane, b.at), build.Ref(s.idx, b.at), b.at))
-			}
-		}
-		return append(append(load, b.addBlocks(list, lane, 0)...), keep...)
-	})
-}
-
-// openSums begins the sums of a loop that is one group.
-func (b *blocks) openSums() []ir.Stmt {
-	var out, boxes []ir.Stmt
-	at := b.at
-	for i := range b.red.items {
-		it := &b.red.items[i]
-		begin := func(op ir.Op, v *ir.Var) *ir.Var {
-			start := build.Identity(op, v.Type, at)
-			if b.Shuffles() {
-				sum := b.Local(v.Name, v.Type, at)
-				out = append(out, build.Decl(sum, start, at))
-				return sum
-			}
-			box := b.Slot(crews.Slot{What: "sums of lanes", Kind: v.Type.Kind, N: 2*i + len(it.boxes)}, ir.ArrayOf(v.Type, order.Lanes), "sums", at)
-			it.boxes = append(it.boxes, box)
-			b.open.all.Writes.AddVar(box)
-			boxes = append(boxes, b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
-				return []ir.Stmt{build.Assign(build.Index(build.Ref(box, at), lane, at), start, at)}
-			})...)
-			return nil
-		}
-		it.sum = begin(it.Op, it.acc)
-		if it.idx != nil {
-			it.sumIdx = begin(ir.Min, it.idx)
-		}
-	}
-	if len(boxes) > 0 {
-		out = append(append(out, build.Barrier(at)), boxes...)
-	}
-	return out
-}
-
-// finishTeam gives the copies of every thread the value of a loop that is one group.
-func (b *blocks) finishTeam() []ir.Stmt {
-	at := b.at
-	list := b.scalars(b.red.items)
-	var out []ir.Stmt
-	if b.Shuffles() {
-		for _, it := range b.red.items {
-			out = append(out, build.Assign(build.Ref(it.acc, at), build.Ref(it.sum, at), at))
-			if it.idx != nil {
-				out = append(out, build.Assign(build.Ref(it.idx, at), build.Ref(it.sumIdx, at), at))
-			}
-		}
-		return append(out, b.halve(list)...)
-	}
-	out = append(out, build.Barrier(at))
-	out = append(out, b.threads(order.Lanes, func(lane ir.Expr) []ir.Stmt {
-		var move []ir.Stmt
-		for i, s := range list {
-			move = append(move, build.Assign(build.Index(build.Ref(b.accSlot(s, at), at), lane, at), build.Index(build.Ref(b.red.items[i].boxes[0], at), lane, at), at))
-			if s.idx != nil {
-				move = append(move, build.Assign(build.Index(build.Ref(b.idxSlot(s, at), at), lane, at), build.Index(build.Ref(b.red.items[i].boxes[1], at), lane, at), at))
-			}
-		}
-		return move
-	})...)
 	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
 }
 

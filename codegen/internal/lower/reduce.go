@@ -19,9 +19,7 @@ type item struct {
 	acc, idx *ir.Var // the copy, of the place's type; idx for MinLoc and MaxLoc
 	lo, n    int64   // the part of a fixed array that is reduced, in scalars; n is 0 for a scalar
 
-	part, idxPart part      // where the teams leave theirs
-	sum, sumIdx   *ir.Var   // of the blocks of a loop that are done
-	boxes         []*ir.Var // those where there are no warps: of each lane
+	part, idxPart part // where the teams leave theirs
 }
 
 // reductions are those of one construct.
@@ -330,8 +328,7 @@ func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Po
 	switch {
 	case r.blocks != nil && r.league:
 		return r.blocks.finishLeague(barrier)
-	case r.blocks != nil:
-		out = r.blocks.finishTeam()
+	case r.blocks != nil: // every thread has the value
 	case r.perThread:
 		out = append(out, c.overTeam(r.items, at, barrier)...)
 		c.Decide(at, "reduction", "over the team", how(c.Shuffles()), "")

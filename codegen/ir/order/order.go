@@ -13,8 +13,7 @@
 //     of block k has groups k*Lanes+l, k*Lanes+l+LastLanes and so on.
 //   - The value from before the loop takes in the result.
 //
-// A loop in an iteration of a parallel loop is one group, however many blocks it has. [Reduce] is
-// the definition as a program.
+// A loop in an iteration of a parallel loop is one group. [Reduce] is the definition as a program.
 //
 // Neighbours in memory belong to neighbouring lanes, which are threads of a warp on a GPU and
 // elements of a vector on a processor. The end of a block costs a processor an addition for each
@@ -61,6 +60,15 @@ func (c Cut) Length(trips int64) int64 {
 	return c.Block * ((trips-1)/(c.Block*c.Blocks*MostGroups) + 1)
 }
 
+// NestedLength returns how many iterations a block has in a loop of so many that is one group: more
+// than at least where there would be more than [LastBlocks] blocks.
+func (c Cut) NestedLength(trips int64) int64 {
+	if trips <= 0 {
+		return c.Block
+	}
+	return c.Block * ((trips-1)/(c.Block*LastBlocks) + 1)
+}
+
 // Shows reports whether the order in which r combines shows: sums and products of floats round.
 func Shows(r ir.Reduction) bool { return Rounds(r.Op, r.Place.Type()) }
 
@@ -95,7 +103,7 @@ func Reduce[T any](trips int64, cut Cut, nested bool, identity T, value func(i i
 	}
 	length := cut.Length(trips)
 	if nested {
-		length = cut.Block
+		length = cut.NestedLength(trips)
 	}
 	var groups []T
 	for from := int64(0); from < trips; {

@@ -20,6 +20,14 @@ float rsqrt_normal(float x)
 	return y;
 }
 
+// warp_shuffle_float returns x of another lane of the warp.
+float warp_shuffle_float(float x, uint from)
+{
+	uint y;
+	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(as_uint(x)), "r"(from));
+	return as_float(y);
+}
+
 // gompss_fault is what the first failing check of a run leaves behind; site 0 means none.
 typedef struct {
 	uint site;
@@ -33,14 +41,6 @@ void gompss_fail(global gompss_fault *fault, uint site, long index, long length)
 		fault->length = length;
 	}
 	asm volatile("exit;" ::: "memory");
-}
-
-// warp_shuffle_float returns x of another lane of the warp.
-float warp_shuffle_float(float x, uint from)
-{
-	uint y;
-	asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(as_uint(x)), "r"(from));
-	return as_float(y);
 }
 
 typedef struct {
@@ -86,204 +86,227 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 				long start = from;
 				long end_2 = to;
 				long total = max((long)((ulong)end_2 - start), (long)0);
-				float fx_3 = 0.0f;
-				float fy_3 = 0.0f;
-				float fz_3 = 0.0f;
+				long block = (ulong)max((long)((ulong)total + 511) / 512, (long)1) * 64;
 				const bool chosen = 0 <= from && to <= px_len && 0 <= i && (long)((ulong)i + 1) <= px_len && to <= py_len && (long)((ulong)i + 1) <= py_len && to <= pz_len && (long)((ulong)i + 1) <= pz_len && from < 36028797018963968l && to < 36028797018963968l && -36028797018963968l < to && i < 36028797018963968l;
 				for (int once_2 = chosen; once_2 > 0; once_2--) {
-					long group = 0;
-					for (; (long)((ulong)group * ((long)64 * 8)) < total; group = (ulong)group + 1) {
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						long block = (long)get_local_id(0) / 32;
-						for (; block < 8; block = (ulong)block + (long)get_local_size(0) / 32) {
-							fx_2 = 0.0f;
-							fy_2 = 0.0f;
-							fz_2 = 0.0f;
-							long from_2 = (ulong)group * ((long)64 * 8) + (ulong)block * 64;
-							long until = (ulong)start + min((long)((ulong)from_2 + 64), total);
-							long base = (ulong)start + from_2;
-							for (; (long)((ulong)base + 256) <= until; base = (ulong)base + 256) {
-								long j = base + get_local_id(0) % 32;
-								long j_2 = base + (32 + get_local_id(0) % 32);
-								long j_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
-								long j_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
-								long j_5 = base + ((long)32 * 4 + get_local_id(0) % 32);
-								long j_6 = base + ((long)32 * 5 + get_local_id(0) % 32);
-								long j_7 = base + ((long)32 * 6 + get_local_id(0) % 32);
-								long j_8 = base + ((long)32 * 7 + get_local_id(0) % 32);
+					long block_2 = (long)get_local_id(0) / 32;
+					for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+						fx_2 = 0.0f;
+						fy_2 = 0.0f;
+						fz_2 = 0.0f;
+						long from_2 = (ulong)block_2 * block;
+						long until = (ulong)start + min((long)((ulong)from_2 + block), total);
+						long base = (ulong)start + from_2;
+						for (; (long)((ulong)base + 256) <= until; base = (ulong)base + 256) {
+							long j = base + get_local_id(0) % 32;
+							long j_2 = base + (32 + get_local_id(0) % 32);
+							long j_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
+							long j_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
+							long j_5 = base + ((long)32 * 4 + get_local_id(0) % 32);
+							long j_6 = base + ((long)32 * 5 + get_local_id(0) % 32);
+							long j_7 = base + ((long)32 * 6 + get_local_id(0) % 32);
+							long j_8 = base + ((long)32 * 7 + get_local_id(0) % 32);
+							float dx = px[j] - px[i];
+							float dx_2 = px[j_2] - px[i];
+							float dx_3 = px[j_3] - px[i];
+							float dx_4 = px[j_4] - px[i];
+							float dx_5 = px[j_5] - px[i];
+							float dx_6 = px[j_6] - px[i];
+							float dx_7 = px[j_7] - px[i];
+							float dx_8 = px[j_8] - px[i];
+							float dy = py[j] - py[i];
+							float dy_2 = py[j_2] - py[i];
+							float dy_3 = py[j_3] - py[i];
+							float dy_4 = py[j_4] - py[i];
+							float dy_5 = py[j_5] - py[i];
+							float dy_6 = py[j_6] - py[i];
+							float dy_7 = py[j_7] - py[i];
+							float dy_8 = py[j_8] - py[i];
+							float dz = pz[j] - pz[i];
+							float dz_2 = pz[j_2] - pz[i];
+							float dz_3 = pz[j_3] - pz[i];
+							float dz_4 = pz[j_4] - pz[i];
+							float dz_5 = pz[j_5] - pz[i];
+							float dz_6 = pz[j_6] - pz[i];
+							float dz_7 = pz[j_7] - pz[i];
+							float dz_8 = pz[j_8] - pz[i];
+							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+							float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 0.001f);
+							float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 0.001f);
+							float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 0.001f);
+							float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 0.001f);
+							float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 0.001f);
+							float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 0.001f);
+							float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 0.001f);
+							float inv3 = inv * inv * inv;
+							float inv3_2 = inv_2 * inv_2 * inv_2;
+							float inv3_3 = inv_3 * inv_3 * inv_3;
+							float inv3_4 = inv_4 * inv_4 * inv_4;
+							float inv3_5 = inv_5 * inv_5 * inv_5;
+							float inv3_6 = inv_6 * inv_6 * inv_6;
+							float inv3_7 = inv_7 * inv_7 * inv_7;
+							float inv3_8 = inv_8 * inv_8 * inv_8;
+							fx_2 += dx * inv3;
+							fx_2 += dx_2 * inv3_2;
+							fx_2 += dx_3 * inv3_3;
+							fx_2 += dx_4 * inv3_4;
+							fx_2 += dx_5 * inv3_5;
+							fx_2 += dx_6 * inv3_6;
+							fx_2 += dx_7 * inv3_7;
+							fx_2 += dx_8 * inv3_8;
+							fy_2 += dy * inv3;
+							fy_2 += dy_2 * inv3_2;
+							fy_2 += dy_3 * inv3_3;
+							fy_2 += dy_4 * inv3_4;
+							fy_2 += dy_5 * inv3_5;
+							fy_2 += dy_6 * inv3_6;
+							fy_2 += dy_7 * inv3_7;
+							fy_2 += dy_8 * inv3_8;
+							fz_2 += dz * inv3;
+							fz_2 += dz_2 * inv3_2;
+							fz_2 += dz_3 * inv3_3;
+							fz_2 += dz_4 * inv3_4;
+							fz_2 += dz_5 * inv3_5;
+							fz_2 += dz_6 * inv3_6;
+							fz_2 += dz_7 * inv3_7;
+							fz_2 += dz_8 * inv3_8;
+						}
+						{
+							long end_3 = until;
+							long j = base + get_local_id(0) % 32;
+							for (; j < end_3; j = (ulong)j + 32) {
 								float dx = px[j] - px[i];
-								float dx_2 = px[j_2] - px[i];
-								float dx_3 = px[j_3] - px[i];
-								float dx_4 = px[j_4] - px[i];
-								float dx_5 = px[j_5] - px[i];
-								float dx_6 = px[j_6] - px[i];
-								float dx_7 = px[j_7] - px[i];
-								float dx_8 = px[j_8] - px[i];
 								float dy = py[j] - py[i];
-								float dy_2 = py[j_2] - py[i];
-								float dy_3 = py[j_3] - py[i];
-								float dy_4 = py[j_4] - py[i];
-								float dy_5 = py[j_5] - py[i];
-								float dy_6 = py[j_6] - py[i];
-								float dy_7 = py[j_7] - py[i];
-								float dy_8 = py[j_8] - py[i];
 								float dz = pz[j] - pz[i];
-								float dz_2 = pz[j_2] - pz[i];
-								float dz_3 = pz[j_3] - pz[i];
-								float dz_4 = pz[j_4] - pz[i];
-								float dz_5 = pz[j_5] - pz[i];
-								float dz_6 = pz[j_6] - pz[i];
-								float dz_7 = pz[j_7] - pz[i];
-								float dz_8 = pz[j_8] - pz[i];
 								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-								float inv_2 = rsqrt_normal(dx_2 * dx_2 + dy_2 * dy_2 + dz_2 * dz_2 + 0.001f);
-								float inv_3 = rsqrt_normal(dx_3 * dx_3 + dy_3 * dy_3 + dz_3 * dz_3 + 0.001f);
-								float inv_4 = rsqrt_normal(dx_4 * dx_4 + dy_4 * dy_4 + dz_4 * dz_4 + 0.001f);
-								float inv_5 = rsqrt_normal(dx_5 * dx_5 + dy_5 * dy_5 + dz_5 * dz_5 + 0.001f);
-								float inv_6 = rsqrt_normal(dx_6 * dx_6 + dy_6 * dy_6 + dz_6 * dz_6 + 0.001f);
-								float inv_7 = rsqrt_normal(dx_7 * dx_7 + dy_7 * dy_7 + dz_7 * dz_7 + 0.001f);
-								float inv_8 = rsqrt_normal(dx_8 * dx_8 + dy_8 * dy_8 + dz_8 * dz_8 + 0.001f);
 								float inv3 = inv * inv * inv;
-								float inv3_2 = inv_2 * inv_2 * inv_2;
-								float inv3_3 = inv_3 * inv_3 * inv_3;
-								float inv3_4 = inv_4 * inv_4 * inv_4;
-								float inv3_5 = inv_5 * inv_5 * inv_5;
-								float inv3_6 = inv_6 * inv_6 * inv_6;
-								float inv3_7 = inv_7 * inv_7 * inv_7;
-								float inv3_8 = inv_8 * inv_8 * inv_8;
 								fx_2 += dx * inv3;
-								fx_2 += dx_2 * inv3_2;
-								fx_2 += dx_3 * inv3_3;
-								fx_2 += dx_4 * inv3_4;
-								fx_2 += dx_5 * inv3_5;
-								fx_2 += dx_6 * inv3_6;
-								fx_2 += dx_7 * inv3_7;
-								fx_2 += dx_8 * inv3_8;
 								fy_2 += dy * inv3;
-								fy_2 += dy_2 * inv3_2;
-								fy_2 += dy_3 * inv3_3;
-								fy_2 += dy_4 * inv3_4;
-								fy_2 += dy_5 * inv3_5;
-								fy_2 += dy_6 * inv3_6;
-								fy_2 += dy_7 * inv3_7;
-								fy_2 += dy_8 * inv3_8;
 								fz_2 += dz * inv3;
-								fz_2 += dz_2 * inv3_2;
-								fz_2 += dz_3 * inv3_3;
-								fz_2 += dz_4 * inv3_4;
-								fz_2 += dz_5 * inv3_5;
-								fz_2 += dz_6 * inv3_6;
-								fz_2 += dz_7 * inv3_7;
-								fz_2 += dz_8 * inv3_8;
 							}
-							{
-								long end_3 = until;
-								long j = base + get_local_id(0) % 32;
-								for (; j < end_3; j = (ulong)j + 32) {
-									float dx = px[j] - px[i];
-									float dy = py[j] - py[i];
-									float dz = pz[j] - pz[i];
-									float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-									float inv3 = inv * inv * inv;
-									fx_2 += dx * inv3;
-									fy_2 += dy * inv3;
-									fz_2 += dz * inv3;
-								}
-							}
-							slots[(ulong)block * 32 + get_local_id(0) % 32] = fx_2;
-							slots_2[(ulong)block * 32 + get_local_id(0) % 32] = fy_2;
-							slots_3[(ulong)block * 32 + get_local_id(0) % 32] = fz_2;
 						}
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						for (long block_2 = 0; block_2 < 8; block_2++) {
-							fx_3 += slots[block_2 * 32 + get_local_id(0) % 32];
-							fy_3 += slots_2[block_2 * 32 + get_local_id(0) % 32];
-							fz_3 += slots_3[block_2 * 32 + get_local_id(0) % 32];
-						}
+						slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = fx_2;
+						slots_2[(ulong)block_2 * 32 + get_local_id(0) % 32] = fy_2;
+						slots_3[(ulong)block_2 * 32 + get_local_id(0) % 32] = fz_2;
 					}
+					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+					fx_2 = slots[get_local_id(0) % 32];
+					fy_2 = slots_2[get_local_id(0) % 32];
+					fz_2 = slots_3[get_local_id(0) % 32];
+					for (long block_3 = 1; block_3 < 8; block_3++) {
+						fx_2 += slots[block_3 * 32 + get_local_id(0) % 32];
+						fy_2 += slots_2[block_3 * 32 + get_local_id(0) % 32];
+						fz_2 += slots_3[block_3 * 32 + get_local_id(0) % 32];
+					}
+					float other = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fx_2 += other;
+					float other_2 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fy_2 += other_2;
+					float other_3 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fz_2 += other_3;
+					float other_4 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fx_2 += other_4;
+					float other_5 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fy_2 += other_5;
+					float other_6 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fz_2 += other_6;
+					float other_7 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fx_2 += other_7;
+					float other_8 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fy_2 += other_8;
+					float other_9 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fz_2 += other_9;
+					float other_10 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fx_2 += other_10;
+					float other_11 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fy_2 += other_11;
+					float other_12 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fz_2 += other_12;
+					float other_13 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fx_2 += other_13;
+					float other_14 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fy_2 += other_14;
+					float other_15 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fz_2 += other_15;
 				}
 				for (int once_2 = !chosen; once_2 > 0; once_2--) {
-					long group = 0;
-					for (; (long)((ulong)group * ((long)64 * 8)) < total; group = (ulong)group + 1) {
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						long block = (long)get_local_id(0) / 32;
-						for (; block < 8; block = (ulong)block + (long)get_local_size(0) / 32) {
-							fx_2 = 0.0f;
-							fy_2 = 0.0f;
-							fz_2 = 0.0f;
-							long from_2 = (ulong)group * ((long)64 * 8) + (ulong)block * 64;
-							long until = (ulong)start + min((long)((ulong)from_2 + 64), total);
-							{
-								long end_3 = until;
-								long j = (ulong)start + from_2 + get_local_id(0) % 32;
-								for (; j < end_3; j = (ulong)j + 32) {
-									if ((ulong)j >= (ulong)px_len)
-										gompss_fail(fault, 1, j, px_len);
-									if ((ulong)i >= (ulong)px_len)
-										gompss_fail(fault, 2, i, px_len);
-									float dx = px[j] - px[i];
-									if ((ulong)j >= (ulong)py_len)
-										gompss_fail(fault, 3, j, py_len);
-									if ((ulong)i >= (ulong)py_len)
-										gompss_fail(fault, 4, i, py_len);
-									float dy = py[j] - py[i];
-									if ((ulong)j >= (ulong)pz_len)
-										gompss_fail(fault, 5, j, pz_len);
-									if ((ulong)i >= (ulong)pz_len)
-										gompss_fail(fault, 6, i, pz_len);
-									float dz = pz[j] - pz[i];
-									float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-									float inv3 = inv * inv * inv;
-									fx_2 += dx * inv3;
-									fy_2 += dy * inv3;
-									fz_2 += dz * inv3;
-								}
+					long block_2 = (long)get_local_id(0) / 32;
+					for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+						fx_2 = 0.0f;
+						fy_2 = 0.0f;
+						fz_2 = 0.0f;
+						long from_2 = (ulong)block_2 * block;
+						long until = (ulong)start + min((long)((ulong)from_2 + block), total);
+						{
+							long end_3 = until;
+							long j = (ulong)start + from_2 + get_local_id(0) % 32;
+							for (; j < end_3; j = (ulong)j + 32) {
+								if ((ulong)j >= (ulong)px_len)
+									gompss_fail(fault, 1, j, px_len);
+								if ((ulong)i >= (ulong)px_len)
+									gompss_fail(fault, 2, i, px_len);
+								float dx = px[j] - px[i];
+								if ((ulong)j >= (ulong)py_len)
+									gompss_fail(fault, 3, j, py_len);
+								if ((ulong)i >= (ulong)py_len)
+									gompss_fail(fault, 4, i, py_len);
+								float dy = py[j] - py[i];
+								if ((ulong)j >= (ulong)pz_len)
+									gompss_fail(fault, 5, j, pz_len);
+								if ((ulong)i >= (ulong)pz_len)
+									gompss_fail(fault, 6, i, pz_len);
+								float dz = pz[j] - pz[i];
+								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+								float inv3 = inv * inv * inv;
+								fx_2 += dx * inv3;
+								fy_2 += dy * inv3;
+								fz_2 += dz * inv3;
 							}
-							slots[(ulong)block * 32 + get_local_id(0) % 32] = fx_2;
-							slots_2[(ulong)block * 32 + get_local_id(0) % 32] = fy_2;
-							slots_3[(ulong)block * 32 + get_local_id(0) % 32] = fz_2;
 						}
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						for (long block_2 = 0; block_2 < 8; block_2++) {
-							fx_3 += slots[block_2 * 32 + get_local_id(0) % 32];
-							fy_3 += slots_2[block_2 * 32 + get_local_id(0) % 32];
-							fz_3 += slots_3[block_2 * 32 + get_local_id(0) % 32];
-						}
+						slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = fx_2;
+						slots_2[(ulong)block_2 * 32 + get_local_id(0) % 32] = fy_2;
+						slots_3[(ulong)block_2 * 32 + get_local_id(0) % 32] = fz_2;
 					}
+					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+					fx_2 = slots[get_local_id(0) % 32];
+					fy_2 = slots_2[get_local_id(0) % 32];
+					fz_2 = slots_3[get_local_id(0) % 32];
+					for (long block_3 = 1; block_3 < 8; block_3++) {
+						fx_2 += slots[block_3 * 32 + get_local_id(0) % 32];
+						fy_2 += slots_2[block_3 * 32 + get_local_id(0) % 32];
+						fz_2 += slots_3[block_3 * 32 + get_local_id(0) % 32];
+					}
+					float other = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fx_2 += other;
+					float other_2 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fy_2 += other_2;
+					float other_3 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 16));
+					fz_2 += other_3;
+					float other_4 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fx_2 += other_4;
+					float other_5 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fy_2 += other_5;
+					float other_6 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 8));
+					fz_2 += other_6;
+					float other_7 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fx_2 += other_7;
+					float other_8 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fy_2 += other_8;
+					float other_9 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 4));
+					fz_2 += other_9;
+					float other_10 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fx_2 += other_10;
+					float other_11 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fy_2 += other_11;
+					float other_12 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 2));
+					fz_2 += other_12;
+					float other_13 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fx_2 += other_13;
+					float other_14 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fy_2 += other_14;
+					float other_15 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 1));
+					fz_2 += other_15;
 				}
-				fx_2 = fx_3;
-				fy_2 = fy_3;
-				fz_2 = fz_3;
-				float other = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 16));
-				fx_2 += other;
-				float other_2 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 16));
-				fy_2 += other_2;
-				float other_3 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 16));
-				fz_2 += other_3;
-				float other_4 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 8));
-				fx_2 += other_4;
-				float other_5 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 8));
-				fy_2 += other_5;
-				float other_6 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 8));
-				fz_2 += other_6;
-				float other_7 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 4));
-				fx_2 += other_7;
-				float other_8 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 4));
-				fy_2 += other_8;
-				float other_9 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 4));
-				fz_2 += other_9;
-				float other_10 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 2));
-				fx_2 += other_10;
-				float other_11 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 2));
-				fy_2 += other_11;
-				float other_12 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 2));
-				fz_2 += other_12;
-				float other_13 = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 1));
-				fx_2 += other_13;
-				float other_14 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 1));
-				fy_2 += other_14;
-				float other_15 = warp_shuffle_float(fz_2, (uint)(get_local_id(0) % 32 ^ 1));
-				fz_2 += other_15;
 				fx += fx_2;
 				fy += fy_2;
 				fz += fz_2;
@@ -302,12 +325,6 @@ kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, l
 	long vz_len, global float *fxParts, long fxParts_at, global float *fyParts, long fyParts_at,
 	global float *fzParts, long fzParts_at, global gompss_fault *fault)
 {
-	local uint stopped;
-	if (get_local_id(0) == 0)
-		stopped = fault->site;
-	barrier(CLK_LOCAL_MEM_FENCE);
-	if (stopped != 0)
-		return;
 	local float slots[256];
 	local float slots_2[256];
 	local float slots_3[256];
@@ -335,44 +352,36 @@ kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, l
 				float fz_2 = 0.0f;
 				long end_2 = min(go_div_long(1024, max(max((long)((ulong)hi - lo), (long)0), (long)1)), max(px_len, (long)0) / 4096);
 				long total = max(end_2, (long)0);
-				float fx_3 = 0.0f;
-				float fy_3 = 0.0f;
-				float fz_3 = 0.0f;
-				{
-					long group = 0;
-					for (; (long)((ulong)group * ((long)64 * 8)) < total; group = (ulong)group + 1) {
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						long block = (long)get_local_id(0) / 32;
-						for (; block < 8; block = (ulong)block + (long)get_local_size(0) / 32) {
-							fx_2 = 0.0f;
-							fy_2 = 0.0f;
-							fz_2 = 0.0f;
-							long from = (ulong)group * ((long)64 * 8) + (ulong)block * 64;
-							long until = min((long)((ulong)from + 64), total);
-							{
-								long end_3 = until;
-								long part = from + get_local_id(0) % 32;
-								for (; part < end_3; part = (ulong)part + 32) {
-									fx_2 += fxParts[(ulong)number * parts + part];
-									fy_2 += fyParts[(ulong)number * parts + part];
-									fz_2 += fzParts[(ulong)number * parts + part];
-								}
-							}
-							slots[(ulong)block * 32 + get_local_id(0) % 32] = fx_2;
-							slots_2[(ulong)block * 32 + get_local_id(0) % 32] = fy_2;
-							slots_3[(ulong)block * 32 + get_local_id(0) % 32] = fz_2;
-						}
-						barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-						for (long block_2 = 0; block_2 < 8; block_2++) {
-							fx_3 += slots[block_2 * 32 + get_local_id(0) % 32];
-							fy_3 += slots_2[block_2 * 32 + get_local_id(0) % 32];
-							fz_3 += slots_3[block_2 * 32 + get_local_id(0) % 32];
+				long block = (ulong)max((long)((ulong)total + 511) / 512, (long)1) * 64;
+				long block_2 = (long)get_local_id(0) / 32;
+				for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+					fx_2 = 0.0f;
+					fy_2 = 0.0f;
+					fz_2 = 0.0f;
+					long from = (ulong)block_2 * block;
+					long until = min((long)((ulong)from + block), total);
+					{
+						long end_3 = until;
+						long part = from + get_local_id(0) % 32;
+						for (; part < end_3; part = (ulong)part + 32) {
+							fx_2 += fxParts[(ulong)number * parts + part];
+							fy_2 += fyParts[(ulong)number * parts + part];
+							fz_2 += fzParts[(ulong)number * parts + part];
 						}
 					}
+					slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = fx_2;
+					slots_2[(ulong)block_2 * 32 + get_local_id(0) % 32] = fy_2;
+					slots_3[(ulong)block_2 * 32 + get_local_id(0) % 32] = fz_2;
 				}
-				fx_2 = fx_3;
-				fy_2 = fy_3;
-				fz_2 = fz_3;
+				barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+				fx_2 = slots[get_local_id(0) % 32];
+				fy_2 = slots_2[get_local_id(0) % 32];
+				fz_2 = slots_3[get_local_id(0) % 32];
+				for (long block_3 = 1; block_3 < 8; block_3++) {
+					fx_2 += slots[block_3 * 32 + get_local_id(0) % 32];
+					fy_2 += slots_2[block_3 * 32 + get_local_id(0) % 32];
+					fz_2 += slots_3[block_3 * 32 + get_local_id(0) % 32];
+				}
 				float other = warp_shuffle_float(fx_2, (uint)(get_local_id(0) % 32 ^ 16));
 				fx_2 += other;
 				float other_2 = warp_shuffle_float(fy_2, (uint)(get_local_id(0) % 32 ^ 16));

@@ -27,43 +27,37 @@ kernel void RowSums(long n, long m, global double *out, long out_at, global doub
 			double sum_2 = 0.0;
 			long end_2 = m;
 			long total = max(end_2, (long)0);
-			double sum_3 = 0.0;
-			{
-				long group = 0;
-				for (; (long)((ulong)group * ((long)512 * 8)) < total; group = (ulong)group + 1) {
-					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-					long block = (long)get_local_id(0) / 32;
-					for (; block < 8; block = (ulong)block + (long)get_local_size(0) / 32) {
-						sum_2 = 0.0;
-						long from = (ulong)group * ((long)512 * 8) + (ulong)block * 512;
-						long until = min((long)((ulong)from + 512), total);
-						long base = from;
-						for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
-							long k = base + get_local_id(0) % 32;
-							long k_2 = base + (32 + get_local_id(0) % 32);
-							long k_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
-							long k_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
-							sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
-							sum_2 += q[(ulong)i * m + k_2] + x[k_2] * (t1 + t2);
-							sum_2 += q[(ulong)i * m + k_3] + x[k_3] * (t1 + t2);
-							sum_2 += q[(ulong)i * m + k_4] + x[k_4] * (t1 + t2);
-						}
-						{
-							long end_3 = until;
-							long k = base + get_local_id(0) % 32;
-							for (; k < end_3; k = (ulong)k + 32) {
-								sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
-							}
-						}
-						slots[(ulong)block * 32 + get_local_id(0) % 32] = sum_2;
-					}
-					barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-					for (long block_2 = 0; block_2 < 8; block_2++) {
-						sum_3 += slots[block_2 * 32 + get_local_id(0) % 32];
+			long block = (ulong)max((long)((ulong)total + 4095) / 4096, (long)1) * 512;
+			long block_2 = (long)get_local_id(0) / 32;
+			for (; block_2 < 8; block_2 = (ulong)block_2 + (long)get_local_size(0) / 32) {
+				sum_2 = 0.0;
+				long from = (ulong)block_2 * block;
+				long until = min((long)((ulong)from + block), total);
+				long base = from;
+				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+					long k = base + get_local_id(0) % 32;
+					long k_2 = base + (32 + get_local_id(0) % 32);
+					long k_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
+					long k_4 = base + ((long)32 * 3 + get_local_id(0) % 32);
+					sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
+					sum_2 += q[(ulong)i * m + k_2] + x[k_2] * (t1 + t2);
+					sum_2 += q[(ulong)i * m + k_3] + x[k_3] * (t1 + t2);
+					sum_2 += q[(ulong)i * m + k_4] + x[k_4] * (t1 + t2);
+				}
+				{
+					long end_3 = until;
+					long k = base + get_local_id(0) % 32;
+					for (; k < end_3; k = (ulong)k + 32) {
+						sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
 					}
 				}
+				slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = sum_2;
 			}
-			sum_2 = sum_3;
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			sum_2 = slots[get_local_id(0) % 32];
+			for (long block_3 = 1; block_3 < 8; block_3++) {
+				sum_2 += slots[block_3 * 32 + get_local_id(0) % 32];
+			}
 			double other = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 16));
 			sum_2 += other;
 			double other_2 = sub_group_shuffle(sum_2, (uint)(get_local_id(0) % 32 ^ 8));

@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"math/bits"
+
 	"github.com/gompss/gompss/codegen/cpu/image"
 	"github.com/gompss/gompss/codegen/cpu/internal/analysis"
 	"github.com/gompss/gompss/codegen/cpu/internal/memory"
@@ -42,12 +44,12 @@ const mostCopies = 512
 type cutting struct{ block, groups vcode.Reg }
 
 // cutOf prepares the cutting of s.
-func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
+func (g *looping) cutOf(s *ir.For, ordered []*sum, left vcode.Reg) cutting {
 	c := cutting{vcode.NoReg, vcode.NoReg}
 	switch {
 	case len(ordered) == 0:
 	case s != g.ParallelLanes:
-		c.block = g.ConstGeneral(ordered[0].block)
+		c.block = g.nestedBlock(ordered[0].block, left)
 	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && g.scalars(s):
 		g.Groups = true
 		c.block, c.groups = g.NewGeneral(), g.NewGeneral()
@@ -58,6 +60,18 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
 		}
 	}
 	return c
+}
+
+// nestedBlock is the length of a block in a loop of so many iterations, one at least, that is one
+// group (order.Cut).
+func (g *looping) nestedBlock(least int64, trips vcode.Reg) vcode.Reg {
+	block := g.NewGeneral()
+	g.Move(block, trips)
+	g.AddConst(block, -1)
+	g.ShiftRight(block, int64(bits.TrailingZeros64(uint64(least*order.LastBlocks))))
+	g.AddConst(block, 1)
+	g.MultiplyConst(block, block, least)
+	return block
 }
 
 // scalars reports whether no ordered reduction of s is of an array.
