@@ -82,7 +82,6 @@ func vector(v *ir.Var) int64 {
 // aligned prints what a launch of the version has to keep to, and notes it in the arguments of e.
 func (p kernelsPrinter) aligned(e *Entry) string {
 	var b strings.Builder
-	rows := rowLengths(e.Launch.Body)
 	for i := range e.Args {
 		a := &e.Args[i]
 		switch {
@@ -94,8 +93,8 @@ func (p kernelsPrinter) aligned(e *Entry) string {
 				quals = "const "
 			}
 			fmt.Fprintf(&b, "\t%s = (%s%s*)__builtin_assume_aligned(%s, %d);\n", s.ptr, quals, p.typeName(a.Var.Type.Elem), s.ptr, p.opt.Align)
-		case a.Kind == Value && rows[a.Var] > 1:
-			a.Multiple = rows[a.Var]
+		case a.Kind == Value && p.rows[a.Var] > 1:
+			a.Multiple = p.rows[a.Var]
 			fmt.Fprintf(&b, "\t__builtin_assume((%s & %d) == 0);\n", p.Of[a.Var], a.Multiple-1)
 		}
 	}

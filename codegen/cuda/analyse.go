@@ -14,6 +14,7 @@ type facts struct {
 	shape
 	changed  *ir.VarSet // variables that may change
 	counters map[*ir.While][]counter
+	rows     map[*ir.Var]int64 // lengths of rows that are not negative, see rowLengths
 }
 
 // analyse prepares the body of a function: the ranges of its variables, and which Go ints may be 32
@@ -130,6 +131,9 @@ func (p *facts) narrowParams(list []ir.Stmt, params []*ir.Var, changed *ir.VarSe
 		if calculated.Has(v) && !changed.Has(v) {
 			p.narrow[v] = true
 			p.ranges.vars[v] = span(-Limit, Limit)
+			if p.rows[v] > 0 {
+				p.ranges.vars[v] = span(0, Limit)
+			}
 		}
 	}
 }

@@ -105,6 +105,9 @@ func (p kernelsPrinter) kernel(e *Entry, behind bool) {
 func (p kernelsPrinter) launch(e *Entry) {
 	l := e.Launch
 	e.TeamMemory = 0
+	if p.rows = nil; p.opt.Align > 0 {
+		p.rows = rowLengths(l.Body)
+	}
 	p.analyse(l.Body, p.prog.Params, p.opt.Index32, l)
 	p.declareParams(l.Body)
 	p.arith().findDivisors(l.Body)

@@ -98,7 +98,7 @@ type Argument struct {
 	// both ways; of a slice that its length must be.
 	Narrow bool
 	// Multiple is, with Options.Align, what an integer or an address has to be a multiple of, a
-	// power of two; 0 is anything.
+	// power of two, and an integer not negative; 0 is anything.
 	Multiple int64
 }
 

@@ -166,7 +166,7 @@ func (b *Binding) Aligned(src *cuda.Source, at func(deps.BufferID) (uint64, erro
 			if a.Kind == cuda.Data {
 				x, err = AddressOf(arg, at)
 			}
-			if err != nil || x%uint64(a.Multiple) != 0 {
+			if err != nil || x%uint64(a.Multiple) != 0 || a.Kind == cuda.Value && int64(x) < 0 {
 				return false, err
 			}
 		}
