@@ -49,7 +49,7 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum, left vcode.Reg) cutting {
 	switch {
 	case len(ordered) == 0:
 	case s != g.ParallelLanes:
-		c.block = g.nestedBlock(ordered[0].block, left)
+		c.block = nestedBlock(g, ordered[0].block, left)
 	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && g.scalars(s):
 		g.Groups = true
 		c.block, c.groups = g.NewGeneral(), g.NewGeneral()
@@ -64,7 +64,7 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum, left vcode.Reg) cutting {
 
 // nestedBlock is the length of a block in a loop of so many iterations, one at least, that is one
 // group (order.Cut).
-func (g *looping) nestedBlock(least int64, trips vcode.Reg) vcode.Reg {
+func nestedBlock(g *looping, least int64, trips vcode.Reg) vcode.Reg {
 	block := g.NewGeneral()
 	g.Move(block, trips)
 	g.AddConst(block, -1)
