@@ -79,6 +79,7 @@ var orderForms = []struct {
 	{"league", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x { s OP= VALUE }\nout[0] = s\n", false},
 	{"beside others", "inout(out)", "s, most, n := out[0], x0, 0\n//omp:teams distribute parallel for reduction(OP: s) reduction(max: most) reduction(+: n)\n" +
 		"for i := range x { s OP= VALUE; most = max(most, x[i]); n++ }\nout[0] = s + 0*most*FLOAT(n)\n", false},
+	{"beside atomics", "inout(out, counts)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x {\n//omp:atomic\ncounts[0]++\ns OP= VALUE\n}\nout[0] = s\n", false},
 	{"by threes", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := 0; i < 3*len(x); i += 3 { s OP= f(x[i/3]) }\nout[0] = s\n", false},
 	{"rows", "inout(out)", "//omp:teams distribute\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\nout[r] = s\n}\n", true},
 }
@@ -107,7 +108,7 @@ func TestSums_HaveTheOrderOnADevice(t *testing.T) {
 	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onDevice[float64](d)) })
 }
 
-// A sumCase is one loop: K(x, out, x0) has to leave want.
+// A sumCase is one loop: K(x, out, x0, counts) has to leave want in out.
 type sumCase[T float32 | float64] struct {
 	p       *codegen.Package
 	heavy   bool
@@ -120,7 +121,7 @@ func (c *sumCase[T]) args() []any {
 	for i := range out {
 		out[i] = c.begin
 	}
-	return []any{c.x, out, c.begin}
+	return []any{c.x, out, c.begin, make([]int, 1)}
 }
 
 // onProcessors runs a case as vector code, and on simulated devices.
@@ -193,7 +194,7 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 						f, helper = heavy, strings.Repeat("x = FLOAT(math.Sqrt(float64(FLOAT(x*x)))) + 1\n", 20)+"return x\n"
 					}
 					text := "package k\n\nimport \"math\"\n\nconst _ = math.Pi\n\nfunc f(x FLOAT) FLOAT {\n" + helper + "}\n\n//omp:target device(acc, smp)\n//omp:task in(x) " +
-						form.clauses + "\nfunc K(x, out []FLOAT, x0 FLOAT) {\n" + form.text + "}"
+						form.clauses + "\nfunc K(x, out []FLOAT, x0 FLOAT, counts []int) {\n" + form.text + "}"
 					p, err := codegen.Load(codegen.File{Name: "k.go", Text: strings.NewReplacer("VALUE", "f(x[i])", "OP", op, "FLOAT", typ).Replace(text)})
 					require.NoError(t, err)
 					cut := cutOf(t, p)

@@ -54,7 +54,7 @@ func (c *compiler) addStage(s *image.Stage, g *selection.Selector) error {
 	if s.Alone {
 		s.Updates = stages.UpdatesOf(s.Loop, g.Frame.Word)
 	}
-	if s.Loop != nil && !s.Alone && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
+	if s.Loop != nil && slices.ContainsFunc(s.Sums, image.Sum.Ordered) {
 		s.Order = image.Ordered{Cut: order.CutOf(analysis.ReductionsOf(s.Loop)[0]), Groups: g.Groups}
 	}
 	if s.Loop != nil && !s.Called() {

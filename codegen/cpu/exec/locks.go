@@ -34,7 +34,7 @@ func (r *Runner) atomicLoop(p *Program, i int, l *launch, trips int64, share fun
 	case worthCopies(s.Updates, l.block, alone):
 		return r.shareLoop(p, i, l, 0, trips, share)
 	}
-	if s.Locked == 0 || alone < fewestCalls*int64(callTime)*1000 {
+	if s.Locked == 0 || s.Order.Shows() || alone < fewestCalls*int64(callTime)*1000 {
 		return r.onOneWorker(p, i, l, 0, trips)
 	}
 	t, from := &r.locks[i], int64(0)
