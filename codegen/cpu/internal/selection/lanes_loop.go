@@ -47,7 +47,7 @@ func (g *looping) lanesLoop(s *ir.For) {
 	tail, end := g.NewLabel(), g.NewLabel()
 	g.Test(left)
 	g.Jump(mach.CondLE, end)
-	cut := g.cutOf(s, ordered, left)
+	cut := g.cutOf(s, ordered)
 	g.checkAhead(s, f, base, left, step, end, ordered, cut)
 	t := &tailing{end: end, again: g.NewLabel(), first: vcode.NoReg}
 	if store, ok := g.wholeStore(s, f, step); ok && len(sums) == 0 { // sums of floats must not depend on where slices lie

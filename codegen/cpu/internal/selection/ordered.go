@@ -39,43 +39,38 @@ type laneCount struct {
 // instructions.
 const mostCopies = 512
 
-// A cutting is what cuts a loop with ordered sums into blocks and groups, in registers: NoReg where
-// a call has one block, or where a loop in an iteration is one group.
-type cutting struct{ block, groups vcode.Reg }
+// A cutting is what cuts a loop with ordered sums into blocks and groups: a loop in an iteration
+// into blocks of at least so many iterations, all of one group; else in registers, NoReg where a
+// call has one block.
+type cutting struct {
+	least         int64
+	block, groups vcode.Reg
+}
 
 // cutOf prepares the cutting of s.
-func (g *looping) cutOf(s *ir.For, ordered []*sum, left vcode.Reg) cutting {
-	c := cutting{vcode.NoReg, vcode.NoReg}
+func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
+	c := cutting{block: vcode.NoReg, groups: vcode.NoReg}
 	switch {
 	case len(ordered) == 0:
 	case s != g.ParallelLanes:
-		c.block = nestedBlock(g, ordered[0].block, left)
-	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && g.scalars(s):
+		c.least = ordered[0].block
+	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && scalarsIn(g, s):
 		g.Groups = true
 		c.block, c.groups = g.NewGeneral(), g.NewGeneral()
 		g.ReadWord(c.block, image.WordBlock)
 		g.ReadWord(c.groups, image.WordGroups)
 		for _, x := range ordered {
 			x.stored = true
+			for _, a := range x.total {
+				g.Move(a, x.identity)
+			}
 		}
 	}
 	return c
 }
 
-// nestedBlock is the length of a block in a loop of so many iterations, one at least, that is one
-// group (order.Cut).
-func nestedBlock(g *looping, least int64, trips vcode.Reg) vcode.Reg {
-	block := g.NewGeneral()
-	g.Move(block, trips)
-	g.AddConst(block, -1)
-	g.ShiftRight(block, int64(bits.TrailingZeros64(uint64(least*order.LastBlocks))))
-	g.AddConst(block, 1)
-	g.MultiplyConst(block, block, least)
-	return block
-}
-
-// scalars reports whether no ordered reduction of s is of an array.
-func (g *looping) scalars(s *ir.For) bool {
+// scalarsIn reports whether no ordered reduction of s is of an array.
+func scalarsIn(g *looping, s *ir.For) bool {
 	for _, r := range analysis.ReductionsOf(s) {
 		if v := ir.RootVar(r.Place); g.Arrays[v] > 0 && order.Rounds(r.Op, v.Type.Elem) {
 			return false
@@ -88,10 +83,13 @@ func (g *looping) scalars(s *ir.For) bool {
 // for those of one block, and jumps to the label behind it.
 func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at *laneCount, behind mach.Label)) {
 	behind := g.NewLabel()
+	if c.least > 0 {
+		oneGroup(g, ordered, all, c.least, run)
+		return
+	}
 	if c.block == vcode.NoReg {
 		run(all, behind)
 		g.Place(behind)
-		g.endBlock(ordered)
 		return
 	}
 	at, top, blocks := *all, g.NewLabel(), vcode.NoReg
@@ -122,6 +120,67 @@ func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at
 	g.JumpBack(mach.CondG, top)
 }
 
+// oneGroup is cutLoop for a loop in an iteration. One with a single block, as most are, pays two
+// tests for that; what more blocks take is out of line.
+func oneGroup(g *looping, ordered []*sum, at *laneCount, least int64, run func(at *laneCount, behind mach.Label)) {
+	behind, top, long, next, meet, met := g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel(), g.NewLabel()
+	block, rest, seen := g.NewGeneral(), g.NewGeneral(), g.NewGeneral() // seen: a block was before
+	for _, r := range []vcode.Reg{block, rest, seen} {
+		g.SetGeneral(r, 0)
+	}
+	g.CompareConst(at.left, least)
+	g.Jump(mach.CondG, long)
+	g.Place(top)
+	run(at, behind)
+	g.Place(behind)
+	g.Test(rest)
+	g.Jump(mach.CondNE, next)
+	g.Test(seen)
+	g.Jump(mach.CondNE, meet)
+	g.Place(met)
+	take := func() { // at.left iterations of the rest
+		g.Move(at.left, rest)
+		g.Compare(at.left, block)
+		g.MoveIf(mach.CondG, at.left, block)
+		g.Subtract(rest, at.left)
+		g.Jump(mach.Always, top)
+	}
+	g.Later(long, func() { // the length of a block in one group (order.Cut)
+		g.Move(rest, at.left)
+		g.Move(block, at.left)
+		g.AddConst(block, -1)
+		g.ShiftRight(block, int64(bits.TrailingZeros64(uint64(least*order.LastBlocks))))
+		g.AddConst(block, 1)
+		g.MultiplyConst(block, block, least)
+		take()
+	})
+	g.Later(next, func() {
+		add, done := g.NewLabel(), g.NewLabel()
+		g.Test(seen)
+		g.Jump(mach.CondNE, add)
+		for _, x := range ordered {
+			for i, a := range x.all {
+				g.Move(x.total[i], a)
+				g.Move(a, x.identity)
+			}
+		}
+		g.SetGeneral(seen, 1)
+		g.Jump(mach.Always, done)
+		g.Place(add)
+		g.endBlock(ordered)
+		g.Place(done)
+		take()
+	})
+	g.Later(meet, func() {
+		for _, x := range ordered {
+			for i, a := range x.all {
+				g.combine(x, a, x.total[i], a, g.Width(x.t))
+			}
+		}
+		g.Jump(mach.Always, met)
+	})
+}
+
 // endBlock combines the lanes of a block with those of the group, and clears them.
 func (g *reductions) endBlock(ordered []*sum) {
 	for _, x := range ordered {
@@ -135,7 +194,7 @@ func (g *reductions) endBlock(ordered []*sum) {
 // endGroup stores the values of a group, clears the lanes and moves to the place of the next.
 func (g *reductions) endGroup(ordered []*sum, groups vcode.Reg) {
 	for i, x := range ordered {
-		g.StoreOne(vcode.At(groups, int32(8*i)), g.foldGroup(x), x.t)
+		g.StoreOne(vcode.At(groups, int32(8*i)), g.foldHalves(x, x.total), x.t)
 		for _, a := range x.total {
 			g.Move(a, x.identity)
 		}
@@ -330,12 +389,12 @@ func (g *looping) turn(ordered []*sum, turns vcode.Reg) {
 	g.AddConst(turns, int64(g.Unroll))
 }
 
-// foldGroup adds the halves of all lanes of a group up until one is left.
-func (g *reductions) foldGroup(x *sum) vcode.Reg {
-	for n := len(x.total) / 2; n > 0; n /= 2 {
+// foldHalves adds the halves of all lanes up until one is left.
+func (g *reductions) foldHalves(x *sum, lanes []vcode.Reg) vcode.Reg {
+	for n := len(lanes) / 2; n > 0; n /= 2 {
 		for i := range n {
-			g.combine(x, x.total[i], x.total[i], x.total[i+n], g.Width(x.t))
+			g.combine(x, lanes[i], lanes[i], lanes[i+n], g.Width(x.t))
 		}
 	}
-	return g.foldLanes(x, x.total[0])
+	return g.foldLanes(x, lanes[0])
 }

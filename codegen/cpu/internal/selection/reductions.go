@@ -128,7 +128,7 @@ func (g *reductions) openReductions(s *ir.For) []*sum {
 			x.inner = &memory.Home{General: vcode.NoReg, Length: vcode.NoReg, Vectors: vectors}
 			identity := g.ConstVector(uint64(image.GeneralIdentity(g.identity(r), x.t)), vector.Container(x.t))
 			x.identity, x.block = identity, order.CutOf(r).Block
-			for _, a := range append(vectors[:len(vectors):len(vectors)], x.total...) {
+			for _, a := range vectors {
 				g.Move(a, identity)
 			}
 		}
@@ -194,7 +194,7 @@ func (g *reductions) closeReductions(sums []*sum) {
 			g.finishBool(x)
 		case x.stored:
 		case x.all != nil:
-			g.finish(x, g.foldGroup(x))
+			g.finish(x, g.foldHalves(x, x.all))
 		default:
 			g.finish(x, g.foldLanes(x, x.inner.Vectors[0]))
 		}
