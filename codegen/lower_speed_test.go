@@ -41,7 +41,9 @@ func K(start, col []int32, v, x, y []float64, n int) {
 }`, codegen.LowerOptions{})
 			require.NoError(t, err)
 			require.Equal(t, c.lanes, strings.Contains(l.Explain(), "lanes of a warp share each iteration"), "%s\n%s", l.Explain(), l.Program)
-			require.Equal(t, c.lanes, strings.Contains(l.Program.String(), "shuffleXor"))
+			if c.lanes {
+				require.Contains(t, l.Program.String(), "shuffleXor")
+			}
 		})
 	}
 }

@@ -310,10 +310,15 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	at := b.at
 	b.Decide(at, "reduction", "over the league", "the team that finishes last combines the values of groups of iterations: the same bits on every device", "")
 	last := b.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
-	out := barrier(at) // what any thread touched comes before the ticket, and so before what follows it
-	out = append(out, &ir.If{Cond: forms.Thread0(at), Then: b.ticket(last, at), At: at})
 	var w analysis.Touch
 	w.Writes.AddVar(last)
+	var out []ir.Stmt
+	if b.open.beyondTeam() {
+		out = barrier(at) // what any thread touched comes before the ticket, and so before what follows it
+	} else {
+		out = b.sync(w, true, at)
+	}
+	out = append(out, &ir.If{Cond: forms.Thread0(at), Then: b.ticket(last, at), At: at})
 	b.open.solo.Add(w)
 	out = append(out, barrier(at)...)
 	b.open.all.Reads.AddVar(last)
