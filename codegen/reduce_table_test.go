@@ -62,6 +62,9 @@ var reduceForms = []struct{ name, text string }{
 	{"for", "//omp:parallel num_threads(64)\n{\n//omp:for R\nfor i := range x {\nBODY\n}\n}"},
 	{"simd", "//omp:simd R\nfor i := range x {\nBODY\n}"},
 	{"loop", "//omp:loop R\nfor i := range x {\nBODY\n}"},
+	{"halves in a loop of the teams", "//omp:teams\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nBODY\n}\n}"},
+	{"under a condition of the teams", "//omp:teams\n{\nif len(x) > 1 {\n//omp:distribute parallel for R\nfor i := range x {\nBODY\n}\n} else {\n//omp:distribute parallel for R\nfor i := range x {\nBODY\n}\n}\n}"},
+	{"few threads", "//omp:parallel for num_threads(64) R\nfor i := range x {\nBODY\n}"},
 	{"counter", "//omp:teams distribute parallel for R schedule(counter, 3)\nfor i := range x {\nBODY\n}"},
 }
 

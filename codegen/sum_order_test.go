@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -79,9 +80,15 @@ var orderForms = []struct {
 	nested              bool
 }{
 	{"league", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x { s OP= VALUE }\nout[0] = s\n", false},
-	{"beside others", "inout(out)", "s, most, n := out[0], x0, 0\n//omp:teams distribute parallel for reduction(OP: s) reduction(max: most) reduction(+: n)\n" +
-		"for i := range x { s OP= VALUE; most = max(most, x[i]); n++ }\nout[0] = s + 0*most*FLOAT(n)\n", false},
+	{"beside others", "inout(out)", "s, most, n, few, some, last, at := out[0], x0, 0, uint8(0), false, x0, 0\n//omp:teams distribute parallel for reduction(OP: s) reduction(max: most) " +
+		"reduction(+: n, few) reduction(||: some) reduction(maxloc: (last, at))\nfor i := range x {\ns OP= VALUE\nmost = max(most, x[i])\nn++\nfew += 3\nsome = some || x[i] > 0\n" +
+		"if x[i] > last { last = x[i]; at = i }\n}\nif n != len(x) || few != uint8(3*len(x)) || some != (n > 0) || n > 0 && (most != last || x[at] != last) { s = -1 }\nout[0] = s\n", false},
+	{"by one team", "inout(out)", "s := out[0]\n//omp:parallel for num_threads(64) reduction(OP: s)\nfor i := range x { s OP= VALUE }\nout[0] = s\n", false},
+	{"by schedule", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for schedule(dynamic, 3) dist_schedule(static, 7) reduction(OP: s)\nfor i := range x { s OP= VALUE }\nout[0] = s\n", false},
+	{"twice", "inout(out)", "s, t := out[0], FLOAT(0)\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x { s OP= VALUE }\n" +
+		"//omp:teams distribute parallel for reduction(+: t)\nfor i := range x { t += s - s + 0*x[i] }\nout[0] = s + t\n", false},
 	{"beside atomics", "inout(out, counts)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x {\n//omp:atomic\ncounts[0]++\ns OP= VALUE\n}\nout[0] = s\n", false},
+	{"backwards", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := len(x) - 1; i >= 0; i-- { s OP= f(x[len(x)-1-i]) }\nout[0] = s\n", false},
 	{"by threes", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := 0; i < 3*len(x); i += 3 { s OP= f(x[i/3]) }\nout[0] = s\n", false},
 	{"rows", "inout(out)", "//omp:teams distribute\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\nout[r] = s\n}\n", true},
 }
@@ -183,7 +190,7 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 	light := func(x T) T { return x }
 	heavy := func(x T) T {
 		for range 20 {
-			x = T(math.Sqrt(float64(x*x))) + 1
+			x = T(math.Sqrt(float64(x * x)))
 		}
 		return x
 	}
@@ -193,7 +200,7 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 				t.Run(form.name+" "+op+" "+weight, func(t *testing.T) {
 					f, helper := light, "return x\n"
 					if weight == "heavy" {
-						f, helper = heavy, strings.Repeat("x = FLOAT(math.Sqrt(float64(FLOAT(x*x)))) + 1\n", 20)+"return x\n"
+						f, helper = heavy, strings.Repeat("x = FLOAT(math.Sqrt(float64(FLOAT(x*x))))\n", 20)+"return x\n"
 					}
 					text := "package k\n\nimport \"math\"\n\nconst _ = math.Pi\n\nfunc f(x FLOAT) FLOAT {\n" + helper + "}\n\n//omp:target device(acc, smp)\n//omp:task in(x) " +
 						form.clauses + "\nfunc K(x, out []FLOAT, x0 FLOAT, counts []int) {\n" + form.text + "}"
@@ -233,12 +240,12 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 	}
 }
 
-// cutOf is how the loop in kernel K is cut.
+// cutOf is how the first loop with sums in kernel K is cut.
 func cutOf(t *testing.T, p *codegen.Package) (cut order.Cut) {
 	k, err := p.Kernel("K")
 	require.NoError(t, err)
 	ir.WalkStmts(k.Body, func(s ir.Stmt) bool {
-		if d := ir.DirectiveOf(s); d != nil && len(d.Reductions) > 0 {
+		if d := ir.DirectiveOf(s); d != nil && len(d.Reductions) > 0 && cut.Block == 0 {
 			cut = order.CutOf(d.Reductions[0])
 		}
 		return true
@@ -254,4 +261,104 @@ func backwards(l *cpu.Loop) error {
 		}
 	}
 	return nil
+}
+
+// TestSums_ThatFillTeamMemory lowers loops with ever more sums: their slots fit into the memory of a
+// team, beside an array of the program, and the results are exact.
+func TestSums_ThatFillTeamMemory(t *testing.T) {
+	for _, sums := range []int{1, 8, 17, 24, 40} {
+		var names, adds, outs []string
+		for i := range sums {
+			names = append(names, fmt.Sprintf("s%d", i))
+			adds = append(adds, fmt.Sprintf("s%d += x[i] + %d", i, i))
+			outs = append(outs, fmt.Sprintf("out[%d] = s%d", i, i))
+		}
+		list := strings.Join(names, ", ")
+		if sums%8 == 0 { // and arrays before and between
+			list = "b, " + list + ", c"
+			adds = append(adds, "b[i%3] += x[i]", "c[i%2] += 1")
+			outs = append(outs, "y[0], y[1], y[2] = b[0], b[1], b[2]", "y[3], y[4] = c[0], c[1]")
+		}
+		for _, array := range []string{"", "//omp:teams distribute\nfor r := range 2 {\nvar tile [3000]float64\n//omp:parallel for\nfor i := range 3000 { tile[i] = x[i%len(x)] }\n" +
+			"//omp:parallel for\nfor i := range 3000 { y[r*3000+i] = tile[2999-i] }\n}\n"} {
+			text := "//omp:target device(acc)\n//omp:task in(x) inout(out, y)\nfunc K(x, out, y []float64) {\nvar b [3]float64\nvar c [2]float64\nvar " + strings.Join(names, ", ") + " float64\n_, _ = b, c\n" + array +
+				"//omp:teams distribute parallel for reduction(+: " + list + ")\nfor i := range x {\n" + strings.Join(adds, "\n") + "\n}\n" + strings.Join(outs, "\n") + "\n}"
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+				l, err := lowerText(t, text, opt)
+				require.NoError(t, err)
+				for _, g := range l.Program.Launches {
+					bytes := ir.Bytes(0)
+					for _, v := range g.Team {
+						bytes += v.Type.Size
+					}
+					require.LessOrEqual(t, bytes, ir.Bytes(48<<10), "%d sums", sums)
+				}
+				program, err := simt.New(l.Program)
+				require.NoError(t, err)
+				x, out := make([]float64, 3000), make([]float64, sums)
+				for i := range x {
+					x[i] = float64(i % 7)
+				}
+				y, elements := make([]float64, 6000), make([]float64, 5)
+				require.NoError(t, runDevice(program, []any{x, out, y}, simt.Config{Teams: 3, Threads: 64, Races: true}))
+				for i, v := range x {
+					elements[i%3] += v
+					elements[3+i%2]++
+				}
+				if sums%8 == 0 {
+					require.Equal(t, elements, y[:5])
+				}
+				for i := range out {
+					want := 0.0
+					for _, v := range x {
+						want += v + float64(i)
+					}
+					require.Equal(t, want, out[i], "sum %d of %d", i, sums)
+				}
+			}
+		}
+	}
+}
+
+// TestSums_OfAnyCounter sums up what a body does whose counter has few bits and another step, or which
+// calls a function that returns at two places.
+func TestSums_OfAnyCounter(t *testing.T) {
+	const text = "func g(i int) float32 {\nif i%3 == 0 { return 2 }\nreturn float32(i)\n}\n//omp:target device(acc, smp)\n//omp:task inout(out)\nfunc K(out []float32, lo, hi uint8, from, to int8) {\n" +
+		"a, b, c := out[0], out[1], out[2]\n" +
+		"//omp:teams distribute parallel for reduction(+: a)\nfor i := lo; i < hi; i += 10 { a += float32(i) }\n" +
+		"//omp:teams distribute parallel for reduction(+: b)\nfor i := to; i > from; i -= 7 { b += float32(i) }\n" +
+		"//omp:teams distribute parallel for reduction(+: c)\nfor i := 0; i < 5000; i++ { c += g(i) }\n" +
+		"out[0], out[1], out[2] = a, b, c\n}"
+	g := func(i int) float32 {
+		if i%3 == 0 {
+			return 2
+		}
+		return float32(i)
+	}
+	for _, bounds := range [][2]uint8{{0, 245}, {3, 246}, {0, 0}, {9, 8}, {250, 255}, {5, 246}} {
+		lo, hi := bounds[0], bounds[1]
+		want := []float32{1, 2, 3}
+		for i := lo; i < hi && i <= 245; i += 10 {
+			want[0] += float32(i)
+		}
+		if lo > 245 { // one iteration, and then the counter has wrapped below hi
+			continue
+		}
+		from, to := int8(lo/2), int8(hi/2)
+		for i := to; i > from; i -= 7 {
+			want[1] += float32(i)
+		}
+		for i := range 5000 {
+			want[2] += g(i)
+		}
+		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+			l, err := lowerText(t, text, opt)
+			require.NoError(t, err)
+			program, err := simt.New(l.Program)
+			require.NoError(t, err)
+			out := []float32{1, 2, 3}
+			require.NoError(t, runDevice(program, []any{out, lo, hi, from, to}, simt.Config{Teams: 3, Threads: 64, Races: true}))
+			require.Equal(t, want, out, "from %d to %d", lo, hi)
+		}
+	}
 }

@@ -44,8 +44,9 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 				sum_2 = 0.0;
 				int from = block_2 * block;
 				int until = min(from + block, total);
+				int end_2 = until;
 				int64 base = from;
-				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+				for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
 					int64 j = (uint64)base + threadIdx.x % 32;
 					int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
 					int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
@@ -55,7 +56,7 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 					sum_2 += a[(uint64)((int64)i * m) + j_3] * p[j_3];
 					sum_2 += a[(uint64)((int64)i * m) + j_4] * p[j_4];
 				}
-				for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+				for (int64 j = (uint64)base + threadIdx.x % 32; j < end_2; j += 32) {
 					sum_2 += a[(uint64)((int64)i * m) + j] * p[j];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
@@ -80,7 +81,8 @@ Bicg(int n, int m, double* a, int a_len, double* p, int p_len, double* q, int q_
 				sum_2 = 0.0;
 				int from = block_2 * block;
 				int until = min(from + block, total);
-				for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+				int end_2 = until;
+				for (int j = from + threadIdx.x % 32; j < end_2; j += 32) {
 					sum_2 += a[check_index((int64)i * m + j, a_len, 1, fault)] * p[check_index(j, p_len, 2, fault)];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;

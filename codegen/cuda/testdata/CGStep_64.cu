@@ -91,8 +91,9 @@ CGStep_2(int64 x_len, double* p, int64 p_len, double* q, int64 q_len, double* rh
 				pq_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), total);
+				int64 end_2 = until;
 				int64 base = from;
-				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+				for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
 					int64 i = (uint64)base + threadIdx.x % 32;
 					int64 i_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
 					int64 i_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
@@ -102,7 +103,7 @@ CGStep_2(int64 x_len, double* p, int64 p_len, double* q, int64 q_len, double* rh
 					pq_2 += q[i_3] * p[i_3];
 					pq_2 += q[i_4] * p[i_4];
 				}
-				for (int64 i = (uint64)base + threadIdx.x % 32; i < until; i += 32) {
+				for (int64 i = (uint64)base + threadIdx.x % 32; i < end_2; i += 32) {
 					pq_2 += q[i] * p[i];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = pq_2;
@@ -134,7 +135,8 @@ CGStep_2(int64 x_len, double* p, int64 p_len, double* q, int64 q_len, double* rh
 				pq_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					pq_2 += q[check_index(i, q_len, 10, fault)] * p[check_index(i, p_len, 11, fault)];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = pq_2;
@@ -224,7 +226,8 @@ CGStep_3(double* x, int64 x_len, double* r, int64 r_len, double* p, int64 p_len,
 				next_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					x[i] += alpha[0] * p[i];
 					r[i] -= alpha[0] * q[i];
 					next_2 += r[i] * r[i];
@@ -258,7 +261,8 @@ CGStep_3(double* x, int64 x_len, double* r, int64 r_len, double* p, int64 p_len,
 				next_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					x[i] += alpha[0] * p[check_index(i, p_len, 13, fault)];
 					r[check_index(i, r_len, 14, fault)] -= alpha[0] * q[check_index(i, q_len, 15, fault)];
 					next_2 += r[check_index(i, r_len, 16, fault)] * r[check_index(i, r_len, 17, fault)];

@@ -46,8 +46,9 @@ Dot(double* x, int x_len, double* y, int y_len, double* out, int out_len, double
 				s_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), (int64)total);
+				int64 end_2 = until;
 				int64 base = from;
-				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+				for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
 					int64 i = (uint64)base + threadIdx.x % 32;
 					int64 i_2 = (uint64)base + (32 + threadIdx.x % 32);
 					int64 i_3 = (uint64)base + (64 + threadIdx.x % 32);
@@ -57,7 +58,7 @@ Dot(double* x, int x_len, double* y, int y_len, double* out, int out_len, double
 					s_2 += x[i_3] * y[i_3];
 					s_2 += x[i_4] * y[i_4];
 				}
-				for (int64 i = (uint64)base + threadIdx.x % 32; i < until; i += 32) {
+				for (int64 i = (uint64)base + threadIdx.x % 32; i < end_2; i += 32) {
 					s_2 += x[i] * y[i];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
@@ -89,7 +90,8 @@ Dot(double* x, int x_len, double* y, int y_len, double* out, int out_len, double
 				s_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), (int64)total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					s_2 += x[i] * y[check_index(i, y_len, 1, fault)];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = s_2;

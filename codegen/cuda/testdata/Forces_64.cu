@@ -79,9 +79,10 @@ Forces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len, flo
 					fy_2 = 0.0f;
 					fz_2 = 0.0f;
 					int64 from_2 = block_2 * block;
-					int64 until = (uint64)start + min(from_2 + block, total);
+					int64 until = min(from_2 + block, total);
+					int64 end_3 = (uint64)start + until;
 					int64 base = start + from_2;
-					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+					for (; (int64)((uint64)base + 256) <= end_3; base = (uint64)base + 256) {
 						int64 j = (uint64)base + threadIdx.x % 32;
 						int64 j_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
 						int64 j_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
@@ -155,7 +156,7 @@ Forces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len, flo
 						fz_2 += dz_7 * inv3_7;
 						fz_2 += dz_8 * inv3_8;
 					}
-					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < end_3; j = (uint64)j + 32) {
 						float dx = px[j] - px[i];
 						float dy = py[j] - py[i];
 						float dz = pz[j] - pz[i];
@@ -214,8 +215,9 @@ Forces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len, flo
 					fy_2 = 0.0f;
 					fz_2 = 0.0f;
 					int64 from_2 = block_2 * block;
-					int64 until = (uint64)start + min(from_2 + block, total);
-					for (int64 j = start + from_2 + threadIdx.x % 32; j < until; j = (uint64)j + 32) {
+					int64 until = min(from_2 + block, total);
+					int64 end_3 = (uint64)start + until;
+					for (int64 j = start + from_2 + threadIdx.x % 32; j < end_3; j = (uint64)j + 32) {
 						float dx = px[check_index(j, px_len, 1, fault)] - px[check_index(i, px_len, 2, fault)];
 						float dy = py[check_index(j, py_len, 3, fault)] - py[check_index(i, py_len, 4, fault)];
 						float dz = pz[check_index(j, pz_len, 5, fault)] - pz[check_index(i, pz_len, 6, fault)];
@@ -310,7 +312,8 @@ Forces_2(int64 lo, int64 hi, float dt, int64 px_len, float* vx, int64 vx_len, fl
 				fz_2 = 0.0f;
 				int64 from = block_2 * block;
 				int64 until = min(from + block, total);
-				for (int64 part = from + threadIdx.x % 32; part < until; part += 32) {
+				int64 end_3 = until;
+				for (int64 part = from + threadIdx.x % 32; part < end_3; part += 32) {
 					fx_2 += fxParts[(uint64)number * parts + part];
 					fy_2 += fyParts[(uint64)number * parts + part];
 					fz_2 += fzParts[(uint64)number * parts + part];

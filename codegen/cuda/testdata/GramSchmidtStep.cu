@@ -47,7 +47,8 @@ GramSchmidtStep(int n, int m, int k, double* a, int a_len, double* r, int r_len,
 				norm_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), (int64)total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					norm_2 += a[(uint64)i * m + k] * a[(uint64)i * m + k];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = norm_2;
@@ -79,7 +80,8 @@ GramSchmidtStep(int n, int m, int k, double* a, int a_len, double* r, int r_len,
 				norm_2 = 0.0;
 				int64 from = (uint64)group * (block * 8) + block_2 * block;
 				int64 until = min((int64)((uint64)from + block), (int64)total);
-				for (int64 i = (uint64)from + threadIdx.x % 32; i < until; i += 32) {
+				int64 end_2 = until;
+				for (int64 i = (uint64)from + threadIdx.x % 32; i < end_2; i += 32) {
 					norm_2 += a[check_index((int64)((uint64)i * m + k), a_len, 1, fault)] * a[check_index((int64)((uint64)i * m + k), a_len, 2, fault)];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = norm_2;
@@ -207,7 +209,8 @@ GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_le
 				s_2 = 0.0;
 				int from = block_2 * block;
 				int until = min(from + block, total);
-				for (int i = from + threadIdx.x % 32; i < until; i += 32) {
+				int end_2 = until;
+				for (int i = from + threadIdx.x % 32; i < end_2; i += 32) {
 					s_2 += q[i * m + k] * a[i * m + j];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
@@ -232,7 +235,8 @@ GramSchmidtStep_3(int n, int m, int k, double* a, int a_len, double* q, int q_le
 				s_2 = 0.0;
 				int from = block_2 * block;
 				int until = min(from + block, total);
-				for (int i = from + threadIdx.x % 32; i < until; i += 32) {
+				int end_2 = until;
+				for (int i = from + threadIdx.x % 32; i < end_2; i += 32) {
 					s_2 += q[check_index((int64)i * m + k, q_len, 7, fault)] * a[check_index((int64)i * m + j, a_len, 8, fault)];
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = s_2;

@@ -78,8 +78,9 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 					mean_2 = 0.0f;
 					int from = block_2 * block;
 					int until = min(from + block, total);
+					int end_3 = until;
 					int64 base = from;
-					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+					for (; (int64)((uint64)base + 256) <= end_3; base = (uint64)base + 256) {
 						int64 j = (uint64)base + threadIdx.x % 32;
 						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
 						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
@@ -97,7 +98,7 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 						mean_2 += x[(uint64)((int64)r * m) + j_7];
 						mean_2 += x[(uint64)((int64)r * m) + j_8];
 					}
-					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < end_3; j += 32) {
 						mean_2 += x[(uint64)((int64)r * m) + j];
 					}
 					slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
@@ -122,7 +123,8 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 					mean_2 = 0.0f;
 					int from = block_2 * block;
 					int until = min(from + block, total);
-					for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+					int end_3 = until;
+					for (int j = from + threadIdx.x % 32; j < end_3; j += 32) {
 						mean_2 += x[check_index((int64)r * m + j, x_len, 2, fault)];
 					}
 					slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
@@ -156,8 +158,9 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 					sq_2 = 0.0f;
 					int from = block_3 * block_2;
 					int until = min(from + block_2, total_2);
+					int end_4 = until;
 					int64 base = from;
-					for (; (int64)((uint64)base + 256) <= until; base = (uint64)base + 256) {
+					for (; (int64)((uint64)base + 256) <= end_4; base = (uint64)base + 256) {
 						int64 j = (uint64)base + threadIdx.x % 32;
 						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
 						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
@@ -183,7 +186,7 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 						sq_2 += d_7 * d_7;
 						sq_2 += d_8 * d_8;
 					}
-					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < end_4; j += 32) {
 						float d = x[(uint64)((int64)r * m) + j] - mean;
 						sq_2 += d * d;
 					}
@@ -209,7 +212,8 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 					sq_2 = 0.0f;
 					int from = block_3 * block_2;
 					int until = min(from + block_2, total_2);
-					for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+					int end_4 = until;
+					for (int j = from + threadIdx.x % 32; j < end_4; j += 32) {
 						float d = x[check_index((int64)r * m + j, x_len, 3, fault)] - mean;
 						sq_2 += d * d;
 					}
@@ -268,125 +272,270 @@ LayerNorm(int m, float eps, float* gain, int gain_len, float* shift, int shift_l
 
 extern "C" __global__ void
 LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift_len, float* x, int x_len,
-	gompss_divisor by, gompss_fault* fault)
+	float* meanParts_2, float* sqParts_2, gompss_divisor by, gompss_fault* fault)
 {
-	__shared__ float slots[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ float slots[256];
 	if (!(apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len))) {
 		for (int r = 0, r_end = div_signed(x_len, check_divisor(m, 8, fault), by); r < r_end; r++) {
 			float mean = 0.0f;
 			float sq = 0.0f;
 			__syncthreads();
 			float mean_2 = 0.0f;
+			int end = m;
+			int total = max(end, 0);
+			int block = max((total + 16777215) / 16777216, 1) * 1024;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int end = m;
-				for (int base = 0; base < end; base += blockDim.x * 8) {
-					if ((int)(base + blockDim.x * 8) <= end) {
-						int j = base + threadIdx.x;
-						int j_2 = base + (blockDim.x + threadIdx.x);
-						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
-						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
-						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
-						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
-						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
-						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
-						mean_2 += x[(unsigned)r * m + j];
-						mean_2 += x[(unsigned)r * m + j_2];
-						mean_2 += x[(unsigned)r * m + j_3];
-						mean_2 += x[(unsigned)r * m + j_4];
-						mean_2 += x[(unsigned)r * m + j_5];
-						mean_2 += x[(unsigned)r * m + j_6];
-						mean_2 += x[(unsigned)r * m + j_7];
-						mean_2 += x[(unsigned)r * m + j_8];
-					} else {
-						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
-							mean_2 += x[(unsigned)r * m + j];
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * (block * 8) + block_2 * block;
+						int64 until = min((int64)((uint64)from + block), (int64)total);
+						int64 end_2 = until;
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= end_2; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+							mean_2 += x[(uint64)((int64)r * m) + j];
+							mean_2 += x[(uint64)((int64)r * m) + j_2];
+							mean_2 += x[(uint64)((int64)r * m) + j_3];
+							mean_2 += x[(uint64)((int64)r * m) + j_4];
+							mean_2 += x[(uint64)((int64)r * m) + j_5];
+							mean_2 += x[(uint64)((int64)r * m) + j_6];
+							mean_2 += x[(uint64)((int64)r * m) + j_7];
+							mean_2 += x[(uint64)((int64)r * m) + j_8];
 						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < end_2; j += 32) {
+							mean_2 += x[(uint64)((int64)r * m) + j];
+						}
+						slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					mean_2 = slots[threadIdx.x % 32];
+					for (int block_2 = 1; block_2 < 8; block_2++) {
+						mean_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					}
+					float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+					mean_2 += other;
+					float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+					mean_2 += other_2;
+					float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+					mean_2 += other_3;
+					float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+					mean_2 += other_4;
+					float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+					mean_2 += other_5;
+					if (threadIdx.x == 0) {
+						*(volatile float*)&meanParts_2[group] = mean_2;
 					}
 				}
 			} else {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					mean_2 += x[check_index((int64)r * m + j, x_len, 9, fault)];
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+						mean_2 = 0.0f;
+						int64 from = (uint64)group * (block * 8) + block_2 * block;
+						int64 until = min((int64)((uint64)from + block), (int64)total);
+						int64 end_2 = until;
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < end_2; j += 32) {
+							mean_2 += x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 9, fault)];
+						}
+						slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
+					}
+					__syncthreads();
+					mean_2 = slots[threadIdx.x % 32];
+					for (int block_2 = 1; block_2 < 8; block_2++) {
+						mean_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					}
+					float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+					mean_2 += other;
+					float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+					mean_2 += other_2;
+					float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+					mean_2 += other_3;
+					float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+					mean_2 += other_4;
+					float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+					mean_2 += other_5;
+					if (threadIdx.x == 0) {
+						*(volatile float*)&meanParts_2[group] = mean_2;
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, mean_2, d);
-				mean_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = mean_2;
+			__syncthreads();
+			int groups = (total + (block * 8 - 1)) / (block * 8);
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				mean_2 = 0.0f;
+				for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+					float other = *(volatile float*)&meanParts_2[group];
+					mean_2 += other;
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = mean_2;
 			}
 			__syncthreads();
-			mean_2 = slots[0];
-			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				mean_2 += slots[w];
+			mean_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				mean_2 += slots[block_2 * 32 + threadIdx.x % 32];
 			}
+			float other = __shfl_xor_sync(0xffffffff, mean_2, 16);
+			mean_2 += other;
+			float other_2 = __shfl_xor_sync(0xffffffff, mean_2, 8);
+			mean_2 += other_2;
+			float other_3 = __shfl_xor_sync(0xffffffff, mean_2, 4);
+			mean_2 += other_3;
+			float other_4 = __shfl_xor_sync(0xffffffff, mean_2, 2);
+			mean_2 += other_4;
+			float other_5 = __shfl_xor_sync(0xffffffff, mean_2, 1);
+			mean_2 += other_5;
 			mean += mean_2;
 			mean /= (float)m;
 			__syncthreads();
 			float sq_2 = 0.0f;
+			int end_2 = m;
+			int total_2 = max(end_2, 0);
+			int block_2 = max((total_2 + 16777215) / 16777216, 1) * 1024;
 			if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m < 134217728 && -134217728 < m &&
 				r < 134217728) {
-				int end = m;
-				for (int base = 0; base < end; base += blockDim.x * 8) {
-					if ((int)(base + blockDim.x * 8) <= end) {
-						int j = base + threadIdx.x;
-						int j_2 = base + (blockDim.x + threadIdx.x);
-						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
-						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
-						int j_5 = base + (blockDim.x * 4 + threadIdx.x);
-						int j_6 = base + (blockDim.x * 5 + threadIdx.x);
-						int j_7 = base + (blockDim.x * 6 + threadIdx.x);
-						int j_8 = base + (blockDim.x * 7 + threadIdx.x);
-						float d = x[(unsigned)r * m + j] - mean;
-						float d_2 = x[(unsigned)r * m + j_2] - mean;
-						float d_3 = x[(unsigned)r * m + j_3] - mean;
-						float d_4 = x[(unsigned)r * m + j_4] - mean;
-						float d_5 = x[(unsigned)r * m + j_5] - mean;
-						float d_6 = x[(unsigned)r * m + j_6] - mean;
-						float d_7 = x[(unsigned)r * m + j_7] - mean;
-						float d_8 = x[(unsigned)r * m + j_8] - mean;
-						sq_2 += d * d;
-						sq_2 += d_2 * d_2;
-						sq_2 += d_3 * d_3;
-						sq_2 += d_4 * d_4;
-						sq_2 += d_5 * d_5;
-						sq_2 += d_6 * d_6;
-						sq_2 += d_7 * d_7;
-						sq_2 += d_8 * d_8;
-					} else {
-						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
-							float d = x[(unsigned)r * m + j] - mean;
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block_2 * 8)) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_3 = threadIdx.x / 32; block_3 < 8; block_3 += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * (block_2 * 8) + block_3 * block_2;
+						int64 until = min((int64)((uint64)from + block_2), (int64)total_2);
+						int64 end_3 = until;
+						int64 base = from;
+						for (; (int64)((uint64)base + 256) <= end_3; base = (uint64)base + 256) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+							int64 j_5 = (uint64)base + (128 + threadIdx.x % 32);
+							int64 j_6 = (uint64)base + (160 + threadIdx.x % 32);
+							int64 j_7 = (uint64)base + (192 + threadIdx.x % 32);
+							int64 j_8 = (uint64)base + (224 + threadIdx.x % 32);
+							float d = x[(uint64)((int64)r * m) + j] - mean;
+							float d_2 = x[(uint64)((int64)r * m) + j_2] - mean;
+							float d_3 = x[(uint64)((int64)r * m) + j_3] - mean;
+							float d_4 = x[(uint64)((int64)r * m) + j_4] - mean;
+							float d_5 = x[(uint64)((int64)r * m) + j_5] - mean;
+							float d_6 = x[(uint64)((int64)r * m) + j_6] - mean;
+							float d_7 = x[(uint64)((int64)r * m) + j_7] - mean;
+							float d_8 = x[(uint64)((int64)r * m) + j_8] - mean;
+							sq_2 += d * d;
+							sq_2 += d_2 * d_2;
+							sq_2 += d_3 * d_3;
+							sq_2 += d_4 * d_4;
+							sq_2 += d_5 * d_5;
+							sq_2 += d_6 * d_6;
+							sq_2 += d_7 * d_7;
+							sq_2 += d_8 * d_8;
+						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < end_3; j += 32) {
+							float d = x[(uint64)((int64)r * m) + j] - mean;
 							sq_2 += d * d;
 						}
+						slots[block_3 * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					sq_2 = slots[threadIdx.x % 32];
+					for (int block_3 = 1; block_3 < 8; block_3++) {
+						sq_2 += slots[block_3 * 32 + threadIdx.x % 32];
+					}
+					float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
+					sq_2 += other_6;
+					float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+					sq_2 += other_7;
+					float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+					sq_2 += other_8;
+					float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+					sq_2 += other_9;
+					float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+					sq_2 += other_10;
+					if (threadIdx.x == 0) {
+						*(volatile float*)&sqParts_2[group] = sq_2;
 					}
 				}
 			} else {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					float d = x[check_index((int64)r * m + j, x_len, 10, fault)] - mean;
-					sq_2 += d * d;
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block_2 * 8)) < total_2; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_3 = threadIdx.x / 32; block_3 < 8; block_3 += blockDim.x / 32) {
+						sq_2 = 0.0f;
+						int64 from = (uint64)group * (block_2 * 8) + block_3 * block_2;
+						int64 until = min((int64)((uint64)from + block_2), (int64)total_2);
+						int64 end_3 = until;
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < end_3; j += 32) {
+							float d = x[check_index((int64)((uint64)((int64)r * m) + j), x_len, 10, fault)] - mean;
+							sq_2 += d * d;
+						}
+						slots[block_3 * 32 + threadIdx.x % 32] = sq_2;
+					}
+					__syncthreads();
+					sq_2 = slots[threadIdx.x % 32];
+					for (int block_3 = 1; block_3 < 8; block_3++) {
+						sq_2 += slots[block_3 * 32 + threadIdx.x % 32];
+					}
+					float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
+					sq_2 += other_6;
+					float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+					sq_2 += other_7;
+					float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+					sq_2 += other_8;
+					float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+					sq_2 += other_9;
+					float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+					sq_2 += other_10;
+					if (threadIdx.x == 0) {
+						*(volatile float*)&sqParts_2[group] = sq_2;
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				float other = __shfl_down_sync(0xffffffff, sq_2, d);
-				sq_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = sq_2;
+			__syncthreads();
+			int groups_2 = (total_2 + (block_2 * 8 - 1)) / (block_2 * 8);
+			for (int block_3 = threadIdx.x / 32; block_3 < 8; block_3 += blockDim.x / 32) {
+				sq_2 = 0.0f;
+				for (int group = block_3 * 32 + threadIdx.x % 32; group < groups_2; group += 256) {
+					float other_6 = *(volatile float*)&sqParts_2[group];
+					sq_2 += other_6;
+				}
+				slots[block_3 * 32 + threadIdx.x % 32] = sq_2;
 			}
 			__syncthreads();
-			sq_2 = slots[0];
-			for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				sq_2 += slots[w];
+			sq_2 = slots[threadIdx.x % 32];
+			for (int block_3 = 1; block_3 < 8; block_3++) {
+				sq_2 += slots[block_3 * 32 + threadIdx.x % 32];
 			}
+			float other_6 = __shfl_xor_sync(0xffffffff, sq_2, 16);
+			sq_2 += other_6;
+			float other_7 = __shfl_xor_sync(0xffffffff, sq_2, 8);
+			sq_2 += other_7;
+			float other_8 = __shfl_xor_sync(0xffffffff, sq_2, 4);
+			sq_2 += other_8;
+			float other_9 = __shfl_xor_sync(0xffffffff, sq_2, 2);
+			sq_2 += other_9;
+			float other_10 = __shfl_xor_sync(0xffffffff, sq_2, 1);
+			sq_2 += other_10;
 			sq += sq_2;
 			float inv = rsqrtf(sq / (float)m + eps);
 			if (apart(x, x_len, gain, gain_len) && apart(x, x_len, shift, shift_len)) {
+				__syncthreads();
 				if (0 <= (int64)m * r && (int64)m * r + m <= x_len && m <= gain_len && m <= shift_len &&
 					m < 134217728 && -134217728 < m && r < 134217728) {
-					int end = m;
-					for (int base = 0; base < end; base += blockDim.x * 4) {
-						if ((int)(base + blockDim.x * 4) <= end) {
+					int end_3 = m;
+					for (int base = 0; base < end_3; base += blockDim.x * 4) {
+						if ((int)(base + blockDim.x * 4) <= end_3) {
 							int j = base + threadIdx.x;
 							int j_2 = base + (blockDim.x + threadIdx.x);
 							int j_3 = base + (blockDim.x * 2 + threadIdx.x);
@@ -410,9 +559,12 @@ LayerNorm_2(int m, float eps, float* gain, int gain_len, float* shift, int shift
 						x[check_index((int64)r * m + j, x_len, 11, fault)] = (x[check_index((int64)r * m + j, x_len, 12, fault)] - mean) * inv * gain[check_index(j, gain_len, 13, fault)] + shift[check_index(j, shift_len, 14, fault)];
 					}
 				}
-			} else if (threadIdx.x == 0) {
-				for (int j = 0; j < m; j++) {
-					x[check_index((int64)r * m + j, x_len, 15, fault)] = (x[check_index((int64)r * m + j, x_len, 16, fault)] - mean) * inv * gain[check_index(j, gain_len, 17, fault)] + shift[check_index(j, shift_len, 18, fault)];
+			} else {
+				__syncthreads();
+				if (threadIdx.x == 0) {
+					for (int j = 0; j < m; j++) {
+						x[check_index((int64)r * m + j, x_len, 15, fault)] = (x[check_index((int64)r * m + j, x_len, 16, fault)] - mean) * inv * gain[check_index(j, gain_len, 17, fault)] + shift[check_index(j, shift_len, 18, fault)];
+					}
 				}
 			}
 		}

@@ -125,7 +125,8 @@ NestColumnSums_2(int n, int m, float* y, int y_len, float* sParts, float* mostPa
 				most_2 = __int_as_float(0xff800000);
 				int from = block_2 * block;
 				int until = min(from + block, total);
-				for (int part = from + threadIdx.x % 32; part < until; part += 32) {
+				int end_3 = until;
+				for (int part = from + threadIdx.x % 32; part < end_3; part += 32) {
 					s_2 += sParts[number * parts + part];
 					most_2 = go_max(most_2, mostParts[number * parts + part]);
 				}

@@ -119,7 +119,8 @@ NestColumnSums_2(int64 n, int64 m, float* y, int64 y_len, float* sParts, float* 
 				most_2 = __int_as_float(0xff800000);
 				int64 from = block_2 * block;
 				int64 until = min(from + block, total);
-				for (int64 part = from + threadIdx.x % 32; part < until; part += 32) {
+				int64 end_3 = until;
+				for (int64 part = from + threadIdx.x % 32; part < end_3; part += 32) {
 					s_2 += sParts[(uint64)number * parts + part];
 					most_2 = go_max(most_2, mostParts[(uint64)number * parts + part]);
 				}

@@ -52,8 +52,9 @@ RowNorms(int n, int m, double* c, int c_len, double* a, int a_len, double* b, in
 					s_2 = 0.0;
 					int from = block_2 * block;
 					int until = min(from + block, total);
+					int end_2 = until;
 					int64 base = from;
-					for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+					for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
 						int64 j = (uint64)base + threadIdx.x % 32;
 						int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
 						int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
@@ -63,7 +64,7 @@ RowNorms(int n, int m, double* c, int c_len, double* a, int a_len, double* b, in
 						s_2 += a[(uint64)((int64)i * m) + j_3] * a[(uint64)((int64)i * m) + j_3] * w;
 						s_2 += a[(uint64)((int64)i * m) + j_4] * a[(uint64)((int64)i * m) + j_4] * w;
 					}
-					for (int64 j = (uint64)base + threadIdx.x % 32; j < until; j += 32) {
+					for (int64 j = (uint64)base + threadIdx.x % 32; j < end_2; j += 32) {
 						s_2 += a[(uint64)((int64)i * m) + j] * a[(uint64)((int64)i * m) + j] * w;
 					}
 					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
@@ -88,7 +89,8 @@ RowNorms(int n, int m, double* c, int c_len, double* a, int a_len, double* b, in
 					s_2 = 0.0;
 					int from = block_2 * block;
 					int until = min(from + block, total);
-					for (int j = from + threadIdx.x % 32; j < until; j += 32) {
+					int end_2 = until;
+					for (int j = from + threadIdx.x % 32; j < end_2; j += 32) {
 						s_2 += a[check_index((int64)i * m + j, a_len, 2, fault)] * a[check_index((int64)i * m + j, a_len, 3, fault)] * w;
 					}
 					slots[block_2 * 32 + threadIdx.x % 32] = s_2;
@@ -119,52 +121,127 @@ RowNorms(int n, int m, double* c, int c_len, double* a, int a_len, double* b, in
 }
 
 extern "C" __global__ void
-RowNorms_2(int n, int m, double* c, int c_len, double* a, int a_len, double* b, int b_len, gompss_fault* fault)
+RowNorms_2(int n, int m, double* c, int c_len, double* a, int a_len, double* b, int b_len, double* sParts_2,
+	gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	if (__syncthreads_or(fault->site != 0))
+		return;
+	__shared__ double slots[256];
 	if (!(apart(c, c_len, b, b_len) && apart(c, c_len, a, a_len))) {
 		for (int i = 0; i < n; i++) {
 			__syncthreads();
 			double w = b[check_index(i, b_len, 5, fault)];
 			double s = 0.0;
 			double s_2 = 0.0;
+			int end = m;
+			int total = max(end, 0);
+			int block = max((total + 16777215) / 16777216, 1) * 1024;
 			if (0 <= (int64)m * i && (int64)m * i + m <= a_len && m < 134217728 && -134217728 < m &&
 				i < 134217728) {
-				int end = m;
-				for (int base = 0; base < end; base += blockDim.x * 4) {
-					if ((int)(base + blockDim.x * 4) <= end) {
-						int j = base + threadIdx.x;
-						int j_2 = base + (blockDim.x + threadIdx.x);
-						int j_3 = base + (blockDim.x * 2 + threadIdx.x);
-						int j_4 = base + (blockDim.x * 3 + threadIdx.x);
-						s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
-						s_2 += a[(unsigned)i * m + j_2] * a[(unsigned)i * m + j_2] * w;
-						s_2 += a[(unsigned)i * m + j_3] * a[(unsigned)i * m + j_3] * w;
-						s_2 += a[(unsigned)i * m + j_4] * a[(unsigned)i * m + j_4] * w;
-					} else {
-						for (int j = base + threadIdx.x; j < m; j += blockDim.x) {
-							s_2 += a[(unsigned)i * m + j] * a[(unsigned)i * m + j] * w;
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+						s_2 = 0.0;
+						int64 from = (uint64)group * (block * 8) + block_2 * block;
+						int64 until = min((int64)((uint64)from + block), (int64)total);
+						int64 end_2 = until;
+						int64 base = from;
+						for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
+							int64 j = (uint64)base + threadIdx.x % 32;
+							int64 j_2 = (uint64)base + (32 + threadIdx.x % 32);
+							int64 j_3 = (uint64)base + (64 + threadIdx.x % 32);
+							int64 j_4 = (uint64)base + (96 + threadIdx.x % 32);
+							s_2 += a[(uint64)((int64)i * m) + j] * a[(uint64)((int64)i * m) + j] * w;
+							s_2 += a[(uint64)((int64)i * m) + j_2] * a[(uint64)((int64)i * m) + j_2] * w;
+							s_2 += a[(uint64)((int64)i * m) + j_3] * a[(uint64)((int64)i * m) + j_3] * w;
+							s_2 += a[(uint64)((int64)i * m) + j_4] * a[(uint64)((int64)i * m) + j_4] * w;
 						}
+						for (int64 j = (uint64)base + threadIdx.x % 32; j < end_2; j += 32) {
+							s_2 += a[(uint64)((int64)i * m) + j] * a[(uint64)((int64)i * m) + j] * w;
+						}
+						slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+					}
+					__syncthreads();
+					s_2 = slots[threadIdx.x % 32];
+					for (int block_2 = 1; block_2 < 8; block_2++) {
+						s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					}
+					double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+					s_2 += other;
+					double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+					s_2 += other_2;
+					double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+					s_2 += other_3;
+					double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+					s_2 += other_4;
+					double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+					s_2 += other_5;
+					if (threadIdx.x == 0) {
+						*(volatile double*)&sParts_2[group] = s_2;
 					}
 				}
 			} else {
-				for (int j = threadIdx.x; j < m; j += blockDim.x) {
-					s_2 += a[check_index((int64)i * m + j, a_len, 6, fault)] * a[check_index((int64)i * m + j, a_len, 7, fault)] * w;
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+						s_2 = 0.0;
+						int64 from = (uint64)group * (block * 8) + block_2 * block;
+						int64 until = min((int64)((uint64)from + block), (int64)total);
+						int64 end_2 = until;
+						for (int64 j = (uint64)from + threadIdx.x % 32; j < end_2; j += 32) {
+							s_2 += a[check_index((int64)((uint64)((int64)i * m) + j), a_len, 6, fault)] * a[check_index((int64)((uint64)((int64)i * m) + j), a_len, 7, fault)] * w;
+						}
+						slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+					}
+					__syncthreads();
+					s_2 = slots[threadIdx.x % 32];
+					for (int block_2 = 1; block_2 < 8; block_2++) {
+						s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					}
+					double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+					s_2 += other;
+					double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+					s_2 += other_2;
+					double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+					s_2 += other_3;
+					double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+					s_2 += other_4;
+					double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+					s_2 += other_5;
+					if (threadIdx.x == 0) {
+						*(volatile double*)&sParts_2[group] = s_2;
+					}
 				}
 			}
-			for (int d = 16; d > 0; d /= 2) {
-				double other = __shfl_down_sync(0xffffffff, s_2, d);
-				s_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = s_2;
+			__syncthreads();
+			int groups = (total + (block * 8 - 1)) / (block * 8);
+			for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+					double other = *(volatile double*)&sParts_2[group];
+					s_2 += other;
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
 			__syncthreads();
-			s_2 = slots[0];
-			for (int w_2 = 1, w_2_end = blockDim.x / 32; w_2 < w_2_end; w_2++) {
-				s_2 += slots[w_2];
+			s_2 = slots[threadIdx.x % 32];
+			for (int block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
 			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 			s += s_2;
+			__syncthreads();
 			if (threadIdx.x == 0) {
 				c[check_index(i, c_len, 8, fault)] = s;
 			}

@@ -47,8 +47,9 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 				sum_2 = 0.0;
 				int64 from = block_2 * block;
 				int64 until = min(from + block, total);
+				int64 end_2 = until;
 				int64 base = from;
-				for (; (int64)((uint64)base + 128) <= until; base = (uint64)base + 128) {
+				for (; (int64)((uint64)base + 128) <= end_2; base = (uint64)base + 128) {
 					int64 k = (uint64)base + threadIdx.x % 32;
 					int64 k_2 = (uint64)base + ((int64)32 + threadIdx.x % 32);
 					int64 k_3 = (uint64)base + ((int64)64 + threadIdx.x % 32);
@@ -58,7 +59,7 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 					sum_2 += q[(uint64)(i * m) + k_3] + x[k_3] * (t1 + t2);
 					sum_2 += q[(uint64)(i * m) + k_4] + x[k_4] * (t1 + t2);
 				}
-				for (int64 k = (uint64)base + threadIdx.x % 32; k < until; k += 32) {
+				for (int64 k = (uint64)base + threadIdx.x % 32; k < end_2; k += 32) {
 					sum_2 += q[(uint64)(i * m) + k] + x[k] * (t1 + t2);
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;
@@ -83,7 +84,8 @@ RowSums(int64 n, int64 m, double* out, int64 out_len, double* q, int64 q_len, do
 				sum_2 = 0.0;
 				int64 from = block_2 * block;
 				int64 until = min(from + block, total);
-				for (int64 k = from + threadIdx.x % 32; k < until; k += 32) {
+				int64 end_2 = until;
+				for (int64 k = from + threadIdx.x % 32; k < end_2; k += 32) {
 					sum_2 += q[check_index((int64)((uint64)i * m + k), q_len, 3, fault)] + x[check_index(k, x_len, 4, fault)] * (t1 + t2);
 				}
 				slots[block_2 * 32 + threadIdx.x % 32] = sum_2;

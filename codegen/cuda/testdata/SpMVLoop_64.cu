@@ -287,35 +287,81 @@ SpMVLoop_2(const int* __restrict__ start, int64 start_len, const int* __restrict
 
 extern "C" __global__ void
 SpMVLoop_3(const int* __restrict__ start, int64 start_len, const int* __restrict__ col, int64 col_len, double* val,
-	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, gompss_fault* fault)
+	int64 val_len, double* x, int64 x_len, double* y, int64 y_len, double* sParts_2, gompss_fault* fault)
 {
 	if (__syncthreads_or(fault->site != 0))
 		return;
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	if (!(apart(y, y_len, val, val_len) && apart(y, y_len, x, x_len))) {
 		for (int64 r = 0; r < start_len - 1; r++) {
 			double s = 0.0;
 			__syncthreads();
 			double s_2 = 0.0;
+			int64 start_2 = start[r];
+			int64 end = start[r + 1];
+			int64 total = max(end - start_2, (int64)0);
+			int64 block = max((total + 16777215) / 16777216, (int64)1) * 1024;
 			{
-				int64 end = start[r + 1];
-				for (int64 k = (int64)start[r] + threadIdx.x; k < end; k += blockDim.x) {
-					s_2 += val[check_index(k, val_len, 21, fault)] * x[check_index(col[check_index(k, col_len, 22, fault)], x_len, 23, fault)];
+				int64 group = 0;
+				for (; (int64)((uint64)group * (block * 8)) < total; group = (uint64)group + 1) {
+					__syncthreads();
+					for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+						s_2 = 0.0;
+						int64 from = (uint64)group * (block * 8) + block_2 * block;
+						int64 until = min((int64)((uint64)from + block), total);
+						int64 end_2 = (uint64)start_2 + until;
+						for (int64 k = (uint64)start_2 + from + threadIdx.x % 32; k < end_2; k = (uint64)k + 32) {
+							s_2 += val[check_index(k, val_len, 21, fault)] * x[check_index(col[check_index(k, col_len, 22, fault)], x_len, 23, fault)];
+						}
+						slots[block_2 * 32 + threadIdx.x % 32] = s_2;
+					}
+					__syncthreads();
+					s_2 = slots[threadIdx.x % 32];
+					for (int64 block_2 = 1; block_2 < 8; block_2++) {
+						s_2 += slots[block_2 * 32 + threadIdx.x % 32];
+					}
+					double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+					s_2 += other;
+					double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+					s_2 += other_2;
+					double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+					s_2 += other_3;
+					double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+					s_2 += other_4;
+					double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+					s_2 += other_5;
+					if (threadIdx.x == 0) {
+						*(volatile double*)&sParts_2[group] = s_2;
+					}
 				}
 			}
-			for (int64 d = 16; d > 0; d /= 2) {
-				double other = __shfl_down_sync(0xffffffff, s_2, d);
-				s_2 += other;
-			}
-			if (threadIdx.x % 32 == 0) {
-				slots[threadIdx.x / 32] = s_2;
+			__syncthreads();
+			int64 groups = (total + (block * 8 - 1)) / (block * 8);
+			for (int64 block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+				s_2 = 0.0;
+				for (int64 group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 256) {
+					double other = *(volatile double*)&sParts_2[group];
+					s_2 += other;
+				}
+				slots[block_2 * 32 + threadIdx.x % 32] = s_2;
 			}
 			__syncthreads();
-			s_2 = slots[0];
-			for (int64 w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-				s_2 += slots[w];
+			s_2 = slots[threadIdx.x % 32];
+			for (int64 block_2 = 1; block_2 < 8; block_2++) {
+				s_2 += slots[block_2 * 32 + threadIdx.x % 32];
 			}
+			double other = __shfl_xor_sync(0xffffffff, s_2, 16);
+			s_2 += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, s_2, 8);
+			s_2 += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, s_2, 4);
+			s_2 += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, s_2, 2);
+			s_2 += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, s_2, 1);
+			s_2 += other_5;
 			s += s_2;
+			__syncthreads();
 			if (threadIdx.x == 0) {
 				y[check_index(r, y_len, 24, fault)] = s;
 			}

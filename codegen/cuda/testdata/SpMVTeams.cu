@@ -43,8 +43,9 @@ SpMVTeams(const int* __restrict__ start, int start_len, const int* __restrict__ 
 		for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
 			s_2 = 0.0;
 			int64 from = (int64)block_2 * block;
-			int64 until = start_2 + min(from + block, total);
-			for (int64 k = start_2 + from + threadIdx.x % 32; k < until; k += 32) {
+			int64 until = min(from + block, total);
+			int64 end_2 = start_2 + until;
+			for (int64 k = start_2 + from + threadIdx.x % 32; k < end_2; k += 32) {
 				s_2 += val[check_index(k, val_len, 1, fault)] * x[check_index(col[check_index(k, col_len, 2, fault)], x_len, 3, fault)];
 			}
 			slots[block_2 * 32 + threadIdx.x % 32] = s_2;

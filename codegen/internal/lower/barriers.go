@@ -10,9 +10,10 @@ import (
 // barriers decides where the threads of a team wait for each other.
 type barriers struct {
 	*teamLaunch
-	open  open
-	jumps map[*ir.Label]*jump
-	depth int // of loops of the team that may repeat a construct
+	open       open
+	jumps      map[*ir.Label]*jump
+	depth      int // of loops of the team that may repeat a construct
+	iterations int // of these, loops whose iterations the teams share out
 }
 
 // open is what was touched since the last barrier: by thread 0 alone, and by any thread.
@@ -107,6 +108,10 @@ func (b *barriers) jump(l *ir.Label) *jump {
 func (b *barriers) repeat(label *ir.Label, distribute bool, body func()) {
 	b.depth++
 	defer func() { b.depth-- }()
+	if distribute {
+		b.iterations++
+		defer func() { b.iterations-- }()
+	}
 	if b.Leads() {
 		body()
 		return

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/gompss/gompss/codegen/internal/analysis"
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/forms"
@@ -13,39 +15,91 @@ import (
 )
 
 // blocks is a loop whose sums have the order of package order. The warps of a team, or its threads
-// where there are no warps, run the blocks of a group at a time, and the teams of a league share
-// the groups out.
+// where there are no warps, run the blocks of a group at a time. The teams of a league share the
+// groups out; one team runs them one after the other.
 type blocks struct {
 	*team
 	red           *reductions
 	lo, step      ir.Expr // of the loop
 	total, length ir.Expr // its iterations, and those of a block
-	grid          bool
+	by            sharers
 	at            ir.Pos
 }
 
+// sharers says which teams run a loop in blocks.
+type sharers uint8
+
+const (
+	byLeague    sharers = iota // all teams
+	byTeam                     // the one team that there is
+	inIteration                // each team, in its iterations of a loop around: the loop is one group
+)
+
+// sharersOf tells which teams run a loop.
+func (t *team) sharersOf(grid bool) sharers {
+	switch {
+	case grid && !t.Single:
+		return byLeague
+	case t.iterations > 0:
+		return inIteration
+	}
+	return byTeam
+}
+
 // inBlocks reports whether the order of the reductions of a loop shows, and has a form here that
-// the number of iterations decides.
+// the number of iterations decides. The reductions of a loop that the league runs again and again,
+// or under a condition, grow in a part of each team: they have no such form.
 func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Expr) bool {
-	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || grid && t.Single || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
+	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
 		return false
 	}
-	rounds := false
+	rounds, bytes := false, ir.Bytes(0)
 	for _, r := range d.Reductions {
-		if !r.Place.Type().IsScalar() {
+		if !r.Place.Type().IsScalar() || grid && !t.Single && t.own.Has(ir.RootVar(r.Place)) {
 			return false
 		}
 		rounds = rounds || order.Shows(r) && order.CutOf(r).Blocks == order.LastBlocks
-	}
-	plain := true
-	ir.WalkStmts(sp.Body, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.For, *ir.While, *ir.Call, *ir.Construct, *ir.Barrier:
-			plain = false
+		if bytes += r.Place.Type().Size; r.Index != nil {
+			bytes += r.Index.Type().Size
 		}
-		return plain
+	}
+	return rounds && t.roomFor(bytes*order.LastLanes) && !dealsSeen(t.Kernel, d) && !hasLoops(sp.Body)
+}
+
+// roomFor reports whether so many bytes of slots fit into the memory of a team beside what it has,
+// with a quarter left for what is to come.
+func (t *team) roomFor(bytes ir.Bytes) bool {
+	for _, v := range t.Launch.Team {
+		bytes += v.Type.Size
+	}
+	return bytes <= t.Device().Memory.StaticShared*3/4
+}
+
+// dealsSeen reports whether a schedule deals out the iterations of a loop, and the kernel can see
+// how.
+func dealsSeen(k *ir.Kernel, d *ir.Directive) bool {
+	if d.Schedule == (ir.Schedule{}) && d.DistSchedule == (ir.Schedule{}) {
+		return false
+	}
+	for _, c := range []ir.Expr{d.Schedule.Chunk, d.DistSchedule.Chunk} {
+		if c != nil && !cannotFail(c) {
+			return true
+		}
+	}
+	return asksNumbers(k.Body) || slices.ContainsFunc(k.Funcs, func(f *ir.Func) bool { return asksNumbers(f.Body) })
+}
+
+// hasLoops reports whether list has a loop, or a construct whose threads wait.
+func hasLoops(list []ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.For, *ir.While, *ir.Construct, *ir.Barrier:
+			found = true
+		}
+		return !found
 	})
-	return rounds && plain
+	return found
 }
 
 // groupsOf is how many groups a loop of so many iterations has, in blocks of length.
@@ -59,42 +113,46 @@ func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
 }
 
 // blockLength is the length of a block in a loop of so many iterations (order.Cut).
-func blockLength(total ir.Expr, r ir.Reduction, grid bool, at ir.Pos) ir.Expr {
+func blockLength(total ir.Expr, r ir.Reduction, by sharers, at ir.Pos) ir.Expr {
 	least := order.CutOf(r).Block
-	most := build.Int(least*order.LastBlocks, at) // in one group
-	if grid {
-		most = build.Int(least*order.LastBlocks*order.MostGroups, at)
+	groups := int64(order.MostGroups)
+	if by == inIteration {
+		groups = 1
 	}
+	most := build.Int(least*order.LastBlocks*groups, at)
 	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(least, at), at)
 }
 
 // noteBlocks notes what a launch is to have for the loop: a team for each group, and a warp for
 // each of its blocks.
-func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, grid bool) {
+func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
 	at, name := sp.At, sp.Loops[0].Var.Name
 	total := sp.Count()
-	length := blockLength(total, d.Reductions[0], grid, at)
+	length := blockLength(total, d.Reductions[0], by, at)
 	warps := build.Binary(ir.Mul, roundedUp(total, length, at), build.Int(order.Lanes, at), at)
 	t.noteCount(&ir.Math{Fn: ir.IMin, Args: []ir.Expr{warps, build.Int(order.LastLanes, at)}, T: ir.IntType, At: at}, &t.Trips.Threads)
-	if grid {
+	where, mend := "blocks for the warps of one team", "teams distribute parallel for spreads it over all teams"
+	if by == byLeague {
 		t.noteCount(groupsOf(total, length, at), &t.Trips.Team)
-		t.Decide(at, "loop "+name, "blocks for the warps of all teams", forms.Because(d)+"; sums have the order of the number of iterations", "fastmath, where any order will do")
-		return
+		where, mend = "blocks for the warps of all teams", "fastmath, where any order will do"
 	}
-	t.Decide(at, "loop "+name, "blocks for the warps of one team", forms.Because(d)+"; sums have the order of the number of iterations",
-		"teams distribute parallel for spreads it over all teams")
+	because := forms.Because(d) + "; sums have the order of the number of iterations"
+	if k := d.Schedule.Kind; k != ir.ScheduleNone {
+		because += ", and schedule(" + k.String() + ") is left aside: nothing in the kernel sees it"
+	}
+	t.Decide(at, "loop "+name, where, because, mend)
 }
 
 // openBlocks declares what the loop and what follows it need to know.
-func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, grid bool) (b *blocks, out []ir.Stmt) {
+func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by sharers) (b *blocks, out []ir.Stmt) {
 	s, at := sp.Loops[0], sp.At
-	b = &blocks{team: t, red: red, grid: grid, at: at}
+	b = &blocks{team: t, red: red, by: by, at: at}
 	b.lo, out = b.Temp("start", build.ToInt(s.Lo), out)
 	b.step, out = b.Temp("step", build.ToInt(s.Step), out)
 	hi, out := b.Temp("end", build.ToInt(s.Hi), out)
 	b.total, out = b.Temp("total", build.Trips(s, b.lo, hi, b.step), out)
-	b.length, out = b.Temp("block", blockLength(b.total, d.Reductions[0], grid, at), out)
-	if grid {
+	b.length, out = b.Temp("block", blockLength(b.total, d.Reductions[0], by, at), out)
+	if by != inIteration {
 		for i := range red.items {
 			it := &red.items[i]
 			it.part = b.partsOf(it.acc)
@@ -107,20 +165,24 @@ func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, gr
 	return b, out
 }
 
-// partsOf is where the groups of a league leave their values.
+// partsOf is where groups leave their values.
 func (b *blocks) partsOf(v *ir.Var) part {
 	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(order.MostGroups, b.at), b.at), elem: v.Type, n: 1}
 }
 
-// walk returns the loop over sp. In a league thread 0 of a team leaves the value of each group in
-// scratch memory; else the loop is one group, whose value every thread has behind it.
+// walk returns the loop over sp. Thread 0 leaves the value of each group in scratch memory; in an
+// iteration of another loop there is one group, whose value every thread has behind it.
 func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
 	at := b.at
-	list := b.scalars(b.red.items)
-	if !b.grid {
+	list := b.scalars()
+	if b.by == inIteration {
 		return append(b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
 			return b.walkBlock(sp, body, build.Binary(ir.Mul, block, b.length, at), lane)
 		}), b.inGroup(list)...)
+	}
+	begin, step := build.Query(ir.TeamNum, at), build.Query(ir.NumTeams, at)
+	if b.by == byTeam {
+		begin, step = build.Int(0, at), build.Int(1, at)
 	}
 	group := b.Local("group", ir.IntType, at)
 	first := build.Binary(ir.Mul, build.Ref(group, at), build.Binary(ir.Mul, b.length, build.Int(order.LastBlocks, at), at), at)
@@ -129,32 +191,36 @@ func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
 	})...)
 	work = append(append(work, b.inGroup(list)...), b.leave(group))
 	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, first, b.total, at), Body: work, At: at,
-		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), build.Query(ir.NumTeams, at), at), at)}}
-	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, build.Query(ir.TeamNum, at), at), loop}, At: at}}
+		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), step, at), at)}}
+	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, begin, at), loop}, At: at}}
 }
 
 // walkBlock returns the part of a lane in the block that begins with iteration first.
 func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr) []ir.Stmt {
 	at, f := b.at, sp.Loops[0]
-	number := func(n ir.Expr) ir.Expr {
-		return build.Convert(f.Var.Type, build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, n, b.step, at), at), at)
-	}
 	from, out := b.Temp("from", first, nil)
-	until := &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}
-	cut := *f
-	cut.Lo, cut.Rel = number(from), ir.Lt
-	cut.Hi, out = b.Temp("until", number(until), out)
-	if c, _ := query.Int64(f.Step); c < 0 {
-		cut.Rel = ir.Gt
+	until, out := b.Temp("until", &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}, out)
+	if step, ok := query.Int64(f.Step); ok && step == 1 && f.Rel == ir.Lt && sp.Direct() {
+		number := func(n ir.Expr) ir.Expr { return build.Convert(f.Var.Type, build.Binary(ir.Add, b.lo, n, at), at) }
+		cut := *f
+		cut.Lo = number(from)
+		cut.Hi, out = b.Temp("end", number(until), out)
+		part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
+		return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
 	}
-	part := &spaces.Space{Loops: []*ir.For{&cut}, Order: []int{0}, Label: sp.Label, At: at}
-	return append(out, strategy.WalkBlock(b.Sharer, part, lane, order.Lanes, body, b.red.sums())...)
+	// A counter in other steps, or of few bits, may wrap behind its last value: iterations count.
+	k := b.Local("it", ir.IntType, at)
+	value := build.Binary(ir.Add, b.lo, build.Binary(ir.Mul, build.Ref(k, at), b.step, at), at)
+	one := append([]ir.Stmt{build.Decl(f.Var, build.Convert(f.Var.Type, value, at), at)}, b.TrustedIn(body)...)
+	return append(out, build.Decl(k, build.Binary(ir.Add, from, lane, at), at),
+		&ir.While{Label: spaces.LabelOr(sp.Label), Cond: build.Compare(ir.Lt, build.Ref(k, at), until, at), Body: one, At: at,
+			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.Lanes, at), at), at)}})
 }
 
 // scalars are the copies that a block combines into.
-func (b *blocks) scalars(items []item) []scalar {
+func (b *blocks) scalars() []scalar {
 	var out []scalar
-	for i, it := range items {
+	for i, it := range b.red.items {
 		out = append(out, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i, lanes: true})
 	}
 	return out
@@ -304,9 +370,11 @@ func (b *blocks) inGroup(list []scalar) []ir.Stmt {
 	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
 }
 
-// finishLeague has the team that finishes last combine the values of the groups, which it finds in
-// scratch memory.
+// finishLeague has the team that finishes last combine the values of the groups.
 func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
+	if b.depth > 0 {
+		panic("gompss: bug: a reduction over the league in blocks is in a loop of the teams")
+	}
 	at := b.at
 	b.Decide(at, "reduction", "over the league", "the team that finishes last combines the values of groups of iterations: the same bits on every device", "")
 	last := b.Slot(crews.Slot{What: "last"}, ir.BoolType, "last", at)
@@ -323,9 +391,19 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	out = append(out, barrier(at)...)
 	b.open.all.Reads.AddVar(last)
 	before := b.open.clone()
-	groups, finish := b.Temp("groups", groupsOf(b.total, b.length, at), nil)
-	list := b.scalars(b.red.items)
-	finish = append(finish, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+	finish := append(b.meetGroups(), b.apply(b.red.items, at)...)
+	b.open.add(before)
+	b.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
+	return append(out, b.last)
+}
+
+// meetGroups leaves in the copies of every thread of the team what the groups have left in scratch
+// memory, combined.
+func (b *blocks) meetGroups() []ir.Stmt {
+	at := b.at
+	groups, out := b.Temp("groups", groupsOf(b.total, b.length, at), nil)
+	list := b.scalars()
+	out = append(out, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
 		k := b.Local("group", ir.IntType, at)
 		var body []ir.Stmt
 		for i, it := range b.red.items {
@@ -338,13 +416,16 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 			}
 			body = append(body, fold(list[i], value, idx, at)...)
 		}
-		first := build.Binary(ir.Add, build.Binary(ir.Mul, block, build.Int(order.Lanes, at), at), lane, at)
-		return []ir.Stmt{build.Decl(k, first, at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), groups, at), Body: body, At: at,
+		return []ir.Stmt{build.Decl(k, b.placeOf(block, lane), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), groups, at), Body: body, At: at,
 			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.LastLanes, at), at), at)}}}
 	})...)
-	finish = append(finish, b.inGroup(list)...)
-	finish = append(finish, b.apply(b.red.items, at)...)
-	b.open.add(before)
-	b.last = &ir.If{Cond: build.Ref(last, at), Then: finish, At: at}
-	return append(out, b.last)
+	return append(out, b.inGroup(list)...)
+}
+
+// finishTeam leaves the result in the copies of every thread of the one team that runs the loop.
+func (b *blocks) finishTeam() []ir.Stmt {
+	if b.by == inIteration {
+		return nil // they have it
+	}
+	return append([]ir.Stmt{build.Barrier(b.at)}, b.meetGroups()...)
 }

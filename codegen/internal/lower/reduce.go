@@ -289,6 +289,9 @@ func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 		if it.n > 0 {
 			s.acc = &ir.Var{Type: scalarOf(it.acc.Type)}
 		}
+		if !s.lanes {
+			s.n = c.slotNumber(r.items, i)
+		}
 		out = append(out, c.accSlot(s, it.At))
 		if it.idx != nil {
 			out = append(out, c.idxSlot(s, it.At))
@@ -326,9 +329,10 @@ func (c *combiner) finishReductions(r *reductions, at ir.Pos, barrier func(ir.Po
 	}
 	var out []ir.Stmt
 	switch {
-	case r.blocks != nil && r.league:
+	case r.blocks != nil && r.blocks.by == byLeague:
 		return r.blocks.finishLeague(barrier)
-	case r.blocks != nil: // every thread has the value
+	case r.blocks != nil:
+		out = r.blocks.finishTeam()
 	case r.perThread:
 		out = append(out, c.overTeam(r.items, at, barrier)...)
 		c.Decide(at, "reduction", "over the team", how(c.Shuffles()), "")
@@ -374,18 +378,50 @@ func (c *combiner) overTeam(items []item, at ir.Pos, barrier func(ir.Pos) []ir.S
 	var out []ir.Stmt
 	for i, it := range items {
 		if it.n == 0 {
-			scalars = append(scalars, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: i})
+			scalars = append(scalars, scalar{op: it.Op, acc: it.acc, idx: it.idx, n: c.slotNumber(items, i)})
 		}
 	}
-	if len(scalars) > 0 {
-		out = c.combineTeam(scalars, at, barrier)
+	for len(scalars) > 0 {
+		if len(out) > 0 {
+			out = append(out, barrier(at)...) // they use the same slots
+		}
+		n := min(len(scalars), c.atOnce())
+		out = append(out, c.combineTeam(scalars[:n], at, barrier)...)
+		scalars = scalars[n:]
 	}
+	before := len(out) > 0 && len(items) > c.atOnce() // scalars have used the slots of arrays
 	for i, it := range items {
 		if it.n > 0 {
-			out = append(out, c.overElements(it, i, at, barrier)...)
+			if before {
+				out = append(out, barrier(at)...)
+				before = false // the loop over elements ends with one
+			}
+			out = append(out, c.overElements(it, c.slotNumber(items, i), at, barrier)...)
 		}
 	}
 	return out
+}
+
+// atOnce is how many values a team combines at once: a quarter of its memory holds their slots.
+func (c *combiner) atOnce() int {
+	slots := c.slotType(ir.Float64Type).Size
+	return max(int(c.Device().Memory.StaticShared/4/slots), 1)
+}
+
+// slotNumber is the number of the slots of items[i]: its own where there is room for all, else one
+// of its own among the scalars that are combined at once, while arrays, one after the other, have
+// those of scalars that are done.
+func (c *combiner) slotNumber(items []item, i int) int {
+	if len(items) <= c.atOnce() {
+		return i
+	}
+	n := 0
+	for _, it := range items[:i] {
+		if it.n == 0 {
+			n++
+		}
+	}
+	return n % c.atOnce()
 }
 
 // overElements combines an array copy element by element.

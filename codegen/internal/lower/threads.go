@@ -39,7 +39,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	count, only := t.participants(d, s)
 	inBlocks := t.inBlocks(sp, d, grid, only)
 	if inBlocks {
-		t.noteBlocks(sp, d, grid)
+		t.noteBlocks(sp, d, t.sharersOf(grid))
 	} else {
 		t.noteShare(sp, d, grid)
 	}
@@ -68,7 +68,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 	var sums *blocks
 	if inBlocks {
 		var decls []ir.Stmt
-		sums, decls = t.openBlocks(sp, d, red, grid)
+		sums, decls = t.openBlocks(sp, d, red, t.sharersOf(grid))
 		out = append(out, decls...)
 	}
 	dealt := t.versions(sp, func(sp *spaces.Space) []ir.Stmt {

@@ -25,7 +25,6 @@ kernel void AllAny(global int *x, long x_at, long x_len, global uchar *out, long
 	global gompss_fault *fault)
 {
 	local uchar slots[1024];
-	local uchar slots_2[1024];
 	local uchar last;
 	volatile local int failed_at;
 	int passed = 0;
@@ -83,7 +82,6 @@ kernel void AllAny(global int *x, long x_at, long x_len, global uchar *out, long
 		}
 	}
 	slots[get_local_id(0)] = all_2;
-	slots_2[get_local_id(0)] = some_2;
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 	long d = 1;
 	while (d < (long)get_local_size(0)) {
@@ -91,15 +89,25 @@ kernel void AllAny(global int *x, long x_at, long x_len, global uchar *out, long
 			all_2 = slots[get_local_id(0)];
 			all_2 = all_2 && slots[get_local_id(0) + d];
 			slots[get_local_id(0)] = all_2;
-			some_2 = slots_2[get_local_id(0)];
-			some_2 = some_2 || slots_2[get_local_id(0) + d];
-			slots_2[get_local_id(0)] = some_2;
 		}
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 		d = (ulong)d * 2;
 	}
 	all_2 = slots[0];
-	some_2 = slots_2[0];
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	slots[get_local_id(0)] = some_2;
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	long d_2 = 1;
+	while (d_2 < (long)get_local_size(0)) {
+		if (((long)get_local_id(0) & (long)((ulong)d_2 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_2) < (long)get_local_size(0)) {
+			some_2 = slots[get_local_id(0)];
+			some_2 = some_2 || slots[get_local_id(0) + d_2];
+			slots[get_local_id(0)] = some_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		d_2 = (ulong)d_2 * 2;
+	}
+	some_2 = slots[0];
 	if ((long)get_local_id(0) == 0) {
 		*(volatile global uint *)&allParts[get_group_id(0)] = all_2 ? 1 : 0;
 		*(volatile global uint *)&someParts[get_group_id(0)] = some_2 ? 1 : 0;
@@ -125,23 +133,32 @@ kernel void AllAny(global int *x, long x_at, long x_len, global uchar *out, long
 			}
 		}
 		slots[get_local_id(0)] = all_3;
-		slots_2[get_local_id(0)] = some_3;
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-		long d_2 = 1;
-		while (d_2 < (long)get_local_size(0)) {
-			if (((long)get_local_id(0) & (long)((ulong)d_2 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_2) < (long)get_local_size(0)) {
+		long d_3 = 1;
+		while (d_3 < (long)get_local_size(0)) {
+			if (((long)get_local_id(0) & (long)((ulong)d_3 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_3) < (long)get_local_size(0)) {
 				all_3 = slots[get_local_id(0)];
-				all_3 = all_3 && slots[get_local_id(0) + d_2];
+				all_3 = all_3 && slots[get_local_id(0) + d_3];
 				slots[get_local_id(0)] = all_3;
-				some_3 = slots_2[get_local_id(0)];
-				some_3 = some_3 || slots_2[get_local_id(0) + d_2];
-				slots_2[get_local_id(0)] = some_3;
 			}
 			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-			d_2 = (ulong)d_2 * 2;
+			d_3 = (ulong)d_3 * 2;
 		}
 		all_3 = slots[0];
-		some_3 = slots_2[0];
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		slots[get_local_id(0)] = some_3;
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long d_4 = 1;
+		while (d_4 < (long)get_local_size(0)) {
+			if (((long)get_local_id(0) & (long)((ulong)d_4 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_4) < (long)get_local_size(0)) {
+				some_3 = slots[get_local_id(0)];
+				some_3 = some_3 || slots[get_local_id(0) + d_4];
+				slots[get_local_id(0)] = some_3;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			d_4 = (ulong)d_4 * 2;
+		}
+		some_3 = slots[0];
 		if ((long)get_local_id(0) == 0) {
 			all[0] = true && all_3;
 			some[0] = false || some_3;

@@ -49,8 +49,6 @@ kernel void BitReduce_2(global uint *x, long x_at, long x_len, global uint *out,
 	global uint *ticket, long ticket_at, global gompss_fault *fault)
 {
 	local uint slots[1024];
-	local uint slots_2[1024];
-	local uint slots_3[1024];
 	local uchar last;
 	volatile local int failed_at;
 	int passed = 0;
@@ -120,8 +118,6 @@ kernel void BitReduce_2(global uint *x, long x_at, long x_len, global uint *out,
 		}
 	}
 	slots[get_local_id(0)] = a_2;
-	slots_2[get_local_id(0)] = o_2;
-	slots_3[get_local_id(0)] = e_2;
 	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 	long d = 1;
 	while (d < (long)get_local_size(0)) {
@@ -129,19 +125,39 @@ kernel void BitReduce_2(global uint *x, long x_at, long x_len, global uint *out,
 			a_2 = slots[get_local_id(0)];
 			a_2 &= slots[get_local_id(0) + d];
 			slots[get_local_id(0)] = a_2;
-			o_2 = slots_2[get_local_id(0)];
-			o_2 |= slots_2[get_local_id(0) + d];
-			slots_2[get_local_id(0)] = o_2;
-			e_2 = slots_3[get_local_id(0)];
-			e_2 ^= slots_3[get_local_id(0) + d];
-			slots_3[get_local_id(0)] = e_2;
 		}
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 		d = (ulong)d * 2;
 	}
 	a_2 = slots[0];
-	o_2 = slots_2[0];
-	e_2 = slots_3[0];
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	slots[get_local_id(0)] = o_2;
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	long d_2 = 1;
+	while (d_2 < (long)get_local_size(0)) {
+		if (((long)get_local_id(0) & (long)((ulong)d_2 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_2) < (long)get_local_size(0)) {
+			o_2 = slots[get_local_id(0)];
+			o_2 |= slots[get_local_id(0) + d_2];
+			slots[get_local_id(0)] = o_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		d_2 = (ulong)d_2 * 2;
+	}
+	o_2 = slots[0];
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	slots[get_local_id(0)] = e_2;
+	barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	long d_3 = 1;
+	while (d_3 < (long)get_local_size(0)) {
+		if (((long)get_local_id(0) & (long)((ulong)d_3 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_3) < (long)get_local_size(0)) {
+			e_2 = slots[get_local_id(0)];
+			e_2 ^= slots[get_local_id(0) + d_3];
+			slots[get_local_id(0)] = e_2;
+		}
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		d_3 = (ulong)d_3 * 2;
+	}
+	e_2 = slots[0];
 	if ((long)get_local_id(0) == 0) {
 		*(volatile global uint *)&aParts[get_group_id(0)] = a_2;
 		*(volatile global uint *)&oParts[get_group_id(0)] = o_2;
@@ -172,28 +188,46 @@ kernel void BitReduce_2(global uint *x, long x_at, long x_len, global uint *out,
 			}
 		}
 		slots[get_local_id(0)] = a_3;
-		slots_2[get_local_id(0)] = o_3;
-		slots_3[get_local_id(0)] = e_3;
 		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-		long d_2 = 1;
-		while (d_2 < (long)get_local_size(0)) {
-			if (((long)get_local_id(0) & (long)((ulong)d_2 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_2) < (long)get_local_size(0)) {
+		long d_4 = 1;
+		while (d_4 < (long)get_local_size(0)) {
+			if (((long)get_local_id(0) & (long)((ulong)d_4 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_4) < (long)get_local_size(0)) {
 				a_3 = slots[get_local_id(0)];
-				a_3 &= slots[get_local_id(0) + d_2];
+				a_3 &= slots[get_local_id(0) + d_4];
 				slots[get_local_id(0)] = a_3;
-				o_3 = slots_2[get_local_id(0)];
-				o_3 |= slots_2[get_local_id(0) + d_2];
-				slots_2[get_local_id(0)] = o_3;
-				e_3 = slots_3[get_local_id(0)];
-				e_3 ^= slots_3[get_local_id(0) + d_2];
-				slots_3[get_local_id(0)] = e_3;
 			}
 			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-			d_2 = (ulong)d_2 * 2;
+			d_4 = (ulong)d_4 * 2;
 		}
 		a_3 = slots[0];
-		o_3 = slots_2[0];
-		e_3 = slots_3[0];
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		slots[get_local_id(0)] = o_3;
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long d_5 = 1;
+		while (d_5 < (long)get_local_size(0)) {
+			if (((long)get_local_id(0) & (long)((ulong)d_5 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_5) < (long)get_local_size(0)) {
+				o_3 = slots[get_local_id(0)];
+				o_3 |= slots[get_local_id(0) + d_5];
+				slots[get_local_id(0)] = o_3;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			d_5 = (ulong)d_5 * 2;
+		}
+		o_3 = slots[0];
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		slots[get_local_id(0)] = e_3;
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+		long d_6 = 1;
+		while (d_6 < (long)get_local_size(0)) {
+			if (((long)get_local_id(0) & (long)((ulong)d_6 * 2 - 1)) == 0 && (long)(get_local_id(0) + d_6) < (long)get_local_size(0)) {
+				e_3 = slots[get_local_id(0)];
+				e_3 ^= slots[get_local_id(0) + d_6];
+				slots[get_local_id(0)] = e_3;
+			}
+			barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+			d_6 = (ulong)d_6 * 2;
+		}
+		e_3 = slots[0];
 		if ((long)get_local_id(0) == 0) {
 			a[0] &= a_3;
 			o[0] |= o_3;

@@ -58,8 +58,9 @@ kernel void Dot(global double *x, long x_at, long x_len, global double *y, long 
 				s_2 = 0.0;
 				long from = group * ((ulong)block * 8) + (ulong)(place / 32) * block;
 				long until = min((long)((ulong)from + block), total);
+				long end_2 = until;
 				long base = from;
-				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+				for (; (long)((ulong)base + 128) <= end_2; base = (ulong)base + 128) {
 					long i = (ulong)base + place % 32;
 					long i_2 = base + (32ul + place % 32);
 					long i_3 = base + ((ulong)((long)32 * 2) + place % 32);
@@ -70,9 +71,9 @@ kernel void Dot(global double *x, long x_at, long x_len, global double *y, long 
 					s_2 += x[i_4] * y[i_4];
 				}
 				{
-					long end_2 = until;
+					long end_3 = end_2;
 					long i = (ulong)base + place % 32;
-					for (; i < end_2; i = (ulong)i + 32) {
+					for (; i < end_3; i = (ulong)i + 32) {
 						s_2 += x[i] * y[i];
 					}
 				}
@@ -139,10 +140,11 @@ kernel void Dot(global double *x, long x_at, long x_len, global double *y, long 
 				s_2 = 0.0;
 				long from = group * ((ulong)block * 8) + (ulong)(place / 32) * block;
 				long until = min((long)((ulong)from + block), total);
+				long end_2 = until;
 				{
-					long end_2 = until;
+					long end_3 = end_2;
 					long i = (ulong)from + place % 32;
-					for (; i < end_2; i = (ulong)i + 32) {
+					for (; i < end_3; i = (ulong)i + 32) {
 						if ((ulong)i >= (ulong)y_len) {
 							gompss_fail(fault, 1, i, y_len);
 							atomic_min(&failed_at, passed);

@@ -95,9 +95,10 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 						fy_2 = 0.0f;
 						fz_2 = 0.0f;
 						long from_2 = (ulong)block_2 * block;
-						long until = (ulong)start + min((long)((ulong)from_2 + block), total);
+						long until = min((long)((ulong)from_2 + block), total);
+						long end_3 = (ulong)start + until;
 						long base = (ulong)start + from_2;
-						for (; (long)((ulong)base + 256) <= until; base = (ulong)base + 256) {
+						for (; (long)((ulong)base + 256) <= end_3; base = (ulong)base + 256) {
 							long j = base + get_local_id(0) % 32;
 							long j_2 = base + (32 + get_local_id(0) % 32);
 							long j_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
@@ -172,9 +173,9 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 							fz_2 += dz_8 * inv3_8;
 						}
 						{
-							long end_3 = until;
+							long end_4 = end_3;
 							long j = base + get_local_id(0) % 32;
-							for (; j < end_3; j = (ulong)j + 32) {
+							for (; j < end_4; j = (ulong)j + 32) {
 								float dx = px[j] - px[i];
 								float dy = py[j] - py[i];
 								float dz = pz[j] - pz[i];
@@ -236,11 +237,12 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 						fy_2 = 0.0f;
 						fz_2 = 0.0f;
 						long from_2 = (ulong)block_2 * block;
-						long until = (ulong)start + min((long)((ulong)from_2 + block), total);
+						long until = min((long)((ulong)from_2 + block), total);
+						long end_3 = (ulong)start + until;
 						{
-							long end_3 = until;
+							long end_4 = end_3;
 							long j = (ulong)start + from_2 + get_local_id(0) % 32;
-							for (; j < end_3; j = (ulong)j + 32) {
+							for (; j < end_4; j = (ulong)j + 32) {
 								if ((ulong)j >= (ulong)px_len)
 									gompss_fail(fault, 1, j, px_len);
 								if ((ulong)i >= (ulong)px_len)
@@ -360,10 +362,11 @@ kernel void Forces_2(long lo, long hi, float dt, global float *px, long px_at, l
 					fz_2 = 0.0f;
 					long from = (ulong)block_2 * block;
 					long until = min((long)((ulong)from + block), total);
+					long end_3 = until;
 					{
-						long end_3 = until;
+						long end_4 = end_3;
 						long part = from + get_local_id(0) % 32;
-						for (; part < end_3; part = (ulong)part + 32) {
+						for (; part < end_4; part = (ulong)part + 32) {
 							fx_2 += fxParts[(ulong)number * parts + part];
 							fy_2 += fyParts[(ulong)number * parts + part];
 							fz_2 += fzParts[(ulong)number * parts + part];

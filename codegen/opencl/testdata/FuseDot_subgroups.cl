@@ -46,8 +46,9 @@ kernel void FuseDot_2(global double *x, long x_at, long x_len, global double *y,
 				s_2 = 0.0;
 				long from = group * ((ulong)block * 8) + (ulong)block_2 * block;
 				long until = min((long)((ulong)from + block), total);
+				long end_2 = until;
 				long base = from;
-				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+				for (; (long)((ulong)base + 128) <= end_2; base = (ulong)base + 128) {
 					long i = base + get_local_id(0) % 32;
 					long i_2 = base + (32 + get_local_id(0) % 32);
 					long i_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
@@ -58,9 +59,9 @@ kernel void FuseDot_2(global double *x, long x_at, long x_len, global double *y,
 					s_2 = fma(x[i_4], y[i_4], s_2);
 				}
 				{
-					long end_2 = until;
+					long end_3 = end_2;
 					long i = base + get_local_id(0) % 32;
-					for (; i < end_2; i = (ulong)i + 32) {
+					for (; i < end_3; i = (ulong)i + 32) {
 						s_2 = fma(x[i], y[i], s_2);
 					}
 				}

@@ -33,8 +33,9 @@ kernel void RowSums(long n, long m, global double *out, long out_at, global doub
 				sum_2 = 0.0;
 				long from = (ulong)block_2 * block;
 				long until = min((long)((ulong)from + block), total);
+				long end_3 = until;
 				long base = from;
-				for (; (long)((ulong)base + 128) <= until; base = (ulong)base + 128) {
+				for (; (long)((ulong)base + 128) <= end_3; base = (ulong)base + 128) {
 					long k = base + get_local_id(0) % 32;
 					long k_2 = base + (32 + get_local_id(0) % 32);
 					long k_3 = base + ((long)32 * 2 + get_local_id(0) % 32);
@@ -45,9 +46,9 @@ kernel void RowSums(long n, long m, global double *out, long out_at, global doub
 					sum_2 += q[(ulong)i * m + k_4] + x[k_4] * (t1 + t2);
 				}
 				{
-					long end_3 = until;
+					long end_4 = end_3;
 					long k = base + get_local_id(0) % 32;
-					for (; k < end_3; k = (ulong)k + 32) {
+					for (; k < end_4; k = (ulong)k + 32) {
 						sum_2 += q[(ulong)i * m + k] + x[k] * (t1 + t2);
 					}
 				}

@@ -87,17 +87,12 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 	return []ir.Stmt{&ir.Block{Body: append(out, build.Decl(base, build.Binary(ir.Add, f.Lo, start, at), at), loop), At: at}}
 }
 
-// WalkBlock returns the loop over sp, a part of the iterations of a loop, that so many lanes share
-// out, of which the thread that runs it is number lane; several iterations at once where that pays.
+// WalkBlock returns the loop over sp, a part of the iterations of a loop, by ones and direct, that
+// so many lanes share out, of which the thread that runs it is number lane; several iterations at once where that pays.
 func WalkBlock(t *Sharer, sp *spaces.Space, lane ir.Expr, lanes int64, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	f, at := sp.Loops[0], sp.At
-	step, _ := query.Int64(f.Step)
-	width := 1
-	if flat := forms.Flat(body); sp.Direct() && step == 1 && f.Rel == ir.Lt {
-		if width = t.jamWidth(f, flat, sums); width > 1 {
-			body = flat
-		}
-	}
+	body = forms.Flat(t.TrustedIn(body))
+	width := t.jamWidth(f, body, sums)
 	if width < 2 {
 		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, body, nil)
 	}
