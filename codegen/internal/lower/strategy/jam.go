@@ -88,7 +88,8 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 }
 
 // WalkBlock returns the loop over sp, a part of the iterations of a loop, by ones and direct, that
-// so many lanes share out, of which the thread that runs it is number lane; several iterations at once where that pays.
+// so many lanes share out, of which the thread that runs it is number lane; several iterations at
+// once where that pays.
 func WalkBlock(t *Sharer, sp *spaces.Space, lane ir.Expr, lanes int64, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	f, at := sp.Loops[0], sp.At
 	body = forms.Flat(t.TrustedIn(body))
