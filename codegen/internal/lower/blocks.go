@@ -53,24 +53,35 @@ func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Ex
 	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
 		return false
 	}
-	rounds, bytes := false, ir.Bytes(0)
+	rounds := false
 	for _, r := range d.Reductions {
 		if !r.Place.Type().IsScalar() || grid && !t.Single && t.own.Has(ir.RootVar(r.Place)) {
 			return false
 		}
 		rounds = rounds || order.Shows(r) && order.CutOf(r).Blocks == order.LastBlocks
-		if bytes += r.Place.Type().Size; r.Index != nil {
-			bytes += r.Index.Type().Size
-		}
 	}
-	return rounds && t.roomFor(bytes*order.LastLanes) && !dealsSeen(t.Kernel, d) && !hasLoops(sp.Body)
+	return rounds && t.roomFor(d.Reductions) && !dealsSeen(t.Kernel, d) && !hasLoops(sp.Body)
 }
 
-// roomFor reports whether so many bytes of slots fit into the memory of a team beside what it has,
-// with a quarter left for what is to come.
-func (t *team) roomFor(bytes ir.Bytes) bool {
+// roomFor reports whether the slots of list fit into the memory of a team beside what it has, with
+// a quarter left for what is to come.
+func (t *team) roomFor(list []ir.Reduction) bool {
+	var bytes ir.Bytes
 	for _, v := range t.Launch.Team {
 		bytes += v.Type.Size
+	}
+	add := func(what string, elem *ir.Type, n int) {
+		more := elem.Size * order.LastLanes
+		if v := t.Slots[slotOf(what, elem, n)]; v != nil {
+			more -= v.Type.Size
+		}
+		bytes += max(more, 0)
+	}
+	for i, r := range list {
+		add(slotValue, r.Place.Type(), i)
+		if r.Index != nil {
+			add(slotIndex, r.Index.Type(), i)
+		}
 	}
 	return bytes <= t.Device().Memory.StaticShared*3/4
 }

@@ -253,18 +253,37 @@ type combiner struct {
 	last *ir.If // what the last team does after the latest reduction over the league
 }
 
+// What slots of a reduction hold.
+const (
+	slotValue = "reduce"
+	slotIndex = "reduce index"
+)
+
 func (c *combiner) accSlot(s scalar, at ir.Pos) *ir.Var {
-	if s.lanes {
-		return c.Slot(crews.Slot{What: "lanes", Kind: s.acc.Type.Kind, N: s.n}, ir.ArrayOf(s.acc.Type, order.LastLanes), "slots", at)
-	}
-	return c.Slot(crews.Slot{What: "reduce", Kind: s.acc.Type.Kind, N: s.n}, c.slotType(s.acc.Type), "slots", at)
+	return c.slots(slotValue, s, s.acc.Type, at)
 }
 
 func (c *combiner) idxSlot(s scalar, at ir.Pos) *ir.Var {
+	return c.slots(slotIndex, s, s.idx.Type, at)
+}
+
+// slotOf names the slots of the values of one sum, or of their indices.
+func slotOf(what string, elem *ir.Type, n int) crews.Slot {
+	return crews.Slot{What: what, Kind: elem.Kind, N: n}
+}
+
+// slots is the team memory that holds a value of each lane of s, or of each thread or warp. Loops
+// of a launch, which combine theirs one after the other, have the same.
+func (c *combiner) slots(what string, s scalar, elem *ir.Type, at ir.Pos) *ir.Var {
+	typ := c.slotType(elem)
 	if s.lanes {
-		return c.Slot(crews.Slot{What: "lane index", Kind: s.idx.Type.Kind, N: s.n}, ir.ArrayOf(s.idx.Type, order.LastLanes), "slots", at)
+		typ = ir.ArrayOf(elem, order.LastLanes)
 	}
-	return c.Slot(crews.Slot{What: "reduce index", Kind: s.idx.Type.Kind, N: s.n}, c.slotType(s.idx.Type), "slots", at)
+	v := c.Slot(slotOf(what, elem, s.n), typ, "slots", at)
+	if typ.Size > v.Type.Size {
+		v.Type = typ
+	}
+	return v
 }
 
 func (c *combiner) slotType(elem *ir.Type) *ir.Type {
