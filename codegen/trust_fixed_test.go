@@ -139,3 +139,34 @@ func TestLanes_WriteWhatTheyRead(t *testing.T) {
 		}
 	}
 }
+
+// TestGroups_WriteWhatTheyRead: of the lanes that share an iteration, one wrote what others read,
+// with no barrier between (issue 16 f, seed 777072 of the odd programs).
+func TestGroups_WriteWhatTheyRead(t *testing.T) {
+	for _, body := range []string{
+		"x := b[i]\ns := int64(0)\n//omp:loop reduction(+: s)\nfor j := start[i]; j < start[i+1]; j++ {\ns += a[j] * x\n}\nb[i] = s + x",
+		"//omp:loop\nfor j := start[i]; j < start[i+1]; j++ {\nc[j] = a[j]\n}\nb[i] = c[start[i+1]-1]",
+		"//omp:loop\nfor j := start[i]; j < start[i+1]; j++ {\nc[j] = a[j]\n}\nx := c[start[i+1]-1]\n//omp:loop\nfor j := start[i]; j < start[i+1]; j++ {\na[j] += x\n}",
+		"if b[i] > 3 {\nb[i] = 1\ncontinue\n}\ns := int64(0)\n//omp:loop reduction(+: s)\nfor j := start[i]; j < start[i+1]; j++ {\ns += a[j]\n}\nb[i] = s",
+		"if b[i] > 3 {\n//omp:loop\nfor j := start[i]; j < start[i+1]; j++ {\na[j]++\n}\n}\nb[i]++",
+	} {
+		text := "package k\n\n//omp:target device(acc, smp)\n//omp:task inout(a, b, c) in(start)\nfunc K(n int, a, b, c []int64, start []int) {\n//omp:loop\nfor i := range n {\n" + body + "\n}\n}\n"
+		p, err := codegen.Load(codegen.File{Name: "k.go", Text: text})
+		require.NoError(t, err, text)
+		k, err := p.Kernel("K")
+		require.NoError(t, err)
+		for _, n := range []int{5, 40, 100} {
+			for seed := range uint64(4) {
+				start := make([]int, n+1)
+				for i := range n {
+					start[i+1] = start[i] + 1 + i*7%19
+				}
+				a, b, c := make([]int64, start[n]), make([]int64, n), make([]int64, start[n])
+				for i := range b {
+					b[i] = int64(i % 6)
+				}
+				require.NoError(t, runDevice(simulated(t, k, text), []any{n, a, b, c, start}, simt.Config{Teams: 3, Threads: 64, Seed: seed, Races: true}), "%s, n=%d", body, n)
+			}
+		}
+	}
+}

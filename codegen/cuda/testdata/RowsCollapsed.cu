@@ -321,7 +321,6 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					__syncwarp();
 					if (active_2) {
 						int from_2 = from;
 						int to_2 = to;
@@ -361,7 +360,6 @@ RowsCollapsed_3(const int* __restrict__ start, int start_len, const int* __restr
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					__syncwarp();
 					if (active_2) {
 						int from_2 = from;
 						int to_2 = to;

@@ -321,7 +321,6 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					__syncwarp();
 					if (active_2) {
 						int64 from_2 = from;
 						int64 to_2 = to;
@@ -361,7 +360,6 @@ RowsCollapsed_3(const int* __restrict__ start, int64 start_len, const int* __res
 					if (active_2) {
 						i = iContext_2[context];
 					}
-					__syncwarp();
 					if (active_2) {
 						int64 from_2 = from;
 						int64 to_2 = to;

@@ -25,6 +25,7 @@ type grouper struct {
 	few          ir.Expr    // where it holds, half as many lanes do
 	own          *ir.VarSet // variables of an iteration, which all lanes have
 	out          []ir.Stmt  // of a turn
+	ahead        []ir.Stmt  // of an iteration, since lanes last waited for each other
 	active, lane *ir.Var
 	around       []*ir.Var // active of what is around the statement
 }
@@ -166,11 +167,16 @@ func (x *grouper) list(list []ir.Stmt) bool {
 	return x.byOne(list[last+1:])
 }
 
+// boundsOf are statements that read what the bounds of f do.
+func boundsOf(f *ir.For) []ir.Stmt {
+	return []ir.Stmt{&ir.If{Cond: build.Compare(ir.Lt, build.ToInt(f.Lo), build.ToInt(f.Hi), f.At), At: f.At}}
+}
+
 func (x *grouper) stmt(s ir.Stmt, last bool) bool {
 	switch s := s.(type) {
 	case *ir.For:
-		if !sharedByGroup(x.Sharer, s) {
-			return false
+		if !sharedByGroup(x.Sharer, s) || changes(x.Sharer, s.Body, boundsOf(s)) {
+			return false // a lane may yet read the bounds when another is in the loop
 		}
 		x.nest(s)
 		return true
@@ -185,6 +191,7 @@ func (x *grouper) stmt(s ir.Stmt, last bool) bool {
 
 // branch runs both sides of s, each in the groups whose iteration takes it.
 func (x *grouper) branch(s *ir.If) bool {
+	x.order(&ir.If{Cond: s.Cond, At: s.At})
 	before := x.active
 	side := func(name string, cond ir.Expr, list []ir.Stmt) bool {
 		if len(list) == 0 {
@@ -209,9 +216,11 @@ func (x *grouper) leave(s *ir.If) bool {
 	if !forms.LeavesOnly(s, x.own) || s.Then[len(s.Then)-1].(*ir.Continue).Label != x.label {
 		return false
 	}
+	x.order(&ir.If{Cond: s.Cond, At: s.At})
 	goes := x.Local("leaves", ir.BoolType, s.At)
 	x.out = append(x.out, build.Decl(goes, build.Compare(ir.LAnd, build.Ref(x.active, s.At), s.Cond, s.At), s.At))
 	if rest := s.Then[:len(s.Then)-1]; len(rest) > 0 {
+		x.order(rest...)
 		x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(goes, s.At), x.leads0(), s.At), Then: rest, At: s.At})
 	}
 	for _, v := range append(slices.Clone(x.around), x.active) {
@@ -242,17 +251,20 @@ func (x *grouper) byOne(list []ir.Stmt) bool {
 		}
 		return []ir.Stmt{s}
 	}}
-	x.meet(x.f.Body)
+	x.order(list...)
 	x.out = append(x.out, &ir.If{Cond: build.Compare(ir.LAnd, build.Ref(x.active, x.at), x.leads0(), x.at),
 		Then: []ir.Stmt{&ir.Block{Label: exit, Body: leave.CopyStmts(list), At: x.at}}, At: x.at})
 	return true
 }
 
-// meet orders the memory accesses of the lanes of a group, if list accesses memory.
-func (x *grouper) meet(list []ir.Stmt) {
-	if touch := x.Effects.Stmts(list); !touch.Writes.Empty() || touch.Atomics || touch.Calls {
+// order has the lanes of a group wait for each other in front of list where the order of its memory
+// accesses and of those since they last did matters.
+func (x *grouper) order(list ...ir.Stmt) {
+	if conflict(x.Sharer, x.ahead, list) {
 		x.out = append(x.out, &ir.Barrier{Scope: ir.WarpBarrier, At: x.at})
+		x.ahead = nil
 	}
+	x.ahead = append(x.ahead, list...)
 }
 
 // everyLane lets all lanes of a group execute s, which declares or assigns a variable.
@@ -261,6 +273,7 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 	if !forms.Computes(s, x.own) || touch.Atomics || touch.Calls {
 		return false
 	}
+	x.order(s)
 	if d, ok := s.(*ir.Decl); ok {
 		if !d.Var.Type.IsScalar() && d.Var.Type.Kind != ir.Slice && d.Var.Type.Kind != ir.Pointer {
 			return false
@@ -281,7 +294,7 @@ func (x *grouper) everyLane(s ir.Stmt) bool {
 func (x *grouper) nest(g *ir.For) {
 	at := g.At
 	s := &sharedNest{bundler: &bundler{Sharer: x.Sharer, f: x.f}, k: &bundledNest{loop: g, d: x.Simds[g]}, lanes: x.lanes, at: at, lane: x.lane}
-	x.meet([]ir.Stmt{g})
+	x.order(g)
 	if len(s.k.d.Reductions) == 0 { // nothing is exchanged: a warp without an iteration continues
 		from, to := s.local("from", build.ToInt(g.Lo)), s.local("to", build.ToInt(g.Hi))
 		s.part(s.begin(from, 0), to, build.Int(x.lanes, at), map[*ir.Var]*ir.Var{})

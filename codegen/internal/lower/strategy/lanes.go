@@ -338,41 +338,57 @@ func (t *Sharer) onLanes(c *laned, active, lane *ir.Var, lanes ir.Expr, at ir.Po
 	out = append(out, build.Decl(distance, half(lanes), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Gt, build.Ref(distance, at), build.Int(0, at), at),
 		Post: []ir.Stmt{build.Assign(build.Ref(distance, at), half(build.Ref(distance, at)), at)}, Body: mix, At: at})
 	leads := build.Compare(ir.LAnd, build.Ref(active, at), build.Compare(ir.Eq, build.Ref(lane, at), build.Int(0, at), at), at)
-	if writesWhatLanesRead(t, c) {
+	if changes(t, c.after, append(slices.Clone(c.before), c.loop.Body...)) {
 		out = append(out, &ir.Barrier{Scope: ir.WarpBarrier, At: at}) // shuffles order no memory
 	}
 	return append(out, &ir.If{Cond: leads, Then: append(add, c.after...), At: at})
 }
 
-// writesWhatLanesRead reports whether the lane that ends an iteration changes memory that the other
-// lanes of the iteration have read: they may be behind. Different arguments that overlap are the
-// same elements of one iteration, which only overlap(ok) promises of more of them.
-func writesWhatLanesRead(t *Sharer, c *laned) bool {
-	ahead := append(slices.Clone(c.before), c.loop.Body...)
-	reads, writes := t.Effects.Stmts(ahead), t.Effects.Stmts(c.after)
-	if writes.Calls || !reads.Reads.Meets(writes.Writes) {
-		return writes.Calls
-	}
-	if t.Kernel.Target.OverlapOK {
+// conflict reports whether one of two parts of an iteration changes memory that the other accesses:
+// lanes that share the iteration may be at different parts of it.
+func conflict(t *Sharer, a, b []ir.Stmt) bool { return changes(t, a, b) || changes(t, b, a) }
+
+// changes reports whether list changes memory that other accesses. Different arguments that overlap
+// are the same elements of one iteration, which only overlap(ok) promises of more of them.
+func changes(t *Sharer, list, other []ir.Stmt) bool {
+	touch, others := t.Effects.Stmts(list), t.Effects.Stmts(other)
+	some := !touch.Writes.Empty() || touch.Atomics
+	switch {
+	case touch.Calls:
+		return true
+	case !some || !touch.Atomics && !others.Calls && !others.Reads.Meets(touch.Writes) && !others.Writes.Meets(touch.Writes):
+		return false
+	case others.Calls, t.Kernel.Target.OverlapOK:
 		return true
 	}
-	read, known := &ir.VarSet{}, true
-	ir.Inspect(ahead, nil, func(e ir.Expr) {
+	used, known := &ir.VarSet{}, true
+	ir.Inspect(other, nil, func(e ir.Expr) {
 		if r, ok := e.(*ir.Ref); ok {
-			read.Add(r.Var)
+			used.Add(r.Var)
 			if k := r.Var.Type.Kind; k == ir.Slice || k == ir.Pointer {
 				known = known && r.Var.Space == ir.Param
 			}
 		}
 	})
-	ir.WalkStmts(c.after, func(s ir.Stmt) bool {
-		a, ok := s.(*ir.Assign)
-		if !ok {
+	ir.WalkStmts(list, func(s ir.Stmt) bool {
+		var place ir.Expr
+		switch s := s.(type) {
+		case *ir.Assign:
+			place = s.Place
+		case *ir.Atomic:
+			place = s.Place
+		default:
 			return known
 		}
-		v := query.BaseVar(a.Place)
-		local := v != nil && v.Space != ir.Param && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer)
-		known = known && v != nil && !local && !read.Has(v)
+		v := query.BaseVar(place)
+		refers := v != nil && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Pointer)
+		switch {
+		case v == nil:
+			known = false
+		case v.Space == ir.Local && !t.IsShared(v) && (!refers || query.IsRef(place)): // the thread's own
+		default:
+			known = known && !used.Has(v) && (!refers || v.Space == ir.Param)
+		}
 		return known
 	})
 	return !known
