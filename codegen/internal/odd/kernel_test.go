@@ -402,6 +402,18 @@ func (g *gen) flat() {
 	if kind == "teams loop" && strings.Contains(clauses, "firstprivate") {
 		kind = "teams distribute parallel for"
 	}
+	ends := 1
+	if strings.HasPrefix(kind, "teams distribute") && !strings.Contains(clauses, "lastprivate") && g.chance(25) { // code of the teams around it
+		kind = strings.TrimPrefix(kind, "teams ")
+		g.line("//omp:teams")
+		if g.chance(50) {
+			g.line("if n > 3 {")
+		} else { // halves, as no team waits for another in between
+			g.line("for half := 0; half < 2; half++ {")
+			head, at, t = "for i := half*(n*w)/2; i < (half+1)*(n*w)/2; i++ {", "i", typeInt
+		}
+		ends++
+	}
 	g.line("//omp:%s%s", kind, clauses)
 	g.line("%s", head)
 	g.nests = !strings.Contains(kind, "simd")
@@ -409,7 +421,9 @@ func (g *gen) flat() {
 	g.own = "i"
 	g.parallelBody([]string{at}, []*variable{{name: "i", t: t}})
 	g.own = ""
-	g.line("}")
+	for range ends {
+		g.line("}")
+	}
 	after()
 }
 
