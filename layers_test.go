@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"internal/printer": {"codegen/ir", "codegen/ir/printing"},
 	// Locks that spin; in a perturb build they yield at random.
 	"internal/spin":        {},
+	"internal/graphviz":    {},
 	"internal/sighandlers": {},
 	// Memory in pages outside of the Go heap, and what lies at an address.
 	"internal/hostmem": {},
@@ -167,7 +168,7 @@ var layers = map[string][]string{
 	// Run times that a policy has learned, and its answers.
 	"task/internal/learn": {"deps", "sched"},
 	// The graph of a run in the language of Graphviz.
-	"task/internal/dot": {"deps", "internal/spin", "trace/probe"},
+	"task/internal/dot": {"deps", "internal/graphviz", "internal/spin", "trace/probe"},
 	// Ready tasks that any worker may run at once.
 	"task/internal/simple": {"task/internal/admission", "devices/smp", "internal/spin", "trace/clock"},
 	// A recorded graph of steps, run by several workers.
@@ -197,7 +198,7 @@ var layers = map[string][]string{
 	"trace/record":           {"trace/probe", "deps"},
 	"trace/run":              {"trace/probe", "trace/record", "deps"},
 	"trace/session":          {"trace/probe", "trace/record", "trace/run", "deps"},
-	"trace/export":           {"trace/probe", "trace/record", "trace/run", "deps"},
+	"trace/export":           {"trace/probe", "trace/record", "trace/run", "internal/graphviz", "deps"},
 	"trace/otel":             {"trace/probe", "trace/record", "trace/run", "deps"},
 	"trace":                  {"trace/probe", "trace/record", "trace/run", "trace/session", "trace/export", "deps"},
 }

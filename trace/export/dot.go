@@ -1,14 +1,15 @@
 package export
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/graphviz"
 	"github.com/gompss/gompss/trace/run"
 )
 
@@ -25,23 +26,26 @@ func DOT(w io.Writer, r *run.Run, o DotOptions) error {
 	if o.Most <= 0 {
 		o.Most = 2000
 	}
-	out := bufio.NewWriter(w)
 	note := title(r)
 	if !o.Collapse && r.Len() > o.Most {
 		o.Collapse = true
 		note += fmt.Sprintf("; %d tasks are drawn by sort, as more than %d are not legible", r.Len(), o.Most)
 	}
-	fmt.Fprintf(out, "digraph tasks {\n\tlabel=%s;\n\tnode [shape=box, fontname=\"sans-serif\"];\n", quote(note))
+	g := graphviz.New(w, note)
 	if o.Collapse {
-		dotSorts(out, r)
+		dotSorts(g, r)
 	} else {
-		dotTasks(out, r)
+		dotTasks(g, r)
 	}
-	fmt.Fprintln(out, "}")
-	return out.Flush()
+	return g.Close()
 }
 
-func dotTasks(w io.Writer, r *run.Run) {
+// onCriticalPath is how nodes and edges of the critical path are drawn.
+var onCriticalPath = []graphviz.Attribute{{Name: "color", Value: "red"}, {Name: "penwidth", Value: "2"}}
+
+func node(id deps.TaskID) string { return fmt.Sprintf("t%d", id) }
+
+func dotTasks(g *graphviz.Writer, r *run.Run) {
 	critical := map[deps.TaskID]deps.TaskID{} // successor on the path
 	path := r.Critical().Tasks
 	on := map[deps.TaskID]bool{}
@@ -53,9 +57,9 @@ func dotTasks(w io.Writer, r *run.Run) {
 	}
 	for i := range r.Len() {
 		t := r.Task(i)
-		style := ""
+		var style []graphviz.Attribute
 		if on[t.ID] {
-			style = ", color=red, penwidth=2"
+			style = onCriticalPath
 		}
 		text := fmt.Sprintf("%s\n%d", run.Name(t), t.ID)
 		if run.Ran(t) {
@@ -64,20 +68,20 @@ func dotTasks(w io.Writer, r *run.Run) {
 		if t.Err != "" {
 			text += "\n" + outcome(t)
 		}
-		fmt.Fprintf(w, "\tt%d [label=%s%s];\n", t.ID, quote(text), style)
+		g.Node(node(t.ID), text, style...)
 	}
 	for i := range r.Len() {
 		for _, p := range r.Predecessors(r.Task(i).ID) {
-			style := ""
+			var style []graphviz.Attribute
 			if critical[p] == r.Task(i).ID {
-				style = " [color=red, penwidth=2]"
+				style = onCriticalPath
 			}
-			fmt.Fprintf(w, "\tt%d -> t%d%s;\n", p, r.Task(i).ID, style)
+			g.Edge(node(p), node(r.Task(i).ID), style...)
 		}
 	}
 }
 
-func dotSorts(w io.Writer, r *run.Run) {
+func dotSorts(g *graphviz.Writer, r *run.Run) {
 	type pair struct{ from, to string }
 	count, edges := map[string]int{}, map[pair]int{}
 	for i := range r.Len() {
@@ -90,10 +94,10 @@ func dotSorts(w io.Writer, r *run.Run) {
 		}
 	}
 	for _, s := range slices.Sorted(maps.Keys(count)) {
-		fmt.Fprintf(w, "\t%s [label=%s];\n", quote(s), quote(fmt.Sprintf("%s x %d", s, count[s])))
+		g.Node(graphviz.Quote(s), fmt.Sprintf("%s x %d", s, count[s]))
 	}
 	pairs := slices.SortedFunc(maps.Keys(edges), func(a, b pair) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for _, p := range pairs {
-		fmt.Fprintf(w, "\t%s -> %s [label=\"%d\"];\n", quote(p.from), quote(p.to), edges[p])
+		g.Edge(graphviz.Quote(p.from), graphviz.Quote(p.to), graphviz.Attribute{Name: "label", Value: graphviz.Quote(strconv.Itoa(edges[p]))})
 	}
 }

@@ -2,12 +2,12 @@
 package dot
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/gompss/gompss/deps"
+	"github.com/gompss/gompss/internal/graphviz"
 	"github.com/gompss/gompss/internal/spin"
 	"github.com/gompss/gompss/trace/probe"
 )
@@ -62,7 +62,6 @@ func (g *Graph) Observe(p probe.Point) {
 func (g *Graph) WriteDOT(w io.Writer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	out := bufio.NewWriter(w)
 	inside := map[deps.TaskID][]deps.TaskID{}
 	for id, t := range g.tasks {
 		inside[t.parent] = append(inside[t.parent], id)
@@ -70,8 +69,8 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 	for _, list := range inside {
 		slices.Sort(list)
 	}
-	fmt.Fprint(out, "digraph tasks {\n\tnode [shape=box];\n")
-	g.writeLevel(out, inside, 0, "\t")
+	out := graphviz.New(w, "")
+	g.writeLevel(out, inside, 0)
 	edges := slices.Clone(g.edges)
 	slices.SortFunc(edges, func(a, b [2]deps.TaskID) int {
 		if a[0] != b[0] {
@@ -81,29 +80,28 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 	})
 	for _, e := range edges {
 		if g.tasks[e[0]] != nil && g.tasks[e[1]] != nil { // and not a wait
-			fmt.Fprintf(out, "\tt%d -> t%d;\n", e[0], e[1])
+			out.Edge(node(e[0]), node(e[1]))
 		}
 	}
-	fmt.Fprint(out, "}\n")
-	return out.Flush()
+	return out.Close()
 }
 
-func (g *Graph) writeLevel(out io.Writer, inside map[deps.TaskID][]deps.TaskID, parent deps.TaskID, indent string) {
+func node(id deps.TaskID) string { return fmt.Sprintf("t%d", id) }
+
+func (g *Graph) writeLevel(out *graphviz.Writer, inside map[deps.TaskID][]deps.TaskID, parent deps.TaskID) {
 	for _, id := range inside[parent] {
 		t := g.tasks[id]
 		text := fmt.Sprintf("%d %s", id, t.label)
 		if t.device != "" {
 			text += "\n" + t.device
 		}
-		colour := ""
+		var style []graphviz.Attribute
 		if t.failed {
-			colour = ", color=red"
+			style = append(style, graphviz.Attribute{Name: "color", Value: "red"})
 		}
-		fmt.Fprintf(out, "%st%d [label=%q%s];\n", indent, id, text, colour)
+		out.Node(node(id), text, style...)
 		if len(inside[id]) > 0 {
-			fmt.Fprintf(out, "%ssubgraph cluster_%d {\n%s\tlabel=%q;\n", indent, id, indent, text)
-			g.writeLevel(out, inside, id, indent+"\t")
-			fmt.Fprintf(out, "%s}\n", indent)
+			out.Box(fmt.Sprintf("cluster_%d", id), text, func() { g.writeLevel(out, inside, id) })
 		}
 	}
 }

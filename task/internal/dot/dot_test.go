@@ -24,7 +24,7 @@ func TestGraph_WriteDOT(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, g.WriteDOT(&b))
 	require.Equal(t, `digraph tasks {
-	node [shape=box];
+	node [shape=box, fontname="sans-serif"];
 	t1 [label="1 with \"quotes\"\nsmp"];
 	subgraph cluster_1 {
 		label="1 with \"quotes\"\nsmp";
