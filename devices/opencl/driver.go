@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -135,10 +136,12 @@ type driver struct {
 	pins pins
 	// handlers are those of signals, which a vendor's compiler may change.
 	handlers sighandlers.Guard
-	// around is of tests, which count calls, and have some fail: it makes a call, or gives another
-	// result.
-	around func(f fn, args []uintptr, call func() uintptr) uintptr
+	around   atomic.Pointer[interception] // of tests; goroutines of any device may be in a call
 }
+
+// An interception makes a call of the driver, or gives another result: tests count calls with it,
+// and have some fail.
+type interception func(f fn, args []uintptr, call func() uintptr) uintptr
 
 // theDriver opens the loader once in a process; its first call opens the drivers of all vendors.
 var theDriver = sync.OnceValues(func() (*driver, error) {
@@ -182,8 +185,8 @@ func (d *driver) do(f fn, args ...uintptr) error {
 }
 
 func (d *driver) call(f fn, args ...uintptr) uintptr {
-	if d.around != nil {
-		return d.around(f, args, func() uintptr { return d.callNow(f, args) })
+	if around := d.around.Load(); around != nil {
+		return (*around)(f, args, func() uintptr { return d.callNow(f, args) })
 	}
 	return d.callNow(f, args)
 }

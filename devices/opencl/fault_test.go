@@ -135,8 +135,9 @@ func newFaults(t *testing.T) *faultyDriver {
 		t.Skipf("no OpenCL: %v", err)
 	}
 	f := &faultyDriver{live: map[string]int{}, kept: map[uintptr]bool{}}
-	drv.around = f.around
-	t.Cleanup(func() { drv.around = nil })
+	around := interception(f.around)
+	drv.around.Store(&around)
+	t.Cleanup(func() { drv.around.Store(nil) })
 	return f
 }
 

@@ -22,7 +22,7 @@ func TestQueue_FlushesWhatOthersWaitFor(t *testing.T) {
 	var mu sync.Mutex
 	of, flushed := map[uintptr]uintptr{}, map[uintptr]bool{} // events
 	waits, early := 0, 0
-	d.driver.around = func(which fn, args []uintptr, call func() uintptr) uintptr {
+	around := interception(func(which fn, args []uintptr, call func() uintptr) uintptr {
 		enqueue := slices.Contains(enqueues, which)
 		if enqueue {
 			n := len(args)
@@ -47,8 +47,9 @@ func TestQueue_FlushesWhatOthersWaitFor(t *testing.T) {
 			}
 		}
 		return out
-	}
-	defer func() { d.driver.around = nil }()
+	})
+	d.driver.around.Store(&around)
+	defer d.driver.around.Store(nil)
 	x, y := make([]int64, storySize), make([]int64, storySize)
 	s := &story{x: x, y: y}
 	for b, host := range [][]int64{x, y} {
