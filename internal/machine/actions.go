@@ -248,20 +248,16 @@ func (r *runner) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duratio
 	switch {
 	case s.virtual:
 		s.device.then(e, onEnd, func(err error) {
-			if onEnd.begin() {
-				r.virtualKernelEnded(ws, e, asked, err)
-				onEnd.end()
-			}
+			onEnd.callAs(func(err error) { r.virtualKernelEnded(ws, e, asked, err) }, err)
 		})
 	case r.clock.observer == nil:
 		s.device.then(e, onEnd, onEnd.whole)
 	default:
 		s.device.then(e, onEnd, func(err error) {
-			if onEnd.begin() {
+			onEnd.callAs(func(err error) {
 				ws.Began, ws.Ended = r.clock.timesOf(s.device, e, asked)
 				onEnd.run(err)
-				onEnd.end()
-			}
+			}, err)
 		})
 	}
 }

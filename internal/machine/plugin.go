@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"bytes"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -99,6 +98,7 @@ type continuation struct {
 	run   func(error)
 	whole func(error) // call, bound once
 	set   *WorkingSet // whose onEnd it is; nil for that of a copy
+	broke atomic.Bool // run has panicked
 }
 
 // dead is the bit of steps that says that an event which panicked has run it: no other does.
@@ -108,11 +108,22 @@ const dead = 1 << 63
 func (c *continuation) begin() bool { return c.steps.Add(1)&dead == 0 }
 func (c *continuation) end()        { c.steps.Add(1) }
 
-func (c *continuation) call(err error) {
-	if c.begin() {
-		c.run(err)
-		c.end()
+func (c *continuation) call(err error) { c.callAs(c.run, err) }
+
+// callAs is call with another function in place of run.
+func (c *continuation) callAs(run func(error), err error) {
+	if !c.begin() {
+		return
 	}
+	returned := false
+	defer func() {
+		if !returned {
+			c.broke.Store(true)
+		}
+	}()
+	run(err)
+	returned = true
+	c.end()
 }
 
 // then has f called, which runs c, when e, an event of p, has happened, or runs c with an error
@@ -132,7 +143,7 @@ func (p *plugin) then(e devices.Event, c *continuation, f func(error)) {
 				p.awaitDone(e)
 				c.run(err)
 			}()
-		case bytes.Contains(debug.Stack(), []byte("/internal/machine.(*continuation).")): // the panic is that of f, and so a bug of ours
+		case c.broke.Load(): // the panic is that of f, and so a bug of ours
 			panic(v)
 		default:
 			p.panicked("event", ir.Pos{}, v)
