@@ -407,7 +407,9 @@ func (g *gen) flat() {
 		kind = strings.TrimPrefix(kind, "teams ")
 		g.line("//omp:teams")
 		if g.chance(50) {
+			g.line("{")
 			g.line("if n > 3 {")
+			ends++
 		} else { // halves, as no team waits for another in between
 			g.line("for half := 0; half < 2; half++ {")
 			head, at, t = "for i := half*(n*w)/2; i < (half+1)*(n*w)/2; i++ {", "i", typeInt
