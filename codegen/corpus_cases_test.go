@@ -242,6 +242,20 @@ var corpus = []corpusCase{
 	{kernel: TimeLoop, args: func(n int, r *rand.Rand) []any {
 		return []any{floats[float64](r, n/4), make([]float64, n/4), 3}
 	}},
+	{kernel: CountDown, args: func(n int, r *rand.Rand) []any {
+		x, by := ints[int64](r, n+1, 20), ints[int32](r, 7, 5)
+		for i := range by {
+			by[i] = max(by[i], 1)
+		}
+		return []any{3 + n%40, x, by}
+	}},
+	{kernel: ReturnsEarly, args: func(n int, r *rand.Rand) []any {
+		by := ints[int32](r, 9, 5)
+		for i := range by {
+			by[i] = max(by[i], 1)
+		}
+		return []any{n % 7, ints[int64](r, 8*(n/8+1), 50), by}
+	}},
 	{kernel: Converge, args: func(n int, r *rand.Rand) []any { return []any{ints[int64](r, 5*13, 100), 13, make([]int32, 5)} }},
 	{kernel: SingleMasked, args: func(n int, r *rand.Rand) []any {
 		return []any{ints[int32](r, n/10*10, 100), make([]int32, n/10), 10}

@@ -548,3 +548,57 @@ func CountedRounds(n int, x, out []int64) {
 		}
 	}
 }
+
+// CountDown returns out of a loop of launches, where data decide.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x) in(by)
+func CountDown(rounds int, x []int64, by []int32) {
+	for round := 0; round < rounds; round++ {
+		any := false
+		//omp:teams distribute parallel for reduction(||: any)
+		for i := range x {
+			if x[i] > 0 {
+				x[i] -= int64(by[x[i]%int64(len(by))])
+				any = true
+			}
+		}
+		if !any {
+			return
+		}
+	}
+	x[0] = -100
+}
+
+// ReturnsEarly returns behind loops of teams.
+//
+//omp:target device(acc, smp)
+//omp:task inout(x) in(by)
+func ReturnsEarly(n int, x []int64, by []int32) {
+	//omp:teams distribute
+	for r := 0; r < len(x)/8; r++ {
+		//omp:parallel for
+		for c := 0; c < 8; c++ {
+			x[r*8+c] += int64(by[r%len(by)])
+		}
+	}
+	if n%4 == 0 {
+		return
+	}
+	if x[0]%2 != 0 {
+		//omp:teams distribute
+		for r := 0; r < len(x)/8; r++ {
+			for k := 0; k < n; k++ {
+				//omp:parallel for
+				for c := 0; c < 8; c++ {
+					x[r*8+c] += x[r*8+c] / int64(by[(r+k)%len(by)])
+				}
+			}
+		}
+		return
+	}
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i]++
+	}
+}
