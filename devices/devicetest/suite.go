@@ -32,6 +32,7 @@ func Run(t *testing.T, open Open) {
 		{"copies wait for events", copiesWait},
 		{"peers", peers},
 		{"kernels run behind their copies", kernels},
+		{"kernels need no memory of what they do not access", unmapped},
 		{"kernels are refused with the reason", refused},
 		{"a failure reaches all that comes behind", failures},
 		{"events can be asked from many sides", eventsFromManySides},
@@ -277,6 +278,23 @@ func kernels(s *suite) {
 			}
 			require.Equal(s.t, want, v, "element %d", n)
 		}
+	}
+}
+
+// unmapped launches kernels that access nothing of a buffer, of which nothing is mapped.
+func unmapped(s *suite) {
+	for i, d := range s.devices {
+		k := Twice()
+		require.NoError(s.t, d.Prepare(k))
+		b, c := s.buffer(1000), s.backed(1000)
+		up := s.copy(whole(c, s.host[c]), devices.Host, space(i))
+		none := slice(b, 0, 1000)
+		none.Len = 0
+		for _, list := range [][]devices.Arg{{none, slice(c, 0, 1000)}, {slice(c, 0, 0), slice(b, 0, 1000)}} {
+			up = d.Launch(&devices.Launch{Kernel: k, Args: &devices.Args{List: list}, Label: "nothing"}, []devices.Event{up})
+		}
+		s.ok(s.copy(whole(c, s.host[c]), space(i), devices.Host, up))
+		require.EqualValues(s.t, 999, s.host[c][999])
 	}
 }
 

@@ -251,7 +251,7 @@ func (r *run) argument(a *opencl.Argument, b *block, pads uintptr) (uintptr, err
 		if !arg.InMemory() {
 			return 0, nil // a nil pointer
 		}
-		object, err := r.device.memoryOf(arg.Buffer)
+		object, err := r.device.argumentOf(arg.Buffer)
 		if err != nil {
 			return 0, err
 		}

@@ -206,6 +206,23 @@ func (t *mirrorTable) freeAll(d *Device) error {
 	return errors.Join(errs...)
 }
 
+// argumentOf returns the memory object of a buffer that a kernel has as an argument: none where
+// nothing of the buffer is mapped, as where the kernel accesses an empty region of it. On a
+// processor an access beyond the regions would end the program then; memory that nothing touches
+// costs nothing there, and the kernel gets some.
+func (d *Device) argumentOf(b deps.BufferID) (uintptr, error) {
+	m, err := d.mirrors.get(b)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.object == 0 && d.info.kind&typeCPU != 0 {
+		m.object, err = d.allocate(m.buffer.Size)
+	}
+	return m.object, err
+}
+
 // memoryOf returns the memory object of a buffer.
 func (d *Device) memoryOf(b deps.BufferID) (uintptr, error) {
 	m, err := d.mirrors.get(b)

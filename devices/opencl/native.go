@@ -63,7 +63,7 @@ func (r *run) startNative(c *commands) error {
 		case a.Type.Kind == ir.Slice || a.Type.Kind == ir.Pointer:
 			b.words[0], b.words[1] = 0, 0
 			if a.InMemory() {
-				object, failed := d.memoryOf(a.Buffer)
+				object, failed := d.argumentOf(a.Buffer)
 				if failed != nil {
 					return failed
 				}
