@@ -50,8 +50,8 @@ func (p *meetings) survey(list []ir.Stmt) {
 	p.leavesMeeting(list, nil)
 }
 
-// leavesMeeting notes that what leaves a loop in which the team meets, or the kernel, is done by all
-// of its threads.
+// leavesMeeting notes that what leaves a loop in which the team meets, or the kernel, is done by
+// all of its threads.
 func (p *meetings) leavesMeeting(list []ir.Stmt, loops []*ir.Label) bool {
 	any := false
 	for _, s := range list {

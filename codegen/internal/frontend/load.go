@@ -251,6 +251,10 @@ func (p *Package) HashOf(file string) string { return p.reach.HashOf(p.reach.Ker
 // ImportsAt returns the imports that the words of a file name, by their place in it.
 func (p *Package) ImportsAt(file string) map[int]*types.PkgName { return p.reach.ImportsAt(file) }
 
+// DotsAt returns the packages of which the words of a file name something without the name of the
+// package, by their place in it; a word behind a dot counts, too.
+func (p *Package) DotsAt(file string) map[int]*types.Package { return p.reach.DotsAt(file) }
+
 // TypesOf returns the known types of another package of the program, by its import path; nil where
 // it has none of that path.
 func (p *Package) TypesOf(importPath string) *types.Package {

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"github.com/gompss/gompss/codegen/internal/lower"
@@ -40,7 +39,7 @@ func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string)
 	if why := s.head(); why != "" {
 		return nil, why
 	}
-	used := []string{"int", "int64", "len"}
+	used := []string{"int", "int64", "len", "gompssFrom", "gompssTo", "gompssEnd", "gompssAt", "gompssTrips"}
 	if t := s.loop.Var.Type.String(); types.Universe.Lookup(t) != nil {
 		used = append(used, t)
 	}
@@ -160,6 +159,10 @@ func (s *splitter) rangeHead(n *ast.RangeStmt) string {
 	}
 	s.index, s.value = name(n.Key), name(n.Value)
 	s.from = "0"
+	if n, ok := query.Int64(s.loop.Hi); ok && s.value == "" { // the length of an array, or a constant
+		s.trips = fmt.Sprintf("int64(%d)", max(n, 0))
+		return ""
+	}
 	if s.overMemory(n) {
 		s.trips, s.sequence = "int64(len("+over+"))", over
 		return ""
@@ -200,22 +203,7 @@ func (s *splitter) overMemory(n *ast.RangeStmt) bool {
 		return true
 	}
 	length, ok := s.loop.Hi.(*ir.Len)
-	if ok {
-		return !strings.HasPrefix(s.text(n.X), "len(") && length != nil
-	}
-	x, isName := n.X.(*ast.Ident)
-	return isName && s.arrayNamed(x.Name)
-}
-
-// arrayNamed reports whether a parameter or local of that name is a slice or an array.
-func (s *splitter) arrayNamed(name string) bool {
-	vars := append([]*ir.Var(nil), s.k.Params...)
-	for _, v := range append(vars, ir.Declared(s.k.Body).List()...) {
-		if v.Name == name && (v.Type.Kind == ir.Slice || v.Type.Kind == ir.Array) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(s.k.Globals, func(v ir.Global) bool { return v.Var.Name == name && v.Type.Kind == ir.Array })
+	return ok && length != nil && !strings.HasPrefix(s.text(n.X), "len(")
 }
 
 func (s *splitter) code() *splitCode {
@@ -293,15 +281,16 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 	}
 	typ := s.loop.Var.Type.String()
 	switch {
-	case s.index != "" && typ == "int" && s.step == "1":
+	case s.counts(typ):
+		s.countedLoop(b, typ)
+	case s.step == "1":
 		fmt.Fprintf(b, "for %s, gompssEnd := %sint(gompssFrom), %sint(gompssTo); %s < gompssEnd; %s++ {\n",
 			s.index, plus(s.from), plus(s.from), s.index, s.index)
-	case s.index != "" && typ == "int" && s.step == "-1":
+	default:
 		fmt.Fprintf(b, "for %s, gompssEnd := %s-int(gompssFrom), %s-int(gompssTo); %s > gompssEnd; %s-- {\n",
 			s.index, operand(s.from), operand(s.from), s.index, s.index)
-	default:
-		s.countedLoop(b, typ)
 	}
+	declares := s.value != "" || s.index != "" && s.counts(typ) // which the body may declare anew
 	if s.value != "" {
 		index := s.index
 		if index == "" {
@@ -309,11 +298,15 @@ func (s *splitter) writeLoop(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "%s := %s[%s]\n", s.value, operand(s.sequence), index)
 	}
+	open, end := "", ""
+	if declares {
+		open, end = "{\n", "}\n"
+	}
 	text := s.text(s.body)
 	inside := strings.TrimLeft(text[1:len(text)-1], "\n")
 	at := s.fset.Position(s.body.Lbrace)
-	fmt.Fprintf(b, "%s%s:%d\n%s\n%s%s:1\n}\n", linePrefix, at.Filename, at.Line+len(text)-2-len(inside),
-		strings.TrimRight(inside, "\n"+syntax.Blanks), linePrefix, GeneratedName(s.opt.File))
+	fmt.Fprintf(b, "%s%s%s:%d\n%s\n%s%s:1\n%s}\n", open, linePrefix, at.Filename, at.Line+len(text)-2-len(inside),
+		strings.TrimRight(inside, "\n"+syntax.Blanks), linePrefix, GeneratedName(s.opt.File), end)
 }
 
 // linePrefix starts a comment that says which line of which file the next line is: a panic in the
@@ -330,6 +323,11 @@ func countLines(text []byte, name string) []byte {
 		}
 	}
 	return []byte(strings.Join(lines, "\n"))
+}
+
+// counts reports whether the loop over a part counts iterations: a loop over int by one needs not.
+func (s *splitter) counts(typ string) bool {
+	return s.index == "" || typ != "int" || s.step != "1" && s.step != "-1"
 }
 
 func plus(from string) string {

@@ -91,7 +91,7 @@ func GeneratedHash(text string) string {
 // The text is gofmt-ed, the same in every run, and needs nothing but the packages task and devices.
 // Errors: an ErrorList of wrappers whose names are taken.
 func Generate(p *frontend.Package, opt Options) ([]byte, error) {
-	g := &generator{opt: opt, pkg: p, fset: token.NewFileSet(), names: map[string]bool{}, others: map[string]bool{}, imports: map[string]string{}, versions: map[string][]string{}}
+	g := &generator{opt: opt, pkg: p, fset: token.NewFileSet(), names: map[string]bool{}, others: map[string]bool{}, imports: map[string]string{}, dots: map[string]bool{}, versions: map[string][]string{}}
 	for _, k := range p.Kernels() {
 		if of := k.Target.Implements; of != "" {
 			g.versions[of] = append(g.versions[of], k.Name)
@@ -131,6 +131,8 @@ type generator struct {
 	imports map[string]string // path to name ("" for the default) of what the wrappers need
 
 	imported map[int]*types.PkgName // named in opt.File, by the place
+	dotted   map[int]*types.Package // of what opt.File names without its package, by the place
+	dots     map[string]bool        // paths of those that the wrappers need
 	wraps    []wrapper
 	errs     diag.ErrorList
 
@@ -339,12 +341,19 @@ func (g *generator) text(n ast.Node) string {
 // need notes the imports that n, a part of the file with the kernels, uses.
 func (g *generator) need(n ast.Node) {
 	if g.imported == nil {
-		g.imported = g.pkg.ImportsAt(path.Base(g.opt.File))
+		g.imported, g.dotted = g.pkg.ImportsAt(path.Base(g.opt.File)), g.pkg.DotsAt(path.Base(g.opt.File))
 	}
 	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if name := g.imported[g.fset.PositionFor(id.Pos(), false).Offset]; name != nil {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			g.need(n.X)
+			return false
+		case *ast.Ident:
+			at := g.fset.PositionFor(n.Pos(), false).Offset
+			if name := g.imported[at]; name != nil {
 				g.importPackage(name.Imported())
+			} else if pkg := g.dotted[at]; pkg != nil {
+				g.dots[pkg.Path()] = true
 			}
 		}
 		return true
@@ -452,7 +461,7 @@ func (g *generator) filesVar() string { return g.sourceVar(g.opt.File) + "Files"
 func (g *generator) writeImports(b *bytes.Buffer) {
 	var std, ours []string
 	std = append(std, `_ "embed"`)
-	for p, name := range g.imports {
+	add := func(p, name string) {
 		spec := strconv.Quote(p)
 		if name != "" {
 			spec = name + " " + spec
@@ -462,6 +471,12 @@ func (g *generator) writeImports(b *bytes.Buffer) {
 		} else {
 			std = append(std, spec)
 		}
+	}
+	for p, name := range g.imports {
+		add(p, name)
+	}
+	for p := range g.dots {
+		add(p, ".")
 	}
 	slices.Sort(std)
 	slices.Sort(ours)

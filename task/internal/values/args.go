@@ -45,6 +45,9 @@ var basicTypes = map[string]reflect.Type{
 // GoType returns the Go type that t stands for, or nil where only the shape is known (structs and
 // named types).
 func GoType(t *ir.Type) reflect.Type {
+	if t.Name != "" {
+		return basicTypes[t.Name]
+	}
 	switch t.Kind {
 	case ir.Slice:
 		if e := GoType(t.Elem); e != nil {
@@ -55,15 +58,9 @@ func GoType(t *ir.Type) reflect.Type {
 			return reflect.PointerTo(e)
 		}
 	case ir.Array:
-		if e := GoType(t.Elem); e != nil && t.Name == "" {
+		if e := GoType(t.Elem); e != nil {
 			return reflect.ArrayOf(int(t.Len), e)
 		}
-	case ir.Struct:
-		if t.Complex {
-			return basicTypes[t.Name]
-		}
-	default:
-		return basicTypes[t.Name]
 	}
 	return nil
 }

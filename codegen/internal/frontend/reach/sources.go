@@ -278,3 +278,15 @@ func (p *Graph) ImportsAt(file string) map[int]*types.PkgName {
 	}
 	return out
 }
+
+// DotsAt returns the packages of which the words of a file name something without the name of the
+// package, as those of imports with a dot do, by their place in it.
+func (p *Graph) DotsAt(file string) map[int]*types.Package {
+	out := map[int]*types.Package{}
+	for id, o := range p.Info.Uses {
+		if pkg := o.Pkg(); pkg != nil && pkg != p.GoTypes && o.Parent() == pkg.Scope() && p.Position(id.Pos()).File == file {
+			out[p.Fset.PositionFor(id.Pos(), false).Offset] = pkg
+		}
+	}
+	return out
+}
