@@ -22,7 +22,11 @@ package order
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// The numbers of the order.
+// The numbers of the order. A lane of the last blocks takes MostGroups/LastLanes values one after
+// the other, while a GPU of 132 multiprocessors has 15 groups for each. MostGroups, mostLeast and
+// blockWork are chosen by measurement: `gompss bench cpu -only dot` on a processor
+// (docs/results/xeon.md), `gompss bench gpu -suite kernels -only NormRows,Moments` on a GPU
+// (docs/results/h100.md).
 const (
 	Lanes      = 32
 	LastBlocks = 8
@@ -32,7 +36,8 @@ const (
 
 // The least number of iterations in a block lies between mostLeast, for loops that do little, and
 // Lanes; between them, a block has about blockWork operations. Half of it is enough where the warps
-// of one team share a loop.
+// of one team share a loop. Longer blocks spare a processor the additions at their ends, shorter
+// ones are more groups for a GPU.
 const (
 	mostLeast = 1024
 	blockWork = 1 << 13

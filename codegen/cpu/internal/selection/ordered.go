@@ -34,9 +34,11 @@ type laneCount struct {
 	step       int64
 }
 
-// mostCopies bounds the statements and operations in all copies of the body that a round over all
-// accumulators has one after the other. Beyond it, the code would leave the cache of decoded
-// instructions.
+// mostCopies bounds, in instructions (weightOfBody, for one vector of the body, times the vectors
+// of all lanes), the copies of the body that a round over all accumulators has one after the other.
+// It is a third of the 1536 decoded instructions that processors keep since Haswell, later ones
+// 2304 and more: the rest is for what a body takes beside that estimate, and for the loop around. A
+// longer round would wait for the decoder.
 const mostCopies = 512
 
 // A cutting is what cuts a loop with ordered sums into blocks and groups: a loop in an iteration
