@@ -64,6 +64,11 @@ var reduceForms = []struct{ name, text string }{
 	{"loop", "//omp:loop R\nfor i := range x {\nBODY\n}"},
 	{"halves in a loop of the teams", "//omp:teams\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nBODY\n}\n}"},
 	{"under a condition of the teams", "//omp:teams\n{\nif len(x) > 1 {\n//omp:distribute parallel for R\nfor i := range x {\nBODY\n}\n} else {\n//omp:distribute parallel for R\nfor i := range x {\nBODY\n}\n}\n}"},
+	{"trials", "//omp:teams distribute parallel for R\nfor i := range x {\nfor k := i % 3; k < 3; k++ {\nif k == 2 {\nBODY\n}\n}\n}"},
+	{"trials by one team, in two loops", "//omp:parallel for R\nfor i := range len(x)/2 {\nfor range 1 {\nBODY\n}\n}\n//omp:parallel for num_threads(64) R\nfor i := len(x)/2; i < len(x); i++ {\nfor range 1 {\nBODY\n}\n}"},
+	{"trials in a loop of the teams", "//omp:teams\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nfor range 1 {\nBODY\n}\n}\n}"},
+	{"trials under a condition of the teams", "//omp:teams\n{\nif len(x) > 1 {\n//omp:distribute parallel for R\nfor i := range x {\nfor range 1 {\nBODY\n}\n}\n} else {\n//omp:distribute parallel for R\nfor i := range x {\nfor range 1 {\nBODY\n}\n}\n}\n}"},
+	{"trials in a loop of one team", "//omp:teams num_teams(1)\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nfor range 1 {\nBODY\n}\n}\n}"},
 	{"few threads", "//omp:parallel for num_threads(64) R\nfor i := range x {\nBODY\n}"},
 	{"counter", "//omp:teams distribute parallel for R schedule(counter, 3)\nfor i := range x {\nBODY\n}"},
 }

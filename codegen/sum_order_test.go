@@ -90,6 +90,15 @@ var orderForms = []struct {
 	{"beside atomics", "inout(out, counts)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x {\n//omp:atomic\ncounts[0]++\ns OP= VALUE\n}\nout[0] = s\n", false},
 	{"backwards", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := len(x) - 1; i >= 0; i-- { s OP= f(x[len(x)-1-i]) }\nout[0] = s\n", false},
 	{"by threes", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := 0; i < 3*len(x); i += 3 { s OP= f(x[i/3]) }\nout[0] = s\n", false},
+	{"trials", "inout(out)", "s := out[0]\n//omp:teams distribute parallel for reduction(OP: s)\nfor i := range x {\nt := FLOAT(0)\nfor j := range i%3 + 1 { t += FLOAT(j) * x[i] }\n" +
+		"if t < 0 { continue }\ns OP= f(x[i]) + (t - t)\n}\nout[0] = s\n", false},
+	{"trials beside others", "inout(out)", "s, most, n, few, some, last, at := out[0], x0, 0, uint8(0), false, x0, 0\n//omp:teams distribute parallel for reduction(OP: s) reduction(max: most) " +
+		"reduction(+: n, few) reduction(||: some) reduction(maxloc: (last, at))\nfor i := range x {\nfor k := i % 5; k < 5; k++ {\nif k == 4 { s OP= VALUE }\n}\nmost = max(most, x[i])\nn++\nfew += 3\nsome = some || x[i] > 0\n" +
+		"if x[i] > last { last = x[i]; at = i }\n}\nif n != len(x) || few != uint8(3*len(x)) || some != (n > 0) || n > 0 && (most != last || x[at] != last) { s = -1 }\nout[0] = s\n", false},
+	{"trials by one team", "inout(out)", "s := out[0]\n//omp:parallel for num_threads(64) reduction(OP: s)\nfor i := range x {\nk := i\nfor k > 9 { k /= 2 }\ns OP= f(x[i+k-k])\n}\nout[0] = s\n", false},
+	{"trials twice, backwards and by threes", "inout(out)", "s, t := out[0], FLOAT(0)\n//omp:teams distribute parallel for schedule(static, 5) reduction(OP: s)\n" +
+		"for i := 3*len(x) - 3; i >= 0; i -= 3 { for range 2 { t := FLOAT(0); _ = t }\ns OP= f(x[len(x)-1-i/3]) }\n" +
+		"//omp:teams distribute parallel for reduction(+: t)\nfor i := range x { for j := range 2 { t += FLOAT(j)*(x[i] - x[i]) } }\nout[0] = s + t\n", false},
 	{"rows", "inout(out)", "//omp:teams distribute\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\nout[r] = s\n}\n", true},
 }
 
@@ -151,7 +160,7 @@ func onProcessors[T float32 | float64](arena *cpu.Arena) func(*testing.T, *sumCa
 				require.Equal(t, c.want, args[1], "vector code, %d elements, %+v", len(c.x), o)
 			}
 		}
-		if len(c.x) > 30000 && c.heavy {
+		if len(c.x) > 30000 && c.heavy || len(c.x) > 100000 {
 			return // the interpreter is slow
 		}
 		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
@@ -207,10 +216,11 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 					p, err := codegen.Load(codegen.File{Name: "k.go", Text: strings.NewReplacer("VALUE", "f(x[i])", "OP", op, "FLOAT", typ).Replace(text)})
 					require.NoError(t, err)
 					cut := cutOf(t, p)
-					require.Equal(t, weight == "heavy", cut.Block == order.Lanes)
+					require.Equal(t, weight == "heavy" || strings.HasPrefix(form.name, "trials"), cut.Block == order.Lanes)
+					require.Equal(t, strings.HasPrefix(form.name, "trials"), cut.Blocks == 1)
 					sizes := []int{0, 1, 31, 33, 1000, 1025, 8192, 8300}
 					if !testing.Short() {
-						sizes = append(sizes, 70000)
+						sizes = append(sizes, 70000, 140000)
 					}
 					if deviceSpec() == "cuda:1" {
 						sizes = append(sizes, 3000000)
@@ -351,8 +361,12 @@ func TestSums_OfAnyCounter(t *testing.T) {
 		for i := range 5000 {
 			want[2] += g(i)
 		}
-		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
-			l, err := lowerText(t, text, opt)
+		for n, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}, {}, {NoShuffles: true}} {
+			source := text
+			if n > 1 { // and with a loop inside
+				source = strings.NewReplacer("{ a +=", "{ for range 1 + len(out) - 3 { a +=", "{ b +=", "{ for range 1 { b +=", "{ c +=", "{ for range 1 { c +=", "float32(i) }\n//", "float32(i) } }\n//", "g(i) }", "g(i) } }").Replace(text)
+			}
+			l, err := lowerText(t, source, opt)
 			require.NoError(t, err)
 			program, err := simt.New(l.Program)
 			require.NoError(t, err)

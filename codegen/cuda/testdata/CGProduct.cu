@@ -41,60 +41,91 @@ CGProduct(const int* __restrict__ start, int start_len, const int* __restrict__ 
 	int val_len, double* p, int p_len, double* q, int q_len, double* pq, double* partParts, unsigned* ticket,
 	gompss_fault* fault)
 {
-	__shared__ double slots[32];
+	__shared__ double slots[256];
 	__shared__ bool last;
 	double part = 0.0;
+	int end = q_len;
+	int total = max(end, 0);
+	int block = max((total + 131071) / 131072, 1) * 32;
 	if (q_len + 1 <= start_len && q_len <= p_len) {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < q_len; i += gridDim.x * blockDim.x) {
-			double s = 0.0;
-			{
-				int from = start[i];
-				int to = start[i + 1];
-				bool bad = from < to && !(0 <= from && to <= val_len && to <= col_len && 0 < p_len);
-				if (!bad) {
-					for (int k = from; k < to; k++) {
-						int at = col[k];
-						bool fits = 0 <= at && at < p_len;
-						double value = p[fits ? at : 0];
-						bad = bad || !fits;
-						s += val[k] * value;
+		int groups = (total + (block - 1)) / block;
+		for (int group = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; group < groups; group += gridDim.x * (blockDim.x / 32)) {
+			part = 0.0;
+			int64 from = (int64)group * block;
+			int until = min(from + block, (int64)total);
+			int end_2 = until;
+			for (int64 i = from + threadIdx.x % 32; i < end_2; i += 32) {
+				double s = 0.0;
+				{
+					int from_2 = start[i];
+					int to = start[i + 1];
+					bool bad = from_2 < to && !(0 <= from_2 && to <= val_len && to <= col_len && 0 < p_len);
+					if (!bad) {
+						for (int k = from_2; k < to; k++) {
+							int at = col[k];
+							bool fits = 0 <= at && at < p_len;
+							double value = p[fits ? at : 0];
+							bad = bad || !fits;
+							s += val[k] * value;
+						}
+					}
+					if (bad) {
+						#pragma unroll 1
+						for (int k = from_2; k < to; k++) {
+							s += val[check_index(k, val_len, 1, fault)] * p[check_index(col[check_index(k, col_len, 2, fault)], p_len, 3, fault)];
+						}
 					}
 				}
-				if (bad) {
-					#pragma unroll 1
-					for (int k = from; k < to; k++) {
-						s += val[check_index(k, val_len, 1, fault)] * p[check_index(col[check_index(k, col_len, 2, fault)], p_len, 3, fault)];
-					}
-				}
+				q[i] = s;
+				part += s * p[i];
 			}
-			q[i] = s;
-			part += s * p[i];
+			double other = __shfl_xor_sync(0xffffffff, part, 16);
+			part += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, part, 8);
+			part += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, part, 4);
+			part += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, part, 2);
+			part += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, part, 1);
+			part += other_5;
+			if (threadIdx.x % 32 == 0) {
+				*(volatile double*)&partParts[group] = part;
+			}
 		}
 	} else {
-		for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < q_len; i += gridDim.x * blockDim.x) {
-			double s = 0.0;
-			#pragma unroll 1
-			for (int k = start[check_index(i, start_len, 4, fault)], k_end = start[check_index(i + 1, start_len, 5, fault)]; k < k_end; k++) {
-				s += val[check_index(k, val_len, 6, fault)] * p[check_index(col[check_index(k, col_len, 7, fault)], p_len, 8, fault)];
+		int groups = (total + (block - 1)) / block;
+		for (int group = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; group < groups; group += gridDim.x * (blockDim.x / 32)) {
+			part = 0.0;
+			int64 from = (int64)group * block;
+			int until = min(from + block, (int64)total);
+			int end_2 = until;
+			for (int64 i = from + threadIdx.x % 32; i < end_2; i += 32) {
+				double s = 0.0;
+				#pragma unroll 1
+				for (int k = start[check_index(i, start_len, 4, fault)], k_end = start[check_index(i + 1, start_len, 5, fault)]; k < k_end; k++) {
+					s += val[check_index(k, val_len, 6, fault)] * p[check_index(col[check_index(k, col_len, 7, fault)], p_len, 8, fault)];
+				}
+				q[i] = s;
+				part += s * p[check_index(i, p_len, 9, fault)];
 			}
-			q[i] = s;
-			part += s * p[check_index(i, p_len, 9, fault)];
+			double other = __shfl_xor_sync(0xffffffff, part, 16);
+			part += other;
+			double other_2 = __shfl_xor_sync(0xffffffff, part, 8);
+			part += other_2;
+			double other_3 = __shfl_xor_sync(0xffffffff, part, 4);
+			part += other_3;
+			double other_4 = __shfl_xor_sync(0xffffffff, part, 2);
+			part += other_4;
+			double other_5 = __shfl_xor_sync(0xffffffff, part, 1);
+			part += other_5;
+			if (threadIdx.x % 32 == 0) {
+				*(volatile double*)&partParts[group] = part;
+			}
 		}
 	}
-	for (int d = 16; d > 0; d /= 2) {
-		double other = __shfl_down_sync(0xffffffff, part, d);
-		part += other;
-	}
-	if (threadIdx.x % 32 == 0) {
-		slots[threadIdx.x / 32] = part;
-	}
 	__syncthreads();
-	part = slots[0];
-	for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-		part += slots[w];
-	}
 	if (threadIdx.x == 0) {
-		*(volatile double*)&partParts[blockIdx.x] = part;
 		__threadfence();
 		unsigned ticket_2 = atomicAdd(&ticket[0], 1u);
 		__threadfence();
@@ -102,25 +133,44 @@ CGProduct(const int* __restrict__ start, int start_len, const int* __restrict__ 
 	}
 	__syncthreads();
 	if (last) {
-		double part_2 = 0.0;
-		for (int k = threadIdx.x; k < gridDim.x; k += blockDim.x) {
-			double other = *(volatile double*)&partParts[k];
-			part_2 += other;
-		}
-		for (int d = 16; d > 0; d /= 2) {
-			double other = __shfl_down_sync(0xffffffff, part_2, d);
-			part_2 += other;
-		}
-		if (threadIdx.x % 32 == 0) {
-			slots[threadIdx.x / 32] = part_2;
+		int groups = (total + (block - 1)) / block;
+		for (int block_2 = threadIdx.x / 32; block_2 < 8; block_2 += blockDim.x / 32) {
+			part = 0.0;
+			for (int group = block_2 * 32 + threadIdx.x % 32; group < groups; group += 1024) {
+				double other = *(volatile double*)&partParts[group];
+				double other_2 = *(volatile double*)&partParts[min(group + 256, groups - 1)];
+				double other_3 = *(volatile double*)&partParts[min(group + 512, groups - 1)];
+				double other_4 = *(volatile double*)&partParts[min(group + 768, groups - 1)];
+				part += other;
+				if (group + 256 < groups) {
+					part += other_2;
+				}
+				if (group + 512 < groups) {
+					part += other_3;
+				}
+				if (group + 768 < groups) {
+					part += other_4;
+				}
+			}
+			slots[block_2 * 32 + threadIdx.x % 32] = part;
 		}
 		__syncthreads();
-		part_2 = slots[0];
-		for (int w = 1, w_end = blockDim.x / 32; w < w_end; w++) {
-			part_2 += slots[w];
+		part = slots[threadIdx.x % 32];
+		for (int block_2 = 1; block_2 < 8; block_2++) {
+			part += slots[block_2 * 32 + threadIdx.x % 32];
 		}
+		double other = __shfl_xor_sync(0xffffffff, part, 16);
+		part += other;
+		double other_2 = __shfl_xor_sync(0xffffffff, part, 8);
+		part += other_2;
+		double other_3 = __shfl_xor_sync(0xffffffff, part, 4);
+		part += other_3;
+		double other_4 = __shfl_xor_sync(0xffffffff, part, 2);
+		part += other_4;
+		double other_5 = __shfl_xor_sync(0xffffffff, part, 1);
+		part += other_5;
 		if (threadIdx.x == 0) {
-			*check_pointer(pq, 10, fault) += part_2;
+			*check_pointer(pq, 10, fault) += part;
 		}
 	}
 }

@@ -16,10 +16,12 @@ import (
 
 // blocks is a loop whose sums have the order of package order. The warps of a team, or its threads
 // where there are no warps, run the blocks of a group at a time. The teams of a league share the
-// groups out; one team runs them one after the other.
+// groups out; one team runs them one after the other. Groups of one block each, of iterations that
+// have loops of their own, are a warp's.
 type blocks struct {
 	*team
 	red           *reductions
+	cut           order.Cut
 	lo, step      ir.Expr // of the loop
 	total, length ir.Expr // its iterations, and those of a block
 	by            sharers
@@ -53,14 +55,37 @@ func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Ex
 	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
 		return false
 	}
-	rounds := false
+	rounds, loops := false, false
 	for _, r := range d.Reductions {
 		if !r.Place.Type().IsScalar() || grid && !t.Single && t.own.Has(ir.RootVar(r.Place)) {
 			return false
 		}
-		rounds = rounds || order.Shows(r) && order.CutOf(r).Blocks == order.LastBlocks
+		rounds = rounds || order.Shows(r)
+		loops = order.CutOf(r).Blocks == 1
 	}
-	return rounds && t.roomFor(d.Reductions) && !dealsSeen(t.Kernel, d) && !hasLoops(sp.Body)
+	return rounds && t.roomFor(d.Reductions) && !dealsSeen(t.Kernel, d) && !waits(sp.Body) &&
+		!(loops && (t.sharersOf(grid) == inIteration || fromCounter(d.Schedule.Kind) || t.hasStrategy(sp, d, grid)))
+}
+
+// hasStrategy reports whether a strategy other than a thread an iteration fits a loop. What it
+// saves where iterations have loops is more than the order of a sum is worth.
+func (t *team) hasStrategy(sp *spaces.Space, d *ir.Directive, grid bool) (found bool) {
+	strategy.Try(t.Sharer, func() {
+		t.noteShare(sp, d, grid)
+		own, trial := *d, *sp
+		_, trial.Body = t.lowering.ownCopies(d.Firstprivate, sp.Body)
+		red := t.lowering.startReductions(d.Reductions, &trial.Body, sp.At)
+		if own.Schedule = (ir.Schedule{}); inChunks(d, grid) && !dealsUnseen(t.Kernel, d) {
+			return
+		}
+		t.versions(&trial, func(sp *spaces.Space) []ir.Stmt {
+			count := build.Query(ir.NumThreads, sp.At)
+			th := &threads{team: t, count: count, serial: true}
+			found = found || strategy.Fits(t.Sharer, strategy.Sharing{Sp: sp, D: &own, P: t.portion(grid, count, nil, sp.At), Body: th.list(sp.Body), Sums: red.sums(), Grid: grid})
+			return nil
+		})
+	})
+	return found
 }
 
 // roomFor reports whether the slots of list fit into the memory of a team beside what it has, with
@@ -100,13 +125,16 @@ func dealsSeen(k *ir.Kernel, d *ir.Directive) bool {
 	return asksNumbers(k.Body) || slices.ContainsFunc(k.Funcs, func(f *ir.Func) bool { return asksNumbers(f.Body) })
 }
 
-// hasLoops reports whether list has a loop, or a construct whose threads wait.
-func hasLoops(list []ir.Stmt) bool {
+// waits reports whether list has a construct whose threads wait, or a loop that threads share.
+func waits(list []ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.For, *ir.While, *ir.Construct, *ir.Barrier:
+		switch s := s.(type) {
+		case *ir.Construct, *ir.Barrier:
 			found = true
+		case *ir.For:
+			d := s.Directive
+			found = found || d != nil && (d.Parts&ir.Parallel != 0 || strategy.ByLanes(d.Nested.Kind))
 		}
 		return !found
 	})
@@ -114,8 +142,8 @@ func hasLoops(list []ir.Stmt) bool {
 }
 
 // groupsOf is how many groups a loop of so many iterations has, in blocks of length.
-func groupsOf(total, length ir.Expr, at ir.Pos) ir.Expr {
-	return roundedUp(total, build.Binary(ir.Mul, length, build.Int(order.LastBlocks, at), at), at)
+func groupsOf(total, length ir.Expr, cut order.Cut, at ir.Pos) ir.Expr {
+	return roundedUp(total, build.Binary(ir.Mul, length, build.Int(cut.Blocks, at), at), at)
 }
 
 func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
@@ -124,28 +152,38 @@ func roundedUp(n, by ir.Expr, at ir.Pos) ir.Expr {
 }
 
 // blockLength is the length of a block in a loop of so many iterations (order.Cut).
-func blockLength(total ir.Expr, r ir.Reduction, by sharers, at ir.Pos) ir.Expr {
-	least := order.CutOf(r).Block
-	groups := int64(order.MostGroups)
+func blockLength(total ir.Expr, cut order.Cut, by sharers, at ir.Pos) ir.Expr {
+	blocks := cut.Blocks * cut.MostGroups()
 	if by == inIteration {
-		groups = 1
+		blocks = order.LastBlocks
 	}
-	most := build.Int(least*order.LastBlocks*groups, at)
-	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(least, at), at)
+	most := build.Int(cut.Block*blocks, at)
+	return build.Binary(ir.Mul, &ir.Math{Fn: ir.IMax, Args: []ir.Expr{roundedUp(total, most, at), build.Int(1, at)}, T: ir.IntType, At: at}, build.Int(cut.Block, at), at)
 }
 
 // noteBlocks notes what a launch is to have for the loop: a team for each group, and a warp for
-// each of its blocks.
+// each of its blocks; or a warp for each group.
 func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
 	at, name := sp.At, sp.Loops[0].Var.Name
-	total := sp.Count()
-	length := blockLength(total, d.Reductions[0], by, at)
-	warps := build.Binary(ir.Mul, roundedUp(total, length, at), build.Int(order.Lanes, at), at)
-	t.noteCount(&ir.Math{Fn: ir.IMin, Args: []ir.Expr{warps, build.Int(order.LastLanes, at)}, T: ir.IntType, At: at}, &t.Trips.Threads)
+	total, cut := sp.Count(), order.CutOf(d.Reductions[0])
+	length := blockLength(total, cut, by, at)
+	lanes := build.Binary(ir.Mul, roundedUp(total, length, at), build.Int(order.Lanes, at), at)
+	most := int64(order.LastLanes)
+	if cut.Blocks == 1 && by == byTeam {
+		most = maxTeam
+	}
 	where, mend := "blocks for the warps of one team", "teams distribute parallel for spreads it over all teams"
 	if by == byLeague {
-		t.noteCount(groupsOf(total, length, at), &t.Trips.Team)
 		where, mend = "blocks for the warps of all teams", "fastmath, where any order will do"
+	}
+	if by == byLeague && cut.Blocks == 1 {
+		t.noteCount(lanes, &t.Trips.Grid)
+		t.Trips.Resident = t.Trips.Resident || residentGrid(d, true)
+	} else {
+		t.noteCount(&ir.Math{Fn: ir.IMin, Args: []ir.Expr{lanes, build.Int(most, at)}, T: ir.IntType, At: at}, &t.Trips.Threads)
+	}
+	if by == byLeague && cut.Blocks > 1 {
+		t.noteCount(groupsOf(total, length, cut, at), &t.Trips.Team)
 	}
 	because := forms.Because(d) + "; sums have the order of the number of iterations"
 	if k := d.Schedule.Kind; k != ir.ScheduleNone {
@@ -157,12 +195,12 @@ func (t *team) noteBlocks(sp *spaces.Space, d *ir.Directive, by sharers) {
 // openBlocks declares what the loop and what follows it need to know.
 func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by sharers) (b *blocks, out []ir.Stmt) {
 	s, at := sp.Loops[0], sp.At
-	b = &blocks{team: t, red: red, by: by, at: at}
+	b = &blocks{team: t, red: red, cut: order.CutOf(d.Reductions[0]), by: by, at: at}
 	b.lo, out = b.Temp("start", build.ToInt(s.Lo), out)
 	b.step, out = b.Temp("step", build.ToInt(s.Step), out)
 	hi, out := b.Temp("end", build.ToInt(s.Hi), out)
 	b.total, out = b.Temp("total", build.Trips(s, b.lo, hi, b.step), out)
-	b.length, out = b.Temp("block", blockLength(b.total, d.Reductions[0], by, at), out)
+	b.length, out = b.Temp("block", blockLength(b.total, b.cut, by, at), out)
 	if by != inIteration {
 		for i := range red.items {
 			it := &red.items[i]
@@ -178,7 +216,7 @@ func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by
 
 // partsOf is where groups leave their values.
 func (b *blocks) partsOf(v *ir.Var) part {
-	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(order.MostGroups, b.at), b.at), elem: v.Type, n: 1}
+	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(b.cut.MostGroups(), b.at), b.at), elem: v.Type, n: 1}
 }
 
 // walk returns the loop over sp. Thread 0 leaves the value of each group in scratch memory; in an
@@ -195,15 +233,63 @@ func (b *blocks) walk(sp *spaces.Space, body []ir.Stmt) []ir.Stmt {
 	if b.by == byTeam {
 		begin, step = build.Int(0, at), build.Int(1, at)
 	}
+	if b.cut.Blocks == 1 {
+		return b.walkGroups(list, begin, step, func(group, lane ir.Expr) []ir.Stmt {
+			return b.walkBlock(sp, body, build.Binary(ir.Mul, group, b.length, at), lane)
+		})
+	}
 	group := b.Local("group", ir.IntType, at)
 	first := build.Binary(ir.Mul, build.Ref(group, at), build.Binary(ir.Mul, b.length, build.Int(order.LastBlocks, at), at), at)
 	work := append([]ir.Stmt{build.Barrier(at)}, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
 		return b.walkBlock(sp, body, build.Binary(ir.Add, first, build.Binary(ir.Mul, block, b.length, at), at), lane)
 	})...)
-	work = append(append(work, b.inGroup(list)...), b.leave(group))
-	loop := &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, first, b.total, at), Body: work, At: at,
-		Post: []ir.Stmt{build.Assign(build.Ref(group, at), build.Binary(ir.Add, build.Ref(group, at), step, at), at)}}
-	return []ir.Stmt{&ir.Block{Body: []ir.Stmt{build.Decl(group, begin, at), loop}, At: at}}
+	work = append(append(work, b.inGroup(list)...), &ir.If{Cond: forms.Thread0(at), Then: b.leave(build.Ref(group, at)), At: at})
+	return []ir.Stmt{&ir.Block{Body: b.counted(group, begin, step, build.Compare(ir.Lt, first, b.total, at), work), At: at}}
+}
+
+// counted is a loop in which v goes from first on in steps while cond.
+func (b *blocks) counted(v *ir.Var, first, step, cond ir.Expr, body []ir.Stmt) []ir.Stmt {
+	at := b.at
+	return []ir.Stmt{build.Decl(v, first, at), &ir.While{Label: &ir.Label{}, Cond: cond, Body: body, At: at,
+		Post: []ir.Stmt{build.Assign(build.Ref(v, at), build.Binary(ir.Add, build.Ref(v, at), step, at), at)}}}
+}
+
+// walkGroups is walk for groups of one block: one is the code of a lane of a group. Each warp takes
+// a group, and its first lane leaves the value; where there are no warps, a team takes as many
+// groups at a time as it has slots for. The teams, of which this is number team, take turns.
+func (b *blocks) walkGroups(list []scalar, team, teams ir.Expr, one func(group, lane ir.Expr) []ir.Stmt) []ir.Stmt {
+	at := b.at
+	groups, out := b.Temp("groups", groupsOf(b.total, b.length, b.cut, at), nil)
+	v := b.Local("group", ir.IntType, at)
+	group := build.Ref(v, at)
+	within := func(g ir.Expr) ir.Expr { return build.Compare(ir.Lt, g, groups, at) }
+	if b.Shuffles() {
+		b.Launch.Warps = true
+		warps := func(q ir.QueryKind) ir.Expr {
+			return build.Binary(ir.Div, build.Query(q, at), build.Query(ir.WarpSize, at), at)
+		}
+		lane := build.Query(ir.Lane, at)
+		first := build.Binary(ir.Add, build.Binary(ir.Mul, team, warps(ir.NumThreads), at), warps(ir.ThreadNum), at)
+		work := append(append(b.identities(list), one(group, lane)...), b.halve(list)...)
+		work = append(work, &ir.If{Cond: build.Compare(ir.Eq, lane, build.Int(0, at), at), Then: b.leave(group), At: at})
+		out = append(out, b.counted(v, first, build.Binary(ir.Mul, teams, warps(ir.NumThreads), at), within(group), work)...)
+		return []ir.Stmt{&ir.Block{Body: out, At: at}}
+	}
+	atOnce := build.Int(order.LastBlocks, at)
+	work := append([]ir.Stmt{build.Barrier(at)}, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
+		return one(build.Binary(ir.Add, group, block, at), lane)
+	})...)
+	work = append(work, b.halveSlots(list, order.LastBlocks)...)
+	work = append(work, b.threads(order.LastBlocks, func(k ir.Expr) []ir.Stmt {
+		mine, known := b.Temp("mine", build.Binary(ir.Add, group, k, at), nil)
+		var leave []ir.Stmt
+		for _, s := range list {
+			leave = append(leave, b.fromSlot(s, b.placeOf(k, build.Int(0, at)), at)...)
+		}
+		return append(known, &ir.If{Cond: within(mine), Then: append(leave, b.leave(mine)...), At: at})
+	})...)
+	out = append(out, b.counted(v, build.Binary(ir.Mul, team, atOnce, at), build.Binary(ir.Mul, teams, atOnce, at), within(group), work)...)
+	return []ir.Stmt{&ir.Block{Body: out, At: at}}
 }
 
 // walkBlock returns the part of a lane in the block that begins with iteration first.
@@ -238,32 +324,40 @@ func (b *blocks) scalars() []scalar {
 }
 
 // leave stores the value of a group.
-func (b *blocks) leave(group *ir.Var) ir.Stmt {
+func (b *blocks) leave(group ir.Expr) []ir.Stmt {
 	at := b.at
 	var store []ir.Stmt
 	for _, it := range b.red.items {
-		store = append(store, it.part.store(build.Ref(group, at), build.Int(0, at), build.Ref(it.acc, at), at))
+		store = append(store, it.part.store(group, build.Int(0, at), build.Ref(it.acc, at), at))
 		if it.idx != nil {
-			store = append(store, it.idxPart.store(build.Ref(group, at), build.Int(0, at), build.Ref(it.idx, at), at))
+			store = append(store, it.idxPart.store(group, build.Int(0, at), build.Ref(it.idx, at), at))
 		}
 	}
-	return &ir.If{Cond: forms.Thread0(at), Then: store, At: at}
+	return store
+}
+
+// identities gives the copies of a thread the identities.
+func (b *blocks) identities(list []scalar) []ir.Stmt {
+	at := b.at
+	var out []ir.Stmt
+	for _, s := range list {
+		out = append(out, build.Assign(build.Ref(s.acc, at), build.Identity(s.op, s.acc.Type, at), at))
+		if s.idx != nil {
+			out = append(out, build.Assign(build.Ref(s.idx, at), build.Identity(ir.Min, s.idx.Type, at), at))
+		}
+	}
+	return out
 }
 
 // meet returns the code for the blocks of a group: one is that of a lane of a block. What the lanes
 // have is in their slots behind it, those of a block next to each other.
 func (b *blocks) meet(list []scalar, one func(block, lane ir.Expr) []ir.Stmt) []ir.Stmt {
 	at := b.at
-	clear := make([]ir.Stmt, 0, 2*len(list))
 	for _, s := range list {
-		clear = append(clear, build.Assign(build.Ref(s.acc, at), build.Identity(s.op, s.acc.Type, at), at))
-		if s.idx != nil {
-			clear = append(clear, build.Assign(build.Ref(s.idx, at), build.Identity(ir.Min, s.idx.Type, at), at))
-		}
 		b.readSlot(s, at)
 	}
 	keep := func(body []ir.Stmt, place ir.Expr) []ir.Stmt {
-		out := append(append([]ir.Stmt{}, clear...), body...)
+		out := append(b.identities(list), body...)
 		for _, s := range list {
 			out = append(out, b.toSlot(s, place, at)...)
 		}
@@ -326,24 +420,26 @@ func (b *blocks) halve(list []scalar) []ir.Stmt {
 	return out
 }
 
-// halveSlots leaves in list of every thread what the slots of the first block have, by halves.
-func (b *blocks) halveSlots(list []scalar) []ir.Stmt {
+// halveSlots leaves in the first slot of so many blocks what those of its lanes have, by halves.
+func (b *blocks) halveSlots(list []scalar, blocks int64) []ir.Stmt {
 	at := b.at
 	var out []ir.Stmt
 	for n := int64(order.Lanes / 2); n > 0; n /= 2 {
-		out = append(out, b.threads(n, func(q ir.Expr) []ir.Stmt {
+		out = append(out, b.threads(n*blocks, func(q ir.Expr) []ir.Stmt {
+			place := q
+			if blocks > 1 {
+				part := func(op ir.Op) ir.Expr { return build.Binary(op, q, build.Int(n, at), at) }
+				place = b.placeOf(part(ir.Div), part(ir.Rem))
+			}
 			var meet []ir.Stmt
 			for _, s := range list {
-				meet = append(meet, b.fromSlot(s, q, at)...)
-				meet = append(meet, b.foldSlot(s, build.Binary(ir.Add, q, build.Int(n, at), at), at)...)
-				meet = append(meet, b.toSlot(s, q, at)...)
+				meet = append(meet, b.fromSlot(s, place, at)...)
+				meet = append(meet, b.foldSlot(s, build.Binary(ir.Add, place, build.Int(n, at), at), at)...)
+				meet = append(meet, b.toSlot(s, place, at)...)
 			}
 			return meet
 		})...)
 		out = append(out, build.Barrier(at))
-	}
-	for _, s := range list {
-		out = append(out, b.fromSlot(s, build.Int(0, at), at)...)
 	}
 	return out
 }
@@ -352,8 +448,7 @@ func (b *blocks) halveSlots(list []scalar) []ir.Stmt {
 func (b *blocks) each(name string, first ir.Expr, n int64, step ir.Expr, body func(i ir.Expr) []ir.Stmt) []ir.Stmt {
 	v := b.Local(name, ir.IntType, b.at)
 	i := build.Ref(v, b.at)
-	return []ir.Stmt{build.Decl(v, first, b.at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, i, build.Int(n, b.at), b.at), Body: body(i), At: b.at,
-		Post: []ir.Stmt{build.Assign(i, build.Binary(ir.Add, i, step, b.at), b.at)}}}
+	return b.counted(v, first, step, build.Compare(ir.Lt, i, build.Int(n, b.at), b.at), body(i))
 }
 
 // inGroup leaves in list of every thread the value of a group, of which the slots have the lanes.
@@ -378,7 +473,11 @@ func (b *blocks) inGroup(list []scalar) []ir.Stmt {
 		}
 		return add
 	})
-	return append(append(out, build.Barrier(at)), b.halveSlots(list)...)
+	out = append(append(out, build.Barrier(at)), b.halveSlots(list, 1)...)
+	for _, s := range list {
+		out = append(out, b.fromSlot(s, build.Int(0, at), at)...)
+	}
+	return out
 }
 
 // finishLeague has the team that finishes last combine the values of the groups.
@@ -392,7 +491,7 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 	var w analysis.Touch
 	w.Writes.AddVar(last)
 	var out []ir.Stmt
-	if b.open.beyondTeam() {
+	if b.open.beyondTeam() || b.cut.Blocks == 1 {
 		out = barrier(at) // what any thread touched comes before the ticket, and so before what follows it
 	} else {
 		out = b.sync(w, true, at)
@@ -412,25 +511,48 @@ func (b *blocks) finishLeague(barrier func(ir.Pos) []ir.Stmt) []ir.Stmt {
 // memory, combined.
 func (b *blocks) meetGroups() []ir.Stmt {
 	at := b.at
-	groups, out := b.Temp("groups", groupsOf(b.total, b.length, at), nil)
+	groups, out := b.Temp("groups", groupsOf(b.total, b.length, b.cut, at), nil)
 	list := b.scalars()
+	atOnce := int64(1)
+	if b.cut.Blocks == 1 {
+		atOnce = groupsAtOnce
+	}
 	out = append(out, b.meet(list, func(block, lane ir.Expr) []ir.Stmt {
-		k := b.Local("group", ir.IntType, at)
-		var body []ir.Stmt
-		for i, it := range b.red.items {
-			load, value := it.part.load(b.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
-			body = append(body, load...)
-			var idx ir.Expr
-			if it.idx != nil {
-				load, idx = it.idxPart.load(b.teamLaunch, build.Ref(k, at), build.Int(0, at), at)
-				body = append(body, load...)
+		v := b.Local("group", ir.IntType, at)
+		var loads, folds []ir.Stmt
+		for n := range atOnce {
+			k := build.Binary(ir.Add, build.Ref(v, at), build.Int(n*order.LastLanes, at), at)
+			if n == 0 {
+				load, one := b.takeGroup(list, k)
+				loads, folds = append(loads, load...), append(folds, one...)
+				continue
 			}
-			body = append(body, fold(list[i], value, idx, at)...)
+			load, one := b.takeGroup(list, &ir.Math{Fn: ir.IMin, Args: []ir.Expr{k, build.Binary(ir.Sub, groups, build.Int(1, at), at)}, T: ir.IntType, At: at})
+			loads, folds = append(loads, load...), append(folds, &ir.If{Cond: build.Compare(ir.Lt, k, groups, at), Then: one, At: at})
 		}
-		return []ir.Stmt{build.Decl(k, b.placeOf(block, lane), at), &ir.While{Label: &ir.Label{}, Cond: build.Compare(ir.Lt, build.Ref(k, at), groups, at), Body: body, At: at,
-			Post: []ir.Stmt{build.Assign(build.Ref(k, at), build.Binary(ir.Add, build.Ref(k, at), build.Int(order.LastLanes, at), at), at)}}}
+		return b.counted(v, b.placeOf(block, lane), build.Int(atOnce*order.LastLanes, at), build.Compare(ir.Lt, build.Ref(v, at), groups, at), append(loads, folds...))
 	})...)
 	return append(out, b.inGroup(list)...)
+}
+
+// groupsAtOnce is how many values of groups a lane loads before it combines the first of them,
+// where there may be many: it waits for memory once for all of them.
+const groupsAtOnce = 4
+
+// takeGroup loads the values of group k, and combines them into list.
+func (b *blocks) takeGroup(list []scalar, k ir.Expr) (loads, folds []ir.Stmt) {
+	at := b.at
+	for i, it := range b.red.items {
+		load, value := it.part.load(b.teamLaunch, k, build.Int(0, at), at)
+		loads = append(loads, load...)
+		var idx ir.Expr
+		if it.idx != nil {
+			load, idx = it.idxPart.load(b.teamLaunch, k, build.Int(0, at), at)
+			loads = append(loads, load...)
+		}
+		folds = append(folds, fold(list[i], value, idx, at)...)
+	}
+	return loads, folds
 }
 
 // finishTeam leaves the result in the copies of every thread of the one team that runs the loop.

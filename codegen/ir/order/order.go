@@ -22,16 +22,18 @@ package order
 
 import "github.com/gompss/gompss/codegen/ir"
 
-// The numbers of the order. A lane of the last blocks takes MostGroups/LastLanes values one after
-// the other, while a GPU of 132 multiprocessors has 15 groups for each. MostGroups, mostLeast and
-// blockWork are chosen by measurement: `gompss bench cpu -only dot` on a processor
-// (docs/results/xeon.md), `gompss bench gpu -suite kernels -only NormRows,Moments` on a GPU
-// (docs/results/h100.md).
+// The numbers of the order. A lane of the last blocks takes mostGroups/LastLanes values one after
+// the other, while a GPU of 132 multiprocessors has 15 groups for each. Groups of one block are
+// twice as many: their 131,072 lanes are 31 warps for each multiprocessor, while each group more
+// costs a processor some 25 ns. mostGroups, mostLeast and blockWork are chosen by measurement:
+// `gompss bench cpu -only dot` on a processor (docs/results/xeon.md), `gompss bench gpu -suite
+// kernels -only NormRows,Moments` on a GPU (docs/results/h100.md).
 const (
 	Lanes      = 32
 	LastBlocks = 8
 	LastLanes  = Lanes * LastBlocks
-	MostGroups = 2048
+	mostGroups = 2048
+	mostOfOne  = 2 * mostGroups
 )
 
 // The least number of iterations in a block lies between mostLeast, for loops that do little, and
@@ -56,13 +58,21 @@ func CutOf(r ir.Reduction) Cut {
 	return Cut{r.Block, r.Blocks}
 }
 
+// MostGroups is how many groups a loop has at most.
+func (c Cut) MostGroups() int64 {
+	if c.Blocks == 1 {
+		return mostOfOne
+	}
+	return mostGroups
+}
+
 // Length returns how many iterations a block has in a loop of so many: more than at least where
-// there would be more than [MostGroups] groups.
+// there would be more than [Cut.MostGroups] groups.
 func (c Cut) Length(trips int64) int64 {
 	if trips <= 0 {
 		return c.Block
 	}
-	return c.Block * ((trips-1)/(c.Block*c.Blocks*MostGroups) + 1)
+	return c.Block * ((trips-1)/(c.Block*c.Blocks*c.MostGroups()) + 1)
 }
 
 // NestedLength returns how many iterations a block has in a loop of so many that is one group: more

@@ -43,9 +43,9 @@ const mostCopies = 512
 
 // A cutting is what cuts a loop with ordered sums into blocks and groups: a loop in an iteration
 // into blocks of at least so many iterations, all of one group; else in registers, NoReg where a
-// call has one block.
+// call has one block, and so many blocks a group.
 type cutting struct {
-	least         int64
+	least, blocks int64
 	block, groups vcode.Reg
 }
 
@@ -56,13 +56,17 @@ func (g *looping) cutOf(s *ir.For, ordered []*sum) cutting {
 	case len(ordered) == 0:
 	case s != g.ParallelLanes:
 		c.least = ordered[0].block
-	case order.CutOf(analysis.ReductionsOf(s)[0]).Blocks == order.LastBlocks && scalarsIn(g, s):
+	case scalarsIn(g, s):
 		g.Groups = true
+		c.blocks = order.CutOf(analysis.ReductionsOf(s)[0]).Blocks
 		c.block, c.groups = g.NewGeneral(), g.NewGeneral()
 		g.ReadWord(c.block, image.WordBlock)
 		g.ReadWord(c.groups, image.WordGroups)
 		for _, x := range ordered {
 			x.stored = true
+			if c.blocks == 1 {
+				x.total = x.all
+			}
 			for _, a := range x.total {
 				g.Move(a, x.identity)
 			}
@@ -95,7 +99,7 @@ func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at
 		return
 	}
 	at, top, blocks := *all, g.NewLabel(), vcode.NoReg
-	if c.groups != vcode.NoReg {
+	if c.groups != vcode.NoReg && c.blocks > 1 {
 		blocks = g.NewGeneral()
 		g.SetGeneral(blocks, order.LastBlocks)
 	}
@@ -107,7 +111,11 @@ func (g *looping) cutLoop(ordered []*sum, all *laneCount, c cutting, run func(at
 	g.Subtract(all.left, at.left)
 	run(&at, behind)
 	g.Place(behind)
-	g.endBlock(ordered)
+	if c.blocks == 1 {
+		g.endGroup(ordered, c.groups)
+	} else {
+		g.endBlock(ordered)
+	}
 	if blocks != vcode.NoReg {
 		group := g.NewLabel()
 		g.Test(all.left)

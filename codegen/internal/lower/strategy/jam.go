@@ -92,10 +92,11 @@ func severalAtOnce(t *Sharer, sp *spaces.Space, p spaces.Portion, c coarse) []ir
 // once where that pays.
 func WalkBlock(t *Sharer, sp *spaces.Space, lane ir.Expr, lanes int64, body []ir.Stmt, sums []Sum) []ir.Stmt {
 	f, at := sp.Loops[0], sp.At
+	plain := body
 	body = forms.Flat(t.TrustedIn(body))
 	width := t.jamWidth(f, body, sums)
 	if width < 2 {
-		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, body, nil)
+		return t.Walk(sp, spaces.Portion{First: lane, Stride: build.Int(lanes, at)}, t.TrustedIn(checksTogether(t, plain)), nil)
 	}
 	c := coarse{width: width, one: body, each: body, merged: t.interleaved}
 	base := t.Local("base", ir.IntType, at)

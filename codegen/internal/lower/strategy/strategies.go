@@ -8,6 +8,7 @@ import (
 
 	"github.com/gompss/gompss/codegen/internal/lower/crews"
 	"github.com/gompss/gompss/codegen/internal/lower/spaces"
+	"github.com/gompss/gompss/codegen/internal/mapping"
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/ir/build"
 )
@@ -104,6 +105,11 @@ func (t *Sharer) ShareBy(n Sharing) []ir.Stmt {
 	return t.Walk(n.Sp, n.P, t.TrustedIn(checksTogether(t, n.Body)), nil)
 }
 
+// Fits reports whether a strategy fits n, which is then not a thread an iteration.
+func Fits(t *Sharer, n Sharing) bool {
+	return first(t, n, 0, func() []ir.Stmt { return t.TrustedIn(n.Body) }) != nil
+}
+
 // first returns the loop over n by the first strategy that fits of those with all of only, nil
 // where none does. trust returns the body as trusting strategies take it.
 func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
@@ -132,29 +138,54 @@ func first(t *Sharer, n Sharing, only need, trust func() []ir.Stmt) []ir.Stmt {
 // fitting returns what apply does where the team memory of the launch is enough for it, as that of
 // several loops may not be; else it takes that back and returns nil.
 func fitting(t *Sharer, apply func() []ir.Stmt) []ir.Stmt {
-	launch, trips, work, slots := *t.Launch, t.Trips, *t.Work, maps.Clone(t.Slots)
-	types := map[*ir.Var]*ir.Type{} // a strategy may use what another has, and make it larger
-	for _, v := range t.Launch.Team {
-		types[v] = v.Type
-	}
+	s := save(t)
 	out := apply()
 	var size ir.Bytes
 	for _, v := range t.Launch.Team {
 		size += (v.Type.Size + teamAlign - 1) / teamAlign * teamAlign
 	}
-	if out == nil || size <= t.Device().Memory.StaticShared || len(t.Launch.Team) == len(launch.Team) && !grown(types) {
+	if out == nil || size <= t.Device().Memory.StaticShared || len(t.Launch.Team) == len(s.launch.Team) && !grown(s.types) {
 		return out
 	}
-	*t.Launch, t.Trips, *t.Work = launch, trips, work
-	for s := range t.Slots {
-		if slots[s] == nil {
-			delete(t.Slots, s)
+	s.restore(t)
+	return nil
+}
+
+// A state is what strategies change of a launch.
+type state struct {
+	launch     ir.Launch
+	trips      crews.TripCounts
+	work       mapping.Work
+	slots      map[crews.Slot]*ir.Var
+	types      map[*ir.Var]*ir.Type // of team memory: a strategy may make larger what another has
+	strategies int
+}
+
+func save(t *Sharer) state {
+	s := state{launch: *t.Launch, trips: t.Trips, work: *t.Work, slots: maps.Clone(t.Slots), types: map[*ir.Var]*ir.Type{}, strategies: len(t.Strategies)}
+	for _, v := range t.Launch.Team {
+		s.types[v] = v.Type
+	}
+	return s
+}
+
+func (s *state) restore(t *Sharer) {
+	*t.Launch, t.Trips, *t.Work, t.Strategies = s.launch, s.trips, s.work, t.Strategies[:s.strategies]
+	for k := range t.Slots {
+		if s.slots[k] == nil {
+			delete(t.Slots, k)
 		}
 	}
-	for v, typ := range types {
+	for v, typ := range s.types {
 		v.Type = typ
 	}
-	return nil
+}
+
+// Try runs what asks whether a strategy fits, and leaves the launch as it was.
+func Try(t *Sharer, ask func()) {
+	s := save(t)
+	defer s.restore(t)
+	ask()
 }
 
 // teamAlign is more than the alignment of any variable in team memory.
