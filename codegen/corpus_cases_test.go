@@ -242,6 +242,17 @@ var corpus = []corpusCase{
 	{kernel: TimeLoop, args: func(n int, r *rand.Rand) []any {
 		return []any{floats[float64](r, n/4), make([]float64, n/4), 3}
 	}},
+	{kernel: TimeSteps, args: func(n int, r *rand.Rand) []any {
+		s := side(n) + 2
+		return []any{s, n % 6, floats[float32](r, s*s), floats[float32](r, s*s), make([]float32, s*s)}
+	}},
+	{kernel: ThreeSlices, args: func(n int, r *rand.Rand) []any {
+		return []any{n % 9, ints[int64](r, n+1, 3), ints[int64](r, n+1, 5), ints[int64](r, n+1, 5)}
+	}},
+	{kernel: RowsOfTables, args: func(n int, r *rand.Rand) []any {
+		m, k := n%7, side(n)
+		return []any{m, ints[int32](r, k*m, 3), ints[int32](r, k*m, 3), ints[int32](r, 2*k*(m+1), 9), make([]int32, k)}
+	}},
 	{kernel: CountDown, args: func(n int, r *rand.Rand) []any {
 		x, by := ints[int64](r, n+1, 20), ints[int32](r, 7, 5)
 		for i := range by {

@@ -602,3 +602,90 @@ func ReturnsEarly(n int, x []int64, by []int32) {
 		x[i]++
 	}
 }
+
+// TimeSteps exchanges its slices after each step, and uses them behind the steps.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a, b, out)
+func TimeSteps(n, steps int, a, b []float32, out []float32) {
+	src, dst := a, b
+	for t := 0; t < steps; t++ {
+		//omp:teams distribute parallel for collapse(2)
+		for i := 1; i < n-1; i++ {
+			for j := 1; j < n-1; j++ {
+				dst[i*n+j] = 0.25 * (src[(i-1)*n+j] + src[(i+1)*n+j] + src[i*n+j-1] + src[i*n+j+1])
+			}
+		}
+		src, dst = dst, src
+	}
+	//omp:teams distribute parallel for
+	for i := range out {
+		out[i] = src[i] - dst[i]
+	}
+}
+
+// ThreeSlices rotates three slices until data end the loop, with an exchange of two in each step
+// that changes something.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a, b, c)
+func ThreeSlices(n int, a, b, c []int64) {
+	for {
+		a[0]++
+		if a[0] > int64(n) {
+			break
+		}
+		//omp:teams distribute parallel for
+		for i := 1; i < len(a); i++ {
+			c[i] = a[i-1] + 3*b[i]
+		}
+		was := a
+		a = b
+		b = c
+		c = was
+		if a[len(a)-1]%5 == 0 {
+			continue
+		}
+		//omp:teams distribute parallel for
+		for i := 1; i < len(a); i++ {
+			a[i] ^= b[i] & 7
+		}
+	}
+	for k := 0; k < 3; k++ {
+		//omp:teams distribute parallel for
+		for i := range a {
+			a[i] += b[i] * int64(k)
+		}
+		a, b = b, a
+	}
+	c[0] = a[0] - b[len(b)-1]
+}
+
+// RowsOfTables has each iteration fill two rows of its own in turn.
+//
+//omp:target device(acc, smp)
+//omp:task in(s, t) inout(rows, out)
+func RowsOfTables(m int, s, t []int32, rows []int32, out []int32) {
+	//omp:teams distribute parallel for
+	for k := range out {
+		above, row := rows[2*k*(m+1):(2*k+1)*(m+1)], rows[(2*k+1)*(m+1):(2*k+2)*(m+1)]
+		for j := range above {
+			above[j] = int32(j)
+		}
+		for i := 0; i < m; i++ {
+			row[0] = int32(i + 1)
+			for j := 0; j < m; j++ {
+				cost := above[j]
+				if s[k*m+i] != t[k*m+j] {
+					cost++
+				}
+				row[j+1] = min(cost, row[j]+1, above[j+1]+1)
+			}
+			if row[m] > int32(2*m) {
+				break
+			}
+			above, row = row, above
+		}
+		out[k] = above[m]
+	}
+}

@@ -25,6 +25,7 @@ var finishingPasses = []struct {
 	{"check types", (*finishing).checkTypes},
 	{"check capacities", func(f *finishing) { f.CheckCapacities() }},
 	{"split structs", func(f *finishing) { f.SplitStructs() }},
+	{"separate exchanges", func(f *finishing) { f.SeparateExchanges() }},
 	{"name slices", func(f *finishing) { f.NameSlices() }},
 	{"place package variables", func(f *finishing) { f.PlaceGlobals() }},
 	{"call once", func(f *finishing) { f.CallsOnce() }},

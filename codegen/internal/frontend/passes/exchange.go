@@ -1,0 +1,290 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/gompss/gompss/codegen/ir"
+	"github.com/gompss/gompss/codegen/ir/build"
+	"github.com/gompss/gompss/codegen/ir/query"
+)
+
+// Time steps often exchange slices at the end of a step, src, dst = dst, src, so that what a name
+// refers to depends on the step. Such a loop gets one copy of its body for each state that the
+// exchanges lead to, in which every name stands for one slice, and a variable that says which copy
+// is next. What follows the loop is copied in the same way where it uses the names.
+
+// maxExchanged bounds the statements in all copies of one loop and of what follows it.
+const maxExchanged = 1 << 11
+
+// SeparateExchanges copies the bodies of loops that exchange slices.
+func (u *Pass) SeparateExchanges() {
+	own := &ir.VarSet{}
+	for _, v := range u.Kernel.Params {
+		own.Add(v)
+	}
+	u.Kernel.Body = u.separated(u.Kernel.Body, own)
+	for _, f := range u.Kernel.Funcs {
+		own := &ir.VarSet{}
+		for _, v := range f.Params {
+			own.Add(v)
+		}
+		f.Body = u.separated(f.Body, own)
+	}
+}
+
+// separated returns list, outside of which nothing uses the variables that it declares and those in
+// own.
+func (u *Pass) separated(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
+	mine := &ir.VarSet{}
+	for _, v := range own.List() {
+		mine.Add(v)
+	}
+	for i, s := range list {
+		if d, ok := s.(*ir.Decl); ok {
+			mine.Add(d.Var)
+		}
+		if x := u.exchangeOf(s, mine); x != nil && x.size(list[i+1:]) <= maxExchanged {
+			out := append(slices.Clip(list[:i]), x.loop()...)
+			for k := range out {
+				out[k] = u.separatedInside(out[k], &ir.VarSet{})
+			}
+			return append(out, x.rest(list[i+1:], mine)...)
+		}
+	}
+	for i, s := range list {
+		after := ir.Used(list[i+1:])
+		inside := &ir.VarSet{}
+		for _, v := range mine.List() {
+			if !after.Has(v) {
+				inside.Add(v)
+			}
+		}
+		list[i] = u.separatedInside(s, inside)
+	}
+	return list
+}
+
+// separatedInside separates in the lists of s. What follows s uses none of own.
+func (u *Pass) separatedInside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
+	none := &ir.VarSet{} // what a loop may use again
+	switch s := s.(type) {
+	case *ir.If:
+		s.Then, s.Else = u.separated(s.Then, own), u.separated(s.Else, own)
+	case *ir.Block:
+		s.Body = u.separated(s.Body, own)
+	case *ir.While:
+		s.Body = u.separated(s.Body, none)
+	case *ir.For:
+		s.Body = u.separated(s.Body, none)
+	case *ir.Construct:
+		s.Body = u.separated(s.Body, none)
+	}
+	return s
+}
+
+// An exchange is a loop in which the statements from first up to behind, directly in its body, give
+// the variables that from has the values of each other, and nothing else changes them.
+type exchange struct {
+	u             *Pass
+	s             ir.Stmt
+	body          []ir.Stmt
+	first, behind int
+	from          map[*ir.Var]*ir.Var
+	states        []map[*ir.Var]*ir.Var // by state: the variable that stands for each in the first
+	turn          *ir.Var
+}
+
+// exchangeOf returns the exchange that s is, of variables in own; nil where it is none.
+func (u *Pass) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
+	x := &exchange{u: u, s: s}
+	var head []ir.Stmt
+	switch s := s.(type) {
+	case *ir.For:
+		if s.Directive != nil {
+			return nil
+		}
+		x.body = s.Body
+		head = []ir.Stmt{&ir.For{Label: &ir.Label{}, Var: s.Var, Lo: s.Lo, Hi: s.Hi, Step: s.Step, Rel: s.Rel, At: s.At}}
+	case *ir.While:
+		x.body = s.Body
+		head = append(append([]ir.Stmt{&ir.If{Cond: s.Cond, At: s.At}}, s.Pre...), s.Post...)
+	default:
+		return nil
+	}
+	for i := 0; i < len(x.body); i++ {
+		if !movesVariable(x.body[i]) {
+			continue
+		}
+		x.first, x.behind = i, i+1
+		for x.behind < len(x.body) && movesVariable(x.body[x.behind]) {
+			x.behind++
+		}
+		if x.permutes() {
+			break
+		}
+		i = x.behind
+	}
+	if len(x.from) == 0 {
+		return nil
+	}
+	rest := append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...)
+	changed, taken, used := ir.Assigned(rest), ir.AddressTaken(x.body), ir.Used(head)
+	temporary, usedBehind := ir.Declared(x.body[x.first:x.behind]), ir.Used(x.body[x.behind:])
+	for _, v := range temporary.List() {
+		if usedBehind.Has(v) {
+			return nil
+		}
+	}
+	for v := range x.from {
+		if !own.Has(v) || changed.Has(v) || taken.Has(v) || used.Has(v) {
+			return nil
+		}
+	}
+	return x
+}
+
+// movesVariable reports whether s gives a variable the value of another.
+func movesVariable(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Decl:
+		return s.Init != nil && query.RefVar(s.Init) != nil
+	case *ir.Assign:
+		return query.RefVar(s.Place) != nil && query.RefVar(s.Value) != nil
+	}
+	return false
+}
+
+// permutes finds out what the moves do, and reports whether they exchange the values of variables
+// from before, slices or pointers among them.
+func (x *exchange) permutes() bool {
+	value := map[*ir.Var]*ir.Var{}
+	of := func(v *ir.Var) *ir.Var {
+		if from := value[v]; from != nil {
+			return from
+		}
+		return v
+	}
+	own := &ir.VarSet{}
+	for _, s := range x.body[x.first:x.behind] {
+		switch s := s.(type) {
+		case *ir.Decl:
+			value[s.Var] = of(query.RefVar(s.Init))
+			own.Add(s.Var)
+		case *ir.Assign:
+			value[query.RefVar(s.Place)] = of(query.RefVar(s.Value))
+		}
+	}
+	x.from = map[*ir.Var]*ir.Var{}
+	address, sources := false, map[*ir.Var]bool{}
+	for v, from := range value {
+		if own.Has(v) || v == from {
+			continue
+		}
+		x.from[v] = from
+		sources[from] = true
+		address = address || query.IsAddress(v.Type)
+	}
+	for v, from := range x.from {
+		if !sources[v] || x.from[from] == nil || v.Type.String() != from.Type.String() {
+			address = false
+		}
+	}
+	if !address {
+		x.from = nil
+	}
+	return address
+}
+
+// size is the number of statements in all copies, where list follows the loop.
+func (x *exchange) size(list []ir.Stmt) int {
+	x.findStates()
+	n := statements(x.body)
+	if x.usedIn(list) {
+		n += statements(list)
+	}
+	return n * len(x.states)
+}
+
+func statements(list []ir.Stmt) (n int) {
+	ir.WalkStmts(list, func(ir.Stmt) bool { n++; return true })
+	return n
+}
+
+func (x *exchange) usedIn(list []ir.Stmt) bool {
+	used := ir.Used(list)
+	for v := range x.from {
+		if used.Has(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// findStates follows the exchange until all variables have again what they began with.
+func (x *exchange) findStates() {
+	now := map[*ir.Var]*ir.Var{}
+	for v := range x.from {
+		now[v] = v
+	}
+	for {
+		x.states = append(x.states, now)
+		next, same := map[*ir.Var]*ir.Var{}, true
+		for v, from := range x.from {
+			next[v] = now[from]
+			same = same && next[v] == v
+		}
+		if same {
+			return
+		}
+		now = next
+	}
+}
+
+// loop returns the loop, behind the declaration of the variable that says which copy is next.
+func (x *exchange) loop() []ir.Stmt {
+	at := x.s.Pos()
+	x.turn = &ir.Var{Name: "turn", Type: ir.IntType, Space: ir.Local, ID: x.u.Kernel.NumVars, At: at}
+	x.u.Kernel.NumVars++
+	moved := x.body[x.first].Pos()
+	body := x.choose(at, func(state int) []ir.Stmt {
+		next := (state + 1) % len(x.states)
+		out := build.WithVars(x.states[state]).CopyStmts(x.body[:x.first])
+		out = append(out, build.Assign(build.Ref(x.turn, moved), build.Int(int64(next), moved), moved))
+		return append(out, build.WithVars(x.states[next]).CopyStmts(x.body[x.behind:])...)
+	})
+	var loop ir.Stmt
+	switch s := x.s.(type) {
+	case *ir.For:
+		c := *s
+		c.Body, loop = body, &c
+	case *ir.While:
+		c := *s
+		c.Body, loop = body, &c
+	}
+	return []ir.Stmt{build.Decl(x.turn, build.Int(0, at), at), loop}
+}
+
+// choose returns a branch to the copy of each state.
+func (x *exchange) choose(at ir.Pos, of func(state int) []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for state := len(x.states) - 1; state >= 0; state-- {
+		list := of(state)
+		list = ir.Fresh(list, x.u.anew).CopyStmts(list)
+		if state == len(x.states)-1 {
+			out = list
+			continue
+		}
+		out = []ir.Stmt{&ir.If{Cond: build.Compare(ir.Eq, build.Ref(x.turn, at), build.Int(int64(state), at), at), Then: list, Else: out, At: at}}
+	}
+	return out
+}
+
+// rest returns list, which follows the loop; outside of it nothing uses the variables in own.
+func (x *exchange) rest(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
+	if !x.usedIn(list) {
+		return x.u.separated(list, own)
+	}
+	return x.choose(list[0].Pos(), func(state int) []ir.Stmt {
+		return x.u.separated(build.WithVars(x.states[state]).CopyStmts(list), own)
+	})
+}
