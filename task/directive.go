@@ -184,24 +184,41 @@ func overlapsIn(r *engine.Record, k *kernels.Kernel) error {
 	}
 	for n, pair := range k.Overlaps.Pairs {
 		a, b := &r.Args.List[pair[0]], &r.Args.List[pair[1]]
-		if a.Buffer != b.Buffer || a.Nil || b.Nil {
+		gap, same := distance(r, a, b)
+		if !same || a.Nil || b.Nil {
 			continue
 		}
 		x, y := k.IR.Params[pair[0]], k.IR.Params[pair[1]]
-		if values.EndOf(a, x) <= b.Offset || values.EndOf(b, y) <= a.Offset {
+		if values.EndOf(a, x)-a.Offset <= gap || values.EndOf(b, y)-b.Offset <= -gap {
 			continue
 		}
-		if err := overlapOf(r, k, n, a, b); err != nil {
+		if err := overlapOf(r, k, n, gap); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// distance returns how far b begins behind a, where they may be in one memory. A buffer may have
+// become a part of a larger one since an argument of r was found in it: then addresses tell.
+func distance(r *engine.Record, a, b *devices.Arg) (gap deps.Bytes, same bool) {
+	if a.Buffer == b.Buffer {
+		return b.Offset - a.Offset, true
+	}
+	if !r.Scope.Memory.Grew() || !a.InMemory() || !b.InMemory() {
+		return 0, false
+	}
+	x, y := r.RT.Buffers.OfID(a.Buffer), r.RT.Buffers.OfID(b.Buffer)
+	if x == nil || y == nil {
+		return 0, false
+	}
+	return deps.Bytes(y.Lo()-x.Lo()) + b.Offset - a.Offset, true
+}
+
 // overlapOf looks at one pair of arguments that overlap.
-func overlapOf(r *engine.Record, k *kernels.Kernel, n int, a, b *devices.Arg) error {
+func overlapOf(r *engine.Record, k *kernels.Kernel, n int, gap deps.Bytes) error {
 	env := &values.Arguments{Params: k.IR.Params, List: r.Args.List}
-	return k.Overlaps.Check(k.IR, env, &r.Scratch.Proof, n, int64(b.Offset)-int64(a.Offset))
+	return k.Overlaps.Check(k.IR, env, &r.Scratch.Proof, n, int64(gap))
 }
 
 // reductionOfClause notes the reduction clause that the latest n accesses of r are from.

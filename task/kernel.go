@@ -301,7 +301,7 @@ func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []
 	if err := bindArguments(&rt.Buffers, r, args); err != nil {
 		return false, err
 	}
-	if err := errors.Join(bindVariables(&rt.Buffers, r), checkCapacities(r.Detail)); err != nil {
+	if err := errors.Join(bindVariables(&rt.Buffers, r), checkCapacities(r)); err != nil {
 		return false, refusedKernel(r, err)
 	}
 	if err := evaluateClauses(rt, r); err != nil {

@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -48,13 +49,15 @@ func TestOverlappingArguments_AreRefusedWhereIterationsConflict(t *testing.T) {
 			{"rows shifted", rows, nil, func(all []int64) []any { return []any{10, 20, all, all[20:]} }, "iteration i = 0 writes y[0] and iteration i = 1 reads x[20]"},
 			{"rows shifted by less", rows, nil, func(all []int64) []any { return []any{10, 20, all, all[1:]} }, "iteration i = 0 writes y[19] and iteration i = 1 reads x[20]"},
 		} {
-			t.Run(c.name+" on "+spec, func(t *testing.T) {
+			testBothWays(t, c.name+" on "+spec, func(t *testing.T, registered bool) {
 				rt := open(t, task.Options{Devices: spec})
 				all := make([]int64, 4*n)
 				for i := range all {
 					all[i] = int64(i%17) - 3
 				}
-				require.NoError(t, task.Register(rt, all))
+				if registered {
+					require.NoError(t, task.Register(rt, all))
+				}
 				want := slices.Clone(all)
 				_, err := c.k.Submit(rt, c.args(all)...)
 				if c.want != "" {
@@ -70,6 +73,14 @@ func TestOverlappingArguments_AreRefusedWhereIterationsConflict(t *testing.T) {
 				require.Equal(t, want, all)
 			})
 		}
+	}
+}
+
+// testBothWays runs a test with memory that is registered as a whole, and with memory of which each
+// argument may make the buffer of another grow.
+func testBothWays(t *testing.T, name string, test func(t *testing.T, registered bool)) {
+	for _, registered := range []bool{true, false} {
+		t.Run(fmt.Sprintf("%s, registered %t", name, registered), func(t *testing.T) { test(t, registered) })
 	}
 }
 

@@ -104,14 +104,14 @@ func seenBefore(accesses []deps.Access, b deps.BufferID) bool {
 // checkCapacities returns an error where a kernel with copy gets slices that overlap and whose
 // capacities end at different places: the capacities say which of the two begins later, and so from
 // which end to copy.
-func checkCapacities(d *engine.Detail) error {
-	if !d.Kernel.IR.Copies {
+func checkCapacities(r *engine.Record) error {
+	if !r.Kernel.IR.Copies {
 		return nil
 	}
-	for i := range d.Args.List {
+	list := r.Args.List
+	for i := range list {
 		for j := range i {
-			a, b := &d.Args.List[i], &d.Args.List[j]
-			if overlap(a, b) && capacityEnd(a) != capacityEnd(b) {
+			if gap, both := overlap(r, &list[j], &list[i]); both && capacity(&list[j]) != gap+capacity(&list[i]) {
 				return fmt.Errorf("arguments %d and %d overlap, the kernel copies between slices, and a capacity ends inside of their memory: pass x[lo:hi] without a capacity of its own", j+1, i+1)
 			}
 		}
@@ -119,16 +119,18 @@ func checkCapacities(d *engine.Detail) error {
 	return nil
 }
 
-// overlap reports whether two arguments are slices that have memory in common.
-func overlap(a, b *devices.Arg) bool {
-	if a.Type.Kind != ir.Slice || b.Type.Kind != ir.Slice || a.Len == 0 || b.Len == 0 || a.Buffer != b.Buffer {
-		return false
+// overlap reports whether two arguments of r are slices that have memory in common, and how far b
+// begins behind a.
+func overlap(r *engine.Record, a, b *devices.Arg) (gap deps.Bytes, both bool) {
+	if a.Type.Kind != ir.Slice || b.Type.Kind != ir.Slice || a.Len == 0 || b.Len == 0 {
+		return 0, false
 	}
-	return a.Offset < b.Offset+deps.Bytes(b.Len)*b.Type.Elem.Size && b.Offset < a.Offset+deps.Bytes(a.Len)*a.Type.Elem.Size
+	gap, same := distance(r, a, b)
+	return gap, same && gap < deps.Bytes(a.Len)*a.Type.Elem.Size && -gap < deps.Bytes(b.Len)*b.Type.Elem.Size
 }
 
-// capacityEnd returns where the capacity of a slice ends in its buffer.
-func capacityEnd(a *devices.Arg) deps.Bytes { return a.Offset + deps.Bytes(a.Cap)*a.Type.Elem.Size }
+// capacity returns the bytes from the beginning of a slice to the end of its capacity.
+func capacity(a *devices.Arg) deps.Bytes { return deps.Bytes(a.Cap) * a.Type.Elem.Size }
 
 // What follows tells a kind of devices that this run has none of, which is no error, from one that
 // no plug-in has, which is a misspelt one: a program written for GPUs runs on a laptop.
