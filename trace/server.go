@@ -42,17 +42,17 @@ type Server struct {
 	closed   sync.Once
 }
 
-// Serve serves the page of a run that is going to be recorded: pass the server to a recorder as a
-// sink. addr is host:port; port 0 takes a free one, an empty host is loopback. On any other than a
-// loopback address the URL has a random token, without which nothing is served.
+// Serve serves the page of a run that will be recorded: pass the server to a recorder as a sink.
+// addr is host:port; port 0 means any free port, and an empty host means loopback. If the address
+// is not a loopback address, the URL has a random token, and requests without it are rejected.
 //
-// Errors: an address that cannot be listened on.
+// Errors: the server cannot listen on addr.
 func Serve(addr string) (*Server, error) {
 	return serve(addr, &content{title: "live run", run: run.New(liveTasks), live: true})
 }
 
-// ShowStatus has the page say what is in flight, and, where no task ends for ten seconds, what the
-// run is stalled for. nil ends that.
+// ShowStatus makes the page show the tasks in flight and, if no task has ended for ten seconds, the
+// reason of the stall. A nil status ends this.
 func (s *Server) ShowStatus(status func() *probe.Status) {
 	s.content.mu.Lock()
 	defer s.content.mu.Unlock()
@@ -82,13 +82,13 @@ func serve(addr string, c *content) (*Server, error) {
 	}
 	s.http = &http.Server{Handler: s.guard(s.routes()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 1 << 16}
 	s.done.Go(func() {
-		_ = s.http.Serve(l) // it ends with Close, and returns ErrServerClosed
+		_ = s.http.Serve(l) // returns ErrServerClosed after Close
 	})
 	return s, nil
 }
 
-// URL returns where the page is. Of a page on all addresses of the machine it has one that others
-// can reach, where there is one.
+// URL returns the URL of the page. If the server listens on all addresses of the machine, the URL
+// has one that other machines can reach, if there is one.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "http", Host: reachable(s.listener.Addr()), Path: "/"}
 	if s.token != "" {
@@ -103,7 +103,7 @@ func reachable(at net.Addr) string {
 		return at.String()
 	}
 	best := "127.0.0.1"
-	addresses, _ := net.InterfaceAddrs() // where they are not known, this machine has that one
+	addresses, _ := net.InterfaceAddrs() // after an error the loopback address remains
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
 			best = n.IP.String()
@@ -119,8 +119,8 @@ func (s *Server) Open(m *probe.Machine) error { return s.content.Open(m) }
 // Take implements record.Sink.
 func (s *Server) Take(b *record.Batch) error { return s.content.Take(b) }
 
-// Close ends the run of the page, gives clients a moment to get the last snapshot, and stops to
-// serve.
+// Close ends the run of the page, waits at most three seconds for clients to receive the last
+// snapshot, and stops the server.
 func (s *Server) Close() error {
 	var err error
 	s.closed.Do(func() {
@@ -136,7 +136,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// guard admits authorized requests only, and sets the security headers.
+// guard returns a handler that sets the security headers and rejects unauthorized requests.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -172,8 +172,8 @@ func localHost(hostport string) bool {
 
 const tokenCookie = "gompss_token"
 
-// knows reports whether a request has the token, in the URL or, from then on, in a cookie of this
-// site alone.
+// knows reports whether a request has the token, in the URL or in a cookie. A request with the
+// token in its URL sets the cookie, which is sent to this site only.
 func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
 	same := func(t string) bool { return subtle.ConstantTimeCompare([]byte(t), []byte(s.token)) == 1 }
 	if same(r.URL.Query().Get("token")) {
@@ -206,7 +206,7 @@ func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	answer(w, "application/json", m.version)
-	_, _ = w.Write(m.state) // a client that has gone needs nothing
+	_, _ = w.Write(m.state) // an error means that the client is gone
 }
 
 // columns serves the tasks of the newest snapshot.
@@ -217,7 +217,7 @@ func (s *Server) columns(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	answer(w, "application/octet-stream", version)
-	_ = write(w) // a client that has gone needs nothing
+	_ = write(w) // an error means that the client is gone
 }
 
 func answer(w http.ResponseWriter, kind string, version int64) {
@@ -239,12 +239,12 @@ func (s *Server) task(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this task is not among those that are kept", http.StatusNotFound)
 	default:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(d) // a client that has gone needs nothing
+		_ = json.NewEncoder(w).Encode(d) // an error means that the client is gone
 	}
 }
 
-// events sends the state when there is a new one, until the run or the page has finished: one
-// stream for a page.
+// events sends each new snapshot until the run has finished or the server stops. Each open page has
+// one such stream.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -261,7 +261,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		if m.version != sent {
 			sent = m.version
-			// A client that does not read for so long is let go; the browser comes back by itself.
+			// The server drops a client that does not read for so long; the browser reconnects.
 			if out.SetWriteDeadline(time.Now().Add(10*time.Second)) != nil {
 				return
 			}
@@ -282,7 +282,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// over reports whether nothing will come any more.
+// over reports whether no more records will arrive.
 func (c *content) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

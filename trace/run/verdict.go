@@ -10,10 +10,10 @@ import (
 	"github.com/gompss/gompss/deps"
 )
 
-// A Verdict says in one sentence what bound the run, and what in the numbers shows it.
+// A Verdict states in one sentence what limited the speed of the run, and the numbers that show it.
 type Verdict struct {
-	// compile, tasks, messages, memory, transfers, tokens, path, load, devices, runtime, submission,
-	// chain, balance, nothing
+	// Bound is compile, tasks, messages, memory, transfers, tokens, path, load, devices, runtime,
+	// submission, chain, balance or nothing.
 	Bound    string
 	Sentence string
 	Evidence string
@@ -21,26 +21,26 @@ type Verdict struct {
 
 func (v Verdict) String() string { return v.Sentence + " (" + v.Evidence + ")" }
 
-// The thresholds of the verdicts.
+// The thresholds of the verdicts. All but smallTask are fractions.
 const (
-	smallTask     = 10 * time.Microsecond // a task below this costs more than it does
-	manyTransfers = 0.35                  // of the time of an accelerator
-	longPath      = 0.7                   // of the elapsed time
-	fullPlace     = 0.7                   // of the time of a place
-	muchQueue     = 0.25                  // of the elapsed time, for want of tokens
-	unevenLoad    = 0.6                   // of the busiest lane of a kind, what its lanes have on average
-	muchCompiled  = 0.3                   // of the elapsed time and what was compiled before it, while no task ran
-	muchAgain     = 0.5                   // of the bytes that came to an accelerator, what came again after an eviction
-	lateTasks     = 0.4                   // of the elapsed time, between the end of a task and the submission of the next
-	mostlyOne     = 0.7                   // of the elapsed time, with the tasks before such submissions
-	muchOverhead  = 0.4                   // of the time of an accelerator
-	manyMessages  = 0.3                   // of the elapsed time, on the chain of tasks to the end
-	// of the elapsed time, of the tasks of the chain to the end and those before them on their
-	// accelerators
+	smallTask     = 10 * time.Microsecond // a shorter task costs the runtime more time than it runs
+	manyTransfers = 0.35                  // of the time of an accelerator: waiting for copies
+	longPath      = 0.7                   // of the elapsed time: the critical path
+	fullPlace     = 0.7                   // of the time of a place: running tasks
+	muchQueue     = 0.25                  // of the elapsed time: waiting for tokens
+	unevenLoad    = 0.6                   // of the busy time of a kind's busiest lane: the mean of its lanes
+	muchCompiled  = 0.3                   // of the elapsed time and the compilation before it: no task ran
+	muchAgain     = 0.5                   // of the bytes copied to an accelerator: copied again after an eviction
+	lateTasks     = 0.4                   // of the elapsed time: from the end of a task to the next submission
+	mostlyOne     = 0.7                   // of the elapsed time: these intervals and the tasks before them
+	muchOverhead  = 0.4                   // of the time of an accelerator: a task was ready and did not run
+	manyMessages  = 0.3                   // of the elapsed time: messages on the chain of tasks to the end
+	// Of the elapsed time: the tasks of the chain to the end, and the tasks queued before them on
+	// their accelerators.
 	longChain = 0.6
 )
 
-// judge finds the verdict: the first test that holds, from the most special to the most general.
+// judge returns the verdict of the first test that holds. The most specific tests come first.
 func (s *Summary) judge() Verdict {
 	if s.Tasks == 0 || s.Elapsed <= 0 {
 		return Verdict{"nothing", "nothing ran", "no task is in the records"}
@@ -75,9 +75,9 @@ func (s *Summary) smallTasks() (Verdict, bool) {
 		fmt.Sprintf("%d tasks ran for %v together, %.0f %% of the lanes' time; the runtime had %.0f %%", n, Round(busy), percent(busy, all), percent(s.Overhead, all))}, true
 }
 
-// boundByCompiling finds a run in which no task ran for long while variants of kernels were made.
-// What is made for the first task is made before it is submitted, which is no part of the elapsed
-// time.
+// boundByCompiling tests whether no task ran for a large part of the run while variants of kernels
+// were compiled. The variants for the first task are compiled before it is submitted, which is not
+// part of the elapsed time.
 func (s *Summary) boundByCompiling() (Verdict, bool) {
 	whole := s.Elapsed + s.CompileFirst
 	if float64(s.CompileFirst+s.CompileAlone) < muchCompiled*float64(whole) {
@@ -88,8 +88,9 @@ func (s *Summary) boundByCompiling() (Verdict, bool) {
 			Round(s.CompileFirst+s.CompileAlone), Round(whole), Round(s.CompileFirst), s.Cached, s.Compiled)}, true
 }
 
-// boundByTransfers finds the accelerator that waited for copies the most, unless another place was
-// busy for longer than its work and its copies took together.
+// boundByTransfers tests whether the accelerator that waited most for copies did so for a large
+// part of the run. Another place that was busy for longer than the work and the copies of this
+// accelerator take is the stronger limit.
 func (s *Summary) boundByTransfers() (Verdict, bool) {
 	worst := -1
 	var longest time.Duration
@@ -120,7 +121,8 @@ func (s *Summary) boundByTransfers() (Verdict, bool) {
 		fmt.Sprintf("%s; %v went over this link in %v, at %.3g GB/s", waited, l.Bytes, Round(l.Time), l.Rate()/1e9)}, true
 }
 
-// boundByMessages finds a run of several ranks whose chain of tasks to the end waits for messages.
+// boundByMessages tests whether the chain of tasks to the end of a run of several ranks waits for
+// messages.
 func (s *Summary) boundByMessages() (Verdict, bool) {
 	if float64(s.Chain.Messages) < manyMessages*float64(s.Elapsed) {
 		return Verdict{}, false
@@ -144,8 +146,8 @@ func (s *Summary) boundByMessages() (Verdict, bool) {
 			Round(s.Chain.Messages), Round(s.Elapsed), percent(s.Chain.Messages, s.Elapsed), n, all, most.From, most.To, most.Bytes, Round(most.Time))}, true
 }
 
-// linkOf returns the link to or from a memory that was in use the longest, and how much went to
-// that memory.
+// linkOf returns the link to or from memory that was in use the longest, and the bytes copied to
+// memory.
 func (s *Summary) linkOf(memory string) (longest *LinkUse, in deps.Bytes) {
 	for i := range s.Links {
 		l := &s.Links[i]
@@ -159,7 +161,7 @@ func (s *Summary) linkOf(memory string) (longest *LinkUse, in deps.Bytes) {
 	return longest, in
 }
 
-// boundByTokens finds a chain that waited for tokens while its devices could have done more.
+// boundByTokens tests whether the chain waited for tokens although its devices had idle time.
 func (s *Summary) boundByTokens() (Verdict, bool) {
 	if float64(s.Chain.Tokens) < muchQueue*float64(s.Elapsed) || s.busyKind(s.Chain.Kind) >= fullPlace {
 		return Verdict{}, false
@@ -199,9 +201,9 @@ func (s *Summary) boundByPath() (Verdict, bool) {
 		fmt.Sprintf("its tasks run for %v of %v elapsed (%.0f %%); most of it is %s x %d with %v", Round(s.Critical), Round(s.Elapsed), percent(s.Critical, s.Elapsed), most.Sort, most.Count, Round(most.Time))}, true
 }
 
-// boundByLoad finds a kind of which one lane is busy most of the time and the others are not: the
-// work could be spread better, and the critical path does not forbid it. Tasks that are submitted
-// one after the other could not.
+// boundByLoad tests whether one lane of a kind is busy most of the time and the others are not. The
+// work could then be distributed better, since the critical path is short. Tasks that are submitted
+// one after the other cannot be distributed.
 func (s *Summary) boundByLoad() (Verdict, bool) {
 	type load struct {
 		lanes      int
@@ -250,9 +252,9 @@ func (s *Summary) boundByDevices() (Verdict, bool) {
 		fmt.Sprintf("it was busy %.0f %% of the time; the critical path is %.0f %% of the elapsed time, so more or faster devices help", 100*p.Share(p.Busy), percent(s.Critical, s.Elapsed))}, true
 }
 
-// boundByRuntime finds the accelerator that had a task to run and neither ran nor copied anything
-// for the longest: the runtime was at work, or waited for the system, as when memory of the program
-// is locked for copies the first time.
+// boundByRuntime tests whether an accelerator had a ready task for a large part of the run, but
+// neither ran nor copied. Then the runtime was at work, or waited for the system, for example while
+// it pinned host memory.
 func (s *Summary) boundByRuntime() (Verdict, bool) {
 	worst := -1
 	for i := range s.Places {
@@ -268,9 +270,9 @@ func (s *Summary) boundByRuntime() (Verdict, bool) {
 		fmt.Sprintf("for %v of %v a task was ready for %s, which ran and copied nothing; the longest of these waits was %v, for task %d", Round(p.Overhead), Round(s.Elapsed), p.Name, Round(p.Longest), p.Before)}, true
 }
 
-// boundByChain finds a chain of tasks to the end that ran, or waited behind others on their
-// accelerators, for most of the time, though no place was busy for as long: waits of the program
-// cut a critical path into pieces, or each step waits for the place that has most of its tasks.
+// boundByChain tests whether the tasks of the chain to the end ran, or were queued behind others on
+// their accelerators, for most of the run, although no place was busy for as long. Either waits of
+// the program divide a critical path, or each step waits for the place with most of its tasks.
 func (s *Summary) boundByChain() (Verdict, bool) {
 	c := &s.Chain
 	if float64(c.Run+c.Behind) < longChain*float64(s.Elapsed) {
@@ -285,7 +287,7 @@ func (s *Summary) boundByChain() (Verdict, bool) {
 		fmt.Sprintf("on the chain of tasks to the end they run for %v of %v and wait %v behind others of the same device, while %s", Round(c.Run), Round(s.Elapsed), Round(c.Behind), s.kindsInWords())}, true
 }
 
-// kindsInWords says how busy the lanes of each kind of accelerator were.
+// kindsInWords describes how busy the lanes of each kind of accelerator were.
 func (s *Summary) kindsInWords() string {
 	var text []string
 	for i := range s.Places {
@@ -302,7 +304,7 @@ func (s *Summary) oneByOne() bool {
 	return c.Late > 1 && float64(c.Submit+c.Before) >= mostlyOne*float64(s.Elapsed)
 }
 
-// boundBySubmission finds a program that submits its tasks late, or one after the other.
+// boundBySubmission tests whether the program submits its tasks late, or one after the other.
 func (s *Summary) boundBySubmission() (Verdict, bool) {
 	c, all := &s.Chain, float64(s.Elapsed)
 	switch {
@@ -311,7 +313,7 @@ func (s *Summary) boundBySubmission() (Verdict, bool) {
 			fmt.Sprintf("on the chain of tasks to the end, %v of %v passed between the end of a task and the submission of the next", Round(c.Submit), Round(s.Elapsed))}, true
 	case s.oneByOne():
 		return Verdict{"submission", "bound by submission: the program submits tasks one after the other",
-			fmt.Sprintf("on the chain of tasks to the end, %d tasks were over before the next was submitted, and ran for %v of %v", c.Late, Round(c.Before), Round(s.Elapsed))}, true
+			fmt.Sprintf("on the chain of tasks to the end, %d tasks had finished before the next was submitted, and ran for %v of %v", c.Late, Round(c.Before), Round(s.Elapsed))}, true
 	}
 	return Verdict{}, false
 }
@@ -323,7 +325,7 @@ func (s *Summary) unbalanced() Verdict {
 			percent(c.Run, s.Elapsed), percent(c.Fetch, s.Elapsed), percent(c.Queue, s.Elapsed), percent(c.Tell, s.Elapsed), percent(c.Submit, s.Elapsed), s.lanesInWords())}
 }
 
-// lanesInWords says what the lanes that ran tasks did on average.
+// lanesInWords describes how the lanes that ran tasks spent their time, on average.
 func (s *Summary) lanesInWords() string {
 	var of [4]time.Duration
 	var all time.Duration
