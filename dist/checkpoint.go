@@ -20,20 +20,20 @@ type Saved struct {
 	elem   int
 }
 
-// Save names a slice for Checkpoint and Restore: all of a distributed one. Its elements must have
-// no pointers.
+// Save names a slice for Checkpoint and Restore. x must be a whole distributed slice, and its
+// elements must not contain pointers.
 func Save[T any](name string, x []T) Saved {
 	data, elem := hostmem.BytesOf(x)
 	return Saved{name, task.In(x), data, elem}
 }
 
-// elements is the length of the slice.
+// elements returns the length of the slice.
 func (s *Saved) elements() int { return len(s.data) / max(1, s.elem) }
 
-// Checkpoint waits for all tasks and writes the slices to a file that all ranks see: each rank
-// writes what it owns. The file gets its name when it is complete, and replaces an older one. All
-// ranks call Checkpoint with the same arguments, at the same point of their submissions. Restore
-// reads the file on any number of ranks with any owners.
+// Checkpoint waits for all tasks and writes the slices to a file on a shared file system. Each rank
+// writes the elements that it owns. The complete file is renamed to path, and replaces an older
+// file. All ranks call Checkpoint with the same arguments, at the same point of their submissions.
+// Restore reads the file on any number of ranks, with any owners.
 //
 // The elements are stored as in memory: a machine with another byte order cannot read them. The
 // file has a checksum of each block: at most 1 MiB of consecutive elements of one owner. A block
@@ -50,7 +50,7 @@ func Checkpoint(ctx context.Context, rt *task.Runtime, path string, slices ...Sa
 	}
 	if w == nil {
 		for _, s := range slices {
-			if _, err := rt.Go(func() error { return nil }, s.access); err != nil { // it may be the first
+			if _, err := rt.Go(func() error { return nil }, s.access); err != nil { // WaitOn needs a task that has used s
 				return err
 			}
 			if err := rt.WaitOn(ctx, s.access); err != nil {
@@ -85,10 +85,10 @@ func Checkpoint(ctx context.Context, rt *task.Runtime, path string, slices ...Sa
 	return w.Wait(ctx, err)
 }
 
-// part1 is the name of an incomplete file.
+// part1 returns the name of the file while it is incomplete.
 func part1(path string) string { return path + ".part" }
 
-// bringHome copies all parts of a slice to their owners, and waits for those of this rank.
+// bringHome copies all parts of a slice to their owners, and waits for the parts of this rank.
 func (w *World) bringHome(ctx context.Context, s Saved) error {
 	region, err := w.local.Region(s.access)
 	if err != nil || region.Empty() {
@@ -117,7 +117,7 @@ func (w *World) readHome(region deps.Region) error {
 	return nil
 }
 
-// beginCheckpoint creates the file with its head and its full length.
+// beginCheckpoint creates the file with its header and its full length.
 func beginCheckpoint(w *World, path string, slices []Saved) error {
 	h, err := headOf(w, slices)
 	if err != nil {
@@ -137,7 +137,7 @@ func wrap(where string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// rankIn returns the rank of w; without a World it is 0.
+// rankIn returns the rank of w, or 0 if w is nil.
 func rankIn(w *World) int {
 	if w == nil {
 		return 0
@@ -159,15 +159,16 @@ func writeOwned(w *World, path string, slices []Saved) error {
 	return wrap("dist: checkpoint", errors.Join(err, f.Sync(), f.Close()))
 }
 
-// Restore reads slices that Checkpoint has written, in any order; each rank reads what it owns. All
-// ranks call it after Distribute and before the first task that uses the slices.
+// Restore reads slices that Checkpoint has written, in any order. Each rank reads the elements that
+// it owns. All ranks call Restore after Distribute and before the first task that uses the slices.
 //
-// Errors: fs.ErrNotExist where there is no file, and the program begins anew then: no rank has
-// failed. That is so on all ranks or on none, else the ranks do not submit the same. Others: no
-// file of Checkpoint; one that is damaged or cut off, with the first block that this rank cannot
-// read; a slice that is missing, or has another length or element size; slices that tasks have
-// used; errors of the file system. The error of one rank is returned on all ranks at the next wait.
-// The elements of the slices are of no use after an error.
+// Errors: fs.ErrNotExist if there is no file. This does not count as a failure of a rank: the
+// program starts from the beginning. All ranks must find the file, or none; otherwise their
+// submissions differ. Other errors: a file that Checkpoint has not written; a damaged or truncated
+// file, with the first block that this rank cannot read; a slice that is missing or has another
+// length or element size; slices that tasks have used; errors of the file system. The error of one
+// rank is returned on all ranks at the next wait. After an error the elements of the slices are
+// undefined.
 func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	w, err := worldOf(rt)
 	if err != nil {
@@ -190,7 +191,8 @@ func Restore(rt *task.Runtime, path string, slices ...Saved) error {
 	return nil
 }
 
-// noteRestore counts a call of Restore as a submission: one that finds no file is another one.
+// noteRestore records a call of Restore as a submission, so that the ranks compare it. A call that
+// finds no file is a different submission from one that finds it.
 func noteRestore(w *World, absent bool) {
 	w.lock()
 	defer w.mu.Unlock()
@@ -232,7 +234,7 @@ func restore(w *World, f *os.File, slices []Saved) error {
 	return nil
 }
 
-// used reports whether a task has used a slice: then its owners may not have its current version.
+// used reports whether a task has used a slice. Its owners may then lack its current version.
 func (w *World) used(s Saved) bool {
 	region, err := w.local.Region(s.access)
 	if err != nil {

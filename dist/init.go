@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Init returns the world of this process: of gompss run, or of MPI where a launcher of that started
-// it (mpirun, srun), else of one rank.
+// Init returns the world of this process: the ranks of gompss run, or the ranks of an MPI launcher
+// (mpirun, srun). Without a launcher the world has one rank.
 //
-// Errors: what the launcher says does not fit; no MPI library; ranks that do not come.
+// Errors: inconsistent variables of the launcher; no MPI library; ranks that do not connect.
 func Init(o Options) (*World, error) {
 	t, exit, err := transportOf(os.Getenv)
 	if err != nil {
@@ -21,7 +21,7 @@ func Init(o Options) (*World, error) {
 // Launched reports whether a launcher started this process as a rank: gompss run, mpirun or srun.
 func Launched() bool { return os.Getenv(RanksVariable) != "" || mpiLaunched() }
 
-// transportOf chooses the transport by what the launcher has set.
+// transportOf chooses the transport by the environment variables that the launcher has set.
 func transportOf(getenv func(string) string) (Transport, func(int), error) {
 	if getenv(RanksVariable) != "" {
 		rank, err := strconv.Atoi(getenv(RankVariable))

@@ -13,11 +13,11 @@ import (
 // This file records messages and clocks for the trace of a rank. gompss trace merge joins the two
 // sides of a message by its key, and puts the times of all ranks on the clock of rank 0.
 
-// rankName is what traces call a rank.
+// rankName returns the name of a rank in traces.
 func rankName(rank int) string { return fmt.Sprintf("rank %d", rank) }
 
-// observed returns done, and where the runtime is observed, one that records the message of s
-// first.
+// observed returns done. If the runtime is observed, it returns a function that records the message
+// of step s and then calls done.
 func (w *World) observed(s *step, m *task.Memory, scope *task.Scope, done func(error)) func(error) {
 	if !w.local.Observed() {
 		return done
@@ -34,11 +34,11 @@ func (w *World) observed(s *step, m *task.Memory, scope *task.Scope, done func(e
 	}
 }
 
-// clockReadings is how many readings of the clock of rank 0 are begun at once: the one that is
-// answered the soonest is the most exact.
+// clockReadings is the number of readings of rank 0's clock that start at the same time. The
+// reading with the shortest round trip is the most exact.
 const clockReadings = 4
 
-// readClocks begins to read the clock of rank 0, where this rank is observed.
+// readClocks starts readings of rank 0's clock, if this rank is observed.
 func (w *World) readClocks() {
 	w.control.mu.Lock()
 	local := w.local
@@ -51,7 +51,8 @@ func (w *World) readClocks() {
 	}
 }
 
-// clock answers a reading on rank 0, and records it on the rank that has begun it.
+// clock handles a clock message. Rank 0 answers it; the rank that started the reading records the
+// answer.
 //
 // Source: Cristian, Probabilistic clock synchronization, 1989: half the time of the round trip
 // bounds the error.

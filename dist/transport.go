@@ -6,42 +6,42 @@ import (
 	"sync"
 )
 
-// A Transport moves bytes between the ranks of a job. A World calls it from many goroutines; its
-// callbacks come from its own.
+// A Transport moves bytes between the ranks of a job. A World calls its methods from many
+// goroutines. The Transport calls callbacks from its own goroutines.
 //
-// Messages of Send and Recv are matched by their key: both sides know it, and the number of bytes.
-// They may come in any order.
+// A Send and a Recv match if they have the same key. Both sides know the key and the number of
+// bytes. Messages may arrive in any order.
 type Transport interface {
 	Rank() int
 	Size() int
-	// Start begins to deliver to h.
+	// Start starts the delivery of messages to h.
 	Start(h Handler) error
-	// Send sends data, which must not change before done is called. Of the messages to one rank that
-	// wait to be sent those of higher priority go first.
+	// Send sends data, which must not change before done is called. Among the messages that wait to
+	// be sent to the same rank, those of higher priority are sent first.
 	Send(to int, key Key, priority int, data []byte, done func(error))
 	// Recv receives into data, which must not be used before done is called.
 	Recv(from int, key Key, data []byte, done func(error))
-	// Control sends a small message that Handler.Control receives. Those of one rank to another
-	// stay in order. It keeps message. It calls sent, where that is not nil, when the message has left
-	// or cannot leave any more.
+	// Control sends a small message to Handler.Control of another rank. The control messages from
+	// one rank to another stay in order. The Transport keeps message. It calls sent, if that is not
+	// nil, when the message has been sent or can no longer be sent.
 	Control(to int, message []byte, sent func())
-	// Close ends it: with nil after all ranks have agreed to, with an error at once. What is in
-	// flight fails then.
+	// Close closes the transport: with a nil cause after all ranks have agreed to end, with an
+	// error at any time. All messages in flight fail.
 	Close(cause error) error
 }
 
-// A Handler receives what a Transport delivers besides messages. Its methods do not block.
+// A Handler receives control messages and failures from a Transport. Its methods do not block.
 type Handler interface {
 	Control(from int, message []byte)
-	// Lost says that a rank cannot be reached any more.
+	// Lost reports that a rank can no longer be reached.
 	Lost(rank int, cause error)
 }
 
-// errClosed is the result of operations of a transport that is closed.
+// errClosed is the result of operations on a closed transport.
 var errClosed = errors.New("dist: the transport is closed")
 
-// A lostError is the result of a message to a rank that cannot be reached. Handler.Lost has said so
-// before: the message is no cause of its own.
+// A lostError is the result of a message to a rank that cannot be reached. Handler.Lost has already
+// reported the rank, so this error is a consequence and not a cause.
 type lostError struct {
 	rank  int
 	cause error
@@ -52,28 +52,28 @@ func (e *lostError) Error() string {
 }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// An address is where a message comes from, and its key.
+// An address identifies a message: the sending rank and the key.
 type address struct {
 	from int
 	key  Key
 }
 
-// An arrival is a message that has come before its receive, or a receive that was posted before its
-// message.
+// An arrival is a message that arrived before its receive, or a receive that was posted before its
+// message arrived.
 type arrival struct {
 	data []byte
-	done func(error) // of the receive, or of the sender where that waits
+	done func(error) // callback of the receive, or of the sender if the sender waits
 	recv bool
 }
 
-// A matcher brings messages and receives together.
+// A matcher matches messages with receives.
 type matcher struct {
 	mu     sync.Mutex
 	parked map[address]arrival
 	closed error
 }
 
-// meet returns the other side of a message if it is present, else it parks this side.
+// meet returns the other side of message a if it is present. Otherwise it parks this side.
 func (m *matcher) meet(a address, side arrival) (other arrival, met bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *matcher) meet(a address, side arrival) (other arrival, met bool, err er
 	return arrival{}, false, nil
 }
 
-// close fails all that is parked, and what comes later.
+// close fails all parked messages and receives, and all later ones.
 func (m *matcher) close(cause error) {
 	m.mu.Lock()
 	parked := m.parked
@@ -104,7 +104,8 @@ func (m *matcher) close(cause error) {
 	}
 }
 
-// take takes a receive out that is parked for a message; posted is false where there is none.
+// take removes and returns the receive that is parked for message a; posted is false if there is
+// none.
 func (m *matcher) take(a address) (recv arrival, posted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 )
 
 // A frame is the memory of one call that C reads and writes: arguments, results and a status.
-// Frames are on the heap and reused: a call allocates nothing, and no goroutine stack, which may
-// move, is given to C.
+// Frames are on the heap and reused: a call allocates nothing, and C never gets a pointer to a
+// goroutine stack, which may move.
 type frame struct {
-	fn     uintptr // the first three are what trampoline knows
+	fn     uintptr // trampoline knows the offsets of fn, args and result
 	args   [8]uintptr
 	result uintptr
 	out    [2]uint64
@@ -22,28 +22,29 @@ type frame struct {
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-// at returns the address of result i, and statusAt that of the status.
+// at returns the address of result i, and statusAt the address of the status.
 func (f *frame) at(i int) uintptr  { return uintptr(unsafe.Pointer(&f.out[i])) }
 func (f *frame) statusAt() uintptr { return uintptr(unsafe.Pointer(&f.status)) }
 
 // int32 returns result i as C's int.
 func (f *frame) int32(i int) int32 { return int32(f.out[i]) }
 
-// field returns C's int at byte at of the status.
+// field returns the C int at byte offset at of the status.
 func (f *frame) field(at int) int {
 	return int(int32(f.status[at/8] >> (at % 8 * 8)))
 }
 
-// trampoline calls the function of a frame with its arguments: those that the function does not
-// have are not read. trampolineAt is its address, for C.
+// trampoline calls the function of a frame with all arguments of the frame; a function with fewer
+// parameters ignores the rest. trampolineAt is the address of trampoline, for C.
 //
 //lint:ignore U1000 assembly takes its address
 func trampoline()
 
 var trampolineAt uintptr
 
-// cgocall calls fn, of C's calling convention, with arg on a stack of C. It is what purego, which
-// starts the runtime for that, calls, too: without the 32 arguments that purego copies twice.
+// cgocall calls fn, a function with C's calling convention, with arg on a C stack. purego, which
+// initialises the runtime for such calls, uses it too. A direct call avoids the 32 arguments that
+// purego copies twice.
 //
 //go:linkname cgocall runtime.cgocall
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
@@ -56,7 +57,7 @@ func (l *library) call(fn function, f *frame) int32 {
 	return int32(f.result)
 }
 
-// address returns where data begin.
+// address returns the address of the first byte of data.
 func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
 // bytesOf returns the memory of x.
@@ -65,11 +66,11 @@ func bytesOf[T any](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(zero)))
 }
 
-// An Error is a result of the library that is not success.
+// An Error is an error that a call of the library returned.
 type Error struct {
 	Call  string // "MPI_Recv"
-	Class int    // of the standard: 15 is a truncated message
-	Code  int    // of the library
+	Class int    // error class of the MPI standard: 15 is a truncated message
+	Code  int    // error code of the library
 	Text  string
 }
 
@@ -77,7 +78,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("mpi: %s: %s (class %d, code %d)", e.Call, e.Text, e.Class, e.Code)
 }
 
-// check makes an *Error of a result code.
+// check returns an *Error for result code code of function fn, or nil for success.
 func (l *library) check(fn function, code int32) error {
 	if code == 0 {
 		return nil
@@ -97,7 +98,7 @@ func (l *library) check(fn function, code int32) error {
 	return e
 }
 
-// version returns what the library says of itself; it may be asked for before Init.
+// version returns the library's version text. It may be called before Init.
 func (l *library) version() string {
 	f := frames.Get().(*frame)
 	defer frames.Put(f)
