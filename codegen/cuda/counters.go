@@ -6,18 +6,18 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// A counter is a variable that a loop of several conditions counts with, as in
-// for k < most && x*x+y*y < 4 { k++ }: its values lie between the first one and the bound, though
-// it changes in the body and lives on behind the loop.
+// A counter is a variable that counts the iterations of a loop with several conditions, as in
+// for k < most && x*x+y*y < 4 { k++ }. Its values lie between the initial value and the bound,
+// although the body changes it and the code after the loop may use it.
 type counter struct {
 	v     *ir.Var
 	init  ir.Expr // nil: 0
-	bound ir.Expr // v is less, before it grows
-	step  int64   // above 0
+	bound ir.Expr // v is less than bound before each increment
+	step  int64   // increment, greater than 0
 }
 
-// findCounters finds the counters of list. Nothing else may change one, and each iteration changes
-// it once at most, behind the condition.
+// findCounters finds the counters of the loops in list. Only one statement may change a counter, at
+// most once in each iteration, after the condition.
 func (p *facts) findCounters(list []ir.Stmt) {
 	p.counters = map[*ir.While][]counter{}
 	times, decls := map[*ir.Var]int{}, map[*ir.Var]*ir.Decl{}
@@ -53,7 +53,7 @@ func (p *facts) findCounters(list []ir.Stmt) {
 	})
 }
 
-// conjuncts calls do for the comparisons that all hold where e does.
+// conjuncts calls do for each comparison that holds whenever e holds.
 func conjuncts(e ir.Expr, do func(*ir.Binary)) {
 	b, ok := e.(*ir.Binary)
 	switch {
@@ -66,7 +66,8 @@ func conjuncts(e ir.Expr, do func(*ir.Binary)) {
 	}
 }
 
-// stepIn returns by how much list, without the loops in it, makes v larger; 0 where it does not.
+// stepIn returns the amount by which list increments v, outside of inner loops, or 0 if list does
+// not increment v.
 func stepIn(list []ir.Stmt, v *ir.Var) (step int64) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		switch s := s.(type) {
@@ -86,7 +87,7 @@ func stepIn(list []ir.Stmt, v *ir.Var) (step int64) {
 	return step
 }
 
-// countRange takes the ranges of the counters of w.
+// countRange derives the value ranges of the counters of w from their initial values and bounds.
 func (p *facts) countRange(w *ir.While) {
 	for _, c := range p.counters[w] {
 		first, bound := span(0, 0), p.ranges.of(c.bound)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// TypeKey tells types apart that need different types in C or C++: structs by name and layout.
+// TypeKey returns a key that distinguishes types that need different types in C or C++. Structs
+// differ by name and layout.
 func TypeKey(t *Type) string {
 	switch t.Kind {
 	case Array:
@@ -20,8 +21,8 @@ func TypeKey(t *Type) string {
 	return t.Kind.String()
 }
 
-// structKey tells structs apart by name and layout. Types behind a pointer are named only: a struct
-// may point at its own kind.
+// structKey returns a key of the name and the layout of a struct. Of the types behind a pointer or
+// slice it only has the names, because a struct may point to its own type.
 func structKey(t *Type) string {
 	var b strings.Builder
 	b.WriteString("struct " + t.Name + "{")
@@ -35,8 +36,9 @@ func structKey(t *Type) string {
 	return b.String() + "}"
 }
 
-// ArrayValues returns the array types that p uses as values: copied, passed, compared, pointed at
-// or held by slices.
+// ArrayValues returns the keys of the array types that prog uses as values: arrays that are copied,
+// passed, compared, pointed to or elements of slices. C has no such values, so that the printers
+// wrap these arrays in structs.
 func ArrayValues(prog *Program) map[string]bool {
 	w := wrapping{keys: map[string]bool{}}
 	for _, v := range prog.Params {
@@ -65,7 +67,7 @@ func ArrayValues(prog *Program) map[string]bool {
 
 type wrapping struct{ keys map[string]bool }
 
-// value notes that t is the type of a value.
+// value records that t is the type of a value.
 func (w *wrapping) value(t *Type) {
 	if t.Kind == Array {
 		if w.keys[TypeKey(t)] {
@@ -78,11 +80,12 @@ func (w *wrapping) value(t *Type) {
 	w.held(t)
 }
 
-// held notes what follows from a variable of type t: elements behind a slice or pointer are values.
+// held records the types of the values that a variable of type t refers to: the elements behind a
+// slice or pointer are values.
 func (w *wrapping) held(t *Type) {
 	switch t.Kind {
 	case Slice, Pointer:
-		if t.Elem.Kind != Struct { // its fields are seen where they are used; it may point at itself
+		if t.Elem.Kind != Struct { // uses of its fields record them; the type may be recursive
 			w.value(t.Elem)
 		}
 	case Array:
@@ -112,7 +115,8 @@ func (w *wrapping) decl(d *Decl) {
 	}
 }
 
-// literal looks into a literal that initialises a variable: an array in it is no copy.
+// literal records the values in a literal that initialises a variable. An array in the literal is
+// not copied, and so not a value.
 func (w *wrapping) literal(c *Composite) {
 	for _, e := range c.Elems {
 		if inner, ok := e.(*Composite); ok {
@@ -123,7 +127,8 @@ func (w *wrapping) literal(c *Composite) {
 	}
 }
 
-// expr notes e as a value and what is in it; the base of an element or a part is no value.
+// expr records e and its operands as values. The base of an index, field or slice expression is not
+// a value.
 func (w *wrapping) expr(e Expr) {
 	w.value(e.Type())
 	w.inside(e)

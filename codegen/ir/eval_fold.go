@@ -9,14 +9,14 @@ import (
 // unsigned ones and float32 patterns zero-extended, bool is 0 or 1.
 type Bits = uint64
 
-// What an operator can fail with.
+// The errors of operators.
 var (
 	ErrDivide = errors.New("integer division by zero")
 	ErrShift  = errors.New("negative shift count")
 )
 
-// Normal returns b cut to the width of t and extended as Bits are: the rest of a wide result in a
-// narrow type.
+// Normal truncates b, a result of wider arithmetic, to the width of t and extends it to 64 bits as
+// Bits requires.
 func Normal(t *Type, b Bits) Bits {
 	switch t.Kind {
 	case Bool:
@@ -37,7 +37,8 @@ func Normal(t *Type, b Bits) Bits {
 	return b
 }
 
-// Float returns the value of a float, Float32 rounded up to the wider type without loss.
+// Float returns the value of a floating-point number of type t. The conversion of a Float32 to
+// float64 is exact.
 func Float(t *Type, b Bits) float64 {
 	if t.Kind == Float32 {
 		return float64(math.Float32frombits(uint32(b)))
@@ -53,7 +54,7 @@ func FloatBits(t *Type, f float64) Bits {
 	return math.Float64bits(f)
 }
 
-// BoolBits returns 1 for true.
+// BoolBits returns 1 for true and 0 for false.
 func BoolBits(b bool) Bits {
 	if b {
 		return 1
@@ -80,8 +81,8 @@ func FoldUnary(op Op, t *Type, x Bits) Bits {
 	panic("gompss: bug: ir: no unary operator " + op.String())
 }
 
-// FoldBinary returns x op y with Go's meaning, for every operator but MinLoc and MaxLoc. xt is the
-// type of x and, but for shifts, of y; yt is the type of y. Comparisons give a bool.
+// FoldBinary returns x op y with Go's semantics, for every operator except MinLoc and MaxLoc. xt is
+// the type of x and yt the type of y; they differ only for shifts. Comparisons return a bool.
 //
 // Errors: ErrDivide and ErrShift.
 func FoldBinary(op Op, xt, yt *Type, x, y Bits) (Bits, error) {
@@ -129,7 +130,8 @@ func foldBool(op Op, x, y Bits) Bits {
 	panic("gompss: bug: ir: no operator " + op.String() + " on bool")
 }
 
-// compared does the comparisons, which all ordered types have in common.
+// compared evaluates the comparisons, which are the same for all ordered types. ok is false for
+// other operators.
 func compared[T int64 | uint64 | float32 | float64](op Op, x, y T) (result, ok bool) {
 	switch op {
 	case Eq:
@@ -182,7 +184,7 @@ func foldUnsigned(op Op, x, y Bits) Bits {
 	return foldBits(op, x, y)
 }
 
-// foldBits does the operators that do not care about signs.
+// foldBits evaluates the operators whose results do not depend on the sign.
 func foldBits(op Op, x, y Bits) Bits {
 	switch op {
 	case Add:
@@ -203,7 +205,7 @@ func foldBits(op Op, x, y Bits) Bits {
 	panic("gompss: bug: ir: no operator " + op.String() + " on integers")
 }
 
-// foldFloat32 rounds at each step, as Go does.
+// foldFloat32 evaluates op in float32, as Go does.
 func foldFloat32(op Op, x, y float32) Bits {
 	if r, ok := compared(op, x, y); ok {
 		return BoolBits(r)

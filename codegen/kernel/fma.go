@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// Rsqrt returns 1/sqrt(x). On a device it is the device's own instruction, refined to the accuracy
-// of DIALECT.md section 5.
+// Rsqrt returns 1/sqrt(x). A device computes it with its own instruction, refined to the accuracy
+// that DIALECT.md, section 5, states.
 func Rsqrt[T Float](x T) T { return T(1 / math.Sqrt(float64(x))) }
 
 // FMA returns x*y + z, rounded once.
@@ -14,9 +14,9 @@ func FMA[T Float](x, y, z T) T {
 	return T(oddSum(float64(x)*float64(y), float64(z)))
 }
 
-// oddSum returns p + z rounded to odd: where the sum is not exact, that of its two neighbours whose
-// last bit is set. Its 53 bits then round to a float32 as the exact sum does, which a sum rounded
-// to nearest would not always.
+// oddSum returns p + z rounded to odd: if the sum is not a float64, the neighbouring float64 whose
+// last bit is set. Rounded to float32, the result equals the exact sum rounded to float32. A sum
+// rounded to nearest would be rounded twice, which sometimes gives another float32.
 func oddSum(p, z float64) float64 {
 	s := p + z
 	if math.IsNaN(s) || math.IsInf(s, 0) {

@@ -45,7 +45,7 @@ func (g *compiler) stmt(s ir.Stmt) {
 	}
 }
 
-// ends returns the jumps to a label; those to no label at all are none.
+// ends returns the jumps to label l, an empty list if l is nil.
 func (g *compiler) ends(l *ir.Label) *exits {
 	if l == nil {
 		return &exits{}
@@ -94,7 +94,7 @@ func (g *compiler) assign(s *ir.Assign) {
 	g.mem.store(l, t, tmp, s.At)
 }
 
-// call evaluates the arguments before it writes a parameter.
+// call compiles a call. The code evaluates all arguments before it writes the first parameter.
 func (g *compiler) call(s *ir.Call) {
 	f := g.callee(s.Fn)
 	args := make([]int32, len(s.Args))
@@ -112,7 +112,7 @@ func (g *compiler) call(s *ir.Call) {
 		if v == nil {
 			continue
 		}
-		src := f.results[i].reg // its registers, or for what is always in memory its address
+		src := f.results[i].reg // the registers of the result, or its address if it is in memory
 		g.mem.store(slotAt(g.vars[v], &ir.Ref{Var: v, At: s.At}), v.Type, src, s.At)
 	}
 }
@@ -153,7 +153,8 @@ func (g *compiler) branch(s *ir.If) {
 	g.here(end)
 }
 
-// while tests at the end of the body too, so that an iteration jumps once.
+// while compiles a loop. The condition is tested again at the end of the body, so that each
+// iteration has only one jump.
 func (g *compiler) while(s *ir.While) {
 	x := g.ends(s.Label)
 	var out []int
@@ -177,7 +178,7 @@ func (g *compiler) while(s *ir.While) {
 	delete(g.labels, s.Label) // a copy of the loop may follow
 }
 
-// test is jumpIf with the temporaries given back.
+// test is jumpIf, but releases the temporaries.
 func (g *compiler) test(cond ir.Expr, sense bool) []int {
 	mark := len(g.regs.live)
 	list := g.jumpIf(cond, sense)
@@ -185,7 +186,7 @@ func (g *compiler) test(cond ir.Expr, sense bool) []int {
 	return list
 }
 
-// back points jumps to an existing instruction.
+// back sets the target of jumps to an existing instruction.
 func (c *code) back(list []int, to int) {
 	for _, i := range list {
 		c.ins[i].imm = int64(to)
@@ -226,7 +227,8 @@ func (g *compiler) loop(s *ir.For) {
 	delete(g.labels, s.Label)
 }
 
-// narrowSign tells opStep whether the step is unsigned and so never below zero.
+// narrowSign returns the operand of opStep for a step of type t: 1 if t is unsigned, so that the
+// step is never negative, else 0.
 func narrowSign(t *ir.Type) int32 {
 	if t.IsSigned() {
 		return 0

@@ -7,45 +7,45 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A Reach is one use of memory by code: a load or store of an element of the memory that base
-// refers to, or of the array variable base.
+// A Reach is one memory reference: a load or store of an element of the memory that Base refers to,
+// or of the array variable Base.
 type Reach struct {
-	Base   *ir.Var  // a parameter of the kernel, or a local array or pointer without further known facts
-	Index  Affine   // in elements of base; unknown where it depends on data
-	Inside []Affine // the indices of arrays in the element, outermost first
+	Base   *ir.Var  // a parameter of the kernel, or a local array or pointer of unknown origin
+	Index  Affine   // in elements of Base; unknown if it depends on data
+	Inside []Affine // the indices of arrays inside the element, outermost first
 	Write  bool
 	Atomic bool
-	Extent Extent      // how much it touches, and how surely
-	Loops  []LoopRange // around, outermost first
-	Conds  []ir.Expr   // of the Ifs around, and of those before that jump to the next iteration
-	Sides  []side      // of the branches that each of conds decides
-	Facts  []Fact      // what is not negative, as the conditions say
+	Extent Extent      // how much of the element it accesses, and how certainly
+	Loops  []LoopRange // the enclosing loops, outermost first
+	Conds  []ir.Expr   // the conditions under which it is executed: of enclosing and of earlier Ifs
+	Sides  []side      // for each of Conds, the branch that is taken
+	Facts  []Fact      // the non-negative forms that follow from Conds
 	Part   bytePart    // of the element
-	In     []ir.Stmt   // directives around, outermost first: Fors and Constructs
-	Phase  int         // what threads of one team run at once, between barriers, has one number
+	In     []ir.Stmt   // the enclosing directives, outermost first: Fors and Constructs
+	Phase  int         // the number of the phase: the code between two barriers of a team
 	At     ir.Pos      // of the access
 	Expr   ir.Expr     // as written
-	// the slice or pointer that is assigned in several places, through which base may be reached;
-	// else nil
+	// Through is the slice or pointer through which Base may be accessed, if it is assigned in
+	// several places; else nil.
 	Through *ir.Var
 }
 
-// An Extent is a set of facts about how much a Reach touches, and how surely.
+// An Extent is a set of facts about how much of an element a Reach accesses, and how certainly.
 type Extent uint8
 
 // The elements of an Extent.
 const (
-	Always  Extent = 1 << iota // in every iteration of the loops around, and these run to their end
-	Certain                    // always, and it is all of an element
-	Sure                       // certain, but for conds
-	Whole                      // index is checked against the length of base itself
-	Maybe                      // through may refer to something else there
+	Always  Extent = 1 << iota // in every iteration of the enclosing loops, and these run to their end
+	Certain                    // Always, and the access is to a whole element
+	Sure                       // Certain, provided that Conds hold
+	Whole                      // the index is checked against the length of Base itself
+	Maybe                      // Through may refer to other memory there
 )
 
-// Is reports whether the extent of r has x.
+// Is reports whether the extent of r contains x.
 func (r *Reach) Is(x Extent) bool { return r.Extent&x != 0 }
 
-// With returns e with x where yes, else without it.
+// With returns e with x if yes is true, else e without x.
 func (e Extent) With(x Extent, yes bool) Extent {
 	if yes {
 		return e | x
@@ -53,8 +53,7 @@ func (e Extent) With(x Extent, yes bool) Extent {
 	return e &^ x
 }
 
-// A bytePart is what a place is of an element that index names: size bytes, off bytes behind its
-// start.
+// A bytePart is the part of an element that a place denotes: Size bytes, from byte offset Off.
 type bytePart struct {
 	Off  Affine
 	Size int64
@@ -64,32 +63,33 @@ type bytePart struct {
 type view struct {
 	Base *ir.Var
 	Off  Affine
-	cut  bool // it is only a part
+	cut  bool // the view is only a part of base
 }
 
-// A Collector finds the reaches of code, through the functions that it calls.
+// A Collector finds the memory references of code, including those of the functions that the code
+// calls.
 type Collector struct {
 	defs       Definitions
 	views      map[*ir.Var]view
-	Mutable    *ir.VarSet // variables with more than one value during their life
-	jumps      bool       // a break, continue or return makes what follows uncertain
-	lost       bool       // a place is reached in a way that is not followed
-	Unfollowed []Reach    // such places, without a base
+	Mutable    *ir.VarSet // variables that have more than one value during their life
+	jumps      bool       // after a break, continue or return: the following code may be skipped
+	lost       bool       // a reference has no known base
+	Unfollowed []Reach    // the references without a known base
 	Loops      []LoopRange
 	branches   branches
-	passed     side // of the If that was left last
+	passed     side // the last branch of the If that the collector left last
 
 	enclosing
 	Out     []Reach
 	Parts   []DistPart  // of the arrays of dist_ clauses
-	once    *ir.VarSet  // variables that get their value at one place, behind their declaration
+	once    *ir.VarSet  // variables that are assigned at one place, after their declaration
 	params  []*ir.Var   // of the kernel
 	taken   *ir.VarSet  // variables whose address is taken
 	helpers *ir.VarSet  // variables of the functions that the kernel calls
-	Sites   *SiteFinder // nil where checks are of no interest
+	Sites   *SiteFinder // nil if the caller does not need the checks
 }
 
-// Collect returns the reaches of list, a part of k, in program order.
+// Collect returns the memory references of list, a part of k, in program order.
 func Collect(k *ir.Kernel, list []ir.Stmt) []Reach {
 	c := NewCollector(k)
 	c.Define(k.Body)
@@ -129,8 +129,8 @@ func NewCollector(k *ir.Kernel) *Collector {
 	return c
 }
 
-// Define notes the locals of list that keep their first value, so that a part of list can be looked
-// at by itself.
+// Define records the locals of list that keep their first value, so that a part of list can be
+// collected by itself.
 func (c *Collector) Define(list []ir.Stmt) {
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
 		if d, ok := s.(*ir.Decl); ok {
@@ -147,8 +147,8 @@ func (c *Collector) decl(s *ir.Decl) {
 	c.set(s.Var, s.Init)
 }
 
-// set notes the value of a variable that keeps it, or that it is unknown: a function may have been
-// called before with other arguments.
+// set records the value of a variable that keeps its value. If the value is unknown, set removes an
+// earlier value: a parameter of a function has another value in each call.
 func (c *Collector) set(v *ir.Var, value ir.Expr) {
 	c.length(v, value)
 	switch v.Type.Kind {
@@ -165,8 +165,8 @@ func (c *Collector) set(v *ir.Var, value ir.Expr) {
 	}
 }
 
-// form returns e over parameters, lengths and loop variables; unknown where a variable in it
-// changes.
+// form returns e as an affine form of parameters, lengths and loop variables. The form is unknown
+// if a variable in e changes.
 func (c *Collector) form(e ir.Expr) Affine {
 	if c.Sites != nil {
 		return deriver{c}.deriving(e)
@@ -180,7 +180,7 @@ func (c *Collector) form(e ir.Expr) Affine {
 	return a
 }
 
-// resolve leaves no lengths of local slices in a form: theirs are not known.
+// resolve returns a, or the unknown form if a has the length of a local slice, which is unknown.
 func (c *Collector) resolve(a Affine) Affine {
 	for _, x := range a.Atoms() {
 		if x.Of != ValueOf && x.Var.Space != ir.Param {
@@ -190,7 +190,7 @@ func (c *Collector) resolve(a Affine) Affine {
 	return a
 }
 
-// ViewOf returns what the slice or pointer value e refers to.
+// ViewOf returns the view of the slice or pointer value e: the memory that it refers to.
 func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 	switch e := e.(type) {
 	case *ir.Ref:
@@ -202,7 +202,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 	case *ir.Reslice:
 		v, ok := c.ViewOf(e.X)
 		if e.X.Type().Kind == ir.Array && query.RefVar(e.X) == nil {
-			v.Off = Affine{Unknown: true} // a slice of an array in an element: its elements are smaller
+			v.Off = Affine{Unknown: true} // a slice of an array inside an element: other element size
 		} else if ok && e.Lo != nil {
 			v.Off = v.Off.Add(c.form(e.Lo))
 		}
@@ -218,7 +218,7 @@ func (c *Collector) ViewOf(e ir.Expr) (view, bool) {
 	case *ir.Index:
 		v, ok := c.ViewOf(e.X)
 		if e.X.Type().Kind == ir.Slice || query.RefVar(e.X) != nil {
-			v.Off = v.Off.Add(c.form(e.I)) // else a part of the element that e.X is
+			v.Off = v.Off.Add(c.form(e.I)) // else e is a part of element e.X
 		}
 		return v, ok
 	case *ir.Member:
@@ -250,7 +250,7 @@ func (c *Collector) Stmts(list []ir.Stmt) {
 	}
 }
 
-// onlyContinues reports whether list ends in a continue and has no other jump.
+// onlyContinues reports whether list ends with a continue and has no other jump.
 func onlyContinues(list []ir.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -265,7 +265,7 @@ func (c *Collector) stmt(s ir.Stmt) {
 	case *ir.Decl:
 		c.read(s.Init)
 		c.decl(s)
-		c.jumps = c.jumps || query.IsBadStmt(s) // it may stand for a jump
+		c.jumps = c.jumps || query.IsBadStmt(s) // the source of a BadStmt may be a jump
 	case *ir.Assign:
 		c.read(s.Value)
 		c.store(s.Place, false)
@@ -308,7 +308,7 @@ func (c *Collector) stmt(s ir.Stmt) {
 	}
 }
 
-// nest collects the expressions of s itself and the statements in it.
+// nest collects the expressions of s and the statements inside s.
 func (c *Collector) nest(s ir.Stmt) {
 	for _, e := range query.DirectExprs(s) {
 		c.read(e)
@@ -351,7 +351,7 @@ func (c *Collector) atomic(s *ir.Atomic) {
 	}
 }
 
-// call goes into the function with its parameters bound to the arguments.
+// call collects the body of the called function, with its parameters bound to the arguments.
 func (c *Collector) call(s *ir.Call) {
 	for i, arg := range s.Args {
 		c.read(arg)
@@ -364,12 +364,13 @@ func (c *Collector) call(s *ir.Call) {
 		}
 	}
 	c.Stmts(s.Fn.Body)
-	c.jumps = jumps // its returns end it alone
+	c.jumps = jumps // a return in the function only ends the function
 	c.returned(s)
 }
 
-// Leaves reports whether a jump in list, the body of what has the label own, may lead out of it; a
-// Continue of it does not, and its Break only where breaks count.
+// Leaves reports whether a jump in list may leave list, which is the body of the statement with
+// label own. A Continue with label own does not leave it; a Break with label own counts only if
+// breaks is true.
 func Leaves(list []ir.Stmt, own *ir.Label, breaks bool) bool {
 	inside := map[*ir.Label]bool{}
 	ir.WalkStmts(list, func(s ir.Stmt) bool {
@@ -450,28 +451,29 @@ func (c *Collector) under(cond, e ir.Expr) {
 	c.branches.pop()
 }
 
-// A side is one branch of a condition that code has come to.
+// A side is one branch of a condition.
 type side struct {
 	Test  int  // the number of the condition
-	Not   bool // it does not hold
-	Depth int  // of loops around
+	Not   bool // the branch in which the condition does not hold
+	Depth int  // the number of enclosing loops
 }
 
 // branches are the conditions under which code is reached, outermost first.
 type branches struct {
 	conds     []ir.Expr
-	sides     []side              // of the branches that each of conds decides
-	tests     int                 // how many conditions were met
-	negations map[ir.Expr]ir.Expr // one for each condition, in all runs of its code
+	sides     []side              // the branch of each of conds
+	tests     int                 // the number of conditions so far
+	negations map[ir.Expr]ir.Expr // the same negation for each visit of a condition
 }
 
-// push notes that what follows, in depth loops, happens only where cond holds.
+// push records that the following code, inside depth loops, is executed only if cond holds.
 func (b *branches) push(cond ir.Expr, depth int) {
 	b.tests++
 	b.conds, b.sides = append(b.conds, cond), append(b.sides, side{Test: b.tests, Depth: depth})
 }
 
-// turn notes that what follows happens only where a condition that was met before does not hold.
+// turn records that the following code is executed only if cond, an earlier condition with branch
+// met, does not hold.
 func (b *branches) turn(cond ir.Expr, met side) {
 	if b.negations[cond] == nil {
 		b.negations[cond] = negation(cond)
@@ -480,7 +482,7 @@ func (b *branches) turn(cond ir.Expr, met side) {
 	b.conds, b.sides = append(b.conds, b.negations[cond]), append(b.sides, met)
 }
 
-// pop ends what the last push or turn began, and returns it.
+// pop removes the condition of the last push or turn, and returns it with its branch.
 func (b *branches) pop() (ir.Expr, side) {
 	n := len(b.conds) - 1
 	cond, of := b.conds[n], b.sides[n]
@@ -492,7 +494,7 @@ func negation(cond ir.Expr) ir.Expr { return &ir.Unary{Op: ir.Not, X: cond, At: 
 
 func (c *Collector) store(e ir.Expr, atomic bool) { c.place(e, true, atomic) }
 
-// address collects the loads that computing the address of place e makes.
+// address collects the loads that the computation of the address of place e makes.
 func (c *Collector) address(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Index:
@@ -509,8 +511,8 @@ func (c *Collector) address(e ir.Expr) {
 	}
 }
 
-// place collects the load or store of place e, if it is in memory that a slice or pointer refers to
-// or in an array.
+// place collects the load or store of place e, if e is in an array or in memory that a slice or
+// pointer refers to.
 func (c *Collector) place(e ir.Expr, write, atomic bool) {
 	c.address(e)
 	if _, whole := e.(*ir.Ref); whole && !write {
@@ -533,13 +535,13 @@ func (c *Collector) place(e ir.Expr, write, atomic bool) {
 		Loops: append([]LoopRange(nil), c.Loops...), Conds: slices.Clone(c.branches.conds), Sides: slices.Clone(c.branches.sides), In: append([]ir.Stmt(nil), c.in...), Phase: c.phase()})
 }
 
-// extentOf returns the extent of a load or store of place e here.
+// extentOf returns the extent of a load or store of place e at the current position.
 func (c *Collector) extentOf(e ir.Expr) Extent {
 	always, all := len(c.branches.conds) == 0 && !c.jumps, wholeElement(e)
 	return Extent(0).With(Always, always).With(Certain, always && all).With(Sure, !c.jumps && all).With(Whole, c.indexesWhole(e))
 }
 
-// partOfElement returns what place e is of an element of what it lies in.
+// partOfElement returns the part of the slice element that place e denotes.
 func (c *Collector) partOfElement(e ir.Expr) bytePart {
 	p := bytePart{Size: int64(e.Type().Size)}
 	for {
@@ -559,8 +561,8 @@ func (c *Collector) partOfElement(e ir.Expr) bytePart {
 	}
 }
 
-// indexesWhole reports whether place e is in an element of all of a slice that the kernel was
-// given, not of a part.
+// indexesWhole reports whether place e is in an element of a whole slice parameter, and not of a
+// part of one.
 func (c *Collector) indexesWhole(e ir.Expr) bool {
 	for {
 		switch x := e.(type) {
@@ -578,8 +580,8 @@ func (c *Collector) indexesWhole(e ir.Expr) bool {
 	}
 }
 
-// indicesInside returns the indices that lead from an element of a slice, or from what a pointer is
-// to, to place e in it.
+// indicesInside returns the indices that select place e inside an element of a slice, or inside the
+// variable that a pointer refers to.
 func (c *Collector) indicesInside(e ir.Expr) []Affine {
 	switch e := e.(type) {
 	case *ir.Member:
@@ -592,7 +594,7 @@ func (c *Collector) indicesInside(e ir.Expr) []Affine {
 	return nil
 }
 
-// wholeElement reports whether e is all of an element, not a field or an element of it.
+// wholeElement reports whether e denotes a whole element, not a field or array element inside one.
 func wholeElement(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Ref, *ir.Deref:

@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 )
 
-// LeavesMasked reports whether a loop holds a jump out of a loop around it that lanes leave at
-// different times: there it only turns lanes off, and the loop must see that.
+// LeavesMasked reports whether loop s contains a jump out of an enclosing loop that lanes leave at
+// different times. Such a jump only turns lanes off, and loop s must check for that.
 func (g *Addresses) LeavesMasked(s ir.Stmt) bool {
 	for _, f := range g.Loops {
 		if f.Varying && ir.LeavesLoop(s) {
@@ -21,7 +21,7 @@ func (g *Addresses) LeavesMasked(s ir.Stmt) bool {
 	return false
 }
 
-// inLoopOfLanes reports whether a loop inside that over lanes is selected.
+// inLoopOfLanes reports whether the code being selected is in a loop inside the loop over lanes.
 func (g *Addresses) inLoopOfLanes() bool {
 	for i := len(g.Loops) - 1; i >= 0 && g.Shapes != nil && g.Loops[i].Counter != g.Shapes.Lane; i-- {
 		if g.Loops[i].Kind != LabelledBlock {
@@ -31,13 +31,13 @@ func (g *Addresses) inLoopOfLanes() bool {
 	return false
 }
 
-// A frameKind says what break and continue may name.
+// A frameKind is the kind of a statement that break or continue may name.
 type frameKind uint8
 
 const (
 	plainLoop     frameKind = iota
-	HoistingLoop            // what it does not change is computed before it
-	LabelledBlock           // break alone may name it
+	HoistingLoop            // a loop whose invariant values are computed before it
+	LabelledBlock           // a block that only break may name
 )
 
 // A LoopFrame is a loop or labelled block that break and continue may name, while its body is
@@ -45,17 +45,18 @@ const (
 type LoopFrame struct {
 	Label   *ir.Label
 	Kind    frameKind
-	Varying bool        // lanes leave at different times: live and skip are masks
+	Varying bool        // lanes leave at different times: Live and Skip are masks
 	Live    []vcode.Reg // lanes that have not left the loop
 	Skip    []vcode.Reg // lanes that have not left this iteration
 	BreakTo mach.Label
 	NextTo  mach.Label
 	Changes *ir.VarSet // variables that the loop changes, for hoisting
-	Pieces  bool       // it looks whether to pause behind the loops inside and after many rounds
-	Counter *ir.Var
+	Pieces  bool       // strip-mined: pause points are after inner loops and after many iterations
+	Counter *ir.Var    // the loop variable, nil for other statements
 }
 
-// Fixed reports whether nothing that the loop changes occurs in e.
+// Fixed reports whether e is invariant in the loop: it has no variable that the loop changes, reads
+// no element of a slice, and cannot fail.
 func (f *LoopFrame) Fixed(e ir.Expr) bool {
 	for _, v := range ir.ExprVars(e).List() {
 		if f.Changes.Has(v) {
@@ -66,21 +67,23 @@ func (f *LoopFrame) Fixed(e ir.Expr) bool {
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.Index:
-			memory = true // what the loop may store to
+			memory = true // the loop may store to it
 		case *ir.Binary:
-			memory = memory || x.Checked || x.Op == prepare.Within // what fails where it stands, if it is reached
+			memory = memory || x.Checked || x.Op == prepare.Within // e may fail, and only where it is evaluated
 		}
 		return true
 	})
 	return !memory
 }
 
+// HoistKey returns the key of a hoisted pointer: its slice, the element size, and the key of the
+// invariant part of the index.
 func HoistKey(root *Home, size int64, key string) string {
 	return fmt.Sprintf("%d/%d/%s", root.General, size, key)
 }
 
-// hoisted finds the longest part of the index that some loop around has computed, and returns the
-// pointer with the terms that are left.
+// hoisted looks for the pointer with the innermost enclosing loop's invariant part of the index,
+// then with those of the loops around it. It returns the pointer and the remaining terms.
 func (g *Addresses) hoisted(a access, l analysis.Linear) (vcode.Reg, []analysis.Term) {
 	for i := len(g.Loops) - 1; i >= 0; i-- {
 		f := g.Loops[i]
@@ -100,13 +103,13 @@ func (g *Addresses) hoisted(a access, l analysis.Linear) (vcode.Reg, []analysis.
 	return a.root.General, rest
 }
 
-// Checks reports whether an access is to be checked where it is made.
+// Checks reports whether an access needs a bounds check at its own position.
 func (g *Addresses) Checks(ix *ir.Index) bool {
 	return !g.Safe[ix] && !g.always[ix] && (ix.Checked || len(analysis.LinearOf(ix.I).Withins) > 0)
 }
 
-// MarkSafe notes the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0: they need no
-// check. The front end of other loops does not prove this.
+// MarkSafe marks the accesses s[k] in a loop "for k := c; k < len(s)" with c >= 0, which need no
+// bounds check. Earlier passes do not prove this for every loop.
 func (g *Addresses) MarkSafe(s *ir.For) {
 	length, ok := s.Hi.(*ir.Len)
 	if !ok || s.Rel != ir.Lt {
@@ -131,7 +134,7 @@ func (g *Addresses) MarkSafe(s *ir.For) {
 	})
 }
 
-// OnlyLane reports whether the index has no changing part but the lane variable itself.
+// OnlyLane reports whether the lane variable is the only part of the index that loop f changes.
 func (g *Addresses) OnlyLane(l analysis.Linear, f *LoopFrame, lane *ir.Var) bool {
 	for _, t := range l.Terms {
 		if r, ok := t.Expr.(*ir.Ref); ok && r.Var == lane {

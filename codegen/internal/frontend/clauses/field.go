@@ -10,8 +10,8 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// fieldPath cuts a name and the fields selected of it, as in m.Grid.Data, off p; name is empty
-// where there is none.
+// fieldPath splits p into a name with its field selectors, such as m.Grid.Data, and the rest. name
+// has one piece for each identifier, and is empty if p does not begin with one.
 func fieldPath(p syntax.Piece) (name []syntax.Piece, rest syntax.Piece) {
 	word, rest := syntax.NextWord(p)
 	if word.Text == "" {
@@ -34,9 +34,9 @@ type clauseFault struct {
 	why, instead string
 }
 
-// parameterPart returns the parameter that name is, or the leaf of one that is split; nil, and the
-// error reported, where it is none. For a field of another struct it returns a variable of its name
-// and type, which is passed by value.
+// parameterPart returns the parameter that name denotes, or the leaf of a split parameter. If name
+// denotes neither, parameterPart reports an error and returns nil. For a field inside a struct that
+// is passed by value, it returns a new variable with the name and the type of the field.
 func (r *kernelReader) parameterPart(what string, name []syntax.Piece) *ir.Var {
 	if r.parameter(what, name[0]) == nil {
 		return nil
@@ -49,7 +49,7 @@ func (r *kernelReader) parameterPart(what string, name []syntax.Piece) *ir.Var {
 	return v
 }
 
-// partOf is parameterPart without reports.
+// partOf is parameterPart, but returns the error instead of reporting it.
 func (r *kernelReader) partOf(name []syntax.Piece) (*ir.Var, *clauseFault) {
 	i := slices.IndexFunc(r.k.Params, func(v *ir.Var) bool { return v.Name == name[0].Text && v.Name != "_" })
 	if i < 0 {
@@ -80,8 +80,9 @@ func (r *kernelReader) partOf(name []syntax.Piece) (*ir.Var, *clauseFault) {
 	panic("gompss: bug: codegen: no leaf " + textOf(name))
 }
 
-// fieldsOf follows the fields in name from v, which is of Go type goType: their numbers, those of
-// embedded structs too, and the type of the last.
+// fieldsOf resolves the field selectors of name, starting at v of Go type goType. path has the
+// indices of the selected fields and of the embedded structs between them; t is the type of the
+// last field.
 func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []syntax.Piece) (path []int, t *ir.Type, fault *clauseFault) {
 	t, goType = v.Type, r.b.Env.Types.Closed(goType)
 	for n, f := range name[1:] {
@@ -94,7 +95,7 @@ func (r *kernelReader) fieldsOf(v *ir.Var, goType types.Type, name []syntax.Piec
 			if t.Kind == ir.Pointer {
 				return nil, nil, &clauseFault{f, "it lies behind pointer " + textOf(name[:n+1]), "name all that this points at: *" + textOf(name[:n+1])}
 			}
-			if t.Kind != ir.Struct || i >= len(t.Fields) { // refused where it is declared
+			if t.Kind != ir.Struct || i >= len(t.Fields) { // the declaration of the type has been refused
 				return nil, query.BadType, nil
 			}
 			path, t = append(path, i), t.Fields[i].Type

@@ -8,15 +8,15 @@ import (
 	"github.com/gompss/gompss/codegen/ir/query"
 )
 
-// A slice or pointer variable that is assigned again, d = x[k:], gets a new name there, so that
-// what it refers to is known: the analyses follow variables that keep their value. Where the
-// assignment stands deeper than the declaration, the variable stays one, and may refer to any
-// memory that it is given anywhere (origins). A parameter of the kernel always keeps its value:
-// code that assigns to one works on a copy.
+// This pass gives a slice or pointer variable a new name at each further assignment, such as
+// d = x[k:]. The analyses only follow variables that keep their value; after the pass they know to
+// which memory each name refers. If the assignment is nested deeper than the declaration, the
+// variable keeps its name, and may refer to any memory that is assigned to it anywhere (origins). A
+// parameter of the kernel always keeps its value: code that assigns to a parameter works on a copy.
 //
 // Source: Cytron, Ferrante, Rosen, Wegman, Zadeck, Efficiently Computing Static Single Assignment
-// Form and the Control Dependence Graph, 1991, section 1.1 (straight-line code); differs: no
-// functions at joins.
+// Form and the Control Dependence Graph, 1991, section 1.1 (straight-line code); differs: no phi
+// functions.
 
 // NameSlices renames the slices and pointers of the kernel and of its functions.
 func (u *Pass) NameSlices() {
@@ -46,7 +46,7 @@ func (u *Pass) renamedBody(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
 	used := ir.Used(body)
 	return (&ir.Rewrite{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if d, ok := s.(*ir.Decl); ok && query.IsAddress(d.Var.Type) && !used.Has(d.Var) && (d.Init == nil || !scope.MayFail(d.Init)) {
-			return nil // all that was left of it has other names
+			return nil // every use of the variable now has another name
 		}
 		return []ir.Stmt{s}
 	}}).CopyStmts(body)
@@ -79,8 +79,9 @@ func renaming(with map[*ir.Var]*ir.Var) *ir.Rewrite {
 	}}
 }
 
-// renamed gives each assignment directly in list to one of vars, which are declared outside of it,
-// or to a slice or pointer that list declares, a variable of its own for what follows.
+// renamed replaces each assignment directly in list by the declaration of a new variable, which the
+// following statements use. It renames vars, which are declared outside list, and the slices and
+// pointers that list declares.
 func (u *Pass) renamed(vars []*ir.Var, list []ir.Stmt) []ir.Stmt {
 	now := map[*ir.Var]*ir.Var{}
 	for _, v := range vars {
@@ -123,7 +124,7 @@ func assignsOneOf(list []ir.Stmt, vars map[*ir.Var]*ir.Var) bool {
 	})
 }
 
-// renamedInside renames in the lists of s.
+// renamedInside renames variables in the statement lists of s.
 func (u *Pass) renamedInside(s ir.Stmt) ir.Stmt {
 	switch s := s.(type) {
 	case *ir.If:

@@ -10,9 +10,10 @@ import (
 	"github.com/gompss/gompss/codegen/internal/frontend/source"
 )
 
-// Constants returns the constants of other packages that a kernel reaches and its package can name:
-// exported ones of packages that it imports. Their values are in the text that goes with the
-// kernel, so that another value since is not in its hash.
+// Constants returns the constants of other packages that a kernel uses and that its package can
+// name: the exported constants of imported packages. The source text stored in the wrapper contains
+// their values. The hash of the kernel does not show when a value has changed since; the wrapper
+// must compare the values.
 func (p *Graph) Constants(kernel string) (out []*types.Const) {
 	for d := range p.reach(p.kernelsNamed(kernel)...) {
 		spec, ok := d.Node.(*ast.ValueSpec)
