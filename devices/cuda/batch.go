@@ -9,15 +9,15 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// This file is how kernels that the engine finds together go to a stream with one call: as a graph
-// of the driver whose nodes are a chain, and whose kernels are replaced before each launch. To
-// replace one costs a part of what a launch costs.
+// This file enqueues several kernels with one driver call. The kernels are the nodes of a CUDA
+// graph whose edges form a chain. The graph is launched again and again; before each launch its
+// kernels are replaced, which costs less time than launching them one by one.
 //
-// Kernels that can fail alone, need much scratch memory or consist of several launches go one by
-// one, and so does everything when times are wanted. What is pending counts as enqueued for
-// the engine alone: others that wait for it are notified when it is.
+// Kernels that can fail without ending the device, need much scratch memory or consist of several
+// launches are launched one by one. So are all kernels when times are measured. A pending kernel
+// counts as enqueued only for the engine; other waiters are notified when it has been enqueued.
 
-// A graph is of batchLeast to batchMost kernels, a power of two.
+// A graph has batchLeast to batchMost kernels. The number is a power of two.
 const (
 	batchLeast = 4
 	batchMost  = 32
@@ -29,15 +29,15 @@ type batchGraph struct {
 	nodes       []uint64
 }
 
-// lone returns the run of op, and whether it can be sent with others.
+// lone returns the run of op, and whether it can be a node of a batch.
 func (op *operation) lone() (*run, bool) {
 	r, ok := op.work.(*run)
 	return r, ok && r.lone
 }
 
-// pendingBehind flushes the streams with what op is behind, but for the one on which it can stay
-// pending itself, which is returned when op batches. Requires: u.mu held, on the engine's
-// goroutine, the context is current.
+// pendingBehind flushes the streams on which predecessors of op are pending. If op can be batched
+// (batches), it does not flush one stream on which op can be pending too, and returns that stream.
+// Requires: u.mu held, on the engine's goroutine, the context is current.
 func (u *submitter) pendingBehind(op *operation, batches bool) (home *stream) {
 	for _, a := range op.event.after {
 		ours, ok := a.(*event)
@@ -56,7 +56,8 @@ func (u *submitter) pendingBehind(op *operation, batches bool) (home *stream) {
 	return home
 }
 
-// enlist makes op pending on a stream: home, or one of its choice. Requires: as for pendingBehind.
+// enlist makes op pending on stream home, or on a stream that it chooses if home is nil. Requires:
+// as for pendingBehind.
 func (u *submitter) enlist(op *operation, home *stream) {
 	e := op.event
 	err := firstError(e.after)
@@ -72,11 +73,11 @@ func (u *submitter) enlist(op *operation, home *stream) {
 		if err != nil || ok && (ours.pending == home || ours.on() == home) {
 			continue
 		}
-		u.flush(home) // they need not wait
+		u.flush(home) // the pending operations need not wait for a
 		err = u.waitOn(home, a)
 	}
 	if err == nil {
-		err = firstError(e.after) // what was pending may have failed by that
+		err = firstError(e.after) // a flush may have failed pending predecessors
 	}
 	if err != nil {
 		e.doom(err)
@@ -94,14 +95,14 @@ func (u *submitter) enlist(op *operation, home *stream) {
 	}
 }
 
-// complete packs the parameters of op, whose stream is chosen, if they were not known before: it
-// has scratch memory. Requires: as for pendingBehind.
+// complete packs the parameters of op after its stream has been chosen, if they were not packed
+// before: the scratch memory of op belongs to the stream. Requires: as for pendingBehind.
 func (u *submitter) complete(op *operation) error {
 	r, _ := op.lone()
 	if r.packed != nil {
 		return nil
 	}
-	if op.stream.ring.full(r.scratch.Total()) { // what is pending has memory that is about to be zeroed
+	if op.stream.ring.full(r.scratch.Total()) { // pending operations use the memory that is about to be zeroed
 		u.flush(op.stream)
 	}
 	p, err := op.stream.takeScratch(r.scratch)
@@ -112,7 +113,7 @@ func (u *submitter) complete(op *operation) error {
 	return r.packAhead(op.part.params[:])
 }
 
-// flush enqueues what is pending on a stream. Requires: u.mu held, the context is current.
+// flush enqueues the pending operations of a stream. Requires: u.mu held, the context is current.
 func (u *submitter) flush(s *stream) {
 	list := s.pending
 	for len(list) > 0 {
@@ -126,7 +127,7 @@ func (u *submitter) flush(s *stream) {
 	s.pending = s.pending[:0]
 }
 
-// flushAll flushes all streams of kernels.
+// flushAll flushes all streams for kernels.
 func (u *submitter) flushAll() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -137,8 +138,9 @@ func (u *submitter) flushAll() {
 	}
 }
 
-// send makes the calls for some operations: one launch, of a kernel or of a graph. When the graph
-// does not go they go one by one, so that it is known which of them fails.
+// send launches operations with one driver call: as a kernel, or as a graph of several kernels. If
+// the graph cannot be launched, send launches the operations one by one, to find out which of them
+// fails.
 func (u *submitter) send(s *stream, list []*operation) {
 	if len(list) > 1 && u.sendGraph(s, list) == nil {
 		now := monotonic()
@@ -155,7 +157,7 @@ func (u *submitter) send(s *stream, list []*operation) {
 		op.event.pending = nil
 	}
 	if s.unmarked() >= s.patience() {
-		_ = s.record() // they fail with it
+		_ = s.record() // after an error the operations fail too
 	}
 	for i, op := range list {
 		for _, next := range op.event.enter(s) {
@@ -166,8 +168,8 @@ func (u *submitter) send(s *stream, list []*operation) {
 	}
 }
 
-// sendOne makes the call for one operation, unless what it is behind has failed: then it fails with
-// that, in its place on the stream.
+// sendOne launches one operation. If a predecessor has failed, the operation fails with the same
+// error, at its position on the stream.
 func (u *submitter) sendOne(op *operation) {
 	err := firstError(op.event.after)
 	if err == nil {
@@ -203,7 +205,7 @@ func (u *submitter) sendGraph(s *stream, list []*operation) error {
 	return u.gpu.driver.Do(driver.CuGraphLaunch, g.exec, s.cu)
 }
 
-// node describes the one kernel of r, whose parameters are packed.
+// node returns the description of the only kernel of r. The parameters of r are packed.
 func (r *run) node() kernelNode {
 	e, g := &r.version.source.Entries[0], r.grids[0]
 	return kernelNode{function: r.version.entries[0].function, teams: [3]int64{g.Teams, 1, 1}, team: [3]int64{g.Threads, 1, 1},
@@ -234,7 +236,7 @@ func (u *submitter) buildBatch(g *batchGraph, list []*operation) error {
 	return nil
 }
 
-// free gives the graph back. Requires: the context is current.
+// free destroys the graph. Requires: the context is current.
 func (g *batchGraph) free(d *Device) error {
 	both := graph{graph: g.graph, exec: g.exec}
 	g.graph, g.exec = 0, 0

@@ -9,18 +9,18 @@ import (
 	"github.com/gompss/gompss/devices/cuda/internal/driver"
 )
 
-// A Sample times one launch, between two events on its stream. Whatever fails in it is a sample
-// less, and not an error of the launch.
+// A Sample measures the time of one launch, between two events on its stream. If the measurement
+// fails, the sample is lost; the launch does not fail.
 type Sample struct {
 	contest     *contest
 	first, last uintptr
-	beside      uint64 // what the caller counted when it began
+	beside      uint64 // argument beside of Begin
 	broken      bool
 }
 
-// Begin records the event before the launch. beside counts what others launch: a launch is timed
-// where nothing runs beside it (alone), and nothing has come when it ends. Requires: the context is
-// current.
+// Begin records the event before the launch. beside is the number of other launches so far. The
+// sample is valid if nothing else runs on the device at its begin (alone), and no other launch is
+// added until its end. Requires: the context is current.
 func (s *Sample) Begin(stream uintptr, beside uint64, alone bool) {
 	s.beside, s.broken = beside, !alone
 	if alone {
@@ -28,7 +28,7 @@ func (s *Sample) Begin(stream uintptr, beside uint64, alone bool) {
 	}
 }
 
-// End records the event behind it. Requires: as for Begin.
+// End records the event after the launch. Requires: as for Begin.
 func (s *Sample) End(stream uintptr) {
 	if !s.broken {
 		s.last = s.record(stream)
@@ -48,8 +48,8 @@ func (s *Sample) record(stream uintptr) uintptr {
 	return 0
 }
 
-// Finish notes the time of the launch, which has ended, in the race; ok says that it has not
-// failed.
+// Finish adds the time of the launch to the race between the candidates. The launch has ended; ok
+// reports that it has not failed.
 func (s *Sample) Finish(beside uint64, ok bool) {
 	c := s.contest
 	took, known := time.Duration(0), false
