@@ -11,8 +11,8 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// An action is one thing that devices or callbacks do, without the lock, in the order in which it
-// was decided.
+// An action is one operation of a device, or one callback. Actions run without the lock, in the
+// order in which the planner decided them.
 type action struct {
 	kind actionKind
 	set  *WorkingSet
@@ -30,9 +30,10 @@ const (
 	actionDone                     // call Done of a set whose kernel was not issued
 )
 
-// A runner carries out what the planner of a machine decides: it has devices copy, map and unmap
-// memory and launch kernels, and calls the callbacks of working sets. Its parts are those of the
-// machine; mu guards the last two. Its methods are called without mu, unless they say so.
+// A runner carries out the actions of the planner of a machine: devices copy, map and unmap memory
+// and launch kernels, and the callbacks of working sets are called. planner, clock, mu and progress
+// belong to the machine; mu guards the fields below them. Methods are called without mu, unless
+// their comments say otherwise.
 type runner struct {
 	planner  *planner
 	clock    *clock
@@ -43,13 +44,13 @@ type runner struct {
 	running      bool     // a goroutine is carrying actions out
 }
 
-// runActions carries actions out until there are none, unless another goroutine is doing so.
+// runActions carries out actions until none is left, unless another goroutine is already doing so.
 func (r *runner) runActions() {
 	r.mu.Lock()
 	r.unlockAndRun()
 }
 
-// unlockAndRun is runActions for callers that hold m.mu, which it unlocks.
+// unlockAndRun is runActions for callers that hold r.mu. It unlocks r.mu.
 func (r *runner) unlockAndRun() {
 	if r.running || len(r.planner.actions) == 0 {
 		r.mu.Unlock()
@@ -87,8 +88,8 @@ func (r *runner) runAction(s *action) {
 	}
 }
 
-// issueCopy issues a copy at the device of its destination, or of its source when it goes to the
-// host.
+// issueCopy issues a copy on the device of its destination, or on the device of its source if the
+// destination is the host.
 func (r *runner) issueCopy(op *coherence.Operation) {
 	end := op.To
 	if end == devices.Host {
@@ -115,7 +116,8 @@ func (r *runner) issueCopy(op *coherence.Operation) {
 	device.then(op.Event, c, c.call)
 }
 
-// eventsOf appends the events of ops, which were issued: an action only waits for such.
+// eventsOf appends the events of ops to events. All ops have been issued, because an action only
+// waits for issued operations.
 func eventsOf(events []devices.Event, ops []*coherence.Operation) []devices.Event {
 	for _, op := range ops {
 		events = append(events, op.Event)
@@ -123,7 +125,8 @@ func eventsOf(events []devices.Event, ops []*coherence.Operation) []devices.Even
 	return events
 }
 
-// copyCompleted continues after a copy.
+// copyCompleted handles the end of a copy: it updates the directory, and resumes the working sets
+// that wait for the copy or for the memory that it held.
 func (r *runner) copyCompleted(op *coherence.Operation, err error) {
 	state := stateOf(op)
 	if o := r.clock.observer; o != nil && !state.hostFreed {
@@ -156,7 +159,7 @@ func (r *runner) copyCompleted(op *coherence.Operation, err error) {
 	r.unlockAndRun()
 }
 
-// resize asks the device to unmap the victims of ws and to map its granules.
+// resize unmaps the victims of ws on the device, and then maps the granules of ws.
 func (r *runner) resize(ws *WorkingSet) {
 	s := r.planner.spaces[ws.Space.Device]
 	unmapped, err := s.residency.EachEvictedRun(ws.victims, r.clock.watched(s, probe.Evict, s.device.Unmap))
@@ -172,7 +175,7 @@ func (r *runner) resize(ws *WorkingSet) {
 	r.mu.Unlock()
 }
 
-// reserveMirrors makes the buffers that ws uses known to its device.
+// reserveMirrors makes the buffers that ws accesses known to its device.
 func (r *runner) reserveMirrors(ws *WorkingSet, s *space) error {
 	for _, g := range ws.need.Granules() {
 		if err := r.reserve(s, r.planner.buffers.get(g.BufferID())); err != nil {
@@ -182,8 +185,8 @@ func (r *runner) reserveMirrors(ws *WorkingSet, s *space) error {
 	return nil
 }
 
-// reserveArgs makes the buffers of all arguments known to the device, also of those without an
-// access: a kernel may ask for the length of a slice that it does not touch.
+// reserveArgs makes the buffers of all arguments known to the device, including arguments without
+// an access: a kernel may read the length of a slice whose elements it does not access.
 func (r *runner) reserveArgs(ws *WorkingSet) error {
 	if r.planner.knowsBuffers(ws.Space, ws.launch) {
 		return nil
@@ -215,8 +218,8 @@ func (r *runner) launchSet(ws *WorkingSet) {
 	r.launchNow(ws)
 }
 
-// launchNow is launchSet for a working set whose device knows all its buffers; ws.events are what
-// its kernel waits for.
+// launchNow is launchSet for a working set whose buffers are all known to the device. The kernel
+// waits for ws.events.
 func (r *runner) launchNow(ws *WorkingSet) {
 	e, asked := r.issueKernel(ws)
 	if ws.Launched != nil && (r.beginSingleSpace(ws, e) || r.beginGlobal(ws, e)) {
@@ -225,8 +228,8 @@ func (r *runner) launchNow(ws *WorkingSet) {
 	r.awaitKernel(ws, e, asked)
 }
 
-// issueKernel issues the kernel of ws after ws.events. It returns its event and, for an observer,
-// when that was.
+// issueKernel issues the kernel of ws after ws.events. It returns the event of the kernel and, if
+// there is an observer, the time of the call.
 func (r *runner) issueKernel(ws *WorkingSet) (e devices.Event, asked time.Duration) {
 	if r.clock.observer != nil {
 		asked = r.clock.now()
@@ -236,8 +239,8 @@ func (r *runner) issueKernel(ws *WorkingSet) (e devices.Event, asked time.Durati
 	return e, asked
 }
 
-// awaitKernel has kernelEnded called after the kernel of ws. From here on ws may belong to another
-// task.
+// awaitKernel arranges that kernelEnded is called when the kernel of ws has ended. When awaitKernel
+// returns, ws may already belong to another task.
 func (r *runner) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duration) {
 	if ws.onEnd == nil {
 		ws.onEnd = &continuation{run: func(err error) { ws.machine.runner.kernelEnded(ws, err) }, set: ws}
@@ -262,7 +265,7 @@ func (r *runner) awaitKernel(ws *WorkingSet, e devices.Event, asked time.Duratio
 	}
 }
 
-// virtualKernelEnded continues after a kernel on a device that has a time of its own.
+// virtualKernelEnded handles the end of a kernel on a device with virtual time.
 func (r *runner) virtualKernelEnded(ws *WorkingSet, e devices.Event, asked time.Duration, err error) {
 	device := r.planner.spaces[ws.Space.Device].device
 	if l, ok := e.(devices.Lasting); ok {
@@ -274,7 +277,8 @@ func (r *runner) virtualKernelEnded(ws *WorkingSet, e devices.Event, asked time.
 	r.kernelEnded(ws, err)
 }
 
-// kernelEnded continues after a kernel.
+// kernelEnded handles the end of the kernel of ws. It calls Done, or plans ws again after an error
+// that allows it.
 func (r *runner) kernelEnded(ws *WorkingSet, err error) {
 	if err == nil {
 		ws.Done(ws, nil)
@@ -293,7 +297,7 @@ func (r *runner) kernelEnded(ws *WorkingSet, err error) {
 	}
 }
 
-// fatal returns the error that takes a device out of service, if err holds one.
+// fatal returns the error that takes a device out of service, if err wraps one.
 func fatal(err error) (*devices.DeviceError, bool) {
 	var e *devices.DeviceError
 	if errors.As(err, &e) && e.Fatal && !errors.Is(err, devices.ErrLost) {

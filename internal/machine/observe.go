@@ -8,15 +8,15 @@ import (
 	"github.com/gompss/gompss/trace/probe"
 )
 
-// A clock says when things happen, to an observer that may be nil.
+// A clock gives the times of the points that observer receives. observer may be nil.
 type clock struct {
 	now      func() time.Duration
 	observer probe.Observer
 }
 
-// timesOf returns when the work of a completed event of p ran, on the clock; where the
-// device does not know, from asked until now. Work cannot have begun before asked, whatever
-// happened between the readings of the two clocks.
+// timesOf returns when the work of e, a completed event of p, began and ended, on clock c. If the
+// device does not know, these are asked and the current time. Work cannot have begun before asked;
+// began is corrected if an inexact comparison of the two clocks says so.
 func (c *clock) timesOf(p *plugin, e devices.Event, asked time.Duration) (began, ended time.Duration) {
 	now := c.now()
 	t, ok := e.(devices.Timed)
@@ -32,8 +32,8 @@ func (c *clock) timesOf(p *plugin, e devices.Event, asked time.Duration) (began,
 	return began, max(began, now-at.Sub(f))
 }
 
-// bothClocks reads the clock and the system's at one moment: it reads them again
-// where the goroutine was preempted between the readings.
+// bothClocks reads c and the system clock at the same moment. If the goroutine was preempted
+// between the readings, it reads both again, at most five times.
 func (c *clock) bothClocks() (now time.Duration, at time.Time) {
 	for range 5 {
 		before := c.now()
@@ -46,7 +46,8 @@ func (c *clock) bothClocks() (now time.Duration, at time.Time) {
 	return now, at
 }
 
-// watched returns f, which maps or unmaps bytes of a buffer at s, with a call of the observer.
+// watched returns a function that calls f and reports the call to the observer. f maps or unmaps
+// bytes of a buffer in space s.
 func (c *clock) watched(s *space, kind probe.Kind, f func(b deps.BufferID, lo, hi deps.Bytes) error) func(deps.BufferID, deps.Bytes, deps.Bytes) error {
 	o := c.observer
 	if o == nil {

@@ -1,2 +1,2 @@
-// Package quit has a program print what it does when it gets SIGQUIT.
+// Package quit lets a program print its state when the process receives SIGQUIT.
 package quit
