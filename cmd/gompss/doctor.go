@@ -25,26 +25,26 @@ drivers, compilers and links of accelerators, the cache folder, limits, clocks, 
 with the command that mends it, and makes the exit code 1; what is not there, and need not be, does not.
 `
 
-// A finding is what doctor says of one thing.
+// A finding is one line of doctor's report.
 type finding struct {
 	what string
 	kind findingKind
 	text string
-	mend string // what to do, "" for nothing
+	mend string // how to repair it, "" if nothing is wrong
 }
 
 type findingKind string
 
 const (
 	fine   findingKind = "ok"
-	absent findingKind = "-" // not there, which is no fault
+	absent findingKind = "-" // missing, which is not a fault
 	slow   findingKind = "slow"
 	wrong  findingKind = "WRONG"
 )
 
-// A patient is the machine that doctor looks at: tests have others.
+// A patient is the machine that doctor examines. Tests use other patients than this machine.
 type patient struct {
-	root      fs.FS // of the file system, "/"
+	root      fs.FS // the root of the file system, "/"
 	environ   []string
 	look      func(program string) (string, error) // finds a program
 	run       func(program string, args ...string) (string, error)
@@ -53,7 +53,7 @@ type patient struct {
 	kinds     []devices.Kind
 	open      func(spec string) (*machine.Machine, error)
 	cache     func() (string, error)
-	limit     func() (string, bool) // of memory that a process may lock
+	limit     func() (string, bool) // the limit of memory that a process may lock
 }
 
 func thisMachine() *patient {
@@ -70,7 +70,7 @@ func firstLine(program string, args ...string) (string, error) {
 	return line, err
 }
 
-// doctor says what keeps this machine from running kernels.
+// doctor reports what keeps this machine from running kernels.
 func doctor(args []string, stdout, _ io.Writer) error {
 	if len(args) > 0 {
 		return usageError("it takes no arguments")
@@ -109,8 +109,8 @@ func (p *patient) build() []finding {
 	}
 }
 
-// vectors looks at what CPU workers run: vector code needs the instructions, and memory that can be
-// executed.
+// vectors examines whether CPU workers can run vector code, which needs the instructions and
+// executable memory.
 func (p *patient) vectors() []finding {
 	o, err := p.processor.Choose(os.Getenv(task.VectorVariable))
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *patient) vectors() []finding {
 	return append(out, finding{"executable memory", fine, "by " + how, ""})
 }
 
-// accelerators opens what each plug-in finds.
+// accelerators opens the devices of each plug-in.
 func (p *patient) accelerators() (out []finding) {
 	for _, kind := range p.kinds {
 		if kind == devices.SMP || kind == task.Sim {
@@ -148,7 +148,7 @@ func (p *patient) accelerators() (out []finding) {
 	return out
 }
 
-// missing says why there is no device of a kind: with the hardware there it is a fault.
+// missing reports why there is no device of a kind. It is a fault if the hardware is present.
 func (p *patient) missing(kind devices.Kind, err error) finding {
 	_, why, _ := strings.Cut(": "+err.Error(), ": "+string(kind)+": ")
 	f := finding{what: string(kind), kind: absent, text: why}
@@ -163,7 +163,7 @@ func (p *patient) opened(kind devices.Kind, m *machine.Machine) (out []finding) 
 	for _, d := range m.Devices() {
 		of := d.Properties()
 		text := of.Description
-		if of.Memory > 0 && !strings.Contains(text, of.Memory.String()) { // it may say how much of it is used
+		if of.Memory > 0 && !strings.Contains(text, of.Memory.String()) { // the description may already contain it
 			text += fmt.Sprintf(", %v", of.Memory)
 		}
 		out = append(out, finding{of.Name, fine, fmt.Sprintf("%s, %v", text, devices.LinkOf(d)), ""})
@@ -189,7 +189,7 @@ func compilers(list []devices.Device) []finding {
 	return nil
 }
 
-// peers says which accelerators cannot copy from each other.
+// peers reports which accelerators cannot copy from each other directly.
 func peers(kind devices.Kind, m *machine.Machine) []finding {
 	var without []string
 	pairs := 0
@@ -231,7 +231,7 @@ func (p *patient) nvidia() (n int) {
 	return n
 }
 
-// cacheFolder looks whether compiled kernels can be kept.
+// cacheFolder examines whether compiled kernels can be stored.
 func (p *patient) cacheFolder() []finding {
 	const mend = "export XDG_CACHE_HOME=FOLDER, one that you can write to"
 	dir, err := p.cache()
@@ -260,7 +260,7 @@ func (p *patient) limits() []finding {
 	return []finding{{"locked memory", fine, "limit of a process: " + text, ""}}
 }
 
-// clocks looks at what makes measured times wrong or dear.
+// clocks examines settings that make time measurements inexact or expensive.
 func (p *patient) clocks() (out []finding) {
 	source := p.line("sys/devices/system/clocksource/clocksource0/current_clocksource")
 	switch source {
@@ -268,7 +268,7 @@ func (p *patient) clocks() (out []finding) {
 	case "tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page":
 		out = append(out, finding{"clock", fine, source, ""})
 	default:
-		out = append(out, finding{"clock", slow, source + ": a look at it is a system call, which makes traces dear", "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"})
+		out = append(out, finding{"clock", slow, source + ": reading it is a system call, which makes traces expensive", "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"})
 	}
 	if governor := p.line("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"); governor == "powersave" {
 		out = append(out, finding{"frequency", slow, "governor powersave: times vary", "sudo cpupower frequency-set -g performance, for measurements"})
@@ -301,7 +301,7 @@ func (p *patient) mpi() []finding {
 	return []finding{{"MPI", absent, "no mpirun and no mpiexec: a program of several ranks needs one", ""}}
 }
 
-// opencl lists what an OpenCL loader would find.
+// opencl lists the platforms that an OpenCL loader would find.
 func (p *patient) opencl() []finding {
 	list, err := fs.Glob(p.root, "etc/OpenCL/vendors/*.icd")
 	if err != nil || len(list) == 0 {
@@ -314,7 +314,7 @@ func (p *patient) opencl() []finding {
 	return []finding{{"OpenCL", fine, "platforms: " + strings.Join(names, ", "), ""}}
 }
 
-// variables looks at those of this module.
+// variables examines the environment variables of this module.
 func (p *patient) variables() (out []finding) {
 	for _, text := range environment.Unknown(p.environ) {
 		out = append(out, finding{"environment", wrong, text, "unset it, or correct its name: docs/reference/environment.md"})

@@ -12,19 +12,20 @@ import (
 	chips "github.com/gompss/gompss/codegen/target"
 )
 
-// expectedSize is what explain takes for every number among the arguments; slices have its square.
+// expectedSize is the value that explain assumes for every number among the arguments. Slices have
+// expectedSize*expectedSize elements.
 const expectedSize = 4096
 
-// otherSizes are those for which it looks whether another form is expected to be faster.
+// otherSizes are the sizes for which explain tests whether another form is expected to be faster.
 var otherSizes = []int64{64, 512, 16384}
 
-// expected says what the cost model expects of the form of k that was chosen and of the next two,
-// and what would change it.
+// expected returns the times that the cost model predicts for the chosen form of k and for the next
+// two forms, and the sizes for which another form may be faster.
 func expected(k *ir.Kernel) ([]string, error) {
 	const most = 4
 	runs := k
 	if free := codegen.NewContract(k).Unchecked(k); free != nil {
-		runs = free // what runs where all accesses are in range
+		runs = free // the variant that runs if all accesses are in range
 	}
 	list, err := codegen.Candidates(runs, codegen.LowerOptions{}, most)
 	if err != nil {

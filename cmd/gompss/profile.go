@@ -9,19 +9,20 @@ import (
 	"runtime/pprof"
 )
 
-// profiles are the CPU, mutex and block profiles of a part of the program's life.
+// profiles are the CPU, mutex and block profiles of a part of a run.
 type profiles struct {
 	dir string
 	cpu *os.File
 }
 
-// Of the events, one in mutexFraction, and one in blockRate nanoseconds of waiting, are recorded.
+// The mutex profile samples one of mutexFraction events, the block profile one event per blockRate
+// nanoseconds of waiting.
 const (
 	mutexFraction = 20
 	blockRate     = 20_000
 )
 
-// startProfiles begins profiles that stop writes to files in dir: cpu.pprof, mutex.pprof and
+// startProfiles starts the profiles. stop writes them to dir, as cpu.pprof, mutex.pprof and
 // block.pprof.
 func startProfiles(dir string) (*profiles, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

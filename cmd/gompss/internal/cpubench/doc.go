@@ -1,11 +1,11 @@
-// Package cpubench measures the CPU's vector code beside C compiled on the spot.
+// Package cpubench compares the CPU's vector code with C code, which it compiles in the same run.
 //
-// A row is one kernel at one type and size. Its arguments are made the same way here and in
-// c/rows.c, which a C compiler makes into one program for each type and set of options; the
-// programs wait in the background and run on request, so that ours and theirs take turns
-// in short rounds and the ratio is the median over the rounds. Every row is verified twice: at a
-// small size element by element against the Go function, at full size against the sums of the C
+// A row is one kernel with one element type and one size. This package and c/rows.c create the same
+// arguments. A C compiler compiles c/rows.c to one program per element type and set of options. The
+// C programs wait in the background and run on request: the variants take turns in short rounds,
+// and the ratio of a row is the median of all rounds. Every row is verified twice: at a small size
+// against the Go function, element by element, and at full size against the checksums of the C
 // programs.
 //
-// Everything runs on one goroutine and one thread at a time.
+// Only one goroutine and one thread run at a time.
 package cpubench

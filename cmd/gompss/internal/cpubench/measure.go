@@ -14,12 +14,12 @@ import (
 	"github.com/gompss/gompss/codegen/cpu"
 )
 
-// Options choose what is measured, and for how long.
+// Options choose the rows to measure, and the time for them.
 type Options struct {
 	Quick bool
 	JSON  bool
-	Calls bool   // what is paid once a call or a row, beside what is paid for each KiB, instead of the rows
-	Only  string // rows whose name has this in it
+	Calls bool   // measures the fixed cost per call or row and the cost per KiB, instead of the rows
+	Only  string // measures only rows whose name contains this text
 	Stdout,
 	Stderr io.Writer
 }
@@ -29,21 +29,21 @@ type Row struct {
 	Kernel   string  `json:"kernel"`
 	Type     string  `json:"type"`
 	Size     string  `json:"size"`
-	Width    int     `json:"width"` // of vectors in bits, 0 for the Go function
+	Width    int     `json:"width"` // of vectors, in bits; 0 for the Go function
 	Value    float64 `json:"value"`
 	Unit     string  `json:"unit"` // GB/s, GFLOP/s, or ns an element
 	Fast     float64 `json:"gcc_fastmath_ratio,omitempty"`
 	Plain    float64 `json:"gcc_ratio,omitempty"`
 	Clang    float64 `json:"clang_ratio,omitempty"`
-	Best     float64 `json:"best_ratio,omitempty"` // the fastest round of gcc -ffast-math over ours: what others on the machine disturb least
+	Best     float64 `json:"best_ratio,omitempty"` // best round of gcc -ffast-math / our best: least disturbed by other processes
 	Verified bool    `json:"verified"`
 	Note     string  `json:"note,omitempty"`
 }
 
-// A pace is the time that a row may take.
+// A pace limits the time of a row.
 type pace struct {
-	round, row time.Duration // of one variant's turn; of all rounds
-	least      int           // rounds
+	round, row time.Duration // of one variant in one round; of all rounds
+	least      int           // the minimum number of rounds
 }
 
 func (o Options) pace() pace {
@@ -91,8 +91,8 @@ func rowsOf[T float32 | float64](o Options, options cpu.Options, dir, typ, ctype
 	})
 }
 
-// measureType calls each for every spec, with our side, the C programs that wait, and memory for
-// the largest of them.
+// measureType calls each for every spec in list, with our variants and the waiting C programs. The
+// memory suffices for the largest spec.
 func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype string, list []spec, each func(us *ours[T], refs []*reference, s spec) error) (err error) {
 	size := int(unsafe.Sizeof(T(0)))
 	pkg, err := codegen.Load(codegen.File{Name: "kernels.go", Text: kernelText})
@@ -139,9 +139,9 @@ func measureType[T float32 | float64](options cpu.Options, dir, typ, ctype strin
 
 const hugePage = 2 << 20
 
-// fromHugePage is the part of mem, of bytes bytes, that begins where a huge page may: small pages
-// fall into the sets of a second cache by chance, and rows that fit it then differ by half from run
-// to run.
+// fromHugePage returns the part of mem that begins at a multiple of the huge page size and has the
+// given length. Small pages map to random sets of the second-level cache; the times of rows that
+// fit into this cache then differ by half from run to run.
 func fromHugePage(mem []byte, bytes int) []byte {
 	past := int(uintptr(unsafe.Pointer(unsafe.SliceData(mem))) % hugePage)
 	if past > 0 {
@@ -150,7 +150,7 @@ func fromHugePage(mem []byte, bytes int) []byte {
 	return mem[:bytes]
 }
 
-// measure lets all variants of a row take turns.
+// measure verifies a row and measures all its variants in turn.
 func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 	v, err := o.variant(s.fn)
 	if err != nil {
@@ -174,7 +174,7 @@ func (o *ours[T]) measure(s spec, refs []*reference, p pace) (*Row, error) {
 	return row, err
 }
 
-// times are nanoseconds of one run, by variant, ours first, and round.
+// times returns the nanoseconds of one run, indexed by variant (ours first) and round.
 func (o *ours[T]) times(v *variant, s spec, refs []*reference, p pace) (c *call, times [][]float64, err error) {
 	args := arguments[T](o.pool, s)
 	c = v.bind(args)
@@ -200,8 +200,8 @@ func (o *ours[T]) times(v *variant, s spec, refs []*reference, p pace) (c *call,
 	return c, times, nil
 }
 
-// sameSums runs every variant and compares the sums of what they wrote. It returns how long each
-// took, once its memory was there.
+// sameSums runs every variant and compares the checksums of the results. It returns the time of
+// each variant after its memory has been allocated.
 func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) (first []time.Duration, err error) {
 	d, err := c.run(1)
 	if err != nil {
@@ -231,7 +231,7 @@ func sameSums(s spec, c *call, args []any, refs []*reference, bound float64) (fi
 	return first, nil
 }
 
-// again runs a variant once more, where that does not take long.
+// again runs a variant once more, unless this takes long.
 func again(t turn, before time.Duration) (time.Duration, error) {
 	if before > 100*time.Millisecond {
 		return before, nil
@@ -242,9 +242,9 @@ func again(t turn, before time.Duration) (time.Duration, error) {
 // A turn runs one variant reps times.
 type turn func(reps int) (time.Duration, error)
 
-// rounds lets the variants take turns until the time is up, and returns nanoseconds of one run by
-// variant and round. first is the time that a run took: where that is much longer than the row may
-// take, it is all that is measured of the variant.
+// rounds runs the variants in turn until the time of the row is used, and returns the nanoseconds
+// of one run, indexed by variant and round. first has the time of the first run of each variant. If
+// this is much longer than the time of the row, the variant is not run again.
 func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 	times := make([][]float64, len(turns))
 	began := time.Now()
@@ -255,7 +255,7 @@ func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 				continue
 			}
 			reps := max(1, int(p.round/max(first[i], 1)))
-			if first[i] < p.row/5 { // what the others have left in the caches, and not written back yet, is no matter of this one
+			if first[i] < p.row/5 { // a warm-up run: caches hold data, partly dirty, of other variants
 				if _, err := t(1); err != nil {
 					return nil, err
 				}
@@ -270,7 +270,7 @@ func rounds(turns []turn, first []time.Duration, p pace) ([][]float64, error) {
 	return times, nil
 }
 
-// fill puts the medians into the row.
+// fill sets the medians of the row.
 func (row *Row) fill(s spec, times [][]float64, refs []*reference) {
 	ns := median(times[0])
 	row.Value = s.work / (ns / 1e9)

@@ -11,5 +11,5 @@ func mapPool(bytes int) ([]byte, error) {
 
 func unmapPool(mem []byte) error { return unix.Munmap(mem) }
 
-// clearPool gives the pages of mem back: the next row finds others.
+// clearPool returns the pages of mem to the system, so that the next row gets new pages.
 func clearPool(mem []byte) error { return unix.Madvise(mem, unix.MADV_DONTNEED) }

@@ -7,17 +7,17 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// A spec is a row without its type: a kernel, a size, and what to count.
+// A spec is a row without its element type: a kernel, a size, and the work of a run.
 type spec struct {
 	name string // of the row, and in c/rows.c
-	size string // in words
+	size string // as text
 	n, m int
 	unit string  // GB/s, GFLOP/s or ns
-	work float64 // of one run, in units of 1e9; elements for ns
+	work float64 // of one run, in 1e9 bytes or operations; in elements if unit is ns
 	fn   string  // the kernel
 }
 
-// machine is what sizes depend on.
+// machine has the cache sizes of the machine in bytes. The sizes of rows depend on them.
 type machine struct{ l1, l2, l3 int }
 
 func thisMachine() machine {
@@ -32,12 +32,12 @@ func (m machine) String() string {
 // A stream is one of the kernels that stream through arrays.
 type stream struct {
 	name, fn       string
-	arrays, passes int // arrays that it touches; how often it moves an element
+	arrays, passes int // arrays that it accesses; loads and stores per element
 }
 
 var streams = []stream{{"copy", "Copy", 2, 2}, {"scale", "Scale", 2, 2}, {"add", "Add", 3, 3}, {"triad", "Triad", 3, 3}, {"saxpy", "Saxpy", 2, 3}, {"dot", "Dot", 2, 2}}
 
-// specs are all rows for elements of size bytes.
+// specs returns all rows for elements of size bytes.
 func specs(mc machine, size int) []spec {
 	var out []spec
 	for _, st := range streams {
@@ -64,8 +64,8 @@ func specs(mc machine, size int) []spec {
 		spec{"histogram", "1Mi", 1 << 20, 0, "ns", 1 << 20, "Histogram"})
 }
 
-// small is the size at which a row is compared with the Go function element by element: odd, so
-// that there are tails.
+// small returns the row at the size at which it is compared with the Go function, element by
+// element. The size is odd, so that there are remainder loops.
 func (s spec) small() spec {
 	switch {
 	case s.name == "matmul" || s.name == "mandelbrot" || s.name == "jacobi":
@@ -78,7 +78,7 @@ func (s spec) small() spec {
 	return s
 }
 
-// poolSize is the memory for the largest row.
+// poolSize returns the bytes of memory for the largest row.
 func poolSize(list []spec, size int) int {
 	most := 0
 	for _, s := range list {
@@ -121,7 +121,7 @@ func take[E any](p *pool, n int) []E {
 	return unsafe.Slice((*E)(unsafe.Pointer(&p.mem[at])), n)
 }
 
-// unit is a number in [0, 1) that depends on i and seed alone.
+// unit returns a number in [0, 1) that depends only on i and seed.
 func unit(i, seed int) float64 {
 	x := uint32(i)*2654435761 + uint32(seed)*40503
 	x ^= x >> 15
@@ -138,7 +138,7 @@ func fill[T float32 | float64](p *pool, n, seed int, lo, hi float64) []T {
 	return x
 }
 
-// arguments makes the arguments of a row, those that c/rows.c makes.
+// arguments creates the arguments of a row, which equal those of c/rows.c.
 func arguments[T float32 | float64](p *pool, s spec) []any {
 	p.used, p.taken = 0, 0
 	n, m := s.n, s.m
@@ -178,7 +178,7 @@ func arguments[T float32 | float64](p *pool, s spec) []any {
 	return []any{a, b, c, T(1e-3)}
 }
 
-// sparse is a matrix of n rows with m entries each on average, and its vectors.
+// sparse creates a matrix of n rows with m entries each on average, and its vectors.
 func sparse[T float32 | float64](p *pool, n, m int) []any {
 	start := take[int32](p, n+1)
 	start[0] = 0
@@ -194,7 +194,7 @@ func sparse[T float32 | float64](p *pool, n, m int) []any {
 	return []any{y, fill[T](p, n, 1, -1, 1), fill[T](p, nnz, 2, -1, 1), col, start}
 }
 
-// results are the arguments that a row writes.
+// results returns the arguments that a row writes.
 func (s spec) results(args []any) []any {
 	switch s.name {
 	case "matmul":

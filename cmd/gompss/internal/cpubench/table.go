@@ -12,7 +12,7 @@ import (
 
 func (o Options) wants(s spec) bool { return strings.Contains(s.name+" "+s.size, o.Only) }
 
-// A table prints rows as they come.
+// A table prints each row as soon as it is measured.
 type table struct {
 	Options
 	vectors cpu.Options
@@ -25,7 +25,7 @@ func newTable(o Options, vectors cpu.Options) *table {
 }
 
 func (t *table) head() {
-	w := t.Stderr // with -json, standard output has rows alone
+	w := t.Stderr // with -json, standard output has only rows
 	if !t.JSON {
 		w = t.Stdout
 	}
@@ -67,7 +67,7 @@ func ratio(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// foot names the mean and the rows that lose.
+// foot prints the geometric mean of the ratios, and the rows below the goal.
 func (t *table) foot() {
 	w := t.Stderr
 	if !t.JSON {

@@ -14,7 +14,7 @@ import (
 	"github.com/gompss/gompss/internal/machine"
 )
 
-// driverRows measure what the plug-in makes of copies, launches and compilation, without a runtime.
+// driverRows measure copies, launches and compilation by the plug-in, without a runtime.
 var driverRows = []measurement{
 	{"copies", copyRows},
 	{"pipeline", pipelineRow},
@@ -22,8 +22,9 @@ var driverRows = []measurement{
 	{"start-up", startRow},
 }
 
-// copyRows compares copies by the host's clock, from the call to the caller's knowing, with the
-// link by events of the GPU.
+// copyRows compares the rate of copies with the rate of the link. The former is measured with the
+// host's clock, from the call until the caller knows that the copy has finished; the latter with
+// events of the GPU.
 func copyRows(b *bench) error {
 	n := b.size(32<<20, 1<<16)
 	a, err := put(b, make([]float64, n))
@@ -66,8 +67,8 @@ func copyRows(b *bench) error {
 	return b.drop(a)
 }
 
-// pipelineRow sends tiles through the GPU: copy, kernel, copy back, each tile by itself, ordered by
-// events alone.
+// pipelineRow processes tiles on the GPU: each tile is copied to the GPU, changed by a kernel and
+// copied back. Only events order the operations.
 func pipelineRow(b *bench) error {
 	const tiles, times = 64, 8
 	size := b.size(2<<20, 1<<12) // elements of a tile
@@ -165,7 +166,7 @@ func pipelineRow(b *bench) error {
 	return b.drop(ax, ay)
 }
 
-// launchRow is the time from a launch to the caller's knowing that it has finished.
+// launchRow measures the time from a launch until the caller knows that the kernel has finished.
 func launchRow(b *bench) error {
 	x := make([]int64, 1)
 	a, err := put(b, x)
@@ -199,8 +200,8 @@ func launchRow(b *bench) error {
 	return b.drop(a)
 }
 
-// startRow opens a GPU, compiles the kernels of nbody and runs one, with an empty cache of compiled
-// kernels and a full one.
+// startRow measures how long it takes to open a GPU and to compile the kernels of nbody, with an
+// empty and with a filled cache of compiled kernels.
 func startRow(b *bench) error {
 	dir, err := os.MkdirTemp("", "gompss-cache")
 	if err != nil {
@@ -221,8 +222,8 @@ func startRow(b *bench) error {
 	return nil
 }
 
-// start returns how long it takes until the kernels have been compiled and the first has run, and
-// whether they came from the cache.
+// start returns the time until a GPU is open and the kernels are compiled, without the creation of
+// the context, and whether the kernels came from the cache.
 func (b *bench) start(dir string) (took time.Duration, cached bool, err error) {
 	began := time.Now()
 	opened, err := cuda.Open(1, devices.SpaceID{Device: 1}, cuda.Options{CacheDir: dir, Memory: 64 << 20})
@@ -249,8 +250,8 @@ func (b *bench) start(dir string) (took time.Duration, cached bool, err error) {
 	return time.Since(began) - d.ContextTime(), cached, nil
 }
 
-// runPrograms makes the rows of tasks and applications, on one, two and four GPUs, and with CPU
-// workers beside them.
+// runPrograms measures the rows of tasks and applications, on one, two and four GPUs, and on GPUs
+// and CPU workers together.
 func runPrograms(o Options) error {
 	specs, err := o.specs()
 	if err != nil {
@@ -259,8 +260,8 @@ func runPrograms(o Options) error {
 	return o.playAll(specs)
 }
 
-// specs returns the devices that the programs run on: those of the options, or the GPUs that there
-// are.
+// specs returns the devices on which the programs run: the devices of the options, or else the GPUs
+// of the machine.
 func (o *Options) specs() ([]testbed, error) {
 	if o.Devices != "" {
 		return testbedsOf(o.Devices)
@@ -277,7 +278,7 @@ func (o *Options) specs() ([]testbed, error) {
 	return append(out, testbed{fmt.Sprintf("cuda:%d,smp:%d", n, cpuWorkers(n)), n}), nil
 }
 
-// countGPUs opens them all, and closes them again.
+// countGPUs returns the number of GPUs. It opens all of them, and closes them again.
 func countGPUs() (int, error) {
 	m, err := machine.Open(string(cuda.Kind), machine.Options{})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// Kernels of further fields, each beside CUDA by hand of the same name in fields.cu.
+// Kernels of further fields. The hand-written CUDA kernels of the same names are in fields.cu.
 
 //go:embed fields_kernels.go
 var fieldsSource string

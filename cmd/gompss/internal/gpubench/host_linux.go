@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/devices/sim"
 )
 
-// A hostCode makes kernels that run as our vector code, on one thread.
+// A hostCode compiles kernels to vector code that runs on one thread.
 type hostCode struct {
 	arena   *cpu.Arena
 	options cpu.Options
@@ -27,9 +27,9 @@ func newHostCode() (*hostCode, error) {
 	return &hostCode{arena, options}, err
 }
 
-// kernel makes a kernel of loop IR.
+// kernel compiles a kernel from its loop IR.
 //
-// Errors: *cpu.Refusal where it has no vector code.
+// Errors: *cpu.Refusal if the kernel has no vector code.
 func (h *hostCode) kernel(k *ir.Kernel) (*devices.Kernel, error) {
 	runner, err := cpu.NewKernelRunner(h.arena, codegen.ForCPU(k), h.options)
 	if err != nil {
@@ -52,7 +52,7 @@ func (h *hostCode) kernel(k *ir.Kernel) (*devices.Kernel, error) {
 	return &devices.Kernel{Name: k.Name, Pos: k.At, Go: run}, nil
 }
 
-// openHost opens a device that runs kernels on the host, in memory of its own.
+// openHost opens a device that runs kernels on the host, in its own memory.
 func openHost(string) (*wall, error) {
 	list, err := sim.Open(1, spaceOf(0), sim.Options{Memory: 8 << 30})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gompss/gompss/devices"
 )
 
-// A measurement makes rows; part of what it is called is in the name of each.
+// A measurement produces rows. The name of each row contains a part of its name.
 type measurement struct {
 	name string
 	run  func(b *bench) error
@@ -29,7 +29,7 @@ var kernelRows = []measurement{
 	{"Potrf, Trsm and Update of a tile", tileRows},
 }
 
-// size returns n, or a small one for a quick run.
+// size returns n, or quick for a quick run.
 func (o *Options) size(n, quick int) int {
 	if o.Quick {
 		return quick
@@ -39,10 +39,10 @@ func (o *Options) size(n, quick int) int {
 
 func (b *bench) device() string { return "1 " + b.gpus[0].Model() }
 
-// A kernelRow is the measurement of one kernel beside references.
+// A kernelRow is the measurement of one kernel and its references.
 type kernelRow struct {
 	name, unit, goal string
-	amount           float64 // of work in a launch, in units of 1 of the row's unit a second
+	amount           float64 // work of a launch, in the row's unit times one second
 	repeat           int
 	kernel           string
 	args             []devices.Arg
@@ -87,7 +87,7 @@ func (b *bench) measure(r kernelRow) error {
 	return b.print(row)
 }
 
-// tell prints a row, or hands it to what takes them.
+// tell passes a row to told, or prints it if told is nil.
 func (b *bench) tell(r Row) error {
 	if b.told != nil {
 		return b.told(r)
@@ -99,7 +99,7 @@ func float(x float64) devices.Arg {
 	return devices.Arg{Type: ir.Float64Type, Bits: math.Float64bits(x)}
 }
 
-// same reports the first element that differs.
+// same returns an error for the first element that differs.
 func same[T comparable](want, got []T) error {
 	for i := range want {
 		if want[i] != got[i] {
@@ -109,7 +109,8 @@ func same[T comparable](want, got []T) error {
 	return nil
 }
 
-// near reports the first element that differs by more than a part of the largest.
+// near returns an error for the first element that differs by more than tolerance times the largest
+// element.
 func near[T float32 | float64](want, got []T, tolerance float64) error {
 	largest := 0.0
 	for _, v := range want {
@@ -177,7 +178,7 @@ func streamRows(b *bench) error {
 	return b.drop(ax, ay, az)
 }
 
-// bodies returns n coordinates of each kind, the same for the same seed.
+// bodies returns random positions p of n bodies, the same in each call, and velocities v of 0.
 func bodies(n int) (p, v [3][]float32) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for c := range p {
@@ -204,7 +205,7 @@ func forcesRows(b *bench) error {
 	}
 	for _, f := range []struct {
 		kernel, what string
-		exact        bool // so are the references
+		exact        bool // the references are compiled with exact arithmetic
 	}{
 		{"Forces", "plain Go loop", false},
 		{"Forces", "plain Go loop, references as exact as Go", true},
@@ -238,7 +239,7 @@ func forcesRows(b *bench) error {
 	return b.drop(args...)
 }
 
-// checkForces compares some velocities after one step from rest with a run in float64.
+// checkForces compares some velocities after one step from rest with a computation in float64.
 func checkForces(p, v [3][]float32) error {
 	n := len(p[0])
 	for i := 0; i < n; i += max(1, n/32) {
@@ -354,7 +355,7 @@ func histogramRow(b *bench) error {
 	return b.drop(ax, ahist)
 }
 
-// irregular makes a sparse matrix whose rows have 1 to 128 elements, most of them few.
+// irregular creates a sparse matrix whose rows have 1 to 128 elements; most rows have at most 16.
 func irregular(rows int) (start, col []int32, val []float64) {
 	r := rand.New(rand.NewPCG(5, 6))
 	start = make([]int32, rows+1)
@@ -411,7 +412,7 @@ func spmvRow(b *bench) error {
 	return b.drop(args...)
 }
 
-// tileRows measure what a tile of Cholesky takes, for trials alone.
+// tileRows measures the kernels of one tile of Cholesky. It only runs for trials.
 func tileRows(b *bench) error {
 	if !b.Trials {
 		return nil
@@ -439,7 +440,7 @@ func tileRows(b *bench) error {
 	for _, c := range []struct {
 		kernel string
 		run    func(x [][]float64)
-		args   []int // tiles; the last is changed
+		args   []int // indices of tiles; the kernel changes the last one
 	}{
 		{"Potrf", func(x [][]float64) { Potrf(bs, x[0]) }, []int{2}},
 		{"Trsm", func(x [][]float64) { Trsm(bs, x[0], x[1]) }, []int{0, 2}},
@@ -504,7 +505,7 @@ func matmulRow(b *bench) error {
 	return b.drop(args...)
 }
 
-// checkProduct compares some elements of c = a * b with a run in float64.
+// checkProduct compares some elements of c = a * b with a computation in float64.
 func checkProduct(n int, c, a, b []float32) error {
 	for at := 0; at < n*n; at += max(1, n*n/509) {
 		i, j, s := at/n, at%n, 0.0

@@ -2,8 +2,8 @@ package gpubench
 
 import _ "embed"
 
-// Kernels with nested loops on graphs in compressed rows. The suite compiles them once for each way
-// to write the nested loop.
+// Kernels with nested loops on graphs in compressed sparse rows. The suite compiles them once for
+// each form of the nested loop.
 
 //go:embed nested_kernels.go
 var nestedSource string
@@ -22,7 +22,7 @@ func RowProducts(start, col []int32, val, x, y []float64) {
 	}
 }
 
-// LevelOf is one level of a breadth-first search: depth is that of the whole search.
+// LevelOf is one level of a breadth-first search. depth has the levels found so far.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, depth) inout(next)
@@ -41,7 +41,7 @@ func LevelOf(level int, start, col, depth, next []int32) {
 	}
 }
 
-// RankStep is a step of PageRank that pulls from the neighbours.
+// RankStep is a step of PageRank in pull form.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, share) inout(next)
@@ -57,7 +57,7 @@ func RankStep(damping float64, start, col []int32, share, next []float64) {
 	}
 }
 
-// Relax relaxes the edges of the nodes whose distance changed, one of four.
+// Relax relaxes the edges of the nodes whose distance changed: about one node of four.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, weight, dist) inout(next)
@@ -75,7 +75,7 @@ func Relax(start, col, weight, dist, next []int32) {
 	}
 }
 
-// ScatterProducts is the product of the transposed matrix and x: rows are scattered.
+// ScatterProducts is the product of the transposed matrix and x, which scatters each row.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, val, x) inout(y)
@@ -93,7 +93,7 @@ func ScatterProducts(start, col []int32, val, x, y []float64) {
 	}
 }
 
-// Highest takes a node as coloured where none of its uncoloured neighbours has a higher priority.
+// Highest colours a node if none of its uncoloured neighbours has a higher priority.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, priority) inout(colour)
@@ -111,7 +111,7 @@ func Highest(round int32, start, col, priority, colour []int32) {
 	}
 }
 
-// Dependency adds up what the successors of a node depend on it, a step of betweenness.
+// Dependency adds up the dependencies of a node's successors, a step of betweenness centrality.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, depth, paths, delta) inout(next)
@@ -130,7 +130,7 @@ func Dependency(start, col, depth []int32, paths, delta, next []float32) {
 	}
 }
 
-// RowSoftmax gives the weights of the elements of ragged rows, two loops over each.
+// RowSoftmax computes the softmax of ragged rows, with two loops for each row.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, score) inout(total)
@@ -152,7 +152,7 @@ func RowSoftmax(start, col []int32, score, total []float32) {
 	}
 }
 
-// Tessellate computes the points of quadratic curves, of each curve as many as its row has.
+// Tessellate computes points of quadratic curves. The length of a row is the number of its points.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, a, b, c) inout(point)

@@ -17,8 +17,8 @@ import (
 	"github.com/gompss/gompss/devices/opencl"
 )
 
-// A wall is a device whose launches are timed by the host's clock, from the first call to the
-// caller's knowing of the last, so that plug-ins can be compared.
+// A wall is a device whose launches are timed by the host's clock: from the first call until the
+// caller knows that the last launch has finished. So different plug-ins can be compared.
 type wall struct {
 	devices.Accelerator
 	model string
@@ -31,7 +31,7 @@ func (w *wall) Model() string { return w.model }
 // Multiprocessors implements gpu.
 func (w *wall) Multiprocessors() int { return w.units }
 
-// Time implements gpu: each launch is behind the one before.
+// Time implements gpu. Each launch waits for the previous one.
 func (w *wall) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration, err error) {
 	for range rounds {
 		began := time.Now()
@@ -47,15 +47,15 @@ func (w *wall) Time(l *devices.Launch, repeat, rounds int) (each []time.Duration
 	return each, nil
 }
 
-// A plugin is one of the kinds that are compared.
+// A plugin is one of the compared kinds of devices.
 type plugin struct {
 	name string
 	open func(cache string) (*wall, error)
 	opt  codegen.LowerOptions
 }
 
-// pluginsOf are the reference and opencl on a platform: cuda, or where the platform's device is the
-// processor, our vector code.
+// pluginsOf returns the reference, and opencl on a platform. The reference is cuda, or vector code
+// if the device of the platform is a CPU.
 func pluginsOf(platform string) [2]plugin {
 	first := spaceOf(0)
 	out := [2]plugin{{"cuda", func(cache string) (*wall, error) {
@@ -85,10 +85,10 @@ func pluginsOf(platform string) [2]plugin {
 	return out
 }
 
-// onHost names the reference that is our vector code.
+// onHost is the name of the reference that runs vector code.
 const onHost = "vector code, one thread"
 
-// besideRows are the rows that plug-ins are compared by, besides those of kernels.
+// besideRows are the rows that compare plug-ins, in addition to the rows of kernels.
 var besideRows = []measurement{
 	{"copies host to device, device to host", wallCopies},
 	{"chain of kernels", wallChain},
@@ -96,8 +96,8 @@ var besideRows = []measurement{
 	{"start-up", nil},
 }
 
-// runBesideOpenCL measures each row with the plug-in for CUDA and with that for OpenCL, in turn.
-// Where there is no GPU of kind cuda, the rows have no reference.
+// runBesideOpenCL measures each row with the reference plug-in and with the plug-in for OpenCL, in
+// turn. If the reference cannot be opened, the rows have no reference.
 func runBesideOpenCL(o Options) error {
 	var errs []error
 	var benches []*bench
@@ -130,7 +130,7 @@ func runBesideOpenCL(o Options) error {
 				}
 			}
 			if r.Devices = p.name; plugins[0].name == onHost {
-				r.Goal = "" // of GPUs
+				r.Goal = "" // the goals are for GPUs
 			}
 			return o.print(r.against(plugins[0].name, values[r.Row]))
 		}
@@ -163,7 +163,7 @@ func runBesideOpenCL(o Options) error {
 	return errors.Join(errs...)
 }
 
-// wallCopies measures copies of host memory both ways.
+// wallCopies measures copies from the host to the device and back.
 func wallCopies(b *bench) error {
 	x := make([]float64, b.size(32<<20, 1<<16))
 	a, err := put(b, x)
@@ -191,7 +191,7 @@ func wallCopies(b *bench) error {
 	return b.drop(a)
 }
 
-// wallChain measures a chain of small kernels, each behind the one before.
+// wallChain measures a chain of small kernels, each of which waits for the previous one.
 func wallChain(b *bench) error {
 	const n = 1000
 	x := make([]int64, 1)
@@ -217,11 +217,11 @@ func wallChain(b *bench) error {
 }
 
 // wallStart measures how long it takes to open a device and to compile two kernels, with an empty
-// cache and with a full one, with the driver loaded.
+// and with a filled cache. The driver is already loaded.
 func wallStart(benches []*bench, plugins [2]plugin) error {
 	for _, b := range benches {
 		if b.host != nil {
-			continue // it starts with the program
+			continue // the host needs no start-up
 		}
 		p := plugins[0]
 		if b.lower.Target != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// Kernels that the compiler was not changed for, each beside CUDA by hand of the same name in
-// others.cu.
+// Kernels that the compiler has not been tuned for. The hand-written CUDA kernels of the same names
+// are in others.cu.
 
 //go:embed others_kernels.go
 var othersSource string

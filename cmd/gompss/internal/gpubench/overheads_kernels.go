@@ -6,13 +6,13 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// Kernels whose time is that of a construct, turns times in a row in each team of a league, with as
-// little work in it as keeps it there. The suite compiles them once for each mode.
+// Each kernel executes one construct turns times in each team of a league. The construct has just
+// enough work that the compiler keeps it. The suite compiles the kernels once for each mode.
 
 //go:embed overheads_kernels.go
 var overheadsSource string
 
-// EachParallel has two parallel regions a turn, each with its loop.
+// EachParallel has two parallel regions per turn, each with one loop.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -34,7 +34,7 @@ func EachParallel(turns int, out []int32) {
 	}
 }
 
-// EachFor has two loops of one parallel region a turn.
+// EachFor has two loops per turn, in one parallel region.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -59,7 +59,7 @@ func EachFor(turns int, out []int32) {
 	}
 }
 
-// EachBarrier has two barriers a turn behind loops that do not wait.
+// EachBarrier has two barriers per turn, each after a loop with nowait.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -86,7 +86,7 @@ func EachBarrier(turns int, out []int32) {
 	}
 }
 
-// EachSingle has a block of one thread and a loop that reads what it wrote a turn.
+// EachSingle has one single block per turn, and a loop that reads what the block wrote.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -112,7 +112,7 @@ func EachSingle(turns int, out []int32) {
 	}
 }
 
-// EachReduction has a parallel region with a sum a turn.
+// EachReduction has one parallel region with a sum per turn.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -132,8 +132,8 @@ func EachReduction(turns int, out []int32) {
 	}
 }
 
-// EachCritical has a parallel region a turn in which every iteration adds to one variable of the
-// team, atomically.
+// EachCritical has one parallel region per turn, in which every iteration adds to the same variable
+// of the team atomically.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)
@@ -154,7 +154,7 @@ func EachCritical(turns int, out []int32) {
 	}
 }
 
-// EachStart is the start of a league with one parallel region in each team.
+// EachStart measures the start of a league with one parallel region in each team.
 //
 //omp:target device(acc, smp)
 //omp:task inout(out)

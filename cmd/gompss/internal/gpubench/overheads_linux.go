@@ -17,20 +17,20 @@ import (
 //go:embed overheads.cu
 var overheadsReference string
 
-// overheadModes are the modes of the code of a team.
+// overheadModes are the execution modes of a team.
 var overheadModes = []string{"spmd", "broadcast", "control_loop", "warp_specialized"}
 
-// overheadsIn is the text of the kernels in one mode.
+// overheadsIn returns the source text of the kernels in one mode.
 func overheadsIn(mode string) string {
 	return strings.ReplaceAll(overheadsSource, "mode(auto)", "mode("+mode+")")
 }
 
-// An overhead is a construct, and the kernel by hand with the same barriers.
+// An overhead is a construct, and a hand-written kernel with the same barriers.
 type overhead struct {
 	construct string
 	kernel    func(turns int, out []int32)
 	hand      string
-	each      int // constructs a turn
+	each      int // constructs per turn
 }
 
 var overheads = []overhead{
@@ -47,8 +47,8 @@ func (c *overhead) name() string {
 	return full[strings.LastIndex(full, ".")+1:]
 }
 
-// leagues are numbers of teams for each multiprocessor of the device: as many as run at once, and
-// far more. A league of one team comes first.
+// leagues are the sizes of leagues to measure, in teams per multiprocessor of the device. They go
+// beyond the number of teams that run at once. A league of one team is measured first.
 var leagues = []int{1, 8, 64, 512}
 
 // An overheadBench times the constructs in each mode.
@@ -57,12 +57,12 @@ type overheadBench struct {
 	kernels map[string]*devices.Kernel // by mode and name
 }
 
-// runOverheads prints what each construct costs, in every mode of the code of a team: the time of a
-// turn with it, without that of a launch with no turns. A kernel by hand has the same work and the
-// same barriers.
+// runOverheads prints the cost of each construct in every execution mode of a team: the time of a
+// turn with the construct, after the time of a launch without turns has been subtracted. A
+// hand-written kernel with the same work and the same barriers is the reference.
 //
 // Source: Bull, Measuring synchronisation and scheduling overheads in OpenMP, 1999; differs: the
-// reference is the same work with the barriers that it cannot do without, and not the work alone.
+// reference is the same work with the necessary barriers, and not the work alone.
 func runOverheads(o Options) error {
 	base, err := openBench(o)
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *overheadBench) heading(first string) {
 	fmt.Fprintln(b.Stdout)
 }
 
-// constructs prints the nanoseconds of each construct, with one team and with one on each
+// constructs prints the nanoseconds of each construct, with one team and with one team per
 // multiprocessor.
 func (b *overheadBench) constructs() error {
 	b.heading("a construct, ns, and by hand over it")
@@ -163,7 +163,7 @@ func (b *overheadBench) asFunction(c *overhead, k *devices.Kernel, out devices.A
 }
 
 // starts prints the microseconds of a launch of leagues of several sizes with one parallel region
-// in each team, beside the same by hand and a kernel that does nothing.
+// in each team, with those of the same kernel by hand and of an empty kernel.
 func (b *overheadBench) starts() error {
 	if !b.wants("start") {
 		return nil

@@ -14,36 +14,37 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A budget is the most bytes that a program may move. With the work shared by accelerators alone it
-// is what the placement of the program's comment needs, as long as accelerators are about equally
-// quick: one that is held up while others have nothing to do, as simulated ones are on a busy
-// machine, loses tasks to them, and with them data. CPU workers take whatever waits, and with it
-// data away from where they were, so with them it is what the tasks read and write: nothing is
-// moved twice for one task, or without need.
+// A budget is the maximum number of bytes that a program may copy. With accelerators only, it is
+// the number of bytes for the placement that the comment of the program describes. This assumes
+// that the accelerators are about equally fast: if one is delayed while others are idle, as
+// simulated ones are on a busy machine, the others take tasks from it and copy their data. CPU
+// workers take any waiting task and move its data. With CPU workers the budget is therefore the
+// number of bytes that the tasks read and write: no data are copied twice for one task.
 type budget struct {
 	toDevice, toHost, between deps.Bytes
 	into                      deps.Bytes // toDevice and between together
 }
 
-// A program is one run of an application on a runtime: made, run once or more, checked.
+// A program is an application on a runtime. It is built once, runs one or more times, and is
+// checked at the end.
 type program struct {
 	unit    string
-	work    float64      // of one run, in units of 1 of unit a second
-	prepare func() error // submits what makes the data again in front of a run; may be nil
+	work    float64      // of one run, in unit times one second
+	prepare func() error // submits the tasks that create the data before each run; may be nil
 	submit  func() error
-	check   func() error // after the last run, with all data valid on the host
-	budget  budget       // of all runs on accelerators alone, until all data are valid on the host
-	// reads and writes are what the tasks of one run do.
+	check   func() error // runs after the last run, with all data valid on the host
+	budget  budget       // of all runs on accelerators only, until all data are valid on the host
+	// reads and writes are the bytes that the tasks of one run read and write.
 	reads, writes deps.Bytes
 }
 
-// An application makes programs: parts is the number of accelerators that share the work, runs how
-// often it will be run.
+// An application builds programs. parts is the number of accelerators that share the work, and runs
+// the number of runs.
 type application struct {
 	name  string
-	goal  string // of several devices against one
+	goal  string // for several devices compared with one
 	build func(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
-	trial bool // beside another until it is measured which is better
+	trial bool // a variant of another application, measured only for trials
 }
 
 var applications = []application{
@@ -67,7 +68,7 @@ func kernels(functions ...any) ([]*task.Kernel, error) {
 	return out, nil
 }
 
-// allocate makes n slices of the runtime.
+// allocate allocates n slices from the runtime.
 func allocate[T any](rt *task.Runtime, n, length int) ([][]T, error) {
 	out := make([][]T, n)
 	for i := range out {
@@ -79,9 +80,9 @@ func allocate[T any](rt *task.Runtime, n, length int) ([][]T, error) {
 	return out, nil
 }
 
-// calls are the kernels of functions for the tasks of an application. With CPU workers beside
-// accelerators a task there holds 40 of the workers' 100 tokens, and one of the accelerators' 100:
-// two at most keep workers busy.
+// calls returns the kernels of functions, for the tasks of an application. If there are CPU
+// workers, a task holds 40 of the 100 tokens of the CPU, or 1 of the 100 tokens of the
+// accelerators: at most two tasks run on CPU workers.
 func calls(rt *task.Runtime, functions ...any) ([]task.Call, error) {
 	list, err := kernels(functions...)
 	if err != nil {
@@ -90,7 +91,7 @@ func calls(rt *task.Runtime, functions ...any) ([]task.Call, error) {
 	return callsWith(rt, list), nil
 }
 
-// callsWith is calls of kernels, with more options.
+// callsWith is calls for existing kernels, with further options.
 func callsWith(rt *task.Runtime, list []*task.Kernel, options ...task.Option) []task.Call {
 	if _, workers := rt.Stats().ByDevice["smp"]; workers {
 		options = append(options, task.Resources(devices.SMP, 40), task.Resources(devices.Acc, 1))
@@ -102,7 +103,7 @@ func callsWith(rt *task.Runtime, list []*task.Kernel, options ...task.Option) []
 	return out
 }
 
-// pick returns full, or quick for a quick run.
+// pick returns full, or small for a quick run.
 func pick(quick bool, full, small int) int {
 	if quick {
 		return small
@@ -110,14 +111,14 @@ func pick(quick bool, full, small int) int {
 	return full
 }
 
-// buildStream adds the triads of blocks, 4 a part, that stay where they are. Only the first run
-// moves anything.
+// buildStream runs triads on blocks, 4 per part, which stay on their devices. Only the first run
+// copies data.
 func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Triad)
 	if err != nil {
 		return nil, err
 	}
-	const blocks, times = 4, 8 // a run is several triads over the same blocks: one takes less than a millisecond
+	const blocks, times = 4, 8 // a run is several triads on the same blocks, since one takes less than a millisecond
 	n := pick(quick, 1<<27, 1<<12) * parts
 	x, err := allocate[float64](rt, 3, n)
 	if err != nil {
@@ -149,10 +150,10 @@ func buildStream(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildNBody moves bodies by one step a run, a block of them a part, four where devices of
-// different speeds share them. Every step each block needs the positions of the others.
+// buildNBody simulates bodies in blocks: one block per part, or four if CPU workers, which are
+// slower, share the work. In every step each block needs the positions of all other blocks.
 func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
-	k, err := calls(rt, Move, Forces) // what a block is on is decided by the first Move, which needs nothing else
+	k, err := calls(rt, Move, Forces) // the first Move, which needs only its block, places the block
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
 		parts *= 4
 	}
 	size := n / parts &^ 1
-	const steps = 3 // of time, in a run: a simulation does not wait for each
+	const steps = 3 // time steps of a run: a simulation does not wait after each step
 	p := &program{unit: "TFLOP/s", work: steps * 20 * float64(n) * float64(n) / 1e12}
 	all := deps.Bytes(12 * n) // positions, or velocities
 	between := deps.Bytes((parts - 1) * (steps*runs + 1))
@@ -199,7 +200,7 @@ func buildNBody(rt *task.Runtime, quick bool, parts, runs int) (*program, error)
 		return nil
 	}
 	p.check = func() error {
-		if !quick { // a sum of momenta that stays what it was, zero: forces are equal and opposite
+		if !quick { // forces are equal and opposite: the total momentum stays zero
 			return stillAtRest(x[3:])
 		}
 		want := make([][]float32, 6)
@@ -234,8 +235,8 @@ func bodiesOf(n int) (p, v [3][]float32) {
 	return p, v
 }
 
-// stillAtRest checks that the velocities add up to little beside their sizes, and that there are
-// some.
+// stillAtRest checks that the sum of the velocities is small compared with the sum of their
+// absolute values, and that these are not all zero.
 func stillAtRest(v [][]float32) error {
 	for c := range v {
 		sum, size := 0.0, 0.0
@@ -268,7 +269,7 @@ func tiles(rt *task.Runtime, side, bs int) ([][]float64, error) {
 	return allocate[float64](rt, side*side, bs*bs)
 }
 
-// buildMatMul multiplies matrices of tiles; every tile may have to be on every device once.
+// buildMatMul multiplies tiled matrices. Every tile may have to be copied to every device once.
 func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Tile)
 	if err != nil {
@@ -320,13 +321,13 @@ func buildMatMul(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// buildCholesky factors a matrix of tiles, which is made again on the devices in front of each run.
+// buildCholesky factors a tiled matrix, which tasks create again on the devices before each run.
 func buildCholesky(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	return buildFactor(rt, quick, parts, runs, false)
 }
 
-// buildCholeskyPanelsFirst is buildCholesky with priorities: what the next columns wait for does
-// not queue behind updates that no other task needs yet.
+// buildCholeskyPanelsFirst is buildCholesky with priorities: tasks that the next columns wait for
+// run before updates that no other task needs yet.
 func buildCholeskyPanelsFirst(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	return buildFactor(rt, quick, parts, runs, true)
 }
@@ -336,7 +337,7 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	if err != nil {
 		return nil, err
 	}
-	var soon [4][]task.Call // by how soon the next columns need what it makes
+	var soon [4][]task.Call // indexed by priority: how soon the next columns need the result
 	for n := range soon {
 		if soon[n] = callsWith(rt, list); priorities {
 			soon[n] = callsWith(rt, list, task.Priority(n))
@@ -356,8 +357,8 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	}
 	lower := deps.Bytes(side*(side+1)/2) * deps.Bytes(8*bs*bs)
 	p := &program{unit: "TFLOP/s", work: float64(n) * float64(n) * float64(n) / 3 / 1e12}
-	// Every tile of the factor may have to be on every device, and every tile moves once more to
-	// where it is updated.
+	// Every tile of the factor may have to be copied to every device, and once more to the device
+	// that updates it.
 	all := lower * deps.Bytes(parts*runs)
 	p.budget = budget{toDevice: all, toHost: lower, between: all, into: all + lower}
 	p.reads, p.writes = lower*deps.Bytes(3*side), lower*deps.Bytes(side+1)
@@ -373,7 +374,7 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	}
 	p.submit = func() error {
 		tile := func(i, j int) []float64 { return t[i*side+j] }
-		next := func(i, c int) int { // whether i is the column behind c
+		next := func(i, c int) int { // 1 if i is the column after c
 			if i == c+1 {
 				return 1
 			}
@@ -422,12 +423,12 @@ func buildFactor(rt *task.Runtime, quick bool, parts, runs int, priorities bool)
 	return p, nil
 }
 
-// sweeps is how many Jacobi sweeps are one run: an even number, so that the result is where it
-// began.
+// sweeps is the number of Jacobi sweeps of a run. It is even, so that the result is in the array
+// with the initial values.
 const sweeps = 10
 
-// buildJacobi smooths a matrix in blocks of rows, 2 a part; what goes between devices is rows at
-// the edges of blocks.
+// buildJacobi smooths a matrix in blocks of rows, 2 per part. Only rows at the edges of blocks are
+// copied between devices.
 func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error) {
 	k, err := calls(rt, Jacobi)
 	if err != nil {
@@ -480,8 +481,8 @@ func buildJacobi(rt *task.Runtime, quick bool, parts, runs int) (*program, error
 	return p, nil
 }
 
-// checkSmooth checks what all sweeps keep: the border, and that no value leaves the range of the
-// start.
+// checkSmooth checks the invariants of all sweeps: the border is unchanged, and all values are in
+// the range of the initial values.
 func checkSmooth(x, start []float64, n, m int) error {
 	for i, v := range x {
 		if r, c := i/m, i%m; (r == 0 || r == n-1 || c == 0 || c == m-1) && v != start[i] || v < 0 || v > 1012 {
@@ -491,17 +492,18 @@ func checkSmooth(x, start []float64, n, m int) error {
 	return nil
 }
 
-// A outcome is what a run of an application was.
+// An outcome is the result of measuring an application.
 type outcome struct {
-	seconds float64 // of the best of the runs after the first
+	seconds float64 // of the fastest run after the first
 	moved   machine.Counters
 	budget  budget
-	most    budget // what no placement passes: what the tasks read and write
+	most    budget // limit for any placement: the bytes that the tasks read and write
 	value   float64
 	unit    string
 }
 
-// play runs an application on devices and checks its result and its budget. The first run warms.
+// play runs an application on devices and checks its result and its budget. The first run only
+// warms up.
 func play(a application, spec string, quick bool, parts, runs int) (*outcome, error) {
 	rt, err := task.New(task.Options{Devices: spec, Window: -1})
 	if err != nil {
@@ -511,7 +513,7 @@ func play(a application, spec string, quick bool, parts, runs int) (*outcome, er
 	return found, errors.Join(err, rt.Close())
 }
 
-// ready makes the data of a run.
+// ready creates the data of a run.
 func (p *program) ready(rt *task.Runtime) error {
 	if p.prepare == nil {
 		return nil
@@ -519,12 +521,12 @@ func (p *program) ready(rt *task.Runtime) error {
 	return errors.Join(p.prepare(), rt.Wait(context.Background(), task.KeepOnDevice()))
 }
 
-// settles is the time that a program rests after its first run: memory that this has only written
-// is still being page-locked, beside all else, for up to 0.4 s a GiB, and the driver makes calls of
-// that GPU wait meanwhile.
-const settles = 2 * time.Second
+// pinningTime is the pause after the first run of a program. Host memory that this run has only
+// written is still being pinned in the background, for up to 0.4 s per GiB, and the driver delays
+// the calls for that GPU meanwhile.
+const pinningTime = 2 * time.Second
 
-// playOn returns what was measured also where the result is wrong.
+// playOn is play on an open runtime. It returns an outcome even if the result is wrong.
 func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outcome, error) {
 	p, err := a.build(rt, quick, parts, runs)
 	if err != nil {
@@ -550,7 +552,7 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 			o.seconds = took
 		}
 		if run == 0 && runs > 1 && !quick {
-			time.Sleep(settles)
+			time.Sleep(pinningTime)
 		}
 	}
 	o.value = p.work / o.seconds
@@ -567,7 +569,7 @@ func playOn(rt *task.Runtime, a application, quick bool, parts, runs int) (*outc
 // errBudget is the cause when a program moves more than its budget.
 var errBudget = errors.New("over budget")
 
-// within reports whether no more was moved than b.
+// within returns an error if the program copied more than b.
 func (o *outcome) within(b budget) error {
 	for _, c := range []struct {
 		what       string
@@ -581,7 +583,7 @@ func (o *outcome) within(b budget) error {
 	return nil
 }
 
-// links names what went over each link.
+// links describes the bytes that were copied over each link.
 func (o *outcome) links() string {
 	text := fmt.Sprintf("moved h2d %v of %v, d2h %v of %v, d2d %v of %v:", o.moved.HostToDevice, o.budget.toDevice, o.moved.DeviceToHost,
 		o.budget.toHost, o.moved.DeviceToDevice, o.budget.between)

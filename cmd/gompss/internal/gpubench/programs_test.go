@@ -56,7 +56,7 @@ func TestRestIsNotMeasured(t *testing.T) {
 	}, false}
 	o, err := play(none, "sim:1(exec=cpu)", false, 1, 1)
 	require.NoError(t, err)
-	require.Less(t, o.seconds, settles.Seconds())
+	require.Less(t, o.seconds, pinningTime.Seconds())
 }
 
 // The rows of tasks and applications can be made on simulated devices.

@@ -30,7 +30,7 @@ func Run(o Options) error {
 	return errors.Join(append(errs, runPrograms(o))...)
 }
 
-// runOnGPUs makes the rows of kernels and of the driver.
+// runOnGPUs measures the rows of kernels and of the driver.
 func runOnGPUs(o Options) error {
 	b, err := openBench(o)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gompss/gompss/codegen/kernel"
 )
 
-// Kernels of many fields in the forms in which they are written, each beside CUDA by hand of the
-// same name in suite.cu.
+// Kernels of many application fields, in several usual forms. The hand-written CUDA kernels of the
+// same names are in suite.cu.
 
 //go:embed suite_kernels.go
 var suiteSource string
@@ -415,8 +415,8 @@ func Hash(rounds int, x []uint32) {
 	}
 }
 
-// Shortest makes the lengths of shortest paths. In step k no iteration changes row or column k,
-// which the others read: it stores what is there.
+// Shortest computes the lengths of all shortest paths. In step k the iterations on row and column k
+// store unchanged values, so that the other iterations may read them.
 //
 //omp:target device(acc, smp) overlap(ok)
 //omp:task inout(d)

@@ -24,19 +24,19 @@ import (
 //go:embed suite.cu
 var suiteReference string
 
-// A suiteCase is one kernel in its forms, beside CUDA by hand.
+// A suiteCase is one kernel in several forms, and a hand-written CUDA kernel.
 type suiteCase struct {
-	forms     []any // Go functions that compute the same of the same arguments
+	forms     []any // Go functions that compute the same result from the same arguments
 	hand      string
-	size      [2]int // in full, and quick
+	size      [2]int // of full and of quick runs
 	args      func(n int) []any
 	out       int // the argument that is compared
 	shape     func(n int) (items, team [3]int64)
-	extra     func(n int) []devices.Arg // behind the arguments, for the kernel by hand
-	launches  func(n int) int           // of the kernel by hand; nil: one
-	tolerance float64                   // of values by hand, which fuses products and sums
-	again     bool                      // iterations write what is there already, which others read
-	apart     bool                      // its results follow from last bits: those by hand are not compared
+	extra     func(n int) []devices.Arg // further arguments of the hand-written kernel
+	launches  func(n int) int           // of the hand-written kernel; nil: one
+	tolerance float64                   // for the hand-written kernel, which fuses products and sums
+	again     bool                      // iterations store unchanged values that others read
+	apart     bool                      // last bits decide the result: not compared with hand
 }
 
 // A SuiteRow is one form of one kernel.
@@ -44,13 +44,13 @@ type SuiteRow struct {
 	Kernel     string   `json:"kernel"`
 	Ours       float64  `json:"ms"`
 	ByHand     float64  `json:"by_hand_ms"`
-	Ratio      float64  `json:"ratio"` // of the time by hand and ours
+	Ratio      float64  `json:"ratio"` // time by hand / our time
 	Strategies []string `json:"strategies"`
 	Note       string   `json:"note,omitempty"`
 }
 
-// runSuite measures every form of every kernel of the suite and prints the geometric means of all
-// forms and of the best, of each part.
+// runSuite measures every form of every kernel of the suite. For each part it prints the geometric
+// means of all forms and of the best forms.
 func runSuite(o Options) error {
 	b, err := openBench(o)
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *bench) suitePart(p suitePart) (err error) {
 	return nil
 }
 
-// suiteRows measures the forms of c, and the kernel by hand on the same memory.
+// suiteRows measures the forms of c and the hand-written kernel, on the same memory.
 func (b *bench) suiteRows(c suiteCase) []SuiteRow {
 	var rows []SuiteRow
 	n := c.size[0]
@@ -134,7 +134,7 @@ func (b *bench) suiteRows(c suiteCase) []SuiteRow {
 	return rows
 }
 
-// byHand runs and times the kernel by hand.
+// byHand runs and times the hand-written kernel.
 func (b *bench) byHand(c suiteCase, data *suiteData, n int) (out any, seconds float64, err error) {
 	items, team := c.shape(n)
 	hand := b.nativeKernel(reference{entry: c.hand, items: items, team: team}, b.handText)
@@ -154,8 +154,8 @@ func (b *bench) byHand(c suiteCase, data *suiteData, n int) (out any, seconds fl
 	return out, seconds, err
 }
 
-// suiteRow compares form f with the Go function on little and with the result by hand on much, and
-// times it.
+// suiteRow verifies form f and times it. A small result is compared with the Go function, a large
+// one with the result of the hand-written kernel.
 func (b *bench) suiteRow(c suiteCase, f any, data *suiteData, want any, row *SuiteRow) error {
 	k, strategies, err := b.suiteKernel(row.Kernel)
 	if err != nil {
@@ -187,12 +187,12 @@ func (b *bench) suiteRow(c suiteCase, f any, data *suiteData, want any, row *Sui
 	return err
 }
 
-// A suiteData is the arguments of a case, on the device too.
+// A suiteData has the arguments of a case, on the host and on the device.
 type suiteData struct {
 	host  []any
 	args  []devices.Arg
 	out   int
-	first any // what the result held
+	first any // the initial contents of the result
 }
 
 func (b *bench) load(c suiteCase, n int) (*suiteData, error) {
@@ -215,7 +215,7 @@ func cloned(a any) any {
 	return c.Interface()
 }
 
-// once runs k on the arguments as they were and returns the result.
+// once resets the result argument, runs k once and returns the result.
 func (b *bench) once(d *suiteData, k *devices.Kernel, args []devices.Arg) (any, error) {
 	reflect.Copy(reflect.ValueOf(d.host[d.out]), reflect.ValueOf(d.first))
 	if err := b.move(d.args[d.out], devices.Host, b.space(0)); err != nil {
@@ -232,7 +232,7 @@ func (b *bench) once(d *suiteData, k *devices.Kernel, args []devices.Arg) (any, 
 
 const repeats = 3
 
-// suiteKernel returns a kernel of the suite and the names of what was made of its loops.
+// suiteKernel returns a kernel of the suite and the names of the strategies of its loops.
 func (b *bench) suiteKernel(name string) (*devices.Kernel, []string, error) {
 	k, err := b.pkg.Kernel(name)
 	if err != nil {
@@ -241,8 +241,8 @@ func (b *bench) suiteKernel(name string) (*devices.Kernel, []string, error) {
 	return suiteKernelOf(k)
 }
 
-// suiteKernelOf makes k as a task has it: with the variant without the checks that the host makes
-// for each launch, whose strategies are named where there is one.
+// suiteKernelOf makes kernel k as package task does. If k has a variant without the checks that the
+// host makes before each launch, it returns the strategies of this variant.
 func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	lowered, err := codegen.Lower(k, codegen.LowerOptions{})
 	if err != nil {
@@ -265,7 +265,7 @@ func suiteKernelOf(k *ir.Kernel) (*devices.Kernel, []string, error) {
 	return out, free.Strategies, nil
 }
 
-// proves reports whether a launch of k with args needs no check that the host makes.
+// proves reports whether the host can prove all checks for a launch of k with args.
 func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
 	env := ir.Values{}
 	for i, p := range k.Params {
@@ -276,7 +276,7 @@ func proves(k *ir.Kernel, contract *codegen.Contract, args []devices.Arg) bool {
 	return proof.Proves()
 }
 
-// candidatesOf returns other ways to lower k, as package task makes them.
+// candidatesOf returns the other forms of k, as package task does.
 func candidatesOf(k, unchecked *ir.Kernel) (out []devices.Candidate) {
 	const most = 4
 	list, err := codegen.Variants(k, unchecked, codegen.LowerOptions{}, most)
@@ -289,13 +289,14 @@ func candidatesOf(k, unchecked *ir.Kernel) (out []devices.Candidate) {
 	return out
 }
 
-// A race takes so many launches at least, for a stored outcome to be checked, and so long at most.
+// A race takes at least raceLaunches launches, so that a stored outcome is checked, and at most
+// raceTime.
 const (
 	raceLaunches = 20
 	raceTime     = 3 * time.Second
 )
 
-// race launches k until it is known which of its candidates is the fastest, and returns that.
+// race launches k until the fastest of its candidates is known, and returns a note on the outcome.
 func (b *bench) race(k *devices.Kernel, args []devices.Arg) (note string, err error) {
 	began := time.Now()
 	for n := 0; time.Since(began) < raceTime; n++ {
@@ -314,7 +315,7 @@ func (b *bench) race(k *devices.Kernel, args []devices.Arg) (note string, err er
 	return "it was tuned: no outcome", nil
 }
 
-// asGo compares a small run with the Go function.
+// asGo compares the result of a small run with the Go function.
 func (b *bench) asGo(c suiteCase, f any, k *devices.Kernel) error {
 	want := c.args(c.size[1])
 	var in []reflect.Value
@@ -358,7 +359,8 @@ func (b *bench) argOf(a any) (devices.Arg, error) {
 	return devices.Arg{}, fmt.Errorf("no argument of type %T", a)
 }
 
-// alike reports the first element that differs by more than a part of the largest.
+// alike returns an error for the first element that differs by more than tolerance times the
+// largest element.
 func alike(want, got any, tolerance float64) error {
 	switch want := want.(type) {
 	case []float32:
@@ -373,7 +375,7 @@ func alike(want, got any, tolerance float64) error {
 	return fmt.Errorf("no comparison of %T", want)
 }
 
-// noise returns numbers between -0.5 and 0.5, the same for the same seed.
+// noise returns random numbers between -0.5 and 0.5, which depend only on seed.
 func noise[T float32 | float64](seed uint64, n int) []T {
 	out, x := make([]T, n), seed*0x9e3779b97f4a7c15+1
 	for i := range out {
@@ -390,7 +392,8 @@ func random64(seed uint64, n int) []float64 { return noise[float64](seed, n) }
 
 func up(n, by int) int64 { return int64((n + by - 1) / by * by) }
 
-// square makes arguments of an n by n matrix, what is given, and a result like it.
+// square returns a function that creates arguments: n, count-1 random n by n matrices, the given
+// arguments, and a matrix for the result.
 func square(count int, given ...any) func(n int) []any {
 	return func(n int) []any {
 		out := []any{n}
@@ -467,7 +470,7 @@ var suite = []suiteCase{
 	}, out: 5, shape: linear, extra: lengthOf, tolerance: 1e-3},
 	{forms: []any{Nearest}, hand: "nearest", size: [2]int{1 << 22, 1000}, args: func(n int) []any {
 		x := random32(1, n*16)
-		for i := range x { // small whole numbers: sums are exact, and the nearest the same
+		for i := range x { // small whole numbers: sums are exact, and so is the nearest point
 			x[i] = float32(int(x[i] * 64))
 		}
 		c := random32(2, 64*16)
@@ -501,7 +504,7 @@ var suite = []suiteCase{
 		}
 		return []any{n, a}
 	}, out: 1, shape: teamsOf(32, 8, [3]int64{32, 8}), launches: func(n int) int { return n },
-		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n * 423 / 1000)} }}, // whose work is the mean of all steps
+		extra: func(n int) []devices.Arg { return []devices.Arg{whole(n * 423 / 1000)} }}, // a step with the mean work of all steps
 	{forms: []any{HeatSteps}, hand: "heatstep", size: [2]int{256, 64}, args: func(n int) []any {
 		return []any{n, 500, random64(1, n*n), random64(2, n*n)}
 	}, out: 2, shape: teamsOf(32, 8, [3]int64{32, 8}), launches: func(int) int { return 500 }},

@@ -16,19 +16,19 @@ import (
 	"github.com/gompss/gompss/task"
 )
 
-// A testbed is a specification of devices and how many parts work is cut into for them: the
-// accelerators, so that a program is the same with CPU workers beside them and without, and neither
-// has blocks that its accelerators cannot share evenly.
+// A testbed is a device specification, and the number of parts into which the work is cut: the
+// number of accelerators. A program is then the same with and without CPU workers, and its blocks
+// can be distributed evenly to the accelerators.
 type testbed struct {
 	spec  string
 	parts int
 }
 
-// alone reports whether it is one accelerator and nothing else.
+// alone reports whether m has one accelerator and no other device.
 func (m testbed) alone() bool { return m.parts == 1 && !strings.Contains(m.spec, string(devices.SMP)) }
 
-// cpuWorkers leaves three processors for each GPU: for the threads that enqueue, that report
-// completions, and that start dependent tasks.
+// cpuWorkers returns the number of CPU workers beside GPUs. It leaves three processors per GPU: for
+// the threads that enqueue, that report completions, and that start dependent tasks.
 func cpuWorkers(gpus int) int { return max(1, runtime.GOMAXPROCS(0)-3*gpus) }
 
 // testbedsOf returns the testbed of a specification.
@@ -46,7 +46,7 @@ func testbedsOf(spec string) ([]testbed, error) {
 	return []testbed{{spec, max(1, parts)}}, m.Close()
 }
 
-// playAll makes the rows of tasks and applications on each testbed.
+// playAll measures the rows of tasks and applications on each testbed.
 func (o *Options) playAll(testbeds []testbed) error {
 	var errs []error
 	for _, m := range testbeds {
@@ -60,7 +60,7 @@ func (o *Options) playAll(testbeds []testbed) error {
 		if !o.wants(a.name) || a.trial && !o.Trials {
 			continue
 		}
-		one := 0.0 // of the first machine
+		one := 0.0 // the value on the first testbed
 		for _, m := range testbeds {
 			row := Row{Row: a.name, Devices: m.spec, Goal: a.goal}
 			out, err := play(a, m.spec, o.Quick, m.parts, 4)
@@ -82,10 +82,10 @@ func (o *Options) playAll(testbeds []testbed) error {
 	return errors.Join(errs...)
 }
 
-// trials are options of GPUs that are put beside what is on, for tasks.
+// trials are options of GPUs that are compared with the default (""), for the rows of tasks.
 var trials = []string{"", "(early=off)", "(attend=always)", "(attend=never)"}
 
-// inTurn returns m, for trials with the options that they are about, twice in turn.
+// inTurn returns m. If trials are requested, it returns m with each of the trials, twice in turn.
 func (o *Options) inTurn(m testbed) []testbed {
 	if !o.Trials || !strings.HasPrefix(m.spec, "cuda:") || strings.ContainsAny(m.spec, "(,") {
 		return []testbed{m}
@@ -99,13 +99,13 @@ func (o *Options) inTurn(m testbed) []testbed {
 	return out
 }
 
-// taskRows measures what tiny kernel tasks cost in the whole runtime.
+// taskRows measures the cost of tiny kernel tasks in the whole runtime.
 func (o *Options) taskRows(m testbed) error {
 	n := pick(o.Quick, 10000, 200)
 	list := []struct {
 		name, unit, goal      string
 		chains, submitters, n int
-		three, one            bool // kernels of three accesses; rows that are for one GPU alone
+		three, one            bool // kernels with three accesses; rows only for a single GPU
 	}{
 		{"chain of empty kernel tasks", "us/task", "3.5", 1, 1, n, false, true},
 		{"host cost of a task with 3 accesses", "us/task", "5", 16, 1, n, true, true},
@@ -152,15 +152,15 @@ func (o *Options) taskRows(m testbed) error {
 	return nil
 }
 
-// Rounds that warm, and rounds of which the median counts: the processors may be shared with
-// others.
+// The first warmRounds rounds are not counted. The result is the median of the next countRounds
+// rounds, since other processes may use the processors.
 const (
 	warmRounds  = 2
 	countRounds = 11
 )
 
-// crowd submits n tasks in chains from several goroutines, and checks what they counted. It returns
-// the median of what a round took, and what it took to submit that one.
+// crowd submits n tasks in chains from several goroutines, and checks the counts of the tasks. It
+// returns the time of the median round, and the time of the submissions in that round.
 func crowd(spec string, chains, submitters, n int, three bool) (took, submitted time.Duration, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
@@ -175,7 +175,7 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	if err != nil {
 		return 0, 0, err
 	}
-	cells[chains][0] = 1 // Three adds it and the one behind, 0
+	cells[chains][0] = 1 // Three adds this cell and the next one, which is 0
 	submit := func(i int) (task.Task, error) {
 		call := k[0].With(task.OnDevice(acceleratorOf(spec)))
 		if three {
@@ -228,8 +228,8 @@ func crowd(spec string, chains, submitters, n int, three bool) (took, submitted 
 	return middle.took, middle.submitted, nil
 }
 
-// replayed returns the seconds a step of a recorded chain of n kernels takes, with replays in a
-// row: the median of several times. Each tick-th counts.
+// replayed returns the seconds per kernel of a recorded chain of n kernels that is replayed replays
+// times: the median of several runs. Only each tick-th kernel increments the counter.
 func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	rt, err := task.New(task.Options{Devices: spec})
 	if err != nil {
@@ -260,7 +260,7 @@ func replayed(spec string, n, replays, tick int) (each float64, err error) {
 		return 0, err
 	}
 	var times []float64
-	for range warmRounds + countRounds { // the first makes the graph
+	for range warmRounds + countRounds { // the first round creates the graph
 		began := time.Now()
 		for range replays {
 			if _, err := it.Replay(); err != nil {
@@ -283,7 +283,7 @@ func replayed(spec string, n, replays, tick int) (each float64, err error) {
 	return times[len(times)/2], nil
 }
 
-// acceleratorOf returns the kind of accelerators in a specification.
+// acceleratorOf returns the kind of the accelerators in a specification.
 func acceleratorOf(spec string) string {
 	if strings.Contains(spec, "sim") {
 		return "sim"

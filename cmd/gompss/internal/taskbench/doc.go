@@ -1,13 +1,13 @@
-// Package taskbench measures what a task costs: the patterns of Task Bench as programs of the
-// runtime, timed from the first submission to the end of the last task.
+// Package taskbench measures the overhead of a task. It runs the patterns of Task Bench, and
+// measures the time from the first submission to the end of the last task.
 //
-// A Graph is the tasks of a pattern in order of submission, each with the cells that it reads and
-// writes. Every access carries the version that its cell must have in that order; the body of a
-// task looks at all of them before and after its kernel and writes the next version. So a runtime
-// that runs a task too early, too late, twice or never does not look fast: it fails.
+// A Graph has the tasks of a pattern in order of submission, each with the cells that it reads and
+// writes. Every access has the version that its cell must have in this order. The body of a task
+// checks all versions before and after its kernel, and writes the next version. A runtime that runs
+// a task too early, too late, twice or never therefore does not appear fast: the run fails.
 //
-// Invariants: all that belongs to the graph is made before the clock starts; edges counts direct
-// predecessors, found by reading the accesses in order, each pair once.
+// Invariants: the whole graph is created before the clock starts; edges counts the pairs of a task
+// and a direct predecessor, as they follow from the accesses in order.
 //
 // Source: Slaughter et al., Task Bench, SC'20 (patterns, METG); differs: tree, random and cholesky
 // are our own definitions.

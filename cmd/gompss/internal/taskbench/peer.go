@@ -16,8 +16,8 @@ import (
 //go:embed testdata/peer.c
 var peerSource []byte
 
-// A Peer is a program that runs a Graph with another task runtime, which finds the dependences from
-// the same accesses.
+// A Peer is a program that runs a Graph with another task runtime. The other runtime derives the
+// dependences from the same accesses.
 type Peer struct {
 	Name    string // of the runtime
 	program string
@@ -26,10 +26,11 @@ type Peer struct {
 // peerCompilers are the compilers whose OpenMP is a peer, and those that link StarPU.
 var peerCompilers = []struct {
 	runtime, compiler string
-	pkg               string // whose flags pkg-config knows, in place of -fopenmp
+	pkg               string // package for pkg-config, whose flags replace -fopenmp
 }{{"libgomp", "gcc", ""}, {"libomp", "clang", ""}, {"starpu", "gcc", "starpu-1.3"}}
 
-// BuildPeers compiles the peers into dir. Those that cannot be had are in missing, with the reason.
+// BuildPeers compiles the peers into dir. missing lists the peers that cannot be compiled, with the
+// reasons.
 func BuildPeers(dir string) (peers []Peer, missing []string, err error) {
 	source := filepath.Join(dir, "peer.c")
 	if err := os.WriteFile(source, peerSource, 0o600); err != nil {
@@ -83,7 +84,7 @@ func lastLine(text []byte) string {
 }
 
 // run returns the median time of a task of g, in nanoseconds. The peer checks the order of the
-// tasks as we do.
+// tasks in the same way as Measure.
 func (p *Peer) run(g *Graph, o *Options) (float64, error) {
 	cmd := exec.Command(p.program)
 	var out, diagnostics bytes.Buffer
@@ -98,7 +99,7 @@ func (p *Peer) run(g *Graph, o *Options) (float64, error) {
 	return ns, nil
 }
 
-// encode returns what a peer reads: see testdata/peer.c.
+// encode returns g in the format that a peer reads: see testdata/peer.c.
 func (g *Graph) encode(o *Options) []byte {
 	words := []int32{int32(o.Workers), int32(o.Repetitions), int32(o.Grain), int32(len(g.nodes)), int32(g.cells)}
 	flag := map[bool]int32{true: 1}

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// A Suite is all measurements of a machine: every pattern, one by one and replayed; other widths,
-// several submitters and, on request, METG of stencil1d; each with 1, 2, 4 workers and so on, up to
-// Workers.
+// A Suite is all measurements of a machine: every pattern, submitted and replayed; other widths,
+// several submitters and, on request, METG of stencil1d. Each is measured with 1, 2, 4 workers and
+// so on, up to Workers.
 type Suite struct {
 	Workers     int
-	Tasks       int // of a run, about
+	Tasks       int // approximate number of tasks of a run
 	Repetitions int
 	METG        bool
-	Peers       []Peer // measured beside the rows that are submitted one by one by one goroutine
+	Peers       []Peer // compared in the rows without replay and with one submitter
 }
 
 const (
-	suiteWidth      = 8 // tasks of a step for each worker
+	suiteWidth      = 8 // tasks of a step per worker
 	suiteSubmitters = 4
 )
 
-// widths are the other ones.
+// widths are the tasks of a step per worker in further rows.
 var widths = []int{2, 32}
 
-// A row of the suite is Options, and whether METG is looked for.
+// A suiteRow is a row of the suite: its Options, and whether METG is measured.
 type suiteRow struct {
 	Options
 	metg bool
 }
 
-// workers returns 1, 2, 4 and so on, and the number of all.
+// workers returns the powers of two below Workers, and Workers.
 func (s *Suite) workers() []int {
 	var out []int
 	for n := 1; n < s.Workers; n *= 2 {
@@ -43,13 +43,13 @@ func (s *Suite) workers() []int {
 	return append(out, s.Workers)
 }
 
-// rows returns what is measured.
+// rows returns the rows to measure.
 func (s *Suite) rows() []suiteRow {
 	var out []suiteRow
 	for _, workers := range s.workers() {
 		add := func(pattern string, width, submitters int, replay, metg bool) {
 			o := Options{Pattern: pattern, Width: width * workers, Workers: workers, Submitters: submitters, Replay: replay, Repetitions: s.Repetitions}
-			if pattern == "cholesky" { // a matrix of n by n tiles has some n³/6 tasks
+			if pattern == "cholesky" { // a matrix of n by n tiles has about n³/6 tasks
 				o.Width = max(2, int(math.Cbrt(6*float64(s.Tasks))))
 			}
 			o.Steps = max(1, s.Tasks/o.Width)
@@ -69,8 +69,8 @@ func (s *Suite) rows() []suiteRow {
 	return out
 }
 
-// Run measures the rows and gives each to report. A row whose tasks ran out of order is reported
-// too; the error is ErrOrder then.
+// Run measures the rows and calls report for each. A row whose tasks ran out of order is reported
+// too, and Run then returns ErrOrder.
 func (s *Suite) Run(report func(Result) error) error {
 	var broken error
 	for _, row := range s.rows() {
@@ -107,7 +107,7 @@ func (s *Suite) measure(row *suiteRow) (Result, error) {
 	return r, nil
 }
 
-// PrintTable prints results as a table of a document. Columns of peers are those that a result has.
+// PrintTable prints results as a Markdown table, with a column for each peer of a result.
 func PrintTable(w io.Writer, results []Result) error {
 	var peers []string
 	for i := range results {
@@ -131,7 +131,7 @@ func PrintTable(w io.Writer, results []Result) error {
 	return nil
 }
 
-// cells returns the line of r in a table.
+// cells returns the cells of r in a table.
 func (r *Result) cells(peers []string) []string {
 	number := func(format string, x float64) string {
 		if x == 0 {
