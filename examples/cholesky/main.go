@@ -1,5 +1,6 @@
-// Command cholesky factors a symmetric positive definite matrix in tiles, dealt to the ranks in two
-// dimensions: the tiles of a column travel along trees to the ranks of their rows.
+// Command cholesky factors a symmetric positive definite matrix in tiles. The tiles are distributed
+// to the ranks block-cyclically in two dimensions; the tiles of a column are broadcast along trees
+// to the ranks of their rows.
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 	f.Exit(run(f))
 }
 
-// A matrix is nt by nt tiles of b by b elements, each tile in one piece.
+// A matrix is nt by nt tiles of b by b elements. Each tile is contiguous.
 type matrix struct {
 	data  []float64
 	nt, b int
@@ -72,7 +73,7 @@ func run(f demo.Flags) int {
 	return r.Print(f.Output(), f.JSON)
 }
 
-// fill makes the matrix symmetric with a heavy diagonal.
+// fill makes the matrix symmetric and diagonally dominant.
 func (m matrix) fill() {
 	n := m.nt * m.b
 	for i := range n {
@@ -96,9 +97,9 @@ func (m matrix) factor(rt *task.Runtime) error {
 	return rt.Wait(context.Background())
 }
 
-// column submits the tasks that finish column k and update what is right of it. A task has the
-// priority of the longest chain of tasks that waits for it, in columns: the tiles that the next
-// columns begin with go first.
+// column submits the tasks that finish column k and update the columns to the right of it. The
+// priority of a task is the length of the longest chain of tasks that depend on it: tiles that the
+// next columns need first have priority.
 func (m matrix) column(rt *task.Runtime, k int) error {
 	d := m.tile(k, k)
 	if _, err := rt.Go(func() error { return potrf(d, m.b) }, task.InOut(d), task.Label("Potrf"), task.Priority(3*(m.nt-k))); err != nil {
@@ -166,8 +167,8 @@ func gemm(x, y, z []float64, b int) {
 	}
 }
 
-// difference is 0 when the lower triangle is, bit for bit, that of the same operations one after
-// the other.
+// difference is 0 if the lower triangle is bit-identical to the result of the same operations in
+// sequence. Otherwise it is the largest difference.
 func (m matrix) difference() float64 {
 	w := matrix{make([]float64, len(m.data)), m.nt, m.b}
 	w.fill()

@@ -20,21 +20,21 @@ import (
 type solver struct {
 	rt      *task.Runtime
 	n, rows int       // rows of one task
-	x, r    []float64 // the solution so far, b - A x
-	p, q    []float64 // the direction, A p
-	part    []float64 // a sum for each task
-	scalars []float64 // by the constants below
+	x, r    []float64 // the approximate solution, and the residual b - A x
+	p, q    []float64 // the search direction, and A p
+	part    []float64 // the partial sum of each task
+	scalars []float64 // indexed by the constants below
 }
 
 const (
 	square = iota // the sum of r[i]*r[i]
-	alpha         // the length of the step
-	beta          // how much of the direction remains
-	count         // iterations so far
+	alpha         // the step length
+	beta          // the factor of the old direction in the new one
+	count         // the number of iterations so far
 	scalars
 )
 
-// newSolver makes the vectors, with b = 1, and shares them out to the ranks.
+// newSolver allocates the vectors, with b = 1, and distributes them among the ranks.
 func newSolver(rt *task.Runtime, n, rows int) (*solver, error) {
 	s := &solver{rt: rt, n: n, rows: rows}
 	for _, v := range []struct {
@@ -54,21 +54,21 @@ func newSolver(rt *task.Runtime, n, rows int) (*solver, error) {
 			return nil, err
 		}
 	}
-	for i := range s.r { // the contents before the first task count on the owner
+	for i := range s.r { // before the first task, the contents on the owner are valid
 		s.r[i], s.p[i] = 1, 1
 	}
 	s.scalars[square] = float64(n * n)
 	return s, nil
 }
 
-// saved are the slices of a checkpoint: q and part are made anew by each iteration.
+// saved returns the slices of a checkpoint. Each iteration computes q and part again.
 func (s *solver) saved() []dist.Saved {
 	return []dist.Saved{dist.Save("x", s.x), dist.Save("r", s.r), dist.Save("p", s.p), dist.Save("scalars", s.scalars)}
 }
 
-// solve iterates until the residual is below tolerance, and at most to the given iteration. It
-// begins where the checkpoint at path, if there is one, ends, and writes one at its end; "" means
-// none. It returns the number of iterations so far and the residual, on all ranks.
+// solve iterates until the residual is below tolerance, or until iteration most. It starts from the
+// checkpoint at path, if there is one, and writes a checkpoint at the end; an empty path means no
+// checkpoints. It returns the number of iterations so far and the residual, on all ranks.
 func (s *solver) solve(ctx context.Context, tolerance float64, most int, path string) (int, float64, error) {
 	if path != "" {
 		if err := dist.Restore(s.rt, path, s.saved()...); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +79,7 @@ func (s *solver) solve(ctx context.Context, tolerance float64, most int, path st
 		if err := s.iterate(); err != nil {
 			return 0, 0, err
 		}
-		// All ranks get the same scalars, so that all decide the same.
+		// All ranks get the same scalars, so that all make the same decision.
 		if err := s.rt.WaitOn(ctx, task.In(s.scalars)); err != nil {
 			return 0, 0, err
 		}
@@ -123,7 +123,7 @@ func (s *solver) eachBlock(submit func(k, lo, hi int) error) error {
 	return nil
 }
 
-// submitProduct computes rows lo to hi of q = A p, and their part of the product of p and q.
+// submitProduct computes rows lo to hi of q = A p, and their part of the dot product of p and q.
 func (s *solver) submitProduct(k, lo, hi int) error {
 	p, q, n, part := s.p, s.q, s.n, s.part[k:k+1]
 	above, below := max(lo-1, 0), min(hi+1, n)
@@ -154,7 +154,7 @@ func (s *solver) submitProduct(k, lo, hi int) error {
 	return err
 }
 
-// submitStep moves rows of x along p, and computes their part of the new square of r.
+// submitStep updates rows lo to hi of x and r, and computes their part of the new square of r.
 func (s *solver) submitStep(k, lo, hi int) error {
 	lo, hi = lo*s.n, hi*s.n
 	x, r, p, q, part, c := s.x[lo:hi], s.r[lo:hi], s.p[lo:hi], s.q[lo:hi], s.part[k:k+1], s.scalars
@@ -170,7 +170,7 @@ func (s *solver) submitStep(k, lo, hi int) error {
 	return err
 }
 
-// submitTurn turns rows of the direction.
+// submitTurn computes rows lo to hi of the next search direction.
 func (s *solver) submitTurn(_, lo, hi int) error {
 	p, r, c := s.p[lo*s.n:hi*s.n], s.r[lo*s.n:hi*s.n], s.scalars
 	_, err := s.rt.Go(func() error {
