@@ -89,7 +89,7 @@ func (d *Domain) Place(n *Node, accesses []Access) (edges int32) {
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
-	n.mark = n.ID
+	n.mark = d.next
 	edges = d.enterAll(n, accesses)
 	if len(d.found) > 0 {
 		d.Edges(n.ID, d.found)
@@ -123,7 +123,7 @@ func (d *Domain) EnterAfter(n *Node, preds []Ref) (edges int32) {
 	if n.ID == 0 {
 		n.ID = TaskID(d.next)
 	}
-	n.mark = n.ID
+	n.mark = d.next
 	n.word.Store(uint64(uint32(n.ID))<<32 | open)
 	for _, p := range preds {
 		if p.node != nil && d.precede(p.ref, n) {
@@ -231,9 +231,18 @@ func (d *Domain) precede(p ref, n *Node) bool {
 		return false
 	}
 	if d.Edges != nil {
-		d.found = append(d.found, p.node.ID)
+		d.found = withEdge(d.found, p.node)
 	}
 	return true
+}
+
+// withEdge adds p to predecessors that are reported, but for openers; the links of one task are
+// one.
+func withEdge(found []TaskID, p *Node) []TaskID {
+	if _, opener := p.Owner.(hidden); opener || len(found) > 0 && found[len(found)-1] == p.ID {
+		return found
+	}
+	return append(found, p.ID)
 }
 
 // leads is p.precede(n) where nodes may follow: what it says of n goes together with what Launch

@@ -29,7 +29,7 @@ type Node struct {
 	Owner any
 
 	ID       TaskID
-	mark     TaskID // latest submission that found this node: an edge is made once
+	mark     uint64 // latest submission of the domain that found this node: an edge is made once
 	cells    [inlineAccesses]*cell
 	modes    [inlineAccesses]Mode // of the cells
 	accesses int32
