@@ -141,7 +141,7 @@ func (s *Scope) Event() (*Event, error) {
 	if err := s.core.LockSubmission(context.Background()); err != nil {
 		return nil, err
 	}
-	s.core.Pending.Add(engine.Holder)
+	s.core.AddUse()
 	s.core.Submitted.Store(true)
 	s.core.Submitting.Unlock()
 	if s.core.RT.Check { // the goroutine that fulfills it may access what the task may
@@ -168,6 +168,7 @@ func (e *Event) Fulfill(err error) error {
 	if s.RT.Check {
 		s.RT.EndUnguarded()
 	}
+	engine.EndUse(s)
 	s.RT.Complete(s.ChildFinished(engine.Holder))
 	if v := s.RT.Virtual; v != nil {
 		v.Poke()

@@ -53,7 +53,9 @@ const (
 // A world is one nesting level of the interpreter.
 type world struct {
 	taints []stain
-	open   []*pending
+	// outside are those that weak accesses of the task have from the world around: no wait removes them.
+	outside []stain
+	open    []*pending
 	// Failures that no wait has told of: of the group that is being run, or of tasks in none; and of combined reductions, which
 	// are in no group.
 	failed, skipped, uncombined int
@@ -92,6 +94,30 @@ func (w *world) taint(accs []area, group int) {
 	for _, a := range accs {
 		w.taints = append(w.taints, stain{a, group})
 	}
+}
+
+// behind returns the taints of w that tasks inside a weak access come after: it is linked as a whole.
+func (w *world) behind(a area) (out []stain) {
+	if !a.weak || !w.tainted([]area{a}) {
+		return nil
+	}
+	return []stain{{area: a.closed()}}
+}
+
+// closed is the access of all that comes after the children on a.
+func (a area) closed() area {
+	a.mode, a.weak = deps.InOut, false
+	return a
+}
+
+// strong returns the accesses that s itself waits for.
+func (s *step) strong() (out []area) {
+	for _, a := range s.accs {
+		if !a.weak {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // combine ends the reductions that accs meet, all of them with nil.
@@ -167,7 +193,7 @@ func (in *interpreter) run(steps []step, w *world, group int) {
 		case waitAll:
 			w.combine(nil)
 			s.failed, s.skipped = w.failed, w.skipped+w.uncombined
-			w.taints, w.failed, w.skipped, w.uncombined = nil, 0, 0, 0
+			w.taints, w.failed, w.skipped, w.uncombined = append([]stain(nil), w.outside...), 0, 0, 0
 		case waitFor:
 			w.combine(waiting(s.accs))
 			s.bad = w.tainted(waiting(s.accs))
@@ -215,7 +241,7 @@ func (in *interpreter) task(s *step, w *world, group int) {
 	w.combine(s.accs)
 	result := good
 	switch {
-	case w.tainted(s.accs):
+	case w.tainted(s.strong()):
 		result = skipped
 	case seen != asUsual:
 		result, in.cut[s.id] = failed, true
@@ -228,8 +254,9 @@ func (in *interpreter) task(s *step, w *world, group int) {
 		result = failed
 	}
 	var k uint32
-	unknown := false
-	if result == good {
+	var inner world
+	unknown, body := false, result == good
+	if body {
 		k, unknown = contribution(s, func(buf int) []uint32 { return in.x[buf] }), in.readsUndefined(s)
 		for _, a := range s.accs {
 			if a.mode != deps.Reduction {
@@ -237,7 +264,10 @@ func (in *interpreter) task(s *step, w *world, group int) {
 			}
 		}
 		if s.kind == nestedTask {
-			var inner world
+			for _, a := range s.accs {
+				inner.outside = append(inner.outside, w.behind(a)...)
+			}
+			inner.taints = append(inner.taints, inner.outside...)
 			in.run(s.body, &inner, 0)
 			inner.combine(nil)
 			if inner.untold() {
@@ -260,17 +290,23 @@ func (in *interpreter) task(s *step, w *world, group int) {
 		w.failed++
 	case skipped:
 		w.skipped++
-	default:
-		return
 	}
-	w.taint(s.accs, group)
+	for _, a := range s.accs {
+		bad := result != good
+		if body && (a.weak || s.early) { // it has ended as its children on it have
+			bad = inner.tainted([]area{a.closed()})
+		}
+		if bad {
+			w.taint([]area{a}, group)
+		}
+	}
 }
 
 // readsUndefined reports whether s reads an element that cannot be known.
 func (in *interpreter) readsUndefined(s *step) bool {
 	found := false
 	for _, a := range s.accs {
-		if a.mode == deps.In {
+		if a.mode == deps.In && !a.weak {
 			a.each(func(i int) { found = found || in.undefined[a.buf][i] })
 		}
 	}
@@ -280,7 +316,7 @@ func (in *interpreter) readsUndefined(s *step) bool {
 // apply does what a task does with one access, and says of what it cannot be known what came of it: unknown is whether that holds for k.
 func (in *interpreter) apply(a area, k uint32, unknown bool) {
 	apply(a, k, in.x[a.buf])
-	if a.mode == deps.In {
+	if a.mode == deps.In || a.weak {
 		return
 	}
 	a.each(func(i int) {

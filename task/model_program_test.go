@@ -31,6 +31,7 @@ type step struct {
 	once   bool // if(false)
 	final  bool
 	event  bool
+	early  bool // releases its accesses early
 	prio   int
 
 	id int // of a task, or of a group among the groups
@@ -75,6 +76,7 @@ type area struct {
 	i0, i1, j0, j1 int
 	mode           deps.Mode
 	xor            bool // the operator of a reduction, or +
+	weak           bool // for the children of the task alone
 }
 
 const modelRows, modelCols = 6, 40
@@ -111,6 +113,7 @@ type maker struct {
 	bufs   int
 	faults bool
 	calm   bool // nothing is cancelled
+	links  bool // there are weak accesses and early release
 }
 
 // program returns a program over whole buffers.
@@ -182,6 +185,9 @@ func (m *maker) group(depth int, inside []area, reductions bool) (step, bool) {
 // cancelled returns a group that is cancelled at some time. The bodies of its tasks do not wait for their children, so that
 // what cancellation does to a child it does to the parent.
 func (m *maker) cancelled(depth int, inside []area, how cancelKind) (step, bool) {
+	links := m.links
+	m.links = false // a task that is cut on its way ends there, and not where its children were
+	defer func() { m.links = links }()
 	g, ok := m.group(depth, inside, false)
 	for range m.rng.IntN(6) {
 		if s, more := m.task(depth, inside, false); more {
@@ -297,8 +303,24 @@ func (m *maker) task(depth int, inside []area, reductions bool) (step, bool) {
 		if len(mine) > 0 {
 			s.body = m.steps(1+m.rng.IntN(6), depth-1, mine)
 		}
+		if m.links {
+			m.link(&s)
+		}
 	}
 	return s, true
+}
+
+// link makes some accesses of a nested task weak, and perhaps has all released early.
+func (m *maker) link(s *step) {
+	if hasMode(s.accs, deps.Concurrent) || hasMode(s.accs, deps.Commutative) {
+		return
+	}
+	s.early = m.rng.IntN(3) == 0
+	for i := range s.accs {
+		a := &s.accs[i]
+		a.weak = a.mode <= deps.InOut && m.rng.IntN(2) == 0
+		s.early = s.early && a.mode <= deps.InOut
+	}
 }
 
 // isKernel makes s one of the kernels above, if its accesses are those of one.
@@ -375,7 +397,7 @@ func (m *maker) part(lo, hi, tile int) (int, int) {
 func contribution(s *step, at func(buf int) []uint32) uint32 {
 	k := s.k
 	for _, a := range s.accs {
-		if a.mode == deps.In {
+		if a.mode == deps.In && !a.weak {
 			a.each(func(i int) { k += at(a.buf)[i] })
 		}
 	}
@@ -383,6 +405,9 @@ func contribution(s *step, at func(buf int) []uint32) uint32 {
 }
 
 func apply(a area, k uint32, x []uint32) {
+	if a.weak {
+		return
+	}
 	a.each(func(i int) {
 		switch {
 		case a.mode == deps.Out:

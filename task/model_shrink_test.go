@@ -28,6 +28,14 @@ func cloneSteps(steps []step) []step {
 	return out
 }
 
+// unlink makes s a task without weak accesses.
+func (s *step) unlink() {
+	s.early = false
+	for i := range s.accs {
+		s.accs[i].weak = false
+	}
+}
+
 // fails returns how c fails in one of some runs, nil where it does not.
 func (c *modelCase) fails(ks modelKernels) error {
 	for range *modelTries {
@@ -90,8 +98,11 @@ func (c *modelCase) simplify(n int) bool {
 					return
 				}
 			}
-			change(s.kind == nestedTask && len(s.body) == 0, func() { s.kind = plainTask })
-			for _, flag := range []*bool{&s.kernel, &s.away, &s.flaky, &s.once, &s.final, &s.event, &s.reading, &s.fails} {
+			change(s.kind == nestedTask && len(s.body) == 0, func() { s.kind = plainTask; s.unlink() })
+			for k := range s.accs {
+				change(s.accs[k].weak, func() { s.accs[k].weak = false })
+			}
+			for _, flag := range []*bool{&s.early, &s.kernel, &s.away, &s.flaky, &s.once, &s.final, &s.event, &s.reading, &s.fails} {
 				change(*flag, func() { *flag = false })
 			}
 			for _, number := range []*int{&s.again, &s.tokens, &s.prio} {
@@ -126,6 +137,9 @@ func (a area) String() string {
 	if a.xor {
 		mode = "xor"
 	}
+	if a.weak {
+		mode = "weak " + mode
+	}
 	return fmt.Sprintf("%s b%d[%d:%d,%d:%d]", mode, a.buf, a.i0, a.i1, a.j0, a.j1)
 }
 
@@ -135,7 +149,7 @@ func (s *step) String() string {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"fails", s.fails}, {"flaky", s.flaky}, {"kernel", s.kernel}, {"away", s.away}, {"once", s.once}, {"final", s.final}, {"event", s.event},
+	}{{"fails", s.fails}, {"flaky", s.flaky}, {"kernel", s.kernel}, {"away", s.away}, {"once", s.once}, {"final", s.final}, {"event", s.event}, {"early", s.early},
 		{"reading", s.reading}, {"cancelled", s.cancel == cancelGroup}, {"cancels the runtime", s.cancel == cancelRuntime}} {
 		if f.set {
 			text += ", " + f.name

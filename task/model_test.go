@@ -442,6 +442,7 @@ func hasKernels(steps []step) bool {
 // access returns the access to a as a box of its slice, or as a part of that, where a is of one row.
 func (m *modelRun) access(a area, part bool) task.Option {
 	x := m.x[a.buf]
+	weak := a.weak
 	if part {
 		lo, hi := a.i0*modelCols+a.j0, a.i0*modelCols+a.j1
 		x = x[lo:hi:hi]
@@ -462,6 +463,9 @@ func (m *modelRun) access(a area, part bool) task.Option {
 		o = task.Reduce(x, task.Xor[uint32]())
 	default:
 		o = task.Reduce(x, task.Sum[uint32]())
+	}
+	if weak {
+		o = o.Weak()
 	}
 	if part {
 		return o
@@ -513,6 +517,9 @@ func (m *modelRun) submitTask(s *step, at task.Submitter) error {
 	options := []task.Option{task.Label(fmt.Sprint("task ", s.id)), task.Priority(s.prio), task.If(!s.once), task.Final(s.final)}
 	if s.tokens > 0 {
 		options = append(options, task.Resources("smp", s.tokens))
+	}
+	if s.early {
+		options = append(options, task.EarlyRelease())
 	}
 	switch {
 	case s.flaky && m.weather != nil:
@@ -697,7 +704,7 @@ func modelOfAs(seed uint64, setup *modelSetup) *modelCase {
 	}
 	setup.apply(&c.options)
 	c.storm = newWeather(rng, &c.options, setup.virtual)
-	mk := &maker{rng: rng, bufs: c.bufs, faults: rng.IntN(2) == 0, calm: c.storm != nil}
+	mk := &maker{rng: rng, bufs: c.bufs, faults: rng.IntN(2) == 0, calm: c.storm != nil, links: c.storm == nil}
 	var all []area
 	for b := range mk.bufs {
 		all = append(all, area{buf: b, i1: modelRows, j1: modelCols, mode: deps.InOut})

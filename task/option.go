@@ -41,6 +41,7 @@ type special struct {
 	memory  values.Range
 	box     *box
 	reducer *operator.Reducer
+	weak    bool
 }
 
 // A box is a part of a row-major array: [lo, hi) of shape in each dimension.
@@ -75,6 +76,8 @@ const (
 	costOption   // n is nanoseconds
 	rankOption   // n is the rank
 	originOption // n is where the function of the program begins
+	earlyOption
+	wrongOption // at is a *special: an option that was made weak and is no access
 )
 
 func access[T any](mode deps.Mode, x []T) Option { return accessTo(mode, values.MemoryOf(x)) }
@@ -188,12 +191,56 @@ func (o Option) Box(shape, lo, hi []int) Option {
 	}
 	s := special{box: b}
 	if o.isAccess() {
-		s.memory, s.reducer = o.memory(), o.reducer()
+		s.memory, s.reducer, s.weak = o.memory(), o.reducer(), o.weak()
 	}
 	made := specialAccess(o.mode(), &s)
 	made.kind |= o.kind & pointerBit
 	return made
 }
+
+// Weak makes an access one that the task, of GoScope, does not use itself: only the tasks that it
+// submits do. The task starts without waiting for the access, and gets no data for it. Its
+// children on these elements come after the tasks that the access comes after; later tasks that
+// use the elements come after the children on them and the body, and need not wait for the rest
+// of the task.
+//
+//	task.InOut(x[lo:hi]).Weak()
+//
+// Each weak access begins and ends as a whole: a program that wants parts of it to begin and end
+// apart declares these. The access is In, Out or InOut, and overlaps no other access of the task,
+// but for one that says as much; a task with weak accesses has no concurrent or commutative ones,
+// which could keep from running what its children wait for. The body may use the elements after a
+// Scope.WaitOn for them and until it submits the next task on them. A failure of an earlier task
+// on the elements skips the children on them, not the task; a failure of a child on them skips
+// the later tasks. Not in recordings, nor on several ranks.
+//
+// Source: Perez, Beltran, Labarta, Ayguade, Improving the Integration of Task Nesting and
+// Dependencies in OpenMP, IPDPS 2017, section 4; differs: accesses are linked as a whole.
+func (o Option) Weak() Option {
+	if !o.isAccess() {
+		return Option{kind: wrongOption}
+	}
+	made := specialAccess(o.mode(), &special{memory: o.memory(), box: o.box(), reducer: o.reducer(), weak: true})
+	made.kind |= o.kind & pointerBit
+	return made
+}
+
+func (o *Option) weak() bool {
+	s := o.special()
+	return s != nil && s.weak
+}
+
+// EarlyRelease leaves the accesses of a task, of GoScope, to later tasks one by one: an access ends
+// when the body has returned, all events are fulfilled and the children on its elements have
+// finished, even where other children have not. Without it, all end with the task. A task whose
+// accesses are concurrent, commutative or reductions cannot have it.
+//
+// What has ended cannot be taken back: when the task fails by a child, only the later tasks on the
+// elements of that child are skipped.
+//
+// Source: Perez, Beltran, Labarta, Ayguade, Improving the Integration of Task Nesting and
+// Dependencies in OpenMP, IPDPS 2017, section 5.
+func EarlyRelease() Option { return Option{kind: earlyOption} }
 
 func (o *Option) isAccess() bool { return o.what() == accessOption || o.what() == specialOption }
 

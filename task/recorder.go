@@ -142,7 +142,7 @@ func needsNoTask(options []Option) bool {
 				return false
 			}
 		case accessOption, specialOption:
-			if o.mode() == deps.Reduction {
+			if o.mode() == deps.Reduction || o.weak() {
 				return false
 			}
 		default:

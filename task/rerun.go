@@ -110,7 +110,10 @@ func describeGoStep(rt *engine.Runtime, body func() error, nested func(*Scope) e
 	r.Need()
 	r.Body, r.Label = body, engine.Unlabelled
 	setNested(r, nested)
-	if err = describeGo(rt, r, options); err == nil {
+	if err = describeGo(rt, r, options); err == nil && r.Traits.Is(life.Linked) {
+		err = errWeakRecorded
+	}
+	if err == nil {
 		return d, d.takeGrown(r, false)
 	}
 	_, err = rt.Root.Abort(r, err)
@@ -234,6 +237,7 @@ func (t *replayRun) Start(r *engine.Record) {
 		}
 	}
 	s.End()
+	engine.EndUse(s)
 	if s.ChildFinished(engine.Holder) != nil {
 		rt.Complete(r)
 	}

@@ -64,7 +64,7 @@ func enableEager(rt *engine.Runtime) {
 	}
 	rt.EagerQueues = make([]engine.EagerQueue, len(rt.Topology.Places))
 	rt.OnEagerCandidate = func(n *deps.Node, stream int) {
-		if r := n.Owner.(*engine.Record); rt.ClaimEagerly(r, sched.PlaceID(stream-1)) {
+		if r, ok := n.Owner.(*engine.Record); ok && rt.ClaimEagerly(r, sched.PlaceID(stream-1)) {
 			rt.StartOn(r)
 		}
 	}

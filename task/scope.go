@@ -48,7 +48,7 @@ func (s *Scope) Wait(ctx context.Context, options ...WaitOption) error {
 		}
 	}
 	s.core.Submitting.Lock()
-	clear(s.core.Graph.Poisoned)
+	engine.ForgetFailures(&s.core)
 	s.core.Submitting.Unlock()
 	return errors.Join(s.core.RT.Log.TakeFailures(&s.core.Failures), err)
 }

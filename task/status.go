@@ -132,13 +132,16 @@ func reportTask(rt *engine.Runtime, v *engine.Sighting, queued, locked bool) pro
 func innerWait(s *engine.Scope) string {
 	pending := s.Pending.Load()
 	children, reasons := pending&(engine.Holder-1), pending/engine.Holder
+	events := s.Uses()
 	switch returned := s.Body.Load() == engine.BodyFinished; {
-	case returned && reasons == 1:
+	case returned && events == 1:
 		return "an event that is not fulfilled"
-	case returned && reasons > 1:
-		return fmt.Sprintf("%d events that are not fulfilled", reasons)
+	case returned && events > 1:
+		return fmt.Sprintf("%d events that are not fulfilled", events)
 	case returned && children > 0, s.Waiting.Load() != engine.NoWaiter && children > 0:
 		return fmt.Sprintf("%d of its children", children)
+	case returned && reasons > 0:
+		return "tasks before it on weak accesses"
 	}
 	return ""
 }

@@ -180,6 +180,9 @@ func describeGo(rt *engine.Runtime, r *engine.Record, options []Option) (err err
 	if err := applyOptions(rt, r, options); err != nil {
 		return err
 	}
+	if err := addWeak(rt, r, options); err != nil {
+		return err
+	}
 	if err := coverError(r.Scope, r); err != nil {
 		return err
 	}
@@ -261,6 +264,13 @@ func applyOption(rt *engine.Runtime, r *engine.Record, o *Option) error {
 			return fmt.Errorf("on rank %d", o.n)
 		}
 		r.Need().Rank = int32(o.n) + 1
+	case earlyOption:
+		if r.Nested == nil {
+			return errEarlyScope
+		}
+		r.Traits.Set(life.EarlyRelease, true)
+	case wrongOption:
+		return errWeakOption
 	case originOption:
 		r.Need().Origin = uintptr(o.n)
 	case tokenOption:
@@ -293,18 +303,30 @@ func setTokens(s *engine.Settings, kind devices.Kind, n int) error {
 
 // addAccess adds what o says to the accesses of r. An empty slice is no access.
 func addAccess(t *memory.Table, r *engine.Record, o *Option) error {
+	if o.weak() {
+		return nil // see addWeak
+	}
+	b, region, err := regionOf(t, r, o)
+	if err != nil || b == nil {
+		return err
+	}
+	return addRegion(r, b, region, o)
+}
+
+// regionOf returns the region that o names, and its buffer: nil for an empty one.
+func regionOf(t *memory.Table, r *engine.Record, o *Option) (*memory.Buffer, deps.Region, error) {
 	if o.box() != nil {
-		return addBox(t, r, o)
+		return regionOfBox(t, r, o)
 	}
 	m := o.memory()
 	if m.Len == 0 {
-		return nil
+		return nil, deps.Region{}, nil
 	}
 	b, first, err := t.Locate(m, &r.Scope.Memory)
 	if err != nil {
-		return fmt.Errorf("%s: %w", o.mode(), err)
+		return nil, deps.Region{}, fmt.Errorf("%s: %w", o.mode(), err)
 	}
-	return addRegion(r, b, b.Span(first, first+m.Len), o)
+	return b, b.Span(first, first+m.Len), nil
 }
 
 func addRegion(r *engine.Record, b *memory.Buffer, region deps.Region, o *Option) error {
@@ -337,36 +359,81 @@ func addRegion(r *engine.Record, b *memory.Buffer, region deps.Region, o *Option
 
 var errNoScope = errors.New("reduction: its body needs a Scope, for its private copy: use GoScope and Private")
 
-func addBox(t *memory.Table, r *engine.Record, o *Option) error {
+func regionOfBox(t *memory.Table, r *engine.Record, o *Option) (b *memory.Buffer, region deps.Region, err error) {
 	box, m, mode := o.box(), o.memory(), o.mode()
 	if box.err != nil {
-		return box.err
+		return nil, region, box.err
 	}
 	total := int64(1)
 	for i, n := range box.shape {
 		if n < 0 || box.hi[i] < box.lo[i] {
-			return fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i+1, box.lo[i], box.hi[i], n)
+			return nil, region, fmt.Errorf("%s: box of shape %v: dimension %d: [%d:%d] of %d", mode, box.shape, i+1, box.lo[i], box.hi[i], n)
 		}
 		if total *= n; total > m.Len {
-			return fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.Len)
+			return nil, region, fmt.Errorf("%s: box of shape %v: needs more than the %d elements of the slice", mode, box.shape, m.Len)
 		}
 	}
 	if m.Len == 0 {
-		return nil
+		return nil, region, nil
 	}
 	b, first, err := t.Locate(m, &r.Scope.Memory)
 	if err != nil {
-		return fmt.Errorf("%s: %w", mode, err)
+		return nil, region, fmt.Errorf("%s: %w", mode, err)
 	}
-	region, err := deps.Box(b.ID, first, box.shape, box.lo, box.hi)
+	region, err = deps.Box(b.ID, first, box.shape, box.lo, box.hi)
 	if err != nil {
-		return fmt.Errorf("%s: %w", mode, err)
+		return nil, region, fmt.Errorf("%s: %w", mode, err)
 	}
 	if region.Empty() {
-		return nil
+		return nil, region, nil
 	}
-	return addRegion(r, b, region, o)
+	return b, region, nil
 }
+
+// addWeak adds the weak accesses among options to those of r, which has the others.
+func addWeak(rt *engine.Runtime, r *engine.Record, options []Option) error {
+	var list []deps.Access
+	for i := range options {
+		o := &options[i]
+		switch {
+		case !o.weak():
+			continue
+		case r.Nested == nil:
+			return errWeakScope
+		case o.mode() > deps.InOut:
+			return fmt.Errorf("weak %s: a weak access is in, out or inout", o.mode())
+		}
+		b, region, err := regionOf(&rt.Buffers, r, o)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			list = append(list, deps.Access{Region: region, Mode: o.mode()})
+		}
+	}
+	switch {
+	case len(list) == 0 && !r.Traits.Is(life.EarlyRelease):
+		return nil
+	case rt.World != nil && r.Scope.Program():
+		return errWeakWorld
+	case r.Traits.Is(life.EarlyRelease) && r.Traits.Is(life.Relaxed):
+		return errEarlyRelaxed
+	case slices.ContainsFunc(r.Accesses, func(a deps.Access) bool { return a.Mode == deps.Concurrent || a.Mode == deps.Commutative }):
+		return errWeakRelaxed
+	}
+	r.Need()
+	return r.AddWeak(list)
+}
+
+var (
+	errWeakScope    = errors.New("weak access: its body needs a Scope, for the children that use it: use GoScope")
+	errWeakOption   = errors.New("weak: of an option that is not an access")
+	errWeakWorld    = errors.New("weak accesses and early release: not on several ranks, where each has a part of the children's data")
+	errWeakRecorded = errors.New("weak accesses and early release: not in a recording, whose steps have fixed predecessors")
+	errWeakRelaxed  = errors.New("weak accesses: of a task with concurrent or commutative accesses, which would keep from running what its children wait for")
+	errEarlyScope   = errors.New("early release: its body needs a Scope, for the children that use its data longer: use GoScope")
+	errEarlyRelaxed = errors.New("early release: of a task with concurrent, commutative or reduction accesses")
+)
 
 // The rest of this file submits plain tasks: Go tasks of the program without options other than in,
 // out and inout accesses. They have no detail record, since nothing but accesses describes them.

@@ -197,7 +197,7 @@ type Memory struct {
 // whole: not part of a larger buffer.
 func (l *LocalTasks) Memory(access Option) (Memory, error) {
 	m := access.memory()
-	if !access.isAccess() || access.box() != nil || m.Len == 0 {
+	if !access.isAccess() || access.box() != nil || access.weak() || m.Len == 0 {
 		return Memory{}, errors.New("no slice with elements")
 	}
 	b, first, err := l.rt.Buffers.Locate(m, &l.rt.Root.Memory)

@@ -58,11 +58,6 @@ func (g *graph) poisonOf(accesses []deps.Access) *Error {
 	return nil
 }
 
-// addFailed remembers the accesses of r, which failed or was skipped.
-func (g *graph) addFailed(r *Record) {
-	r.eachPoisonedAccess(func(t poisonedAccess) { g.addPoison(t, r.err) })
-}
-
 // nodeAccess returns access i of the node of r, which does not keep the operators of reductions.
 func (r *Record) nodeAccess(i int) deps.Access {
 	a := r.Node.Access(i)
@@ -72,22 +67,30 @@ func (r *Record) nodeAccess(i int) deps.Access {
 	return a
 }
 
-// eachPoisonedAccess calls f for the accesses of r, in the buffers that those of r are parts of by
-// now.
-func (r *Record) eachPoisonedAccess(f func(poisonedAccess)) {
-	for i := range r.Node.Accesses() {
-		a := r.nodeAccess(i)
+// accessOf returns access i of a node of a task or a link.
+func accessOf(n *deps.Node, i int) deps.Access {
+	if r, ok := n.Owner.(*Record); ok {
+		return r.nodeAccess(i)
+	}
+	return n.Access(i)
+}
+
+// eachPoisonedAccess calls f for the accesses of a node of s, of a task in group member, in the
+// buffers that those of the node are parts of by now.
+func eachPoisonedAccess(s *Scope, n *deps.Node, member *Group, f func(poisonedAccess)) {
+	for i := range n.Accesses() {
+		a := accessOf(n, i)
 		if a.Region.Empty() {
 			continue
 		}
-		f(poisonedAccess{r.RT.Buffers.RegionNow(&r.Scope.Memory, a.Region), a.Mode, a.Op, r.member})
+		f(poisonedAccess{s.RT.Buffers.RegionNow(&s.Memory, a.Region), a.Mode, a.Op, member})
 	}
 }
 
 // remembers reports whether accesses of the task that failed with cause are among the failed ones
 // of the buffers of r: until a wait of the program, or of its group, has reported it.
 func (g *graph) remembers(r *Record, cause *Error) (found bool) {
-	r.eachPoisonedAccess(func(t poisonedAccess) {
+	eachPoisonedAccess(r.Scope, &r.Node, r.member, func(t poisonedAccess) {
 		for _, e := range g.Poisoned[t.region.Buffer] {
 			found = found || e == cause
 		}
@@ -95,13 +98,13 @@ func (g *graph) remembers(r *Record, cause *Error) (found bool) {
 	return found
 }
 
-// poisonMet is poisonOf for a task that was submitted before.
-func (g *graph) poisonMet(r *Record) *Error {
+// poisonMet is poisonOf for a node of s that was submitted before.
+func poisonMet(s *Scope, n *deps.Node) *Error {
 	var accesses []deps.Access
-	r.eachPoisonedAccess(func(t poisonedAccess) {
+	eachPoisonedAccess(s, n, nil, func(t poisonedAccess) {
 		accesses = append(accesses, deps.Access{Region: t.region, Mode: t.mode, Op: t.op})
 	})
-	return g.poisonOf(accesses)
+	return s.Graph.poisonOf(accesses)
 }
 
 func (g *graph) addPoison(t poisonedAccess, e *Error) {
@@ -126,19 +129,32 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 		return rt.addStep(r)
 	}
 	accesses := *r.Declared()
+	if r.Traits.Is(life.Linked) {
+		accesses = r.strong(accesses)
+	}
 	if e := g.poisonOf(accesses); e != nil && !r.Traits.Is(life.IgnoresFailures) {
 		r.poison.Store(e)
 	}
 	if rt.Observers.Recorder == nil || r.Kind.Waits() {
-		return rt.settle(r, g.Domain, g.Domain.Enter(&r.Node, accesses))
+		return rt.settle(r, g.Domain, rt.enter(r, g, accesses))
 	}
 	id, scope := r.TaskID(), r.Scope // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
-	ready, start = rt.settle(r, g.Domain, g.Domain.Enter(&r.Node, accesses))
+	ready, start = rt.settle(r, g.Domain, rt.enter(r, g, accesses))
 	if scope.unreported {
 		rt.Observers.observeAccesses(scope, id, nil)
 	}
 	return ready, start
+}
+
+// enter enters r, which has accesses, into the graph, with its links. Requires: the submitting of
+// its home held.
+func (rt *Runtime) enter(r *Record, g *graph, accesses []deps.Access) (edges int32) {
+	edges = g.Domain.Enter(&r.Node, accesses)
+	if r.Traits.Is(life.Linked) {
+		r.enterLinks()
+	}
+	return edges
 }
 
 // settle ends the submission of r, which has entered domain d with edges, and reports whether r is
@@ -168,6 +184,7 @@ func (rt *Runtime) graphFor(r *Record) *graph {
 	g := &r.Scope.Graph
 	if g.Domain == nil {
 		g.Domain = rt.GetDomain(r.Scope)
+		openLinks(r.Scope)
 	}
 	r.graphNode().ID = r.TaskID()
 	return g
@@ -208,74 +225,127 @@ func (p *recordPools) putDomain(g *graph) {
 // to over when they are not to run, else to ready.
 func (rt *Runtime) graphRelease(r *Record, over, ready *RecordList) {
 	spin.Perturb()
-	if r.Holds.Has(life.HeldExclusive | life.HeldConcurrent) {
+	var next successors
+	if r.Holds.Has(life.HeldExclusive | life.HeldConcurrent | life.HeldLinks) {
 		rt.releaseExclusion(r, over, ready)
+		r.shutLinks(&next)
 	}
-	var free RecordList
-	var led *Record
-	if r.Kind == mergeBody && (r.err != nil || r.poison.Load() != nil) {
-		r.Scope.Graph.releaseMerge(r, &free, &led)
-	} else if r.err != nil && (r.Kind != WaitBody || r.poison.Load() != nil) {
-		r.Scope.Graph.fail(r, &free, &led)
-	} else {
-		r.Scope.Graph.Domain.Finish(&r.Node, func(s *deps.Node) { s.Owner.(*Record).releaseSuccessor(&free, &led) })
+	switch {
+	case r.Holds.Has(life.HeldLinks) && r.stage == nodeOver:
+	case r.Kind == mergeBody && (r.err != nil || r.poison.Load() != nil):
+		r.Scope.Graph.releaseMerge(r, &next)
+	case r.err != nil && (r.Kind != WaitBody || r.poison.Load() != nil):
+		r.Scope.Graph.fail(r, &next)
+	default:
+		r.Scope.Graph.Domain.Finish(&r.Node, func(n *deps.Node) {
+			if s, ok := n.Owner.(*Record); ok && s.RT.EagerQueues == nil {
+				next.free.Push(s)
+			} else {
+				next.add(n)
+			}
+		})
 	}
-	for led != nil {
-		s := led
-		led, s.releasedNext = s.releasedNext, nil
-		rt.predecessorsDone(s, r)
-	}
-	for s := free.pop(); s != nil; s = free.pop() {
-		rt.makeReady(s, r, over, ready)
+	rt.releaseAll(&next, r, over, ready)
+}
+
+// A successors is what has no predecessors any more because of a task that has finished.
+type successors struct {
+	free  RecordList
+	led   *Record // those that follow their predecessors on an accelerator
+	links *linkWork
+}
+
+// add adds the task of n: into led if it follows, else into free. One that follows may be on the
+// list of the goroutine that starts it, and must be put on no other.
+func (w *successors) add(n *deps.Node) {
+	s, ok := n.Owner.(*Record)
+	switch {
+	case !ok:
+		w.addLink(n)
+	case s.RT.EagerQueues != nil && !s.Life.Release():
+		s.releasedNext, w.led = w.led, s
+	default:
+		w.free.Push(s)
 	}
 }
 
-// releaseSuccessor puts s, whose predecessors have finished, into led if it follows, else into
-// free. One that follows may be on the list of the goroutine that starts it, and must be put on no
-// other.
-func (s *Record) releaseSuccessor(free *RecordList, led **Record) {
-	if s.RT.EagerQueues != nil && !s.Life.Release() {
-		s.releasedNext, *led = *led, s
-	} else {
-		free.Push(s)
+// releaseAll makes ready, or starts, what has no predecessors any more. by is the last of them, nil
+// if that was no task.
+func (rt *Runtime) releaseAll(w *successors, by *Record, over, ready *RecordList) {
+	if w.links != nil {
+		w.advance()
+	}
+	for w.led != nil {
+		s := w.led
+		w.led, s.releasedNext = s.releasedNext, nil
+		rt.predecessorsDone(s, by)
+	}
+	for s := w.free.pop(); s != nil; s = w.free.pop() {
+		rt.makeReady(s, by, over, ready)
+	}
+	if w.links != nil {
+		for _, r := range w.links.ended {
+			rt.Complete(r)
+		}
 	}
 }
 
 // fail is graphRelease for a task that failed or was skipped. A wait leaves nothing undefined, but
 // other goroutines may have submitted tasks that come after the wait alone: the failure that it has
 // met reaches them through it.
-func (g *graph) fail(r *Record, free *RecordList, led **Record) {
+func (g *graph) fail(r *Record, w *successors) {
 	spin.Perturb()
 	// One step for submitting goroutines: they find the edge, or the poison.
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
 	cause := r.err
-	remembered := false // for a wait: the accesses of the tasks that failed say which successors they reach
 	if r.Kind == WaitBody {
 		cause = r.poison.Load()
-		remembered = g.remembers(r, cause)
-	} else {
-		g.addFailed(r)
+		w.fail(r.Scope, &r.Node, r.member, cause, g.remembers(r, cause))
+		return
 	}
 	if r.isStep() {
 		r.Steps.Errs[r.Step] = r.err
 	}
-	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
-		s := n.Owner.(*Record)
+	taint(r.Scope, &r.Node, r.member, cause)
+	w.fail(r.Scope, &r.Node, r.member, cause, false)
+}
+
+// taint remembers the accesses of a node of s that failed with cause. Requires: submitting held.
+func taint(s *Scope, n *deps.Node, member *Group, cause *Error) {
+	eachPoisonedAccess(s, n, member, func(t poisonedAccess) { s.Graph.addPoison(t, cause) })
+}
+
+// fail completes a node of s, of a task in group member, whose successors do not run because of
+// cause. For a wait whose failure is remembered the accesses of the tasks that failed say which
+// successors they reach. Requires: submitting held.
+func (w *successors) fail(s *Scope, n *deps.Node, member *Group, cause *Error, remembered bool) {
+	s.Graph.Domain.Complete(n, func(next *deps.Node, last bool) {
+		r, _ := next.Owner.(*Record)
+		merge := r != nil && r.Kind == mergeBody
 		poison := cause
-		if remembered && s.Kind != mergeBody {
-			poison = g.poisonMet(s)
+		if remembered && !merge {
+			poison = poisonMet(s, next)
 		}
 		if poison != nil {
-			s.poison.CompareAndSwap(nil, poison)
+			blame(next, poison)
 		}
-		if s.Kind == mergeBody {
-			s.addPoisonedInput(r, cause)
+		if merge {
+			r.addPoisonedInput(s, n, member, cause)
 		}
 		if last {
-			s.releaseSuccessor(free, led)
+			w.add(next)
 		}
 	})
+}
+
+// blame makes e the reason why the task of n does not run, or what comes after its link.
+func blame(n *deps.Node, e *Error) {
+	if r, ok := n.Owner.(*Record); ok {
+		r.poison.CompareAndSwap(nil, e)
+	} else {
+		n.Owner.(*link).blame(n, e)
+	}
 }
 
 // KeepUnordered keeps the memory alive, while r is in flight, that it uses without an access that

@@ -117,38 +117,37 @@ type poisonedInput struct {
 	err *Error
 }
 
-// addPoisonedInput notes on r, a merge, the accesses of a task that it waited for and that failed.
-// Requires: submitting held.
-func (r *Record) addPoisonedInput(failed *Record, cause *Error) {
-	failed.eachPoisonedAccess(func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
+// addPoisonedInput notes on r, a merge, the accesses of a node of s that it waited for and that
+// failed. Requires: submitting held.
+func (r *Record) addPoisonedInput(s *Scope, failed *deps.Node, member *Group, cause *Error) {
+	eachPoisonedAccess(s, failed, member, func(t poisonedAccess) { r.poisonedInputs = append(r.poisonedInputs, poisonedInput{t, cause}) })
 }
 
 // releaseMerge is graphRelease for a merge that has waited for tasks that failed, or that has
 // failed itself: of its successors only those are not to run that would have waited for these
 // tasks.
-func (g *graph) releaseMerge(r *Record, free *RecordList, led **Record) {
+func (g *graph) releaseMerge(r *Record, w *successors) {
 	r.Scope.Submitting.Lock()
 	defer r.Scope.Submitting.Unlock()
 	if r.err != nil {
 		r.poisonedInputs = append(r.poisonedInputs, poisonedInput{poisonedAccess{r.mergeTarget.Whole(), deps.InOut, 0, nil}, r.err})
-		g.addFailed(r)
+		taint(r.Scope, &r.Node, r.member, r.err)
 	}
 	g.Domain.Complete(&r.Node, func(n *deps.Node, last bool) {
-		s := n.Owner.(*Record)
-		for i := range s.Node.Accesses() {
-			a := s.nodeAccess(i)
+		for i := range n.Accesses() {
+			a := accessOf(n, i)
 			region := r.RT.Buffers.RegionNow(&r.Scope.Memory, a.Region)
 			for _, t := range r.poisonedInputs { // the buffer may have grown again since they were noted, or since s was submitted
 				if t.orders(&a) && r.RT.Buffers.RegionNow(&r.Scope.Memory, t.region).Overlaps(region) {
-					s.poison.CompareAndSwap(nil, t.err)
+					blame(n, t.err)
 				}
 			}
-			if s.Kind == mergeBody { // the buffer has grown again
+			if s, ok := n.Owner.(*Record); ok && s.Kind == mergeBody { // the buffer has grown again
 				s.poisonedInputs = append(s.poisonedInputs, r.poisonedInputs...)
 			}
 		}
 		if last {
-			s.releaseSuccessor(free, led)
+			w.add(n)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices/smp"
@@ -224,7 +225,7 @@ func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 	rt := w.RT
 	s := r.Inner
 	// In turns nothing waits for the copies of a buffer that is dropped but a job.
-	if s.Pending.Load() == Holder && (rt.Virtual == nil || len(s.Memory.Fresh) == 0) {
+	if s.Pending.Load() == Holder && len(r.links) == 0 && (rt.Virtual == nil || len(s.Memory.Fresh) == 0) {
 		s.Pending.Store(0)
 		rt.closeScope(r)
 		return rt.retire(r, worker), worker
@@ -236,6 +237,7 @@ func (w CPU) endScope(r *Record, worker int) (*Record, int) {
 		rt.Ready.countRun()
 	}
 	next := rt.Schedule(r, nil, worker)
+	EndUse(s)
 	if s.ChildFinished(Holder) != nil {
 		rt.Complete(r)
 	}
@@ -284,4 +286,245 @@ func (s *Scope) Forget(b deps.BufferID) error {
 		return nil
 	}
 	return s.Graph.Domain.Forget(b)
+}
+
+// What follows lets the children of a task come after what its weak accesses wait for, and tasks
+// after it begin before it has finished: see deps.Link.
+
+// A link is a weak access of a task, or any access of a task with early release.
+type link struct {
+	deps.Link
+	scope   *Scope                // where the task was submitted
+	inner   *Scope                // of its body, once something was submitted there
+	member  *Group                // of the task
+	outside atomic.Pointer[Error] // a predecessor that failed or was skipped
+	inside  atomic.Pointer[Error] // the task itself, or a child on the region
+	weak    bool
+}
+
+// A linkWork is what is to do for links whose nodes have no predecessors any more.
+type linkWork struct {
+	nodes []*deps.Node // of links
+	ended []*Record    // tasks that have finished by that
+}
+
+// blame notes that a predecessor of a node of l failed.
+func (l *link) blame(n *deps.Node, e *Error) {
+	if n == &l.Outer {
+		l.outside.CompareAndSwap(nil, e)
+	} else {
+		l.inside.CompareAndSwap(nil, e)
+	}
+}
+
+// failed returns why what comes after l does not run, nil if it does.
+func (l *link) failed() *Error {
+	if e := l.inside.Load(); e != nil {
+		return e
+	}
+	return l.outside.Load()
+}
+
+// enterLinks enters the links of r, behind its node. Requires: the submitting of its home held.
+func (r *Record) enterLinks() {
+	r.Holds.Take(life.HeldLinks)
+	strong := len(r.Accesses) - r.weak
+	for i := range r.Accesses {
+		a := r.Accesses[i]
+		if a.Region.Empty() || i < strong && !r.Traits.Is(life.EarlyRelease) {
+			continue
+		}
+		l := &link{scope: r.Scope, member: r.member, weak: i >= strong}
+		l.Outer.Owner, l.Closer.Owner = l, l
+		if e := r.Scope.Graph.poisonOf(r.Accesses[i : i+1]); e != nil {
+			l.outside.Store(e)
+		}
+		r.links = append(r.links, l)
+		spin.Perturb()
+		if l.Enter(r.Scope.Graph.Domain, r.TaskID(), a) {
+			l.act(l.After(deps.Arrive), nil)
+		}
+	}
+}
+
+// openLinks enters the openers of the weak accesses of the task of s, whose first child is being
+// submitted. Requires: submitting held.
+func openLinks(s *Scope) {
+	if s.Program() {
+		return
+	}
+	for _, l := range s.Owner.links {
+		l.inner = s
+		if !l.weak {
+			continue
+		}
+		s.Pending.Add(Holder) // until the opener is complete
+		spin.Perturb()
+		if !l.Open(s.Graph.Domain) {
+			s.Pending.Add(-Holder)
+			l.taintInside()
+		}
+	}
+}
+
+// taintInside makes the region of l undefined inside where it is outside. Requires: submitting of
+// the inner scope held.
+func (l *link) taintInside() {
+	if e := l.outside.Load(); e != nil {
+		l.inner.Graph.addPoison(poisonedAccess{region: l.Access().Region, mode: deps.InOut}, e)
+	}
+}
+
+// ForgetFailures removes the taints that the children of s have left, but for those from outside.
+// Requires: submitting held.
+func ForgetFailures(s *Scope) {
+	clear(s.Graph.Poisoned)
+	if s.Program() {
+		return
+	}
+	for _, l := range s.Owner.links {
+		if l.weak && l.inner != nil && l.Passed() {
+			l.taintInside()
+		}
+	}
+}
+
+// addLink adds a node of a link that has no predecessors any more.
+func (w *successors) addLink(n *deps.Node) {
+	if w.links == nil {
+		w.links = &linkWork{}
+	}
+	w.links.nodes = append(w.links.nodes, n)
+}
+
+// advance does what is to do for links, and for those behind them.
+func (w *successors) advance() {
+	for i := 0; i < len(w.links.nodes); i++ {
+		n := w.links.nodes[i]
+		l := n.Owner.(*link)
+		spin.Perturb()
+		if n == &l.Outer {
+			l.act(l.After(deps.Arrive), w)
+		} else {
+			l.inner.Graph.Domain.Finish(n, w.add)
+			l.act(l.After(deps.Shut), w)
+			w.drop(l.inner)
+		}
+	}
+}
+
+// drop counts out a reason why the task of s has not finished.
+func (w *successors) drop(s *Scope) {
+	if r := s.ChildFinished(Holder); r != nil {
+		w.links.ended = append(w.links.ended, r)
+	}
+}
+
+// act completes a node of l.
+func (l *link) act(a deps.LinkAction, w *successors) {
+	spin.Perturb()
+	switch a {
+	case deps.CompleteOpener:
+		s := l.inner
+		w.complete(s, l.Opener(), nil, l.outside.Load())
+		w.drop(s)
+	case deps.CompleteOuter:
+		w.complete(l.scope, &l.Outer, l.member, l.failed())
+	}
+}
+
+// complete completes the node of s of a link, or of a task with early release, that failed if e
+// is not nil.
+func (w *successors) complete(s *Scope, n *deps.Node, member *Group, e *Error) {
+	if e == nil {
+		s.Graph.Domain.Finish(n, w.add)
+		return
+	}
+	s.Submitting.Lock()
+	defer s.Submitting.Unlock()
+	taint(s, n, member, e)
+	w.fail(s, n, member, e, false)
+}
+
+// shutLinks ends the links of r where its body has not run. r has failed, or was skipped.
+func (r *Record) shutLinks(w *successors) {
+	if !r.Holds.Has(life.HeldLinks) || r.stage != linksOpen {
+		return
+	}
+	r.stage = linksShut
+	for _, l := range r.links {
+		l.inside.CompareAndSwap(nil, r.err)
+		l.act(l.After(deps.Shut), w)
+	}
+}
+
+// AddUse says that an event keeps the task from finishing, and from releasing data early.
+func (o *offspring) AddUse() {
+	o.Pending.Add(Holder)
+	o.uses.Add(1)
+}
+
+// Uses returns how many of the body and the events may use the data of the task.
+func (o *offspring) Uses() int { return int(o.uses.Load()) }
+
+// EndUse says that the body of s, or an event of its task, does not use the data of the task any
+// more. The last of them leaves what the children do not use to other tasks.
+func EndUse(s *Scope) {
+	if s.uses.Add(-1) > 0 || len(s.Owner.links) == 0 {
+		return
+	}
+	var over, ready RecordList
+	var w successors
+	w.closeLinks(s)
+	rt := s.RT
+	rt.releaseAll(&w, nil, &over, &ready)
+	for r := over.pop(); r != nil; r = over.pop() {
+		rt.graphRelease(r, &over, &ready)
+		rt.Complete(rt.conclude(r, smp.None))
+	}
+	if ready.head != nil {
+		rt.Schedule(nil, &ready, smp.None)
+	}
+}
+
+// closeLinks lets the links of the task of s end with the children on their regions. Requires: the
+// body and the events do not use its data any more, and no child comes.
+func (w *successors) closeLinks(s *Scope) {
+	r := s.Owner
+	e := r.err
+	if e == nil {
+		s.RT.Log.Failing.Lock()
+		if s.Outside != nil {
+			e = r.failure("", s.Outside)
+		}
+		s.RT.Log.Failing.Unlock()
+	}
+	r.stage = linksShut
+	if r.Traits.Is(life.EarlyRelease) {
+		r.stage = nodeOver
+		w.complete(r.Scope, &r.Node, r.member, e)
+	}
+	var unused []*link
+	s.Submitting.Lock()
+	for _, l := range r.links {
+		if e != nil {
+			l.inside.CompareAndSwap(nil, e)
+		}
+		if s.Graph.Domain == nil {
+			unused = append(unused, l)
+			continue
+		}
+		if e := s.Graph.poisonOf([]deps.Access{{Region: l.Access().Region, Mode: deps.InOut}}); e != nil {
+			l.inside.CompareAndSwap(nil, e)
+		}
+		s.Pending.Add(Holder) // until the Closer is complete
+		spin.Perturb()
+		if l.Close(s.Graph.Domain) {
+			w.addLink(&l.Closer)
+		}
+	}
+	s.Submitting.Unlock()
+	for _, l := range unused {
+		l.act(l.After(deps.Shut), w)
+	}
 }

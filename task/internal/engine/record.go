@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -83,6 +84,7 @@ type Detail struct {
 
 	membership
 	sharing
+	linking
 	attempts
 	merging
 	clauses
@@ -109,6 +111,22 @@ type sharing struct {
 	sharedRegions []deps.Region // for others to compare with: accesses of reductions change when the task starts
 	heldIndex     int           // in concurrentGroups.held
 }
+
+// A linking is the accesses of a task that are linked to those of its children.
+type linking struct {
+	links []*link
+	weak  int // how many of its accesses, the last ones, are weak
+	stage linkStage
+}
+
+// A linkStage says what is left of the accesses of a task that has links.
+type linkStage uint8
+
+const (
+	linksOpen linkStage = iota // all
+	linksShut                  // the node; the links end by themselves
+	nodeOver                   // nothing: the node is complete too
+)
 
 // An attempts is the number of times that a task runs, and what came of its kernel.
 type attempts struct {
@@ -169,8 +187,8 @@ type replaying struct {
 
 // A replayTask is what the task of an iteration runs.
 type replayTask interface {
-	// Start submits the steps as children of r, whose predecessors have finished: for a task that has
-	// no body.
+	// Start submits the steps as children of r, whose predecessors have finished: for a task that
+	// has no body.
 	Start(r *Record)
 	// Close is called when the steps have finished that Start has submitted.
 	Close()
@@ -258,7 +276,35 @@ func (r *Record) Data() []deps.Access {
 	if r.Traits.Is(life.OrderOnly) {
 		return r.CopyAccesses
 	}
-	return r.Accesses
+	return r.strong(r.Accesses)
+}
+
+// strong returns those of accesses, all of r, that are not weak.
+func (r *Record) strong(accesses []deps.Access) []deps.Access { return accesses[:len(accesses)-r.weak] }
+
+// AddWeak adds weak accesses to those of r, which has all others. Those that others of r say as
+// much as are dropped. Error: one overlaps another.
+func (r *Record) AddWeak(list []deps.Access) error {
+	strong := len(r.Accesses)
+	for i, a := range deps.Merge(list) {
+		said := false
+		for k := range r.Accesses {
+			o := &r.Accesses[k]
+			switch {
+			case !o.Region.Overlaps(a.Region):
+			case k < strong && o.Region.Contains(a.Region) && (o.Mode == a.Mode || o.Mode == deps.InOut):
+				said = true
+			default:
+				return fmt.Errorf("weak %s of %v, number %d, overlaps %s of %v of the same task: name the parts apart", a.Mode, a.Region, i+1, o.Mode, o.Region)
+			}
+		}
+		if !said {
+			r.Accesses = append(r.Accesses, a)
+		}
+	}
+	r.weak = len(r.Accesses) - strong
+	r.Traits.Set(life.Linked, r.weak > 0 || r.Traits.Is(life.EarlyRelease))
+	return nil
 }
 
 // Fail makes cause the error of the task.
@@ -266,7 +312,12 @@ func (r *Record) Fail(device string, cause error) {
 	if _, skipped := cause.(*SkippedError); r.Kernel != nil && !skipped {
 		r.Kernel.Device.Locate(cause, r.Args.List)
 	}
-	r.err = &Error{Task: r.Life.ID(), Label: r.ErrorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.Position(), Cause: cause, group: r.member}
+	r.err = r.failure(device, cause)
+}
+
+// failure returns cause as an error of the task.
+func (r *Record) failure(device string, cause error) *Error {
+	return &Error{Task: r.Life.ID(), Label: r.ErrorLabel(), Kernel: r.kernelName(), Device: device, Pos: r.Position(), Cause: cause, group: r.member}
 }
 
 // skip makes the failure of a predecessor the error of the task.
@@ -304,6 +355,7 @@ func (d *Detail) clear() {
 	if d.Accesses = d.Accesses[:0]; cap(d.Accesses) > keepAccesses {
 		d.Accesses = nil
 	}
+	d.linking = linking{}
 	d.Work, d.outcome, d.Steps, d.mergeTarget, d.poisonedInputs, d.Merged = 0, nil, nil, nil, nil, 0
 	if d.Replay != nil {
 		d.Replay.Release()

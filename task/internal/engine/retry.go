@@ -69,7 +69,7 @@ func (w CPU) save(r *Record) (before []saved) {
 	rt := w.RT
 	rt.PageGuard.beginUnguarded()
 	defer rt.PageGuard.endUnguarded()
-	for _, a := range r.Accesses {
+	for _, a := range r.strong(r.Accesses) {
 		if !a.Mode.Reads() || !a.Mode.Writes() {
 			continue
 		}

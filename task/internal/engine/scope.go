@@ -76,6 +76,7 @@ type offspring struct {
 	WaitMu       spin.Mutex    // held by the goroutine that waits for the children
 	ChildrenDone chan struct{} // for a wait that has not released its worker; made when first needed, as is resume
 	Submitted    atomic.Bool   // something was
+	uses         atomic.Int32  // the body and the events that may use the data of the task: see EndUse
 }
 
 // A loan is the worker of a body, and the goroutine that has lent it.
@@ -120,6 +121,7 @@ func NewScope(r *Record) *Scope {
 	s.Memory.Init(s, &r.Accesses)
 	s.Worker = int(r.worker)
 	s.Pending.Store(Holder)
+	s.uses.Store(1)
 	return s
 }
 

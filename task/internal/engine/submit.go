@@ -185,10 +185,12 @@ func (s *Scope) Commit(r *Record) Task {
 		s.RT.StartAll(&ready)
 		return t
 	}
-	if mine := ready.takeLast(r); mine && !s.runInline(r) {
+	mine := ready.takeLast(r)
+	s.RT.StartAll(&ready) // the children of r may wait for those, by its weak accesses
+	if mine && !s.runInline(r) {
 		ready.Push(r)
+		s.RT.StartAll(&ready)
 	}
-	s.RT.StartAll(&ready)
 	s.AwaitTask(t, enough) // the submitting goroutine takes the error
 	return t
 }
@@ -315,6 +317,7 @@ func (rt *Runtime) StartAll(ready *RecordList) {
 func (s *Scope) count(r *Record) {
 	if r.member.enter(); r.member != nil && s.RT.Topology.Accelerators {
 		r.member.noteWrites(r.Data())
+		r.member.noteWrites(r.Accesses[len(r.Accesses)-r.weak:]) // by its children
 	}
 	if !s.Program() {
 		s.Pending.Add(1)

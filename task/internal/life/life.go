@@ -86,6 +86,8 @@ const (
 	Final                             // so do its children
 	OrderOnly                         // accesses order it, and copyAccesses is what is copied for it
 	IgnoresFailures                   // a wait that does not fail because of those that it waits for
+	EarlyRelease                      // what its children do not use is released when its body ends
+	Linked                            // it has weak accesses, or early release
 )
 
 // A Traits is a set of them.
@@ -108,6 +110,7 @@ const (
 	HeldPrivates                       // uses have their private copies
 	HeldExclusive                      // has its commutative regions, or waits for them
 	HeldConcurrent                     // has concurrent regions that keep others from other address spaces, or waits for them
+	HeldLinks                          // has links, some of them open, or its node is complete
 )
 
 // A Holdings is a set of them. Only the goroutine that owns the task uses it.
