@@ -43,6 +43,13 @@ type (
 // Lower makes device IR of k, which it leaves as it is; see lower.Lower.
 func Lower(k *ir.Kernel, opt LowerOptions) (*Lowering, error) { return lower.Lower(k, opt) }
 
+// A Deferral is the parts of a kernel with nested(cpu); see lower.Deferral.
+type Deferral = lower.Deferral
+
+// DeferToCPU returns the parts of a kernel with nested(cpu), nil for every other; see
+// lower.DeferToCPU.
+func DeferToCPU(k *ir.Kernel) (*Deferral, error) { return lower.DeferToCPU(k) }
+
 // Candidates returns up to most ways to lower k that all leave the same bits; see lower.Candidates.
 func Candidates(k *ir.Kernel, opt LowerOptions, most int) ([]Candidate, error) {
 	return lower.Candidates(k, opt, most)

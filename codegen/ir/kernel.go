@@ -151,6 +151,9 @@ type Access struct {
 	Why    string // for an inferred access: why it is all of the parameter; "" where it is a part
 }
 
+// Relaxed reports whether tasks with such an access may come between what a task with it does.
+func (a *Access) Relaxed() bool { return a.Mode >= deps.Concurrent }
+
 // A Region is a part of the memory that parameter Var points at: the whole of it (Dims empty), or a
 // box in it. Unshaped regions have one dimension. With Shape, Var is read as a row-major array of
 // these extents (Shape[0] may be nil: unknown); dimensions that are not written are whole.

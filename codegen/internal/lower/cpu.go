@@ -75,15 +75,33 @@ func Independent(k *ir.Kernel) (conds []ir.Expr, why string) {
 // SplitLoop returns the loop of k that may be cut: the one parallel loop, at the end, behind local
 // declarations only.
 func SplitLoop(k *ir.Kernel) (*ir.For, string) {
+	loop, _, why := lastLoop(k)
+	if loop != nil && query.HasAtomic(k) {
+		return nil, atomicsInGo
+	}
+	return loop, why
+}
+
+// PartLoop is SplitLoop for a loop whose parts one worker runs, one after the other.
+func PartLoop(k *ir.Kernel) (*ir.For, string) {
+	loop, _, why := lastLoop(k)
+	return loop, why
+}
+
+const atomicsInGo = "it has atomics, which its Go code does not make"
+
+// lastLoop returns the one parallel loop of k, and the declarations before it.
+func lastLoop(k *ir.Kernel) (loop *ir.For, before []ir.Stmt, why string) {
 	list := query.Flatten(k.Body)
 	for {
 		if len(list) == 0 {
-			return nil, "it has no parallel loop"
+			return nil, nil, "it has no parallel loop"
 		}
 		for _, s := range list[:len(list)-1] {
 			if !declaresLocal(s) {
-				return nil, "it does more than declare variables before its last loop"
+				return nil, nil, "it does more than declare variables before its last loop"
 			}
+			before = append(before, s)
 		}
 		last := list[len(list)-1]
 		c, ok := last.(*ir.Construct)
@@ -91,27 +109,25 @@ func SplitLoop(k *ir.Kernel) (*ir.For, string) {
 			break
 		}
 		if c.Directive.Parts != ir.Teams {
-			return nil, "its " + c.Directive.Parts.String() + " is no loop"
+			return nil, nil, "its " + c.Directive.Parts.String() + " is no loop"
 		}
 		if len(c.Directive.Reductions) > 0 {
-			return nil, "it ends in a reduction"
+			return nil, nil, "it ends in a reduction"
 		}
 		list = query.Flatten(c.Body)
 	}
 	loop, ok := list[len(list)-1].(*ir.For)
 	switch {
 	case !ok || loop.Directive == nil || loop.Directive.Parts&(ir.Distribute|ir.Workshare|ir.Loop) == 0:
-		return nil, "it has no parallel loop at its end"
+		return nil, nil, "it has no parallel loop at its end"
 	case len(loop.Directive.Reductions) > 0:
-		return nil, "its loop ends in a reduction"
+		return nil, nil, "its loop ends in a reduction"
 	case len(loop.Directive.Lastprivate) > 0:
-		return nil, "its loop has lastprivate variables"
+		return nil, nil, "its loop has lastprivate variables"
 	case loop.Directive.Parts == ir.Loop && loop.Directive.Bind == ir.BindThread:
-		return nil, "its loop is bound to one thread"
-	case query.HasAtomic(k):
-		return nil, "it has atomics, which its Go code does not make"
+		return nil, nil, "its loop is bound to one thread"
 	}
-	return loop, ""
+	return loop, before, ""
 }
 
 // declaresLocal reports whether running s once per chunk instead of once changes nothing.

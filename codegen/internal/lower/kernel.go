@@ -579,6 +579,14 @@ func (s *segment) onHost(e ir.Expr) ir.Expr {
 	if e == nil {
 		return nil
 	}
+	if !evaluable(e) {
+		return nil
+	}
+	return e
+}
+
+// evaluable reports whether the host can evaluate e, an expression over the parameters.
+func evaluable(e ir.Expr) bool {
 	fine := true
 	ir.WalkExpr(e, func(x ir.Expr) bool {
 		switch x := x.(type) {
@@ -599,10 +607,7 @@ func (s *segment) onHost(e ir.Expr) ir.Expr {
 		}
 		return fine
 	})
-	if !fine {
-		return nil
-	}
-	return e
+	return fine
 }
 
 // placeScratch redirects the variables that live across launches to scratch memory.
