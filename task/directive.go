@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/deps"
 	"github.com/gompss/gompss/devices"
+	"github.com/gompss/gompss/sched"
 	"github.com/gompss/gompss/task/internal/engine"
 	"github.com/gompss/gompss/task/internal/kernels"
 	"github.com/gompss/gompss/task/internal/life"
@@ -236,4 +238,142 @@ func reductionOfClause(rt *engine.Runtime, r *engine.Record, first int, c *ir.Ac
 		}
 	}
 	return nil
+}
+
+// What follows runs a kernel with nested(cpu) on accelerators: as a task that has no data of its
+// own but orders all of it, with two children. The first is the kernel of the accelerator, which
+// puts iterations with long nested loops into a list. The second runs these on CPU workers, and
+// only exists where there are some: what the first has written then comes to the host, and nothing
+// does otherwise.
+//
+// The list has room for all iterations, so that the arguments alone decide which are deferred.
+
+// defers reports whether a task of k with options runs on an accelerator.
+func defers(rt *engine.Runtime, k *kernels.Kernel, options []Option) bool {
+	if !rt.Topology.Accelerators || rt.World != nil {
+		return false
+	}
+	allowed, placed := sched.PlaceSet(0), false
+	for i := range options {
+		if o := &options[i]; o.what() == placeOption {
+			if places, err := rt.Topology.PlacesNamed(o.text()); err == nil {
+				allowed, placed = allowed|places, true
+			}
+		}
+	}
+	at := rt.VariantsOf(k.Deferral.Device).Places
+	if placed {
+		at &= allowed
+	}
+	return at != 0
+}
+
+// submitDeferral submits a task of k, which defers reports true for.
+func submitDeferral(s *engine.Scope, g *engine.Group, k *Kernel, args []any, options []Option) (Task, error) {
+	r, err := s.Begin(g, engine.GoBody)
+	if err != nil {
+		return Task{}, err
+	}
+	d := k.description
+	r.Kernel, r.Pos, r.Label = d, d.Pos, d.IR.Task.Label
+	s.RT.Callers.Enter()
+	defer s.RT.Callers.Leave()
+	wait, err := describeCall(s, r, args, options)
+	if err != nil {
+		return handle(s.Abort(r, err))
+	}
+	trips, err := ir.Eval(d.Deferral.Trips, &values.Arguments{Params: d.IR.Params, List: r.Args.List})
+	if err != nil {
+		return handle(s.Abort(r, refusedKernel(r, err)))
+	}
+	if wait {
+		r.Traits.Set(life.Undeferred, true)
+	}
+	if err := blocksWorker(r); err != nil {
+		return handle(s.Abort(r, refusedKernel(r, err)))
+	}
+	parts := &deferral{kernel: k, trips: int64(trips), args: make([]any, len(args), len(args)+2)}
+	for i, x := range args { // slices.Clone would have args of every Submit allocated
+		parts.args[i] = x
+	}
+	for i := range options {
+		switch o := options[i]; o.what() {
+		case placeOption:
+			parts.device, parts.placed = append(parts.device, o), true
+		case ifOption, finalOption:
+		default:
+			parts.device, parts.rest = append(parts.device, o), append(parts.rest, o)
+		}
+	}
+	r.Nested, r.Kernel = parts.run, nil
+	t := s.Commit(r)
+	if wait {
+		return Task{t}, t.Err()
+	}
+	return Task{t}, nil
+}
+
+// describeDeferral is describeKernel for what the task around the parts of a kernel takes of its
+// options.
+func describeDeferral(rt *engine.Runtime, r *engine.Record, options []Option) error {
+	if r.Label == "" {
+		r.Label = r.Kernel.Name
+	}
+	r.Settings.Tokens = r.Settings.Tokens[:0] // the parts hold them
+	for i := range options {
+		o := &options[i]
+		if o.isAccess() {
+			return refusedKernel(r, errKernelAccess)
+		}
+		switch o.what() {
+		case placeOption, tokenOption, retryOption, costOption: // of the parts
+			continue
+		}
+		if err := applyOption(rt, r, o); err != nil {
+			return refusedKernel(r, err)
+		}
+	}
+	if rt.Topology.Host < 0 {
+		return refusedKernel(r, errors.New("nested(cpu) needs CPU workers: add the device smp:1"))
+	}
+	r.Traits.Set(life.OrderOnly, true)
+	r.CopyAccesses = r.CopyAccesses[:0]
+	r.KeepUnordered()
+	r.Traits.Set(life.Simple, false)
+	r.Item.Name = r.Name()
+	return rt.Ready.Sched.Prepare(&r.Item, sched.PlaceSet(0).With(rt.Topology.Host), nil)
+}
+
+// A deferral is one call of a kernel with nested(cpu).
+type deferral struct {
+	kernel       *Kernel
+	trips        int64
+	args         []any
+	device, rest []Option // of the parts
+	placed       bool     // options name devices
+}
+
+// run is the body of the task around the parts.
+func (d *deferral) run(s *Scope) error {
+	parts := d.kernel.description.Deferral
+	list, count := make([]int64, d.trips), make([]int64, 1)
+	device := Kernel{description: parts.Device, call: d.kernel.call}
+	_, err := device.submit(s, append(d.args, list, count), d.device)
+	if none := (*engine.NoDeviceError)(nil); errors.As(err, &none) && !d.placed && s.core.RT.VariantsOf(d.kernel.description).Places != 0 {
+		_, err = d.kernel.submit(s, d.args, append(d.rest, OnDevice(string(devices.SMP)))) // it fits no accelerator
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.WaitOn(s.Context(), In(count)); err != nil {
+		return err
+	}
+	n := min(count[0], d.trips)
+	if n == 0 {
+		return nil
+	}
+	rest := Kernel{description: parts.Rest, call: d.kernel.call}
+	_, err = rest.submit(s, append(d.args, list[:n]), d.rest)
+	return err
 }

@@ -35,7 +35,7 @@ func newKernel(s KernelSpec) (*Kernel, error) { return newKernelIn(s, "") }
 
 // newKernelIn is newKernel for a wrapper in a generated file.
 func newKernelIn(s KernelSpec, generated string) (*Kernel, error) {
-	of := kernels.Spec{Name: s.Name, TypeArgs: s.TypeArgs, Files: s.Files, Sources: s.Sources, Lines: s.Lines, Go: s.Go, Split: s.Split, Trips: s.Trips,
+	of := kernels.Spec{Name: s.Name, TypeArgs: s.TypeArgs, Files: s.Files, Sources: s.Sources, Lines: s.Lines, Go: s.Go, Split: s.Split, Part: s.Part, Trips: s.Trips,
 		Natives: s.Natives, Variables: s.Variables, Constants: s.Constants, Generated: generated}
 	for _, v := range s.Versions {
 		of.Versions = append(of.Versions, v.description)
@@ -69,6 +69,9 @@ type KernelSpec struct {
 	// many there are. Both are nil when the kernel cannot be cut.
 	Split func(a *Args, lo, hi int64)
 	Trips func(a *Args) int64
+	// Part is Split of a kernel with nested(cpu) whose parts one worker has to run, one after the
+	// other, as they have atomics; nil where there is a Split.
+	Part func(a *Args, lo, hi int64)
 	// Natives are variants written by hand for kinds of devices, such as CUDA C++ or a cubin for
 	// "cuda".
 	Natives []devices.Native
@@ -151,7 +154,12 @@ func (k *Kernel) Name() string { return k.description.Name }
 func (k *Kernel) Warnings() []codegen.Diagnostic { return k.description.Warnings }
 
 // Refused returns why the kernel has no variant for accelerators, nil when it has.
-func (k *Kernel) Refused() error { return k.description.Device.Refused }
+func (k *Kernel) Refused() error {
+	if k.description.Deferral != nil {
+		return nil
+	}
+	return k.description.Device.Refused
+}
 
 // IR returns the kernel's loop IR, which must not be changed.
 func (k *Kernel) IR() *ir.Kernel { return k.description.IR }
@@ -215,6 +223,9 @@ func (k *Kernel) submit(at Submitter, args []any, options []Option) (Task, error
 	}
 	if err := k.description.CheckArgs(args); err != nil {
 		return Task{}, err
+	}
+	if k.description.Deferral != nil && defers(s.RT, k.description, options) {
+		return submitDeferral(s, g, k, args, options)
 	}
 	if s.Program() && s.RT.Topology.Accelerators && !k.description.Reduces && s.RT.World == nil {
 		return k.submitUnlocked(s, g, args, options)
@@ -314,6 +325,9 @@ func describeKernel(rt *engine.Runtime, r *engine.Record, args []any, options []
 	if err := coverError(r.Scope, r); err != nil {
 		return false, refusedKernel(r, err)
 	}
+	if r.Kind == engine.GoBody {
+		return wait, describeDeferral(rt, r, options)
+	}
 	if err := errors.Join(kernelOptions(rt, r, options), checkRetry(r, nil)); err != nil {
 		return false, refusedKernel(r, err)
 	}
@@ -334,10 +348,12 @@ func refusedKernel(r *engine.Record, why error) error {
 	return fmt.Errorf("task: %s: %w", where, why)
 }
 
+var errKernelAccess = errors.New("options: the accesses of a kernel are those of its task directive")
+
 func kernelOptions(rt *engine.Runtime, r *engine.Record, options []Option) error {
 	for i := range options {
 		if options[i].isAccess() {
-			return errors.New("options: the accesses of a kernel are those of its task directive")
+			return errKernelAccess
 		}
 		if err := applyOption(rt, r, &options[i]); err != nil {
 			return err

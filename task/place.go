@@ -219,6 +219,9 @@ func (rt *Runtime) Prepare(ctx context.Context, kernels ...*Kernel) error {
 // prepareKernel makes all variants of k and waits for them.
 func prepareKernel(rt *engine.Runtime, k *kernels.Kernel) (err error) {
 	defer catchBug(k.Name, &err)
+	if d := k.Deferral; d != nil && rt.VariantsOf(d.Device).Places != 0 {
+		return prepareKernel(rt, d.Rest)
+	}
 	v := rt.VariantsOf(k)
 	if v.Places == 0 {
 		return &engine.NoDeviceError{Kernel: k.Name, Pos: k.Pos, Reasons: v.Reasons}

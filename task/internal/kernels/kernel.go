@@ -79,6 +79,7 @@ type Kernel struct {
 	Variables []*values.Global // of the package: arguments behind those for params
 	Reduces   bool             // a task of it has reductions
 	Atomics   bool             // it has some, which neither its Go function nor its vector code makes
+	Deferral  *Deferral        // how accelerators run it with nested(cpu); nil for every other kernel
 }
 
 // A Spec is what a description is made from: see KernelSpec of package task.
@@ -88,7 +89,7 @@ type Spec struct {
 	Files          []codegen.File
 	Sources, Lines string
 	Go             func(a *devices.Args)
-	Split          func(a *devices.Args, lo, hi int64)
+	Split, Part    func(a *devices.Args, lo, hi int64)
 	Trips          func(a *devices.Args) int64
 	Natives        []devices.Native
 	Versions       []*Kernel
@@ -128,24 +129,14 @@ func New(s *Spec) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{Name: s.Name, Hash: hashOf(s.Name + loop.At.String()), Pos: loop.At, IR: loop, Contract: codegen.NewContract(loop), Overlaps: codegen.NewOverlaps(loop), Warnings: pkg.Warnings()}
-	k.Device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Hidden: len(loop.Globals)}
-	if s.Lines != "" {
-		now := pkg.CodeLines(s.Name)
-		k.Device.MovedLine = func(function string, line int) int {
-			if !strings.HasSuffix(function, "."+codegen.RangeName(s.Name)) {
-				return line
-			}
-			return cmp.Or(codegen.MovedLine(s.Lines, now, line), k.Pos.Line)
-		}
-	}
-	k.keepOrder()
-	if k.Device.Refused = k.nativeOnly(); k.Device.Refused == nil {
+	k := describe(s, loop, pkg)
+	if err := k.deferToCPU(s, pkg); err != nil {
+		k.Device.Refused = err
+	} else if k.Deferral != nil {
+		k.Device.Refused = errNotDeferred
+	} else if k.Device.Refused = k.nativeOnly(); k.Device.Refused == nil {
 		k.lower()
 	}
-	k.Atomics = hasAtomics(loop)
-	k.Reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
-	k.takeParams()
 	if err := k.takeNatives(s.Natives); err != nil {
 		return nil, err
 	}
@@ -158,6 +149,26 @@ func New(s *Spec) (*Kernel, error) {
 		}
 	}
 	return k, nil
+}
+
+// describe makes the kernel of loop, without variants for accelerators.
+func describe(s *Spec, loop *ir.Kernel, pkg *codegen.Package) *Kernel {
+	k := &Kernel{Name: s.Name, Hash: hashOf(s.Name + loop.At.String()), Pos: loop.At, IR: loop, Contract: codegen.NewContract(loop), Overlaps: codegen.NewOverlaps(loop), Warnings: pkg.Warnings()}
+	k.Device = devices.Kernel{Name: s.Name, Pos: loop.At, Loop: loop, Go: s.Go, Split: s.Split, Trips: s.Trips, Hidden: len(loop.Globals)}
+	if s.Lines != "" {
+		now := pkg.CodeLines(s.Name)
+		k.Device.MovedLine = func(function string, line int) int {
+			if !strings.HasSuffix(function, "."+codegen.RangeName(s.Name)) {
+				return line
+			}
+			return cmp.Or(codegen.MovedLine(s.Lines, now, line), k.Pos.Line)
+		}
+	}
+	k.keepOrder()
+	k.Atomics = hasAtomics(loop)
+	k.Reduces = slices.ContainsFunc(loop.Task.Accesses, func(a ir.Access) bool { return a.Mode == deps.Reduction })
+	k.takeParams()
+	return k
 }
 
 // keepOrder takes care that Split cuts a descriptive loop only where its iterations are

@@ -107,6 +107,9 @@ func (k *Kernel) AddVersion(v *Kernel) error {
 	if of := v.IR.Target.Implements; of != k.Name {
 		return fmt.Errorf("task: kernel %s (%s:%d): its target directive says implements(%s), not %s", v.Name, v.Pos.File, v.Pos.Line, of, k.Name)
 	}
+	if k.Deferral != nil || v.Deferral != nil {
+		return fmt.Errorf("task: kernel %s (%s:%d): implements %s: one of them has nested(cpu), and then there are no other versions: write nested(host)", v.Name, v.Pos.File, v.Pos.Line, k.Name)
+	}
 	if len(v.Params) != len(k.Params) {
 		return fmt.Errorf("task: kernel %s (%s:%d): implements %s, which has %d parameters, with %d", v.Name, v.Pos.File, v.Pos.Line, k.Name, len(k.Params), len(v.Params))
 	}
@@ -128,6 +131,8 @@ func (k *Kernel) AddNative(n devices.Native) error {
 	switch {
 	case n.Kind == "" || n.Source == "" && n.Binary == nil:
 		return k.nativeError("a native variant needs a kind, and a text or a binary")
+	case k.Deferral != nil:
+		return k.nativeError("it has nested(cpu), and then no native variants: write nested(host)")
 	case slices.ContainsFunc(k.Device.Natives, func(m devices.Native) bool { return m.Kind == n.Kind }):
 		return k.nativeError(fmt.Sprintf("it has a native variant for %s already", n.Kind))
 	case n.Shape == nil && k.IR.Target.Native == nil:
