@@ -347,7 +347,7 @@ func TestStrategiesAreRefusedByName(t *testing.T) {
 		_, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n"+
 			"//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n//omp:parallel for nested("+s+
 			")\nfor j := 0; j < n; j++ {\nx[i*n+j]++\n}\n}\n}", codegen.LowerOptions{})
-		if s != "cpu" && s != "cross" {
+		if s != "cross" {
 			require.NoError(t, err, s)
 			continue
 		}

@@ -107,7 +107,7 @@ func K(x []int) {
 func K(x []int, n int) {
 	//omp:teams distribute parallel for
 	for i := 0; i < n; i++ {
-		//omp:parallel for nested(cpu)
+		//omp:parallel for nested(cross)
 		for j := 0; j < n; j++ {
 			x[i*n+j]++
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -153,6 +154,34 @@ func TestNestedCPU_Trips(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, int64(bits), c.loop)
 	}
+}
+
+// What CPU workers cannot be given says why, where, and what to write.
+func TestNestedCPU_Refusals(t *testing.T) {
+	const nested = "//omp:parallel for nested(cpu)\nfor j := 0; j < n; j++ {\n//omp:atomic\nx[i] += j\n}\n"
+	const loop = "//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n"
+	for _, c := range []struct{ name, body, want string }{
+		{"memory before it", loop + "x[i] = 3\n" + nested + "}", "k.go:8:1 changes memory before it"},
+		{"an atomic before it", loop + "//omp:atomic\nx[0]++\n" + nested + "}", "k.go:9:1 changes memory before it"},
+		{"a loop before it", loop + "s := 0\n//omp:parallel for reduction(+: x[i]) nested(cpu)\nfor j := 0; j < n; j++ {\nx[i] += j\n}\n" + nested + "x[i] += s\n}", "changes memory before it"},
+		{"in a loop of the iteration", loop + "for k := 0; k < 2; k++ {\n" + nested + "}\n}", "no iteration of loop i runs it just once"},
+		{"a reduction around it", "s := 0\n" + strings.Replace(loop, "for\n", "for reduction(+: s)\n", 1) + nested + "s++\n}\nx[0] = s", "it does more than declare variables before its last loop"},
+		{"a reduction of the kernel", strings.Replace(loop, "for\n", "for reduction(+: x[0])\n", 1) + strings.ReplaceAll(nested, "x[i] += j", "x[0] += j") + "x[0] += 2\n}", "its loop ends in a reduction"},
+		{"two loops", strings.Replace(loop, "i < n", "i < 3", 1) + "x[i]++\n}\n" + loop + nested + "}", "it does more than declare variables before its last loop"},
+		{"a descriptive loop", "//omp:teams loop\nfor i := 0; i < n; i++ {\n" + nested + "}", "loop i around it is descriptive"},
+		{"collapsed", "//omp:teams distribute parallel for collapse(2)\nfor i := 0; i < n; i++ {\nfor k := 0; k < 2; k++ {\n" + nested + "}\n}", "loop i around it is collapsed"},
+		{"trips in memory", strings.Replace(loop, "i < n", "i < x[0]", 1) + nested + "}", "not known at the launch"},
+		{"lastprivate", loop + "l := 0\n//omp:parallel for lastprivate(l) nested(cpu)\nfor j := 0; j < n; j++ {\nl = j\n}\nx[i] = l\n}", "it has lastprivate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := lowerText(t, "//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int, n int) {\n"+c.body+"\n}", codegen.LowerOptions{})
+			require.ErrorContains(t, err, c.want)
+			require.ErrorContains(t, err, "nested(cpu)")
+			require.ErrorContains(t, err, "write nested(host)")
+		})
+	}
+	_, err := lowerText(t, "//omp:target device(acc)\n//omp:task commutative(x)\nfunc K(x []int, n int) {\n"+loop+nested+"}\n}", codegen.LowerOptions{})
+	require.ErrorContains(t, err, "clause commutative lets other tasks come between the two parts")
 }
 
 // What an iteration computes before the nested loop may be another nested loop, and conditions may

@@ -42,10 +42,7 @@ const (
 // runs on CPU workers alone. Errors: an ErrorList that says why no iteration can be deferred, and
 // where.
 func DeferToCPU(k *ir.Kernel) (*Deferral, error) {
-	asked := nestedOnCPU(k.Body)
-	for _, f := range k.Funcs {
-		asked = append(asked, nestedOnCPU(f.Body)...)
-	}
+	asked := nestedAs(k, ir.NestedCPU)
 	if len(asked) == 0 {
 		return nil, nil
 	}
@@ -73,15 +70,32 @@ func DeferToCPU(k *ir.Kernel) (*Deferral, error) {
 	return out, nil
 }
 
-// nestedOnCPU returns the loops of list with nested(cpu).
-func nestedOnCPU(list []ir.Stmt) (out []*ir.For) {
-	ir.WalkStmts(list, func(s ir.Stmt) bool {
-		if f, ok := s.(*ir.For); ok && f.Directive != nil && f.Directive.Nested.Kind == ir.NestedCPU {
+// nestedAs returns the loops of k, and of what it calls, with a strategy.
+func nestedAs(k *ir.Kernel, kind ir.NestedKind) (out []*ir.For) {
+	find := func(s ir.Stmt) bool {
+		if f, ok := s.(*ir.For); ok && f.Directive != nil && f.Directive.Nested.Kind == kind {
 			out = append(out, f)
 		}
 		return true
-	})
+	}
+	ir.WalkStmts(k.Body, find)
+	for _, f := range k.Funcs {
+		ir.WalkStmts(f.Body, find)
+	}
 	return out
+}
+
+// refuseCross refuses nested(cross).
+func refuseCross(k *ir.Kernel) error {
+	l := mapping.NewWork(k, "device code")
+	for _, g := range nestedAs(k, ir.NestedCross) {
+		l.NotYet(g.At, "nested(cross), as an accelerator and CPU workers take from no common list while both run; "+
+			"write nested(cpu), where the workers run the deferred iterations, or nested(host), where the accelerator does")
+	}
+	if len(l.Errors) == 0 {
+		return nil
+	}
+	return diag.Sorted(l.Errors)
 }
 
 // A cpuDeferral makes the kernel of the accelerator.
@@ -295,7 +309,7 @@ func restOnCPU(k *ir.Kernel) *ir.Kernel {
 	value := build.Binary(ir.Add, build.ToInt(f.Lo), build.Binary(ir.Mul, number, build.ToInt(f.Step), at), at)
 	f.Body = append([]ir.Stmt{build.Decl(f.Var, build.Convert(f.Var.Type, value, at), at)}, f.Body...)
 	f.Var, f.Lo, f.Hi, f.Step, f.Rel = c, build.Int(0, at), &ir.Len{X: build.Ref(list, at), At: at}, build.Int(1, at), ir.Lt
-	for _, g := range nestedOnCPU(f.Body) {
+	for _, g := range nestedAs(l.Kernel, ir.NestedCPU) {
 		g.Directive.Nested.Kind = ir.NestedInline
 	}
 	l.Kernel.Name, l.Kernel.Target.Kinds = k.Name+" behind nested(cpu)", []string{"smp"}

@@ -37,12 +37,25 @@ type Result struct {
 // Lower makes device IR of k, which it leaves as it is. The result is the same in every run.
 //
 // Every launch is right for every number of teams and threads within its bounds. Errors: an
-// ErrorList of all that the kernel asks for and device code does not do yet.
+// ErrorList of all that the kernel asks for and device code does not do yet. Of a kernel with
+// nested(cpu) the result is the Device of its Deferral.
 // Source: 001_ab8d859d95f513d8, sections 3.6 and 3.7; 003_299c3d2fb599beff, sections 5 and 6.2;
 // differs: reductions over the league end in the team that finishes last and combine in a fixed
 // order, not by atomics.
 func Lower(k *ir.Kernel, opt Options) (*Result, error) {
+	if err := refuseCross(k); err != nil {
+		return nil, err
+	}
+	deferred := nestedAs(k, ir.NestedCPU)
+	if both, err := DeferToCPU(k); err != nil {
+		return nil, err
+	} else if both != nil {
+		k = both.Device
+	}
 	l := newLowering(k, opt)
+	for _, g := range deferred {
+		l.Decide(g.At, "loop "+g.Var.Name, "CPU workers, which run iterations with long ones when the device has finished", "nested(cpu) says so", "nested(host)")
+	}
 	for _, p := range passes {
 		p.run(l)
 		if len(l.Errors) > 0 {
