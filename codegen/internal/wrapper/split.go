@@ -17,6 +17,7 @@ import (
 type splitCode struct {
 	rangeName, tripsName string
 	text                 string
+	alone                bool // one worker runs the pieces
 }
 
 // split returns the code for cutting k, nil and the reason where it cannot be cut.
@@ -24,15 +25,25 @@ type splitCode struct {
 // Each chunk runs the statements in front of the loop for itself, so they may only declare locals;
 // what a chunk writes must not meet what another one does, so atomics and reductions, which plain
 // Go code does not make, forbid it.
+//
+// Where CPU workers run iterations that accelerators defer, one worker may run pieces with atomics.
 func (g *generator) split(k *ir.Kernel, decl *ast.FuncDecl) (*splitCode, string) {
 	loop, why := lower.SplitLoop(k)
+	alone := false
+	if loop == nil {
+		if both, err := lower.DeferToCPU(k); both == nil || err != nil {
+			return nil, why
+		}
+		loop, why = lower.PartLoop(k)
+		alone = true
+	}
 	if loop == nil {
 		return nil, why
 	}
-	if _, why := lower.Independent(k); why != "" {
+	if _, why := lower.Independent(k); why != "" && !alone {
 		return nil, "its loop runs in order: " + why
 	}
-	s := &splitter{generator: g, k: k, decl: decl, loop: loop}
+	s := &splitter{generator: g, k: k, decl: decl, loop: loop, alone: alone}
 	if !s.find(decl.Body.List) {
 		return nil, "its parallel loop is not at the end of the function"
 	}
@@ -63,6 +74,7 @@ type splitter struct {
 	label  string
 	stmt   ast.Stmt
 	body   *ast.BlockStmt
+	alone  bool // there are atomics
 
 	index string // the name of the loop variable, "" where it has none
 	from  string // its first value
@@ -207,7 +219,7 @@ func (s *splitter) overMemory(n *ast.RangeStmt) bool {
 }
 
 func (s *splitter) code() *splitCode {
-	out := &splitCode{rangeName: RangeName(s.k.Name), tripsName: strings.TrimSuffix(kernelVar(s.k.Name), "Kernel") + "Trips"}
+	out := &splitCode{rangeName: RangeName(s.k.Name), tripsName: strings.TrimSuffix(kernelVar(s.k.Name), "Kernel") + "Trips", alone: s.alone}
 	var params []string
 	for _, p := range s.params(s.decl) {
 		params = append(params, p.name+" "+p.typ)
@@ -218,19 +230,26 @@ func (s *splitter) code() *splitCode {
 		out.rangeName, s.k.Name, out.rangeName, list)
 	s.writeBefore(&b)
 	s.writeLoop(&b)
-	fmt.Fprintf(&b, "}\n\n// %s returns the number of iterations of the parallel loop of %s.\nfunc %s(%s) int64 {\n",
-		out.tripsName, s.k.Name, out.tripsName, list)
-	s.writeBefore(&b)
-	switch {
-	case !s.mayBeNegative:
-		fmt.Fprintf(&b, "return %s\n}\n", s.trips)
-	case s.hidden("max") != "":
-		fmt.Fprintf(&b, "if gompssTrips := %s; gompssTrips > 0 {\nreturn gompssTrips\n}\nreturn 0\n}\n", s.trips)
-	default:
-		fmt.Fprintf(&b, "return max(0, %s)\n}\n", s.trips)
+	b.WriteString("}\n")
+	if !s.alone {
+		s.writeTrips(&b, out.tripsName, list)
 	}
 	out.text = b.String()
 	return out
+}
+
+// writeTrips writes the function that returns the number of iterations.
+func (s *splitter) writeTrips(b *strings.Builder, name, params string) {
+	fmt.Fprintf(b, "\n// %s returns the number of iterations of the parallel loop of %s.\nfunc %s(%s) int64 {\n", name, s.k.Name, name, params)
+	s.writeBefore(b)
+	switch {
+	case !s.mayBeNegative:
+		fmt.Fprintf(b, "return %s\n}\n", s.trips)
+	case s.hidden("max") != "":
+		fmt.Fprintf(b, "if gompssTrips := %s; gompssTrips > 0 {\nreturn gompssTrips\n}\nreturn 0\n}\n", s.trips)
+	default:
+		fmt.Fprintf(b, "return max(0, %s)\n}\n", s.trips)
+	}
 }
 
 // RangeName returns the name of the function that runs a part of a kernel's iterations.

@@ -286,7 +286,10 @@ func (g *generator) importsTaken() {
 func (w *wrapper) declares() []string {
 	names := []string{kernelVar(w.name), submitName(w.name)}
 	if w.split != nil {
-		names = append(names, w.split.rangeName, w.split.tripsName)
+		names = append(names, w.split.rangeName)
+	}
+	if w.split != nil && !w.split.alone {
+		names = append(names, w.split.tripsName)
 	}
 	if len(w.generic) > 0 {
 		names = append(names, instancesVar(w.name))
@@ -498,8 +501,11 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 		return
 	}
 	fmt.Fprintf(b, "\n// %s runs %s on any device.", kernelVar(w.name), w.name)
-	if w.split == nil {
+	switch {
+	case w.split == nil:
 		fmt.Fprintf(b, " It is not cut over workers: %s.", w.whole)
+	case w.split.alone:
+		b.WriteString(" One worker runs what accelerators defer.")
 	}
 	fmt.Fprintf(b, "\nvar %s = task.MustKernel(task.KernelSpec{\nName: %q,\nFiles: %s,\nSources: %q,\n", kernelVar(w.name), w.name, g.filesVar(), g.pkg.Hash(w.name))
 	if w.split != nil {
@@ -507,8 +513,14 @@ func (g *generator) writeWrapper(b *bytes.Buffer, w *wrapper) {
 	}
 	fmt.Fprintf(b, "Go: func(a *task.Args) { %s(%s) },\n", w.name, whole)
 	if w.split != nil {
-		fmt.Fprintf(b, "Split: func(a *task.Args, from, to int64) { %s(from, to, %s) },\n", w.split.rangeName, list)
-		fmt.Fprintf(b, "Trips: func(a *task.Args) int64 { return %s(%s) },\n", w.split.tripsName, list)
+		field := "Split"
+		if w.split.alone {
+			field = "Part"
+		}
+		fmt.Fprintf(b, "%s: func(a *task.Args, from, to int64) { %s(from, to, %s) },\n", field, w.split.rangeName, list)
+		if !w.split.alone {
+			fmt.Fprintf(b, "Trips: func(a *task.Args) int64 { return %s(%s) },\n", w.split.tripsName, list)
+		}
 	}
 	if len(w.versions) > 0 {
 		vars := make([]string, len(w.versions))

@@ -147,3 +147,22 @@ func TestWrappers_HiddenNames(t *testing.T) {
 	_, err := generate(head+loop, "var devices = 3")
 	require.ErrorContains(t, err, "k.go:5:6: kernel K: its wrapper imports github.com/gompss/gompss/devices as devices, a name that the package declares already; rename devices")
 }
+
+// TestWrappers_Part: a kernel with nested(cpu) and atomics has a function that runs parts of its loop on one worker.
+func TestWrappers_Part(t *testing.T) {
+	for _, c := range []struct{ how, body, want, not string }{
+		{"cpu", "//omp:atomic\nx[j]++", "Part: func(a *task.Args, from, to int64) {\n\t\tkRange(from, to,", "kTrips"},
+		{"cpu", "x[i*n+j]++", "Split: func(a *task.Args, from, to int64) {\n\t\tkRange(from, to,", "Part:"},
+		{"host", "//omp:atomic\nx[j]++", "It is not cut over workers: it has atomics", "kRange"},
+		{"cpu", "//omp:atomic\nx[j]++\n}\nfor k := 0; k < 3; k++ {\n//omp:parallel for nested(cpu)\nfor j := 0; j < n; j++ {\nx[i*n+j]++\n}", "It is not cut over workers: it has atomics", "kRange"},
+	} {
+		file := syntax.File{Name: "k.go", Text: "package k\n\n//omp:target device(acc)\n//omp:task inout(x)\nfunc K(x []int32, n int) {\n//omp:teams distribute parallel for\nfor i := 0; i < n; i++ {\n" +
+			"//omp:parallel for nested(" + c.how + ")\nfor j := 0; j < n; j++ {\n" + c.body + "\n}\n}\n}\n"}
+		p, err := frontend.Load(file)
+		require.NoError(t, err)
+		out, err := Generate(p, Options{File: "k.go", Sources: []syntax.File{file}})
+		require.NoError(t, err)
+		require.Contains(t, string(out), c.want)
+		require.NotContains(t, string(out), c.not)
+	}
+}
