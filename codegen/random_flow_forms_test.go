@@ -161,7 +161,11 @@ func (w *flows) nested() {
 	if w.chance(60) {
 		clause = " if(" + w.pick(count+" > 3", "k > 1", "r&1 == 0", "ia[r] > 0", "w > 40") + ")"
 	}
-	w.line("//omp:parallel for nested(%s)%s", w.pick("host", "host", "host", "inline", "auto"), clause)
+	how := "cpu"
+	if !w.onCPU {
+		how = w.pick("host", "host", "host", "inline", "auto")
+	}
+	w.line("//omp:parallel for nested(%s)%s", how, clause)
 	w.line("for c := low; c < min(%s, w); c++ {", count)
 	w.choose()
 	w.at, w.row = "r*w+c", true

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
+	"github.com/gompss/gompss/codegen/ir"
 	"github.com/gompss/gompss/codegen/simt"
 )
 
@@ -54,6 +55,42 @@ func TestRandomFlows(t *testing.T) {
 	t.Log(f.count)
 	require.Positive(t, f.count["vector code"])
 	require.Positive(t, f.count["launches that fail"])
+}
+
+// TestRandomNests_DeferredToCPU is TestRandomFlows for kernels with nested(cpu): what accelerators
+// and CPU workers do of them is, together, what Go does.
+func TestRandomNests_DeferredToCPU(t *testing.T) {
+	t.Parallel()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	least := uint64(60)
+	if testing.Short() {
+		least = 15
+	}
+	f := newFlowRunner(t)
+	defer f.close()
+	for seed := range seedsOf(t, "GOMPSS_RANDOM_NESTS", least) {
+		if k := makeDeferringFlow(seed); !f.checked(k) {
+			break
+		}
+	}
+	t.Log(f.count)
+	require.Positive(t, f.count["deferred iterations"])
+	require.Positive(t, f.count["launches that fail"])
+}
+
+// checked reports whether k is right everywhere, and fails with the smallest part of it that is
+// not.
+func (f *flowRunner) checked(k flowKernel) bool {
+	err := f.check(k)
+	if err == nil {
+		return true
+	}
+	small := k
+	if !strings.Contains(err.Error(), "Go's own") {
+		small = f.shrink(k)
+	}
+	f.t.Errorf("seed %d: %v\nshrunk: %v\n%s", k.seed, err, f.check(small), small.as.apply(small.text))
+	return false
 }
 
 // A flowRunner runs kernels everywhere.
@@ -94,6 +131,7 @@ type flowTarget struct {
 	vector *cpu.Runner
 	order  []int // of arguments; nil where they are the kernel's
 	text   func() string
+	rest   *flowTarget // what runs the iterations that device defers; nil where it defers none
 }
 
 // targets makes the kernel for every target that has a form of it.
@@ -125,7 +163,72 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 		f.count["device code"]++
 		out = append(out, flowTarget{name: name, device: program, order: order, text: l.Program.String})
 	}
-	kernel = codegen.ForCPU(kernel)
+	vectors, err := f.vectorTargets(codegen.ForCPU(kernel), arena)
+	if err != nil {
+		return nil, err
+	}
+	for i := range vectors {
+		vectors[i].order = order
+	}
+	if out, err = f.deferring(kernel, out, arena); err != nil {
+		return nil, err
+	}
+	return append(out, vectors...), nil
+}
+
+// deferring gives the device forms of a kernel with nested(cpu) what runs the rest, each in each
+// form.
+func (f *flowRunner) deferring(k *ir.Kernel, devices []flowTarget, arena *cpu.Arena) ([]flowTarget, error) {
+	parts, err := codegen.DeferToCPU(k)
+	if parts == nil || err != nil {
+		return devices, nil
+	}
+	rests, err := f.vectorTargets(codegen.ForCPU(parts.Rest), arena)
+	if err != nil {
+		return nil, err
+	}
+	l, err := codegen.Lower(parts.Rest, codegen.LowerOptions{})
+	if err != nil {
+		return nil, err
+	}
+	program, err := simt.New(l.Program)
+	if err != nil {
+		return nil, err
+	}
+	rests = append(rests, flowTarget{name: "simt", device: program, text: l.Program.String})
+	var out []flowTarget
+	for _, x := range devices {
+		for i := range rests {
+			both := x
+			both.name, both.rest = x.name+", rest by "+rests[i].name, &rests[i]
+			out = append(out, both)
+			f.count["device code that defers"]++
+		}
+	}
+	return out, nil
+}
+
+// runParts runs a kernel with nested(cpu): the device's part, and then the rest.
+func (f *flowRunner) runParts(x flowTarget, args []any, cfg simt.Config) error {
+	list, count := make([]int64, 64), []int64{0}
+	if err := runDevice(x.device, append(args[:len(args):len(args)], list, count), cfg); err != nil {
+		return err
+	}
+	f.count["deferred iterations"] += int(count[0])
+	args = append(args[:len(args):len(args)], list[:count[0]])
+	if x.rest.device != nil {
+		return runDevice(x.rest.device, args, cfg)
+	}
+	var values []cpu.Value
+	for _, a := range args {
+		values = append(values, cpuValue(reflect.ValueOf(a)))
+	}
+	return faults(func() error { return x.rest.vector.Call(values, nil) })
+}
+
+// vectorTargets makes vector code of a kernel, in every form.
+func (f *flowRunner) vectorTargets(kernel *ir.Kernel, arena *cpu.Arena) ([]flowTarget, error) {
+	var out []flowTarget
 	for name, o := range randomOptions(f.t) {
 		if o.Past {
 			continue
@@ -145,7 +248,7 @@ func (f *flowRunner) targets(k flowKernel, arena *cpu.Arena) ([]flowTarget, erro
 			return nil, err
 		}
 		f.count["vector code"]++
-		out = append(out, flowTarget{name: name, vector: cpu.NewRunner(prog), order: order, text: code.Listing})
+		out = append(out, flowTarget{name: name, vector: cpu.NewRunner(prog), text: code.Listing})
 	}
 	return out, nil
 }
@@ -222,7 +325,12 @@ func (f *flowRunner) run(x flowTarget, r *rand.Rand, begin, want []any, run goRu
 	var err error
 	if x.device != nil {
 		s := shapes[r.IntN(len(shapes))]
-		err = runDevice(x.device, inOrder(x.order, got), simt.Config{Teams: s.teams, Threads: s.threads, Seed: r.Uint64(), Races: true, Steps: 50_000_000})
+		cfg := simt.Config{Teams: s.teams, Threads: s.threads, Seed: r.Uint64(), Races: true, Steps: 50_000_000}
+		if args := inOrder(x.order, got); x.rest != nil {
+			err = f.runParts(x, args, cfg)
+		} else {
+			err = runDevice(x.device, args, cfg)
+		}
 	} else {
 		var values []cpu.Value
 		for i, a := range begin {

@@ -27,6 +27,7 @@ type flows struct {
 	returns bool // in a function of one result
 	risky   bool // accesses out of range are made, seldom
 	funcs   []string
+	onCPU   bool // nested loops have nested(cpu)
 }
 
 // A flowFrame is a loop or switch that a jump may name.
@@ -578,6 +579,34 @@ func makeFlow(seed uint64) flowKernel {
 	}
 	w.depth--
 	w.line("}")
+	return w.kernel(seed)
+}
+
+// makeDeferringFlow makes a kernel of which accelerators leave iterations to CPU workers.
+func makeDeferringFlow(seed uint64) flowKernel {
+	w := &flows{Rand: rand.New(rand.NewPCG(seed, 43)), onCPU: true}
+	w.f = w.pick("float32", "float64")
+	w.i = w.pick("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+	w.s = w.pick("uint8", "int8", "uint8", "uint16", "int16")
+	w.risky = w.chance(30)
+	for range w.IntN(2) {
+		w.function()
+	}
+	w.line("//omp:target device(acc, smp)")
+	w.line("//omp:task in(fa, ia, wa, ua, ix, ka) inout(fo, io, lo64, so, so8, bins)")
+	w.line("func K%s {", flowParams)
+	w.depth++
+	w.same, w.differ = nil, nil
+	w.nested()
+	w.depth--
+	w.line("}")
+	k := w.kernel(seed)
+	k.as.globals = nil
+	return k
+}
+
+// kernel is the kernel whose lines have been written.
+func (w *flows) kernel(seed uint64) flowKernel {
 	text := w.b.String()
 	for _, t := range []struct{ short, long string }{{"F", w.f}, {"I", w.i}, {"S", w.s}} {
 		for _, form := range []string{"[]%s", " %s,", "]%s", " %s) ", ") %s {", "\n%s"} {
