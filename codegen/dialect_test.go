@@ -103,6 +103,7 @@ var refusals = []refusal{
 	{"a loop that teams share out inside a `teams` block", "the teams that share the loop cannot wait for one another inside teams", ""},
 	{"`schedule` kinds:", "clause schedule: it does not know 'statc'", ""},
 	{"`nested(auto | inline | eager | cta | warp | host | cpu | cross [, boost])`", "clause nested: it does not know 'ctas'", ""},
+	{"Everything else, and `cross`, is refused with the reason", "changes memory before it", "nested_cpu_test.go"},
 
 	// section 5
 	{"a failed check is an error and nothing has been written", "outside its region x[0:10]", "../task/contract_test.go"},
