@@ -42,8 +42,8 @@ func Countable(s *image.Stage, f Frame) bool {
 	}
 	c := image.Count{Set: true, Inclusive: s.Next.Rel == ir.Le || s.Next.Rel == ir.Ge}
 	var ok bool
-	if c.Step, ok = ir.ConstStep(s.Next); !ok || s.Next.Rel == ir.Ne {
-		return false
+	if c.Step, ok = ir.ConstStep(s.Next); !ok || s.Next.Rel == ir.Ne || s.Next.Var.Type.Kind == ir.Uint64 {
+		return false // the numbers of a count are signed
 	}
 	term := func(e ir.Expr, word *int, value *int64) bool {
 		if c, ok := ir.ConstInt(e); ok {

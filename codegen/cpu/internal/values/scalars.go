@@ -339,8 +339,27 @@ func (g *Scalars) Trips(s *ir.For, lo vcode.Reg, step int64) vcode.Reg {
 		g.Subtract(n, hi)
 		size = -step
 	}
-	if s.Rel == ir.Le || s.Rel == ir.Ge {
+	inclusive := s.Rel == ir.Le || s.Rel == ir.Ge
+	if inclusive {
 		g.AddConst(n, 1)
+	}
+	if mayWrap(s) { // the difference of bounds of which the first is behind the last may look positive
+		from, to := lo, hi
+		if step < 0 {
+			from, to = hi, lo
+		}
+		none := mach.CondGE
+		switch unsigned := s.Var.Type.Kind == ir.Uint64; {
+		case unsigned && inclusive:
+			none = mach.CondA
+		case unsigned:
+			none = mach.CondAE
+		case inclusive:
+			none = mach.CondG
+		}
+		zero := g.ConstGeneral(0)
+		g.Compare(from, to)
+		g.MoveIf(none, n, zero)
 	}
 	if size == 1 {
 		return n
@@ -353,6 +372,30 @@ func (g *Scalars) Trips(s *ir.For, lo vcode.Reg, step int64) vcode.Reg {
 	r := g.NewGeneral()
 	g.Copy(r, vcode.Acc)
 	return r
+}
+
+// mayWrap reports whether the difference of the bounds of s may leave 64 bits.
+func mayWrap(s *ir.For) bool {
+	if !ir.IsWide(s.Var.Type) {
+		return false
+	}
+	if c, ok := ir.ConstInt(s.Lo); ok && c == 0 && s.Var.Type.Kind == ir.Int64 {
+		return false
+	}
+	return !isShort(s.Lo) || !isShort(s.Hi)
+}
+
+// isShort reports whether e is a number far from the ends of 64 bits.
+func isShort(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return int64(e.Bits) == int64(int32(e.Bits))
+	case *ir.Convert:
+		return e.X.Type().IsInteger() && e.X.Type().Size < 8
+	case *ir.Len:
+		return true
+	}
+	return false
 }
 
 // timesAndMore computes x*3, x*5 and x*9, and that with a constant added, as an address.
