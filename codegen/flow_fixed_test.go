@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -194,5 +195,49 @@ func TestTriangularStart_WithStep(t *testing.T) {
 			list = append(list, []any{n, 1, numbersTo(40, func(i int) int64 { return int64(i) })})
 		}
 		likeGo(t, text, list...)
+	}
+}
+
+// TestCounter_NearTheEnds: loops of which the bounds lie near the ends of 64 bits, or in the wrong
+// order, had other iterations than in Go.
+func TestCounter_NearTheEnds(t *testing.T) {
+	const most = math.MaxInt64
+	signed, unsigned := [][2]uint64{}, [][2]uint64{}
+	for _, n := range []uint64{0, 1, 17, 40} {
+		signed = append(signed, [2]uint64{most - n, most}, [2]uint64{1 << 63, 1<<63 + n}, [2]uint64{-n, n}, [2]uint64{5, 5 + n})
+		unsigned = append(unsigned, [2]uint64{most - n, most}, [2]uint64{1 << 63, 1<<63 + n}, [2]uint64{1<<63 - n, 1<<63 + n}, [2]uint64{-n - 1, math.MaxUint64}, [2]uint64{5, 5 + n})
+	}
+	signed = append(signed, [2]uint64{most, 1 << 63}, [2]uint64{most, math.MaxUint64 - 4}, [2]uint64{3, 1 << 63}) // none
+	unsigned = append(unsigned, [2]uint64{1<<63 + 5, 3}, [2]uint64{math.MaxUint64, 0}, [2]uint64{9, 3})
+	for _, directive := range []string{"teams distribute parallel for", "parallel for", "simd", "teams distribute parallel for collapse(2)", "teams distribute parallel for reduction(+: n)"} {
+		for _, kind := range []string{"int", "uint64"} {
+			for _, down := range []bool{false, true} {
+				if down && kind == "uint64" {
+					continue // is refused
+				}
+				head, at := "for i := lo; i < hi; i++", "i-lo"
+				if down {
+					head, at = "for i := hi; i > lo; i--", "hi-i"
+				}
+				body := "o[" + at + "] += x[" + at + "]\n"
+				if strings.Contains(directive, "collapse") {
+					body = "for k := 0; k < 3; k++ {\no[3*(" + at + ")+" + kind + "(k)]++\n}\n"
+				}
+				if strings.Contains(directive, "reduction") {
+					body = "n++\n"
+				}
+				text := "//omp:target device(acc, smp)\n//omp:task in(x) inout(o)\nfunc K(lo, hi " + kind + ", x []int64, o []int64) {\nn := int64(0)\n_ = n\n//omp:" + directive + "\n" +
+					head + " {\n" + body + "}\no[0] += n\n}\n"
+				var list [][]any
+				for _, b := range map[string][][2]uint64{"int": signed, "uint64": unsigned}[kind] {
+					bounds := []any{int(b[0]), int(b[1])}
+					if kind == "uint64" {
+						bounds = []any{b[0], b[1]}
+					}
+					list = append(list, append(bounds, numbersTo(300, func(i int) int64 { return int64(i) }), make([]int64, 300)))
+				}
+				t.Run(fmt.Sprintf("%s, %s, down %t", directive, kind, down), func(t *testing.T) { likeGo(t, text, list...) })
+			}
+		}
 	}
 }

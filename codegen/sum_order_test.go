@@ -106,13 +106,16 @@ var orderForms = []struct {
 // number of workers, and on simulated devices with and without warps: all leave the bits of
 // order.Reduce.
 func TestSums_HaveTheOrderThatIsDefined(t *testing.T) {
-	arena, err := cpu.NewArena()
-	if err != nil {
-		t.Skip(err)
+	open := func(t *testing.T) *cpu.Arena { // one for each type, as all cases together take more than it has
+		arena, err := cpu.NewArena()
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { require.NoError(t, arena.Close()) })
+		return arena
 	}
-	t.Cleanup(func() { require.NoError(t, arena.Close()) })
-	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32](arena)) })
-	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64](arena)) })
+	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32](open(t))) })
+	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64](open(t))) })
 }
 
 // TestSums_HaveTheOrderOnADevice is that for the accelerator that TestCorpusOnADevice runs on.

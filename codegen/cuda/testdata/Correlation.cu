@@ -292,17 +292,23 @@ Correlation_3(int n, int m, double* x, int x_len, double* corr, int corr_len, go
 				corr[j * m + k] = s;
 			}
 		} else {
-			for (int j = k + threadIdx.x; j < m; j += blockDim.x) {
-				double s = 0.0;
-				#pragma unroll 1
-				for (int i = 0; i < n; i++) {
-					s += x[check_index((int64)i * m + k, x_len, 9, fault)] * x[check_index((int64)i * m + j, x_len, 10, fault)];
+			int start = k;
+			int end = m;
+			if (start < end) {
+				int total = max(end - start, 0);
+				for (int it = threadIdx.x; it < total; it += blockDim.x) {
+					int j = start + it;
+					double s = 0.0;
+					#pragma unroll 1
+					for (int i = 0; i < n; i++) {
+						s += x[check_index((int64)i * m + k, x_len, 9, fault)] * x[check_index((int64)i * m + j, x_len, 10, fault)];
+					}
+					if (j == k) {
+						s = 1.0;
+					}
+					corr[check_index((int64)k * m + j, corr_len, 11, fault)] = s;
+					corr[check_index((int64)j * m + k, corr_len, 12, fault)] = s;
 				}
-				if (j == k) {
-					s = 1.0;
-				}
-				corr[check_index((int64)k * m + j, corr_len, 11, fault)] = s;
-				corr[check_index((int64)j * m + k, corr_len, 12, fault)] = s;
 			}
 		}
 	}

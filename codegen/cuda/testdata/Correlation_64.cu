@@ -290,18 +290,23 @@ Correlation_3(int64 n, int64 m, double* x, int64 x_len, double* corr, int64 corr
 				corr[j * m + k] = s;
 			}
 		} else {
+			int64 start = k;
 			int64 end_2 = m;
-			for (int64 j = (uint64)k + threadIdx.x; j < end_2; j = (uint64)j + blockDim.x) {
-				double s = 0.0;
-				#pragma unroll 1
-				for (int64 i = 0; i < n; i++) {
-					s += x[check_index((int64)((uint64)i * m + k), x_len, 9, fault)] * x[check_index((int64)((uint64)i * m + j), x_len, 10, fault)];
+			if (start < end_2) {
+				int64 total = max((int64)((uint64)end_2 - start), (int64)0);
+				for (int64 it = threadIdx.x; it < total; it = (uint64)it + blockDim.x) {
+					int64 j = (uint64)start + it;
+					double s = 0.0;
+					#pragma unroll 1
+					for (int64 i = 0; i < n; i++) {
+						s += x[check_index((int64)((uint64)i * m + k), x_len, 9, fault)] * x[check_index((int64)((uint64)i * m + j), x_len, 10, fault)];
+					}
+					if (j == k) {
+						s = 1.0;
+					}
+					corr[check_index((int64)((uint64)k * m + j), corr_len, 11, fault)] = s;
+					corr[check_index((int64)((uint64)j * m + k), corr_len, 12, fault)] = s;
 				}
-				if (j == k) {
-					s = 1.0;
-				}
-				corr[check_index((int64)((uint64)k * m + j), corr_len, 11, fault)] = s;
-				corr[check_index((int64)((uint64)j * m + k), corr_len, 12, fault)] = s;
 			}
 		}
 	}

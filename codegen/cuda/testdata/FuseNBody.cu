@@ -187,24 +187,30 @@ FuseNBody(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len
 			}
 		}
 	} else {
-		for (int i = lo + (blockIdx.x * blockDim.x + threadIdx.x); i < hi; i += gridDim.x * blockDim.x) {
-			float fx = 0.0f;
-			float fy = 0.0f;
-			float fz = 0.0f;
-			#pragma unroll 1
-			for (int j = 0; j < px_len; j++) {
-				float dx = px[j] - px[check_index(i, px_len, 1, fault)];
-				float dy = py[check_index(j, py_len, 2, fault)] - py[check_index(i, py_len, 3, fault)];
-				float dz = pz[check_index(j, pz_len, 4, fault)] - pz[check_index(i, pz_len, 5, fault)];
-				float inv = 1.0f / sqrtf(fmaf(dz, dz, fmaf(dx, dx, dy * dy)) + 1e-09f);
-				float inv3 = inv * inv * inv;
-				fx = fmaf(dx, inv3, fx);
-				fy = fmaf(dy, inv3, fy);
-				fz = fmaf(dz, inv3, fz);
+		int start = lo;
+		int end = hi;
+		if (start < end) {
+			int total = max(end - start, 0);
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int i = start + it;
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				#pragma unroll 1
+				for (int j = 0; j < px_len; j++) {
+					float dx = px[j] - px[check_index(i, px_len, 1, fault)];
+					float dy = py[check_index(j, py_len, 2, fault)] - py[check_index(i, py_len, 3, fault)];
+					float dz = pz[check_index(j, pz_len, 4, fault)] - pz[check_index(i, pz_len, 5, fault)];
+					float inv = 1.0f / sqrtf(fmaf(dz, dz, fmaf(dx, dx, dy * dy)) + 1e-09f);
+					float inv3 = inv * inv * inv;
+					fx = fmaf(dx, inv3, fx);
+					fy = fmaf(dy, inv3, fy);
+					fz = fmaf(dz, inv3, fz);
+				}
+				vx[check_index(i, vx_len, 6, fault)] = fmaf(dt, fx, vx[check_index(i, vx_len, 7, fault)]);
+				vy[check_index(i, vy_len, 8, fault)] = fmaf(dt, fy, vy[check_index(i, vy_len, 9, fault)]);
+				vz[check_index(i, vz_len, 10, fault)] = fmaf(dt, fz, vz[check_index(i, vz_len, 11, fault)]);
 			}
-			vx[check_index(i, vx_len, 6, fault)] = fmaf(dt, fx, vx[check_index(i, vx_len, 7, fault)]);
-			vy[check_index(i, vy_len, 8, fault)] = fmaf(dt, fy, vy[check_index(i, vy_len, 9, fault)]);
-			vz[check_index(i, vz_len, 10, fault)] = fmaf(dt, fz, vz[check_index(i, vz_len, 11, fault)]);
 		}
 	}
 }

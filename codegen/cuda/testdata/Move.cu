@@ -74,10 +74,16 @@ Move(int lo, int hi, float dt, float* px, int px_len, float* py, int py_len, flo
 			}
 		}
 	} else {
-		for (int i = lo + (blockIdx.x * blockDim.x + threadIdx.x); i < hi; i += gridDim.x * blockDim.x) {
-			px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];
-			py[check_index(i, py_len, 3, fault)] += dt * vy[check_index(i, vy_len, 4, fault)];
-			pz[check_index(i, pz_len, 5, fault)] += dt * vz[check_index(i, vz_len, 6, fault)];
+		int start = lo;
+		int end = hi;
+		if (start < end) {
+			int total = max(end - start, 0);
+			for (int it = blockIdx.x * blockDim.x + threadIdx.x; it < total; it += gridDim.x * blockDim.x) {
+				int i = start + it;
+				px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];
+				py[check_index(i, py_len, 3, fault)] += dt * vy[check_index(i, vy_len, 4, fault)];
+				pz[check_index(i, pz_len, 5, fault)] += dt * vz[check_index(i, vz_len, 6, fault)];
+			}
 		}
 	}
 }

@@ -75,11 +75,16 @@ Move(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, int64 py_
 			}
 		}
 	} else {
+		int64 start = lo;
 		int64 end = hi;
-		for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-			px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];
-			py[check_index(i, py_len, 3, fault)] += dt * vy[check_index(i, vy_len, 4, fault)];
-			pz[check_index(i, pz_len, 5, fault)] += dt * vz[check_index(i, vz_len, 6, fault)];
+		if (start < end) {
+			int64 total = max((int64)((uint64)end - start), (int64)0);
+			for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+				int64 i = (uint64)start + it;
+				px[check_index(i, px_len, 1, fault)] += dt * vx[check_index(i, vx_len, 2, fault)];
+				py[check_index(i, py_len, 3, fault)] += dt * vy[check_index(i, vy_len, 4, fault)];
+				pz[check_index(i, pz_len, 5, fault)] += dt * vz[check_index(i, vz_len, 6, fault)];
+			}
 		}
 	}
 }

@@ -216,8 +216,8 @@ NBodyForces(int64 lo, int64 hi, float* px, int64 px_len, float* py, int64 py_len
 					fz_2 = 0.0f;
 					int64 from_2 = block_2 * block;
 					int64 until = min(from_2 + block, total);
-					int64 end_3 = (uint64)start + until;
-					for (int64 j = start + from_2 + threadIdx.x % 32; j < end_3; j = (uint64)j + 32) {
+					for (int64 it = from_2 + threadIdx.x % 32; it < until; it += 32) {
+						int64 j = (uint64)start + it;
 						float dx = px[check_index(j, px_len, 1, fault)] - px[check_index(i, px_len, 2, fault)];
 						float dy = py[check_index(j, py_len, 3, fault)] - py[check_index(i, py_len, 4, fault)];
 						float dz = pz[check_index(j, pz_len, 5, fault)] - pz[check_index(i, pz_len, 6, fault)];
@@ -500,25 +500,30 @@ NBodyForces_3(int64 lo, int64 hi, float dt, float* px, int64 px_len, float* py, 
 				}
 			}
 		} else {
+			int64 start = lo;
 			int64 end = hi;
-			for (int64 i = (uint64)lo + ((int64)blockIdx.x * blockDim.x + threadIdx.x); i < end; i = (uint64)i + (int64)gridDim.x * blockDim.x) {
-				float fx = 0.0f;
-				float fy = 0.0f;
-				float fz = 0.0f;
-				#pragma unroll 1
-				for (int64 j = 0; j < px_len; j++) {
-					float dx = px[j] - px[check_index(i, px_len, 10, fault)];
-					float dy = py[check_index(j, py_len, 11, fault)] - py[check_index(i, py_len, 12, fault)];
-					float dz = pz[check_index(j, pz_len, 13, fault)] - pz[check_index(i, pz_len, 14, fault)];
-					float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
-					float inv3 = inv * inv * inv;
-					fx += dx * inv3;
-					fy += dy * inv3;
-					fz += dz * inv3;
+			if (start < end) {
+				int64 total = max((int64)((uint64)end - start), (int64)0);
+				for (int64 it = (int64)blockIdx.x * blockDim.x + threadIdx.x; it < total; it = (uint64)it + (int64)gridDim.x * blockDim.x) {
+					int64 i = (uint64)start + it;
+					float fx = 0.0f;
+					float fy = 0.0f;
+					float fz = 0.0f;
+					#pragma unroll 1
+					for (int64 j = 0; j < px_len; j++) {
+						float dx = px[j] - px[check_index(i, px_len, 10, fault)];
+						float dy = py[check_index(j, py_len, 11, fault)] - py[check_index(i, py_len, 12, fault)];
+						float dz = pz[check_index(j, pz_len, 13, fault)] - pz[check_index(i, pz_len, 14, fault)];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 1e-09f);
+						float inv3 = inv * inv * inv;
+						fx += dx * inv3;
+						fy += dy * inv3;
+						fz += dz * inv3;
+					}
+					vx[check_index(i, vx_len, 15, fault)] += dt * fx;
+					vy[check_index(i, vy_len, 16, fault)] += dt * fy;
+					vz[check_index(i, vz_len, 17, fault)] += dt * fz;
 				}
-				vx[check_index(i, vx_len, 15, fault)] += dt * fx;
-				vy[check_index(i, vy_len, 16, fault)] += dt * fy;
-				vz[check_index(i, vz_len, 17, fault)] += dt * fz;
 			}
 		}
 	}

@@ -36,6 +36,9 @@ func (p *Proof) Proves() bool {
 
 // nestHolds decides for one nest.
 func (p *Proof) nestHolds(c *Check) bool {
+	if p.far(c) {
+		return false
+	}
 	holds, runs := p.measure(c)
 	if !holds || !runs {
 		return holds
@@ -49,6 +52,24 @@ func (p *Proof) nestHolds(c *Check) bool {
 		}
 	}
 	return true
+}
+
+// nearest is less than any number that the threads of a grid may pass the end of 64 bits from.
+const nearest = 1 << 62
+
+// far reports whether a loop of c begins or ends near the ends of 64 bits: code without checks lets
+// each thread count on from where it begins, up to the number of threads past the end.
+func (p *Proof) far(c *Check) bool {
+	for k := range c.loops {
+		if l := &c.loops[k]; !l.derived {
+			for _, n := range []integers.Number{p.values[l.first.base], p.values[l.last.base]} {
+				if n.N >= nearest || n.N <= -nearest {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // needHolds decides for one need: at the ends, at the ends with a condition taken away, which is

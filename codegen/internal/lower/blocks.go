@@ -297,7 +297,7 @@ func (b *blocks) walkBlock(sp *spaces.Space, body []ir.Stmt, first, lane ir.Expr
 	at, f := b.at, sp.Loops[0]
 	from, out := b.Temp("from", first, nil)
 	until, out := b.Temp("until", &ir.Math{Fn: ir.IMin, Args: []ir.Expr{build.Binary(ir.Add, from, b.length, at), b.total}, T: ir.IntType, At: at}, out)
-	if step, ok := query.Int64(f.Step); ok && step == 1 && f.Rel == ir.Lt && sp.Direct() {
+	if step, ok := query.Int64(f.Step); ok && step == 1 && f.Rel == ir.Lt && sp.Direct() && !sp.MayWrap {
 		number := func(n ir.Expr) ir.Expr { return build.Convert(f.Var.Type, build.Binary(ir.Add, b.lo, n, at), at) }
 		cut := *f
 		cut.Lo = number(from)

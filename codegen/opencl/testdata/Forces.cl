@@ -179,82 +179,87 @@ kernel void Forces(long lo, long hi, float dt, global float *px, long px_at, lon
 		}
 	}
 	for (int once = !chosen; once > 0; once--) {
+		long start = lo;
 		long end = hi;
-		long stride = get_num_groups(0) * get_local_size(0);
-		long i = lo + (get_group_id(0) * get_local_size(0) + get_local_id(0));
-		for (; i < end; i = (ulong)i + stride) {
-			float fx = 0.0f;
-			float fy = 0.0f;
-			float fz = 0.0f;
-			#pragma unroll 1
-			for (long j = 0; j < px_len; j++) {
-				if ((ulong)i >= (ulong)px_len) {
-					gompss_fail(fault, 1, i, px_len);
+		if (start < end) {
+			long total = max((long)((ulong)end - start), (long)0);
+			long stride = get_num_groups(0) * get_local_size(0);
+			long it = get_group_id(0) * get_local_size(0) + get_local_id(0);
+			for (; it < total; it = (ulong)it + stride) {
+				long i = (ulong)start + it;
+				float fx = 0.0f;
+				float fy = 0.0f;
+				float fz = 0.0f;
+				#pragma unroll 1
+				for (long j = 0; j < px_len; j++) {
+					if ((ulong)i >= (ulong)px_len) {
+						gompss_fail(fault, 1, i, px_len);
+						atomic_min(&failed_at, passed);
+						goto meet;
+					}
+					float dx = px[j] - px[i];
+					if ((ulong)j >= (ulong)py_len) {
+						gompss_fail(fault, 2, j, py_len);
+						atomic_min(&failed_at, passed);
+						goto meet;
+					}
+					if ((ulong)i >= (ulong)py_len) {
+						gompss_fail(fault, 3, i, py_len);
+						atomic_min(&failed_at, passed);
+						goto meet;
+					}
+					float dy = py[j] - py[i];
+					if ((ulong)j >= (ulong)pz_len) {
+						gompss_fail(fault, 4, j, pz_len);
+						atomic_min(&failed_at, passed);
+						goto meet;
+					}
+					if ((ulong)i >= (ulong)pz_len) {
+						gompss_fail(fault, 5, i, pz_len);
+						atomic_min(&failed_at, passed);
+						goto meet;
+					}
+					float dz = pz[j] - pz[i];
+					float inv = rsqrt(dx * dx + dy * dy + dz * dz + 0.001f);
+					float inv3 = inv * inv * inv;
+					fx += dx * inv3;
+					fy += dy * inv3;
+					fz += dz * inv3;
+				}
+				if ((ulong)i >= (ulong)vx_len) {
+					gompss_fail(fault, 6, i, vx_len);
 					atomic_min(&failed_at, passed);
 					goto meet;
 				}
-				float dx = px[j] - px[i];
-				if ((ulong)j >= (ulong)py_len) {
-					gompss_fail(fault, 2, j, py_len);
+				if ((ulong)i >= (ulong)vx_len) {
+					gompss_fail(fault, 7, i, vx_len);
 					atomic_min(&failed_at, passed);
 					goto meet;
 				}
-				if ((ulong)i >= (ulong)py_len) {
-					gompss_fail(fault, 3, i, py_len);
+				vx[i] = vx[i] + dt * fx;
+				if ((ulong)i >= (ulong)vy_len) {
+					gompss_fail(fault, 8, i, vy_len);
 					atomic_min(&failed_at, passed);
 					goto meet;
 				}
-				float dy = py[j] - py[i];
-				if ((ulong)j >= (ulong)pz_len) {
-					gompss_fail(fault, 4, j, pz_len);
+				if ((ulong)i >= (ulong)vy_len) {
+					gompss_fail(fault, 9, i, vy_len);
 					atomic_min(&failed_at, passed);
 					goto meet;
 				}
-				if ((ulong)i >= (ulong)pz_len) {
-					gompss_fail(fault, 5, i, pz_len);
+				vy[i] = vy[i] + dt * fy;
+				if ((ulong)i >= (ulong)vz_len) {
+					gompss_fail(fault, 10, i, vz_len);
 					atomic_min(&failed_at, passed);
 					goto meet;
 				}
-				float dz = pz[j] - pz[i];
-				float inv = rsqrt(dx * dx + dy * dy + dz * dz + 0.001f);
-				float inv3 = inv * inv * inv;
-				fx += dx * inv3;
-				fy += dy * inv3;
-				fz += dz * inv3;
+				if ((ulong)i >= (ulong)vz_len) {
+					gompss_fail(fault, 11, i, vz_len);
+					atomic_min(&failed_at, passed);
+					goto meet;
+				}
+				vz[i] = vz[i] + dt * fz;
 			}
-			if ((ulong)i >= (ulong)vx_len) {
-				gompss_fail(fault, 6, i, vx_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vx_len) {
-				gompss_fail(fault, 7, i, vx_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			vx[i] = vx[i] + dt * fx;
-			if ((ulong)i >= (ulong)vy_len) {
-				gompss_fail(fault, 8, i, vy_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vy_len) {
-				gompss_fail(fault, 9, i, vy_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			vy[i] = vy[i] + dt * fy;
-			if ((ulong)i >= (ulong)vz_len) {
-				gompss_fail(fault, 10, i, vz_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			if ((ulong)i >= (ulong)vz_len) {
-				gompss_fail(fault, 11, i, vz_len);
-				atomic_min(&failed_at, passed);
-				goto meet;
-			}
-			vz[i] = vz[i] + dt * fz;
 		}
 	}
 	meet:;

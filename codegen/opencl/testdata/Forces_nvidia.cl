@@ -238,32 +238,29 @@ kernel void Forces(long lo, long hi, global float *px, long px_at, long px_len, 
 						fz_2 = 0.0f;
 						long from_2 = (ulong)block_2 * block;
 						long until = min((long)((ulong)from_2 + block), total);
-						long end_3 = (ulong)start + until;
-						{
-							long end_4 = end_3;
-							long j = (ulong)start + from_2 + get_local_id(0) % 32;
-							for (; j < end_4; j = (ulong)j + 32) {
-								if ((ulong)j >= (ulong)px_len)
-									gompss_fail(fault, 1, j, px_len);
-								if ((ulong)i >= (ulong)px_len)
-									gompss_fail(fault, 2, i, px_len);
-								float dx = px[j] - px[i];
-								if ((ulong)j >= (ulong)py_len)
-									gompss_fail(fault, 3, j, py_len);
-								if ((ulong)i >= (ulong)py_len)
-									gompss_fail(fault, 4, i, py_len);
-								float dy = py[j] - py[i];
-								if ((ulong)j >= (ulong)pz_len)
-									gompss_fail(fault, 5, j, pz_len);
-								if ((ulong)i >= (ulong)pz_len)
-									gompss_fail(fault, 6, i, pz_len);
-								float dz = pz[j] - pz[i];
-								float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-								float inv3 = inv * inv * inv;
-								fx_2 += dx * inv3;
-								fy_2 += dy * inv3;
-								fz_2 += dz * inv3;
-							}
+						long it = from_2 + get_local_id(0) % 32;
+						for (; it < until; it = (ulong)it + 32) {
+							long j = (ulong)start + it;
+							if ((ulong)j >= (ulong)px_len)
+								gompss_fail(fault, 1, j, px_len);
+							if ((ulong)i >= (ulong)px_len)
+								gompss_fail(fault, 2, i, px_len);
+							float dx = px[j] - px[i];
+							if ((ulong)j >= (ulong)py_len)
+								gompss_fail(fault, 3, j, py_len);
+							if ((ulong)i >= (ulong)py_len)
+								gompss_fail(fault, 4, i, py_len);
+							float dy = py[j] - py[i];
+							if ((ulong)j >= (ulong)pz_len)
+								gompss_fail(fault, 5, j, pz_len);
+							if ((ulong)i >= (ulong)pz_len)
+								gompss_fail(fault, 6, i, pz_len);
+							float dz = pz[j] - pz[i];
+							float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+							float inv3 = inv * inv * inv;
+							fx_2 += dx * inv3;
+							fy_2 += dy * inv3;
+							fz_2 += dz * inv3;
 						}
 						slots[(ulong)block_2 * 32 + get_local_id(0) % 32] = fx_2;
 						slots_2[(ulong)block_2 * 32 + get_local_id(0) % 32] = fy_2;
@@ -587,49 +584,54 @@ kernel void Forces_3(long lo, long hi, float dt, global float *px, long px_at, l
 			}
 		}
 		for (int once_2 = !chosen; once_2 > 0; once_2--) {
+			long start = lo;
 			long end = hi;
-			long stride = get_num_groups(0) * get_local_size(0);
-			long i = lo + (get_group_id(0) * get_local_size(0) + get_local_id(0));
-			for (; i < end; i = (ulong)i + stride) {
-				float fx = 0.0f;
-				float fy = 0.0f;
-				float fz = 0.0f;
-				#pragma unroll 1
-				for (long j = 0; j < px_len; j++) {
-					if ((ulong)i >= (ulong)px_len)
-						gompss_fail(fault, 13, i, px_len);
-					float dx = px[j] - px[i];
-					if ((ulong)j >= (ulong)py_len)
-						gompss_fail(fault, 14, j, py_len);
-					if ((ulong)i >= (ulong)py_len)
-						gompss_fail(fault, 15, i, py_len);
-					float dy = py[j] - py[i];
-					if ((ulong)j >= (ulong)pz_len)
-						gompss_fail(fault, 16, j, pz_len);
-					if ((ulong)i >= (ulong)pz_len)
-						gompss_fail(fault, 17, i, pz_len);
-					float dz = pz[j] - pz[i];
-					float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
-					float inv3 = inv * inv * inv;
-					fx += dx * inv3;
-					fy += dy * inv3;
-					fz += dz * inv3;
+			if (start < end) {
+				long total = max((long)((ulong)end - start), (long)0);
+				long stride = get_num_groups(0) * get_local_size(0);
+				long it = get_group_id(0) * get_local_size(0) + get_local_id(0);
+				for (; it < total; it = (ulong)it + stride) {
+					long i = (ulong)start + it;
+					float fx = 0.0f;
+					float fy = 0.0f;
+					float fz = 0.0f;
+					#pragma unroll 1
+					for (long j = 0; j < px_len; j++) {
+						if ((ulong)i >= (ulong)px_len)
+							gompss_fail(fault, 13, i, px_len);
+						float dx = px[j] - px[i];
+						if ((ulong)j >= (ulong)py_len)
+							gompss_fail(fault, 14, j, py_len);
+						if ((ulong)i >= (ulong)py_len)
+							gompss_fail(fault, 15, i, py_len);
+						float dy = py[j] - py[i];
+						if ((ulong)j >= (ulong)pz_len)
+							gompss_fail(fault, 16, j, pz_len);
+						if ((ulong)i >= (ulong)pz_len)
+							gompss_fail(fault, 17, i, pz_len);
+						float dz = pz[j] - pz[i];
+						float inv = rsqrt_normal(dx * dx + dy * dy + dz * dz + 0.001f);
+						float inv3 = inv * inv * inv;
+						fx += dx * inv3;
+						fy += dy * inv3;
+						fz += dz * inv3;
+					}
+					if ((ulong)i >= (ulong)vx_len)
+						gompss_fail(fault, 18, i, vx_len);
+					if ((ulong)i >= (ulong)vx_len)
+						gompss_fail(fault, 19, i, vx_len);
+					vx[i] = vx[i] + dt * fx;
+					if ((ulong)i >= (ulong)vy_len)
+						gompss_fail(fault, 20, i, vy_len);
+					if ((ulong)i >= (ulong)vy_len)
+						gompss_fail(fault, 21, i, vy_len);
+					vy[i] = vy[i] + dt * fy;
+					if ((ulong)i >= (ulong)vz_len)
+						gompss_fail(fault, 22, i, vz_len);
+					if ((ulong)i >= (ulong)vz_len)
+						gompss_fail(fault, 23, i, vz_len);
+					vz[i] = vz[i] + dt * fz;
 				}
-				if ((ulong)i >= (ulong)vx_len)
-					gompss_fail(fault, 18, i, vx_len);
-				if ((ulong)i >= (ulong)vx_len)
-					gompss_fail(fault, 19, i, vx_len);
-				vx[i] = vx[i] + dt * fx;
-				if ((ulong)i >= (ulong)vy_len)
-					gompss_fail(fault, 20, i, vy_len);
-				if ((ulong)i >= (ulong)vy_len)
-					gompss_fail(fault, 21, i, vy_len);
-				vy[i] = vy[i] + dt * fy;
-				if ((ulong)i >= (ulong)vz_len)
-					gompss_fail(fault, 22, i, vz_len);
-				if ((ulong)i >= (ulong)vz_len)
-					gompss_fail(fault, 23, i, vz_len);
-				vz[i] = vz[i] + dt * fz;
 			}
 		}
 	}

@@ -19,6 +19,11 @@ type Space struct {
 	Body  []ir.Stmt // of the innermost loop, with the declarations that stood between the loops in front
 	Label *ir.Label // of the innermost loop: the target of continue in Body
 	At    ir.Pos
+
+	// MayWrap says that the variable of the one loop may pass the end of its type where a thread begins
+	// so many iterations behind the first one, or goes past the last: the loop begins at a number that
+	// the program gives.
+	MayWrap bool
 }
 
 // A Portion says which iterations a thread runs: First, First+Stride, and so on below the count;
@@ -48,6 +53,7 @@ func (l Walker) Nest(f *ir.For, n int) (*Space, bool) {
 		outer[f.Var] = true
 		if k+1 >= n {
 			sp.Body, sp.Label = append(sunk, f.Body...), f.Label
+			sp.MayWrap = k == 0 && isGiven(f.Lo)
 			return sp, true
 		}
 		decls, inner := query.Perfect(f.Body)
@@ -122,7 +128,34 @@ func (l Walker) Walk(sp *Space, p Portion, body, last []ir.Stmt) []ir.Stmt {
 	return []ir.Stmt{&ir.Block{Body: out, At: sp.At}}
 }
 
+// isGiven reports whether e is the value of a variable of 64 bits.
+func isGiven(e ir.Expr) bool {
+	if c, ok := e.(*ir.Convert); ok && c.X.Type().Size == c.T.Size {
+		e = c.X
+	}
+	_, given := e.(*ir.Ref)
+	return given
+}
+
+// walkFar is walkDirect where the loop variable may wrap: iterations count.
+func (l Walker) walkFar(sp *Space, p Portion, body []ir.Stmt) []ir.Stmt {
+	f, at := sp.Loops[0], sp.At
+	lo, out := l.Temp("start", f.Lo, nil)
+	hi, out := l.Temp("end", f.Hi, out)
+	total, inside := l.Temp("total", build.Trips(f, build.ToInt(lo), build.ToInt(hi), build.ToInt(f.Step)), nil)
+	stride, inside := l.Temp("stride", p.Stride, inside)
+	it := l.Local("it", ir.IntType, at)
+	value := build.Binary(ir.Add, lo, build.Convert(f.Var.Type, build.Binary(ir.Mul, build.Ref(it, at), build.ToInt(f.Step), at), at), at)
+	loop := &ir.While{Label: LabelOr(sp.Label), Cond: build.Compare(ir.Lt, build.Ref(it, at), total, at), At: at,
+		Post: []ir.Stmt{build.Assign(build.Ref(it, at), build.Binary(ir.Add, build.Ref(it, at), stride, at), at)},
+		Body: append([]ir.Stmt{build.Decl(f.Var, value, at)}, body...)}
+	return append(out, &ir.If{Cond: build.Compare(f.Rel, lo, hi, at), Then: append(inside, build.Decl(it, p.First, at), loop), At: at})
+}
+
 func (l Walker) walkDirect(sp *Space, p Portion, body []ir.Stmt) []ir.Stmt {
+	if sp.MayWrap {
+		return l.walkFar(sp, p, body)
+	}
 	f, at := sp.Loops[0], sp.At
 	hi, out := l.Temp("end", f.Hi, nil)
 	first := build.Binary(ir.Add, f.Lo, build.Binary(ir.Mul, p.First, f.Step, at), at)
