@@ -366,6 +366,45 @@ func TestEarlyRelease_EventsKeepTheData(t *testing.T) {
 	}
 }
 
+// TestWeak_TracesSayWhenTasksAreReady: what comes after a weak access, or one that was released
+// early, is ready when the last child has ended, or the body, or the task before.
+func TestWeak_TracesSayWhenTasksAreReady(t *testing.T) {
+	for _, children := range []bool{false, true} {
+		for _, accesses := range [][]task.Option{{task.EarlyRelease()}, {}} {
+			var ended, first, parent, after task.Task
+			r := traced(t, task.Options{Devices: "smp:2"}, func(rt *task.Runtime) {
+				x, hold := make([]int, 4), make(chan struct{})
+				access := task.InOut(x)
+				if len(accesses) == 0 {
+					access = access.Weak()
+				}
+				var err error
+				first, err = rt.Go(func() error { <-hold; return nil }, task.InOut(x))
+				require.NoError(t, err)
+				parent, err = rt.GoScope(func(s *task.Scope) (err error) {
+					if children {
+						ended, err = s.Go(nothing, task.InOut(x))
+					}
+					return err
+				}, append(accesses, access)...)
+				require.NoError(t, err)
+				after, err = rt.Go(nothing, task.InOut(x))
+				require.NoError(t, err)
+				close(hold)
+				require.NoError(t, rt.Wait(context.Background()))
+				if !children && len(accesses) > 0 {
+					ended = parent
+				} else if !children {
+					ended = first
+				}
+			})
+			last, next := r.Find(ended.ID()), r.Find(after.ID())
+			require.GreaterOrEqual(t, next.Ready, last.End, "children %v, early %v", children, len(accesses))
+			require.GreaterOrEqual(t, next.Start, next.Ready)
+		}
+	}
+}
+
 func TestWeak_Misuse(t *testing.T) {
 	rt := open(t, task.Options{Devices: "smp:1"})
 	x := make([]int, 8)

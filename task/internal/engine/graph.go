@@ -269,8 +269,7 @@ func (w *successors) add(n *deps.Node) {
 	}
 }
 
-// releaseAll makes ready, or starts, what has no predecessors any more. by is the last of them, nil
-// if that was no task.
+// releaseAll makes ready, or starts, what has no predecessors any more. by is the last of them.
 func (rt *Runtime) releaseAll(w *successors, by *Record, over, ready *RecordList) {
 	if w.links != nil {
 		w.advance()

@@ -477,7 +477,7 @@ func EndUse(s *Scope) {
 	var w successors
 	w.closeLinks(s)
 	rt := s.RT
-	rt.releaseAll(&w, nil, &over, &ready)
+	rt.releaseAll(&w, s.Owner, &over, &ready)
 	for r := over.pop(); r != nil; r = over.pop() {
 		rt.graphRelease(r, &over, &ready)
 		rt.Complete(rt.conclude(r, smp.None))
