@@ -129,32 +129,31 @@ func (rt *Runtime) graphAdd(r *Record) (ready, start bool) {
 		return rt.addStep(r)
 	}
 	accesses := *r.Declared()
-	if r.Traits.Is(life.Linked) {
+	linked := r.Traits.Is(life.Linked)
+	if linked {
 		accesses = r.strong(accesses)
 	}
 	if e := g.poisonOf(accesses); e != nil && !r.Traits.Is(life.IgnoresFailures) {
 		r.poison.Store(e)
 	}
 	if rt.Observers.Recorder == nil || r.Kind.Waits() {
-		return rt.settle(r, g.Domain, rt.enter(r, g, accesses))
+		edges := g.Domain.Enter(&r.Node, accesses)
+		if linked {
+			r.enterLinks()
+		}
+		return rt.settle(r, g.Domain, edges)
 	}
 	id, scope := r.TaskID(), r.Scope // unless it is ready, r may be over and gone from here on
 	scope.unreported, scope.pendingAccesses = len(accesses) > 0, accesses
-	ready, start = rt.settle(r, g.Domain, rt.enter(r, g, accesses))
+	edges := g.Domain.Enter(&r.Node, accesses)
+	if linked {
+		r.enterLinks()
+	}
+	ready, start = rt.settle(r, g.Domain, edges)
 	if scope.unreported {
 		rt.Observers.observeAccesses(scope, id, nil)
 	}
 	return ready, start
-}
-
-// enter enters r, which has accesses, into the graph, with its links. Requires: the submitting of
-// its home held.
-func (rt *Runtime) enter(r *Record, g *graph, accesses []deps.Access) (edges int32) {
-	edges = g.Domain.Enter(&r.Node, accesses)
-	if r.Traits.Is(life.Linked) {
-		r.enterLinks()
-	}
-	return edges
 }
 
 // settle ends the submission of r, which has entered domain d with edges, and reports whether r is
@@ -226,12 +225,14 @@ func (p *recordPools) putDomain(g *graph) {
 func (rt *Runtime) graphRelease(r *Record, over, ready *RecordList) {
 	spin.Perturb()
 	var next successors
+	complete := true
 	if r.Holds.Has(life.HeldExclusive | life.HeldConcurrent | life.HeldLinks) {
 		rt.releaseExclusion(r, over, ready)
 		r.shutLinks(&next)
+		complete = r.stage != nodeOver
 	}
 	switch {
-	case r.Holds.Has(life.HeldLinks) && r.stage == nodeOver:
+	case !complete:
 	case r.Kind == mergeBody && (r.err != nil || r.poison.Load() != nil):
 		r.Scope.Graph.releaseMerge(r, &next)
 	case r.err != nil && (r.Kind != WaitBody || r.poison.Load() != nil):
@@ -245,7 +246,9 @@ func (rt *Runtime) graphRelease(r *Record, over, ready *RecordList) {
 			}
 		})
 	}
-	rt.releaseAll(&next, r, over, ready)
+	if next.free.head != nil || next.led != nil || next.links != nil {
+		rt.releaseAll(&next, r, over, ready)
+	}
 }
 
 // A successors is what has no predecessors any more because of a task that has finished.
