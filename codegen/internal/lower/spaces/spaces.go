@@ -20,9 +20,9 @@ type Space struct {
 	Label *ir.Label // of the innermost loop: the target of continue in Body
 	At    ir.Pos
 
-	// MayWrap says that the variable of the one loop may pass the end of its type where a thread begins
-	// so many iterations behind the first one, or goes past the last: the loop begins at a number that
-	// the program gives.
+	// MayWrap says that the variable of the one loop may pass the end of its type where a thread
+	// begins so many iterations behind the first one, or goes past the last: the loop begins at a
+	// number that the program gives.
 	MayWrap bool
 }
 
