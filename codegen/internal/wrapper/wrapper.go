@@ -271,10 +271,22 @@ func (g *generator) declare(w *wrapper) {
 	}
 }
 
-// importsTaken reports the packages that the wrappers import by a name which the package declares.
+// modulePath begins the paths of our packages.
+const modulePath = "github.com/gompss/gompss/"
+
+// importsTaken reports the packages that the wrappers import by a name which the package declares,
+// or which the file with the kernels gives to another one.
 func (g *generator) importsTaken() {
+	named := map[string]string{}
 	for _, p := range slices.Sorted(maps.Keys(g.imports)) {
 		name := cmp.Or(g.imports[p], path.Base(p))
+		if theirs, ours := named[name], p; theirs != "" {
+			if strings.HasPrefix(theirs, modulePath) {
+				theirs, ours = ours, theirs
+			}
+			g.fail(g.syntax.Name.Pos(), "import of "+theirs, "the wrappers import "+ours+", too, and both are named "+name, "give it another name in your file: import x \""+theirs+"\"")
+		}
+		named[name] = p
 		if len(g.wraps) > 0 && (g.names[name] || g.others[name]) {
 			w := g.wraps[0]
 			g.fail(w.decl.Name.Pos(), "kernel "+w.name, "its wrapper imports "+p+" as "+name+", a name that the package declares already", "rename "+name)
