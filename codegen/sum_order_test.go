@@ -333,6 +333,33 @@ func TestSums_ThatFillTeamMemory(t *testing.T) {
 	}
 }
 
+// TestSums_OfEachTeam sums up in each of several teams, which run at once: the values of groups of
+// each team have a place of their own.
+func TestSums_OfEachTeam(t *testing.T) {
+	for _, body := range []string{"s += x[i] * m", "for k := range 2 { s += x[i] * m * float32(k) }"} {
+		for _, loop := range []string{"//omp:parallel for reduction(+: s)\nfor i := range x { BODY }\n", "//omp:parallel\n{\n//omp:for reduction(+: s)\nfor i := range x { BODY }\n}\n"} {
+			for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+				l, err := lowerText(t, "import \"github.com/gompss/gompss/codegen/kernel\"\n\n//omp:target device(acc)\n//omp:task in(x) inout(out)\nfunc K(x, out []float32) {\n"+
+					"//omp:teams num_teams(3)\n{\nm := float32(kernel.TeamNum() + 1)\nvar s float32\n"+strings.ReplaceAll(loop, "BODY", body)+"out[kernel.TeamNum()] = s\n}\n}", opt)
+				require.NoError(t, err)
+				for _, pad := range l.Program.Scratch {
+					if strings.HasSuffix(pad.Var.Name, "Parts") {
+						require.Contains(t, ir.ExprString(pad.Count), "NumTeams()", l.Program.String())
+					}
+				}
+				program, err := simt.New(l.Program)
+				require.NoError(t, err)
+				x, out := make([]float32, 20000), make([]float32, 3)
+				for i := range x {
+					x[i] = float32(i % 2)
+				}
+				require.NoError(t, runDevice(program, []any{x, out}, simt.Config{Teams: 3, Threads: 64, Races: true}))
+				require.Equal(t, []float32{10000, 20000, 30000}, out, l.Program.String())
+			}
+		}
+	}
+}
+
 // TestSums_OfAnyCounter sums up what a body does whose counter has few bits and another step, or which
 // calls a function that returns at two places.
 func TestSums_OfAnyCounter(t *testing.T) {

@@ -214,9 +214,20 @@ func (t *team) openBlocks(sp *spaces.Space, d *ir.Directive, red *reductions, by
 	return b, out
 }
 
-// partsOf is where groups leave their values.
+// partsOf is where groups leave their values: those of each team apart where each runs the loop.
 func (b *blocks) partsOf(v *ir.Var) part {
+	if b.by == byTeam && !b.Single {
+		return b.newPart(v.Name+"Parts", v.Type, b.cut.MostGroups(), b.at)
+	}
 	return part{pad: b.pad(v.Name+"Parts", storable(v.Type), build.Int(b.cut.MostGroups(), b.at), b.at), elem: v.Type, n: 1}
+}
+
+// placeIn returns the place of group k in a part.
+func (b *blocks) placeIn(k ir.Expr) (team, e ir.Expr) {
+	if b.by == byTeam && !b.Single {
+		return build.Query(ir.TeamNum, b.at), k
+	}
+	return k, build.Int(0, b.at)
 }
 
 // walk returns the loop over sp. Thread 0 leaves the value of each group in scratch memory; in an
@@ -328,9 +339,10 @@ func (b *blocks) leave(group ir.Expr) []ir.Stmt {
 	at := b.at
 	var store []ir.Stmt
 	for _, it := range b.red.items {
-		store = append(store, it.part.store(group, build.Int(0, at), build.Ref(it.acc, at), at))
+		team, e := b.placeIn(group)
+		store = append(store, it.part.store(team, e, build.Ref(it.acc, at), at))
 		if it.idx != nil {
-			store = append(store, it.idxPart.store(group, build.Int(0, at), build.Ref(it.idx, at), at))
+			store = append(store, it.idxPart.store(team, e, build.Ref(it.idx, at), at))
 		}
 	}
 	return store
@@ -543,11 +555,12 @@ const groupsAtOnce = 4
 func (b *blocks) takeGroup(list []scalar, k ir.Expr) (loads, folds []ir.Stmt) {
 	at := b.at
 	for i, it := range b.red.items {
-		load, value := it.part.load(b.teamLaunch, k, build.Int(0, at), at)
+		team, e := b.placeIn(k)
+		load, value := it.part.load(b.teamLaunch, team, e, at)
 		loads = append(loads, load...)
 		var idx ir.Expr
 		if it.idx != nil {
-			load, idx = it.idxPart.load(b.teamLaunch, k, build.Int(0, at), at)
+			load, idx = it.idxPart.load(b.teamLaunch, team, e, at)
 			loads = append(loads, load...)
 		}
 		folds = append(folds, fold(list[i], value, idx, at)...)
