@@ -69,6 +69,9 @@ var reduceForms = []struct{ name, text string }{
 	{"trials in a loop of the teams", "//omp:teams\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nfor range 1 {\nBODY\n}\n}\n}"},
 	{"trials under a condition of the teams", "//omp:teams\n{\nif len(x) > 1 {\n//omp:distribute parallel for R\nfor i := range x {\nfor range 1 {\nBODY\n}\n}\n} else {\n//omp:distribute parallel for R\nfor i := range x {\nfor range 1 {\nBODY\n}\n}\n}\n}"},
 	{"trials in a loop of one team", "//omp:teams num_teams(1)\nfor h := 0; h < 2; h++ {\n//omp:distribute parallel for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nfor range 1 {\nBODY\n}\n}\n}"},
+	{"for in a loop and for without it", "//omp:parallel\n{\nfor h := 0; h < 2; h++ {\n//omp:for R\nfor i := h*len(x)/4; i < (h+1)*len(x)/4; i++ {\nBODY\n}\n}\n//omp:for nowait R\nfor i := 2*len(x)/4; i < len(x); i++ {\nBODY\n}\n}"},
+	{"for under a condition", "//omp:parallel\n{\nif len(x) > 1 {\n//omp:for R\nfor i := range x {\nfor range 1 {\nBODY\n}\n}\n} else {\n//omp:for R\nfor i := range x {\nBODY\n}\n}\n}"},
+	{"for of few threads in a loop", "for h := 0; h < 2; h++ {\n//omp:parallel num_threads(7)\n{\n//omp:for R\nfor i := h*len(x)/2; i < (h+1)*len(x)/2; i++ {\nBODY\n}\n}\n}"},
 	{"few threads", "//omp:parallel for num_threads(64) R\nfor i := range x {\nBODY\n}"},
 	{"counter", "//omp:teams distribute parallel for R schedule(counter, 3)\nfor i := range x {\nBODY\n}"},
 }

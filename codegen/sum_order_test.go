@@ -99,6 +99,13 @@ var orderForms = []struct {
 	{"trials twice, backwards and by threes", "inout(out)", "s, t := out[0], FLOAT(0)\n//omp:teams distribute parallel for schedule(static, 5) reduction(OP: s)\n" +
 		"for i := 3*len(x) - 3; i >= 0; i -= 3 { for range 2 { t := FLOAT(0); _ = t }\ns OP= f(x[len(x)-1-i/3]) }\n" +
 		"//omp:teams distribute parallel for reduction(+: t)\nfor i := range x { for j := range 2 { t += FLOAT(j)*(x[i] - x[i]) } }\nout[0] = s + t\n", false},
+	{"region", "inout(out)", "s := out[0]\n//omp:parallel num_threads(64)\n{\n//omp:for reduction(OP: s)\nfor i := range x { s OP= VALUE }\n}\nout[0] = s\n", false},
+	{"region of two loops beside others", "inout(out)", "s, t, n, most := out[0], FLOAT(0), uint8(0), x0\n//omp:parallel\n{\n//omp:for reduction(OP: s) reduction(max: most) nowait\nfor i := len(x) - 1; i >= 0; i-- {\n" +
+		"s OP= f(x[len(x)-1-i])\nmost = max(most, x[i])\n}\n//omp:for reduction(+: t, n)\nfor i := range x {\nt += x[i] - x[i]\nn++\n}\n}\nif n != uint8(len(x)) || most < x0 { s = -1 }\nout[0] = s + t\n", false},
+	{"region with a loop", "inout(out)", "s, n := out[0], len(x)/len(out)\n//omp:parallel\n{\nfor r := range out {\n//omp:for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\n//omp:single\n{\nout[r] = s\ns = out[min(r+1, len(out)-1)]\n}\n}\n}\n", false},
+	{"in a loop of one team", "inout(out)", "//omp:teams num_teams(1)\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\nout[r] = s\n}\n", false},
+	{"region of rows", "inout(out)", "//omp:teams distribute\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel\n{\n//omp:for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\n}\nout[r] = s\n}\n", true},
+	{"trials in a region", "inout(out)", "s := out[0]\n//omp:parallel\n{\n//omp:for reduction(OP: s)\nfor i := range x {\nk := i\nfor k > 9 { k /= 2 }\ns OP= f(x[i+k-k])\n}\n}\nout[0] = s\n", false},
 	{"rows", "inout(out)", "//omp:teams distribute\nfor r := range out {\ns, n := out[r], len(x)/len(out)\n//omp:parallel for reduction(OP: s)\nfor i := range n { s OP= f(x[r*n+i]) }\nout[r] = s\n}\n", true},
 }
 
@@ -106,16 +113,8 @@ var orderForms = []struct {
 // number of workers, and on simulated devices with and without warps: all leave the bits of
 // order.Reduce.
 func TestSums_HaveTheOrderThatIsDefined(t *testing.T) {
-	open := func(t *testing.T) *cpu.Arena { // one for each type, as all cases together take more than it has
-		arena, err := cpu.NewArena()
-		if err != nil {
-			t.Skip(err)
-		}
-		t.Cleanup(func() { require.NoError(t, arena.Close()) })
-		return arena
-	}
-	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32](open(t))) })
-	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64](open(t))) })
+	t.Run("float32", func(t *testing.T) { sumsInOrder(t, "float32", onProcessors[float32]) })
+	t.Run("float64", func(t *testing.T) { sumsInOrder(t, "float64", onProcessors[float64]) })
 }
 
 // TestSums_HaveTheOrderOnADevice is that for the accelerator that TestCorpusOnADevice runs on.
@@ -146,37 +145,40 @@ func (c *sumCase[T]) args() []any {
 }
 
 // onProcessors runs a case as vector code, and on simulated devices.
-func onProcessors[T float32 | float64](arena *cpu.Arena) func(*testing.T, *sumCase[T]) {
-	return func(t *testing.T, c *sumCase[T]) {
-		k, err := c.p.Kernel("K")
+func onProcessors[T float32 | float64](t *testing.T, c *sumCase[T]) {
+	arena, err := cpu.NewArena() // all cases do not fit into one
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { require.NoError(t, arena.Close()) }()
+	k, err := c.p.Kernel("K")
+	require.NoError(t, err)
+	for _, o := range []cpu.Options{{}, {AVX512: true}, {AVX512: true, Unroll: 1}} {
+		runner, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
 		require.NoError(t, err)
-		for _, o := range []cpu.Options{{}, {AVX512: true}, {AVX512: true, Unroll: 1}} {
-			runner, err := cpu.NewKernelRunner(arena, codegen.ForCPU(k), o)
-			require.NoError(t, err)
-			for _, share := range []func(*cpu.Loop) error{nil, backwards} {
-				args := c.args()
-				var values []cpu.Value
-				for _, a := range args {
-					values = append(values, cpuValue(reflect.ValueOf(a)))
-				}
-				require.NoError(t, runner.Call(values, share))
-				require.Equal(t, c.want, args[1], "vector code, %d elements, %+v", len(c.x), o)
+		for _, share := range []func(*cpu.Loop) error{nil, backwards} {
+			args := c.args()
+			var values []cpu.Value
+			for _, a := range args {
+				values = append(values, cpuValue(reflect.ValueOf(a)))
 			}
+			require.NoError(t, runner.Call(values, share))
+			require.Equal(t, c.want, args[1], "vector code, %d elements, %+v", len(c.x), o)
 		}
-		if len(c.x) > 30000 && c.heavy || len(c.x) > 100000 {
-			return // the interpreter is slow
-		}
-		for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
-			program, err := simt.New(lowerKernel(t, c.p, "K", opt).Program)
-			require.NoError(t, err)
-			for i, s := range shapes {
-				if !opt.NoShuffles && s.threads%32 != 0 || (i+len(c.x))%4 > 0 {
-					continue
-				}
-				args := c.args()
-				require.NoError(t, runDevice(program, args, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(i), Races: len(c.x) < 2000}))
-				require.Equal(t, c.want, args[1], "%d elements, %d teams of %d threads, %+v", len(c.x), s.teams, s.threads, opt)
+	}
+	if len(c.x) > 30000 && c.heavy || len(c.x) > 100000 {
+		return // the interpreter is slow
+	}
+	for _, opt := range []codegen.LowerOptions{{}, {NoShuffles: true}} {
+		program, err := simt.New(lowerKernel(t, c.p, "K", opt).Program)
+		require.NoError(t, err)
+		for i, s := range shapes {
+			if !opt.NoShuffles && s.threads%32 != 0 || (i+len(c.x))%4 > 0 {
+				continue
 			}
+			args := c.args()
+			require.NoError(t, runDevice(program, args, simt.Config{Teams: s.teams, Threads: s.threads, Seed: uint64(i), Races: len(c.x) < 2000}))
+			require.Equal(t, c.want, args[1], "%d elements, %d teams of %d threads, %+v", len(c.x), s.teams, s.threads, opt)
 		}
 	}
 }
@@ -230,7 +232,7 @@ func sumsInOrder[T float32 | float64](t *testing.T, typ string, run func(*testin
 					}
 					for _, n := range sizes {
 						rows := 1
-						if form.nested {
+						if form.nested || strings.Contains(form.text, "range out") {
 							rows = 3
 						}
 						r := rand.New(rand.NewPCG(uint64(n), 7))

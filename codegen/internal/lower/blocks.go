@@ -51,20 +51,37 @@ func (t *team) sharersOf(grid bool) sharers {
 // inBlocks reports whether the order of the reductions of a loop shows, and has a form here that
 // the number of iterations decides. The reductions of a loop that the league runs again and again,
 // or under a condition, grow in a part of each team: they have no such form.
+//
+// Loops that are collapsed have none: vector code has rows of the space in its lanes, which would
+// turn with each row if the number of the iteration in the space chose the lane. Sums of arrays
+// have none: the lanes of a group would take an array each.
 func (t *team) inBlocks(sp *spaces.Space, d *ir.Directive, grid bool, only ir.Expr) bool {
 	if len(sp.Loops) != 1 || only != nil || len(d.Lastprivate) > 0 || t.seg.whole != nil || t.Leads() || t.Kernel.Target.FastMath || t.lowering.opt.AtomicReductions {
 		return false
 	}
-	rounds, loops := false, false
+	rounds := false
 	for _, r := range d.Reductions {
 		if !r.Place.Type().IsScalar() || grid && !t.Single && t.own.Has(ir.RootVar(r.Place)) {
 			return false
 		}
 		rounds = rounds || order.Shows(r)
-		loops = order.CutOf(r).Blocks == 1
 	}
-	return rounds && t.roomFor(d.Reductions) && !dealsSeen(t.Kernel, d) && !waits(sp.Body) &&
-		!(loops && (t.sharersOf(grid) == inIteration || fromCounter(d.Schedule.Kind) || t.hasStrategy(sp, d, grid)))
+	return rounds && t.roomFor(d.Reductions) && !dealsSeen(t.Kernel, d) && !waits(sp.Body) && !(t.hasLoops(d) && t.sharersOf(grid) == inIteration)
+}
+
+// mayBeInBlocks is inBlocks for a loop in a parallel region.
+func (t *team) mayBeInBlocks(s *ir.For) bool {
+	sp := &spaces.Space{Loops: make([]*ir.For, max(s.Directive.Collapse, 1)), Body: s.Body}
+	return len(s.Directive.Reductions) > 0 && t.inBlocks(sp, s.Directive, false, nil)
+}
+
+// hasLoops reports whether the iterations of the loop of d, which has reductions, have loops.
+func (t *team) hasLoops(d *ir.Directive) bool { return order.CutOf(d.Reductions[0]).Blocks == 1 }
+
+// sharedBetter reports whether a loop in whose iterations are others is to be shared by a strategy
+// or by a schedule instead of in blocks.
+func (t *team) sharedBetter(sp *spaces.Space, d *ir.Directive, grid bool) bool {
+	return t.hasLoops(d) && (fromCounter(d.Schedule.Kind) || t.hasStrategy(sp, d, grid))
 }
 
 // hasStrategy reports whether a strategy other than a thread an iteration fits a loop. What it

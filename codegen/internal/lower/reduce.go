@@ -319,8 +319,9 @@ func (c *combiner) slotsOf(r *reductions) []*ir.Var {
 	return out
 }
 
-// allSlots is slotsOf for a parallel body and the worksharing loops in it.
-func (c *combiner) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
+// allSlots is slotsOf for a parallel body and the worksharing loops in it, of which some may turn
+// out to run in blocks.
+func (c *combiner) allSlots(s *ir.Construct, r *reductions, inBlocks func(*ir.For) bool) []*ir.Var {
 	out := c.slotsOf(r)
 	ir.WalkStmts(s.Body, func(st ir.Stmt) bool {
 		f, ok := st.(*ir.For)
@@ -328,7 +329,12 @@ func (c *combiner) allSlots(s *ir.Construct, r *reductions) []*ir.Var {
 			return true
 		}
 		var body []ir.Stmt
-		out = append(out, c.slotsOf(c.lowering.startReductions(f.Directive.Reductions, &body, f.At))...)
+		red := c.lowering.startReductions(f.Directive.Reductions, &body, f.At)
+		out = append(out, c.slotsOf(red)...)
+		if inBlocks(f) {
+			red.inBlocks = true
+			out = append(out, c.slotsOf(red)...)
+		}
 		return true
 	})
 	return out

@@ -22,6 +22,7 @@ type threads struct {
 	count  ir.Expr // how many threads the construct has
 	serial bool    // inside a loop that the threads share out: what is parallel in there runs in order
 	nested bool    // inside a parallel construct inside this one, which has one thread
+	whole  bool    // all threads of the team run the construct
 }
 
 // shareLoop lowers a loop whose iterations the threads of the team share out, or with distribute
@@ -39,7 +40,7 @@ func (t *team) shareLoop(s *ir.For) []ir.Stmt {
 		return nil
 	}
 	count, only := t.participants(d, s)
-	inBlocks := t.inBlocks(sp, d, grid, only)
+	inBlocks := t.inBlocks(sp, d, grid, only) && !t.sharedBetter(sp, d, grid)
 	if inBlocks {
 		t.noteBlocks(sp, d, t.sharersOf(grid))
 	} else {
@@ -172,13 +173,13 @@ func (t *team) parallel(s *ir.Construct) []ir.Stmt {
 	x := t.Effects.Stmts([]ir.Stmt{s})
 	decls, body := t.lowering.ownCopies(d.Firstprivate, s.Body)
 	red := t.lowering.startReductions(d.Reductions, &body, s.At)
-	for _, v := range t.allSlots(s, red) {
+	for _, v := range t.allSlots(s, red, func(f *ir.For) bool { return only == nil && !t.crews[d] && t.mayBeInBlocks(f) }) {
 		x.Writes.AddVar(v)
 	}
 	settle, count, only := t.settle(x, t.crews[d], count, only, s.At)
 	ready := append(settle.ahead, t.sync(x, false, s.At)...)
 	t.open.all.Add(x)
-	th := &threads{team: t, count: count}
+	th := &threads{team: t, count: count, whole: only == nil && !t.crews[d]}
 	inner := append(decls, th.region(body)...)
 	if t.crews[d] {
 		inner = confine(inner, count, partBarrier)
@@ -451,16 +452,32 @@ func (p *threads) share(s *ir.For, tail bool) []ir.Stmt {
 	if !ok {
 		return nil
 	}
-	p.noteShare(sp, d, false)
+	by := p.sharersOf(false)
+	inBlocks := p.whole && p.inBlocks(sp, d, false, nil)
+	if inBlocks {
+		p.noteBlocks(sp, d, by)
+	} else {
+		p.noteShare(sp, d, false)
+	}
 	firsts, body := p.lowering.ownCopies(d.Firstprivate, sp.Body)
 	red := p.lowering.startReductions(d.Reductions, &body, s.At)
+	red.inBlocks = inBlocks
 	lasts, last, body := p.LastCopies(d.Lastprivate, body, s.At)
 	d, out := p.ownChunk(d, s)
 	out = append(append(append(out, firsts...), red.decls...), lasts...)
 	told, last, out := p.tellLast(d.Lastprivate, sp, last, out)
 	inner := &threads{team: p.team, count: p.count, serial: true}
 	sp.Body = body
+	var sums *blocks
+	if inBlocks {
+		var known []ir.Stmt
+		sums, known = p.openBlocks(sp, d, red, by)
+		out = append(out, known...)
+	}
 	out = append(out, p.versions(sp, func(sp *spaces.Space) []ir.Stmt {
+		if inBlocks {
+			return sums.walk(sp, inner.list(sp.Body))
+		}
 		mine, body := spaces.Portion{First: build.Query(ir.ThreadNum, s.At), Stride: p.count}, p.TrustedIn(inner.list(sp.Body))
 		if inChunks(d, false) {
 			return p.walkDealt(sp, d, false, mine, p.count, body, last)
