@@ -130,7 +130,7 @@ func Dependency(start, col, depth []int32, paths, delta, next []float32) {
 	}
 }
 
-// RowSoftmax computes the softmax of ragged rows, with two loops for each row.
+// RowSoftmax computes the normalising sums of ragged rows, with two loops for each row.
 //
 //omp:target device(acc, smp)
 //omp:task in(start, col, score) inout(total)
