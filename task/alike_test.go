@@ -195,7 +195,12 @@ func Spread(g Graph, label []int32) {
 `})
 	require.NoError(t, err)
 	rt := open(t, task.Options{Devices: "sim:1(exec=simt,races=on)"})
-	_, err = k.Submit(rt, Graph{[]int32{0, 1, 2}, []int32{1, 0}}, []int32{0, 1})
+	const n = 100 // iterations that race are not of one warp, whose lanes wait for each other
+	g, label := Graph{make([]int32, n+1), make([]int32, n)}, make([]int32, n)
+	for v := range n {
+		g.Rows[v+1], g.Edges[v], label[v] = int32(v+1), int32(n-1-v), int32(v)
+	}
+	_, err = k.Submit(rt, g, label)
 	require.NoError(t, err)
 	require.ErrorContains(t, rt.Wait(context.Background()), "of label[g.Edges[e]] at k.go:12:")
 }
