@@ -293,9 +293,7 @@ func submitDeferral(s *engine.Scope, g *engine.Group, k *Kernel, args []any, opt
 		return handle(s.Abort(r, refusedKernel(r, err)))
 	}
 	parts := &deferral{kernel: k, trips: int64(trips), args: make([]any, len(args), len(args)+2)}
-	for i, x := range args { // slices.Clone would have args of every Submit allocated
-		parts.args[i] = x
-	}
+	copy(parts.args, args) // slices.Clone would have args of every Submit allocated
 	for i := range options {
 		switch o := options[i]; o.what() {
 		case placeOption:
