@@ -108,7 +108,8 @@ func (ob *Observers) seenReady(s, by *Record) {
 	default:
 		if at = ob.released(by); at != 0 {
 			last = by.TaskID()
-		} else {
+		}
+		if at == 0 || len(by.links) > 0 { // the last child may have ended behind the body
 			at = ob.Now()
 		}
 	}
