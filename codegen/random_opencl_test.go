@@ -194,3 +194,52 @@ func unless(fine bool, format string) error {
 	}
 	return fmt.Errorf("%s", format)
 }
+
+// TestReturn_BesideFailedChecks: threads that return do not leave one behind that has failed a
+// check, at a barrier for ever.
+func TestReturn_BesideFailedChecks(t *testing.T) {
+	t.Parallel()
+	d := openPoCL(t)
+	k, err := d.portable(`package k
+
+//omp:target device(acc)
+//omp:task inout(x) in(by)
+func Rounds(rounds int, x []int64, by []int32) {
+	//omp:teams distribute
+	for r := 0; r < len(x)/8; r++ {
+		for k := 0; k < rounds; k++ {
+			//omp:parallel for
+			for c := 0; c < 8; c++ {
+				x[r*8+c] += x[r*8+c] / int64(by[c])
+			}
+		}
+	}
+	if rounds > 2 {
+		return
+	}
+	//omp:teams distribute parallel for
+	for i := range x {
+		x[i]++
+	}
+}
+`, "Rounds", true)
+	require.NoError(t, err)
+	require.NotNil(t, k)
+	for _, rounds := range []int{1, 3} {
+		by := []int32{1, 2, 3, 4, 5, 6, 7, 8}
+		x, want := make([]int64, 40), make([]int64, 40)
+		for i := range x {
+			x[i], want[i] = int64(i), int64(i)
+			for range rounds {
+				want[i] += want[i] / int64(by[i%8])
+			}
+			if rounds <= 2 {
+				want[i]++
+			}
+		}
+		require.NoError(t, d.run(k, []any{rounds, x, by}))
+		require.Equal(t, want, x)
+		by[3] = 0
+		require.ErrorContains(t, d.run(k, []any{rounds, x, by}), "division by zero")
+	}
+}
