@@ -170,7 +170,7 @@ func HostileResliceIn(n int, x, y []int) {
 }
 
 //omp:target device(smp)
-//omp:task inout(x) in(y)
+//omp:task inout(x, y)
 func HostileSwapped(n int, x, y []int) {
 	a, b := x, y
 	for k := 0; k < 3; k++ {

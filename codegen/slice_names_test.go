@@ -24,7 +24,9 @@ func TestInferredAccesses_SlicesAssignedAgain(t *testing.T) {
 		{"helper", "d := tail(x, c)\n" + loop, []string{"in x", "inout y"}},
 		{"either", "d := x\nif c > 3 {\nd = z\n}\n" + loop, []string{"in x", "inout y", "in z"}},
 		{"written", "d := x\nif c > 3 {\nd = z\n}\n//omp:teams distribute parallel for\nfor i := range d { d[i] = y[i] }\n", []string{"inout x", "in y", "inout z"}},
-		{"swapped", "for t := 0; t < c; t++ {\n//omp:teams distribute parallel for\nfor i := range y { y[i] = x[i] }\nx, y = y, x\n}\n", []string{"inout x", "inout y"}},
+		{"swapped", "for t := 0; t < c; t++ {\n//omp:teams distribute parallel for\nfor i := range y { y[i] = x[i] }\nx, y = y, x\n}\n", []string{
+			"in x[0:0 <= c - 1 && 0 <= len(y) - 1 ? min(len(y), len(x)) : 0]", "inout x[0:0 <= c - 1 && 0 <= len(x) - 1 ? len(x) : 0]",
+			"inout y[0:0 <= c - 1 && 0 <= len(y) - 1 ? len(y) : 0]", "in y[0:0 <= c - 1 && 0 <= len(x) - 1 ? min(len(x), len(y)) : 0]"}},
 		{"pointer", "p := &x[0]\nif c > 1 {\np = &z[1]\n}\ny[0] = *p\n", []string{"in x", "out y[0:1]", "in z"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -202,7 +202,7 @@ func TestGraphIsWritten(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, g.WriteDOT(&out))
 	require.Equal(t, `digraph tasks {
-	node [shape=box];
+	node [shape=box, fontname="sans-serif"];
 	t1 [label="1 first\nsmp"];
 	t2 [label="2 parent\nsmp"];
 	subgraph cluster_2 {
