@@ -249,6 +249,9 @@ var corpus = []corpusCase{
 	{kernel: ThreeSlices, args: func(n int, r *rand.Rand) []any {
 		return []any{n % 9, ints[int64](r, n+1, 3), ints[int64](r, n+1, 5), ints[int64](r, n+1, 5)}
 	}},
+	{kernel: ManyExchanges, args: func(n int, r *rand.Rand) []any {
+		return []any{n, ints[int64](r, n+1, 30), ints[int64](r, n+1, 30)}
+	}},
 	{kernel: RowsOfTables, args: func(n int, r *rand.Rand) []any {
 		m, k := n%7, side(n)
 		return []any{m, ints[int32](r, k*m, 3), ints[int32](r, k*m, 3), ints[int32](r, 2*k*(m+1), 9), make([]int32, k)}

@@ -689,3 +689,65 @@ func RowsOfTables(m int, s, t []int32, rows []int32, out []int32) {
 		out[k] = above[m]
 	}
 }
+
+// ManyExchanges exchanges slices in loops in loops, in blocks and branches, beside moves of numbers,
+// in loops one after the other, and a number that a pointer points at.
+//
+//omp:target device(acc, smp)
+//omp:task inout(a, b)
+func ManyExchanges(n int, a, b []int64) {
+	for r := 0; r < n%3+1; r++ {
+		x, y, last := a, b, 0
+		for k := 0; k < n%4; k++ {
+			//omp:teams distribute parallel for
+			for i := 1; i < len(a); i++ {
+				y[i] = x[i-1] + int64(k)
+			}
+			last = k
+			x, y = y, x
+		}
+		if last > 1 {
+			u, v := x, y
+			for k := range n % 5 {
+				//omp:teams distribute parallel for
+				for i := range u {
+					u[i] += v[i] & int64(k)
+				}
+				if k == 2 {
+					continue
+				}
+				u, v = v, u
+			}
+		}
+		x[0] += int64(last)
+		a, b = b, a
+	}
+	{
+		x, y, p, q := a, b, 3, 5
+		at := &p
+		for k := 0; k < 3; k++ {
+			x[0] += int64(*at)
+			y[len(y)-1] -= int64(p)
+			x, y = y, x
+			p, q = q, p
+		}
+		x[0] ^= int64(q)
+	}
+	x, y := a, b
+	for k := 0; k < 1+n%2; k++ {
+		x[0]++
+		x, y = y, x
+	}
+	for k := 0; k < 1+n%3; k++ {
+		y[0] += 3
+		x, y = y, x
+	}
+	for x[0]%7 != 0 {
+		x[0] += 2
+		y[0]--
+		if y[0]%11 == 0 {
+			break
+		}
+	}
+	x[0] += 5 * y[0]
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gompss/gompss/codegen"
 	"github.com/gompss/gompss/codegen/cpu"
 	"github.com/gompss/gompss/codegen/cuda"
+	"github.com/gompss/gompss/codegen/ir"
 )
 
 // repeat joins n texts made of their numbers.
@@ -280,4 +281,23 @@ func TestSize_TimeIsLinear(t *testing.T) {
 			require.Less(t, time.Since(start), limit)
 		})
 	}
+}
+
+// TestSize_Exchanges: copies of loops that exchange slices, and of what follows them, are bounded
+// where loops stand behind or in each other.
+func TestSize_Exchanges(t *testing.T) {
+	t.Parallel()
+	count := func(body string) (n int) {
+		k := loadText(t, "package p\n\n//omp:target\n//omp:task inout(x, y)\nfunc K(n int, x, y []int) {\na, b := x, y\n"+body+"}\n")
+		ir.WalkStmts(k.Body, func(ir.Stmt) bool { n++; return true })
+		return n
+	}
+	const head = "for k := 0; k < n; k++ {\na[k] = b[k] + 1\n"
+	behind, in := strings.Repeat(head+"a, b = b, a\n}\n", 60), ""
+	for range 14 {
+		in = head + "{\na, b := a, b\n" + in + "a[k], b[k] = b[k], a[k]\n}\na, b = b, a\n}\n"
+	}
+	require.Greater(t, count(behind), 4000, "none is copied")
+	require.Less(t, count(behind), 7000)
+	require.Less(t, count(in), 7000)
 }

@@ -13,28 +13,38 @@ import (
 // exchanges lead to, in which every name stands for one slice, and a variable that says which copy
 // is next. What follows the loop is copied in the same way where it uses the names.
 
-// maxExchanged bounds the statements in all copies of one loop and of what follows it.
-const maxExchanged = 1 << 11
+// maxExchanged bounds the statements that copies add to a kernel: copies of copies may be many.
+const maxExchanged = 1 << 12
+
+// A separator copies the loops of one function.
+type separator struct {
+	*Pass
+	taken *ir.VarSet // variables of the function that pointers point at
+	left  *int       // how many statements copies may yet add
+}
 
 // SeparateExchanges copies the bodies of loops that exchange slices.
 func (u *Pass) SeparateExchanges() {
-	own := &ir.VarSet{}
-	for _, v := range u.Kernel.Params {
-		own.Add(v)
-	}
-	u.Kernel.Body = u.separated(u.Kernel.Body, own)
-	for _, f := range u.Kernel.Funcs {
+	left := maxExchanged
+	separated := func(params []*ir.Var, body []ir.Stmt) []ir.Stmt {
+		if !assignsAddress(body) {
+			return body
+		}
 		own := &ir.VarSet{}
-		for _, v := range f.Params {
+		for _, v := range params {
 			own.Add(v)
 		}
-		f.Body = u.separated(f.Body, own)
+		return separator{u, ir.AddressTaken(body), &left}.list(body, own)
+	}
+	u.Kernel.Body = separated(u.Kernel.Params, u.Kernel.Body)
+	for _, f := range u.Kernel.Funcs {
+		f.Body = separated(f.Params, f.Body)
 	}
 }
 
-// separated returns list, outside of which nothing uses the variables that it declares and those in
+// list returns list, outside of which nothing uses the variables that it declares and those in
 // own.
-func (u *Pass) separated(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
+func (u separator) list(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 	mine := &ir.VarSet{}
 	for _, v := range own.List() {
 		mine.Add(v)
@@ -43,41 +53,41 @@ func (u *Pass) separated(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 		if d, ok := s.(*ir.Decl); ok {
 			mine.Add(d.Var)
 		}
-		if x := u.exchangeOf(s, mine); x != nil && x.size(list[i+1:]) <= maxExchanged {
+		if x := u.exchangeOf(s, mine); x != nil && x.fits(list[i+1:]) {
 			out := append(slices.Clip(list[:i]), x.loop()...)
 			for k := range out {
-				out[k] = u.separatedInside(out[k], &ir.VarSet{})
+				out[k] = u.inside(out[k], &ir.VarSet{})
 			}
 			return append(out, x.rest(list[i+1:], mine)...)
 		}
 	}
 	for i, s := range list {
 		after := ir.Used(list[i+1:])
-		inside := &ir.VarSet{}
+		unused := &ir.VarSet{}
 		for _, v := range mine.List() {
 			if !after.Has(v) {
-				inside.Add(v)
+				unused.Add(v)
 			}
 		}
-		list[i] = u.separatedInside(s, inside)
+		list[i] = u.inside(s, unused)
 	}
 	return list
 }
 
-// separatedInside separates in the lists of s. What follows s uses none of own.
-func (u *Pass) separatedInside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
+// inside copies loops in the lists of s. What follows s uses none of own.
+func (u separator) inside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
 	none := &ir.VarSet{} // what a loop may use again
 	switch s := s.(type) {
 	case *ir.If:
-		s.Then, s.Else = u.separated(s.Then, own), u.separated(s.Else, own)
+		s.Then, s.Else = u.list(s.Then, own), u.list(s.Else, own)
 	case *ir.Block:
-		s.Body = u.separated(s.Body, own)
+		s.Body = u.list(s.Body, own)
 	case *ir.While:
-		s.Body = u.separated(s.Body, none)
+		s.Body = u.list(s.Body, none)
 	case *ir.For:
-		s.Body = u.separated(s.Body, none)
+		s.Body = u.list(s.Body, none)
 	case *ir.Construct:
-		s.Body = u.separated(s.Body, none)
+		s.Body = u.list(s.Body, none)
 	}
 	return s
 }
@@ -85,7 +95,7 @@ func (u *Pass) separatedInside(s ir.Stmt, own *ir.VarSet) ir.Stmt {
 // An exchange is a loop in which the statements from first up to behind, directly in its body, give
 // the variables that from has the values of each other, and nothing else changes them.
 type exchange struct {
-	u             *Pass
+	u             separator
 	s             ir.Stmt
 	body          []ir.Stmt
 	first, behind int
@@ -95,7 +105,7 @@ type exchange struct {
 }
 
 // exchangeOf returns the exchange that s is, of variables in own; nil where it is none.
-func (u *Pass) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
+func (u separator) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 	x := &exchange{u: u, s: s}
 	var head []ir.Stmt
 	switch s := s.(type) {
@@ -111,24 +121,12 @@ func (u *Pass) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 	default:
 		return nil
 	}
-	for i := 0; i < len(x.body); i++ {
-		if !movesVariable(x.body[i]) {
-			continue
-		}
-		x.first, x.behind = i, i+1
-		for x.behind < len(x.body) && movesVariable(x.body[x.behind]) {
-			x.behind++
-		}
-		if x.permutes() {
-			break
-		}
-		i = x.behind
-	}
+	x.find()
 	if len(x.from) == 0 {
 		return nil
 	}
 	rest := append(slices.Clone(x.body[:x.first]), x.body[x.behind:]...)
-	changed, taken, used := ir.Assigned(rest), ir.AddressTaken(x.body), ir.Used(head)
+	changed, used := ir.Assigned(rest), ir.Used(head)
 	temporary, usedBehind := ir.Declared(x.body[x.first:x.behind]), ir.Used(x.body[x.behind:])
 	for _, v := range temporary.List() {
 		if usedBehind.Has(v) {
@@ -136,11 +134,26 @@ func (u *Pass) exchangeOf(s ir.Stmt, own *ir.VarSet) *exchange {
 		}
 	}
 	for v := range x.from {
-		if !own.Has(v) || changed.Has(v) || taken.Has(v) || used.Has(v) {
+		if !own.Has(v) || changed.Has(v) || u.taken.Has(v) || used.Has(v) {
 			return nil
 		}
 	}
 	return x
+}
+
+// find finds the first moves that exchange variables, as many in a row as do.
+func (x *exchange) find() {
+	for first := 0; first < len(x.body); first++ {
+		behind := first
+		for behind < len(x.body) && movesVariable(x.body[behind]) {
+			behind++
+		}
+		for ; behind > first; behind-- {
+			if x.first, x.behind = first, behind; x.permutes() {
+				return
+			}
+		}
+	}
 }
 
 // movesVariable reports whether s gives a variable the value of another.
@@ -195,14 +208,18 @@ func (x *exchange) permutes() bool {
 	return address
 }
 
-// size is the number of statements in all copies, where list follows the loop.
-func (x *exchange) size(list []ir.Stmt) int {
+// fits reports whether the copies may be made, where list follows the loop, and counts them.
+func (x *exchange) fits(list []ir.Stmt) bool {
 	x.findStates()
 	n := statements(x.body)
 	if x.usedIn(list) {
 		n += statements(list)
 	}
-	return n * len(x.states)
+	if n *= len(x.states) - 1; n > *x.u.left {
+		return false
+	}
+	*x.u.left -= n
+	return true
 }
 
 func statements(list []ir.Stmt) (n int) {
@@ -282,9 +299,9 @@ func (x *exchange) choose(at ir.Pos, of func(state int) []ir.Stmt) []ir.Stmt {
 // rest returns list, which follows the loop; outside of it nothing uses the variables in own.
 func (x *exchange) rest(list []ir.Stmt, own *ir.VarSet) []ir.Stmt {
 	if !x.usedIn(list) {
-		return x.u.separated(list, own)
+		return x.u.list(list, own)
 	}
 	return x.choose(list[0].Pos(), func(state int) []ir.Stmt {
-		return x.u.separated(build.WithVars(x.states[state]).CopyStmts(list), own)
+		return x.u.list(build.WithVars(x.states[state]).CopyStmts(list), own)
 	})
 }
