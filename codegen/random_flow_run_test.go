@@ -62,13 +62,9 @@ func TestRandomFlows(t *testing.T) {
 func TestRandomNests_DeferredToCPU(t *testing.T) {
 	t.Parallel()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	least := uint64(60)
-	if testing.Short() {
-		least = 15
-	}
 	f := newFlowRunner(t)
 	defer f.close()
-	for seed := range seedsOf(t, "GOMPSS_RANDOM_NESTS", least) {
+	for seed := range seedsOf(t, "GOMPSS_RANDOM_NESTS", 15) {
 		if k := makeDeferringFlow(seed); !f.checked(k) {
 			break
 		}
